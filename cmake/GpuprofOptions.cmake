@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Switches and flags that hold for the whole build.
+
+option(GPUPROF_BUILD_TESTS "Build tests, benches and the simulated GPU" ON)
+option(GPUPROF_WERROR "Treat warnings as errors" ON)
+option(GPUPROF_FUZZ "Build the libFuzzer targets (Clang only)" OFF)
+set(GPUPROF_SANITIZE "" CACHE STRING "address;undefined or thread: sanitizers for daemon, cli and unit tests")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib/static")
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
+set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
+
+find_program(GPUPROF_CCACHE ccache)
+if(GPUPROF_CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER "${GPUPROF_CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${GPUPROF_CCACHE}")
+endif()
+
+set(GPUPROF_WARNINGS -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
+                     -Wcast-qual -Wformat=2 -Wundef)
+if(GPUPROF_WERROR)
+  list(APPEND GPUPROF_WARNINGS -Werror)
+endif()

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# One function per kind of room, so that the flags of a context are stated once.
+#
+#   gpuprof_inject_room(NAME sources... [DEPS targets...])   static part of libgpuprof_inject.so
+#   gpuprof_room(NAME sources... [DEPS targets...])          static library of daemon, cli or support
+#   gpuprof_unit_test(NAME sources... [DEPS targets...])     GoogleTest program, label "unit"
+
+# Code that runs in someone else's process: no exceptions, no RTTI, hidden, no dynamic TLS.
+# The unwind tables stay: our own frames are walked through.
+set(GPUPROF_INJECT_FLAGS
+    -fno-exceptions -fno-rtti -fvisibility=hidden -fvisibility-inlines-hidden
+    -ftls-model=initial-exec -fno-threadsafe-statics -fasynchronous-unwind-tables
+    -fno-stack-protector -U_FORTIFY_SOURCE)
+
+function(gpuprof_inject_room NAME)
+  cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
+  add_library(inject_${NAME} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  target_include_directories(inject_${NAME} PUBLIC "${PROJECT_SOURCE_DIR}")
+  target_compile_options(inject_${NAME} PRIVATE ${GPUPROF_WARNINGS} ${GPUPROF_INJECT_FLAGS})
+  target_link_libraries(inject_${NAME} PUBLIC gpuprof_headers ${ARG_DEPS})
+endfunction()
+
+function(gpuprof_apply_sanitizers TARGET)
+  if(GPUPROF_SANITIZE)
+    string(REPLACE ";" "," kinds "${GPUPROF_SANITIZE}")
+    target_compile_options(${TARGET} PRIVATE -fsanitize=${kinds} -fno-omit-frame-pointer)
+    target_link_options(${TARGET} PUBLIC -fsanitize=${kinds})
+  endif()
+endfunction()
+
+function(gpuprof_room NAME)
+  cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
+  add_library(${NAME} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  target_include_directories(${NAME} PUBLIC "${PROJECT_SOURCE_DIR}")
+  target_compile_options(${NAME} PRIVATE ${GPUPROF_WARNINGS})
+  target_link_libraries(${NAME} PUBLIC gpuprof_headers ${ARG_DEPS})
+  gpuprof_apply_sanitizers(${NAME})
+endfunction()
+
+function(gpuprof_unit_test NAME)
+  cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
+  add_executable(${NAME} ${ARG_UNPARSED_ARGUMENTS})
+  target_include_directories(${NAME} PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_compile_options(${NAME} PRIVATE ${GPUPROF_WARNINGS} -Wno-conversion)
+  target_link_libraries(${NAME} PRIVATE gpuprof_headers ${ARG_DEPS} GTest::gtest GTest::gmock GTest::gtest_main)
+  gpuprof_apply_sanitizers(${NAME})
+  set_target_properties(${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+  add_test(NAME ${NAME} COMMAND ${NAME})
+  set_tests_properties(${NAME} PROPERTIES LABELS unit TIMEOUT 120)
+endfunction()
