@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Builds the static libunwind that goes into libgpuprof_inject.so. Called by scripts/setup.
+# usage: build.sh TARBALL PREFIX
+#
+# Why each switch: the library runs in signal handlers of programs that are not ours.
+#   no C++ exceptions, no weak backtrace  the program's own unwinder and backtrace() stay in place
+#   per-thread cache off                  it needs 26 KiB of static TLS: dlopen (attach) then fails
+#   initial-exec TLS                      the first access must not allocate
+#   no pipe (address_validator.c)         no descriptors in the program
+#   no abort on an odd .eh_frame_hdr      the frame is lost, not the program
+# The tarball ships its configure script; maintainer mode is off, so autotools are not needed.
+set -euo pipefail
+
+tarball=$(realpath "$1")
+prefix=$2
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+tar -xzf "$tarball" -C "$work" --strip-components=1
+cp "$here/address_validator.c" "$work/src/mi/Laddress_validator.c"
+sed -i 's/^\( *\)abort ();/\1return -UNW_ENOINFO;/' "$work/src/dwarf/Gfind_proc_info-lsb.c"
+
+mkdir "$work/build"
+cd "$work/build"
+../configure --silent \
+  --disable-shared --enable-static --with-pic --disable-maintainer-mode \
+  --disable-dependency-tracking --disable-cxx-exceptions --disable-weak-backtrace \
+  --disable-unwind-header --disable-per-thread-cache --disable-tests --disable-documentation \
+  --disable-setjmp --disable-coredump --disable-ptrace --disable-nto --disable-debug-frame \
+  --disable-minidebuginfo --disable-zlibdebuginfo \
+  CFLAGS="-O2 -g1 -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-exceptions \
+-fasynchronous-unwind-tables -fno-stack-protector -U_FORTIFY_SOURCE -ffile-prefix-map=$work=libunwind"
+make -s -C src -j2 V=0 libunwind.la >make.log 2>&1 || { cat make.log >&2; exit 1; }
+
+stage="$prefix.part.$$"
+rm -rf "$stage"
+mkdir -p "$stage/include" "$stage/lib"
+cp include/libunwind.h include/libunwind-common.h "$stage/include/"
+cp ../include/libunwind-x86_64.h ../include/libunwind-dynamic.h "$stage/include/"
+cp src/.libs/libunwind.a "$stage/lib/"
+cp ../COPYING "$stage/"
+rm -rf "$prefix"
+mv "$stage" "$prefix"

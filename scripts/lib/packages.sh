@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2154
+#
+# Installs the distribution's packages. Sourced by scripts/setup; docs/dependencies.md says why each.
+
+packages=(
+  g++ gcc make cmake ninja-build ccache git pkg-config binutils gdb ca-certificates curl
+  clang clang-format clang-tidy llvm
+  libboost-dev libcli11-dev libspdlog-dev libfmt-dev rapidjson-dev
+  libdw-dev libelf-dev libisal-dev zlib1g-dev libgtest-dev libgmock-dev
+  python3 python3-venv python3-dev
+)
+
+installed() { dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed; }
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then
+    env "$@"
+  else
+    command -v sudo >/dev/null || die "installing packages needs root or sudo"
+    sudo env "$@"
+  fi
+}
+
+setup_packages() {
+  command -v apt-get >/dev/null ||
+    die "only Debian and Ubuntu are set up by this script; install by hand: ${packages[*]}"
+  local missing=() name
+  for name in "${packages[@]}"; do
+    installed "$name" || missing+=("$name")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  step "install ${#missing[@]} packages: ${missing[*]}"
+  as_root apt-get update -q >&2
+  apt-get install --simulate --no-install-recommends "${missing[@]}" >/dev/null 2>&1 ||
+    say "    (apt-get cannot find all of them; on Ubuntu enable the universe component)"
+  apt-get install --no-install-recommends --print-uris -qq "${missing[@]}" 2>/dev/null |
+    awk '{n += $3} END {printf "    to download: %.0f MB\n", n / 1e6}' >&2
+  as_root DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
+    "${missing[@]}" >&2 || die "apt-get could not install: ${missing[*]}"
+}

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2154
+#
+# Python environments under .venvs/, each pinned by one file in requirements/.
+
+# An interpreter with pip, to download wheels with: any that has it, else a small environment.
+pip_python() {
+  local python
+  python=$(real_python)
+  if "$python" -m pip --version >/dev/null 2>&1; then
+    echo "$python"
+  else
+    [ -x "$cache_dir/pip/bin/python" ] || "$python" -m venv "$cache_dir/pip" >&2
+    echo "$cache_dir/pip/bin/python"
+  fi
+}
+
+# venv NAME SIZE [PIP-OPTION...]: .venvs/NAME from requirements/NAME.txt; nothing if up to date.
+venv() {
+  local name=$1 size=$2 python stamp have
+  shift 2
+  python=$(real_python) || die "no Python 3.9 or later found"
+  stamp="$(sha256 "$root/requirements/$name.txt") $python"
+  have=$(cat "$root/.venvs/$name/.stamp" 2>/dev/null || true)
+  [ "$stamp" = "$have" ] && return 0
+  step "make .venvs/$name from PyPI ($size installed)"
+  rm -rf "${root:?}/.venvs/$name"
+  "$python" -m venv "$root/.venvs/$name" >&2
+  "$root/.venvs/$name/bin/python" -m pip --disable-pip-version-check install --quiet "$@" \
+    -r "$root/requirements/$name.txt" >&2 || die "pip could not install requirements/$name.txt"
+  echo "$stamp" >"$root/.venvs/$name/.stamp"
+}
+
+setup_viewers() {
+  venv view "262 MB"
+  venv hta "287 MB" --no-deps
+}
+
+# The interpreter that has PyTorch, or nothing.
+torch_python() {
+  local python
+  for python in "${PYTHON:-}" python3 "$root/.venvs/torch/bin/python"; do
+    [ -n "$python" ] || continue
+    if "$python" -c 'import torch' >/dev/null 2>&1; then
+      "$python" -c 'import sys; print(sys.executable)'
+      return 0
+    fi
+  done
+  return 1
+}
+
+setup_torch() {
+  torch_python >/dev/null || venv torch "5.4 GB"
+}
