@@ -24,7 +24,7 @@ if(NOT EXISTS "${root}/lib/libunwind.a")
   message(FATAL_ERROR "${root}/lib/libunwind.a is missing: run scripts/setup, which builds it.")
 endif()
 
-# The archive is hidden already; --exclude-libs keeps it so for its two assembler symbols.
+# The archive is hidden already; --exclude-libs makes sure.
 add_library(gpuprof_libunwind STATIC IMPORTED GLOBAL)
 set_target_properties(gpuprof_libunwind PROPERTIES IMPORTED_LOCATION "${root}/lib/libunwind.a")
 target_include_directories(gpuprof_libunwind SYSTEM INTERFACE "${root}/include")

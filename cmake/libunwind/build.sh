@@ -9,6 +9,7 @@
 #   per-thread cache off                  it needs 26 KiB of static TLS: dlopen (attach) then fails
 #   initial-exec TLS                      the first access must not allocate
 #   no pipe (address_validator.c)         no descriptors in the program
+#   .hidden in the two assembler files    the archive adds no exported symbol
 #   no abort on an odd .eh_frame_hdr      the frame is lost, not the program
 # The tarball ships its configure script; maintainer mode is off, so autotools are not needed.
 set -euo pipefail
@@ -22,6 +23,8 @@ trap 'rm -rf "$work"' EXIT
 tar -xzf "$tarball" -C "$work" --strip-components=1
 cp "$here/address_validator.c" "$work/src/mi/Laddress_validator.c"
 sed -i 's/^\( *\)abort ();/\1return -UNW_ENOINFO;/' "$work/src/dwarf/Gfind_proc_info-lsb.c"
+echo '.hidden _Ux86_64_getcontext, _Ux86_64_getcontext_trace' >>"$work/src/x86_64/getcontext.S"
+echo '.hidden _Ux86_64_setcontext' >>"$work/src/x86_64/setcontext.S"
 
 mkdir "$work/build"
 cd "$work/build"
