@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Unaligned loads, alignment arithmetic and the 64-bit hash used for names and stacks.
+//
+// Context:  any (signal-safe)
+// Owns:     nothing
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace gpuprof::base {
+
+/// Reads a T from memory of any alignment.
+template <typename T>
+inline T load(const void* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+template <typename T>
+inline void store(void* to, const T& value) {
+  std::memcpy(to, &value, sizeof value);
+}
+
+constexpr std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
+  return (value + alignment - 1) & ~(alignment - 1);
+}
+
+/// Mixes 64 bits (the finaliser of MurmurHash3): every input bit reaches every output bit.
+constexpr std::uint64_t mix64(std::uint64_t x) {
+  x ^= x >> 33;
+  x *= 0xff51afd7ed558ccdULL;
+  x ^= x >> 33;
+  x *= 0xc4ceb9fe1a85ec53ULL;
+  x ^= x >> 33;
+  return x;
+}
+
+/// Adds one 64-bit word to a running hash.
+constexpr std::uint64_t hash_step(std::uint64_t hash, std::uint64_t word) {
+  return mix64(hash ^ word) + 0x9e3779b97f4a7c15ULL;
+}
+
+/// Hash of a byte string; equal bytes give equal values in target and daemon.
+inline std::uint64_t hash_bytes(const void* data, std::size_t bytes) {
+  const auto* p = static_cast<const unsigned char*>(data);
+  std::uint64_t hash = 0x67707570726f66ULL ^ bytes;
+  for (; bytes >= 8; p += 8, bytes -= 8) hash = hash_step(hash, load<std::uint64_t>(p));
+  std::uint64_t rest = 0;
+  for (std::size_t i = 0; i < bytes; ++i) rest |= static_cast<std::uint64_t>(p[i]) << (8 * i);
+  return hash_step(hash, rest);
+}
+
+}  // namespace gpuprof::base

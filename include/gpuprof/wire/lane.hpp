@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A lane: single-producer single-consumer byte ring in shared memory, whole frames only.
+//
+// Context:  LaneWriter: signal | callback | worker (its owner only); LaneReader: daemon
+// Owns:     nothing: both ends borrow the mapping
+// Promises: push never waits, locks or allocates; a frame is in the lane whole or not at all;
+//           the reader copies before it checks and survives any bytes a hostile writer leaves
+// Not here: who may own a lane (segment.hpp)
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "gpuprof/wire/codec.hpp"
+
+namespace gpuprof::wire {
+
+/// Shared part of a lane. Positions grow for ever; index = position & (capacity - 1).
+struct LaneHeader {
+  // Written by the producer.
+  alignas(64) std::atomic<std::uint64_t> head;  // release; pairs with the reader's acquire
+  std::atomic<std::uint64_t> dropped;           // records that did not fit, ever
+  std::atomic<std::uint64_t> pushed;            // records that did, ever
+  // Written by the consumer.
+  alignas(64) std::atomic<std::uint64_t> tail;  // release; pairs with the writer's acquire
+};
+static_assert(sizeof(LaneHeader) == 128);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+/// The target's end. One thread, one context.
+class LaneWriter {
+ public:
+  LaneWriter() = default;
+  LaneWriter(LaneHeader* header, std::byte* ring, std::uint64_t capacity_bytes)
+      : header_(header),
+        ring_(ring),
+        capacity_(capacity_bytes),
+        head_(header->head.load(std::memory_order_relaxed)),
+        cached_tail_(header->tail.load(std::memory_order_acquire)) {}
+
+  bool valid() const { return header_ != nullptr; }
+
+  /// Changes each time a record is dropped: what was "already sent" must be sent again.
+  std::uint32_t epoch() const { return epoch_; }
+
+  /// Pushes one record whole, or counts one drop.
+  ///
+  /// @param body  The record struct. @param tail bytes that follow it, may be null if 0.
+  /// @return      false if dropped.
+  /// Units: ts_ns is CLOCK_MONOTONIC, used only for the Lost record.
+  bool push_raw(Kind kind, const void* body, std::uint32_t body_bytes, const void* tail,
+                std::uint32_t tail_bytes, std::uint64_t ts_ns) {
+    if (lost_count_ != 0 && !push_lost()) return drop(ts_ns);
+    return put(kind, body, body_bytes, tail, tail_bytes) || drop(ts_ns);
+  }
+
+  template <typename R>
+  bool push(const R& record, std::uint64_t ts_ns, const void* tail = nullptr,
+            std::uint32_t tail_bytes = 0) {
+    return push_raw(R::kKind, &record, sizeof record, tail, tail_bytes, ts_ns);
+  }
+
+ private:
+  bool drop(std::uint64_t ts_ns) {
+    if (lost_count_ == 0) lost_first_ns_ = ts_ns;
+    lost_last_ns_ = ts_ns;
+    ++lost_count_;
+    ++epoch_;
+    header_->dropped.store(header_->dropped.load(std::memory_order_relaxed) + 1,
+                           std::memory_order_relaxed);
+    return false;
+  }
+
+  bool push_lost() {
+    const Lost lost{lost_count_, lost_first_ns_, lost_last_ns_};
+    if (!put(Lost::kKind, &lost, sizeof lost, nullptr, 0)) return false;
+    lost_count_ = 0;
+    return true;
+  }
+
+  bool put(Kind kind, const void* body, std::uint32_t body_bytes, const void* tail,
+           std::uint32_t tail_bytes) {
+    const std::uint32_t length = frame_bytes(body_bytes, tail_bytes);
+    const std::uint64_t at = head_ & (capacity_ - 1);
+    const std::uint64_t to_end = capacity_ - at;
+    const std::uint64_t pad = to_end < length ? to_end : 0;
+    if (length > kMaxFrameBytes || !has_room(pad + length)) return false;
+    if (pad != 0) {
+      const FrameHeader filler{static_cast<std::uint32_t>(pad),
+                               static_cast<std::uint16_t>(Kind::kPad), 0};
+      std::memcpy(ring_ + at, &filler, sizeof filler);
+      head_ += pad;
+    }
+    std::byte* to = ring_ + (head_ & (capacity_ - 1));
+    const FrameHeader header{
+        length, static_cast<std::uint16_t>(kind),
+        static_cast<std::uint16_t>(length - sizeof(FrameHeader) - body_bytes - tail_bytes)};
+    std::memcpy(to, &header, sizeof header);
+    std::memcpy(to + sizeof header, body, body_bytes);
+    if (tail_bytes != 0) std::memcpy(to + sizeof header + body_bytes, tail, tail_bytes);
+    head_ += length;
+    header_->pushed.store(header_->pushed.load(std::memory_order_relaxed) + 1,
+                          std::memory_order_relaxed);
+    header_->head.store(head_, std::memory_order_release);  // pairs with LaneReader::next
+    return true;
+  }
+
+  bool has_room(std::uint64_t bytes) {
+    if (head_ - cached_tail_ + bytes <= capacity_) return true;
+    const std::uint64_t tail = header_->tail.load(std::memory_order_acquire);
+    // A tail that never was is no reason to write over unread records.
+    if (tail > head_ || head_ - tail > capacity_) return false;
+    cached_tail_ = tail;
+    return head_ - cached_tail_ + bytes <= capacity_;
+  }
+
+  LaneHeader* header_ = nullptr;
+  std::byte* ring_ = nullptr;
+  std::uint64_t capacity_ = 0;  // power of two
+  std::uint64_t head_ = 0;
+  std::uint64_t cached_tail_ = 0;
+  std::uint64_t lost_count_ = 0, lost_first_ns_ = 0, lost_last_ns_ = 0;
+  std::uint32_t epoch_ = 1;
+};
+
+/// The daemon's end. Never trusts what it reads.
+class LaneReader {
+ public:
+  LaneReader() = default;
+  LaneReader(LaneHeader* header, const std::byte* ring, std::uint64_t capacity_bytes)
+      : header_(header), ring_(ring), capacity_(capacity_bytes) {
+    tail_ = header->tail.load(std::memory_order_relaxed);
+  }
+
+  struct Frame {
+    Kind kind;
+    std::uint32_t payload_bytes;  // without header and padding
+    const std::byte* payload;     // in the caller's scratch buffer
+  };
+  enum class Next { kFrame, kEmpty, kCorrupt };
+
+  /// How far the producer had published when asked; next() stops there.
+  std::uint64_t published() const { return header_->head.load(std::memory_order_acquire); }
+
+  /// Copies the next frame out, then checks it.
+  ///
+  /// @param limit   A value of published().
+  /// @param scratch At least kMaxFrameBytes, 8-aligned.
+  /// @return kCorrupt: the lane can no longer be followed; skip_to(limit) gives up on its content.
+  Next next(std::uint64_t limit, std::byte* scratch, Frame* frame) {
+    while (tail_ != limit) {
+      const std::uint64_t available = limit - tail_;
+      if (limit < tail_ || available > capacity_ || available < sizeof(FrameHeader))
+        return Next::kCorrupt;
+      const std::uint64_t at = tail_ & (capacity_ - 1);
+      FrameHeader header;
+      std::memcpy(&header, ring_ + at, sizeof header);
+      const std::uint64_t to_end = capacity_ - at;
+      if (header.length < sizeof header || header.length % 8 != 0 || header.length > available ||
+          header.length > to_end)
+        return Next::kCorrupt;
+      if (header.kind == static_cast<std::uint16_t>(Kind::kPad)) {
+        tail_ += header.length;
+        continue;
+      }
+      if (header.length > kMaxFrameBytes || header.tail_pad > 7 ||
+          header.tail_pad > header.length - sizeof header)
+        return Next::kCorrupt;
+      const auto payload =
+          static_cast<std::uint32_t>(header.length - sizeof header - header.tail_pad);
+      std::memcpy(scratch, ring_ + at + sizeof header, payload);
+      tail_ += header.length;
+      *frame = Frame{static_cast<Kind>(header.kind), payload, scratch};
+      return Next::kFrame;
+    }
+    return Next::kEmpty;
+  }
+
+  /// Gives what was read back to the producer.
+  void release() { header_->tail.store(tail_, std::memory_order_release); }
+
+  /// Drops everything up to `position`.
+  void skip_to(std::uint64_t position) { tail_ = position; }
+
+  std::uint64_t position() const { return tail_; }
+
+ private:
+  LaneHeader* header_ = nullptr;
+  const std::byte* ring_ = nullptr;
+  std::uint64_t capacity_ = 0;
+  std::uint64_t tail_ = 0;
+};
+
+}  // namespace gpuprof::wire

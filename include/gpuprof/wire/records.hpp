@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one list of records that travel in lanes. Each is a plain struct with its own kKind.
+//
+// Context:  any
+// Owns:     nothing
+// Promises: fixed widths, no padding, sizes a multiple of 8, no pointers, no floats
+// Not here: how a record is framed (codec.hpp), how a lane works (lane.hpp)
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace gpuprof::wire {
+
+/// Longest name or message sent; longer ones are cut at a UTF-8 border and flagged.
+inline constexpr std::uint32_t kMaxNameBytes = 4096;
+/// Deepest native stack sent.
+inline constexpr std::uint32_t kMaxNativeFrames = 256;
+/// Deepest Python stack sent.
+inline constexpr std::uint32_t kMaxPythonFrames = 256;
+/// Longest Python line table sent; with a longer one frames show line 0.
+inline constexpr std::uint32_t kMaxLineTableBytes = 12288;
+
+/// Value on the wire; never reuse one.
+enum class Kind : std::uint16_t {
+  kPad = 0,  // filler before the wrap; carries nothing
+  kLaneOpen = 1,
+  kLost = 2,
+  kStringDef = 3,
+  kStackDef = 4,
+  kPyCodeDef = 5,
+  kSample = 6,
+  kStepMark = 7,
+  kRangePush = 10,
+  kRangePop = 11,
+  kRangeStart = 12,
+  kRangeEnd = 13,
+  kMarkEvent = 14,
+  kLaunch = 20,
+  kApiCall = 21,
+  kKernelExec = 22,
+  kMemCopy = 23,
+  kMemSet = 24,
+  kSync = 25,
+  kOverhead = 26,
+  kContextInfo = 27,
+  kStreamInfo = 28,
+  kDeviceInfo = 29,
+  kGraphExec = 30,
+  kJit = 31,
+  kClockSync = 40,
+  kKernelMark = 41,
+  kNameMatch = 42,
+};
+
+/// First record of a lane's owner: which thread the following records belong to.
+struct LaneOpen {
+  static constexpr Kind kKind = Kind::kLaneOpen;
+  std::uint32_t tid;   // kernel thread id
+  std::uint32_t role;  // LaneRole
+  std::uint64_t ts_ns;
+};
+
+/// Records of this lane that did not fit, written as soon as something fits again.
+struct Lost {
+  static constexpr Kind kKind = Kind::kLost;
+  std::uint64_t count;
+  std::uint64_t first_ns, last_ns;  // CLOCK_MONOTONIC, when the first and last were dropped
+};
+
+/// Text behind an id. id = base::hash_bytes of the full text. Tail: the bytes, no NUL.
+/// Sent at first sight in a lane and again after any drop in that lane.
+struct StringDef {
+  static constexpr Kind kKind = Kind::kStringDef;
+  std::uint64_t id;
+  std::uint32_t bytes;  // of the tail, before padding
+  std::uint32_t flags;  // kStringCut
+};
+inline constexpr std::uint32_t kStringCut = 1;
+
+/// One Python frame of a stack, innermost first.
+struct PyFrame {
+  std::uint64_t code_id;      // of a PyCodeDef; 0 for a shim
+  std::int32_t instr_offset;  // bytes from the start of the byte code; negative: not started
+  std::uint32_t flags;        // kPyShim, kPyEntry
+};
+/// Interpreter-entry shim (3.12+): closes a run of frames, is not printed.
+inline constexpr std::uint32_t kPyShim = 1;
+/// Frame entered from C (3.11): last one of its run. Before 3.11 every frame is one.
+inline constexpr std::uint32_t kPyEntry = 2;
+
+/// Frames behind a stack id. Tail: native_count return addresses (u64, innermost first, the
+/// first one is the program counter itself), then python_count PyFrame.
+/// id = hash over the tail. Sent at first sight in a lane and again after any drop in it.
+struct StackDef {
+  static constexpr Kind kKind = Kind::kStackDef;
+  std::uint64_t id;
+  std::uint16_t native_count;
+  std::uint16_t python_count;
+  std::uint32_t flags;  // kStack...
+};
+inline constexpr std::uint32_t kStackNativeTruncated = 1;  // unwinding stopped early
+inline constexpr std::uint32_t kStackPythonPartial = 2;    // chain had no proper end
+inline constexpr std::uint32_t kStackNativeDeep = 4;       // cut at kMaxNativeFrames
+inline constexpr std::uint32_t kStackPythonDeep = 8;       // cut at kMaxPythonFrames
+inline constexpr std::uint32_t kStackCopied = 16;          // walked on a copy, thread was blocked
+inline constexpr std::uint32_t kStackInCall = 32;          // taken inside an API callback: our
+                                                           // own and the driver's frames come first
+
+/// A Python code object. Tail: file, qualified name, line table (in that order, no NULs).
+struct PyCodeDef {
+  static constexpr Kind kKind = Kind::kPyCodeDef;
+  std::uint64_t id;            // hash over address, name pointer and first line
+  std::int32_t first_line;
+  std::uint16_t py_minor;      // 8 … 14: selects the line table's format
+  std::uint16_t flags;         // kCodeTableCut
+  std::uint32_t file_bytes;
+  std::uint32_t name_bytes;
+  std::uint32_t table_bytes;
+  std::uint32_t reserved;
+};
+inline constexpr std::uint16_t kCodeTableCut = 1;
+
+/// One look at one thread.
+struct Sample {
+  static constexpr Kind kKind = Kind::kSample;
+  std::uint64_t ts_ns;
+  std::uint64_t stack_id;   // 0: no stack could be taken
+  std::uint32_t tid;
+  std::uint32_t state;      // SampleState
+  std::uint64_t weight_ns;  // thread CPU time (running) or wall time (blocked) it stands for
+};
+enum class SampleState : std::uint32_t { kRunning = 0, kBlocked = 1, kBlockedRepeat = 2 };
+
+/// A step border seen by the agent's own counter.
+struct StepMark {
+  static constexpr Kind kKind = Kind::kStepMark;
+  std::uint64_t ts_ns;
+  std::uint64_t number;  // agent's counter, from 0
+  std::uint32_t source;  // StepSource
+  std::uint32_t flags;   // kStepBegin, kStepEnd
+};
+inline constexpr std::uint32_t kStepBegin = 1;
+inline constexpr std::uint32_t kStepEnd = 2;  // ends step `number`; absent: the next begin ends it
+
+/// kernel:REGEX: a launch whose name the worker has not matched yet.
+struct KernelMark {
+  static constexpr Kind kKind = Kind::kKernelMark;
+  std::uint64_t ts_ns;
+  std::uint64_t name_id;
+};
+/// kernel:REGEX: the worker's answer for one name; numbers its earlier KernelMarks.
+struct NameMatch {
+  static constexpr Kind kKind = Kind::kNameMatch;
+  std::uint64_t name_id;
+  std::uint64_t matched;  // 0 or 1
+};
+
+/// NVTX push. message_id refers to a StringDef.
+struct RangePush {
+  static constexpr Kind kKind = Kind::kRangePush;
+  std::uint64_t ts_ns;
+  std::uint64_t message_id;
+  std::uint32_t domain;  // index of a DomainName control message; 0 = default domain
+  std::uint32_t category;
+  std::uint32_t color;          // ARGB, 0 = none
+  std::uint32_t payload_type;   // NVTX payload type, 0 = none
+  std::uint64_t payload;        // bit pattern
+};
+struct RangePop {
+  static constexpr Kind kKind = Kind::kRangePop;
+  std::uint64_t ts_ns;
+  std::uint32_t domain;
+  std::uint32_t reserved;
+};
+/// NVTX start/end: may end on another thread. range_id is unique in the process.
+struct RangeStart {
+  static constexpr Kind kKind = Kind::kRangeStart;
+  std::uint64_t ts_ns;
+  std::uint64_t message_id;
+  std::uint64_t range_id;
+  std::uint32_t domain;
+  std::uint32_t category;
+  std::uint32_t color;
+  std::uint32_t payload_type;
+  std::uint64_t payload;
+};
+struct RangeEnd {
+  static constexpr Kind kKind = Kind::kRangeEnd;
+  std::uint64_t ts_ns;
+  std::uint64_t range_id;
+};
+struct MarkEvent {
+  static constexpr Kind kKind = Kind::kMarkEvent;
+  std::uint64_t ts_ns;
+  std::uint64_t message_id;
+  std::uint32_t domain;
+  std::uint32_t category;
+  std::uint32_t color;
+  std::uint32_t payload_type;
+  std::uint64_t payload;
+};
+
+/// API callback at entry, on the calling thread: who launched, from where.
+struct Launch {
+  static constexpr Kind kKind = Kind::kLaunch;
+  std::uint64_t ts_ns;
+  std::uint64_t stack_id;  // 0: not taken
+  std::uint32_t correlation;
+  std::uint16_t api;       // ApiDomain
+  std::uint16_t flags;
+  std::uint32_t cbid;
+  std::uint32_t tid;
+};
+enum class ApiDomain : std::uint16_t { kDriver = 1, kRuntime = 2 };
+
+// ---- From here on start_ns/end_ns are on the CUPTI clock; the daemon converts (ClockSync). ----
+
+/// CUPTI API record (runtime or driver).
+struct ApiCall {
+  static constexpr Kind kKind = Kind::kApiCall;
+  std::uint64_t start_ns, end_ns;
+  std::uint64_t name_id;  // StringDef: function name without version suffix
+  std::uint32_t cbid;
+  std::uint32_t api;      // ApiDomain
+  std::uint32_t correlation;
+  std::uint32_t tid;
+  std::int32_t result;
+  std::uint32_t reserved;
+};
+
+/// One kernel execution. name_id: StringDef with the mangled name.
+struct KernelExec {
+  static constexpr Kind kKind = Kind::kKernelExec;
+  std::uint64_t start_ns, end_ns;
+  std::uint64_t name_id;
+  std::uint64_t graph_node;  // 0: not from a graph
+  std::uint32_t graph;
+  std::uint32_t correlation;
+  std::uint32_t device, context, stream;
+  std::uint32_t grid_x, grid_y, grid_z;
+  std::uint32_t block_x, block_y, block_z;
+  std::uint32_t static_shared_bytes, dynamic_shared_bytes;
+  std::uint32_t local_per_thread_bytes;
+  std::uint32_t shared_executed_bytes;
+  std::uint16_t registers;
+  std::uint16_t flags;  // kGpuBadTime
+  std::uint32_t channel;
+  std::uint32_t reserved;
+};
+/// start_ns or end_ns was zero or reversed; counted, never drawn.
+inline constexpr std::uint16_t kGpuBadTime = 1;
+
+/// Copy; peer copies carry both devices. copy/memory kinds are CUPTI's values.
+struct MemCopy {
+  static constexpr Kind kKind = Kind::kMemCopy;
+  std::uint64_t start_ns, end_ns;
+  std::uint64_t bytes;
+  std::uint64_t graph_node;
+  std::uint32_t graph;
+  std::uint32_t correlation;
+  std::uint32_t device, context, stream;
+  std::uint32_t dst_device;  // = device unless a peer copy
+  std::uint8_t copy_kind, src_kind, dst_kind, flags;  // flags: bit 0 asynchronous, bit 1 bad time
+  std::uint32_t reserved;
+};
+struct MemSet {
+  static constexpr Kind kKind = Kind::kMemSet;
+  std::uint64_t start_ns, end_ns;
+  std::uint64_t bytes;
+  std::uint64_t graph_node;
+  std::uint32_t graph;
+  std::uint32_t correlation;
+  std::uint32_t device, context, stream;
+  std::uint32_t value;
+  std::uint16_t memory_kind;
+  std::uint16_t flags;  // bit 1 bad time
+  std::uint32_t reserved;
+};
+struct Sync {
+  static constexpr Kind kKind = Kind::kSync;
+  std::uint64_t start_ns, end_ns;
+  std::uint32_t type;  // 1 event, 2 stream-wait-event, 3 stream, 4 context
+  std::uint32_t correlation;
+  std::uint32_t context, stream;  // 0xffffffff: not applicable
+  std::uint32_t event;
+  std::uint32_t reserved;
+};
+struct Overhead {
+  static constexpr Kind kKind = Kind::kOverhead;
+  std::uint64_t start_ns, end_ns;
+  std::uint32_t overhead_kind;  // CUPTI's value
+  std::uint32_t object_kind;    // 1 process, 2 thread, …
+  std::uint32_t process_or_thread;
+  std::uint32_t correlation;
+};
+struct ContextInfo {
+  static constexpr Kind kKind = Kind::kContextInfo;
+  std::uint32_t context, device;
+  std::uint32_t null_stream;
+  std::uint32_t api_kind;
+};
+struct StreamInfo {
+  static constexpr Kind kKind = Kind::kStreamInfo;
+  std::uint32_t context, stream;
+  std::int32_t priority;
+  std::uint32_t flags;
+};
+/// Device properties, from the CUPTI device record and driver attributes. Values unknown are 0.
+/// name_id: StringDef.
+struct DeviceInfo {
+  static constexpr Kind kKind = Kind::kDeviceInfo;
+  std::uint64_t name_id;
+  std::uint64_t total_memory_bytes;
+  std::uint8_t uuid[16];
+  std::uint32_t device;
+  std::uint32_t compute_major, compute_minor;
+  std::uint32_t sm_count, warp_size;
+  std::uint32_t max_threads_per_block, max_threads_per_sm, max_blocks_per_sm;
+  std::uint32_t registers_per_block, registers_per_sm;
+  std::uint32_t shared_per_block_bytes, shared_per_sm_bytes;
+  std::uint32_t shared_per_block_optin_bytes, shared_reserved_bytes;
+  std::uint32_t clock_khz, memory_clock_khz;
+  std::uint32_t memory_bus_bits, l2_bytes;
+};
+/// Graph-level record (--cuda-graph graph).
+struct GraphExec {
+  static constexpr Kind kKind = Kind::kGraphExec;
+  std::uint64_t start_ns, end_ns;
+  std::uint32_t graph, correlation;
+  std::uint32_t device, context, stream;
+  std::uint32_t reserved;
+};
+struct Jit {
+  static constexpr Kind kKind = Kind::kJit;
+  std::uint64_t start_ns, end_ns;
+  std::uint32_t entry_type, operation;
+  std::uint32_t device, correlation;
+  std::uint32_t tid, reserved;
+};
+
+/// Clocks read together; the daemon converts CUPTI times piecewise with these.
+struct ClockSync {
+  static constexpr Kind kKind = Kind::kClockSync;
+  std::uint64_t cupti_ns;  // 0: CUPTI not open
+  std::uint64_t mono_ns, real_ns, boot_ns;
+  std::uint64_t tsc;
+  std::uint64_t gap_ns;  // mono time the reading took: its uncertainty
+  std::uint64_t flags;   // kClockForeign: someone registered a timestamp callback
+};
+inline constexpr std::uint64_t kClockForeign = 1;
+
+enum class LaneRole : std::uint32_t { kNone = 0, kCallback = 1, kSignal = 2 };
+
+enum class StepSource : std::uint32_t {
+  kNone = 0,
+  kAuto = 1,
+  kUser = 2,
+  kLoop = 3,
+  kOptimizer = 4,
+  kNvtx = 5,
+  kKernel = 6,
+};
+
+template <typename... R>
+struct RecordList {};
+
+/// Every record. Order is free; dispatch folds over this list (codec.hpp).
+using Records =
+    RecordList<LaneOpen, Lost, StringDef, StackDef, PyCodeDef, Sample, StepMark, KernelMark,
+               NameMatch, RangePush, RangePop, RangeStart, RangeEnd, MarkEvent, Launch, ApiCall,
+               KernelExec, MemCopy, MemSet, Sync, Overhead, ContextInfo, StreamInfo, DeviceInfo,
+               GraphExec, Jit, ClockSync>;
+
+namespace detail {
+template <typename... R>
+constexpr bool distinct_kinds(RecordList<R...>) {
+  const std::uint16_t kinds[] = {static_cast<std::uint16_t>(R::kKind)...};
+  for (std::size_t i = 0; i < sizeof...(R); ++i)
+    for (std::size_t j = i + 1; j < sizeof...(R); ++j)
+      if (kinds[i] == kinds[j]) return false;
+  return true;
+}
+template <typename... R>
+constexpr bool plain(RecordList<R...>) {
+  return ((std::is_trivially_copyable_v<R> && std::has_unique_object_representations_v<R> &&
+           sizeof(R) % 8 == 0 && alignof(R) <= 8) &&
+          ...);
+}
+}  // namespace detail
+
+static_assert(detail::distinct_kinds(Records{}), "two records share a kind");
+static_assert(detail::plain(Records{}), "hidden padding, odd size or not trivially copyable");
+
+}  // namespace gpuprof::wire

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Layout of the shared segment: header, plan, statistics, lane directory, lanes.
+//
+// Context:  any
+// Owns:     nothing: the daemon makes the memfd and maps it through Boost.Interprocess, the
+//           target maps the same bytes with mmap
+// Promises: fixed offsets within one wire major; every field either immutable after set-up or an
+//           atomic with one writer
+// Not here: how a lane works (lane.hpp), socket messages (control.hpp)
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "gpuprof/wire/lane.hpp"
+#include "gpuprof/wire/version.hpp"
+
+namespace gpuprof::wire {
+
+inline constexpr std::uint64_t kSegmentMagic = 0x314745'53'50475047ULL;
+
+/// Distance from this object to what it means, as boost::interprocess::offset_ptr stores it:
+/// 1 is null. The daemon constructs offset_ptrs, the target reads them as this.
+struct RelPtr {
+  std::int64_t distance;
+
+  template <typename T>
+  T* resolve(void* base, std::uint64_t total_bytes) const {
+    if (distance == 1) return nullptr;
+    const auto self = reinterpret_cast<std::uintptr_t>(this);
+    const std::uintptr_t at = self + static_cast<std::uintptr_t>(distance);
+    const auto begin = reinterpret_cast<std::uintptr_t>(base);
+    if (at < begin || at + sizeof(T) > begin + total_bytes) return nullptr;
+    return reinterpret_cast<T*>(at);
+  }
+};
+static_assert(sizeof(RelPtr) == 8);
+
+/// What one lane is doing. Free → claimed by a target thread → retired by the agent when the
+/// thread is gone → freed by the daemon once drained.
+enum class LaneState : std::uint32_t { kFree = 0, kActive = 1, kRetired = 2 };
+
+struct LaneEntry {
+  RelPtr lane;                     // LaneHeader; the ring follows it
+  std::uint64_t capacity_bytes;    // of the ring, power of two, immutable
+  std::atomic<std::uint32_t> state;  // LaneState
+  std::atomic<std::uint32_t> tid;
+  std::atomic<std::uint32_t> role;   // LaneRole
+  std::uint32_t reserved;
+};
+static_assert(sizeof(LaneEntry) == 32);
+
+/// Counters by name; both sides address them by this enum. Writers are in the target unless
+/// the comment says otherwise.
+enum class Counter : std::uint32_t {
+  kDroppedLaneFull = 0,      // records
+  kDroppedNoLane,            // records of threads that got no lane
+  kDroppedTooLong,           // records longer than a frame
+  kThreadsWithoutLane,       // threads
+  kSamplesTaken,
+  kSamplesBlocked,
+  kSamplesLateSignal,        // signals that arrived while not sampling
+  kSamplesNoStackRoom,       // skipped: too little stack left on the thread
+  kUnwindFaults,             // fault guard had to leave an unwind
+  kUnwindTruncated,
+  kPythonFaults,
+  kPythonPartial,
+  kStackTableFull,
+  kThreadsMasked,            // threads that block our signal
+  kThreadsNoTrigger,         // threads for which no trigger could be made
+  kBlockedTorn,              // blocked-thread walks thrown away: the thread moved meanwhile
+  kCuptiDropped,             // cuptiActivityGetNumDroppedRecords
+  kCuptiBadTime,             // records with zero or reversed times
+  kCuptiIncomplete,          // end == 0 on a forced flush
+  kCuptiUnknownKind,         // buffers cut short by an unknown kind
+  kCuptiDiscardBuffer,       // buffers refused because the pool was empty
+  kCuptiBuffers,             // buffers completed
+  kCuptiRecords,             // records read
+  kCuptiAfterStop,           // completions after we had stopped
+  kLaunchCallbacks,
+  kNvtxCalls,
+  kWorkerCpuNs,              // CPU time of our thread
+  kFlushes,
+  kGraphBudgetStops,
+  kCount
+};
+inline constexpr std::uint32_t kCounterSlots = 64;
+static_assert(static_cast<std::uint32_t>(Counter::kCount) <= kCounterSlots);
+
+struct Stats {
+  std::atomic<std::uint64_t> counters[kCounterSlots];
+  std::atomic<std::uint64_t> state;           // AgentState
+  std::atomic<std::uint64_t> steps;           // agent's own step counter
+  std::atomic<std::uint64_t> sampler;         // SamplerKind in force
+  std::atomic<std::uint64_t> effective_rate_mhz;  // milli-samples per second and running thread
+  std::atomic<std::uint64_t> heartbeat_ns;    // last turn of the worker, CLOCK_MONOTONIC
+  std::atomic<std::uint64_t> pending_wakes;
+  std::uint64_t reserved[8];
+};
+
+enum class AgentState : std::uint32_t {
+  kArmed = 0,
+  kCounting = 1,
+  kRecording = 2,
+  kCountingKindsKept = 3,
+  kStopped = 4,
+};
+
+inline constexpr std::uint64_t kNever = ~0ULL;
+
+/// The daemon's will, read by the agent at each step and each tick. Written only by the daemon.
+struct Plan {
+  std::atomic<std::uint32_t> mode;      // AgentState wanted outside step windows
+  std::atomic<std::uint32_t> sequence;  // grows with each change
+  std::atomic<std::uint64_t> on_step;   // recording from the begin of this step (agent's counter)
+  std::atomic<std::uint64_t> off_step;  // … to the begin of this one; kNever: no limit
+  std::atomic<std::uint64_t> drain_ns;  // last time the daemon drained, CLOCK_MONOTONIC
+  std::uint64_t reserved[4];
+};
+static_assert(sizeof(Plan) == 64);
+
+/// At offset 0 of the segment.
+struct SegmentHeader {
+  std::uint64_t magic;        // kSegmentMagic, written last
+  std::uint16_t wire_major, wire_minor;
+  std::uint32_t epoch;        // which daemon owns it; grows at a hand-over
+  std::uint64_t total_bytes;
+  std::uint32_t lane_count;
+  std::uint32_t large_lanes;  // the first of the directory: callback lanes prefer them
+  RelPtr plan, stats, directory;
+  std::uint64_t reserved;
+};
+static_assert(sizeof(SegmentHeader) == 64);
+
+/// Default sizes; --buffer-size scales the counts.
+inline constexpr std::uint64_t kLargeLaneBytes = 1u << 20;
+inline constexpr std::uint64_t kSmallLaneBytes = 64u << 10;
+inline constexpr std::uint32_t kDefaultLargeLanes = 20;
+inline constexpr std::uint32_t kDefaultSmallLanes = 224;
+
+/// Where things lie, from the lane counts alone; both sides compute it the same way.
+struct SegmentLayout {
+  std::uint64_t plan_offset, stats_offset, directory_offset, lanes_offset, total_bytes;
+};
+constexpr SegmentLayout segment_layout(std::uint32_t large_lanes, std::uint32_t small_lanes) {
+  SegmentLayout at{};
+  at.plan_offset = 4096;
+  at.stats_offset = 8192;
+  at.directory_offset = 12288;
+  const std::uint64_t lanes = std::uint64_t{large_lanes} + small_lanes;
+  at.lanes_offset = base::align_up(at.directory_offset + lanes * sizeof(LaneEntry), 4096);
+  // A page before each ring holds its header, so that an idle lane costs one page at most.
+  at.total_bytes = at.lanes_offset + large_lanes * (kLargeLaneBytes + 4096) +
+                   small_lanes * (kSmallLaneBytes + 4096);
+  return at;
+}
+/// The ring starts this far after its LaneHeader.
+inline constexpr std::uint64_t kRingOffset = 4096;
+
+}  // namespace gpuprof::wire

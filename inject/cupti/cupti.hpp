@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The door of the CUPTI room: open, switch, flush, let go.
+//
+// Context:  worker, or boundary (InitializeInjection) where said
+// Owns:     the subscriber slot and the buffer pool, while open
+// Promises: every failure is a sentence and a state, never an error for the program
+// Not here: what the callbacks do (callbacks.cpp, activity.cpp)
+#pragma once
+
+#include <cstdint>
+
+#include "gpuprof/wire/control.hpp"
+
+namespace gpuprof::cupti {
+
+struct Settings {
+  std::uint32_t flush_period_ms = 25;
+  std::uint32_t buffer_bytes = 1u << 20;
+  std::uint32_t buffer_count = 12;
+  bool graph_nodes = true;
+  bool launch_stacks = true;
+};
+
+enum class Wanted { kOff, kKernelSteps, kRecording };
+
+/// The driver has called InitializeInjection in this process. Boundary; remembers, no CUPTI call.
+void driver_seen();
+bool driver_was_seen();
+
+/// libcuda.so.1 is mapped (the fallback poller's question). Worker.
+bool driver_mapped();
+
+/// Opens CUPTI if needed and switches to what is wanted. Worker or boundary (serialised by the
+/// room's own lock, which no callback takes). Sentences go to the outbox through tick().
+void want(Wanted wanted, const Settings& settings);
+
+/// kernel:REGEX of the step source, POSIX extended; empty: none. False: not a valid expression.
+bool set_step_expression(const char* expression);
+
+/// Periodic work: flush, clock sync records, drop counters, new kernel names against the
+/// expression, retry of a taken slot, sentences that callbacks left. Returns ms until wanted again.
+std::uint32_t tick(std::uint64_t now_ns);
+
+/// Delivers what is complete (forced: everything); bounded by `deadline_ms`. Worker.
+bool flush(bool forced, std::uint32_t deadline_ms);
+
+/// Process exit (registered from InitializeInjection, and from the _exit family). Boundary.
+void before_exit();
+
+void before_fork();
+void after_fork_parent();
+void after_fork_child();
+
+}  // namespace gpuprof::cupti

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the worker may tell the daemon over the socket: things that must not be lost.
+//
+// Context:  worker (one thread). Signal and callback code must not call any of this
+// Owns:     nothing: the agent fills the table once
+// Promises: never blocks for longer than the socket's send deadline; silently does nothing when
+//           there is no daemon (any more)
+#pragma once
+
+#include <cstdint>
+
+#include "gpuprof/wire/control.hpp"
+
+namespace gpuprof::hot {
+
+/// Set by the agent before any room is started.
+struct Outbox {
+  void (*notice)(wire::Feature feature, wire::NoticeLevel level, std::uint32_t code,
+                 const char* text) = nullptr;
+  void (*fact)(const char* key, const char* value) = nullptr;
+  void (*thread)(const wire::Thread& thread, const char* name) = nullptr;
+  void (*module)(const wire::Module& module, const void* build_id, const char* path) = nullptr;
+  void (*module_gone)(const wire::ModuleGone& gone) = nullptr;
+  void (*domain)(std::uint32_t domain, const char* name) = nullptr;
+};
+extern Outbox g_outbox;
+
+/// A sentence for the user: what, why, and what still works.
+inline void notice(wire::Feature feature, wire::NoticeLevel level, std::uint32_t code,
+                   const char* text) {
+  if (g_outbox.notice != nullptr) g_outbox.notice(feature, level, code, text);
+}
+/// One key = value for the trace's metadata.
+inline void fact(const char* key, const char* value) {
+  if (g_outbox.fact != nullptr) g_outbox.fact(key, value);
+}
+
+}  // namespace gpuprof::hot

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The only way records leave the target.
+//
+// Context:  signal | callback | worker
+// Owns:     nothing
+// Promises: whole record or counted drop; never waits, allocates, locks; errno kept
+#pragma once
+
+#include <cstdint>
+
+#include "gpuprof/base/bytes.hpp"
+#include "gpuprof/wire/records.hpp"
+#include "inject/hot/thread_block.hpp"
+
+namespace gpuprof::hot {
+
+/// Proof that this thread may record now, in one context. Take one per entry into our code;
+/// it tests false when the process is a forked child, no lane is left, or our code is already
+/// running in this context on this thread (a callback inside a callback).
+class Guard {
+ public:
+  explicit Guard(Role role);
+  ~Guard();
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+  explicit operator bool() const { return outlet_ != nullptr; }
+  Outlet& outlet() const { return *outlet_; }
+  std::uint32_t tid() const { return block_->tid.load(std::memory_order_relaxed); }
+
+ private:
+  ThreadBlock* block_ = nullptr;
+  Outlet* outlet_ = nullptr;
+  std::uint8_t bit_ = 0;
+  int saved_errno_;
+};
+
+/// Pushes one record; a drop is counted by the lane and in Counter::kDroppedLaneFull.
+template <typename R>
+inline bool record(const Guard& guard, const R& body, std::uint64_t ts_ns,
+                   const void* tail = nullptr, std::uint32_t tail_bytes = 0) {
+  if (guard.outlet().lane.push(body, ts_ns, tail, tail_bytes)) return true;
+  count(wire::Counter::kDroppedLaneFull);
+  return false;
+}
+
+/// Id of a text, sending its definition first if this lane has not seen it.
+///
+/// @param text  `bytes` bytes, need not end in NUL; cut at kMaxNameBytes (at a UTF-8 border).
+std::uint64_t intern(const Guard& guard, const char* text, std::uint32_t bytes,
+                     std::uint64_t ts_ns);
+
+/// Sends a stack definition if this lane has not seen `id`.
+/// @param tail native program counters then PyFrames, as StackDef says.
+void define_stack(const Guard& guard, const wire::StackDef& def, const void* tail,
+                  std::uint32_t tail_bytes, std::uint64_t ts_ns);
+
+}  // namespace gpuprof::hot

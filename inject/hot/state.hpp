@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one piece of process-wide state that callback and signal code may look at.
+//
+// Context:  signal | callback (read), worker (write)
+// Owns:     nothing: the agent maps the segment and the alive page, and never unmaps them
+// Promises: constant-initialised, trivially destructible: valid before constructors and after
+//           destructors
+// Not here: who decides (inject/agent)
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "gpuprof/wire/control.hpp"
+#include "gpuprof/wire/segment.hpp"
+
+namespace gpuprof::hot {
+
+/// What is being recorded right now, as bits of State::on.
+inline constexpr std::uint32_t kOnSamples = 1;
+inline constexpr std::uint32_t kOnNvtx = 2;        // ranges are recorded
+inline constexpr std::uint32_t kOnNvtxSteps = 4;   // the step source looks at NVTX
+inline constexpr std::uint32_t kOnCuda = 8;        // launch records with stacks
+inline constexpr std::uint32_t kOnKernelSteps = 16;  // the step source looks at kernel names
+inline constexpr std::uint32_t kOnLaunchStacks = 32;
+
+struct State {
+  /// Points to a page that reads 1 here and 0 in any forked child (MADV_WIPEONFORK).
+  std::atomic<const std::uint32_t*> alive{nullptr};
+  std::atomic<std::uint32_t> on{0};
+  /// Grows with each new segment; a ThreadBlock of another epoch is not used.
+  std::atomic<std::uint32_t> epoch{0};
+  std::atomic<std::uint8_t*> segment{nullptr};
+  std::uint64_t segment_bytes = 0;
+  wire::LaneEntry* lanes = nullptr;
+  std::uint32_t lane_count = 0;
+  std::uint32_t large_lanes = 0;
+  wire::Stats* stats = nullptr;
+  wire::Plan* plan = nullptr;
+  /// Wakes the worker from any context: one write(2) to an eventfd; -1 before the agent runs.
+  std::atomic<int> wake_fd{-1};
+  /// Kernel thread id of our worker; its own CUDA calls are not recorded.
+  std::atomic<std::uint32_t> worker_tid{0};
+};
+
+extern State g_state;
+
+/// True in the process that owns the segment, false in forked children and before set-up.
+inline bool alive() {
+  const std::uint32_t* page = g_state.alive.load(std::memory_order_acquire);
+  return page != nullptr && *static_cast<const volatile std::uint32_t*>(page) == 1;
+}
+
+inline bool on(std::uint32_t bits) {
+  return (g_state.on.load(std::memory_order_relaxed) & bits) != 0;
+}
+
+/// Adds to a named counter in the shared segment. Any context.
+inline void count(wire::Counter which, std::uint64_t amount = 1) {
+  wire::Stats* stats = g_state.stats;
+  if (stats != nullptr)
+    stats->counters[static_cast<std::uint32_t>(which)].fetch_add(amount,
+                                                                 std::memory_order_relaxed);
+}
+
+/// Makes the worker look at the plan and the counters soon. One system call, errno kept.
+void wake_worker();
+
+}  // namespace gpuprof::hot

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What one thread of the target has from us: two lanes and the tables of what it already sent.
+//
+// Context:  signal | callback (its own thread only), worker (retire)
+// Owns:     its lanes, from claim to retire
+// Promises: no lock, no allocation: blocks come from a table mapped at start
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "gpuprof/wire/lane.hpp"
+#include "inject/hot/state.hpp"
+
+namespace gpuprof::hot {
+
+/// Ids already sent through one lane, valid for one lane epoch. Direct-mapped, two ways: a
+/// forgotten id is only sent once more.
+template <std::uint32_t kSlots>
+class SentTable {
+ public:
+  /// True if `id` was sent in this epoch; remembers it otherwise.
+  bool seen_or_add(std::uint64_t id, std::uint32_t lane_epoch) {
+    if (epoch_ != lane_epoch) clear(lane_epoch);
+    std::uint64_t* pair = &ids_[(id & (kSlots / 2 - 1)) * 2];
+    if (pair[0] == id || pair[1] == id) return true;
+    pair[1] = pair[0];
+    pair[0] = id;
+    return false;
+  }
+  /// Takes back the last add of `id` (its definition was dropped).
+  void forget(std::uint64_t id) {
+    std::uint64_t* pair = &ids_[(id & (kSlots / 2 - 1)) * 2];
+    if (pair[0] == id) pair[0] = 0;
+    if (pair[1] == id) pair[1] = 0;
+  }
+
+ private:
+  void clear(std::uint32_t lane_epoch) {
+    for (std::uint64_t& id : ids_) id = 0;
+    epoch_ = lane_epoch;
+  }
+  std::uint32_t epoch_ = 0;
+  std::uint64_t ids_[kSlots] = {};
+};
+
+/// One lane's producer end and what went through it.
+struct Outlet {
+  wire::LaneWriter lane;
+  std::uint32_t entry = 0;          // index in the directory
+  bool refused = false;             // no lane was free: asked once, counted once
+  SentTable<1024> stacks;
+  SentTable<512> strings;
+  SentTable<1024> codes;
+  /// Room to build one record in, so that handlers need little of the thread's own stack.
+  alignas(8) std::byte scratch[8192];
+};
+
+enum class Role : std::uint32_t { kCallback = 1, kSignal = 2 };
+
+struct ThreadBlock {
+  std::atomic<std::uint32_t> tid;    // 0: free
+  std::uint32_t epoch;
+  Outlet callback;
+  Outlet signal;
+};
+
+inline constexpr std::uint32_t kMaxThreadBlocks = 256;
+
+/// Maps the table of blocks. Worker, once per process. False: no memory.
+bool map_thread_blocks();
+
+/// This thread's block, claimed at first use. Null: none left (counted) or not alive.
+/// Context: signal | callback. Thread: the caller's own block.
+ThreadBlock* this_thread();
+
+/// This thread's kernel id without a system call after the first look.
+std::uint32_t this_tid();
+
+/// Gives back the lanes of threads for which `gone(tid, arg)` says true. Worker.
+void retire_threads(bool (*gone)(std::uint32_t tid, void* arg), void* arg);
+
+/// In the child of a fork: forget every block (the memory is ours alone there). Boundary.
+void forget_threads_after_fork();
+
+}  // namespace gpuprof::hot

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Python frames of one thread, read from the interpreter's own structures without the GIL.
+//
+// Context:  find: worker; read_own: signal | callback; read_blocked: worker
+// Owns:     nothing: borrows the interpreter's memory for the length of one read
+// Promises: plain loads only in read_own (the fault guard of inject/sample is around it);
+//           sends each code object once per lane epoch; an unknown version reads nothing
+// Not here: merging with native frames and line numbers (daemon/symbols)
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+#include "gpuprof/wire/records.hpp"
+#include "inject/hot/recorder.hpp"
+
+namespace gpuprof::python {
+
+/// Looks for an interpreter among the mapped modules. Worker; call again after modules changed.
+/// True once found; then facts ("python.version", …) and, for versions that cannot be read, one
+/// notice have been sent.
+bool find_runtime();
+
+/// Whether an interpreter we can read was found. Any context.
+bool ready();
+
+struct Read {
+  std::uint32_t count = 0;  // frames written, innermost first
+  std::uint32_t flags = 0;  // wire::kStackPython…
+};
+
+/// Frames of the calling thread. Zero frames for a thread without Python state.
+/// @param frames room for `room` entries.
+Read read_own(const hot::Guard& guard, wire::PyFrame* frames, std::uint32_t room,
+              std::uint64_t ts_ns);
+
+/// Frames of another thread of this process that is blocked in the kernel, through
+/// process_vm_readv. The caller checks afterwards that the thread did not move.
+Read read_blocked(const hot::Guard& guard, pid_t tid, wire::PyFrame* frames, std::uint32_t room,
+                  std::uint64_t ts_ns);
+
+/// In the child of a fork: thread states of other threads are gone.
+void after_fork_child();
+
+}  // namespace gpuprof::python

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The mixed stack of the calling thread, taken inside an API callback.
+//
+// Context:  callback
+// Owns:     nothing
+// Promises: no libc dl_iterate_phdr, no lock another context could want; 0.5-2 us when warm
+#pragma once
+
+#include <cstdint>
+
+#include "inject/hot/recorder.hpp"
+
+namespace gpuprof::sample {
+
+/// Unwinds here, reads Python frames, sends the definition if this lane has not seen it.
+/// @return the stack id, 0 if no stack could be taken (counted).
+std::uint64_t take_launch_stack(const hot::Guard& guard, std::uint64_t ts_ns);
+
+}  // namespace gpuprof::sample

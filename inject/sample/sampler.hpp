@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Host stack sampling: one trigger per running thread, a signal-free walk for blocked ones.
+//
+// Context:  worker, except the fork hooks (boundary)
+// Owns:     triggers (perf descriptors or timers), the signal handler, the module snapshot
+// Promises: off means no signal arrives; no EINTR with perf and cpu-timer triggers
+// Not here: stacks at API callbacks (launch_stack.hpp), Python frames (inject/python)
+#pragma once
+
+#include <cstdint>
+
+#include "gpuprof/wire/control.hpp"
+
+namespace gpuprof::sample {
+
+struct Settings {
+  wire::SamplerKind kind = wire::SamplerKind::kAuto;
+  std::uint32_t rate_hz = 100;
+  bool blocked_threads = true;
+  bool native = true;
+  bool python = true;
+};
+
+/// Builds the module snapshot, warms the unwinder and sends the module list. Once, worker.
+/// Must have run before launch stacks are taken. False: no native stacks in this process.
+bool prepare();
+
+/// Refreshes the module snapshot if the loader's add/sub counters changed, and sends what is
+/// new or gone. Cheap when nothing changed.
+void refresh_modules();
+
+/// Starts or stops triggers of all threads. start() returns how it went; sentences go to the
+/// outbox.
+bool start(const Settings& settings);
+void stop();
+
+/// One turn while recording: thread scan, blocked threads, snapshot refresh, retire of dead
+/// threads' lanes. Returns how long the worker may sleep, in ms.
+std::uint32_t tick(std::uint64_t now_ns);
+
+/// fork: prepare stops sampling and waits (bounded) until no handler runs; the parent goes on;
+/// the child forgets everything and closes inherited perf descriptors.
+void before_fork();
+void after_fork_parent();
+void after_fork_child();
+
+}  // namespace gpuprof::sample
