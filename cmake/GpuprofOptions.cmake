@@ -5,7 +5,8 @@
 option(GPUPROF_BUILD_TESTS "Build tests, benches and the simulated GPU" ON)
 option(GPUPROF_WERROR "Treat warnings as errors" ON)
 option(GPUPROF_FUZZ "Build the libFuzzer targets (Clang only)" OFF)
-set(GPUPROF_SANITIZE "" CACHE STRING "address;undefined or thread: sanitizers for daemon, cli and unit tests")
+set(GPUPROF_SANITIZE "" CACHE STRING
+    "address;undefined or thread: sanitizers for the rooms and the unit tests")
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -24,13 +25,17 @@ set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
 set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
 
 find_program(GPUPROF_CCACHE ccache)
-if(GPUPROF_CCACHE)
+if(GPUPROF_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_C_COMPILER_LAUNCHER "${GPUPROF_CCACHE}")
   set(CMAKE_CXX_COMPILER_LAUNCHER "${GPUPROF_CCACHE}")
 endif()
 
 set(GPUPROF_WARNINGS -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
                      -Wcast-qual -Wformat=2 -Wundef)
+# For C sources of ours (CMake offers no per-language lists without generator expressions).
+set(GPUPROF_C_WARNINGS ${GPUPROF_WARNINGS})
+list(REMOVE_ITEM GPUPROF_C_WARNINGS -Wnon-virtual-dtor)
 if(GPUPROF_WERROR)
   list(APPEND GPUPROF_WARNINGS -Werror)
+  list(APPEND GPUPROF_C_WARNINGS -Werror)
 endif()

@@ -13,20 +13,25 @@ set(GPUPROF_INJECT_FLAGS
     -ftls-model=initial-exec -fno-threadsafe-statics -fasynchronous-unwind-tables
     -fno-stack-protector -U_FORTIFY_SOURCE)
 
+# In a sanitizer build the rooms of inject are instrumented too, so that the unit tests see races
+# and overruns in them; libgpuprof_inject.so is then not built (the end-to-end tests of that build
+# use the one of the release build).
+function(gpuprof_apply_sanitizers TARGET)
+  if(GPUPROF_SANITIZE)
+    string(REPLACE ";" "," kinds "${GPUPROF_SANITIZE}")
+    target_compile_options(${TARGET} PRIVATE -fsanitize=${kinds} -fno-omit-frame-pointer
+                                             -fno-sanitize-recover=all)
+    target_link_options(${TARGET} PUBLIC -fsanitize=${kinds})
+  endif()
+endfunction()
+
 function(gpuprof_inject_room NAME)
   cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
   add_library(inject_${NAME} STATIC ${ARG_UNPARSED_ARGUMENTS})
   target_include_directories(inject_${NAME} PUBLIC "${PROJECT_SOURCE_DIR}")
   target_compile_options(inject_${NAME} PRIVATE ${GPUPROF_WARNINGS} ${GPUPROF_INJECT_FLAGS})
   target_link_libraries(inject_${NAME} PUBLIC gpuprof_headers ${ARG_DEPS})
-endfunction()
-
-function(gpuprof_apply_sanitizers TARGET)
-  if(GPUPROF_SANITIZE)
-    string(REPLACE ";" "," kinds "${GPUPROF_SANITIZE}")
-    target_compile_options(${TARGET} PRIVATE -fsanitize=${kinds} -fno-omit-frame-pointer)
-    target_link_options(${TARGET} PUBLIC -fsanitize=${kinds})
-  endif()
+  gpuprof_apply_sanitizers(inject_${NAME})
 endfunction()
 
 function(gpuprof_room NAME)
@@ -38,14 +43,16 @@ function(gpuprof_room NAME)
   gpuprof_apply_sanitizers(${NAME})
 endfunction()
 
+# The results file lets scripts/test count cases, not programs.
 function(gpuprof_unit_test NAME)
   cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
   add_executable(${NAME} ${ARG_UNPARSED_ARGUMENTS})
   target_include_directories(${NAME} PRIVATE "${PROJECT_SOURCE_DIR}")
   target_compile_options(${NAME} PRIVATE ${GPUPROF_WARNINGS} -Wno-conversion)
-  target_link_libraries(${NAME} PRIVATE gpuprof_headers ${ARG_DEPS} GTest::gtest GTest::gmock GTest::gtest_main)
+  target_link_libraries(${NAME} PRIVATE gpuprof_headers ${ARG_DEPS}
+                                        GTest::gtest GTest::gmock GTest::gtest_main)
   gpuprof_apply_sanitizers(${NAME})
   set_target_properties(${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
-  add_test(NAME ${NAME} COMMAND ${NAME})
+  add_test(NAME ${NAME} COMMAND ${NAME} "--gtest_output=xml:${CMAKE_BINARY_DIR}/results/${NAME}.xml")
   set_tests_properties(${NAME} PROPERTIES LABELS unit TIMEOUT 120)
 endfunction()
