@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From a session's spool to files a viewer opens.
+//
+// Context:  daemon (export thread) or cli (gpuprof export) through daemon/api
+// Owns:     temporary files, until renamed
+// Promises: a file appears whole under its final name or not at all; all files of one window
+//           appear together; memory does not grow with the number of events
+// Not here: the formats themselves (registry.hpp, tensorboard_writer.*)
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "daemon/model/window.hpp"
+#include "daemon/spool/spool.hpp"
+#include "support/result.hpp"
+
+namespace gpuprof::exporter {
+
+struct FileWritten {
+  std::string path;
+  std::string format;
+  std::uint32_t pid = 0;
+  std::uint32_t window = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t events = 0;
+  std::uint64_t steps = 0;
+  /// Events by kind and drops by reason, names as the summary prints them.
+  std::vector<std::pair<std::string, std::uint64_t>> events_by_kind;
+  std::vector<std::pair<std::string, std::uint64_t>> drops_by_reason;
+  /// Sentences: what is missing from this file and why.
+  std::vector<std::string> missing;
+};
+
+using Progress = std::function<void(std::uint64_t done_events, std::uint64_t total_events)>;
+
+/// Writes the files of one window for the given processes in every format of the options:
+/// all to temporary names beside the target, then renamed together.
+///
+/// Errors: existing files without --force, unwritable folder, full disk: one sentence; what was
+/// already complete stays in the spool.
+support::Result<std::vector<FileWritten>> write_window(const spool::SessionView& session,
+                                                       const model::Window& window,
+                                                       const std::vector<std::uint32_t>& pids,
+                                                       const Progress& progress);
+
+/// Whole-run sessions: cuts the processes' events into windows of options.span_size_events.
+support::Result<std::vector<model::Window>> windows_by_size(const spool::SessionView& session,
+                                                            const std::vector<std::uint32_t>& pids);
+
+/// Names --format accepts, for help and validation.
+std::vector<std::string> format_names();
+
+/// Replaces %h %p %n %r %q{ENV} %% in a pattern.
+support::Result<std::string> expand_pattern(const std::string& pattern, const std::string& host,
+                                            std::uint32_t pid, std::uint32_t span,
+                                            const std::string& rank);
+
+}  // namespace gpuprof::exporter

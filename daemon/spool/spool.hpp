@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The append-only store between ring and file: one file a process, one log a session.
+//
+// Context:  daemon (writers: its ingest thread; readers: any one thread), cli through daemon/api
+// Owns:     the files it opened
+// Promises: what was flushed survives kill -9 of the daemon and a full disk; a reader stops at
+//           the last whole block and says how many bytes it left; <= 24 bytes a record on average
+// Not here: what the records mean (daemon/model), what becomes of them (daemon/export)
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/api/session_options.hpp"
+#include "daemon/model/events.hpp"
+#include "daemon/model/window.hpp"
+#include "support/result.hpp"
+
+namespace gpuprof::spool {
+
+/// Writes one process's events. Definitions and events in the order given.
+class ProcessWriter : public model::EventSink {
+ public:
+  /// Creates `path` (must not exist). Blocks are compressed and written when full or at flush.
+  static support::Result<std::unique_ptr<ProcessWriter>> create(const std::string& path);
+
+  /// Writes the open block; called at least every 50 ms while events arrive. Disk errors are
+  /// kept: ok() turns false, later events are counted as lost, nothing throws.
+  virtual void flush() = 0;
+  virtual bool ok() const = 0;
+  virtual std::string failure() const = 0;       // sentence, empty while ok
+  virtual std::uint64_t bytes_written() const = 0;
+  virtual std::uint64_t events_written() const = 0;  // timed events, not definitions
+  virtual std::uint64_t events_lost() const = 0;
+};
+
+/// Which part of a process's spool to replay.
+struct ReplayRange {
+  std::uint64_t from_ns = 0;
+  std::uint64_t to_ns = ~0ULL;  // blocks wholly outside are skipped, definitions in them are not
+};
+struct ReplayEnd {
+  bool complete = true;          // false: the file ends inside a block
+  std::uint64_t bytes_left = 0;  // after the last whole block
+};
+
+/// Replays `path` into `sink` in file order. Memory: one block.
+support::Result<ReplayEnd> replay(const std::string& path, const ReplayRange& range,
+                                  model::EventSink& sink);
+
+/// Appends to SESSION_FOLDER/session.jsonl: one JSON object a line, flushed at each call.
+class SessionLog {
+ public:
+  static support::Result<std::unique_ptr<SessionLog>> create(const std::string& folder,
+                                                             const api::SessionOptions& options,
+                                                             const std::string& host);
+  virtual ~SessionLog() = default;
+  virtual void process(std::uint32_t pid, const std::string& spool_file) = 0;
+  virtual void window(const model::Window& window) = 0;
+  /// A sentence that belongs into every file's metadata ("no step seen within 30 s", …).
+  virtual void remark(const std::string& key, const std::string& sentence) = 0;
+  /// Which processes get a file (contract: CUDA, operators or steps; else most CPU time).
+  virtual void chosen(const std::vector<std::uint32_t>& pids) = 0;
+  virtual void ended(const std::string& how) = 0;
+};
+
+struct ProcessEntry {
+  std::uint32_t pid;
+  std::string spool_path;
+};
+/// A session folder read back, also one whose daemon died.
+struct SessionView {
+  std::string folder, host;
+  api::SessionOptions options;
+  std::vector<ProcessEntry> processes;
+  std::vector<model::Window> windows;      // empty: derive one per process from its events
+  std::vector<std::uint32_t> chosen;       // empty and !ended: choose again
+  std::vector<std::pair<std::string, std::string>> remarks;
+  bool ended = false;
+};
+support::Result<SessionView> open_session(const std::string& folder);
+
+}  // namespace gpuprof::spool
