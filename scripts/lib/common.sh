@@ -30,15 +30,15 @@ recipe_hash() {
   fi
 }
 
-# A Python >= 3.9 that is a real program: a version manager's shim would put its own paths into
-# an environment. Prints sys.executable.
+# A Python that the pins in requirements/ hold for and that is a real program: a version manager's
+# shim would put its own paths into an environment. Prints sys.executable.
 real_python() {
   local candidate
   for candidate in "${PYTHON:-}" python3 /usr/bin/python3; do
     [ -n "$candidate" ] || continue
     "$candidate" -c '
 import os, sys
-sys.exit(1) if sys.version_info < (3, 9) else print(os.path.realpath(sys.executable))' 2>/dev/null &&
+sys.exit(1) if not (3, 10) <= sys.version_info < (3, 14) else print(os.path.realpath(sys.executable))' 2>/dev/null &&
       return 0
   done
   return 1

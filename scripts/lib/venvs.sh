@@ -19,7 +19,7 @@ pip_python() {
 venv() {
   local name=$1 size=$2 python stamp have
   shift 2
-  python=$(real_python) || die "no Python 3.9 or later found"
+  python=$(real_python) || die "no Python 3.10 to 3.13 found: set PYTHON"
   stamp="$(sha256 "$root/requirements/$name.txt") $python"
   have=$(cat "$root/.venvs/$name/.stamp" 2>/dev/null || true)
   [ "$stamp" = "$have" ] && return 0

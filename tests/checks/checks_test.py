@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Plants a violation for each check of scripts/ and expects it to be found."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
+
+
+class CheckCase(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="gpuprof-checks-")
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name).resolve()
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def check(self, name, *arguments):
+        done = subprocess.run([sys.executable, ROOT / "scripts" / name, *map(str, arguments)],
+                              text=True, capture_output=True)
+        return done.returncode, done.stdout + done.stderr
+
+    def assert_passes(self, name, *arguments):
+        status, said = self.check(name, *arguments)
+        self.assertEqual(status, 0, said)
+
+    def assert_finds(self, expected, name, *arguments):
+        status, said = self.check(name, *arguments)
+        self.assertEqual(status, 1, said)
+        self.assertIn(expected, said)
+
+    def library(self, source, *options, name="libplanted.so", compiler="CC"):
+        path = self.write("planted.c" if compiler == "CC" else "planted.cpp", source)
+        command = os.environ.get(compiler, "cc" if compiler == "CC" else "c++")
+        target = self.root / name
+        subprocess.run([command, "-shared", "-fPIC", "-O1", *options, "-o", target, path],
+                       check=True, capture_output=True)
+        return target
+
+
+class Layers(CheckCase):
+    def plant(self, name, include, opened='"', closed='"'):
+        self.write(name, f"{SPDX}#include {opened}{include}{closed}\n")
+
+    def test_passes_what_is_drawn(self):
+        self.write("include/gpuprof/wire/lane.hpp", '#include "gpuprof/base/clock.hpp"\n')
+        self.write("include/gpuprof/base/clock.hpp", "")
+        self.plant("inject/hot/recorder.cpp", "gpuprof/wire/lane.hpp")
+        self.plant("inject/cupti/api.cpp", "cupti.h", "<", ">")
+        self.plant("inject/cupti/launch.cpp", "inject/sample/launch_stack.hpp")
+        self.plant("daemon/session/session.cpp", "daemon/ingest/ingest.hpp")
+        self.plant("daemon/export/writer.cpp", "daemon/spool/spool_reader.hpp")
+        self.plant("cli/run.cpp", "gpuprof/wire/control.hpp")
+        self.plant("tests/unit/x_test.cpp", "inject/hot/recorder.hpp")
+        self.assert_passes("check_layers", "--root", self.root)
+
+    def test_finds_what_is_not_drawn(self):
+        planted = {
+            "inject/hot/a.cpp": "daemon/model/track.hpp",
+            "inject/agent/b.cpp": "support/log.hpp",
+            "inject/hot/c.cpp": "inject/agent/agent.hpp",
+            "inject/cupti/d.cpp": "inject/sample/handler.hpp",
+            "inject/nvtx/e.cpp": "inject/cupti/api.hpp",
+            "daemon/model/f.cpp": "gpuprof/wire/records.hpp",
+            "daemon/export/g.cpp": "daemon/spool/spool_writer.hpp",
+            "daemon/ingest/h.cpp": "daemon/session/session.hpp",
+            "cli/i.cpp": "gpuprof/wire/records.hpp",
+            "cli/j.cpp": "daemon/export/writer.hpp",
+            "support/k.cpp": "daemon/api/api.hpp",
+            "daemon/model/l.cpp": "tests/fakes/clock.hpp",
+            "daemon/model/m.cpp": "../export/writer.hpp",
+        }
+        self.write("daemon/export/writer.hpp", "")
+        for name, include in planted.items():
+            with self.subTest(name):
+                self.plant(name, include)
+                self.assert_finds(f"{name}:2:", "check_layers", "--root", self.root)
+                (self.root / name).unlink()
+
+    def test_finds_headers_from_outside_in_the_wrong_room(self):
+        for name, include in {"inject/hot/a.cpp": "cupti.h", "daemon/model/b.cpp": "cupti_target.h",
+                              "inject/agent/c.cpp": "boost/version.hpp",
+                              "include/gpuprof/wire/d.hpp": "fmt/core.h"}.items():
+            with self.subTest(name):
+                self.plant(name, include, "<", ">")
+                self.assert_finds(include, "check_layers", "--root", self.root)
+                (self.root / name).unlink()
+
+    def test_finds_an_unknown_room(self):
+        self.plant("daemon/attic/a.cpp", "cstdint", "<", ">")
+        self.assert_finds("daemon/attic/a.cpp", "check_layers", "--root", self.root)
+
+
+class HotSymbols(CheckCase):
+    def compile(self, sources):
+        entries = []
+        for name, text in sources.items():
+            path = self.write(name, text)
+            target = path.with_suffix(".o")
+            subprocess.run([os.environ.get("CXX", "c++"), "-std=c++20", "-O2", "-fPIC", "-c", path,
+                            "-o", target], check=True, capture_output=True)
+            entries.append({"directory": str(self.root), "file": str(path), "output": str(target),
+                            "command": ""})
+        self.write("compile_commands.json", json.dumps(entries))
+        return "--root", self.root, "--build", self.root
+
+    def test_passes_allowed_calls_and_neighbours(self):
+        arguments = self.compile({
+            "inject/hot/a.cpp": "#include <cstring>\nvoid near();\n"
+                                "void f(char* a, char* b, long n) { near(); memcpy(a, b, n); }\n",
+            "inject/sample/b.cpp": "// Context:  signal\nvoid near() {}\n",
+            "inject/agent/c.cpp": "// Context:  worker\nint* g() { return new int; }\n"})
+        self.assert_passes("check_hot_symbols", *arguments)
+
+    def test_finds_an_allocation_in_hot(self):
+        arguments = self.compile({"inject/hot/a.cpp": "int* f() { return new int; }\n"})
+        self.assert_finds("operator new", "check_hot_symbols", *arguments)
+
+    def test_finds_a_lock_in_a_callback_file(self):
+        arguments = self.compile({"inject/cupti/a.cpp":
+                                  "// Context:  worker | callback\n#include <pthread.h>\n"
+                                  "void f(pthread_mutex_t* m) { pthread_mutex_lock(m); }\n"})
+        self.assert_finds("pthread_mutex_lock", "check_hot_symbols", *arguments)
+
+    def test_finds_dynamic_tls_in_a_signal_file(self):
+        arguments = self.compile({"inject/sample/a.cpp": "// Context:  signal\nextern thread_local "
+                                  "int t;\nint f() { return t; }\n"})
+        self.assert_finds("__tls_get_addr", "check_hot_symbols", *arguments)
+
+    def test_finds_a_call_into_a_file_of_another_context(self):
+        arguments = self.compile({"inject/hot/a.cpp": "void say();\nvoid f() { say(); }\n",
+                                  "inject/agent/b.cpp": "// Context: worker\nvoid say() {}\n"})
+        self.assert_finds("say()", "check_hot_symbols", *arguments)
+
+
+class Library(CheckCase):
+    def test_exports_must_equal_the_map(self):
+        library = self.library("int one(void) { return 1; }\nint two(void) { return 2; }\n")
+        both = self.write("both.map", "{ global: one; two; /* reasons */ local: *; };\n")
+        less = self.write("less.map", "{\n  global:\n    one; # a reason\n  local: *;\n};\n")
+        more = self.write("more.map", "{ global: one; two; three; local: *; };\n")
+        self.assert_passes("check_exports", "--library", library, "--map", both)
+        self.assert_finds("exports two", "check_exports", "--library", library, "--map", less)
+        self.assert_finds("names three", "check_exports", "--library", library, "--map", more)
+
+    def test_needs_finds_the_cpp_runtime(self):
+        source = "#include <string>\nstd::string f() { return std::string(99, 'x'); }\n"
+        self.assert_finds("needs libstdc++", "check_needs", "--library",
+                          self.library(source, compiler="CXX"))
+
+    def test_needs_finds_an_executable_stack(self):
+        library = self.library("int f(void) { return 1; }\n", "-Wl,-z,execstack")
+        self.assert_finds("executable stack", "check_needs", "--library", library)
+        self.assert_passes("check_needs", "--library", self.library("int f(void) { return 1; }\n"))
+
+    def test_needs_finds_text_relocations(self):
+        source = ('int x;\n__asm__(".text\\n.globl f\\nf: movabs $x, %rax\\nret\\n");\n')
+        library = self.library(source, "-Wl,-z,notext", "-Wno-error")
+        self.assert_finds("TEXTREL", "check_needs", "--library", library)
+
+    def test_needs_finds_another_library(self):
+        library = self.library("#include <math.h>\ndouble f(double x) { return sin(x); }\n",
+                               "-Wl,--no-as-needed", "-lm")
+        self.assert_finds("needs libm.so.6", "check_needs", "--library", library)
+
+    def test_tls_finds_a_large_block(self):
+        source = "static __thread char t[4096];\nchar* f(void) { return t; }\n"
+        library = self.library(source, "-ftls-model=initial-exec")
+        self.assert_finds("4096 bytes", "check_tls", "--library", library)
+
+    def test_tls_finds_the_dynamic_model(self):
+        source = "__thread int t;\nint f(void) { return ++t; }\n"
+        self.assert_finds("dynamic TLS", "check_tls", "--library", self.library(source))
+        self.assert_passes("check_tls", "--library",
+                           self.library(source, "-ftls-model=initial-exec", name="libgood.so"))
+
+    def test_tls_finds_a_library_that_does_not_load(self):
+        library = self.library("int gone(void);\nint f(void) { return gone(); }\n", "-Wl,-z,now")
+        self.assert_finds("cannot be loaded", "check_tls", "--library", library)
+
+
+class Format(CheckCase):
+    def setUp(self):
+        super().setUp()
+        shutil.copy(ROOT / ".clang-format", self.root)
+
+    def test_passes_a_good_file(self):
+        self.write("cli/a.cpp", f"{SPDX}int f() {{ return 1; }}\n")
+        self.assert_passes("check_format", "--root", self.root)
+
+    def test_finds_a_missing_licence_line(self):
+        self.write("cli/a.cpp", "int f() { return 1; }\n")
+        self.assert_finds("cli/a.cpp: no SPDX", "check_format", "--root", self.root)
+
+    def test_finds_a_long_file(self):
+        self.write("cli/a.cpp", SPDX + "int f();\n" * 500)
+        self.assert_finds("501 lines", "check_format", "--root", self.root)
+
+    @unittest.skipUnless(shutil.which("clang-format-14"), "needs clang-format 14")
+    def test_finds_wrong_layout(self):
+        self.write("cli/a.cpp", f"{SPDX}int f( ){{return 1;}}\n")
+        self.assert_finds("cli/a.cpp: layout differs", "check_format", "--root", self.root)
+
+
+if __name__ == "__main__":
+    unittest.main()
