@@ -6,7 +6,6 @@
 #pragma once
 
 #include <optional>
-#include <source_location>
 #include <string>
 #include <utility>
 #include <variant>
@@ -16,13 +15,15 @@ namespace gpuprof::support {
 struct Error {
   std::string sentence;  // what, why, how to fix; no trailing newline
   int exit_status = 125;
-  std::source_location where = std::source_location::current();
+  const char* file = "";  // where it was made
+  int line = 0;
 };
 
-/// Makes an error; `exit_status` is what main would return for it.
+/// Makes an error; `exit_status` is what main would return for it. The place is the caller's
+/// (by builtin: Clang 14 has no std::source_location).
 inline Error error(std::string sentence, int exit_status = 125,
-                   std::source_location where = std::source_location::current()) {
-  return Error{std::move(sentence), exit_status, where};
+                   const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  return Error{std::move(sentence), exit_status, file, line};
 }
 
 /// Either a T or an Error.
