@@ -43,6 +43,9 @@ function(gpuprof_room NAME)
   gpuprof_apply_sanitizers(${NAME})
 endfunction()
 
+# All programs that gpuprof_unit_test made: what the sanitizer builds build.
+add_custom_target(unit_tests)
+
 # The results file lets scripts/test count cases, not programs.
 function(gpuprof_unit_test NAME)
   cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
@@ -55,4 +58,5 @@ function(gpuprof_unit_test NAME)
   set_target_properties(${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   add_test(NAME ${NAME} COMMAND ${NAME} "--gtest_output=xml:${CMAKE_BINARY_DIR}/results/${NAME}.xml")
   set_tests_properties(${NAME} PROPERTIES LABELS unit TIMEOUT 120)
+  add_dependencies(unit_tests ${NAME})
 endfunction()

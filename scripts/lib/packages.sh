@@ -4,12 +4,13 @@
 # Installs the distribution's packages. Sourced by scripts/setup; docs/dependencies.md says why each.
 
 packages=(
-  g++ gcc make cmake ninja-build ccache git pkg-config binutils gdb ca-certificates curl
-  clang clang-format clang-tidy llvm
+  g++ gcc make cmake ninja-build ccache git pkg-config binutils ca-certificates clang-format-14
   libboost-dev libcli11-dev libspdlog-dev libfmt-dev rapidjson-dev
   libdw-dev libelf-dev libisal-dev zlib1g-dev libgtest-dev libgmock-dev
   python3 python3-venv python3-dev
 )
+# libFuzzer and the sanitizers of Clang are in a package of their own on some releases.
+clang_packages=(clang clang-tidy llvm)
 
 installed() { dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed; }
 
@@ -22,11 +23,12 @@ as_root() {
   fi
 }
 
+# setup_packages [EXTRA...]
 setup_packages() {
   command -v apt-get >/dev/null ||
     die "only Debian and Ubuntu are set up by this script; install by hand: ${packages[*]}"
   local missing=() name
-  for name in "${packages[@]}"; do
+  for name in "${packages[@]}" "$@"; do
     installed "$name" || missing+=("$name")
   done
   [ ${#missing[@]} -gt 0 ] || return 0

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Adds up what scripts/test ran and prints the table, the failures and the last line.
+
+usage: summary.py FOLDER, which holds own.tsv (name, state, seconds), NAME.junit from ctest and
+NAME.cases/TEST.xml where a test program reported its own cases.
+"""
+
+import pathlib
+import sys
+import xml.etree.ElementTree as xml
+
+STATES = ("passed", "failed", "skipped")
+# ctest's words for a test in its JUnit file.
+CTEST = {"run": "passed", "fail": "failed", "notrun": "skipped", "disabled": "skipped"}
+
+
+def cases(path):
+    """[(case, state)] of a GoogleTest (or JUnit) result file; empty if it cannot be read."""
+    try:
+        tree = xml.parse(path)
+    except (OSError, xml.ParseError):
+        return []
+    found = []
+    for case in tree.iter("testcase"):
+        if case.find("failure") is not None or case.find("error") is not None:
+            state = "failed"
+        elif case.find("skipped") is not None or case.get("result") in ("skipped", "suppressed") \
+                or case.get("status") == "notrun":
+            state = "skipped"
+        else:
+            state = "passed"
+        found.append((f"{case.get('classname', '')}.{case.get('name')}", state))
+    return found
+
+
+def group(junit):
+    """(rows, seconds) of one ctest run: rows are (test, state)."""
+    rows, seconds = [], 0.0
+    for test in xml.parse(junit).iter("testcase"):
+        name = test.get("name")
+        seconds += float(test.get("time") or 0)
+        state = CTEST.get(test.get("status"), "failed")
+        # A test that could not be started also reads "notrun".
+        skipped = test.find("skipped")
+        if state == "skipped" and skipped is not None and \
+                "unable to find executable" in (skipped.get("message") or "").lower():
+            state = "failed"
+        inner = cases(junit.with_suffix(".cases") / f"{name}.xml")
+        if state == "skipped" or not inner:
+            rows.append((name, state))
+            continue
+        rows += [(f"{name}: {case}", result) for case, result in inner]
+        if state == "failed" and not any(result == "failed" for _, result in inner):
+            rows.append((name, "failed"))  # it crashed, or ran out of time
+    return rows, seconds
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    groups = []
+    own = folder / "own.tsv"
+    if own.exists():
+        lines = [line.split("\t") for line in own.read_text().splitlines()]
+        groups.append(("checks", [(name, state) for name, state, _ in lines],
+                       sum(int(seconds) for *_, seconds in lines)))
+    for junit in sorted(folder.glob("*.junit")):
+        groups.append((junit.stem, *group(junit)))
+
+    print(f"\n{'':12}{'passed':>8}{'failed':>8}{'skipped':>8}{'seconds':>9}")
+    total = dict.fromkeys(STATES, 0)
+    for name, rows, seconds in groups:
+        count = {state: sum(result == state for _, result in rows) for state in STATES}
+        print(f"{name:12}" + "".join(f"{count[state]:8}" for state in STATES) + f"{seconds:9.0f}")
+        for state in STATES:
+            total[state] += count[state]
+    for wanted in ("skipped", "failed"):
+        for name, rows, _ in groups:
+            for test, state in rows:
+                if state == wanted:
+                    print(f"{wanted}: {name}: {test}")
+    print(f"logs: {folder}")
+    print(f"{total['passed']} passed, {total['failed']} failed, {total['skipped']} skipped")
+    return 1 if total["failed"] or not total["passed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
