@@ -9,7 +9,7 @@ packages=(
   libdw-dev libelf-dev libisal-dev zlib1g-dev libgtest-dev libgmock-dev
   python3 python3-venv python3-dev
 )
-# libFuzzer and the sanitizers of Clang are in a package of their own on some releases.
+# Optional: scripts/setup --clang.
 clang_packages=(clang clang-tidy llvm)
 
 installed() { dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed; }
@@ -21,6 +21,16 @@ as_root() {
     command -v sudo >/dev/null || die "installing packages needs root or sudo"
     sudo env "$@"
   fi
+}
+
+# On some releases libFuzzer and Clang's sanitizers are in a package named after its version.
+setup_clang_runtime() {
+  local version
+  [ ! -e "$(clang -print-file-name=libclang_rt.fuzzer-x86_64.a)" ] || return 0
+  version=$(clang -dumpversion | cut -d. -f1)
+  step "install libclang-rt-$version-dev"
+  as_root DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
+    "libclang-rt-$version-dev" >&2 || die "apt-get could not install libclang-rt-$version-dev"
 }
 
 # setup_packages [EXTRA...]
