@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Why records were lost, and what the summary and the trace's metadata call it.
+//
+// Context:  daemon
+// Promises: values are stored in spools: never reuse one
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace gpuprof::model {
+
+/// Value of Loss::reason.
+enum class LossReason : std::uint32_t {
+  kUnknown = 0,
+  kLaneFull = 1,         // the ring of a thread was full
+  kNoLane = 2,           // the thread got no ring
+  kTooLong = 3,          // longer than a frame
+  kCuptiDropped = 4,     // CUPTI's own count
+  kCuptiBadTime = 5,     // zero or reversed GPU times
+  kCuptiIncomplete = 6,  // not finished when the recording ended
+  kCuptiUnknownKind = 7,
+  kCuptiNoBuffer = 8,    // the buffer pool was empty
+  kStackLost = 9,        // referred to, never defined
+  kStringLost = 10,
+  kStackTableFull = 11,
+  kNameTableFull = 12,
+  kLaneCorrupt = 13,
+  kUnknownRecord = 14,   // a kind this daemon does not know
+  kSpoolFull = 15,       // the disk refused
+  kSampleNoRoom = 16,    // too little stack left on the thread
+  kUnwindFault = 17,
+  kBlockedTorn = 18,     // the blocked thread moved while it was read
+  kPopWithoutPush = 19,
+  kJoinTableFull = 20,
+  kDuplicateCall = 21,   // inner host call with the same correlation id
+  kPythonFault = 22,
+  kCodeTableFull = 23,
+};
+
+/// What people read.
+constexpr std::string_view name_of(LossReason reason) {
+  constexpr std::array<std::string_view, 24> kNames = {
+      "unknown",
+      "ring full",
+      "no ring left for the thread",
+      "record too long",
+      "dropped by CUPTI",
+      "GPU record with bad times",
+      "GPU record not finished",
+      "CUPTI record of unknown kind",
+      "no CUPTI buffer left",
+      "stack never defined",
+      "name never defined",
+      "stack table full",
+      "name table full",
+      "ring damaged",
+      "record of unknown kind",
+      "spool could not be written",
+      "too little stack to sample",
+      "stack walk faulted",
+      "blocked thread moved",
+      "range end without begin",
+      "launch table full",
+      "inner call of another call",
+      "Python frame walk faulted",
+      "code table full",
+  };
+  const auto index = static_cast<std::uint32_t>(reason);
+  return index < kNames.size() ? kNames[index] : kNames[0];
+}
+
+}  // namespace gpuprof::model
