@@ -35,7 +35,7 @@ cd "$work/build"
   --disable-setjmp --disable-coredump --disable-ptrace --disable-nto --disable-debug-frame \
   --disable-minidebuginfo --disable-zlibdebuginfo \
   CFLAGS="-O2 -g1 -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-exceptions \
--fasynchronous-unwind-tables -fno-stack-protector -U_FORTIFY_SOURCE -ffile-prefix-map=$work=libunwind"
+-fasynchronous-unwind-tables -fno-stack-protector -U_FORTIFY_SOURCE -ffile-prefix-map=$work=libunwind" >configure.log 2>&1 || { cat configure.log >&2; exit 1; }
 make -s -C src -j2 V=0 libunwind.la >make.log 2>&1 || { cat make.log >&2; exit 1; }
 
 stage="$prefix.part.$$"
