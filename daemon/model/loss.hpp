@@ -38,11 +38,19 @@ enum class LossReason : std::uint32_t {
   kDuplicateCall = 21,   // inner host call with the same correlation id
   kPythonFault = 22,
   kCodeTableFull = 23,
+  kRecordMalformed = 24,  // shorter than its kind
+  kGpuNoClock = 25,       // no reading of the GPU records' clock ever came
+  kRangeTooDeep = 26,
+  kThreadMasked = 27,     // threads that block our signal
+  kThreadNoTrigger = 28,  // threads without a sampling trigger
+  kThreadNoLane = 29,     // threads for which no ring was left
+  kStepUnnumbered = 30,   // step marks whose kernel name was matched too late to be counted
+  kSampleBusy = 31,       // our code was busy on the thread
 };
 
 /// What people read.
 constexpr std::string_view name_of(LossReason reason) {
-  constexpr std::array<std::string_view, 24> kNames = {
+  constexpr std::array<std::string_view, 32> kNames = {
       "unknown",
       "ring full",
       "no ring left for the thread",
@@ -67,6 +75,14 @@ constexpr std::string_view name_of(LossReason reason) {
       "inner call of another call",
       "Python frame walk faulted",
       "code table full",
+      "record too short",
+      "GPU record without a clock",
+      "ranges nested too deep",
+      "thread blocks our signal",
+      "thread without a sampling trigger",
+      "thread without a ring",
+      "step mark matched too late",
+      "thread busy in our code",
   };
   const auto index = static_cast<std::uint32_t>(reason);
   return index < kNames.size() ? kNames[index] : kNames[0];
