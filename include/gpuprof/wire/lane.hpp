@@ -30,6 +30,12 @@ struct LaneHeader {
 static_assert(sizeof(LaneHeader) == 128);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
+/// One piece of a record's tail.
+struct TailPart {
+  const void* data = nullptr;
+  std::uint32_t bytes = 0;
+};
+
 /// The target's end. One thread, one context.
 class LaneWriter {
  public:
@@ -53,14 +59,26 @@ class LaneWriter {
   /// Units: ts_ns is CLOCK_MONOTONIC, used only for the Lost record.
   bool push_raw(Kind kind, const void* body, std::uint32_t body_bytes, const void* tail,
                 std::uint32_t tail_bytes, std::uint64_t ts_ns) {
+    const TailPart part{tail, tail_bytes};
+    return push_raw_parts(kind, body, body_bytes, &part, 1, ts_ns);
+  }
+
+  /// The same with a tail made of several pieces, which need not be copied together first.
+  bool push_raw_parts(Kind kind, const void* body, std::uint32_t body_bytes, const TailPart* parts,
+                      std::uint32_t part_count, std::uint64_t ts_ns) {
     if (lost_count_ != 0 && !push_lost()) return drop(ts_ns);
-    return put(kind, body, body_bytes, tail, tail_bytes) || drop(ts_ns);
+    return put(kind, body, body_bytes, parts, part_count) || drop(ts_ns);
   }
 
   template <typename R>
   bool push(const R& record, std::uint64_t ts_ns, const void* tail = nullptr,
             std::uint32_t tail_bytes = 0) {
     return push_raw(R::kKind, &record, sizeof record, tail, tail_bytes, ts_ns);
+  }
+
+  template <typename R, std::uint32_t kParts>
+  bool push_parts(const R& record, std::uint64_t ts_ns, const TailPart (&parts)[kParts]) {
+    return push_raw_parts(R::kKind, &record, sizeof record, parts, kParts, ts_ns);
   }
 
  private:
@@ -81,8 +99,10 @@ class LaneWriter {
     return true;
   }
 
-  bool put(Kind kind, const void* body, std::uint32_t body_bytes, const void* tail,
-           std::uint32_t tail_bytes) {
+  bool put(Kind kind, const void* body, std::uint32_t body_bytes, const TailPart* parts,
+           std::uint32_t part_count) {
+    std::uint32_t tail_bytes = 0;
+    for (std::uint32_t i = 0; i < part_count; ++i) tail_bytes += parts[i].bytes;
     const std::uint32_t length = frame_bytes(body_bytes, tail_bytes);
     const std::uint64_t at = head_ & (capacity_ - 1);
     const std::uint64_t to_end = capacity_ - at;
@@ -100,7 +120,11 @@ class LaneWriter {
         static_cast<std::uint16_t>(length - sizeof(FrameHeader) - body_bytes - tail_bytes)};
     std::memcpy(to, &header, sizeof header);
     std::memcpy(to + sizeof header, body, body_bytes);
-    if (tail_bytes != 0) std::memcpy(to + sizeof header + body_bytes, tail, tail_bytes);
+    to += sizeof header + body_bytes;
+    for (std::uint32_t i = 0; i < part_count; ++i) {
+      if (parts[i].bytes != 0) std::memcpy(to, parts[i].data, parts[i].bytes);
+      to += parts[i].bytes;
+    }
     head_ += length;
     header_->pushed.store(header_->pushed.load(std::memory_order_relaxed) + 1,
                           std::memory_order_relaxed);
