@@ -56,6 +56,8 @@ struct Outlet {
   SentTable<1024> codes;
   /// Room to build one record in, so that handlers need little of the thread's own stack.
   alignas(8) std::byte scratch[8192];
+  /// Room for the file and function name of one Python code object.
+  alignas(8) std::byte names[2 * wire::kMaxNameBytes];
 };
 
 enum class Role : std::uint32_t { kCallback = 1, kSignal = 2 };
