@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Paths: where we are installed, where a program is, whether a folder can be written.
+//
+// Context:  daemon | cli
+// Owns:     nothing
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/result.hpp"
+
+namespace gpuprof::support {
+
+/// The running program's own file, links resolved.
+std::string own_executable();
+
+/// The file a shell would run for `word`: the word itself if it holds a slash, else the first
+/// executable of that name in `path_variable`.
+///
+/// Errors: 127 not there, 126 there but not executable or a folder.
+Result<std::string> find_program(const std::string& word, const std::string& path_variable);
+
+/// Makes a folder and its parents. Returns those that were made, outermost first.
+Result<std::vector<std::string>> make_folders(const std::string& path);
+
+/// Removes the folders again, as far as they are empty.
+void remove_if_empty(const std::vector<std::string>& made);
+
+/// An error in one sentence unless files can be created in the folder.
+Result<void> check_writable(const std::string& folder);
+
+/// `path` made absolute against `base`, without `.` and doubled slashes (`..` stays).
+std::string absolute_path(const std::string& path, const std::string& base);
+
+/// A small file's content (such as one in /proc); "" if it cannot be read.
+std::string read_small_file(const std::string& path);
+
+bool file_exists(const std::string& path);
+std::string parent_folder(const std::string& path);
+std::string base_name(const std::string& path);
+std::string current_folder();
+
+}  // namespace gpuprof::support

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Words a person types become numbers, and numbers become words again.
+//
+// Context:  daemon | cli
+// Owns:     nothing
+// Promises: a bad word gives a sentence that names the word, the reason and what would be right
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/result.hpp"
+
+namespace gpuprof::support {
+
+/// A number of steps, or a time: what `--wait 10` and `--wait 10s` mean.
+struct Quantity {
+  bool is_time = false;
+  std::uint64_t value = 0;  // steps, or ns
+};
+
+/// `250us`, `5ms`, `1.5s`, `2m` in ns. A bare number is refused, zero is not.
+Result<std::uint64_t> parse_duration_ns(std::string_view word);
+
+/// A bare number counts steps; with a unit it is a time.
+Result<Quantity> parse_quantity(std::string_view word);
+
+/// `4GiB`, `512M`, `1000` in bytes. KiB MiB GiB TiB and K M G T are powers of 1024, kB MB GB TB
+/// of 1000.
+Result<std::uint64_t> parse_size_bytes(std::string_view word);
+
+/// `200000`, `200k`, `1M`: powers of 1000.
+Result<std::uint64_t> parse_count(std::string_view word);
+
+/// A whole number without sign or unit.
+Result<std::uint64_t> parse_unsigned(std::string_view word);
+
+/// 'word' for a sentence; control characters are shown as \xNN, long words are cut.
+std::string quoted(std::string_view word);
+
+std::vector<std::string> split(std::string_view text, char separator);
+std::string join(const std::vector<std::string>& words, std::string_view separator);
+
+/// `a, b and c`.
+std::string listed(const std::vector<std::string>& words);
+
+/// The candidate nearest to a mistyped word, or "" if none is near.
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
+
+/// `1.25 M`, `200 k`, `17`.
+std::string human_count(std::uint64_t count);
+/// `3.4 MiB`.
+std::string human_bytes(std::uint64_t bytes);
+/// `1.50 s`, `320 us`.
+std::string human_duration(std::uint64_t ns);
+
+/// Words joined so that a shell would read them back.
+std::string shell_joined(const std::vector<std::string>& words);
+
+}  // namespace gpuprof::support

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One line on a terminal that is overwritten while work goes on.
+//
+// Context:  daemon | cli
+#include "support/tty.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "gpuprof/base/clock.hpp"
+#include "support/text.hpp"
+
+namespace gpuprof::support {
+namespace {
+
+constexpr std::uint64_t kBetweenLines_ns = 100'000'000;
+
+void write_all(int fd, const std::string& text) {
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t n = ::write(fd, text.data() + done, text.size() - done);
+    if (n <= 0) return;
+    done += static_cast<std::size_t>(n);
+  }
+}
+
+std::size_t columns(int fd) {
+  winsize size{};
+  return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 10 ? size.ws_col : 80;
+}
+
+}  // namespace
+
+ProgressLine::ProgressLine(int fd, std::uint64_t silent_ns)
+    : fd_(fd), terminal_(isatty(fd) == 1), start_ns_(base::mono_ns()), silent_ns_(silent_ns) {}
+
+void ProgressLine::show(const std::string& text) {
+  if (!terminal_) return;
+  const std::uint64_t now = base::mono_ns();
+  if (now - start_ns_ < silent_ns_ || now - last_ns_ < kBetweenLines_ns) return;
+  last_ns_ = now;
+  shown_ = true;
+  write_all(fd_, "\r\033[K" + text.substr(0, columns(fd_) - 1));
+}
+
+void ProgressLine::show(const std::string& text, std::uint64_t done, std::uint64_t total) {
+  if (!terminal_) return;
+  const std::string of = total == 0 ? "" : " of " + human_count(total);
+  show(done == 0 && total == 0 ? text : fmt::format("{} {}{} events", text, human_count(done), of));
+}
+
+void ProgressLine::clear() {
+  if (shown_) write_all(fd_, "\r\033[K");
+  shown_ = false;
+}
+
+}  // namespace gpuprof::support

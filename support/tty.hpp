@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One line on a terminal that is overwritten while work goes on.
+//
+// Context:  daemon | cli
+// Owns:     the line, until cleared or destroyed
+// Promises: silent unless the descriptor is a terminal; silent for the first second
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace gpuprof::support {
+
+class ProgressLine {
+ public:
+  /// @param fd  Descriptor to write to, usually 2; borrowed.
+  explicit ProgressLine(int fd, std::uint64_t silent_ns = 1'000'000'000ULL);
+  ~ProgressLine() { clear(); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  /// Replaces the line; at most ten times a second.
+  void show(const std::string& text);
+  /// `TEXT 1.2 M of 3.4 M events`; total 0: unknown.
+  void show(const std::string& text, std::uint64_t done, std::uint64_t total);
+  void clear();
+
+ private:
+  int fd_;
+  bool terminal_;
+  bool shown_ = false;
+  std::uint64_t start_ns_, silent_ns_, last_ns_ = 0;
+};
+
+}  // namespace gpuprof::support
