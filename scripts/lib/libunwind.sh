@@ -32,7 +32,7 @@ libunwind_urls() {
 
 setup_libunwind() {
   local recipe prefix kept url
-  recipe=$(recipe_hash "$root/cmake/libunwind/build.sh" "$root/cmake/libunwind/address_validator.c")
+  recipe=$(recipe_hash "$root"/cmake/libunwind/{build.sh,address_validator.c,trace.c,gpuprof_unwind.h})
   prefix="$cache_dir/libunwind-1.8.1-$recipe"
   [ -e "$prefix/lib/libunwind.a" ] && return 0
   mkdir -p "$cache_dir"

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What our libunwind offers beside libunwind.h: a frame walk without locks (trace.c).
+ *
+ * Context:  signal | callback
+ * Owns:     nothing: the cache's memory is the caller's
+ */
+#ifndef GPUPROF_UNWIND_H
+#define GPUPROF_UNWIND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <libunwind.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How to leave the frame at one address, as learned from its unwind tables. key holds address,
+ * recipe and generation together, so that a slot torn by two writers matches nothing. */
+struct gpuprof_frame_slot {
+  uint64_t key;
+  uint64_t recipe;
+};
+
+/* Shared by all threads. A new generation forgets everything at once. */
+struct gpuprof_frame_cache {
+  struct gpuprof_frame_slot* slots; /* zeroed at start */
+  uint64_t slot_count;              /* power of two, at least 2 */
+  uint64_t generation;              /* read and written atomically */
+};
+
+/* Where a walk starts. With copy_bytes != 0 it is the walk of a copied stack: reads of
+ * [copy_begin, copy_begin + copy_bytes) are answered from `copy`, all others are checked first. */
+struct gpuprof_walk_context {
+  unw_context_t registers; /* changed by the walk */
+  uintptr_t copy_begin;
+  size_t copy_bytes;
+  const unsigned char* copy;
+};
+
+enum gpuprof_walk_end {
+  GPUPROF_WALK_COMPLETE = 0, /* the outermost frame said that it is the last */
+  GPUPROF_WALK_FULL = 1,     /* no room for more frames */
+  GPUPROF_WALK_LOST = 2      /* no unwind information, or none that made sense */
+};
+
+/* Writes the program counter and then return addresses, innermost first. `interrupted`: the
+ * program counter is an instruction about to run (a signal), not a return address. */
+int gpuprof_walk(struct gpuprof_walk_context* context, int interrupted,
+                 struct gpuprof_frame_cache* cache, void** frames, int room, int* count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
