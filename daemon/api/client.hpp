@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The CLI's end of the socket to a daemon: opens a session, tells what the command does, hears
+// progress and the summary.
+//
+// Context:  cli
+// Owns:     the connected socket
+// Promises: a daemon that is gone or talks nonsense is an Error or kClosed, never a signal or an
+//           endless wait; nothing is printed
+// Not here: starting the daemon (cli/daemon_process)
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "daemon/api/session_options.hpp"
+#include "daemon/api/summary.hpp"
+#include "gpuprof/base/unique_fd.hpp"
+#include "support/result.hpp"
+
+namespace gpuprof::api {
+
+/// A session that waits for its command.
+struct Ready {
+  std::uint64_t session = 0;
+  std::uint32_t daemon_pid = 0;
+  std::string address;  // for GPUPROF_SOCKET, without the pid
+};
+
+/// What the daemon said.
+struct Event {
+  enum class Kind { kNothing, kProgress, kSummary, kFailure, kClosed };
+  Kind kind = Kind::kNothing;
+  std::uint64_t done = 0, total = 0;  // kProgress
+  std::string text;                   // kProgress: line; kFailure, kClosed: sentence
+  Summary summary;                    // kSummary
+};
+
+class Client {
+ public:
+  explicit Client(base::UniqueFd socket);
+
+  /// Opens the session; waits at most `timeout_ns` for the answer.
+  ///
+  /// Errors: the daemon's own sentence, no answer in time, another version.
+  support::Result<Ready> open(const SessionOptions& options, std::uint64_t timeout_ns);
+
+  // False: the daemon is gone; receive() says why.
+  bool command_started(std::uint32_t pid);
+  bool command_ended(int wait_status);
+  bool end_session();
+
+  /// The next thing the daemon says; kNothing after `timeout_ns`. Parts of a summary are joined.
+  Event receive(std::uint64_t timeout_ns);
+
+  int fd() const { return socket_.get(); }
+
+ private:
+  template <typename M>
+  bool send(const M& body, const std::string& tail);
+  Event receive_one();
+  Event closed(const std::string& why);
+
+  base::UniqueFd socket_;
+  std::string summary_text_;
+  Ready ready_;
+};
+
+}  // namespace gpuprof::api
