@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Capture, instantiation and launch of graphs.
+//
+// Context:  application threads
+// Owns:     graphs and their nodes until the process ends
+// Promises: see graphs.hpp
+// Not here: the timing of one node (timeline.cpp)
+#include "core/graphs.hpp"
+
+#include <algorithm>
+
+#include <cuda.h>
+
+#include "core/api_scope.hpp"
+#include "core/clock.hpp"
+#include "core/driver.hpp"
+#include "core/hooks.hpp"
+#include "core/timeline.hpp"
+#include "core/truth.hpp"
+
+namespace gpusim {
+namespace {
+
+constexpr double kNodeGapNs = 700;
+
+void report(const ResourceEvent& event) {
+  if (const ToolHooks* h = hooks()) h->resource(event);
+}
+
+GraphNode* clone(const GraphNode& from, Graph* graph, std::uint32_t exec_id, std::uint32_t shift) {
+  auto* n = new GraphNode(from);
+  n->graph = graph;
+  n->id = (static_cast<std::uint64_t>(exec_id) << 32) | driver().next_node_id.fetch_add(1);
+  for (std::uint32_t& d : n->dependencies) d += shift;
+  return n;
+}
+
+/// Copies `graph` into `exec`, as often as the graph-2000 scenario wants.
+void clone_nodes(Graph* graph, GraphExec* exec) {
+  std::size_t wanted = graph->nodes.size();
+  if (on(Scenario::kGraph2000) && wanted > 0)
+    wanted = std::max(wanted, static_cast<std::size_t>(argument(Scenario::kGraph2000)));
+  while (exec->nodes.size() < wanted) {
+    const auto shift = static_cast<std::uint32_t>(exec->nodes.size());
+    for (GraphNode* n : graph->nodes) {
+      GraphNode* copy = clone(*n, graph, exec->id, shift);
+      if (shift > 0 && copy->dependencies.empty()) copy->dependencies.push_back(shift - 1);
+      exec->nodes.push_back(copy);
+      report({.id = ResourceId::kGraphNodeCloned, .graph = graph, .original_graph = graph, .node = copy,
+              .original_node = n, .graph_exec = exec, .node_type = node_type(*n)});
+    }
+  }
+}
+
+/// Start and end of every node, relative to a launch that becomes ready at `base`.
+std::uint64_t schedule(const GraphExec& exec, const DeviceModel& model, std::uint64_t base,
+                       std::vector<DeviceOp>& ops) {
+  std::uint64_t last = base;
+  for (std::size_t i = 0; i < exec.nodes.size(); ++i) {
+    const GraphNode& n = *exec.nodes[i];
+    std::uint64_t ready = base;
+    for (const std::uint32_t d : n.dependencies) ready = std::max(ready, ops[d].end_ns + scaled(kNodeGapNs));
+    ops[i] = n.op;
+    ops[i].start_ns = ready;
+    ops[i].end_ns = ready + std::max<std::uint64_t>(1, scaled(static_cast<double>(duration_ns(model, n.op))));
+    last = std::max(last, ops[i].end_ns);
+  }
+  return last;
+}
+
+void identify(const GraphExec& exec, const Stream& stream, std::uint32_t correlation, std::vector<DeviceOp>& ops) {
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    DeviceOp& op = ops[i];
+    op.device = static_cast<std::uint32_t>(stream.context->device->ordinal);
+    op.context = stream.context->id;
+    op.stream = stream.id;
+    op.correlation = correlation;
+    op.graph_id = exec.id;
+    op.graph_node_id = exec.nodes[i]->id;
+    op.async = true;
+    if (op.kind == OpKind::kKernel) op.grid_id = driver().next_grid_id.fetch_add(1);
+  }
+}
+
+}  // namespace
+
+int node_type(const GraphNode& node) {
+  switch (node.op.kind) {
+    case OpKind::kKernel: return CU_GRAPH_NODE_TYPE_KERNEL;
+    case OpKind::kMemset: return CU_GRAPH_NODE_TYPE_MEMSET;
+    case OpKind::kHostFunction: return CU_GRAPH_NODE_TYPE_HOST;
+    default: return CU_GRAPH_NODE_TYPE_MEMCPY;
+  }
+}
+
+Graph* create_graph() {
+  auto* g = new Graph;
+  g->id = driver().next_graph_id.fetch_add(1);
+  report({.id = ResourceId::kGraphCreated, .graph = g});
+  return g;
+}
+
+GraphNode* add_node(Graph* graph, const DeviceOp& op, const std::vector<std::uint32_t>& dependencies) {
+  auto* n = new GraphNode;
+  n->graph = graph;
+  n->id = (static_cast<std::uint64_t>(graph->id) << 32) | driver().next_node_id.fetch_add(1);
+  n->op = op;
+  n->dependencies = dependencies;
+  graph->nodes.push_back(n);
+  report({.id = ResourceId::kGraphNodeCreated, .graph = graph, .node = n, .node_type = node_type(*n)});
+  return n;
+}
+
+int begin_capture(Stream* stream) {
+  if (stream == &stream->context->null_stream) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  if (stream->capture != nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+  auto* c = new Capture{create_graph(), stream, driver().next_capture_id.fetch_add(1), {stream}};
+  const std::lock_guard<std::mutex> lock(stream->context->device->mutex);
+  stream->capture = c;
+  stream->capture_tail.clear();
+  return CUDA_SUCCESS;
+}
+
+int end_capture(Stream* stream, Graph** graph) {
+  *graph = nullptr;
+  const std::lock_guard<std::mutex> lock(stream->context->device->mutex);
+  Capture* c = stream->capture;
+  if (c == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+  if (c->origin != stream) return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
+  *graph = c->graph;
+  for (Stream* s : c->members) {
+    s->capture = nullptr;
+    s->capture_tail.clear();
+  }
+  return CUDA_SUCCESS;
+}
+
+void capture_op(Stream* stream, const DeviceOp& op) {
+  add_node(stream->capture->graph, op, stream->capture_tail);
+  stream->capture_tail.assign(1, static_cast<std::uint32_t>(stream->capture->graph->nodes.size() - 1));
+}
+
+int join_capture(Stream* stream, const Event* event) {
+  if (stream->capture != nullptr && stream->capture != event->capture) return CUDA_ERROR_STREAM_CAPTURE_MERGE;
+  if (stream->capture == nullptr) {
+    stream->capture = event->capture;
+    stream->capture->members.push_back(stream);
+    stream->capture_tail.clear();
+  }
+  for (const std::uint32_t d : event->capture_tail) stream->capture_tail.push_back(d);
+  return CUDA_SUCCESS;
+}
+
+GraphExec* instantiate(Graph* graph) {
+  auto* e = new GraphExec;
+  e->id = driver().next_graph_id.fetch_add(1);
+  report({.id = ResourceId::kGraphExecCreateStarting, .graph = graph});
+  clone_nodes(graph, e);
+  report({.id = ResourceId::kGraphExecCreated, .graph = graph, .graph_exec = e});
+  return e;
+}
+
+int launch_graph(GraphExec* exec, Stream* stream) {
+  Device* device = stream->context->device;
+  std::vector<DeviceOp> ops(exec->nodes.size());
+  GraphLaunchOp whole{};
+  {
+    std::unique_lock<std::mutex> lock(device->mutex);
+    if (stream->capture != nullptr) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    wait_for_room(stream, lock);
+    const std::uint64_t length = schedule(*exec, device->model, 0, ops);
+    DeviceOp span{};
+    place(stream, span, now_ns() + launch_latency_ns(), length);
+    for (DeviceOp& op : ops) {
+      op.start_ns += span.start_ns;
+      op.end_ns += span.start_ns;
+    }
+    whole.start_ns = span.start_ns;
+    whole.end_ns = span.end_ns;
+  }
+  identify(*exec, *stream, current_correlation(), ops);
+  whole.device = static_cast<std::uint32_t>(device->ordinal);
+  whole.context = stream->context->id;
+  whole.stream = stream->id;
+  whole.correlation = current_correlation();
+  whole.graph_id = exec->id;
+  for (const DeviceOp& op : ops) announce(op);
+  if (const ToolHooks* h = hooks()) h->graph_launched(whole);
+  if (truth_on()) truth_graph(whole);
+  return CUDA_SUCCESS;
+}
+
+void destroy_graph(Graph* graph) {
+  report({.id = ResourceId::kGraphDestroyStarting, .graph = graph});
+  graph->magic = kDead;
+}
+
+void destroy_graph_exec(GraphExec* exec) {
+  report({.id = ResourceId::kGraphExecDestroyStarting, .graph_exec = exec});
+  exec->magic = kDead;
+}
+
+}  // namespace gpusim

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The seam between the simulated driver and the simulated CUPTI: a table of functions CUPTI installs.
+//
+// Context:  application threads, inside API calls
+// Owns:     nothing
+// Promises: with no table installed the driver pays one load per event
+// Not here: the implementation of the table (cupti/driver_events.cpp)
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "core/operations.hpp"
+
+namespace gpusim {
+
+/// What an attached tool wants to hear. Every entry is set.
+struct ToolHooks {
+  void (*api_enter)(ApiCall& call);
+  void (*api_exit)(ApiCall& call);
+  void (*enqueued)(const DeviceOp& op);
+  void (*graph_launched)(const GraphLaunchOp& op);
+  void (*synchronized)(const SyncOp& op);
+  void (*resource)(const ResourceEvent& event);
+  void (*driver_gone)();
+};
+
+/// Installs `hooks` for the rest of the process. Returns false if another table is already there.
+bool install_hooks(const ToolHooks* hooks);
+
+/// The installed table or null.
+const ToolHooks* hooks();
+
+/// The one profiler slot of the process. Shared by every copy of the CUPTI stand-in.
+struct ToolSlot {
+  std::atomic<bool> taken;
+  char holder[64];
+};
+ToolSlot& tool_slot();
+
+}  // namespace gpusim

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Device, pinned and managed memory: reserved host pages in an ordered map.
+//
+// Context:  application threads
+// Owns:     the mappings until they are freed
+// Promises: a device allocation costs only the pages that are copied or set; the device's size is respected
+// Not here: the time a copy takes (timeline.cpp)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/objects.hpp"
+
+namespace gpusim {
+
+/// One allocation.
+struct Allocation {
+  std::uintptr_t base;
+  std::size_t bytes;
+  Device* device;
+  Context* context;
+  MemoryKind kind;
+};
+
+/// Allocates `bytes`; `*address` is unchanged on error. @return CUresult value.
+int allocate(Context* context, MemoryKind kind, std::size_t bytes, std::uintptr_t* address);
+/// Frees what `allocate` gave. @return CUresult value.
+int release(std::uintptr_t address);
+/// Finds the allocation an address lies in.
+bool find_allocation(std::uintptr_t address, Allocation* found);
+/// Kind of memory behind an address; unknown addresses are pageable.
+MemoryKind memory_kind(std::uintptr_t address);
+
+/// Moves bytes as the data policy says.
+void move_bytes(std::uintptr_t to, std::uintptr_t from, std::size_t bytes);
+/// Sets `count` elements of `width` bytes (1, 2 or 4).
+void set_bytes(std::uintptr_t to, std::uint32_t value, int width, std::size_t count);
+
+}  // namespace gpusim

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The objects behind driver handles: devices, contexts, streams, events, modules, graphs.
+//
+// Context:  any
+// Owns:     every object until the process ends; a destroyed object only changes its magic
+// Promises: a stale or foreign handle is recognised by its magic, not by a crash
+// Not here: their behaviour (timeline.hpp, graphs.hpp, memory.hpp)
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/device_model.hpp"
+#include "core/operations.hpp"
+
+namespace gpusim {
+
+struct Context;
+struct Stream;
+struct Graph;
+
+constexpr std::uint32_t kLive = 0x51614750;
+constexpr std::uint32_t kDead = 0xdeadbeef;
+constexpr int kQueueLimit = 1024;
+constexpr std::uint32_t kDefaultStreamId = 7;
+
+struct Device {
+  int ordinal;
+  DeviceModel model;
+  char name[96];
+  unsigned char uuid[16];
+  std::uint64_t total_bytes;
+  std::atomic<std::uint64_t> used_bytes;
+  std::mutex mutex;  ///< guards the timeline of every stream on the device
+  Context* primary;
+  int primary_references;
+  unsigned primary_flags;
+};
+
+/// A capture in progress, shared by the streams that joined it.
+struct Capture {
+  Graph* graph;
+  Stream* origin;
+  std::uint64_t id;
+  std::vector<Stream*> members;
+};
+
+struct Stream {
+  std::uint32_t magic = kLive;
+  std::uint32_t id = 0;
+  Context* context = nullptr;
+  unsigned flags = 0;
+  int priority = 0;
+  bool non_blocking = false;
+  std::uint64_t tail_ns = 0;
+  std::uint64_t enqueued = 0;
+  std::uint64_t ends[kQueueLimit] = {};
+  Capture* capture = nullptr;
+  std::vector<std::uint32_t> capture_tail;  ///< nodes the next captured node depends on
+};
+
+struct Context {
+  std::uint32_t magic = kLive;
+  std::uint32_t id = 0;
+  Device* device = nullptr;
+  unsigned flags = 0;
+  bool primary = false;
+  Stream null_stream;
+  std::vector<Stream*> streams;
+  std::uint64_t blocking_tail_ns = 0;  ///< latest end on any stream that honours the default stream
+  std::uint64_t last_tail_ns = 0;      ///< latest end on any stream
+  std::uint32_t next_stream_id = 13;
+};
+
+struct Event {
+  std::uint32_t magic = kLive;
+  std::uint32_t id = 0;
+  Context* context = nullptr;
+  unsigned flags = 0;
+  bool recorded = false;
+  std::uint64_t time_ns = 0;
+  std::uint64_t sync_id = 0;
+  std::uint32_t stream_id = 0;
+  Capture* capture = nullptr;
+  std::vector<std::uint32_t> capture_tail;
+};
+
+struct Module;
+
+struct Function {
+  std::uint32_t magic = kLive;
+  Module* module = nullptr;
+  const char* name = nullptr;
+  std::uint16_t registers = 32;
+  std::uint32_t static_smem = 0;
+  int max_dynamic_smem = 49152;
+};
+
+struct Module {
+  std::uint32_t magic = kLive;
+  Context* context = nullptr;
+  std::vector<Function*> functions;
+};
+
+/// One step of a graph; `op` holds everything but times and ids of the launch.
+struct GraphNode {
+  std::uint32_t magic = kLive;
+  Graph* graph = nullptr;
+  std::uint64_t id = 0;
+  DeviceOp op{};
+  std::vector<std::uint32_t> dependencies;
+};
+
+struct Graph {
+  std::uint32_t magic = kLive;
+  std::uint32_t id = 0;
+  std::vector<GraphNode*> nodes;
+};
+
+struct GraphExec {
+  std::uint32_t magic = kLive;
+  std::uint32_t id = 0;
+  std::vector<GraphNode*> nodes;
+};
+
+/// Whether `object` is a live handle of its type.
+template <typename T>
+bool live(const T* object) {
+  return object != nullptr && object->magic == kLive;
+}
+
+}  // namespace gpusim

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Virtual device time: when each operation on a stream starts and ends.
+//
+// Context:  application threads
+// Owns:     nothing
+// Promises: times are fixed at enqueue; inside a stream operations never overlap;
+//           at most 1,024 operations of a stream are unfinished, else the caller waits
+// Not here: capture and graphs (graphs.hpp)
+#pragma once
+
+#include <cstdint>
+
+#include "core/objects.hpp"
+
+namespace gpusim {
+
+/// How long `op` lasts on a device of model `m`, before the time scale.
+std::uint64_t duration_ns(const DeviceModel& m, const DeviceOp& op);
+
+/// Gives `op` its ids and times on `stream`, or records it if the stream is being captured.
+/// @return CUresult value.
+int submit(Stream* stream, DeviceOp& op);
+
+/// Places an operation of known length on `stream`, no earlier than `ready_ns`. Sets op.start_ns and op.end_ns.
+/// Caller holds the device mutex.
+void place(Stream* stream, DeviceOp& op, std::uint64_t ready_ns, std::uint64_t length_ns);
+
+/// Blocks while the stream's queue is full. Caller holds `lock` on the device mutex; it is released while waiting.
+void wait_for_room(Stream* stream, std::unique_lock<std::mutex>& lock);
+
+/// The latest end on the stream, default-stream rules included.
+std::uint64_t tail_ns(Stream* stream);
+
+/// Scales a device duration by GPUSIM_TIME_SCALE.
+std::uint64_t scaled(double ns);
+
+/// Time from enqueue to the earliest start on an idle device.
+std::uint64_t launch_latency_ns();
+
+/// Waits until the stream is idle and reports the wait.
+void synchronize_stream(Stream* stream);
+/// Waits until the context is idle and reports the wait.
+void synchronize_context(Context* context);
+/// Waits until the event has happened and reports the wait.
+void synchronize_event(Event* event);
+
+/// Records the stream's tail into the event.
+void record_event(Event* event, Stream* stream);
+/// Makes later work on `stream` wait for the event.
+int wait_event(Stream* stream, Event* event);
+
+/// Tells tool and truth log about a finished placement.
+void announce(const DeviceOp& op);
+
+}  // namespace gpusim

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Driver API: streams and events.
+//
+// Context:  application threads
+// Owns:     nothing; objects live in core
+// Promises: waiting calls return not before the virtual end they wait for
+// Not here: capture (graph_api.cpp)
+#include <algorithm>
+
+#include "core/clock.hpp"
+#include "core/hooks.hpp"
+#include "core/timeline.hpp"
+#include "cuda/api.hpp"
+
+using namespace gpusim;
+
+namespace {
+
+int make_stream(CUstream* out, unsigned flags, int priority) {
+  Context* c = current_context();
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (c == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  auto* s = new Stream;
+  s->context = c;
+  s->flags = flags;
+  s->priority = std::clamp(priority, -5, 0);
+  s->non_blocking = (flags & CU_STREAM_NON_BLOCKING) != 0;
+  {
+    const std::lock_guard<std::mutex> lock(driver().mutex);
+    s->id = c->next_stream_id++;
+    c->streams.push_back(s);
+  }
+  if (const ToolHooks* h = hooks()) h->resource({.id = ResourceId::kStreamCreated, .context = c, .stream = s});
+  *out = reinterpret_cast<CUstream>(s);
+  return CUDA_SUCCESS;
+}
+
+Event* event_of(CUevent handle) {
+  auto* e = reinterpret_cast<Event*>(handle);
+  return live(e) ? e : nullptr;
+}
+
+int record(CUevent hEvent, CUstream hStream) {
+  Event* e = event_of(hEvent);
+  Stream* s = stream_of(hStream);
+  if (e == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (s == nullptr) return stream_error();
+  record_event(e, s);
+  return CUDA_SUCCESS;
+}
+
+int elapsed(float* ms, CUevent hStart, CUevent hEnd) {
+  const Event* a = event_of(hStart);
+  const Event* b = event_of(hEnd);
+  if (ms == nullptr || a == nullptr || b == nullptr || !a->recorded || !b->recorded) return CUDA_ERROR_INVALID_HANDLE;
+  if (std::max(a->time_ns, b->time_ns) > now_ns()) return CUDA_ERROR_NOT_READY;
+  *ms = static_cast<float>(static_cast<double>(static_cast<std::int64_t>(b->time_ns - a->time_ns)) * 1e-6);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult CUDAAPI cuStreamCreate(CUstream* phStream, unsigned int Flags) {
+  GPUSIM_DRIVER_API(cuStreamCreate, phStream, Flags);
+  return GPUSIM_DONE(make_stream(phStream, Flags, 0));
+}
+
+CUresult CUDAAPI cuStreamCreateWithPriority(CUstream* phStream, unsigned int flags, int priority) {
+  GPUSIM_DRIVER_API(cuStreamCreateWithPriority, phStream, flags, priority);
+  return GPUSIM_DONE(make_stream(phStream, flags, priority));
+}
+
+CUresult CUDAAPI cuStreamGetPriority(CUstream hStream, int* priority) {
+  GPUSIM_DRIVER_API(cuStreamGetPriority, hStream, priority);
+  const Stream* s = stream_of(hStream);
+  if (s == nullptr) return GPUSIM_DONE(stream_error());
+  *priority = s->priority;
+  return GPUSIM_DONE(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuStreamGetFlags(CUstream hStream, unsigned int* flags) {
+  GPUSIM_DRIVER_API(cuStreamGetFlags, hStream, flags);
+  const Stream* s = stream_of(hStream);
+  if (s == nullptr) return GPUSIM_DONE(stream_error());
+  *flags = s->flags;
+  return GPUSIM_DONE(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuStreamGetId(CUstream hStream, unsigned long long* streamId) {
+  GPUSIM_DRIVER_API(cuStreamGetId, hStream, streamId);
+  const Stream* s = stream_of(hStream);
+  if (s == nullptr) return GPUSIM_DONE(stream_error());
+  *streamId = s->id;
+  return GPUSIM_DONE(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuStreamGetCtx(CUstream hStream, CUcontext* pctx) {
+  GPUSIM_DRIVER_API(cuStreamGetCtx, hStream, pctx);
+  const Stream* s = stream_of(hStream);
+  if (s == nullptr) return GPUSIM_DONE(stream_error());
+  *pctx = reinterpret_cast<CUcontext>(s->context);
+  return GPUSIM_DONE(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags) {
+  GPUSIM_DRIVER_API(cuStreamWaitEvent, hStream, hEvent, Flags);
+  Stream* s = stream_of(hStream);
+  Event* e = event_of(hEvent);
+  if (s == nullptr) return GPUSIM_DONE(stream_error());
+  return GPUSIM_DONE(e != nullptr ? wait_event(s, e) : CUDA_ERROR_INVALID_HANDLE);
+}
+
+CUresult CUDAAPI cuStreamQuery(CUstream hStream) {
+  GPUSIM_DRIVER_API(cuStreamQuery, hStream);
+  Stream* s = stream_of(hStream);
+  if (s == nullptr) return GPUSIM_DONE(stream_error());
+  return GPUSIM_DONE(tail_ns(s) <= now_ns() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
+}
+
+CUresult CUDAAPI cuStreamSynchronize(CUstream hStream) {
+  GPUSIM_DRIVER_API(cuStreamSynchronize, hStream);
+  Stream* s = stream_of(hStream);
+  if (s == nullptr) return GPUSIM_DONE(stream_error());
+  if (s->capture != nullptr) return GPUSIM_DONE(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  synchronize_stream(s);
+  return GPUSIM_DONE(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuStreamDestroy_v2(CUstream hStream) {
+  GPUSIM_DRIVER_API(cuStreamDestroy_v2, hStream);
+  Stream* s = stream_of(hStream);
+  if (s == nullptr || s == &s->context->null_stream) return GPUSIM_DONE(CUDA_ERROR_INVALID_HANDLE);
+  if (const ToolHooks* h = hooks())
+    h->resource({.id = ResourceId::kStreamDestroyStarting, .context = s->context, .stream = s});
+  s->magic = kDead;
+  return GPUSIM_DONE(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuEventCreate(CUevent* phEvent, unsigned int Flags) {
+  GPUSIM_DRIVER_API(cuEventCreate, phEvent, Flags);
+  if (phEvent == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_VALUE);
+  if (current_context() == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_CONTEXT);
+  auto* e = new Event;
+  e->id = driver().next_event_id.fetch_add(1);
+  e->context = current_context();
+  e->flags = Flags;
+  *phEvent = reinterpret_cast<CUevent>(e);
+  return GPUSIM_DONE(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuEventRecord(CUevent hEvent, CUstream hStream) {
+  GPUSIM_DRIVER_API(cuEventRecord, hEvent, hStream);
+  return GPUSIM_DONE(record(hEvent, hStream));
+}
+
+CUresult CUDAAPI cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags) {
+  GPUSIM_DRIVER_API(cuEventRecordWithFlags, hEvent, hStream, flags);
+  return GPUSIM_DONE(record(hEvent, hStream));
+}
+
+CUresult CUDAAPI cuEventQuery(CUevent hEvent) {
+  GPUSIM_DRIVER_API(cuEventQuery, hEvent);
+  const Event* e = event_of(hEvent);
+  if (e == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_HANDLE);
+  return GPUSIM_DONE(e->time_ns <= now_ns() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
+}
+
+CUresult CUDAAPI cuEventSynchronize(CUevent hEvent) {
+  GPUSIM_DRIVER_API(cuEventSynchronize, hEvent);
+  Event* e = event_of(hEvent);
+  if (e == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_HANDLE);
+  synchronize_event(e);
+  return GPUSIM_DONE(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuEventDestroy_v2(CUevent hEvent) {
+  GPUSIM_DRIVER_API(cuEventDestroy_v2, hEvent);
+  Event* e = event_of(hEvent);
+  if (e == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_HANDLE);
+  e->magic = kDead;
+  return GPUSIM_DONE(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuEventElapsedTime_v2(float* pMilliseconds, CUevent hStart, CUevent hEnd) {
+  GPUSIM_DRIVER_API(cuEventElapsedTime_v2, pMilliseconds, hStart, hEnd);
+  return GPUSIM_DONE(elapsed(pMilliseconds, hStart, hEnd));
+}
+
+#undef cuEventElapsedTime
+CUresult CUDAAPI cuEventElapsedTime(float* pMilliseconds, CUevent hStart, CUevent hEnd) {
+  GPUSIM_DRIVER_API(cuEventElapsedTime, pMilliseconds, hStart, hEnd);
+  return GPUSIM_DONE(elapsed(pMilliseconds, hStart, hEnd));
+}
+
+}  // extern "C"

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Buffer slots and the two client callbacks.
+//
+// Context:  application threads and the worker
+// Owns:     the client's buffers between request and completion; per-thread slots, leaked with their threads
+// Promises: see buffers.hpp
+// Not here: scenario details of completion (completion.cpp)
+#include "cupti/buffers.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <vector>
+
+#include "core/config.hpp"
+#include "cupti/call.hpp"
+#include "cupti/completion.hpp"
+#include "cupti/delivery.hpp"
+#include "cupti/state.hpp"
+
+namespace gpusim {
+namespace {
+
+struct Slot {
+  std::mutex mutex;
+  Buffer* current = nullptr;
+};
+
+struct Pool {
+  std::mutex mutex;
+  std::vector<Slot*> slots;
+  std::deque<Buffer*> full;
+  std::vector<Buffer*> spare;
+  Slot device, shared;
+};
+
+Pool& pool() {
+  static auto* const p = new Pool;
+  return *p;
+}
+
+thread_local Slot* t_slot;
+
+Slot& slot_of(Lane lane) {
+  if (!state().per_thread_buffers.load(std::memory_order_relaxed)) return pool().shared;
+  if (lane == Lane::kDevice) return pool().device;
+  if (t_slot == nullptr) {
+    t_slot = new Slot;
+    const std::lock_guard<std::mutex> lock(pool().mutex);
+    pool().slots.push_back(t_slot);
+  }
+  return *t_slot;
+}
+
+/// The real library crashes on a refused buffer below API 27.
+[[noreturn]] void crash_on_refusal() {
+  std::fprintf(stderr, "gpusim: simulated CUPTI (API %u) was given a NULL buffer and crashes, as the real one does\n",
+               api_version());
+  std::abort();
+}
+
+Buffer* ask_client() {
+  State& s = state();
+  const auto request = s.request.load();
+  if (request == nullptr) return nullptr;
+  std::uint8_t* data = nullptr;
+  std::size_t bytes = 0, most = 0;
+  {
+    std::unique_lock<std::mutex> abba(s.abba, std::defer_lock);
+    if (on(Scenario::kAbba)) abba.lock();
+    request(&data, &bytes, &most);
+  }
+  log_callback("bufferRequested", data, bytes, 0);
+  if (data == nullptr || bytes == 0) {
+    if (api_version() < 27 || on(Scenario::kNullBufferAbort)) crash_on_refusal();
+    return nullptr;
+  }
+  if (!s.client_zeroes.load()) std::memset(data, 0, bytes);
+  auto* b = new Buffer{};
+  b->data = data;
+  b->size = bytes;
+  b->max_records = most;
+  return b;
+}
+
+Buffer* fresh_buffer() {
+  {
+    Pool& p = pool();
+    const std::lock_guard<std::mutex> lock(p.mutex);
+    if (!p.spare.empty()) {
+      Buffer* b = p.spare.back();
+      p.spare.pop_back();
+      return b;
+    }
+  }
+  return ask_client();
+}
+
+void retire(Buffer* full) {
+  if (on(Scenario::kCompleteOnAppThread)) {
+    complete(full);
+    return;
+  }
+  {
+    Pool& p = pool();
+    const std::lock_guard<std::mutex> lock(p.mutex);
+    p.full.push_back(full);
+  }
+  wake_worker();
+}
+
+/// Installs a new buffer in `slot`; another thread may have been faster.
+bool refill(Slot& slot) {
+  Buffer* fresh = fresh_buffer();
+  if (fresh == nullptr) return false;
+  const std::lock_guard<std::mutex> lock(slot.mutex);
+  if (slot.current == nullptr) {
+    slot.current = fresh;
+  } else {
+    const std::lock_guard<std::mutex> pool_lock(pool().mutex);
+    pool().spare.push_back(fresh);
+  }
+  return true;
+}
+
+/// The name in a kernel record, or null.
+char* kernel_name(const Record& r) {
+  if (r.kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && r.kind != CUPTI_ACTIVITY_KIND_KERNEL) return nullptr;
+  char* name = nullptr;
+  std::memcpy(&name, r.data + offsetof(CUpti_ActivityKernel10, name), sizeof name);
+  return name;
+}
+
+void copy_into(Buffer* b, const Record* records, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    std::memcpy(b->data + b->used, records[i].data, records[i].bytes);
+    b->used += records[i].bytes;
+    if (on(Scenario::kNamesFreed) && kernel_name(records[i]) != nullptr) b->names.push_back(kernel_name(records[i]));
+  }
+  b->records += count;
+}
+
+bool fits(const Buffer* b, std::size_t bytes, std::size_t count) {
+  return b->used + bytes <= b->size && (b->max_records == 0 || b->records + count <= b->max_records);
+}
+
+Buffer* take(Slot& slot) {
+  const std::lock_guard<std::mutex> lock(slot.mutex);
+  Buffer* b = slot.current;
+  if (b == nullptr || b->used == 0) return nullptr;
+  slot.current = nullptr;
+  return b;
+}
+
+Buffer* next_full() {
+  Pool& p = pool();
+  const std::lock_guard<std::mutex> lock(p.mutex);
+  if (p.full.empty()) return nullptr;
+  Buffer* b = p.full.front();
+  p.full.pop_front();
+  return b;
+}
+
+std::vector<Slot*> all_slots() {
+  Pool& p = pool();
+  const std::lock_guard<std::mutex> lock(p.mutex);
+  std::vector<Slot*> slots = p.slots;
+  slots.push_back(&p.device);
+  slots.push_back(&p.shared);
+  return slots;
+}
+
+}  // namespace
+
+bool append(Lane lane, const Record* records, std::size_t count) {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < count; ++i) bytes += records[i].bytes;
+  Slot& slot = slot_of(lane);
+  for (int attempt = 0; attempt < 16; ++attempt) {
+    Buffer* full = nullptr;
+    {
+      const std::lock_guard<std::mutex> lock(slot.mutex);
+      Buffer* b = slot.current;
+      if (b != nullptr && fits(b, bytes, count)) {
+        copy_into(b, records, count);
+        return true;
+      }
+      full = b;
+      slot.current = nullptr;
+    }
+    if (full != nullptr) retire(full);
+    if (!refill(slot)) break;
+  }
+  state().dropped.fetch_add(count);
+  return false;
+}
+
+void prepare_device_buffer() {
+  Slot& slot = slot_of(Lane::kDevice);
+  {
+    const std::lock_guard<std::mutex> lock(slot.mutex);
+    if (slot.current != nullptr) return;
+  }
+  refill(slot);
+}
+
+bool full_waiting() {
+  const std::lock_guard<std::mutex> lock(pool().mutex);
+  return !pool().full.empty();
+}
+
+void complete_full() {
+  while (Buffer* b = next_full()) {
+    if (!on(Scenario::kCompleteTwoAtOnce)) {
+      complete(b);
+      continue;
+    }
+    complete_pair(b, next_full());
+  }
+}
+
+void complete_all() {
+  complete_full();
+  for (Slot* s : all_slots())
+    if (Buffer* b = take(*s)) complete(b);
+}
+
+void abandon_buffers() {
+  for (Slot* s : all_slots()) take(*s);
+  while (next_full() != nullptr) {
+  }
+}
+
+}  // namespace gpusim

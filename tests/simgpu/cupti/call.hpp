@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every CUPTI entry point does first and last: error rules, driver check, call log.
+//
+// Context:  any
+// Owns:     one leaked LineLog
+// Promises: with GPUSIM_LOG every call is one JSON line with arguments, result, thread and time
+// Not here: the truth log (core/truth.hpp)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include <cupti.h>
+
+namespace gpusim {
+
+/// Whether a call works without a driver.
+enum class Need : std::uint8_t { kNothing, kDriver };
+/// Whether a call is logged only with GPUSIM_LOG_ALL.
+enum class Noise : std::uint8_t { kNormal, kFrequent };
+
+/// One CUPTI call in progress.
+class Call {
+ public:
+  /// @param format printf format for the arguments as shown in the log.
+  Call(const char* function, Need need, Noise noise, const char* format, ...) __attribute__((format(printf, 5, 6)));
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  /// Runs `body` unless a rule or the missing driver answers first.
+  template <typename Body>
+  CUptiResult run(Body&& body) {
+    const int early = early_result();
+    return done(early >= 0 ? static_cast<CUptiResult>(early) : std::forward<Body>(body)());
+  }
+
+ private:
+  int early_result();
+  CUptiResult done(CUptiResult result);
+
+  const char* function_;
+  Need need_;
+  bool logged_;
+  std::uint64_t start_ns_ = 0;
+  char arguments_[256];
+};
+
+/// Logs a client callback.
+void log_callback(const char* name, const void* data, std::size_t size, std::size_t valid);
+
+/// Cuts the log to its real length.
+void close_call_log();
+
+}  // namespace gpusim

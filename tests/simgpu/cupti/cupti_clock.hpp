@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The clock of records: REALTIME, or whatever timestamp callback a client registered.
+//
+// Context:  any
+// Owns:     one leaked calibration
+// Promises: converts CLOCK_MONOTONIC linearly; a registered callback also governs cuptiGetTimestamp
+// Not here: device time (core/timeline.hpp)
+#pragma once
+
+#include <cstdint>
+
+namespace gpusim {
+
+using TimestampFunction = std::uint64_t (*)();
+
+/// Switches to `function` from now on; null goes back to REALTIME.
+void set_timestamp_function(TimestampFunction function);
+
+/// What cuptiGetTimestamp returns.
+std::uint64_t cupti_now();
+
+/// A monotonic time in the current record clock; 0 stays 0.
+std::uint64_t to_cupti(std::uint64_t monotonic_ns);
+
+/// Called once per record: starts the tsc-clock and realtime-step scenarios when their time has come.
+void clock_scenarios();
+
+}  // namespace gpusim

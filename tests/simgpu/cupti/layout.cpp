@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The size table of every emulated release.
+//
+// Context:  any
+// Owns:     nothing
+// Promises: the 13.0 column equals the toolkit headers, checked at compile time
+// Not here: what is written into a record
+#include "cupti/layout.hpp"
+
+#include <cupti.h>
+
+#include "core/config.hpp"
+
+namespace gpusim {
+namespace {
+
+struct Row {
+  std::uint32_t kind;
+  std::uint16_t bytes[6];  ///< 11.8, 12.4, 12.9, 13.0, 13.2, future
+};
+
+constexpr Row kRows[] = {
+    {CUPTI_ACTIVITY_KIND_MEMCPY, {88, 88, 96, 96, 96, 112}},
+    {CUPTI_ACTIVITY_KIND_MEMSET, {88, 88, 88, 88, 88, 104}},
+    {CUPTI_ACTIVITY_KIND_KERNEL, {200, 208, 208, 216, 224, 256}},
+    {CUPTI_ACTIVITY_KIND_DRIVER, {40, 40, 40, 40, 40, 48}},
+    {CUPTI_ACTIVITY_KIND_RUNTIME, {40, 40, 40, 40, 40, 48}},
+    {CUPTI_ACTIVITY_KIND_DEVICE, {176, 184, 184, 184, 192, 200}},
+    {CUPTI_ACTIVITY_KIND_CONTEXT, {16, 24, 32, 32, 40, 48}},
+    {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, {200, 208, 208, 216, 224, 256}},
+    {CUPTI_ACTIVITY_KIND_NAME, {32, 32, 32, 32, 32, 32}},
+    {CUPTI_ACTIVITY_KIND_MARKER, {56, 56, 56, 56, 56, 64}},
+    {CUPTI_ACTIVITY_KIND_MARKER_DATA, {32, 32, 32, 40, 40, 48}},
+    {CUPTI_ACTIVITY_KIND_OVERHEAD, {40, 56, 56, 56, 56, 64}},
+    {CUPTI_ACTIVITY_KIND_ENVIRONMENT, {40, 40, 40, 40, 40, 48}},
+    {CUPTI_ACTIVITY_KIND_MEMCPY2, {96, 96, 96, 96, 96, 112}},
+    {CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, {64, 64, 104, 104, 104, 112}},
+    {CUPTI_ACTIVITY_KIND_CUDA_EVENT, {24, 24, 56, 56, 56, 64}},
+    {CUPTI_ACTIVITY_KIND_STREAM, {24, 24, 24, 24, 24, 32}},
+    {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, {40, 40, 56, 56, 56, 64}},
+    {CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, {24, 24, 24, 24, 24, 32}},
+    {CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API, {40, 40, 40, 40, 40, 48}},
+    {CUPTI_ACTIVITY_KIND_MEMORY2, {120, 120, 128, 128, 128, 136}},
+    {CUPTI_ACTIVITY_KIND_MEMORY_POOL, {72, 72, 72, 80, 80, 88}},
+    {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, {48, 56, 56, 56, 56, 64}},
+    {CUPTI_ACTIVITY_KIND_JIT, {64, 72, 72, 72, 72, 80}},
+    {kFutureKind, {0, 0, 0, 0, 0, 48}},
+};
+
+constexpr std::size_t size_13_0(std::uint32_t kind) {
+  for (const Row& r : kRows)
+    if (r.kind == kind) return r.bytes[static_cast<int>(Layout::k13_0)];
+  return 0;
+}
+static_assert(size_13_0(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == sizeof(CUpti_ActivityKernel10));
+static_assert(size_13_0(CUPTI_ACTIVITY_KIND_MEMCPY) == sizeof(CUpti_ActivityMemcpy6));
+static_assert(size_13_0(CUPTI_ACTIVITY_KIND_MEMCPY2) == sizeof(CUpti_ActivityMemcpyPtoP4));
+static_assert(size_13_0(CUPTI_ACTIVITY_KIND_MEMSET) == sizeof(CUpti_ActivityMemset4));
+static_assert(size_13_0(CUPTI_ACTIVITY_KIND_DRIVER) == sizeof(CUpti_ActivityAPI));
+static_assert(size_13_0(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION) == sizeof(CUpti_ActivitySynchronization2));
+static_assert(size_13_0(CUPTI_ACTIVITY_KIND_OVERHEAD) == sizeof(CUpti_ActivityOverhead3));
+static_assert(size_13_0(CUPTI_ACTIVITY_KIND_DEVICE) == sizeof(CUpti_ActivityDevice5));
+static_assert(size_13_0(CUPTI_ACTIVITY_KIND_CONTEXT) == sizeof(CUpti_ActivityContext3));
+static_assert(size_13_0(CUPTI_ACTIVITY_KIND_STREAM) == sizeof(CUpti_ActivityStream));
+static_assert(size_13_0(CUPTI_ACTIVITY_KIND_GRAPH_TRACE) == sizeof(CUpti_ActivityGraphTrace2));
+
+}  // namespace
+
+std::uint32_t api_version() {
+  constexpr std::uint32_t kVersions[] = {18, 22, 27, 130001, 130200, 140000};
+  return kVersions[static_cast<int>(config().layout)];
+}
+
+std::size_t record_size(std::uint32_t kind) {
+  for (const Row& r : kRows)
+    if (r.kind == kind) return r.bytes[static_cast<int>(config().layout)];
+  return 0;
+}
+
+bool removed_kind(std::uint32_t kind) {
+  constexpr std::uint32_t kRemoved[] = {6, 7, 14, 15, 16, 21, 23, 24, 29, 30, 31, 32, 41, 42, 43, 44};
+  for (const std::uint32_t k : kRemoved)
+    if (k == kind) return true;
+  return false;
+}
+
+}  // namespace gpusim

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Settings of the simulated CUPTI.
+//
+// Context:  any
+// Owns:     one leaked State; per-thread external-correlation stacks, leaked with their threads
+// Promises: no object here has a destructor
+// Not here: the entry points that change the settings (*_api.cpp)
+#include "cupti/state.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "core/config.hpp"
+
+namespace gpusim {
+namespace {
+
+constexpr int kExternalKinds = 6;
+struct ExternalStack {
+  std::uint64_t* ids;
+  int depth, capacity;
+};
+thread_local ExternalStack t_external[kExternalKinds];
+
+/// Values of a freshly loaded library.
+void clear(State& s) {
+  for (auto& k : s.kinds) k.store(false);
+  for (auto& domain : s.filter)
+    for (auto& f : domain) f.store(Filter::kUnset);
+  for (auto& domain : s.callback_on)
+    for (auto& c : domain) c.store(0);
+  s.callback.store(nullptr);
+  s.user_data.store(nullptr);
+  s.subscriber.store(0);
+  s.request.store(nullptr);
+  s.completed.store(nullptr);
+  s.thread_id_type.store(CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT);
+  s.per_thread_buffers.store(config().layout >= Layout::k13_0);
+  s.client_zeroes.store(false);
+  for (auto& a : s.attributes) a.store(0);
+  s.attributes[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE].store(3200000);
+  s.attributes[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT].store(250);
+  s.attributes[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE].store(3);
+  s.flush_period_ms.store(0);
+  s.dropped.store(0);
+}
+
+}  // namespace
+
+State& state() {
+  static State* const instance = [] {
+    auto* s = new State;
+    clear(*s);
+    return s;
+  }();
+  return *instance;
+}
+
+void reset_state() { clear(state()); }
+
+bool api_recorded(ApiDomain domain, std::uint32_t cbid) {
+  const auto kind = domain == ApiDomain::kDriver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME;
+  const Filter f = state().filter[static_cast<int>(domain)][cbid].load(std::memory_order_relaxed);
+  return f == Filter::kUnset ? kind_on(kind) : f == Filter::kOn;
+}
+
+bool driver_reachable() {
+  static std::atomic<bool> known{false};
+  if (known.load()) return true;
+  void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+  if (driver == nullptr) return false;
+  const void* mark = dlsym(driver, "gpuprof_simulated_gpu");
+  Dl_info info{};
+  const bool usable = mark != nullptr && dladdr(mark, &info) != 0 && std::strstr(info.dli_fname, "/stubs/") == nullptr;
+  if (usable) known.store(true);
+  return usable;
+}
+
+void push_external(std::uint32_t kind, std::uint64_t id) {
+  ExternalStack& s = t_external[kind];
+  if (s.depth == s.capacity) {
+    s.capacity = s.capacity == 0 ? 32 : s.capacity * 2;
+    s.ids = static_cast<std::uint64_t*>(std::realloc(s.ids, static_cast<std::size_t>(s.capacity) * sizeof *s.ids));
+  }
+  s.ids[s.depth++] = id;
+}
+
+bool pop_external(std::uint32_t kind, std::uint64_t* id) {
+  ExternalStack& s = t_external[kind];
+  if (s.depth == 0) return false;
+  *id = s.ids[--s.depth];
+  return true;
+}
+
+bool top_external(std::uint32_t kind, std::uint64_t* id) {
+  const ExternalStack& s = t_external[kind];
+  if (s.depth == 0) return false;
+  *id = s.ids[s.depth - 1];
+  return true;
+}
+
+void call_client(CUpti_CallbackDomain domain, std::uint32_t cbid, const void* data) {
+  State& s = state();
+  if (cbid >= kMaxCbid || s.callback_on[domain][cbid].load(std::memory_order_relaxed) == 0) return;
+  const CUpti_CallbackFunc f = s.callback.load(std::memory_order_acquire);
+  if (f != nullptr) f(s.user_data.load(), domain, cbid, data);
+}
+
+}  // namespace gpusim

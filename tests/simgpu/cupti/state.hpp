@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Everything the simulated CUPTI remembers between calls: subscriber, callbacks, kinds, filters, attributes.
+//
+// Context:  any
+// Owns:     one leaked State
+// Promises: global and last-writer-wins, as the real v1 interface is
+// Not here: buffers (buffers.hpp), operations waiting for delivery (delivery.hpp)
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+#include <cupti.h>
+
+#include "core/operations.hpp"
+
+namespace gpusim {
+
+constexpr std::uint32_t kMaxKind = 256;
+constexpr std::uint32_t kMaxCbid = 1024;
+constexpr int kDomains = CUPTI_CB_DOMAIN_SIZE;
+
+/// Per-call record filter: unset follows the kind.
+enum class Filter : std::int8_t { kUnset = -1, kOff = 0, kOn = 1 };
+
+/// The settings of the process.
+struct State {
+  std::atomic<bool> kinds[kMaxKind];
+  std::atomic<Filter> filter[3][kMaxCbid];  ///< by ApiDomain
+  std::atomic<CUpti_CallbackFunc> callback;
+  std::atomic<void*> user_data;
+  std::atomic<std::uint32_t> subscriber;  ///< 0 = none, else the number in the handle
+  std::atomic<std::uint8_t> callback_on[kDomains][kMaxCbid];
+  std::atomic<CUpti_BuffersCallbackRequestFunc> request;
+  std::atomic<CUpti_BuffersCallbackCompleteFunc> completed;
+  std::atomic<std::uint32_t> thread_id_type;
+  std::atomic<bool> per_thread_buffers;
+  std::atomic<bool> client_zeroes;
+  std::atomic<std::uint64_t> attributes[16];
+  std::atomic<std::uint32_t> flush_period_ms;
+  std::atomic<std::uint64_t> dropped;
+  std::atomic<bool> driver_gone;
+  std::mutex abba;  ///< only used by the abba scenario
+};
+
+State& state();
+
+/// Puts everything back to what a freshly loaded library has.
+void reset_state();
+
+inline bool kind_on(std::uint32_t kind) { return state().kinds[kind].load(std::memory_order_relaxed); }
+
+/// Whether a call of this API leaves a record.
+bool api_recorded(ApiDomain domain, std::uint32_t cbid);
+
+/// Makes the driver report to us. Idempotent.
+void attach_to_driver();
+
+/// Whether a usable simulated driver can be opened.
+bool driver_reachable();
+
+/// External-correlation stack operations of the calling thread.
+void push_external(std::uint32_t kind, std::uint64_t id);
+bool pop_external(std::uint32_t kind, std::uint64_t* id);
+bool top_external(std::uint32_t kind, std::uint64_t* id);
+
+/// Reports an API-domain, resource or synchronize callback if the client asked for it.
+void call_client(CUpti_CallbackDomain domain, std::uint32_t cbid, const void* data);
+
+}  // namespace gpusim
