@@ -43,3 +43,16 @@ sys.exit(1) if not (3, 10) <= sys.version_info < (3, 14) else print(os.path.real
   done
   return 1
 }
+
+# Where the default compiler is older than GCC 12, a newer one beside it is used.
+pick_compiler() {
+  local version
+  [ -z "${CXX:-}" ] || return 0
+  [ "$(g++ -dumpversion | cut -d. -f1)" -lt 12 ] || return 0
+  for version in 14 13 12; do
+    if command -v "g++-$version" >/dev/null; then
+      export CC="gcc-$version" CXX="g++-$version"
+      return 0
+    fi
+  done
+}

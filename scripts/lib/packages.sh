@@ -41,6 +41,11 @@ setup_packages() {
   for name in "${packages[@]}" "$@"; do
     installed "$name" || missing+=("$name")
   done
+  # Ubuntu 22.04 comes with GCC 11, but has 12 as well (pick_compiler in common.sh uses it).
+  if ! installed g++-12 && ! installed g++-13 && ! installed g++-14 &&
+    apt-cache depends g++ 2>/dev/null | grep -q 'g++-11'; then
+    missing+=(g++-12)
+  fi
   [ ${#missing[@]} -gt 0 ] || return 0
   step "install ${#missing[@]} packages: ${missing[*]}"
   as_root apt-get update -q >&2
