@@ -26,6 +26,11 @@ struct Settings {
 /// Must have run before launch stacks are taken. False: no native stacks in this process.
 bool prepare();
 
+/// The realtime signal whose handler prepare() has installed; 0 before. The handler's first act,
+/// before any check of its own, is hot::resume_if_parked() (inject/hot/worker_thread.hpp): also
+/// for signals of a POSIX timer the agent armed while no sampling is on.
+int signal_number();
+
 /// Refreshes the module snapshot if the loader's add/sub counters changed, and sends what is
 /// new or gone. Cheap when nothing changed.
 void refresh_modules();

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Waking up, from whichever door.
+//
+// Context:  boundary
+#include "inject/agent/agent.hpp"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "gpuprof/base/clock.hpp"
+#include "inject/agent/core.hpp"
+#include "inject/cupti/cupti.hpp"
+#include "inject/hot/state.hpp"
+#include "inject/hot/worker_thread.hpp"
+
+namespace gpuprof::agent {
+
+constinit Core g_core;
+
+namespace {
+
+// The driver opens whatever this names; another tool's file there means that we must look for
+// CUDA ourselves.
+bool injection_names_us() {
+  constexpr char kName[] = "libgpuprof_inject.so";
+  const char* path = getenv("CUDA_INJECTION64_PATH");
+  if (path == nullptr) return false;
+  const std::size_t bytes = strlen(path), name = sizeof kName - 1;
+  return bytes >= name && strcmp(path + bytes - name, kName) == 0;
+}
+
+}  // namespace
+
+void set_phase(Phase phase) {
+  g_core.phase.store(static_cast<std::uint32_t>(phase), std::memory_order_release);
+  ::syscall(SYS_futex, &g_core.phase, FUTEX_WAKE_PRIVATE, 1 << 30, nullptr, nullptr, 0);
+}
+
+void load(bool python_linked) {
+  if (!parse_address(getenv(wire::kSocketVariable), &g_core.address)) return;
+  g_core.has_address = true;
+  g_core.load_ns = base::mono_ns();
+  g_core.injection_is_ours = injection_names_us();
+  pthread_atfork(fork_prepare, fork_parent, fork_child);
+  std::uint32_t why = 0;
+  if (g_core.address.command_pid != 0 &&
+      g_core.address.command_pid == static_cast<std::uint32_t>(getpid()))
+    why |= wire::kWokeCommand;
+  if (python_linked) why |= wire::kWokePython;
+  if (why != 0) wake(why);
+}
+
+void wake(std::uint32_t why) {
+  if (!g_core.has_address) return;
+  const int saved = errno;
+  const std::uint32_t before = g_core.woke.fetch_or(why, std::memory_order_acq_rel);
+  auto dormant = static_cast<std::uint32_t>(Phase::kDormant);
+  if (g_core.phase.compare_exchange_strong(dormant, static_cast<std::uint32_t>(Phase::kStarting),
+                                           std::memory_order_acq_rel)) {
+    g_core.owner_pid.store(getpid(), std::memory_order_release);
+    if (!hot::worker_parked() ? !hot::worker_start(worker_body) : !hot::worker_resume())
+      set_phase(Phase::kDisabled);
+  } else if ((before & why) != why) {
+    hot::wake_worker();  // Hello again, with one more reason
+  }
+  errno = saved;
+}
+
+bool wait_ready(std::uint32_t deadline_ms) {
+  const int saved = errno;
+  const std::uint64_t deadline = base::mono_ns() + deadline_ms * 1'000'000ULL;
+  for (;;) {
+    const std::uint32_t phase = g_core.phase.load(std::memory_order_acquire);
+    const std::uint64_t now = base::mono_ns();
+    if (phase != static_cast<std::uint32_t>(Phase::kStarting) || now >= deadline) {
+      errno = saved;
+      return phase == static_cast<std::uint32_t>(Phase::kReady);
+    }
+    const std::uint64_t left = deadline - now;
+    const timespec wait{static_cast<time_t>(left / 1'000'000'000u),
+                        static_cast<long>(left % 1'000'000'000u)};
+    ::syscall(SYS_futex, &g_core.phase, FUTEX_WAIT_PRIVATE, phase, &wait, nullptr, 0);
+  }
+}
+
+void cuda_initialised() {
+  if (!g_core.has_address) return;
+  cupti::driver_seen();
+  wake(wire::kWokeCuda);
+  if (!wait_ready(500)) return;
+  const wire::Stats* stats = hot::g_state.stats;
+  if (stats != nullptr)
+    apply_cuda(static_cast<wire::AgentState>(stats->state.load(std::memory_order_acquire)));
+}
+
+}  // namespace gpuprof::agent

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The agent: one per process, decides when this library wakes, what it switches on, when it
+// lets go.
+//
+// Context:  boundary, except where said
+// Owns:     the worker thread, the connection, the segment
+// Promises: dormant until a reason to wake; first failure means quiet for good; nothing here
+//           waits without a deadline
+// Not here: what the rooms do once switched on
+#pragma once
+
+#include <cstdint>
+
+namespace gpuprof::agent {
+
+/// Reads GPUPROF_SOCKET and registers the fork hooks. Constructor. No system call beyond getpid.
+/// @param python_linked The program (or a library it was linked with) defines _PyRuntime.
+void load(bool python_linked);
+
+/// A reason to wake has appeared (wire::kWoke…). Starts the worker at the first one. Any thread.
+void wake(std::uint32_t why);
+
+/// Waits until the daemon's settings are in force, or it is known that there is none.
+/// @return true if the agent is ready.
+bool wait_ready(std::uint32_t deadline_ms);
+
+/// libcuda has initialised in this process: switches CUPTI on now if recording is.
+void cuda_initialised();
+
+/// The process is about to end by exit(), _exit() or quick_exit(): bounded flush, good-bye.
+/// Does nothing in vfork and fork children. Keeps errno.
+void before_exit();
+
+/// Fork handlers.
+void fork_prepare();
+void fork_parent();
+void fork_child();
+
+}  // namespace gpuprof::agent

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Socket and eventfd of the worker.
+//
+// Context:  worker
+#include "inject/agent/connection.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "gpuprof/base/clock.hpp"
+
+namespace gpuprof::agent {
+
+namespace {
+
+constexpr int kSendDeadlineMs = 500;
+
+// High enough that the program's own descriptors start at 3, low enough that the kernel's table
+// stays small (it is copied at every fork).
+int first_own_fd() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 64;
+  const rlim_t top = std::min<rlim_t>(limit.rlim_cur, 4096);
+  return top > 32 ? static_cast<int>(top) - 24 : 3;
+}
+
+bool same_user(int fd) {
+  ucred peer{};
+  socklen_t bytes = sizeof peer;
+  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 && peer.uid == geteuid();
+}
+
+}  // namespace
+
+bool OwnFd::adopt(base::UniqueFd raw) {
+  const int moved = fcntl(raw.get(), F_DUPFD_CLOEXEC, first_own_fd());
+  struct stat info {};
+  if (moved < 0 || fstat(moved, &info) != 0) return false;
+  fd = moved;
+  device = info.st_dev;
+  inode = info.st_ino;
+  return true;
+}
+
+bool OwnFd::ours() const {
+  struct stat info {};
+  return fd >= 0 && fstat(fd, &info) == 0 && info.st_dev == device && info.st_ino == inode;
+}
+
+void OwnFd::close() {
+  if (ours()) ::close(fd);
+  fd = -1;
+}
+
+bool Connection::open(const Address& address) {
+  base::UniqueFd raw(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!raw) return false;
+  // Unix sockets connect at once or not at all: EAGAIN means a full backlog.
+  for (int attempt = 0;; ++attempt) {
+    if (::connect(raw.get(), reinterpret_cast<const sockaddr*>(&address.socket),
+                  address.socket_bytes) == 0)
+      break;
+    if (errno != EAGAIN || attempt == 50) return false;
+    usleep(2000);
+  }
+  if (!same_user(raw.get()) || !socket_.adopt(std::move(raw))) return false;
+  base::UniqueFd event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (event && wake_.adopt(std::move(event))) return true;
+  close();
+  return false;
+}
+
+void Connection::close() {
+  socket_.close();
+  wake_.close();
+}
+
+bool Connection::send_packet(std::size_t bytes) {
+  if (socket_.fd < 0) return false;
+  const std::uint64_t deadline = base::mono_ns() + kSendDeadlineMs * 1'000'000ULL;
+  while (::send(socket_.fd, packet_out_, bytes, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN && errno != ENOBUFS) return false;
+    if (base::mono_ns() > deadline) return false;
+    pollfd one{socket_.fd, POLLOUT, 0};
+    poll(&one, 1, 20);
+  }
+  return true;
+}
+
+Received Connection::receive(wire::Packet* packet, base::UniqueFd* received_fd) {
+  iovec part{packet_in_, sizeof packet_in_};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  const ssize_t got = recvmsg(socket_.fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (got < 0) {
+    if (errno == EAGAIN || errno == EINTR) return Received::kNothing;
+    return errno == EBADF || errno == ENOTSOCK ? Received::kDescriptorLost : Received::kPeerGone;
+  }
+  if (got == 0) return Received::kPeerGone;
+  for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
+    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+    int fd;
+    memcpy(&fd, CMSG_DATA(c), sizeof fd);
+    received_fd->reset(fd);
+  }
+  std::uint16_t major = 0;
+  if (!wire::parse_packet(packet_in_, static_cast<std::size_t>(got), packet, &major) ||
+      major != wire::kWireMajor)
+    return Received::kPeerGone;
+  return Received::kPacket;
+}
+
+void Connection::wait(int timeout_ms) {
+  pollfd both[2] = {{socket_.fd, POLLIN, 0}, {wake_.fd, POLLIN, 0}};
+  if (poll(both, 2, timeout_ms) <= 0 || (both[1].revents & POLLIN) == 0) return;
+  std::uint64_t count;
+  [[maybe_unused]] const ssize_t ignored = ::read(wake_.fd, &count, sizeof count);
+}
+
+void Connection::send_last(const wire::Bye& bye) {
+  if (!socket_.ours()) return;
+  std::byte packet[64];
+  const std::size_t bytes = wire::encode_message(bye, nullptr, 0, packet, sizeof packet);
+  [[maybe_unused]] const ssize_t ignored =
+      ::send(socket_.fd, packet, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+}  // namespace gpuprof::agent

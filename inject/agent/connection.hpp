@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The worker's socket to the daemon and its wake-up descriptor.
+//
+// Context:  worker (open, send, receive), boundary (send_last, close_after_fork)
+// Owns:     two descriptors: close-on-exec, at the top of the range, identity-checked before use
+// Promises: never waits longer than a deadline; never raises SIGPIPE
+// Not here: what messages mean (worker.cpp)
+#pragma once
+
+#include <poll.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "gpuprof/base/unique_fd.hpp"
+#include "gpuprof/wire/control.hpp"
+#include "inject/agent/address.hpp"
+
+namespace gpuprof::agent {
+
+/// A descriptor and what it was when we made it: the program may close everything it does not
+/// know and open its own files under the same numbers.
+struct OwnFd {
+  int fd = -1;
+  std::uint64_t device = 0, inode = 0;
+
+  /// Moves `raw` to the top of the range and remembers it. False: no room.
+  bool adopt(base::UniqueFd raw);
+  /// Still the thing we made?
+  bool ours() const;
+  /// Closes it if it is still ours.
+  void close();
+};
+
+enum class Received { kPacket, kNothing, kPeerGone, kDescriptorLost };
+
+class Connection {
+ public:
+  /// Connects, checks that the peer runs under our own uid.
+  bool open(const Address& address);
+  void close();
+  bool connected() const { return socket_.fd >= 0; }
+
+  template <typename M>
+  bool send(const M& body, const void* tail, std::size_t tail_bytes) {
+    const std::size_t bytes =
+        wire::encode_message(body, tail, tail_bytes, packet_out_, sizeof packet_out_);
+    return bytes != 0 && send_packet(bytes);
+  }
+
+  /// One packet if there is one. `received_fd` gets a descriptor that came with it.
+  Received receive(wire::Packet* packet, base::UniqueFd* received_fd);
+
+  /// Waits for a packet, a wake-up, or `timeout_ms` (-1: for ever). Empties the wake-up counter.
+  void wait(int timeout_ms);
+
+  /// One message without waiting, from any thread at process end.
+  void send_last(const wire::Bye& bye);
+
+  int wake_fd() const { return wake_.fd; }
+  bool intact() const { return socket_.ours() && wake_.ours(); }
+
+ private:
+  bool send_packet(std::size_t bytes);
+
+  OwnFd socket_;
+  OwnFd wake_;
+  alignas(8) std::byte packet_out_[16384] = {};
+  alignas(8) std::byte packet_in_[8192] = {};
+};
+
+}  // namespace gpuprof::agent

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// State shared by the agent's own files.
+//
+// Context:  worker, boundary
+// Owns:     everything of the agent, in static storage: no constructor, no destructor
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "gpuprof/wire/control.hpp"
+#include "gpuprof/wire/segment.hpp"
+#include "inject/agent/address.hpp"
+#include "inject/agent/connection.hpp"
+
+namespace gpuprof::agent {
+
+enum class Phase : std::uint32_t { kDormant = 0, kStarting = 1, kReady = 2, kDisabled = 3 };
+
+struct Core {
+  Address address{};
+  bool has_address = false;
+  bool injection_is_ours = false;  // CUDA_INJECTION64_PATH names this library
+  std::uint64_t load_ns = 0;
+  std::atomic<std::uint32_t> phase{0};   // Phase; a futex word
+  std::atomic<std::uint32_t> woke{0};    // wire::kWoke…
+  std::atomic<pid_t> owner_pid{0};       // process the worker belongs to
+  std::uint32_t told_woke = 0;           // what the last Hello said
+  Connection connection;
+  wire::Config config{};
+  char step_text[1024] = {};
+  // What is in force now (worker only).
+  wire::AgentState state = wire::AgentState::kArmed;
+  std::uint32_t applied_sequence = 0;
+  bool cuda_ready = false;               // InitializeInjection has run, CUPTI may be opened
+};
+
+extern Core g_core;
+
+/// Body of the worker (worker.cpp). True: park. False: the agent is done.
+bool worker_body();
+
+/// Compares plan and step counter with what is in force; switches rooms (states.cpp). Worker.
+void apply_plan();
+
+/// Everything off, for good or for another daemon. Worker.
+void all_off();
+
+/// Settings of the rooms from the config (states.cpp). Worker.
+void configure_rooms();
+
+/// Switches CUPTI to what the current state wants. Worker or boundary.
+void apply_cuda(wire::AgentState state);
+
+/// Fills hot::g_outbox (outbox.cpp). Worker.
+void open_outbox();
+
+/// Sends Hello with the present reasons. Worker.
+bool say_hello();
+
+void set_phase(Phase phase);
+
+}  // namespace gpuprof::agent

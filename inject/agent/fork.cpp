@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// fork: the worker is gone while it happens, the child starts with nothing.
+//
+// Context:  boundary (resume_hook: signal)
+// Promises: the prepare handler waits 30 ms at most; the child does nothing until it has used
+//           some CPU time, or CUDA or NVTX call us
+#include <errno.h>
+#include <unistd.h>
+
+#include "inject/agent/agent.hpp"
+#include "inject/agent/core.hpp"
+#include "inject/agent/segment_map.hpp"
+#include "inject/cupti/cupti.hpp"
+#include "inject/hot/thread_block.hpp"
+#include "inject/hot/worker_thread.hpp"
+#include "inject/python/frames.hpp"
+#include "inject/sample/sampler.hpp"
+
+namespace gpuprof::agent {
+
+namespace {
+
+constexpr std::uint32_t kParkDeadlineMs = 30;
+// A child that lives on (a DataLoader worker) uses this much soon; one that only execs never does.
+constexpr std::uint64_t kChildWakeCpuNs = 10'000'000;
+// After fork() has returned Python looks at the number of threads; this is past that.
+constexpr std::uint64_t kParentResumeCpuNs = 1'000'000;
+
+struct ForkState {
+  bool running = false;  // the agent was awake when fork began
+  bool parked = false;
+};
+constinit ForkState g_fork;
+std::atomic<std::uint32_t> g_child_reasons{0};
+
+bool awake() {
+  const std::uint32_t phase = g_core.phase.load(std::memory_order_acquire);
+  return phase == static_cast<std::uint32_t>(Phase::kReady) ||
+         phase == static_cast<std::uint32_t>(Phase::kStarting);
+}
+
+void resume_from_signal() {
+  if (g_core.owner_pid.load(std::memory_order_acquire) == getpid()) {
+    hot::worker_resume();
+    return;
+  }
+  const std::uint32_t why = g_child_reasons.exchange(0, std::memory_order_acq_rel);
+  if (why != 0) wake(why);
+}
+
+}  // namespace
+
+void fork_prepare() {
+  g_fork = ForkState{};
+  if (!awake() || g_core.owner_pid.load(std::memory_order_acquire) != getpid()) return;
+  const int saved = errno;
+  g_fork.running = true;
+  hot::g_resume_hook = resume_from_signal;
+  sample::before_fork();
+  cupti::before_fork();
+  g_fork.parked = hot::worker_park(kParkDeadlineMs);
+  errno = saved;
+}
+
+void fork_parent() {
+  if (!g_fork.running) return;
+  const int saved = errno;
+  cupti::after_fork_parent();
+  sample::after_fork_parent();
+  if (g_fork.parked) {
+    const int signal = sample::signal_number();
+    if (signal != 0 && (g_core.woke.load(std::memory_order_relaxed) & wire::kWokePython) != 0)
+      hot::worker_resume_after_cpu(kParentResumeCpuNs, signal);
+    else
+      hot::worker_resume();
+  }
+  errno = saved;
+}
+
+void fork_child() {
+  if (!g_fork.running) return;
+  const int saved = errno;
+  const std::uint32_t why = g_core.woke.load(std::memory_order_relaxed);
+  hot::worker_after_fork_child();
+  hot::forget_threads_after_fork();
+  drop_segment_after_fork();
+  cupti::after_fork_child();
+  sample::after_fork_child();
+  python::after_fork_child();
+  hot::g_state.wake_fd.store(-1, std::memory_order_release);
+  g_core.connection.close();
+  g_core.woke.store(0, std::memory_order_relaxed);
+  g_core.told_woke = 0;
+  g_core.phase.store(static_cast<std::uint32_t>(Phase::kDormant), std::memory_order_release);
+  const std::uint32_t lasting = why & (wire::kWokeCommand | wire::kWokePython);
+  const int signal = sample::signal_number();
+  if (lasting != 0 && g_fork.parked && signal != 0) {
+    // The command is one process: its children are descendants like any other.
+    g_child_reasons.store((why & wire::kWokePython) != 0 ? wire::kWokePython : 0,
+                          std::memory_order_release);
+    if ((why & wire::kWokePython) != 0) hot::worker_resume_after_cpu(kChildWakeCpuNs, signal);
+  }
+  errno = saved;
+}
+
+}  // namespace gpuprof::agent

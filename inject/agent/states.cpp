@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From the daemon's plan and the step counter to what is switched on.
+//
+// Context:  worker (apply_cuda also: boundary)
+#include <string.h>
+
+#include "gpuprof/base/clock.hpp"
+#include "inject/agent/core.hpp"
+#include "inject/cupti/cupti.hpp"
+#include "inject/hot/state.hpp"
+#include "inject/hot/steps.hpp"
+#include "inject/nvtx/nvtx.hpp"
+#include "inject/sample/sampler.hpp"
+
+namespace gpuprof::agent {
+
+namespace {
+
+bool traced(std::uint32_t bits) { return (g_core.config.trace & bits) != 0; }
+
+bool steps_from(wire::StepSource source) {
+  return g_core.config.step_source == static_cast<std::uint32_t>(source);
+}
+
+wire::AgentState wanted_state() {
+  const wire::Plan* plan = hot::g_state.plan;
+  const auto mode = static_cast<wire::AgentState>(plan->mode.load(std::memory_order_acquire));
+  if (mode != wire::AgentState::kCounting) return mode;
+  const std::uint64_t steps = hot::g_state.stats->steps.load(std::memory_order_acquire);
+  return steps != 0 && hot::recording_wanted(steps - 1) ? wire::AgentState::kRecording : mode;
+}
+
+std::uint32_t hot_bits(wire::AgentState state) {
+  std::uint32_t bits = 0;
+  if (state == wire::AgentState::kCounting || state == wire::AgentState::kRecording) {
+    if (steps_from(wire::StepSource::kNvtx)) bits |= hot::kOnNvtxSteps;
+    if (steps_from(wire::StepSource::kKernel)) bits |= hot::kOnKernelSteps;
+  }
+  if (state != wire::AgentState::kRecording) return bits;
+  if (traced(wire::kTracePython | wire::kTraceNative)) bits |= hot::kOnSamples;
+  if (traced(wire::kTraceNvtx)) bits |= hot::kOnNvtx;
+  if (traced(wire::kTraceCuda)) {
+    bits |= hot::kOnCuda;
+    if (g_core.config.launch_stacks != 0) bits |= hot::kOnLaunchStacks;
+  }
+  return bits;
+}
+
+sample::Settings sampler_settings() {
+  sample::Settings settings;
+  settings.kind = static_cast<wire::SamplerKind>(g_core.config.sampler);
+  settings.rate_hz = g_core.config.rate_hz;
+  settings.blocked_threads = g_core.config.blocked_threads != 0;
+  settings.native = traced(wire::kTraceNative);
+  settings.python = traced(wire::kTracePython);
+  return settings;
+}
+
+bool samples_wanted() {
+  return g_core.config.rate_hz != 0 && traced(wire::kTracePython | wire::kTraceNative);
+}
+
+void switch_to(wire::AgentState state) {
+  const bool was = g_core.state == wire::AgentState::kRecording;
+  const bool is = state == wire::AgentState::kRecording;
+  // On: bits first, so that nothing is missed; off: bits first, so that nothing more comes.
+  hot::g_state.on.store(hot_bits(state), std::memory_order_release);
+  hot::g_state.stats->state.store(static_cast<std::uint64_t>(state), std::memory_order_release);
+  if (is && !was && samples_wanted()) sample::start(sampler_settings());
+  if (!is && was) sample::stop();
+  apply_cuda(state);
+  g_core.state = state;
+}
+
+}  // namespace
+
+void apply_cuda(wire::AgentState state) {
+  if (!traced(wire::kTraceCuda) || !cupti::driver_was_seen()) return;
+  cupti::Settings settings;
+  settings.flush_period_ms = g_core.config.flush_period_ms;
+  settings.buffer_bytes = g_core.config.cupti_buffer_bytes;
+  settings.buffer_count = g_core.config.cupti_buffer_count;
+  settings.graph_nodes = g_core.config.cuda_graph_mode == 0;
+  settings.launch_stacks = g_core.config.launch_stacks != 0;
+  auto wanted = cupti::Wanted::kOff;
+  if (state == wire::AgentState::kRecording) wanted = cupti::Wanted::kRecording;
+  if (state == wire::AgentState::kCounting && steps_from(wire::StepSource::kKernel))
+    wanted = cupti::Wanted::kKernelSteps;
+  cupti::want(wanted, settings);
+}
+
+void configure_rooms() {
+  nvtx::set_step_name(steps_from(wire::StepSource::kNvtx) ? g_core.step_text : "");
+  cupti::set_step_expression(steps_from(wire::StepSource::kKernel) ? g_core.step_text : "");
+  if (traced(wire::kTracePython | wire::kTraceNative) || g_core.config.launch_stacks != 0)
+    sample::prepare();
+}
+
+void apply_plan() {
+  const wire::Plan* plan = hot::g_state.plan;
+  const std::uint32_t sequence = plan->sequence.load(std::memory_order_acquire);
+  const wire::AgentState state = wanted_state();
+  if (state == g_core.state && sequence == g_core.applied_sequence) return;
+  const std::uint64_t begin = base::mono_ns();
+  if (state != g_core.state) switch_to(state);
+  g_core.applied_sequence = sequence;
+  const std::uint64_t now = base::mono_ns();
+  g_core.connection.send(
+      wire::StateReport{static_cast<std::uint32_t>(state), sequence, now,
+                        hot::g_state.stats->steps.load(std::memory_order_relaxed), now - begin},
+      nullptr, 0);
+}
+
+void all_off() {
+  if (hot::g_state.stats == nullptr) return;
+  switch_to(wire::AgentState::kStopped);
+}
+
+}  // namespace gpuprof::agent

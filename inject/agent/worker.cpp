@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The worker's life: hello, settings, turns until it is told to stop or parked for a fork.
+//
+// Context:  worker
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "gpuprof/base/clock.hpp"
+#include "inject/agent/core.hpp"
+#include "inject/agent/segment_map.hpp"
+#include "inject/cupti/cupti.hpp"
+#include "inject/hot/outbox.hpp"
+#include "inject/hot/state.hpp"
+#include "inject/hot/worker_thread.hpp"
+#include "inject/nvtx/nvtx.hpp"
+#include "inject/sample/sampler.hpp"
+
+namespace gpuprof::agent {
+
+namespace {
+
+constexpr std::uint64_t kConfigDeadlineNs = 2'000'000'000;
+
+std::size_t read_file(const char* path, char* to, std::size_t room) {
+  const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  const ssize_t got = ::read(fd, to, room);
+  ::close(fd);
+  return got > 0 ? static_cast<std::size_t>(got) : 0;
+}
+
+// Field 22 of /proc/self/stat; the name in field 2 may hold anything, so count from its end.
+std::uint64_t process_start_ticks() {
+  char text[1024];
+  const std::size_t bytes = read_file("/proc/self/stat", text, sizeof text - 1);
+  text[bytes] = '\0';
+  const char* at = strrchr(text, ')');
+  if (at == nullptr) return 0;
+  int field = 2;
+  for (; *at != '\0' && field < 22; ++at)
+    if (*at == ' ') ++field;
+  std::uint64_t ticks = 0;
+  for (; *at >= '0' && *at <= '9'; ++at) ticks = ticks * 10 + static_cast<std::uint64_t>(*at - '0');
+  return ticks;
+}
+
+bool accept_config(const wire::Packet& packet, int segment_fd) {
+  wire::Config config;
+  if (!packet.as(&config) || segment_fd < 0) return false;
+  if (packet.tail_bytes != config.step_text_bytes || packet.tail_bytes >= sizeof g_core.step_text)
+    return false;
+  if (!publish_segment(segment_fd, config.segment_bytes)) return false;
+  memcpy(g_core.step_text, packet.tail, packet.tail_bytes);
+  g_core.step_text[packet.tail_bytes] = '\0';
+  g_core.config = config;
+  return true;
+}
+
+bool wait_for_config() {
+  const std::uint64_t deadline = base::mono_ns() + kConfigDeadlineNs;
+  while (base::mono_ns() < deadline && !hot::worker_park_wanted()) {
+    wire::Packet packet;
+    base::UniqueFd segment;
+    const Received got = g_core.connection.receive(&packet, &segment);
+    if (got == Received::kPacket) return accept_config(packet, segment.get());
+    if (got != Received::kNothing) return false;
+    g_core.connection.wait(50);
+  }
+  return false;
+}
+
+// Connect, introduce ourselves, get settings, make the rooms ready.
+bool set_up() {
+  g_core.connection.close();
+  if (!g_core.connection.open(g_core.address)) return false;
+  hot::g_state.wake_fd.store(g_core.connection.wake_fd(), std::memory_order_release);
+  if (!say_hello() || !wait_for_config()) return false;
+  open_outbox();
+  g_core.state = wire::AgentState::kArmed;
+  g_core.applied_sequence = 0;
+  configure_rooms();
+  apply_plan();
+  set_phase(Phase::kReady);
+  return true;
+}
+
+enum class Turn { kGoOn, kPark, kStop, kReconnect };
+
+Turn answer(const wire::Packet& packet) {
+  wire::Flush flush;
+  if (packet.as(&flush)) {
+    cupti::flush(flush.forced != 0, 1000);
+    g_core.connection.send(wire::FlushDone{flush.token, base::mono_ns()}, nullptr, 0);
+  }
+  const bool stop =
+      packet.type == wire::MessageType::kStop || packet.type == wire::MessageType::kRefused;
+  return stop ? Turn::kStop : Turn::kGoOn;
+}
+
+Turn read_messages() {
+  for (;;) {
+    wire::Packet packet;
+    base::UniqueFd fd;
+    switch (g_core.connection.receive(&packet, &fd)) {
+      case Received::kNothing: return Turn::kGoOn;
+      case Received::kPeerGone: return Turn::kStop;
+      case Received::kDescriptorLost: return Turn::kReconnect;
+      case Received::kPacket:
+        if (const Turn turn = answer(packet); turn != Turn::kGoOn) return turn;
+    }
+  }
+}
+
+// The driver was loaded although CUDA_INJECTION64_PATH leads elsewhere.
+void look_for_driver() {
+  if (g_core.injection_is_ours || cupti::driver_was_seen() || !cupti::driver_mapped()) return;
+  cupti::driver_seen();
+  g_core.woke.fetch_or(wire::kWokeCuda, std::memory_order_acq_rel);
+  apply_cuda(g_core.state);
+}
+
+int one_turn() {
+  const std::uint64_t now = base::mono_ns();
+  if (g_core.woke.load(std::memory_order_acquire) != g_core.told_woke) say_hello();
+  apply_plan();
+  hot::worker_resume_timer_done();
+  wire::Stats* stats = hot::g_state.stats;
+  stats->heartbeat_ns.store(now, std::memory_order_relaxed);
+  stats->counters[static_cast<std::uint32_t>(wire::Counter::kWorkerCpuNs)].store(
+      base::clock_ns(CLOCK_THREAD_CPUTIME_ID), std::memory_order_relaxed);
+  nvtx::tick();
+  if (g_core.state == wire::AgentState::kArmed) return -1;
+  look_for_driver();
+  std::uint32_t next_ms = 500;
+  if (cupti::driver_was_seen()) next_ms = std::min(next_ms, cupti::tick(now));
+  if (g_core.state == wire::AgentState::kRecording) next_ms = std::min(next_ms, sample::tick(now));
+  return static_cast<int>(std::max<std::uint32_t>(next_ms, 1));
+}
+
+Turn turns() {
+  for (;;) {
+    if (hot::worker_park_wanted()) return Turn::kPark;
+    const int timeout_ms = one_turn();
+    g_core.connection.wait(timeout_ms);
+    if (!g_core.connection.intact()) return Turn::kReconnect;
+    if (const Turn turn = read_messages(); turn != Turn::kGoOn) return turn;
+  }
+}
+
+void let_go(wire::ByeReason reason) {
+  all_off();
+  g_core.connection.send(
+      wire::Bye{static_cast<std::uint32_t>(reason), 0, base::mono_ns()}, nullptr, 0);
+  hot::g_state.wake_fd.store(-1, std::memory_order_release);
+  withdraw_segment();
+  g_core.connection.close();
+}
+
+}  // namespace
+
+bool say_hello() {
+  wire::Hello hello{};
+  char tail[4096 + 2048];
+  const ssize_t exe = readlink("/proc/self/exe", tail, 4096);
+  hello.exe_bytes = exe > 0 ? static_cast<std::uint32_t>(exe) : 0;
+  hello.command_bytes =
+      static_cast<std::uint32_t>(read_file("/proc/self/cmdline", tail + hello.exe_bytes, 2048));
+  hello.major = wire::kWireMajor;
+  hello.minor = wire::kWireMinor;
+  hello.woke = g_core.woke.load(std::memory_order_acquire);
+  hello.pid = static_cast<std::uint32_t>(getpid());
+  hello.ppid = static_cast<std::uint32_t>(getppid());
+  hello.mono_ns = base::mono_ns();
+  hello.real_ns = base::real_ns();
+  hello.process_start_ticks = process_start_ticks();
+  hello.load_ns = g_core.load_ns;
+  hello.session = g_core.address.session;
+  g_core.told_woke = hello.woke;
+  return g_core.connection.send(hello, tail, hello.exe_bytes + hello.command_bytes);
+}
+
+bool worker_body() {
+  prctl(PR_SET_NAME, "gpuprof");
+  const bool resumed = g_core.phase.load(std::memory_order_acquire) ==
+                       static_cast<std::uint32_t>(Phase::kReady);
+  if (!resumed && !set_up()) {
+    if (hot::worker_park_wanted()) return true;
+    hot::g_state.wake_fd.store(-1, std::memory_order_release);
+    g_core.connection.close();
+    set_phase(Phase::kDisabled);
+    return false;
+  }
+  for (;;) {
+    switch (turns()) {
+      case Turn::kGoOn:
+      case Turn::kPark: return true;
+      case Turn::kStop:
+        let_go(wire::ByeReason::kStopped);
+        set_phase(Phase::kDisabled);
+        return false;
+      case Turn::kReconnect:
+        // The program closed descriptors it did not know; start again with fresh ones.
+        let_go(wire::ByeReason::kDisabled);
+        if (set_up()) break;
+        set_phase(Phase::kDisabled);
+        return false;
+    }
+  }
+}
+
+}  // namespace gpuprof::agent

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The door of LD_PRELOAD and of remote dlopen: constructor and destructor.
+//
+// Context:  boundary
+// Promises: the constructor of a process that has no reason to wake costs microseconds, opens
+//           nothing and starts nothing
+#include "inject/agent/agent.hpp"
+
+// Defined by every interpreter since 3.7; the dynamic linker answers at load, for nothing.
+extern "C" __attribute__((weak, visibility("default"))) char _PyRuntime[];
+
+namespace {
+
+__attribute__((constructor)) void on_load() { gpuprof::agent::load(_PyRuntime != nullptr); }
+
+__attribute__((destructor)) void on_unload() { gpuprof::agent::before_exit(); }
+
+}  // namespace

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a thread gets a lane of the segment and how it is given back.
+//
+// Context:  signal | callback (claim), worker (retire)
+// Owns:     nothing
+#pragma once
+
+#include "inject/hot/thread_block.hpp"
+
+namespace gpuprof::hot {
+
+/// Claims a free lane and writes its LaneOpen. Callback lanes prefer large ones, signal lanes
+/// take small ones; either falls back to the other size. False: none (counted once a thread).
+bool claim_lane(Outlet& outlet, Role role, std::uint32_t tid);
+
+/// Marks the lane as no longer written to; the daemon drains and frees it.
+void retire_lane(Outlet& outlet);
+
+/// Forgets the lane without telling anyone (another segment, or after fork).
+void reset(Outlet& outlet);
+
+}  // namespace gpuprof::hot

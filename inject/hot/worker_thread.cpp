@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Park and resume of the worker: the kernel thread ends by a bare exit(2), its stack and
+// thread-local block stay, and a later clone(2) with the same thread pointer continues it.
+//
+// Context:  signal
+// Owns:     the stack (mapped once)
+// Promises: glibc never sees the thread end, so nothing of it is freed or reused
+//
+// Why: Python 3.12 and later warn when a process forks while the kernel counts a second thread,
+// and look just after fork() has returned. A thread made anew would need malloc, which no signal
+// handler may call.
+#include "inject/hot/worker_thread.hpp"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "gpuprof/base/clock.hpp"
+#include "inject/hot/state.hpp"
+
+namespace gpuprof::hot {
+
+namespace {
+
+constexpr std::size_t kStackBytes = 512u << 10;
+
+enum Phase : std::uint32_t { kNone = 0, kRunning, kParked, kEnded };
+
+struct Worker {
+  std::atomic<std::uint32_t> phase{kNone};
+  std::atomic<bool> park_wanted{false};
+  // Written by the kernel: the id while the thread lives, 0 once it is gone (CLONE_CHILD_CLEARTID).
+  std::atomic<std::uint32_t> kernel_tid{0};
+  std::atomic<void*> thread_pointer{nullptr};
+  std::atomic<std::uint8_t*> resume_stack{nullptr};
+  bool (*body)() = nullptr;
+  std::atomic<bool> timer_armed{false};
+  timer_t timer{};
+};
+constinit Worker g_worker;
+
+long futex(std::atomic<std::uint32_t>* word, int op, std::uint32_t value, const timespec* wait) {
+  return ::syscall(SYS_futex, word, op, value, wait, nullptr, 0);
+}
+
+// A bare exit: glibc's own thread end would free what resume needs.
+[[noreturn]] void leave_kernel_thread() {
+  for (;;) ::syscall(SYS_exit, 0);
+}
+
+[[noreturn]] void run_body() {
+  g_state.worker_tid.store(static_cast<std::uint32_t>(::syscall(SYS_gettid)),
+                           std::memory_order_relaxed);
+  const bool parks = g_worker.body();
+  g_worker.park_wanted.store(false, std::memory_order_relaxed);
+  g_worker.phase.store(parks ? kParked : kEnded, std::memory_order_release);
+  leave_kernel_thread();
+}
+
+void* first_entry(void*) {
+  g_worker.thread_pointer.store(__builtin_thread_pointer(), std::memory_order_relaxed);
+  // From now on the kernel clears our own word at the end, not glibc's.
+  g_worker.kernel_tid.store(static_cast<std::uint32_t>(::syscall(SYS_gettid)),
+                            std::memory_order_relaxed);
+  ::syscall(SYS_set_tid_address, &g_worker.kernel_tid);
+  run_body();
+}
+
+int resumed_entry(void*) { run_body(); }
+
+std::uint8_t* map_stack() {
+  void* memory = mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  return memory == MAP_FAILED ? nullptr : static_cast<std::uint8_t*>(memory);
+}
+
+}  // namespace
+
+constinit ResumeHook g_resume_hook = nullptr;
+
+bool worker_start(bool (*body)()) {
+  std::uint8_t* stack = map_stack();
+  if (stack == nullptr) return false;
+  g_worker.body = body;
+  // glibc's block lies at the top of the half it is given; a resumed thread uses the other half.
+  constexpr std::size_t kHalf = kStackBytes / 2;
+  g_worker.resume_stack.store(stack + kHalf, std::memory_order_relaxed);
+  pthread_attr_t attr;
+  pthread_attr_init(&attr);
+  sigset_t all;
+  sigfillset(&all);
+  pthread_attr_setsigmask_np(&attr, &all);
+  pthread_attr_setstack(&attr, stack + kHalf, kHalf);
+  g_worker.phase.store(kRunning, std::memory_order_release);
+  pthread_t thread;
+  const int failed = pthread_create(&thread, &attr, first_entry, nullptr);
+  pthread_attr_destroy(&attr);
+  if (failed != 0) {
+    g_worker.phase.store(kEnded, std::memory_order_release);
+    munmap(stack, kStackBytes);
+  }
+  return failed == 0;
+}
+
+bool worker_park_wanted() { return g_worker.park_wanted.load(std::memory_order_relaxed); }
+
+bool worker_park(std::uint32_t deadline_ms) {
+  const std::uint64_t deadline = base::mono_ns() + deadline_ms * 1'000'000ULL;
+  const std::uint32_t phase = g_worker.phase.load(std::memory_order_acquire);
+  if (phase != kRunning && phase != kParked) return true;
+  g_worker.park_wanted.store(true, std::memory_order_relaxed);
+  wake_worker();
+  for (;;) {
+    // pairs with the kernel's clear-and-wake at thread end
+    const std::uint32_t tid = g_worker.kernel_tid.load(std::memory_order_acquire);
+    if (tid == 0 && g_worker.phase.load(std::memory_order_acquire) == kParked) return true;
+    const std::uint64_t now = base::mono_ns();
+    if (now >= deadline) break;
+    const timespec wait{0, static_cast<long>(std::min<std::uint64_t>(deadline - now, 1'000'000))};
+    if (tid != 0) futex(&g_worker.kernel_tid, FUTEX_WAIT, tid, &wait);
+  }
+  g_worker.park_wanted.store(false, std::memory_order_relaxed);
+  return false;
+}
+
+bool worker_parked() {
+  return g_worker.phase.load(std::memory_order_acquire) == kParked &&
+         g_worker.kernel_tid.load(std::memory_order_acquire) == 0;
+}
+
+bool worker_resume() {
+  if (!worker_parked()) return false;
+  std::uint32_t parked = kParked;
+  if (!g_worker.phase.compare_exchange_strong(parked, kRunning, std::memory_order_acq_rel))
+    return false;
+  const int saved = errno;
+  sigset_t all, before;
+  sigfillset(&all);
+  // The raw call: pthread_sigmask would leave glibc's two internal signals open.
+  ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, _NSIG / 8);
+  constexpr int kFlags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
+                         CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+  const int tid =
+      ::clone(resumed_entry, g_worker.resume_stack.load(std::memory_order_relaxed), kFlags,
+              nullptr, &g_worker.kernel_tid, g_worker.thread_pointer.load(std::memory_order_relaxed),
+              &g_worker.kernel_tid);
+  if (tid < 0) g_worker.phase.store(kParked, std::memory_order_release);
+  ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, nullptr, _NSIG / 8);
+  errno = saved;
+  return tid >= 0;
+}
+
+void worker_resume_after_cpu(std::uint64_t cpu_ns, int signal) {
+  if (g_worker.timer_armed.exchange(true, std::memory_order_acq_rel)) return;
+  sigevent event;
+  memset(&event, 0, sizeof event);
+  event.sigev_notify = SIGEV_THREAD_ID;
+  event.sigev_signo = signal;
+#ifdef sigev_notify_thread_id
+  event.sigev_notify_thread_id = static_cast<pid_t>(::syscall(SYS_gettid));
+#else
+  event._sigev_un._tid = static_cast<pid_t>(::syscall(SYS_gettid));
+#endif
+  const itimerspec when{{0, 0},
+                        {static_cast<time_t>(cpu_ns / 1'000'000'000u),
+                         static_cast<long>(cpu_ns % 1'000'000'000u)}};
+  if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &g_worker.timer) != 0 ||
+      timer_settime(g_worker.timer, 0, &when, nullptr) != 0)
+    g_worker.timer_armed.store(false, std::memory_order_release);
+}
+
+void worker_resume_timer_done() {
+  // timer_delete frees glibc's bookkeeping: only the worker itself calls this, never a handler.
+  if (g_worker.timer_armed.exchange(false, std::memory_order_acq_rel)) timer_delete(g_worker.timer);
+}
+
+void worker_after_fork_child() {
+  // POSIX timers are not inherited.
+  g_worker.timer_armed.store(false, std::memory_order_relaxed);
+  g_worker.park_wanted.store(false, std::memory_order_relaxed);
+  if (g_worker.phase.load(std::memory_order_relaxed) != kParked)
+    g_worker.phase.store(kEnded, std::memory_order_relaxed);
+  g_worker.kernel_tid.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace gpuprof::hot

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Our one thread: can be parked (the kernel thread is gone) and resumed from any context.
+//
+// Context:  start, park: boundary; resume: signal | callback | boundary; the rest: worker
+// Owns:     the thread's stack and thread-local block, for the life of the process
+// Promises: parked means that the kernel no longer counts the thread; resume allocates nothing
+//           and takes no lock, so a signal handler may do it, also in a forked child
+#pragma once
+
+#include <cstdint>
+
+namespace gpuprof::hot {
+
+/// Starts the thread with every signal blocked. `body` returns true to park (it is called again
+/// from its beginning at each resume) or false to end for good. Boundary. False: no thread could
+/// be made.
+bool worker_start(bool (*body)());
+
+/// True in the worker when it should return from `body` soon so that it can be parked.
+bool worker_park_wanted();
+
+/// Asks the worker to park and waits until the kernel thread is gone.
+/// @return false if it did not within `deadline_ms`; it goes on running then.
+bool worker_park(std::uint32_t deadline_ms);
+
+bool worker_parked();
+
+/// Runs the parked thread again. Does nothing unless parked. True if it runs.
+bool worker_resume();
+
+/// What resume_if_parked() calls; set once by the agent before the handler exists.
+using ResumeHook = void (*)();
+extern ResumeHook g_resume_hook;
+
+/// First thing in our signal handler: runs the parked worker again. Signal.
+inline void resume_if_parked() {
+  if (worker_parked() && g_resume_hook != nullptr) g_resume_hook();
+}
+
+/// Arms a one-shot timer on the calling thread's CPU clock that raises `signal` there, whose
+/// handler calls resume_if_parked(). Never interrupts a sleeping thread. Boundary.
+void worker_resume_after_cpu(std::uint64_t cpu_ns, int signal);
+
+/// The timer has fired or is not needed. Signal | worker.
+void worker_resume_timer_done();
+
+/// In a forked child: the thread counts as parked if it was parked before the fork, else as lost
+/// (worker_start makes a new one). Boundary.
+void worker_after_fork_child();
+
+}  // namespace gpuprof::hot
