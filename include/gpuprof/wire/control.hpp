@@ -271,6 +271,7 @@ template <typename M>
 std::size_t encode_message(const M& body, const void* tail, std::size_t tail_bytes, std::byte* to,
                            std::size_t room) {
   static_assert(std::is_trivially_copyable_v<M> && std::has_unique_object_representations_v<M>);
+  if (tail_bytes > kMaxPacketBytes) return 0;
   const std::size_t total = sizeof(ControlHeader) + sizeof(M) + tail_bytes;
   if (total > room || total > kMaxPacketBytes) return 0;
   const ControlHeader header{kControlMagic, kWireMajor, static_cast<std::uint16_t>(M::kType),
