@@ -15,7 +15,6 @@
 #include <array>
 #include <cstddef>
 #include <utility>
-#include <vector>
 
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/wire/control.hpp"
@@ -39,8 +38,7 @@ Client::Client(base::UniqueFd socket) : socket_(std::move(socket)) {
 
 template <typename M>
 bool Client::send(const M& body, const std::string& tail) {
-  if (tail.size() > wire::kMaxPacketBytes) return false;
-  std::vector<std::byte> packet(sizeof(wire::ControlHeader) + sizeof(M) + tail.size());
+  std::array<std::byte, wire::kMaxPacketBytes> packet;
   const std::size_t bytes =
       wire::encode_message(body, tail.data(), tail.size(), packet.data(), packet.size());
   if (bytes == 0) return false;
