@@ -3,7 +3,7 @@
 // fork: the worker is gone while it happens, the child starts with nothing.
 //
 // Context:  boundary (resume_hook: signal)
-// Promises: the prepare handler waits 30 ms at most; the child does nothing until it has used
+// Promises: the prepare handler waits 200 ms at most (50 us as a rule); the child does nothing until it has used
 //           some CPU time, or CUDA or NVTX call us
 #include <errno.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ namespace gpuprof::agent {
 
 namespace {
 
-constexpr std::uint32_t kParkDeadlineMs = 30;
+constexpr std::uint32_t kParkDeadlineMs = 200;
 // A child that lives on (a DataLoader worker) uses this much soon; one that only execs never does.
 constexpr std::uint64_t kChildWakeCpuNs = 10'000'000;
 // After fork() has returned Python looks at the number of threads; this is past that.
@@ -69,6 +69,7 @@ void fork_parent() {
   cupti::after_fork_parent();
   sample::after_fork_parent();
   if (g_fork.parked) {
+    hot::worker_allow_resume();
     const int signal = sample::signal_number();
     if (signal != 0 && (g_core.woke.load(std::memory_order_relaxed) & wire::kWokePython) != 0)
       hot::worker_resume_after_cpu(kParentResumeCpuNs, signal);

@@ -40,6 +40,7 @@ enum Phase : std::uint32_t { kNone = 0, kRunning, kParked, kEnded };
 struct Worker {
   std::atomic<std::uint32_t> phase{kNone};
   std::atomic<bool> park_wanted{false};
+  std::atomic<bool> held{false};
   // Written by the kernel: the id while the thread lives, 0 once it is gone (CLONE_CHILD_CLEARTID).
   std::atomic<std::uint32_t> kernel_tid{0};
   std::atomic<void*> thread_pointer{nullptr};
@@ -119,6 +120,7 @@ bool worker_park(std::uint32_t deadline_ms) {
   const std::uint64_t deadline = base::mono_ns() + deadline_ms * 1'000'000ULL;
   const std::uint32_t phase = g_worker.phase.load(std::memory_order_acquire);
   if (phase != kRunning && phase != kParked) return true;
+  g_worker.held.store(true, std::memory_order_release);
   g_worker.park_wanted.store(true, std::memory_order_relaxed);
   wake_worker();
   for (;;) {
@@ -131,8 +133,11 @@ bool worker_park(std::uint32_t deadline_ms) {
     if (tid != 0) futex(&g_worker.kernel_tid, FUTEX_WAIT, tid, &wait);
   }
   g_worker.park_wanted.store(false, std::memory_order_relaxed);
+  worker_allow_resume();
   return false;
 }
+
+void worker_allow_resume() { g_worker.held.store(false, std::memory_order_release); }
 
 bool worker_parked() {
   return g_worker.phase.load(std::memory_order_acquire) == kParked &&
@@ -140,7 +145,7 @@ bool worker_parked() {
 }
 
 bool worker_resume() {
-  if (!worker_parked()) return false;
+  if (!worker_parked() || g_worker.held.load(std::memory_order_acquire)) return false;
   std::uint32_t parked = kParked;
   if (!g_worker.phase.compare_exchange_strong(parked, kRunning, std::memory_order_acq_rel))
     return false;
@@ -189,6 +194,7 @@ void worker_after_fork_child() {
   // POSIX timers are not inherited.
   g_worker.timer_armed.store(false, std::memory_order_relaxed);
   g_worker.park_wanted.store(false, std::memory_order_relaxed);
+  worker_allow_resume();
   if (g_worker.phase.load(std::memory_order_relaxed) != kParked)
     g_worker.phase.store(kEnded, std::memory_order_relaxed);
   g_worker.kernel_tid.store(0, std::memory_order_relaxed);

@@ -20,9 +20,11 @@ bool worker_start(bool (*body)());
 /// True in the worker when it should return from `body` soon so that it can be parked.
 bool worker_park_wanted();
 
-/// Asks the worker to park and waits until the kernel thread is gone.
+/// Asks the worker to park and waits until the kernel thread is gone. Until
+/// worker_allow_resume() nothing resumes it, whatever signal still arrives.
 /// @return false if it did not within `deadline_ms`; it goes on running then.
 bool worker_park(std::uint32_t deadline_ms);
+void worker_allow_resume();
 
 bool worker_parked();
 

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Looks the functions up.
+//
+// Context:  worker | boundary
+// Owns:     nothing
+#include "inject/cupti/api.hpp"
+
+#include <dlfcn.h>
+
+namespace gpuprof::cupti {
+
+bool load_api(void* handle, Api* api, const char** missing) {
+  const char* absent = nullptr;
+#define X(name)                                                                      \
+  api->name = reinterpret_cast<decltype(api->name)>(dlsym(handle, #name));           \
+  if (api->name == nullptr && absent == nullptr) absent = #name;
+  GPUPROF_CUPTI_REQUIRED(X)
+#undef X
+#define X(name) api->name = reinterpret_cast<decltype(api->name)>(dlsym(handle, #name));
+  GPUPROF_CUPTI_OPTIONAL(X)
+#undef X
+  if (missing != nullptr) *missing = absent;
+  if (absent != nullptr) return false;
+  return api->cuptiGetVersion(&api->version) == CUPTI_SUCCESS;
+}
+
+}  // namespace gpuprof::cupti

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which API functions we listen to and keep records of: one list per domain, by CUPTI's ids.
+//
+// Context:  any (constants)
+// Owns:     nothing
+// Promises: per-thread-stream twins (_ptsz, _ptds) stand beside their plain form; an id that the
+//           opened library does not know is tolerated
+// Not here: switching them on (kinds.cpp), what a callback does (callbacks.cpp)
+#pragma once
+
+#include <cupti.h>
+
+#include <cstdint>
+
+namespace gpuprof::cupti {
+
+/// What a function does, as far as we care.
+enum class CallClass : std::uint8_t {
+  kNone,
+  kKernel,  // launches one kernel: the callback carries its name
+  kGraph,   // launches a graph
+  kWork,    // copies, sets, prefetches
+  kMemory,  // allocates or frees
+  kWait,    // the host waits
+  kMark,    // event records and stream waits: kept as records, no callback
+};
+
+struct CallId {
+  std::uint16_t cbid;
+  CallClass call_class;
+};
+
+// One name, and the same with the suffix of the per-thread default stream.
+#define GPUPROF_RT(name, kind) {CUPTI_RUNTIME_TRACE_CBID_##name, CallClass::kind}
+#define GPUPROF_DR(name, kind) {CUPTI_DRIVER_TRACE_CBID_##name, CallClass::kind}
+
+inline constexpr CallId kRuntimeCalls[] = {
+    GPUPROF_RT(cudaLaunch_v3020, kKernel),
+    GPUPROF_RT(cudaLaunch_ptsz_v7000, kKernel),
+    GPUPROF_RT(cudaLaunchKernel_v7000, kKernel),
+    GPUPROF_RT(cudaLaunchKernel_ptsz_v7000, kKernel),
+    GPUPROF_RT(__cudaLaunchKernel_v13000, kKernel),
+    GPUPROF_RT(__cudaLaunchKernel_ptsz_v13000, kKernel),
+    GPUPROF_RT(cudaLaunchKernelExC_v11060, kKernel),
+    GPUPROF_RT(cudaLaunchKernelExC_ptsz_v11060, kKernel),
+    GPUPROF_RT(cudaLaunchCooperativeKernel_v9000, kKernel),
+    GPUPROF_RT(cudaLaunchCooperativeKernel_ptsz_v9000, kKernel),
+    GPUPROF_RT(cudaLaunchCooperativeKernelMultiDevice_v9000, kKernel),
+    GPUPROF_RT(cudaGraphLaunch_v10000, kGraph),
+    GPUPROF_RT(cudaGraphLaunch_ptsz_v10000, kGraph),
+    GPUPROF_RT(cudaMemcpy_v3020, kWork),
+    GPUPROF_RT(cudaMemcpy_ptds_v7000, kWork),
+    GPUPROF_RT(cudaMemcpyAsync_v3020, kWork),
+    GPUPROF_RT(cudaMemcpyAsync_ptsz_v7000, kWork),
+    GPUPROF_RT(cudaMemcpy2D_v3020, kWork),
+    GPUPROF_RT(cudaMemcpy2D_ptds_v7000, kWork),
+    GPUPROF_RT(cudaMemcpy2DAsync_v3020, kWork),
+    GPUPROF_RT(cudaMemcpy2DAsync_ptsz_v7000, kWork),
+    GPUPROF_RT(cudaMemcpy3D_v3020, kWork),
+    GPUPROF_RT(cudaMemcpy3D_ptds_v7000, kWork),
+    GPUPROF_RT(cudaMemcpy3DAsync_v3020, kWork),
+    GPUPROF_RT(cudaMemcpy3DAsync_ptsz_v7000, kWork),
+    GPUPROF_RT(cudaMemcpyPeer_v4000, kWork),
+    GPUPROF_RT(cudaMemcpyPeerAsync_v4000, kWork),
+    GPUPROF_RT(cudaMemcpy3DPeer_v4000, kWork),
+    GPUPROF_RT(cudaMemcpy3DPeer_ptds_v7000, kWork),
+    GPUPROF_RT(cudaMemcpy3DPeerAsync_v4000, kWork),
+    GPUPROF_RT(cudaMemcpy3DPeerAsync_ptsz_v7000, kWork),
+    GPUPROF_RT(cudaMemcpyToSymbol_v3020, kWork),
+    GPUPROF_RT(cudaMemcpyToSymbol_ptds_v7000, kWork),
+    GPUPROF_RT(cudaMemcpyFromSymbol_v3020, kWork),
+    GPUPROF_RT(cudaMemcpyFromSymbol_ptds_v7000, kWork),
+    GPUPROF_RT(cudaMemcpyToSymbolAsync_v3020, kWork),
+    GPUPROF_RT(cudaMemcpyToSymbolAsync_ptsz_v7000, kWork),
+    GPUPROF_RT(cudaMemcpyFromSymbolAsync_v3020, kWork),
+    GPUPROF_RT(cudaMemcpyFromSymbolAsync_ptsz_v7000, kWork),
+    GPUPROF_RT(cudaMemcpyToArray_v3020, kWork),
+    GPUPROF_RT(cudaMemcpyToArray_ptds_v7000, kWork),
+    GPUPROF_RT(cudaMemcpy2DToArray_v3020, kWork),
+    GPUPROF_RT(cudaMemcpy2DToArray_ptds_v7000, kWork),
+    GPUPROF_RT(cudaMemcpyFromArray_v3020, kWork),
+    GPUPROF_RT(cudaMemcpyFromArray_ptds_v7000, kWork),
+    GPUPROF_RT(cudaMemcpy2DFromArray_v3020, kWork),
+    GPUPROF_RT(cudaMemcpy2DFromArray_ptds_v7000, kWork),
+    GPUPROF_RT(cudaMemcpyArrayToArray_v3020, kWork),
+    GPUPROF_RT(cudaMemcpyArrayToArray_ptds_v7000, kWork),
+    GPUPROF_RT(cudaMemcpy2DArrayToArray_v3020, kWork),
+    GPUPROF_RT(cudaMemcpy2DArrayToArray_ptds_v7000, kWork),
+    GPUPROF_RT(cudaMemcpyToArrayAsync_v3020, kWork),
+    GPUPROF_RT(cudaMemcpyToArrayAsync_ptsz_v7000, kWork),
+    GPUPROF_RT(cudaMemcpyFromArrayAsync_v3020, kWork),
+    GPUPROF_RT(cudaMemcpyFromArrayAsync_ptsz_v7000, kWork),
+    GPUPROF_RT(cudaMemcpy2DToArrayAsync_v3020, kWork),
+    GPUPROF_RT(cudaMemcpy2DToArrayAsync_ptsz_v7000, kWork),
+    GPUPROF_RT(cudaMemcpy2DFromArrayAsync_v3020, kWork),
+    GPUPROF_RT(cudaMemcpy2DFromArrayAsync_ptsz_v7000, kWork),
+    GPUPROF_RT(cudaMemcpyBatchAsync_v12080, kWork),
+    GPUPROF_RT(cudaMemcpyBatchAsync_ptsz_v12080, kWork),
+    GPUPROF_RT(cudaMemcpy3DBatchAsync_v12080, kWork),
+    GPUPROF_RT(cudaMemcpy3DBatchAsync_ptsz_v12080, kWork),
+    GPUPROF_RT(cudaMemcpyBatchAsync_v13000, kWork),
+    GPUPROF_RT(cudaMemcpyBatchAsync_ptsz_v13000, kWork),
+    GPUPROF_RT(cudaMemcpy3DBatchAsync_v13000, kWork),
+    GPUPROF_RT(cudaMemcpy3DBatchAsync_ptsz_v13000, kWork),
+    GPUPROF_RT(cudaMemset_v3020, kWork),
+    GPUPROF_RT(cudaMemset_ptds_v7000, kWork),
+    GPUPROF_RT(cudaMemset2D_v3020, kWork),
+    GPUPROF_RT(cudaMemset2D_ptds_v7000, kWork),
+    GPUPROF_RT(cudaMemset3D_v3020, kWork),
+    GPUPROF_RT(cudaMemset3D_ptds_v7000, kWork),
+    GPUPROF_RT(cudaMemsetAsync_v3020, kWork),
+    GPUPROF_RT(cudaMemsetAsync_ptsz_v7000, kWork),
+    GPUPROF_RT(cudaMemset2DAsync_v3020, kWork),
+    GPUPROF_RT(cudaMemset2DAsync_ptsz_v7000, kWork),
+    GPUPROF_RT(cudaMemset3DAsync_v3020, kWork),
+    GPUPROF_RT(cudaMemset3DAsync_ptsz_v7000, kWork),
+    GPUPROF_RT(cudaMemPrefetchAsync_v8000, kWork),
+    GPUPROF_RT(cudaMemPrefetchAsync_ptsz_v8000, kWork),
+    GPUPROF_RT(cudaMemPrefetchAsync_v12020, kWork),
+    GPUPROF_RT(cudaMemPrefetchAsync_ptsz_v12020, kWork),
+    GPUPROF_RT(cudaMalloc_v3020, kMemory),
+    GPUPROF_RT(cudaFree_v3020, kMemory),
+    GPUPROF_RT(cudaMallocPitch_v3020, kMemory),
+    GPUPROF_RT(cudaMalloc3D_v3020, kMemory),
+    GPUPROF_RT(cudaMallocArray_v3020, kMemory),
+    GPUPROF_RT(cudaFreeArray_v3020, kMemory),
+    GPUPROF_RT(cudaMallocHost_v3020, kMemory),
+    GPUPROF_RT(cudaHostAlloc_v3020, kMemory),
+    GPUPROF_RT(cudaFreeHost_v3020, kMemory),
+    GPUPROF_RT(cudaMallocManaged_v6000, kMemory),
+    GPUPROF_RT(cudaMallocAsync_v11020, kMemory),
+    GPUPROF_RT(cudaMallocAsync_ptsz_v11020, kMemory),
+    GPUPROF_RT(cudaMallocFromPoolAsync_v11020, kMemory),
+    GPUPROF_RT(cudaMallocFromPoolAsync_ptsz_v11020, kMemory),
+    GPUPROF_RT(cudaFreeAsync_v11020, kMemory),
+    GPUPROF_RT(cudaFreeAsync_ptsz_v11020, kMemory),
+    GPUPROF_RT(cudaThreadSynchronize_v3020, kWait),
+    GPUPROF_RT(cudaDeviceSynchronize_v3020, kWait),
+    GPUPROF_RT(cudaStreamSynchronize_v3020, kWait),
+    GPUPROF_RT(cudaStreamSynchronize_ptsz_v7000, kWait),
+    GPUPROF_RT(cudaEventSynchronize_v3020, kWait),
+    GPUPROF_RT(cudaEventRecord_v3020, kMark),
+    GPUPROF_RT(cudaEventRecord_ptsz_v7000, kMark),
+    GPUPROF_RT(cudaEventRecordWithFlags_v11010, kMark),
+    GPUPROF_RT(cudaEventRecordWithFlags_ptsz_v11010, kMark),
+    GPUPROF_RT(cudaStreamWaitEvent_v3020, kMark),
+    GPUPROF_RT(cudaStreamWaitEvent_ptsz_v7000, kMark),
+    GPUPROF_RT(cudaLaunchHostFunc_v10000, kMark),
+    GPUPROF_RT(cudaLaunchHostFunc_ptsz_v10000, kMark),
+};
+
+inline constexpr CallId kDriverCalls[] = {
+    GPUPROF_DR(cuLaunch, kKernel),
+    GPUPROF_DR(cuLaunchGrid, kKernel),
+    GPUPROF_DR(cuLaunchGridAsync, kKernel),
+    GPUPROF_DR(cuLaunchKernel, kKernel),
+    GPUPROF_DR(cuLaunchKernel_ptsz, kKernel),
+    GPUPROF_DR(cuLaunchKernelEx, kKernel),
+    GPUPROF_DR(cuLaunchKernelEx_ptsz, kKernel),
+    GPUPROF_DR(cuLaunchCooperativeKernel, kKernel),
+    GPUPROF_DR(cuLaunchCooperativeKernel_ptsz, kKernel),
+    GPUPROF_DR(cuLaunchCooperativeKernelMultiDevice, kKernel),
+    GPUPROF_DR(cuGraphLaunch, kGraph),
+    GPUPROF_DR(cuGraphLaunch_ptsz, kGraph),
+    GPUPROF_DR(cuMemcpy, kWork),
+    GPUPROF_DR(cuMemcpy_ptds, kWork),
+    GPUPROF_DR(cuMemcpyAsync, kWork),
+    GPUPROF_DR(cuMemcpyAsync_ptsz, kWork),
+    GPUPROF_DR(cuMemcpyHtoD_v2, kWork),
+    GPUPROF_DR(cuMemcpyHtoD_v2_ptds, kWork),
+    GPUPROF_DR(cuMemcpyDtoH_v2, kWork),
+    GPUPROF_DR(cuMemcpyDtoH_v2_ptds, kWork),
+    GPUPROF_DR(cuMemcpyDtoD_v2, kWork),
+    GPUPROF_DR(cuMemcpyDtoD_v2_ptds, kWork),
+    GPUPROF_DR(cuMemcpyHtoDAsync_v2, kWork),
+    GPUPROF_DR(cuMemcpyHtoDAsync_v2_ptsz, kWork),
+    GPUPROF_DR(cuMemcpyDtoHAsync_v2, kWork),
+    GPUPROF_DR(cuMemcpyDtoHAsync_v2_ptsz, kWork),
+    GPUPROF_DR(cuMemcpyDtoDAsync_v2, kWork),
+    GPUPROF_DR(cuMemcpyDtoDAsync_v2_ptsz, kWork),
+    GPUPROF_DR(cuMemcpyDtoA_v2, kWork),
+    GPUPROF_DR(cuMemcpyDtoA_v2_ptds, kWork),
+    GPUPROF_DR(cuMemcpyAtoD_v2, kWork),
+    GPUPROF_DR(cuMemcpyAtoD_v2_ptds, kWork),
+    GPUPROF_DR(cuMemcpyHtoA_v2, kWork),
+    GPUPROF_DR(cuMemcpyHtoA_v2_ptds, kWork),
+    GPUPROF_DR(cuMemcpyAtoH_v2, kWork),
+    GPUPROF_DR(cuMemcpyAtoH_v2_ptds, kWork),
+    GPUPROF_DR(cuMemcpyAtoA_v2, kWork),
+    GPUPROF_DR(cuMemcpyAtoA_v2_ptds, kWork),
+    GPUPROF_DR(cuMemcpyHtoAAsync_v2, kWork),
+    GPUPROF_DR(cuMemcpyHtoAAsync_v2_ptsz, kWork),
+    GPUPROF_DR(cuMemcpyAtoHAsync_v2, kWork),
+    GPUPROF_DR(cuMemcpyAtoHAsync_v2_ptsz, kWork),
+    GPUPROF_DR(cuMemcpy2D_v2, kWork),
+    GPUPROF_DR(cuMemcpy2D_v2_ptds, kWork),
+    GPUPROF_DR(cuMemcpy2DUnaligned_v2, kWork),
+    GPUPROF_DR(cuMemcpy2DUnaligned_v2_ptds, kWork),
+    GPUPROF_DR(cuMemcpy2DAsync_v2, kWork),
+    GPUPROF_DR(cuMemcpy2DAsync_v2_ptsz, kWork),
+    GPUPROF_DR(cuMemcpy3D_v2, kWork),
+    GPUPROF_DR(cuMemcpy3D_v2_ptds, kWork),
+    GPUPROF_DR(cuMemcpy3DAsync_v2, kWork),
+    GPUPROF_DR(cuMemcpy3DAsync_v2_ptsz, kWork),
+    GPUPROF_DR(cuMemcpyPeer, kWork),
+    GPUPROF_DR(cuMemcpyPeer_ptds, kWork),
+    GPUPROF_DR(cuMemcpyPeerAsync, kWork),
+    GPUPROF_DR(cuMemcpyPeerAsync_ptsz, kWork),
+    GPUPROF_DR(cuMemcpy3DPeer, kWork),
+    GPUPROF_DR(cuMemcpy3DPeer_ptds, kWork),
+    GPUPROF_DR(cuMemcpy3DPeerAsync, kWork),
+    GPUPROF_DR(cuMemcpy3DPeerAsync_ptsz, kWork),
+    GPUPROF_DR(cuMemcpyBatchAsync, kWork),
+    GPUPROF_DR(cuMemcpyBatchAsync_ptsz, kWork),
+    GPUPROF_DR(cuMemcpyBatchAsync_v2, kWork),
+    GPUPROF_DR(cuMemcpyBatchAsync_v2_ptsz, kWork),
+    GPUPROF_DR(cuMemcpy3DBatchAsync, kWork),
+    GPUPROF_DR(cuMemcpy3DBatchAsync_ptsz, kWork),
+    GPUPROF_DR(cuMemcpy3DBatchAsync_v2, kWork),
+    GPUPROF_DR(cuMemcpy3DBatchAsync_v2_ptsz, kWork),
+    GPUPROF_DR(cuMemsetD8_v2, kWork),
+    GPUPROF_DR(cuMemsetD8_v2_ptds, kWork),
+    GPUPROF_DR(cuMemsetD16_v2, kWork),
+    GPUPROF_DR(cuMemsetD16_v2_ptds, kWork),
+    GPUPROF_DR(cuMemsetD32_v2, kWork),
+    GPUPROF_DR(cuMemsetD32_v2_ptds, kWork),
+    GPUPROF_DR(cuMemsetD2D8_v2, kWork),
+    GPUPROF_DR(cuMemsetD2D8_v2_ptds, kWork),
+    GPUPROF_DR(cuMemsetD2D16_v2, kWork),
+    GPUPROF_DR(cuMemsetD2D16_v2_ptds, kWork),
+    GPUPROF_DR(cuMemsetD2D32_v2, kWork),
+    GPUPROF_DR(cuMemsetD2D32_v2_ptds, kWork),
+    GPUPROF_DR(cuMemsetD8Async, kWork),
+    GPUPROF_DR(cuMemsetD8Async_ptsz, kWork),
+    GPUPROF_DR(cuMemsetD16Async, kWork),
+    GPUPROF_DR(cuMemsetD16Async_ptsz, kWork),
+    GPUPROF_DR(cuMemsetD32Async, kWork),
+    GPUPROF_DR(cuMemsetD32Async_ptsz, kWork),
+    GPUPROF_DR(cuMemsetD2D8Async, kWork),
+    GPUPROF_DR(cuMemsetD2D8Async_ptsz, kWork),
+    GPUPROF_DR(cuMemsetD2D16Async, kWork),
+    GPUPROF_DR(cuMemsetD2D16Async_ptsz, kWork),
+    GPUPROF_DR(cuMemsetD2D32Async, kWork),
+    GPUPROF_DR(cuMemsetD2D32Async_ptsz, kWork),
+    GPUPROF_DR(cuMemAlloc_v2, kMemory),
+    GPUPROF_DR(cuMemAllocPitch_v2, kMemory),
+    GPUPROF_DR(cuMemFree_v2, kMemory),
+    GPUPROF_DR(cuMemAllocHost_v2, kMemory),
+    GPUPROF_DR(cuMemHostAlloc_v2, kMemory),
+    GPUPROF_DR(cuMemFreeHost, kMemory),
+    GPUPROF_DR(cuMemAllocManaged, kMemory),
+    GPUPROF_DR(cuMemAllocAsync, kMemory),
+    GPUPROF_DR(cuMemAllocAsync_ptsz, kMemory),
+    GPUPROF_DR(cuMemAllocFromPoolAsync, kMemory),
+    GPUPROF_DR(cuMemAllocFromPoolAsync_ptsz, kMemory),
+    GPUPROF_DR(cuMemFreeAsync, kMemory),
+    GPUPROF_DR(cuMemFreeAsync_ptsz, kMemory),
+    GPUPROF_DR(cuCtxSynchronize, kWait),
+    GPUPROF_DR(cuCtxSynchronize_v2, kWait),
+    GPUPROF_DR(cuStreamSynchronize, kWait),
+    GPUPROF_DR(cuStreamSynchronize_ptsz, kWait),
+    GPUPROF_DR(cuEventSynchronize, kWait),
+    GPUPROF_DR(cuEventRecord, kMark),
+    GPUPROF_DR(cuEventRecord_ptsz, kMark),
+    GPUPROF_DR(cuEventRecordWithFlags, kMark),
+    GPUPROF_DR(cuEventRecordWithFlags_ptsz, kMark),
+    GPUPROF_DR(cuStreamWaitEvent, kMark),
+    GPUPROF_DR(cuStreamWaitEvent_ptsz, kMark),
+    GPUPROF_DR(cuLaunchHostFunc, kMark),
+    GPUPROF_DR(cuLaunchHostFunc_ptsz, kMark),
+};
+#undef GPUPROF_RT
+#undef GPUPROF_DR
+
+/// Ids beyond this are not looked at.
+inline constexpr std::uint32_t kMaxCbid = 2048;
+
+/// Class by id, for both domains; filled at compile time.
+struct CallTable {
+  CallClass of_id[kMaxCbid] = {};
+
+  constexpr CallClass of(std::uint32_t cbid) const {
+    return cbid < kMaxCbid ? of_id[cbid] : CallClass::kNone;
+  }
+};
+
+template <std::size_t N>
+constexpr CallTable make_call_table(const CallId (&calls)[N]) {
+  CallTable table;
+  for (const CallId& call : calls) table.of_id[call.cbid] = call.call_class;
+  return table;
+}
+
+inline constexpr CallTable kRuntimeTable = make_call_table(kRuntimeCalls);
+inline constexpr CallTable kDriverTable = make_call_table(kDriverCalls);
+
+/// Whether a callback is wanted for this class.
+constexpr bool wants_callback(CallClass call_class) {
+  return call_class != CallClass::kNone && call_class != CallClass::kMark;
+}
+
+}  // namespace gpuprof::cupti

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Finds the interpreter among the mapped modules and decides how it is read.
+//
+// Context:  worker
+// Owns:     one Runtime in static storage for each interpreter found, for ever
+// Promises: one notice for an interpreter that cannot be read, never two for the same
+// Not here: reading frames (walk.hpp)
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "gpuprof/base/bytes.hpp"
+#include "inject/hot/outbox.hpp"
+#include "inject/python/elf_lookup.hpp"
+#include "inject/python/frames.hpp"
+#include "inject/python/runtime.hpp"
+
+namespace gpuprof::python {
+namespace {
+
+/// What the module list told about the first interpreter in it.
+struct Found {
+  std::uint64_t runtime = 0, version = 0, code_type = 0, this_state = 0;
+  bool iter_send = false, get_frame = false, init_config = false;  // first in 3.10, 3.9, 3.8
+  bool any_python = false;
+  char path[512] = {};
+};
+
+/// Symbols are taken in load order, as the loader binds them; a data symbol may have been copied
+/// into the executable.
+void look_into(const dl_phdr_info& module, Found* found) {
+  const ModuleSymbols symbols(module);
+  const std::uint64_t runtime = symbols.find("_PyRuntime");
+  if (runtime != 0 && found->runtime == 0) {
+    found->runtime = runtime;
+    const char* name = module.dlpi_name != nullptr ? module.dlpi_name : "";
+    snprintf(found->path, sizeof found->path, "%s", name[0] != '\0' ? name : "/proc/self/exe");
+  }
+  const auto first = [&](const char* name, std::uint64_t* to) {
+    if (*to == 0) *to = symbols.find(name);
+  };
+  const std::uint64_t before = found->this_state;
+  first("PyGILState_GetThisThreadState", &found->this_state);
+  first("Py_Version", &found->version);
+  first("PyCode_Type", &found->code_type);
+  if (found->this_state == before) return;
+  found->any_python = true;
+  found->iter_send = symbols.find("PyIter_Send") != 0;
+  found->get_frame = symbols.find("PyThreadState_GetFrame") != 0;
+  found->init_config = symbols.find("PyConfig_InitPythonConfig") != 0;
+}
+
+Found look_at_modules() {
+  Found found;
+  dl_iterate_phdr(
+      [](dl_phdr_info* module, std::size_t, void* to) {
+        look_into(*module, static_cast<Found*>(to));
+        return 0;
+      },
+      &found);
+  return found;
+}
+
+/// 0xMMmmppRL as Py_Version has it; before 3.11 without the patch level, from what is exported.
+std::uint32_t version_of(const Found& found) {
+  if (found.version != 0)
+    return static_cast<std::uint32_t>(
+        base::load<std::uint64_t>(reinterpret_cast<const void*>(found.version)));
+  if (found.runtime == 0) return 0x03060000;  // 3.7 introduced it
+  const std::uint32_t minor = found.iter_send ? 10 : found.get_frame ? 9 : found.init_config ? 8 : 7;
+  return 0x03000000 | minor << 16;
+}
+
+void version_text(std::uint32_t version, char* to, std::size_t room) {
+  const unsigned major = version >> 24, minor = (version >> 16) & 0xff, patch = (version >> 8) & 0xff;
+  if ((version & 0xffff) != 0)
+    snprintf(to, room, "%u.%u.%u", major, minor, patch);
+  else
+    snprintf(to, room, "%u.%u", major, minor);
+}
+
+void refuse(const char* version, const char* why) {
+  char text[256];
+  snprintf(text, sizeof text,
+           "Python %s: %s. Its frames are missing; native stacks are complete.", version, why);
+  hot::notice(wire::Feature::kPython, wire::NoticeLevel::kMissing, 0, text);
+}
+
+/// Offsets for this interpreter, or why there are none.
+const char* choose_offsets(const Found& found, std::uint32_t minor, Offsets* out) {
+  const Offsets* built_in = built_in_offsets(minor);
+  if (minor < kFirstSelfDescribing) {
+    if (built_in == nullptr) return "no table of its layout";
+    *out = *built_in;
+    return nullptr;
+  }
+  switch (parse_debug_offsets(reinterpret_cast<const std::byte*>(found.runtime),
+                              kDebugOffsetsBytes, minor, out)) {
+    case DebugOffsets::kOk: break;
+    case DebugOffsets::kFreeThreaded: return "free-threaded builds cannot be read yet";
+    case DebugOffsets::kNoCookie: return "its table of offsets is missing";
+    case DebugOffsets::kOtherVersion: return "its table of offsets is of another version";
+    case DebugOffsets::kImplausible: return "its table of offsets makes no sense";
+  }
+  if (built_in != nullptr && !(*built_in == *out))
+    hot::notice(wire::Feature::kPython, wire::NoticeLevel::kInfo, 0,
+                "The interpreter's own table of offsets differs from the built-in one; its own is "
+                "used.");
+  return nullptr;
+}
+
+std::uint32_t largest(std::initializer_list<std::uint32_t> ends) {
+  std::uint32_t most = 0;
+  for (const std::uint32_t end : ends)
+    if (end < kNone && end > most) most = end;
+  return most + 8;
+}
+
+/// Where struct pthread keeps the kernel tid, from our own thread: glibc has 0x2d0 on x86-64.
+std::uint32_t tid_in_pthread() {
+  constexpr std::uint32_t kSearchBytes = 0x400;
+  const auto tid = static_cast<std::uint32_t>(syscall(SYS_gettid));
+  const auto self = static_cast<std::uint64_t>(pthread_self());
+  for (std::uint32_t at = 0; at < kSearchBytes; at += 4)
+    if (base::load<std::uint32_t>(reinterpret_cast<const void*>(self + at)) == tid) return at;
+  return 0;
+}
+
+/// A handler may be looking at the old one, so each gets a place of its own; a process that
+/// brings up more interpreters than this one after the other keeps the last.
+Runtime* next_place() {
+  static Runtime places[4];
+  static unsigned used = 0;
+  return used < 4 ? &places[used++] : nullptr;
+}
+
+void publish(const Found& found, const Offsets& at) {
+  Runtime* runtime = next_place();
+  if (runtime == nullptr) return;
+  runtime->at = at;
+  runtime->address = found.runtime;
+  runtime->code_type = found.code_type;
+  runtime->this_state = reinterpret_cast<void* (*)()>(found.this_state);
+  runtime->frame_bytes = largest({at.frame_code, at.frame_previous, at.frame_instr, at.frame_owner});
+  runtime->code_bytes = largest({at.code_file, at.code_name, at.code_qualname, at.code_first_line,
+                                 at.code_table, at.bytes_length, at.object_type});
+  runtime->tid_in_pthread = tid_in_pthread();
+  // Resolves the interpreter's own lazy binding here and not in a handler.
+  if (runtime->this_state != nullptr) runtime->this_state();
+  g_runtime.store(runtime, std::memory_order_release);  // pairs with read_own
+}
+
+}  // namespace
+
+bool find_runtime() {
+  static std::uint64_t s_known = 0, s_refused = 0;
+  const Found found = look_at_modules();
+  if (s_known != 0 && found.runtime == s_known) return true;
+  if (s_known != 0) {
+    // The library was unloaded: its addresses mean nothing any more.
+    g_runtime.store(nullptr, std::memory_order_release);
+    s_known = 0;
+  }
+  if (!found.any_python && found.runtime == 0) return false;
+  const std::uint64_t identity = found.runtime != 0 ? found.runtime : found.this_state;
+  if (identity == s_refused) return true;
+  const std::uint32_t version = version_of(found);
+  char text[32];
+  version_text(version, text, sizeof text);
+  hot::fact("python.version", text);
+  hot::fact("python.library", found.path);
+  const std::uint32_t minor = (version >> 16) & 0xff;
+  Offsets at;
+  const char* why = version >> 24 != 3 || minor < kOldestMinor || minor > kNewestMinor
+                        ? "only 3.8 to 3.14 can be read"
+                        : choose_offsets(found, minor, &at);
+  if (why != nullptr) {
+    s_refused = identity;
+    refuse(text, why);
+    return true;
+  }
+  s_known = found.runtime;
+  publish(found, at);
+  return true;
+}
+
+}  // namespace gpuprof::python

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The interpreter that was found: published once by the worker, read by every context.
+//
+// Context:  signal | callback (read), worker (write)
+// Owns:     nothing
+// Promises: immutable once published; null means "no interpreter we can read"
+// Not here: how it is found (find.cpp)
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "inject/python/offsets.hpp"
+
+namespace gpuprof::python {
+
+struct Runtime {
+  Offsets at;
+  std::uint64_t address;      // of _PyRuntime
+  std::uint64_t code_type;    // of PyCode_Type: what every code object's type must be
+  void* (*this_state)();      // PyGILState_GetThisThreadState; null: use the list
+  std::uint32_t frame_bytes;  // how much of a frame and of a code object is looked at
+  std::uint32_t code_bytes;
+  std::uint32_t tid_in_pthread;  // where libc's struct pthread keeps the kernel tid; 0 unknown
+};
+
+extern std::atomic<const Runtime*> g_runtime;
+
+/// Interpreters and thread states looked at when a state is searched.
+inline constexpr std::uint32_t kMaxInterpreters = 64;
+inline constexpr std::uint32_t kMaxStatesInHandler = 256;
+inline constexpr std::uint32_t kMaxStates = 8192;
+
+/// Whether a pointer can be one to an interpreter's object: aligned, user half, not the first page.
+inline bool plausible(std::uint64_t at) {
+  return at >= 4096 && at < (std::uint64_t{1} << 47) && at % 8 == 0;
+}
+
+}  // namespace gpuprof::python

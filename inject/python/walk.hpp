@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Follows one thread state's chain of frames and sends the code objects it meets.
+//
+// Context:  signal | callback | worker
+// Owns:     nothing
+// Promises: bounded; a chain that does not end as this version's chains end is flagged partial;
+//           a code object is believed only if its type is PyCode_Type
+// Not here: where the bytes come from (OwnMemory in frames.cpp, OtherMemory in blocked.cpp)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "gpuprof/base/bytes.hpp"
+#include "gpuprof/wire/records.hpp"
+#include "inject/hot/recorder.hpp"
+#include "inject/python/frames.hpp"
+#include "inject/python/runtime.hpp"
+#include "inject/python/text.hpp"
+
+namespace gpuprof::python {
+
+/// Frame owners from here on are interpreter-entry shims (3.12+).
+inline constexpr std::uint8_t kFirstShimOwner = 3;
+/// An instruction pointer outside its byte code: no line table reaches this far.
+inline constexpr std::int32_t kOffsetUnknown = 0x7fffffff;
+/// Largest part of a frame or code object that is looked at.
+inline constexpr std::uint32_t kViewBytes = 256;
+
+/// One walk. Memory gives `view(address, bytes, room)`, bytes valid until the next view into the
+/// same room, and `keep(address, bytes)`, bytes valid until `clear()`; both null if unreadable.
+template <typename Memory>
+class Walk {
+ public:
+  Walk(Memory& memory, const Runtime& runtime, const hot::Guard& guard, std::uint64_t ts_ns)
+      : memory_(memory), runtime_(runtime), at_(runtime.at), guard_(guard), ts_ns_(ts_ns) {}
+
+  Read run(std::uint64_t state, wire::PyFrame* frames, std::uint32_t room) {
+    Read read;
+    std::uint64_t outer = kNoOuter;
+    const std::uint64_t frame = top_frame(state, &outer);
+    if (!follow(frame, outer, frames, room, &read) && outer != kNoOuter) {
+      // 3.11 and 3.12 publish a new cframe before its first frame: for these few instructions the
+      // innermost evaluation has no frame yet, and the outer ones are complete.
+      read = Read{};
+      follow(outer, kNoOuter, frames, room, &read);
+    }
+    return read;
+  }
+
+ private:
+  /// No frame address: frames are aligned.
+  static constexpr std::uint64_t kNoOuter = 1;
+
+  template <typename T>
+  bool load(std::uint64_t address, T* out) {
+    std::byte room[sizeof(T)];
+    const std::byte* at = memory_.view(address, sizeof(T), room);
+    if (at == nullptr) return false;
+    *out = base::load<T>(at);
+    return true;
+  }
+
+  /// The innermost frame; with cframes also the one the innermost run must return to.
+  std::uint64_t top_frame(std::uint64_t state, std::uint64_t* outer) {
+    std::uint64_t first = 0;
+    if (!load(state + at_.thread_frame, &first)) return 0;
+    if (at_.cframe_frame == kNone) return first;
+    std::uint64_t frame = 0, previous = 0;
+    if (!plausible(first) || !load(first + at_.cframe_frame, &frame)) return 0;
+    if (load(first + at_.cframe_previous, &previous) && plausible(previous) &&
+        !load(previous + at_.cframe_frame, outer))
+      *outer = kNoOuter;
+    return frame;
+  }
+
+  /// Writes the chain from `frame` on. False: the innermost run is not linked to `outer`.
+  bool follow(std::uint64_t frame, std::uint64_t outer, wire::PyFrame* frames, std::uint32_t room,
+              Read* read) {
+    std::uint64_t mark = 0;
+    bool first_run = outer != kNoOuter;
+    bool ended = frame == 0;
+    while (frame != 0) {
+      if (read->count == room) {
+        read->flags |= wire::kStackPythonDeep;
+        return true;
+      }
+      wire::PyFrame& out = frames[read->count];
+      std::uint64_t previous = 0;
+      // A loop in the chain comes back to an address remembered at a power of two.
+      if (frame == mark || !one_frame(frame, &out, &previous)) break;
+      if ((read->count & (read->count + 1)) == 0) mark = frame;
+      ++read->count;
+      ended = at_.minor < 11 || (out.flags & (wire::kPyEntry | wire::kPyShim)) != 0;
+      if (ended && first_run) {
+        if (previous != outer) return false;
+        first_run = false;
+      }
+      frame = previous;
+    }
+    if (frame != 0 || !ended) {
+      read->flags |= wire::kStackPythonPartial;
+      return !first_run;
+    }
+    return true;
+  }
+
+  bool one_frame(std::uint64_t address, wire::PyFrame* out, std::uint64_t* previous) {
+    std::byte room[kViewBytes];
+    const std::byte* frame =
+        plausible(address) ? memory_.view(address, runtime_.frame_bytes, room) : nullptr;
+    if (frame == nullptr) return false;
+    *previous = base::load<std::uint64_t>(frame + at_.frame_previous);
+    if (at_.minor >= 12 && base::load<std::uint8_t>(frame + at_.frame_owner) >= kFirstShimOwner) {
+      *out = wire::PyFrame{0, 0, wire::kPyShim};
+      return true;
+    }
+    out->flags = is_entry(frame) ? wire::kPyEntry : 0;
+    auto code = base::load<std::uint64_t>(frame + at_.frame_code);
+    if (at_.minor >= 14) code &= ~std::uint64_t{3};  // a tagged reference
+    return one_code(code, frame, out);
+  }
+
+  bool is_entry(const std::byte* frame) const {
+    if (at_.minor < 11) return true;
+    return at_.frame_is_entry != kNone &&
+           base::load<std::uint8_t>(frame + at_.frame_is_entry) != 0;
+  }
+
+  bool one_code(std::uint64_t address, const std::byte* frame, wire::PyFrame* out) {
+    std::byte room[kViewBytes];
+    const std::byte* code =
+        plausible(address) ? memory_.view(address, runtime_.code_bytes, room) : nullptr;
+    if (code == nullptr) return false;
+    if (runtime_.code_type != 0 &&
+        base::load<std::uint64_t>(code + at_.object_type) != runtime_.code_type)
+      return false;
+    out->instr_offset = instruction(address, code, frame);
+    out->code_id = id_of(address, code);
+    hot::Outlet& outlet = guard_.outlet();
+    if (outlet.codes.seen_or_add(out->code_id, outlet.lane.epoch())) return true;
+    // Only what arrived counts as sent: a fault while reading the strings leaves through longjmp.
+    outlet.codes.forget(out->code_id);
+    if (define(out->code_id, code)) outlet.codes.seen_or_add(out->code_id, outlet.lane.epoch());
+    return true;
+  }
+
+  /// Addresses are used again after a code object is freed; name and line tell most of them apart.
+  std::uint64_t id_of(std::uint64_t address, const std::byte* code) const {
+    std::uint64_t id = base::hash_step(0x7079u, address);
+    id = base::hash_step(id, base::load<std::uint64_t>(code + name_field()));
+    id = base::hash_step(id, base::load<std::uint32_t>(code + at_.code_first_line));
+    return id == 0 ? 1 : id;
+  }
+
+  std::uint32_t name_field() const {
+    return at_.code_qualname != kNone ? at_.code_qualname : at_.code_name;
+  }
+
+  std::int32_t instruction(std::uint64_t address, const std::byte* code,
+                           const std::byte* frame) const {
+    if (at_.minor < 11) {
+      const auto last = base::load<std::int32_t>(frame + at_.frame_instr);
+      // 3.10 counts code units of two bytes.
+      return at_.minor == 10 && last >= 0 && last < kOffsetUnknown / 2 ? last * 2 : last;
+    }
+    const auto units = base::load<std::uint64_t>(code + at_.bytes_length);
+    const auto offset = static_cast<std::int64_t>(
+        base::load<std::uint64_t>(frame + at_.frame_instr) - (address + at_.code_bytes));
+    if (offset < 0) return offset >= -2 ? -1 : kOffsetUnknown;
+    return static_cast<std::uint64_t>(offset) < units * 2 ? static_cast<std::int32_t>(offset)
+                                                          : kOffsetUnknown;
+  }
+
+  bool define(std::uint64_t id, const std::byte* code) {
+    memory_.clear();
+    auto& names = guard_.outlet().names;
+    const auto half = static_cast<std::uint32_t>(sizeof names / 2);
+    wire::TailPart parts[3];
+    parts[0] = string_of(base::load<std::uint64_t>(code + at_.code_file), names, half);
+    parts[1] = string_of(base::load<std::uint64_t>(code + name_field()), names + half, half);
+    bool cut = false;
+    parts[2] = table_of(base::load<std::uint64_t>(code + at_.code_table), &cut);
+    wire::PyCodeDef def{id,
+                        base::load<std::int32_t>(code + at_.code_first_line),
+                        static_cast<std::uint16_t>(at_.minor),
+                        0,
+                        parts[0].bytes,
+                        parts[1].bytes,
+                        parts[2].bytes,
+                        0};
+    if (wire::frame_bytes(sizeof def, parts[0].bytes + parts[1].bytes + parts[2].bytes) >
+        wire::kMaxFrameBytes) {
+      parts[2] = {};
+      def.table_bytes = 0;
+      cut = true;
+    }
+    if (cut) def.flags = wire::kCodeTableCut;
+    if (guard_.outlet().lane.push_parts(def, ts_ns_, parts)) return true;
+    hot::count(wire::Counter::kDroppedLaneFull);
+    return false;
+  }
+
+  /// A str object as UTF-8. Plain ASCII stays where it is, the rest is converted into `room`.
+  wire::TailPart string_of(std::uint64_t address, std::byte* room, std::uint32_t room_bytes) {
+    std::byte header_room[kViewBytes];
+    const std::byte* header =
+        plausible(address) ? memory_.view(address, at_.str_compact_data, header_room) : nullptr;
+    if (header == nullptr) return {};
+    const TextShape shape =
+        text_shape(base::load<std::uint32_t>(header + at_.str_state),
+                   base::load<std::uint64_t>(header + at_.str_length), room_bytes);
+    if (shape.width == 0) return {};
+    const std::uint64_t data =
+        address + (shape.ascii ? at_.str_ascii_data : at_.str_compact_data);
+    const std::byte* from = memory_.keep(data, shape.units * shape.width);
+    if (from == nullptr) return {};
+    if (shape.ascii) return {from, shape.units};
+    return {room, to_utf8(from, shape.units, shape.width, room, room_bytes)};
+  }
+
+  wire::TailPart table_of(std::uint64_t address, bool* cut) {
+    std::uint64_t bytes = 0;
+    if (!plausible(address) || !load(address + at_.bytes_length, &bytes) || bytes == 0) return {};
+    if (bytes > wire::kMaxLineTableBytes) {
+      *cut = true;
+      return {};
+    }
+    const auto length = static_cast<std::uint32_t>(bytes);
+    const std::byte* from = memory_.keep(address + at_.bytes_data, length);
+    return from == nullptr ? wire::TailPart{} : wire::TailPart{from, length};
+  }
+
+  Memory& memory_;
+  const Runtime& runtime_;
+  const Offsets& at_;
+  const hot::Guard& guard_;
+  std::uint64_t ts_ns_;
+};
+
+}  // namespace gpuprof::python

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Park and resume of our one thread, from ordinary code, from a signal handler, across fork.
+#include "inject/hot/worker_thread.hpp"
+
+#include <gtest/gtest.h>
+#include <malloc.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "inject/hot/state.hpp"
+
+namespace gpuprof::hot {
+namespace {
+
+std::atomic<int> g_entries{0};
+std::atomic<std::uint64_t> g_turns{0};
+
+// A body that uses malloc and errno, as the real one does, until asked to park.
+bool body() {
+  ++g_entries;
+  while (!worker_park_wanted()) {
+    std::string text(1000, 'x');
+    g_turns += text.size() != 0;
+    pollfd one{g_state.wake_fd.load(), POLLIN, 0};
+    poll(&one, 1, 5);
+    std::uint64_t count;
+    if (one.revents & POLLIN) {
+      [[maybe_unused]] auto ignored = read(one.fd, &count, sizeof count);
+    }
+  }
+  return true;
+}
+
+int kernel_threads() {
+  int count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/task"))
+    ++count;
+  return count;
+}
+
+bool turns_again() {
+  const std::uint64_t before = g_turns;
+  for (int i = 0; i < 1000; ++i) {
+    if (g_turns > before) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
+}
+
+class WorkerThread : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    g_state.wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    ASSERT_TRUE(worker_start(body));
+  }
+  void SetUp() override {
+    worker_allow_resume();
+    if (worker_parked()) worker_resume();
+    ASSERT_TRUE(turns_again());
+  }
+};
+
+TEST_F(WorkerThread, ParkedThreadIsGoneForTheKernel) {
+  const int before = kernel_threads();
+  ASSERT_TRUE(worker_park(1000));
+  EXPECT_EQ(kernel_threads(), before - 1);
+  EXPECT_TRUE(worker_parked());
+}
+
+TEST_F(WorkerThread, ResumesAThousandTimes) {
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_TRUE(worker_park(1000)) << i;
+    worker_allow_resume();
+    ASSERT_TRUE(worker_resume()) << i;
+  }
+  EXPECT_TRUE(turns_again());
+}
+
+TEST_F(WorkerThread, ResumingTwiceMakesOneThread) {
+  ASSERT_TRUE(worker_park(1000));
+  EXPECT_FALSE(worker_resume());  // held
+  worker_allow_resume();
+  const int parked = kernel_threads();
+  EXPECT_TRUE(worker_resume());
+  EXPECT_FALSE(worker_resume());
+  EXPECT_EQ(kernel_threads(), parked + 1);
+}
+
+TEST_F(WorkerThread, HandlerInsideMallocResumesIt) {
+  // Given a program that allocates all the time, interrupted at arbitrary places
+  struct sigaction action {};
+  action.sa_handler = [](int) { worker_resume(); };
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGRTMIN + 3, &action, nullptr);
+  std::atomic<bool> stop{false};
+  std::thread allocator([&] {
+    std::vector<void*> blocks;
+    while (!stop) {
+      for (int i = 0; i < 64; ++i) blocks.push_back(malloc(static_cast<std::size_t>(i) * 37 + 1));
+      for (void* block : blocks) free(block);
+      blocks.clear();
+    }
+  });
+  // When it is parked and resumed from the handler
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_TRUE(worker_park(1000));
+    worker_allow_resume();
+    while (worker_parked()) pthread_kill(allocator.native_handle(), SIGRTMIN + 3);
+  }
+  stop = true;
+  allocator.join();
+  // Then the body has run each time
+  EXPECT_TRUE(turns_again());
+}
+
+TEST_F(WorkerThread, RunsInAForkedChildFromTheParkedState) {
+  ASSERT_TRUE(worker_park(1000));
+  const pid_t child = fork();
+  if (child == 0) {
+    worker_after_fork_child();
+    const std::uint64_t before = g_turns;
+    if (!worker_resume()) _exit(1);
+    for (int i = 0; i < 1000 && g_turns == before; ++i) usleep(1000);
+    _exit(g_turns > before ? 0 : 2);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+void resume_hook() { worker_resume(); }
+
+TEST_F(WorkerThread, CpuTimerResumesWithoutInterruptingSleep) {
+  struct sigaction action {};
+  action.sa_handler = [](int) { resume_if_parked(); };
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGRTMIN + 4, &action, nullptr);
+  g_resume_hook = resume_hook;
+  ASSERT_TRUE(worker_park(1000));
+  worker_allow_resume();
+  worker_resume_after_cpu(1'000'000, SIGRTMIN + 4);
+  // Sleeping uses no CPU time: nothing fires, the sleep is whole
+  timespec left{}, wait{0, 50'000'000};
+  EXPECT_EQ(nanosleep(&wait, &left), 0);
+  EXPECT_TRUE(worker_parked());
+  // Working does
+  volatile std::uint64_t sum = 0;
+  for (int i = 0; i < 2'000'000'000 && worker_parked(); ++i) sum = sum + 1;
+  EXPECT_FALSE(worker_parked());
+  worker_resume_timer_done();
+}
+
+}  // namespace
+}  // namespace gpuprof::hot
