@@ -27,11 +27,14 @@ struct IgnoringFor<EventList<E...>> {
   using Type = Ignoring<BasicSink<EventList<E...>>, E...>;
 };
 
-/// In a derived class write `using IgnoringSink::on;` before the overrides.
+/// In a derived class write `using model::IgnoringSink::on;` before the overrides.
 using IgnoringSink = IgnoringFor<Events>::Type;
 
 /// True for events with a time of their own; the others are definitions.
 template <typename E>
-concept Timed = requires(E e) { e.start_ns + e.end_ns; } || requires(E e) { e.weight_ns; };
+concept Timed = requires(E e) {
+  e.start_ns + e.end_ns;
+}
+|| requires(E e) { e.weight_ns; };
 
 }  // namespace gpuprof::model

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// replay(): a spool file back into events, block by block.
+//
+// Context:  daemon | cli
+// Owns:     the file and one block while it runs
+// Promises: damaged bytes end the replay with a count, never in a crash or a large allocation
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "daemon/spool/block.hpp"
+#include "daemon/spool/event_coding.hpp"
+#include "daemon/spool/spool.hpp"
+#include "gpuprof/base/unique_fd.hpp"
+
+namespace gpuprof::spool {
+namespace {
+
+bool read_at(int fd, std::uint64_t offset, void* to, std::size_t bytes) {
+  auto* at = static_cast<char*>(to);
+  while (bytes != 0) {
+    const ssize_t n = ::pread(fd, at, bytes, static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    at += n;
+    offset += static_cast<std::uint64_t>(n);
+    bytes -= static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+class Replay {
+ public:
+  Replay(int fd, std::uint64_t file_bytes, const ReplayRange& range, model::EventSink& sink)
+      : fd_(fd), file_bytes_(file_bytes), range_(range), sink_(sink) {}
+
+  ReplayEnd run() {
+    while (at_ < file_bytes_ && block()) {
+    }
+    return {at_ == file_bytes_, file_bytes_ - at_};
+  }
+
+ private:
+  /// One block; false where the file ends inside it or it is damaged.
+  bool block() {
+    BlockHeader header;
+    if (!read_at(fd_, at_, &header, sizeof header) || !plausible(header)) return false;
+    const std::uint64_t next = at_ + sizeof header + header.stored_bytes;
+    if (next > file_bytes_ || header.sequence != sequence_) return false;
+    const bool outside = header.min_ns >= range_.to_ns || header.max_ns < range_.from_ns;
+    const bool definitions = (header.flags & kBlockDefinitions) != 0;
+    if (definitions || !outside) {
+      stored_.resize(header.stored_bytes);
+      if (!read_at(fd_, at_ + sizeof header, stored_.data(), stored_.size())) return false;
+      if (!unpack(header, stored_, raw_)) return false;
+      const auto want = outside ? EventDecoder::Want::kDefinitions : EventDecoder::Want::kAll;
+      if (!decoder_.decode(raw_, want, sink_)) return false;
+    }
+    at_ = next;
+    ++sequence_;
+    return true;
+  }
+
+  int fd_;
+  std::uint64_t file_bytes_;
+  const ReplayRange& range_;
+  model::EventSink& sink_;
+  std::uint64_t at_ = sizeof(FileHeader);
+  std::uint32_t sequence_ = 0;
+  EventDecoder decoder_;
+  std::vector<std::byte> stored_, raw_;
+};
+
+}  // namespace
+
+support::Result<ReplayEnd> replay(const std::string& path, const ReplayRange& range,
+                                  model::EventSink& sink) {
+  base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat info {};
+  if (!fd || ::fstat(fd.get(), &info) != 0)
+    return support::error(
+        fmt::format("cannot read the spool file {}: {}", path, std::strerror(errno)));
+  const auto file_bytes = static_cast<std::uint64_t>(info.st_size);
+  FileHeader header{};
+  if (file_bytes < sizeof header || !read_at(fd.get(), 0, &header, sizeof header))
+    return ReplayEnd{false, file_bytes};
+  if (std::memcmp(header.magic, kFileMagic, sizeof kFileMagic) != 0)
+    return support::error(fmt::format("{} is not a spool file of gpuprof", path));
+  if (header.version != kSpoolVersion || header.header_bytes != sizeof header)
+    return support::error(fmt::format(
+        "{} has spool version {}, this gpuprof reads version {}: export it with the gpuprof that "
+        "recorded it",
+        path, header.version, kSpoolVersion));
+  return Replay(fd.get(), file_bytes, range, sink).run();
+}
+
+}  // namespace gpuprof::spool

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// session.jsonl: what is written is read, also after a kill.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "daemon/spool/spool.hpp"
+
+namespace gpuprof::spool {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Session : public testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/gpuprof-session-XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    folder_ = name;
+    api::SessionOptions options;
+    options.output = "/some where/out";
+    options.name = "a \"name\" with\nlines";
+    auto log = SessionLog::create(folder_, options, "host-1").take();
+    log->process(17, folder_ + "/17.spool");
+    log->process(18, "/elsewhere/18.spool");
+    log->window({1, 10, 20, 1'700'000'000'000'000'000, 3, 2, "schedule"});
+    log->remark("steps", "no step seen within 30 s");
+    log->chosen({17, 18});
+    log->ended("command ended");
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string folder_;
+};
+
+TEST_F(Session, ReadsBackWhatWasWritten) {
+  const auto opened = open_session(folder_ + "/");
+  ASSERT_TRUE(opened.ok()) << opened.error().sentence;
+  const SessionView& view = opened.value();
+  EXPECT_EQ(view.folder, folder_);
+  EXPECT_EQ(view.host, "host-1");
+  EXPECT_EQ(view.options.output, "/some where/out");
+  EXPECT_EQ(view.options.name, "a \"name\" with\nlines");
+  ASSERT_EQ(view.processes.size(), 2u);
+  EXPECT_EQ(view.processes[0].spool_path, folder_ + "/17.spool");
+  EXPECT_EQ(view.processes[1].spool_path, "/elsewhere/18.spool");
+  ASSERT_EQ(view.windows.size(), 1u);
+  EXPECT_EQ(view.windows[0].stamp_real_ns, 1'700'000'000'000'000'000u);
+  EXPECT_EQ(view.windows[0].steps, 2u);
+  EXPECT_EQ(view.windows[0].why, "schedule");
+  ASSERT_EQ(view.remarks.size(), 1u);
+  EXPECT_EQ(view.remarks[0].second, "no step seen within 30 s");
+  EXPECT_EQ(view.chosen, (std::vector<std::uint32_t>{17, 18}));
+  EXPECT_TRUE(view.ended);
+}
+
+TEST_F(Session, FindsSpoolsAgainWhenTheFolderWasMoved) {
+  const std::string moved = folder_ + "-moved";
+  fs::rename(folder_, moved);
+  const auto opened = open_session(moved);
+  ASSERT_TRUE(opened.ok());
+  EXPECT_EQ(opened.value().processes[0].spool_path, moved + "/17.spool");
+  fs::remove_all(moved);
+}
+
+TEST_F(Session, LeavesOutAHalfLastLineOnly) {
+  // given the log cut at every byte
+  const std::string path = folder_ + "/session.jsonl";
+  std::ifstream in(path, std::ios::binary);
+  const std::string whole{std::istreambuf_iterator<char>(in), {}};
+  const std::size_t first_line = whole.find('\n') + 1;
+  for (std::size_t cut = first_line; cut < whole.size(); ++cut) {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << whole.substr(0, cut);
+    // when opened, then it opens
+    const auto opened = open_session(folder_);
+    ASSERT_TRUE(opened.ok()) << cut << ": " << opened.error().sentence;
+    EXPECT_EQ(opened.value().host, "host-1");
+  }
+}
+
+TEST_F(Session, RefusesDamageInTheMiddle) {
+  const std::string path = folder_ + "/session.jsonl";
+  std::ofstream(path, std::ios::app) << "{broken\n{\"line\":\"ended\",\"how\":\"x\"}\n";
+  const auto opened = open_session(folder_);
+  ASSERT_FALSE(opened.ok());
+  EXPECT_NE(opened.error().sentence.find("damaged at line 8"), std::string::npos);
+}
+
+TEST_F(Session, RefusesAFolderWithoutALog) {
+  fs::remove(folder_ + "/session.jsonl");
+  ASSERT_FALSE(open_session(folder_).ok());
+}
+
+}  // namespace
+}  // namespace gpuprof::spool
