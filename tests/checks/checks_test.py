@@ -214,5 +214,16 @@ class Format(CheckCase):
         self.assert_finds("cli/a.cpp: layout differs", "check_format", "--root", self.root)
 
 
+class Links(CheckCase):
+    def test_finds_a_missing_file_and_heading(self):
+        self.write("docs/there.md", "# A heading, here\n")
+        self.write("README.md", "[a](docs/there.md) [b](docs/there.md#a-heading-here)\n")
+        self.assert_passes("check_links", "--root", self.root)
+        self.write("docs/a.md", "[a](gone.md)\n")
+        self.assert_finds("gone.md does not exist", "check_links", "--root", self.root)
+        self.write("docs/a.md", "[a](there.md#nowhere)\n")
+        self.assert_finds("names no heading", "check_links", "--root", self.root)
+
+
 if __name__ == "__main__":
     unittest.main()
