@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every end-to-end test needs: where the build is, how to run gpuprof, how to read a trace."""
+
+import glob
+import gzip
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SOURCE = os.environ.get("GPUPROF_SOURCE") or os.path.abspath(
+    os.path.join(os.path.dirname(__file__), "..", "..", ".."))
+BUILD = os.environ.get("GPUPROF_BUILD") or os.path.join(SOURCE, "build", "release")
+GPUPROF = os.path.join(BUILD, "bin", "gpuprof")
+GPUPROFD = os.path.join(BUILD, "bin", "gpuprofd")
+LIBRARY = os.path.join(BUILD, "lib", "libgpuprof_inject.so")
+SIMGPU = os.path.join(BUILD, "simgpu", "bin")
+
+
+def skip(reason):
+    """Ends the whole test as skipped."""
+    print("SKIPPED: " + reason)
+    sys.exit(77)
+
+
+class Folder:
+    """A temporary folder that is kept when the test fails."""
+
+    def __init__(self, name):
+        self.path = tempfile.mkdtemp(prefix="gpuprof-e2e-%s-" % name)
+
+    def __enter__(self):
+        return self.path
+
+    def __exit__(self, kind, value, trace):
+        if kind is None:
+            shutil.rmtree(self.path, ignore_errors=True)
+        else:
+            print("kept: " + self.path, file=sys.stderr)
+
+
+def real_python(name="python3"):
+    """The interpreter itself, not a shim script in front of it."""
+    found = shutil.which(name)
+    if not found:
+        return None
+    try:
+        path = subprocess.run([found, "-c", "import sys; print(sys.executable)"],
+                              capture_output=True, text=True, timeout=30).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return path or None
+
+
+def gpuprof(arguments, command, **keywords):
+    """Runs `gpuprof run ARGUMENTS -- COMMAND`; returns the CompletedProcess (bytes)."""
+    keywords.setdefault("timeout", 120)
+    keywords.setdefault("stdout", subprocess.PIPE)
+    keywords.setdefault("stderr", subprocess.PIPE)
+    keywords.setdefault("stdin", subprocess.DEVNULL)
+    return subprocess.run([GPUPROF, "run"] + list(arguments) + ["--"] + list(command), **keywords)
+
+
+def traces(folder):
+    """Paths of the finished trace files in a folder, in name order."""
+    return sorted(glob.glob(os.path.join(folder, "*.pt.trace.json*")))
+
+
+def load(path):
+    """One trace as parsed JSON."""
+    opener = gzip.open if path.endswith(".gz") else open
+    with opener(path, "rt", encoding="utf-8") as file:
+        return json.load(file)
+
+
+class Checks:
+    """Counts expectations; exit status and the last line say how it went."""
+
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+
+    def expect(self, good, what):
+        if good:
+            self.passed += 1
+        else:
+            self.failed += 1
+            print("FAILED: " + what)
+        return good
+
+    def equal(self, got, wanted, what):
+        return self.expect(got == wanted, "%s: got %r, wanted %r" % (what, got, wanted))
+
+    def skip(self, what):
+        self.skipped += 1
+        print("SKIPPED: " + what)
+
+    def done(self):
+        print("%d passed, %d failed, %d skipped" % (self.passed, self.failed, self.skipped))
+        sys.exit(1 if self.failed else 0)

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small programs end, print and fail exactly as without gpuprof.
+
+usage: unchanged_test.py [--only REGEX] [--rate HZ]"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+import e2e  # noqa: E402
+from cases import cases  # noqa: E402
+
+HEX = re.compile(rb"0x[0-9a-fA-F]+")
+NUMBER = re.compile(rb"\b\d{2,7}\b")
+
+
+def run(argv, options, prefix=(), env_extra=None):
+    env = dict(os.environ)
+    env.pop("PYTHONPATH", None)
+    env.update(options.get("env", {}))
+    env.update(env_extra or {})
+    return subprocess.run(list(prefix) + argv, input=options.get("stdin", b""), env=env,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+
+
+def same(a, b, ours):
+    """Equal, where only what already differs between two plain runs may differ: addresses, ids."""
+    if ours == a or ours == b:
+        return True
+    if a == b:
+        return False
+    for pattern in (HEX, NUMBER):
+        a, b, ours = (pattern.sub(b"#", text) for text in (a, b, ours))
+        if a == b:
+            return ours == a
+    return False
+
+
+def check(checks, name, argv, options, folder, rate):
+    plain = [run(argv, options) for _ in range(2)]
+    prefix = [e2e.GPUPROF, "run", "-q", "-o", os.path.join(folder, name), "-r", str(rate), "--"]
+    ours = run(argv, options, prefix)
+    good = True
+    if ours.returncode != plain[0].returncode:
+        good = False
+        print("  status %d, without gpuprof %d" % (ours.returncode, plain[0].returncode))
+    for stream in ("stdout", "stderr"):
+        a, b, c = (getattr(r, stream) for r in (plain[0], plain[1], ours))
+        if not same(a, b, c):
+            good = False
+            print("  %s\n   with:    %r\n   without: %r" % (stream, c[-600:], a[-600:]))
+    checks.expect(good, name)
+    if good:
+        print("ok: " + name)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--rate", type=int, default=1000)
+    arguments = parser.parse_args()
+    checks = e2e.Checks()
+    with e2e.Folder("unchanged") as folder:
+        for name, argv, options in cases(folder):
+            if not re.search(arguments.only, name):
+                continue
+            if options.get("needs") and not os.path.exists(options["needs"]):
+                checks.skip(name + ": this machine has no " + options["needs"])
+                continue
+            if options.get("script"):
+                path = os.path.join(folder, name + ".py")
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(options["script"])
+                argv = [argv[0], path]
+            try:
+                check(checks, name, argv, options, folder, arguments.rate)
+            except subprocess.TimeoutExpired as late:
+                checks.expect(False, "%s: still running after %d s" % (name, late.timeout))
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()
