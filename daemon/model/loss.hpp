@@ -23,8 +23,8 @@ enum class LossReason : std::uint32_t {
   kCuptiIncomplete = 6,  // not finished when the recording ended
   kCuptiUnknownKind = 7,
   kCuptiNoBuffer = 8,  // the buffer pool was empty
-  kStackLost = 9,      // referred to, never defined
-  kStringLost = 10,
+  kStackUndefined = 9,      // referred to, never defined
+  kNameUndefined = 10,
   kStackTableFull = 11,
   kNameTableFull = 12,
   kLaneCorrupt = 13,
