@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""kill -9 of the program, the daemon or the CLI at random moments loses nothing it should not.
+
+usage: kill_test.py [--times N] [--only target|daemon|cli] [--seed N]"""
+
+import argparse
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+import e2e  # noqa: E402
+import sim  # noqa: E402
+from trace_facts import Facts  # noqa: E402
+
+BUSY = ["--forever", "--progress", "--kernels", "20", "--host-ms", "2", "--step-ms", "5"]
+FINITE = ["--steps", "400", "--progress", "--kernels", "20", "--host-ms", "2", "--step-ms", "5"]
+PROGRESS = re.compile(rb"progress monotonic_ns (\d+) realtime_ns (\d+) steps (\d+) kernels (\d+)")
+# What the program has published this long before its death must be in the file.
+GRACE_NS = 50_000_000
+
+
+def children(pid):
+    """{pid: command line} of all descendants by /proc."""
+    parents, names = {}, {}
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        try:
+            with open("/proc/%s/stat" % entry, encoding="utf-8", errors="replace") as file:
+                parents[int(entry)] = int(file.read().rsplit(")", 1)[1].split()[1])
+            with open("/proc/%s/cmdline" % entry, "rb") as file:
+                names[int(entry)] = file.read()
+        except OSError:
+            pass
+    found, todo = {}, [pid]
+    while todo:
+        parent = todo.pop()
+        for child, its in parents.items():
+            if its == parent and child not in found:
+                found[child] = names.get(child, b"")
+                todo.append(child)
+    return found
+
+
+def wait_for(question, seconds=10.0):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        answer = question()
+        if answer:
+            return answer
+        time.sleep(0.01)
+    return None
+
+
+def trainer_of(process):
+    return wait_for(lambda: next((p for p, c in children(process.pid).items()
+                                  if c.split(b"\0")[0].endswith(b"sim_trainer")), None))
+
+
+def daemon_of(session_marker):
+    def find():
+        for entry in os.listdir("/proc"):
+            if entry.isdigit():
+                try:
+                    with open("/proc/%s/cmdline" % entry, "rb") as file:
+                        words = file.read().split(b"\0")
+                    if words[0].endswith(b"gpuprofd"):
+                        with open("/proc/%s/environ" % entry, "rb") as file:
+                            if session_marker in file.read():
+                                return int(entry)
+                except OSError:
+                    pass
+        return None
+    return wait_for(find)
+
+
+def start(folder, marker, arguments):
+    env = dict(os.environ, GPUSIM_QUIET="1", GPUPROF_TEST_MARKER=marker)
+    out = open(os.path.join(folder, "stdout"), "wb")
+    err = open(os.path.join(folder, "stderr"), "wb")
+    return subprocess.Popen(
+        [e2e.GPUPROF, "run", "-o", os.path.join(folder, "out"), "--step", "nvtx:step", "--",
+         *sim.simulated(arguments)], env=env, stdout=out, stderr=err, stdin=subprocess.DEVNULL)
+
+
+def recorded_kernels(folder):
+    return sum(len(Facts(e2e.load(path)).kernels) for path in e2e.traces(folder))
+
+
+def promised(stdout, died_ns):
+    """Kernels the program had finished by GRACE_NS before it died."""
+    best = 0
+    for mono, _real, _steps, kernels in PROGRESS.findall(stdout):
+        if int(mono) <= died_ns - GRACE_NS:
+            best = max(best, int(kernels))
+    return best
+
+
+def read(folder, name):
+    with open(os.path.join(folder, name), "rb") as file:
+        return file.read()
+
+
+def kill_target(checks, folder, marker, pause):
+    process = start(folder, marker, BUSY)
+    target = trainer_of(process)
+    time.sleep(pause)
+    died_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    os.kill(target, signal.SIGKILL)
+    status = process.wait(timeout=30)
+    checks.expect(status in (-signal.SIGKILL, 128 + signal.SIGKILL), "target: status %d" % status)
+    least = promised(read(folder, "stdout"), died_ns)
+    got = recorded_kernels(os.path.join(folder, "out"))
+    checks.expect(got >= least, "target: %d kernels in the file, %d were published" % (got, least))
+    print("target killed after %.2f s: %d kernels in the file, %d published 50 ms before"
+          % (pause, got, least))
+
+
+def kill_daemon(checks, folder, marker, pause):
+    process = start(folder, marker, FINITE)
+    daemon = daemon_of(marker.encode())
+    if not checks.expect(daemon, "daemon: found"):
+        process.kill()
+        return
+    trainer_of(process)
+    time.sleep(pause)
+    died_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    os.kill(daemon, signal.SIGKILL)
+    status = process.wait(timeout=60)
+    checks.equal(status, 0, "daemon: the program's status")
+    stdout = read(folder, "stdout")
+    checks.expect(b"result steps 400" in stdout, "daemon: the program ran to its end")
+    out = os.path.join(folder, "out")
+    if not e2e.traces(out):
+        spools = [n for n in os.listdir(out) if n.startswith(".gpuprof-spool")]
+        if checks.expect(spools, "daemon: a spool is left: %s" % os.listdir(out)):
+            done = subprocess.run([e2e.GPUPROF, "export", os.path.join(out, spools[0]), "-o", out],
+                                  capture_output=True, timeout=60)
+            checks.equal(done.returncode, 0, "daemon: export: %s" % done.stderr.decode()[-400:])
+    got, least = recorded_kernels(out), promised(stdout, died_ns - GRACE_NS)
+    checks.expect(got >= least, "daemon: %d kernels recovered, %d were drained" % (got, least))
+    print("daemon killed after %.2f s: %d kernels recovered, %d published 100 ms before"
+          % (pause, got, least))
+
+
+def kill_cli(checks, folder, marker, pause):
+    process = start(folder, marker, FINITE)
+    target = trainer_of(process)
+    daemon = daemon_of(marker.encode())
+    time.sleep(pause)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait(timeout=10)
+    checks.expect(wait_for(lambda: not os.path.exists("/proc/%d" % target), 60),
+                  "cli: the program ends by itself")
+    checks.expect(wait_for(lambda: not os.path.exists("/proc/%d" % daemon), 30),
+                  "cli: the daemon ends")
+    stdout = read(folder, "stdout")
+    checks.expect(b"result steps 400" in stdout, "cli: the program ran to its end")
+    got = recorded_kernels(os.path.join(folder, "out"))
+    said = re.search(rb"result kernels (\d+)", stdout)
+    checks.equal(got, int(said.group(1)) if said else -1, "cli: kernels in the files")
+    print("cli killed after %.2f s: %d kernels in the files" % (pause, got))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--times", type=int, default=3)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    sim.need()
+    moments = random.Random(arguments.seed)
+    checks = e2e.Checks()
+    for name, body in (("target", kill_target), ("daemon", kill_daemon), ("cli", kill_cli)):
+        if arguments.only not in ("", name):
+            continue
+        for i in range(arguments.times):
+            marker = "marker-%d-%s-%d" % (os.getpid(), name, i)
+            with e2e.Folder("kill-" + name) as folder:
+                body(checks, folder, marker, moments.uniform(0.3, 1.5))
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()

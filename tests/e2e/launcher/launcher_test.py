@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which processes get a file: launchers, helpers, wrappers and plain C++ programs."""
+
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+import e2e  # noqa: E402
+import sim  # noqa: E402
+from trace_facts import Facts  # noqa: E402
+
+CPU = "x = 0\nfor i in range(6 * 10**6): x += i * i\nprint(x)\n"
+
+
+def two_trainers(checks, folder):
+    """Two trainers, each with two helpers that never touch CUDA: two files a span, cut alike."""
+    trainer = " ".join(sim.simulated(["--steps", "40", "--step-ms", "40", "--kernels", "10",
+                                      "--helpers", "2"]))
+    out = os.path.join(folder, "out")
+    result = e2e.gpuprof(["-o", out, "--step", "nvtx:step", "--wait", "5", "--warmup", "2",
+                          "--active", "6", "--repeat", "2"],
+                         ["sh", "-c", "%s & %s & wait" % (trainer, trainer)],
+                         env=dict(os.environ, GPUSIM_QUIET="1"))
+    paths = e2e.traces(out)
+    workers = {os.path.basename(p).split(".")[0] for p in paths}
+    checks.equal(len(workers), 2, "two workers, in one folder: %s" % paths)
+    by_span = {}
+    for path in paths:
+        stamp = os.path.basename(path).split(".")[1]
+        by_span.setdefault(stamp, []).append(Facts(e2e.load(path)).step_numbers())
+    checks.equal(len(by_span), 2, "two spans")
+    for stamp, numbers in by_span.items():
+        checks.equal(len(numbers), 2, "span %s has both workers" % stamp)
+        checks.equal(numbers[0], numbers[-1], "span %s: cut at the same step" % stamp)
+    if checks.failed:
+        print(result.stderr.decode()[-2000:])
+
+
+def wrapper_loses_to_child(checks, folder):
+    script = os.path.join(folder, "cpu.py")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(CPU)
+    out = os.path.join(folder, "out")
+    summary = os.path.join(folder, "summary.json")
+    e2e.gpuprof(["-o", out, "--summary-json", summary],
+                ["sh", "-c", "%s %s; true" % (e2e.real_python(), script)])
+    paths = e2e.traces(out)
+    if checks.equal(len(paths), 1, "wrapper: one file"):
+        text = json.dumps(e2e.load(paths[0]))
+        checks.expect("cpu.py" in text, "wrapper: it is python's file")
+
+
+def cpu_only_program(checks, folder):
+    """A script around a C++ program without CUDA says what it saw."""
+    out = os.path.join(folder, "out")
+    result = e2e.gpuprof(["-o", out], ["sh", "-c", os.path.join(e2e.BUILD, "unchanged", "threads")
+                                       + "; true"])
+    checks.equal(result.returncode, 0, "cpu only: status")
+    said = result.stderr.decode()
+    checks.expect("sh" in said and ("CUDA" in said or "GPU" in said),
+                  "cpu only: the summary says what was seen and what was not: " + said[-600:])
+
+
+def main():
+    sim.need()
+    checks = e2e.Checks()
+    for row in (two_trainers, wrapper_loses_to_child, cpu_only_program):
+        with e2e.Folder("launcher") as folder:
+            row(checks, folder)
+            print("%s: %d passed, %d failed" % (row.__name__, checks.passed, checks.failed))
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()

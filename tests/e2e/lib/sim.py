@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the sample training program on the simulated GPU under gpuprof."""
+
+import os
+import subprocess
+
+import e2e
+
+TRAINER = os.path.join(e2e.SIMGPU, "sim_trainer")
+GPUSIM_RUN = os.path.join(e2e.SIMGPU, "gpusim-run")
+
+
+def need():
+    for path in (TRAINER, GPUSIM_RUN, e2e.GPUPROF, e2e.GPUPROFD, e2e.LIBRARY):
+        if not os.path.exists(path):
+            e2e.skip("not built: " + path)
+
+
+def simulated(trainer_args, sim_args=()):
+    """Command of the trainer on the simulated GPU."""
+    return [GPUSIM_RUN, *sim_args, "--", TRAINER, *trainer_args]
+
+
+def run(run_args, trainer_args, sim_args=(), env=None, **keywords):
+    full = dict(os.environ, GPUSIM_QUIET="1", **(env or {}))
+    return e2e.gpuprof(run_args, simulated(trainer_args, sim_args), env=full, **keywords)
+
+
+def plain(trainer_args, sim_args=(), env=None):
+    full = dict(os.environ, GPUSIM_QUIET="1", **(env or {}))
+    return subprocess.run(simulated(trainer_args, sim_args), env=full, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=120)

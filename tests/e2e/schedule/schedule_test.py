@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Windows by steps (nvtx:, kernel:), by time, and for programs without steps; what counting costs.
+
+usage: schedule_test.py [--only NAME] [--long]"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+import e2e  # noqa: E402
+import sim  # noqa: E402
+from trace_facts import Facts  # noqa: E402
+
+STEPS = ["--wait", "1", "--warmup", "1", "--active", "2", "--repeat", "2"]
+
+
+def windows(folder):
+    return [Facts(e2e.load(path)) for path in e2e.traces(folder)]
+
+
+def show(checks, what, result, folder):
+    if checks.failed:
+        print("-- %s: status %d, files %s\n%s" % (what, result.returncode, os.listdir(folder),
+                                                  result.stderr.decode()[-1500:]))
+
+
+def two_windows_of_two(checks, folder, source, trainer_args, per_step):
+    result = sim.run(["-o", folder, "--step", source, *STEPS], trainer_args)
+    found = windows(folder)
+    checks.equal(len(found), 2, "%s: files" % source)
+    for facts, first in zip(found, (2, 6)):
+        checks.equal(facts.step_numbers(), [first, first + 1], "%s: steps" % source)
+        checks.equal(sorted(facts.kernels_in_steps().values()), [per_step] * 2,
+                     "%s: kernels per step" % source)
+    show(checks, source, result, folder)
+
+
+def by_nvtx(checks, folder):
+    two_windows_of_two(checks, folder, "nvtx:step",
+                       ["--steps", "14", "--kernels", "20", "--step-ms", "60"], 20)
+
+
+def by_nvtx_fast(checks, folder):
+    """Steps of 100 us: the files still hold exactly the asked steps."""
+    two_windows_of_two(checks, folder, "nvtx:step",
+                       ["--steps", "20000", "--kernels", "4", "--host-ms", "0", "--copies", "0",
+                        "--memsets", "0", "--step-ms", "0.1"], 4)
+
+
+def by_kernel(checks, folder):
+    names = subprocess.run([sim.TRAINER, "--help"], capture_output=True, text=True).stdout
+    result = sim.run(["-o", folder, "--step", "kernel:adam", *STEPS],
+                     ["--steps", "14", "--kernels", "20", "--step-ms", "60"])
+    found = windows(folder)
+    checks.equal(len(found), 2, "kernel: files (help: %s)" % names[:0])
+    for facts in found:
+        checks.equal(len(facts.steps), 2, "kernel: steps per file")
+    show(checks, "kernel", result, folder)
+
+
+def by_time(checks, folder):
+    result = sim.run(["-o", folder, "--wait", "1s", "--active", "2s", "--repeat", "2"],
+                     ["--steps", "160", "--kernels", "20", "--step-ms", "50"])
+    found = windows(folder)
+    checks.equal(len(found), 2, "time: files")
+    for facts in found:
+        begin = min(e["ts"] for e in facts.kernels)
+        end = max(e["ts"] for e in facts.kernels)
+        checks.expect(1.7e6 < end - begin <= 2.1e6, "time: window of %.3f s" % ((end - begin) / 1e6))
+    show(checks, "time", result, folder)
+
+
+def stepless(checks, folder, seconds):
+    """A program without steps under a step schedule gives one file and the sentence."""
+    code = ("import time\nend = time.time() + %d\nwhile time.time() < end:\n"
+            "    sum(i * i for i in range(1000))\n" % seconds)
+    result = e2e.gpuprof(["-o", folder, "--step", "nvtx:step", *STEPS],
+                         [e2e.real_python(), "-c", code])
+    found = windows(folder)
+    checks.equal(len(found), 1, "step-less %d s: files" % seconds)
+    checks.expect(b"no step" in result.stderr, "step-less %d s: the sentence" % seconds)
+    show(checks, "stepless", result, folder)
+
+
+def counting(checks, folder):
+    """While counting no kind is on and no signal comes; what it costs is printed."""
+    log = os.path.join(folder, "cupti.log")
+    env = dict(os.environ, GPUSIM_QUIET="1", GPUSIM_LOG=log)
+    arguments = ["--steps", "300", "--kernels", "20", "--step-ms", "20", "--progress"]
+    process = subprocess.Popen(
+        [e2e.GPUPROF, "run", "-o", os.path.join(folder, "out"), "--step", "nvtx:step", "--skip-first",
+         "100", "--active", "2", "--repeat", "1", "--", *sim.simulated(arguments)],
+        env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(3.0)  # the first step has long been seen, the window is far away
+    pid = next(p for p in os.listdir("/proc") if p.isdigit() and is_trainer(p))
+    before = signals_and_switches(pid)
+    time.sleep(1.0)
+    after = signals_and_switches(pid)
+    process.communicate(timeout=60)
+    checks.equal(after["samples"], before["samples"], "counting: no signal arrives")
+    with open(log, encoding="utf-8") as file:
+        calls = [json.loads(line) for line in file]
+    checks.expect(kinds_off_in_the_middle(calls), "counting: every kind is off")
+
+
+def is_trainer(pid):
+    try:
+        with open("/proc/%s/cmdline" % pid, "rb") as file:
+            words = file.read().split(b"\0")
+        return words[0].endswith(b"sim_trainer")
+    except OSError:
+        return False
+
+
+def signals_and_switches(pid):
+    """perf descriptors that are open in the process: a sampling trigger is one of them."""
+    count = 0
+    for fd in os.listdir("/proc/%s/fd" % pid):
+        try:
+            count += "perf_event" in os.readlink("/proc/%s/fd/%s" % (pid, fd))
+        except OSError:
+            pass
+    return {"samples": count}
+
+
+def kinds_off_in_the_middle(calls):
+    """Replays the log: for one second somewhere no kind is enabled."""
+    on, last_change, longest = set(), None, 0
+    for call in calls:
+        name, when = call.get("function", ""), call.get("time_ns", 0)
+        if not on and last_change is not None:
+            longest = max(longest, when - last_change)
+        if name == "cuptiActivityEnable":
+            on.add(str(call.get("args")))
+            last_change = when
+        elif name == "cuptiActivityDisable":
+            on.discard(str(call.get("args")))
+            last_change = when
+    return longest > 1_000_000_000
+
+
+def main():
+    sim.need()
+    checks = e2e.Checks()
+    only = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
+    rows = [("nvtx", by_nvtx), ("nvtx-fast", by_nvtx_fast), ("kernel", by_kernel),
+            ("time", by_time), ("stepless-3", lambda c, f: stepless(c, f, 3)),
+            ("counting", counting)]
+    if "--long" in sys.argv or only:
+        rows += [("stepless-20", lambda c, f: stepless(c, f, 20)),
+                 ("stepless-60", lambda c, f: stepless(c, f, 60))]
+    for name, row in rows:
+        if only and only != name:
+            continue
+        with e2e.Folder("schedule-" + name) as folder:
+            row(checks, folder)
+            print("%s: %d passed, %d failed" % (name, checks.passed, checks.failed))
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()
