@@ -36,20 +36,34 @@ class Transfer {
 
   void take(std::uint32_t kind, const RawRecord& from) {
     switch (kind) {
-      case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: return kernel(from);
-      case CUPTI_ACTIVITY_KIND_MEMCPY: return copy(from, translate_memcpy);
-      case CUPTI_ACTIVITY_KIND_MEMCPY2: return copy(from, translate_memcpy_peer);
-      case CUPTI_ACTIVITY_KIND_MEMSET: return set(from);
-      case CUPTI_ACTIVITY_KIND_GRAPH_TRACE: return graph(from);
-      case CUPTI_ACTIVITY_KIND_RUNTIME: return api(from, wire::ApiDomain::kRuntime, kRuntimeTable);
-      case CUPTI_ACTIVITY_KIND_DRIVER: return api(from, wire::ApiDomain::kDriver, kDriverTable);
-      case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: return plain<wire::Sync>(from, translate_sync);
-      case CUPTI_ACTIVITY_KIND_OVERHEAD: return plain<wire::Overhead>(from, translate_overhead);
-      case CUPTI_ACTIVITY_KIND_CONTEXT: return plain<wire::ContextInfo>(from, translate_context);
-      case CUPTI_ACTIVITY_KIND_STREAM: return plain<wire::StreamInfo>(from, translate_stream);
-      case CUPTI_ACTIVITY_KIND_JIT: return plain<wire::Jit>(from, translate_jit);
-      case CUPTI_ACTIVITY_KIND_DEVICE: return device(from);
-      default: return;
+      case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+        return kernel(from);
+      case CUPTI_ACTIVITY_KIND_MEMCPY:
+        return copy(from, translate_memcpy);
+      case CUPTI_ACTIVITY_KIND_MEMCPY2:
+        return copy(from, translate_memcpy_peer);
+      case CUPTI_ACTIVITY_KIND_MEMSET:
+        return set(from);
+      case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+        return graph(from);
+      case CUPTI_ACTIVITY_KIND_RUNTIME:
+        return api(from, wire::ApiDomain::kRuntime, kRuntimeTable);
+      case CUPTI_ACTIVITY_KIND_DRIVER:
+        return api(from, wire::ApiDomain::kDriver, kDriverTable);
+      case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+        return plain<wire::Sync>(from, translate_sync);
+      case CUPTI_ACTIVITY_KIND_OVERHEAD:
+        return plain<wire::Overhead>(from, translate_overhead);
+      case CUPTI_ACTIVITY_KIND_CONTEXT:
+        return plain<wire::ContextInfo>(from, translate_context);
+      case CUPTI_ACTIVITY_KIND_STREAM:
+        return plain<wire::StreamInfo>(from, translate_stream);
+      case CUPTI_ACTIVITY_KIND_JIT:
+        return plain<wire::Jit>(from, translate_jit);
+      case CUPTI_ACTIVITY_KIND_DEVICE:
+        return device(from);
+      default:
+        return;
     }
   }
 
@@ -122,8 +136,7 @@ class Transfer {
   void judge(Times times, std::uint64_t start_ns, std::uint64_t graph_node) {
     if (times == Times::kBad) {
       count(Counter::kCuptiBadTime);
-      note_seen(start_ns == 0 && graph_node != 0 ? kSawZeroTimes | kSawGraphBudget
-                                                 : kSawZeroTimes);
+      note_seen(start_ns == 0 && graph_node != 0 ? kSawZeroTimes | kSawGraphBudget : kSawZeroTimes);
     } else if (times == Times::kIncomplete) {
       count(Counter::kCuptiIncomplete);
       note_seen(kSawIncomplete);
@@ -142,7 +155,7 @@ class Transfer {
 void drain(std::uint8_t* buffer, std::size_t valid_bytes) {
   const hot::Guard guard(hot::Role::kCallback);
   Transfer transfer(guard, base::mono_ns());
-  const bool may_wait = guard && guard.tid() == g_live.flusher_tid.load(std::memory_order_relaxed);
+  bool may_wait = guard && guard.tid() == g_live.flusher_tid.load(std::memory_order_relaxed);
   CUpti_Activity* at = nullptr;
   std::uint64_t records = 0;
   CUptiResult result;
@@ -150,12 +163,12 @@ void drain(std::uint8_t* buffer, std::size_t valid_bytes) {
          CUPTI_SUCCESS) {
     ++records;
     if (!guard) continue;
-    if (may_wait && records % 64 == 1) wait_for_room(guard);
+    if (may_wait && records % 64 == 1) may_wait = wait_for_room(guard);
     const auto kind = static_cast<std::uint32_t>(at->kind);
     const std::uint16_t bytes = g_live.layout.of(kind);
     if (bytes != 0)
-      transfer.take(kind, RawRecord{reinterpret_cast<const std::byte*>(at), bytes,
-                                    g_live.layout.version});
+      transfer.take(
+          kind, RawRecord{reinterpret_cast<const std::byte*>(at), bytes, g_live.layout.version});
   }
   count(Counter::kCuptiRecords, records);
   if (!guard) count(Counter::kDroppedNoLane, records);

@@ -16,8 +16,7 @@
 
 namespace gpuprof::cupti {
 
-void CUPTIAPI buffer_requested(std::uint8_t** buffer, std::size_t* bytes,
-                               std::size_t* max_records);
+void CUPTIAPI buffer_requested(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records);
 void CUPTIAPI buffer_completed(CUcontext context, std::uint32_t stream, std::uint8_t* buffer,
                                std::size_t bytes, std::size_t valid_bytes);
 

@@ -12,8 +12,8 @@ namespace gpuprof::cupti {
 
 bool load_api(void* handle, Api* api, const char** missing) {
   const char* absent = nullptr;
-#define X(name)                                                                      \
-  api->name = reinterpret_cast<decltype(api->name)>(dlsym(handle, #name));           \
+#define X(name)                                                            \
+  api->name = reinterpret_cast<decltype(api->name)>(dlsym(handle, #name)); \
   if (api->name == nullptr && absent == nullptr) absent = #name;
   GPUPROF_CUPTI_REQUIRED(X)
 #undef X

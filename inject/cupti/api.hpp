@@ -17,29 +17,29 @@ namespace gpuprof::cupti {
 
 // Callback and signal code may use of these only cuptiActivityGetNextRecord and
 // cuptiGetCallbackName (both take no lock another context of ours could want).
-#define GPUPROF_CUPTI_REQUIRED(X)    \
-  X(cuptiGetVersion)                 \
-  X(cuptiGetResultString)            \
-  X(cuptiSubscribe)                  \
-  X(cuptiUnsubscribe)                \
-  X(cuptiEnableCallback)             \
-  X(cuptiEnableDomain)               \
-  X(cuptiActivityRegisterCallbacks)  \
-  X(cuptiActivityEnable)             \
-  X(cuptiActivityDisable)            \
-  X(cuptiActivityGetNextRecord)      \
+#define GPUPROF_CUPTI_REQUIRED(X)      \
+  X(cuptiGetVersion)                   \
+  X(cuptiGetResultString)              \
+  X(cuptiSubscribe)                    \
+  X(cuptiUnsubscribe)                  \
+  X(cuptiEnableCallback)               \
+  X(cuptiEnableDomain)                 \
+  X(cuptiActivityRegisterCallbacks)    \
+  X(cuptiActivityEnable)               \
+  X(cuptiActivityDisable)              \
+  X(cuptiActivityGetNextRecord)        \
   X(cuptiActivityGetNumDroppedRecords) \
-  X(cuptiActivityFlushAll)           \
-  X(cuptiGetTimestamp)               \
-  X(cuptiActivitySetAttribute)       \
+  X(cuptiActivityFlushAll)             \
+  X(cuptiGetTimestamp)                 \
+  X(cuptiActivitySetAttribute)         \
   X(cuptiActivityGetAttribute)
 
-#define GPUPROF_CUPTI_OPTIONAL(X)    \
-  X(cuptiSetThreadIdType)            \
-  X(cuptiGetCallbackName)            \
-  X(cuptiActivityEnableAndDump)      \
-  X(cuptiActivityEnableRuntimeApi)   \
-  X(cuptiActivityEnableDriverApi)    \
+#define GPUPROF_CUPTI_OPTIONAL(X)      \
+  X(cuptiSetThreadIdType)              \
+  X(cuptiGetCallbackName)              \
+  X(cuptiActivityEnableAndDump)        \
+  X(cuptiActivityEnableRuntimeApi)     \
+  X(cuptiActivityEnableDriverApi)      \
   X(cuptiActivityEnableAllSyncRecords) \
   X(cuptiSubscribe_v2)
 

@@ -32,8 +32,10 @@ struct CallId {
 };
 
 // One name, and the same with the suffix of the per-thread default stream.
-#define GPUPROF_RT(name, kind) {CUPTI_RUNTIME_TRACE_CBID_##name, CallClass::kind}
-#define GPUPROF_DR(name, kind) {CUPTI_DRIVER_TRACE_CBID_##name, CallClass::kind}
+#define GPUPROF_RT(name, kind) \
+  { CUPTI_RUNTIME_TRACE_CBID_##name, CallClass::kind }
+#define GPUPROF_DR(name, kind) \
+  { CUPTI_DRIVER_TRACE_CBID_##name, CallClass::kind }
 
 inline constexpr CallId kRuntimeCalls[] = {
     GPUPROF_RT(cudaLaunch_v3020, kKernel),

@@ -35,6 +35,10 @@ bool driver_mapped();
 /// room's own lock, which no callback takes). Sentences go to the outbox through tick().
 void want(Wanted wanted, const Settings& settings);
 
+/// Kernel records could not be switched off safely and go on unread: the agent shows
+/// AgentState::kCountingKindsKept instead of kCounting.
+bool kinds_kept();
+
 /// kernel:REGEX of the step source, POSIX extended; empty: none. False: not a valid expression.
 bool set_step_expression(const char* expression);
 

@@ -15,15 +15,15 @@ namespace gpuprof::cupti {
 
 /// A way around a known fault.
 enum class Hazard : std::uint8_t {
-  kAttachInstruments,     // enabling kernel records late instruments whole modules: stalls
-  kFinalizeCrashes,       // cuptiFinalize with graphs
-  kDomainSwitchLeaks,     // cuptiEnableDomain(0, …) switches other things off
-  kPerThreadUnsafe,       // per-thread buffers are not safe to flush
-  kNullBufferCrashes,     // a refused buffer crashes
-  kKernelKindStays,       // disabling kernel records can deadlock the program
-  kStopsAt2GiB,           // records stop at 2 GB; later sessions carry wrong graph ids
-  kFlushOftenSlows,       // repeated calls slow the process down
-  kCpuGrows,              // CPU use of long traces grows
+  kAttachInstruments,  // enabling kernel records late instruments whole modules: stalls
+  kFinalizeCrashes,    // cuptiFinalize with graphs
+  kDomainSwitchLeaks,  // cuptiEnableDomain(0, …) switches other things off
+  kPerThreadUnsafe,    // per-thread buffers are not safe to flush
+  kNullBufferCrashes,  // a refused buffer crashes
+  kKernelKindStays,    // disabling kernel records can deadlock the program
+  kStopsAt2GiB,        // records stop at 2 GB; later sessions carry wrong graph ids
+  kFlushOftenSlows,    // repeated calls slow the process down
+  kCpuGrows,           // CPU use of long traces grows
 };
 
 /// One row: `from` <= version < `until` (numbers of cuptiGetVersion).

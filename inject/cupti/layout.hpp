@@ -27,20 +27,33 @@ struct Layout {
 /// Fewest bytes of a record of this kind from which we can read what we use; 0: kind not used.
 constexpr std::uint16_t needed_bytes(std::uint32_t kind) {
   switch (kind) {
-    case CUPTI_ACTIVITY_KIND_MEMCPY: return 64;
-    case CUPTI_ACTIVITY_KIND_MEMSET: return 64;
+    case CUPTI_ACTIVITY_KIND_MEMCPY:
+      return 64;
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+      return 64;
     case CUPTI_ACTIVITY_KIND_DRIVER:
-    case CUPTI_ACTIVITY_KIND_RUNTIME: return 40;
-    case CUPTI_ACTIVITY_KIND_DEVICE: return 144;
-    case CUPTI_ACTIVITY_KIND_CONTEXT: return 16;
-    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: return 144;
-    case CUPTI_ACTIVITY_KIND_OVERHEAD: return 40;
-    case CUPTI_ACTIVITY_KIND_MEMCPY2: return 72;
-    case CUPTI_ACTIVITY_KIND_STREAM: return 24;
-    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: return 40;
-    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE: return 48;
-    case CUPTI_ACTIVITY_KIND_JIT: return 64;
-    default: return 0;
+    case CUPTI_ACTIVITY_KIND_RUNTIME:
+      return 40;
+    case CUPTI_ACTIVITY_KIND_DEVICE:
+      return 144;
+    case CUPTI_ACTIVITY_KIND_CONTEXT:
+      return 16;
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+      return 144;
+    case CUPTI_ACTIVITY_KIND_OVERHEAD:
+      return 40;
+    case CUPTI_ACTIVITY_KIND_MEMCPY2:
+      return 72;
+    case CUPTI_ACTIVITY_KIND_STREAM:
+      return 24;
+    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+      return 40;
+    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+      return 48;
+    case CUPTI_ACTIVITY_KIND_JIT:
+      return 64;
+    default:
+      return 0;
   }
 }
 

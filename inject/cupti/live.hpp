@@ -35,11 +35,11 @@ struct Live {
   /// Tid of the thread that runs our flushes.
   std::atomic<std::uint32_t> flusher_tid{0};
 
-  std::atomic<std::uint64_t> completions{0};  // buffers CUPTI gave back to us, ever
-  std::atomic<std::uint64_t> launches{0};     // launch callbacks, ever
-  std::atomic<std::uint64_t> node_records{0}; // device records of graph nodes in this session
-  std::atomic<std::uint64_t> node_budget{0};  // 0: no limit
-  std::atomic<std::uint32_t> seen{0};         // kSaw…
+  std::atomic<std::uint64_t> completions{0};   // buffers CUPTI gave back to us, ever
+  std::atomic<std::uint64_t> launches{0};      // launch callbacks, ever
+  std::atomic<std::uint64_t> node_records{0};  // device records of graph nodes in this session
+  std::atomic<std::uint64_t> node_budget{0};   // 0: no limit
+  std::atomic<std::uint32_t> seen{0};          // kSaw…
 };
 
 extern Live g_live;

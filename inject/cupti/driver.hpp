@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The CUDA driver of this process: is it mapped, is it real, how new is it.
+//
+// Context:  worker | boundary
+// Owns:     nothing: the driver is never opened by us, only found
+// Promises: never maps libcuda into a process that has not done so itself
+// Not here: properties of devices (devices.hpp)
+#pragma once
+
+#include <cstdint>
+
+namespace gpuprof::cupti {
+
+struct Driver {
+  void* handle = nullptr;     // null: libcuda is not mapped
+  bool stub = false;          // the toolkit's link-time stub
+  std::uint32_t version = 0;  // cuDriverGetVersion: 12040, 13000; 0: unknown
+  char path[512] = {};
+};
+
+/// Looks the mapped driver up.
+Driver find_driver();
+
+/// Whether cuInit has succeeded: the driver answers questions.
+bool driver_ready(const Driver& driver);
+
+}  // namespace gpuprof::cupti

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The flush thread: a counter of what was asked, a counter of what is done, two futexes.
+//
+// Context:  worker | boundary, and the thread itself
+// Owns:     the thread
+#include "inject/cupti/flusher.hpp"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "gpuprof/base/clock.hpp"
+#include "inject/cupti/buffers.hpp"
+#include "inject/cupti/clock.hpp"
+#include "inject/cupti/live.hpp"
+
+namespace gpuprof::cupti {
+
+namespace {
+
+using Word = std::atomic<std::uint32_t>;
+static_assert(sizeof(Word) == 4);
+
+enum class Phase : std::uint32_t { kNone, kRunning, kEnding, kEnded };
+
+struct Flusher {
+  pthread_t thread{};
+  Word phase{static_cast<std::uint32_t>(Phase::kNone)};
+  Word asked{0};  // futex of the thread
+  Word done{0};   // futex of those who wait
+  std::atomic<bool> forced{false};
+  std::atomic<bool> foreign{false};
+  std::atomic<std::uint64_t> running_since{0};
+};
+constinit Flusher g_flusher;
+
+// CUPTI runs its own work and our translation on this stack.
+constexpr std::size_t kStackBytes = 512u << 10;
+
+void futex_wait(Word& word, std::uint32_t value, std::uint64_t timeout_ns) {
+  timespec time{static_cast<time_t>(timeout_ns / 1'000'000'000),
+                static_cast<long>(timeout_ns % 1'000'000'000)};
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, &time, nullptr, 0);
+}
+void futex_wake(Word& word) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
+Phase phase() { return static_cast<Phase>(g_flusher.phase.load(std::memory_order_acquire)); }
+void set_phase(Phase to) {
+  g_flusher.phase.store(static_cast<std::uint32_t>(to), std::memory_order_release);
+}
+
+void count_dropped() {
+  std::size_t dropped = 0;
+  // No lock of ours is held here: CUPTI may take one that a buffer request waits for.
+  if (g_live.api.cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped) == CUPTI_SUCCESS &&
+      dropped != 0)
+    hot::count(wire::Counter::kCuptiDropped, dropped);
+}
+
+void flush_once(bool forced) {
+  g_flusher.running_since.store(base::mono_ns(), std::memory_order_release);
+  record_clock(g_live.api);
+  g_live.api.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+  count_dropped();
+  g_flusher.foreign.store(record_clock(g_live.api), std::memory_order_relaxed);
+  g_buffers.clean();
+  hot::count(wire::Counter::kFlushes);
+  g_flusher.running_since.store(0, std::memory_order_release);
+}
+
+void* run(void*) {
+  prctl(PR_SET_NAME, "gpuprof-flush");
+  g_live.flusher_tid.store(static_cast<std::uint32_t>(syscall(SYS_gettid)),
+                           std::memory_order_relaxed);
+  std::uint32_t done = g_flusher.done.load(std::memory_order_relaxed);
+  while (phase() == Phase::kRunning) {
+    const std::uint32_t asked = g_flusher.asked.load(std::memory_order_acquire);
+    if (asked == done) {
+      futex_wait(g_flusher.asked, asked, 3'600'000'000'000);
+      continue;
+    }
+    flush_once(g_flusher.forced.exchange(false, std::memory_order_acq_rel));
+    done = asked;
+    g_flusher.done.store(done, std::memory_order_release);
+    futex_wake(g_flusher.done);
+  }
+  set_phase(Phase::kEnded);
+  futex_wake(g_flusher.phase);
+  return nullptr;
+}
+
+bool create_thread() {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int result = pthread_create(&g_flusher.thread, &attributes, run, nullptr);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+  return result == 0;
+}
+
+}  // namespace
+
+bool start_flusher() {
+  if (phase() == Phase::kRunning) return true;
+  if (phase() == Phase::kEnding) return false;  // a hung one was left behind
+  if (phase() == Phase::kEnded) pthread_join(g_flusher.thread, nullptr);
+  g_flusher.done.store(g_flusher.asked.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  set_phase(Phase::kRunning);
+  if (create_thread()) return true;
+  set_phase(Phase::kNone);
+  return false;
+}
+
+bool stop_flusher(std::uint32_t deadline_ms) {
+  if (phase() == Phase::kNone) return true;
+  if (phase() == Phase::kRunning) {
+    set_phase(Phase::kEnding);
+    g_flusher.asked.fetch_add(1, std::memory_order_release);
+    futex_wake(g_flusher.asked);
+  }
+  const std::uint64_t until = base::mono_ns() + std::uint64_t{deadline_ms} * 1'000'000;
+  while (phase() == Phase::kEnding) {
+    const std::uint64_t now = base::mono_ns();
+    if (now >= until) return false;
+    futex_wait(g_flusher.phase, static_cast<std::uint32_t>(Phase::kEnding), until - now);
+  }
+  pthread_join(g_flusher.thread, nullptr);
+  g_live.flusher_tid.store(0, std::memory_order_relaxed);
+  set_phase(Phase::kNone);
+  return true;
+}
+
+std::uint32_t ask_flush(bool forced) {
+  if (forced) g_flusher.forced.store(true, std::memory_order_release);
+  const std::uint32_t ticket = g_flusher.asked.fetch_add(1, std::memory_order_acq_rel) + 1;
+  futex_wake(g_flusher.asked);
+  return ticket;
+}
+
+bool wait_flush(std::uint32_t ticket, std::uint32_t deadline_ms) {
+  const std::uint64_t until = base::mono_ns() + std::uint64_t{deadline_ms} * 1'000'000;
+  while (phase() == Phase::kRunning) {
+    const std::uint32_t done = g_flusher.done.load(std::memory_order_acquire);
+    if (static_cast<std::int32_t>(done - ticket) >= 0) return true;
+    const std::uint64_t now = base::mono_ns();
+    if (now >= until) return false;
+    futex_wait(g_flusher.done, done, until - now);
+  }
+  return false;
+}
+
+std::uint64_t flush_running_since() {
+  return g_flusher.running_since.load(std::memory_order_acquire);
+}
+
+bool clock_was_foreign() { return g_flusher.foreign.load(std::memory_order_relaxed); }
+
+bool wait_for_room(const hot::Guard& guard) {
+  const wire::LaneEntry& entry = hot::g_state.lanes[guard.outlet().entry];
+  const auto* header = entry.lane.resolve<wire::LaneHeader>(
+      hot::g_state.segment.load(std::memory_order_relaxed), hot::g_state.segment_bytes);
+  if (header == nullptr) return false;
+  // A daemon that is gone must not hold the flush for longer than this.
+  for (int tries = 0; tries < 50; ++tries) {
+    const std::uint64_t filled =
+        header->head.load(std::memory_order_relaxed) - header->tail.load(std::memory_order_acquire);
+    if (filled < entry.capacity_bytes / 2) return true;
+    const timespec pause{0, 1'000'000};
+    nanosleep(&pause, nullptr);
+  }
+  return false;
+}
+
+void forget_flusher() {
+  g_live.flusher_tid.store(0, std::memory_order_relaxed);
+  g_flusher.forced.store(false, std::memory_order_relaxed);
+  g_flusher.running_since.store(0, std::memory_order_relaxed);
+  set_phase(Phase::kNone);
+}
+
+}  // namespace gpuprof::cupti

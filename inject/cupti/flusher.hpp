@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One helper thread that calls cuptiActivityFlushAll, so that a flush that never returns holds
+// neither the worker nor the program's exit.
+//
+// Context:  start, stop, ask, wait: worker | boundary; wait_for_room: callback, on that thread only
+// Owns:     the thread, while records are expected
+// Promises: every wait has a deadline; a hung flush is reported, and then nothing more is asked
+// Not here: when to flush (room.cpp)
+#pragma once
+
+#include <cstdint>
+
+#include "inject/hot/recorder.hpp"
+
+namespace gpuprof::cupti {
+
+/// Starts the thread if it does not run. False: no thread could be made.
+bool start_flusher();
+
+/// Ends the thread; waits at most `deadline_ms`, a hung one is left behind. True: it is gone.
+bool stop_flusher(std::uint32_t deadline_ms);
+
+/// Asks for a flush and returns at once. @return a ticket for wait_flush.
+std::uint32_t ask_flush(bool forced);
+
+/// Waits until the flush of this ticket is done. False: deadline passed.
+bool wait_flush(std::uint32_t ticket, std::uint32_t deadline_ms);
+
+/// Since when a flush has been running (CLOCK_MONOTONIC), 0: none is.
+std::uint64_t flush_running_since();
+
+/// Whether the last clock reading was a foreign one.
+bool clock_was_foreign();
+
+/// On the flush thread only: gives the daemon a moment when the lane is half full.
+/// False: it did not use it, do not wait again for this buffer.
+bool wait_for_room(const hot::Guard& guard);
+
+/// In a forked child: the thread does not exist here.
+void forget_flusher();
+
+}  // namespace gpuprof::cupti

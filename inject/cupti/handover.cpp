@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bookkeeping of the program's own CUPTI session.
+//
+// Context:  boundary
+// Owns:     nothing
+#include "inject/cupti/handover.hpp"
+
+#include "gpuprof/base/clock.hpp"
+#include "inject/cupti/activity.hpp"
+#include "inject/cupti/flusher.hpp"
+#include "inject/cupti/hazards.hpp"
+#include "inject/cupti/live.hpp"
+#include "inject/cupti/room.hpp"
+#include "inject/cupti/sentences.hpp"
+#include "inject/hot/state.hpp"
+
+namespace gpuprof::cupti {
+
+namespace {
+
+using wire::NoticeLevel;
+
+constexpr std::uint32_t kLockMs = 1000;
+constexpr std::uint32_t kFlushMs = 1000;
+
+void update_idle(OtherSession& other) {
+  const bool busy = other.subscribed || other.kinds != 0;
+  if (busy) {
+    other.idle_since_ns = 0;
+    other.flushed = false;
+  } else if (other.idle_since_ns == 0) {
+    other.idle_since_ns = base::mono_ns();
+  }
+}
+
+// What is in CUPTI's buffers is ours and must come back to us before the program's callbacks
+// stand in their place: it would not know what to do with buffers it never gave.
+void put_down_activity(Room& room) {
+  if (!room.recording && room.kinds == 0) return;
+  disable_kinds(room);
+  if (start_flusher()) wait_flush(ask_flush(true), kFlushMs);
+  room.recording = false;
+  g_live.accept_until_ns.store(0, std::memory_order_release);
+}
+
+void give_back_callbacks(Room& room) {
+  if (!room.registered) return;
+  room.registered = false;
+  const OtherSession& other = room.other;
+  if (other.requested != nullptr)
+    g_live.api.cuptiActivityRegisterCallbacks(other.requested, other.completed);
+}
+
+void begin_other(Room& room) {
+  OtherSession& other = room.other;
+  const bool had_something = room.recording;
+  if (room.open && room.slot == Slot::kOurs) {
+    put_down_activity(room);
+    give_back_callbacks(room);
+  }
+  other.active = true;
+  other.idle_since_ns = base::mono_ns();
+  other.flushed = false;
+  ++other.sessions;
+  if (!had_something || (room.said & kSaidHandOver) != 0) return;
+  room.said |= kSaidHandOver;
+  say(NoticeLevel::kMissing, 0,
+      "The program started its own CUPTI profiler (torch.profiler or the like): it has the GPU "
+      "events until it is done, gpuprof goes on with everything else.%s",
+      has_hazard(g_live.api.version, Hazard::kKernelKindStays)
+          ? " Kernel records could not be switched off safely before (CUPTI below 13.0 Update 1)."
+          : "");
+  hot::wake_worker();
+}
+
+/// Runs f under the room's lock if this process is one we watch.
+template <typename F>
+void with_room(F f) {
+  if (!hot::alive()) return;
+  const RoomLock lock(kLockMs);
+  if (lock && !g_room.dead) f(g_room);
+}
+
+}  // namespace
+
+void step_aside(OtherCall call) {
+  with_room([call](Room& room) {
+    if (!room.other.active) begin_other(room);
+    if (call == OtherCall::kSubscribe) release_slot(room);
+  });
+}
+
+void other_subscribed(bool worked) {
+  with_room([worked](Room& room) {
+    if (worked) room.other.subscribed = true;
+    update_idle(room.other);
+  });
+}
+
+void other_unsubscribed(bool worked) {
+  with_room([worked](Room& room) {
+    if (worked) room.other.subscribed = false;
+    update_idle(room.other);
+  });
+}
+
+void other_registered(CUpti_BuffersCallbackRequestFunc requested,
+                      CUpti_BuffersCallbackCompleteFunc completed) {
+  with_room([requested, completed](Room& room) {
+    room.other.requested = requested;
+    room.other.completed = completed;
+    // A moment of rest counts from the last thing it did.
+    room.other.idle_since_ns = 0;
+    update_idle(room.other);
+  });
+}
+
+void other_enabled(std::uint32_t kind, bool worked) {
+  with_room([kind, worked](Room& room) {
+    if (worked) room.other.kinds |= kind_bit(kind);
+    update_idle(room.other);
+  });
+}
+
+void other_disabled(std::uint32_t kind) {
+  with_room([kind](Room& room) {
+    room.other.kinds &= ~kind_bit(kind);
+    update_idle(room.other);
+  });
+}
+
+void other_flushed() {
+  with_room([](Room& room) {
+    if (!room.other.active || room.other.idle_since_ns == 0) return;
+    room.other.flushed = true;
+    room.other.idle_since_ns = base::mono_ns();
+  });
+}
+
+void other_finalized() {
+  with_room([](Room& room) {
+    // CUPTI forgot all settings, ours too.
+    room.kinds = 0;
+    room.registered = false;
+    room.api_filters = false;
+    room.recording = false;
+    room.slot = room.slot == Slot::kOurs ? Slot::kFree : room.slot;
+    room.callbacks = Wanted::kOff;
+    room.other.kinds = 0;
+    room.other.subscribed = false;
+    room.other.requested = nullptr;
+    room.other.active = true;
+    room.other.idle_since_ns = 0;
+    update_idle(room.other);
+  });
+}
+
+}  // namespace gpuprof::cupti
