@@ -127,6 +127,10 @@ fs::path make_folder(const RunOptions& o, const fs::path& lib) {
   const Cupti cupti = cupti_for(layout);
   const std::vector<std::string> hidden = hidden_symbols(o, layout);
   const fs::path base = fs::temp_directory_path() / ("gpusim-" + std::to_string(getuid()));
+  fs::create_directories(base);
+  struct stat owner {};
+  if (stat(base.c_str(), &owner) != 0 || owner.st_uid != getuid()) fail("'" + base.string() + "' is not ours");
+  chmod(base.c_str(), 0700);
   const fs::path final = base / folder_key(o, hidden, lib / cupti.file);
   if (fs::exists(final)) return final;
   const fs::path draft = final.string() + "." + std::to_string(getpid());
