@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The records that touch more than one part, and the order of the parts at a round's end.
+//
+// Context:  daemon (ingest thread)
+// Owns:     see assembler.hpp
+#include "daemon/ingest/assembler.hpp"
+
+#include <algorithm>
+#include <random>
+#include <string>
+
+namespace gpuprof::ingest {
+namespace {
+
+constexpr std::uint64_t kLossPeriodNs = 250'000'000;
+
+std::uint64_t random_salt() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32) | device();
+}
+
+}  // namespace
+
+Assembler::Assembler(model::EventSink& sink, Listener* listener, const Limits& limits)
+    : sink_(sink),
+      listener_(listener),
+      limits_(limits),
+      names_(sink, losses_, limits_, random_salt()),
+      held_(names_, sink, counts_),
+      ranges_(names_, held_, losses_, limits_),
+      launches_(limits_),
+      joins_(names_, sink, losses_, clocks_, launches_, counts_),
+      steps_(sink, losses_, limits_, counts_, listener) {}
+
+void Assembler::on(const Lane& lane, const wire::Lost& r, const Tail&) {
+  losses_.add(model::LossReason::kLaneFull, lane.tid, r.count, r.first_ns, r.last_ns);
+  lost_told_ += r.count;
+  if (lane.role != static_cast<std::uint32_t>(wire::LaneRole::kSignal))
+    ranges_.lane_lost(lane, r.first_ns);
+}
+
+void Assembler::on(const Lane&, const wire::Sample& r, const Tail&) {
+  held_.send(model::Sample{r.ts_ns, r.weight_ns, r.tid, names_.stack(r.stack_id), r.state});
+}
+
+void Assembler::on(const Lane& lane, const wire::Launch& r, const Tail&) {
+  if (!active_) {
+    active_ = true;
+    if (listener_ != nullptr) listener_->first_activity(r.ts_ns);
+  }
+  const model::StackId stack = names_.stack(r.stack_id);
+  ranges_.launched(lane, stack);
+  launches_.add(r, ranges_.innermost(lane), stack);
+}
+
+void Assembler::on(const Lane&, const wire::ContextInfo& r, const Tail&) {
+  sink_.on(model::Context{r.context, r.device, r.null_stream});
+}
+
+void Assembler::on(const Lane&, const wire::StreamInfo& r, const Tail&) {
+  sink_.on(model::Stream{r.context, r.stream, r.priority});
+}
+
+void Assembler::on(const Lane&, const wire::DeviceInfo& r, const Tail&) {
+  const model::StringId name = names_.string(r.name_id);
+  names_.settle_string(name);
+  model::Device device{};
+  device.device = r.device;
+  device.name = name;
+  device.total_memory_bytes = r.total_memory_bytes;
+  std::copy(std::begin(r.uuid), std::end(r.uuid), device.uuid.begin());
+  device.compute_major = r.compute_major, device.compute_minor = r.compute_minor;
+  device.sm_count = r.sm_count, device.warp_size = r.warp_size;
+  device.max_threads_per_block = r.max_threads_per_block;
+  device.max_threads_per_sm = r.max_threads_per_sm;
+  device.max_blocks_per_sm = r.max_blocks_per_sm;
+  device.registers_per_block = r.registers_per_block;
+  device.registers_per_sm = r.registers_per_sm;
+  device.shared_per_block_bytes = r.shared_per_block_bytes;
+  device.shared_per_sm_bytes = r.shared_per_sm_bytes;
+  device.shared_per_block_optin_bytes = r.shared_per_block_optin_bytes;
+  device.shared_reserved_bytes = r.shared_reserved_bytes;
+  device.clock_khz = r.clock_khz, device.memory_clock_khz = r.memory_clock_khz;
+  device.memory_bus_bits = r.memory_bus_bits, device.l2_bytes = r.l2_bytes;
+  sink_.on(device);
+}
+
+// The model has no event of its own for compilations; they are host time CUPTI explains, as its
+// overhead records are.
+void Assembler::on(const Lane&, const wire::Jit& r, const Tail&) {
+  constexpr std::uint32_t kDriverCompiler = 1;  // CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER
+  constexpr std::uint32_t kThreadObject = 2;
+  joins_.add(wire::Overhead{r.start_ns, r.end_ns, kDriverCompiler, kThreadObject, r.tid,
+                            r.correlation});
+}
+
+void Assembler::on(const Lane&, const wire::ClockSync& r, const Tail&) {
+  const std::int64_t stepped = clocks_.add(r);
+  sink_.on(model::ClockPair{r.mono_ns, r.real_ns, r.boot_ns, r.cupti_ns, r.gap_ns});
+  if (stepped == 0) return;
+  const std::string text = "The system's clock was set by " + std::to_string(stepped / 1'000'000) +
+                           " ms while recording; GPU times within 25 ms of that may be off.";
+  sink_.on(model::Notice{r.mono_ns, 0, 0, 0, text});
+}
+
+void Assembler::round_done(std::uint64_t now_ns) {
+  steps_.round_done();
+  joins_.round_done();
+  held_.round_done();
+  if (rounds_to_close_ != 0 && --rounds_to_close_ == 0) ranges_.close_before(stopped_ns_);
+  if (losses_.empty() || now_ns - losses_written_ns_ < kLossPeriodNs) return;
+  losses_.write(sink_, now_ns);
+  losses_written_ns_ = now_ns;
+}
+
+void Assembler::recording_stopped(std::uint64_t ts_ns) {
+  stopped_ns_ = ts_ns;
+  rounds_to_close_ = 2;
+}
+
+void Assembler::finish(std::uint64_t now_ns) {
+  round_done(now_ns);
+  ranges_.close_before(now_ns);
+  steps_.round_done();
+  joins_.finish();
+  held_.round_done();
+  held_.round_done();
+  losses_.write(sink_, now_ns);
+}
+
+}  // namespace gpuprof::ingest

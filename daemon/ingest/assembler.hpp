@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Wire records of one process in, model events out.
+//
+// Context:  daemon (ingest thread)
+// Owns:     what it must remember of one process to understand its next record
+// Promises: bounded memory whatever the target sends; every event goes out with converted times
+//           and dense ids; what cannot be understood is counted by reason
+// Not here: the parts: clocks, names, ranges, launches, joins, steps, each in its file
+#pragma once
+
+#include <cstdint>
+
+#include "daemon/ingest/clocks.hpp"
+#include "daemon/ingest/decoder.hpp"
+#include "daemon/ingest/held.hpp"
+#include "daemon/ingest/joins.hpp"
+#include "daemon/ingest/launches.hpp"
+#include "daemon/ingest/limits.hpp"
+#include "daemon/ingest/loss_book.hpp"
+#include "daemon/ingest/names.hpp"
+#include "daemon/ingest/ranges.hpp"
+#include "daemon/ingest/steps.hpp"
+
+namespace gpuprof::ingest {
+
+class Assembler {
+ public:
+  /// @param sink     Receives the events; outlives this.
+  /// @param listener Hears of steps and the first launch; may be null.
+  Assembler(model::EventSink& sink, Listener* listener, const Limits& limits = {});
+  Assembler(const Assembler&) = delete;
+  Assembler& operator=(const Assembler&) = delete;
+
+  /// The process's own reading of two clocks when it said hello.
+  void seed_clock(std::uint64_t mono_ns, std::uint64_t real_ns) { clocks_.seed(mono_ns, real_ns); }
+
+  // One record each, in the order of its lane; called by Decoder::drain.
+  void on(const Lane& lane, const wire::LaneOpen& r, const Tail&) {
+    ranges_.lane_opened(lane, r.ts_ns);
+  }
+  void on(const Lane& lane, const wire::Lost& r, const Tail&);
+  void on(const Lane&, const wire::StringDef& r, const Tail& tail) { names_.define(r, tail); }
+  void on(const Lane&, const wire::StackDef& r, const Tail& tail) { names_.define(r, tail); }
+  void on(const Lane&, const wire::PyCodeDef& r, const Tail& tail) { names_.define(r, tail); }
+  void on(const Lane& lane, const wire::Sample& r, const Tail&);
+  void on(const Lane& lane, const wire::StepMark& r, const Tail&) { steps_.add(lane, r); }
+  void on(const Lane& lane, const wire::KernelMark& r, const Tail&) { steps_.add(lane, r); }
+  void on(const Lane&, const wire::NameMatch& r, const Tail&) { steps_.add(r); }
+  void on(const Lane& lane, const wire::RangePush& r, const Tail&) { ranges_.push(lane, r); }
+  void on(const Lane& lane, const wire::RangePop& r, const Tail&) { ranges_.pop(lane, r); }
+  void on(const Lane& lane, const wire::RangeStart& r, const Tail&) { ranges_.start(lane, r); }
+  void on(const Lane& lane, const wire::RangeEnd& r, const Tail&) { ranges_.end(lane, r); }
+  void on(const Lane& lane, const wire::MarkEvent& r, const Tail&) { ranges_.mark(lane, r); }
+  void on(const Lane& lane, const wire::Launch& r, const Tail&);
+  void on(const Lane&, const wire::ApiCall& r, const Tail&) { joins_.add(r); }
+  void on(const Lane&, const wire::KernelExec& r, const Tail&) { joins_.add(r); }
+  void on(const Lane&, const wire::MemCopy& r, const Tail&) { joins_.add(r); }
+  void on(const Lane&, const wire::MemSet& r, const Tail&) { joins_.add(r); }
+  void on(const Lane&, const wire::Sync& r, const Tail&) { joins_.add(r); }
+  void on(const Lane&, const wire::GraphExec& r, const Tail&) { joins_.add(r); }
+  void on(const Lane&, const wire::Overhead& r, const Tail&) { joins_.add(r); }
+  void on(const Lane&, const wire::ContextInfo& r, const Tail&);
+  void on(const Lane&, const wire::StreamInfo& r, const Tail&);
+  void on(const Lane&, const wire::DeviceInfo& r, const Tail&);
+  void on(const Lane&, const wire::Jit& r, const Tail&);
+  void on(const Lane&, const wire::ClockSync& r, const Tail&);
+
+  /// All lanes were drained once. Joins, sorts and sends what waited for that.
+  void round_done(std::uint64_t now_ns);
+
+  /// Recording went off at `ts_ns`: once everything of that time is drained (two rounds), ranges
+  /// still open from before are closed as unfinished.
+  void recording_stopped(std::uint64_t ts_ns);
+
+  /// The process is gone or the session ends; nothing follows. Sends everything.
+  void finish(std::uint64_t now_ns);
+
+  LossBook& losses() { return losses_; }
+  const EventCounts& counts() const { return counts_; }
+  const Clocks& clocks() const { return clocks_; }
+  const Steps& steps() const { return steps_; }
+  /// Drops the lanes have told of, to compare with what they count.
+  std::uint64_t lost_told() const { return lost_told_; }
+
+ private:
+  model::EventSink& sink_;
+  Listener* listener_;
+  Limits limits_;
+  EventCounts counts_;
+  LossBook losses_;
+  Clocks clocks_;
+  Names names_;
+  Held held_;
+  Ranges ranges_;
+  Launches launches_;
+  Joins joins_;
+  Steps steps_;
+  bool active_ = false;
+  std::uint64_t lost_told_ = 0;
+  std::uint64_t stopped_ns_ = 0;
+  std::uint32_t rounds_to_close_ = 0;
+  std::uint64_t losses_written_ns_ = 0;
+};
+
+}  // namespace gpuprof::ingest

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which thread, range and stack a correlation id stands for.
+//
+// Context:  daemon (ingest thread)
+// Owns:     a table of the latest launches, allocated in pieces as ids come
+// Promises: one look-up is one index; an id that comes again (they are 32 bits wide and wrap)
+//           means the newer launch
+// Not here: the records that ask (joins.hpp)
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "daemon/ingest/limits.hpp"
+#include "daemon/model/events.hpp"
+#include "gpuprof/wire/records.hpp"
+
+namespace gpuprof::ingest {
+
+/// What is known of one correlation id.
+struct LaunchEntry {
+  model::RangeId range = 0;
+  std::uint64_t ts_ns = 0;
+  std::uint32_t correlation = 0;
+  std::uint32_t tid = 0;
+  model::StackId stack = 0;
+  std::uint16_t api = 0;    // of the outermost call
+  std::uint16_t flags = 0;  // kLaunch…
+};
+inline constexpr std::uint16_t kLaunchUsed = 1;
+inline constexpr std::uint16_t kLaunchSeen = 2;   // its Launch record came
+inline constexpr std::uint16_t kLaunchApiOut = 4;  // its host call was written
+
+class Launches {
+ public:
+  explicit Launches(const Limits& limits) : mask_(limits.launches - 1) {
+    pieces_.resize((limits.launches + kPiece - 1) / kPiece);
+  }
+
+  /// A Launch record. The driver's call inside a runtime call has the same id: the outer stays.
+  void add(const wire::Launch& launch, model::RangeId range, model::StackId stack) {
+    if (launch.correlation == 0) return;
+    LaunchEntry& entry = slot(launch.correlation);
+    const bool same = (entry.flags & kLaunchUsed) != 0 && entry.correlation == launch.correlation;
+    if (same && (entry.flags & kLaunchSeen) != 0 && entry.tid == launch.tid &&
+        entry.api != launch.api) {
+      if (entry.stack == 0) entry.stack = stack;
+      return;
+    }
+    const auto kept = static_cast<std::uint16_t>(
+        same && (entry.flags & kLaunchSeen) == 0 ? entry.flags & kLaunchApiOut : 0);
+    entry = LaunchEntry{range,
+                        launch.ts_ns,
+                        launch.correlation,
+                        launch.tid,
+                        stack,
+                        launch.api,
+                        static_cast<std::uint16_t>(kLaunchUsed | kLaunchSeen | kept)};
+  }
+
+  /// The entry of this id, or null.
+  LaunchEntry* find(std::uint32_t correlation) {
+    if (correlation == 0) return nullptr;
+    const auto& piece = pieces_[(correlation & mask_) / kPiece];
+    if (!piece) return nullptr;
+    LaunchEntry& entry = (*piece)[(correlation & mask_) % kPiece];
+    return (entry.flags & kLaunchUsed) != 0 && entry.correlation == correlation ? &entry : nullptr;
+  }
+
+  /// The entry of this id, made if need be; `correlation` must not be 0.
+  LaunchEntry& find_or_add(std::uint32_t correlation, std::uint32_t tid) {
+    if (LaunchEntry* entry = find(correlation)) return *entry;
+    LaunchEntry& entry = slot(correlation);
+    entry = LaunchEntry{};
+    entry.correlation = correlation;
+    entry.tid = tid;
+    entry.flags = kLaunchUsed;
+    return entry;
+  }
+
+ private:
+  static constexpr std::uint32_t kPiece = 1024;
+  using Piece = std::array<LaunchEntry, kPiece>;
+
+  LaunchEntry& slot(std::uint32_t correlation) {
+    auto& piece = pieces_[(correlation & mask_) / kPiece];
+    if (!piece) piece = std::make_unique<Piece>();
+    return (*piece)[(correlation & mask_) % kPiece];
+  }
+
+  std::uint32_t mask_;
+  std::vector<std::unique_ptr<Piece>> pieces_;
+};
+
+}  // namespace gpuprof::ingest

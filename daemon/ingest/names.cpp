@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Takes definitions apart; every length comes from the target and is checked against the frame.
+//
+// Context:  daemon (ingest thread)
+// Owns:     see names.hpp
+#include "daemon/ingest/names.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "gpuprof/base/bytes.hpp"
+
+namespace gpuprof::ingest {
+
+using model::LossReason;
+
+Names::Names(model::EventSink& sink, LossBook& losses, const Limits& limits, std::uint64_t salt)
+    : sink_(sink),
+      losses_(losses),
+      strings_(limits.strings, salt),
+      stacks_(limits.stacks, salt),
+      codes_(limits.codes, salt) {}
+
+void Names::refused(const Dictionary& dictionary, std::uint64_t before, LossReason reason) {
+  losses_.add(reason, 0, dictionary.refused() - before, 0, 0);
+}
+
+void Names::define(const wire::StringDef& def, const Tail& tail) {
+  const std::uint64_t before = strings_.refused();
+  const model::StringId id = strings_.define(def.id);
+  refused(strings_, before, LossReason::kNameTableFull);
+  if (id == 0) return;
+  const std::size_t bytes = std::min<std::size_t>(def.bytes, tail.bytes);
+  sink_.on(model::StringDef{id, {reinterpret_cast<const char*>(tail.data), bytes}});
+}
+
+void Names::define(const wire::StackDef& def, const Tail& tail) {
+  const std::size_t native = def.native_count * sizeof(std::uint64_t);
+  const std::size_t python = def.python_count * sizeof(wire::PyFrame);
+  if (native + python > tail.bytes) return losses_.add(LossReason::kRecordMalformed, 0, 1, 0, 0);
+  const std::uint64_t before = stacks_.refused();
+  const model::StackId id = stacks_.define(def.id);
+  refused(stacks_, before, LossReason::kStackTableFull);
+  if (id == 0) return;
+  native_.resize(def.native_count);
+  if (native != 0) std::memcpy(native_.data(), tail.data, native);
+  python_.clear();
+  for (std::size_t i = 0; i < def.python_count; ++i) {
+    const auto frame =
+        base::load<wire::PyFrame>(tail.data + native + i * sizeof(wire::PyFrame));
+    python_.push_back(model::PythonFrame{code(frame.code_id), frame.instr_offset,
+                                         frame.flags & (model::kPyShim | model::kPyEntry)});
+  }
+  sink_.on(model::StackDef{id, def.flags & ~model::kStackLost, native_, python_});
+}
+
+void Names::define(const wire::PyCodeDef& def, const Tail& tail) {
+  const std::uint64_t lengths = std::uint64_t{def.file_bytes} + def.name_bytes + def.table_bytes;
+  if (lengths > tail.bytes) return losses_.add(LossReason::kRecordMalformed, 0, 1, 0, 0);
+  const std::uint64_t before = codes_.refused();
+  const model::CodeId id = codes_.define(def.id);
+  refused(codes_, before, LossReason::kCodeTableFull);
+  if (id == 0) return;
+  const std::string_view text(reinterpret_cast<const char*>(tail.data), lengths);
+  const model::StringId file = intern(text.substr(0, def.file_bytes));
+  const model::StringId name = intern(text.substr(def.file_bytes, def.name_bytes));
+  sink_.on(model::PythonCode{id, file, name, def.first_line, def.py_minor, def.flags,
+                             text.substr(def.file_bytes + def.name_bytes)});
+}
+
+model::StringId Names::intern(std::string_view text) {
+  const std::uint64_t wire_id = base::hash_bytes(text.data(), text.size());
+  const model::StringId fresh = strings_.define(wire_id);
+  if (fresh != 0) sink_.on(model::StringDef{fresh, text});
+  const model::StringId id = strings_.mention(wire_id);
+  settle_string(id);
+  return id;
+}
+
+// A code object is sent in the lane of its stack, before it: if it is not here it was dropped.
+model::CodeId Names::code(std::uint64_t wire_id) {
+  const model::CodeId id = codes_.mention(wire_id);
+  if (id == 0 || codes_.state(id) != Dictionary::State::kMentioned) return id;
+  codes_.lose(id);
+  losses_.add(LossReason::kNameUndefined, 0, 1, 0, 0);
+  const model::StringId name = intern(codes_.is_overflow(id) ? "(too many code objects)"
+                                                             : "(code object lost)");
+  sink_.on(model::PythonCode{id, name, name, 0, 0, 0, {}});
+  return id;
+}
+
+void Names::settle_string(model::StringId id) {
+  if (string_ready(id)) return;
+  strings_.lose(id);
+  if (!strings_.is_overflow(id)) losses_.add(LossReason::kNameUndefined, 0, 1, 0, 0);
+  sink_.on(model::StringDef{id, strings_.is_overflow(id) ? "(too many names)" : "(name lost)"});
+}
+
+void Names::settle_stack(model::StackId id) {
+  if (stack_ready(id)) return;
+  stacks_.lose(id);
+  if (!stacks_.is_overflow(id)) losses_.add(LossReason::kStackUndefined, 0, 1, 0, 0);
+  sink_.on(model::StackDef{id, model::kStackLost, {}, {}});
+}
+
+}  // namespace gpuprof::ingest

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The shared segment of one target process, made and owned on this side.
+//
+// Context:  daemon
+// Owns:     the memfd and its mapping
+// Promises: the memfd can neither grow nor shrink; no address or size is ever read back from the
+//           shared bytes: lanes are found by the layout alone
+// Not here: what the bytes mean (include/gpuprof/wire/segment.hpp), reading lanes (decoder.hpp)
+#pragma once
+
+#include <boost/interprocess/mapped_region.hpp>
+#include <cstdint>
+
+#include "gpuprof/base/unique_fd.hpp"
+#include "gpuprof/wire/segment.hpp"
+#include "support/result.hpp"
+
+namespace gpuprof::ingest {
+
+/// A sealed memfd laid out as wire::SegmentHeader says. Satisfies Boost's memory-mappable
+/// concept, so that `boost::interprocess::mapped_region(host, mode)` maps it again.
+class SegmentHost {
+ public:
+  struct Size {
+    std::uint32_t large_lanes = wire::kDefaultLargeLanes;
+    std::uint32_t small_lanes = wire::kDefaultSmallLanes;
+  };
+
+  /// @param epoch Which daemon owns it; grows at a hand-over.
+  static support::Result<SegmentHost> create(const Size& size, std::uint32_t epoch);
+
+  /// Scales the default lane counts to a segment of at most `bytes` (0: default). Never fewer
+  /// than one large and four small lanes.
+  static Size size_for(std::uint64_t bytes);
+
+  SegmentHost(SegmentHost&&) noexcept = default;
+  SegmentHost& operator=(SegmentHost&&) noexcept = default;
+
+  int fd() const { return fd_.get(); }
+  std::uint64_t total_bytes() const { return layout_.total_bytes; }
+  std::uint32_t lane_count() const { return size_.large_lanes + size_.small_lanes; }
+
+  wire::Plan& plan() const;
+  wire::Stats& stats() const;
+  wire::LaneEntry& entry(std::uint32_t lane) const;
+  wire::LaneHeader* lane_header(std::uint32_t lane) const;
+  std::byte* ring(std::uint32_t lane) const;
+  std::uint64_t capacity(std::uint32_t lane) const;
+
+  boost::interprocess::mapping_handle_t get_mapping_handle() const;
+  boost::interprocess::mode_t get_mode() const { return boost::interprocess::read_write; }
+
+ private:
+  SegmentHost() = default;
+  std::uint64_t lane_offset(std::uint32_t lane) const;
+  std::byte* at(std::uint64_t offset) const;
+  void lay_out(std::uint32_t epoch);
+
+  base::UniqueFd fd_;
+  Size size_;
+  wire::SegmentLayout layout_{};
+  boost::interprocess::mapped_region region_;
+};
+
+}  // namespace gpuprof::ingest

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One table: counter, its name, and the loss it is, if it is one.
+//
+// Context:  daemon (ingest thread)
+// Owns:     see stats_poller.hpp
+#include "daemon/ingest/stats_poller.hpp"
+
+#include <string>
+
+namespace gpuprof::ingest {
+
+using model::LossReason;
+using wire::Counter;
+
+namespace {
+
+constexpr LossReason kNoLoss = LossReason::kUnknown;
+
+struct Row {
+  Counter counter;
+  const char* name;
+  LossReason loss;
+};
+
+// Lane drops are told by Lost records with their times; bad GPU times by the records themselves.
+constexpr Row kRows[] = {
+    {Counter::kDroppedLaneFull, "dropped_ring_full", kNoLoss},
+    {Counter::kDroppedNoLane, "dropped_no_ring", LossReason::kNoLane},
+    {Counter::kDroppedTooLong, "dropped_too_long", LossReason::kTooLong},
+    {Counter::kThreadsWithoutLane, "threads_without_ring", LossReason::kThreadNoLane},
+    {Counter::kSamplesTaken, "samples_taken", kNoLoss},
+    {Counter::kSamplesBlocked, "samples_blocked", kNoLoss},
+    {Counter::kSamplesLateSignal, "samples_late_signal", kNoLoss},
+    {Counter::kSamplesNoStackRoom, "samples_no_stack_room", LossReason::kSampleNoRoom},
+    {Counter::kUnwindFaults, "unwind_faults", LossReason::kUnwindFault},
+    {Counter::kUnwindTruncated, "unwind_truncated", kNoLoss},
+    {Counter::kPythonFaults, "python_faults", LossReason::kPythonFault},
+    {Counter::kPythonPartial, "python_partial", kNoLoss},
+    {Counter::kStackTableFull, "stack_table_full", LossReason::kStackTableFull},
+    {Counter::kThreadsMasked, "threads_masked", LossReason::kThreadMasked},
+    {Counter::kThreadsNoTrigger, "threads_no_trigger", LossReason::kThreadNoTrigger},
+    {Counter::kBlockedTorn, "blocked_torn", LossReason::kBlockedTorn},
+    {Counter::kCuptiDropped, "cupti_dropped", LossReason::kCuptiDropped},
+    {Counter::kCuptiBadTime, "cupti_bad_time", kNoLoss},
+    {Counter::kCuptiIncomplete, "cupti_incomplete", LossReason::kCuptiIncomplete},
+    {Counter::kCuptiUnknownKind, "cupti_unknown_kind", LossReason::kCuptiUnknownKind},
+    {Counter::kCuptiDiscardBuffer, "cupti_discard_buffer", LossReason::kCuptiNoBuffer},
+    {Counter::kCuptiBuffers, "cupti_buffers", kNoLoss},
+    {Counter::kCuptiRecords, "cupti_records", kNoLoss},
+    {Counter::kCuptiAfterStop, "cupti_after_stop", kNoLoss},
+    {Counter::kLaunchCallbacks, "launch_callbacks", kNoLoss},
+    {Counter::kNvtxCalls, "nvtx_calls", kNoLoss},
+    {Counter::kWorkerCpuNs, "worker_cpu_ns", kNoLoss},
+    {Counter::kFlushes, "flushes", kNoLoss},
+    {Counter::kGraphBudgetStops, "graph_budget_stops", kNoLoss},
+};
+static_assert(std::size(kRows) == static_cast<std::size_t>(Counter::kCount),
+              "a counter without a row");
+
+void write_fact(model::EventSink& sink, const char* name, std::uint64_t value) {
+  const std::string key = std::string("stats.") + name;
+  const std::string text = std::to_string(value);
+  sink.on(model::Fact{key, text});
+}
+
+}  // namespace
+
+std::uint64_t StatsPoller::value(Counter which) const {
+  return segment_->stats().counters[static_cast<std::size_t>(which)].load(
+      std::memory_order_relaxed);
+}
+
+void StatsPoller::poll(LossBook& losses, std::uint64_t now_ns) {
+  for (const Row& row : kRows) {
+    std::uint64_t& last = last_[static_cast<std::size_t>(row.counter)];
+    const std::uint64_t now = value(row.counter);
+    if (row.loss != kNoLoss && now > last)
+      losses.add(row.loss, 0, now - last, last_ns_ != 0 ? last_ns_ : now_ns, now_ns);
+    last = now;
+  }
+  last_ns_ = now_ns;
+}
+
+void StatsPoller::poll_untold_drops(LossBook& losses, std::uint64_t dropped, std::uint64_t told,
+                                    std::uint64_t now_ns) {
+  if (dropped <= told + untold_) return;
+  losses.add(LossReason::kLaneFull, 0, dropped - told - untold_, 0, now_ns);
+  untold_ = dropped - told;
+}
+
+void StatsPoller::write_facts(model::EventSink& sink) const {
+  for (const Row& row : kRows) write_fact(sink, row.name, value(row.counter));
+  const wire::Stats& stats = segment_->stats();
+  write_fact(sink, "sampler", stats.sampler.load(std::memory_order_relaxed));
+  write_fact(sink, "effective_rate_mhz",
+             stats.effective_rate_mhz.load(std::memory_order_relaxed));
+  write_fact(sink, "steps", stats.steps.load(std::memory_order_relaxed));
+}
+
+}  // namespace gpuprof::ingest

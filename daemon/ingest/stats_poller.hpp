@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The target's own counters: what they say is lost, and what goes into the trace's metadata.
+//
+// Context:  daemon (ingest thread)
+// Owns:     the values of the last look
+// Promises: each counted loss is reported once; counters that go back are ignored
+// Not here: the counters (wire/segment.hpp)
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "daemon/ingest/loss_book.hpp"
+#include "daemon/ingest/segment_host.hpp"
+
+namespace gpuprof::ingest {
+
+class StatsPoller {
+ public:
+  explicit StatsPoller(const SegmentHost& segment) : segment_(&segment) {}
+
+  /// Adds what was counted since the last call.
+  void poll(LossBook& losses, std::uint64_t now_ns);
+
+  /// Adds the lane drops that no Lost record told of (the lane never had room again).
+  ///
+  /// @param dropped Decoder::dropped_by_lanes(). @param told Assembler::lost_told().
+  void poll_untold_drops(LossBook& losses, std::uint64_t dropped, std::uint64_t told,
+                         std::uint64_t now_ns);
+
+  /// Every counter and state as facts "stats.NAME".
+  void write_facts(model::EventSink& sink) const;
+
+  std::uint64_t value(wire::Counter which) const;
+
+ private:
+  const SegmentHost* segment_;
+  std::array<std::uint64_t, wire::kCounterSlots> last_{};
+  std::uint64_t untold_ = 0;
+  std::uint64_t last_ns_ = 0;
+};
+
+}  // namespace gpuprof::ingest

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Order, numbering and ends of steps.
+//
+// Context:  daemon (ingest thread)
+// Owns:     see steps.hpp
+#include "daemon/ingest/steps.hpp"
+
+#include <algorithm>
+
+namespace gpuprof::ingest {
+
+using model::LossReason;
+
+void Steps::add(const Lane& lane, const wire::StepMark& mark) {
+  marks_.push_back(Mark{mark.number, mark.ts_ns, lane.tid, mark.source,
+                        (mark.flags & wire::kStepEnd) != 0 ? 1u : 0u});
+}
+
+void Steps::add(const Lane& lane, const wire::KernelMark& mark) {
+  if (unmatched_.size() >= limits_.kernel_marks)
+    return losses_.add(LossReason::kStepUnnumbered, lane.tid, 1, mark.ts_ns, mark.ts_ns);
+  unmatched_.push_back(Unmatched{mark.ts_ns, mark.name_id, lane.tid});
+}
+
+// Launches before the first match are steps the target did not count; they come first. Once its
+// counter runs, a late one can no longer get a number without moving the others.
+void Steps::apply_matches() {
+  for (const wire::NameMatch& match : matches_) {
+    const auto named = std::stable_partition(
+        unmatched_.begin(), unmatched_.end(),
+        [&](const Unmatched& mark) { return mark.name_id != match.name_id; });
+    std::sort(named, unmatched_.end(),
+              [](const Unmatched& a, const Unmatched& b) { return a.ts_ns < b.ts_ns; });
+    for (auto at = named; match.matched != 0 && at != unmatched_.end(); ++at) {
+      if (numbered_) {
+        losses_.add(LossReason::kStepUnnumbered, at->tid, 1, at->ts_ns, at->ts_ns);
+        continue;
+      }
+      apply(Mark{offset_++, at->ts_ns, at->tid,
+                 static_cast<std::uint32_t>(wire::StepSource::kKernel), 0});
+    }
+    unmatched_.erase(named, unmatched_.end());
+  }
+  matches_.clear();
+}
+
+void Steps::round_done() {
+  apply_matches();
+  std::stable_sort(ripe_.begin(), ripe_.end(), [](const Mark& a, const Mark& b) {
+    return a.number != b.number ? a.number < b.number : a.end < b.end;
+  });
+  for (Mark mark : ripe_) {
+    numbered_ = true;
+    mark.number += offset_;
+    apply(mark);
+  }
+  ripe_.clear();
+  // Marks of two threads may be drained in the wrong order within one round, never over two.
+  ripe_.swap(marks_);
+}
+
+void Steps::apply(const Mark& mark) {
+  if (mark.end != 0) {
+    if (open_ && current_.number == mark.number) close(mark.ts_ns);
+    if (listener_ != nullptr) listener_->step_ended(mark.number, mark.ts_ns);
+    return;
+  }
+  if (open_) close(mark.ts_ns);
+  open_ = true;
+  current_ = model::Step{mark.ts_ns, mark.ts_ns, mark.number, mark.tid, mark.source, 100};
+  if (listener_ != nullptr) listener_->step_began(mark.number, mark.ts_ns, mark.source);
+}
+
+void Steps::close(std::uint64_t ts_ns) {
+  open_ = false;
+  current_.end_ns = std::max(ts_ns, current_.start_ns);
+  ++counts_.steps;
+  sink_.on(current_);
+}
+
+}  // namespace gpuprof::ingest
