@@ -25,17 +25,17 @@ struct Core {
   bool has_address = false;
   bool injection_is_ours = false;  // CUDA_INJECTION64_PATH names this library
   std::uint64_t load_ns = 0;
-  std::atomic<std::uint32_t> phase{0};   // Phase; a futex word
-  std::atomic<std::uint32_t> woke{0};    // wire::kWoke…
-  std::atomic<pid_t> owner_pid{0};       // process the worker belongs to
-  std::uint32_t told_woke = 0;           // what the last Hello said
+  std::atomic<std::uint32_t> phase{0};  // Phase; a futex word
+  std::atomic<std::uint32_t> woke{0};   // wire::kWoke…
+  std::atomic<pid_t> owner_pid{0};      // process the worker belongs to
+  std::uint32_t told_woke = 0;          // what the last Hello said
   Connection connection;
   wire::Config config{};
   char step_text[1024] = {};
   // What is in force now (worker only).
   wire::AgentState state = wire::AgentState::kArmed;
   std::uint32_t applied_sequence = 0;
-  bool cuda_ready = false;               // InitializeInjection has run, CUPTI may be opened
+  bool cuda_ready = false;  // InitializeInjection has run, CUPTI may be opened
 };
 
 extern Core g_core;

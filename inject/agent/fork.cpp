@@ -3,7 +3,8 @@
 // fork: the worker is gone while it happens, the child starts with nothing.
 //
 // Context:  boundary (resume_hook: signal)
-// Promises: the prepare handler waits 200 ms at most (50 us as a rule); the child does nothing until it has used
+// Promises: the prepare handler waits 200 ms at most (50 us as a rule); the child does nothing
+// until it has used
 //           some CPU time, or CUDA or NVTX call us
 #include <errno.h>
 #include <unistd.h>

@@ -31,10 +31,10 @@ struct Pair {
 void send_notice(wire::Feature feature, wire::NoticeLevel level, std::uint32_t code,
                  const char* text) {
   const auto bytes = static_cast<std::uint32_t>(strnlen(text, 2048));
-  g_core.connection.send(wire::Notice{static_cast<std::uint32_t>(feature),
-                                      static_cast<std::uint32_t>(level), code, bytes,
-                                      base::mono_ns()},
-                         text, bytes);
+  g_core.connection.send(
+      wire::Notice{static_cast<std::uint32_t>(feature), static_cast<std::uint32_t>(level), code,
+                   bytes, base::mono_ns()},
+      text, bytes);
 }
 
 void send_fact(const char* key, const char* value) {
@@ -66,8 +66,8 @@ void send_domain(std::uint32_t domain, const char* name) {
 }  // namespace
 
 void open_outbox() {
-  hot::g_outbox = hot::Outbox{send_notice,      send_fact,   send_thread,
-                              send_module, send_module_gone, send_domain};
+  hot::g_outbox =
+      hot::Outbox{send_notice, send_fact, send_thread, send_module, send_module_gone, send_domain};
 }
 
 }  // namespace gpuprof::agent

@@ -109,9 +109,12 @@ Turn read_messages() {
     wire::Packet packet;
     base::UniqueFd fd;
     switch (g_core.connection.receive(&packet, &fd)) {
-      case Received::kNothing: return Turn::kGoOn;
-      case Received::kPeerGone: return Turn::kStop;
-      case Received::kDescriptorLost: return Turn::kReconnect;
+      case Received::kNothing:
+        return Turn::kGoOn;
+      case Received::kPeerGone:
+        return Turn::kStop;
+      case Received::kDescriptorLost:
+        return Turn::kReconnect;
       case Received::kPacket:
         if (const Turn turn = answer(packet); turn != Turn::kGoOn) return turn;
     }
@@ -156,8 +159,8 @@ Turn turns() {
 
 void let_go(wire::ByeReason reason) {
   all_off();
-  g_core.connection.send(
-      wire::Bye{static_cast<std::uint32_t>(reason), 0, base::mono_ns()}, nullptr, 0);
+  g_core.connection.send(wire::Bye{static_cast<std::uint32_t>(reason), 0, base::mono_ns()}, nullptr,
+                         0);
   hot::g_state.wake_fd.store(-1, std::memory_order_release);
   withdraw_segment();
   g_core.connection.close();
@@ -188,8 +191,8 @@ bool say_hello() {
 
 bool worker_body() {
   prctl(PR_SET_NAME, "gpuprof");
-  const bool resumed = g_core.phase.load(std::memory_order_acquire) ==
-                       static_cast<std::uint32_t>(Phase::kReady);
+  const bool resumed =
+      g_core.phase.load(std::memory_order_acquire) == static_cast<std::uint32_t>(Phase::kReady);
   if (!resumed && !set_up()) {
     if (hot::worker_park_wanted()) return true;
     hot::g_state.wake_fd.store(-1, std::memory_order_release);
@@ -200,7 +203,8 @@ bool worker_body() {
   for (;;) {
     switch (turns()) {
       case Turn::kGoOn:
-      case Turn::kPark: return true;
+      case Turn::kPark:
+        return true;
       case Turn::kStop:
         let_go(wire::ByeReason::kStopped);
         set_phase(Phase::kDisabled);

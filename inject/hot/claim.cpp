@@ -17,9 +17,9 @@ bool claim_entry(Outlet& outlet, Role role, std::uint32_t tid, std::uint32_t ind
   auto expected = static_cast<std::uint32_t>(wire::LaneState::kFree);
   if (entry.state.load(std::memory_order_relaxed) != expected) return false;
   // acq_rel: pairs with the daemon's release when it freed the lane (its tail is then final).
-  if (!entry.state.compare_exchange_strong(
-          expected, static_cast<std::uint32_t>(wire::LaneState::kActive),
-          std::memory_order_acq_rel))
+  if (!entry.state.compare_exchange_strong(expected,
+                                           static_cast<std::uint32_t>(wire::LaneState::kActive),
+                                           std::memory_order_acq_rel))
     return false;
   std::uint8_t* segment = g_state.segment.load(std::memory_order_relaxed);
   auto* header = entry.lane.resolve<wire::LaneHeader>(segment, g_state.segment_bytes);
@@ -48,11 +48,10 @@ bool claim_between(Outlet& outlet, Role role, std::uint32_t tid, std::uint32_t b
 bool claim_lane(Outlet& outlet, Role role, std::uint32_t tid) {
   const std::uint32_t large = g_state.large_lanes;
   const std::uint32_t all = g_state.lane_count;
-  const bool got = role == Role::kCallback
-                       ? claim_between(outlet, role, tid, 0, large) ||
-                             claim_between(outlet, role, tid, large, all)
-                       : claim_between(outlet, role, tid, large, all) ||
-                             claim_between(outlet, role, tid, 0, large);
+  const bool got = role == Role::kCallback ? claim_between(outlet, role, tid, 0, large) ||
+                                                 claim_between(outlet, role, tid, large, all)
+                                           : claim_between(outlet, role, tid, large, all) ||
+                                                 claim_between(outlet, role, tid, 0, large);
   if (!got) {
     outlet.refused = true;
     count(wire::Counter::kThreadsWithoutLane);

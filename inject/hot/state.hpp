@@ -19,9 +19,9 @@ namespace gpuprof::hot {
 
 /// What is being recorded right now, as bits of State::on.
 inline constexpr std::uint32_t kOnSamples = 1;
-inline constexpr std::uint32_t kOnNvtx = 2;        // ranges are recorded
-inline constexpr std::uint32_t kOnNvtxSteps = 4;   // the step source looks at NVTX
-inline constexpr std::uint32_t kOnCuda = 8;        // launch records with stacks
+inline constexpr std::uint32_t kOnNvtx = 2;          // ranges are recorded
+inline constexpr std::uint32_t kOnNvtxSteps = 4;     // the step source looks at NVTX
+inline constexpr std::uint32_t kOnCuda = 8;          // launch records with stacks
 inline constexpr std::uint32_t kOnKernelSteps = 16;  // the step source looks at kernel names
 inline constexpr std::uint32_t kOnLaunchStacks = 32;
 
@@ -60,8 +60,7 @@ inline bool on(std::uint32_t bits) {
 inline void count(wire::Counter which, std::uint64_t amount = 1) {
   wire::Stats* stats = g_state.stats;
   if (stats != nullptr)
-    stats->counters[static_cast<std::uint32_t>(which)].fetch_add(amount,
-                                                                 std::memory_order_relaxed);
+    stats->counters[static_cast<std::uint32_t>(which)].fetch_add(amount, std::memory_order_relaxed);
 }
 
 /// Makes the worker look at the plan and the counters soon. One system call, errno kept.

@@ -49,8 +49,8 @@ class SentTable {
 /// One lane's producer end and what went through it.
 struct Outlet {
   wire::LaneWriter lane;
-  std::uint32_t entry = 0;          // index in the directory
-  bool refused = false;             // no lane was free: asked once, counted once
+  std::uint32_t entry = 0;  // index in the directory
+  bool refused = false;     // no lane was free: asked once, counted once
   SentTable<1024> stacks;
   SentTable<512> strings;
   SentTable<1024> codes;
@@ -63,7 +63,7 @@ struct Outlet {
 enum class Role : std::uint32_t { kCallback = 1, kSignal = 2 };
 
 struct ThreadBlock {
-  std::atomic<std::uint32_t> tid;    // 0: free
+  std::atomic<std::uint32_t> tid;  // 0: free
   std::uint32_t epoch;
   Outlet callback;
   Outlet signal;

@@ -157,8 +157,8 @@ bool worker_resume() {
   constexpr int kFlags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
                          CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
   const int tid =
-      ::clone(resumed_entry, g_worker.resume_stack.load(std::memory_order_relaxed), kFlags,
-              nullptr, &g_worker.kernel_tid, g_worker.thread_pointer.load(std::memory_order_relaxed),
+      ::clone(resumed_entry, g_worker.resume_stack.load(std::memory_order_relaxed), kFlags, nullptr,
+              &g_worker.kernel_tid, g_worker.thread_pointer.load(std::memory_order_relaxed),
               &g_worker.kernel_tid);
   if (tid < 0) g_worker.phase.store(kParked, std::memory_order_release);
   ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, nullptr, _NSIG / 8);
@@ -177,9 +177,9 @@ void worker_resume_after_cpu(std::uint64_t cpu_ns, int signal) {
 #else
   event._sigev_un._tid = static_cast<pid_t>(::syscall(SYS_gettid));
 #endif
-  const itimerspec when{{0, 0},
-                        {static_cast<time_t>(cpu_ns / 1'000'000'000u),
-                         static_cast<long>(cpu_ns % 1'000'000'000u)}};
+  const itimerspec when{
+      {0, 0},
+      {static_cast<time_t>(cpu_ns / 1'000'000'000u), static_cast<long>(cpu_ns % 1'000'000'000u)}};
   if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &g_worker.timer) != 0 ||
       timer_settime(g_worker.timer, 0, &when, nullptr) != 0)
     g_worker.timer_armed.store(false, std::memory_order_release);

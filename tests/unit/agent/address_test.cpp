@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// GPUPROF_SOCKET as the CLI writes it, and as nobody should.
+#include "inject/agent/address.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <string>
+
+namespace gpuprof::agent {
+namespace {
+
+TEST(Address, ReadsAbstractNameSessionAndPid) {
+  Address address;
+  ASSERT_TRUE(parse_address("@gpuprof-1f;session=a0ff;pid=4711", &address));
+  EXPECT_EQ(address.socket.sun_path[0], '\0');
+  EXPECT_STREQ(address.socket.sun_path + 1, "gpuprof-1f");
+  EXPECT_EQ(address.socket_bytes, offsetof(sockaddr_un, sun_path) + 11);
+  EXPECT_EQ(address.session, 0xa0ffu);
+  EXPECT_EQ(address.command_pid, 4711u);
+}
+
+TEST(Address, ReadsPathWithoutPid) {
+  Address address;
+  ASSERT_TRUE(parse_address("/run/user/0/gpuprof.sock;session=1", &address));
+  EXPECT_STREQ(address.socket.sun_path, "/run/user/0/gpuprof.sock");
+  EXPECT_EQ(address.command_pid, 0u);
+}
+
+TEST(Address, FieldsMayComeInAnyOrderAndUnknownOnesAreSkipped) {
+  Address address;
+  ASSERT_TRUE(parse_address("@x;pid=5;later=7;session=2", &address));
+  EXPECT_EQ(address.session, 2u);
+  EXPECT_EQ(address.command_pid, 5u);
+}
+
+TEST(Address, RefusesWhatIsNoAddress) {
+  Address address;
+  for (const char* text : {"", "relative/path;session=1", ";session=1", "@", "/"})
+    EXPECT_FALSE(parse_address(text, &address)) << text;
+  EXPECT_FALSE(parse_address(nullptr, &address));
+  EXPECT_FALSE(parse_address(("/" + std::string(200, 'x')).c_str(), &address));
+}
+
+}  // namespace
+}  // namespace gpuprof::agent

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Claims, guards and definitions on an in-process segment.
+#include "inject/hot/recorder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace gpuprof::hot {
+namespace {
+
+// A segment of two lanes in ordinary memory: enough to run out of lanes.
+class Recorder : public ::testing::Test {
+ protected:
+  static constexpr std::uint32_t kLanes = 2;
+
+  void SetUp() override {
+    ASSERT_TRUE(map_thread_blocks());
+    layout_ = wire::segment_layout(0, kLanes);
+    memory_ = static_cast<std::uint8_t*>(std::aligned_alloc(4096, layout_.total_bytes));
+    std::memset(memory_, 0, layout_.total_bytes);
+    auto* lanes = reinterpret_cast<wire::LaneEntry*>(memory_ + layout_.directory_offset);
+    for (std::uint32_t i = 0; i < kLanes; ++i) {
+      std::uint8_t* lane = memory_ + layout_.lanes_offset + i * (wire::kSmallLaneBytes + 4096);
+      lanes[i].lane.distance = lane - reinterpret_cast<std::uint8_t*>(&lanes[i].lane);
+      lanes[i].capacity_bytes = wire::kSmallLaneBytes;
+    }
+    g_state.segment_bytes = layout_.total_bytes;
+    g_state.lanes = lanes;
+    g_state.lane_count = kLanes;
+    g_state.large_lanes = 0;
+    g_state.stats = reinterpret_cast<wire::Stats*>(memory_ + layout_.stats_offset);
+    g_state.segment = memory_;
+    g_state.epoch.fetch_add(1);
+    g_state.alive = &kAlive;
+  }
+  void TearDown() override {
+    g_state.alive = nullptr;
+    retire_threads([](std::uint32_t, void*) { return true; }, nullptr);
+    g_state.epoch.fetch_add(1);
+    g_state.stats = nullptr;
+    std::free(memory_);
+  }
+
+  // Kinds read from lane `index`, in order.
+  std::vector<wire::Kind> read(std::uint32_t index) {
+    auto* header =
+        g_state.lanes[index].lane.resolve<wire::LaneHeader>(memory_, layout_.total_bytes);
+    wire::LaneReader reader(header, reinterpret_cast<std::byte*>(header) + wire::kRingOffset,
+                            wire::kSmallLaneBytes);
+    std::vector<std::byte> scratch(wire::kMaxFrameBytes);
+    std::vector<wire::Kind> kinds;
+    wire::LaneReader::Frame frame;
+    const std::uint64_t limit = reader.published();
+    while (reader.next(limit, scratch.data(), &frame) == wire::LaneReader::Next::kFrame)
+      kinds.push_back(frame.kind);
+    return kinds;
+  }
+  std::uint64_t counter(wire::Counter which) {
+    return g_state.stats->counters[static_cast<std::uint32_t>(which)].load();
+  }
+  std::uint32_t my_lane() {
+    for (std::uint32_t i = 0; i < kLanes; ++i)
+      if (g_state.lanes[i].tid.load() == this_tid()) return i;
+    return kLanes;
+  }
+
+  static constexpr std::uint32_t kAlive = 1;
+  wire::SegmentLayout layout_{};
+  std::uint8_t* memory_ = nullptr;
+};
+
+TEST_F(Recorder, DefinesATextOncePerLane) {
+  {
+    const Guard guard(Role::kCallback);
+    ASSERT_TRUE(guard);
+    const std::uint64_t a = intern(guard, "kernel", 6, 1);
+    EXPECT_EQ(intern(guard, "kernel", 6, 2), a);
+    EXPECT_NE(intern(guard, "kernels", 7, 3), a);
+  }
+  using enum wire::Kind;
+  EXPECT_EQ(read(my_lane()), (std::vector<wire::Kind>{kLaneOpen, kStringDef, kStringDef}));
+}
+
+TEST_F(Recorder, GuardRefusesToNestInOneContext) {
+  const Guard outer(Role::kCallback);
+  ASSERT_TRUE(outer);
+  const Guard inner(Role::kCallback);
+  EXPECT_FALSE(inner);
+  const Guard signal(Role::kSignal);  // a signal may interrupt a callback
+  EXPECT_TRUE(signal);
+}
+
+TEST_F(Recorder, ThreadWithoutLaneIsCountedAndGoesOn) {
+  // Given a thread that holds both lanes
+  const Guard callback(Role::kCallback);
+  const Guard signal(Role::kSignal);
+  ASSERT_TRUE(callback);
+  ASSERT_TRUE(signal);
+  // When another one wants to record
+  std::thread([] {
+    for (int i = 0; i < 3; ++i) EXPECT_FALSE(Guard(Role::kCallback));
+  }).join();
+  // Then it is counted once as a thread and each time as a record
+  EXPECT_EQ(counter(wire::Counter::kThreadsWithoutLane), 1u);
+  EXPECT_EQ(counter(wire::Counter::kDroppedNoLane), 3u);
+}
+
+TEST_F(Recorder, AfterADropDefinitionsAreSentAgain) {
+  std::uint64_t dropped_at = 0;
+  {
+    const Guard guard(Role::kCallback);
+    intern(guard, "name", 4, 1);
+    for (std::uint64_t i = 0; dropped_at == 0 && i < 100000; ++i)
+      if (!record(guard, wire::RangePop{i, 0, 0}, i)) dropped_at = i;
+  }
+  ASSERT_NE(dropped_at, 0u);
+  EXPECT_EQ(counter(wire::Counter::kDroppedLaneFull), 1u);
+  // When the daemon has drained
+  auto* header =
+      g_state.lanes[my_lane()].lane.resolve<wire::LaneHeader>(memory_, layout_.total_bytes);
+  header->tail = header->head.load();
+  const std::uint64_t drained = header->tail.load();
+  {
+    const Guard guard(Role::kCallback);
+    intern(guard, "name", 4, 2);
+  }
+  // Then the loss stands in the stream, and the text again
+  wire::LaneReader reader(header, reinterpret_cast<std::byte*>(header) + wire::kRingOffset,
+                          wire::kSmallLaneBytes);
+  ASSERT_EQ(reader.position(), drained);
+  EXPECT_EQ(read(my_lane()), (std::vector<wire::Kind>{wire::Kind::kLost, wire::Kind::kStringDef}));
+}
+
+TEST_F(Recorder, LongTextIsCutAtACharacter) {
+  std::string text(wire::kMaxNameBytes - 1, 'a');
+  text += "\xc3\xa4 end";
+  const Guard guard(Role::kCallback);
+  EXPECT_EQ(intern(guard, text.data(), static_cast<std::uint32_t>(text.size()), 1),
+            base::hash_bytes(text.data(), wire::kMaxNameBytes - 1));
+}
+
+TEST_F(Recorder, LaneOfADeadThreadIsRetired) {
+  std::uint32_t tid = 0;
+  std::thread([&] {
+    const Guard guard(Role::kCallback);
+    EXPECT_TRUE(guard);
+    tid = this_tid();
+  }).join();
+  retire_threads([](std::uint32_t candidate,
+                    void* dead) { return candidate == *static_cast<std::uint32_t*>(dead); },
+                 &tid);
+  int retired = 0;
+  for (std::uint32_t i = 0; i < kLanes; ++i)
+    retired +=
+        g_state.lanes[i].state.load() == static_cast<std::uint32_t>(wire::LaneState::kRetired);
+  EXPECT_EQ(retired, 1);
+}
+
+TEST_F(Recorder, ErrnoIsKept) {
+  errno = 77;
+  {
+    const Guard guard(Role::kCallback);
+    errno = 5;
+  }
+  EXPECT_EQ(errno, 77);
+}
+
+}  // namespace
+}  // namespace gpuprof::hot
