@@ -49,11 +49,17 @@ struct CuptiTable {
   CLIENT_FUNCTIONS(CLIENT_FIELD)
 #undef CLIENT_FIELD
 
-  /// Opens whichever CUPTI the loader finds. Returns false if there is none.
+  /// The toolkit's own CUPTI may be on the loader's path too; only a simulated one will do here.
+  static void* open_simulated(const char* soname) {
+    void* library = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+    return library != nullptr && dlsym(library, "gpuprof_simulated_gpu") != nullptr ? library : nullptr;
+  }
+
+  /// Opens whichever CUPTI the loader finds. Returns false if there is no simulated one.
   bool open() {
     void* library = nullptr;
     for (const char* soname : {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8"})
-      if (library == nullptr) library = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+      if (library == nullptr) library = open_simulated(soname);
     if (library == nullptr) return false;
 #define CLIENT_FIND(fn)                                            \
   fn = reinterpret_cast<decltype(&::fn)>(dlsym(library, #fn)); \

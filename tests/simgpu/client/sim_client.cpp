@@ -190,7 +190,7 @@ bool work(client::Workload& w) {
   const bool first = w.launch(launches / 2);
   g_cupti.cuptiActivityPopExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2, nullptr);
   if (option("tsc")) report("timestamp_callback", g_cupti.cuptiActivityRegisterTimestampCallback(ticks));
-  return first && w.launch(launches - launches / 2) && w.copies() &&
+  return first && w.launch(launches - launches / 2) && (option("pending") || w.copies()) &&
          (!option("graph") || w.graph(static_cast<int>(value_of("graph-nodes", 5)), 3));
 }
 
@@ -205,7 +205,7 @@ int main(int argc, char** argv) {
   }
   std::uint32_t version = 0;
   g_cupti.cuptiGetVersion(&version);
-  std::printf("version %u tid %ld\n", version, tid());
+  std::printf("version api %u tid %ld\n", version, tid());
   CUpti_SubscriberHandle handle = option("no-subscribe") ? nullptr : subscribe();
   enable();
   if (handle != nullptr)

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <vector>
@@ -35,6 +36,8 @@ struct Pool {
   std::deque<Buffer*> full;
   std::vector<Buffer*> spare;
   Slot device, shared;
+  int delivering = 0;  ///< completions taken by the worker and not finished
+  std::condition_variable delivered;
 };
 
 Pool& pool() {
@@ -43,6 +46,7 @@ Pool& pool() {
 }
 
 thread_local Slot* t_slot;
+thread_local int t_delivering;  ///< this thread's share of Pool::delivering, so that it never waits for itself
 
 Slot& slot_of(Lane lane) {
   if (!state().per_thread_buffers.load(std::memory_order_relaxed)) return pool().shared;
@@ -164,6 +168,21 @@ Buffer* next_full() {
   return b;
 }
 
+void begin_delivery() {
+  const std::lock_guard<std::mutex> lock(pool().mutex);
+  ++pool().delivering;
+  ++t_delivering;
+}
+
+void end_delivery() {
+  {
+    const std::lock_guard<std::mutex> lock(pool().mutex);
+    --pool().delivering;
+    --t_delivering;
+  }
+  pool().delivered.notify_all();
+}
+
 std::vector<Slot*> all_slots() {
   Pool& p = pool();
   const std::lock_guard<std::mutex> lock(p.mutex);
@@ -207,12 +226,8 @@ void prepare_device_buffer() {
   refill(slot);
 }
 
-bool full_waiting() {
-  const std::lock_guard<std::mutex> lock(pool().mutex);
-  return !pool().full.empty();
-}
-
 void complete_full() {
+  begin_delivery();
   while (Buffer* b = next_full()) {
     if (!on(Scenario::kCompleteTwoAtOnce)) {
       complete(b);
@@ -220,6 +235,13 @@ void complete_full() {
     }
     complete_pair(b, next_full());
   }
+  end_delivery();
+}
+
+void wait_for_deliveries() {
+  Pool& p = pool();
+  std::unique_lock<std::mutex> lock(p.mutex);
+  p.delivered.wait(lock, [&] { return p.delivering == t_delivering; });
 }
 
 void complete_all() {

@@ -31,8 +31,8 @@ void complete_full();
 /// Hands back every buffer that holds anything, on the calling thread.
 void complete_all();
 
-/// Whether a full buffer waits for the worker.
-bool full_waiting();
+/// Waits until no other thread is inside a completion.
+void wait_for_deliveries();
 
 /// Forgets every buffer without handing it back (cuptiFinalize).
 void abandon_buffers();

@@ -160,6 +160,7 @@ void flush(bool forced) {
   move_ready(forced);
   if (forced) release_kept_back();
   complete_all();
+  wait_for_deliveries();
 }
 
 void wake_worker() {

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Without a scenario, what a CUPTI client receives is what happened.
+//
+// Context:  tests
+// Owns:     nothing
+// Promises: the truth log is the witness; the client is a program of its own
+// Not here: awkward behaviours (scenario_test.cpp)
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include "run_support.hpp"
+
+using simtest::Row;
+using simtest::Outcome;
+using simtest::simulate;
+
+namespace {
+
+std::int64_t apart(std::uint64_t a, std::uint64_t b) { return static_cast<std::int64_t>(a - b); }
+
+const Row* with_correlation(const std::vector<Row>& rows, const std::string& correlation) {
+  for (const Row& r : rows)
+    if (r.text("corr") == correlation) return &r;
+  return nullptr;
+}
+
+TEST(Delivery, EveryKernelArrivesWithItsTimesNameAndShape) {
+  const Outcome run = simulate("--quiet", "sim_client");
+  ASSERT_EQ(run.exit_code, 0) << run.output;
+  const std::vector<Row> kernels = run.of("kernel");
+  const std::vector<Row> truth = run.operations("kernel");
+  ASSERT_EQ(truth.size(), 200u);
+  ASSERT_EQ(kernels.size(), truth.size());
+  const std::uint64_t offset = simtest::realtime_offset(run);
+  for (const Row& t : truth) {
+    const Row* k = with_correlation(kernels, t.text("corr"));
+    ASSERT_NE(k, nullptr) << t.text("corr");
+    EXPECT_EQ(k->text("name"), t.text("name"));
+    EXPECT_EQ(k->text("grid"), t.text("grid"));
+    EXPECT_EQ(k->text("block"), t.text("block"));
+    EXPECT_EQ(k->text("stream"), t.text("stream"));
+    EXPECT_LT(std::abs(apart(k->number("start"), t.number("start") + offset)), 5000);
+    EXPECT_EQ(k->number("end") - k->number("start"), t.number("end") - t.number("start"));
+  }
+}
+
+TEST(Delivery, EveryApiCallArrives) {
+  const Outcome run = simulate("--quiet", "sim_client");
+  const std::vector<Row> records = run.of("api");
+  std::size_t calls = 0;
+  for (const Row& t : run.truth) {
+    if (t.type != "api") continue;
+    ++calls;
+    const Row* a = with_correlation(records, t.text("corr"));
+    ASSERT_NE(a, nullptr);
+    EXPECT_EQ(a->text("name"), t.text("name"));
+    EXPECT_EQ(a->text("tid"), t.text("tid"));
+  }
+  EXPECT_EQ(records.size(), calls);
+}
+
+TEST(Delivery, CopiesAndFillsArriveWithTheirKinds) {
+  const Outcome run = simulate("--quiet --devices 2", "sim_client");
+  std::multiset<std::string> kinds;
+  for (const Row& m : run.of("memcpy")) kinds.insert(m.text("kind") + ":" + m.text("src") + ">" + m.text("dst"));
+  EXPECT_EQ(kinds, (std::multiset<std::string>{"1:1>3", "1:2>3", "8:3>3", "2:3>2"}));
+  ASSERT_EQ(run.count("memcpy2"), 1u);
+  EXPECT_EQ(run.first("memcpy2").text("to"), "1");
+  ASSERT_EQ(run.count("memset"), 1u);
+  EXPECT_EQ(run.first("memset").text("bytes"), "4096");
+}
+
+TEST(Delivery, KernelsStartAfterTheirCallAndNeverOverlapOnAStream) {
+  const Outcome run = simulate("--quiet --api-cost 0", "sim_client launches=4000");
+  std::map<std::string, std::uint64_t> end_of;
+  const std::vector<Row> truth = run.operations("kernel");
+  ASSERT_EQ(truth.size(), 4000u);
+  for (const Row& k : truth) {
+    EXPECT_GE(k.number("start"), end_of[k.text("stream")]);
+    end_of[k.text("stream")] = k.number("end");
+  }
+  std::map<std::string, std::uint64_t> call_start;
+  for (const Row& t : run.truth)
+    if (t.type == "api") call_start[t.text("corr")] = t.number("start");
+  for (const Row& k : truth) EXPECT_GE(k.number("start"), call_start[k.text("corr")]);
+}
+
+TEST(Delivery, ExternalCorrelationStandsJustBeforeItsCall) {
+  const Outcome run = simulate("--quiet", "sim_client");
+  EXPECT_EQ(run.count("external"), 100u);
+  for (std::size_t i = 0; i + 1 < run.rows.size(); ++i) {
+    if (run.rows[i].type != "external") continue;
+    EXPECT_EQ(run.rows[i + 1].type, "api");
+    EXPECT_EQ(run.rows[i + 1].text("corr"), run.rows[i].text("corr"));
+    EXPECT_EQ(run.rows[i].text("id"), "4711");
+  }
+}
+
+TEST(Delivery, GraphNodesShareTheLaunchesCorrelation) {
+  const Outcome run = simulate("--quiet", "sim_client graph launches=0 graph-nodes=7");
+  std::map<std::string, int> per_correlation;
+  std::set<std::string> nodes;
+  for (const Row& k : run.of("kernel")) ++per_correlation[k.text("corr")];
+  for (const Row& k : run.operations("kernel")) nodes.insert(k.text("graph_node"));
+  EXPECT_EQ(per_correlation.size(), 3u);
+  for (const auto& [correlation, n] : per_correlation) EXPECT_EQ(n, 7);
+  EXPECT_EQ(nodes.size(), 7u);
+}
+
+TEST(Delivery, PendingOperationsOfADisabledKindComeWithTheNextFlush) {
+  const Outcome run = simulate("--quiet --kernel-time 2ms", "sim_client pending launches=40");
+  EXPECT_EQ(run.operations("kernel").size(), 40u);
+  EXPECT_EQ(run.count("kernel"), 40u);
+}
+
+TEST(Delivery, UnforcedFlushLeavesUnfinishedOperationsOut) {
+  const Outcome run = simulate("--quiet --kernel-time 20ms", "sim_client pending launches=40 flush=0");
+  EXPECT_EQ(run.exit_code, 0) << run.output;
+  EXPECT_LT(run.count("kernel"), 40u);
+}
+
+TEST(Delivery, BuffersAreAskedForOnTheCallersThreadAndFullOnesCompletedOnAnother) {
+  const Outcome run = simulate("--quiet", "sim_client buffer-bytes=8192 sleep-ms=150");
+  const std::string main_thread = run.first("version").text("tid");
+  std::set<std::string> asked, completed;
+  for (const Row& r : run.of("request")) asked.insert(r.text("tid"));
+  for (const Row& r : run.of("complete")) completed.insert(r.text("tid"));
+  ASSERT_FALSE(main_thread.empty());
+  EXPECT_EQ(asked.count(main_thread), 1u);
+  completed.erase(main_thread);
+  EXPECT_EQ(completed.size(), 1u);
+  EXPECT_EQ(run.count("kernel"), 200u);
+}
+
+TEST(Delivery, SharedBuffersHoldEverythingToo) {
+  const Outcome run = simulate("--quiet", "sim_client shared-buffers");
+  EXPECT_EQ(run.count("kernel"), 200u);
+  EXPECT_EQ(run.count("complete"), 1u);
+}
+
+TEST(Filters, AnAllowListLeavesOnlyTheseCalls) {
+  const Outcome run = simulate("--quiet", "sim_client launches-only");
+  EXPECT_EQ(run.count("api"), 200u);
+  for (const Row& a : run.of("api")) EXPECT_EQ(a.text("name"), "cuLaunchKernel");
+  EXPECT_EQ(run.count("kernel"), 200u);
+}
+
+TEST(Filters, ADenyListTakesOnlyTheseCallsAway) {
+  const Outcome run = simulate("--quiet", "sim_client all-but-launches");
+  EXPECT_GT(run.count("api"), 20u);
+  for (const Row& a : run.of("api")) EXPECT_NE(a.text("name"), "cuLaunchKernel");
+  EXPECT_EQ(run.count("kernel"), 200u);
+}
+
+TEST(Callbacks, EveryLaunchIsReportedWithItsSymbolAndSlot) {
+  const Outcome run = simulate("--quiet", "sim_client");
+  EXPECT_EQ(run.first("launch_callbacks").text("value"), "200");
+  EXPECT_EQ(run.count("bad_symbol"), 0u);
+  EXPECT_EQ(run.count("bad_correlation_data"), 0u);
+}
+
+TEST(Subscriber, ASecondOneHears39AndTheHoldersName) {
+  const Outcome run = simulate("--quiet --slot-taken 'NsightSystems'", "sim_client");
+  EXPECT_EQ(run.first("subscribe_v2").text("value"), "39");
+  EXPECT_EQ(run.first("holder").text("value"), "NsightSystems");
+}
+
+TEST(Clock, ATimestampCallbackMovesEveryLaterRecord) {
+  const Outcome run = simulate("--quiet", "sim_client tsc sleep-ms=5");
+  ASSERT_EQ(run.count("kernel"), 200u);
+  // REALTIME nanoseconds of this century have 19 digits; a tick count since boot is far smaller.
+  for (const Row& k : run.of("kernel")) {
+    if (k.number("corr") > 150) {
+      EXPECT_LT(k.number("start"), 1500000000000000000u) << k.text("corr");
+    }
+  }
+}
+
+}  // namespace

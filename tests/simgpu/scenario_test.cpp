@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Each awkward behaviour does what its name says, and only that.
+//
+// Context:  tests
+// Owns:     nothing
+// Promises: a scenario that silently does nothing makes a test fail
+// Not here: normal delivery (delivery_test.cpp)
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "run_support.hpp"
+
+using simtest::Row;
+using simtest::Outcome;
+using simtest::simulate;
+
+namespace {
+
+/// Position of the first row of a type.
+std::size_t position(const Outcome& run, const std::string& type, const std::string& correlation) {
+  for (std::size_t i = 0; i < run.rows.size(); ++i)
+    if (run.rows[i].type == type && run.rows[i].text("corr") == correlation) return i;
+  return run.rows.size();
+}
+
+TEST(Scenario, ShuffledChangesOrderAndLosesNothing) {
+  const Outcome run = simulate("--quiet --scenario shuffled", "sim_client");
+  const std::vector<Row> kernels = run.of("kernel");
+  ASSERT_EQ(kernels.size(), 200u);
+  std::vector<std::uint64_t> starts;
+  for (const Row& k : kernels) starts.push_back(k.number("start"));
+  EXPECT_FALSE(std::is_sorted(starts.begin(), starts.end()));
+}
+
+TEST(Scenario, GpuBeforeApiTurnsTheOrderAround) {
+  const Outcome run = simulate("--quiet --scenario gpu-before-api:200", "sim_client launches=50 sleep-ms=300");
+  ASSERT_EQ(run.count("kernel"), 50u);
+  ASSERT_GE(run.count("api"), 50u);
+  const std::string corr = run.of("kernel")[10].text("corr");
+  EXPECT_LT(position(run, "kernel", corr), position(run, "api", corr));
+}
+
+TEST(Scenario, ApiLateIsMissingFromAnUnforcedFlush) {
+  const Outcome run = simulate("--quiet --scenario api-late:60000", "sim_client flush=0");
+  EXPECT_EQ(run.count("api"), 0u);
+  EXPECT_EQ(run.count("kernel"), 200u);
+}
+
+TEST(Scenario, OrphanApiLosesEveryTenthDeviceRecord) {
+  const Outcome run = simulate("--quiet --scenario orphan-api:10", "sim_client");
+  EXPECT_EQ(run.count("kernel"), 180u);
+  EXPECT_EQ(run.first("dropped").text("value"), "0");
+}
+
+TEST(Scenario, OrphanGpuLosesApiRecordsOnly) {
+  const Outcome whole = simulate("--quiet", "sim_client");
+  const Outcome run = simulate("--quiet --scenario orphan-gpu:10", "sim_client");
+  EXPECT_EQ(run.count("kernel"), 200u);
+  EXPECT_EQ(run.count("api"), whole.count("api") - whole.count("api") / 10);
+}
+
+TEST(Scenario, DupCorrelationRepeatsIds) {
+  const Outcome run = simulate("--quiet --scenario dup-correlation:10", "sim_client");
+  std::set<std::string> ids;
+  for (const Row& k : run.of("kernel")) ids.insert(k.text("corr"));
+  EXPECT_EQ(run.count("kernel"), 200u);
+  EXPECT_EQ(ids.size(), 180u);
+}
+
+TEST(Scenario, ZeroTimesAreZero) {
+  const Outcome run = simulate("--quiet --scenario zero-times:10", "sim_client");
+  int zero = 0;
+  for (const Row& k : run.of("kernel")) zero += k.text("start") == "0" && k.text("end") == "0" ? 1 : 0;
+  EXPECT_EQ(zero, 20);
+}
+
+TEST(Scenario, EndBeforeStart) {
+  const Outcome run = simulate("--quiet --scenario end-before-start:10", "sim_client");
+  int backwards = 0;
+  for (const Row& k : run.of("kernel")) backwards += k.number("end") < k.number("start") ? 1 : 0;
+  EXPECT_EQ(backwards, 20);
+}
+
+TEST(Scenario, IncompleteOnForcedFlushHasNoEnd) {
+  const Outcome run = simulate("--quiet --kernel-time 20ms --scenario incomplete-on-forced-flush",
+                           "sim_client pending launches=40");
+  int open = 0;
+  for (const Row& k : run.of("kernel")) open += k.text("end") == "0" && k.text("start") != "0" ? 1 : 0;
+  EXPECT_GT(open, 0);
+  EXPECT_EQ(run.count("kernel"), 40u);
+}
+
+TEST(Scenario, EmptyBufferCompletesWithoutBytes) {
+  const Outcome run = simulate("--quiet --scenario empty-buffer", "sim_client");
+  bool empty = false;
+  for (const Row& c : run.of("complete")) empty = empty || c.text("valid") == "0";
+  EXPECT_TRUE(empty);
+  EXPECT_EQ(run.count("kernel"), 200u);
+}
+
+TEST(Scenario, CompleteOnNewThreadNeverUsesAThreadTwice) {
+  const Outcome run = simulate("--quiet --scenario complete-on-new-thread", "sim_client buffer-bytes=8192");
+  std::set<std::string> threads;
+  for (const Row& c : run.of("complete")) threads.insert(c.text("tid"));
+  EXPECT_GT(threads.size(), 3u);
+  EXPECT_EQ(threads.size(), run.count("complete"));
+}
+
+TEST(Scenario, CompleteOnAppThread) {
+  const Outcome run = simulate("--quiet --scenario complete-on-app-thread", "sim_client buffer-bytes=8192");
+  const std::string main_thread = run.of("request").front().text("tid");
+  int on_main = 0;
+  for (const Row& c : run.of("complete")) on_main += c.text("tid") == main_thread ? 1 : 0;
+  EXPECT_GT(on_main, 2);
+  EXPECT_EQ(run.count("kernel"), 200u);
+}
+
+TEST(Scenario, CompleteTwoAtOnceLosesNothing) {
+  const Outcome run = simulate("--quiet --scenario complete-two-at-once", "sim_client buffer-bytes=8192 launches=2000");
+  EXPECT_EQ(run.count("kernel"), 2000u);
+}
+
+TEST(Scenario, CompleteAfterShutdownComesAfterUnsubscribe) {
+  const Outcome run = simulate("--quiet --scenario complete-after-shutdown:100", "sim_client linger-ms=400");
+  ASSERT_EQ(run.exit_code, 0);
+  const std::size_t unsubscribed = run.output.find("\nunsubscribe 0");
+  ASSERT_NE(unsubscribed, std::string::npos);
+  EXPECT_NE(run.output.find("\ncomplete ", unsubscribed), std::string::npos) << run.output.substr(unsubscribed);
+}
+
+TEST(Scenario, UnknownKindStopsTheIteratorWith21) {
+  const Outcome run = simulate("--quiet --scenario unknown-kind:50", "sim_client");
+  bool stopped = false;
+  for (const Row& e : run.of("iterator_end")) stopped = stopped || e.text("value") == "21";
+  EXPECT_TRUE(stopped);
+  EXPECT_EQ(run.count("kernel"), 50u);
+}
+
+TEST(Scenario, NullBufferAbortsBelowApi27AndIsADropAbove) {
+  EXPECT_EQ(simulate("--quiet --layout 12.4", "sim_client null-buffer").signal, 6);
+  EXPECT_EQ(simulate("--quiet --scenario null-buffer-abort", "sim_client null-buffer").signal, 6);
+  const Outcome run = simulate("--quiet", "sim_client null-buffer");
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_GE(run.first("dropped").number("value"), 200u);
+  EXPECT_EQ(run.first("dropped_again").text("value"), "0");
+}
+
+TEST(Scenario, FlushHangs) { EXPECT_EQ(simulate("--quiet --scenario flush-hangs", "sim_client", 2).signal, 9); }
+
+TEST(Scenario, DisableHangs) { EXPECT_EQ(simulate("--quiet --scenario disable-hangs", "sim_client", 2).signal, 9); }
+
+TEST(Scenario, NamesFreedAreStillGoodInsideTheCallback) {
+  const Outcome run = simulate("--quiet --scenario names-freed", "sim_client buffer-bytes=8192");
+  ASSERT_EQ(run.count("kernel"), 200u);
+  for (const Row& k : run.of("kernel")) EXPECT_EQ(k.text("name").substr(0, 10), "_ZN6client");
+}
+
+TEST(Scenario, PoolLimitZeroesWhatComesLater) {
+  const Outcome run = simulate("--quiet --scenario pool-limit:150", "sim_client");
+  int zero = 0;
+  for (const Row& k : run.of("kernel")) zero += k.text("start") == "0" ? 1 : 0;
+  EXPECT_EQ(zero, 50);
+}
+
+TEST(Scenario, DroppedRecordsAreCountedOnce) {
+  const Outcome run = simulate("--quiet --scenario dropped:30", "sim_client");
+  EXPECT_EQ(run.count("kernel"), 170u);
+  EXPECT_EQ(run.first("dropped").text("value"), "30");
+  EXPECT_EQ(run.first("dropped_again").text("value"), "0");
+}
+
+TEST(Scenario, TscClockStartsLater) {
+  const Outcome run = simulate("--quiet --kernel-time 5ms --scenario tsc-clock:100", "sim_client launches=200");
+  bool small = false, large = false;
+  for (const Row& k : run.of("kernel")) (k.number("start") < 1500000000000000000u ? small : large) = true;
+  EXPECT_TRUE(small);
+  EXPECT_TRUE(large);
+}
+
+TEST(Scenario, RealtimeStepGoesBackOneSecond) {
+  const Outcome run = simulate("--quiet --kernel-time 5ms --scenario realtime-step:100", "sim_client launches=200");
+  const std::uint64_t offset = simtest::realtime_offset(run);
+  int stepped = 0, normal = 0;
+  for (const Row& t : run.operations("kernel")) {
+    for (const Row& k : run.of("kernel")) {
+      if (k.text("corr") != t.text("corr")) continue;
+      const auto away = static_cast<std::int64_t>(k.number("start") - t.number("start") - offset);
+      ++(away < -900000000 ? stepped : normal);
+    }
+  }
+  EXPECT_GT(stepped, 10);
+  EXPECT_GT(normal, 10);
+}
+
+TEST(Scenario, Graph2000MakesLargeGraphs) {
+  const Outcome run = simulate("--quiet --scenario graph-2000", "sim_client graph launches=0 buffer-bytes=1048576");
+  EXPECT_GE(run.count("kernel"), 6000u);
+}
+
+TEST(Errors, TheNthUseFails) {
+  const Outcome run = simulate("--quiet --errors cuptiActivityEnable:2:12,cuptiActivityFlushAll:*:999", "sim_client");
+  const std::vector<Row> enables = run.of("enable");
+  ASSERT_GE(enables.size(), 3u);
+  EXPECT_EQ(enables[0].text("value"), "0");
+  EXPECT_EQ(enables[1].text("value"), "12");
+  EXPECT_EQ(enables[2].text("value"), "0");
+  EXPECT_EQ(run.first("flush").text("value"), "999");
+}
+
+}  // namespace
