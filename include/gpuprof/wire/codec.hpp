@@ -19,8 +19,8 @@ namespace gpuprof::wire {
 
 /// In front of every record. length counts the whole frame: header, body, tail, padding.
 struct FrameHeader {
-  std::uint32_t length;  // bytes, a multiple of 8, >= 8
-  std::uint16_t kind;    // Kind
+  std::uint32_t length;    // bytes, a multiple of 8, >= 8
+  std::uint16_t kind;      // Kind
   std::uint16_t tail_pad;  // padding bytes after the tail, 0..7
 };
 static_assert(sizeof(FrameHeader) == 8);

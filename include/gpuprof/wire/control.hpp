@@ -113,8 +113,8 @@ struct Thread {
   std::uint32_t name_bytes, trigger;  // SamplerKind in use for it
 };
 inline constexpr std::uint32_t kThreadGone = 1;
-inline constexpr std::uint32_t kThreadMasked = 2;      // blocks our signal
-inline constexpr std::uint32_t kThreadOurs = 4;        // the worker
+inline constexpr std::uint32_t kThreadMasked = 2;  // blocks our signal
+inline constexpr std::uint32_t kThreadOurs = 4;    // the worker
 inline constexpr std::uint32_t kThreadNoTrigger = 8;
 
 /// A sentence for the user: what did not work, why. Tail: text.
@@ -127,7 +127,13 @@ struct Notice {
   std::uint64_t ts_ns;
 };
 enum class Feature : std::uint32_t {
-  kGeneral = 0, kCuda = 1, kNvtx = 2, kTorch = 3, kPython = 4, kNative = 5, kSteps = 6,
+  kGeneral = 0,
+  kCuda = 1,
+  kNvtx = 2,
+  kTorch = 3,
+  kPython = 4,
+  kNative = 5,
+  kSteps = 6,
 };
 enum class NoticeLevel : std::uint32_t { kInfo = 0, kMissing = 1, kFailure = 2 };
 
@@ -146,11 +152,11 @@ struct DomainName {
 /// The agent has changed state.
 struct StateReport {
   static constexpr MessageType kType = MessageType::kStateReport;
-  std::uint32_t state;     // AgentState
-  std::uint32_t sequence;  // Plan::sequence it answers
-  std::uint64_t ts_ns;     // when everything asked for was on (or off)
-  std::uint64_t steps;     // agent's counter then
-  std::uint64_t switch_ns; // how long the switch took
+  std::uint32_t state;      // AgentState
+  std::uint32_t sequence;   // Plan::sequence it answers
+  std::uint64_t ts_ns;      // when everything asked for was on (or off)
+  std::uint64_t steps;      // agent's counter then
+  std::uint64_t switch_ns;  // how long the switch took
 };
 
 struct FlushDone {
@@ -169,7 +175,12 @@ struct Bye {
 enum class ByeReason : std::uint32_t { kExit = 0, kExec = 1, kStopped = 2, kDisabled = 3 };
 
 enum class SamplerKind : std::uint32_t {
-  kOff = 0, kAuto = 1, kPerf = 2, kCpuTimer = 3, kTgkill = 4, kWallTestOnly = 5,
+  kOff = 0,
+  kAuto = 1,
+  kPerf = 2,
+  kCpuTimer = 3,
+  kTgkill = 4,
+  kWallTestOnly = 5,
 };
 
 /// What may be traced, as bits (-t).
@@ -184,15 +195,15 @@ inline constexpr std::uint32_t kTraceAll = 31;
 struct Config {
   static constexpr MessageType kType = MessageType::kConfig;
   std::uint16_t major, minor;
-  std::uint32_t trace;             // kTrace…
-  std::uint32_t sampler;           // SamplerKind asked for
-  std::uint32_t rate_hz;           // 0: no sampling
-  std::uint32_t step_source;       // StepSource
+  std::uint32_t trace;        // kTrace…
+  std::uint32_t sampler;      // SamplerKind asked for
+  std::uint32_t rate_hz;      // 0: no sampling
+  std::uint32_t step_source;  // StepSource
   std::uint32_t step_text_bytes;
-  std::uint32_t flush_period_ms;   // cuptiActivityFlushAll(0) while recording
-  std::uint32_t cuda_graph_mode;   // 0 node, 1 graph
-  std::uint32_t launch_stacks;     // 0 off, 1 on
-  std::uint32_t blocked_threads;   // 0 off, 1 on
+  std::uint32_t flush_period_ms;  // cuptiActivityFlushAll(0) while recording
+  std::uint32_t cuda_graph_mode;  // 0 node, 1 graph
+  std::uint32_t launch_stacks;    // 0 off, 1 on
+  std::uint32_t blocked_threads;  // 0 off, 1 on
   std::uint32_t cupti_buffer_bytes, cupti_buffer_count;
   std::uint64_t segment_bytes;
   std::uint64_t daemon_pid;

@@ -111,10 +111,10 @@ inline constexpr std::uint32_t kStackInCall = 32;          // taken inside an AP
 /// A Python code object. Tail: file, qualified name, line table (in that order, no NULs).
 struct PyCodeDef {
   static constexpr Kind kKind = Kind::kPyCodeDef;
-  std::uint64_t id;            // hash over address, name pointer and first line
+  std::uint64_t id;  // hash over address, name pointer and first line
   std::int32_t first_line;
-  std::uint16_t py_minor;      // 8 … 14: selects the line table's format
-  std::uint16_t flags;         // kCodeTableCut
+  std::uint16_t py_minor;  // 8 … 14: selects the line table's format
+  std::uint16_t flags;     // kCodeTableCut
   std::uint32_t file_bytes;
   std::uint32_t name_bytes;
   std::uint32_t table_bytes;
@@ -126,7 +126,7 @@ inline constexpr std::uint16_t kCodeTableCut = 1;
 struct Sample {
   static constexpr Kind kKind = Kind::kSample;
   std::uint64_t ts_ns;
-  std::uint64_t stack_id;   // 0: no stack could be taken
+  std::uint64_t stack_id;  // 0: no stack could be taken
   std::uint32_t tid;
   std::uint32_t state;      // SampleState
   std::uint64_t weight_ns;  // thread CPU time (running) or wall time (blocked) it stands for
@@ -164,9 +164,9 @@ struct RangePush {
   std::uint64_t message_id;
   std::uint32_t domain;  // index of a DomainName control message; 0 = default domain
   std::uint32_t category;
-  std::uint32_t color;          // ARGB, 0 = none
-  std::uint32_t payload_type;   // NVTX payload type, 0 = none
-  std::uint64_t payload;        // bit pattern
+  std::uint32_t color;         // ARGB, 0 = none
+  std::uint32_t payload_type;  // NVTX payload type, 0 = none
+  std::uint64_t payload;       // bit pattern
 };
 struct RangePop {
   static constexpr Kind kKind = Kind::kRangePop;
@@ -208,7 +208,7 @@ struct Launch {
   std::uint64_t ts_ns;
   std::uint64_t stack_id;  // 0: not taken
   std::uint32_t correlation;
-  std::uint16_t api;       // ApiDomain
+  std::uint16_t api;  // ApiDomain
   std::uint16_t flags;
   std::uint32_t cbid;
   std::uint32_t tid;
@@ -223,7 +223,7 @@ struct ApiCall {
   std::uint64_t start_ns, end_ns;
   std::uint64_t name_id;  // StringDef: function name without version suffix
   std::uint32_t cbid;
-  std::uint32_t api;      // ApiDomain
+  std::uint32_t api;  // ApiDomain
   std::uint32_t correlation;
   std::uint32_t tid;
   std::int32_t result;
@@ -261,7 +261,7 @@ struct MemCopy {
   std::uint32_t graph;
   std::uint32_t correlation;
   std::uint32_t device, context, stream;
-  std::uint32_t dst_device;  // = device unless a peer copy
+  std::uint32_t dst_device;                           // = device unless a peer copy
   std::uint8_t copy_kind, src_kind, dst_kind, flags;  // flags: bit 0 asynchronous, bit 1 bad time
   std::uint32_t reserved;
 };
@@ -367,11 +367,10 @@ template <typename... R>
 struct RecordList {};
 
 /// Every record. Order is free; dispatch folds over this list (codec.hpp).
-using Records =
-    RecordList<LaneOpen, Lost, StringDef, StackDef, PyCodeDef, Sample, StepMark, KernelMark,
-               NameMatch, RangePush, RangePop, RangeStart, RangeEnd, MarkEvent, Launch, ApiCall,
-               KernelExec, MemCopy, MemSet, Sync, Overhead, ContextInfo, StreamInfo, DeviceInfo,
-               GraphExec, Jit, ClockSync>;
+using Records = RecordList<LaneOpen, Lost, StringDef, StackDef, PyCodeDef, Sample, StepMark,
+                           KernelMark, NameMatch, RangePush, RangePop, RangeStart, RangeEnd,
+                           MarkEvent, Launch, ApiCall, KernelExec, MemCopy, MemSet, Sync, Overhead,
+                           ContextInfo, StreamInfo, DeviceInfo, GraphExec, Jit, ClockSync>;
 
 namespace detail {
 template <typename... R>

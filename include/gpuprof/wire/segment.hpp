@@ -43,11 +43,11 @@ static_assert(sizeof(RelPtr) == 8);
 enum class LaneState : std::uint32_t { kFree = 0, kActive = 1, kRetired = 2 };
 
 struct LaneEntry {
-  RelPtr lane;                     // LaneHeader; the ring follows it
-  std::uint64_t capacity_bytes;    // of the ring, power of two, immutable
+  RelPtr lane;                       // LaneHeader; the ring follows it
+  std::uint64_t capacity_bytes;      // of the ring, power of two, immutable
   std::atomic<std::uint32_t> state;  // LaneState
   std::atomic<std::uint32_t> tid;
-  std::atomic<std::uint32_t> role;   // LaneRole
+  std::atomic<std::uint32_t> role;  // LaneRole
   std::uint32_t reserved;
 };
 static_assert(sizeof(LaneEntry) == 32);
@@ -55,33 +55,33 @@ static_assert(sizeof(LaneEntry) == 32);
 /// Counters by name; both sides address them by this enum. Writers are in the target unless
 /// the comment says otherwise.
 enum class Counter : std::uint32_t {
-  kDroppedLaneFull = 0,      // records
-  kDroppedNoLane,            // records of threads that got no lane
-  kDroppedTooLong,           // records longer than a frame
-  kThreadsWithoutLane,       // threads
+  kDroppedLaneFull = 0,  // records
+  kDroppedNoLane,        // records of threads that got no lane
+  kDroppedTooLong,       // records longer than a frame
+  kThreadsWithoutLane,   // threads
   kSamplesTaken,
   kSamplesBlocked,
-  kSamplesLateSignal,        // signals that arrived while not sampling
-  kSamplesNoStackRoom,       // skipped: too little stack left on the thread
-  kUnwindFaults,             // fault guard had to leave an unwind
+  kSamplesLateSignal,   // signals that arrived while not sampling
+  kSamplesNoStackRoom,  // skipped: too little stack left on the thread
+  kUnwindFaults,        // fault guard had to leave an unwind
   kUnwindTruncated,
   kPythonFaults,
   kPythonPartial,
   kStackTableFull,
-  kThreadsMasked,            // threads that block our signal
-  kThreadsNoTrigger,         // threads for which no trigger could be made
-  kBlockedTorn,              // blocked-thread walks thrown away: the thread moved meanwhile
-  kCuptiDropped,             // cuptiActivityGetNumDroppedRecords
-  kCuptiBadTime,             // records with zero or reversed times
-  kCuptiIncomplete,          // end == 0 on a forced flush
-  kCuptiUnknownKind,         // buffers cut short by an unknown kind
-  kCuptiDiscardBuffer,       // buffers refused because the pool was empty
-  kCuptiBuffers,             // buffers completed
-  kCuptiRecords,             // records read
-  kCuptiAfterStop,           // completions after we had stopped
+  kThreadsMasked,       // threads that block our signal
+  kThreadsNoTrigger,    // threads for which no trigger could be made
+  kBlockedTorn,         // blocked-thread walks thrown away: the thread moved meanwhile
+  kCuptiDropped,        // cuptiActivityGetNumDroppedRecords
+  kCuptiBadTime,        // records with zero or reversed times
+  kCuptiIncomplete,     // end == 0 on a forced flush
+  kCuptiUnknownKind,    // buffers cut short by an unknown kind
+  kCuptiDiscardBuffer,  // buffers refused because the pool was empty
+  kCuptiBuffers,        // buffers completed
+  kCuptiRecords,        // records read
+  kCuptiAfterStop,      // completions after we had stopped
   kLaunchCallbacks,
   kNvtxCalls,
-  kWorkerCpuNs,              // CPU time of our thread
+  kWorkerCpuNs,  // CPU time of our thread
   kFlushes,
   kGraphBudgetStops,
   kCount
@@ -91,11 +91,11 @@ static_assert(static_cast<std::uint32_t>(Counter::kCount) <= kCounterSlots);
 
 struct Stats {
   std::atomic<std::uint64_t> counters[kCounterSlots];
-  std::atomic<std::uint64_t> state;           // AgentState
-  std::atomic<std::uint64_t> steps;           // agent's own step counter
-  std::atomic<std::uint64_t> sampler;         // SamplerKind in force
+  std::atomic<std::uint64_t> state;               // AgentState
+  std::atomic<std::uint64_t> steps;               // agent's own step counter
+  std::atomic<std::uint64_t> sampler;             // SamplerKind in force
   std::atomic<std::uint64_t> effective_rate_mhz;  // milli-samples per second and running thread
-  std::atomic<std::uint64_t> heartbeat_ns;    // last turn of the worker, CLOCK_MONOTONIC
+  std::atomic<std::uint64_t> heartbeat_ns;        // last turn of the worker, CLOCK_MONOTONIC
   std::atomic<std::uint64_t> pending_wakes;
   std::uint64_t reserved[8];
 };
@@ -123,9 +123,9 @@ static_assert(sizeof(Plan) == 64);
 
 /// At offset 0 of the segment.
 struct SegmentHeader {
-  std::uint64_t magic;        // kSegmentMagic, written last
+  std::uint64_t magic;  // kSegmentMagic, written last
   std::uint16_t wire_major, wire_minor;
-  std::uint32_t epoch;        // which daemon owns it; grows at a hand-over
+  std::uint32_t epoch;  // which daemon owns it; grows at a hand-over
   std::uint64_t total_bytes;
   std::uint32_t lane_count;
   std::uint32_t large_lanes;  // the first of the directory: callback lanes prefer them
