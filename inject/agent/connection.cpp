@@ -30,7 +30,7 @@ int first_own_fd() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 64;
   const rlim_t top = std::min<rlim_t>(limit.rlim_cur, 4096);
-  return top > 32 ? static_cast<int>(top) - 24 : 3;
+  return static_cast<int>(top - std::min<rlim_t>(24, top / 2));
 }
 
 bool same_user(int fd) {
