@@ -128,6 +128,15 @@ class HotSymbols(CheckCase):
         arguments = self.compile({"inject/hot/a.cpp": "int* f() { return new int; }\n"})
         self.assert_finds("operator new", "check_hot_symbols", *arguments)
 
+    def test_an_exception_holds_for_its_file_alone(self):
+        arguments = self.compile({"inject/hot/a.cpp": "int* f() { return new int; }\n",
+                                  "inject/hot/b.cpp": "int* g() { return new int; }\n"})
+        allow = self.write("allow", "inject/hot/a.cpp: _Znwm  # a reason\n")
+        status, said = self.check("check_hot_symbols", *arguments, "--allow", allow)
+        self.assertEqual(status, 1, said)
+        self.assertNotIn("a.cpp", said)
+        self.assertIn("b.cpp", said)
+
     def test_finds_a_lock_in_a_callback_file(self):
         arguments = self.compile({"inject/cupti/a.cpp":
                                   "// Context:  worker | callback\n#include <pthread.h>\n"
