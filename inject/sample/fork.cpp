@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sampling around a fork.
+//
+// Context:  boundary
+// Owns:     nothing
+// Promises: waits 5 ms at most; the child has no trigger, no descriptor and no fault handler of
+//           ours; our signal's handler stays there, it is how the agent may wake up again
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "gpuprof/base/clock.hpp"
+#include "inject/sample/fault_guard.hpp"
+#include "inject/sample/handler.hpp"
+#include "inject/sample/perf_descriptors.hpp"
+#include "inject/sample/phdr_snapshot.hpp"
+#include "inject/sample/sampler.hpp"
+#include "inject/sample/sampler_parts.hpp"
+#include "inject/sample/threads.hpp"
+
+namespace gpuprof::sample {
+
+namespace {
+
+constexpr std::uint64_t kLongestWaitNs = 5'000'000;
+
+// The number may be the program's by now.
+void close_if_ours(int fd, std::uint64_t event_id) {
+  std::uint64_t id = 0;
+  if (ioctl(fd, PERF_EVENT_IOC_ID, &id) == 0 && id == event_id) ::close(fd);
+}
+
+}  // namespace
+
+void before_fork() {
+  hold_handler(true);
+  const std::uint64_t end_ns = base::mono_ns() + kLongestWaitNs;
+  const timespec pause{0, 20'000};
+  // A handler at work may hold a lock of libunwind's pools, which the child would never see freed.
+  while (snapshot_users() != 0 && base::mono_ns() < end_ns) nanosleep(&pause, nullptr);
+}
+
+void after_fork_parent() { hold_handler(false); }
+
+void after_fork_child() {
+  close_handler();
+  hold_handler(false);
+  g_perf_descriptors.clear(close_if_ours);
+  snapshot_forget_users();
+  forget_sampling();
+  forget_threads();
+  disarm_guard();
+}
+
+}  // namespace gpuprof::sample

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Our signal and what it does.
+//
+// Context:  signal (the handler), worker (the rest)
+// Owns:     the disposition of one realtime signal, for the life of the process
+// Promises: a signal of the same number that is not ours has the effect it would have had
+#pragma once
+
+#include <cstdint>
+
+#include "inject/sample/take_stack.hpp"
+
+namespace gpuprof::sample {
+
+/// What the handler needs to know; the worker fills it before the first signal.
+struct HandlerSettings {
+  StackParts parts;
+  std::uint64_t period_ns = 0;  // weight of a thread's first sample
+};
+
+/// Chooses a realtime signal near SIGRTMAX that nobody handles and installs the handler.
+/// @return the signal, 0 if none is free.
+int install_handler();
+int handled_signal();
+
+/// Whether the program has put its own handler there since.
+bool handler_was_replaced();
+
+/// From now on (or no longer) signals of ours become samples.
+void open_handler(const HandlerSettings& settings);
+void close_handler();
+
+/// Throws away signals that are pending anywhere in the process: a thread that waits for all
+/// signals must not be handed one of ours.
+void flush_pending_signals();
+
+/// Signals carry this where the trigger can choose a value.
+void* signal_cookie();
+
+/// Samples are held back while a fork is under way. Boundary.
+void hold_handler(bool held);
+
+}  // namespace gpuprof::sample

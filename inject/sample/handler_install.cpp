@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Chooses our signal and keeps its handler in place.
+//
+// Context:  worker
+// Owns:     the disposition
+#include <signal.h>
+#include <string.h>
+
+#include "inject/sample/handler.hpp"
+#include "inject/sample/handler_state.hpp"
+#include "inject/sample/kernel_signal.hpp"
+
+namespace gpuprof::sample {
+
+namespace {
+
+bool is_ours(const KernelAction& action) { return action.handler == on_sample_signal; }
+
+// Everything but the faults is held back: a fault must reach the guard.
+void set_handler(int signal) {
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_sigaction = on_sample_signal;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  sigfillset(&action.sa_mask);
+  for (const int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP})
+    sigdelset(&action.sa_mask, fault);
+  sigaction(signal, &action, nullptr);
+}
+
+}  // namespace
+
+int handled_signal() { return g_handler.signal.load(std::memory_order_acquire); }
+
+void* signal_cookie() { return &g_handler; }
+
+bool handler_was_replaced() {
+  const int signal = handled_signal();
+  KernelAction now{};
+  return signal != 0 && kernel_action(signal, nullptr, &now) && !is_ours(now);
+}
+
+int install_handler() {
+  if (handled_signal() != 0 && !handler_was_replaced()) return handled_signal();
+  // The last few are what people pick by hand.
+  for (int signal = SIGRTMAX - 3; signal > SIGRTMIN + 4; --signal) {
+    KernelAction now{};
+    if (!kernel_action(signal, nullptr, &now)) continue;
+    if (now.handler != nullptr && !is_ours(now)) continue;
+    set_handler(signal);
+    g_handler.signal.store(signal, std::memory_order_release);
+    return signal;
+  }
+  g_handler.signal.store(0, std::memory_order_release);
+  return 0;
+}
+
+void open_handler(const HandlerSettings& settings) {
+  g_handler.settings = settings;
+  g_handler.run.fetch_add(1, std::memory_order_relaxed);
+  g_handler.open.store(true, std::memory_order_seq_cst);
+}
+
+void close_handler() { g_handler.open.store(false, std::memory_order_seq_cst); }
+
+void hold_handler(bool held) { g_handler.held.store(held, std::memory_order_seq_cst); }
+
+void flush_pending_signals() {
+  const int signal = handled_signal();
+  if (signal == 0 || handler_was_replaced()) return;
+  // To ignore a signal is also to forget those that wait, on every thread. The handler is back
+  // before any trigger of ours could end the process by its default action.
+  struct sigaction ignore;
+  memset(&ignore, 0, sizeof ignore);
+  ignore.sa_handler = SIG_IGN;
+  sigaction(signal, &ignore, nullptr);
+  set_handler(signal);
+}
+
+}  // namespace gpuprof::sample

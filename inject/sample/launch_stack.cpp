@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The stack of an API call, from inside its callback.
+//
+// Context:  callback
+// Owns:     nothing
+#include "inject/sample/launch_stack.hpp"
+
+#include "inject/sample/fault_guard.hpp"
+#include "inject/sample/kernel_signal.hpp"
+#include "inject/sample/phdr_snapshot.hpp"
+#include "inject/sample/sampler_parts.hpp"
+#include "inject/sample/take_stack.hpp"
+
+namespace gpuprof::sample {
+
+std::uint64_t take_launch_stack(const hot::Guard& guard, std::uint64_t ts_ns) {
+  SnapshotUse at_work;
+  if (current_snapshot() == nullptr || !guard_in_force()) return 0;
+  StackRequest request;
+  own_registers(&request.start);
+  request.flags = wire::kStackInCall;
+  request.parts = g_parts;
+  // A library's own thread may have every signal blocked; a fault would then end the program.
+  const std::uint64_t were_blocked = open_fault_signals();
+  const std::uint64_t id = take_stack(guard, request, ts_ns);
+  close_fault_signals(were_blocked);
+  return id;
+}
+
+}  // namespace gpuprof::sample

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tells the daemon which modules appeared and which are gone.
+//
+// Context:  worker
+// Owns:     nothing
+#pragma once
+
+#include <cstdint>
+
+#include "inject/sample/phdr_snapshot.hpp"
+
+namespace gpuprof::sample {
+
+/// Sends what differs between two snapshots; `before` null: everything is new.
+void report_modules(const Snapshot* before, const Snapshot* after, std::uint64_t now_ns);
+
+}  // namespace gpuprof::sample

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stacks for our signal handler, one a lane, and what the handler remembers between samples.
+//
+// Context:  signal (own_stack_of), worker (map_own_stacks)
+// Owns:     one mapping for the life of the process; pages are touched at first use
+// Promises: a sample takes the kernel's signal frame and less than 1 KiB from the interrupted
+//           stack; unwinding and Python run here
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gpuprof::sample {
+
+inline constexpr std::size_t kOwnStackBytes = 64u << 10;
+inline constexpr std::uint32_t kMaxOwnStacks = 512;
+
+/// What is kept at the low end of each stack.
+struct HandlerMemory {
+  std::uint32_t tid;
+  std::uint32_t run;          // which start() it belongs to
+  std::uint64_t last_cpu_ns;  // thread CPU time at the last sample
+};
+
+struct OwnStack {
+  HandlerMemory* memory;
+  void* top;  // 16-byte aligned
+};
+
+/// Worker, once. False: no memory.
+bool map_own_stacks();
+
+/// The stack that goes with lane `entry`; memory null if there is none.
+OwnStack own_stack_of(std::uint32_t entry);
+
+}  // namespace gpuprof::sample

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Publishes snapshots and frees old ones after the last reader (two sides, one epoch).
+//
+// Context:  signal | callback | worker
+// Owns:     the snapshots, each one mapping
+#include "inject/sample/phdr_snapshot.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "gpuprof/base/bytes.hpp"
+
+namespace gpuprof::sample {
+
+namespace {
+
+constinit std::atomic<Snapshot*> g_current{nullptr};
+// Readers count themselves on the side of the epoch they entered in.
+constinit std::atomic<std::uint32_t> g_epoch{0};
+constinit std::atomic<std::uint32_t> g_users[2]{};
+// Worker only. Retired since the last change of epoch, and before it.
+constinit Snapshot* g_retired = nullptr;
+constinit Snapshot* g_draining = nullptr;
+
+std::uint32_t free_list(Snapshot* list) {
+  std::uint32_t freed = 0;
+  while (list != nullptr) {
+    Snapshot* next = list->next;
+    ::syscall(SYS_munmap, list, list->map_bytes);
+    list = next;
+    ++freed;
+  }
+  return freed;
+}
+
+std::uint32_t length(const Snapshot* list) {
+  std::uint32_t count = 0;
+  for (; list != nullptr; list = list->next) ++count;
+  return count;
+}
+
+}  // namespace
+
+SnapshotUse::SnapshotUse() {
+  for (;;) {
+    const std::uint32_t epoch = g_epoch.load(std::memory_order_seq_cst);
+    side_ = epoch & 1;
+    g_users[side_].fetch_add(1, std::memory_order_seq_cst);
+    // The worker may have moved on in between and found this side empty.
+    if (g_epoch.load(std::memory_order_seq_cst) == epoch) return;
+    g_users[side_].fetch_sub(1, std::memory_order_seq_cst);
+  }
+}
+
+SnapshotUse::~SnapshotUse() {
+  // release: everything read from the snapshot happens before; pairs with reclaim_snapshots.
+  g_users[side_].fetch_sub(1, std::memory_order_release);
+}
+
+const Snapshot* current_snapshot() { return g_current.load(std::memory_order_seq_cst); }
+
+const SnapshotModule* find_module(const Snapshot* snapshot, std::uintptr_t address) {
+  if (snapshot == nullptr) return nullptr;
+  std::uint32_t low = 0, high = snapshot->segment_count;
+  while (low < high) {
+    const std::uint32_t middle = (low + high) / 2;
+    if (snapshot->segments[middle].begin <= address)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  if (low == 0 || address >= snapshot->segments[low - 1].end) return nullptr;
+  return &snapshot->modules[snapshot->segments[low - 1].module];
+}
+
+int answer_phdr_query(int (*callback)(dl_phdr_info*, std::size_t, void*), void* data) {
+  // struct dwarf_callback_data of the libunwind we build ourselves begins with the address.
+  const auto address = base::load<std::uintptr_t>(data);
+  const SnapshotModule* module = find_module(current_snapshot(), address);
+  if (module == nullptr || !module->has_table) return 0;
+  dl_phdr_info info = module->info;
+  return callback(&info, sizeof info, data);
+}
+
+void publish_snapshot(Snapshot* snapshot) {
+  Snapshot* old = g_current.exchange(snapshot, std::memory_order_seq_cst);
+  if (old != nullptr) {
+    old->next = g_retired;
+    g_retired = old;
+  }
+  reclaim_snapshots();
+}
+
+std::uint32_t reclaim_snapshots() {
+  for (int turn = 0; turn < 2; ++turn) {
+    const std::uint32_t epoch = g_epoch.load(std::memory_order_relaxed);
+    if (g_draining == nullptr && g_retired != nullptr) {
+      // Readers that enter from here on see the newer snapshot.
+      g_draining = g_retired;
+      g_retired = nullptr;
+      g_epoch.store(epoch + 1, std::memory_order_seq_cst);
+    }
+    const std::uint32_t old_side = (g_epoch.load(std::memory_order_relaxed) & 1) ^ 1;
+    if (g_draining == nullptr || g_users[old_side].load(std::memory_order_seq_cst) != 0) break;
+    free_list(g_draining);
+    g_draining = nullptr;
+  }
+  return length(g_retired) + length(g_draining);
+}
+
+std::uint32_t snapshot_users() {
+  return g_users[0].load(std::memory_order_seq_cst) + g_users[1].load(std::memory_order_seq_cst);
+}
+
+void snapshot_forget_users() {
+  g_users[0].store(0, std::memory_order_relaxed);
+  g_users[1].store(0, std::memory_order_relaxed);
+}
+
+}  // namespace gpuprof::sample

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Switches sampling on and off and takes its turns.
+//
+// Context:  worker
+// Owns:     which trigger is in use and when what is due
+#include "inject/sample/sampler.hpp"
+
+#include <stdio.h>
+
+#include <algorithm>
+
+#include "gpuprof/base/clock.hpp"
+#include "inject/hot/outbox.hpp"
+#include "inject/hot/state.hpp"
+#include "inject/python/frames.hpp"
+#include "inject/sample/blocked.hpp"
+#include "inject/sample/fault_guard.hpp"
+#include "inject/sample/handler.hpp"
+#include "inject/sample/module_report.hpp"
+#include "inject/sample/own_stack.hpp"
+#include "inject/sample/phdr_snapshot.hpp"
+#include "inject/sample/sampler_parts.hpp"
+#include "inject/sample/snapshot_build.hpp"
+#include "inject/sample/threads.hpp"
+#include "inject/sample/trigger.hpp"
+#include "inject/sample/unwind.hpp"
+
+namespace gpuprof::sample {
+
+constinit StackParts g_parts{};
+
+namespace {
+
+constexpr std::uint64_t kScanNs = 25'000'000;
+constexpr std::uint64_t kBlockedNs = 50'000'000;
+constexpr std::uint32_t kHighestRate = 20'000;
+
+struct Sampler {
+  bool prepared = false, native = false;
+  bool on = false;
+  bool guard_lost_told = false, blocked_refused = false;
+  Settings settings;
+  TriggerPlan plan;
+  const TriggerKind* kind = nullptr;
+  std::uint64_t scanned_ns = 0, looked_ns = 0, turned_ns = 0;
+};
+constinit Sampler g_sampler;
+
+using wire::Feature;
+using wire::NoticeLevel;
+
+bool has_go(const Snapshot* snapshot) {
+  return snapshot != nullptr &&
+         std::any_of(snapshot->modules, snapshot->modules + snapshot->module_count,
+                     [](const SnapshotModule& module) { return module.is_go; });
+}
+
+bool usable(const TriggerKind& kind, const char* then) {
+  char why[160] = "", text[256];
+  if (kind.probe(g_sampler.plan, why, sizeof why)) return true;
+  snprintf(text, sizeof text, "sampler %s cannot be used (%s); %s", kind.name, why, then);
+  hot::notice(Feature::kNative, NoticeLevel::kMissing, 0, text);
+  return false;
+}
+
+const TriggerKind* choose(wire::SamplerKind asked) {
+  constexpr const char* kNothing = "running threads are not sampled";
+  switch (asked) {
+    case wire::SamplerKind::kPerf:
+      return usable(kPerfTrigger, kNothing) ? &kPerfTrigger : nullptr;
+    case wire::SamplerKind::kCpuTimer:
+      return usable(kCpuTimerTrigger, kNothing) ? &kCpuTimerTrigger : nullptr;
+    case wire::SamplerKind::kTgkill:
+      return &kTgkillTrigger;
+    case wire::SamplerKind::kAuto:
+      if (usable(kPerfTrigger, "per-thread CPU timers are used instead")) return &kPerfTrigger;
+      return usable(kCpuTimerTrigger, kNothing) ? &kCpuTimerTrigger : nullptr;
+#ifdef GPUPROF_TEST_WALL_TIMER
+    case wire::SamplerKind::kWallTestOnly:
+      return &kWallTrigger;
+#endif
+    default:
+      return nullptr;
+  }
+}
+
+const TriggerKind* choose_trigger() {
+  if (has_go(current_snapshot())) {
+    hot::notice(Feature::kNative, NoticeLevel::kMissing, 0,
+                "the program contains Go code, whose small stacks take no signal of ours: only "
+                "blocked threads are sampled");
+    return nullptr;
+  }
+  if (handled_signal() == 0) {
+    hot::notice(Feature::kNative, NoticeLevel::kMissing, 0,
+                "every realtime signal has a handler of the program's: only blocked threads are "
+                "sampled");
+    return nullptr;
+  }
+  return choose(g_sampler.settings.kind);
+}
+
+void publish_rate() {
+  wire::Stats* stats = hot::g_state.stats;
+  if (stats == nullptr) return;
+  const TriggerKind* kind = g_sampler.kind;
+  const std::uint32_t hz = kind == nullptr ? 0 : kind->effective_hz(g_sampler.plan);
+  stats->sampler.store(
+      static_cast<std::uint64_t>(kind == nullptr ? wire::SamplerKind::kOff : kind->kind),
+      std::memory_order_relaxed);
+  stats->effective_rate_mhz.store(std::uint64_t{hz} * 1000, std::memory_order_relaxed);
+  if (kind == nullptr || hz >= g_sampler.plan.rate_hz) return;
+  char text[200];
+  snprintf(text, sizeof text,
+           "sampler %s gives at most %u samples per second and running thread here, %u were asked "
+           "for",
+           kind->name, hz, g_sampler.plan.rate_hz);
+  hot::notice(Feature::kNative, NoticeLevel::kInfo, 0, text);
+}
+
+void keep_guard() {
+  if (!hot::on(hot::kOnSamples | hot::kOnLaunchStacks)) return;
+  if (arm_guard() == GuardState::kArmed || g_sampler.guard_lost_told) return;
+  g_sampler.guard_lost_told = true;
+  hot::notice(Feature::kNative, NoticeLevel::kMissing, 0,
+              "the program handles SIGSEGV or SIGBUS itself again and again: stacks are reduced to "
+              "the program counter");
+}
+
+void begin_triggers() {
+  g_sampler.plan.signal = handled_signal();
+  g_sampler.kind = choose_trigger();
+  publish_rate();
+  open_threads(g_sampler.kind, g_sampler.plan);
+}
+
+// The program took our signal for itself.
+void keep_signal() {
+  if (!handler_was_replaced()) return;
+  close_threads();
+  install_handler();
+  hot::notice(Feature::kNative, NoticeLevel::kInfo, 0,
+              "the program installed a handler for the signal used for sampling; another signal "
+              "is used now");
+  begin_triggers();
+}
+
+void turn_of(ThreadEntry& entry, void*) {
+  if (entry.has_trigger) g_sampler.kind->turn(g_sampler.plan, entry.tid, &entry.slot);
+}
+
+bool has_turns() { return g_sampler.kind != nullptr && g_sampler.kind->turn != nullptr; }
+
+void look_at_blocked(std::uint64_t now_ns) {
+  if (!g_sampler.settings.blocked_threads || g_sampler.blocked_refused) return;
+  if (now_ns - g_sampler.looked_ns < kBlockedNs) return;
+  g_sampler.looked_ns = now_ns;
+  if (look_at_blocked_threads(g_parts, now_ns)) return;
+  g_sampler.blocked_refused = true;
+  hot::notice(Feature::kNative, NoticeLevel::kMissing, 0,
+              "process_vm_readv is not allowed here: blocked threads are not sampled");
+}
+
+}  // namespace
+
+bool prepare() {
+  const std::uint64_t now_ns = base::mono_ns();
+  Snapshot* snapshot = build_snapshot();
+  if (snapshot == nullptr) return false;
+  report_modules(nullptr, snapshot, now_ns);
+  publish_snapshot(snapshot);
+  unwind_forget();
+  g_sampler.native = unwind_prepare() && map_own_stacks();
+  install_handler();
+  python::find_runtime();
+  g_sampler.prepared = true;
+  return g_sampler.native;
+}
+
+int signal_number() { return handled_signal(); }
+
+void refresh_modules() {
+  if (!g_sampler.prepared) return;
+  const Snapshot* before = current_snapshot();
+  const LoaderCounts counts = loader_counts();
+  if (before != nullptr && counts == LoaderCounts{before->adds, before->subs}) return;
+  Snapshot* after = build_snapshot();
+  if (after == nullptr) return;
+  report_modules(before, after, base::mono_ns());
+  publish_snapshot(after);
+  unwind_forget();
+  if (!python::ready()) python::find_runtime();
+}
+
+bool start(const Settings& settings) {
+  if (!g_sampler.prepared || settings.rate_hz == 0) return false;
+  refresh_modules();
+  g_sampler.settings = settings;
+  g_sampler.plan.rate_hz = std::min(settings.rate_hz, kHighestRate);
+  g_sampler.plan.period_ns = 1'000'000'000u / g_sampler.plan.rate_hz;
+  g_parts = StackParts{settings.native && g_sampler.native, settings.python};
+  install_handler();
+  keep_guard();
+  open_handler(HandlerSettings{g_parts, g_sampler.plan.period_ns});
+  begin_triggers();
+  g_sampler.on = true;
+  g_sampler.scanned_ns = g_sampler.looked_ns = base::mono_ns();
+  scan_threads(g_sampler.scanned_ns);
+  return g_sampler.kind != nullptr;
+}
+
+void stop() {
+  if (g_sampler.on) {
+    close_threads();
+    close_handler();
+    flush_pending_signals();
+    g_sampler.on = false;
+  }
+  disarm_guard();
+  reclaim_snapshots();
+}
+
+void forget_sampling() { g_sampler = Sampler{}; }
+
+std::uint32_t tick(std::uint64_t now_ns) {
+  refresh_modules();
+  reclaim_snapshots();
+  keep_guard();
+  if (!g_sampler.on) return kScanNs / 1'000'000;
+  if (now_ns - g_sampler.scanned_ns >= kScanNs) {
+    g_sampler.scanned_ns = now_ns;
+    keep_signal();
+    scan_threads(now_ns);
+  }
+  look_at_blocked(now_ns);
+  if (has_turns() && now_ns - g_sampler.turned_ns >= g_sampler.plan.period_ns) {
+    g_sampler.turned_ns = now_ns;
+    for_each_thread(turn_of, nullptr);
+  }
+  const std::uint64_t wait_ns = has_turns() ? std::min(kScanNs, g_sampler.plan.period_ns) : kScanNs;
+  return static_cast<std::uint32_t>(std::max<std::uint64_t>(wait_ns / 1'000'000, 1));
+}
+
+}  // namespace gpuprof::sample

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parses /proc/self/task/TID/status.
+//
+// Context:  worker
+// Owns:     nothing
+#include "inject/sample/thread_status.hpp"
+
+#include <string.h>
+
+#include "inject/sample/proc_files.hpp"
+
+namespace gpuprof::sample {
+
+namespace {
+
+std::uint64_t mask_after(const char* text, const char* key) {
+  const char* at = strstr(text, key);
+  std::uint64_t mask = 0;
+  if (at != nullptr) parse_hex(at + strlen(key), &mask);
+  return mask;
+}
+
+}  // namespace
+
+bool read_thread_status(pid_t tid, ThreadStatus* to) {
+  char path[64], text[4096];
+  task_path(path, sizeof path, tid, "status");
+  if (read_small_file(path, text, sizeof text) <= 0) return false;
+  memset(to, 0, sizeof *to);
+  if (strncmp(text, "Name:\t", 6) == 0) {
+    const char* name = text + 6;
+    const std::size_t bytes = strcspn(name, "\n");
+    memcpy(to->name, name, bytes < sizeof to->name ? bytes : sizeof to->name - 1);
+  }
+  // A name may hold a line of its own making only in escaped form: the keys are unique.
+  to->blocked = mask_after(text, "\nSigBlk:\t");
+  to->pending = mask_after(text, "\nSigPnd:\t") | mask_after(text, "\nShdPnd:\t");
+  return true;
+}
+
+}  // namespace gpuprof::sample

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The list of the program's threads: found by scanning the task directory, each with a trigger.
+//
+// Context:  worker
+// Owns:     the entries, their triggers, one kept-open descriptor of the task directory
+// Promises: a thread that blocks our signal has no trigger; a dead one leaves the list and gives
+//           its lanes back; our worker is never in it
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+#include "inject/sample/trigger.hpp"
+
+namespace gpuprof::sample {
+
+/// What blocked.cpp knows about one thread.
+struct BlockedMemory {
+  std::uint64_t cpu_ns = 0;      // thread CPU time at the last look
+  std::uint64_t stack_id = 0;    // of the stack it was last seen blocked with; 0: none
+  std::uint32_t lane_epoch = 0;  // the definition was sent in this epoch of the worker's lane
+  std::uint64_t told_ns = 0;     // up to when records cover its sleep
+  std::uint64_t looked_ns = 0;
+};
+
+struct ThreadEntry {
+  pid_t tid = 0;
+  std::uint32_t scan = 0;    // last scan that saw it
+  std::uint32_t checks = 0;  // looks at its status so far
+  std::uint64_t next_check_ns = 0;
+  bool has_trigger = false;
+  bool masked = false;
+  bool counted_masked = false, counted_none = false;
+  char name[16] = {};
+  std::uint32_t told_flags = ~0u;
+  char told_name[16] = {};
+  TriggerSlot slot;
+  BlockedMemory blocked;
+};
+
+inline constexpr std::uint32_t kMaxThreads = 4096;
+
+/// Begins with an empty list; `kind` null: no triggers (blocked threads only). False: no memory.
+bool open_threads(const TriggerKind* kind, const TriggerPlan& plan);
+
+/// Closes every trigger and forgets the list.
+void close_threads();
+
+/// Looks for new and dead threads, re-checks some of the known ones.
+void scan_threads(std::uint64_t now_ns);
+
+/// Calls visitor(entry, argument) for each thread.
+void for_each_thread(void (*visitor)(ThreadEntry&, void*), void* argument);
+
+/// In the child of a fork: the entries are the parent's.
+void forget_threads();
+
+}  // namespace gpuprof::sample

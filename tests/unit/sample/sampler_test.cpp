@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The sampler on real threads of this process.
+#include "inject/sample/sampler.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/unit/sample/sampler_fixture.hpp"
+
+namespace gpuprof::sample {
+namespace {
+
+using wire::Counter;
+
+volatile std::uint64_t g_sink;
+
+// Known functions, found again by address. The add after each call keeps it from being a jump.
+__attribute__((noinline)) void spin_leaf(double cpu_s) {
+  const double end = own_cpu_s() + cpu_s;
+  while (own_cpu_s() < end)
+    for (int i = 0; i < 20000; ++i) g_sink = g_sink * 3 + 1;
+}
+__attribute__((noinline)) void spin_middle(double cpu_s) {
+  spin_leaf(cpu_s);
+  g_sink = g_sink + 1;
+}
+__attribute__((noinline)) void spin_outer(double cpu_s) {
+  spin_middle(cpu_s);
+  g_sink = g_sink + 1;
+}
+
+bool inside(std::uint64_t pc, void (*function)(double)) {
+  const auto begin = reinterpret_cast<std::uint64_t>(function);
+  return pc >= begin && pc < begin + 400;
+}
+
+bool has_chain(const std::vector<std::uint64_t>& frames) {
+  const auto outer = std::find_if(frames.begin(), frames.end(),
+                                  [](std::uint64_t pc) { return inside(pc, spin_outer); });
+  if (outer == frames.end() || outer - frames.begin() < 2) return false;
+  return inside(outer[-1], spin_middle) && inside(outer[-2], spin_leaf);
+}
+
+Settings native_at(std::uint32_t rate_hz, wire::SamplerKind kind) {
+  Settings settings;
+  settings.kind = kind;
+  settings.rate_hz = rate_hz;
+  settings.python = false;
+  return settings;
+}
+
+class Sampler : public ::testing::TestWithParam<wire::SamplerKind> {
+ protected:
+  bool begin(std::uint32_t rate_hz) {
+    return sampler.start_sampling(native_at(rate_hz, GetParam()));
+  }
+  SamplerFixture sampler;
+};
+
+TEST_P(Sampler, FindsTheFunctionsOfABusyThread) {
+  if (!begin(200)) GTEST_SKIP() << "this trigger is not allowed here";
+
+  std::uint32_t tid = 0;
+  std::thread busy([&] {
+    tid = own_tid();
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));  // until the scan has seen it
+    spin_outer(0.5);
+  });
+  busy.join();
+  sampler.stop_sampling();
+
+  const auto samples = sampler.samples_of(tid);
+  const auto running = std::count_if(samples.begin(), samples.end(), [](const wire::Sample& s) {
+    return s.state == static_cast<std::uint32_t>(wire::SampleState::kRunning);
+  });
+  EXPECT_GE(running, 60);
+  EXPECT_LE(running, 140);
+  int whole = 0, complete = 0;
+  for (const wire::Sample& sample : samples) {
+    std::uint32_t flags = 0;
+    const auto frames = sampler.native_of(sample.stack_id, &flags);
+    whole += has_chain(frames);
+    complete += (flags & wire::kStackNativeTruncated) == 0;
+  }
+  EXPECT_GE(whole, running * 95 / 100);
+  EXPECT_GE(complete, running * 95 / 100);
+}
+
+TEST_P(Sampler, GivesSamplesTheCpuTimeTheyStandFor) {
+  if (!begin(100)) GTEST_SKIP() << "this trigger is not allowed here";
+
+  std::uint32_t tid = 0;
+  std::thread busy([&] {
+    tid = own_tid();
+    spin_outer(0.6);
+  });
+  busy.join();
+  sampler.stop_sampling();
+
+  std::uint64_t weight_ns = 0;
+  for (const wire::Sample& sample : sampler.samples_of(tid))
+    if (sample.state == static_cast<std::uint32_t>(wire::SampleState::kRunning))
+      weight_ns += sample.weight_ns;
+  EXPECT_NEAR(static_cast<double>(weight_ns) * 1e-9, 0.6, 0.08);
+}
+
+TEST_P(Sampler, SendsNoSignalOnceStopped) {
+  if (!begin(1000)) GTEST_SKIP() << "this trigger is not allowed here";
+  spin_outer(0.1);
+  sampler.stop_sampling();
+  const std::uint64_t taken = sampler.segment.counter(Counter::kSamplesTaken);
+  const std::uint64_t late = sampler.segment.counter(Counter::kSamplesLateSignal);
+  ASSERT_GT(taken, 0u);
+
+  spin_outer(0.3);
+
+  EXPECT_EQ(sampler.segment.counter(Counter::kSamplesTaken), taken);
+  EXPECT_EQ(sampler.segment.counter(Counter::kSamplesLateSignal), late);
+}
+
+TEST_P(Sampler, LeavesOutThreadsThatBlockItsSignal) {
+  if (!begin(500)) GTEST_SKIP() << "this trigger is not allowed here";
+
+  std::uint32_t tid = 0;
+  int waited_signal = 0;
+  std::thread masked([&] {
+    tid = own_tid();
+    sigset_t all, pending;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, nullptr);
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    spin_outer(0.3);
+    sigpending(&pending);
+    waited_signal = sigismember(&pending, signal_number());
+  });
+  masked.join();
+  sampler.stop_sampling();
+
+  EXPECT_EQ(waited_signal, 0);
+  for (const wire::Sample& sample : sampler.samples_of(tid))
+    EXPECT_NE(sample.state, static_cast<std::uint32_t>(wire::SampleState::kRunning));
+  EXPECT_GE(sampler.segment.counter(Counter::kThreadsMasked), 1u);
+}
+
+TEST_P(Sampler, QueuesFewSignalsOnAThreadThatMasksThemLater) {
+  if (!begin(1000)) GTEST_SKIP() << "this trigger is not allowed here";
+
+  std::atomic<int> queued{-1};
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    spin_outer(0.05);  // its trigger works
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, nullptr);
+    spin_outer(1.5);  // the list notices within a second
+    int count = 0;
+    const timespec now{0, 0};
+    sigset_t ours;
+    sigemptyset(&ours);
+    sigaddset(&ours, signal_number());
+    while (sigtimedwait(&ours, nullptr, &now) > 0) ++count;
+    queued = count;
+  });
+  later.join();
+  sampler.stop_sampling();
+
+  EXPECT_EQ(queued, 0);
+}
+
+TEST_P(Sampler, SkipsThreadsOnTheirAlternateStack) {
+  if (!begin(1000)) GTEST_SKIP() << "this trigger is not allowed here";
+
+  std::thread other([&] {
+    std::vector<char> memory(256 << 10);
+    stack_t alternate{};
+    alternate.ss_sp = memory.data();
+    alternate.ss_size = memory.size();
+    sigaltstack(&alternate, nullptr);
+    struct sigaction action {};
+    action.sa_handler = [](int) { spin_outer(0.3); };
+    action.sa_flags = SA_ONSTACK;
+    sigaction(SIGUSR2, &action, nullptr);
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    pthread_kill(pthread_self(), SIGUSR2);
+    stack_t none{};
+    none.ss_flags = SS_DISABLE;
+    sigaltstack(&none, nullptr);
+  });
+  other.join();
+  sampler.stop_sampling();
+
+  EXPECT_GE(sampler.segment.counter(Counter::kSamplesNoStackRoom), 10u);
+}
+
+TEST_P(Sampler, SurvivesASmallThreadStack) {
+  if (!begin(1000)) GTEST_SKIP() << "this trigger is not allowed here";
+
+  static std::uint32_t tid;
+  pthread_attr_t attr;
+  pthread_attr_init(&attr);
+  ASSERT_EQ(pthread_attr_setstacksize(&attr, 32 << 10), 0);
+  pthread_t small;
+  ASSERT_EQ(pthread_create(
+                &small, &attr,
+                [](void*) -> void* {
+                  tid = own_tid();
+                  timespec pause{0, 60'000'000};
+                  nanosleep(&pause, nullptr);
+                  spin_outer(0.3);
+                  return nullptr;
+                },
+                nullptr),
+            0);
+  pthread_join(small, nullptr);
+  sampler.stop_sampling();
+
+  EXPECT_GT(sampler.samples_of(tid).size(), 20u);
+}
+
+TEST_P(Sampler, MovesToAnotherSignalWhenTheProgramTakesItsOwn) {
+  if (!begin(500)) GTEST_SKIP() << "this trigger is not allowed here";
+  const int first = signal_number();
+  static std::atomic<int> strays;
+  strays = 0;
+  struct sigaction action {};
+  action.sa_handler = [](int) { ++strays; };
+
+  sigaction(first, &action, nullptr);
+  std::this_thread::sleep_for(std::chrono::milliseconds(120));
+  const int second = signal_number();
+  const std::uint64_t before = sampler.segment.counter(Counter::kSamplesTaken);
+  strays = 0;
+  spin_outer(0.2);
+  sampler.stop_sampling();
+  signal(first, SIG_DFL);
+
+  EXPECT_NE(second, first);
+  EXPECT_EQ(strays, 0);
+  EXPECT_GT(sampler.segment.counter(Counter::kSamplesTaken), before + 20);
+}
+
+INSTANTIATE_TEST_SUITE_P(EachTrigger, Sampler,
+                         ::testing::Values(wire::SamplerKind::kPerf, wire::SamplerKind::kCpuTimer),
+                         [](const auto& kind) {
+                           return kind.param == wire::SamplerKind::kPerf ? "perf" : "cpu_timer";
+                         });
+
+}  // namespace
+}  // namespace gpuprof::sample
