@@ -27,7 +27,9 @@ TEST(DeviceModel, HasTheNumbersOfTheModels) {
   const gpusim::DeviceModel& h100 = gpusim::device_model(gpusim::Model::kH100);
   EXPECT_EQ(gpusim::device_attribute(h100, 0, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), 132);
   EXPECT_EQ(gpusim::device_attribute(h100, 0, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR), 9);
-  EXPECT_EQ(gpusim::device_attribute(h100, 0, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN), 232448);
+  EXPECT_EQ(
+      gpusim::device_attribute(h100, 0, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
+      232448);
   const gpusim::DeviceModel& v100 = gpusim::device_model(gpusim::Model::kV100);
   EXPECT_EQ(gpusim::device_attribute(v100, 0, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), 80);
 }
@@ -59,7 +61,9 @@ TEST(ElfHide, ChangesOnlyTheNamesAskedFor) {
   };
   const std::vector<char> a = bytes(from), b = bytes(to);
   ASSERT_EQ(a.size(), b.size());
-  EXPECT_EQ(std::inner_product(a.begin(), a.end(), b.begin(), 0, std::plus<>(), std::not_equal_to<>()), 1);
+  EXPECT_EQ(
+      std::inner_product(a.begin(), a.end(), b.begin(), 0, std::plus<>(), std::not_equal_to<>()),
+      1);
   EXPECT_NE(gpusim::hide_symbols(from, to, {"notThere"}), "");
 }
 

@@ -14,8 +14,8 @@
 
 #include "run_support.hpp"
 
-using simtest::Row;
 using simtest::Outcome;
+using simtest::Row;
 using simtest::simulate;
 
 namespace {
@@ -66,7 +66,8 @@ TEST(Delivery, EveryApiCallArrives) {
 TEST(Delivery, CopiesAndFillsArriveWithTheirKinds) {
   const Outcome run = simulate("--quiet --devices 2", "sim_client");
   std::multiset<std::string> kinds;
-  for (const Row& m : run.of("memcpy")) kinds.insert(m.text("kind") + ":" + m.text("src") + ">" + m.text("dst"));
+  for (const Row& m : run.of("memcpy"))
+    kinds.insert(m.text("kind") + ":" + m.text("src") + ">" + m.text("dst"));
   EXPECT_EQ(kinds, (std::multiset<std::string>{"1:1>3", "1:2>3", "8:3>3", "2:3>2"}));
   ASSERT_EQ(run.count("memcpy2"), 1u);
   EXPECT_EQ(run.first("memcpy2").text("to"), "1");
@@ -118,7 +119,8 @@ TEST(Delivery, PendingOperationsOfADisabledKindComeWithTheNextFlush) {
 }
 
 TEST(Delivery, UnforcedFlushLeavesUnfinishedOperationsOut) {
-  const Outcome run = simulate("--quiet --kernel-time 20ms", "sim_client pending launches=40 flush=0");
+  const Outcome run =
+      simulate("--quiet --kernel-time 20ms", "sim_client pending launches=40 flush=0");
   EXPECT_EQ(run.exit_code, 0) << run.output;
   EXPECT_LT(run.count("kernel"), 40u);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The stand-in libraries and gpusim-run: names, layouts, missing parts, labels, the injection entry.
+// The stand-in libraries and gpusim-run: names, layouts, missing parts, labels, the injection
+// entry.
 //
 // Context:  tests
 // Owns:     nothing
@@ -12,8 +13,8 @@
 
 #include "run_support.hpp"
 
-using simtest::Row;
 using simtest::Outcome;
+using simtest::Row;
 using simtest::shell;
 using simtest::simulate;
 
@@ -22,19 +23,27 @@ namespace {
 std::string library(const char* file) { return simtest::library_folder() + "/" + file; }
 
 TEST(Libraries, HaveTheSonamesAndVersionsOfTheRealOnes) {
-  EXPECT_NE(shell("readelf -d " + library("gpusim_cuda.so")).output.find("[libcuda.so.1]"), std::string::npos);
-  EXPECT_NE(shell("readelf -d " + library("gpusim_cupti.so")).output.find("[libcupti.so.13]"), std::string::npos);
-  EXPECT_NE(shell("nm -D " + library("gpusim_cupti.so")).output.find("cuptiSubscribe@@libcupti.so.13"),
+  EXPECT_NE(shell("readelf -d " + library("gpusim_cuda.so")).output.find("[libcuda.so.1]"),
             std::string::npos);
-  EXPECT_NE(shell("nm -D " + library("gpusim_cupti11.so")).output.find("cuptiSubscribe@@libcupti.so.11.8"),
+  EXPECT_NE(shell("readelf -d " + library("gpusim_cupti.so")).output.find("[libcupti.so.13]"),
+            std::string::npos);
+  EXPECT_NE(
+      shell("nm -D " + library("gpusim_cupti.so")).output.find("cuptiSubscribe@@libcupti.so.13"),
+      std::string::npos);
+  EXPECT_NE(shell("nm -D " + library("gpusim_cupti11.so"))
+                .output.find("cuptiSubscribe@@libcupti.so.11.8"),
             std::string::npos);
 }
 
 TEST(Libraries, RunNothingWhenAThreadEndsAndBringNoCxxRuntime) {
   for (const char* file : {"gpusim_core.so", "gpusim_cuda.so", "gpusim_cupti.so"}) {
-    EXPECT_EQ(shell("nm -D " + library(file)).output.find("__cxa_thread_atexit"), std::string::npos) << file;
-    EXPECT_EQ(shell("readelf -d " + library(file)).output.find("libstdc++"), std::string::npos) << file;
-    EXPECT_NE(shell("nm -D " + library(file)).output.find("gpuprof_simulated_gpu"), std::string::npos) << file;
+    EXPECT_EQ(shell("nm -D " + library(file)).output.find("__cxa_thread_atexit"), std::string::npos)
+        << file;
+    EXPECT_EQ(shell("readelf -d " + library(file)).output.find("libstdc++"), std::string::npos)
+        << file;
+    EXPECT_NE(shell("nm -D " + library(file)).output.find("gpuprof_simulated_gpu"),
+              std::string::npos)
+        << file;
   }
 }
 
@@ -50,11 +59,13 @@ struct LayoutCase {
 };
 
 TEST(Layouts, EveryReleaseDecodesToTheSameKernels) {
-  for (const LayoutCase c : {LayoutCase{"11.8", "18"}, LayoutCase{"12.4", "22"}, LayoutCase{"12.9", "27"},
-                             LayoutCase{"13.0", "130001"}, LayoutCase{"13.2", "130200"}, LayoutCase{"future", "140000"}}) {
+  for (const LayoutCase c : {LayoutCase{"11.8", "18"}, LayoutCase{"12.4", "22"},
+                             LayoutCase{"12.9", "27"}, LayoutCase{"13.0", "130001"},
+                             LayoutCase{"13.2", "130200"}, LayoutCase{"future", "140000"}}) {
     const Outcome run = simulate(std::string("--quiet --layout ") + c.layout, "sim_client");
     EXPECT_EQ(run.exit_code, 0) << run.output;
-    EXPECT_NE(run.output.find(std::string("version api ") + c.version + " "), std::string::npos) << c.layout;
+    EXPECT_NE(run.output.find(std::string("version api ") + c.version + " "), std::string::npos)
+        << c.layout;
     EXPECT_EQ(run.count("kernel"), 200u) << c.layout;
     EXPECT_EQ(run.count("memcpy"), 4u) << c.layout;
   }
@@ -72,7 +83,8 @@ TEST(Layouts, TheFutureHasOneMoreKind) {
 }
 
 TEST(Missing, ASymbolReallyCannotBeFound) {
-  const Outcome run = simulate("--quiet --missing cuptiFinalize,cuptiActivityFlushPeriod", "sim_client");
+  const Outcome run =
+      simulate("--quiet --missing cuptiFinalize,cuptiActivityFlushPeriod", "sim_client");
   EXPECT_NE(run.output.find("missing cuptiFinalize"), std::string::npos);
   EXPECT_NE(run.output.find("missing cuptiActivityFlushPeriod"), std::string::npos);
   EXPECT_EQ(run.output.find("missing cuptiGetVersion"), std::string::npos);
@@ -92,15 +104,18 @@ TEST(Missing, NoDriverStopsAProgramThatNeedsOne) {
 
 TEST(Launcher, KeepsWhatIsInTheVariables) {
   const std::string run = simtest::program_folder() + "/gpusim-run --preload --print-env";
-  const Outcome with = shell("LD_LIBRARY_PATH=/a/b LD_PRELOAD=/c/profiler.so " + run + " 2>/dev/null");
+  const Outcome with =
+      shell("LD_LIBRARY_PATH=/a/b LD_PRELOAD=/c/profiler.so " + run + " 2>/dev/null");
   EXPECT_NE(with.output.find(":/a/b\n"), std::string::npos) << with.output;
   EXPECT_NE(with.output.find("LD_PRELOAD=/c/profiler.so:"), std::string::npos) << with.output;
 }
 
 TEST(Launcher, UnderstandsUnitsAndRefusesNonsense) {
   const std::string run = simtest::program_folder() + "/gpusim-run --print-env ";
-  EXPECT_NE(shell(run + "--api-cost 3us").output.find("GPUSIM_API_COST_NS=3000\n"), std::string::npos);
-  EXPECT_NE(shell(run + "--memory 2G").output.find("GPUSIM_MEMORY=2147483648\n"), std::string::npos);
+  EXPECT_NE(shell(run + "--api-cost 3us").output.find("GPUSIM_API_COST_NS=3000\n"),
+            std::string::npos);
+  EXPECT_NE(shell(run + "--memory 2G").output.find("GPUSIM_MEMORY=2147483648\n"),
+            std::string::npos);
   EXPECT_EQ(shell(run + "--api-cost soon").exit_code, 125);
   EXPECT_EQ(shell(run + "--scenario no-such-thing").exit_code, 125);
   EXPECT_EQ(shell(run + "--layout 9.0").exit_code, 125);
@@ -108,9 +123,10 @@ TEST(Launcher, UnderstandsUnitsAndRefusesNonsense) {
 
 TEST(Injection, RunsOnceBeforeAnyContext) {
   const std::string log = simtest::scratch("injected.txt");
-  const Outcome run = shell("GPUSIM_PROBE_FILE=" + log + " CUDA_INJECTION64_PATH=" + library("gpusim_probe.so") + " " +
-                        simtest::program_folder() + "/gpusim-run --quiet -- " + simtest::program_folder() +
-                        "/sim_trainer --steps 1 --threads 3");
+  const Outcome run =
+      shell("GPUSIM_PROBE_FILE=" + log + " CUDA_INJECTION64_PATH=" + library("gpusim_probe.so") +
+            " " + simtest::program_folder() + "/gpusim-run --quiet -- " +
+            simtest::program_folder() + "/sim_trainer --steps 1 --threads 3");
   EXPECT_EQ(run.exit_code, 0) << run.output;
   EXPECT_EQ(shell("cat " + log).output, "injected, context active 0\n");
 }

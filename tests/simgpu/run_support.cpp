@@ -71,7 +71,9 @@ void read_truth(const std::string& path, Outcome& run) {
 
 }  // namespace
 
-std::uint64_t Row::number(const std::string& key) const { return std::strtoull(text(key).c_str(), nullptr, 10); }
+std::uint64_t Row::number(const std::string& key) const {
+  return std::strtoull(text(key).c_str(), nullptr, 10);
+}
 
 std::string Row::text(const std::string& key) const {
   const auto it = fields.find(key);
@@ -102,7 +104,8 @@ Outcome shell(const std::string& command) {
   FILE* pipe = popen(("{ " + command + "; } 2>&1").c_str(), "r");
   if (pipe == nullptr) return run;
   char chunk[65536];
-  for (std::size_t n = 0; (n = fread(chunk, 1, sizeof chunk, pipe)) > 0;) run.output.append(chunk, n);
+  for (std::size_t n = 0; (n = fread(chunk, 1, sizeof chunk, pipe)) > 0;)
+    run.output.append(chunk, n);
   const int status = pclose(pipe);
   if (WIFEXITED(status)) run.exit_code = WEXITSTATUS(status);
   // The shell reports a child's death as 128 + signal.
@@ -117,8 +120,9 @@ Outcome shell(const std::string& command) {
 
 Outcome simulate(const std::string& options, const std::string& program, int limit_s) {
   const std::string truth = scratch("truth.jsonl");
-  Outcome run = shell("timeout -s KILL " + std::to_string(limit_s) + " " + program_folder() + "/gpusim-run --truth " + truth +
-                  " " + options + " -- " + program_folder() + "/" + program);
+  Outcome run = shell("timeout -s KILL " + std::to_string(limit_s) + " " + program_folder() +
+                      "/gpusim-run --truth " + truth + " " + options + " -- " + program_folder() +
+                      "/" + program);
   read_truth(truth, run);
   return run;
 }

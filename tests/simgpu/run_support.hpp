@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For the simulator's own tests: runs programs under gpusim-run and reads what they and the truth log say.
+// For the simulator's own tests: runs programs under gpusim-run and reads what they and the truth
+// log say.
 //
 // Context:  tests
 // Owns:     one scratch folder per test process
@@ -25,9 +26,9 @@ struct Row {
 
 /// What a program printed and how it ended.
 struct Outcome {
-  int exit_code = -1;   ///< -1 if it died of a signal
+  int exit_code = -1;  ///< -1 if it died of a signal
   int signal = 0;
-  std::string output;   ///< stdout and stderr
+  std::string output;  ///< stdout and stderr
   std::vector<Row> rows;
   std::vector<Row> truth;  ///< `type` is the `t` field
 
@@ -39,8 +40,8 @@ struct Outcome {
   std::vector<Row> operations(const std::string& kind) const;
 };
 
-/// Runs `gpusim-run OPTIONS --truth FILE -- PROGRAM` with a time limit. PROGRAM begins with the name of one of our
-/// programs; at most 30 s, then it is killed.
+/// Runs `gpusim-run OPTIONS --truth FILE -- PROGRAM` with a time limit. PROGRAM begins with the
+/// name of one of our programs; at most 30 s, then it is killed.
 Outcome simulate(const std::string& options, const std::string& program, int limit_s = 30);
 
 /// Runs a shell command and returns what it printed.

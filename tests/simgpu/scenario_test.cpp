@@ -13,8 +13,8 @@
 
 #include "run_support.hpp"
 
-using simtest::Row;
 using simtest::Outcome;
+using simtest::Row;
 using simtest::simulate;
 
 namespace {
@@ -36,7 +36,8 @@ TEST(Scenario, ShuffledChangesOrderAndLosesNothing) {
 }
 
 TEST(Scenario, GpuBeforeApiTurnsTheOrderAround) {
-  const Outcome run = simulate("--quiet --scenario gpu-before-api:200", "sim_client launches=50 sleep-ms=300");
+  const Outcome run =
+      simulate("--quiet --scenario gpu-before-api:200", "sim_client launches=50 sleep-ms=300");
   ASSERT_EQ(run.count("kernel"), 50u);
   ASSERT_GE(run.count("api"), 50u);
   const std::string corr = run.of("kernel")[10].text("corr");
@@ -73,7 +74,8 @@ TEST(Scenario, DupCorrelationRepeatsIds) {
 TEST(Scenario, ZeroTimesAreZero) {
   const Outcome run = simulate("--quiet --scenario zero-times:10", "sim_client");
   int zero = 0;
-  for (const Row& k : run.of("kernel")) zero += k.text("start") == "0" && k.text("end") == "0" ? 1 : 0;
+  for (const Row& k : run.of("kernel"))
+    zero += k.text("start") == "0" && k.text("end") == "0" ? 1 : 0;
   EXPECT_EQ(zero, 20);
 }
 
@@ -86,9 +88,10 @@ TEST(Scenario, EndBeforeStart) {
 
 TEST(Scenario, IncompleteOnForcedFlushHasNoEnd) {
   const Outcome run = simulate("--quiet --kernel-time 20ms --scenario incomplete-on-forced-flush",
-                           "sim_client pending launches=40");
+                               "sim_client pending launches=40");
   int open = 0;
-  for (const Row& k : run.of("kernel")) open += k.text("end") == "0" && k.text("start") != "0" ? 1 : 0;
+  for (const Row& k : run.of("kernel"))
+    open += k.text("end") == "0" && k.text("start") != "0" ? 1 : 0;
   EXPECT_GT(open, 0);
   EXPECT_EQ(run.count("kernel"), 40u);
 }
@@ -102,7 +105,8 @@ TEST(Scenario, EmptyBufferCompletesWithoutBytes) {
 }
 
 TEST(Scenario, CompleteOnNewThreadNeverUsesAThreadTwice) {
-  const Outcome run = simulate("--quiet --scenario complete-on-new-thread", "sim_client buffer-bytes=8192");
+  const Outcome run =
+      simulate("--quiet --scenario complete-on-new-thread", "sim_client buffer-bytes=8192");
   std::set<std::string> threads;
   for (const Row& c : run.of("complete")) threads.insert(c.text("tid"));
   EXPECT_GT(threads.size(), 3u);
@@ -110,7 +114,8 @@ TEST(Scenario, CompleteOnNewThreadNeverUsesAThreadTwice) {
 }
 
 TEST(Scenario, CompleteOnAppThread) {
-  const Outcome run = simulate("--quiet --scenario complete-on-app-thread", "sim_client buffer-bytes=8192");
+  const Outcome run =
+      simulate("--quiet --scenario complete-on-app-thread", "sim_client buffer-bytes=8192");
   const std::string main_thread = run.of("request").front().text("tid");
   int on_main = 0;
   for (const Row& c : run.of("complete")) on_main += c.text("tid") == main_thread ? 1 : 0;
@@ -119,16 +124,19 @@ TEST(Scenario, CompleteOnAppThread) {
 }
 
 TEST(Scenario, CompleteTwoAtOnceLosesNothing) {
-  const Outcome run = simulate("--quiet --scenario complete-two-at-once", "sim_client buffer-bytes=8192 launches=2000");
+  const Outcome run = simulate("--quiet --scenario complete-two-at-once",
+                               "sim_client buffer-bytes=8192 launches=2000");
   EXPECT_EQ(run.count("kernel"), 2000u);
 }
 
 TEST(Scenario, CompleteAfterShutdownComesAfterUnsubscribe) {
-  const Outcome run = simulate("--quiet --scenario complete-after-shutdown:100", "sim_client linger-ms=400");
+  const Outcome run =
+      simulate("--quiet --scenario complete-after-shutdown:100", "sim_client linger-ms=400");
   ASSERT_EQ(run.exit_code, 0);
   const std::size_t unsubscribed = run.output.find("\nunsubscribe 0");
   ASSERT_NE(unsubscribed, std::string::npos);
-  EXPECT_NE(run.output.find("\ncomplete ", unsubscribed), std::string::npos) << run.output.substr(unsubscribed);
+  EXPECT_NE(run.output.find("\ncomplete ", unsubscribed), std::string::npos)
+      << run.output.substr(unsubscribed);
 }
 
 TEST(Scenario, UnknownKindStopsTheIteratorWith21) {
@@ -148,9 +156,13 @@ TEST(Scenario, NullBufferAbortsBelowApi27AndIsADropAbove) {
   EXPECT_EQ(run.first("dropped_again").text("value"), "0");
 }
 
-TEST(Scenario, FlushHangs) { EXPECT_EQ(simulate("--quiet --scenario flush-hangs", "sim_client", 2).signal, 9); }
+TEST(Scenario, FlushHangs) {
+  EXPECT_EQ(simulate("--quiet --scenario flush-hangs", "sim_client", 2).signal, 9);
+}
 
-TEST(Scenario, DisableHangs) { EXPECT_EQ(simulate("--quiet --scenario disable-hangs", "sim_client", 2).signal, 9); }
+TEST(Scenario, DisableHangs) {
+  EXPECT_EQ(simulate("--quiet --scenario disable-hangs", "sim_client", 2).signal, 9);
+}
 
 TEST(Scenario, NamesFreedAreStillGoodInsideTheCallback) {
   const Outcome run = simulate("--quiet --scenario names-freed", "sim_client buffer-bytes=8192");
@@ -173,15 +185,18 @@ TEST(Scenario, DroppedRecordsAreCountedOnce) {
 }
 
 TEST(Scenario, TscClockStartsLater) {
-  const Outcome run = simulate("--quiet --kernel-time 5ms --scenario tsc-clock:100", "sim_client launches=200");
+  const Outcome run =
+      simulate("--quiet --kernel-time 5ms --scenario tsc-clock:100", "sim_client launches=200");
   bool small = false, large = false;
-  for (const Row& k : run.of("kernel")) (k.number("start") < 1500000000000000000u ? small : large) = true;
+  for (const Row& k : run.of("kernel"))
+    (k.number("start") < 1500000000000000000u ? small : large) = true;
   EXPECT_TRUE(small);
   EXPECT_TRUE(large);
 }
 
 TEST(Scenario, RealtimeStepGoesBackOneSecond) {
-  const Outcome run = simulate("--quiet --kernel-time 5ms --scenario realtime-step:100", "sim_client launches=200");
+  const Outcome run =
+      simulate("--quiet --kernel-time 5ms --scenario realtime-step:100", "sim_client launches=200");
   const std::uint64_t offset = simtest::realtime_offset(run);
   int stepped = 0, normal = 0;
   for (const Row& t : run.operations("kernel")) {
@@ -196,12 +211,14 @@ TEST(Scenario, RealtimeStepGoesBackOneSecond) {
 }
 
 TEST(Scenario, Graph2000MakesLargeGraphs) {
-  const Outcome run = simulate("--quiet --scenario graph-2000", "sim_client graph launches=0 buffer-bytes=1048576");
+  const Outcome run =
+      simulate("--quiet --scenario graph-2000", "sim_client graph launches=0 buffer-bytes=1048576");
   EXPECT_GE(run.count("kernel"), 6000u);
 }
 
 TEST(Errors, TheNthUseFails) {
-  const Outcome run = simulate("--quiet --errors cuptiActivityEnable:2:12,cuptiActivityFlushAll:*:999", "sim_client");
+  const Outcome run = simulate(
+      "--quiet --errors cuptiActivityEnable:2:12,cuptiActivityFlushAll:*:999", "sim_client");
   const std::vector<Row> enables = run.of("enable");
   ASSERT_GE(enables.size(), 3u);
   EXPECT_EQ(enables[0].text("value"), "0");

@@ -10,8 +10,8 @@
 
 #include "run_support.hpp"
 
-using simtest::Row;
 using simtest::Outcome;
+using simtest::Row;
 using simtest::shell;
 using simtest::simulate;
 
@@ -25,8 +25,9 @@ std::uint64_t result(const Outcome& run, const std::string& name) {
 }
 
 TEST(Trainer, CountsWhatTheSimulatorSaw) {
-  const Outcome run = simulate("--quiet --devices 2",
-                           "sim_trainer --steps 5 --threads 2 --devices 2 --graph-nodes 3 --host-ms 0");
+  const Outcome run =
+      simulate("--quiet --devices 2",
+               "sim_trainer --steps 5 --threads 2 --devices 2 --graph-nodes 3 --host-ms 0");
   ASSERT_EQ(run.exit_code, 0) << run.output;
   EXPECT_EQ(result(run, "kernels"), run.operations("kernel").size());
   EXPECT_EQ(result(run, "kernels"), 270u);
@@ -41,7 +42,8 @@ TEST(Trainer, SaysTheSameTwice) {
 }
 
 TEST(Trainer, TheTruthSurvivesAKill) {
-  const Outcome run = simulate("--quiet", "sim_trainer --forever --progress --launch-rate 5000 --host-ms 0", 1);
+  const Outcome run =
+      simulate("--quiet", "sim_trainer --forever --progress --launch-rate 5000 --host-ms 0", 1);
   EXPECT_EQ(run.signal, 9);
   ASSERT_GT(run.count("progress"), 5u);
   const std::uint64_t printed = run.of("progress").back().number("launches");
@@ -53,7 +55,9 @@ TEST(Trainer, HelpersNeverTouchCuda) {
   const Outcome run = simulate("", "sim_trainer --steps 2 --helpers 3");
   EXPECT_EQ(run.exit_code, 0);
   std::size_t uses = 0;
-  for (std::size_t at = 0; (at = run.output.find("simulated GPU in use", at)) != std::string::npos; ++at) ++uses;
+  for (std::size_t at = 0; (at = run.output.find("simulated GPU in use", at)) != std::string::npos;
+       ++at)
+    ++uses;
   EXPECT_EQ(uses, 1u);
 }
 
@@ -83,7 +87,8 @@ TEST(Timing, TheScaleAppliesToTheDevice) {
 }
 
 TEST(Memory, TheDeviceIsAsLargeAsItSays) {
-  EXPECT_EQ(simulate("--quiet --memory 1M", "sim_trainer --steps 1 --copy-bytes 4194304").exit_code, 3);
+  EXPECT_EQ(simulate("--quiet --memory 1M", "sim_trainer --steps 1 --copy-bytes 4194304").exit_code,
+            3);
 }
 
 }  // namespace

@@ -52,7 +52,8 @@ struct CuptiTable {
   /// The toolkit's own CUPTI may be on the loader's path too; only a simulated one will do here.
   static void* open_simulated(const char* soname) {
     void* library = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
-    return library != nullptr && dlsym(library, "gpuprof_simulated_gpu") != nullptr ? library : nullptr;
+    return library != nullptr && dlsym(library, "gpuprof_simulated_gpu") != nullptr ? library
+                                                                                    : nullptr;
   }
 
   /// Opens whichever CUPTI the loader finds. Returns false if there is no simulated one.
@@ -61,7 +62,7 @@ struct CuptiTable {
     for (const char* soname : {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8"})
       if (library == nullptr) library = open_simulated(soname);
     if (library == nullptr) return false;
-#define CLIENT_FIND(fn)                                            \
+#define CLIENT_FIND(fn)                                        \
   fn = reinterpret_cast<decltype(&::fn)>(dlsym(library, #fn)); \
   if (fn == nullptr) std::printf("missing %s\n", #fn);
     CLIENT_FUNCTIONS(CLIENT_FIND)

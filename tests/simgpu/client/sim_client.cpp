@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// sim_client: a small CUPTI client that knows nothing of gpuprof. It prints all it is given, one fact per line.
+// sim_client: a small CUPTI client that knows nothing of gpuprof. It prints all it is given, one
+// fact per line.
 //
 // Context:  test program
 // Owns:     its buffers
-// Promises: every record delivered is one line on stdout; results of CUPTI calls are printed where tests need them
-// Not here: the work it traces (workload.cpp), the comparison with the truth (scenario_test.cpp)
+// Promises: every record delivered is one line on stdout; results of CUPTI calls are printed where
+// tests need them Not here: the work it traces (workload.cpp), the comparison with the truth
+// (scenario_test.cpp)
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -56,30 +58,34 @@ T prefix(const void* record, std::size_t bytes) {
 
 void print_kernel(const void* record) {
   const auto k = prefix<CUpti_ActivityKernel10>(record, 112);
-  std::printf("kernel corr %u start %llu end %llu device %u context %u stream %u grid %d,%d,%d block %d,%d,%d name %s\n",
-              k.correlationId, ull(k.start), ull(k.end), k.deviceId, k.contextId, k.streamId, k.gridX, k.gridY,
-              k.gridZ, k.blockX, k.blockY, k.blockZ, k.name != nullptr ? k.name : "(null)");
+  std::printf(
+      "kernel corr %u start %llu end %llu device %u context %u stream %u grid %d,%d,%d block "
+      "%d,%d,%d name %s\n",
+      k.correlationId, ull(k.start), ull(k.end), k.deviceId, k.contextId, k.streamId, k.gridX,
+      k.gridY, k.gridZ, k.blockX, k.blockY, k.blockZ, k.name != nullptr ? k.name : "(null)");
 }
 
 void print_record(const CUpti_Activity* record) {
   switch (record->kind) {
-    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: return print_kernel(record);
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+      return print_kernel(record);
     case CUPTI_ACTIVITY_KIND_MEMCPY: {
       const auto m = prefix<CUpti_ActivityMemcpy6>(record, 48);
-      std::printf("memcpy corr %u start %llu end %llu kind %u src %u dst %u bytes %llu\n", m.correlationId, ull(m.start),
-                  ull(m.end), m.copyKind, m.srcKind, m.dstKind, ull(m.bytes));
+      std::printf("memcpy corr %u start %llu end %llu kind %u src %u dst %u bytes %llu\n",
+                  m.correlationId, ull(m.start), ull(m.end), m.copyKind, m.srcKind, m.dstKind,
+                  ull(m.bytes));
       return;
     }
     case CUPTI_ACTIVITY_KIND_MEMCPY2: {
       const auto m = prefix<CUpti_ActivityMemcpyPtoP4>(record, 64);
-      std::printf("memcpy2 corr %u start %llu end %llu from %u to %u bytes %llu\n", m.correlationId, ull(m.start),
-                  ull(m.end), m.srcDeviceId, m.dstDeviceId, ull(m.bytes));
+      std::printf("memcpy2 corr %u start %llu end %llu from %u to %u bytes %llu\n", m.correlationId,
+                  ull(m.start), ull(m.end), m.srcDeviceId, m.dstDeviceId, ull(m.bytes));
       return;
     }
     case CUPTI_ACTIVITY_KIND_MEMSET: {
       const auto m = prefix<CUpti_ActivityMemset4>(record, 48);
-      std::printf("memset corr %u start %llu end %llu value %u bytes %llu\n", m.correlationId, ull(m.start), ull(m.end),
-                  m.value, ull(m.bytes));
+      std::printf("memset corr %u start %llu end %llu value %u bytes %llu\n", m.correlationId,
+                  ull(m.start), ull(m.end), m.value, ull(m.bytes));
       return;
     }
     case CUPTI_ACTIVITY_KIND_DRIVER:
@@ -87,16 +93,19 @@ void print_record(const CUpti_Activity* record) {
       const auto a = prefix<CUpti_ActivityAPI>(record, 40);
       const char* name = "?";
       g_cupti.cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, a.cbid, &name);
-      std::printf("api corr %u start %llu end %llu cbid %u tid %u result %u name %s\n", a.correlationId, ull(a.start),
-                  ull(a.end), a.cbid, a.threadId, a.returnValue, name);
+      std::printf("api corr %u start %llu end %llu cbid %u tid %u result %u name %s\n",
+                  a.correlationId, ull(a.start), ull(a.end), a.cbid, a.threadId, a.returnValue,
+                  name);
       return;
     }
     case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION: {
       const auto e = prefix<CUpti_ActivityExternalCorrelation>(record, 24);
-      std::printf("external corr %u kind %d id %llu\n", e.correlationId, e.externalKind, ull(e.externalId));
+      std::printf("external corr %u kind %d id %llu\n", e.correlationId, e.externalKind,
+                  ull(e.externalId));
       return;
     }
-    default: std::printf("other kind %d\n", record->kind);
+    default:
+      std::printf("other kind %d\n", record->kind);
   }
 }
 
@@ -115,7 +124,8 @@ void CUPTIAPI on_completed(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t 
   std::printf("complete tid %ld valid %zu\n", tid(), valid);
   CUpti_Activity* record = nullptr;
   CUptiResult result = CUPTI_SUCCESS;
-  while ((result = g_cupti.cuptiActivityGetNextRecord(buffer, valid, &record)) == CUPTI_SUCCESS) print_record(record);
+  while ((result = g_cupti.cuptiActivityGetNextRecord(buffer, valid, &record)) == CUPTI_SUCCESS)
+    print_record(record);
   std::printf("iterator_end %d\n", result);
   std::free(buffer);
 }
@@ -128,7 +138,8 @@ void CUPTIAPI on_callback(void*, CUpti_CallbackDomain, CUpti_CallbackId cbid, co
   }
   if (d->callbackSite == CUPTI_API_EXIT && *d->correlationData != d->correlationId)
     std::printf("bad_correlation_data %u\n", d->correlationId);
-  if (d->symbolName == nullptr || std::strncmp(d->symbolName, "_ZN6client", 10) != 0) std::printf("bad_symbol\n");
+  if (d->symbolName == nullptr || std::strncmp(d->symbolName, "_ZN6client", 10) != 0)
+    std::printf("bad_symbol\n");
 }
 
 std::uint64_t ticks() {
@@ -161,8 +172,9 @@ CUpti_SubscriberHandle subscribe() {
   return handle;
 }
 
-constexpr CUpti_ActivityKind kKinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
-                                         CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION};
+constexpr CUpti_ActivityKind kKinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                                         CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET,
+                                         CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION};
 
 void enable() {
   std::uint8_t per_thread = option("shared-buffers") ? 0 : 1;
@@ -172,11 +184,13 @@ void enable() {
   report("register", g_cupti.cuptiActivityRegisterCallbacks(on_request, on_completed));
   for (const CUpti_ActivityKind kind : kKinds) report("enable", g_cupti.cuptiActivityEnable(kind));
   if (option("launches-only"))
-    report("filter", g_cupti.cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, 1));
+    report("filter",
+           g_cupti.cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, 1));
   else
     report("enable", g_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_DRIVER));
   if (option("all-but-launches"))
-    report("filter", g_cupti.cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, 0));
+    report("filter",
+           g_cupti.cuptiActivityEnableDriverApi(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, 0));
 }
 
 void disable() {
@@ -189,7 +203,8 @@ bool work(client::Workload& w) {
   g_cupti.cuptiActivityPushExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2, 4711);
   const bool first = w.launch(launches / 2);
   g_cupti.cuptiActivityPopExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2, nullptr);
-  if (option("tsc")) report("timestamp_callback", g_cupti.cuptiActivityRegisterTimestampCallback(ticks));
+  if (option("tsc"))
+    report("timestamp_callback", g_cupti.cuptiActivityRegisterTimestampCallback(ticks));
   return first && w.launch(launches - launches / 2) && (option("pending") || w.copies()) &&
          (!option("graph") || w.graph(static_cast<int>(value_of("graph-nodes", 5)), 3));
 }
@@ -224,7 +239,8 @@ int main(int argc, char** argv) {
   std::printf("dropped_again %zu\n", dropped);
   std::printf("launch_callbacks %d\n", g_launch_callbacks.load());
   if (handle != nullptr) report("unsubscribe", g_cupti.cuptiUnsubscribe(handle));
-  if (value_of("linger-ms", 0) > 0) usleep(static_cast<useconds_t>(value_of("linger-ms", 0) * 1000));
+  if (value_of("linger-ms", 0) > 0)
+    usleep(static_cast<useconds_t>(value_of("linger-ms", 0) * 1000));
   std::puts("done");
   return 0;
 }

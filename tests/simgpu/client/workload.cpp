@@ -44,15 +44,18 @@ bool Workload::set_up() {
     return false;
   return OK(cuDevicePrimaryCtxRetain(&p.context, 0)) && OK(cuCtxSetCurrent(p.context)) &&
          OK(cuStreamCreate(&p.streams[0], CU_STREAM_NON_BLOCKING)) &&
-         OK(cuStreamCreate(&p.streams[1], CU_STREAM_DEFAULT)) && OK(cuModuleLoadData(&module, "simulated")) &&
+         OK(cuStreamCreate(&p.streams[1], CU_STREAM_DEFAULT)) &&
+         OK(cuModuleLoadData(&module, "simulated")) &&
          OK(cuModuleGetFunction(&p.functions[0], module, "_ZN6client5firstEPfi")) &&
-         OK(cuModuleGetFunction(&p.functions[1], module, "_ZN6client6secondEPfi")) && OK(cuMemAlloc(&p.a, kBytes)) &&
-         OK(cuMemAlloc(&p.b, kBytes)) && OK(cuMemHostAlloc(&p.pinned, kBytes, 0));
+         OK(cuModuleGetFunction(&p.functions[1], module, "_ZN6client6secondEPfi")) &&
+         OK(cuMemAlloc(&p.a, kBytes)) && OK(cuMemAlloc(&p.b, kBytes)) &&
+         OK(cuMemHostAlloc(&p.pinned, kBytes, 0));
 }
 
 bool Workload::launch(int count) {
   for (int i = 0; i < count; ++i)
-    if (!OK(cuLaunchKernel(parts_->functions[i % 2], 64, 2, 1, 128, 1, 1, 0, parts_->streams[i % 2], nullptr, nullptr)))
+    if (!OK(cuLaunchKernel(parts_->functions[i % 2], 64, 2, 1, 128, 1, 1, 0, parts_->streams[i % 2],
+                           nullptr, nullptr)))
       return false;
   return true;
 }
@@ -60,10 +63,15 @@ bool Workload::launch(int count) {
 bool Workload::copies() {
   static char pageable[4096];
   Parts& p = *parts_;
-  if (p.peer != nullptr && !OK(cuMemcpyPeerAsync(p.remote, p.peer, p.a, p.context, kBytes, p.streams[0]))) return false;
-  return OK(cuMemcpyHtoD(p.a, pageable, sizeof pageable)) && OK(cuMemcpyHtoDAsync(p.a, p.pinned, kBytes, p.streams[0])) &&
-         OK(cuMemcpyDtoDAsync(p.b, p.a, kBytes, p.streams[0])) && OK(cuMemsetD32Async(p.b, 7, 1024, p.streams[0])) &&
-         OK(cuMemcpyDtoHAsync(p.pinned, p.b, kBytes, p.streams[0])) && OK(cuStreamSynchronize(p.streams[0]));
+  if (p.peer != nullptr &&
+      !OK(cuMemcpyPeerAsync(p.remote, p.peer, p.a, p.context, kBytes, p.streams[0])))
+    return false;
+  return OK(cuMemcpyHtoD(p.a, pageable, sizeof pageable)) &&
+         OK(cuMemcpyHtoDAsync(p.a, p.pinned, kBytes, p.streams[0])) &&
+         OK(cuMemcpyDtoDAsync(p.b, p.a, kBytes, p.streams[0])) &&
+         OK(cuMemsetD32Async(p.b, 7, 1024, p.streams[0])) &&
+         OK(cuMemcpyDtoHAsync(p.pinned, p.b, kBytes, p.streams[0])) &&
+         OK(cuStreamSynchronize(p.streams[0]));
 }
 
 bool Workload::graph(int nodes, int times) {
@@ -72,8 +80,11 @@ bool Workload::graph(int nodes, int times) {
   CUgraphExec exec{};
   if (!OK(cuStreamBeginCapture(p.streams[0], CU_STREAM_CAPTURE_MODE_GLOBAL))) return false;
   for (int i = 0; i < nodes; ++i)
-    if (!OK(cuLaunchKernel(p.functions[i % 2], 8, 1, 1, 64, 1, 1, 0, p.streams[0], nullptr, nullptr))) return false;
-  if (!OK(cuStreamEndCapture(p.streams[0], &graph)) || !OK(cuGraphInstantiate(&exec, graph, 0))) return false;
+    if (!OK(cuLaunchKernel(p.functions[i % 2], 8, 1, 1, 64, 1, 1, 0, p.streams[0], nullptr,
+                           nullptr)))
+      return false;
+  if (!OK(cuStreamEndCapture(p.streams[0], &graph)) || !OK(cuGraphInstantiate(&exec, graph, 0)))
+    return false;
   for (int i = 0; i < times; ++i)
     if (!OK(cuGraphLaunch(exec, p.streams[0]))) return false;
   return OK(cuGraphExecDestroy(exec)) && OK(cuGraphDestroy(graph));

@@ -19,7 +19,8 @@ namespace {
 thread_local std::uint32_t t_correlation;
 }
 
-ApiScope::ApiScope(ApiDomain domain, std::uint32_t cbid, const char* name, const void* params, const char* symbol)
+ApiScope::ApiScope(ApiDomain domain, std::uint32_t cbid, const char* name, const void* params,
+                   const char* symbol)
     : call_{} {
   Context* context = current_context();
   call_.domain = domain;

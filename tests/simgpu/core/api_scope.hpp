@@ -16,7 +16,8 @@ namespace gpusim {
 class ApiScope {
  public:
   /// @param symbol kernel name for launches, else null.
-  ApiScope(ApiDomain domain, std::uint32_t cbid, const char* name, const void* params, const char* symbol = nullptr);
+  ApiScope(ApiDomain domain, std::uint32_t cbid, const char* name, const void* params,
+           const char* symbol = nullptr);
   ApiScope(const ApiScope&) = delete;
   ApiScope& operator=(const ApiScope&) = delete;
 

@@ -43,7 +43,8 @@ void spin_until(std::uint64_t deadline_ns) {
 std::uint32_t current_tid() {
   // A forked child keeps the parent's TLS, so the cache is keyed by process.
   const pid_t pid = getpid();
-  if (t_tid.tid == 0 || t_tid.pid != pid) t_tid = {static_cast<std::uint32_t>(syscall(SYS_gettid)), pid};
+  if (t_tid.tid == 0 || t_tid.pid != pid)
+    t_tid = {static_cast<std::uint32_t>(syscall(SYS_gettid)), pid};
   return t_tid.tid;
 }
 

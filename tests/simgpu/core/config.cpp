@@ -16,7 +16,8 @@ namespace gpusim {
 namespace {
 
 void complain(const char* variable, const char* value) {
-  std::fprintf(stderr, "gpusim: simulated GPU: %s='%s' not understood, default kept\n", variable, value);
+  std::fprintf(stderr, "gpusim: simulated GPU: %s='%s' not understood, default kept\n", variable,
+               value);
 }
 
 const char* text(const char* variable) {
@@ -60,7 +61,9 @@ T choice(const char* variable, const char* const (&names)[N], T fallback) {
 
 int find_scenario(const char* name, std::size_t length) {
   for (int i = 0; i < static_cast<int>(Scenario::kCount); ++i)
-    if (std::strlen(kScenarios[i].name) == length && std::strncmp(kScenarios[i].name, name, length) == 0) return i;
+    if (std::strlen(kScenarios[i].name) == length &&
+        std::strncmp(kScenarios[i].name, name, length) == 0)
+      return i;
   return -1;
 }
 

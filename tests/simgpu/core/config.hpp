@@ -35,10 +35,10 @@ constexpr int kMaxErrorRules = 32;
 struct Config {
   int devices;
   Model model;
-  std::uint64_t memory_bytes;     ///< 0 = the model's own size
-  double time_scale;              ///< multiplies every device duration
-  std::uint64_t api_cost_ns;      ///< spun in each API call
-  std::uint64_t kernel_ns;        ///< 0 = the timing model, else every kernel lasts this long
+  std::uint64_t memory_bytes;  ///< 0 = the model's own size
+  double time_scale;           ///< multiplies every device duration
+  std::uint64_t api_cost_ns;   ///< spun in each API call
+  std::uint64_t kernel_ns;     ///< 0 = the timing model, else every kernel lasts this long
   std::uint32_t correlation_start;
   Layout layout;
   bool quiet;

@@ -17,9 +17,12 @@ namespace gpusim {
 namespace {
 
 constexpr DeviceModel kModels[] = {
-    {"H100", 9, 0, 132, 2048, 32, 233472, 232448, 1024, 52428800, 1980000, 2619000, 5120, 85029158912ull, 3352.0},
-    {"A100", 8, 0, 108, 2048, 32, 167936, 166912, 1024, 41943040, 1410000, 1215000, 5120, 42505207808ull, 1555.0},
-    {"V100", 7, 0, 80, 2048, 32, 98304, 98304, 0, 6291456, 1530000, 877000, 4096, 16935419904ull, 898.0},
+    {"H100", 9, 0, 132, 2048, 32, 233472, 232448, 1024, 52428800, 1980000, 2619000, 5120,
+     85029158912ull, 3352.0},
+    {"A100", 8, 0, 108, 2048, 32, 167936, 166912, 1024, 41943040, 1410000, 1215000, 5120,
+     42505207808ull, 1555.0},
+    {"V100", 7, 0, 80, 2048, 32, 98304, 98304, 0, 6291456, 1530000, 877000, 4096, 16935419904ull,
+     898.0},
 };
 
 struct Row {
@@ -61,19 +64,32 @@ constexpr Row kCommon[] = {
 
 int model_attribute(const DeviceModel& m, int attribute) {
   switch (attribute) {
-    case CU_DEVICE_ATTRIBUTE_CLOCK_RATE: return m.clock_khz;
-    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: return m.sm_count;
-    case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE: return m.memory_clock_khz;
-    case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH: return m.bus_bits;
-    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: return m.l2_bytes;
-    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR: return m.max_threads_per_sm;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: return m.cc_major;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: return m.cc_minor;
-    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR: return m.smem_per_sm;
-    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: return m.smem_per_block_optin;
-    case CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR: return m.max_blocks_per_sm;
-    case CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK: return m.reserved_smem_per_block;
-    default: return 0;
+    case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
+      return m.clock_khz;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+      return m.sm_count;
+    case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
+      return m.memory_clock_khz;
+    case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:
+      return m.bus_bits;
+    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
+      return m.l2_bytes;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
+      return m.max_threads_per_sm;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+      return m.cc_major;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+      return m.cc_minor;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
+      return m.smem_per_sm;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
+      return m.smem_per_block_optin;
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR:
+      return m.max_blocks_per_sm;
+    case CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK:
+      return m.reserved_smem_per_block;
+    default:
+      return 0;
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What each simulated GPU says about itself: attribute numbers of real models under a simulated name.
+// What each simulated GPU says about itself: attribute numbers of real models under a simulated
+// name.
 //
 // Context:  any
 // Owns:     nothing
@@ -30,7 +31,8 @@ struct DeviceModel {
 /// Numbers of a model.
 const DeviceModel& device_model(Model model);
 
-/// Value of CU_DEVICE_ATTRIBUTE_* number `attribute` for device `ordinal`; 0 where nothing is known.
+/// Value of CU_DEVICE_ATTRIBUTE_* number `attribute` for device `ordinal`; 0 where nothing is
+/// known.
 int device_attribute(const DeviceModel& m, int ordinal, int attribute);
 
 /// Fills the 16 UUID bytes of device `ordinal`; the first three are "SIM".

@@ -4,8 +4,8 @@
 //
 // Context:  application threads
 // Owns:     one leaked Driver; the string table
-// Promises: the injection library's InitializeInjection runs exactly once, before any context exists
-// Not here: API entry points (cuda/)
+// Promises: the injection library's InitializeInjection runs exactly once, before any context
+// exists Not here: API entry points (cuda/)
 #include "core/driver.hpp"
 
 #include <dlfcn.h>
@@ -85,8 +85,8 @@ void first_use(Driver& d) {
   std::atexit(on_exit_process);
   truth_open();
   if (!config().quiet)
-    std::fprintf(stderr, "gpusim: simulated GPU in use (pid %d, %d x %s)\n", getpid(), d.device_count,
-                 d.device_count > 0 ? d.devices[0]->name : "none");
+    std::fprintf(stderr, "gpusim: simulated GPU in use (pid %d, %d x %s)\n", getpid(),
+                 d.device_count, d.device_count > 0 ? d.devices[0]->name : "none");
   // The tool's own CUDA calls must find a usable driver, so the state is set first.
   d.state.store(1);
   load_injection();
@@ -181,7 +181,8 @@ Context* create_context(Device* device, unsigned flags, bool primary) {
 }
 
 void destroy_context(Context* context) {
-  if (const ToolHooks* h = hooks()) h->resource({.id = ResourceId::kContextDestroyStarting, .context = context});
+  if (const ToolHooks* h = hooks())
+    h->resource({.id = ResourceId::kContextDestroyStarting, .context = context});
   context->magic = kDead;
   for (Stream* s : context->streams) s->magic = kDead;
 }

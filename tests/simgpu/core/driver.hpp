@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The simulated driver's process-wide state: devices, ids, the current context of each thread, start and end.
+// The simulated driver's process-wide state: devices, ids, the current context of each thread,
+// start and end.
 //
 // Context:  application threads
 // Owns:     one leaked Driver

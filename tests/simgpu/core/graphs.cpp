@@ -47,8 +47,13 @@ void clone_nodes(Graph* graph, GraphExec* exec) {
       GraphNode* copy = clone(*n, graph, exec->id, shift);
       if (shift > 0 && copy->dependencies.empty()) copy->dependencies.push_back(shift - 1);
       exec->nodes.push_back(copy);
-      report({.id = ResourceId::kGraphNodeCloned, .graph = graph, .original_graph = graph, .node = copy,
-              .original_node = n, .graph_exec = exec, .node_type = node_type(*n)});
+      report({.id = ResourceId::kGraphNodeCloned,
+              .graph = graph,
+              .original_graph = graph,
+              .node = copy,
+              .original_node = n,
+              .graph_exec = exec,
+              .node_type = node_type(*n)});
     }
   }
 }
@@ -60,16 +65,19 @@ std::uint64_t schedule(const GraphExec& exec, const DeviceModel& model, std::uin
   for (std::size_t i = 0; i < exec.nodes.size(); ++i) {
     const GraphNode& n = *exec.nodes[i];
     std::uint64_t ready = base;
-    for (const std::uint32_t d : n.dependencies) ready = std::max(ready, ops[d].end_ns + scaled(kNodeGapNs));
+    for (const std::uint32_t d : n.dependencies)
+      ready = std::max(ready, ops[d].end_ns + scaled(kNodeGapNs));
     ops[i] = n.op;
     ops[i].start_ns = ready;
-    ops[i].end_ns = ready + std::max<std::uint64_t>(1, scaled(static_cast<double>(duration_ns(model, n.op))));
+    ops[i].end_ns =
+        ready + std::max<std::uint64_t>(1, scaled(static_cast<double>(duration_ns(model, n.op))));
     last = std::max(last, ops[i].end_ns);
   }
   return last;
 }
 
-void identify(const GraphExec& exec, const Stream& stream, std::uint32_t correlation, std::vector<DeviceOp>& ops) {
+void identify(const GraphExec& exec, const Stream& stream, std::uint32_t correlation,
+              std::vector<DeviceOp>& ops) {
   for (std::size_t i = 0; i < ops.size(); ++i) {
     DeviceOp& op = ops[i];
     op.device = static_cast<std::uint32_t>(stream.context->device->ordinal);
@@ -87,10 +95,14 @@ void identify(const GraphExec& exec, const Stream& stream, std::uint32_t correla
 
 int node_type(const GraphNode& node) {
   switch (node.op.kind) {
-    case OpKind::kKernel: return CU_GRAPH_NODE_TYPE_KERNEL;
-    case OpKind::kMemset: return CU_GRAPH_NODE_TYPE_MEMSET;
-    case OpKind::kHostFunction: return CU_GRAPH_NODE_TYPE_HOST;
-    default: return CU_GRAPH_NODE_TYPE_MEMCPY;
+    case OpKind::kKernel:
+      return CU_GRAPH_NODE_TYPE_KERNEL;
+    case OpKind::kMemset:
+      return CU_GRAPH_NODE_TYPE_MEMSET;
+    case OpKind::kHostFunction:
+      return CU_GRAPH_NODE_TYPE_HOST;
+    default:
+      return CU_GRAPH_NODE_TYPE_MEMCPY;
   }
 }
 
@@ -101,14 +113,16 @@ Graph* create_graph() {
   return g;
 }
 
-GraphNode* add_node(Graph* graph, const DeviceOp& op, const std::vector<std::uint32_t>& dependencies) {
+GraphNode* add_node(Graph* graph, const DeviceOp& op,
+                    const std::vector<std::uint32_t>& dependencies) {
   auto* n = new GraphNode;
   n->graph = graph;
   n->id = (static_cast<std::uint64_t>(graph->id) << 32) | driver().next_node_id.fetch_add(1);
   n->op = op;
   n->dependencies = dependencies;
   graph->nodes.push_back(n);
-  report({.id = ResourceId::kGraphNodeCreated, .graph = graph, .node = n, .node_type = node_type(*n)});
+  report(
+      {.id = ResourceId::kGraphNodeCreated, .graph = graph, .node = n, .node_type = node_type(*n)});
   return n;
 }
 
@@ -138,11 +152,13 @@ int end_capture(Stream* stream, Graph** graph) {
 
 void capture_op(Stream* stream, const DeviceOp& op) {
   add_node(stream->capture->graph, op, stream->capture_tail);
-  stream->capture_tail.assign(1, static_cast<std::uint32_t>(stream->capture->graph->nodes.size() - 1));
+  stream->capture_tail.assign(1,
+                              static_cast<std::uint32_t>(stream->capture->graph->nodes.size() - 1));
 }
 
 int join_capture(Stream* stream, const Event* event) {
-  if (stream->capture != nullptr && stream->capture != event->capture) return CUDA_ERROR_STREAM_CAPTURE_MERGE;
+  if (stream->capture != nullptr && stream->capture != event->capture)
+    return CUDA_ERROR_STREAM_CAPTURE_MERGE;
   if (stream->capture == nullptr) {
     stream->capture = event->capture;
     stream->capture->members.push_back(stream);

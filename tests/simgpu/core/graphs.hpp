@@ -4,8 +4,8 @@
 //
 // Context:  application threads
 // Owns:     graphs and their nodes until the process ends
-// Promises: every launch gives each node its own operation with the launch's correlation id and a distinct node id
-// Not here: single operations (timeline.hpp)
+// Promises: every launch gives each node its own operation with the launch's correlation id and a
+// distinct node id Not here: single operations (timeline.hpp)
 #pragma once
 
 #include "core/objects.hpp"
@@ -18,13 +18,15 @@ int begin_capture(Stream* stream);
 int end_capture(Stream* stream, Graph** graph);
 /// Adds `op` to the capture of `stream`. Caller holds the device mutex.
 void capture_op(Stream* stream, const DeviceOp& op);
-/// Lets `stream` join the capture that `event` belongs to. Caller holds the device mutex. @return CUresult value.
+/// Lets `stream` join the capture that `event` belongs to. Caller holds the device mutex. @return
+/// CUresult value.
 int join_capture(Stream* stream, const Event* event);
 
 /// Makes an empty graph.
 Graph* create_graph();
 /// Adds a node depending on the given node indices.
-GraphNode* add_node(Graph* graph, const DeviceOp& op, const std::vector<std::uint32_t>& dependencies);
+GraphNode* add_node(Graph* graph, const DeviceOp& op,
+                    const std::vector<std::uint32_t>& dependencies);
 /// Makes an executable copy.
 GraphExec* instantiate(Graph* graph);
 /// Places every node on the timeline of `stream`. @return CUresult value.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The seam between the simulated driver and the simulated CUPTI: a table of functions CUPTI installs.
+// The seam between the simulated driver and the simulated CUPTI: a table of functions CUPTI
+// installs.
 //
 // Context:  application threads, inside API calls
 // Owns:     nothing

@@ -27,7 +27,8 @@ void expand(const char* pattern, char* path, std::size_t capacity) {
   if (mark == nullptr)
     std::snprintf(path, capacity, "%s", pattern);
   else
-    std::snprintf(path, capacity, "%.*s%d%s", static_cast<int>(mark - pattern), pattern, getpid(), mark + 2);
+    std::snprintf(path, capacity, "%.*s%d%s", static_cast<int>(mark - pattern), pattern, getpid(),
+                  mark + 2);
 }
 
 /// Opens high, so that the program's own descriptor numbers stay as they were.
@@ -60,7 +61,8 @@ bool LineLog::grow(std::size_t length) {
   window_ = nullptr;
   window_offset_ = used_ / kPage * kPage;
   if (ftruncate(fd_, static_cast<off_t>(window_offset_ + kWindowBytes)) != 0) return false;
-  void* p = mmap(nullptr, kWindowBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, static_cast<off_t>(window_offset_));
+  void* p = mmap(nullptr, kWindowBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_,
+                 static_cast<off_t>(window_offset_));
   if (p == MAP_FAILED) return false;
   window_ = static_cast<char*>(p);
   return true;

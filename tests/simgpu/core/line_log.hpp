@@ -18,7 +18,8 @@ namespace gpusim {
 /// Appends text to a file through a mapping.
 class LineLog {
  public:
-  /// Opens `pattern` for this process; `%p` becomes the process id. If the file exists and the pattern has no `%p`,
+  /// Opens `pattern` for this process; `%p` becomes the process id. If the file exists and the
+  /// pattern has no `%p`,
   /// `.PID` is added, so several processes never share a file.
   explicit LineLog(const char* pattern);
 

@@ -46,7 +46,8 @@ int allocate(Context* context, MemoryKind kind, std::size_t bytes, std::uintptr_
   const std::size_t rounded = (bytes + kGranule - 1) / kGranule * kGranule;
   const bool on_device = kind == kDeviceMemory || kind == kManaged;
   if (on_device && !reserve(context->device, rounded)) return CUDA_ERROR_OUT_OF_MEMORY;
-  void* p = mmap(nullptr, rounded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* p = mmap(nullptr, rounded, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) {
     if (on_device) context->device->used_bytes -= rounded;
     return CUDA_ERROR_OUT_OF_MEMORY;
@@ -99,7 +100,8 @@ void set_bytes(std::uintptr_t to, std::uint32_t value, int width, std::size_t co
     std::memset(p + whole, 0, bytes - whole);
     return;
   }
-  for (std::size_t i = 0; i < count; ++i) std::memcpy(p + i * static_cast<std::size_t>(width), &value, static_cast<std::size_t>(width));
+  for (std::size_t i = 0; i < count; ++i)
+    std::memcpy(p + i * static_cast<std::size_t>(width), &value, static_cast<std::size_t>(width));
 }
 
 }  // namespace gpusim

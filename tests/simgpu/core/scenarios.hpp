@@ -4,8 +4,8 @@
 //
 // Context:  any
 // Owns:     nothing
-// Promises: every row has a name usable in GPUSIM_SCENARIO, a default argument and a sentence for --help
-// Not here: the behaviours themselves (cupti/scenario.cpp, cupti/delivery.cpp)
+// Promises: every row has a name usable in GPUSIM_SCENARIO, a default argument and a sentence for
+// --help Not here: the behaviours themselves (cupti/scenario.cpp, cupti/delivery.cpp)
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ enum class Scenario : std::uint8_t {
   kCompleteOnAppThread,
   kCompleteTwoAtOnce,
   kCompleteAfterShutdown,
-  kUnknownKind,
+  kUnknownRecord,
   kNullBufferAbort,
   kFlushHangs,
   kForkFlushHangs,
@@ -53,33 +53,46 @@ struct ScenarioInfo {
 
 /// Rows in the order of `Scenario`.
 inline constexpr ScenarioInfo kScenarios[] = {
-    {"shuffled", 1, "records shuffled inside each buffer, and every fourth device record held back for a later one"},
+    {"shuffled", 1,
+     "records shuffled inside each buffer, and every fourth device record held back for a later "
+     "one"},
     {"gpu-before-api", 50, "API records arrive ARG ms after the device records they caused"},
     {"api-late", 5000, "API records arrive ARG ms late, or at a forced flush"},
     {"orphan-api", 10, "every ARG-th device record is never delivered"},
     {"orphan-gpu", 10, "every ARG-th API record is never delivered"},
-    {"dup-correlation", 10, "every ARG-th device record repeats the correlation id of the one before"},
+    {"dup-correlation", 10,
+     "every ARG-th device record repeats the correlation id of the one before"},
     {"zero-times", 10, "every ARG-th device record has start = end = 0"},
     {"end-before-start", 10, "every ARG-th device record ends before it starts"},
-    {"incomplete-on-forced-flush", 1, "a forced flush delivers running operations with end = 0, once"},
+    {"incomplete-on-forced-flush", 1,
+     "a forced flush delivers running operations with end = 0, once"},
     {"empty-buffer", 1, "each delivery also completes a buffer with no bytes in it"},
     {"complete-on-new-thread", 1, "each completion comes on a thread never seen before"},
-    {"complete-on-app-thread", 1, "a full buffer completes on the application thread that filled it"},
+    {"complete-on-app-thread", 1,
+     "a full buffer completes on the application thread that filled it"},
     {"complete-two-at-once", 1, "two buffers complete at the same time on two threads"},
-    {"complete-after-shutdown", 200, "one buffer completes ARG ms after the last kind was disabled or the slot given back"},
-    {"unknown-kind", 50, "after every ARG records one of a kind no client knows; iterators stop there with 21"},
-    {"null-buffer-abort", 1, "a refused buffer aborts the process whatever the version (default only below API 27)"},
+    {"complete-after-shutdown", 200,
+     "one buffer completes ARG ms after the last kind was disabled or the slot given back"},
+    {"unknown-kind", 50,
+     "after every ARG records one of a kind no client knows; iterators stop there with 21"},
+    {"null-buffer-abort", 1,
+     "a refused buffer aborts the process whatever the version (default only below API 27)"},
     {"flush-hangs", 1, "cuptiActivityFlushAll never returns from its ARG-th call on"},
     {"fork-flush-hangs", 1, "cuptiActivityFlushAll never returns in a forked child"},
-    {"names-freed", 1, "kernel names are overwritten and freed as soon as the completion callback returned"},
+    {"names-freed", 1,
+     "kernel names are overwritten and freed as soon as the completion callback returned"},
     {"tsc-clock", 500, "ARG ms after the first record all times are raw time-stamp-counter ticks"},
-    {"realtime-step", 500, "ARG ms after the first record the CUPTI clock steps back by one second"},
+    {"realtime-step", 500,
+     "ARG ms after the first record the CUPTI clock steps back by one second"},
     {"graph-2000", 2000, "every instantiated graph is repeated until it has at least ARG nodes"},
     {"pool-limit", 1000, "after ARG device records all device times are 0"},
     {"dropped", 100, "the first ARG device records are lost and counted as dropped"},
-    {"abba", 1, "one internal lock is held in buffer callbacks and taken by cuptiActivityGetNumDroppedRecords"},
+    {"abba", 1,
+     "one internal lock is held in buffer callbacks and taken by "
+     "cuptiActivityGetNumDroppedRecords"},
     {"disable-hangs", 1, "cuptiActivityDisable of the kernel kind never returns"},
 };
-static_assert(sizeof(kScenarios) / sizeof(kScenarios[0]) == static_cast<std::size_t>(Scenario::kCount));
+static_assert(sizeof(kScenarios) / sizeof(kScenarios[0]) ==
+              static_cast<std::size_t>(Scenario::kCount));
 
 }  // namespace gpusim

@@ -30,7 +30,8 @@ double kernel_ns(const DeviceModel& m, const DeviceOp& op) {
   if (config().kernel_ns != 0) return static_cast<double>(config().kernel_ns);
   const int threads = static_cast<int>(op.block[0] * op.block[1] * op.block[2]);
   const int per_sm =
-      std::max(1, max_active_blocks(m, threads, op.registers, static_cast<int>(op.static_smem + op.dynamic_smem)));
+      std::max(1, max_active_blocks(m, threads, op.registers,
+                                    static_cast<int>(op.static_smem + op.dynamic_smem)));
   const double blocks = static_cast<double>(op.grid[0]) * op.grid[1] * op.grid[2];
   const double waves = std::ceil(blocks / (static_cast<double>(per_sm) * m.sm_count));
   const double resident = std::min(blocks, static_cast<double>(per_sm)) * threads;
@@ -41,10 +42,14 @@ double copy_ns(const DeviceModel& m, const DeviceOp& op) {
   const bool pinned = op.src_kind == kPinned || op.dst_kind == kPinned;
   const double bytes = static_cast<double>(op.bytes);
   switch (op.copy_kind) {
-    case kHtoD: return 1000 + bytes / (pinned ? 25 : 8);
-    case kDtoH: return 1000 + bytes / (pinned ? 24 : 7);
-    case kPtoP: return 1500 + bytes / 200;
-    default: return 1000 + bytes / (0.4 * m.memory_gbps);
+    case kHtoD:
+      return 1000 + bytes / (pinned ? 25 : 8);
+    case kDtoH:
+      return 1000 + bytes / (pinned ? 24 : 7);
+    case kPtoP:
+      return 1500 + bytes / 200;
+    default:
+      return 1000 + bytes / (0.4 * m.memory_gbps);
   }
 }
 
@@ -61,7 +66,8 @@ std::uint64_t locked_tail(const Stream* stream) {
   return stream->non_blocking ? stream->tail_ns : std::max(stream->tail_ns, c->null_stream.tail_ns);
 }
 
-void finish_sync(SyncKind kind, Context* c, std::uint32_t stream, Event* event, std::uint64_t until) {
+void finish_sync(SyncKind kind, Context* c, std::uint32_t stream, Event* event,
+                 std::uint64_t until) {
   SyncOp op{};
   op.kind = kind;
   op.context = c->id;
@@ -93,11 +99,16 @@ std::uint64_t launch_latency_ns() { return scaled(kLaunchLatencyNs); }
 
 std::uint64_t duration_ns(const DeviceModel& m, const DeviceOp& op) {
   switch (op.kind) {
-    case OpKind::kKernel: return static_cast<std::uint64_t>(kernel_ns(m, op));
-    case OpKind::kMemset: return static_cast<std::uint64_t>(900 + static_cast<double>(op.bytes) / (0.8 * m.memory_gbps));
+    case OpKind::kKernel:
+      return static_cast<std::uint64_t>(kernel_ns(m, op));
+    case OpKind::kMemset:
+      return static_cast<std::uint64_t>(900 +
+                                        static_cast<double>(op.bytes) / (0.8 * m.memory_gbps));
     case OpKind::kMemcpy:
-    case OpKind::kPeerCopy: return static_cast<std::uint64_t>(copy_ns(m, op));
-    case OpKind::kHostFunction: return 1000;
+    case OpKind::kPeerCopy:
+      return static_cast<std::uint64_t>(copy_ns(m, op));
+    case OpKind::kHostFunction:
+      return 1000;
   }
   return 0;
 }
@@ -135,7 +146,8 @@ int submit(Stream* stream, DeviceOp& op) {
       return CUDA_SUCCESS;
     }
     wait_for_room(stream, lock);
-    place(stream, op, now_ns() + launch_latency_ns(), scaled(static_cast<double>(duration_ns(device->model, op))));
+    place(stream, op, now_ns() + launch_latency_ns(),
+          scaled(static_cast<double>(duration_ns(device->model, op))));
   }
   announce(op);
   return CUDA_SUCCESS;

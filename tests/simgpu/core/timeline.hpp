@@ -22,11 +22,12 @@ std::uint64_t duration_ns(const DeviceModel& m, const DeviceOp& op);
 /// @return CUresult value.
 int submit(Stream* stream, DeviceOp& op);
 
-/// Places an operation of known length on `stream`, no earlier than `ready_ns`. Sets op.start_ns and op.end_ns.
-/// Caller holds the device mutex.
+/// Places an operation of known length on `stream`, no earlier than `ready_ns`. Sets op.start_ns
+/// and op.end_ns. Caller holds the device mutex.
 void place(Stream* stream, DeviceOp& op, std::uint64_t ready_ns, std::uint64_t length_ns);
 
-/// Blocks while the stream's queue is full. Caller holds `lock` on the device mutex; it is released while waiting.
+/// Blocks while the stream's queue is full. Caller holds `lock` on the device mutex; it is released
+/// while waiting.
 void wait_for_room(Stream* stream, std::unique_lock<std::mutex>& lock);
 
 /// The latest end on the stream, default-stream rules included.

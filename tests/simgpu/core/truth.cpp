@@ -4,8 +4,8 @@
 //
 // Context:  any
 // Owns:     one leaked LineLog
-// Promises: one JSON object per line; times in CLOCK_MONOTONIC ns, the header line gives the REALTIME offset
-// Not here: file handling (line_log.cpp)
+// Promises: one JSON object per line; times in CLOCK_MONOTONIC ns, the header line gives the
+// REALTIME offset Not here: file handling (line_log.cpp)
 #include "core/truth.hpp"
 
 #include <unistd.h>
@@ -36,21 +36,24 @@ const char* op_name(OpKind kind) {
 int details(const DeviceOp& op, char* out, std::size_t room) {
   switch (op.kind) {
     case OpKind::kKernel:
-      return std::snprintf(out, room,
-                           ",\"name\":\"%s\",\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],\"registers\":%u,"
-                           "\"static_smem\":%u,\"dynamic_smem\":%u,\"grid_id\":%" PRIu64,
-                           op.name, op.grid[0], op.grid[1], op.grid[2], op.block[0], op.block[1], op.block[2],
-                           op.registers, op.static_smem, op.dynamic_smem, op.grid_id);
+      return std::snprintf(
+          out, room,
+          ",\"name\":\"%s\",\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],\"registers\":%u,"
+          "\"static_smem\":%u,\"dynamic_smem\":%u,\"grid_id\":%" PRIu64,
+          op.name, op.grid[0], op.grid[1], op.grid[2], op.block[0], op.block[1], op.block[2],
+          op.registers, op.static_smem, op.dynamic_smem, op.grid_id);
     case OpKind::kMemset:
       return std::snprintf(out, room, ",\"bytes\":%" PRIu64 ",\"value\":%u", op.bytes, op.value);
     case OpKind::kMemcpy:
     case OpKind::kPeerCopy:
       return std::snprintf(out, room,
-                           ",\"bytes\":%" PRIu64 ",\"copy_kind\":%u,\"src_kind\":%u,\"dst_kind\":%u,\"async\":%d,"
+                           ",\"bytes\":%" PRIu64
+                           ",\"copy_kind\":%u,\"src_kind\":%u,\"dst_kind\":%u,\"async\":%d,"
                            "\"src_device\":%u,\"dst_device\":%u",
-                           op.bytes, op.copy_kind, op.src_kind, op.dst_kind, op.async ? 1 : 0, op.src_device,
-                           op.dst_device);
-    case OpKind::kHostFunction: break;
+                           op.bytes, op.copy_kind, op.src_kind, op.dst_kind, op.async ? 1 : 0,
+                           op.src_device, op.dst_device);
+    case OpKind::kHostFunction:
+      break;
   }
   return 0;
 }
@@ -63,10 +66,11 @@ void truth_open() {
   char line[512];
   const std::uint64_t mono = now_ns();
   const std::uint64_t real = read_clock_ns(CLOCK_REALTIME);
-  put(line, std::snprintf(line, sizeof line,
-                          "{\"t\":\"header\",\"simulated\":true,\"pid\":%d,\"monotonic_ns\":%" PRIu64
-                          ",\"realtime_ns\":%" PRIu64 ",\"devices\":%d}\n",
-                          getpid(), mono, real, config().devices));
+  put(line,
+      std::snprintf(line, sizeof line,
+                    "{\"t\":\"header\",\"simulated\":true,\"pid\":%d,\"monotonic_ns\":%" PRIu64
+                    ",\"realtime_ns\":%" PRIu64 ",\"devices\":%d}\n",
+                    getpid(), mono, real, config().devices));
 }
 
 void truth_close() {
@@ -77,20 +81,23 @@ bool truth_on() { return g_log != nullptr; }
 
 void truth_api(const ApiCall& call) {
   char line[kLine];
-  put(line, std::snprintf(line, sizeof line,
-                          "{\"t\":\"api\",\"domain\":\"%s\",\"name\":\"%s\",\"cbid\":%u,\"corr\":%u,\"tid\":%u,"
-                          "\"start\":%" PRIu64 ",\"end\":%" PRIu64 ",\"result\":%d}\n",
-                          call.domain == ApiDomain::kDriver ? "driver" : "runtime", call.name, call.cbid,
-                          call.correlation, current_tid(), call.start_ns, call.end_ns, call.result));
+  put(line,
+      std::snprintf(
+          line, sizeof line,
+          "{\"t\":\"api\",\"domain\":\"%s\",\"name\":\"%s\",\"cbid\":%u,\"corr\":%u,\"tid\":%u,"
+          "\"start\":%" PRIu64 ",\"end\":%" PRIu64 ",\"result\":%d}\n",
+          call.domain == ApiDomain::kDriver ? "driver" : "runtime", call.name, call.cbid,
+          call.correlation, current_tid(), call.start_ns, call.end_ns, call.result));
 }
 
 void truth_op(const DeviceOp& op) {
   char line[kLine];
   int n = std::snprintf(line, sizeof line,
                         "{\"t\":\"op\",\"kind\":\"%s\",\"start\":%" PRIu64 ",\"end\":%" PRIu64
-                        ",\"device\":%u,\"context\":%u,\"stream\":%u,\"corr\":%u,\"graph\":%u,\"graph_node\":%" PRIu64,
-                        op_name(op.kind), op.start_ns, op.end_ns, op.device, op.context, op.stream, op.correlation,
-                        op.graph_id, op.graph_node_id);
+                        ",\"device\":%u,\"context\":%u,\"stream\":%u,\"corr\":%u,\"graph\":%u,"
+                        "\"graph_node\":%" PRIu64,
+                        op_name(op.kind), op.start_ns, op.end_ns, op.device, op.context, op.stream,
+                        op.correlation, op.graph_id, op.graph_node_id);
   n += details(op, line + n, sizeof line - static_cast<std::size_t>(n) - 8);
   n = std::min(n, static_cast<int>(sizeof line) - 4);
   line[n++] = '}';
@@ -100,10 +107,12 @@ void truth_op(const DeviceOp& op) {
 
 void truth_graph(const GraphLaunchOp& op) {
   char line[512];
-  put(line, std::snprintf(line, sizeof line,
-                          "{\"t\":\"graph_launch\",\"graph\":%u,\"start\":%" PRIu64 ",\"end\":%" PRIu64
-                          ",\"device\":%u,\"context\":%u,\"stream\":%u,\"corr\":%u}\n",
-                          op.graph_id, op.start_ns, op.end_ns, op.device, op.context, op.stream, op.correlation));
+  put(line,
+      std::snprintf(line, sizeof line,
+                    "{\"t\":\"graph_launch\",\"graph\":%u,\"start\":%" PRIu64 ",\"end\":%" PRIu64
+                    ",\"device\":%u,\"context\":%u,\"stream\":%u,\"corr\":%u}\n",
+                    op.graph_id, op.start_ns, op.end_ns, op.device, op.context, op.stream,
+                    op.correlation));
 }
 
 void truth_sync(const SyncOp& op) {
@@ -111,8 +120,8 @@ void truth_sync(const SyncOp& op) {
   put(line, std::snprintf(line, sizeof line,
                           "{\"t\":\"sync\",\"kind\":%d,\"start\":%" PRIu64 ",\"end\":%" PRIu64
                           ",\"context\":%u,\"stream\":%u,\"event\":%u,\"corr\":%u,\"tid\":%u}\n",
-                          static_cast<int>(op.kind), op.start_ns, op.end_ns, op.context, op.stream, op.event,
-                          op.correlation, current_tid()));
+                          static_cast<int>(op.kind), op.start_ns, op.end_ns, op.context, op.stream,
+                          op.event, op.correlation, current_tid()));
 }
 
 }  // namespace gpusim

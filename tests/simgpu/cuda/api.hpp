@@ -17,21 +17,25 @@
 #include "core/api_scope.hpp"
 #include "core/driver.hpp"
 
-/// Opens the frame of driver function `fn` with its parameter block. Leave it with `return GPUSIM_DONE(result)`.
+/// Opens the frame of driver function `fn` with its parameter block. Leave it with `return
+/// GPUSIM_DONE(result)`.
 #define GPUSIM_DRIVER_API(fn, ...)              \
   const fn##_params gpusim_params{__VA_ARGS__}; \
   GPUSIM_DRIVER_FRAME(fn, &gpusim_params, nullptr)
 
 /// The same for functions without parameters, and for launches, which name a kernel.
-#define GPUSIM_DRIVER_FRAME(fn, params, symbol)                                                                \
-  gpusim::ApiScope gpusim_scope(gpusim::ApiDomain::kDriver, CUPTI_DRIVER_TRACE_CBID_##fn, #fn, params, symbol); \
-  if (const int gpusim_status = gpusim::usable(); gpusim_status != 0) return GPUSIM_DONE(gpusim_status)
+#define GPUSIM_DRIVER_FRAME(fn, params, symbol)                                                \
+  gpusim::ApiScope gpusim_scope(gpusim::ApiDomain::kDriver, CUPTI_DRIVER_TRACE_CBID_##fn, #fn, \
+                                params, symbol);                                               \
+  if (const int gpusim_status = gpusim::usable(); gpusim_status != 0)                          \
+  return GPUSIM_DONE(gpusim_status)
 
 #define GPUSIM_DONE(result) static_cast<CUresult>(gpusim_scope.finish(result))
 
 namespace gpusim {
 
-/// Driver state, with the behaviour of a toolkit stub where this library lies in a folder named `stubs`.
+/// Driver state, with the behaviour of a toolkit stub where this library lies in a folder named
+/// `stubs`.
 int usable();
 /// Whether this copy lies in a folder named `stubs`.
 bool is_stub();
@@ -41,7 +45,8 @@ inline Device* device_at(int ordinal) {
   return ordinal >= 0 && ordinal < driver().device_count ? driver().devices[ordinal] : nullptr;
 }
 
-/// The stream of a handle in the current context, or null if the handle is stale or no context is current.
+/// The stream of a handle in the current context, or null if the handle is stale or no context is
+/// current.
 inline Stream* stream_of(CUstream handle) {
   const auto value = reinterpret_cast<std::uintptr_t>(handle);
   if (value <= 2) {  // null, legacy and per-thread default stream
@@ -53,6 +58,8 @@ inline Stream* stream_of(CUstream handle) {
 }
 
 /// CUresult for a missing stream: no context is current, or the handle is bad.
-inline int stream_error() { return current_context() == nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_INVALID_HANDLE; }
+inline int stream_error() {
+  return current_context() == nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_INVALID_HANDLE;
+}
 
 }  // namespace gpusim

@@ -4,8 +4,8 @@
 //
 // Context:  application threads
 // Owns:     nothing
-// Promises: context ids are process-unique, creation and destruction are reported to the attached tool
-// Not here: streams (stream_api.cpp)
+// Promises: context ids are process-unique, creation and destruction are reported to the attached
+// tool Not here: streams (stream_api.cpp)
 #include "core/timeline.hpp"
 #include "cuda/api.hpp"
 
@@ -34,7 +34,8 @@ int make_context(CUcontext* out, unsigned flags, CUdevice dev) {
 Context* retain_primary(Device* d) {
   static auto* const mutex = new std::mutex;
   const std::lock_guard<std::mutex> lock(*mutex);
-  if (d->primary == nullptr || !live(d->primary)) d->primary = create_context(d, d->primary_flags, true);
+  if (d->primary == nullptr || !live(d->primary))
+    d->primary = create_context(d, d->primary_flags, true);
   ++d->primary_references;
   return d->primary;
 }
@@ -48,14 +49,14 @@ CUresult CUDAAPI cuCtxCreate_v2(CUcontext* pctx, unsigned int flags, CUdevice de
   return GPUSIM_DONE(make_context(pctx, flags, dev));
 }
 
-CUresult CUDAAPI cuCtxCreate_v3(CUcontext* pctx, CUexecAffinityParam* paramsArray, int numParams, unsigned int flags,
-                                CUdevice dev) {
+CUresult CUDAAPI cuCtxCreate_v3(CUcontext* pctx, CUexecAffinityParam* paramsArray, int numParams,
+                                unsigned int flags, CUdevice dev) {
   GPUSIM_DRIVER_API(cuCtxCreate_v3, pctx, paramsArray, numParams, flags, dev);
   return GPUSIM_DONE(make_context(pctx, flags, dev));
 }
 
-CUresult CUDAAPI cuCtxCreate_v4(CUcontext* pctx, CUctxCreateParams* ctxCreateParams, unsigned int flags,
-                                CUdevice dev) {
+CUresult CUDAAPI cuCtxCreate_v4(CUcontext* pctx, CUctxCreateParams* ctxCreateParams,
+                                unsigned int flags, CUdevice dev) {
   GPUSIM_DRIVER_API(cuCtxCreate_v4, pctx, ctxCreateParams, flags, dev);
   return GPUSIM_DONE(make_context(pctx, flags, dev));
 }
@@ -143,7 +144,8 @@ CUresult CUDAAPI cuCtxGetStreamPriorityRange(int* leastPriority, int* greatestPr
 
 CUresult CUDAAPI cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags) {
   GPUSIM_DRIVER_API(cuCtxEnablePeerAccess, peerContext, Flags);
-  return GPUSIM_DONE(as_context(peerContext) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT);
+  return GPUSIM_DONE(as_context(peerContext) != nullptr ? CUDA_SUCCESS
+                                                        : CUDA_ERROR_INVALID_CONTEXT);
 }
 
 CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext* pctx, CUdevice dev) {

@@ -52,7 +52,8 @@ CUresult CUDAAPI cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus* ca
   GPUSIM_DRIVER_API(cuStreamIsCapturing, hStream, captureStatus);
   const Stream* s = stream_of(hStream);
   if (s == nullptr) return GPUSIM_DONE(stream_error());
-  *captureStatus = s->capture != nullptr ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+  *captureStatus =
+      s->capture != nullptr ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
   return GPUSIM_DONE(CUDA_SUCCESS);
 }
 
@@ -86,13 +87,15 @@ CUresult CUDAAPI cuGraphGetNodes(CUgraph hGraph, CUgraphNode* nodes, size_t* num
   return GPUSIM_DONE(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuGraphInstantiateWithFlags(CUgraphExec* phGraphExec, CUgraph hGraph, unsigned long long flags) {
+CUresult CUDAAPI cuGraphInstantiateWithFlags(CUgraphExec* phGraphExec, CUgraph hGraph,
+                                             unsigned long long flags) {
   GPUSIM_DRIVER_API(cuGraphInstantiateWithFlags, phGraphExec, hGraph, flags);
   return GPUSIM_DONE(make_exec(phGraphExec, hGraph));
 }
 
-CUresult CUDAAPI cuGraphInstantiate_v2(CUgraphExec* phGraphExec, CUgraph hGraph, CUgraphNode* phErrorNode,
-                                       char* logBuffer, size_t bufferSize) {
+CUresult CUDAAPI cuGraphInstantiate_v2(CUgraphExec* phGraphExec, CUgraph hGraph,
+                                       CUgraphNode* phErrorNode, char* logBuffer,
+                                       size_t bufferSize) {
   GPUSIM_DRIVER_API(cuGraphInstantiate_v2, phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize);
   return GPUSIM_DONE(make_exec(phGraphExec, hGraph));
 }
@@ -105,7 +108,8 @@ CUresult CUDAAPI cuGraphInstantiateWithParams(CUgraphExec* phGraphExec, CUgraph 
 
 CUresult CUDAAPI cuGraphUpload(CUgraphExec hGraphExec, CUstream hStream) {
   GPUSIM_DRIVER_API(cuGraphUpload, hGraphExec, hStream);
-  return GPUSIM_DONE(as<GraphExec>(hGraphExec) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+  return GPUSIM_DONE(as<GraphExec>(hGraphExec) != nullptr ? CUDA_SUCCESS
+                                                          : CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult CUDAAPI cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream) {

@@ -25,8 +25,8 @@ namespace gpusim {
 bool is_stub() {
   static const bool stub = [] {
     Dl_info info{};
-    return dladdr(reinterpret_cast<const void*>(&gpuprof_simulated_gpu), &info) != 0 && info.dli_fname != nullptr &&
-           std::strstr(info.dli_fname, "/stubs/") != nullptr;
+    return dladdr(reinterpret_cast<const void*>(&gpuprof_simulated_gpu), &info) != 0 &&
+           info.dli_fname != nullptr && std::strstr(info.dli_fname, "/stubs/") != nullptr;
   }();
   return stub;
 }
@@ -42,19 +42,31 @@ struct ErrorText {
 };
 constexpr ErrorText kErrors[] = {
     {CUDA_SUCCESS, "CUDA_SUCCESS", "no error"},
-    {CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument of the simulated GPU (gpuprof)"},
-    {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory of the simulated GPU (gpuprof)"},
-    {CUDA_ERROR_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error of the simulated GPU (gpuprof)"},
-    {CUDA_ERROR_DEINITIALIZED, "CUDA_ERROR_DEINITIALIZED", "driver shutting down of the simulated GPU (gpuprof)"},
-    {CUDA_ERROR_STUB_LIBRARY, "CUDA_ERROR_STUB_LIBRARY", "stub library of the simulated GPU (gpuprof)"},
+    {CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE",
+     "invalid argument of the simulated GPU (gpuprof)"},
+    {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY",
+     "out of memory of the simulated GPU (gpuprof)"},
+    {CUDA_ERROR_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED",
+     "initialization error of the simulated GPU (gpuprof)"},
+    {CUDA_ERROR_DEINITIALIZED, "CUDA_ERROR_DEINITIALIZED",
+     "driver shutting down of the simulated GPU (gpuprof)"},
+    {CUDA_ERROR_STUB_LIBRARY, "CUDA_ERROR_STUB_LIBRARY",
+     "stub library of the simulated GPU (gpuprof)"},
     {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no device of the simulated GPU (gpuprof)"},
-    {CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid ordinal of the simulated GPU (gpuprof)"},
-    {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid context of the simulated GPU (gpuprof)"},
-    {CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid handle of the simulated GPU (gpuprof)"},
-    {CUDA_ERROR_ILLEGAL_STATE, "CUDA_ERROR_ILLEGAL_STATE", "illegal state of the simulated GPU (gpuprof)"},
-    {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "symbol not found of the simulated GPU (gpuprof)"},
-    {CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready of the simulated GPU (gpuprof)"},
-    {CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "not supported of the simulated GPU (gpuprof)"},
+    {CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE",
+     "invalid ordinal of the simulated GPU (gpuprof)"},
+    {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT",
+     "invalid context of the simulated GPU (gpuprof)"},
+    {CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE",
+     "invalid handle of the simulated GPU (gpuprof)"},
+    {CUDA_ERROR_ILLEGAL_STATE, "CUDA_ERROR_ILLEGAL_STATE",
+     "illegal state of the simulated GPU (gpuprof)"},
+    {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND",
+     "symbol not found of the simulated GPU (gpuprof)"},
+    {CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY",
+     "device not ready of the simulated GPU (gpuprof)"},
+    {CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED",
+     "not supported of the simulated GPU (gpuprof)"},
     {CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
      "not permitted while capturing of the simulated GPU (gpuprof)"},
     {CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED",
@@ -124,7 +136,9 @@ CUresult CUDAAPI cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice dev) {
 }
 
 #undef cuDeviceGetUuid
-CUresult CUDAAPI cuDeviceGetUuid(CUuuid* uuid, CUdevice dev) { return cuDeviceGetUuid_v2(uuid, dev); }
+CUresult CUDAAPI cuDeviceGetUuid(CUuuid* uuid, CUdevice dev) {
+  return cuDeviceGetUuid_v2(uuid, dev);
+}
 
 CUresult CUDAAPI cuDeviceTotalMem_v2(size_t* bytes, CUdevice dev) {
   GPUSIM_DRIVER_API(cuDeviceTotalMem_v2, bytes, dev);
@@ -144,7 +158,8 @@ CUresult CUDAAPI cuDeviceGetAttribute(int* pi, CUdevice_attribute attrib, CUdevi
 
 CUresult CUDAAPI cuDeviceGetPCIBusId(char* pciBusId, int len, CUdevice dev) {
   GPUSIM_DRIVER_API(cuDeviceGetPCIBusId, pciBusId, len, dev);
-  if (pciBusId == nullptr || device_at(dev) == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_DEVICE);
+  if (pciBusId == nullptr || device_at(dev) == nullptr)
+    return GPUSIM_DONE(CUDA_ERROR_INVALID_DEVICE);
   std::snprintf(pciBusId, static_cast<std::size_t>(std::max(len, 0)), "0000:%02x:00.0", 0x10 + dev);
   return GPUSIM_DONE(CUDA_SUCCESS);
 }
@@ -176,7 +191,8 @@ CUresult CUDAAPI cuGetExportTable(const void** ppExportTable, const CUuuid* pExp
   return GPUSIM_DONE(CUDA_ERROR_NOT_SUPPORTED);
 }
 
-CUresult CUDAAPI cuGetProcAddress_v2(const char* symbol, void** pfn, int cudaVersion, cuuint64_t flags,
+CUresult CUDAAPI cuGetProcAddress_v2(const char* symbol, void** pfn, int cudaVersion,
+                                     cuuint64_t flags,
                                      CUdriverProcAddressQueryResult* symbolStatus) {
   GPUSIM_DRIVER_API(cuGetProcAddress_v2, symbol, pfn, cudaVersion, flags, symbolStatus);
   if (symbol == nullptr || pfn == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_VALUE);
@@ -191,12 +207,14 @@ CUresult CUDAAPI cuGetProcAddress_v2(const char* symbol, void** pfn, int cudaVer
   }
   if (self != nullptr) dlclose(self);
   if (symbolStatus != nullptr)
-    *symbolStatus = *pfn != nullptr ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    *symbolStatus =
+        *pfn != nullptr ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
   return GPUSIM_DONE(*pfn != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND);
 }
 
 #undef cuGetProcAddress
-CUresult CUDAAPI cuGetProcAddress(const char* symbol, void** pfn, int cudaVersion, cuuint64_t flags) {
+CUresult CUDAAPI cuGetProcAddress(const char* symbol, void** pfn, int cudaVersion,
+                                  cuuint64_t flags) {
   return cuGetProcAddress_v2(symbol, pfn, cudaVersion, flags, nullptr);
 }
 

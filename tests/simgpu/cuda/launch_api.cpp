@@ -4,8 +4,8 @@
 //
 // Context:  application threads
 // Owns:     nothing; objects live in core
-// Promises: the name asked for is the kernel's name; its registers and shared memory follow from the name alone
-// Not here: times (core/timeline.cpp)
+// Promises: the name asked for is the kernel's name; its registers and shared memory follow from
+// the name alone Not here: times (core/timeline.cpp)
 #include <algorithm>
 #include <cstring>
 
@@ -36,8 +36,10 @@ int load_module(CUmodule* out) {
 /// Invented but stable figures: the same name always has the same registers and shared memory.
 void invent_figures(Function& f) {
   std::uint32_t h = 2166136261u;
-  for (const char* p = f.name; *p != '\0'; ++p) h = (h ^ static_cast<unsigned char>(*p)) * 16777619u;
-  const bool tensor = std::strstr(f.name, "gemm") != nullptr || std::strstr(f.name, "s16816") != nullptr;
+  for (const char* p = f.name; *p != '\0'; ++p)
+    h = (h ^ static_cast<unsigned char>(*p)) * 16777619u;
+  const bool tensor =
+      std::strstr(f.name, "gemm") != nullptr || std::strstr(f.name, "s16816") != nullptr;
   f.registers = static_cast<std::uint16_t>(tensor ? 128 + h % 96 : 16 + h % 48);
   f.static_smem = tensor ? 16384 : (h >> 8) % 4 * 512;
 }
@@ -79,19 +81,26 @@ int occupancy(int* out, CUfunction func, int block, size_t dynamic) {
   const Function* f = function_of(func);
   const Context* c = current_context();
   if (out == nullptr || f == nullptr || c == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *out = max_active_blocks(c->device->model, block, f->registers, static_cast<int>(f->static_smem + dynamic));
+  *out = max_active_blocks(c->device->model, block, f->registers,
+                           static_cast<int>(f->static_smem + dynamic));
   return CUDA_SUCCESS;
 }
 
 int attribute_of(const Function& f, CUfunction_attribute attrib) {
   switch (attrib) {
-    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: return 1024;
-    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: return static_cast<int>(f.static_smem);
-    case CU_FUNC_ATTRIBUTE_NUM_REGS: return f.registers;
+    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+      return 1024;
+    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
+      return static_cast<int>(f.static_smem);
+    case CU_FUNC_ATTRIBUTE_NUM_REGS:
+      return f.registers;
     case CU_FUNC_ATTRIBUTE_PTX_VERSION:
-    case CU_FUNC_ATTRIBUTE_BINARY_VERSION: return 80;
-    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: return f.max_dynamic_smem;
-    default: return 0;
+    case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
+      return 80;
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+      return f.max_dynamic_smem;
+    default:
+      return 0;
   }
 }
 
@@ -119,7 +128,8 @@ CUresult CUDAAPI cuModuleUnload(CUmodule hmod) {
   GPUSIM_DRIVER_API(cuModuleUnload, hmod);
   auto* m = reinterpret_cast<Module*>(hmod);
   if (!live(m)) return GPUSIM_DONE(CUDA_ERROR_INVALID_HANDLE);
-  if (const ToolHooks* h = hooks()) h->resource({.id = ResourceId::kModuleUnloadStarting, .context = m->context});
+  if (const ToolHooks* h = hooks())
+    h->resource({.id = ResourceId::kModuleUnloadStarting, .context = m->context});
   for (Function* f : m->functions) f->magic = kDead;
   m->magic = kDead;
   return GPUSIM_DONE(CUDA_SUCCESS);
@@ -129,7 +139,8 @@ CUresult CUDAAPI cuModuleGetFunction(CUfunction* hfunc, CUmodule hmod, const cha
   GPUSIM_DRIVER_API(cuModuleGetFunction, hfunc, hmod, name);
   auto* m = reinterpret_cast<Module*>(hmod);
   if (!live(m)) return GPUSIM_DONE(CUDA_ERROR_INVALID_HANDLE);
-  if (hfunc == nullptr || name == nullptr || *name == '\0') return GPUSIM_DONE(CUDA_ERROR_INVALID_VALUE);
+  if (hfunc == nullptr || name == nullptr || *name == '\0')
+    return GPUSIM_DONE(CUDA_ERROR_INVALID_VALUE);
   auto* f = new Function;
   f->module = m;
   f->name = intern(name);
@@ -163,30 +174,40 @@ CUresult CUDAAPI cuFuncGetName(const char** name, CUfunction hfunc) {
   return GPUSIM_DONE(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuOccupancyMaxActiveBlocksPerMultiprocessor(int* numBlocks, CUfunction func, int blockSize,
+CUresult CUDAAPI cuOccupancyMaxActiveBlocksPerMultiprocessor(int* numBlocks, CUfunction func,
+                                                             int blockSize,
                                                              size_t dynamicSMemSize) {
-  GPUSIM_DRIVER_API(cuOccupancyMaxActiveBlocksPerMultiprocessor, numBlocks, func, blockSize, dynamicSMemSize);
+  GPUSIM_DRIVER_API(cuOccupancyMaxActiveBlocksPerMultiprocessor, numBlocks, func, blockSize,
+                    dynamicSMemSize);
   return GPUSIM_DONE(occupancy(numBlocks, func, blockSize, dynamicSMemSize));
 }
 
-CUresult CUDAAPI cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* numBlocks, CUfunction func, int blockSize,
-                                                                      size_t dynamicSMemSize, unsigned int flags) {
-  GPUSIM_DRIVER_API(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, numBlocks, func, blockSize, dynamicSMemSize,
-                    flags);
+CUresult CUDAAPI cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    int* numBlocks, CUfunction func, int blockSize, size_t dynamicSMemSize, unsigned int flags) {
+  GPUSIM_DRIVER_API(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, numBlocks, func,
+                    blockSize, dynamicSMemSize, flags);
   return GPUSIM_DONE(occupancy(numBlocks, func, blockSize, dynamicSMemSize));
 }
 
-CUresult CUDAAPI cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ,
-                                unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
-                                unsigned int sharedMemBytes, CUstream hStream, void** kernelParams, void** extra) {
-  const cuLaunchKernel_params p{f,         gridDimX,       gridDimY, gridDimZ,     blockDimX, blockDimY,
-                                blockDimZ, sharedMemBytes, hStream,  kernelParams, extra};
+CUresult CUDAAPI cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
+                                unsigned int gridDimZ, unsigned int blockDimX,
+                                unsigned int blockDimY, unsigned int blockDimZ,
+                                unsigned int sharedMemBytes, CUstream hStream, void** kernelParams,
+                                void** extra) {
+  const cuLaunchKernel_params p{f,         gridDimX,     gridDimY,  gridDimZ,
+                                blockDimX, blockDimY,    blockDimZ, sharedMemBytes,
+                                hStream,   kernelParams, extra};
   GPUSIM_DRIVER_FRAME(cuLaunchKernel, &p, symbol(f));
   return GPUSIM_DONE(launch(function_of(f), stream_of(hStream),
-                            {{gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, {}, sharedMemBytes, false}));
+                            {{gridDimX, gridDimY, gridDimZ},
+                             {blockDimX, blockDimY, blockDimZ},
+                             {},
+                             sharedMemBytes,
+                             false}));
 }
 
-CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, void** kernelParams, void** extra) {
+CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, void** kernelParams,
+                                  void** extra) {
   const cuLaunchKernelEx_params p{config, f, kernelParams, extra};
   GPUSIM_DRIVER_FRAME(cuLaunchKernelEx, &p, symbol(f));
   if (config == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_VALUE);
@@ -206,15 +227,21 @@ CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, vo
   return GPUSIM_DONE(launch(function_of(f), stream_of(config->hStream), l));
 }
 
-CUresult CUDAAPI cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
-                                           unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY,
-                                           unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
-                                           void** kernelParams) {
-  const cuLaunchCooperativeKernel_params p{f,         gridDimX,  gridDimY,       gridDimZ, blockDimX,
-                                           blockDimY, blockDimZ, sharedMemBytes, hStream,  kernelParams};
+CUresult CUDAAPI cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX,
+                                           unsigned int gridDimY, unsigned int gridDimZ,
+                                           unsigned int blockDimX, unsigned int blockDimY,
+                                           unsigned int blockDimZ, unsigned int sharedMemBytes,
+                                           CUstream hStream, void** kernelParams) {
+  const cuLaunchCooperativeKernel_params p{f,         gridDimX,    gridDimY,  gridDimZ,
+                                           blockDimX, blockDimY,   blockDimZ, sharedMemBytes,
+                                           hStream,   kernelParams};
   GPUSIM_DRIVER_FRAME(cuLaunchCooperativeKernel, &p, symbol(f));
   return GPUSIM_DONE(launch(function_of(f), stream_of(hStream),
-                            {{gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, {}, sharedMemBytes, true}));
+                            {{gridDimX, gridDimY, gridDimZ},
+                             {blockDimX, blockDimY, blockDimZ},
+                             {},
+                             sharedMemBytes,
+                             true}));
 }
 
 }  // extern "C"

@@ -49,8 +49,8 @@ int copy(const Copy& c) {
   return result;
 }
 
-int copy_peer(std::uintptr_t to, CUcontext to_context, std::uintptr_t from, CUcontext from_context, std::size_t bytes,
-              Stream* stream, bool async) {
+int copy_peer(std::uintptr_t to, CUcontext to_context, std::uintptr_t from, CUcontext from_context,
+              std::size_t bytes, Stream* stream, bool async) {
   auto* src = reinterpret_cast<Context*>(from_context);
   auto* dst = reinterpret_cast<Context*>(to_context);
   if (stream == nullptr) return stream_error();
@@ -70,7 +70,8 @@ int copy_peer(std::uintptr_t to, CUcontext to_context, std::uintptr_t from, CUco
   return result;
 }
 
-int fill(std::uintptr_t to, std::uint32_t value, int width, std::size_t count, Stream* stream, bool async) {
+int fill(std::uintptr_t to, std::uint32_t value, int width, std::size_t count, Stream* stream,
+         bool async) {
   Allocation a{};
   if (stream == nullptr) return stream_error();
   if (count == 0) return CUDA_SUCCESS;
@@ -130,7 +131,8 @@ CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr* dptr, size_t bytesize, CUstream hS
   GPUSIM_DRIVER_API(cuMemAllocAsync, dptr, bytesize, hStream);
   Stream* s = stream_of(hStream);
   std::uintptr_t p = 0;
-  const int result = s != nullptr ? allocate(s->context, kDeviceMemory, bytesize, &p) : stream_error();
+  const int result =
+      s != nullptr ? allocate(s->context, kDeviceMemory, bytesize, &p) : stream_error();
   if (result == CUDA_SUCCESS) *dptr = p;
   return GPUSIM_DONE(result);
 }
@@ -174,12 +176,14 @@ CUresult CUDAAPI cuMemGetAddressRange_v2(CUdeviceptr* pbase, size_t* psize, CUde
 
 CUresult CUDAAPI cuMemcpyHtoD_v2(CUdeviceptr dstDevice, const void* srcHost, size_t ByteCount) {
   GPUSIM_DRIVER_API(cuMemcpyHtoD_v2, dstDevice, srcHost, ByteCount);
-  return GPUSIM_DONE(copy({dstDevice, address(srcHost), ByteCount, kHtoD, false, stream_of(nullptr)}));
+  return GPUSIM_DONE(
+      copy({dstDevice, address(srcHost), ByteCount, kHtoD, false, stream_of(nullptr)}));
 }
 
 CUresult CUDAAPI cuMemcpyDtoH_v2(void* dstHost, CUdeviceptr srcDevice, size_t ByteCount) {
   GPUSIM_DRIVER_API(cuMemcpyDtoH_v2, dstHost, srcDevice, ByteCount);
-  return GPUSIM_DONE(copy({address(dstHost), srcDevice, ByteCount, kDtoH, false, stream_of(nullptr)}));
+  return GPUSIM_DONE(
+      copy({address(dstHost), srcDevice, ByteCount, kDtoH, false, stream_of(nullptr)}));
 }
 
 CUresult CUDAAPI cuMemcpyDtoD_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount) {
@@ -187,32 +191,40 @@ CUresult CUDAAPI cuMemcpyDtoD_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, s
   return GPUSIM_DONE(copy({dstDevice, srcDevice, ByteCount, kDtoD, false, stream_of(nullptr)}));
 }
 
-CUresult CUDAAPI cuMemcpyHtoDAsync_v2(CUdeviceptr dstDevice, const void* srcHost, size_t ByteCount, CUstream hStream) {
-  GPUSIM_DRIVER_API(cuMemcpyHtoDAsync_v2, dstDevice, srcHost, ByteCount, hStream);
-  return GPUSIM_DONE(copy({dstDevice, address(srcHost), ByteCount, kHtoD, true, stream_of(hStream)}));
-}
-
-CUresult CUDAAPI cuMemcpyDtoHAsync_v2(void* dstHost, CUdeviceptr srcDevice, size_t ByteCount, CUstream hStream) {
-  GPUSIM_DRIVER_API(cuMemcpyDtoHAsync_v2, dstHost, srcDevice, ByteCount, hStream);
-  return GPUSIM_DONE(copy({address(dstHost), srcDevice, ByteCount, kDtoH, true, stream_of(hStream)}));
-}
-
-CUresult CUDAAPI cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount,
+CUresult CUDAAPI cuMemcpyHtoDAsync_v2(CUdeviceptr dstDevice, const void* srcHost, size_t ByteCount,
                                       CUstream hStream) {
+  GPUSIM_DRIVER_API(cuMemcpyHtoDAsync_v2, dstDevice, srcHost, ByteCount, hStream);
+  return GPUSIM_DONE(
+      copy({dstDevice, address(srcHost), ByteCount, kHtoD, true, stream_of(hStream)}));
+}
+
+CUresult CUDAAPI cuMemcpyDtoHAsync_v2(void* dstHost, CUdeviceptr srcDevice, size_t ByteCount,
+                                      CUstream hStream) {
+  GPUSIM_DRIVER_API(cuMemcpyDtoHAsync_v2, dstHost, srcDevice, ByteCount, hStream);
+  return GPUSIM_DONE(
+      copy({address(dstHost), srcDevice, ByteCount, kDtoH, true, stream_of(hStream)}));
+}
+
+CUresult CUDAAPI cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
+                                      size_t ByteCount, CUstream hStream) {
   GPUSIM_DRIVER_API(cuMemcpyDtoDAsync_v2, dstDevice, srcDevice, ByteCount, hStream);
   return GPUSIM_DONE(copy({dstDevice, srcDevice, ByteCount, kDtoD, true, stream_of(hStream)}));
 }
 
-CUresult CUDAAPI cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice, CUcontext srcContext,
-                              size_t ByteCount) {
+CUresult CUDAAPI cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
+                              CUcontext srcContext, size_t ByteCount) {
   GPUSIM_DRIVER_API(cuMemcpyPeer, dstDevice, dstContext, srcDevice, srcContext, ByteCount);
-  return GPUSIM_DONE(copy_peer(dstDevice, dstContext, srcDevice, srcContext, ByteCount, stream_of(nullptr), false));
+  return GPUSIM_DONE(copy_peer(dstDevice, dstContext, srcDevice, srcContext, ByteCount,
+                               stream_of(nullptr), false));
 }
 
-CUresult CUDAAPI cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
-                                   CUcontext srcContext, size_t ByteCount, CUstream hStream) {
-  GPUSIM_DRIVER_API(cuMemcpyPeerAsync, dstDevice, dstContext, srcDevice, srcContext, ByteCount, hStream);
-  return GPUSIM_DONE(copy_peer(dstDevice, dstContext, srcDevice, srcContext, ByteCount, stream_of(hStream), true));
+CUresult CUDAAPI cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext,
+                                   CUdeviceptr srcDevice, CUcontext srcContext, size_t ByteCount,
+                                   CUstream hStream) {
+  GPUSIM_DRIVER_API(cuMemcpyPeerAsync, dstDevice, dstContext, srcDevice, srcContext, ByteCount,
+                    hStream);
+  return GPUSIM_DONE(
+      copy_peer(dstDevice, dstContext, srcDevice, srcContext, ByteCount, stream_of(hStream), true));
 }
 
 CUresult CUDAAPI cuMemsetD8_v2(CUdeviceptr dstDevice, unsigned char uc, size_t N) {
@@ -225,12 +237,14 @@ CUresult CUDAAPI cuMemsetD32_v2(CUdeviceptr dstDevice, unsigned int ui, size_t N
   return GPUSIM_DONE(fill(dstDevice, ui, 4, N, stream_of(nullptr), false));
 }
 
-CUresult CUDAAPI cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N, CUstream hStream) {
+CUresult CUDAAPI cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N,
+                                 CUstream hStream) {
   GPUSIM_DRIVER_API(cuMemsetD8Async, dstDevice, uc, N, hStream);
   return GPUSIM_DONE(fill(dstDevice, uc, 1, N, stream_of(hStream), true));
 }
 
-CUresult CUDAAPI cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, size_t N, CUstream hStream) {
+CUresult CUDAAPI cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, size_t N,
+                                  CUstream hStream) {
   GPUSIM_DRIVER_API(cuMemsetD32Async, dstDevice, ui, N, hStream);
   return GPUSIM_DONE(fill(dstDevice, ui, 4, N, stream_of(hStream), true));
 }

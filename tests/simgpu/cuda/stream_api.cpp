@@ -31,7 +31,8 @@ int make_stream(CUstream* out, unsigned flags, int priority) {
     s->id = c->next_stream_id++;
     c->streams.push_back(s);
   }
-  if (const ToolHooks* h = hooks()) h->resource({.id = ResourceId::kStreamCreated, .context = c, .stream = s});
+  if (const ToolHooks* h = hooks())
+    h->resource({.id = ResourceId::kStreamCreated, .context = c, .stream = s});
   *out = reinterpret_cast<CUstream>(s);
   return CUDA_SUCCESS;
 }
@@ -53,9 +54,11 @@ int record(CUevent hEvent, CUstream hStream) {
 int elapsed(float* ms, CUevent hStart, CUevent hEnd) {
   const Event* a = event_of(hStart);
   const Event* b = event_of(hEnd);
-  if (ms == nullptr || a == nullptr || b == nullptr || !a->recorded || !b->recorded) return CUDA_ERROR_INVALID_HANDLE;
+  if (ms == nullptr || a == nullptr || b == nullptr || !a->recorded || !b->recorded)
+    return CUDA_ERROR_INVALID_HANDLE;
   if (std::max(a->time_ns, b->time_ns) > now_ns()) return CUDA_ERROR_NOT_READY;
-  *ms = static_cast<float>(static_cast<double>(static_cast<std::int64_t>(b->time_ns - a->time_ns)) * 1e-6);
+  *ms = static_cast<float>(static_cast<double>(static_cast<std::int64_t>(b->time_ns - a->time_ns)) *
+                           1e-6);
   return CUDA_SUCCESS;
 }
 

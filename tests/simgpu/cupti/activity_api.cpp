@@ -37,7 +37,8 @@ void reset_filter(std::uint32_t kind) {
 CUptiResult check_kind(std::uint32_t kind) {
   if (kind == 0 || kind >= kMaxKind) return CUPTI_ERROR_INVALID_KIND;
   if (removed_kind(kind))
-    return config().layout >= Layout::k13_0 ? CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED : CUPTI_ERROR_NOT_COMPATIBLE;
+    return config().layout >= Layout::k13_0 ? CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED
+                                            : CUPTI_ERROR_NOT_COMPATIBLE;
   return record_size(kind) != 0 || kind <= 55 ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_KIND;
 }
 
@@ -90,8 +91,9 @@ CUptiResult disable(std::uint32_t kind) {
 }
 
 CUptiResult set_filter(ApiDomain domain, std::uint32_t cbid, bool wanted) {
-  const std::uint32_t limit = domain == ApiDomain::kDriver ? static_cast<std::uint32_t>(CUPTI_DRIVER_TRACE_CBID_SIZE)
-                                                           : static_cast<std::uint32_t>(CUPTI_RUNTIME_TRACE_CBID_SIZE);
+  const std::uint32_t limit = domain == ApiDomain::kDriver
+                                  ? static_cast<std::uint32_t>(CUPTI_DRIVER_TRACE_CBID_SIZE)
+                                  : static_cast<std::uint32_t>(CUPTI_RUNTIME_TRACE_CBID_SIZE);
   if (cbid == 0 || cbid >= limit) return CUPTI_ERROR_INVALID_PARAMETER;
   attach_to_driver();
   state().filter[static_cast<int>(domain)][cbid].store(wanted ? Filter::kOn : Filter::kOff);
@@ -140,20 +142,24 @@ CUptiResult CUPTIAPI cuptiActivityDisableContext(CUcontext, CUpti_ActivityKind k
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableDriverApi(CUpti_CallbackId cbid, uint8_t wanted) {
-  Call call("cuptiActivityEnableDriverApi", Need::kDriver, Noise::kNormal, "cbid=%u enable=%u", cbid, wanted);
+  Call call("cuptiActivityEnableDriverApi", Need::kDriver, Noise::kNormal, "cbid=%u enable=%u",
+            cbid, wanted);
   return call.run([&] { return set_filter(ApiDomain::kDriver, cbid, wanted != 0); });
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableRuntimeApi(CUpti_CallbackId cbid, uint8_t wanted) {
-  Call call("cuptiActivityEnableRuntimeApi", Need::kDriver, Noise::kNormal, "cbid=%u enable=%u", cbid, wanted);
+  Call call("cuptiActivityEnableRuntimeApi", Need::kDriver, Noise::kNormal, "cbid=%u enable=%u",
+            cbid, wanted);
   return call.run([&] { return set_filter(ApiDomain::kRuntime, cbid, wanted != 0); });
 }
 
-CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc funcBufferRequested,
-                                                    CUpti_BuffersCallbackCompleteFunc funcBufferCompleted) {
+CUptiResult CUPTIAPI
+cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc funcBufferRequested,
+                               CUpti_BuffersCallbackCompleteFunc funcBufferCompleted) {
   Call call("cuptiActivityRegisterCallbacks", Need::kDriver, Noise::kNormal, " ");
   return call.run([&] {
-    if (funcBufferRequested == nullptr || funcBufferCompleted == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
+    if (funcBufferRequested == nullptr || funcBufferCompleted == nullptr)
+      return CUPTI_ERROR_INVALID_PARAMETER;
     attach_to_driver();
     state().request.store(funcBufferRequested);
     state().completed.store(funcBufferCompleted);
@@ -188,21 +194,26 @@ CUptiResult CUPTIAPI cuptiActivityFlushPeriod(uint32_t time) {
   });
 }
 
-CUptiResult CUPTIAPI cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t id) {
-  Call call("cuptiActivityPushExternalCorrelationId", Need::kDriver, Noise::kFrequent, "kind=%d id=%llu", kind,
-            static_cast<unsigned long long>(id));
+CUptiResult CUPTIAPI cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind,
+                                                            uint64_t id) {
+  Call call("cuptiActivityPushExternalCorrelationId", Need::kDriver, Noise::kFrequent,
+            "kind=%d id=%llu", kind, static_cast<unsigned long long>(id));
   return call.run([&] {
-    if (kind <= CUPTI_EXTERNAL_CORRELATION_KIND_INVALID || kind >= CUPTI_EXTERNAL_CORRELATION_KIND_SIZE)
+    if (kind <= CUPTI_EXTERNAL_CORRELATION_KIND_INVALID ||
+        kind >= CUPTI_EXTERNAL_CORRELATION_KIND_SIZE)
       return CUPTI_ERROR_INVALID_PARAMETER;
     push_external(kind, id);
     return CUPTI_SUCCESS;
   });
 }
 
-CUptiResult CUPTIAPI cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t* lastId) {
-  Call call("cuptiActivityPopExternalCorrelationId", Need::kDriver, Noise::kFrequent, "kind=%d", kind);
+CUptiResult CUPTIAPI cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind kind,
+                                                           uint64_t* lastId) {
+  Call call("cuptiActivityPopExternalCorrelationId", Need::kDriver, Noise::kFrequent, "kind=%d",
+            kind);
   return call.run([&] {
-    if (kind <= CUPTI_EXTERNAL_CORRELATION_KIND_INVALID || kind >= CUPTI_EXTERNAL_CORRELATION_KIND_SIZE)
+    if (kind <= CUPTI_EXTERNAL_CORRELATION_KIND_INVALID ||
+        kind >= CUPTI_EXTERNAL_CORRELATION_KIND_SIZE)
       return CUPTI_ERROR_INVALID_PARAMETER;
     std::uint64_t id = 0;
     if (!pop_external(kind, &id)) return CUPTI_ERROR_QUEUE_EMPTY;

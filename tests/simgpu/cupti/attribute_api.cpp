@@ -4,8 +4,8 @@
 //
 // Context:  any
 // Owns:     nothing
-// Promises: attributes read back what was written; switches without effect here are accepted as the real ones are
-// Not here: kinds (activity_api.cpp)
+// Promises: attributes read back what was written; switches without effect here are accepted as the
+// real ones are Not here: kinds (activity_api.cpp)
 #include <cstring>
 
 #include "core/config.hpp"
@@ -30,26 +30,31 @@ std::size_t attribute_bytes(int attribute) {
 
 bool attribute_known(int attribute) {
   const bool per_thread = attribute == CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER;
-  return attribute >= 0 && attribute < kAttributes && !(per_thread && config().layout < Layout::k12_4);
+  return attribute >= 0 && attribute < kAttributes &&
+         !(per_thread && config().layout < Layout::k12_4);
 }
 
 CUptiResult set_attribute(int attribute, const std::size_t* size, const void* value) {
-  if (size == nullptr || value == nullptr || !attribute_known(attribute)) return CUPTI_ERROR_INVALID_PARAMETER;
+  if (size == nullptr || value == nullptr || !attribute_known(attribute))
+    return CUPTI_ERROR_INVALID_PARAMETER;
   if (*size < attribute_bytes(attribute)) return CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT;
   std::uint64_t v = 0;
   std::memcpy(&v, value, attribute_bytes(attribute));
   State& s = state();
   s.attributes[attribute].store(v);
   if (attribute == CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER) s.client_zeroes.store(v != 0);
-  if (attribute == CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER) s.per_thread_buffers.store(v != 0);
+  if (attribute == CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER)
+    s.per_thread_buffers.store(v != 0);
   return CUPTI_SUCCESS;
 }
 
 CUptiResult get_attribute(int attribute, std::size_t* size, void* value) {
-  if (size == nullptr || value == nullptr || !attribute_known(attribute)) return CUPTI_ERROR_INVALID_PARAMETER;
+  if (size == nullptr || value == nullptr || !attribute_known(attribute))
+    return CUPTI_ERROR_INVALID_PARAMETER;
   if (*size < attribute_bytes(attribute)) return CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT;
   std::uint64_t v = state().attributes[attribute].load();
-  if (attribute == CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER) v = state().per_thread_buffers.load() ? 1 : 0;
+  if (attribute == CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER)
+    v = state().per_thread_buffers.load() ? 1 : 0;
   std::memcpy(value, &v, attribute_bytes(attribute));
   *size = attribute_bytes(attribute);
   return CUPTI_SUCCESS;
@@ -59,12 +64,14 @@ CUptiResult get_attribute(int attribute, std::size_t* size, void* value) {
 
 extern "C" {
 
-CUptiResult CUPTIAPI cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, size_t* valueSize, void* value) {
+CUptiResult CUPTIAPI cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, size_t* valueSize,
+                                               void* value) {
   Call call("cuptiActivitySetAttribute", Need::kDriver, Noise::kNormal, "attr=%d", attr);
   return call.run([&] { return set_attribute(attr, valueSize, value); });
 }
 
-CUptiResult CUPTIAPI cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t* valueSize, void* value) {
+CUptiResult CUPTIAPI cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t* valueSize,
+                                               void* value) {
   Call call("cuptiActivityGetAttribute", Need::kDriver, Noise::kNormal, "attr=%d", attr);
   return call.run([&] { return get_attribute(attr, valueSize, value); });
 }
@@ -72,7 +79,8 @@ CUptiResult CUPTIAPI cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, siz
 CUptiResult CUPTIAPI cuptiSetThreadIdType(CUpti_ActivityThreadIdType type) {
   Call call("cuptiSetThreadIdType", Need::kDriver, Noise::kNormal, "type=%d", type);
   return call.run([&] {
-    if (type != CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT && type != CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM)
+    if (type != CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT &&
+        type != CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM)
       return CUPTI_ERROR_NOT_SUPPORTED;
     state().thread_id_type.store(type);
     return CUPTI_SUCCESS;
@@ -88,7 +96,8 @@ CUptiResult CUPTIAPI cuptiGetThreadIdType(CUpti_ActivityThreadIdType* type) {
   });
 }
 
-CUptiResult CUPTIAPI cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc funcTimestamp) {
+CUptiResult CUPTIAPI
+cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc funcTimestamp) {
   Call call("cuptiActivityRegisterTimestampCallback", Need::kNothing, Noise::kNormal, " ");
   if (funcTimestamp == nullptr) return call.run([] { return CUPTI_ERROR_INVALID_PARAMETER; });
   return call.run([&] {
@@ -99,12 +108,14 @@ CUptiResult CUPTIAPI cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallb
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableLatencyTimestamps(uint8_t enable) {
-  Call call("cuptiActivityEnableLatencyTimestamps", Need::kDriver, Noise::kNormal, "enable=%u", enable);
+  Call call("cuptiActivityEnableLatencyTimestamps", Need::kDriver, Noise::kNormal, "enable=%u",
+            enable);
   return call.run([] { return CUPTI_SUCCESS; });
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableLaunchAttributes(uint8_t enable) {
-  Call call("cuptiActivityEnableLaunchAttributes", Need::kDriver, Noise::kNormal, "enable=%u", enable);
+  Call call("cuptiActivityEnableLaunchAttributes", Need::kDriver, Noise::kNormal, "enable=%u",
+            enable);
   return call.run([] { return CUPTI_SUCCESS; });
 }
 
@@ -119,17 +130,20 @@ CUptiResult CUPTIAPI cuptiActivityEnableHWTrace(uint8_t enable) {
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableAllocationSource(uint8_t enable) {
-  Call call("cuptiActivityEnableAllocationSource", Need::kDriver, Noise::kNormal, "enable=%u", enable);
+  Call call("cuptiActivityEnableAllocationSource", Need::kDriver, Noise::kNormal, "enable=%u",
+            enable);
   return call.run([] { return CUPTI_SUCCESS; });
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableAllSyncRecords(uint8_t enable) {
-  Call call("cuptiActivityEnableAllSyncRecords", Need::kDriver, Noise::kNormal, "enable=%u", enable);
+  Call call("cuptiActivityEnableAllSyncRecords", Need::kDriver, Noise::kNormal, "enable=%u",
+            enable);
   return call.run([] { return CUPTI_SUCCESS; });
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t enable) {
-  Call call("cuptiActivityEnableCudaEventDeviceTimestamps", Need::kDriver, Noise::kNormal, "enable=%u", enable);
+  Call call("cuptiActivityEnableCudaEventDeviceTimestamps", Need::kDriver, Noise::kNormal,
+            "enable=%u", enable);
   return call.run([] { return CUPTI_SUCCESS; });
 }
 

@@ -3,15 +3,14 @@
 // Buffer slots and the two client callbacks.
 //
 // Context:  application threads and the worker
-// Owns:     the client's buffers between request and completion; per-thread slots, leaked with their threads
-// Promises: see buffers.hpp
-// Not here: scenario details of completion (completion.cpp)
+// Owns:     the client's buffers between request and completion; per-thread slots, leaked with
+// their threads Promises: see buffers.hpp Not here: scenario details of completion (completion.cpp)
 #include "cupti/buffers.hpp"
 
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <vector>
@@ -46,7 +45,8 @@ Pool& pool() {
 }
 
 thread_local Slot* t_slot;
-thread_local int t_delivering;  ///< this thread's share of Pool::delivering, so that it never waits for itself
+thread_local int
+    t_delivering;  ///< this thread's share of Pool::delivering, so that it never waits for itself
 
 Slot& slot_of(Lane lane) {
   if (!state().per_thread_buffers.load(std::memory_order_relaxed)) return pool().shared;
@@ -61,7 +61,9 @@ Slot& slot_of(Lane lane) {
 
 /// The real library crashes on a refused buffer below API 27.
 [[noreturn]] void crash_on_refusal() {
-  std::fprintf(stderr, "gpusim: simulated CUPTI (API %u) was given a NULL buffer and crashes, as the real one does\n",
+  std::fprintf(stderr,
+               "gpusim: simulated CUPTI (API %u) was given a NULL buffer and crashes, as the real "
+               "one does\n",
                api_version());
   std::abort();
 }
@@ -132,7 +134,8 @@ bool refill(Slot& slot) {
 
 /// The name in a kernel record, or null.
 char* kernel_name(const Record& r) {
-  if (r.kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && r.kind != CUPTI_ACTIVITY_KIND_KERNEL) return nullptr;
+  if (r.kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && r.kind != CUPTI_ACTIVITY_KIND_KERNEL)
+    return nullptr;
   char* name = nullptr;
   std::memcpy(&name, r.data + offsetof(CUpti_ActivityKernel10, name), sizeof name);
   return name;
@@ -142,13 +145,15 @@ void copy_into(Buffer* b, const Record* records, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     std::memcpy(b->data + b->used, records[i].data, records[i].bytes);
     b->used += records[i].bytes;
-    if (on(Scenario::kNamesFreed) && kernel_name(records[i]) != nullptr) b->names.push_back(kernel_name(records[i]));
+    if (on(Scenario::kNamesFreed) && kernel_name(records[i]) != nullptr)
+      b->names.push_back(kernel_name(records[i]));
   }
   b->records += count;
 }
 
 bool fits(const Buffer* b, std::size_t bytes, std::size_t count) {
-  return b->used + bytes <= b->size && (b->max_records == 0 || b->records + count <= b->max_records);
+  return b->used + bytes <= b->size &&
+         (b->max_records == 0 || b->records + count <= b->max_records);
 }
 
 Buffer* take(Slot& slot) {

@@ -19,7 +19,8 @@ namespace gpusim {
 /// Where a record goes when buffers are per thread: the calling thread's buffer, or the device's.
 enum class Lane : std::uint8_t { kThread, kDevice };
 
-/// Appends records, asking for a buffer on this thread if need be. Returns false if they were dropped.
+/// Appends records, asking for a buffer on this thread if need be. Returns false if they were
+/// dropped.
 bool append(Lane lane, const Record* records, std::size_t count);
 
 /// Makes sure a buffer for device records exists, asking for it on the calling thread.

@@ -23,7 +23,8 @@ namespace gpusim {
 namespace {
 
 LineLog* log_file() {
-  static LineLog* const log = config().log_path != nullptr ? new LineLog(config().log_path) : nullptr;
+  static LineLog* const log =
+      config().log_path != nullptr ? new LineLog(config().log_path) : nullptr;
   return log;
 }
 
@@ -70,10 +71,11 @@ int Call::early_result() {
 CUptiResult Call::done(CUptiResult result) {
   if (!logged_) return result;
   char line[768];
-  const int n = std::snprintf(line, sizeof line,
-                              "{\"t\":\"cupti\",\"f\":\"%s\",\"args\":\"%s\",\"result\":%d,\"tid\":%u,\"start\":%" PRIu64
-                              ",\"end\":%" PRIu64 "}\n",
-                              function_, arguments_, result, current_tid(), start_ns_, now_ns());
+  const int n = std::snprintf(
+      line, sizeof line,
+      "{\"t\":\"cupti\",\"f\":\"%s\",\"args\":\"%s\",\"result\":%d,\"tid\":%u,\"start\":%" PRIu64
+      ",\"end\":%" PRIu64 "}\n",
+      function_, arguments_, result, current_tid(), start_ns_, now_ns());
   if (n > 0) log_file()->append(line, static_cast<std::size_t>(n));
   return result;
 }
@@ -81,10 +83,11 @@ CUptiResult Call::done(CUptiResult result) {
 void log_callback(const char* name, const void* data, std::size_t size, std::size_t valid) {
   if (config().log_path == nullptr) return;
   char line[256];
-  const int n = std::snprintf(line, sizeof line,
-                              "{\"t\":\"callback\",\"f\":\"%s\",\"buffer\":\"%p\",\"size\":%zu,\"valid\":%zu,\"tid\":%u,"
-                              "\"start\":%" PRIu64 "}\n",
-                              name, data, size, valid, current_tid(), now_ns());
+  const int n = std::snprintf(
+      line, sizeof line,
+      "{\"t\":\"callback\",\"f\":\"%s\",\"buffer\":\"%p\",\"size\":%zu,\"valid\":%zu,\"tid\":%u,"
+      "\"start\":%" PRIu64 "}\n",
+      name, data, size, valid, current_tid(), now_ns());
   if (n > 0) log_file()->append(line, static_cast<std::size_t>(n));
 }
 

@@ -25,7 +25,8 @@ enum class Noise : std::uint8_t { kNormal, kFrequent };
 class Call {
  public:
   /// @param format printf format for the arguments as shown in the log.
-  Call(const char* function, Need need, Noise noise, const char* format, ...) __attribute__((format(printf, 5, 6)));
+  Call(const char* function, Need need, Noise noise, const char* format, ...)
+      __attribute__((format(printf, 5, 6)));
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 

@@ -84,7 +84,9 @@ void* deliver_thread(void* argument) {
 }
 
 void* late_thread(void* argument) {
-  wait_until(now_ns() + static_cast<std::uint64_t>(gpusim::argument(Scenario::kCompleteAfterShutdown)) * 1000000u);
+  wait_until(now_ns() +
+             static_cast<std::uint64_t>(gpusim::argument(Scenario::kCompleteAfterShutdown)) *
+                 1000000u);
   deliver(static_cast<Buffer*>(argument));
   return nullptr;
 }

@@ -28,7 +28,8 @@ void complete(Buffer* buffer);
 /// Hands two buffers back at the same time on two threads; `second` may be null.
 void complete_pair(Buffer* first, Buffer* second);
 
-/// Called when the client believes that it is done: hands back what complete-after-shutdown kept, later.
+/// Called when the client believes that it is done: hands back what complete-after-shutdown kept,
+/// later.
 void after_shutdown();
 
 }  // namespace gpusim

@@ -60,7 +60,8 @@ void read_pair(TimestampFunction f, std::uint64_t* mono, std::uint64_t* client) 
 std::uint64_t convert(TimestampFunction f, std::uint64_t mono) {
   Calibration& c = calibration();
   const std::lock_guard<std::mutex> lock(c.mutex);
-  if (now_ns() - c.mono_1 > kRecalibrateNs || c.mono_1 <= c.mono_0) read_pair(f, &c.mono_1, &c.client_1);
+  if (now_ns() - c.mono_1 > kRecalibrateNs || c.mono_1 <= c.mono_0)
+    read_pair(f, &c.mono_1, &c.client_1);
   const double rate = c.mono_1 > c.mono_0 ? static_cast<double>(c.client_1 - c.client_0) /
                                                 static_cast<double>(c.mono_1 - c.mono_0)
                                           : 1.0;
@@ -68,19 +69,22 @@ std::uint64_t convert(TimestampFunction f, std::uint64_t mono) {
   return c.client_1 + static_cast<std::uint64_t>(static_cast<std::int64_t>(away * rate));
 }
 
-/// REALTIME - MONOTONIC. Kept steady against reading jitter, so that equal distances stay equal; follows real steps.
+/// REALTIME - MONOTONIC. Kept steady against reading jitter, so that equal distances stay equal;
+/// follows real steps.
 std::uint64_t realtime_offset() {
   static std::atomic<std::uint64_t> offset{0};
   static std::atomic<std::uint64_t> checked{0};
   const std::uint64_t now = now_ns();
-  if (now - checked.load(std::memory_order_relaxed) < kOffsetCheckNs) return offset.load(std::memory_order_relaxed);
+  if (now - checked.load(std::memory_order_relaxed) < kOffsetCheckNs)
+    return offset.load(std::memory_order_relaxed);
   const std::uint64_t before = now_ns();
   const std::uint64_t real = read_clock_ns(CLOCK_REALTIME);
   const std::uint64_t after = now_ns();
   const std::uint64_t fresh = real - (before + (after - before) / 2);
   const std::uint64_t old = offset.load();
   const auto apart = static_cast<std::int64_t>(fresh - old);
-  if (old == 0 || (after - before < kOffsetToleranceNs && (apart > 2000 || apart < -2000))) offset.store(fresh);
+  if (old == 0 || (after - before < kOffsetToleranceNs && (apart > 2000 || apart < -2000)))
+    offset.store(fresh);
   checked.store(now);
   return offset.load();
 }
@@ -113,7 +117,8 @@ void clock_scenarios() {
   const std::uint64_t now = now_ns();
   if (g_first_record_ns.compare_exchange_strong(first, now)) return;
   const std::int64_t ms = argument(tsc ? Scenario::kTscClock : Scenario::kRealtimeStep);
-  if (now - first < static_cast<std::uint64_t>(ms) * 1000000u || g_scenario_done.exchange(true)) return;
+  if (now - first < static_cast<std::uint64_t>(ms) * 1000000u || g_scenario_done.exchange(true))
+    return;
   set_timestamp_function(tsc ? ticks : stepped_realtime);
 }
 

@@ -23,7 +23,8 @@ std::uint64_t cupti_now();
 /// A monotonic time in the current record clock; 0 stays 0.
 std::uint64_t to_cupti(std::uint64_t monotonic_ns);
 
-/// Called once per record: starts the tsc-clock and realtime-step scenarios when their time has come.
+/// Called once per record: starts the tsc-clock and realtime-step scenarios when their time has
+/// come.
 void clock_scenarios();
 
 }  // namespace gpusim

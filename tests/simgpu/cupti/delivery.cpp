@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <chrono>
+#include <condition_variable>
 #include <mutex>
 #include <vector>
 
@@ -51,8 +51,8 @@ bool later(const Item* a, const Item* b) {
 }
 
 struct Store {
-  std::mutex mutex;           ///< guards heap
-  std::mutex moving;          ///< one mover at a time, so that records keep their order
+  std::mutex mutex;   ///< guards heap
+  std::mutex moving;  ///< one mover at a time, so that records keep their order
   std::vector<Item*> heap;
   std::uint64_t order = 0;
   std::mutex worker_mutex;
@@ -95,7 +95,9 @@ void move_item(Item& item, bool incomplete) {
       append(Lane::kDevice, &r, 1);
       break;
     }
-    case Held::kRecord: append(Lane::kDevice, &item.record, 1); break;
+    case Held::kRecord:
+      append(Lane::kDevice, &item.record, 1);
+      break;
   }
 }
 

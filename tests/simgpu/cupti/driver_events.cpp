@@ -4,8 +4,8 @@
 //
 // Context:  application threads, inside API calls
 // Owns:     nothing
-// Promises: callbacks come before and after the call on the calling thread; record kinds are decided here, at enqueue
-// Not here: delivery (delivery.cpp)
+// Promises: callbacks come before and after the call on the calling thread; record kinds are
+// decided here, at enqueue Not here: delivery (delivery.cpp)
 #include <mutex>
 #include <unordered_set>
 
@@ -25,7 +25,8 @@ namespace gpusim {
 namespace {
 
 CUpti_CallbackDomain domain_of(const ApiCall& call) {
-  return call.domain == ApiDomain::kDriver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
+  return call.domain == ApiDomain::kDriver ? CUPTI_CB_DOMAIN_DRIVER_API
+                                           : CUPTI_CB_DOMAIN_RUNTIME_API;
 }
 
 void report_call(ApiCall& call, CUpti_ApiCallbackSite site) {
@@ -56,9 +57,11 @@ void on_enter(ApiCall& call) { report_call(call, CUPTI_API_ENTER); }
 
 void on_exit(ApiCall& call) {
   report_call(call, CUPTI_API_EXIT);
-  if (call.symbol != nullptr && kind_on(CUPTI_ACTIVITY_KIND_OVERHEAD) && first_launch(call.symbol)) {
+  if (call.symbol != nullptr && kind_on(CUPTI_ACTIVITY_KIND_OVERHEAD) &&
+      first_launch(call.symbol)) {
     constexpr std::uint32_t kLazyFunctionLoading = 5u << 16;
-    const Record r = make_overhead(kLazyFunctionLoading, call.start_ns, call.start_ns + (call.end_ns - call.start_ns) / 2,
+    const Record r = make_overhead(kLazyFunctionLoading, call.start_ns,
+                                   call.start_ns + (call.end_ns - call.start_ns) / 2,
                                    call.correlation, record_thread_id());
     append(Lane::kThread, &r, 1);
   }
@@ -69,7 +72,8 @@ void on_enqueued(const DeviceOp& op) {
   if (op.graph_id != 0 && kind_on(CUPTI_ACTIVITY_KIND_GRAPH_TRACE)) return;
   const std::uint32_t kind = kind_of(op);
   // MEMCPY also yields peer copies in the v1 interface.
-  const bool wanted = kind_on(kind) || (kind == CUPTI_ACTIVITY_KIND_MEMCPY2 && kind_on(CUPTI_ACTIVITY_KIND_MEMCPY));
+  const bool wanted =
+      kind_on(kind) || (kind == CUPTI_ACTIVITY_KIND_MEMCPY2 && kind_on(CUPTI_ACTIVITY_KIND_MEMCPY));
   if (kind == 0 || !wanted) return;
   prepare_device_buffer();
   hold_operation(op, kind);
@@ -87,7 +91,8 @@ void on_synchronized(const SyncOp& op) {
     append(Lane::kThread, &r, 1);
   }
   CUpti_SynchronizeData d{};
-  if (op.kind == SyncKind::kStream) call_client(CUPTI_CB_DOMAIN_SYNCHRONIZE, CUPTI_CBID_SYNCHRONIZE_STREAM_SYNCHRONIZED, &d);
+  if (op.kind == SyncKind::kStream)
+    call_client(CUPTI_CB_DOMAIN_SYNCHRONIZE, CUPTI_CBID_SYNCHRONIZE_STREAM_SYNCHRONIZED, &d);
   if (op.kind == SyncKind::kContext)
     call_client(CUPTI_CB_DOMAIN_SYNCHRONIZE, CUPTI_CBID_SYNCHRONIZE_CONTEXT_SYNCHRONIZED, &d);
 }
@@ -98,7 +103,8 @@ void record_resource(const ResourceEvent& e) {
     append(Lane::kThread, &r, 1);
   }
   if (e.id == ResourceId::kStreamCreated && kind_on(CUPTI_ACTIVITY_KIND_STREAM)) {
-    const Record r = make_stream(*static_cast<const Stream*>(e.stream), driver().next_correlation.load() - 1);
+    const Record r =
+        make_stream(*static_cast<const Stream*>(e.stream), driver().next_correlation.load() - 1);
     append(Lane::kThread, &r, 1);
   }
   if (e.id == ResourceId::kInitFinished && kind_on(CUPTI_ACTIVITY_KIND_DEVICE)) {
@@ -135,7 +141,8 @@ void on_driver_gone() {
   close_call_log();
 }
 
-constexpr ToolHooks kHooks{on_enter, on_exit, on_enqueued, on_graph, on_synchronized, on_resource, on_driver_gone};
+constexpr ToolHooks kHooks{on_enter,        on_exit,     on_enqueued,   on_graph,
+                           on_synchronized, on_resource, on_driver_gone};
 
 }  // namespace
 

@@ -58,7 +58,8 @@ static_assert(size_13_0(CUPTI_ACTIVITY_KIND_MEMCPY) == sizeof(CUpti_ActivityMemc
 static_assert(size_13_0(CUPTI_ACTIVITY_KIND_MEMCPY2) == sizeof(CUpti_ActivityMemcpyPtoP4));
 static_assert(size_13_0(CUPTI_ACTIVITY_KIND_MEMSET) == sizeof(CUpti_ActivityMemset4));
 static_assert(size_13_0(CUPTI_ACTIVITY_KIND_DRIVER) == sizeof(CUpti_ActivityAPI));
-static_assert(size_13_0(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION) == sizeof(CUpti_ActivitySynchronization2));
+static_assert(size_13_0(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION) ==
+              sizeof(CUpti_ActivitySynchronization2));
 static_assert(size_13_0(CUPTI_ACTIVITY_KIND_OVERHEAD) == sizeof(CUpti_ActivityOverhead3));
 static_assert(size_13_0(CUPTI_ACTIVITY_KIND_DEVICE) == sizeof(CUpti_ActivityDevice5));
 static_assert(size_13_0(CUPTI_ACTIVITY_KIND_CONTEXT) == sizeof(CUpti_ActivityContext3));
@@ -79,7 +80,8 @@ std::size_t record_size(std::uint32_t kind) {
 }
 
 bool removed_kind(std::uint32_t kind) {
-  constexpr std::uint32_t kRemoved[] = {6, 7, 14, 15, 16, 21, 23, 24, 29, 30, 31, 32, 41, 42, 43, 44};
+  constexpr std::uint32_t kRemoved[] = {6,  7,  14, 15, 16, 21, 23, 24,
+                                        29, 30, 31, 32, 41, 42, 43, 44};
   for (const std::uint32_t k : kRemoved)
     if (k == kind) return true;
   return false;

@@ -4,12 +4,12 @@
 //
 // Context:  any
 // Owns:     nothing
-// Promises: those that the real library answers without a driver are answered without one; all are thread-safe
-// Not here: anything that changes state
+// Promises: those that the real library answers without a driver are answered without one; all are
+// thread-safe Not here: anything that changes state
 #include <cstring>
 
-#include "core/driver.hpp"
 #include "core/config.hpp"
+#include "core/driver.hpp"
 #include "cupti/call.hpp"
 #include "cupti/cupti_clock.hpp"
 #include "cupti/layout.hpp"
@@ -26,7 +26,9 @@ T* as(Handle handle) {
   return live(p) ? p : nullptr;
 }
 
-Context* context_or_current(CUcontext handle) { return handle != nullptr ? as<Context>(handle) : current_context(); }
+Context* context_or_current(CUcontext handle) {
+  return handle != nullptr ? as<Context>(handle) : current_context();
+}
 
 CUptiResult next_record(std::uint8_t* buffer, std::size_t valid, CUpti_Activity** record) {
   if (buffer == nullptr || record == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
@@ -80,8 +82,10 @@ CUptiResult CUPTIAPI cuptiGetErrorMessage(CUptiResult result, const char** str) 
 
 CUptiResult CUPTIAPI cuptiGetLastError(void) { return CUPTI_SUCCESS; }
 
-CUptiResult CUPTIAPI cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t cbid, const char** name) {
-  Call call("cuptiGetCallbackName", Need::kNothing, Noise::kFrequent, "domain=%d cbid=%u", domain, cbid);
+CUptiResult CUPTIAPI cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t cbid,
+                                          const char** name) {
+  Call call("cuptiGetCallbackName", Need::kNothing, Noise::kFrequent, "domain=%d cbid=%u", domain,
+            cbid);
   return call.run([&] {
     const char* found = callback_name(domain, cbid);
     if (name == nullptr || found == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
@@ -99,8 +103,10 @@ CUptiResult CUPTIAPI cuptiGetTimestamp(uint64_t* timestamp) {
   });
 }
 
-CUptiResult CUPTIAPI cuptiActivityGetNextRecord(uint8_t* buffer, size_t validBufferSizeBytes, CUpti_Activity** record) {
-  Call call("cuptiActivityGetNextRecord", Need::kNothing, Noise::kFrequent, "valid=%zu", validBufferSizeBytes);
+CUptiResult CUPTIAPI cuptiActivityGetNextRecord(uint8_t* buffer, size_t validBufferSizeBytes,
+                                                CUpti_Activity** record) {
+  Call call("cuptiActivityGetNextRecord", Need::kNothing, Noise::kFrequent, "valid=%zu",
+            validBufferSizeBytes);
   return call.run([&] { return next_record(buffer, validBufferSizeBytes, record); });
 }
 
@@ -137,7 +143,8 @@ CUptiResult CUPTIAPI cuptiGetDeviceId(CUcontext context, uint32_t* deviceId) {
 
 CUptiResult CUPTIAPI cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t perThreadStream,
                                         uint32_t* streamId) {
-  Call call("cuptiGetStreamIdEx", Need::kDriver, Noise::kFrequent, "per_thread=%u", perThreadStream);
+  Call call("cuptiGetStreamIdEx", Need::kDriver, Noise::kFrequent, "per_thread=%u",
+            perThreadStream);
   return call.run([&] {
     const Context* c = context_or_current(context);
     if (c == nullptr) return CUPTI_ERROR_INVALID_CONTEXT;
@@ -195,7 +202,8 @@ CUptiResult CUPTIAPI cuptiDeviceSupported(CUdevice, int* support) {
   return CUPTI_SUCCESS;
 }
 
-// The three below came with 13.2 and are not in the headers this is built with; README.md says what is assumed.
+// The three below came with 13.2 and are not in the headers this is built with; README.md says what
+// is assumed.
 
 CUptiResult CUPTIAPI cuptiActivityGetStructSize(uint32_t kind, size_t* bytes) {
   Call call("cuptiActivityGetStructSize", Need::kNothing, Noise::kNormal, "kind=%u", kind);
@@ -210,8 +218,9 @@ CUptiResult CUPTIAPI cuptiIsTracingSessionRunning(uint8_t* running) {
   Call call("cuptiIsTracingSessionRunning", Need::kNothing, Noise::kNormal, " ");
   return call.run([&] {
     if (running == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
-    *running = 0;
-    for (const auto& k : state().kinds) *running |= k.load() ? 1 : 0;
+    bool any = false;
+    for (const auto& k : state().kinds) any = any || k.load();
+    *running = any ? 1 : 0;
     return CUPTI_SUCCESS;
   });
 }

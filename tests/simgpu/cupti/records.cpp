@@ -68,7 +68,8 @@ Record kernel(const DeviceOp& op, std::uint32_t kind, const char* name) {
   k.clusterY = op.cluster[1];
   k.clusterZ = op.cluster[2];
   Record r = finish(k, kind);
-  if (r.bytes >= 224) std::memcpy(r.data + 216, &op.priority, 4);  // the place 13.2 keeps the priority in
+  if (r.bytes >= 224)
+    std::memcpy(r.data + 216, &op.priority, 4);  // the place 13.2 keeps the priority in
   return r;
 }
 
@@ -139,27 +140,37 @@ Record fill(const DeviceOp& op) {
 std::uint32_t kind_of(const DeviceOp& op) {
   switch (op.kind) {
     case OpKind::kKernel:
-      return kind_on(CUPTI_ACTIVITY_KIND_KERNEL) ? CUPTI_ACTIVITY_KIND_KERNEL : CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
-    case OpKind::kMemcpy: return CUPTI_ACTIVITY_KIND_MEMCPY;
-    case OpKind::kPeerCopy: return CUPTI_ACTIVITY_KIND_MEMCPY2;
-    case OpKind::kMemset: return CUPTI_ACTIVITY_KIND_MEMSET;
-    case OpKind::kHostFunction: return 0;
+      return kind_on(CUPTI_ACTIVITY_KIND_KERNEL) ? CUPTI_ACTIVITY_KIND_KERNEL
+                                                 : CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+    case OpKind::kMemcpy:
+      return CUPTI_ACTIVITY_KIND_MEMCPY;
+    case OpKind::kPeerCopy:
+      return CUPTI_ACTIVITY_KIND_MEMCPY2;
+    case OpKind::kMemset:
+      return CUPTI_ACTIVITY_KIND_MEMSET;
+    case OpKind::kHostFunction:
+      return 0;
   }
   return 0;
 }
 
 Record make_device_op(const DeviceOp& op, std::uint32_t kind, const char* name) {
   switch (op.kind) {
-    case OpKind::kMemcpy: return copy(op);
-    case OpKind::kPeerCopy: return peer_copy(op);
-    case OpKind::kMemset: return fill(op);
-    default: return kernel(op, kind, name);
+    case OpKind::kMemcpy:
+      return copy(op);
+    case OpKind::kPeerCopy:
+      return peer_copy(op);
+    case OpKind::kMemset:
+      return fill(op);
+    default:
+      return kernel(op, kind, name);
   }
 }
 
 Record make_api(const ApiCall& call, std::uint32_t thread_id) {
   CUpti_ActivityAPI a{};
-  a.kind = call.domain == ApiDomain::kDriver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME;
+  a.kind =
+      call.domain == ApiDomain::kDriver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME;
   a.cbid = call.cbid;
   a.start = to_cupti(call.start_ns);
   a.end = to_cupti(call.end_ns);
@@ -207,8 +218,8 @@ Record make_graph(const GraphLaunchOp& op) {
   return finish(g, g.kind);
 }
 
-Record make_overhead(std::uint32_t what, std::uint64_t start_ns, std::uint64_t end_ns, std::uint32_t correlation,
-                     std::uint32_t thread_id) {
+Record make_overhead(std::uint32_t what, std::uint64_t start_ns, std::uint64_t end_ns,
+                     std::uint32_t correlation, std::uint32_t thread_id) {
   CUpti_ActivityOverhead3 o{};
   o.kind = CUPTI_ACTIVITY_KIND_OVERHEAD;
   o.overheadKind = static_cast<CUpti_ActivityOverheadKind>(what);
@@ -231,7 +242,8 @@ Record make_filler(std::uint32_t kind, std::uint32_t bytes) {
 }
 
 std::uint32_t record_thread_id() {
-  if (state().thread_id_type.load(std::memory_order_relaxed) == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM)
+  if (state().thread_id_type.load(std::memory_order_relaxed) ==
+      CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM)
     return current_tid();
   return static_cast<std::uint32_t>(pthread_self());
 }

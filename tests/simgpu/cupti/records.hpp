@@ -4,8 +4,8 @@
 //
 // Context:  any
 // Owns:     nothing
-// Promises: every byte of a record is defined; tails beyond the 13.0 headers are recognisable filler
-// Not here: when and where records are delivered (delivery.hpp, buffers.hpp)
+// Promises: every byte of a record is defined; tails beyond the 13.0 headers are recognisable
+// filler Not here: when and where records are delivered (delivery.hpp, buffers.hpp)
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ Record make_api(const ApiCall& call, std::uint32_t thread_id);
 Record make_external(std::uint32_t kind, std::uint64_t id, std::uint32_t correlation);
 Record make_sync(const SyncOp& op);
 Record make_graph(const GraphLaunchOp& op);
-Record make_overhead(std::uint32_t what, std::uint64_t start_ns, std::uint64_t end_ns, std::uint32_t correlation,
-                     std::uint32_t thread_id);
+Record make_overhead(std::uint32_t what, std::uint64_t start_ns, std::uint64_t end_ns,
+                     std::uint32_t correlation, std::uint32_t thread_id);
 Record make_device(const Device& device);
 Record make_context(const Context& context);
 Record make_stream(const Stream& stream, std::uint32_t correlation);

@@ -52,7 +52,8 @@ bool hits(Scenario s, std::uint64_t number) {
 void spoil(DeviceOp& op, std::uint64_t number) {
   if (hits(Scenario::kZeroTimes, number)) op.start_ns = op.end_ns = 0;
   if (hits(Scenario::kEndBeforeStart, number) && op.end_ns > 0) op.end_ns = op.start_ns - 1000;
-  if (on(Scenario::kPoolLimit) && number > static_cast<std::uint64_t>(argument(Scenario::kPoolLimit)))
+  if (on(Scenario::kPoolLimit) &&
+      number > static_cast<std::uint64_t>(argument(Scenario::kPoolLimit)))
     op.start_ns = op.end_ns = 0;
   const std::uint32_t before = g_last_correlation.exchange(op.correlation);
   if (hits(Scenario::kDupCorrelation, number) && before != 0) op.correlation = before;
@@ -61,7 +62,8 @@ void spoil(DeviceOp& op, std::uint64_t number) {
 /// Whether this device record is lost on purpose.
 bool lost(std::uint64_t number) {
   if (hits(Scenario::kOrphanApi, number)) return true;
-  if (on(Scenario::kDropped) && number <= static_cast<std::uint64_t>(argument(Scenario::kDropped))) {
+  if (on(Scenario::kDropped) &&
+      number <= static_cast<std::uint64_t>(argument(Scenario::kDropped))) {
     state().dropped.fetch_add(1);
     return true;
   }
@@ -74,7 +76,7 @@ const char* name_for(const DeviceOp& op) {
 }
 
 void append_extras(std::uint64_t number) {
-  if (hits(Scenario::kUnknownKind, number)) {
+  if (hits(Scenario::kUnknownRecord, number)) {
     const Record r = make_filler(kUnknownKind, 48);
     append(Lane::kDevice, &r, 1);
   }

@@ -62,7 +62,8 @@ State& state() {
 void reset_state() { clear(state()); }
 
 bool api_recorded(ApiDomain domain, std::uint32_t cbid) {
-  const auto kind = domain == ApiDomain::kDriver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME;
+  const auto kind =
+      domain == ApiDomain::kDriver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME;
   const Filter f = state().filter[static_cast<int>(domain)][cbid].load(std::memory_order_relaxed);
   return f == Filter::kUnset ? kind_on(kind) : f == Filter::kOn;
 }
@@ -74,7 +75,8 @@ bool driver_reachable() {
   if (driver == nullptr) return false;
   const void* mark = dlsym(driver, "gpuprof_simulated_gpu");
   Dl_info info{};
-  const bool usable = mark != nullptr && dladdr(mark, &info) != 0 && std::strstr(info.dli_fname, "/stubs/") == nullptr;
+  const bool usable = mark != nullptr && dladdr(mark, &info) != 0 &&
+                      std::strstr(info.dli_fname, "/stubs/") == nullptr;
   if (usable) known.store(true);
   return usable;
 }
@@ -83,7 +85,8 @@ void push_external(std::uint32_t kind, std::uint64_t id) {
   ExternalStack& s = t_external[kind];
   if (s.depth == s.capacity) {
     s.capacity = s.capacity == 0 ? 32 : s.capacity * 2;
-    s.ids = static_cast<std::uint64_t*>(std::realloc(s.ids, static_cast<std::size_t>(s.capacity) * sizeof *s.ids));
+    s.ids = static_cast<std::uint64_t*>(
+        std::realloc(s.ids, static_cast<std::size_t>(s.capacity) * sizeof *s.ids));
   }
   s.ids[s.depth++] = id;
 }

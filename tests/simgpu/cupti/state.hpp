@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything the simulated CUPTI remembers between calls: subscriber, callbacks, kinds, filters, attributes.
+// Everything the simulated CUPTI remembers between calls: subscriber, callbacks, kinds, filters,
+// attributes.
 //
 // Context:  any
 // Owns:     one leaked State
@@ -50,7 +51,9 @@ State& state();
 /// Puts everything back to what a freshly loaded library has.
 void reset_state();
 
-inline bool kind_on(std::uint32_t kind) { return state().kinds[kind].load(std::memory_order_relaxed); }
+inline bool kind_on(std::uint32_t kind) {
+  return state().kinds[kind].load(std::memory_order_relaxed);
+}
 
 /// Whether a call of this API leaves a record.
 bool api_recorded(ApiDomain domain, std::uint32_t cbid);

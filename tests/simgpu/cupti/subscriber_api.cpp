@@ -35,8 +35,8 @@ bool is_subscriber(CUpti_SubscriberHandle h) {
   return current != 0 && h == handle(current);
 }
 
-CUptiResult subscribe(CUpti_SubscriberHandle* out, CUpti_CallbackFunc callback, void* user_data, const char* name,
-                      const char** holder) {
+CUptiResult subscribe(CUpti_SubscriberHandle* out, CUpti_CallbackFunc callback, void* user_data,
+                      const char* name, const char** holder) {
   if (out == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
   ToolSlot& slot = tool_slot();
   if (config().slot_taken_by != nullptr) {
@@ -61,25 +61,34 @@ CUptiResult subscribe(CUpti_SubscriberHandle* out, CUpti_CallbackFunc callback, 
 /// Number of callback ids in a domain.
 std::uint32_t domain_size(int domain) {
   switch (domain) {
-    case CUPTI_CB_DOMAIN_DRIVER_API: return CUPTI_DRIVER_TRACE_CBID_SIZE;
-    case CUPTI_CB_DOMAIN_RUNTIME_API: return CUPTI_RUNTIME_TRACE_CBID_SIZE;
-    case CUPTI_CB_DOMAIN_RESOURCE: return CUPTI_CBID_RESOURCE_SIZE;
-    case CUPTI_CB_DOMAIN_SYNCHRONIZE: return CUPTI_CBID_SYNCHRONIZE_SIZE;
-    case CUPTI_CB_DOMAIN_STATE: return CUPTI_CBID_STATE_SIZE;
-    case CUPTI_CB_DOMAIN_NVTX: return 256;
-    default: return 0;
+    case CUPTI_CB_DOMAIN_DRIVER_API:
+      return CUPTI_DRIVER_TRACE_CBID_SIZE;
+    case CUPTI_CB_DOMAIN_RUNTIME_API:
+      return CUPTI_RUNTIME_TRACE_CBID_SIZE;
+    case CUPTI_CB_DOMAIN_RESOURCE:
+      return CUPTI_CBID_RESOURCE_SIZE;
+    case CUPTI_CB_DOMAIN_SYNCHRONIZE:
+      return CUPTI_CBID_SYNCHRONIZE_SIZE;
+    case CUPTI_CB_DOMAIN_STATE:
+      return CUPTI_CBID_STATE_SIZE;
+    case CUPTI_CB_DOMAIN_NVTX:
+      return 256;
+    default:
+      return 0;
   }
 }
 
 void set_domain(int domain, std::uint8_t value) {
-  for (std::uint32_t i = 1; i < domain_size(domain); ++i) state().callback_on[domain][i].store(value);
+  for (std::uint32_t i = 1; i < domain_size(domain); ++i)
+    state().callback_on[domain][i].store(value);
 }
 
 }  // namespace
 
 extern "C" {
 
-CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback, void* userdata) {
+CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback,
+                                    void* userdata) {
   Call call("cuptiSubscribe", Need::kDriver, Noise::kNormal, " ");
   return call.run([&] {
     const char* holder = nullptr;
@@ -87,10 +96,12 @@ CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_Ca
   });
 }
 
-CUptiResult CUPTIAPI cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback, void* userdata,
+CUptiResult CUPTIAPI cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber,
+                                       CUpti_CallbackFunc callback, void* userdata,
                                        CUpti_SubscriberParams* pParams) {
   const char* name = pParams != nullptr ? pParams->subscriberName : nullptr;
-  Call call("cuptiSubscribe_v2", Need::kDriver, Noise::kNormal, "name=%s", name != nullptr ? name : "");
+  Call call("cuptiSubscribe_v2", Need::kDriver, Noise::kNormal, "name=%s",
+            name != nullptr ? name : "");
   return call.run([&] {
     if (pParams != nullptr && pParams->structSize == 0) return CUPTI_ERROR_INVALID_PARAMETER;
     const char* holder = nullptr;
@@ -117,9 +128,11 @@ CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle subscriber) {
 
 CUptiResult CUPTIAPI cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle subscriber,
                                          CUpti_CallbackDomain domain, CUpti_CallbackId cbid) {
-  Call call("cuptiEnableCallback", Need::kDriver, Noise::kNormal, "enable=%u domain=%d cbid=%u", enable, domain, cbid);
+  Call call("cuptiEnableCallback", Need::kDriver, Noise::kNormal, "enable=%u domain=%d cbid=%u",
+            enable, domain, cbid);
   return call.run([&] {
-    if (!is_subscriber(subscriber) || cbid == 0 || cbid >= domain_size(domain)) return CUPTI_ERROR_INVALID_PARAMETER;
+    if (!is_subscriber(subscriber) || cbid == 0 || cbid >= domain_size(domain))
+      return CUPTI_ERROR_INVALID_PARAMETER;
     state().callback_on[domain][cbid].store(enable != 0 ? 1 : 0);
     return CUPTI_SUCCESS;
   });
@@ -127,9 +140,11 @@ CUptiResult CUPTIAPI cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle
 
 CUptiResult CUPTIAPI cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle subscriber,
                                        CUpti_CallbackDomain domain) {
-  Call call("cuptiEnableDomain", Need::kDriver, Noise::kNormal, "enable=%u domain=%d", enable, domain);
+  Call call("cuptiEnableDomain", Need::kDriver, Noise::kNormal, "enable=%u domain=%d", enable,
+            domain);
   return call.run([&] {
-    if (!is_subscriber(subscriber) || domain_size(domain) == 0) return CUPTI_ERROR_INVALID_PARAMETER;
+    if (!is_subscriber(subscriber) || domain_size(domain) == 0)
+      return CUPTI_ERROR_INVALID_PARAMETER;
     set_domain(domain, enable != 0 ? 1 : 0);
     return CUPTI_SUCCESS;
   });
@@ -146,7 +161,8 @@ CUptiResult CUPTIAPI cuptiEnableAllDomains(uint32_t enable, CUpti_SubscriberHand
 
 CUptiResult CUPTIAPI cuptiGetCallbackState(uint32_t* enable, CUpti_SubscriberHandle subscriber,
                                            CUpti_CallbackDomain domain, CUpti_CallbackId cbid) {
-  Call call("cuptiGetCallbackState", Need::kDriver, Noise::kNormal, "domain=%d cbid=%u", domain, cbid);
+  Call call("cuptiGetCallbackState", Need::kDriver, Noise::kNormal, "domain=%d cbid=%u", domain,
+            cbid);
   return call.run([&] {
     if (enable == nullptr || !is_subscriber(subscriber) || cbid >= domain_size(domain))
       return CUPTI_ERROR_INVALID_PARAMETER;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Renames dynamic symbols in place: the first letter becomes '~'. Lookup then finds the old hash but another name.
+// Renames dynamic symbols in place: the first letter becomes '~'. Lookup then finds the old hash
+// but another name.
 //
 // Context:  tools
 // Owns:     nothing
@@ -26,7 +27,8 @@ struct Tables {
 
 /// Finds .dynsym and its strings. `image` is a whole, trusted file from our own build.
 bool find_tables(std::vector<char>& image, Tables& t) {
-  if (image.size() < sizeof(Elf64_Ehdr) || std::memcmp(image.data(), ELFMAG, SELFMAG) != 0) return false;
+  if (image.size() < sizeof(Elf64_Ehdr) || std::memcmp(image.data(), ELFMAG, SELFMAG) != 0)
+    return false;
   const auto* header = reinterpret_cast<const Elf64_Ehdr*>(image.data());
   if (header->e_shoff + header->e_shnum * sizeof(Elf64_Shdr) > image.size()) return false;
   const auto* sections = reinterpret_cast<const Elf64_Shdr*>(image.data() + header->e_shoff);
@@ -45,7 +47,8 @@ bool find_tables(std::vector<char>& image, Tables& t) {
 bool hide(const Tables& t, const std::string& symbol) {
   for (std::size_t i = 1; i < t.count; ++i) {
     const Elf64_Sym& s = t.symbols[i];
-    if (s.st_shndx == SHN_UNDEF || s.st_name >= t.strings_size || symbol != t.strings + s.st_name) continue;
+    if (s.st_shndx == SHN_UNDEF || s.st_name >= t.strings_size || symbol != t.strings + s.st_name)
+      continue;
     t.strings[s.st_name] = '~';
     return true;
   }
@@ -54,7 +57,8 @@ bool hide(const Tables& t, const std::string& symbol) {
 
 }  // namespace
 
-std::string hide_symbols(const std::string& from, const std::string& to, const std::vector<std::string>& symbols) {
+std::string hide_symbols(const std::string& from, const std::string& to,
+                         const std::vector<std::string>& symbols) {
   std::ifstream in(from, std::ios::binary);
   std::vector<char> image{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   Tables tables{};

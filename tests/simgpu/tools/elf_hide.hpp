@@ -15,6 +15,7 @@ namespace gpusim {
 
 /// Copies `from` to `to` with `symbols` renamed in the dynamic string table.
 /// @return empty on success, else a sentence (for example naming the symbol that was not exported).
-std::string hide_symbols(const std::string& from, const std::string& to, const std::vector<std::string>& symbols);
+std::string hide_symbols(const std::string& from, const std::string& to,
+                         const std::vector<std::string>& symbols);
 
 }  // namespace gpusim

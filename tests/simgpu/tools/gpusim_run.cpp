@@ -3,8 +3,9 @@
 // gpusim-run: starts a program so that it finds the simulated GPU's libraries.
 //
 // Context:  tools
-// Owns:     a folder of links below the temporary folder, one for each combination of libraries, reused
-// Promises: what LD_LIBRARY_PATH and LD_PRELOAD held before is still there, behind and before ours;
+// Owns:     a folder of links below the temporary folder, one for each combination of libraries,
+// reused Promises: what LD_LIBRARY_PATH and LD_PRELOAD held before is still there, behind and
+// before ours;
 //           exit codes 125, 126, 127 as env(1) has them, else the program's own
 // Not here: options (run_options.cpp)
 #include <sys/stat.h>
@@ -15,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "tools/elf_hide.hpp"
@@ -72,7 +74,8 @@ fs::path library_folder() {
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
   const fs::path folder = self.parent_path().parent_path() / "lib";
-  if (error || !fs::exists(folder / "gpusim_core.so")) fail("libraries not found in " + folder.string());
+  if (error || !fs::exists(folder / "gpusim_core.so"))
+    fail("libraries not found in " + folder.string());
   return folder;
 }
 
@@ -88,9 +91,11 @@ std::vector<std::string> hidden_symbols(const RunOptions& o, int layout) {
 }
 
 /// A folder name that changes with the libraries and with what is wanted from them.
-std::string folder_key(const RunOptions& o, const std::vector<std::string>& hidden, const fs::path& library) {
-  std::string text = library.string() + o.layout + (o.stub ? "s" : "") + (o.no_driver ? "d" : "") +
-                     (o.no_cupti ? "c" : "") + std::to_string(fs::last_write_time(library).time_since_epoch().count());
+std::string folder_key(const RunOptions& o, const std::vector<std::string>& hidden,
+                       const fs::path& library) {
+  std::string text = "2" + library.string() + o.layout + (o.stub ? "s" : "") +
+                     (o.no_driver ? "d" : "") + (o.no_cupti ? "c" : "") +
+                     std::to_string(fs::last_write_time(library).time_since_epoch().count());
   for (const std::string& h : hidden) text += "," + h;
   char key[32];
   std::snprintf(key, sizeof key, "%zx", std::hash<std::string>{}(text));
@@ -102,9 +107,21 @@ void link_to(const fs::path& target, const fs::path& link) {
   fs::create_symlink(target, link, ignored);
 }
 
+/// A toolkit's own libraries may be on the loader's path. A file that cannot be loaded, found
+/// first, hides them.
+void block(const fs::path& folder, const char* soname) {
+  if (!fs::exists(fs::symlink_status(folder / soname))) std::ofstream(folder / soname).close();
+}
+
+void block_others(const fs::path& folder, const RunOptions& o) {
+  if (o.no_driver) block(folder, "libcuda.so.1");
+  for (const char* soname : {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so"})
+    block(folder, soname);
+}
+
 /// Puts one set of libraries into `folder`.
-void fill_folder(const fs::path& folder, const RunOptions& o, const fs::path& lib, const Cupti& cupti,
-                 const std::vector<std::string>& hidden) {
+void fill_folder(const fs::path& folder, const RunOptions& o, const fs::path& lib,
+                 const Cupti& cupti, const std::vector<std::string>& hidden) {
   fs::create_directories(folder / "stubs");
   link_to(lib / "gpusim_core.so", folder / "gpusim_core.so");
   if (o.stub)
@@ -118,10 +135,10 @@ void fill_folder(const fs::path& folder, const RunOptions& o, const fs::path& li
     fs::remove_all(folder);
     fail(error);
   }
-  link_to(folder / cupti.file, folder / cupti.soname);
 }
 
-/// Makes the folder under a private name and renames it, so that concurrent starts do not see half of it.
+/// Makes the folder under a private name and renames it, so that concurrent starts do not see half
+/// of it.
 fs::path make_folder(const RunOptions& o, const fs::path& lib) {
   const int layout = layout_index(o.layout);
   const Cupti cupti = cupti_for(layout);
@@ -129,14 +146,15 @@ fs::path make_folder(const RunOptions& o, const fs::path& lib) {
   const fs::path base = fs::temp_directory_path() / ("gpusim-" + std::to_string(getuid()));
   fs::create_directories(base);
   struct stat owner {};
-  if (stat(base.c_str(), &owner) != 0 || owner.st_uid != getuid()) fail("'" + base.string() + "' is not ours");
+  if (stat(base.c_str(), &owner) != 0 || owner.st_uid != getuid())
+    fail("'" + base.string() + "' is not ours");
   chmod(base.c_str(), 0700);
   const fs::path final = base / folder_key(o, hidden, lib / cupti.file);
   if (fs::exists(final)) return final;
   const fs::path draft = final.string() + "." + std::to_string(getpid());
   fill_folder(draft, o, lib, cupti, hidden);
-  fs::remove(draft / cupti.soname);
   if (!o.no_cupti) link_to(cupti.file, draft / cupti.soname);
+  block_others(draft, o);
   std::error_code error;
   fs::rename(draft, final, error);
   if (error) fs::remove_all(draft);
@@ -170,7 +188,8 @@ void set_environment(const RunOptions& o, const fs::path& folder) {
   if (!o.preload) return;
   const char* before = std::getenv("LD_PRELOAD");
   const std::string ours = preload_list(folder, o);
-  put("LD_PRELOAD", before != nullptr && *before != '\0' ? std::string(before) + ":" + ours : ours, print);
+  put("LD_PRELOAD", before != nullptr && *before != '\0' ? std::string(before) + ":" + ours : ours,
+      print);
 }
 
 }  // namespace
@@ -184,6 +203,7 @@ int main(int argc, char** argv) {
   }
   if (options.print_environment) return 0;
   execvp(options.command[0], options.command);
-  std::fprintf(stderr, "gpusim-run: cannot start '%s': %s\n", options.command[0], std::strerror(errno));
+  std::fprintf(stderr, "gpusim-run: cannot start '%s': %s\n", options.command[0],
+               std::strerror(errno));
   return errno == ENOENT ? 127 : 126;
 }

@@ -32,16 +32,23 @@ struct Row {
 constexpr Row kRows[] = {
     {"--devices", "GPUSIM_DEVICES", Form::kText, "simulated devices, 0 to 16 (2)"},
     {"--model", "GPUSIM_MODEL", Form::kText, "h100, a100 or v100 (h100)"},
-    {"--memory", "GPUSIM_MEMORY", Form::kSize, "bytes of each device, K M G allowed (the model's own)"},
+    {"--memory", "GPUSIM_MEMORY", Form::kSize,
+     "bytes of each device, K M G allowed (the model's own)"},
     {"--time-scale", "GPUSIM_TIME_SCALE", Form::kText, "multiplies every device duration (1.0)"},
     {"--api-cost", "GPUSIM_API_COST_NS", Form::kTime, "CPU time spent in each API call (2us)"},
-    {"--kernel-time", "GPUSIM_KERNEL_NS", Form::kTime, "fixed duration of every kernel (timing model)"},
-    {"--data", "GPUSIM_DATA", Form::kText, "copy: round trips keep data; zero: large device writes are dropped (copy)"},
-    {"--truth", "GPUSIM_TRUTH", Form::kPath, "write what really happened as JSON lines; %p = process id"},
+    {"--kernel-time", "GPUSIM_KERNEL_NS", Form::kTime,
+     "fixed duration of every kernel (timing model)"},
+    {"--data", "GPUSIM_DATA", Form::kText,
+     "copy: round trips keep data; zero: large device writes are dropped (copy)"},
+    {"--truth", "GPUSIM_TRUTH", Form::kPath,
+     "write what really happened as JSON lines; %p = process id"},
     {"--log", "GPUSIM_LOG", Form::kPath, "write every CUPTI call of the client as JSON lines"},
-    {"--log-all", "GPUSIM_LOG_ALL", Form::kFlag, "the call log includes per-record and timestamp calls"},
-    {"--slot-taken", "GPUSIM_SLOT_TAKEN", Form::kText, "the profiler slot is held by NAME; subscribing gives 39"},
-    {"--scenario", "GPUSIM_SCENARIO", Form::kText, "awkward behaviours, NAME[:ARG][,...]; see --list-scenarios"},
+    {"--log-all", "GPUSIM_LOG_ALL", Form::kFlag,
+     "the call log includes per-record and timestamp calls"},
+    {"--slot-taken", "GPUSIM_SLOT_TAKEN", Form::kText,
+     "the profiler slot is held by NAME; subscribing gives 39"},
+    {"--scenario", "GPUSIM_SCENARIO", Form::kText,
+     "awkward behaviours, NAME[:ARG][,...]; see --list-scenarios"},
     {"--errors", "GPUSIM_ERRORS", Form::kText, "FUNCTION:NTH:CODE[,...]; NTH may be N, N+ or *"},
     {"--correlation-start", "GPUSIM_CORRELATION_START", Form::kText, "first correlation id (1)"},
     {"--quiet", "GPUSIM_QUIET", Form::kFlag, "no line on stderr at first device use"},
@@ -53,7 +60,8 @@ constexpr const char* kOwnHelp =
     "  --stub               libcuda.so.1 is a toolkit stub in a folder named stubs\n"
     "  --no-driver          there is no libcuda.so.1\n"
     "  --no-cupti           there is no libcupti\n"
-    "  --preload            also put the stand-ins into LD_PRELOAD (for programs with an RPATH of their own)\n"
+    "  --preload            also put the stand-ins into LD_PRELOAD (for programs with an RPATH of "
+    "their own)\n"
     "  --print-env          print the variables instead of starting a program\n"
     "  --list-scenarios     print the scenarios\n";
 
@@ -63,8 +71,10 @@ constexpr const char* kOwnHelp =
 }
 
 [[noreturn]] void print_help() {
-  std::puts("gpusim-run [options] [--] program [arguments]\n"
-            "Runs a program on a simulated GPU (gpuprof tests). Existing LD_LIBRARY_PATH and LD_PRELOAD are kept.\n");
+  std::puts(
+      "gpusim-run [options] [--] program [arguments]\n"
+      "Runs a program on a simulated GPU (gpuprof tests). Existing LD_LIBRARY_PATH and LD_PRELOAD "
+      "are kept.\n");
   for (const Row& r : kRows) std::printf("  %-20s %s\n", r.option, r.help);
   std::fputs(kOwnHelp, stdout);
   std::exit(0);
@@ -82,7 +92,8 @@ std::string with_suffix(const char* option, const char* text,
   char* end = nullptr;
   const double n = std::strtod(text, &end);
   for (const auto& [suffix, factor] : suffixes)
-    if (end != text && suffix == end && n >= 0) return std::to_string(static_cast<unsigned long long>(n * factor));
+    if (end != text && suffix == end && n >= 0)
+      return std::to_string(static_cast<unsigned long long>(n * factor));
   fail(std::string(option) + " does not understand '" + text + "'");
 }
 
@@ -94,10 +105,16 @@ std::string absolute(const char* path) {
 
 std::string value_of(const Row& row, const char* text) {
   switch (row.form) {
-    case Form::kSize: return with_suffix(row.option, text, {{"", 1}, {"K", 1024}, {"M", 1048576}, {"G", 1073741824}});
-    case Form::kTime: return with_suffix(row.option, text, {{"", 1}, {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}});
-    case Form::kPath: return absolute(text);
-    default: return text;
+    case Form::kSize:
+      return with_suffix(row.option, text,
+                         {{"", 1}, {"K", 1024}, {"M", 1048576}, {"G", 1073741824}});
+    case Form::kTime:
+      return with_suffix(row.option, text,
+                         {{"", 1}, {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}});
+    case Form::kPath:
+      return absolute(text);
+    default:
+      return text;
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Invented kernel names in the style of real training: mangled C++ and library names, some of them tensor-core ones.
+// Invented kernel names in the style of real training: mangled C++ and library names, some of them
+// tensor-core ones.
 //
 // Context:  any
 // Owns:     nothing
@@ -15,9 +16,11 @@ namespace trainer {
 inline constexpr const char* kNames[kKernelNames] = {
     // forward
     "ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_stages_32x5_tn",
-    "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEESt5arrayIPcLm3EEEEviT0_T1_",
+    "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_"
+    "addIfEESt5arrayIPcLm3EEEEviT0_T1_",
     "_ZN3sim5model18layer_norm_forwardIffEEviT_PKT0_S4_S4_PS2_",
-    "sm80_xmma_gemm_f16f16_f16f32_f32_tn_n_tilesize128x128x32_stage4_warpsize2x2x1_tensor16x8x16_kernel",
+    "sm80_xmma_gemm_f16f16_f16f32_f32_tn_n_tilesize128x128x32_stage4_warpsize2x2x1_tensor16x8x16_"
+    "kernel",
     "_ZN3sim5model15softmax_forwardILi1024EfEEvPT0_PKS2_i",
     // backward
     "ampere_fp16_s16816gemm_fp16_256x64_ldg8_f2f_stages_64x3_nt",

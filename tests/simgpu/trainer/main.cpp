@@ -4,8 +4,8 @@
 //
 // Context:  main thread
 // Owns:     worker threads and helper processes until the end of main
-// Promises: stdout is the same for the same options, except with --progress; every fact is one `result` line
-// Not here: the step loop (worker.cpp)
+// Promises: stdout is the same for the same options, except with --progress; every fact is one
+// `result` line Not here: the step loop (worker.cpp)
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,7 +42,8 @@ void print_progress(const Counters& c) {
   const std::uint64_t now = clock_ns(CLOCK_MONOTONIC);
   if (now < next) return;
   next = now + 20000000;
-  std::printf("progress monotonic_ns %" PRIu64 " realtime_ns %" PRIu64 " steps %ld kernels %ld launches %ld memcpys %ld\n",
+  std::printf("progress monotonic_ns %" PRIu64 " realtime_ns %" PRIu64
+              " steps %ld kernels %ld launches %ld memcpys %ld\n",
               now, clock_ns(CLOCK_REALTIME), c.steps.load(), c.kernels.load(), c.launches.load(),
               c.copies[0] + c.copies[1] + c.copies[2] + c.copies[3]);
   std::fflush(stdout);
@@ -54,14 +55,16 @@ void print_results(const Options& o, const Counters& c) {
   std::printf("result kernels %ld\n", c.kernels.load());
   std::printf("result kernels_per_step %ld\n", (o.kernels + o.graph_nodes) * o.threads);
   for (int i = 0; i < trainer::kKernelNames; ++i)
-    if (c.by_name[i] > 0) std::printf("result kernel %ld %s\n", c.by_name[i].load(), trainer::kNames[i]);
+    if (c.by_name[i] > 0)
+      std::printf("result kernel %ld %s\n", c.by_name[i].load(), trainer::kNames[i]);
   for (int i = 0; i < trainer::kCopyKinds; ++i)
     if (c.copies[i] > 0)
-      std::printf("result memcpy %s %ld bytes %ld\n", kKinds[i], c.copies[i].load(), c.copy_bytes[i].load());
+      std::printf("result memcpy %s %ld bytes %ld\n", kKinds[i], c.copies[i].load(),
+                  c.copy_bytes[i].load());
   std::printf("result memset %ld bytes %ld\n", c.memsets.load(), c.memset_bytes.load());
   std::printf("result graph_launches %ld\n", c.graph_launches.load());
-  std::printf("result devices %ld\nresult streams %ld\nresult threads %ld\nresult helpers %ld\n", o.devices,
-              o.streams * o.threads, o.threads, o.helpers);
+  std::printf("result devices %ld\nresult streams %ld\nresult threads %ld\nresult helpers %ld\n",
+              o.devices, o.streams * o.threads, o.threads, o.helpers);
   std::fflush(stdout);
 }
 
@@ -82,7 +85,8 @@ std::vector<pid_t> start_helpers(long count, int read_end, int write_end) {
       timeval wait{0, 9000};
       FD_ZERO(&set);
       FD_SET(read_end, &set);
-      if (select(read_end + 1, &set, nullptr, nullptr, &wait) > 0 && read(read_end, &byte, 1) <= 0) _exit(0);
+      if (select(read_end + 1, &set, nullptr, nullptr, &wait) > 0 && read(read_end, &byte, 1) <= 0)
+        _exit(0);
     }
   }
   return children;

@@ -16,7 +16,8 @@
 namespace trainer {
 namespace {
 
-using Target = std::variant<long Options::*, double Options::*, bool Options::*, std::string Options::*>;
+using Target =
+    std::variant<long Options::*, double Options::*, bool Options::*, std::string Options::*>;
 struct Row {
   const char* name;
   Target target;
@@ -32,7 +33,8 @@ const Row kRows[] = {
     {"--copies", &Options::copies, "host-to-device copies per step (1)"},
     {"--copy-bytes", &Options::copy_bytes, "bytes of each copy (1048576)"},
     {"--memsets", &Options::memsets, "memsets per step (1)"},
-    {"--graph-nodes", &Options::graph_nodes, "replay a captured graph of N kernels each step (0 = no graph)"},
+    {"--graph-nodes", &Options::graph_nodes,
+     "replay a captured graph of N kernels each step (0 = no graph)"},
     {"--host-ms", &Options::host_ms, "CPU milliseconds per step burnt in a deep call tree (2)"},
     {"--host-depth", &Options::host_depth, "depth of that call tree (24)"},
     {"--step-ms", &Options::step_ms, "a step lasts at least this long (0)"},
@@ -49,7 +51,9 @@ const Row kRows[] = {
 };
 
 [[noreturn]] void help() {
-  std::puts("sim_trainer [options]: a small training loop on the CUDA driver API, meant for the simulated GPU\n");
+  std::puts(
+      "sim_trainer [options]: a small training loop on the CUDA driver API, meant for the "
+      "simulated GPU\n");
   for (const Row& row : kRows) std::printf("  %-18s %s\n", row.name, row.help);
   std::exit(0);
 }

@@ -15,25 +15,25 @@ namespace trainer {
 /// What to train, and how to end.
 struct Options {
   long steps = 10;
-  long kernels = 24;        ///< per step and thread
-  long streams = 2;         ///< per thread
+  long kernels = 24;  ///< per step and thread
+  long streams = 2;   ///< per thread
   long devices = 1;
   long threads = 1;
-  long copies = 1;          ///< host to device, per step
+  long copies = 1;  ///< host to device, per step
   long copy_bytes = 1 << 20;
   long memsets = 1;
-  long graph_nodes = 0;     ///< > 0: replay a captured graph of that many kernels each step
-  double host_ms = 2;       ///< CPU burnt per step in the call tree
+  long graph_nodes = 0;  ///< > 0: replay a captured graph of that many kernels each step
+  double host_ms = 2;    ///< CPU burnt per step in the call tree
   long host_depth = 24;
-  double step_ms = 0;       ///< a step lasts at least this long
-  double launch_rate = 0;   ///< launches a second and thread, 0 = as fast as possible
+  double step_ms = 0;      ///< a step lasts at least this long
+  double launch_rate = 0;  ///< launches a second and thread, 0 = as fast as possible
   double start_pause_ms = 0;
   long helpers = 0;
   bool helpers_late = false;  ///< fork helpers after CUDA is in use
   bool forever = false;
   bool progress = false;
   bool no_nvtx = false;
-  bool no_sync = false;       ///< no synchronize at the end of a step
+  bool no_sync = false;  ///< no synchronize at the end of a step
   std::string exit_how = "return";
   std::string step_name = "step";
 };

@@ -40,14 +40,16 @@ double now_s() {
 void sleep_until(double when) {
   const double left = when - now_s();
   if (left <= 0) return;
-  timespec t{static_cast<time_t>(left), static_cast<long>((left - static_cast<double>(static_cast<time_t>(left))) * 1e9)};
+  timespec t{static_cast<time_t>(left),
+             static_cast<long>((left - static_cast<double>(static_cast<time_t>(left))) * 1e9)};
   nanosleep(&t, nullptr);
 }
 
 /// A training thread's view of its device.
 class Worker {
  public:
-  Worker(const Options& options, int index, Counters& counters, void (*on_progress)(const Counters&))
+  Worker(const Options& options, int index, Counters& counters,
+         void (*on_progress)(const Counters&))
       : o_(options), index_(index), c_(counters), on_progress_(on_progress) {
     set_up();
   }
@@ -74,19 +76,23 @@ class Worker {
     for (std::size_t i = 0; i < streams_.size(); ++i)
       CHECK(cuStreamCreateWithPriority(&streams_[i], CU_STREAM_NON_BLOCKING, i == 0 ? 0 : -1));
     CHECK(cuModuleLoadData(&module_, "simulated"));
-    for (int i = 0; i < kKernelNames; ++i) CHECK(cuModuleGetFunction(&functions_[i], module_, kNames[i]));
+    for (int i = 0; i < kKernelNames; ++i)
+      CHECK(cuModuleGetFunction(&functions_[i], module_, kNames[i]));
     CHECK(cuMemAlloc(&device_memory_, bytes()));
     CHECK(cuMemHostAlloc(&host_memory_, bytes(), 0));
     CHECK(cuEventCreate(&ready_, CU_EVENT_DISABLE_TIMING));
     if (o_.graph_nodes > 0) capture();
   }
 
-  std::size_t bytes() const { return static_cast<std::size_t>(o_.copy_bytes < 4096 ? 4096 : o_.copy_bytes); }
+  std::size_t bytes() const {
+    return static_cast<std::size_t>(o_.copy_bytes < 4096 ? 4096 : o_.copy_bytes);
+  }
 
   void capture() {
     CUgraph graph{};
     CHECK(cuStreamBeginCapture(streams_[0], CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-    for (long i = 0; i < o_.graph_nodes; ++i) raw_launch(static_cast<int>(i % kKernelNames), streams_[0]);
+    for (long i = 0; i < o_.graph_nodes; ++i)
+      raw_launch(static_cast<int>(i % kKernelNames), streams_[0]);
     CHECK(cuStreamEndCapture(streams_[0], &graph));
     CHECK(cuGraphInstantiate(&graph_, graph, 0));
     CHECK(cuGraphDestroy(graph));
@@ -94,7 +100,8 @@ class Worker {
 
   void raw_launch(int name, CUstream stream) {
     const unsigned grid = 32u << (name % 5);
-    CHECK(cuLaunchKernel(functions_[name], grid, 1, 1, name % 2 == 0 ? 256 : 128, 1, 1, 0, stream, nullptr, nullptr));
+    CHECK(cuLaunchKernel(functions_[name], grid, 1, 1, name % 2 == 0 ? 256 : 128, 1, 1, 0, stream,
+                         nullptr, nullptr));
   }
 
   void launch(int name, CUstream stream) {
@@ -122,7 +129,8 @@ class Worker {
     const DataRange range;
     prepare_batch(o_.host_ms, o_.host_depth);
     for (long i = 0; i < o_.copies; ++i) {
-      CHECK(cuMemcpyHtoDAsync(device_memory_, host_memory_, static_cast<std::size_t>(o_.copy_bytes), streams_[0]));
+      CHECK(cuMemcpyHtoDAsync(device_memory_, host_memory_, static_cast<std::size_t>(o_.copy_bytes),
+                              streams_[0]));
       count_copy(0);
     }
     for (long i = 0; i < o_.memsets; ++i) {
@@ -132,7 +140,8 @@ class Worker {
     }
     if (streams_.size() == 1) return;
     CHECK(cuEventRecord(ready_, streams_[0]));
-    for (std::size_t i = 1; i < streams_.size(); ++i) CHECK(cuStreamWaitEvent(streams_[i], ready_, 0));
+    for (std::size_t i = 1; i < streams_.size(); ++i)
+      CHECK(cuStreamWaitEvent(streams_[i], ready_, 0));
   }
 
   /// Kernel i of a step belongs to phase i * 3 / kernels, so the phases share a step evenly.
@@ -157,8 +166,8 @@ class Worker {
 
   void finish_step() {
     if (o_.devices > 1) {
-      CHECK(cuMemcpyPeerAsync(peer_memory_, peer_, device_memory_, context_, static_cast<std::size_t>(o_.copy_bytes),
-                              streams_[0]));
+      CHECK(cuMemcpyPeerAsync(peer_memory_, peer_, device_memory_, context_,
+                              static_cast<std::size_t>(o_.copy_bytes), streams_[0]));
       count_copy(3);
     }
     CHECK(cuMemcpyDtoHAsync(host_memory_, device_memory_, 1024, streams_[0]));
@@ -207,7 +216,8 @@ int cuda_devices() {
   return count;
 }
 
-void train(const Options& options, int index, Counters& counters, void (*on_progress)(const Counters&)) {
+void train(const Options& options, int index, Counters& counters,
+           void (*on_progress)(const Counters&)) {
   Worker worker(options, index, counters, on_progress);
   worker.run();
 }

@@ -16,8 +16,9 @@ namespace trainer {
 /// Initialises CUDA and says how many devices there are.
 int cuda_devices();
 
-/// Runs `options.steps` steps as thread number `index` (0 = the main thread, which owns the step ranges).
-/// `on_progress` is called often, from thread 0 only.
-void train(const Options& options, int index, Counters& counters, void (*on_progress)(const Counters&));
+/// Runs `options.steps` steps as thread number `index` (0 = the main thread, which owns the step
+/// ranges). `on_progress` is called often, from thread 0 only.
+void train(const Options& options, int index, Counters& counters,
+           void (*on_progress)(const Counters&));
 
 }  // namespace trainer
