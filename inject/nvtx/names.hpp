@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Handles the program gets from us: domains and registered strings; and names of threads.
+//
+// Context:  callback; tell: worker
+// Owns:     tables of fixed size, mapped at the first use, never freed
+// Promises: no lock; a full table answers a handle that means "no name"
+// Not here: messages of single events (handlers.cpp)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "inject/nvtx/nvtx_types.hpp"
+
+namespace gpuprof::nvtx {
+
+/// Piece of text in UTF-8, not NUL-terminated.
+struct Text {
+  const char* data;
+  std::uint32_t bytes;
+};
+
+inline constexpr std::uint32_t kDomains = 256;
+inline constexpr std::uint32_t kStrings = 16384;
+inline constexpr std::uint32_t kWideBytes = 512;
+
+/// Maps the tables. Boundary. False: no memory.
+bool map_tables();
+
+/// Handle of a domain of this name; the same name gives the same handle.
+nvtxDomainHandle_t add_domain(Text name);
+/// Its number on the wire; 0: the default domain, or none of our handles.
+std::uint32_t domain_index(nvtxDomainHandle_t handle);
+
+nvtxStringHandle_t add_string(Text text);
+/// Text of one of our handles; empty for anything else.
+Text string_text(nvtxStringHandle_t handle);
+
+void add_thread_name(std::uint32_t tid, Text name);
+
+/// Sends what was named since the last call, to the outbox. Worker.
+void tell_names();
+
+/// Wide characters (UTF-32) as UTF-8, cut to `room` bytes at a character's border.
+Text to_utf8(const wchar_t* wide, char* to, std::uint32_t room);
+Text plain(const char* text);
+
+}  // namespace gpuprof::nvtx
