@@ -59,6 +59,22 @@ class Search {
     return in_folder(folder, "/../../cuda_cupti/lib", Origin::kBesideRuntime);
   }
 
+  // The user's own word goes before what happens to be installed.
+  bool library_path() {
+    const char* at = getenv("LD_LIBRARY_PATH");
+    char folder[512];
+    while (at != nullptr && *at != '\0') {
+      const std::size_t bytes = std::strcspn(at, ":;");
+      if (bytes != 0 && bytes < sizeof folder) {
+        std::memcpy(folder, at, bytes);
+        folder[bytes] = '\0';
+        if (in_folder(folder, "", Origin::kLibraryPath)) return true;
+      }
+      at += bytes + (at[bytes] != '\0' ? 1 : 0);
+    }
+    return false;
+  }
+
   bool toolkit() {
     static constexpr const char* kRoots[] = {"/usr/local/cuda", "/opt/cuda", "/usr/lib/cuda"};
     static constexpr const char* kFolders[] = {"/extras/CUPTI/lib64", "/lib64",
@@ -194,6 +210,8 @@ const char* origin_text(Origin origin) {
       return "already mapped";
     case Origin::kBesideRuntime:
       return "beside the CUDA runtime";
+    case Origin::kLibraryPath:
+      return "in LD_LIBRARY_PATH";
     case Origin::kToolkit:
       return "the CUDA toolkit's";
     case Origin::kLinker:
@@ -204,7 +222,8 @@ const char* origin_text(Origin origin) {
 
 bool locate_cupti(const Driver& driver, Copy* copy, Api* api) {
   Search search(driver, copy, api);
-  return search.mapped() || search.beside_runtime() || search.toolkit() || search.linker();
+  return search.mapped() || search.beside_runtime() || search.library_path() || search.toolkit() ||
+         search.linker();
 }
 
 }  // namespace gpuprof::cupti

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which copy of CUPTI to open: the one in use, the one beside the runtime, the toolkit's.
+// Which copy of CUPTI to open: the one in use, the one beside the runtime, the one on
+// the library path, the toolkit's.
 //
 // Context:  worker | boundary
 // Owns:     the handle it returns: never closed, unmapping CUPTI under a framework is not ours
@@ -16,7 +17,15 @@
 
 namespace gpuprof::cupti {
 
-enum class Origin : std::uint8_t { kNone, kFramework, kMapped, kBesideRuntime, kToolkit, kLinker };
+enum class Origin : std::uint8_t {
+  kNone,
+  kFramework,
+  kMapped,
+  kBesideRuntime,
+  kLibraryPath,
+  kToolkit,
+  kLinker
+};
 
 const char* origin_text(Origin origin);
 

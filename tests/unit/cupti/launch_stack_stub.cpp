@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stands in for inject/sample: tests of this room are not about unwinding.
+//
+// Context:  tests
+#include "inject/sample/launch_stack.hpp"
+
+namespace gpuprof::sample {
+
+std::uint64_t take_launch_stack(const hot::Guard&, std::uint64_t) { return 4711; }
+
+}  // namespace gpuprof::sample
