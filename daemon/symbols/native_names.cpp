@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Address → name, with tables loaded on first use and given up when there are too many.
+//
+// Context:  daemon | cli
+#include "daemon/symbols/native_names.hpp"
+
+#include <stdio.h>
+
+#include <array>
+#include <string_view>
+
+#include "gpuprof/base/bytes.hpp"
+
+namespace gpuprof::symbols {
+namespace {
+
+constexpr std::string_view kEval = "_PyEval_EvalFrameDefault";
+constexpr std::string_view kTailCall = "_TAIL_CALL_";
+
+std::string hex(std::uint64_t value) {
+  std::array<char, 24> text;
+  snprintf(text.data(), text.size(), "0x%lx", value);
+  return text.data();
+}
+
+bool is_python_name(std::string_view name) {
+  return name.starts_with("Py") || name.starts_with("_Py");
+}
+
+}  // namespace
+
+std::size_t NativeNames::Hash::operator()(const Key& key) const {
+  return base::hash_step(reinterpret_cast<std::uintptr_t>(key.module), key.pc);
+}
+
+const NativeName& NativeNames::find(const MappedModule* module, std::uint64_t pc) {
+  const Key key{module, pc};
+  if (const auto known = names_.find(key); known != names_.end()) return known->second;
+  if (names_.size() >= options_.max_names) names_.clear();
+  return names_.emplace(key, make(module, pc)).first->second;
+}
+
+NativeName NativeNames::make(const MappedModule* module, std::uint64_t pc) {
+  NativeName out;
+  if (module == nullptr) {
+    out.frame.name = hex(pc);
+    return out;
+  }
+  const Loaded& loaded = load(*module);
+  const std::uint64_t address = pc - module->load_bias;
+  const ElfSymbols::Symbol symbol = loaded.symbols->find(address);
+  out.role = role_of(loaded, symbol.name);
+  out.tail_call = symbol.name != nullptr && std::string_view(symbol.name).starts_with(kTailCall);
+  out.frame.kind = FrameKind::kNative;
+  out.frame.module = module->name;
+  out.frame.name =
+      symbol.name != nullptr ? demangle(symbol.name) : module->name + "+" + hex(address);
+  if (options_.native_lines && loaded.symbols->object() && symbol.name != nullptr) {
+    NativeLines::Place place = lines_.find(loaded.symbols->object().path(), address);
+    out.frame.file = std::move(place.file);
+    out.frame.line = place.line;
+  }
+  return out;
+}
+
+NativeRole NativeNames::role_of(const Loaded& loaded, const char* name) const {
+  if (!loaded.interpreter) return NativeRole::kShown;
+  if (name == nullptr) return NativeRole::kInterpreterAnonymous;
+  const std::string_view text(name);
+  if (text.starts_with(kEval) || text.starts_with(kTailCall)) return NativeRole::kEval;
+  // A program that was linked with the interpreter has code of its own in the same object.
+  const bool internal = loaded.only_python || is_python_name(text);
+  return internal && !options_.interpreter_frames ? NativeRole::kInterpreter : NativeRole::kShown;
+}
+
+NativeNames::Loaded& NativeNames::load(const MappedModule& module) {
+  auto [at, added] = loaded_.try_emplace(&module);
+  Loaded& loaded = at->second;
+  loaded.last_use = ++uses_;
+  if (loaded.symbols != nullptr) return loaded;
+  ElfFile object = open_module(module, pid_);
+  ElfFile debug = open_debug_file(object ? object.build_id() : module.build_id);
+  loaded.symbols = std::make_unique<ElfSymbols>(std::move(object), std::move(debug));
+  loaded.interpreter = loaded.symbols->defines(kEval);
+  loaded.only_python = module.name.find("python") != std::string::npos;
+  symbols_held_ += loaded.symbols->size();
+  if (symbols_held_ > options_.max_symbols) evict();
+  return loaded;
+}
+
+void NativeNames::evict() {
+  while (symbols_held_ > options_.max_symbols) {
+    Loaded* oldest = nullptr;
+    for (auto& [module, loaded] : loaded_)
+      if (loaded.symbols != nullptr && loaded.last_use != uses_ &&
+          (oldest == nullptr || loaded.last_use < oldest->last_use))
+        oldest = &loaded;
+    if (oldest == nullptr) return;
+    symbols_held_ -= oldest->symbols->size();
+    oldest->symbols.reset();
+  }
+}
+
+}  // namespace gpuprof::symbols
