@@ -26,13 +26,16 @@ struct TextShape {
 ///
 /// @param limit No more than this many characters are wanted.
 inline TextShape text_shape(std::uint32_t state, std::uint64_t length, std::uint32_t limit) {
-  // Up to 3.14 `interned` takes two bits; a later layout gives it sixteen. The bits above the
-  // flags are zero in the first and hold the flags in the second.
-  if ((state >> 16) != 0) state >>= 14;
+  // `interned` takes two bits, in a later layout sixteen; there the low bits make no valid kind.
+  // The bits above the flags are not initialised by the interpreter and mean nothing.
+  const auto valid = [](std::uint32_t bits) {
+    const std::uint32_t width = (bits >> 2) & 7;
+    return ((bits >> 5) & 1) != 0 && (width == 1 || width == 2 || width == 4);
+  };
+  if (!valid(state)) state >>= 14;
+  if (!valid(state)) return {0, 0, false};
   const std::uint32_t kind = (state >> 2) & 7;
-  const bool compact = ((state >> 5) & 1) != 0;
   const bool ascii = ((state >> 6) & 1) != 0;
-  if (!compact || (kind != 1 && kind != 2 && kind != 4)) return {0, 0, false};
   const std::uint64_t most = limit < wire::kMaxNameBytes ? limit : wire::kMaxNameBytes;
   return {static_cast<std::uint32_t>(length < most ? length : most), kind, ascii};
 }
