@@ -140,20 +140,20 @@ Error exec_error(const std::string& path, int failure) {
     case ENOENT:
       if (access(path.c_str(), F_OK) == 0) {
         return error(fmt::format("cannot run {}: the interpreter or loader it names is not there",
-                                 quoted(path)),
+                                 in_quotes(path)),
                      126);
       }
-      return error(fmt::format("cannot run {}: no such file", quoted(path)), 127);
+      return error(fmt::format("cannot run {}: no such file", in_quotes(path)), 127);
     case ENOTDIR:
-      return error(fmt::format("cannot run {}: a part of the path is not a folder", quoted(path)),
-                   127);
+      return error(
+          fmt::format("cannot run {}: a part of the path is not a folder", in_quotes(path)), 127);
     case EACCES:
       return error(fmt::format("cannot run {}: permission denied (is it executable, and its folder "
                                "not mounted noexec?)",
-                               quoted(path)),
+                               in_quotes(path)),
                    126);
     default:
-      return error(fmt::format("cannot run {}: {}", quoted(path), strerror(failure)), 126);
+      return error(fmt::format("cannot run {}: {}", in_quotes(path), strerror(failure)), 126);
   }
 }
 
@@ -215,7 +215,8 @@ Result<Captured> run_in_fork(const std::function<void(int out)>& work, std::uint
 
 std::vector<std::string> environment_words() {
   std::vector<std::string> words;
-  for (char** word = environ; word != nullptr && *word != nullptr; ++word) words.emplace_back(*word);
+  for (char** word = environ; word != nullptr && *word != nullptr; ++word)
+    words.emplace_back(*word);
   return words;
 }
 

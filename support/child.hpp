@@ -22,7 +22,7 @@ namespace gpuprof::support {
 
 /// How to start a program.
 struct Launch {
-  std::string path;                  // file to execute, with a slash
+  std::string path;                    // file to execute, with a slash
   std::vector<std::string> arguments;  // argv, argv[0] included
   std::vector<std::string> environment;
   /// Descriptor in the child ← descriptor of ours; others are kept unless close-on-exec.

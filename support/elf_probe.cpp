@@ -29,10 +29,9 @@ namespace gpuprof::support {
 namespace {
 
 constexpr int kMostInterpreters = 5;
-constexpr std::string_view kSanitizerLibraries[] = {"libasan.so", "libtsan.so", "libmsan.so",
-                                                    "liblsan.so", "libhwasan.so",
-                                                    "libclang_rt.asan", "libclang_rt.tsan",
-                                                    "libclang_rt.hwasan"};
+constexpr std::string_view kSanitizerLibraries[] = {
+    "libasan.so",   "libtsan.so",       "libmsan.so",       "liblsan.so",
+    "libhwasan.so", "libclang_rt.asan", "libclang_rt.tsan", "libclang_rt.hwasan"};
 constexpr std::string_view kSanitizerSymbols[] = {"__asan_init", "__tsan_init", "__msan_init",
                                                   "__hwasan_init"};
 

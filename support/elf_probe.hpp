@@ -13,14 +13,14 @@
 namespace gpuprof::support {
 
 enum class ProgramKind {
-  kDynamic,     // the usual case: preloading works
-  kStatic,      // no loader runs
-  kThirtyTwo,   // a 32-bit program
+  kDynamic,    // the usual case: preloading works
+  kStatic,     // no loader runs
+  kThirtyTwo,  // a 32-bit program
   kOtherMachine,
-  kSanitizer,   // built with a sanitizer that must be loaded first
-  kSecure,      // set-user-id, set-group-id or file capabilities: the loader drops LD_PRELOAD
-  kOtherLibc,   // its loader is not glibc's
-  kUnknown,     // not an ELF file and no #! line
+  kSanitizer,  // built with a sanitizer that must be loaded first
+  kSecure,     // set-user-id, set-group-id or file capabilities: the loader drops LD_PRELOAD
+  kOtherLibc,  // its loader is not glibc's
+  kUnknown,    // not an ELF file and no #! line
 };
 
 struct ProgramFacts {
@@ -30,7 +30,9 @@ struct ProgramFacts {
   std::string interpreter;  // its ELF loader
   bool script = false;      // reached through #! lines
   /// True if our library can be preloaded.
-  bool preloadable() const { return kind == ProgramKind::kDynamic || kind == ProgramKind::kUnknown; }
+  bool preloadable() const {
+    return kind == ProgramKind::kDynamic || kind == ProgramKind::kUnknown;
+  }
 };
 
 /// Looks at a program; scripts lead to their interpreters (`env NAME` through `path_variable`).

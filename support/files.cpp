@@ -27,7 +27,7 @@ bool is_folder(const std::string& path) {
 
 Result<std::string> check_program(const std::string& path) {
   if (is_folder(path)) {
-    return error(fmt::format("cannot run {}: it is a folder", quoted(path)), 126);
+    return error(fmt::format("cannot run {}: it is a folder", in_quotes(path)), 126);
   }
   // access() answers for the real user, exec for the effective one.
   if (faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) != 0) return exec_error(path, errno);
@@ -53,7 +53,8 @@ Result<std::string> find_program(const std::string& word, const std::string& pat
     if (not_executable.empty()) not_executable = path;
   }
   if (!not_executable.empty()) return exec_error(not_executable, EACCES);
-  return error(fmt::format("cannot run {}: no program of that name is in PATH", quoted(word)), 127);
+  return error(fmt::format("cannot run {}: no program of that name is in PATH", in_quotes(word)),
+               127);
 }
 
 Result<std::vector<std::string>> make_folders(const std::string& path) {
@@ -70,7 +71,7 @@ Result<std::vector<std::string>> make_folders(const std::string& path) {
     const char* why = failure == EEXIST ? "a file of that name is in the way" : strerror(failure);
     remove_if_empty(made);
     return error(fmt::format("cannot make the output folder {}: {}; choose another with -o",
-                             quoted(part), why));
+                             in_quotes(part), why));
   }
   return made;
 }
@@ -84,7 +85,7 @@ Result<void> check_writable(const std::string& folder) {
   const base::UniqueFd fd(open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd) {
     return error(fmt::format("cannot write in the output folder {}: {}; choose another with -o",
-                             quoted(folder), strerror(errno)));
+                             in_quotes(folder), strerror(errno)));
   }
   unlink(probe.c_str());
   return {};

@@ -26,9 +26,7 @@ void install(const std::string& program, spdlog::sink_ptr sink, const char* patt
 
 }  // namespace
 
-void log_silently() {
-  install("gpuprof", std::make_shared<spdlog::sinks::null_sink_mt>(), "%v");
-}
+void log_silently() { install("gpuprof", std::make_shared<spdlog::sinks::null_sink_mt>(), "%v"); }
 
 void log_to_stderr(const std::string& program) {
   install(program, std::make_shared<spdlog::sinks::stderr_sink_mt>(), "%n[%l] %v");
@@ -39,7 +37,7 @@ Result<void> log_to_file(const std::string& program, const std::string& path) {
     install(program, std::make_shared<spdlog::sinks::basic_file_sink_mt>(path),
             "%Y-%m-%dT%H:%M:%S.%f %n[%l] %v");
   } catch (const spdlog::spdlog_ex& failure) {
-    return error(fmt::format("cannot write the log file {}: {}", quoted(path), failure.what()));
+    return error(fmt::format("cannot write the log file {}: {}", in_quotes(path), failure.what()));
   }
   return {};
 }

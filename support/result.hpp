@@ -21,8 +21,8 @@ struct Error {
 
 /// Makes an error; `exit_status` is what main would return for it. The place is the caller's
 /// (by builtin: Clang 14 has no std::source_location).
-inline Error error(std::string sentence, int exit_status = 125,
-                   const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+inline Error error(std::string sentence, int exit_status = 125, const char* file = __builtin_FILE(),
+                   int line = __builtin_LINE()) {
   return Error{std::move(sentence), exit_status, file, line};
 }
 
@@ -62,13 +62,14 @@ class [[nodiscard]] Result<void> {
 #define GPUPROF_CONCAT_(a, b) a##b
 #define GPUPROF_CONCAT(a, b) GPUPROF_CONCAT_(a, b)
 
-/// Evaluates an expression of type Result<T>; returns its error, or goes on with the value in `var`.
-#define GPUPROF_TRY(var, expr)                                        \
-  auto GPUPROF_CONCAT(result_, __LINE__) = (expr);                    \
+/// Evaluates an expression of type Result<T>; returns its error, or goes on with the value in
+/// `var`.
+#define GPUPROF_TRY(var, expr)                                                              \
+  auto GPUPROF_CONCAT(result_, __LINE__) = (expr);                                          \
   if (!GPUPROF_CONCAT(result_, __LINE__)) return GPUPROF_CONCAT(result_, __LINE__).error(); \
   auto var = GPUPROF_CONCAT(result_, __LINE__).take()
 
 /// The same for Result<void>.
-#define GPUPROF_CHECK(expr)                                           \
+#define GPUPROF_CHECK(expr)                                                                \
   if (auto GPUPROF_CONCAT(result_, __LINE__) = (expr); !GPUPROF_CONCAT(result_, __LINE__)) \
   return GPUPROF_CONCAT(result_, __LINE__).error()

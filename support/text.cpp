@@ -27,7 +27,7 @@ constexpr Unit kSizes[] = {{"", 1},
                            {"KiB", kKi},
                            {"kB", 1e3},
                            {"KB", 1e3},
-                           {"M", kKi * kKi},
+                           {"M", kKi* kKi},
                            {"MiB", kKi* kKi},
                            {"MB", 1e6},
                            {"G", kKi* kKi* kKi},
@@ -61,19 +61,19 @@ Result<std::uint64_t> with_units(std::string_view word, const Unit (&units)[N],
                                  std::string_view right) {
   Parsed parsed;
   if (!split_number(word, &parsed)) {
-    return error(fmt::format("{} is not a number; write {}", quoted(word), right));
+    return error(fmt::format("{} is not a number; write {}", in_quotes(word), right));
   }
   for (const Unit& unit : units) {
     if (unit.name != parsed.unit) continue;
     const double value = parsed.number * unit.factor;
-    if (value > kLargest) return error(fmt::format("{} is too large", quoted(word)));
+    if (value > kLargest) return error(fmt::format("{} is too large", in_quotes(word)));
     return static_cast<std::uint64_t>(std::llround(value));
   }
   if (parsed.unit.empty()) {
-    return error(fmt::format("{} has no unit; write {}", quoted(word), right));
+    return error(fmt::format("{} has no unit; write {}", in_quotes(word), right));
   }
-  return error(fmt::format("{} is not a unit in {}; write {}", quoted(parsed.unit), quoted(word),
-                           right));
+  return error(fmt::format("{} is not a unit in {}; write {}", in_quotes(parsed.unit),
+                           in_quotes(word), right));
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -112,7 +112,7 @@ Result<Quantity> parse_quantity(std::string_view word) {
   Parsed parsed;
   if (split_number(word, &parsed) && parsed.unit.empty()) {
     return error(fmt::format("{} is not a whole number of steps; a time needs a unit (us ms s m)",
-                             quoted(word)));
+                             in_quotes(word)));
   }
   auto time = with_units(word, kTimes, "steps as a bare number, or a time such as 5ms, 1.5s or 2m");
   if (!time) return time.error();
@@ -132,15 +132,15 @@ Result<std::uint64_t> parse_unsigned(std::string_view word) {
   const char* end = word.data() + word.size();
   const auto [rest, failure] = std::from_chars(word.data(), end, value);
   if (failure == std::errc::result_out_of_range) {
-    return error(fmt::format("{} is too large", quoted(word)));
+    return error(fmt::format("{} is too large", in_quotes(word)));
   }
   if (failure != std::errc{} || rest != end) {
-    return error(fmt::format("{} is not a whole number", quoted(word)));
+    return error(fmt::format("{} is not a whole number", in_quotes(word)));
   }
   return value;
 }
 
-std::string quoted(std::string_view word) {
+std::string in_quotes(std::string_view word) {
   constexpr std::size_t kShown = 120;
   std::string out = "'";
   for (const char c : word.substr(0, kShown)) {

@@ -39,7 +39,7 @@ Result<std::uint64_t> parse_count(std::string_view word);
 Result<std::uint64_t> parse_unsigned(std::string_view word);
 
 /// 'word' for a sentence; control characters are shown as \xNN, long words are cut.
-std::string quoted(std::string_view word);
+std::string in_quotes(std::string_view word);
 
 std::vector<std::string> split(std::string_view text, char separator);
 std::string join(const std::vector<std::string>& words, std::string_view separator);

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one list of commands.
+//
+// Context:  cli
+// Owns:     nothing
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/options.hpp"
+#include "support/result.hpp"
+
+namespace gpuprof::cli {
+
+struct CommandRow {
+  const char* name;
+  unsigned bit;         // kRun, ...: selects its options
+  const char* usage;    // after "gpuprof "
+  const char* summary;  // one line for `gpuprof help`
+  const char* about;    // a paragraph for its own help
+  support::Result<int> (*execute)(Options& options);
+};
+
+std::span<const CommandRow> command_table();
+const CommandRow* find_command(const std::string& name);
+
+/// Commands that a later version brings: a clear sentence instead of "unknown".
+bool is_later_command(const std::string& name);
+
+// One file each.
+support::Result<int> run_command(Options& options);
+support::Result<int> export_command(Options& options);
+support::Result<int> doctor_command(Options& options);
+support::Result<int> help_command(Options& options);
+
+}  // namespace gpuprof::cli

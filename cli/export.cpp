@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gpuprof export SPOOL: trace files from what a session left behind.
+//
+// Context:  cli
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+
+#include "cli/commands.hpp"
+#include "cli/output_place.hpp"
+#include "cli/summary_text.hpp"
+#include "daemon/api/export_session.hpp"
+#include "support/files.hpp"
+#include "support/tty.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+using support::error;
+
+support::Result<api::ExportRequest> request_of(const Options& options) {
+  if (options.words.size() != 1) {
+    return error("export needs one spool folder: gpuprof export [OPTION...] SPOOL");
+  }
+  api::ExportRequest request;
+  request.spool = support::absolute_path(options.words[0], support::current_folder());
+  if (!support::file_exists(request.spool)) {
+    return error(
+        fmt::format("cannot export {}: no such folder", support::in_quotes(request.spool)));
+  }
+  request.force = options.session.force;
+  if (options.formats_given) request.formats = options.session.formats;
+  if (options.output.empty()) return request;
+  GPUPROF_TRY(place, choose_output(options.output, surroundings_now()));
+  GPUPROF_CHECK(prepare_output(&place, request.force));
+  request.output = place.output;
+  request.output_is_pattern = place.is_pattern;
+  return request;
+}
+
+}  // namespace
+
+support::Result<int> export_command(Options& options) {
+  GPUPROF_TRY(request, request_of(options));
+  support::ProgressLine line(STDERR_FILENO);
+  auto summary = api::export_session(
+      request, [&](std::uint64_t done, std::uint64_t total) { line.show("writing", done, total); });
+  line.clear();
+  if (!summary) return summary.error();
+  for (const api::SummaryFile& file : summary.value().files) {
+    std::printf("%s\n", file.path.c_str());
+  }
+  if (std::fflush(stdout) != 0) return error("cannot write to stdout");
+  if (!options.quiet) {
+    const std::string text = summary_text(summary.value());
+    [[maybe_unused]] const ssize_t n = write(STDERR_FILENO, text.data(), text.size());
+  }
+  return 0;
+}
+
+}  // namespace gpuprof::cli

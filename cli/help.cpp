@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gpuprof help [COMMAND].
+//
+// Context:  cli
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "cli/commands.hpp"
+#include "cli/help_text.hpp"
+
+namespace gpuprof::cli {
+
+support::Result<int> help_command(Options& options) {
+  std::string text = overview_text();
+  if (!options.words.empty()) {
+    const std::string& name = options.words.front();
+    if (const CommandRow* command = find_command(name)) {
+      text = command_text(*command);
+    } else if (is_later_command(name)) {
+      return support::error(
+          fmt::format("this version of gpuprof does not have the command '{}' yet", name));
+    } else {
+      return support::error(fmt::format("there is no command {}; `gpuprof help` lists them",
+                                        support::in_quotes(name)));
+    }
+  }
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    return support::error("cannot write to stdout");
+  }
+  return 0;
+}
+
+}  // namespace gpuprof::cli

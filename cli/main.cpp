@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gpuprof: reads the command line, runs the command, prints what went wrong.
+//
+// Context:  cli
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "cli/commands.hpp"
+#include "cli/help_text.hpp"
+#include "cli/parse.hpp"
+#include "support/log.hpp"
+
+namespace {
+
+gpuprof::support::Result<int> carry_out(const std::vector<std::string>& words) {
+  GPUPROF_TRY(invocation, gpuprof::cli::parse(words));
+  if (invocation.command == nullptr) {
+    const std::string text = gpuprof::cli::version_text();
+    return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() ? 0 : 125;
+  }
+  if (invocation.options.verbose) gpuprof::support::log_to_stderr("gpuprof");
+  return invocation.command->execute(invocation.options);
+}
+
+void print_failure(const std::string& sentence) {
+  const std::string line = "gpuprof: " + sentence + "\n";
+  // stderr may be closed or full: there is nobody left to tell.
+  [[maybe_unused]] const ssize_t n = write(2, line.data(), line.size());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  gpuprof::support::log_silently();
+  try {
+    const auto result = carry_out({argv + (argc > 0 ? 1 : 0), argv + argc});
+    if (result) return result.value();
+    print_failure(result.error().sentence);
+    return result.error().exit_status;
+  } catch (const std::exception& failure) {
+    print_failure(fmt::format("stopped by a fault of its own: {}", failure.what()));
+    return 125;
+  }
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one list of options: parsing, help, the manual page and the completions are made from it.
+//
+// Context:  cli
+#include "cli/option_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "cli/setters.hpp"
+#include "daemon/api/formats.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+constexpr char kOutput[] = "Output";
+constexpr char kWhen[] = "When to record";
+constexpr char kWhat[] = "What to record";
+constexpr char kGeneral[] = "General";
+
+constexpr std::array kTable = {
+    OptionRow{"-o,--output", "PATH", kOutput, kRun | kExport,
+              "Folder for the trace files, or a pattern for their names: %h host, %p process, %n "
+              "span, %r rank, %q{ENV} variable, %% percent sign. A value with %n or %p, or that "
+              "ends in .pt.trace.json or .pt.trace.json.gz, is a pattern",
+              "./gpuprof/%h-YYYYmmdd-HHMMSS/", "file", set::output},
+    OptionRow{"-f,--force", "", kOutput, kRun | kExport,
+              "Overwrite existing files (an existing folder is fine without it)", "", "",
+              set::force},
+    OptionRow{"--format", "LIST", kOutput, kRun | kExport, "Formats to write, separated by commas",
+              "tensorboard", "@formats", set::format},
+    OptionRow{"--span-size", "N", kOutput, kRun,
+              "Events in a file when no schedule cuts (k and M are understood)", "200k", "",
+              set::span_size},
+    OptionRow{"--max-size", "BYTES", kOutput, kRun,
+              "At this size of recorded data recording stops; the program goes on", "4GiB", "",
+              set::max_size},
+    OptionRow{"--keep", "WHICH", kOutput, kRun, "Windows to keep: all, first:N or last:N", "all",
+              "all first: last:", set::keep},
+    OptionRow{"--all-processes", "", kOutput, kRun,
+              "Write a file for every process, also launchers and helpers", "", "",
+              set::all_processes},
+    OptionRow{"--summary-json", "FILE", kOutput, kRun, "Write the summary as JSON to FILE", "",
+              "file", set::summary_json},
+
+    OptionRow{
+        "--skip-first", "N", kWhen, kRun,
+        "Leave this much out once, at the beginning. Here and in the next three a bare number "
+        "counts steps and a number with a unit (us ms s m) is time; the two do not mix",
+        "0", "", set::skip_first},
+    OptionRow{"--wait", "N", kWhen, kRun, "Leave this much out before each window", "0", "",
+              set::wait},
+    OptionRow{"--warmup", "N", kWhen, kRun,
+              "Then record this much and throw it away, so that the window starts on time", "0", "",
+              set::warmup},
+    OptionRow{"--active", "N", kWhen, kRun,
+              "Then record this much: one window, one file for each process", "the whole run", "",
+              set::active},
+    OptionRow{"--repeat", "N", kWhen, kRun, "Number of windows; 0: until the program ends", "0", "",
+              set::repeat},
+    OptionRow{"-y,--delay", "T", kWhen, kRun, "The same as --wait T", "", "", set::delay},
+    OptionRow{"-d,--duration", "T", kWhen, kRun, "The same as --active T --repeat 1", "", "",
+              set::duration},
+    OptionRow{
+        "--step", "SPEC", kWhen, kRun,
+        "What a step is: auto, nvtx:NAME (a range of that name), kernel:REGEX (a kernel whose "
+        "name matches) or none",
+        "auto", "auto nvtx: kernel: none", set::step},
+    OptionRow{
+        "--on-no-step", "HOW", kWhen, kRun,
+        "What a schedule in steps records of a program that makes none: the first 5 s of work "
+        "(time) or nothing (none)",
+        "time", "time none", set::on_no_step},
+    OptionRow{"--step-timeout", "T", kWhen, kRun, "How long to wait for the first step", "30s", "",
+              set::step_timeout},
+
+    OptionRow{"-t,--trace", "LIST", kWhat, kRun,
+              "Sources, separated by commas: cuda, nvtx, python, native", "all that is there",
+              "@trace", set::trace},
+    OptionRow{"-r,--rate", "HZ", kWhat, kRun,
+              "Stack samples a second of each running thread; at most 1000, 0: none", "100", "",
+              set::rate},
+    OptionRow{"--sampler", "HOW", kWhat, kRun,
+              "What triggers samples: auto (perf, else cpu-timer), perf, cpu-timer or tgkill. "
+              "tgkill can end system calls early (EINTR) and is never chosen by auto",
+              "auto", "auto perf cpu-timer tgkill", set::sampler},
+    OptionRow{"--cuda-graph", "HOW", kWhat, kRun,
+              "Record CUDA graphs node by node (node) or as a whole (graph)",
+              "node within windows, graph without a schedule", "node graph", set::cuda_graph},
+    OptionRow{"--buffer-size", "BYTES", kWhat, kRun, "Shared memory for one process, at most 64MiB",
+              "by need", "", set::buffer_size},
+    OptionRow{"--max-overhead", "P", kWhat, kRun,
+              "off: never record less than asked for (this version knows only off)", "off", "off",
+              set::max_overhead},
+
+    OptionRow{"-w,--wait-for", "WHOM", kGeneral, kRun,
+              "The session ends with the command (primary) or with its last descendant (all)",
+              "primary", "primary all", set::wait_for},
+    OptionRow{"--name", "NAME", kGeneral, kRun, "A name for the session", "", "", set::name},
+    OptionRow{"--daemon", "PATH", kGeneral, kRun, "The gpuprofd to start", "the one beside gpuprof",
+              "file", set::daemon},
+    OptionRow{"--strict", "", kGeneral, kRun,
+              "Exit with 125 if gpuprof itself failed although the program ran", "", "",
+              set::strict},
+    OptionRow{"-q,--quiet", "", kGeneral, kRun | kExport, "No summary on stderr", "", "",
+              set::quiet},
+    OptionRow{"-v,--verbose", "", kGeneral, kRun | kExport,
+              "Say on stderr what gpuprof does, also while the program runs", "", "", set::verbose},
+    OptionRow{"-p,--pid", "PID", kGeneral, kDoctor, "Look at this running process too", "", "",
+              set::pid},
+    OptionRow{"--json", "", kGeneral, kDoctor, "Print the findings as JSON", "", "", set::json},
+    OptionRow{"-h,--help", "", kGeneral, kEvery, "Print this help", "", "", set::help},
+};
+
+constexpr const char* kLater[] = {"--armed",          "--serve", "--children",
+                                  "--ignore-seccomp", "--pid",   "-p"};
+
+}  // namespace
+
+std::span<const OptionRow> option_table() { return kTable; }
+
+std::vector<std::string> option_names(const OptionRow& row) {
+  return support::split(row.names, ',');
+}
+
+const OptionRow* find_option(const std::string& name, unsigned command) {
+  for (const OptionRow& row : kTable) {
+    if ((row.commands & command) == 0) continue;
+    const std::vector<std::string> names = option_names(row);
+    if (std::find(names.begin(), names.end(), name) != names.end()) return &row;
+  }
+  return nullptr;
+}
+
+std::string later_option(const std::string& name) {
+  if (std::find(std::begin(kLater), std::end(kLater), name) == std::end(kLater)) return "";
+  return fmt::format("this version of gpuprof does not have {} yet", name);
+}
+
+std::string completion_words(const OptionRow& row) {
+  const std::string words = row.complete;
+  if (words == "@formats") return support::join(api::format_names(), " ");
+  if (words == "@trace") return set::trace_words();
+  return words;
+}
+
+}  // namespace gpuprof::cli

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one list of options: parsing, help, the manual page and the completions are made from it.
+//
+// Context:  cli
+// Owns:     nothing
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "cli/options.hpp"
+#include "support/result.hpp"
+
+namespace gpuprof::cli {
+
+// Commands an option belongs to, as bits.
+inline constexpr unsigned kRun = 1;
+inline constexpr unsigned kExport = 2;
+inline constexpr unsigned kDoctor = 4;
+inline constexpr unsigned kHelp = 8;
+inline constexpr unsigned kEvery = kRun | kExport | kDoctor | kHelp;
+
+struct OptionRow {
+  const char* names;     // "-o,--output"
+  const char* value;     // "PATH"; empty: a switch
+  const char* section;   // heading in the help
+  unsigned commands;     // where it may stand
+  const char* help;      // one or two sentences, no full stop at the end
+  const char* fallback;  // its default in words; empty: none worth showing
+  const char* complete;  // for shells: "file", "folder", "" or the words it takes
+  /// Takes the value over, or says in one sentence what is wrong with it.
+  support::Result<void> (*set)(Options& options, const std::string& value);
+};
+
+std::span<const OptionRow> option_table();
+
+/// The row an option such as `-o` or `--output` belongs to, or null.
+const OptionRow* find_option(const std::string& name, unsigned command);
+
+/// The names of a row: "-o" and "--output".
+std::vector<std::string> option_names(const OptionRow& row);
+
+/// A sentence if `name` is an option that a later version brings; else "".
+std::string later_option(const std::string& name);
+
+/// `complete` of a row, with words that depend on the build (formats) filled in.
+std::string completion_words(const OptionRow& row);
+
+}  // namespace gpuprof::cli

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a person asked for on the command line, as a plain struct.
+//
+// Context:  cli
+// Owns:     nothing
+// Not here: which options exist (option_table.hpp), how they are read (parse.hpp)
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/api/session_options.hpp"
+#include "support/text.hpp"
+
+namespace gpuprof::cli {
+
+struct Options {
+  api::SessionOptions session;       // what the daemon is told
+  std::vector<std::string> command;  // run: the program and its arguments, untouched
+  std::vector<std::string> words;    // other commands: what is not an option
+
+  std::string output;  // as typed
+  bool formats_given = false;
+  std::optional<support::Quantity> skip_first, wait, warmup, active, delay, duration;
+  std::optional<std::uint64_t> repeat;
+
+  std::string summary_json;
+  std::string daemon_path;
+  bool quiet = false;
+  bool verbose = false;
+  bool strict = false;
+
+  bool json = false;      // doctor
+  std::uint32_t pid = 0;  // doctor
+  bool help = false;
+};
+
+}  // namespace gpuprof::cli

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From argv to a command and its options.
+//
+// Context:  cli
+#include "cli/parse.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include "cli/option_table.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+using support::error;
+using support::in_quotes;
+
+/// Where the options end.
+struct Cut {
+  std::size_t options = 0;  // words that belong to us
+  std::size_t rest = 0;     // first word after them, and after a `--`
+};
+
+std::vector<std::string> names_of(unsigned command) {
+  std::vector<std::string> names;
+  for (const OptionRow& row : option_table()) {
+    if ((row.commands & command) == 0) continue;
+    for (std::string& name : option_names(row)) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+support::Error unknown_option(const std::string& name, const CommandRow& command) {
+  const std::string later = later_option(name);
+  if (!later.empty()) return error(later);
+  const std::string near = name.size() > 2 ? support::nearest(name, names_of(command.bit)) : "";
+  return error(fmt::format(
+      "{} has no option {}{}; `gpuprof help {}` lists them", command.name, in_quotes(name),
+      near.empty() ? "" : fmt::format(" (did you mean {}?)", near), command.name));
+}
+
+support::Error value_missing(const OptionRow& row, const std::string& name) {
+  return error(fmt::format("{} needs a value: {} {}", name, name, row.value));
+}
+
+/// How many words the option at `at` takes: 1, or 2 with a value of its own.
+support::Result<std::size_t> words_of_option(const std::vector<std::string>& words, std::size_t at,
+                                             const CommandRow& command) {
+  const std::string& word = words[at];
+  if (word.compare(0, 2, "--") == 0) {
+    const std::size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    const OptionRow* row = find_option(name, command.bit);
+    if (row == nullptr) return unknown_option(name, command);
+    const bool takes_value = row->value[0] != '\0';
+    if (!takes_value && equals != std::string::npos) {
+      return error(fmt::format("{} is a switch and takes no value", name));
+    }
+    if (!takes_value || equals != std::string::npos) return std::size_t{1};
+    if (at + 1 == words.size()) return value_missing(*row, name);
+    return std::size_t{2};
+  }
+  // A bundle such as -qv or -qoOUT: the first one with a value takes what is left of the word.
+  for (std::size_t i = 1; i < word.size(); ++i) {
+    const std::string name = std::string("-") + word[i];
+    const OptionRow* row = find_option(name, command.bit);
+    if (row == nullptr) return unknown_option(name, command);
+    if (row->value[0] == '\0') continue;
+    if (i + 1 < word.size()) return std::size_t{1};
+    if (at + 1 == words.size()) return value_missing(*row, name);
+    return std::size_t{2};
+  }
+  return std::size_t{1};
+}
+
+bool looks_like_option(const std::string& word) { return word.size() > 1 && word[0] == '-'; }
+
+support::Result<Cut> cut_options(const std::vector<std::string>& words, const CommandRow& command) {
+  std::size_t at = 0;
+  while (at < words.size() && looks_like_option(words[at])) {
+    if (words[at] == "--") return Cut{at, at + 1};
+    GPUPROF_TRY(count, words_of_option(words, at, command));
+    at += count;
+  }
+  return Cut{at, at};
+}
+
+/// Gives the options to CLI11, built from the table.
+support::Result<void> read_options(std::vector<std::string> words, const CommandRow& command,
+                                   Options* options) {
+  CLI::App app;
+  app.set_help_flag();
+  std::optional<support::Error> failure;
+  for (const OptionRow& row : option_table()) {
+    if ((row.commands & command.bit) == 0) continue;
+    const auto take = [&failure, &row, options](const std::string& value) {
+      auto answer = row.set(*options, value);
+      if (!answer && !failure) failure = answer.error();
+    };
+    if (row.value[0] == '\0') {
+      app.add_flag_callback(row.names, [take] { take(""); });
+    } else {
+      app.add_option_function<std::string>(row.names, take)->take_last();
+    }
+  }
+  try {
+    std::reverse(words.begin(), words.end());
+    app.parse(std::move(words));
+  } catch (const CLI::ParseError& refused) {
+    return error(fmt::format("the options cannot be understood: {}", refused.what()));
+  }
+  if (failure) return *failure;
+  return {};
+}
+
+/// For commands that take words, options may follow a word: `gpuprof export SPOOL -o out`.
+support::Result<void> gather(std::vector<std::string> words, const CommandRow& command,
+                             Options* options) {
+  std::vector<std::string> ours;
+  while (true) {
+    GPUPROF_TRY(cut, cut_options(words, command));
+    ours.insert(ours.end(), words.begin(),
+                words.begin() + static_cast<std::ptrdiff_t>(cut.options));
+    const bool separator = cut.rest != cut.options;
+    words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(cut.rest));
+    if (command.bit == kRun) options->command = std::exchange(words, {});
+    if (separator) options->words.insert(options->words.end(), words.begin(), words.end());
+    if (separator || words.empty()) break;
+    options->words.push_back(words.front());
+    words.erase(words.begin());
+  }
+  return read_options(std::move(ours), command, options);
+}
+
+support::Error unknown_command(const std::string& name) {
+  if (is_later_command(name)) {
+    return error(fmt::format("this version of gpuprof does not have the command '{}' yet", name));
+  }
+  std::vector<std::string> known;
+  for (const CommandRow& row : command_table()) known.emplace_back(row.name);
+  const std::string near = support::nearest(name, known);
+  return error(
+      fmt::format("there is no command {}{}; `gpuprof help` lists them, and a program is "
+                  "started with `gpuprof run PROGRAM`",
+                  in_quotes(name), near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
+}
+
+}  // namespace
+
+support::Result<Invocation> parse(const std::vector<std::string>& words) {
+  if (words.empty()) return error("no command given; `gpuprof help` lists them");
+  Invocation invocation;
+  const std::string& first = words.front();
+  if (first == "--version" || first == "-V") return invocation;
+  const bool asks = first == "--help" || first == "-h";
+  if (!asks && looks_like_option(first)) {
+    return error(fmt::format("options follow the command: `gpuprof run {} ... PROGRAM`", first));
+  }
+  invocation.command = find_command(asks ? "help" : first);
+  if (invocation.command == nullptr) return unknown_command(first);
+  std::vector<std::string> rest(words.begin() + 1, words.end());
+  GPUPROF_CHECK(gather(std::move(rest), *invocation.command, &invocation.options));
+  if (invocation.options.help) {
+    invocation.options.words = {invocation.command->name};
+    invocation.command = find_command("help");
+    return invocation;
+  }
+  GPUPROF_CHECK(settle(invocation.options));
+  return invocation;
+}
+
+}  // namespace gpuprof::cli

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The program under us: started as if we were not there, followed until it ends.
+//
+// Context:  cli
+#include "cli/program.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "support/files.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+// Read through signalfd. INT and QUIT of the group are the program's own business.
+constexpr int kTaken[] = {SIGTERM, SIGHUP,  SIGUSR1, SIGUSR2, SIGTSTP,
+                          SIGCONT, SIGCHLD, SIGINT,  SIGQUIT};
+
+sigset_t taken() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : kTaken) sigaddset(&set, signal);
+  return set;
+}
+
+void pause_ms(long milliseconds) {
+  timespec rest{0, milliseconds * 1'000'000};
+  nanosleep(&rest, nullptr);
+}
+
+/// True while the process is stopped (state T of its stat line, after the name in brackets).
+bool is_stopped(pid_t pid) {
+  const std::string stat = support::read_small_file(fmt::format("/proc/{}/stat", pid));
+  const std::size_t bracket = stat.rfind(')');
+  return bracket != std::string::npos && bracket + 2 < stat.size() && stat[bracket + 2] == 'T';
+}
+
+}  // namespace
+
+Program::Program() {
+  sigprocmask(SIG_SETMASK, nullptr, &original_mask_);
+  for (const int signal : kTaken) sigaction(signal, nullptr, &original_[signal]);
+  // An inherited "ignore" would make the kernel throw exit statuses away.
+  ::signal(SIGCHLD, SIG_DFL);
+}
+
+support::Result<pid_t> Program::start(support::Launch launch,
+                                      const std::function<void(pid_t)>& announce) {
+  watch_ = std::make_unique<GroupWatch>();
+  int gate[2];
+  if (pipe2(gate, O_CLOEXEC) != 0) {
+    return support::error(fmt::format("cannot make a pipe: {}", strerror(errno)));
+  }
+  base::UniqueFd gate_read(gate[0]), gate_write(gate[1]);
+  const sigset_t set = taken();
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  launch.in_child = [this, &gate_read, &gate_write,
+                     inner = std::move(launch.in_child)](support::Launch& child) {
+    gate_write.reset();
+    char byte = 0;
+    while (read(gate_read.get(), &byte, 1) < 0 && errno == EINTR) {
+    }
+    if (inner) inner(child);
+    sigaction(SIGCHLD, &original_[SIGCHLD], nullptr);
+    sigprocmask(SIG_SETMASK, &original_mask_, nullptr);
+  };
+  launch.in_parent = [this, &gate_write, &announce](pid_t pid) {
+    take_signals();
+    if (announce) announce(pid);
+    gate_write.reset();
+  };
+  auto started = support::start(std::move(launch));
+  if (!started) {
+    restore();
+    return started.error();
+  }
+  pid_ = started.value();
+  return pid_;
+}
+
+void Program::take_signals() {
+  const sigset_t set = taken();
+  signals_ = base::UniqueFd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+int Program::follow(const Listener& also) {
+  while (!ended_) wait_once(also);
+  return wait_status_;
+}
+
+void Program::follow_descendants(const Listener& also) {
+  while (true) {
+    int status = 0;
+    const pid_t gone = waitpid(-1, &status, WNOHANG);
+    if (gone < 0 && errno == ECHILD) return;
+    if (gone <= 0) wait_once(also);
+  }
+}
+
+void Program::adopt_descendants() { prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
+
+void Program::wait_once(const Listener& also) {
+  pollfd waiting[] = {{signals_.get(), POLLIN, 0}, {also.fd, POLLIN, 0}};
+  if (poll(waiting, 2, -1) < 0) return;
+  if (waiting[1].revents != 0) also.ready();
+  signalfd_siginfo info;
+  while (read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info))
+    handle(info);
+}
+
+void Program::handle(const signalfd_siginfo& info) {
+  const int signal = static_cast<int>(info.ssi_signo);
+  const bool from_kernel = info.ssi_code == SI_KERNEL;  // the terminal: it means the group
+  switch (signal) {
+    case SIGCHLD: {
+      int status = 0;
+      while (!ended_ && waitpid(pid_, &status, WNOHANG | WUNTRACED) == pid_) {
+        if (WIFSTOPPED(status)) {
+          stop_with(WSTOPSIG(status));
+          continue;
+        }
+        wait_status_ = status;
+        ended_ = true;
+      }
+      return;
+    }
+    case SIGINT:
+    case SIGQUIT:
+      if (ended_) ++interrupts_;
+      return;
+    case SIGCONT:
+      // Sent to us alone while the program is still stopped.
+      pause_ms(10);
+      if (!ended_ && is_stopped(pid_)) kill(pid_, SIGCONT);
+      return;
+    default:
+      break;
+  }
+  if (ended_) {
+    if (signal == SIGTERM || signal == SIGHUP) ++interrupts_;
+    return;
+  }
+  if (!from_kernel && !watch_->group_got(signal)) kill(pid_, signal);
+}
+
+void Program::stop_with(int signal) {
+  // As the program was stopped, so that a shell with job control says the same of both.
+  const bool from_terminal = signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
+  const int ours = from_terminal ? signal : SIGSTOP;
+  struct sigaction plain {};
+  struct sigaction before {};
+  plain.sa_handler = SIG_DFL;
+  sigset_t set;
+  sigset_t mask;
+  sigemptyset(&set);
+  sigaddset(&set, ours);
+  sigaction(ours, &plain, &before);
+  raise(ours);
+  sigprocmask(SIG_UNBLOCK, &set, &mask);  // a blocked one stops us here
+  sigprocmask(SIG_SETMASK, &mask, nullptr);
+  sigaction(ours, &before, nullptr);
+  // Somebody has let us go on: the whole group, or us alone.
+  pause_ms(10);
+  if (is_stopped(pid_)) kill(pid_, SIGCONT);
+}
+
+int Program::interrupts_since() {
+  signalfd_siginfo info;
+  while (signals_ &&
+         read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    handle(info);
+  }
+  const int count = interrupts_;
+  interrupts_ = 0;
+  return count;
+}
+
+void Program::restore() {
+  signals_.reset();
+  watch_.reset();
+  // What came for the program while it was ours to pass on is over.
+  for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP}) {
+    struct sigaction ignore {};
+    ignore.sa_handler = SIG_IGN;
+    sigaction(signal, &ignore, nullptr);
+  }
+  sigprocmask(SIG_SETMASK, &original_mask_, nullptr);
+  for (const int signal : kTaken) sigaction(signal, &original_[signal], nullptr);
+}
+
+int shell_status(int wait_status) {
+  return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+void end_like(int wait_status) {
+  if (WIFSIGNALED(wait_status)) {
+    const int signal = WTERMSIG(wait_status);
+    const rlimit none{0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    ::signal(signal, SIG_DFL);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, signal);
+    sigprocmask(SIG_UNBLOCK, &set, nullptr);
+    kill(getpid(), signal);
+  }
+  _exit(shell_status(wait_status));
+}
+
+}  // namespace gpuprof::cli

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The program under us: started as if we were not there, followed until it ends.
+//
+// Context:  cli
+// Owns:     our signal mask and dispositions from start() on; the program's pid until it is
+//           waited for
+// Promises: the program gets the mask, dispositions, descriptors, group and limits that we were
+//           started with; signals of the terminal reach it once; what is sent to us alone reaches
+//           it too; it stops and goes on with us
+// Not here: what is told to the daemon (run.cpp)
+#pragma once
+
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+
+#include "cli/group_watch.hpp"
+#include "gpuprof/base/unique_fd.hpp"
+#include "support/child.hpp"
+#include "support/result.hpp"
+
+namespace gpuprof::cli {
+
+/// Another descriptor to listen to while the program runs; fd -1: none.
+struct Listener {
+  int fd = -1;
+  std::function<void()> ready;
+};
+
+class Program {
+ public:
+  Program();
+
+  /// Starts it; `announce(pid)` runs before its exec.
+  ///
+  /// Errors: 126 and 127 as exec says; nothing has run then.
+  support::Result<pid_t> start(support::Launch launch, const std::function<void(pid_t)>& announce);
+
+  /// Follows it to its end and returns its wait status; serves `also` meanwhile.
+  int follow(const Listener& also);
+
+  /// After follow, with adopt_descendants: waits until no descendant is left.
+  void follow_descendants(const Listener& also);
+
+  /// Descendants that lose their parent become ours to wait for; before start().
+  static void adopt_descendants();
+
+  /// After the end: number of interrupts (INT, QUIT, TERM, HUP) that have come since the last call.
+  int interrupts_since();
+
+  /// Puts mask and dispositions back.
+  void restore();
+
+ private:
+  void take_signals();
+  void handle(const signalfd_siginfo& info);
+  void stop_with(int signal);
+  /// One round of waiting.
+  void wait_once(const Listener& also);
+
+  sigset_t original_mask_{};
+  struct sigaction original_[65] = {};
+  base::UniqueFd signals_;
+  std::unique_ptr<GroupWatch> watch_;
+  pid_t pid_ = 0;
+  int wait_status_ = 0;
+  bool ended_ = false;
+  int interrupts_ = 0;
+};
+
+/// Ends as the program did: with its status, or of its signal (without a core of our own).
+[[noreturn]] void end_like(int wait_status);
+
+/// The exit status a shell shows: 128 + signal for a death by signal.
+int shell_status(int wait_status);
+
+}  // namespace gpuprof::cli

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gpuprof run: the program, recorded, as if we were not there.
+//
+// Context:  cli
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "cli/commands.hpp"
+#include "cli/environment.hpp"
+#include "cli/installation.hpp"
+#include "cli/output_place.hpp"
+#include "cli/program.hpp"
+#include "cli/run_session.hpp"
+#include "cli/summary_text.hpp"
+#include "cli/version.hpp"
+#include "support/child.hpp"
+#include "support/elf_probe.hpp"
+#include "support/files.hpp"
+#include "support/log.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+using support::error;
+using support::ProgramKind;
+
+constexpr std::size_t kMostCommandLine_bytes = 4096;
+
+/// Everything settled before the program starts.
+struct Plan {
+  std::string program;
+  support::ProgramFacts facts;
+  Installation installation;
+  OutputPlace place;
+  std::vector<std::string> remarks;
+};
+
+/// Whether the programs it starts could be recorded although it cannot be itself.
+bool children_can_be_recorded(ProgramKind kind) {
+  return kind == ProgramKind::kStatic || kind == ProgramKind::kThirtyTwo ||
+         kind == ProgramKind::kOtherLibc;
+}
+
+std::string runtime_folder(const std::vector<std::string>& environment) {
+  for (const char* name : {"XDG_RUNTIME_DIR", "TMPDIR"}) {
+    const std::string folder = support::environment_get(environment, name);
+    if (!folder.empty() && folder[0] == '/' && access(folder.c_str(), W_OK | X_OK) == 0) {
+      return folder;
+    }
+  }
+  return "/tmp";
+}
+
+support::Result<Plan> settle_plan(const Options& options, const Surroundings& around) {
+  if (options.command.empty()) {
+    return error("run needs a program: gpuprof run [OPTION...] [--] PROGRAM [ARGUMENT...]");
+  }
+  const std::string path = support::environment_get(around.environment, "PATH");
+  Plan plan;
+  GPUPROF_TRY(program, support::find_program(options.command[0], path));
+  plan.program = program;
+  plan.facts = support::probe_program(program, path);
+  GPUPROF_TRY(installation, find_installation(support::own_executable(), options.daemon_path));
+  plan.installation = installation;
+  GPUPROF_TRY(place, choose_output(options.output, around));
+  plan.place = place;
+  if (const std::string why = support::why_not_preloadable(plan.facts); !why.empty()) {
+    const bool behind = plan.facts.path != program;
+    plan.remarks.push_back(fmt::format(
+        "{} ran unprofiled: {}{}", support::in_quotes(behind ? plan.facts.path : program), why,
+        children_can_be_recorded(plan.facts.kind) ? "; programs that it starts can be recorded"
+                                                  : ""));
+  }
+  return plan;
+}
+
+/// The file must be writable before the program starts; it is written at the end.
+support::Result<void> check_summary_file(const std::string& path) {
+  if (path.empty()) return {};
+  const std::string folder = support::parent_folder(path);
+  const bool there = support::file_exists(path);
+  if (access(there ? path.c_str() : folder.c_str(), W_OK) != 0) {
+    return error(fmt::format("--summary-json: cannot write {}", support::in_quotes(path)));
+  }
+  return {};
+}
+
+api::SessionOptions session_options(const Options& options, const Plan& plan,
+                                    const Surroundings& around) {
+  api::SessionOptions session = options.session;
+  session.output = plan.place.output;
+  session.output_is_pattern = plan.place.is_pattern;
+  session.command_line = support::join(options.command, " ").substr(0, kMostCommandLine_bytes);
+  session.working_directory = around.working_folder;
+  session.version = kVersion;
+  return session;
+}
+
+support::Launch launch_of(const Options& options, const Plan& plan,
+                          std::vector<std::string> environment) {
+  support::Launch launch;
+  launch.path = plan.program.find('/') == std::string::npos ? "./" + plan.program : plan.program;
+  launch.arguments = options.command;
+  launch.environment = std::move(environment);
+  launch.in_child = [](support::Launch& child) {
+    add_pid(child.environment, static_cast<std::uint32_t>(getpid()));
+  };
+  return launch;
+}
+
+void write_all(int fd, const std::string& text) {
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t n = ::write(fd, text.data() + done, text.size() - done);
+    if (n <= 0) return;
+    done += static_cast<std::size_t>(n);
+  }
+}
+
+/// Prints and saves; false if the summary file could not be written.
+bool report(const Options& options, const api::Summary& summary) {
+  if (!options.quiet) write_all(STDERR_FILENO, summary_text(summary));
+  if (options.summary_json.empty()) return true;
+  std::FILE* file = std::fopen(options.summary_json.c_str(), "we");
+  const std::string json = to_json(summary) + "\n";
+  bool good = file != nullptr && std::fwrite(json.data(), 1, json.size(), file) == json.size();
+  if (file != nullptr && std::fclose(file) != 0) good = false;
+  if (!good) {
+    write_all(STDERR_FILENO, fmt::format("gpuprof: cannot write the summary to {}\n",
+                                         support::in_quotes(options.summary_json)));
+  }
+  return good;
+}
+
+[[noreturn]] void end(const Options& options, int wait_status, bool failed) {
+  if (failed && options.strict) _exit(125);
+  end_like(wait_status);
+}
+
+/// Only here: what was forked before (the daemon, the watch) must not become ours again.
+void adopt_if(bool wait_all) {
+  if (wait_all) Program::adopt_descendants();
+}
+
+/// The program alone; the summary says why it was not recorded.
+support::Result<int> run_unrecorded(Options& options, Plan& plan, const Surroundings& around) {
+  ProgramEnvironment environment =
+      program_environment(around.environment, plan.installation, "", "");
+  Program program;
+  const bool wait_all = options.session.wait_for == "all";
+  auto started = program.start(launch_of(options, plan, std::move(environment.words)),
+                               [wait_all](pid_t) { adopt_if(wait_all); });
+  if (!started) return started.error();
+  const int wait_status = program.follow({});
+  if (wait_all) program.follow_descendants({});
+  program.restore();
+  api::Summary summary;
+  summary.version = kVersion;
+  summary.host = around.host;
+  summary.complete = false;
+  summary.missing = plan.remarks;
+  report(options, summary);
+  end(options, wait_status, true);
+}
+
+/// Remarks of ours go before the daemon's.
+void add_remarks(api::Summary& summary, const Plan& plan, const std::vector<std::string>& more) {
+  summary.missing.insert(summary.missing.begin(), plan.remarks.begin(), plan.remarks.end());
+  summary.remarks.insert(summary.remarks.begin(), more.begin(), more.end());
+}
+
+support::Result<int> run_recorded(Options& options, Plan& plan, const Surroundings& around,
+                                  PreloadName& preload) {
+  GPUPROF_CHECK(prepare_output(&plan.place, options.session.force));
+  auto opened =
+      RunSession::open(plan.installation.daemon, daemon_environment(around.environment),
+                       session_options(options, plan, around), plan.place.folder, options.verbose);
+  if (!opened) {
+    support::remove_if_empty(plan.place.made);
+    return opened.error();
+  }
+  RunSession& session = *opened.value();
+  ProgramEnvironment environment =
+      program_environment(around.environment, plan.installation, preload.word(), session.address());
+  Program program;
+  const bool wait_all = options.session.wait_for == "all";
+  auto started = program.start(launch_of(options, plan, std::move(environment.words)),
+                               [&session, wait_all](pid_t pid) {
+                                 adopt_if(wait_all);
+                                 session.command_started(static_cast<std::uint32_t>(pid));
+                               });
+  if (!started) {
+    session.abandon();
+    support::remove_if_empty(plan.place.made);
+    return started.error();
+  }
+  spdlog::info("process {} runs {}", started.value(), plan.program);
+  Listener listener;
+  listener.fd = session.fd();
+  listener.ready = [&] {
+    session.listen();
+    listener.fd = session.fd();
+  };
+  const int wait_status = program.follow(listener);
+  spdlog::info("process {} has ended, status {}", started.value(), shell_status(wait_status));
+  if (wait_all) program.follow_descendants(listener);
+  Outcome outcome = session.finish(wait_status, [&program] { return program.interrupts_since(); });
+  if (const std::string kept = preload.remove(); !kept.empty()) {
+    environment.remarks.push_back("programs still running were started through " + kept +
+                                  ", which therefore stays");
+  }
+  program.restore();
+  add_remarks(outcome.summary, plan, environment.remarks);
+  if (!report(options, outcome.summary)) outcome.failed = true;
+  support::remove_if_empty(plan.place.made);
+  end(options, wait_status, outcome.failed);
+}
+
+}  // namespace
+
+support::Result<int> run_command(Options& options) {
+  const Surroundings around = surroundings_now();
+  if (!options.summary_json.empty()) {
+    options.summary_json = support::absolute_path(options.summary_json, around.working_folder);
+  }
+  GPUPROF_TRY(plan, settle_plan(options, around));
+  GPUPROF_CHECK(check_summary_file(options.summary_json));
+  const bool preloadable = plan.facts.preloadable();
+  if (!preloadable && !children_can_be_recorded(plan.facts.kind)) {
+    return run_unrecorded(options, plan, around);
+  }
+  const std::string loader = preloadable && !plan.facts.interpreter.empty()
+                                 ? plan.facts.interpreter
+                                 : "/lib64/ld-linux-x86-64.so.2";
+  GPUPROF_TRY(preload,
+              PreloadName::make(plan.installation, loader, runtime_folder(around.environment)));
+  if (!preloadable && !preload.uses_lib_token()) {
+    preload.remove();
+    return run_unrecorded(options, plan, around);
+  }
+  auto result = run_recorded(options, plan, around, preload);
+  preload.remove();
+  return result;
+}
+
+}  // namespace gpuprof::cli

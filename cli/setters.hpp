@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One function for each option: a word in, a field of Options or a sentence out.
+//
+// Context:  cli
+// Owns:     nothing
+// Promises: a bad word leaves the options as they were; the sentence says what would be right
+#pragma once
+
+#include <string>
+
+#include "cli/options.hpp"
+#include "support/result.hpp"
+
+namespace gpuprof::cli::set {
+
+using Answer = support::Result<void>;
+
+Answer output(Options& o, const std::string& value);
+Answer force(Options& o, const std::string& value);
+Answer format(Options& o, const std::string& value);
+Answer skip_first(Options& o, const std::string& value);
+Answer wait(Options& o, const std::string& value);
+Answer warmup(Options& o, const std::string& value);
+Answer active(Options& o, const std::string& value);
+Answer repeat(Options& o, const std::string& value);
+Answer delay(Options& o, const std::string& value);
+Answer duration(Options& o, const std::string& value);
+Answer step(Options& o, const std::string& value);
+Answer on_no_step(Options& o, const std::string& value);
+Answer step_timeout(Options& o, const std::string& value);
+Answer trace(Options& o, const std::string& value);
+Answer rate(Options& o, const std::string& value);
+Answer sampler(Options& o, const std::string& value);
+Answer cuda_graph(Options& o, const std::string& value);
+Answer span_size(Options& o, const std::string& value);
+Answer max_size(Options& o, const std::string& value);
+Answer keep(Options& o, const std::string& value);
+Answer buffer_size(Options& o, const std::string& value);
+Answer all_processes(Options& o, const std::string& value);
+Answer wait_for(Options& o, const std::string& value);
+Answer max_overhead(Options& o, const std::string& value);
+Answer name(Options& o, const std::string& value);
+Answer daemon(Options& o, const std::string& value);
+Answer summary_json(Options& o, const std::string& value);
+Answer strict(Options& o, const std::string& value);
+Answer quiet(Options& o, const std::string& value);
+Answer verbose(Options& o, const std::string& value);
+Answer json(Options& o, const std::string& value);
+Answer pid(Options& o, const std::string& value);
+Answer help(Options& o, const std::string& value);
+
+/// Whether `-t torch` and other words are known; for completions and the help.
+std::string trace_words();
+
+}  // namespace gpuprof::cli::set

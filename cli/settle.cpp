@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Checks that need more than one option: what belongs together and what excludes itself.
+//
+// Context:  cli
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/parse.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+using support::error;
+using support::Quantity;
+using Part = std::optional<Quantity>;
+
+api::Extent extent_of(const Part& part) {
+  if (!part || part->value == 0) return {};
+  return {part->is_time ? api::Extent::Unit::kTime : api::Extent::Unit::kSteps, part->value};
+}
+
+/// `-y` stands for `--wait`: both at once contradict each other.
+support::Result<Part> either(const char* long_name, const Part& long_form, const char* short_name,
+                             const Part& short_form) {
+  if (long_form && short_form) {
+    return error(fmt::format("{} and {} mean the same; give one of them", short_name, long_name));
+  }
+  return long_form ? long_form : short_form;
+}
+
+/// An error that names one option of each kind when steps and time are mixed.
+support::Result<void> one_unit(const std::vector<std::pair<const char*, Part>>& parts) {
+  const char* in_steps = nullptr;
+  const char* in_time = nullptr;
+  for (const auto& [name, part] : parts) {
+    // A bare 0 means the same in both.
+    if (!part || (part->value == 0 && !part->is_time)) continue;
+    (part->is_time ? in_time : in_steps) = name;
+  }
+  if (in_steps == nullptr || in_time == nullptr) return {};
+  return error(
+      fmt::format("{} counts steps and {} is a time; a schedule takes one or the other "
+                  "(a bare number counts steps, us ms s m make it a time)",
+                  in_steps, in_time));
+}
+
+}  // namespace
+
+support::Result<void> settle(Options& options) {
+  GPUPROF_TRY(wait, either("--wait", options.wait, "-y", options.delay));
+  GPUPROF_TRY(active, either("--active", options.active, "-d", options.duration));
+  if (options.duration && options.repeat.value_or(1) != 1) {
+    return error("-d records one window; use --active with --repeat for more");
+  }
+  GPUPROF_CHECK(one_unit({{"--skip-first", options.skip_first},
+                          {options.delay ? "-y" : "--wait", wait},
+                          {"--warmup", options.warmup},
+                          {options.duration ? "-d" : "--active", active}}));
+  if (active && active->value == 0) {
+    return error("a window of length 0 records nothing; give --active or -d a length");
+  }
+  api::Schedule& schedule = options.session.schedule;
+  schedule.skip_first = extent_of(options.skip_first);
+  schedule.wait = extent_of(wait);
+  schedule.warmup = extent_of(options.warmup);
+  schedule.active = extent_of(active);
+  schedule.repeat = options.duration ? 1 : options.repeat.value_or(0);
+  schedule.given = options.skip_first || wait || options.warmup || active || options.repeat;
+  if (options.repeat && !active) {
+    return error("--repeat needs --active: how long is a window?");
+  }
+  const bool steps = schedule.given && schedule.active.unit != api::Extent::Unit::kTime &&
+                     schedule.wait.unit != api::Extent::Unit::kTime &&
+                     schedule.skip_first.unit != api::Extent::Unit::kTime &&
+                     schedule.warmup.unit != api::Extent::Unit::kTime;
+  if (steps && options.session.step == "none") {
+    return error(
+        "the schedule counts steps, but --step none says there are none; give times "
+        "(us ms s m) or another --step");
+  }
+  if (options.quiet && options.verbose) return error("-q and -v exclude each other");
+  return {};
+}
+
+}  // namespace gpuprof::cli

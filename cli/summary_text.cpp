@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The summary in words, for stderr at the end of a run.
+//
+// Context:  cli
+#include "cli/summary_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "support/files.hpp"
+#include "support/text.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+using support::human_bytes;
+using support::human_count;
+using support::human_duration;
+
+constexpr std::size_t kFilesNamed = 8;
+constexpr std::size_t kProcessesNamed = 8;
+
+class Lines {
+ public:
+  void add(const std::string& line) { text_ += "gpuprof: " + line + "\n"; }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+std::string counts_text(api::Counts counts) {
+  std::stable_sort(counts.begin(), counts.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::string> parts;
+  for (const auto& [name, count] : counts) {
+    if (count != 0) parts.push_back(human_count(count) + " " + name);
+  }
+  return support::join(parts, ", ");
+}
+
+void add_files(const api::Summary& s, Lines& lines) {
+  if (s.files.empty()) {
+    lines.add("no trace file was written");
+    return;
+  }
+  std::uint64_t bytes = 0, events = 0;
+  for (const api::SummaryFile& file : s.files) {
+    bytes += file.bytes;
+    events += file.events;
+  }
+  lines.add(fmt::format("{} trace file{} in {} ({}, {} events)", s.files.size(),
+                        s.files.size() == 1 ? "" : "s", support::parent_folder(s.files[0].path),
+                        human_bytes(bytes), human_count(events)));
+  for (std::size_t i = 0; i < std::min(s.files.size(), kFilesNamed); ++i) {
+    const api::SummaryFile& file = s.files[i];
+    std::string detail = human_count(file.events) + " events";
+    if (file.steps != 0) {
+      detail += fmt::format(", {} step{}", file.steps, file.steps == 1 ? "" : "s");
+    }
+    lines.add(
+        fmt::format("  {} (process {}, {})", support::base_name(file.path), file.pid, detail));
+  }
+  if (s.files.size() > kFilesNamed) {
+    lines.add(fmt::format("  and {} more", s.files.size() - kFilesNamed));
+  }
+}
+
+void add_windows(const api::Summary& s, Lines& lines) {
+  if (s.windows.empty()) return;
+  const api::SummaryWindow& first = s.windows.front();
+  std::uint64_t length_ns = 0, steps = 0;
+  for (const api::SummaryWindow& window : s.windows) {
+    length_ns += window.end_ns - window.start_ns;
+    steps += window.steps;
+  }
+  std::string line = fmt::format("{} window{}, {} recorded", s.windows.size(),
+                                 s.windows.size() == 1 ? "" : "s", human_duration(length_ns));
+  if (steps != 0) line += fmt::format(", {} steps from step {} on", steps, first.first_step);
+  if (!first.why.empty()) line += " (" + first.why + ")";
+  lines.add(line);
+}
+
+void add_events(const api::Summary& s, Lines& lines) {
+  const std::string events = counts_text(s.events_by_kind);
+  if (!events.empty()) lines.add("events: " + events);
+  const std::string drops = counts_text(s.drops_by_reason);
+  lines.add(drops.empty() ? "drops: none" : "drops: " + drops);
+}
+
+std::string process_text(const api::SummaryProcess& p) {
+  std::vector<std::string> did;
+  if (p.gpu_events != 0) did.push_back(human_count(p.gpu_events) + " GPU events");
+  if (p.samples != 0) did.push_back(human_count(p.samples) + " samples");
+  if (p.ranges != 0) did.push_back(human_count(p.ranges) + " ranges");
+  if (p.steps != 0) did.push_back(human_count(p.steps) + " steps");
+  return fmt::format("  {} {} {}{}", p.pid, support::base_name(p.exe), p.role,
+                     did.empty() ? "" : ": " + support::join(did, ", "));
+}
+
+void add_processes(const api::Summary& s, Lines& lines) {
+  if (s.processes_seen <= 1) return;
+  std::map<std::string, std::size_t> roles;
+  for (const api::SummaryProcess& process : s.processes) ++roles[process.role];
+  std::vector<std::string> parts;
+  for (const auto& [role, count] : roles) parts.push_back(fmt::format("{} {}", count, role));
+  lines.add(fmt::format("{} processes seen: {}", s.processes_seen, support::join(parts, ", ")));
+  std::size_t named = 0;
+  for (const api::SummaryProcess& process : s.processes) {
+    if (process.role == "traced" && named++ < kProcessesNamed) lines.add(process_text(process));
+  }
+}
+
+void add_overhead(const api::Summary& s, Lines& lines) {
+  const api::SummaryOverhead& o = s.overhead;
+  if (s.duration_ns == 0 || o.sampler.empty()) return;
+  const double percent =
+      100.0 * static_cast<double>(o.worker_cpu_ns) / static_cast<double>(s.duration_ns);
+  std::string line =
+      fmt::format("overhead seen: {} of CPU time in our threads ({:.2f} % of {})",
+                  human_duration(o.worker_cpu_ns), percent, human_duration(s.duration_ns));
+  line += fmt::format(", {} samples by {}", human_count(o.samples), o.sampler);
+  if (o.effective_rate_hz > 0) line += fmt::format(" at {:.0f} Hz", o.effective_rate_hz);
+  line += fmt::format(", daemon {}", human_duration(o.daemon_cpu_ns));
+  lines.add(line);
+}
+
+}  // namespace
+
+std::string summary_text(const api::Summary& s) {
+  Lines lines;
+  add_files(s, lines);
+  add_windows(s, lines);
+  if (!s.files.empty()) add_events(s, lines);
+  add_processes(s, lines);
+  add_overhead(s, lines);
+  if (s.peers_refused != 0) {
+    lines.add(fmt::format("{} connection{} from other users or sessions refused", s.peers_refused,
+                          s.peers_refused == 1 ? "" : "s"));
+  }
+  for (const std::string& sentence : s.missing) lines.add("missing: " + sentence);
+  for (const std::string& sentence : s.remarks) lines.add("note: " + sentence);
+  for (const std::string& sentence : s.failures) lines.add("failed: " + sentence);
+  if (!s.spool_folder.empty()) {
+    lines.add("recover with: gpuprof export " + support::shell_joined({s.spool_folder}));
+  }
+  for (const std::string& command : s.open_with) lines.add("open with: " + command);
+  return lines.text();
+}
+
+}  // namespace gpuprof::cli

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The summary in words, for stderr at the end of a run.
+//
+// Context:  cli
+// Owns:     nothing
+#pragma once
+
+#include <string>
+
+#include "daemon/api/summary.hpp"
+
+namespace gpuprof::cli {
+
+/// Lines, each beginning with "gpuprof: ", the last with its newline.
+std::string summary_text(const api::Summary& summary);
+
+}  // namespace gpuprof::cli

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Trace files from a session's spool folder, also one whose daemon died.
+//
+// Context:  cli
+#include "daemon/api/export_session.hpp"
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "daemon/api/formats.hpp"
+#include "daemon/export/export.hpp"
+#include "daemon/model/ignoring_sink.hpp"
+#include "daemon/spool/spool.hpp"
+
+namespace gpuprof::api {
+namespace {
+
+/// What one process did, as far as the choice of files needs it.
+class Tally final : public model::IgnoringSink {
+ public:
+  using model::IgnoringSink::on;
+  void on(const model::Process& p) override {
+    about.pid = p.pid;
+    about.ppid = p.ppid;
+    about.woke = p.woke;
+    about.exe = p.exe;
+    about.command_line = p.command_line;
+    real_minus_mono_ns = p.start_real_ns - p.start_ns;
+  }
+  void on(const model::Sample& s) override {
+    ++about.samples;
+    if (s.state == 0) about.cpu_ns += s.weight_ns;
+    saw(s.ts_ns, s.ts_ns);
+  }
+  void on(const model::Range& r) override { ++about.ranges, saw(r.start_ns, r.end_ns); }
+  void on(const model::Step& s) override { ++about.steps, saw(s.start_ns, s.end_ns); }
+  void on(const model::ApiCall& c) override { ++about.api_calls, saw(c.start_ns, c.end_ns); }
+  void on(const model::Kernel& k) override { ++about.gpu_events, saw(k.start_ns, k.end_ns); }
+  void on(const model::MemCopy& m) override { ++about.gpu_events, saw(m.start_ns, m.end_ns); }
+  void on(const model::MemSet& m) override { ++about.gpu_events, saw(m.start_ns, m.end_ns); }
+  void on(const model::GraphExec& g) override { ++about.gpu_events, saw(g.start_ns, g.end_ns); }
+
+  bool qualifies() const {
+    return about.gpu_events + about.api_calls + about.ranges + about.steps != 0;
+  }
+  bool has_events() const { return first_ns <= last_ns; }
+
+  SummaryProcess about;
+  std::uint64_t first_ns = ~0ULL, last_ns = 0;
+  std::uint64_t real_minus_mono_ns = 0;
+
+ private:
+  void saw(std::uint64_t from_ns, std::uint64_t to_ns) {
+    first_ns = std::min(first_ns, from_ns);
+    last_ns = std::max(last_ns, to_ns);
+  }
+};
+
+using Tallies = std::map<std::uint32_t, Tally>;
+
+support::Result<Tallies> tally(const spool::SessionView& view, std::uint64_t from_ns,
+                               std::vector<std::string>* missing) {
+  Tallies tallies;
+  for (const spool::ProcessEntry& process : view.processes) {
+    Tally& one = tallies[process.pid];
+    one.about.pid = process.pid;
+    auto end = spool::replay(process.spool_path, {from_ns, ~0ULL}, one);
+    if (!end) {
+      missing->push_back("process " + std::to_string(process.pid) + ": " + end.error().sentence);
+      tallies.erase(process.pid);
+    } else if (!end.value().complete) {
+      missing->push_back("process " + std::to_string(process.pid) + ": the last " +
+                         std::to_string(end.value().bytes_left) +
+                         " bytes of its spool were cut off and are lost");
+    }
+  }
+  return tallies;
+}
+
+/// The rule of the daemon: who used the GPU, ranges or steps; else who used most CPU time.
+std::vector<std::uint32_t> choose(const Tallies& tallies, bool all) {
+  std::vector<std::uint32_t> chosen;
+  std::uint32_t busiest = 0;
+  std::uint64_t most_ns = 0;
+  for (const auto& [pid, one] : tallies) {
+    if (one.qualifies() || (all && one.has_events())) chosen.push_back(pid);
+    if (one.has_events() && (busiest == 0 || one.about.cpu_ns > most_ns)) {
+      busiest = pid;
+      most_ns = one.about.cpu_ns;
+    }
+  }
+  if (chosen.empty() && busiest != 0) chosen.push_back(busiest);
+  return chosen;
+}
+
+/// What was recorded after the last window the daemon settled, as one window more.
+void add_rest(const spool::SessionView& view, const std::vector<std::uint32_t>& pids,
+              std::vector<model::Window>* windows) {
+  if (view.ended || windows->empty()) return;
+  std::vector<std::string> ignored;
+  const auto rest = tally(view, windows->back().end_ns, &ignored);
+  if (!rest) return;
+  model::Window window;
+  window.index = windows->back().index + 1;
+  window.start_ns = ~0ULL;
+  window.why = "open when the daemon ended";
+  for (const std::uint32_t pid : pids) {
+    const auto found = rest.value().find(pid);
+    if (found == rest.value().end() || !found->second.has_events()) continue;
+    window.start_ns =
+        std::min(window.start_ns, std::max(found->second.first_ns, windows->back().end_ns));
+    window.end_ns = std::max(window.end_ns, found->second.last_ns + 1);
+    window.stamp_real_ns = window.start_ns + found->second.real_minus_mono_ns;
+  }
+  if (window.start_ns < window.end_ns) windows->push_back(window);
+}
+
+void add_counts(Counts& sum, const Counts& more) {
+  for (const auto& [name, count] : more) {
+    const auto at = std::find_if(sum.begin(), sum.end(),
+                                 [&n = name](const auto& pair) { return pair.first == n; });
+    if (at == sum.end()) {
+      sum.emplace_back(name, count);
+    } else {
+      at->second += count;
+    }
+  }
+}
+
+void add_files(Summary& summary, const std::vector<exporter::FileWritten>& files) {
+  for (const exporter::FileWritten& file : files) {
+    summary.files.push_back(
+        {file.path, file.format, file.pid, file.window, file.bytes, file.events, file.steps});
+    add_counts(summary.events_by_kind, file.events_by_kind);
+    add_counts(summary.drops_by_reason, file.drops_by_reason);
+    for (const std::string& sentence : file.missing) {
+      if (std::find(summary.missing.begin(), summary.missing.end(), sentence) ==
+          summary.missing.end()) {
+        summary.missing.push_back(sentence);
+      }
+    }
+  }
+}
+
+void apply(const ExportRequest& request, spool::SessionView* view) {
+  if (!request.output.empty()) {
+    view->options.output = request.output;
+    view->options.output_is_pattern = request.output_is_pattern;
+  }
+  if (request.force) view->options.force = true;
+  if (!request.formats.empty()) view->options.formats = request.formats;
+}
+
+}  // namespace
+
+std::vector<std::string> format_names() { return exporter::format_names(); }
+
+support::Result<Summary> export_session(const ExportRequest& request,
+                                        const ExportProgress& progress) {
+  GPUPROF_TRY(view, spool::open_session(request.spool));
+  apply(request, &view);
+  Summary summary;
+  summary.version = view.options.version;
+  summary.host = view.host;
+  summary.output = view.options.output;
+  GPUPROF_TRY(tallies, tally(view, 0, &summary.missing));
+  if (view.chosen.empty()) view.chosen = choose(tallies, view.options.all_processes);
+  for (auto& [pid, one] : tallies) {
+    const bool traced = std::find(view.chosen.begin(), view.chosen.end(), pid) != view.chosen.end();
+    one.about.role = traced ? "traced" : "quiet";
+    summary.processes.push_back(one.about);
+  }
+  summary.processes_seen = view.processes.size();
+  summary.processes_traced = view.chosen.size();
+  if (view.chosen.empty()) {
+    return support::error("nothing can be exported: no process in " + request.spool +
+                          " recorded any event");
+  }
+  std::vector<model::Window> windows = view.windows;
+  if (windows.empty()) {
+    GPUPROF_TRY(cut, exporter::windows_by_size(view, view.chosen));
+    windows = cut;
+  }
+  add_rest(view, view.chosen, &windows);
+  for (const model::Window& window : windows) {
+    summary.windows.push_back({window.index, window.start_ns, window.end_ns, window.first_step,
+                               window.steps, window.why});
+    GPUPROF_TRY(files, exporter::write_window(view, window, view.chosen, progress));
+    add_files(summary, files);
+  }
+  if (!view.ended) {
+    summary.remarks.push_back(
+        "the session did not end by itself: what its daemon had received by "
+        "then is in the files, later events are lost");
+  }
+  return summary;
+}
+
+std::vector<std::string> spools_of(const std::string& folder, std::uint32_t daemon_pid) {
+  std::vector<std::string> found;
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder.c_str()), closedir);
+  const std::string prefix = ".gpuprof-spool-" + std::to_string(daemon_pid) + "-";
+  while (open != nullptr) {
+    const dirent* entry = readdir(open.get());
+    if (entry == nullptr) break;
+    const std::string name = entry->d_name;
+    if (name.compare(0, prefix.size(), prefix) == 0) found.push_back(folder + "/" + name);
+  }
+  return found;
+}
+
+}  // namespace gpuprof::api

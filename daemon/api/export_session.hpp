@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Trace files from a session's spool folder, also one whose daemon died.
+//
+// Context:  cli
+// Owns:     nothing
+// Promises: the spool is only read; files appear whole or not at all
+// Not here: the formats (daemon/export), the store (daemon/spool)
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "daemon/api/summary.hpp"
+#include "support/result.hpp"
+
+namespace gpuprof::api {
+
+struct ExportRequest {
+  std::string spool;   // folder with session.jsonl
+  std::string output;  // absolute folder or pattern; empty: as the session was asked
+  bool output_is_pattern = false;
+  bool force = false;
+  std::vector<std::string> formats;  // empty: as the session was asked
+};
+
+using ExportProgress = std::function<void(std::uint64_t done_events, std::uint64_t total_events)>;
+
+/// Writes the files of every window; windows and processes the daemon had not settled when it
+/// died are settled here, from the events.
+support::Result<Summary> export_session(const ExportRequest& request,
+                                        const ExportProgress& progress);
+
+/// Spool folders of the daemon `daemon_pid` in an output folder.
+std::vector<std::string> spools_of(const std::string& folder, std::uint32_t daemon_pid);
+
+}  // namespace gpuprof::api
