@@ -270,6 +270,17 @@ struct Summary {
   std::uint32_t text_bytes;
   std::uint32_t more;
 };
+/// Answered with Status.
+struct QueryStatus {
+  static constexpr MessageType kType = MessageType::kQueryStatus;
+  std::uint64_t reserved;
+};
+/// Tail: one line for the session, one for each of its processes.
+struct Status {
+  static constexpr MessageType kType = MessageType::kStatus;
+  std::uint32_t text_bytes;
+  std::uint32_t reserved;
+};
 /// A request could not be carried out. Tail: sentence.
 struct Failure {
   static constexpr MessageType kType = MessageType::kFailure;
