@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The buffer pool.
+//
+// Context:  tests
+#include "inject/cupti/buffers.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace gpuprof::cupti {
+namespace {
+
+std::unique_ptr<BufferPool> make_pool(std::uint32_t bytes, std::uint32_t count) {
+  auto pool = std::make_unique<BufferPool>();
+  EXPECT_TRUE(pool->map(bytes, count));
+  return pool;
+}
+
+TEST(BufferPool, GivesEachBufferOnceThenTheDiscardBuffer) {
+  const auto pool = make_pool(4096, 3);
+  std::set<std::uint8_t*> seen;
+  std::size_t bytes = 0;
+  bool discard = false;
+  for (int i = 0; i < 3; ++i) {
+    seen.insert(pool->take(&bytes, &discard));
+    EXPECT_FALSE(discard);
+    EXPECT_EQ(bytes, 4096u);
+  }
+  EXPECT_EQ(seen.size(), 3u);
+  std::uint8_t* last = pool->take(&bytes, &discard);
+  EXPECT_TRUE(discard);
+  EXPECT_NE(last, nullptr) << "CUPTI below 12.9 crashes on a null buffer";
+  EXPECT_FALSE(pool->owns(last));
+  EXPECT_EQ(pool->take(&bytes, &discard), last) << "several threads may share it";
+  std::memset(last, 0xFF, bytes);
+}
+
+TEST(BufferPool, WhatWasUsedComesBackZeroed) {
+  const auto pool = make_pool(4096, 1);
+  std::size_t bytes;
+  bool discard;
+  for (const bool by_worker : {false, true}) {
+    std::uint8_t* buffer = pool->take(&bytes, &discard);
+    std::memset(buffer, 0xEE, 1000);
+    pool->give_back(buffer, 1000);
+    if (by_worker) pool->clean();
+    std::uint8_t* again = pool->take(&bytes, &discard);
+    ASSERT_EQ(again, buffer);
+    for (int i = 0; i < 4096; ++i) ASSERT_EQ(again[i], 0) << i;
+    pool->give_back(again, 0);
+  }
+}
+
+TEST(BufferPool, StrangersAreIgnored) {
+  const auto pool = make_pool(4096, 2);
+  std::size_t bytes;
+  bool discard;
+  std::uint8_t* buffer = pool->take(&bytes, &discard);
+  std::uint8_t stranger[16];
+  pool->give_back(stranger, 16);
+  pool->give_back(buffer + 8, 16);
+  pool->take(&bytes, &discard);
+  pool->take(&bytes, &discard);
+  EXPECT_TRUE(discard) << "no third buffer may have appeared";
+}
+
+TEST(BufferPool, ManyThreadsNeverShareABuffer) {
+  const auto pool = make_pool(4096, 16);
+  std::vector<std::thread> threads;
+  std::atomic<int> clashes{0};
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 20000; ++i) {
+        std::size_t bytes;
+        bool discard;
+        std::uint8_t* buffer = pool->take(&bytes, &discard);
+        if (discard) continue;
+        for (int k = 0; k < 64; ++k)
+          if (buffer[k] != 0) clashes.fetch_add(1);
+        std::memset(buffer, t + 1, 64);
+        pool->give_back(buffer, 64);
+        if (i % 128 == 0) pool->clean();
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(clashes.load(), 0);
+}
+
+}  // namespace
+}  // namespace gpuprof::cupti
