@@ -110,6 +110,7 @@ void walk(Turn& turn, ThreadEntry& entry, const Place& place, std::uint64_t weig
   request.interrupted = true;
   request.copy = StackCopy{place.stack, bytes, g_copy};
   request.blocked_tid = entry.tid;
+  request.read_python = python::read_blocked;
   request.flags = wire::kStackCopied;
   request.parts = turn.parts;
   const std::uint64_t id = take_stack(*turn.guard, request, turn.now_ns);

@@ -7,7 +7,6 @@
 #include "inject/sample/take_stack.hpp"
 
 #include "gpuprof/base/bytes.hpp"
-#include "inject/python/frames.hpp"
 #include "inject/sample/fault_guard.hpp"
 
 namespace gpuprof::sample {
@@ -42,11 +41,11 @@ void walk_native(void* argument) {
 void read_python(void* argument) {
   Job& job = *static_cast<Job*>(argument);
   const StackRequest& request = *job.request;
-  job.python =
-      request.blocked_tid == 0
-          ? python::read_own(*job.guard, python_frames(job), wire::kMaxPythonFrames, job.ts_ns)
-          : python::read_blocked(*job.guard, request.blocked_tid, python_frames(job),
-                                 wire::kMaxPythonFrames, job.ts_ns);
+  wire::PyFrame* frames = python_frames(job);
+  job.python = request.read_python == nullptr
+                   ? python::read_own(*job.guard, frames, wire::kMaxPythonFrames, job.ts_ns)
+                   : request.read_python(*job.guard, request.blocked_tid, frames,
+                                         wire::kMaxPythonFrames, job.ts_ns);
 }
 
 void take_native(Job& job) {

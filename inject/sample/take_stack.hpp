@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "inject/hot/recorder.hpp"
+#include "inject/python/frames.hpp"
 #include "inject/sample/unwind.hpp"
 
 namespace gpuprof::sample {
@@ -22,12 +23,17 @@ struct StackParts {
   bool python = true;
 };
 
+/// Reads the Python frames of the thread the request is about.
+using ReadPython = python::Read (*)(const hot::Guard& guard, pid_t tid, wire::PyFrame* frames,
+                                    std::uint32_t room, std::uint64_t ts_ns);
+
 struct StackRequest {
   Registers start;
-  bool interrupted = false;  // by a signal
-  StackCopy copy;            // of a blocked thread
-  pid_t blocked_tid = 0;     // 0: the calling thread
-  std::uint32_t flags = 0;   // wire::kStack… to add
+  bool interrupted = false;          // by a signal
+  StackCopy copy;                    // of a blocked thread
+  pid_t blocked_tid = 0;             // 0: the calling thread
+  ReadPython read_python = nullptr;  // null: python::read_own
+  std::uint32_t flags = 0;           // wire::kStack… to add
   StackParts parts;
 };
 

@@ -56,27 +56,32 @@ class Sampler : public ::testing::TestWithParam<wire::SamplerKind> {
   bool begin(std::uint32_t rate_hz) {
     return sampler.start_sampling(native_at(rate_hz, GetParam()));
   }
+  std::vector<wire::Sample> running_of(std::uint32_t tid) {
+    auto samples = sampler.samples_of(tid);
+    std::erase_if(samples, [](const wire::Sample& sample) {
+      return sample.state != static_cast<std::uint32_t>(wire::SampleState::kRunning);
+    });
+    return samples;
+  }
   SamplerFixture sampler;
 };
 
 TEST_P(Sampler, FindsTheFunctionsOfABusyThread) {
   if (!begin(200)) GTEST_SKIP() << "this trigger is not allowed here";
 
+  // A loaded machine delays the scan, and CPU timers miss ticks there: go on until there are
+  // enough.
   std::uint32_t tid = 0;
   std::thread busy([&] {
     tid = own_tid();
-    std::this_thread::sleep_for(std::chrono::milliseconds(60));  // until the scan has seen it
-    spin_outer(0.5);
+    const auto enough = [&] { return sampler.segment.counter(Counter::kSamplesTaken) >= 120; };
+    while (!enough() && own_cpu_s() < 20) spin_outer(0.05);
   });
   busy.join();
   sampler.stop_sampling();
 
-  const auto samples = sampler.samples_of(tid);
-  const auto running = std::count_if(samples.begin(), samples.end(), [](const wire::Sample& s) {
-    return s.state == static_cast<std::uint32_t>(wire::SampleState::kRunning);
-  });
-  EXPECT_GE(running, 60);
-  EXPECT_LE(running, 140);
+  const auto samples = running_of(tid);
+  ASSERT_GE(samples.size(), 60u);
   int whole = 0, complete = 0;
   for (const wire::Sample& sample : samples) {
     std::uint32_t flags = 0;
@@ -84,8 +89,8 @@ TEST_P(Sampler, FindsTheFunctionsOfABusyThread) {
     whole += has_chain(frames);
     complete += (flags & wire::kStackNativeTruncated) == 0;
   }
-  EXPECT_GE(whole, running * 95 / 100);
-  EXPECT_GE(complete, running * 95 / 100);
+  EXPECT_GE(whole, static_cast<int>(samples.size() * 95 / 100));
+  EXPECT_GE(complete, static_cast<int>(samples.size() * 95 / 100));
 }
 
 TEST_P(Sampler, GivesSamplesTheCpuTimeTheyStandFor) {
@@ -94,16 +99,18 @@ TEST_P(Sampler, GivesSamplesTheCpuTimeTheyStandFor) {
   std::uint32_t tid = 0;
   std::thread busy([&] {
     tid = own_tid();
-    spin_outer(0.6);
+    spin_outer(2.0);
   });
   busy.join();
   sampler.stop_sampling();
 
+  // What ran before the scan saw the thread and after its last sample is not in any weight.
+  const auto samples = running_of(tid);
+  ASSERT_FALSE(samples.empty());
   std::uint64_t weight_ns = 0;
-  for (const wire::Sample& sample : sampler.samples_of(tid))
-    if (sample.state == static_cast<std::uint32_t>(wire::SampleState::kRunning))
-      weight_ns += sample.weight_ns;
-  EXPECT_NEAR(static_cast<double>(weight_ns) * 1e-9, 0.6, 0.08);
+  for (const wire::Sample& sample : samples) weight_ns += sample.weight_ns;
+  EXPECT_LE(static_cast<double>(weight_ns) * 1e-9, 2.02);
+  EXPECT_GE(static_cast<double>(weight_ns) * 1e-9, 1.6);
 }
 
 TEST_P(Sampler, SendsNoSignalOnceStopped) {
