@@ -76,19 +76,25 @@ class Replay {
   std::vector<std::byte> stored_, raw_;
 };
 
-}  // namespace
+/// An open spool file whose header was found good.
+struct OpenSpool {
+  base::UniqueFd fd;
+  std::uint64_t bytes = 0;
+  bool whole_header = true;
+};
 
-support::Result<ReplayEnd> replay(const std::string& path, const ReplayRange& range,
-                                  model::EventSink& sink) {
-  base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+support::Result<OpenSpool> open_spool(const std::string& path) {
+  OpenSpool spool{base::UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC))};
   struct stat info {};
-  if (!fd || ::fstat(fd.get(), &info) != 0)
+  if (!spool.fd || ::fstat(spool.fd.get(), &info) != 0)
     return support::error(
         fmt::format("cannot read the spool file {}: {}", path, std::strerror(errno)));
-  const auto file_bytes = static_cast<std::uint64_t>(info.st_size);
+  spool.bytes = static_cast<std::uint64_t>(info.st_size);
   FileHeader header{};
-  if (file_bytes < sizeof header || !read_at(fd.get(), 0, &header, sizeof header))
-    return ReplayEnd{false, file_bytes};
+  if (spool.bytes < sizeof header || !read_at(spool.fd.get(), 0, &header, sizeof header)) {
+    spool.whole_header = false;
+    return spool;
+  }
   if (std::memcmp(header.magic, kFileMagic, sizeof kFileMagic) != 0)
     return support::error(fmt::format("{} is not a spool file of gpuprof", path));
   if (header.version != kSpoolVersion || header.header_bytes != sizeof header)
@@ -96,7 +102,31 @@ support::Result<ReplayEnd> replay(const std::string& path, const ReplayRange& ra
         "{} has spool version {}, this gpuprof reads version {}: export it with the gpuprof that "
         "recorded it",
         path, header.version, kSpoolVersion));
-  return Replay(fd.get(), file_bytes, range, sink).run();
+  return spool;
+}
+
+}  // namespace
+
+support::Result<ReplayEnd> replay(const std::string& path, const ReplayRange& range,
+                                  model::EventSink& sink) {
+  GPUPROF_TRY(spool, open_spool(path));
+  if (!spool.whole_header) return ReplayEnd{false, spool.bytes};
+  return Replay(spool.fd.get(), spool.bytes, range, sink).run();
+}
+
+support::Result<std::vector<BlockSummary>> block_summaries(const std::string& path,
+                                                           const ReplayRange& range) {
+  GPUPROF_TRY(spool, open_spool(path));
+  std::vector<BlockSummary> blocks;
+  BlockHeader header;
+  for (std::uint64_t at = sizeof(FileHeader); spool.whole_header && at < spool.bytes;) {
+    if (!read_at(spool.fd.get(), at, &header, sizeof header) || !plausible(header)) break;
+    at += sizeof header + header.stored_bytes;
+    if (at > spool.bytes) break;
+    if (header.min_ns < range.to_ns && header.max_ns >= range.from_ns)
+      blocks.push_back({header.min_ns, header.max_ns, header.events});
+  }
+  return blocks;
 }
 
 }  // namespace gpuprof::spool

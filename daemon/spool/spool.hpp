@@ -52,6 +52,15 @@ struct ReplayEnd {
 support::Result<ReplayEnd> replay(const std::string& path, const ReplayRange& range,
                                   model::EventSink& sink);
 
+/// What a block's header tells without its events.
+struct BlockSummary {
+  std::uint64_t min_ns, max_ns;  // of its timed events
+  std::uint32_t events;          // timed ones; 0: a block of definitions
+};
+/// The blocks of `path` that overlap `range`, without reading what is in them.
+support::Result<std::vector<BlockSummary>> block_summaries(const std::string& path,
+                                                           const ReplayRange& range);
+
 /// Appends to SESSION_FOLDER/session.jsonl: one JSON object a line, flushed at each call.
 class SessionLog {
  public:

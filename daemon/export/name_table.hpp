@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Names by id, ready to be put between quotes.
+//
+// Context:  daemon (export thread) | cli
+// Owns:     the texts, at most kMaxBytes of them; later ones are cut short
+// Promises: what it returns is escaped, valid UTF-8 and lives as long as the table
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "daemon/model/events.hpp"
+
+namespace gpuprof::exporter {
+
+/// Texts behind each other in large pieces: no allocation a text.
+class TextArena {
+ public:
+  std::string_view keep(std::string_view text);
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  static constexpr std::size_t kPieceBytes = 256 * 1024;
+  std::vector<std::unique_ptr<char[]>> pieces_;
+  std::size_t left_ = 0, bytes_ = 0;
+  char* at_ = nullptr;
+};
+
+class NameTable {
+ public:
+  static constexpr std::size_t kMaxBytes = 48u << 20;
+
+  void define(model::StringId id, std::string_view text);
+  /// "(name lost)" for an id never defined.
+  std::string_view text(model::StringId id) const;
+  /// The same for a linker symbol: demangled where it is mangled.
+  std::string_view symbol(model::StringId id);
+
+ private:
+  std::string_view keep_escaped(std::string_view text);
+
+  TextArena arena_;
+  std::vector<std::string_view> texts_, symbols_;
+};
+
+}  // namespace gpuprof::exporter

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// File names and their staging.
+//
+// Context:  daemon (export thread) | cli
+#include "daemon/export/naming.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+namespace gpuprof::exporter {
+namespace {
+
+constexpr std::string_view kGzipSuffix = ".gz";
+
+/// A text put into a name must not change folders.
+std::string flat(std::string text) {
+  std::replace(text.begin(), text.end(), '/', '_');
+  return text;
+}
+
+support::Result<std::string> environment_part(const std::string& pattern, std::size_t& at) {
+  const std::size_t close = pattern.find('}', at);
+  if (at + 1 >= pattern.size() || pattern[at + 1] != '{' || close == std::string::npos)
+    return support::error(fmt::format("the output pattern {} has a %q without {{NAME}}", pattern));
+  const std::string name = pattern.substr(at + 2, close - at - 2);
+  at = close;
+  const char* const value = std::getenv(name.c_str());
+  return flat(value == nullptr ? "" : value);
+}
+
+/// `.pt.trace.json[.gz]` of a pattern, or nothing.
+std::string_view suffix_of(std::string_view pattern, const Format& format) {
+  std::string_view plain = format.suffix;
+  if (plain.ends_with(kGzipSuffix)) plain.remove_suffix(kGzipSuffix.size());
+  for (const std::string_view suffix : {format.suffix, plain})
+    if (pattern.ends_with(suffix)) return suffix;
+  return {};
+}
+
+support::Result<void> rename_new(const std::string& from, const std::string& to, bool force) {
+  if (!force) {
+    if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return {};
+    // File systems without the flag: the look before writing has to do.
+    if (errno != EINVAL && errno != ENOSYS)
+      return support::error(fmt::format("cannot name {}: {}", to, std::strerror(errno)));
+  }
+  if (::rename(from.c_str(), to.c_str()) == 0) return {};
+  return support::error(fmt::format("cannot name {}: {}", to, std::strerror(errno)));
+}
+
+}  // namespace
+
+support::Result<std::string> expand_pattern(const std::string& pattern, const std::string& host,
+                                            std::uint32_t pid, std::uint32_t span,
+                                            const std::string& rank) {
+  std::string out;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] != '%') {
+      out += pattern[i];
+      continue;
+    }
+    const char what = ++i < pattern.size() ? pattern[i] : '\0';
+    switch (what) {
+      case 'h': out += flat(host); break;
+      case 'p': out += std::to_string(pid); break;
+      case 'n': out += fmt::format("{:04}", span); break;
+      case 'r': out += rank.empty() ? "norank" : flat(rank); break;
+      case '%': out += '%'; break;
+      case 'q': {
+        GPUPROF_TRY(value, environment_part(pattern, i));
+        out += value;
+        break;
+      }
+      default:
+        return support::error(fmt::format(
+            "the output pattern {} has %{}; known are %h %p %n %r %q{{NAME}} %%", pattern,
+            what == '\0' ? ' ' : what));
+    }
+  }
+  return out;
+}
+
+std::string worker_name(const std::string& host, std::uint32_t pid) {
+  return fmt::format("{}_{}", flat(host), pid);
+}
+
+std::string stamp_text(std::uint64_t real_ns) { return fmt::format("{:019}", real_ns); }
+
+bool wants_rank(const api::SessionOptions& options) {
+  return options.output_is_pattern && options.output.find("%r") != std::string::npos;
+}
+
+bool is_plain(const std::string& path) { return !path.ends_with(kGzipSuffix); }
+
+support::Result<std::string> file_path(const api::SessionOptions& options, const Format& format,
+                                       const NameParts& parts) {
+  const std::string stamp = "." + stamp_text(parts.window.stamp_real_ns);
+  if (!options.output_is_pattern)
+    return fmt::format("{}/{}{}{}", options.output, worker_name(parts.host, parts.pid), stamp,
+                       format.suffix);
+  std::string stem = options.output;
+  const std::string_view given = suffix_of(stem, format);
+  const std::string suffix(given.empty() ? format.suffix : given);
+  stem.resize(stem.size() - given.size());
+  const auto says = [&](const char* what) { return stem.find(what) != std::string::npos; };
+  const bool per_process = says("%p") || says("%r"), per_window = says("%n");
+  GPUPROF_TRY(path, expand_pattern(stem, parts.host, parts.pid, parts.window.index + 1,
+                                   parts.rank));
+  // A pattern that cannot tell files apart gets what it lacks.
+  if (!per_process && parts.many_processes) path += fmt::format("_{}", parts.pid);
+  if (!per_window && (given.empty() || parts.window.index != 0)) path += stamp;
+  return path + suffix;
+}
+
+Staging::~Staging() {
+  for (std::size_t i = published_; i < entries_.size(); ++i)
+    ::unlink(entries_[i].temporary.c_str());
+}
+
+support::Result<std::string> Staging::add(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  const fs::path folder = fs::path(path).parent_path();
+  if (!folder.empty()) fs::create_directories(folder, failed);
+  if (failed)
+    return support::error(fmt::format("cannot create the folder {}: {}", folder.string(),
+                                      failed.message()));
+  const bool twice = std::any_of(entries_.begin(), entries_.end(),
+                                 [&](const Entry& entry) { return entry.path == path; });
+  if (twice)
+    return support::error(fmt::format("two files would be named {}: add %p to the pattern", path));
+  if (!force_ && fs::exists(path, failed))
+    return support::error(fmt::format("{} exists; -f overwrites it", path));
+  // Not a name that any viewer would take for a trace.
+  const std::string temporary = fmt::format("{}.{}.part", path, ::getpid());
+  ::unlink(temporary.c_str());
+  entries_.push_back({temporary, path});
+  return temporary;
+}
+
+support::Result<void> Staging::publish() {
+  for (; published_ < entries_.size(); ++published_)
+    GPUPROF_CHECK(rename_new(entries_[published_].temporary, entries_[published_].path, force_));
+  return {};
+}
+
+}  // namespace gpuprof::exporter

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which rank of a distributed job a process is, from the facts it told.
+//
+// Context:  daemon (export thread) | cli
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace gpuprof::exporter {
+
+struct Rank {
+  std::uint64_t rank = 0, world_size = 0;
+  bool is_known = false;
+
+  bool known() const { return is_known; }
+  std::string text() const { return is_known ? std::to_string(rank) : std::string(); }
+};
+
+inline std::optional<std::uint64_t> number_fact(const std::map<std::string, std::string>& facts,
+                                                const char* key) {
+  const auto found = facts.find(key);
+  if (found == facts.end() || found->second.empty()) return std::nullopt;
+  std::uint64_t value = 0;
+  const char* const end = found->second.data() + found->second.size();
+  const auto [at, error] = std::from_chars(found->second.data(), end, value);
+  if (error != std::errc() || at != end) return std::nullopt;
+  return value;
+}
+
+/// The facts are what the launcher put into the environment (`rank`, `world_size`).
+inline Rank rank_of(const std::map<std::string, std::string>& facts) {
+  Rank result;
+  for (const char* key : {"rank", "RANK", "env.RANK"})
+    if (const auto rank = number_fact(facts, key); rank && !result.is_known)
+      result.rank = *rank, result.is_known = true;
+  for (const char* key : {"world_size", "WORLD_SIZE", "env.WORLD_SIZE"})
+    if (const auto size = number_fact(facts, key)) result.world_size = *size;
+  return result;
+}
+
+}  // namespace gpuprof::exporter

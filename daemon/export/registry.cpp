@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table of formats.
+//
+// Context:  daemon (export thread) | cli
+#include "daemon/export/registry.hpp"
+
+#include <array>
+
+#include "daemon/export/tensorboard_writer.hpp"
+
+namespace gpuprof::exporter {
+
+std::span<const Format> formats() {
+  static constexpr std::array kFormats = {
+      Format{"tensorboard", ".pt.trace.json.gz", write_tensorboard},
+  };
+  return kFormats;
+}
+
+const Format* find_format(std::string_view name) {
+  for (const Format& format : formats())
+    if (format.name == name) return &format;
+  return nullptr;
+}
+
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (const Format& format : formats()) names.emplace_back(format.name);
+  return names;
+}
+
+}  // namespace gpuprof::exporter

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// StackText over symbols::StackNamer.
+//
+// Context:  daemon (export thread) | cli
+#include "daemon/export/stack_text.hpp"
+
+#include <algorithm>
+
+#include "daemon/export/json_text.hpp"
+
+namespace gpuprof::exporter {
+namespace {
+
+constexpr std::string_view kManyNames = "(more names than are kept)";
+/// "Call stack" is read by people: the frames next to the launch and those next to main.
+constexpr std::size_t kLineFrames = 64;
+
+}  // namespace
+
+StackText::StackText() { names_.push_back(kManyNames); }
+
+StackText::Frame StackText::intern(const symbols::DisplayFrame& frame) {
+  scratch_ = symbols::format_frame(frame);
+  const auto found = by_name_.find(scratch_);
+  if (found != by_name_.end()) return found->second;
+  if (names_.size() >= kMaxNames) return 0;
+  const auto index = static_cast<Frame>(names_.size());
+  names_.push_back(arena_.keep(escaped(scratch_, 1024)));
+  by_name_.emplace(scratch_, index);
+  return index;
+}
+
+const std::vector<StackText::Frame>& StackText::frames(model::StackId stack, std::uint64_t ts_ns) {
+  static const std::vector<Frame> kNone;
+  if (stack == 0) return kNone;
+  if (const auto found = frames_.find(stack); found != frames_.end()) return found->second;
+  if (frames_.size() >= kMaxStacks) frames_.clear();
+  std::vector<Frame>& result = frames_[stack];
+  for (const symbols::DisplayFrame& frame : namer_.name(stack, ts_ns)) result.push_back(intern(frame));
+  return result;
+}
+
+std::string_view StackText::line(model::StackId stack, std::uint64_t ts_ns) {
+  if (stack == 0) return {};
+  if (const auto found = lines_.find(stack); found != lines_.end()) return found->second;
+  if (lines_.size() >= kMaxLines) lines_.clear();
+  std::string line;
+  const std::vector<Frame>& all = frames(stack, ts_ns);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i == kLineFrames / 2 && all.size() > kLineFrames) {
+      line += ";…";
+      i = all.size() - kLineFrames / 2;
+    }
+    if (!line.empty()) line += ';';
+    line += name(all[i]);
+  }
+  return lines_[stack] = std::move(line);
+}
+
+}  // namespace gpuprof::exporter

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The first pass: counting, deciding what is kept, clipping what reaches over the border.
+//
+// Context:  daemon (export thread) | cli
+#include "daemon/export/survey.hpp"
+
+#include <algorithm>
+
+#include "daemon/export/step_borders.hpp"
+
+namespace gpuprof::exporter {
+namespace {
+
+/// Bounds of what is kept a file: beyond them the rule for ordinary events holds.
+constexpr std::size_t kMaxStraddlers = 10'000;
+constexpr std::size_t kMaxOnStepBorder = 100'000;
+constexpr std::size_t kMaxUndecided = 2'000'000;
+constexpr std::size_t kMaxNotices = 200;
+constexpr std::size_t kMaxThreads = 20'000;
+constexpr std::size_t kMaxSteps = 1'000'000;
+
+}  // namespace
+
+std::string_view name_of(Counted kind) {
+  constexpr std::array<std::string_view, static_cast<std::size_t>(Counted::kCount)> kNames = {
+      "kernels",    "memory copies", "memory sets",  "synchronisations", "overhead records",
+      "graph runs", "API calls",     "ranges",       "start/end ranges", "marks",
+      "steps",      "samples"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::string_view name_of(Shortfall kind) {
+  constexpr std::array<std::string_view, static_cast<std::size_t>(Shortfall::kCount)> kNames = {
+      "GPU events launched before the window are not in the file",
+      "push/pop ranges that do not nest are drawn as spans of their own and are no operators",
+      "ranges reach over the border of the window and are cut there",
+      "calls and GPU events lie in a range that had not ended when the file was written",
+      "GPU events of devices beyond index 63 are not in the file",
+      "host calls inside another one with the same correlation id are drawn without link",
+      "samples are deeper than is drawn; their innermost frames are cut"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::int64_t sync_row(const model::Sync& sync) {
+  constexpr std::uint32_t kStreamSync = 3;  // CUPTI's value
+  if (sync.stream == model::kNoObject) return -1;
+  return std::int64_t{sync.stream} + (sync.type == kStreamSync ? kStreamSyncOffset : 0);
+}
+
+std::uint64_t Survey::events() const {
+  std::uint64_t sum = 0;
+  for (const std::uint64_t one : counts) sum += one;
+  return sum;
+}
+
+std::uint32_t Survey::device_of(std::uint32_t device, std::uint32_t context) const {
+  if (devices.contains(device) || (device < 64 && devices.empty())) return device;
+  const auto found = contexts.find(context);
+  return found == contexts.end() ? device : found->second.device;
+}
+
+std::uint32_t Survey::main_tid() const { return steps.empty() ? pid : steps.front().tid; }
+
+Survey::Thread& Surveyor::thread(std::uint32_t tid) {
+  if (s_.threads.size() >= kMaxThreads && !s_.threads.contains(tid)) tid = s_.pid;
+  return s_.threads[tid];
+}
+
+void Surveyor::on(const model::Process& e) {
+  stacks_.define(e);
+  s_.pid = e.pid;
+  s_.ppid = e.ppid;
+  s_.exe = e.exe;
+  s_.command_line = e.command_line;
+}
+
+void Surveyor::on(const model::ThreadName& e) {
+  if (!e.name.empty()) thread(e.tid).name = e.name;
+}
+
+void Surveyor::on(const model::Notice& e) {
+  for (const auto& kept : s_.notices)
+    if (kept.feature == e.feature && kept.text == e.text) return;
+  if (s_.notices.size() < kMaxNotices)
+    s_.notices.push_back({e.feature, e.level, std::string(e.text)});
+}
+
+void Surveyor::on(const model::Loss& e) {
+  Survey::KeptLoss& loss = s_.losses[std::min<std::uint32_t>(e.reason, 1000)];
+  loss.total += e.count;
+  if (e.last_ns != 0 && (e.last_ns < s_.window.start_ns || e.first_ns >= s_.window.end_ns)) return;
+  loss.in_window += e.count;
+  loss.first_ns = std::min(loss.first_ns, e.first_ns);
+  loss.last_ns = std::max(loss.last_ns, e.last_ns);
+}
+
+void Surveyor::on(const model::ClockPair& e) {
+  const auto offset = static_cast<std::int64_t>(e.real_ns - e.mono_ns);
+  if (s_.clock.pairs++ == 0) s_.clock.first_offset_ns = offset;
+  s_.clock.last_offset_ns = offset;
+  s_.clock.worst_gap_ns = std::max(s_.clock.worst_gap_ns, e.gap_ns);
+}
+
+void Surveyor::on(const model::Sample& e) {
+  if (!s_.inside(e.ts_ns)) return;
+  thread(e.tid).sampled = true;
+  ++s_.count(Counted::kSample);
+}
+
+void Surveyor::on(const model::Range& e) {
+  if (!s_.overlaps(e)) return;
+  thread(e.tid).drawn = true;
+  if (e.kind == model::RangeKind::kMark) {
+    ++s_.count(Counted::kMark);
+    return;
+  }
+  if (e.kind != model::RangeKind::kPushPop) {
+    ++s_.count(Counted::kSpan);
+    return;
+  }
+  ++s_.count(Counted::kRange);
+  if ((e.flags & model::kRangeCrossing) != 0) {
+    ++s_.count(Shortfall::kCrossingRange);
+    return;
+  }
+  s_.ranges_seen.test_and_set(e.id);
+  const Straddler kept{e.id, e.tid, e.start_ns, e.end_ns};
+  const bool out = e.start_ns < s_.window.start_ns || e.end_ns >= s_.window.end_ns;
+  if (out && straddlers_.size() < kMaxStraddlers) straddlers_.push_back(kept);
+  // A range that began after the last step's end lies in the step that is still running.
+  const bool border = !s_.steps.empty() && e.start_ns < s_.steps.back().end_ns;
+  if (border && on_step_border_.size() < kMaxOnStepBorder) on_step_border_.push_back(kept);
+}
+
+void Surveyor::on(const model::Step& e) {
+  if (e.start_ns < s_.window.start_ns || e.end_ns > s_.window.end_ns || e.end_ns <= e.start_ns)
+    return;
+  if (s_.steps.size() >= kMaxSteps) return;
+  thread(e.tid).drawn = true;
+  s_.steps.push_back(e);
+  ++s_.count(Counted::kStep);
+}
+
+void Surveyor::on(const model::ApiCall& e) {
+  if (!s_.inside(e.start_ns)) return;
+  Survey::Thread& caller = thread(e.tid);
+  caller.drawn = true;
+  caller.last_call_end_ns = std::max(caller.last_call_end_ns, e.end_ns);
+  ++s_.count(Counted::kCall);
+  if (s_.launched.test_and_set(e.correlation)) ++s_.count(Shortfall::kInnerCall);
+}
+
+template <typename E>
+void Surveyor::gpu(const E& e, Counted kind) {
+  const std::uint32_t device = s_.device_of(e.device, e.context);
+  const bool in_time = s_.inside(e.start_ns);
+  if (in_time || s_.launched.test(e.correlation)) s_.gpu_rows.emplace(device, e.stream);
+  const Undecided event{e.correlation, kind, in_time};
+  if (s_.launched.test(e.correlation) || undecided_.size() >= kMaxUndecided) {
+    decide(event);
+  } else {
+    undecided_.push_back(event);  // its call may come later in the spool
+  }
+}
+
+void Surveyor::decide(const Undecided& event) {
+  if (s_.launched.empty() ? event.in_time : s_.launched.test(event.correlation)) {
+    ++s_.count(event.kind);
+    s_.on_gpu.test_and_set(event.correlation);
+  } else if (event.in_time) {
+    ++s_.count(Shortfall::kLaunchedBefore);
+  }
+}
+
+void Surveyor::on(const model::Sync& e) {
+  if (!s_.inside(e.start_ns)) return;
+  ++s_.count(Counted::kSync);
+  const std::int64_t row = sync_row(e);
+  const std::uint32_t device = s_.device_of(model::kNoObject, e.context);
+  if (row == e.stream) {
+    s_.gpu_rows.emplace(device, row);
+  } else {
+    s_.sync_rows.emplace(device, row);
+  }
+}
+
+void Surveyor::on(const model::Overhead& e) {
+  if (!s_.inside(e.start_ns)) return;
+  ++s_.count(Counted::kOverhead);
+}
+
+void Surveyor::finish() {
+  for (const Undecided& event : undecided_) decide(event);
+  undecided_ = {};
+  clip_straddlers();
+  find_crossings();
+  std::sort(s_.steps.begin(), s_.steps.end(),
+            [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
+}
+
+/// Cuts ranges at the window's border. Each outer one keeps a nanosecond more than the next
+/// inner one: equal borders would, once added up in floating point, look like crossing ones.
+void Surveyor::clip_straddlers() {
+  s_.count(Shortfall::kClippedRange) = straddlers_.size();
+  std::sort(straddlers_.begin(), straddlers_.end(), [](const auto& a, const auto& b) {
+    return a.start_ns != b.start_ns ? a.start_ns > b.start_ns : a.end_ns < b.end_ns;
+  });
+  std::unordered_map<std::uint32_t, std::uint64_t> depth;  // innermost first, a thread
+  for (const Straddler& range : straddlers_) {
+    const std::uint64_t rank = ++depth[range.tid];
+    const std::uint64_t first = s_.window.start_ns - std::min(rank, s_.window.start_ns);
+    const std::uint64_t last = std::max(s_.window.end_ns, s_.threads[range.tid].last_call_end_ns);
+    s_.clipped[range.id] = {std::max(range.start_ns, first), std::min(range.end_ns, last + rank)};
+  }
+}
+
+void Surveyor::find_crossings() {
+  std::sort(s_.steps.begin(), s_.steps.end(),
+            [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
+  for (const Straddler& range : on_step_border_) {
+    if (fit_into_steps(s_.steps, range.tid, range.start_ns, range.end_ns)) continue;
+    s_.crossing_steps.insert(range.id);
+    ++s_.count(Shortfall::kCrossingRange);
+  }
+  on_step_border_ = {};
+}
+
+}  // namespace gpuprof::exporter

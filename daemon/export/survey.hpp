@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The first pass over a process's spool: everything a file must say before its events.
+//
+// Context:  daemon (export thread) | cli
+// Owns:     what it learned; bounded whatever the number of events
+// Promises: `keeps` decides once, for counting here and for writing in the second pass
+// Not here: how it is written (tensorboard_*.cpp)
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "daemon/export/name_table.hpp"
+#include "daemon/export/paged_bits.hpp"
+#include "daemon/export/stack_text.hpp"
+#include "daemon/model/ignoring_sink.hpp"
+#include "daemon/model/window.hpp"
+
+namespace gpuprof::exporter {
+
+/// The host's waits for a stream lie over the kernels waited for: rows of their own, this far
+/// from the stream's.
+inline constexpr std::int64_t kStreamSyncOffset = 1'000'000;
+/// Row of a synchronisation on its device; -1: it concerns no stream.
+std::int64_t sync_row(const model::Sync& sync);
+
+/// Kinds of event as files and summaries count them.
+enum class Counted : std::uint32_t {
+  kKernel, kMemCopy, kMemSet, kSync, kOverhead, kGraph, kCall, kRange, kSpan, kMark, kStep,
+  kSample, kCount
+};
+std::string_view name_of(Counted kind);
+
+/// Events left out of a file or written otherwise than asked for, with the reason.
+enum class Shortfall : std::uint32_t {
+  kLaunchedBefore,    // GPU events whose launch lies before the window
+  kCrossingRange,     // push/pop ranges that do not nest
+  kClippedRange,      // ranges that reach over the window's border
+  kRangeStillOpen,    // calls inside a range that had not ended when the file was written
+  kFarDevice,         // device index beyond what the viewers take
+  kInnerCall,         // host calls inside another with the same correlation id
+  kDeepStack,         // samples deeper than is drawn
+  kCount
+};
+std::string_view name_of(Shortfall kind);
+
+struct Survey {
+  struct Thread {
+    std::string name;
+    bool drawn = false, sampled = false;
+    std::uint64_t last_call_end_ns = 0;  // calls that began inside the window
+  };
+  struct Clip {
+    std::uint64_t start_ns, end_ns;
+  };
+  struct KeptNotice {
+    std::uint32_t feature, level;
+    std::string text;
+  };
+  struct KeptLoss {
+    std::uint64_t in_window = 0, total = 0, first_ns = ~0ULL, last_ns = 0;
+  };
+  struct Clock {
+    std::uint64_t pairs = 0, worst_gap_ns = 0;
+    std::int64_t first_offset_ns = 0, last_offset_ns = 0;  // REALTIME - MONOTONIC
+  };
+
+  model::Window window;
+  NameTable names;
+  std::uint32_t pid = 0, ppid = 0;
+  std::string exe, command_line;
+  std::map<std::uint32_t, Thread> threads;
+  std::map<std::uint32_t, model::Device> devices;
+  std::unordered_map<std::uint32_t, model::Context> contexts;
+  std::map<std::uint32_t, std::string> domains;
+  std::map<std::string, std::string> facts;
+  std::vector<KeptNotice> notices;
+  std::map<std::uint32_t, KeptLoss> losses;
+  Clock clock;
+  std::set<std::pair<std::uint32_t, std::int64_t>> gpu_rows;  // device, stream (-1: none)
+  std::set<std::pair<std::uint32_t, std::int64_t>> sync_rows;  // device, row
+  std::vector<model::Step> steps;                           // whole ones inside the window
+  PagedBits launched;     // correlation ids of the host calls that are kept
+  PagedBits on_gpu;       // correlation ids of GPU events
+  PagedBits ranges_seen;  // ids of the ranges that become operators
+  std::unordered_map<model::RangeId, Clip> clipped;
+  std::unordered_set<model::RangeId> crossing_steps;
+  std::array<std::uint64_t, static_cast<std::size_t>(Counted::kCount)> counts{};
+  std::array<std::uint64_t, static_cast<std::size_t>(Shortfall::kCount)> shortfalls{};
+  bool replay_complete = true;
+
+  std::uint64_t& count(Counted kind) { return counts[static_cast<std::size_t>(kind)]; }
+  std::uint64_t count(Counted kind) const { return counts[static_cast<std::size_t>(kind)]; }
+  std::uint64_t& count(Shortfall kind) { return shortfalls[static_cast<std::size_t>(kind)]; }
+  std::uint64_t events() const;
+
+  bool inside(std::uint64_t start_ns) const {
+    return start_ns >= window.start_ns && start_ns < window.end_ns;
+  }
+  /// A GPU event belongs to the file of its launch; without any launch seen, to that of its start.
+  bool keeps_gpu(std::uint32_t correlation, std::uint64_t start_ns) const {
+    return launched.empty() ? inside(start_ns) : launched.test(correlation);
+  }
+  /// Where a push/pop range goes.
+  bool overlaps(const model::Range& range) const {
+    return range.start_ns < window.end_ns &&
+           (range.end_ns > window.start_ns || range.start_ns >= window.start_ns);
+  }
+  bool is_operator(const model::Range& range) const {
+    return range.kind == model::RangeKind::kPushPop &&
+           (range.flags & model::kRangeCrossing) == 0 && !crossing_steps.contains(range.id);
+  }
+  /// The id to write on a call or GPU event: 0 unless the file has that operator.
+  model::RangeId operator_of(model::RangeId range) const {
+    return range != 0 && ranges_seen.test(range) && !crossing_steps.contains(range) ? range : 0;
+  }
+  /// The device of an event; contexts know it where the event does not.
+  std::uint32_t device_of(std::uint32_t device, std::uint32_t context) const;
+  /// Thread that steps, else the process's first thread.
+  std::uint32_t main_tid() const;
+};
+
+/// Gathers a Survey; call finish() after the replay.
+class Surveyor final : public model::IgnoringSink {
+ public:
+  Surveyor(Survey& survey, StackText& stacks) : s_(survey), stacks_(stacks) {}
+
+  using model::IgnoringSink::on;
+  void on(const model::StringDef& e) override {
+    s_.names.define(e.id, e.text);
+    stacks_.define(e);
+  }
+  void on(const model::StackDef& e) override { stacks_.define(e); }
+  void on(const model::PythonCode& e) override { stacks_.define(e); }
+  void on(const model::Module& e) override { stacks_.define(e); }
+  void on(const model::ModuleGone& e) override { stacks_.define(e); }
+  void on(const model::Process& e) override;
+  void on(const model::ProcessEnd& e) override { stacks_.define(e); }
+  void on(const model::ThreadName& e) override;
+  void on(const model::Domain& e) override { s_.domains[e.domain] = e.name; }
+  void on(const model::Fact& e) override { s_.facts[std::string(e.key)] = e.value; }
+  void on(const model::Notice& e) override;
+  void on(const model::Loss& e) override;
+  void on(const model::ClockPair& e) override;
+  void on(const model::Device& e) override { s_.devices[e.device] = e; }
+  void on(const model::Context& e) override { s_.contexts[e.context] = e; }
+  void on(const model::Sample& e) override;
+  void on(const model::Range& e) override;
+  void on(const model::Step& e) override;
+  void on(const model::ApiCall& e) override;
+  void on(const model::Kernel& e) override { gpu(e, Counted::kKernel); }
+  void on(const model::MemCopy& e) override { gpu(e, Counted::kMemCopy); }
+  void on(const model::MemSet& e) override { gpu(e, Counted::kMemSet); }
+  void on(const model::GraphExec& e) override { gpu(e, Counted::kGraph); }
+  void on(const model::Sync& e) override;
+  void on(const model::Overhead& e) override;
+
+  void finish();
+
+ private:
+  struct Straddler {
+    model::RangeId id;
+    std::uint32_t tid;
+    std::uint64_t start_ns, end_ns;
+  };
+  struct Undecided {
+    std::uint32_t correlation;
+    Counted kind;
+    bool in_time;
+  };
+
+  Survey::Thread& thread(std::uint32_t tid);
+  template <typename E>
+  void gpu(const E& event, Counted kind);
+  void decide(const Undecided& event);
+  void clip_straddlers();
+  void find_crossings();
+  bool crosses_step(const Straddler& range) const;
+
+  Survey& s_;
+  StackText& stacks_;
+  std::vector<Straddler> straddlers_;
+  std::vector<Straddler> on_step_border_;
+  std::vector<Undecided> undecided_;
+};
+
+}  // namespace gpuprof::exporter

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Host rows: runtime and driver calls, arrows to what they launched, CUPTI's overhead.
+//
+// Context:  daemon (export thread) | cli
+#include "daemon/export/tensorboard_parts.hpp"
+
+namespace gpuprof::exporter {
+namespace {
+
+/// CUPTI's overhead kinds: the first as it is, later ones in the upper half word.
+std::string_view overhead_name(std::uint32_t kind) {
+  switch (kind) {
+    case 1: return "Driver Compiler";
+    case 1u << 16: return "Buffer Flush";
+    case 2u << 16: return "Instrumentation";
+    case 3u << 16: return "Resource";
+    case 4u << 16: return "Runtime Triggered Module Loading";
+    case 5u << 16: return "Lazy Function Loading";
+    case 6u << 16: return "Command Buffer Full";
+    case 7u << 16: return "Activity Buffer Request";
+    case 8u << 16: return "UVM Activity Init";
+    default: return "Unknown Overhead";
+  }
+}
+
+}  // namespace
+
+void CallPart::write(const model::ApiCall& e) {
+  Survey& survey = t_.survey;
+  if (!survey.inside(e.start_ns)) return;
+  const bool inner = drawn_.test_and_set(e.correlation);
+  const model::RangeId op = survey.operator_of(e.range);
+  if (op == 0 && e.range != 0) ++survey.count(Shortfall::kRangeStillOpen);
+  const std::string_view name = survey.names.text(e.name);
+  // An operator carries the stack of its first launch; without one the launch has to.
+  const std::string_view stack = op == 0 ? t_.stacks.line(e.stack, e.start_ns) : std::string_view();
+  JsonText& json = t_.event(name.size() + stack.size());
+  // Runtime and driver calls alike: the installed plugin reads this category only.
+  json.raw(inner ? "{\"ph\":\"X\",\"cat\":\"inner_call" : "{\"ph\":\"X\",\"cat\":\"runtime");
+  json.raw("\",\"name\":\"").raw(name);
+  t_.row(t_.host_pid, e.tid);
+  t_.interval(e.start_ns, e.end_ns);
+  json.raw(",\"args\":{");
+  if (!inner) json.raw("\"External id\":").number(op).raw(",\"correlation\":").number(e.correlation);
+  json.raw(inner ? "\"cbid\":" : ",\"cbid\":").number(e.cbid);
+  if (e.api == 1) json.raw(",\"api\":\"driver\"");
+  if (e.result != 0) json.raw(",\"result\":").signed_number(e.result);
+  if (!stack.empty()) json.raw(",\"Call stack\":\"").raw(stack).raw("\"");
+  json.raw("}}");
+  if (inner || !survey.on_gpu.test(e.correlation)) return;
+  json.need(256);
+  json.raw(",\n{\"ph\":\"s\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":").number(e.correlation);
+  json.raw(",\"pid\":").number(t_.host_pid).raw(",\"tid\":").number(e.tid);
+  json.raw(",\"ts\":").us(t_.since_base(e.start_ns)).raw("}");
+}
+
+void CallPart::write(const model::Overhead& e) {
+  if (!t_.survey.inside(e.start_ns)) return;
+  JsonText& json = t_.event(64);
+  json.raw("{\"ph\":\"X\",\"cat\":\"overhead\",\"name\":\"").raw(overhead_name(e.kind));
+  json.raw("\",\"pid\":-1,\"tid\":").number(e.tid);
+  t_.interval(e.start_ns, e.end_ns);
+  json.raw(",\"args\":{\"overhead kind\":").number(e.kind).raw("}}");
+}
+
+}  // namespace gpuprof::exporter

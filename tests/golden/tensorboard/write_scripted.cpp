@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Writes the scripted session's trace files: write_scripted FOLDER
+#include <cstdio>
+#include <filesystem>
+
+#include "daemon/export/export.hpp"
+#include "tests/golden/tensorboard/scripted_session.hpp"
+
+int main(int argc, char** argv) {
+  using namespace gpuprof;
+  if (argc != 2) return std::fputs("usage: write_scripted FOLDER\n", stderr), 2;
+  const std::string output = std::filesystem::absolute(argv[1]);
+  const std::string spool = output + ".spool";
+  std::filesystem::create_directories(spool);
+  const auto session = test::write_script(spool, output);
+  if (!session) return std::fprintf(stderr, "%s\n", session.error().sentence.c_str()), 1;
+  const auto files =
+      exporter::write_window(session.value(), test::script_window(), {4000, 4100}, {});
+  std::filesystem::remove_all(spool);
+  if (!files) return std::fprintf(stderr, "%s\n", files.error().sentence.c_str()), 1;
+  for (const exporter::FileWritten& file : files.value()) std::printf("%s\n", file.path.c_str());
+  return 0;
+}
