@@ -63,6 +63,7 @@ class Worker {
  private:
   void set_up() {
     CUdevice device{};
+    CHECK(cuInit(0));
     CHECK(cuDeviceGet(&device, static_cast<int>(index_ % o_.devices)));
     CHECK(cuDevicePrimaryCtxRetain(&context_, device));
     CHECK(cuCtxSetCurrent(context_));
