@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which processes get a file.
+//
+// Context:  daemon; pure
+// Owns:     nothing
+#include "daemon/session/choose.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace gpuprof::session {
+namespace {
+
+const Candidate* parent_of(const std::vector<Candidate>& all, const Candidate& child) {
+  for (const Candidate& one : all)
+    if (one.pid == child.ppid && one.pid != child.pid) return &one;
+  return nullptr;
+}
+
+bool qualifies(const std::vector<Candidate>& all, const Candidate& one) {
+  if (one.cuda) return true;
+  if (one.steps == 0 && one.ranges == 0) return false;
+  const Candidate* parent = parent_of(all, one);
+  return parent == nullptr || !parent->cuda;
+}
+
+auto merit(const Candidate& c) {
+  return std::tuple(c.cuda, c.steps + c.ranges != 0, c.cpu_ns, c.samples);
+}
+
+/// Of several images with one pid the best; of equals the last.
+std::vector<std::size_t> best_images(const std::vector<Candidate>& candidates) {
+  std::vector<std::size_t> best;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const auto same = std::find_if(best.begin(), best.end(), [&](std::size_t at) {
+      return candidates[at].pid == candidates[i].pid;
+    });
+    if (same == best.end()) best.push_back(i);
+    else if (merit(candidates[i]) >= merit(candidates[*same])) *same = i;
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<std::size_t> choose(const std::vector<Candidate>& candidates, bool all) {
+  const std::vector<std::size_t> images = best_images(candidates);
+  if (all) return images;
+  std::vector<std::size_t> chosen;
+  for (const std::size_t i : images)
+    if (qualifies(candidates, candidates[i])) chosen.push_back(i);
+  if (!chosen.empty() || images.empty()) return chosen;
+  const auto best = std::max_element(images.begin(), images.end(), [&](auto a, auto b) {
+    const Candidate &left = candidates[a], &right = candidates[b];
+    return std::tuple(left.cpu_ns, left.samples, a) < std::tuple(right.cpu_ns, right.samples, b);
+  });
+  return {*best};
+}
+
+std::string role_of(const std::vector<Candidate>& candidates,
+                    const std::vector<std::size_t>& chosen, std::size_t index) {
+  const Candidate& one = candidates[index];
+  bool launcher = false, helper = false;
+  for (const std::size_t i : chosen) {
+    if (i == index) return "traced";
+    launcher = launcher || candidates[i].ppid == one.pid || candidates[i].pid == one.pid;
+    helper = helper || candidates[i].pid == one.ppid;
+  }
+  return launcher ? "launcher" : helper ? "helper" : "quiet";
+}
+
+}  // namespace gpuprof::session

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which processes get a file.
+//
+// Context:  daemon; pure
+// Owns:     nothing
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gpuprof::session {
+
+struct Candidate {
+  std::uint32_t pid = 0, ppid = 0;
+  bool command = false;  // named on the command line
+  bool cuda = false;
+  std::uint64_t steps = 0, ranges = 0, samples = 0, cpu_ns = 0;
+};
+
+/// Indices of those that get a file, in the order given: who used CUDA, or had steps or ranges
+/// without being the child of a process that used CUDA (a loader); where nobody did, the one
+/// with the most CPU time, and of two that used none the later (a wrapper loses to its child).
+/// At most one per pid: after an exec, the image that qualifies best.
+///
+/// @param all --all-processes.
+std::vector<std::size_t> choose(const std::vector<Candidate>& candidates, bool all);
+
+/// What the summary calls it: traced, launcher (has a traced child), helper (a child of a traced
+/// process), quiet.
+std::string role_of(const std::vector<Candidate>& candidates,
+                    const std::vector<std::size_t>& chosen, std::size_t index);
+
+}  // namespace gpuprof::session

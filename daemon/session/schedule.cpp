@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What all schedules share: which sort it is, its turns, and the two that need no borders.
+//
+// Context:  daemon (ingest thread)
+// Owns:     see schedule.hpp
+#include "daemon/session/schedule.hpp"
+
+#include <algorithm>
+
+namespace gpuprof::session {
+
+using api::Extent;
+using wire::AgentState;
+
+Schedule::Kind Schedule::kind_of(const api::SessionOptions& options, bool has_step_source) {
+  if (options.armed) return Kind::kArmed;
+  const api::Schedule& s = options.schedule;
+  if (!s.given) return Kind::kWholeRun;
+  for (const Extent* extent : {&s.skip_first, &s.wait, &s.warmup, &s.active})
+    if (extent->unit == Extent::Unit::kSteps) return Kind::kSteps;
+  for (const Extent* extent : {&s.skip_first, &s.wait, &s.warmup, &s.active})
+    if (extent->unit == Extent::Unit::kTime) return Kind::kTime;
+  (void)has_step_source;
+  return Kind::kWholeRun;
+}
+
+Schedule::Schedule(const api::SessionOptions& options, bool has_step_source)
+    : options_(options),
+      has_step_source_(has_step_source),
+      kind_(kind_of(options, has_step_source)) {}
+
+Schedule::Turn Schedule::turn(std::uint64_t index) const {
+  const api::Schedule& s = options_.schedule;
+  const std::uint64_t length = s.wait.value + s.warmup.value + s.active.value;
+  const std::uint64_t base = s.skip_first.value + index * length + s.wait.value;
+  const std::uint64_t active = base + s.warmup.value;
+  const bool endless = s.active.unit == Extent::Unit::kNone || s.active.value == 0;
+  return Turn{base, active, endless ? wire::kNever : active + s.active.value};
+}
+
+bool Schedule::last_turn(std::uint64_t index) const {
+  return turn(index).end == wire::kNever ||
+         (options_.schedule.repeat != 0 && index + 1 >= options_.schedule.repeat);
+}
+
+void Schedule::close(model::Window window) {
+  window.index = index_++;
+  windows_.push_back(std::move(window));
+}
+
+void Schedule::become_done() {
+  state_ = State::kDone;
+  plan_ = AgentPlan{};
+  deadline_ns_ = wire::kNever;
+}
+
+void Schedule::start(std::uint64_t now_ns) {
+  if (state_ != State::kNotStarted) return;
+  start_ns_ = now_ns;
+  state_ = State::kRunning;
+  switch (kind_) {
+    case Kind::kArmed: break;
+    case Kind::kWholeRun:
+      plan_.mode = plan_.follower_mode = AgentState::kRecording;
+      state_ = State::kInWindow;
+      break;
+    case Kind::kTime: return start_time(now_ns);
+    case Kind::kSteps:
+      state_ = State::kProvisional;
+      plan_.mode = plan_.follower_mode =
+          options_.on_no_step == "time" ? AgentState::kRecording : AgentState::kCounting;
+      return tick_provisional(now_ns);
+  }
+}
+
+void Schedule::first_activity(std::uint64_t ts_ns) {
+  if (activity_ns_ == 0) activity_ns_ = ts_ns;
+  if (state_ == State::kProvisional) tick_provisional(ts_ns);
+}
+
+void Schedule::recording_on(std::uint64_t ts_ns) { recording_on_ns_ = ts_ns; }
+
+void Schedule::step_began(std::uint64_t number, std::uint64_t ts_ns) {
+  if (state_ == State::kDone || state_ == State::kNotStarted) return;
+  if (steps_seen_ && number <= last_.number) return;
+  learn_rate(number, ts_ns);
+  if (kind_ == Kind::kTime) return step_in_time(number, ts_ns);
+  if (kind_ != Kind::kSteps) return;
+  if (state_ == State::kProvisional) first_step(number, ts_ns);
+  step_in_window(number, ts_ns);
+}
+
+void Schedule::step_ended(std::uint64_t number, std::uint64_t ts_ns) {
+  last_ended_ = number;
+  last_ended_ns_ = ts_ns;
+}
+
+void Schedule::tick(std::uint64_t now_ns) {
+  if (state_ == State::kProvisional) return tick_provisional(now_ns);
+  if (kind_ == Kind::kTime) return tick_time(now_ns);
+  if (kind_ == Kind::kSteps) return tick_steps(now_ns);
+}
+
+void Schedule::finish(std::uint64_t now_ns) {
+  if (state_ == State::kDone) return;
+  if (state_ == State::kNotStarted) start_ns_ = now_ns;
+  if (kind_ == Kind::kWholeRun) {
+    model::Window window;
+    window.start_ns = start_ns_;
+    window.end_ns = now_ns;
+    window.why = "whole run";
+    close(window);
+  } else if (state_ == State::kProvisional) {
+    finish_provisional(now_ns);
+  } else if (kind_ == Kind::kTime) {
+    finish_time(now_ns);
+  } else if (kind_ == Kind::kSteps) {
+    finish_steps(now_ns);
+  }
+  become_done();
+}
+
+void Schedule::stop_recording(std::uint64_t now_ns) {
+  if (state_ == State::kDone) return;
+  finish(now_ns);
+}
+
+}  // namespace gpuprof::session

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// When to record: a pure machine. Time and step marks in, a plan for the agents and closed
+// windows out.
+//
+// Context:  daemon (ingest thread); no clock, no descriptor, no thread of its own
+// Owns:     nothing outside itself
+// Promises: the plan names borders as step numbers ahead of time; windows hold whole steps
+//           wherever steps are known; whatever differs from what was asked becomes a remark
+// Not here: telling agents, flushing, cutting files (session.hpp, cutter.hpp)
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/api/session_options.hpp"
+#include "daemon/model/window.hpp"
+#include "gpuprof/wire/segment.hpp"
+
+namespace gpuprof::session {
+
+/// What the agents are to do. Step numbers are the session's.
+struct AgentPlan {
+  wire::AgentState mode = wire::AgentState::kArmed;  // outside [on_step, off_step)
+  std::uint64_t on_step = wire::kNever;
+  std::uint64_t off_step = wire::kNever;
+  /// For processes that have no steps of their own: what to do now.
+  wire::AgentState follower_mode = wire::AgentState::kArmed;
+
+  bool operator==(const AgentPlan&) const = default;
+};
+
+using Remark = std::pair<std::string, std::string>;  // key, sentence
+
+class Schedule {
+ public:
+  /// Recording is switched on this long before it is needed, and not off for less.
+  static constexpr std::uint64_t kLeadNs = 50'000'000;
+  static constexpr std::uint64_t kProvisionalNs = 5'000'000'000;
+
+  /// @param has_step_source Whether marks can come at all (nvtx:, kernel:).
+  Schedule(const api::SessionOptions& options, bool has_step_source);
+
+  // What happened. Times are CLOCK_MONOTONIC and may be a little older than the last tick.
+  void start(std::uint64_t now_ns);
+  void first_activity(std::uint64_t ts_ns);
+  void step_began(std::uint64_t number, std::uint64_t ts_ns);
+  void step_ended(std::uint64_t number, std::uint64_t ts_ns);
+  /// The process with the steps says that everything asked for is on since ts_ns.
+  void recording_on(std::uint64_t ts_ns);
+  void tick(std::uint64_t now_ns);
+  /// The command is gone. Closes what is open.
+  void finish(std::uint64_t now_ns);
+  /// Enough was recorded (--keep first:N, --max-size): nothing is recorded any more.
+  void stop_recording(std::uint64_t now_ns);
+
+  const AgentPlan& plan() const { return plan_; }
+  bool whole_run() const { return kind_ == Kind::kWholeRun; }
+  bool done() const { return state_ == State::kDone; }
+  /// Windows closed since the last call, in time order. stamp_real_ns is left to the caller.
+  std::vector<model::Window> take_windows() { return std::exchange(windows_, {}); }
+  std::vector<Remark> take_remarks() { return std::exchange(remarks_, {}); }
+  /// When tick() has something to do at the latest; kNever: nothing planned.
+  std::uint64_t next_deadline() const { return deadline_ns_; }
+
+ private:
+  enum class Kind { kArmed, kWholeRun, kTime, kSteps };
+  enum class State { kNotStarted, kProvisional, kRunning, kInWindow, kClosing, kDone };
+  struct Begin {
+    std::uint64_t number, ts_ns;
+  };
+  /// One turn of the schedule, in steps or ns from its zero.
+  struct Turn {
+    std::uint64_t on, active, end;  // warm-up begins; window begins; window ends
+  };
+
+  static Kind kind_of(const api::SessionOptions& options, bool has_step_source);
+  Turn turn(std::uint64_t index) const;
+  bool last_turn(std::uint64_t index) const;
+  void close(model::Window window);
+  void become_done();
+
+  // schedule_steps.cpp
+  void first_step(std::uint64_t number, std::uint64_t ts_ns);
+  void learn_rate(std::uint64_t number, std::uint64_t ts_ns);
+  void replan();
+  std::uint64_t on_border(const Turn& turn) const;
+  std::uint64_t lead_steps() const;
+  void follow(std::uint64_t now_ns);
+  void step_in_window(std::uint64_t number, std::uint64_t ts_ns);
+  void settle_first();
+  void close_steps(std::uint64_t end_number, std::uint64_t end_ns);
+  void next_turn();
+  void tick_steps(std::uint64_t now_ns);
+  void finish_steps(std::uint64_t now_ns);
+  void finish_provisional(std::uint64_t now_ns);
+  void tick_provisional(std::uint64_t now_ns);
+
+  // schedule_time.cpp
+  void start_time(std::uint64_t now_ns);
+  void tick_time(std::uint64_t now_ns);
+  void step_in_time(std::uint64_t number, std::uint64_t ts_ns);
+  void close_time(std::uint64_t end_ns, std::uint64_t end_step);
+  void finish_time(std::uint64_t now_ns);
+
+  const api::SessionOptions options_;
+  const bool has_step_source_;
+  const Kind kind_;
+  State state_ = State::kNotStarted;
+  AgentPlan plan_;
+  std::vector<model::Window> windows_;
+  std::vector<Remark> remarks_;
+  std::uint64_t deadline_ns_ = wire::kNever;
+
+  std::uint64_t start_ns_ = 0;
+  std::uint64_t activity_ns_ = 0;     // 0: none yet
+  std::uint64_t recording_on_ns_ = 0;  // 0: never said
+  std::uint64_t turn_ = 0;
+  std::uint32_t index_ = 0;
+
+  bool steps_seen_ = false;
+  Begin last_{};                  // newest step begun
+  std::uint64_t last_ended_ = wire::kNever, last_ended_ns_ = 0;
+  std::uint64_t rate_from_ns_ = 0, rate_from_ = 0;
+  std::uint64_t step_ns_ = 0;     // recent duration of a step, 0: unknown
+  std::uint64_t planned_step_ns_ = 0;
+  std::vector<Begin> begins_;     // steps begun in the open window (the first ones)
+  Begin window_first_{};          // step windows: first whole step recorded
+  bool first_settled_ = false;
+  std::uint64_t window_start_ns_ = 0;   // time windows
+  std::uint64_t window_start_step_ = 0;
+};
+
+}  // namespace gpuprof::session

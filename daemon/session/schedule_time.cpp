@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Schedules in time: windows by the clock, moved to the next step border where steps are known.
+//
+// Context:  daemon (ingest thread)
+// Owns:     see schedule.hpp
+#include <algorithm>
+
+#include "daemon/session/schedule.hpp"
+
+namespace gpuprof::session {
+
+using wire::AgentState;
+
+namespace {
+
+/// A border waits this long for a step to begin, then is cut by the clock after all.
+constexpr std::uint64_t kMostWaitNs = 1'000'000'000;
+
+}  // namespace
+
+void Schedule::start_time(std::uint64_t now_ns) {
+  plan_.mode = plan_.follower_mode = AgentState::kCounting;
+  tick_time(now_ns);
+}
+
+// kRunning: before the window; kInWindow: in it; kClosing: its time is over, a step still runs.
+void Schedule::tick_time(std::uint64_t now_ns) {
+  if (state_ == State::kDone || state_ == State::kNotStarted) return;
+  const Turn now = turn(turn_);
+  const std::uint64_t active_ns = start_ns_ + now.active;
+  const std::uint64_t on_ns = std::min(start_ns_ + now.on, active_ns - std::min(active_ns, kLeadNs));
+  const std::uint64_t end_ns = now.end == wire::kNever ? wire::kNever : start_ns_ + now.end;
+  if (state_ == State::kRunning) {
+    if (now_ns >= on_ns) plan_.mode = plan_.follower_mode = AgentState::kRecording;
+    deadline_ns_ = now_ns >= on_ns ? active_ns : on_ns;
+    if (now_ns < active_ns) return;
+    if (steps_seen_ && last_.ts_ns < active_ns && now_ns < active_ns + kMostWaitNs) {
+      deadline_ns_ = active_ns + kMostWaitNs;
+      return;
+    }
+    state_ = State::kInWindow;
+    window_start_ns_ = std::max(active_ns, recording_on_ns_ > active_ns ? recording_on_ns_ : 0);
+    window_start_step_ = wire::kNever;
+  }
+  deadline_ns_ = end_ns;
+  if (now_ns < end_ns) return;
+  const bool wait = window_start_step_ != wire::kNever && now_ns < end_ns + kMostWaitNs;
+  deadline_ns_ = end_ns + kMostWaitNs;
+  if (!wait) close_time(end_ns, wire::kNever);
+}
+
+void Schedule::step_in_time(std::uint64_t number, std::uint64_t ts_ns) {
+  const Turn now = turn(turn_);
+  const std::uint64_t end_ns = now.end == wire::kNever ? wire::kNever : start_ns_ + now.end;
+  if (state_ == State::kRunning && ts_ns >= start_ns_ + now.active && ts_ns >= recording_on_ns_) {
+    state_ = State::kInWindow;
+    window_start_ns_ = ts_ns;
+    window_start_step_ = number;
+    return;
+  }
+  if (state_ == State::kInWindow && ts_ns >= end_ns) close_time(ts_ns, number);
+}
+
+void Schedule::close_time(std::uint64_t end_ns, std::uint64_t end_step) {
+  model::Window window;
+  window.start_ns = window_start_ns_;
+  window.end_ns = std::max(end_ns, window_start_ns_);
+  if (window_start_step_ != wire::kNever && end_step != wire::kNever) {
+    window.first_step = window_start_step_;
+    window.steps = end_step - window_start_step_;
+  }
+  window.why = "schedule";
+  close(window);
+  if (last_turn(turn_)) return become_done();
+  ++turn_;
+  state_ = State::kRunning;
+  const Turn next = turn(turn_);
+  const std::uint64_t on_ns = start_ns_ + std::min(next.on, next.active - std::min(next.active, kLeadNs));
+  if (on_ns > end_ns + kLeadNs) plan_.mode = plan_.follower_mode = AgentState::kCounting;
+  deadline_ns_ = on_ns;
+}
+
+void Schedule::finish_time(std::uint64_t now_ns) {
+  if (state_ == State::kRunning) tick_time(now_ns);
+  if (state_ == State::kInWindow) {
+    const bool ended = window_start_step_ != wire::kNever && last_ended_ == last_.number;
+    return close_time(now_ns, ended ? last_.number + 1 : wire::kNever);
+  }
+  if (index_ == 0)
+    remarks_.emplace_back("window",
+                          "The program ended after " +
+                              std::to_string((now_ns - start_ns_) / 1'000'000) +
+                              " ms, before the first window was due (after " +
+                              std::to_string(turn(0).active / 1'000'000) + " ms).");
+}
+
+}  // namespace gpuprof::session

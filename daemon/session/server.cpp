@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The door of the daemon.
+//
+// Context:  daemon (ingest thread)
+// Owns:     see server.hpp
+#include "daemon/session/server.hpp"
+
+#include <spdlog/spdlog.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <random>
+
+#include "gpuprof/base/clock.hpp"
+
+namespace gpuprof::session {
+namespace {
+
+constexpr std::size_t kMostStrangers = 1024;
+constexpr std::uint64_t kPatienceNs = 10'000'000'000;
+
+std::uint64_t random_key() {
+  std::random_device device;
+  std::uint64_t key = 0;
+  while (key == 0) key = (std::uint64_t{device()} << 32) | device();
+  return key;
+}
+
+}  // namespace
+
+support::Result<std::unique_ptr<Server>> Server::create(Setup setup) {
+  std::unique_ptr<Server> server(new Server(std::move(setup)));
+  GPUPROF_TRY(listener, listen_at(server->setup_.address));
+  server->listener_ = std::move(listener);
+  server->loop_.watch(server->listener_.get(), EPOLLIN,
+                      [raw = server.get()](auto) { raw->accept_all(); });
+  if (server->private_) {
+    Stranger& client = server->strangers_.emplace_back();
+    client.connection =
+        std::make_unique<Connection>(std::move(server->setup_.control), server->loop_);
+    client.client = true;
+    client.since_ns = base::mono_ns();
+    client.connection->watch([raw = server.get(), &client] { raw->receive_from(client); });
+  }
+  return server;
+}
+
+Server::Server(Setup setup) : setup_(std::move(setup)), private_(static_cast<bool>(setup_.control)) {}
+
+Server::~Server() {
+  if (!setup_.address.empty() && setup_.address[0] != '@' && listener_)
+    ::unlink(setup_.address.c_str());
+}
+
+void Server::accept_all() {
+  for (int i = 0; i < 64; ++i) {
+    base::UniqueFd socket(
+        ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket) return;
+    auto connection = std::make_unique<Connection>(std::move(socket), loop_);
+    const Credentials who = connection->credentials();
+    if (who.uid != ::getuid()) {
+      connection->refuse("This daemon serves the processes of its own user only.");
+      ++refused_;
+      for (const auto& session : sessions_) session->peer_refused();
+      continue;
+    }
+    if (strangers_.size() >= kMostStrangers) continue;
+    Stranger& stranger = strangers_.emplace_back();
+    stranger.connection = std::move(connection);
+    stranger.who = who;
+    stranger.since_ns = base::mono_ns();
+    stranger.connection->watch([this, &stranger] { receive_from(stranger); });
+  }
+}
+
+// The callback that runs this belongs to the stranger: it is only marked here, swept later.
+void Server::receive_from(Stranger& stranger) {
+  wire::Packet packet;
+  std::uint16_t major = 0;
+  if (stranger.done) return;
+  switch (stranger.connection->receive(&packet, &major)) {
+    case Connection::Received::kNothing: return;
+    case Connection::Received::kClosed: stranger.done = true; return;
+    case Connection::Received::kBroken:
+      stranger.connection->refuse("That was no message of gpuprof.");
+      stranger.done = true;
+      return;
+    case Connection::Received::kMessage: break;
+  }
+  introduce(stranger, packet, major);
+  stranger.done = true;
+}
+
+void Server::introduce(Stranger& stranger, const wire::Packet& packet, std::uint16_t major) {
+  if (major != wire::kWireMajor) {
+    stranger.connection->refuse("The library and the daemon are of different versions (" +
+                                std::to_string(major) + " and " +
+                                std::to_string(wire::kWireMajor) + ").");
+    ++refused_;
+    for (const auto& session : sessions_) session->peer_refused();
+    return;
+  }
+  switch (packet.type) {
+    case wire::MessageType::kHello: return add_agent(stranger, packet);
+    case wire::MessageType::kOpenSession: return open_session(stranger, packet);
+    default: stranger.connection->refuse("A first message must be Hello or OpenSession.");
+  }
+}
+
+Session* Server::session_of(std::uint64_t key) {
+  for (const auto& session : sessions_)
+    if (session->key() == key && !session->finished()) return session.get();
+  return nullptr;
+}
+
+void Server::add_agent(Stranger& stranger, const wire::Packet& packet) {
+  wire::Hello hello;
+  if (!packet.as(&hello)) return stranger.connection->refuse("The Hello is too short.");
+  if (hello.major != wire::kWireMajor)
+    return stranger.connection->refuse("The library and the daemon are of different versions.");
+  Session* session = session_of(hello.session);
+  if (session == nullptr) {
+    ++refused_;
+    return stranger.connection->refuse("The daemon has no such session (any more).");
+  }
+  session->add_agent(std::move(stranger.connection), hello, packet, stranger.who);
+}
+
+void Server::open_session(Stranger& stranger, const wire::Packet& packet) {
+  wire::OpenSession open;
+  const bool is_client = !private_ || stranger.client;
+  if (!packet.as(&open) || !is_client || stopping_)
+    return stranger.connection->fail("The daemon opens no session for this request.");
+  private_opened_ = private_;
+  auto options = api::from_text(
+      std::string(packet.tail, std::min<std::size_t>(open.text_bytes, packet.tail_bytes)));
+  if (!options) return stranger.connection->fail(options.error().sentence);
+  Session::Setup setup{options.take(), random_key(), setup_.host};
+  auto session = Session::open(std::move(setup), loop_, &stranger.connection);
+  if (!session) return stranger.connection->fail(session.error().sentence);
+  sessions_.push_back(session.take());
+  sessions_.back()->announce(setup_.address);
+}
+
+int Server::timeout_ms(std::uint64_t now_ns) const {
+  std::uint64_t next = strangers_.empty() ? wire::kNever : now_ns + 1'000'000'000;
+  for (const auto& session : sessions_) next = std::min(next, session->next_deadline());
+  if (next == wire::kNever) return -1;
+  return next <= now_ns ? 0 : static_cast<int>(std::min<std::uint64_t>(
+                                  (next - now_ns + 999'999) / 1'000'000, 60'000));
+}
+
+void Server::sweep(std::uint64_t now_ns) {
+  strangers_.remove_if([&](const Stranger& stranger) {
+    return stranger.done || (!stranger.client && now_ns - stranger.since_ns > kPatienceNs);
+  });
+  std::erase_if(sessions_, [](const auto& session) { return session->finished(); });
+}
+
+bool Server::turn(int most_ms) {
+  const int wanted = timeout_ms(base::mono_ns());
+  loop_.run_once(most_ms < 0 ? wanted : wanted < 0 ? most_ms : std::min(wanted, most_ms));
+  const std::uint64_t now_ns = base::mono_ns();
+  for (const auto& session : sessions_) session->tick(now_ns);
+  sweep(now_ns);
+  if (!sessions_.empty()) return true;
+  const bool waiting_for_client =
+      private_ && !private_opened_ &&
+      std::any_of(strangers_.begin(), strangers_.end(),
+                  [](const Stranger& stranger) { return stranger.client; });
+  return private_ ? waiting_for_client && !stopping_ : !stopping_;
+}
+
+void Server::run() {
+  while (turn(-1)) {
+  }
+}
+
+void Server::stop() {
+  stopping_ = true;
+  for (const auto& session : sessions_) session->end_now();
+}
+
+void Server::stop_when_readable(int fd) {
+  loop_.watch(fd, EPOLLIN, [this](auto) { stop(); });
+}
+
+}  // namespace gpuprof::session

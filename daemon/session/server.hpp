@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The door: who may connect, and which session a peer belongs to.
+//
+// Context:  daemon (ingest thread)
+// Owns:     the listening socket, peers that have not said who they are, the sessions
+// Promises: only our own user is served; a peer that sends nonsense or nothing costs one
+//           descriptor for ten seconds
+// Not here: what a session does (session.hpp)
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/session/session.hpp"
+
+namespace gpuprof::session {
+
+class Server {
+ public:
+  struct Setup {
+    std::string address;           // path or @NAME
+    base::UniqueFd control;        // the private client's socket, or none
+    std::string host;
+  };
+
+  static support::Result<std::unique_ptr<Server>> create(Setup setup);
+  ~Server();
+
+  /// Serves until stop() (public), or until the private client's session is over.
+  void run();
+  /// One turn of the loop, waiting at most `timeout_ms` (tests). False when run() would return.
+  bool turn(int timeout_ms);
+  /// Ends all sessions; run() returns when their files are written. From the loop's thread.
+  void stop();
+  /// Makes a descriptor's readiness call stop() (a signalfd).
+  void stop_when_readable(int fd);
+
+  const std::string& address() const { return setup_.address; }
+
+ private:
+  struct Stranger {
+    std::unique_ptr<Connection> connection;
+    Credentials who;
+    std::uint64_t since_ns;
+    bool client = false;  // the private daemon's
+    bool done = false;
+  };
+
+  explicit Server(Setup setup);
+  void accept_all();
+  void receive_from(Stranger& stranger);
+  void introduce(Stranger& stranger, const wire::Packet& packet, std::uint16_t major);
+  void open_session(Stranger& stranger, const wire::Packet& packet);
+  void add_agent(Stranger& stranger, const wire::Packet& packet);
+  Session* session_of(std::uint64_t key);
+  int timeout_ms(std::uint64_t now_ns) const;
+  void sweep(std::uint64_t now_ns);
+
+  Setup setup_;
+  EventLoop loop_;
+  base::UniqueFd listener_;
+  std::list<Stranger> strangers_;
+  std::vector<std::unique_ptr<Session>> sessions_;
+  bool private_ = false, private_opened_ = false, stopping_ = false;
+  std::uint64_t refused_ = 0;
+};
+
+}  // namespace gpuprof::session

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A session's processes and its client.
+//
+// Context:  daemon (ingest thread)
+// Owns:     see session.hpp
+#include "daemon/session/session.hpp"
+
+#include <spdlog/spdlog.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cinttypes>
+#include <cstdio>
+
+#include "gpuprof/base/clock.hpp"
+
+namespace gpuprof::session {
+namespace {
+
+constexpr std::size_t kMostProcesses = 1000;
+/// Messages taken from one peer before others are looked at again.
+constexpr int kMessagesAtOnce = 64;
+
+std::string hex(std::uint64_t value) {
+  char text[17];
+  std::snprintf(text, sizeof text, "%" PRIx64, value);
+  return text;
+}
+
+}  // namespace
+
+support::Result<std::unique_ptr<Session>> Session::open(Setup setup, EventLoop& loop,
+                                                        std::unique_ptr<Connection>* client) {
+  GPUPROF_TRY(config, agent_config(setup.options));
+  GPUPROF_TRY(folder, SpoolFolder::create(setup.options, hex(setup.key)));
+  auto log = spool::SessionLog::create(folder.path(), setup.options, setup.host);
+  if (!log) {
+    folder.remove();
+    return log.error();
+  }
+  return std::unique_ptr<Session>(
+      new Session(std::move(setup), std::move(config), folder, log.take(), loop, client));
+}
+
+Session::Session(Setup setup, AgentConfig config, SpoolFolder folder,
+                 std::unique_ptr<spool::SessionLog> log, EventLoop& loop,
+                 std::unique_ptr<Connection>* client)
+    : setup_(std::move(setup)),
+      config_(std::move(config)),
+      folder_(std::move(folder)),
+      log_(std::move(log)),
+      loop_(loop),
+      schedule_(setup_.options, config_.step.can_mark()),
+      opened_ns_(base::mono_ns()) {
+  if (client != nullptr) client_ = std::move(*client);
+  if (client_) client_->watch([this] { receive_from_client(); });
+  worker_ = std::make_unique<ExportWorker>(loop_);
+}
+
+void Session::announce(const std::string& address) {
+  if (!client_) return;
+  const std::string value = address + ";session=" + hex(setup_.key);
+  client_->send(wire::SessionReady{setup_.key, static_cast<std::uint32_t>(::getpid()),
+                                   static_cast<std::uint32_t>(value.size())},
+                value);
+}
+
+// An exec gives the same process a new image and a new agent: the old one has ended.
+void Session::supersede(std::uint32_t pid, std::uint64_t start_ticks) {
+  for (const auto& target : targets_) {
+    const Target::Identity& old = target->identity();
+    if (old.pid != pid || target->finished() || target->connected()) continue;
+    if (old.start_ticks == start_ticks) target->finish(Target::End::kSaidBye, -1, base::mono_ns());
+  }
+}
+
+void Session::add_agent(std::unique_ptr<Connection> connection, const wire::Hello& hello,
+                        const wire::Packet& packet, const Credentials& peer) {
+  const std::uint64_t now_ns = base::mono_ns();
+  Target::Identity identity = identity_of(hello, packet, peer);
+  supersede(identity.pid, identity.start_ticks);
+  ++processes_seen_;
+  if (state_ != State::kRunning) return connection->refuse("The session is ending.");
+  if (targets_.size() >= kMostProcesses) {
+    ++processes_refused_;
+    return connection->refuse("The session already has " + std::to_string(kMostProcesses) +
+                              " processes.");
+  }
+  identity.spool_file =
+      std::to_string(identity.pid) + "-" + std::to_string(targets_.size()) + ".spool";
+  const std::uint32_t pid = identity.pid;
+  const std::string spool_file = identity.spool_file;
+  auto made = Target::create(hello, std::move(identity), folder_.path() + "/" + spool_file,
+                             setup_.options.buffer_size_bytes, *this);
+  if (!made) {
+    ++processes_refused_;
+    failures_.push_back(made.error().sentence);
+    return connection->refuse(made.error().sentence);
+  }
+  Target* target = targets_.emplace_back(made.take()).get();
+  log_->process(pid, spool_file);
+  start_clock(now_ns);
+  target->set_plan(schedule_.plan(), leader_ == nullptr);
+  if (!target->connect(std::move(connection), config_.config, config_.step.text)) {
+    target->disconnected(now_ns);
+    return;
+  }
+  watch_target(target);
+  spdlog::info("session {}: process {} ({})", hex(setup_.key), pid, target->identity().exe);
+}
+
+void Session::watch_target(Target* target) {
+  target->connection()->watch([this, target] { receive_from(target); });
+  target->watch_death(loop_, [this, target] {
+    if (target->finished()) return;
+    receive_from(target);
+    target->finish(target->said_bye() ? Target::End::kSaidBye : Target::End::kVanished,
+                   target->identity().pid == command_pid_ ? wait_status_ : -1, base::mono_ns());
+  });
+}
+
+void Session::receive_from(Target* target) {
+  wire::Packet packet;
+  std::uint16_t major = 0;
+  for (int i = 0; i < kMessagesAtOnce && target->connected(); ++i) {
+    switch (target->connection()->receive(&packet, &major)) {
+      case Connection::Received::kNothing: return;
+      case Connection::Received::kClosed: return target->disconnected(base::mono_ns());
+      case Connection::Received::kBroken: continue;
+      case Connection::Received::kMessage:
+        if (major == wire::kWireMajor) target->on_message(packet);
+    }
+  }
+}
+
+void Session::receive_from_client() {
+  wire::Packet packet;
+  std::uint16_t major = 0;
+  for (int i = 0; i < kMessagesAtOnce && client_ && !client_->closed(); ++i) {
+    switch (client_->receive(&packet, &major)) {
+      case Connection::Received::kNothing: return;
+      case Connection::Received::kClosed: return client_closed();
+      case Connection::Received::kBroken: continue;
+      case Connection::Received::kMessage: on_client_message(packet);
+    }
+  }
+}
+
+void Session::client_closed() {
+  spdlog::warn("session {}: the client is gone", hex(setup_.key));
+  client_gone_ = true;
+  client_->close();
+}
+
+void Session::on_client_message(const wire::Packet& packet) {
+  wire::CommandStarted started;
+  wire::CommandEnded ended;
+  wire::EndSession end;
+  if (packet.as(&started)) return command_started(started.pid);
+  if (packet.as(&end)) return end_now();
+  if (packet.as(&ended)) {
+    command_ended_ = true;
+    wait_status_ = ended.wait_status;
+    command_ended_ns_ = base::mono_ns();
+    return;
+  }
+  if (packet.type == wire::MessageType::kQueryStatus) {
+    const std::string text = status_text();
+    client_->send(wire::Status{static_cast<std::uint32_t>(text.size()), 0}, text);
+    return;
+  }
+  client_->fail("The daemon does not know this request.");
+}
+
+void Session::command_started(std::uint32_t pid) {
+  command_pid_ = pid;
+  command_pidfd_.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  start_clock(base::mono_ns());
+}
+
+void Session::target_step_began(Target& target, std::uint64_t number, std::uint64_t ts_ns) {
+  if (leader_ == nullptr) {
+    leader_ = &target;
+    spdlog::info("session {}: steps come from process {}", hex(setup_.key),
+                 target.identity().pid);
+  }
+  if (leader_ == &target) schedule_.step_began(number, ts_ns);
+}
+
+void Session::target_step_ended(Target& target, std::uint64_t number, std::uint64_t ts_ns) {
+  if (leader_ == &target) schedule_.step_ended(number, ts_ns);
+}
+
+void Session::target_active(Target&, std::uint64_t ts_ns) { schedule_.first_activity(ts_ns); }
+
+void Session::target_recording(Target& target, std::uint64_t ts_ns) {
+  if (leader_ == &target || leader_ == nullptr) schedule_.recording_on(ts_ns);
+}
+
+std::string Session::status_text() const {
+  std::string text = "session " + hex(setup_.key) + " " + setup_.options.command_line + "\n";
+  for (const auto& target : targets_) {
+    const wire::Stats& stats = target->segment().stats();
+    text += "process " + std::to_string(target->identity().pid) + " state " +
+            std::to_string(stats.state.load(std::memory_order_relaxed)) + " steps " +
+            std::to_string(stats.steps.load(std::memory_order_relaxed)) +
+            (target->finished() ? " ended " : " running ") + target->identity().exe + "\n";
+  }
+  return text;
+}
+
+}  // namespace gpuprof::session

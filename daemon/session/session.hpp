@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One session: its processes, its schedule, its windows and files, its end.
+//
+// Context:  daemon (ingest thread; files are written on the export worker's thread)
+// Owns:     the processes, the spool folder, the client's connection
+// Promises: the client hears of progress and gets one summary; what was drained is in the spool;
+//           the spool goes only when every file was written
+// Not here: accepting peers (server.cpp), when to record (schedule.cpp)
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/api/summary.hpp"
+#include "daemon/export/export.hpp"
+#include "daemon/session/agent_config.hpp"
+#include "daemon/session/choose.hpp"
+#include "daemon/session/export_worker.hpp"
+#include "daemon/session/schedule.hpp"
+#include "daemon/session/spool_folder.hpp"
+#include "daemon/session/target.hpp"
+
+namespace gpuprof::session {
+
+class Session final : private TargetEvents {
+ public:
+  struct Setup {
+    api::SessionOptions options;
+    std::uint64_t key = 0;
+    std::string host;
+  };
+
+  /// Makes the spool folder and log. `client` may be null (then nobody hears of progress).
+  static support::Result<std::unique_ptr<Session>> open(Setup setup, EventLoop& loop,
+                                                        std::unique_ptr<Connection>* client);
+
+  /// Tells the client where agents find the daemon.
+  void announce(const std::string& address);
+
+  /// A process said hello with our key. Refuses it with a sentence if it cannot be served.
+  void add_agent(std::unique_ptr<Connection> connection, const wire::Hello& hello,
+                 const wire::Packet& packet, const Credentials& peer);
+  void peer_refused() { ++peers_refused_; }
+
+  /// Everything that is due at `now_ns`.
+  void tick(std::uint64_t now_ns);
+  /// When tick() is needed at the latest.
+  std::uint64_t next_deadline() const;
+  bool finished() const { return state_ == State::kFinished; }
+  /// Finish now (EndSession, SIGTERM of a daemon).
+  void end_now() { end_requested_ = true; }
+
+  std::uint64_t key() const { return setup_.key; }
+  /// Lines for `status`: the session and its processes.
+  std::string status_text() const;
+
+ private:
+  enum class State { kRunning, kFlushing, kWriting, kFinished };
+  struct Cut {
+    model::Window window;
+    std::uint64_t token = 0;      // 0: agents not asked yet
+    std::uint64_t deadline_ns = 0;
+    std::uint32_t rounds = 0;     // drain rounds still wanted
+  };
+
+  Session(Setup setup, AgentConfig config, SpoolFolder folder,
+          std::unique_ptr<spool::SessionLog> log, EventLoop& loop,
+          std::unique_ptr<Connection>* client);
+
+  // session.cpp: processes and client
+  void target_step_began(Target&, std::uint64_t number, std::uint64_t ts_ns) override;
+  void target_step_ended(Target&, std::uint64_t number, std::uint64_t ts_ns) override;
+  void target_active(Target&, std::uint64_t ts_ns) override;
+  void target_recording(Target&, std::uint64_t ts_ns) override;
+  void watch_target(Target* target);
+  void receive_from(Target* target);
+  void receive_from_client();
+  void on_client_message(const wire::Packet& packet);
+  void client_closed();
+  void command_started(std::uint32_t pid);
+  void supersede(std::uint32_t pid, std::uint64_t start_ticks);
+
+  // session_windows.cpp: draining, plan, cuts
+  void start_clock(std::uint64_t now_ns);
+  void drain(std::uint64_t now_ns);
+  void bury(std::uint64_t now_ns);
+  void apply_plan(std::uint64_t now_ns);
+  void collect_windows();
+  void work_on_cuts(std::uint64_t now_ns);
+  bool flush_answered(std::uint64_t token, std::uint64_t deadline_ns, std::uint64_t now_ns) const;
+  void check_size(std::uint64_t now_ns);
+  void remark(const std::string& key, const std::string& sentence);
+
+  // session_ending.cpp: the end, files, summary
+  bool should_end(std::uint64_t now_ns) const;
+  std::size_t live_targets() const;
+  void begin_ending(std::uint64_t now_ns);
+  void work_on_ending(std::uint64_t now_ns);
+  void end_targets(std::uint64_t now_ns);
+  void queue_window(const model::Window& window);
+  void post_window(const model::Window& window);
+  void post_by_size();
+  void window_written(const model::Window& window,
+                      support::Result<std::vector<exporter::FileWritten>> result);
+  bool keep(std::size_t position, std::size_t count) const;
+  std::vector<Candidate> candidates() const;
+  std::vector<std::uint32_t> choose_processes();
+  support::Result<spool::SessionView> view_of(const std::vector<std::string>& spool_files) const;
+  std::vector<std::string> chosen_spools() const;
+  void send_progress(std::uint64_t now_ns);
+  void finish_up(std::uint64_t now_ns);
+  api::Summary summary(std::uint64_t now_ns);
+  void send_summary(const api::Summary& summary);
+
+  Setup setup_;
+  AgentConfig config_;
+  SpoolFolder folder_;
+  std::unique_ptr<spool::SessionLog> log_;
+  EventLoop& loop_;
+  std::unique_ptr<Connection> client_;
+  Schedule schedule_;
+  std::vector<std::unique_ptr<Target>> targets_;
+  Target* leader_ = nullptr;  // the first process with steps: its numbers are the session's
+  State state_ = State::kRunning;
+
+  std::uint64_t opened_ns_ = 0, ending_ns_ = 0;
+  bool started_ = false;
+  std::uint32_t command_pid_ = 0;
+  base::UniqueFd command_pidfd_;
+  bool command_ended_ = false, end_requested_ = false, client_gone_ = false;
+  std::int32_t wait_status_ = -1;
+  std::uint64_t command_ended_ns_ = 0;
+
+  std::uint64_t last_drain_ns_ = 0, last_flush_ns_ = 0, drain_until_ns_ = 0;
+  std::uint64_t next_token_ = 1;
+  std::deque<Cut> cuts_;
+  AgentPlan sent_plan_;
+  std::uint64_t flush_token_ = 0, flush_deadline_ns_ = 0;
+
+  std::vector<model::Window> windows_;  // all that were cut
+  bool whole_run_pending_ = false;
+  bool size_reached_ = false;
+  std::vector<std::uint32_t> chosen_;
+  std::vector<std::size_t> chosen_targets_;
+  std::vector<exporter::FileWritten> files_;
+  std::vector<Remark> remarks_;
+  std::vector<std::string> failures_;
+  std::uint64_t peers_refused_ = 0, processes_seen_ = 0, processes_refused_ = 0;
+  std::atomic<std::uint64_t> progress_done_{0}, progress_total_{0};
+  std::uint64_t progress_sent_ns_ = 0;
+  // Last: its thread is gone before anything it may touch.
+  std::unique_ptr<ExportWorker> worker_;
+};
+
+}  // namespace gpuprof::session

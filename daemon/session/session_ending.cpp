@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a session ends: the last flush, the files.
+//
+// Context:  daemon (ingest thread; the jobs of post_… on the export worker's thread)
+// Owns:     see session.hpp
+#include <poll.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "daemon/session/session.hpp"
+#include "gpuprof/base/clock.hpp"
+
+namespace gpuprof::session {
+namespace {
+
+/// A process that said hello and died at once is still in the listening queue when the client
+/// reports the command's end.
+constexpr std::uint64_t kGraceNs = 20'000'000;
+constexpr std::uint64_t kLastFlushNs = 1'500'000'000;
+constexpr std::uint64_t kProgressPeriodNs = 100'000'000;
+
+bool gone(const base::UniqueFd& pidfd) {
+  if (!pidfd) return true;
+  pollfd one{pidfd.get(), POLLIN, 0};
+  return ::poll(&one, 1, 0) == 1;
+}
+
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace
+
+std::size_t Session::live_targets() const {
+  return static_cast<std::size_t>(
+      std::count_if(targets_.begin(), targets_.end(),
+                    [](const auto& target) { return !target->finished(); }));
+}
+
+// The client reports the end when it is its to report (-w all: of the last descendant). Without
+// a client the command itself is watched.
+bool Session::should_end(std::uint64_t now_ns) const {
+  if (end_requested_) return true;
+  if (command_ended_) return now_ns - command_ended_ns_ >= kGraceNs;
+  if (!client_gone_ || !gone(command_pidfd_)) return false;
+  return setup_.options.wait_for != "all" || live_targets() == 0;
+}
+
+void Session::begin_ending(std::uint64_t now_ns) {
+  ending_ns_ = command_ended_ns_ != 0 ? command_ended_ns_ : now_ns;
+  state_ = State::kFlushing;
+  flush_token_ = next_token_++;
+  flush_deadline_ns_ = now_ns + kLastFlushNs;
+  for (const auto& target : targets_) {
+    if (target->finished()) continue;
+    if (target->process_gone())
+      target->finish(target->said_bye() ? Target::End::kSaidBye : Target::End::kVanished,
+                     target->identity().pid == command_pid_ ? wait_status_ : -1, now_ns);
+    else
+      target->ask_flush(flush_token_, true);
+  }
+}
+
+void Session::end_targets(std::uint64_t now_ns) {
+  for (const auto& target : targets_) {
+    if (target->finished()) continue;
+    target->stop();
+    target->finish(target->process_gone() ? Target::End::kVanished : Target::End::kLeftAlive, -1,
+                   now_ns);
+  }
+  schedule_.finish(ending_ns_);
+  collect_windows();
+}
+
+void Session::work_on_ending(std::uint64_t now_ns) {
+  if (state_ == State::kFlushing && cuts_.empty() &&
+      flush_answered(flush_token_, flush_deadline_ns_, now_ns)) {
+    end_targets(now_ns);
+    state_ = State::kWriting;
+    work_on_cuts(now_ns);
+    choose_processes();
+    const bool last_only = setup_.options.keep.rfind("last:", 0) == 0;
+    if (whole_run_pending_) post_by_size();
+    else if (last_only)
+      for (std::size_t i = 0; i < windows_.size(); ++i)
+        if (keep(i, windows_.size())) post_window(windows_[i]);
+  }
+  if (state_ != State::kWriting) return;
+  send_progress(now_ns);
+  if (worker_->pending() == 0) finish_up(now_ns);
+}
+
+bool Session::keep(std::size_t position, std::size_t count) const {
+  const std::string& keep = setup_.options.keep;
+  const std::size_t colon = keep.find(':');
+  if (colon == std::string::npos) return true;
+  const std::size_t wanted = std::stoul(keep.substr(colon + 1));
+  return keep[0] == 'f' ? position < wanted : position + wanted >= count;
+}
+
+// Files of a window are begun as soon as it is complete; only `last:N` must know the end first.
+void Session::queue_window(const model::Window& window) {
+  const bool last_only = setup_.options.keep.rfind("last:", 0) == 0;
+  if (!last_only && !keep(windows_.size(), 0)) return;
+  windows_.push_back(window);
+  log_->window(window);
+  if (!last_only) {
+    choose_processes();
+    post_window(window);
+  }
+  const bool enough = !last_only && !keep(windows_.size(), 0);
+  if (enough && !schedule_.done()) schedule_.stop_recording(base::mono_ns());
+}
+
+std::vector<std::string> Session::chosen_spools() const {
+  std::vector<std::string> files;
+  for (const std::size_t i : chosen_targets_) files.push_back(targets_[i]->identity().spool_file);
+  return files;
+}
+
+/// The session as exporters see it, without the images an exec has replaced.
+support::Result<spool::SessionView> Session::view_of(
+    const std::vector<std::string>& spool_files) const {
+  GPUPROF_TRY(view, spool::open_session(folder_.path()));
+  std::erase_if(view.processes, [&](const spool::ProcessEntry& entry) {
+    return std::find(spool_files.begin(), spool_files.end(), base_name(entry.spool_path)) ==
+           spool_files.end();
+  });
+  return view;
+}
+
+void Session::post_window(const model::Window& window) {
+  worker_->post([this, window, spools = chosen_spools(),
+                 pids = chosen_]() -> std::function<void()> {
+    using Files = std::vector<exporter::FileWritten>;
+    auto result = [&]() -> support::Result<Files> {
+      GPUPROF_TRY(view, view_of(spools));
+      return exporter::write_window(view, window, pids, [this](auto done, auto total) {
+        progress_done_.store(done, std::memory_order_relaxed);
+        progress_total_.store(total, std::memory_order_relaxed);
+      });
+    }();
+    return [this, window, result = std::move(result)] { window_written(window, result); };
+  });
+}
+
+void Session::post_by_size() {
+  worker_->post([this, spools = chosen_spools(), pids = chosen_]() -> std::function<void()> {
+    using Windows = std::vector<model::Window>;
+    auto result = [&]() -> support::Result<Windows> {
+      GPUPROF_TRY(view, view_of(spools));
+      return exporter::windows_by_size(view, pids);
+    }();
+    return [this, result = std::move(result)] {
+      if (!result) {
+        failures_.push_back(result.error().sentence);
+        return;
+      }
+      const Windows& windows = result.value();
+      for (std::size_t i = 0; i < windows.size(); ++i) {
+        if (!keep(i, windows.size())) continue;
+        windows_.push_back(windows[i]);
+        log_->window(windows[i]);
+        post_window(windows[i]);
+      }
+    };
+  });
+}
+
+void Session::window_written(const model::Window& window,
+                             support::Result<std::vector<exporter::FileWritten>> result) {
+  if (!result) {
+    failures_.push_back(result.error().sentence);
+    spdlog::error("window {}: {}", window.index, result.error().sentence);
+    return;
+  }
+  for (exporter::FileWritten& file : result.value()) files_.push_back(std::move(file));
+}
+
+std::vector<Candidate> Session::candidates() const {
+  std::vector<Candidate> all;
+  for (const auto& target : targets_) {
+    const ingest::EventCounts& counts = target->counts();
+    const Target::Identity& identity = target->identity();
+    all.push_back(Candidate{identity.pid, identity.ppid, identity.pid == command_pid_,
+                            target->used_cuda(), counts.steps, counts.ranges, counts.samples,
+                            counts.cpu_ns});
+  }
+  return all;
+}
+
+std::vector<std::uint32_t> Session::choose_processes() {
+  chosen_targets_ = choose(candidates(), setup_.options.all_processes);
+  chosen_.clear();
+  for (const std::size_t i : chosen_targets_) chosen_.push_back(targets_[i]->identity().pid);
+  log_->chosen(chosen_);
+  return chosen_;
+}
+
+void Session::send_progress(std::uint64_t now_ns) {
+  if (!client_ || now_ns - progress_sent_ns_ < kProgressPeriodNs) return;
+  progress_sent_ns_ = now_ns;
+  const std::string text = "writing the trace";
+  client_->send(wire::Progress{progress_done_.load(std::memory_order_relaxed),
+                               progress_total_.load(std::memory_order_relaxed),
+                               static_cast<std::uint32_t>(text.size()), 0},
+                text);
+}
+
+}  // namespace gpuprof::session

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a session came to, for the client.
+//
+// Context:  daemon (ingest thread)
+// Owns:     see session.hpp
+#include <spdlog/spdlog.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <map>
+
+#include "daemon/model/loss.hpp"
+#include "daemon/session/session.hpp"
+
+namespace gpuprof::session {
+namespace {
+
+constexpr std::size_t kSummaryPart = 60'000;
+
+const char* end_text(Target::End end) {
+  switch (end) {
+    case Target::End::kSaidBye: return "exited";
+    case Target::End::kVanished: return "vanished";
+    default: return "alive";
+  }
+}
+
+const char* sampler_text(std::uint64_t kind) {
+  switch (static_cast<wire::SamplerKind>(kind)) {
+    case wire::SamplerKind::kPerf: return "perf";
+    case wire::SamplerKind::kCpuTimer: return "cpu-timer";
+    case wire::SamplerKind::kTgkill: return "tgkill";
+    case wire::SamplerKind::kWallTestOnly: return "wall-test-only";
+    default: return "off";
+  }
+}
+
+void add_once(std::vector<std::string>& sentences, const std::string& sentence) {
+  if (std::find(sentences.begin(), sentences.end(), sentence) == sentences.end())
+    sentences.push_back(sentence);
+}
+
+std::uint64_t own_cpu_ns() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto ns = [](const timeval& time) {
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u +
+           static_cast<std::uint64_t>(time.tv_usec) * 1'000u;
+  };
+  return ns(usage.ru_utime) + ns(usage.ru_stime);
+}
+
+api::SummaryProcess process_of(const Target& target, const std::string& role) {
+  const Target::Identity& identity = target.identity();
+  const ingest::EventCounts& counts = target.counts();
+  api::SummaryProcess process;
+  process.pid = identity.pid;
+  process.ppid = identity.ppid;
+  process.exe = identity.exe;
+  process.command_line = identity.command_line;
+  process.role = role;
+  process.woke = identity.woke;
+  process.samples = counts.samples;
+  process.gpu_events = counts.gpu_events;
+  process.api_calls = counts.api_calls;
+  process.ranges = counts.ranges;
+  process.steps = counts.steps;
+  process.cpu_ns = counts.cpu_ns;
+  process.end = end_text(target.end());
+  return process;
+}
+
+void add_overhead(api::SummaryOverhead& overhead, const Target& target) {
+  const ingest::StatsPoller& stats = target.stats();
+  overhead.worker_cpu_ns += stats.value(wire::Counter::kWorkerCpuNs);
+  overhead.samples += stats.value(wire::Counter::kSamplesTaken);
+  overhead.launch_callbacks += stats.value(wire::Counter::kLaunchCallbacks);
+  overhead.nvtx_calls += stats.value(wire::Counter::kNvtxCalls);
+}
+
+void add_files(api::Summary& made, const std::vector<exporter::FileWritten>& files) {
+  std::map<std::string, std::uint64_t> kinds;
+  for (const exporter::FileWritten& file : files) {
+    made.files.push_back(api::SummaryFile{file.path, file.format, file.pid, file.window,
+                                          file.bytes, file.events, file.steps});
+    for (const auto& [kind, count] : file.events_by_kind) kinds[kind] += count;
+    for (const std::string& sentence : file.missing) add_once(made.missing, sentence);
+  }
+  made.events_by_kind.assign(kinds.begin(), kinds.end());
+}
+
+}  // namespace
+
+api::Summary Session::summary(std::uint64_t now_ns) {
+  api::Summary made;
+  made.version = setup_.options.version;
+  made.host = setup_.host;
+  made.output = folder_.output();
+  made.duration_ns = now_ns - opened_ns_;
+  made.peers_refused = peers_refused_;
+  made.processes_seen = processes_seen_;
+  made.processes_traced = chosen_targets_.size();
+  add_files(made, files_);
+  for (const model::Window& w : windows_)
+    made.windows.push_back(api::SummaryWindow{w.index, w.start_ns, w.end_ns, w.first_step,
+                                              w.steps, w.why});
+  std::map<std::string, std::uint64_t> drops;
+  const std::vector<Candidate> all = candidates();
+  for (std::size_t i = 0; i < targets_.size(); ++i) {
+    Target& target = *targets_[i];
+    made.processes.push_back(process_of(target, role_of(all, chosen_targets_, i)));
+    add_overhead(made.overhead, target);
+    if (made.processes.back().role == "traced") {
+      for (const auto& [reason, count] : target.losses().totals())
+        drops[std::string(model::name_of(reason))] += count;
+      for (const std::string& sentence : target.missing()) add_once(made.missing, sentence);
+      const wire::Stats& stats = target.segment().stats();
+      if (made.overhead.sampler.empty()) {
+        made.overhead.sampler = sampler_text(stats.sampler.load(std::memory_order_relaxed));
+        made.overhead.effective_rate_hz =
+            static_cast<double>(stats.effective_rate_mhz.load(std::memory_order_relaxed)) / 1000;
+      }
+    }
+    if (!target.writer().ok()) failures_.push_back(target.writer().failure());
+  }
+  made.drops_by_reason.assign(drops.begin(), drops.end());
+  made.overhead.daemon_cpu_ns = own_cpu_ns();
+  if (processes_seen_ == 0)
+    made.missing.push_back(
+        "No process of the command loaded gpuprof's library, so nothing was recorded.");
+  if (processes_refused_ != 0)
+    made.missing.push_back(std::to_string(processes_refused_) +
+                           " processes could not be served and were not recorded.");
+  for (const auto& [key, sentence] : remarks_) add_once(made.remarks, sentence);
+  made.failures = failures_;
+  made.complete = failures_.empty();
+  if (!made.files.empty() && !setup_.options.output_is_pattern)
+    made.open_with.push_back("tensorboard --logdir " + folder_.output());
+  return made;
+}
+
+void Session::finish_up(std::uint64_t now_ns) {
+  log_->ended(failures_.empty() ? "complete" : "with failures");
+  api::Summary made = summary(now_ns);
+  if (!made.complete) {
+    made.spool_folder = folder_.path();
+    made.open_with.push_back("gpuprof export " + folder_.path());
+  } else {
+    folder_.remove();
+  }
+  send_summary(made);
+  state_ = State::kFinished;
+  spdlog::info("session ended: {} files, {} windows", made.files.size(), made.windows.size());
+}
+
+void Session::send_summary(const api::Summary& made) {
+  if (!client_) return;
+  const std::string text = api::to_json(made);
+  for (std::size_t at = 0; at < text.size(); at += kSummaryPart) {
+    const std::string part = text.substr(at, kSummaryPart);
+    const bool more = at + kSummaryPart < text.size();
+    client_->send(wire::Summary{static_cast<std::uint32_t>(part.size()), more ? 1u : 0u}, part);
+  }
+}
+
+}  // namespace gpuprof::session

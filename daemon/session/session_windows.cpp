@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The beat of a session: drain, hand out the plan, cut windows.
+//
+// Context:  daemon (ingest thread)
+// Owns:     see session.hpp
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "daemon/session/session.hpp"
+#include "gpuprof/base/clock.hpp"
+
+namespace gpuprof::session {
+namespace {
+
+constexpr std::uint64_t kDrainPeriodNs = 5'000'000;
+constexpr std::uint64_t kFlushPeriodNs = 45'000'000;
+/// After recording went off, lanes are drained this much longer.
+constexpr std::uint64_t kAfterNs = 300'000'000;
+/// Longest wait for the agents' answers to a flush.
+constexpr std::uint64_t kFlushWaitNs = 1'500'000'000;
+/// A process that closed its socket and lives on (an agent that stopped) is drained this long.
+constexpr std::uint64_t kSilentNs = 2'000'000'000;
+/// Rounds after a flush: one takes what came, one joins it, one sorts the last steps.
+constexpr std::uint32_t kCutRounds = 3;
+
+}  // namespace
+
+// The schedule's zero is the program's start: the first process or the client's word.
+void Session::start_clock(std::uint64_t now_ns) {
+  if (started_) return;
+  started_ = true;
+  schedule_.start(now_ns);
+  drain_until_ns_ = now_ns + kAfterNs;
+}
+
+void Session::tick(std::uint64_t now_ns) {
+  if (state_ == State::kFinished) return;
+  if (state_ != State::kWriting) {
+    if (now_ns - last_drain_ns_ >= kDrainPeriodNs) drain(now_ns);
+    bury(now_ns);
+    if (state_ == State::kRunning) {
+      schedule_.tick(now_ns);
+      collect_windows();
+      apply_plan(now_ns);
+      check_size(now_ns);
+    }
+  }
+  work_on_cuts(now_ns);
+  if (state_ == State::kRunning && should_end(now_ns)) begin_ending(now_ns);
+  work_on_ending(now_ns);
+}
+
+std::uint64_t Session::next_deadline() const {
+  if (state_ == State::kFinished) return wire::kNever;
+  std::uint64_t next = state_ == State::kRunning ? schedule_.next_deadline() : wire::kNever;
+  bool draining = !cuts_.empty() || state_ == State::kFlushing;
+  bool silent = false;
+  for (const auto& target : targets_) {
+    if (target->finished()) continue;
+    draining = draining || target->wants_draining();
+    silent = silent || !target->connected();
+  }
+  if (draining || last_drain_ns_ < drain_until_ns_)
+    next = std::min(next, last_drain_ns_ + kDrainPeriodNs);
+  if (state_ == State::kWriting || silent || client_gone_ || command_ended_)
+    next = std::min(next, base::mono_ns() + 50'000'000);
+  return next;
+}
+
+void Session::drain(std::uint64_t now_ns) {
+  last_drain_ns_ = now_ns;
+  for (const auto& target : targets_) target->drain(now_ns);
+  if (now_ns - last_flush_ns_ < kFlushPeriodNs) return;
+  last_flush_ns_ = now_ns;
+  for (const auto& target : targets_) target->flush_spool();
+}
+
+// Processes whose socket closed: gone ones end here if there is no pidfd to say so; of the
+// living, threads may push a little longer.
+void Session::bury(std::uint64_t now_ns) {
+  for (const auto& target : targets_) {
+    if (target->finished() || target->connected()) continue;
+    const bool gone = target->process_gone();
+    if (!gone && now_ns - target->disconnected_ns() < kSilentNs) continue;
+    const auto how = target->said_bye() ? Target::End::kSaidBye
+                     : gone             ? Target::End::kVanished
+                                        : Target::End::kLeftAlive;
+    target->finish(how, -1, now_ns);
+  }
+}
+
+void Session::apply_plan(std::uint64_t now_ns) {
+  const AgentPlan& plan = schedule_.plan();
+  if (!(plan == sent_plan_)) {
+    if (plan.mode == wire::AgentState::kArmed) drain_until_ns_ = now_ns + kAfterNs;
+    spdlog::debug("plan: mode {} on {} off {}", static_cast<int>(plan.mode), plan.on_step,
+                  plan.off_step);
+    sent_plan_ = plan;
+  }
+  // Also for unchanged plans: a process may have begun to count steps of its own.
+  for (const auto& target : targets_)
+    if (!target->finished()) target->set_plan(plan, leader_ == nullptr || target->has_steps());
+}
+
+void Session::remark(const std::string& key, const std::string& sentence) {
+  log_->remark(key, sentence);
+  remarks_.emplace_back(key, sentence);
+}
+
+void Session::collect_windows() {
+  for (const auto& [key, sentence] : schedule_.take_remarks()) remark(key, sentence);
+  for (model::Window& window : schedule_.take_windows()) {
+    const std::uint64_t now_ns = base::mono_ns();
+    window.stamp_real_ns = base::real_ns() - (now_ns - window.start_ns);
+    if (schedule_.whole_run()) {
+      whole_run_pending_ = true;  // cut by size when everything is there
+      continue;
+    }
+    cuts_.push_back(Cut{window});
+  }
+}
+
+bool Session::flush_answered(std::uint64_t token, std::uint64_t deadline_ns,
+                             std::uint64_t now_ns) const {
+  if (now_ns >= deadline_ns) return true;
+  return std::none_of(targets_.begin(), targets_.end(), [&](const auto& target) {
+    return !target->finished() && target->connected() && target->flush_pending(token);
+  });
+}
+
+// One window at a time: ask the agents, wait for their answers, drain, then it is complete.
+void Session::work_on_cuts(std::uint64_t now_ns) {
+  while (!cuts_.empty()) {
+    Cut& cut = cuts_.front();
+    if (cut.token == 0) {
+      cut.token = next_token_++;
+      cut.deadline_ns = now_ns + kFlushWaitNs;
+      cut.rounds = kCutRounds;
+      for (const auto& target : targets_) target->ask_flush(cut.token, false);
+    }
+    if (!flush_answered(cut.token, cut.deadline_ns, now_ns)) return;
+    if (cut.rounds != 0 && state_ != State::kWriting) {
+      // Back to back rather than 5 ms apart: what is published is published.
+      for (; cut.rounds != 0; --cut.rounds) drain(now_ns);
+      for (const auto& target : targets_) target->flush_spool();
+    }
+    const model::Window window = cut.window;
+    cuts_.pop_front();
+    queue_window(window);
+  }
+}
+
+void Session::check_size(std::uint64_t now_ns) {
+  if (size_reached_ || setup_.options.max_size_bytes == 0) return;
+  std::uint64_t bytes = 0;
+  for (const auto& target : targets_) bytes += target->writer().bytes_written();
+  if (bytes < setup_.options.max_size_bytes) return;
+  size_reached_ = true;
+  schedule_.stop_recording(now_ns);
+  remark("size", "Recording stopped when the recorded data reached --max-size (" +
+                     std::to_string(setup_.options.max_size_bytes) +
+                     " bytes); the program went on.");
+  collect_windows();
+  apply_plan(now_ns);
+}
+
+}  // namespace gpuprof::session

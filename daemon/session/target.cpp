@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The life of one target: set-up, plan, draining, end.
+//
+// Context:  daemon (ingest thread)
+// Owns:     see target.hpp
+#include "daemon/session/target.hpp"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "gpuprof/base/clock.hpp"
+
+namespace gpuprof::session {
+
+using wire::AgentState;
+
+support::Result<std::unique_ptr<Target>> Target::create(const wire::Hello& hello,
+                                                        Identity identity,
+                                                        const std::string& spool_path,
+                                                        std::uint64_t segment_bytes,
+                                                        TargetEvents& events) {
+  GPUPROF_TRY(segment, ingest::SegmentHost::create(
+                           ingest::SegmentHost::size_for(segment_bytes), 1));
+  GPUPROF_TRY(writer, spool::ProcessWriter::create(spool_path));
+  std::unique_ptr<Target> target(
+      new Target(std::move(segment), std::move(writer), std::move(identity), events));
+  target->start_ns_ = hello.load_ns != 0 ? hello.load_ns : hello.mono_ns;
+  target->start_real_ns_ = hello.real_ns - (hello.mono_ns - target->start_ns_);
+  target->wire_minor_ = hello.minor;
+  target->assembler_.seed_clock(hello.mono_ns, hello.real_ns);
+  target->write_process();
+  return target;
+}
+
+Target::Target(ingest::SegmentHost segment, std::unique_ptr<spool::ProcessWriter> writer,
+               Identity identity, TargetEvents& events)
+    : segment_(std::move(segment)),
+      writer_(std::move(writer)),
+      identity_(std::move(identity)),
+      events_(events),
+      decoder_(segment_),
+      assembler_(*writer_, this),
+      poller_(segment_) {}
+
+Target::~Target() {
+  if (loop_ != nullptr) loop_->unwatch(death_watch_);
+}
+
+void Target::write_process() {
+  writer_->on(model::Process{identity_.pid, identity_.ppid, identity_.woke, wire_minor_, start_ns_,
+                             start_real_ns_, identity_.exe, identity_.command_line});
+}
+
+bool Target::connect(std::unique_ptr<Connection> connection, const wire::Config& config,
+                     const std::string& step_text) {
+  connection_ = std::move(connection);
+  wire::Config sent = config;
+  sent.segment_bytes = segment_.total_bytes();
+  return connection_->send(sent, step_text, segment_.fd());
+}
+
+void Target::watch_death(EventLoop& loop, std::function<void()> on_death) {
+  loop_ = &loop;
+  pidfd_.reset(static_cast<int>(::syscall(SYS_pidfd_open, identity_.pid, 0)));
+  if (!pidfd_) return;
+  death_watch_ = loop.watch(pidfd_.get(), EPOLLIN, [this, on_death = std::move(on_death)](auto) {
+    loop_->unwatch(death_watch_);
+    death_watch_ = 0;
+    on_death();
+  });
+}
+
+bool Target::process_gone() const {
+  if (!pidfd_) return ::kill(static_cast<pid_t>(identity_.pid), 0) != 0 && errno == ESRCH;
+  pollfd one{pidfd_.get(), POLLIN, 0};
+  return ::poll(&one, 1, 0) == 1;
+}
+
+void Target::disconnected(std::uint64_t now_ns) {
+  if (connection_) connection_->close();
+  if (disconnected_ns_ == 0) disconnected_ns_ = now_ns;
+}
+
+// The window is closed while its borders are moved: an agent that compares in between sees
+// "no window" rather than a mix of two.
+void Target::set_plan(const AgentPlan& plan, bool has_own_steps) {
+  const AgentState mode = has_own_steps ? plan.mode : plan.follower_mode;
+  const std::uint64_t offset = assembler_.steps().offset();
+  const auto own = [offset](std::uint64_t step) {
+    return step == wire::kNever ? step : step - std::min(step, offset);
+  };
+  const std::uint64_t on = has_own_steps ? own(plan.on_step) : wire::kNever;
+  const std::uint64_t off = has_own_steps ? own(plan.off_step) : wire::kNever;
+  if (sequence_ != 0 && mode == mode_ && on == plan_.on_step && off == plan_.off_step) return;
+  wire::Plan& shared = segment_.plan();
+  const bool moved = on != plan_.on_step;
+  if (moved) shared.off_step.store(0, std::memory_order_relaxed);
+  shared.on_step.store(on, std::memory_order_release);
+  shared.off_step.store(off, std::memory_order_release);
+  shared.mode.store(static_cast<std::uint32_t>(mode), std::memory_order_release);
+  shared.sequence.store(static_cast<std::uint32_t>(++sequence_), std::memory_order_release);
+  mode_ = mode;
+  plan_.on_step = on;
+  plan_.off_step = off;
+  if (connected()) connection_->send(wire::PlanChanged{sequence_});
+}
+
+void Target::drain(std::uint64_t now_ns) {
+  if (finished_) return;
+  decoder_.drain(assembler_);
+  assembler_.round_done(now_ns);
+  segment_.plan().drain_ns.store(now_ns, std::memory_order_relaxed);
+}
+
+void Target::flush_spool() {
+  if (!finished_) writer_->flush();
+}
+
+void Target::ask_flush(std::uint64_t token, bool forced) {
+  if (finished_ || !connected()) return;
+  if (connection_->send(wire::Flush{token, forced ? 1u : 0u})) flush_token_ = token;
+}
+
+void Target::stop() {
+  if (connected()) connection_->send(wire::Stop{0});
+}
+
+void Target::report_decoder_losses() {
+  using model::LossReason;
+  const ingest::DecoderCounts& now = decoder_.counts();
+  ingest::LossBook& losses = assembler_.losses();
+  losses.add(LossReason::kUnknownRecord, 0, now.unknown_kind - reported_.unknown_kind, 0, 0);
+  losses.add(LossReason::kRecordMalformed, 0, now.malformed - reported_.malformed, 0, 0);
+  losses.add(LossReason::kLaneCorrupt, 0, now.corrupt_lanes - reported_.corrupt_lanes, 0, 0);
+  reported_ = now;
+}
+
+void Target::finish(End how, std::int32_t wait_status, std::uint64_t now_ns) {
+  if (finished_) return;
+  drain(now_ns);
+  report_decoder_losses();
+  poller_.poll(assembler_.losses(), now_ns);
+  poller_.poll_untold_drops(assembler_.losses(), decoder_.dropped_by_lanes(),
+                            assembler_.lost_told(), now_ns);
+  poller_.write_facts(*writer_);
+  assembler_.finish(now_ns);
+  writer_->on(model::ProcessEnd{now_ns, wait_status,
+                                how == End::kSaidBye     ? 0u
+                                : how == End::kVanished ? 1u
+                                                        : 2u});
+  writer_->flush();
+  finished_ = true;
+  end_ = how;
+  if (loop_ != nullptr) loop_->unwatch(death_watch_);
+  death_watch_ = 0;
+  if (connection_) connection_->close();
+}
+
+bool Target::used_cuda() const {
+  return (identity_.woke & wire::kWokeCuda) != 0 || counts().gpu_events != 0 ||
+         counts().api_calls != 0;
+}
+
+void Target::step_began(std::uint64_t number, std::uint64_t ts_ns, std::uint32_t) {
+  has_steps_ = true;
+  events_.target_step_began(*this, number, ts_ns);
+}
+
+void Target::step_ended(std::uint64_t number, std::uint64_t ts_ns) {
+  events_.target_step_ended(*this, number, ts_ns);
+}
+
+void Target::first_activity(std::uint64_t ts_ns) { events_.target_active(*this, ts_ns); }
+
+}  // namespace gpuprof::session

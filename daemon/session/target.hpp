@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One process with an agent in it, as the session sees it.
+//
+// Context:  daemon (ingest thread)
+// Owns:     its segment, connection, pidfd and spool file
+// Promises: whatever was published before the process ended reaches its spool; nothing it sends
+//           can throw, stall or grow without bound
+// Not here: when to record (schedule.hpp), when to cut (session.cpp)
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/ingest/assembler.hpp"
+#include "daemon/ingest/segment_host.hpp"
+#include "daemon/ingest/stats_poller.hpp"
+#include "daemon/session/connection.hpp"
+#include "daemon/session/schedule.hpp"
+#include "daemon/spool/spool.hpp"
+
+namespace gpuprof::session {
+
+class Target;
+
+/// What the session hears from its processes.
+class TargetEvents {
+ public:
+  virtual void target_step_began(Target& target, std::uint64_t number, std::uint64_t ts_ns) = 0;
+  virtual void target_step_ended(Target& target, std::uint64_t number, std::uint64_t ts_ns) = 0;
+  virtual void target_active(Target& target, std::uint64_t ts_ns) = 0;
+  virtual void target_recording(Target& target, std::uint64_t ts_ns) = 0;
+
+ protected:
+  ~TargetEvents() = default;
+};
+
+class Target final : private ingest::Listener {
+ public:
+  enum class End { kAlive, kSaidBye, kVanished, kLeftAlive };
+
+  struct Identity {
+    std::uint32_t pid = 0, ppid = 0;
+    std::uint64_t start_ticks = 0;
+    std::uint32_t woke = 0;
+    std::string exe, command_line;
+    std::string spool_file;  // within the session's folder
+  };
+
+  /// Makes segment and spool for a process that said hello.
+  static support::Result<std::unique_ptr<Target>> create(const wire::Hello& hello,
+                                                         Identity identity,
+                                                         const std::string& spool_path,
+                                                         std::uint64_t segment_bytes,
+                                                         TargetEvents& events);
+  ~Target();
+
+  /// Takes the connection and sends the settings with the segment.
+  bool connect(std::unique_ptr<Connection> connection, const wire::Config& config,
+               const std::string& step_text);
+  /// Watches the process itself, so that its death is noticed whatever the socket says.
+  void watch_death(EventLoop& loop, std::function<void()> on_death);
+
+  /// One message of the agent (any but the first Hello).
+  void on_message(const wire::Packet& packet);
+  /// The connection is closed; threads of the process may still push.
+  void disconnected(std::uint64_t now_ns);
+
+  void set_plan(const AgentPlan& plan, bool has_own_steps);
+  /// Takes what the lanes hold; joins what waited a round.
+  void drain(std::uint64_t now_ns);
+  void flush_spool();
+
+  void ask_flush(std::uint64_t token, bool forced);
+  bool flush_pending(std::uint64_t token) const { return flush_token_ == token; }
+  void stop();
+  /// Drains, closes everything open and ends the spool. Nothing may follow.
+  void finish(End how, std::int32_t wait_status, std::uint64_t now_ns);
+
+  const Identity& identity() const { return identity_; }
+  bool finished() const { return finished_; }
+  bool connected() const { return connection_ != nullptr && !connection_->closed(); }
+  Connection* connection() { return connection_.get(); }
+  std::uint64_t disconnected_ns() const { return disconnected_ns_; }
+  bool process_gone() const;
+  bool said_bye() const { return said_bye_; }
+  bool wants_draining() const { return !finished_ && mode_ != wire::AgentState::kArmed; }
+  bool has_steps() const { return has_steps_; }
+  bool used_cuda() const;
+  End end() const { return end_; }
+  const ingest::EventCounts& counts() const { return assembler_.counts(); }
+  const ingest::LossBook& losses() { return assembler_.losses(); }
+  const ingest::StatsPoller& stats() const { return poller_; }
+  const ingest::SegmentHost& segment() const { return segment_; }
+  spool::ProcessWriter& writer() { return *writer_; }
+  const std::vector<std::string>& missing() const { return missing_; }
+
+ private:
+  Target(ingest::SegmentHost segment, std::unique_ptr<spool::ProcessWriter> writer,
+         Identity identity, TargetEvents& events);
+
+  void step_began(std::uint64_t number, std::uint64_t ts_ns, std::uint32_t source) override;
+  void step_ended(std::uint64_t number, std::uint64_t ts_ns) override;
+  void first_activity(std::uint64_t ts_ns) override;
+
+  void on_hello_again(const wire::Packet& packet);
+  void on_module(const wire::Packet& packet);
+  void on_text_message(const wire::Packet& packet);
+  void on_state(const wire::StateReport& report);
+  void write_process();
+  void report_decoder_losses();
+
+  ingest::SegmentHost segment_;
+  std::unique_ptr<spool::ProcessWriter> writer_;
+  Identity identity_;
+  TargetEvents& events_;
+  ingest::Decoder decoder_;
+  ingest::Assembler assembler_;
+  ingest::StatsPoller poller_;
+  std::unique_ptr<Connection> connection_;
+  base::UniqueFd pidfd_;
+  EventLoop* loop_ = nullptr;
+  EventLoop::Watch death_watch_ = 0;
+  std::uint64_t start_ns_ = 0, start_real_ns_ = 0;
+  std::uint32_t wire_minor_ = 0;
+  AgentPlan plan_;
+  wire::AgentState mode_ = wire::AgentState::kArmed;
+  std::uint64_t sequence_ = 0;
+  std::uint64_t flush_token_ = 0;
+  std::uint64_t disconnected_ns_ = 0;
+  std::uint64_t facts_ = 0;
+  bool has_steps_ = false, said_bye_ = false, finished_ = false;
+  bool recording_ = false;
+  End end_ = End::kAlive;
+  ingest::DecoderCounts reported_;
+  std::vector<std::string> missing_;
+};
+
+/// Bytes of both texts behind a Hello, with NULs of the command line as blanks.
+Target::Identity identity_of(const wire::Hello& hello, const wire::Packet& packet,
+                             const Credentials& peer);
+
+}  // namespace gpuprof::session

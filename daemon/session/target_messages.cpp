@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an agent says over the socket, one function a message.
+//
+// Context:  daemon (ingest thread)
+// Owns:     see target.hpp
+#include <algorithm>
+#include <string_view>
+
+#include "daemon/session/target.hpp"
+
+namespace gpuprof::session {
+namespace {
+
+constexpr std::uint64_t kMostTexts = 20'000;  // facts and notices of one process
+constexpr std::size_t kMostMissing = 64;
+
+/// `bytes` of the tail from `at`, or less if it is shorter.
+std::string_view part(const wire::Packet& packet, std::size_t at, std::size_t bytes) {
+  if (at >= packet.tail_bytes) return {};
+  return {packet.tail + at, std::min(bytes, packet.tail_bytes - at)};
+}
+
+}  // namespace
+
+Target::Identity identity_of(const wire::Hello& hello, const wire::Packet& packet,
+                             const Credentials& peer) {
+  Target::Identity identity;
+  identity.pid = peer.pid > 0 ? static_cast<std::uint32_t>(peer.pid) : hello.pid;
+  identity.ppid = hello.ppid;
+  identity.start_ticks = hello.process_start_ticks;
+  identity.woke = hello.woke;
+  identity.exe = part(packet, 0, hello.exe_bytes);
+  identity.command_line = part(packet, hello.exe_bytes, hello.command_bytes);
+  std::string& line = identity.command_line;
+  while (!line.empty() && line.back() == '\0') line.pop_back();
+  std::replace(line.begin(), line.end(), '\0', ' ');
+  return identity;
+}
+
+void Target::on_message(const wire::Packet& packet) {
+  if (finished_) return;
+  wire::StateReport state;
+  wire::FlushDone flushed;
+  wire::Bye bye;
+  switch (packet.type) {
+    case wire::MessageType::kHello: return on_hello_again(packet);
+    case wire::MessageType::kModule:
+    case wire::MessageType::kModuleGone: return on_module(packet);
+    case wire::MessageType::kThread:
+    case wire::MessageType::kNotice:
+    case wire::MessageType::kDomainName:
+    case wire::MessageType::kFact: return on_text_message(packet);
+    case wire::MessageType::kStateReport:
+      if (packet.as(&state)) on_state(state);
+      return;
+    case wire::MessageType::kFlushDone:
+      if (packet.as(&flushed) && flushed.token == flush_token_) flush_token_ = 0;
+      return;
+    case wire::MessageType::kBye:
+      if (packet.as(&bye)) said_bye_ = true;
+      return;
+    default: return;  // of a later minor version
+  }
+}
+
+void Target::on_hello_again(const wire::Packet& packet) {
+  wire::Hello hello;
+  if (!packet.as(&hello) || (hello.woke & ~identity_.woke) == 0) return;
+  identity_.woke |= hello.woke;
+  write_process();
+}
+
+void Target::on_module(const wire::Packet& packet) {
+  wire::Module module;
+  wire::ModuleGone gone;
+  if (packet.as(&module))
+    writer_->on(model::Module{module.load_bias, module.start, module.end, module.seen_ns,
+                              part(packet, 0, module.build_id_bytes),
+                              part(packet, module.build_id_bytes, module.path_bytes)});
+  else if (packet.as(&gone))
+    writer_->on(model::ModuleGone{gone.load_bias, gone.start, gone.gone_ns});
+}
+
+void Target::on_text_message(const wire::Packet& packet) {
+  if (++facts_ > kMostTexts) return;
+  wire::Thread thread;
+  wire::Notice notice;
+  wire::DomainName domain;
+  wire::Fact fact;
+  if (packet.as(&thread)) {
+    writer_->on(model::ThreadName{thread.tid, thread.flags, thread.ts_ns,
+                                  part(packet, 0, thread.name_bytes)});
+  } else if (packet.as(&notice)) {
+    const std::string_view text = part(packet, 0, notice.text_bytes);
+    writer_->on(model::Notice{notice.ts_ns, notice.feature, notice.level, notice.code, text});
+    if (notice.level != static_cast<std::uint32_t>(wire::NoticeLevel::kInfo) &&
+        missing_.size() < kMostMissing)
+      missing_.emplace_back(text);
+  } else if (packet.as(&domain)) {
+    writer_->on(model::Domain{domain.domain, part(packet, 0, domain.name_bytes)});
+  } else if (packet.as(&fact)) {
+    writer_->on(model::Fact{part(packet, 0, fact.key_bytes),
+                            part(packet, fact.key_bytes, fact.value_bytes)});
+  }
+}
+
+void Target::on_state(const wire::StateReport& report) {
+  writer_->on(model::StateChange{report.state, report.ts_ns, report.steps, report.switch_ns});
+  const bool on = report.state == static_cast<std::uint32_t>(wire::AgentState::kRecording);
+  if (recording_ && !on) assembler_.recording_stopped(report.ts_ns);
+  recording_ = on;
+  if (on) events_.target_recording(*this, report.ts_ns);
+}
+
+}  // namespace gpuprof::session
