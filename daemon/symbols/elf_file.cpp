@@ -12,6 +12,8 @@
 #include <sys/auxv.h>
 
 #include <array>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace gpuprof::symbols {
@@ -34,6 +36,18 @@ std::string hex(std::uint64_t value) {
   std::array<char, 20> text;
   snprintf(text.data(), text.size(), "%lx", value);
   return text.data();
+}
+
+/// What the process has mapped at an address: /proc/PID/map_files/FROM-TO. Empty without privilege.
+std::string map_file_at(const std::string& proc, std::uint64_t start) {
+  const std::string prefix = hex(start) + "-";
+  std::error_code ignored;
+  for (std::filesystem::directory_iterator at(proc + "/map_files", ignored), end; at != end;
+       at.increment(ignored)) {
+    if (ignored) break;
+    if (at->path().filename().string().starts_with(prefix)) return at->path();
+  }
+  return {};
 }
 
 bool matches(const ElfFile& file, const MappedModule& module) {
@@ -114,7 +128,7 @@ ElfFile open_module(const MappedModule& module, std::uint32_t pid) {
   const std::string candidates[] = {
       module.path,
       pid != 0 ? proc + "/root" + module.path : "",
-      pid != 0 ? proc + "/map_files/" + hex(module.start) + "-" + hex(module.end) : "",
+      pid != 0 ? map_file_at(proc, module.start) : "",
   };
   for (const std::string& path : candidates) {
     if (path.empty() || path[0] != '/') continue;
