@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Writes name tables from the enumerations of the installed toolkit's CUPTI headers.
 #
 #   cmake -DHEADERS=<include folder> -DOUTPUT=<file.cpp> -P generate_names.cmake
