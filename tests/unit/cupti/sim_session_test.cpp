@@ -7,62 +7,19 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <set>
 #include <thread>
+#include <vector>
 
-#include "gpuprof/base/clock.hpp"
-#include "inject/cupti/buffers.hpp"
-#include "inject/cupti/cupti.hpp"
-#include "sim_program.hpp"
-#include "tests/fakes/in_process_segment.hpp"
+#include "sim_fixture.hpp"
 
 namespace gpuprof::cupti {
 namespace {
 
 using namespace std::chrono_literals;
-using fakes::InProcessSegment;
 using wire::Counter;
 
-constexpr std::uint32_t kEverything = hot::kOnCuda | hot::kOnLaunchStacks;
-
-class SimSession : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (dlsym(RTLD_DEFAULT, "gpuprof_simulated_gpu") == nullptr)
-      GTEST_SKIP() << "not on the simulated GPU: start with gpusim-run";
-    // The agent's worker: its calls are not recorded. This thread is the program's.
-    hot::g_state.worker_tid.store(1);
-    driver_seen();
-  }
-
-  void record() {
-    hot::g_state.on.store(kEverything);
-    want(Wanted::kRecording, settings_);
-  }
-  // One turn of the worker, on a thread of its own as in the agent.
-  void turn(int times = 1) {
-    for (int i = 0; i < times; ++i) {
-      std::thread([] {
-        hot::g_state.worker_tid.store(static_cast<std::uint32_t>(gettid()));
-        tick(base::mono_ns());
-      }).join();
-      segment_.drain();
-    }
-  }
-  void finish() {
-    program().wait();
-    EXPECT_TRUE(flush(true, 5000));
-    segment_.drain();
-  }
-  static SimProgram& program() {
-    static SimProgram program;
-    return program;
-  }
-
-  InProcessSegment segment_;
-  Settings settings_;
-};
+class SimSession : public SimTest {};
 
 TEST_F(SimSession, RecordsKernelsCopiesSetsAndTheirCallsWithOneCorrelationEach) {
   program();
@@ -247,7 +204,7 @@ TEST_F(SimSession, ManyThreadsLoseNothing) {
       CUcontext context;
       cuDevicePrimaryCtxRetain(&context, 0);
       cuCtxSetCurrent(context);
-      program().launch(2000);
+      program().launch(400);
     });
   for (int i = 0; i < 25; ++i) {
     turn();
@@ -255,7 +212,7 @@ TEST_F(SimSession, ManyThreadsLoseNothing) {
   }
   for (auto& thread : threads) thread.join();
   finish();
-  EXPECT_EQ(segment_.all<wire::KernelExec>().size(), 16000u);
+  EXPECT_EQ(segment_.all<wire::KernelExec>().size(), 3200u);
   EXPECT_EQ(segment_.counter(Counter::kDroppedLaneFull), 0u);
   EXPECT_EQ(segment_.counter(Counter::kCuptiDiscardBuffer), 0u);
 }

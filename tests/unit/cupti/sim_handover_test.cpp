@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The program is a CUPTI user itself. Its calls reach our wrappers, as with a preload: they are
+// linked into this test and come first.
+//
+// Context:  tests
+#include <cupti.h>
+
+#include <atomic>
+#include <cstdlib>
+
+#include "sim_fixture.hpp"
+
+namespace gpuprof::cupti {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::atomic<int> g_app_kernels{0};
+
+void CUPTIAPI app_requested(std::uint8_t** buffer, std::size_t* bytes, std::size_t* records) {
+  *bytes = 1 << 20;
+  *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(8, *bytes));
+  *records = 0;
+}
+void CUPTIAPI app_completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t,
+                            std::size_t valid) {
+  // cuptiActivityGetNextRecord is not one of our wrappers: look it up in the copy that is mapped.
+  void* cupti = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
+  const auto next = reinterpret_cast<CUptiResult (*)(std::uint8_t*, std::size_t, CUpti_Activity**)>(
+      dlsym(cupti, "cuptiActivityGetNextRecord"));
+  CUpti_Activity* record = nullptr;
+  while (next(buffer, valid, &record) == CUPTI_SUCCESS)
+    if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) g_app_kernels.fetch_add(1);
+  std::free(buffer);  // of a buffer that is not its own this would abort
+}
+
+class SimHandOver : public SimTest {
+ protected:
+  void SetUp() override {
+    SimTest::SetUp();
+    // The program's own copy, opened as Python opens an extension's libraries.
+    ASSERT_NE(dlopen("libcupti.so.13", RTLD_NOW | RTLD_LOCAL), nullptr);
+  }
+  // The order of a current Kineto: no subscriber, kinds off first, then a forced flush.
+  void app_session(int launches) {
+    ASSERT_EQ(cuptiActivityRegisterCallbacks(app_requested, app_completed), CUPTI_SUCCESS);
+    ASSERT_EQ(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), CUPTI_SUCCESS);
+    program().launch(launches);
+    program().wait();
+    ASSERT_EQ(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), CUPTI_SUCCESS);
+    turn(3);  // we must not step in before it has read
+    ASSERT_EQ(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), CUPTI_SUCCESS);
+  }
+};
+
+TEST_F(SimHandOver, AProfilerWithoutSubscriberGetsItsRecordsAndWeTakeUpAfterIt) {
+  program();
+  record();
+  program().launch(10);
+  program().wait();
+  app_session(5);
+  EXPECT_EQ(g_app_kernels.load(), 5);
+  EXPECT_EQ(kernels(), 10u) << "what was ours came to us before";
+
+  turn_for(500ms);
+  program().launch(7);
+  finish();
+  EXPECT_EQ(kernels(), 17u);
+  EXPECT_EQ(g_app_kernels.load(), 5);
+  EXPECT_TRUE(said("started its own CUPTI profiler")) << everything_said();
+  EXPECT_TRUE(said("is done")) << everything_said();
+}
+
+TEST_F(SimHandOver, ASecondSessionOfTheProgramWorksToo) {
+  program();
+  record();
+  app_session(5);
+  turn_for(500ms);
+  app_session(6);
+  EXPECT_EQ(g_app_kernels.load(), 11);
+  turn_for(500ms);
+  program().launch(3);
+  finish();
+  EXPECT_EQ(kernels(), 3u);
+}
+
+TEST_F(SimHandOver, AOneShotSubscriberNeverSees39) {
+  program();
+  record();
+  program().launch(4);
+  program().wait();
+  CUpti_SubscriberHandle handle{};
+  const auto nothing = [](void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {};
+  ASSERT_EQ(cuptiSubscribe(&handle, nothing, nullptr), CUPTI_SUCCESS);
+  turn_for(400ms);
+  program().launch(4);
+  program().wait();
+  EXPECT_EQ(kernels(), 4u) << "its session lasts: hands off";
+  ASSERT_EQ(cuptiUnsubscribe(handle), CUPTI_SUCCESS);
+  turn_for(2500ms);
+  program().launch(4);
+  finish();
+  EXPECT_EQ(kernels(), 8u);
+}
+
+TEST_F(SimHandOver, FinalizeByTheProgramIsSurvived) {
+  program();
+  record();
+  program().launch(4);
+  program().wait();
+  app_session(2);
+  ASSERT_EQ(cuptiFinalize(), CUPTI_SUCCESS);
+  turn_for(2500ms);
+  program().launch(6);
+  finish();
+  EXPECT_EQ(kernels(), 10u);
+}
+
+TEST_F(SimHandOver, AProgramThatRegisteredLongAgoGetsItsCallbacksBack) {
+  program();
+  ASSERT_EQ(cuptiActivityRegisterCallbacks(app_requested, app_completed), CUPTI_SUCCESS);
+  record();
+  turn_for(2500ms);
+  program().launch(4);
+  program().wait();
+  ASSERT_EQ(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), CUPTI_SUCCESS);
+  program().launch(5);
+  program().wait();
+  ASSERT_EQ(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), CUPTI_SUCCESS);
+  ASSERT_EQ(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), CUPTI_SUCCESS);
+  EXPECT_EQ(g_app_kernels.load(), 5);
+  EXPECT_EQ(kernels(), 4u);
+}
+
+TEST_F(SimHandOver, ArmedLeavesTheProgramAlone) {
+  program();
+  app_session(5);
+  EXPECT_EQ(g_app_kernels.load(), 5);
+  EXPECT_TRUE(fakes::g_said.empty()) << everything_said();
+}
+
+}  // namespace
+}  // namespace gpuprof::cupti
