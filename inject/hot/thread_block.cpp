@@ -52,6 +52,9 @@ void reset(Outlet& outlet) {
   outlet.lane = wire::LaneWriter();
   outlet.entry = 0;
   outlet.refused = false;
+  outlet.stacks.forget_all();
+  outlet.strings.forget_all();
+  outlet.codes.forget_all();
 }
 
 bool map_thread_blocks() {

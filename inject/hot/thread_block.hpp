@@ -36,6 +36,8 @@ class SentTable {
     if (pair[0] == id) pair[0] = 0;
     if (pair[1] == id) pair[1] = 0;
   }
+  /// Another lane, perhaps of another daemon: nothing was sent yet. No lane's epoch is 0.
+  void forget_all() { epoch_ = 0; }
 
  private:
   void clear(std::uint32_t lane_epoch) {
