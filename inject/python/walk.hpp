@@ -75,7 +75,7 @@ class Walk {
     return frame;
   }
 
-  /// Writes the chain from `frame` on. False: the innermost run is not linked to `outer`.
+  /// Writes the chain from `frame` on. False: the innermost run does not return to `outer`.
   bool follow(std::uint64_t frame, std::uint64_t outer, wire::PyFrame* frames, std::uint32_t room,
               Read* read) {
     std::uint64_t mark = 0;
@@ -101,7 +101,9 @@ class Walk {
     }
     if (frame != 0 || !ended) {
       read->flags |= wire::kStackPythonPartial;
-      return !first_run;
+      // Broken at once: what the new cframe holds was never a frame. Broken later: keep what is
+      // there, the flag tells.
+      return !first_run || read->count != 0;
     }
     return true;
   }
