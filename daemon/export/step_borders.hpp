@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Does a range nest with the steps of its thread?
+// How does a range lie among the steps of its thread?
 //
 // Context:  daemon (export thread) | cli
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "daemon/model/events.hpp"
@@ -17,12 +16,22 @@ struct Interval {
   std::uint64_t start_ns, end_ns;
 };
 
-/// The interval to draw, or nothing if the range crosses a step's border. A range that misses a
-/// border by less than kSnapNs, as the one that makes the step may, is cut to fit.
-///
+/// How a range lies among the steps of its thread.
+enum class Place {
+  kFree,       // inside one step, between steps, or on another thread
+  kCrossing,   // over a step's border
+  kEnclosing,  // around whole steps, or the range a step was made from
+};
+struct Placed {
+  Place place = Place::kFree;
+  Interval drawn;  // cut where it missed a border by less than kSnapNs
+};
+
+/// A range that makes the step may miss its border by this much.
+inline constexpr std::uint64_t kSnapNs = 2'000;
+
 /// @param steps Sorted by start.
-inline constexpr std::uint64_t kSnapNs = 20'000;
-std::optional<Interval> fit_into_steps(const std::vector<model::Step>& steps, std::uint32_t tid,
-                                       std::uint64_t start_ns, std::uint64_t end_ns);
+Placed place_among_steps(const std::vector<model::Step>& steps, std::uint32_t tid,
+                         Interval range);
 
 }  // namespace gpuprof::exporter

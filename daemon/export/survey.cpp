@@ -7,8 +7,6 @@
 
 #include <algorithm>
 
-#include "daemon/export/step_borders.hpp"
-
 namespace gpuprof::exporter {
 namespace {
 
@@ -34,6 +32,7 @@ std::string_view name_of(Shortfall kind) {
   constexpr std::array<std::string_view, static_cast<std::size_t>(Shortfall::kCount)> kNames = {
       "GPU events launched before the window are not in the file",
       "push/pop ranges that do not nest are drawn as spans of their own and are no operators",
+      "ranges hold whole steps: they are drawn, but are no operators",
       "ranges reach over the border of the window and are cut there",
       "calls and GPU events lie in a range that had not ended when the file was written",
       "GPU events of devices beyond index 63 are not in the file",
@@ -131,6 +130,7 @@ void Surveyor::on(const model::Range& e) {
   // A range that began after the last step's end lies in the step that is still running.
   const bool border = !s_.steps.empty() && e.start_ns < s_.steps.back().end_ns;
   if (border && on_step_border_.size() < kMaxOnStepBorder) on_step_border_.push_back(kept);
+  if (!border) recent_[recent_at_++ % recent_.size()] = kept;
 }
 
 void Surveyor::on(const model::Step& e) {
@@ -140,6 +140,12 @@ void Surveyor::on(const model::Step& e) {
   thread(e.tid).drawn = true;
   s_.steps.push_back(e);
   ++s_.count(Counted::kStep);
+  for (Straddler& range : recent_) {
+    const bool touches = range.tid == e.tid && range.id != 0 &&
+                         (range.start_ns < e.start_ns || range.end_ns + kSnapNs >= e.end_ns);
+    if (touches && on_step_border_.size() < kMaxOnStepBorder) on_step_border_.push_back(range);
+    range = {};
+  }
 }
 
 void Surveyor::on(const model::ApiCall& e) {
@@ -194,9 +200,7 @@ void Surveyor::finish() {
   for (const Undecided& event : undecided_) decide(event);
   undecided_ = {};
   clip_straddlers();
-  find_crossings();
-  std::sort(s_.steps.begin(), s_.steps.end(),
-            [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
+  place_ranges();
 }
 
 /// Cuts ranges at the window's border. Each outer one keeps a nanosecond more than the next
@@ -215,13 +219,16 @@ void Surveyor::clip_straddlers() {
   }
 }
 
-void Surveyor::find_crossings() {
+void Surveyor::place_ranges() {
   std::sort(s_.steps.begin(), s_.steps.end(),
             [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
   for (const Straddler& range : on_step_border_) {
-    if (fit_into_steps(s_.steps, range.tid, range.start_ns, range.end_ns)) continue;
-    s_.crossing_steps.insert(range.id);
-    ++s_.count(Shortfall::kCrossingRange);
+    const Placed placed =
+        place_among_steps(s_.steps, range.tid, {range.start_ns, range.end_ns});
+    if (placed.place == Place::kFree) continue;
+    if (!s_.not_operators.emplace(range.id, placed.place).second) continue;
+    ++s_.count(placed.place == Place::kCrossing ? Shortfall::kCrossingRange
+                                                : Shortfall::kEnclosingRange);
   }
   on_step_border_ = {};
 }

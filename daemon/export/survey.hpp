@@ -13,13 +13,13 @@
 #include <set>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "daemon/export/name_table.hpp"
 #include "daemon/export/paged_bits.hpp"
 #include "daemon/export/stack_text.hpp"
+#include "daemon/export/step_borders.hpp"
 #include "daemon/model/ignoring_sink.hpp"
 #include "daemon/model/window.hpp"
 
@@ -42,6 +42,7 @@ std::string_view name_of(Counted kind);
 enum class Shortfall : std::uint32_t {
   kLaunchedBefore,    // GPU events whose launch lies before the window
   kCrossingRange,     // push/pop ranges that do not nest
+  kEnclosingRange,    // push/pop ranges around whole steps
   kClippedRange,      // ranges that reach over the window's border
   kRangeStillOpen,    // calls inside a range that had not ended when the file was written
   kFarDevice,         // device index beyond what the viewers take
@@ -91,7 +92,7 @@ struct Survey {
   PagedBits on_gpu;       // correlation ids of GPU events
   PagedBits ranges_seen;  // ids of the ranges that become operators
   std::unordered_map<model::RangeId, Clip> clipped;
-  std::unordered_set<model::RangeId> crossing_steps;
+  std::unordered_map<model::RangeId, Place> not_operators;  // push/pop ranges among steps
   std::array<std::uint64_t, static_cast<std::size_t>(Counted::kCount)> counts{};
   std::array<std::uint64_t, static_cast<std::size_t>(Shortfall::kCount)> shortfalls{};
   bool replay_complete = true;
@@ -108,18 +109,13 @@ struct Survey {
   bool keeps_gpu(std::uint32_t correlation, std::uint64_t start_ns) const {
     return launched.empty() ? inside(start_ns) : launched.test(correlation);
   }
-  /// Where a push/pop range goes.
   bool overlaps(const model::Range& range) const {
     return range.start_ns < window.end_ns &&
            (range.end_ns > window.start_ns || range.start_ns >= window.start_ns);
   }
-  bool is_operator(const model::Range& range) const {
-    return range.kind == model::RangeKind::kPushPop &&
-           (range.flags & model::kRangeCrossing) == 0 && !crossing_steps.contains(range.id);
-  }
   /// The id to write on a call or GPU event: 0 unless the file has that operator.
   model::RangeId operator_of(model::RangeId range) const {
-    return range != 0 && ranges_seen.test(range) && !crossing_steps.contains(range) ? range : 0;
+    return range != 0 && ranges_seen.test(range) && !not_operators.contains(range) ? range : 0;
   }
   /// The device of an event; contexts know it where the event does not.
   std::uint32_t device_of(std::uint32_t device, std::uint32_t context) const;
@@ -181,13 +177,14 @@ class Surveyor final : public model::IgnoringSink {
   void gpu(const E& event, Counted kind);
   void decide(const Undecided& event);
   void clip_straddlers();
-  void find_crossings();
-  bool crosses_step(const Straddler& range) const;
+  void place_ranges();
 
   Survey& s_;
   StackText& stacks_;
   std::vector<Straddler> straddlers_;
   std::vector<Straddler> on_step_border_;
+  std::array<Straddler, 256> recent_{};  // ranges whose step may not have been told yet
+  std::size_t recent_at_ = 0;
   std::vector<Undecided> undecided_;
 };
 

@@ -78,7 +78,7 @@ class RangePart {
   void write(const model::Range& range);
 
  private:
-  void write_operator(const model::Range& range, std::uint64_t start_ns, std::uint64_t end_ns);
+  void write_nested(const model::Range& range, std::string_view category, const Interval& drawn);
   void write_span(const model::Range& range, std::string_view category);
   void write_mark(const model::Range& range);
   void details(const model::Range& range);

@@ -5,7 +5,6 @@
 // Context:  daemon (export thread) | cli
 #include <bit>
 
-#include "daemon/export/step_borders.hpp"
 #include "daemon/export/tensorboard_parts.hpp"
 
 namespace gpuprof::exporter {
@@ -38,19 +37,20 @@ void RangePart::write(const model::Range& e) {
   Interval drawn{e.start_ns, e.end_ns};
   if (const auto clip = survey.clipped.find(e.id); clip != survey.clipped.end())
     drawn = {clip->second.start_ns, clip->second.end_ns};
-  const auto fit = fit_into_steps(survey.steps, e.tid, drawn.start_ns, drawn.end_ns);
-  if (!fit || !survey.is_operator(e)) return write_span(e, "nvtx_crossing");
-  write_operator(e, fit->start_ns, fit->end_ns);
+  const Placed placed = place_among_steps(survey.steps, e.tid, drawn);
+  if ((e.flags & model::kRangeCrossing) != 0 || placed.place == Place::kCrossing)
+    return write_span(e, "nvtx_crossing");
+  write_nested(e, placed.place == Place::kFree ? "cpu_op" : "nvtx_enclosing", placed.drawn);
 }
 
-void RangePart::write_operator(const model::Range& e, std::uint64_t start_ns,
-                               std::uint64_t end_ns) {
+void RangePart::write_nested(const model::Range& e, std::string_view category,
+                             const Interval& drawn) {
   const std::string_view name = t_.survey.names.text(e.name);
   const std::string_view stack = t_.stacks.line(e.stack, e.start_ns);
   JsonText& json = t_.event(name.size() + stack.size());
-  json.raw("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"").raw(name);
+  json.raw("{\"ph\":\"X\",\"cat\":\"").raw(category).raw("\",\"name\":\"").raw(name);
   t_.row(t_.host_pid, e.tid);
-  t_.interval(start_ns, end_ns);
+  t_.interval(drawn.start_ns, drawn.end_ns);
   json.raw(",\"args\":{\"External id\":").number(e.id);
   if (!stack.empty()) json.raw(",\"Call stack\":\"").raw(stack).raw("\"");
   details(e);
@@ -116,7 +116,8 @@ void write_steps(Trace& t) {
 
 void write_capture(Trace& t) {
   const Survey& survey = t.survey;
-  if (!survey.steps.empty() || !survey.ranges_seen.empty()) return;
+  const bool operators = survey.ranges_seen.count() > survey.not_operators.size();
+  if (!survey.steps.empty() || operators) return;
   JsonText& json = t.event(64);
   json.raw("{\"ph\":\"X\",\"cat\":\"python\",\"name\":\"capture");
   t.row(t.host_pid, survey.main_tid());

@@ -221,7 +221,7 @@ class Script {
     call(900, kLaunch, 0, 1, 0);
     range(100, kCrossing, 300, 410, 0, model::kRangeCrossing);
     // Nests with its neighbours but reaches from step 1 into step 2.
-    range(101, kCrossing, 350, 415);
+    range(101, kCrossing, 350, 410);
     model::Range span{};
     span.start_ns = at(330);
     span.end_ns = at(860);
