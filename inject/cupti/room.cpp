@@ -59,11 +59,22 @@ void begin_recording(Room& room, std::uint64_t now_ns) {
   room.next_flush_ns = now_ns;
 }
 
+// The agent has set the state it switched to; this one differs in what it costs.
+void show_kept_kinds() {
+  wire::Stats* stats = hot::g_state.stats;
+  if (stats == nullptr || !g_live.kinds_kept.load(std::memory_order_relaxed)) return;
+  auto counting = static_cast<std::uint64_t>(wire::AgentState::kCounting);
+  stats->state.compare_exchange_strong(
+      counting, static_cast<std::uint64_t>(wire::AgentState::kCountingKindsKept),
+      std::memory_order_release, std::memory_order_relaxed);
+}
+
 void end_recording(Room& room, std::uint64_t now_ns) {
   if (!room.recording) return;
   disable_kinds(room);
   room.recording = false;
   if (room.replaced) room.registered = room.replaced = false;
+  show_kept_kinds();
   // Records of work launched inside the window still come; times decide what belongs to it.
   g_live.accept_until_ns.store(now_ns + kLingerNs, std::memory_order_release);
   room.next_flush_ns = now_ns;

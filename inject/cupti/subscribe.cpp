@@ -13,6 +13,7 @@
 #include "inject/cupti/live.hpp"
 #include "inject/cupti/room.hpp"
 #include "inject/cupti/sentences.hpp"
+#include "inject/hot/thread_block.hpp"
 
 namespace gpuprof::cupti {
 
@@ -91,7 +92,13 @@ void slot_is_taken(Room& room, CUptiResult result, const char* holder, std::uint
 }
 
 void not_ready(Room& room, CUptiResult result, std::uint64_t now_ns) {
-  if (room.not_ready_retries++ == 0 && !room.driver.stub) {
+  // One more try is for a driver that is just starting; as long as cuInit has not succeeded (we
+  // were attached before it) there is nothing to conclude. Only the worker may ask: inside cuInit
+  // itself a question could wait for cuInit to end.
+  const bool on_worker = hot::this_tid() == hot::g_state.worker_tid.load(std::memory_order_relaxed);
+  const bool started = on_worker && driver_ready(room.driver);
+  if (room.driver.handle != nullptr && !room.driver.stub &&
+      (!started || room.not_ready_retries++ == 0)) {
     room.retry_at_ns = now_ns + kSecondNs;
     return;
   }

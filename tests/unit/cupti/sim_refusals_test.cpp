@@ -38,12 +38,12 @@ TEST_F(SimRefusals, AStubDriverIsToldWithItsPath) {  // --stub
   EXPECT_TRUE(said("LD_LIBRARY_PATH")) << everything_said();
 }
 
-TEST_F(SimRefusals, ADriverThatIsTooOldIsTriedTwice) {  // --errors cuptiSubscribe…:*:15
+TEST_F(SimRefusals, ADriverThatIsTooOldIsTriedAgain) {  // --errors cuptiSubscribe…:*:15
   program();
   record();
   turn();
   EXPECT_EQ(fakes::g_said.size(), 0u) << everything_said();
-  turn_for(1200ms);
+  turn_for(2500ms);
   EXPECT_TRUE(said("too old")) << everything_said();
   EXPECT_EQ(fakes::g_said[0].code, 15u);
 }
