@@ -59,7 +59,7 @@ def main():
     checks = e2e.Checks()
     with e2e.Folder("trainer") as folder:
         plain = sim.plain(BUSY)
-        ours = sim.run(["-o", folder, "--step", "nvtx:step"], BUSY)
+        ours = sim.run(["-o", folder, "--step", "nvtx:step", "--cuda-graph", "node"], BUSY)
         checks.equal(ours.returncode, plain.returncode, "status")
         checks.equal(ours.stdout, plain.stdout, "stdout")
         facts = merged(folder)
