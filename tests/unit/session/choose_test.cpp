@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/session/choose.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gpuprof::session {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Candidate process(std::uint32_t pid, std::uint32_t ppid) {
+  Candidate c;
+  c.pid = pid;
+  c.ppid = ppid;
+  return c;
+}
+
+TEST(Choose, TakesEveryProcessThatUsedCuda) {
+  auto launcher = process(1, 0), rank0 = process(2, 1), rank1 = process(3, 1);
+  rank0.cuda = rank1.cuda = true;
+  launcher.cpu_ns = 1'000'000'000;
+  const std::vector all{launcher, rank0, rank1};
+  const auto chosen = choose(all, false);
+  EXPECT_THAT(chosen, ElementsAre(1, 2));
+  EXPECT_EQ("launcher", role_of(all, chosen, 0));
+  EXPECT_EQ("traced", role_of(all, chosen, 1));
+}
+
+TEST(Choose, LeavesLoaderWorkersOut) {
+  auto trainer = process(1, 0), loader = process(2, 1);
+  trainer.cuda = true;
+  loader.ranges = 10;
+  loader.cpu_ns = 5;
+  const std::vector all{trainer, loader};
+  EXPECT_THAT(choose(all, false), ElementsAre(0));
+  EXPECT_EQ("helper", role_of(all, {0}, 1));
+  EXPECT_THAT(choose(all, true), ElementsAre(0, 1));
+}
+
+TEST(Choose, TakesTheBusiestWhereNobodyUsedCuda) {
+  auto wrapper = process(1, 0), child = process(2, 1);
+  wrapper.cpu_ns = 10, wrapper.samples = 1;
+  child.cpu_ns = 900, child.samples = 90;
+  EXPECT_THAT(choose({wrapper, child}, false), ElementsAre(1));
+}
+
+TEST(Choose, WrapperWithoutCpuTimeLosesToItsChild) {
+  EXPECT_THAT(choose({process(1, 0), process(2, 1)}, false), ElementsAre(1));
+  EXPECT_THAT(choose({process(1, 0)}, false), ElementsAre(0));
+  EXPECT_THAT(choose({}, false), IsEmpty());
+}
+
+TEST(Choose, TakesOneImageOfAProcessThatReplacedItself) {
+  auto shell = process(1, 0), program = process(1, 0);
+  program.cuda = true;
+  EXPECT_THAT(choose({shell, program}, false), ElementsAre(1));
+  EXPECT_THAT(choose({program, shell}, false), ElementsAre(0)) << "the better one, not the last";
+  EXPECT_THAT(choose({shell, program}, true), ElementsAre(1));
+}
+
+}  // namespace
+}  // namespace gpuprof::session

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A daemon in a thread of the test, a client on its control socket, a folder for its output.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "daemon/api/client.hpp"
+#include "daemon/session/server.hpp"
+#include "gpuprof/base/clock.hpp"
+#include "gpuprof/wire/control.hpp"
+#include "tests/fakes/fake_agent.hpp"
+
+namespace gpuprof::session {
+
+class DaemonTest : public testing::Test {
+ protected:
+  DaemonTest() {
+    char name[] = "/tmp/gpuprof-session-XXXXXX";
+    folder_ = ::mkdtemp(name);
+    options_.output = folder_ + "/out";
+    options_.version = "test";
+  }
+  ~DaemonTest() override {
+    client_.reset();
+    stop_daemon();
+    std::filesystem::remove_all(folder_);
+  }
+
+  /// Starts the daemon and opens a session with options_; returns the address for agents.
+  std::string open() {
+    int ends[2];
+    EXPECT_EQ(0, ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends));
+    client_ = std::make_unique<api::Client>(base::UniqueFd(ends[0]));
+    Server::Setup setup;
+    setup.address = "@gpuprof-test-" + std::to_string(::getpid()) + "-" +
+                    std::to_string(base::mono_ns());
+    setup.control = base::UniqueFd(ends[1]);
+    setup.host = "testhost";
+    auto server = Server::create(std::move(setup));
+    EXPECT_TRUE(server.ok());
+    server_ = server.take();
+    stop_fd_.reset(::eventfd(0, EFD_CLOEXEC));
+    server_->stop_when_readable(stop_fd_.get());
+    thread_ = std::thread([this] { server_->run(); });
+    auto ready = client_->open(options_, 10'000'000'000);
+    if (!ready) {
+      refusal_ = ready.error().sentence;
+      return "";
+    }
+    return ready.value().address;
+  }
+
+  /// Ends the command and waits for the summary.
+  api::Summary finish(int wait_status = 0) {
+    client_->command_ended(wait_status);
+    return wait_for_summary();
+  }
+  api::Summary wait_for_summary() {
+    for (int i = 0; i < 300; ++i) {
+      const api::Event event = client_->receive(100'000'000);
+      if (event.kind == api::Event::Kind::kSummary) return event.summary;
+      if (event.kind == api::Event::Kind::kClosed) break;
+    }
+    ADD_FAILURE() << "no summary came";
+    return {};
+  }
+
+  /// Runs `body` in a forked child; the child ends with _exit(0) after it.
+  pid_t fork_child(const std::function<void()>& body) {
+    const pid_t pid = ::fork();
+    if (pid != 0) return pid;
+    body();
+    ::_exit(0);
+  }
+  static int wait_for(pid_t pid) {
+    int status = 0;
+    ::waitpid(pid, &status, 0);
+    return status;
+  }
+
+  void stop_daemon() {
+    if (!thread_.joinable()) return;
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t n = ::write(stop_fd_.get(), &one, sizeof one);
+    thread_.join();
+  }
+
+  /// Events in the spool that was kept; needs failures_ or an open session.
+  std::vector<std::string> spool_folders() const {
+    std::vector<std::string> found;
+    if (!std::filesystem::exists(options_.output)) return found;
+    for (const auto& entry : std::filesystem::directory_iterator(options_.output))
+      if (entry.path().filename().string().rfind(".gpuprof-spool-", 0) == 0)
+        found.push_back(entry.path());
+    return found;
+  }
+
+  std::string folder_, refusal_;
+  api::SessionOptions options_;
+  std::unique_ptr<api::Client> client_;
+  std::unique_ptr<Server> server_;
+  base::UniqueFd stop_fd_;
+  std::thread thread_;
+};
+
+}  // namespace gpuprof::session

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The schedule under a clock of the test's own.
+#include "daemon/session/schedule.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gpuprof::session {
+namespace {
+
+using api::Extent;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using wire::AgentState;
+
+constexpr std::uint64_t kMs = 1'000'000;
+constexpr std::uint64_t kSecond = 1000 * kMs;
+
+api::SessionOptions in_steps(std::uint64_t skip, std::uint64_t wait, std::uint64_t warmup,
+                             std::uint64_t active, std::uint64_t repeat) {
+  api::SessionOptions options;
+  options.step = "nvtx:step";
+  options.schedule = {{Extent::Unit::kSteps, skip},
+                      {Extent::Unit::kSteps, wait},
+                      {Extent::Unit::kSteps, warmup},
+                      {Extent::Unit::kSteps, active},
+                      repeat,
+                      true};
+  return options;
+}
+
+api::SessionOptions in_time(std::uint64_t wait_ns, std::uint64_t active_ns, std::uint64_t repeat) {
+  api::SessionOptions options;
+  options.schedule.wait = {Extent::Unit::kTime, wait_ns};
+  options.schedule.active = {Extent::Unit::kTime, active_ns};
+  options.schedule.repeat = repeat;
+  options.schedule.given = true;
+  return options;
+}
+
+/// A program with an agent that obeys the plan, `latency_ns` late.
+class Program {
+ public:
+  Program(Schedule& schedule, std::uint64_t step_ns, std::uint64_t latency_ns = 2 * kMs)
+      : schedule_(schedule), step_ns_(step_ns), latency_ns_(latency_ns) {
+    schedule_.start(now_);
+    tick();
+  }
+
+  /// Runs steps; ticks every 5 ms as the session does, and tells of marks at the ticks.
+  void steps(std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      began_.push_back(now_);
+      const std::uint64_t number = began_.size() - 1;
+      compare(number);
+      pending_.push_back(number);
+      wait(step_ns_);
+    }
+  }
+  void wait(std::uint64_t ns) {
+    const std::uint64_t end = now_ + ns;
+    while (next_tick_ <= end) {
+      now_ = next_tick_;
+      tick();
+      next_tick_ += 5 * kMs;
+    }
+    now_ = end;
+  }
+  void tick() {
+    for (const std::uint64_t number : pending_) schedule_.step_began(number, began_[number]);
+    pending_.clear();
+    schedule_.tick(now_);
+    if (!began_.empty()) compare(began_.size() - 1);
+    else compare(wire::kNever);
+    collect();
+  }
+  void finish() {
+    tick();
+    schedule_.finish(now_);
+    collect();
+  }
+  std::uint64_t now() const { return now_; }
+  std::uint64_t began(std::uint64_t number) const { return began_[number]; }
+  std::uint64_t recorded_ns() const { return recorded_ns_; }
+
+  std::vector<model::Window> windows;
+  std::vector<Remark> remarks;
+
+ private:
+  void compare(std::uint64_t number) {
+    const AgentPlan& plan = schedule_.plan();
+    const bool wanted =
+        plan.mode == AgentState::kRecording ||
+        (plan.mode == AgentState::kCounting && number != wire::kNever &&
+         number >= plan.on_step && number < plan.off_step);
+    if (wanted && !recording_) schedule_.recording_on(now_ + latency_ns_);
+    if (wanted && !recording_) on_since_ = now_;
+    if (!wanted && recording_) recorded_ns_ += now_ - on_since_;
+    recording_ = wanted;
+  }
+  void collect() {
+    for (auto& window : schedule_.take_windows()) windows.push_back(window);
+    for (auto& remark : schedule_.take_remarks()) remarks.push_back(remark);
+  }
+
+  Schedule& schedule_;
+  std::uint64_t step_ns_, latency_ns_;
+  std::uint64_t now_ = 1000 * kSecond, next_tick_ = 1000 * kSecond;
+  std::vector<std::uint64_t> began_, pending_;
+  bool recording_ = false;
+  std::uint64_t on_since_ = 0, recorded_ns_ = 0;
+};
+
+struct Steps {
+  std::uint64_t first, count;
+  bool operator==(const Steps&) const = default;
+};
+void PrintTo(const Steps& s, std::ostream* out) { *out << s.first << "+" << s.count; }
+
+std::vector<Steps> steps_of(const std::vector<model::Window>& windows) {
+  std::vector<Steps> all;
+  for (const auto& window : windows) all.push_back({window.first_step, window.steps});
+  return all;
+}
+
+TEST(Schedule, RecordsTheWholeRunWithoutASchedule) {
+  Schedule schedule(api::SessionOptions{}, false);
+  Program program(schedule, 100 * kMs);
+  EXPECT_EQ(AgentState::kRecording, schedule.plan().mode);
+  program.wait(3 * kSecond);
+  program.finish();
+  ASSERT_EQ(1u, program.windows.size());
+  EXPECT_EQ(3 * kSecond, program.windows[0].end_ns - program.windows[0].start_ns);
+  EXPECT_TRUE(schedule.whole_run());
+}
+
+TEST(Schedule, ArmedRecordsNothing) {
+  api::SessionOptions options;
+  options.armed = true;
+  Schedule schedule(options, false);
+  Program program(schedule, 100 * kMs);
+  program.wait(kSecond);
+  EXPECT_EQ(AgentState::kArmed, schedule.plan().mode);
+  EXPECT_EQ(wire::kNever, schedule.next_deadline());
+  program.finish();
+  EXPECT_THAT(program.windows, IsEmpty());
+}
+
+class StepLength : public testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(StepLength, FilesHoldExactlyTheAskedStepsWithWarmup) {
+  Schedule schedule(in_steps(1, 1, 1, 3, 2), true);
+  Program program(schedule, GetParam());
+  program.wait(100 * kMs);  // the interpreter starts
+  program.steps(100);
+  program.finish();
+  EXPECT_THAT(steps_of(program.windows), ElementsAre(Steps{3, 3}, Steps{8, 3}));
+  EXPECT_EQ(program.began(3), program.windows[0].start_ns);
+  EXPECT_EQ(program.began(6), program.windows[0].end_ns);
+  EXPECT_THAT(program.remarks, IsEmpty());
+  EXPECT_TRUE(schedule.done());
+}
+
+TEST_P(StepLength, FarWindowsAreExactTooAndRecordingIsOffBetween) {
+  const std::uint64_t far = 3 * kSecond / GetParam() + 10;
+  Schedule schedule(in_steps(0, far, 1, 3, 2), true);
+  Program program(schedule, GetParam());
+  program.steps(2 * far + 20);
+  program.finish();
+  EXPECT_THAT(steps_of(program.windows),
+              ElementsAre(Steps{far + 1, 3}, Steps{2 * far + 5, 3}));
+  EXPECT_THAT(program.remarks, IsEmpty());
+  EXPECT_LT(program.recorded_ns(), 12 * GetParam() + kSecond / 2) << "counting in between";
+}
+
+INSTANTIATE_TEST_SUITE_P(Steps, StepLength,
+                         testing::Values(100'000, kMs, 7 * kMs, 60 * kMs, 900 * kMs));
+
+TEST(Schedule, LateRecordingMovesTheWindowToWholeStepsAndSaysSo) {
+  // Given an agent that needs 200 ms to switch on and no warm-up
+  Schedule schedule(in_steps(0, 40, 0, 5, 1), true);
+  Program program(schedule, 50 * kMs, 200 * kMs);
+  program.steps(100);
+  program.finish();
+  ASSERT_EQ(1u, program.windows.size());
+  EXPECT_EQ(5u, program.windows[0].steps);
+  EXPECT_GT(program.windows[0].first_step, 40u);
+  ASSERT_EQ(1u, program.remarks.size());
+  EXPECT_THAT(program.remarks[0].second, HasSubstr("instead of steps 40 to 44"));
+}
+
+TEST(Schedule, WindowsBackToBackStayOn) {
+  Schedule schedule(in_steps(0, 0, 0, 2, 3), true);
+  Program program(schedule, 20 * kMs);
+  program.wait(100 * kMs);
+  program.steps(10);
+  program.finish();
+  EXPECT_THAT(steps_of(program.windows), ElementsAre(Steps{0, 2}, Steps{2, 2}, Steps{4, 2}));
+}
+
+TEST(Schedule, RepeatsUntilTheEnd) {
+  Schedule schedule(in_steps(0, 1, 1, 1, 0), true);
+  Program program(schedule, 20 * kMs);
+  program.steps(31);
+  program.finish();
+  EXPECT_EQ(10u, program.windows.size());
+}
+
+TEST(Schedule, ProvisionalRecordingIsThrownAwayAtTheFirstStep) {
+  Schedule schedule(in_steps(0, 0, 0, 2, 1), true);
+  Program program(schedule, 20 * kMs);
+  EXPECT_EQ(AgentState::kRecording, schedule.plan().mode);
+  program.wait(2 * kSecond);
+  schedule.first_activity(program.now());
+  program.wait(kSecond);
+  program.steps(4);
+  program.finish();
+  EXPECT_THAT(steps_of(program.windows), ElementsAre(Steps{0, 2}));
+}
+
+TEST(Schedule, ProvisionalRecordingEndsFiveSecondsAfterTheFirstLaunch) {
+  Schedule schedule(in_steps(0, 10, 0, 2, 1), true);
+  Program program(schedule, 20 * kMs);
+  program.wait(8 * kSecond);
+  EXPECT_EQ(AgentState::kRecording, schedule.plan().mode) << "nothing was launched yet";
+  const std::uint64_t launch = program.now();
+  schedule.first_activity(launch);
+  program.wait(6 * kSecond);
+  EXPECT_EQ(AgentState::kCounting, schedule.plan().mode);
+  program.finish();
+  ASSERT_EQ(1u, program.windows.size());
+  EXPECT_EQ(launch, program.windows[0].start_ns);
+  EXPECT_EQ(launch + 5 * kSecond, program.windows[0].end_ns);
+  EXPECT_THAT(program.remarks[0].second, HasSubstr("first 5 s after the first launch"));
+}
+
+TEST(Schedule, ShortProgramWithoutStepsKeepsWhatThereIs) {
+  Schedule schedule(in_steps(0, 0, 0, 2, 1), true);
+  Program program(schedule, 20 * kMs);
+  program.wait(300 * kMs);
+  program.finish();
+  ASSERT_EQ(1u, program.windows.size());
+  EXPECT_EQ(300 * kMs, program.windows[0].end_ns - program.windows[0].start_ns);
+  EXPECT_EQ("no step seen", program.windows[0].why);
+}
+
+TEST(Schedule, GivesUpAfterTheTimeout) {
+  auto options = in_steps(0, 0, 0, 2, 1);
+  options.step_timeout_ns = 10 * kSecond;
+  Schedule schedule(options, true);
+  Program program(schedule, 20 * kMs);
+  schedule.first_activity(program.now());
+  program.wait(9 * kSecond);
+  EXPECT_FALSE(schedule.done());
+  program.wait(2 * kSecond);
+  EXPECT_TRUE(schedule.done());
+  EXPECT_EQ(1u, program.windows.size());
+}
+
+TEST(Schedule, RecordsNothingOnNoStepIfAsked) {
+  auto options = in_steps(0, 0, 0, 2, 1);
+  options.on_no_step = "none";
+  Schedule schedule(options, true);
+  Program program(schedule, 20 * kMs);
+  EXPECT_EQ(AgentState::kCounting, schedule.plan().mode);
+  program.wait(kSecond);
+  program.finish();
+  EXPECT_THAT(program.windows, IsEmpty());
+  EXPECT_THAT(program.remarks[0].second, HasSubstr("--on-no-step none"));
+}
+
+TEST(Schedule, SaysThatTheProgramEndedBeforeTheFirstWindow) {
+  Schedule schedule(in_steps(0, 100, 1, 2, 1), true);
+  Program program(schedule, 20 * kMs);
+  program.steps(10);
+  program.finish();
+  EXPECT_THAT(program.windows, IsEmpty());
+  EXPECT_THAT(program.remarks[0].second, HasSubstr("before the first window"));
+}
+
+TEST(Schedule, ProgramThatEndsInAWindowLeavesItsWholeSteps) {
+  Schedule schedule(in_steps(0, 2, 1, 10, 1), true);
+  Program program(schedule, 20 * kMs);
+  program.steps(8);
+  program.finish();
+  EXPECT_THAT(steps_of(program.windows), ElementsAre(Steps{3, 4}));
+  EXPECT_THAT(program.remarks[0].second, HasSubstr("the program ended"));
+}
+
+TEST(Schedule, DoesNotWaitForAStepThatNeverBegins) {
+  Schedule schedule(in_steps(0, 0, 0, 3, 1), true);
+  Program program(schedule, 20 * kMs);
+  program.wait(100 * kMs);
+  program.steps(3);
+  schedule.step_ended(2, program.now());
+  program.wait(kSecond);
+  EXPECT_THAT(steps_of(program.windows), ElementsAre(Steps{0, 3}));
+}
+
+TEST(Schedule, TimeWindowsFollowTheClock) {
+  Schedule schedule(in_time(2 * kSecond, kSecond, 2), false);
+  Program program(schedule, 20 * kMs);
+  const std::uint64_t start = program.now();
+  program.wait(kSecond);
+  EXPECT_EQ(AgentState::kCounting, schedule.plan().mode);
+  program.wait(10 * kSecond);
+  ASSERT_EQ(2u, program.windows.size());
+  EXPECT_EQ(start + 2 * kSecond, program.windows[0].start_ns);
+  EXPECT_EQ(start + 3 * kSecond, program.windows[0].end_ns);
+  EXPECT_EQ(start + 5 * kSecond, program.windows[1].start_ns);
+  EXPECT_TRUE(schedule.done());
+}
+
+TEST(Schedule, TimeWindowsAreNeverCutInsideAStep) {
+  auto options = in_time(2 * kSecond, kSecond, 1);
+  options.step = "nvtx:step";
+  Schedule schedule(options, true);
+  Program program(schedule, 300 * kMs);
+  program.steps(20);
+  program.finish();
+  ASSERT_EQ(1u, program.windows.size());
+  EXPECT_EQ(program.began(7), program.windows[0].start_ns);
+  EXPECT_EQ(program.began(10), program.windows[0].end_ns);
+  EXPECT_EQ(7u, program.windows[0].first_step);
+  EXPECT_EQ(3u, program.windows[0].steps);
+}
+
+TEST(Schedule, DelayAloneRecordsUntilTheEnd) {
+  api::SessionOptions options;
+  options.schedule.wait = {Extent::Unit::kTime, kSecond};
+  options.schedule.given = true;
+  Schedule schedule(options, false);
+  Program program(schedule, 20 * kMs);
+  program.wait(4 * kSecond);
+  EXPECT_EQ(AgentState::kRecording, schedule.plan().mode);
+  program.finish();
+  ASSERT_EQ(1u, program.windows.size());
+  EXPECT_EQ(3 * kSecond, program.windows[0].end_ns - program.windows[0].start_ns);
+}
+
+TEST(Schedule, SaysThatTheProgramEndedBeforeTheDelay) {
+  Schedule schedule(in_time(5 * kSecond, kSecond, 1), false);
+  Program program(schedule, 20 * kMs);
+  program.wait(kSecond);
+  program.finish();
+  EXPECT_THAT(program.windows, IsEmpty());
+  EXPECT_THAT(program.remarks[0].second, HasSubstr("after 1000 ms"));
+}
+
+}  // namespace
+}  // namespace gpuprof::session

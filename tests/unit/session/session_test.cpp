@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whole sessions over real sockets: fake agents in, files out.
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include <chrono>
+
+#include "tests/unit/session/daemon_fixture.hpp"
+
+namespace gpuprof::session {
+namespace {
+
+using fakes::FakeAgent;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using wire::LaneRole;
+
+void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+
+/// One launch and its kernel, `n`th of this agent.
+void launch(wire::LaneWriter& lane, std::uint32_t n, std::uint32_t tid) {
+  const std::string name = "_Z6kernelv";
+  const std::uint64_t name_id = base::hash_bytes(name.data(), name.size());
+  const std::uint64_t now = base::mono_ns(), real = base::real_ns();
+  lane.push(wire::StringDef{name_id, static_cast<std::uint32_t>(name.size()), 0}, now,
+            name.data(), static_cast<std::uint32_t>(name.size()));
+  lane.push(wire::Launch{now, 0, n, 2, 0, 211, tid}, now);
+  lane.push(wire::ApiCall{real, real + 5000, name_id, 211, 2, n, tid, 0, 0}, now);
+  wire::KernelExec kernel{};
+  kernel.start_ns = real + 6000;
+  kernel.end_ns = real + 9000;
+  kernel.name_id = name_id;
+  kernel.correlation = n;
+  kernel.context = 1;
+  kernel.stream = 7;
+  kernel.grid_x = kernel.grid_y = kernel.grid_z = 1;
+  kernel.block_x = 32, kernel.block_y = kernel.block_z = 1;
+  lane.push(kernel, now);
+}
+
+std::uint64_t count_of(const api::Counts& counts, const std::string& part) {
+  std::uint64_t sum = 0;
+  for (const auto& [name, count] : counts)
+    if (name.find(part) != std::string::npos) sum += count;
+  return sum;
+}
+
+TEST_F(DaemonTest, WholeRunOfOneProcessBecomesOneFile) {
+  const std::string address = open();
+  const pid_t child = fork_child([&] {
+    FakeAgent agent;
+    if (!agent.connect(address)) ::_exit(3);
+    auto lane = agent.open_lane(static_cast<std::uint32_t>(::getpid()), LaneRole::kCallback);
+    for (std::uint32_t i = 1; i <= 100; ++i) launch(lane, i, 1);
+    agent.serve();
+    agent.bye();
+  });
+  client_->command_started(static_cast<std::uint32_t>(child));
+  const int status = wait_for(child);
+
+  const api::Summary summary = finish(status);
+
+  EXPECT_EQ(0, status);
+  ASSERT_EQ(1u, summary.files.size());
+  EXPECT_TRUE(std::filesystem::exists(summary.files[0].path));
+  EXPECT_TRUE(summary.complete);
+  ASSERT_EQ(1u, summary.processes.size());
+  EXPECT_EQ(100u, summary.processes[0].gpu_events);
+  EXPECT_EQ(100u, summary.processes[0].api_calls);
+  EXPECT_EQ("exited", summary.processes[0].end);
+  EXPECT_TRUE(spool_folders().empty()) << "the spool goes when every file is written";
+}
+
+TEST_F(DaemonTest, KilledProcessLosesNothingItHadPublished) {
+  const std::string address = open();
+  const pid_t child = fork_child([&] {
+    FakeAgent agent;
+    if (!agent.connect(address)) ::_exit(3);
+    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    for (std::uint32_t i = 1; i <= 1000; ++i) launch(lane, i, 1);
+    ::raise(SIGKILL);
+  });
+  client_->command_started(static_cast<std::uint32_t>(child));
+  const int status = wait_for(child);
+
+  const api::Summary summary = finish(status);
+
+  EXPECT_TRUE(WIFSIGNALED(status));
+  ASSERT_EQ(1u, summary.processes.size());
+  EXPECT_EQ(1000u, summary.processes[0].gpu_events);
+  EXPECT_EQ("vanished", summary.processes[0].end);
+}
+
+TEST_F(DaemonTest, RefusesAnotherSessionsKey) {
+  const std::string address = open();
+  FakeAgent agent;
+  EXPECT_FALSE(agent.connect(address.substr(0, address.find(';')) + ";session=1"));
+  EXPECT_THAT(agent.refusal(), HasSubstr("no such session"));
+  EXPECT_EQ(0u, finish().processes_seen);
+}
+
+TEST_F(DaemonTest, RefusesAnotherMajorVersion) {
+  const std::string address = open();
+  FakeAgent agent;
+  FakeAgent::Options old;
+  old.major = wire::kWireMajor + 1;
+  EXPECT_FALSE(agent.connect(address, old));
+  EXPECT_THAT(agent.refusal(), HasSubstr("different versions"));
+}
+
+TEST_F(DaemonTest, SaysThatNoProcessLoadedTheLibrary) {
+  open();
+  const api::Summary summary = finish();
+  EXPECT_TRUE(summary.files.empty());
+  EXPECT_THAT(summary.missing, testing::Contains(HasSubstr("No process of the command")));
+}
+
+TEST_F(DaemonTest, RefusesAnUnknownStepSourceBeforeTheProgramStarts) {
+  options_.step = "optimizer";
+  EXPECT_EQ("", open());
+  EXPECT_THAT(refusal_, HasSubstr("not in this version"));
+}
+
+TEST_F(DaemonTest, OneHostileProcessDoesNotHurtAnother) {
+  const std::string address = open();
+  const pid_t bad = fork_child([&] {
+    FakeAgent agent;
+    if (!agent.connect(address)) ::_exit(3);
+    agent.open_lane(1, LaneRole::kCallback);
+    std::uint64_t x = 88172645463325252ULL;
+    for (std::uint64_t i = 4096; i < agent.total_bytes(); i += 8) {
+      x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+      std::memcpy(agent.bytes() + i, &x, 8);
+    }
+    std::byte junk[100] = {};
+    for (int i = 0; i < 500; ++i) agent.send_bytes(junk, sizeof junk);
+    agent.send(wire::Module{1, 2, 3, 4, 0xffffffff, 0xffffffff}, "x");
+    agent.send(wire::FlushDone{77, 1});
+    ::raise(SIGKILL);
+  });
+  wait_for(bad);
+  const pid_t good = fork_child([&] {
+    FakeAgent agent;
+    if (!agent.connect(address)) ::_exit(3);
+    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    for (std::uint32_t i = 1; i <= 50; ++i) launch(lane, i, 1);
+    agent.bye();
+  });
+  wait_for(good);
+
+  const api::Summary summary = finish();
+
+  ASSERT_EQ(2u, summary.processes.size());
+  EXPECT_EQ(static_cast<std::uint32_t>(good), summary.processes[1].pid);
+  EXPECT_EQ(50u, summary.processes[1].gpu_events);
+}
+
+TEST_F(DaemonTest, SilentPeersDoNotKeepASessionFromEnding) {
+  const std::string address = open();
+  FakeAgent silent;  // lives in this process, never answers a flush
+  ASSERT_TRUE(silent.connect(address));
+  const std::uint64_t begin = base::mono_ns();
+
+  const api::Summary summary = finish();
+
+  EXPECT_EQ(1u, summary.processes_seen);
+  ASSERT_EQ(1u, summary.processes.size());
+  EXPECT_EQ("alive", summary.processes[0].end);
+  EXPECT_LT(base::mono_ns() - begin, 20'000'000'000u);
+}
+
+TEST_F(DaemonTest, WindowsHoldExactlyTheAskedSteps) {
+  options_.step = "nvtx:step";
+  options_.schedule.given = true;
+  using U = api::Extent::Unit;
+  options_.schedule.wait = {U::kSteps, 20};
+  options_.schedule.warmup = {U::kSteps, 10};
+  options_.schedule.active = {U::kSteps, 5};
+  options_.schedule.repeat = 2;
+  const std::string address = open();
+  const pid_t child = fork_child([&] {
+    FakeAgent agent;
+    if (!agent.connect(address) || agent.step_text() != "step") ::_exit(3);
+    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    for (std::uint32_t i = 0; i < 90; ++i) {
+      agent.step(lane, wire::StepSource::kNvtx);
+      if (agent.recording()) launch(lane, i + 1, 1);
+      sleep_ms(10);
+    }
+    agent.serve_until_stopped(50);
+    agent.bye();
+  });
+  client_->command_started(static_cast<std::uint32_t>(child));
+  EXPECT_EQ(0, wait_for(child));
+
+  const api::Summary summary = finish();
+
+  ASSERT_EQ(2u, summary.windows.size());
+  EXPECT_EQ(30u, summary.windows[0].first_step);
+  EXPECT_EQ(5u, summary.windows[0].steps);
+  EXPECT_EQ(65u, summary.windows[1].first_step);
+  EXPECT_EQ(5u, summary.windows[1].steps);
+  EXPECT_EQ(2u, summary.files.size());
+  EXPECT_THAT(summary.remarks, testing::IsEmpty());
+}
+
+TEST_F(DaemonTest, StepsOf100MicrosecondsAreCutExactly) {
+  options_.step = "nvtx:step";
+  options_.schedule.given = true;
+  using U = api::Extent::Unit;
+  options_.schedule.wait = {U::kSteps, 3000};
+  options_.schedule.warmup = {U::kSteps, 1};
+  options_.schedule.active = {U::kSteps, 3};
+  options_.schedule.repeat = 1;
+  const std::string address = open();
+  const pid_t child = fork_child([&] {
+    FakeAgent agent;
+    if (!agent.connect(address)) ::_exit(3);
+    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    for (std::uint32_t i = 0; i < 6000; ++i) {
+      const std::uint64_t until = base::mono_ns() + 100'000;
+      agent.step(lane, wire::StepSource::kNvtx);
+      while (base::mono_ns() < until) {
+      }
+    }
+    agent.serve_until_stopped(50);
+    agent.bye();
+  });
+  client_->command_started(static_cast<std::uint32_t>(child));
+  EXPECT_EQ(0, wait_for(child));
+
+  const api::Summary summary = finish();
+
+  ASSERT_EQ(1u, summary.windows.size());
+  EXPECT_EQ(3001u, summary.windows[0].first_step);
+  EXPECT_EQ(3u, summary.windows[0].steps);
+  EXPECT_THAT(summary.remarks, testing::IsEmpty());
+}
+
+TEST_F(DaemonTest, ProgramWithoutStepsGetsTheProvisionalWindow) {
+  options_.step = "nvtx:step";
+  options_.schedule.given = true;
+  options_.schedule.active = {api::Extent::Unit::kSteps, 3};
+  const std::string address = open();
+  const pid_t child = fork_child([&] {
+    FakeAgent agent;
+    if (!agent.connect(address)) ::_exit(3);
+    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    for (std::uint32_t i = 1; i <= 10; ++i) launch(lane, i, 1);
+    agent.serve_until_stopped(30);
+    agent.bye();
+  });
+  client_->command_started(static_cast<std::uint32_t>(child));
+  EXPECT_EQ(0, wait_for(child));
+
+  const api::Summary summary = finish();
+
+  ASSERT_EQ(1u, summary.windows.size());
+  EXPECT_EQ("no step seen", summary.windows[0].why);
+  EXPECT_EQ(1u, summary.files.size());
+  EXPECT_THAT(summary.remarks, testing::Contains(HasSubstr("No step was seen")));
+}
+
+TEST_F(DaemonTest, CountsDropsByReason) {
+  const std::string address = open();
+  const pid_t child = fork_child([&] {
+    FakeAgent agent;
+    if (!agent.connect(address)) ::_exit(3);
+    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    for (std::uint32_t i = 1; i <= 20'000; ++i) launch(lane, i, 1);  // far beyond the ring
+    ::raise(SIGKILL);
+  });
+  wait_for(child);
+  const api::Summary summary = finish();
+  ASSERT_EQ(1u, summary.processes.size());
+  const std::uint64_t lost = count_of(summary.drops_by_reason, "ring full");
+  EXPECT_GT(lost, 0u);
+  EXPECT_LT(summary.processes[0].gpu_events, 20'000u);
+}
+
+TEST_F(DaemonTest, ImageReplacedByExecGivesItsPlaceToTheNewOne) {
+  const std::string address = open();
+  const pid_t child = fork_child([&] {
+    {
+      FakeAgent shell;
+      if (!shell.connect(address)) ::_exit(3);
+    }
+    FakeAgent program;
+    if (!program.connect(address)) ::_exit(3);
+    auto lane = program.open_lane(1, LaneRole::kCallback);
+    for (std::uint32_t i = 1; i <= 10; ++i) launch(lane, i, 1);
+    program.bye();
+  });
+  client_->command_started(static_cast<std::uint32_t>(child));
+  EXPECT_EQ(0, wait_for(child));
+
+  const api::Summary summary = finish();
+
+  ASSERT_EQ(2u, summary.processes.size());
+  EXPECT_EQ("launcher", summary.processes[0].role);
+  EXPECT_EQ("traced", summary.processes[1].role);
+  EXPECT_EQ(1u, summary.files.size());
+}
+
+TEST_F(DaemonTest, ExistingFilesStayAndTheSpoolIsKeptWhenWritingFails) {
+  options_.output = folder_ + "/fixed.pt.trace.json.gz";
+  options_.output_is_pattern = true;
+  std::filesystem::create_directories(folder_);
+  ASSERT_NE(nullptr, std::fopen(options_.output.c_str(), "w"));
+  const std::string address = open();
+  const pid_t child = fork_child([&] {
+    FakeAgent agent;
+    if (!agent.connect(address)) ::_exit(3);
+    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    launch(lane, 1, 1);
+    agent.bye();
+  });
+  wait_for(child);
+
+  const api::Summary summary = finish();
+
+  EXPECT_FALSE(summary.complete);
+  EXPECT_THAT(summary.failures, Not(testing::IsEmpty()));
+  EXPECT_TRUE(std::filesystem::exists(summary.spool_folder));
+  EXPECT_THAT(summary.open_with, testing::Contains(HasSubstr("gpuprof export")));
+}
+
+}  // namespace
+}  // namespace gpuprof::session
