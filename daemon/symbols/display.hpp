@@ -14,9 +14,9 @@ namespace gpuprof::symbols {
 enum class FrameKind : std::uint8_t { kPython, kNative, kUnknown };
 
 struct DisplayFrame {
-  std::string name;    // function; for code without a name `module+0x…` or the address
-  std::string file;    // source file if known
-  int line = 0;        // 0: not known
+  std::string name;  // function; for code without a name `module+0x…` or the address
+  std::string file;  // source file if known
+  int line = 0;      // 0: not known
   FrameKind kind = FrameKind::kUnknown;
   std::string module;  // file name of the ELF object, empty for Python
 

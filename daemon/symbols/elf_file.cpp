@@ -25,8 +25,7 @@ std::string gnu_build_id(Elf_Data* data) {
   for (std::size_t at = 0;
        data != nullptr && (at = gelf_getnote(data, at, &note, &name, &description)) > 0;) {
     const auto* bytes = static_cast<const char*>(data->d_buf);
-    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-        memcmp(bytes + name, "GNU", 4) == 0)
+    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp(bytes + name, "GNU", 4) == 0)
       return std::string(bytes + description, note.n_descsz);
   }
   return {};
@@ -114,8 +113,8 @@ std::string ElfFile::build_id() const {
     GElf_Phdr header;
     if (gelf_getphdr(elf_, static_cast<int>(i), &header) == nullptr || header.p_type != PT_NOTE)
       continue;
-    std::string id = gnu_build_id(elf_getdata_rawchunk(
-        elf_, static_cast<int64_t>(header.p_offset), header.p_filesz, ELF_T_NHDR));
+    std::string id = gnu_build_id(elf_getdata_rawchunk(elf_, static_cast<int64_t>(header.p_offset),
+                                                       header.p_filesz, ELF_T_NHDR));
     if (!id.empty()) return id;
   }
   return {};
@@ -146,8 +145,8 @@ ElfFile open_debug_file(const std::string& build_id, const std::string& root) {
     snprintf(two.data(), two.size(), "%02x", static_cast<unsigned char>(byte));
     digits += two.data();
   }
-  ElfFile file = ElfFile::open(root + "/.build-id/" + digits.substr(0, 2) + "/" +
-                               digits.substr(2) + ".debug");
+  ElfFile file =
+      ElfFile::open(root + "/.build-id/" + digits.substr(0, 2) + "/" + digits.substr(2) + ".debug");
   return file && file.build_id() == build_id ? std::move(file) : ElfFile{};
 }
 

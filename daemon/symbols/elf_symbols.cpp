@@ -60,8 +60,8 @@ void ElfSymbols::read(Elf* elf) {
       if (gelf_getsym(data, i, &symbol) == nullptr || !names_code(symbol)) continue;
       const char* name = elf_strptr(elf, header.sh_link, symbol.st_name);
       if (name == nullptr || name[0] == '\0' || symbol.st_size >= kLongestFunction) continue;
-      table_.push_back(
-          Entry{symbol.st_value, static_cast<std::uint32_t>(symbol.st_size), rank_of(symbol), name});
+      table_.push_back(Entry{symbol.st_value, static_cast<std::uint32_t>(symbol.st_size),
+                             rank_of(symbol), name});
     }
   }
 }
@@ -80,14 +80,14 @@ void ElfSymbols::finish() {
 }
 
 ElfSymbols::Symbol ElfSymbols::find(std::uint64_t address) const {
-  auto after = std::upper_bound(table_.begin(), table_.end(), address,
-                                [](std::uint64_t at, const Entry& entry) { return at < entry.start; });
+  auto after =
+      std::upper_bound(table_.begin(), table_.end(), address,
+                       [](std::uint64_t at, const Entry& entry) { return at < entry.start; });
   auto entry = after;
   for (int step = 0; step < kLookBack && entry != table_.begin(); ++step) {
     --entry;
     const std::uint64_t into = address - entry->start;
-    const bool covers =
-        entry->size != 0 ? into < entry->size : step == 0 && into < kUnsizedReach;
+    const bool covers = entry->size != 0 ? into < entry->size : step == 0 && into < kUnsizedReach;
     if (covers) return Symbol{entry->name, entry->start, entry->size};
   }
   return {};

@@ -19,10 +19,10 @@ namespace gpuprof::symbols {
 /// What a native frame is to the merge.
 enum class NativeRole : std::uint8_t {
   kShown,
-  kEval,            // runs byte code: stands for a run of Python frames
-  kInterpreter,     // inside the interpreter: hidden where Python frames are shown
+  kEval,                  // runs byte code: stands for a run of Python frames
+  kInterpreter,           // inside the interpreter: hidden where Python frames are shown
   kInterpreterAnonymous,  // the same without a symbol: may be the cold part of the eval function
-  kHidden,          // our own and the driver's
+  kHidden,                // our own and the driver's
 };
 
 struct MergedFrame {

@@ -61,8 +61,7 @@ NativeLines::Place NativeLines::find(const std::string& path, std::uint64_t addr
   Dwfl_Line* line = dwfl_module_getsrc(module, address + bias);
   int number = 0;
   const char* file =
-      line == nullptr ? nullptr
-                      : dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr);
+      line == nullptr ? nullptr : dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr);
   return file == nullptr ? Place{} : Place{file, number};
 }
 

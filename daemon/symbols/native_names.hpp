@@ -22,8 +22,8 @@
 namespace gpuprof::symbols {
 
 struct NamingOptions {
-  bool native_lines = false;  // read DWARF; slow for large objects
-  bool debuginfod = false;    // fetch missing DWARF from DEBUGINFOD_URLS
+  bool native_lines = false;        // read DWARF; slow for large objects
+  bool debuginfod = false;          // fetch missing DWARF from DEBUGINFOD_URLS
   bool interpreter_frames = false;  // show the interpreter's own native frames too
   std::uint64_t max_symbols = 6'000'000;
   std::size_t max_names = 200'000;

@@ -33,24 +33,22 @@ bool is_init_cleanup(const DisplayFrame& frame) {
 
 StackNamer::StackNamer(NamingOptions options) : options_(options), natives_(options) {}
 
-void StackNamer::on(const model::StringDef& event) {
-  strings_.try_emplace(event.id, event.text);
-}
+void StackNamer::on(const model::StringDef& event) { strings_.try_emplace(event.id, event.text); }
 
 void StackNamer::on(const model::StackDef& event) {
   const std::uint64_t bytes = sizeof(Stack) + event.native.size_bytes() + event.python.size_bytes();
   if (stack_bytes_ + bytes > options_.max_stack_bytes) return;
-  const auto [at, added] = stacks_.try_emplace(
-      event.id, Stack{event.flags,
-                      {event.native.begin(), event.native.end()},
-                      {event.python.begin(), event.python.end()}});
+  const auto [at, added] =
+      stacks_.try_emplace(event.id, Stack{event.flags,
+                                          {event.native.begin(), event.native.end()},
+                                          {event.python.begin(), event.python.end()}});
   if (added) stack_bytes_ += bytes;
 }
 
 void StackNamer::on(const model::PythonCode& event) {
-  codes_.try_emplace(event.id, Code{text(event.file), text(event.name),
-                                    std::string(event.line_table), event.first_line,
-                                    event.py_minor, event.flags});
+  codes_.try_emplace(event.id,
+                     Code{text(event.file), text(event.name), std::string(event.line_table),
+                          event.first_line, event.py_minor, event.flags});
 }
 
 void StackNamer::on(const model::Process& event) { natives_.set_pid(event.pid); }
@@ -123,9 +121,9 @@ StackNamer::Named StackNamer::make(const Stack& stack, std::uint64_t ts_ns) {
   roles.reserve(natives.size());
   for (const NativeName& native : natives) roles.push_back(native.role);
   const Merged merged = merge_stack(roles, stack.python, stack.flags);
-  named.partial = merged.partial || (stack.flags & (model::kStackNativeTruncated |
-                                                    model::kStackNativeDeep |
-                                                    model::kStackPythonDeep)) != 0;
+  named.partial =
+      merged.partial || (stack.flags & (model::kStackNativeTruncated | model::kStackNativeDeep |
+                                        model::kStackPythonDeep)) != 0;
   named.frames.reserve(merged.frames.size());
   for (const MergedFrame& frame : merged.frames) {
     DisplayFrame shown =
@@ -137,13 +135,12 @@ StackNamer::Named StackNamer::make(const Stack& stack, std::uint64_t ts_ns) {
 
 DisplayFrame StackNamer::python_frame(const model::PythonFrame& frame) const {
   const auto found = codes_.find(frame.code);
-  if (found == codes_.end())
-    return DisplayFrame{"[code lost]", "", 0, FrameKind::kPython, ""};
+  if (found == codes_.end()) return DisplayFrame{"[code lost]", "", 0, FrameKind::kPython, ""};
   const Code& code = found->second;
   const bool no_table = (code.flags & kTableCut) != 0 && frame.instr_offset >= 0;
-  const int line = no_table ? 0
-                            : python_line(code.line_table, code.py_minor, code.first_line,
-                                          frame.instr_offset);
+  const int line =
+      no_table ? 0
+               : python_line(code.line_table, code.py_minor, code.first_line, frame.instr_offset);
   return DisplayFrame{code.name, code.file, line, FrameKind::kPython, ""};
 }
 

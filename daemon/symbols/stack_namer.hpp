@@ -46,9 +46,9 @@ class StackNamer final : public model::IgnoringSink {
   bool partial(model::StackId id, std::uint64_t ts_ns = kStillMapped);
 
   struct Counts {
-    std::uint64_t named = 0;    // stacks named, each id once
+    std::uint64_t named = 0;  // stacks named, each id once
     std::uint64_t partial = 0;
-    std::uint64_t lost = 0;     // ids asked for that were never defined
+    std::uint64_t lost = 0;  // ids asked for that were never defined
   };
   const Counts& counts() const { return counts_; }
 

@@ -20,8 +20,8 @@ inline std::vector<std::string> interpreters() {
   std::vector<std::string> found;
   const char* home = getenv("HOME");
   const char* pyenv = getenv("PYENV_ROOT");
-  const fs::path root = pyenv != nullptr ? fs::path(pyenv)
-                                         : fs::path(home != nullptr ? home : "/") / ".pyenv";
+  const fs::path root =
+      pyenv != nullptr ? fs::path(pyenv) : fs::path(home != nullptr ? home : "/") / ".pyenv";
   std::error_code ignored;
   for (const auto& version : fs::directory_iterator(root / "versions", ignored))
     for (int minor = 8; minor <= 14; ++minor) {

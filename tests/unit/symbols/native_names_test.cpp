@@ -38,13 +38,14 @@ Mapped object_of(const void* address) {
         for (int i = 0; i < info->dlpi_phnum; ++i) {
           if (info->dlpi_phdr[i].p_type != PT_LOAD) continue;
           low = std::min(low, info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-          high = std::max(high, info->dlpi_addr + info->dlpi_phdr[i].p_vaddr +
-                                    info->dlpi_phdr[i].p_memsz);
+          high = std::max(
+              high, info->dlpi_addr + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz);
         }
         if (want->address >= low && want->address < high)
           want->found = {info->dlpi_addr, low, high,
-                         info->dlpi_name[0] != '\0' ? info->dlpi_name
-                                                    : std::filesystem::read_symlink("/proc/self/exe")};
+                         info->dlpi_name[0] != '\0'
+                             ? info->dlpi_name
+                             : std::filesystem::read_symlink("/proc/self/exe")};
         return 0;
       },
       &search);
@@ -103,7 +104,8 @@ TEST(NativeNames, NameTheVdso) {
   void* vdso = dlopen("linux-vdso.so.1", RTLD_NOW | RTLD_NOLOAD);
   const void* function = vdso != nullptr ? dlsym(vdso, "__vdso_clock_gettime") : nullptr;
   if (function == nullptr) GTEST_SKIP() << "SKIPPED: vdso cannot be opened";
-  const DisplayFrame frame = name_one({base, base, base + 0x4000, 1, {}, "[vdso]"}, pc_of(function));
+  const DisplayFrame frame =
+      name_one({base, base, base + 0x4000, 1, {}, "[vdso]"}, pc_of(function));
   EXPECT_EQ(frame.module, "[vdso]");
   EXPECT_TRUE(frame.name.ends_with("clock_gettime")) << frame.name;
 }

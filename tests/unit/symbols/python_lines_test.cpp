@@ -60,14 +60,13 @@ TEST(PythonLines, AgreeWithEveryInterpreterForEveryInstruction) {
     EXPECT_EQ(sum.wrong, 0);
     EXPECT_GT(sum.functions, 300);
     EXPECT_GT(sum.longest_table, 1000u);
-    printf("%s: %d functions, %d offsets, longest table %zu bytes\n", python.c_str(),
-           sum.functions, sum.offsets, sum.longest_table);
+    printf("%s: %d functions, %d offsets, longest table %zu bytes\n", python.c_str(), sum.functions,
+           sum.offsets, sum.longest_table);
   }
   for (int minor = 8; minor <= 14; ++minor) {
     const std::string name = "python3." + std::to_string(minor);
-    if (std::none_of(all.begin(), all.end(), [&](const std::string& path) {
-          return path.ends_with(name);
-        }))
+    if (std::none_of(all.begin(), all.end(),
+                     [&](const std::string& path) { return path.ends_with(name); }))
       printf("SKIPPED: no %s here\n", name.c_str());
   }
 }
