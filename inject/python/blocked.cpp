@@ -71,8 +71,7 @@ class States {
 
   static std::uint32_t tid_of(const Runtime& runtime, std::uint64_t state) {
     if (runtime.at.thread_native_id != kNone)
-      return static_cast<std::uint32_t>(
-          peek<std::uint64_t>(state + runtime.at.thread_native_id));
+      return static_cast<std::uint32_t>(peek<std::uint64_t>(state + runtime.at.thread_native_id));
     const auto thread = peek<std::uint64_t>(state + runtime.at.thread_id);
     if (!plausible(thread) || runtime.tid_in_pthread == 0) return 0;
     return peek<std::uint32_t>(thread + runtime.tid_in_pthread);

@@ -12,7 +12,7 @@
 namespace gpuprof::python {
 namespace {
 
-const ElfW(Dyn)* dynamic_of(const dl_phdr_info& module) {
+const ElfW(Dyn) * dynamic_of(const dl_phdr_info& module) {
   for (int i = 0; i < module.dlpi_phnum; ++i)
     if (module.dlpi_phdr[i].p_type == PT_DYNAMIC)
       return reinterpret_cast<const ElfW(Dyn)*>(module.dlpi_addr + module.dlpi_phdr[i].p_vaddr);

@@ -28,7 +28,7 @@ class ModuleSymbols {
   bool defines(std::uint32_t index, const char* name) const;
 
   std::uint64_t bias_;
-  const ElfW(Sym)* symbols_ = nullptr;
+  const ElfW(Sym) * symbols_ = nullptr;
   const char* strings_ = nullptr;
   const std::uint32_t* gnu_hash_ = nullptr;
   const std::uint32_t* sysv_hash_ = nullptr;

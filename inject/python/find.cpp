@@ -70,12 +70,16 @@ std::uint32_t version_of(const Found& found) {
     return static_cast<std::uint32_t>(
         base::load<std::uint64_t>(reinterpret_cast<const void*>(found.version)));
   if (found.runtime == 0) return 0x03060000;  // 3.7 introduced it
-  const std::uint32_t minor = found.iter_send ? 10 : found.get_frame ? 9 : found.init_config ? 8 : 7;
+  const std::uint32_t minor = found.iter_send     ? 10
+                              : found.get_frame   ? 9
+                              : found.init_config ? 8
+                                                  : 7;
   return 0x03000000 | minor << 16;
 }
 
 void version_text(std::uint32_t version, char* to, std::size_t room) {
-  const unsigned major = version >> 24, minor = (version >> 16) & 0xff, patch = (version >> 8) & 0xff;
+  const unsigned major = version >> 24, minor = (version >> 16) & 0xff,
+                 patch = (version >> 8) & 0xff;
   if ((version & 0xffff) != 0)
     snprintf(to, room, "%u.%u.%u", major, minor, patch);
   else
@@ -84,8 +88,8 @@ void version_text(std::uint32_t version, char* to, std::size_t room) {
 
 void refuse(const char* version, const char* why) {
   char text[256];
-  snprintf(text, sizeof text,
-           "Python %s: %s. Its frames are missing; native stacks are complete.", version, why);
+  snprintf(text, sizeof text, "Python %s: %s. Its frames are missing; native stacks are complete.",
+           version, why);
   hot::notice(wire::Feature::kPython, wire::NoticeLevel::kMissing, 0, text);
 }
 
@@ -97,13 +101,18 @@ const char* choose_offsets(const Found& found, std::uint32_t minor, Offsets* out
     *out = *built_in;
     return nullptr;
   }
-  switch (parse_debug_offsets(reinterpret_cast<const std::byte*>(found.runtime),
-                              kDebugOffsetsBytes, minor, out)) {
-    case DebugOffsets::kOk: break;
-    case DebugOffsets::kFreeThreaded: return "free-threaded builds cannot be read yet";
-    case DebugOffsets::kNoCookie: return "its table of offsets is missing";
-    case DebugOffsets::kOtherVersion: return "its table of offsets is of another version";
-    case DebugOffsets::kImplausible: return "its table of offsets makes no sense";
+  switch (parse_debug_offsets(reinterpret_cast<const std::byte*>(found.runtime), kDebugOffsetsBytes,
+                              minor, out)) {
+    case DebugOffsets::kOk:
+      break;
+    case DebugOffsets::kFreeThreaded:
+      return "free-threaded builds cannot be read yet";
+    case DebugOffsets::kNoCookie:
+      return "its table of offsets is missing";
+    case DebugOffsets::kOtherVersion:
+      return "its table of offsets is of another version";
+    case DebugOffsets::kImplausible:
+      return "its table of offsets makes no sense";
   }
   if (built_in != nullptr && !(*built_in == *out))
     hot::notice(wire::Feature::kPython, wire::NoticeLevel::kInfo, 0,
@@ -144,7 +153,8 @@ void publish(const Found& found, const Offsets& at) {
   runtime->address = found.runtime;
   runtime->code_type = found.code_type;
   runtime->this_state = reinterpret_cast<void* (*)()>(found.this_state);
-  runtime->frame_bytes = largest({at.frame_code, at.frame_previous, at.frame_instr, at.frame_owner});
+  runtime->frame_bytes =
+      largest({at.frame_code, at.frame_previous, at.frame_instr, at.frame_owner});
   runtime->code_bytes = largest({at.code_file, at.code_name, at.code_qualname, at.code_first_line,
                                  at.code_table, at.bytes_length, at.object_type});
   runtime->tid_in_pthread = tid_in_pthread();

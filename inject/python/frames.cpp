@@ -54,8 +54,7 @@ std::uint64_t listed_state(const Runtime& runtime, std::uint32_t tid) {
 
 std::uint64_t own_state(const Runtime& runtime, std::uint32_t tid) {
   std::uint64_t state = 0;
-  if (runtime.this_state != nullptr)
-    state = reinterpret_cast<std::uint64_t>(runtime.this_state());
+  if (runtime.this_state != nullptr) state = reinterpret_cast<std::uint64_t>(runtime.this_state());
   if (runtime.at.runtime_current != kNone) {
     // Before 3.12 a thread inside a sub-interpreter keeps the main interpreter's state under the
     // key, while the holder of the GIL is published: take that one if it is us.

@@ -126,8 +126,7 @@ class Walk {
 
   bool is_entry(const std::byte* frame) const {
     if (at_.minor < 11) return true;
-    return at_.frame_is_entry != kNone &&
-           base::load<std::uint8_t>(frame + at_.frame_is_entry) != 0;
+    return at_.frame_is_entry != kNone && base::load<std::uint8_t>(frame + at_.frame_is_entry) != 0;
   }
 
   bool one_code(std::uint64_t address, const std::byte* frame, wire::PyFrame* out) {
@@ -214,8 +213,7 @@ class Walk {
         text_shape(base::load<std::uint32_t>(header + at_.str_state),
                    base::load<std::uint64_t>(header + at_.str_length), room_bytes);
     if (shape.width == 0) return {};
-    const std::uint64_t data =
-        address + (shape.ascii ? at_.str_ascii_data : at_.str_compact_data);
+    const std::uint64_t data = address + (shape.ascii ? at_.str_ascii_data : at_.str_compact_data);
     const std::byte* from = memory_.keep(data, shape.units * shape.width);
     if (from == nullptr) return {};
     if (shape.ascii) return {from, shape.units};

@@ -34,7 +34,8 @@ class FakeInterpreter {
   }
   template <typename T>
   void put(std::uint64_t object, std::uint32_t field, T value) {
-    if (field != python::kNone) std::memcpy(reinterpret_cast<void*>(object + field), &value, sizeof value);
+    if (field != python::kNone)
+      std::memcpy(reinterpret_cast<void*>(object + field), &value, sizeof value);
   }
 
   std::uint64_t ascii(std::string_view text) {
@@ -48,7 +49,8 @@ class FakeInterpreter {
   std::uint64_t wide(const std::basic_string<C>& text) {
     const std::uint64_t at = make(runtime.at.str_compact_data + text.size() * sizeof(C));
     put<std::uint64_t>(at, runtime.at.str_length, text.size());
-    put<std::uint32_t>(at, runtime.at.str_state, 1u << 5 | static_cast<std::uint32_t>(sizeof(C)) << 2);
+    put<std::uint32_t>(at, runtime.at.str_state,
+                       1u << 5 | static_cast<std::uint32_t>(sizeof(C)) << 2);
     std::memcpy(reinterpret_cast<void*>(at + runtime.at.str_compact_data), text.data(),
                 text.size() * sizeof(C));
     return at;
@@ -86,11 +88,14 @@ class FakeInterpreter {
     if (o.minor < 11)
       put<std::int32_t>(at, o.frame_instr, o.minor == 10 && offset > 0 ? offset / 2 : offset);
     else
-      put<std::uint64_t>(at, o.frame_instr,
-                         its_code + o.code_bytes + static_cast<std::uint64_t>(std::int64_t{offset}));
+      put<std::uint64_t>(
+          at, o.frame_instr,
+          its_code + o.code_bytes + static_cast<std::uint64_t>(std::int64_t{offset}));
     return at;
   }
-  void set_entry(std::uint64_t frame_at) { put<std::uint8_t>(frame_at, runtime.at.frame_is_entry, 1); }
+  void set_entry(std::uint64_t frame_at) {
+    put<std::uint8_t>(frame_at, runtime.at.frame_is_entry, 1);
+  }
   std::uint64_t shim(std::uint64_t previous) {
     const std::uint64_t at = frame(make(8), previous);
     put<std::uint8_t>(at, runtime.at.frame_owner, 3);

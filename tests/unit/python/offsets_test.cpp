@@ -17,7 +17,8 @@ namespace {
 
 /// `_Py_DebugOffsets` as 3.13 (71 words) or 3.14 (76 words) lays it out, with these offsets.
 std::vector<std::uint64_t> debug_table(const Offsets& o, int minor) {
-  std::vector<std::uint64_t> words = {0, 0x03000000u | static_cast<unsigned>(minor) << 16 | 0xf0, 0};
+  std::vector<std::uint64_t> words = {0, 0x03000000u | static_cast<unsigned>(minor) << 16 | 0xf0,
+                                      0};
   const auto add = [&words](std::initializer_list<std::uint64_t> more) {
     words.insert(words.end(), more);
   };

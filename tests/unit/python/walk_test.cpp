@@ -173,7 +173,8 @@ TEST(Walk, TakesTheOuterFramesWhileACframeIsNew) {
     const std::uint64_t outer = python.frame(python.code("outer"), bottom);
     python.set_entry(outer);
     // What lay on the C stack before: a frame of an evaluation that has returned.
-    const std::uint64_t stale = python.frame(python.code("stale"), minor == 12 ? python.shim(8) : 8);
+    const std::uint64_t stale =
+        python.frame(python.code("stale"), minor == 12 ? python.shim(8) : 8);
     python.set_entry(stale);
     const Result with_stale = walk(python, python.state(stale, outer));
     const Result with_garbage = walk(python, python.state(python.make(256), outer));
@@ -208,8 +209,12 @@ TEST(Walk, SendsAnyNameAsUtf8) {
   std::u16string torn = u"a";
   torn.push_back(static_cast<char16_t>(0xdc80));
   const std::uint64_t names[] = {
-      python.wide("gr\xf6\xdf"s.append("e")), python.wide(u"函数"s), python.wide(U"𠮷野"s),
-      python.wide(torn), python.ascii(std::string(5000, 'n')), python.wide(std::u16string(5000, u'函')),
+      python.wide("gr\xf6\xdf"s.append("e")),
+      python.wide(u"函数"s),
+      python.wide(U"𠮷野"s),
+      python.wide(torn),
+      python.ascii(std::string(5000, 'n')),
+      python.wide(std::u16string(5000, u'函')),
   };
   std::uint64_t top = python.shim(0);
   for (const std::uint64_t name : names) top = python.frame(python.code(file, name, 1), top);
