@@ -32,6 +32,8 @@ def last(name):
 def lines_of(code, into):
     lines = {code.co_firstlineno} | {line for _, line in dis.findlinestarts(code)
                                      if line is not None}
+    if hasattr(code, "co_lines") and any(line is None for _, _, line in code.co_lines()):
+        lines.add(0)  # instructions that the compiler gave no line
     into[code.co_name[:LONGEST_NAME]] |= lines
     for constant in code.co_consts:
         if hasattr(constant, "co_code"):
@@ -98,14 +100,14 @@ def main():
     for text in sys.stdin:
         sample = json.loads(text)
         frames = [tuple(frame[1:]) for frame in sample["frames"] if frame[0]]
-        if not frames:
+        if not frames and not sample["flags"] & 2:
             counts["without Python"] += 1
             continue
         counts["stacks"] += 1
         counts["frames"] += len(frames)
         counts["partial"] += bool(sample["flags"] & 2)
         counts["not fitting"] += sample["partial"]
-        fault = fault_of(files, frames)
+        fault = fault_of(files, frames) if frames else "no frames"
         if fault is None:
             continue
         counts["wrong"] += 1

@@ -5,7 +5,7 @@ A line that calls Python code says so: the words after the arrow are the functio
 next inner frame ("stdlib": any of the standard library). A frame on a line without an arrow must be
 the innermost one. Runs on 3.8+.
 
-usage: grammar_target.py PROBE.so OUT SECONDS
+usage: grammar_target.py PROBE.so OUT SAMPLES
 """
 import asyncio
 import ctypes
@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 
+LONGEST_SECONDS = 150
 STOP = threading.Event()
 
 
@@ -182,7 +183,7 @@ def worker(kind):
             event_loop()  #> event_loop
 
 
-def main(probe_path, out, seconds):
+def main(probe_path, out, samples):
     probe = ctypes.CDLL(probe_path)
     gc.disable()
     one_round()  #> one_round
@@ -190,16 +191,18 @@ def main(probe_path, out, seconds):
     threads = [threading.Thread(target=worker, args=(k,)) for k in range(3)]  #> <listcomp> stdlib
     for thread in threads:
         thread.start()  #> stdlib
-    if probe.gpuprof_probe_start(out.encode(), 2000) != 0:
+    start, stop, taken = (probe.gpuprof_probe_start, probe.gpuprof_probe_stop,
+                          probe.gpuprof_probe_samples)
+    if start(out.encode(), 2000) != 0:
         os._exit(3)
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    end = time.monotonic() + LONGEST_SECONDS
+    while taken() < samples and time.monotonic() < end:
         one_round()  #> one_round
-    probe.gpuprof_probe_stop()
+    stop()
     STOP.set()  #> stdlib
     for thread in threads:
         thread.join()  #> stdlib
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], float(sys.argv[3]))  #> main
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))  #> main

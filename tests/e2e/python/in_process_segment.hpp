@@ -19,8 +19,8 @@ namespace gpuprof::tests {
 /// Makes a segment and hands it to inject/hot; false without memory.
 inline bool open_in_process_segment(std::uint32_t large_lanes, std::uint32_t small_lanes) {
   const wire::SegmentLayout at = wire::segment_layout(large_lanes, small_lanes);
-  void* memory = mmap(nullptr, at.total_bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory =
+      mmap(nullptr, at.total_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED || page == MAP_FAILED || !hot::map_thread_blocks()) return false;
   madvise(page, 4096, MADV_WIPEONFORK);

@@ -44,7 +44,11 @@ class Feeder {
   void take(const wire::PyCodeDef& def, const char* tail, std::size_t) {
     const model::StringId file = string({tail, def.file_bytes});
     const model::StringId name = string({tail + def.file_bytes, def.name_bytes});
-    namer_->on(model::PythonCode{id(&codes_, def.id), file, name, def.first_line, def.py_minor,
+    namer_->on(model::PythonCode{id(&codes_, def.id),
+                                 file,
+                                 name,
+                                 def.first_line,
+                                 def.py_minor,
                                  def.flags,
                                  {tail + def.file_bytes + def.name_bytes, def.table_bytes}});
   }
@@ -56,8 +60,8 @@ class Feeder {
     memcpy(frames.data(), tail + native.size() * 8, frames.size() * sizeof(wire::PyFrame));
     std::vector<model::PythonFrame> python;
     for (const wire::PyFrame& frame : frames)
-      python.push_back({frame.code_id == 0 ? 0 : id(&codes_, frame.code_id), frame.instr_offset,
-                        frame.flags});
+      python.push_back(
+          {frame.code_id == 0 ? 0 : id(&codes_, frame.code_id), frame.instr_offset, frame.flags});
     namer_->on(model::StackDef{id(&stacks_, def.id), def.flags, native, python});
     flags_[id(&stacks_, def.id)] = def.flags;
   }

@@ -99,7 +99,8 @@ bool trigger(pid_t tid, int rate_hz) {
   attr.config = PERF_COUNT_SW_TASK_CLOCK;
   attr.sample_period = static_cast<std::uint64_t>(1'000'000'000 / rate_hz);
   attr.exclude_kernel = 1;
-  const int fd = static_cast<int>(syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC));
+  const int fd =
+      static_cast<int>(syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC));
   if (fd < 0) return false;
   const f_owner_ex owner{F_OWNER_TID, tid};
   return fcntl(fd, F_SETSIG, g_signal) == 0 && fcntl(fd, F_SETOWN_EX, &owner) == 0 &&
@@ -163,7 +164,9 @@ void collect(std::string out) {
   std::ofstream(out + ".maps") << std::ifstream("/proc/self/maps").rdbuf();
 }
 
-void print_fact(const char* key, const char* value) { fprintf(stderr, "probe: %s = %s\n", key, value); }
+void print_fact(const char* key, const char* value) {
+  fprintf(stderr, "probe: %s = %s\n", key, value);
+}
 void print_notice(wire::Feature, wire::NoticeLevel, std::uint32_t, const char* text) {
   fprintf(stderr, "probe: notice: %s\n", text);
 }
@@ -174,13 +177,14 @@ void print_notice(wire::Feature, wire::NoticeLevel, std::uint32_t, const char* t
 using namespace gpuprof;
 
 /// Samples every thread that exists now; 0 when it works.
-extern "C" __attribute__((visibility("default"))) int gpuprof_probe_start(const char* out, int rate_hz) {
+extern "C" __attribute__((visibility("default"))) int gpuprof_probe_start(const char* out,
+                                                                          int rate_hz) {
   g_signal = SIGRTMAX - 6;
   hot::g_outbox.fact = print_fact;
   hot::g_outbox.notice = print_notice;
-  if (!tests::open_in_process_segment(8, 24)) return 1;
+  if (!tests::open_in_process_segment(24, 8)) return 1;
   if (!python::find_runtime() || !python::ready()) return 2;
-  struct sigaction action{};
+  struct sigaction action {};
   action.sa_flags = SA_SIGINFO | SA_RESTART;
   action.sa_sigaction = on_signal;
   sigaction(g_signal, &action, nullptr);
@@ -200,6 +204,10 @@ extern "C" __attribute__((visibility("default"))) int gpuprof_probe_start(const 
   for (const pid_t tid : tids)
     if (!trigger(tid, rate_hz) && !cpu_timer(tid, rate_hz)) return 3;
   return 0;
+}
+
+extern "C" __attribute__((visibility("default"))) int gpuprof_probe_samples() {
+  return static_cast<int>(g_samples.load());
 }
 
 extern "C" __attribute__((visibility("default"))) void gpuprof_probe_stop() {
