@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/doctor.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "support/json.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+TEST(TimerRate, IsCappedByTheTick) {
+  EXPECT_DOUBLE_EQ(timer_rate_hz(1000, 250), 250);
+  EXPECT_DOUBLE_EQ(timer_rate_hz(250, 250), 250);
+  EXPECT_NEAR(timer_rate_hz(100, 250), 83.33, 0.01);
+  EXPECT_DOUBLE_EQ(timer_rate_hz(100, 1000), 100);
+}
+
+TEST(Python, VersionsWithATableAreRead) {
+  EXPECT_TRUE(python_is_read("3.8.18"));
+  EXPECT_TRUE(python_is_read("3.13.0"));
+  EXPECT_FALSE(python_is_read("3.7.16"));
+  EXPECT_FALSE(python_is_read("2.7.18"));
+  EXPECT_FALSE(python_is_read("3.15.0"));
+  EXPECT_FALSE(python_is_read("text"));
+}
+
+TEST(Findings, BlockingOnesDecideInTextAndJson) {
+  const Findings good = {{Health::kLimited, "driver", "none"}};
+  const Findings bad = {{Health::kBlocking, "files", "none"}};
+  EXPECT_THAT(findings_text(good), testing::HasSubstr("Runs can be recorded"));
+  EXPECT_THAT(findings_text(bad), testing::HasSubstr("cannot be recorded"));
+  EXPECT_TRUE(support::parse_json(findings_json(good)).value()["can_record"].GetBool());
+  EXPECT_FALSE(support::parse_json(findings_json(bad)).value()["can_record"].GetBool());
+}
+
+TEST(LookAtProcess, TellsMissingFromQuiet) {
+  Findings findings;
+  look_at_process(static_cast<std::uint32_t>(getpid()), findings);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_THAT(findings[0].sentence, testing::HasSubstr("slot is free"));
+  look_at_process(4'194'300, findings);
+  EXPECT_THAT(findings[1].sentence, testing::HasSubstr("no such process"));
+}
+
+TEST(LookAtSampling, FindsARateForThisMachine) {
+  Findings findings;
+  look_at_sampling(findings);
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_THAT(findings[1].sentence, testing::HasSubstr("samples a second"));
+}
+
+}  // namespace
+}  // namespace gpuprof::cli

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Help, manual page, completions and the documents in the tree say the same as the tables.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/help_text.hpp"
+#include "cli/option_table.hpp"
+#include "support/files.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+using testing::HasSubstr;
+
+std::string in_tree(const std::string& name) {
+  return support::read_small_file(std::string(TEST_SOURCE_ROOT) + "/" + name);
+}
+
+TEST(Help, OverviewIsTheOneAgreedOn) {
+  EXPECT_EQ(overview_text(),
+            "usage: gpuprof COMMAND [OPTION...]\n\n"
+            "Profiles unmodified GPU programs: CUDA, NVTX and host stacks in one trace.\n\n"
+            "  gpuprof run -- python train.py\n\nCommands:\n"
+            "  run       Run a program and record it\n"
+            "  export    Write trace files from what a session left behind\n"
+            "  doctor    Say what this machine can and cannot do\n"
+            "  help      Explain a command\n"
+            "  --version Print the version\n\n"
+            "`gpuprof help COMMAND` explains one of them.\n");
+}
+
+TEST(Help, NamesEveryOptionOfEveryCommandInEightyColumns) {
+  for (const CommandRow& command : command_table()) {
+    const std::string text = command_text(command);
+    for (const OptionRow& row : option_table()) {
+      if ((row.commands & command.bit) == 0) continue;
+      for (const std::string& name : option_names(row)) EXPECT_THAT(text, HasSubstr(name));
+    }
+    for (const std::string& line : support::split(text, '\n')) EXPECT_LE(line.size(), 80U) << line;
+  }
+}
+
+TEST(Completions, KnowEveryOptionAndCommand) {
+  for (const std::string& text : {bash_completion_text(), zsh_completion_text()}) {
+    for (const OptionRow& row : option_table()) {
+      for (const std::string& name : option_names(row)) EXPECT_THAT(text, HasSubstr(name));
+    }
+    for (const CommandRow& command : command_table()) EXPECT_THAT(text, HasSubstr(command.name));
+  }
+}
+
+TEST(Documents, ManualPageInTheTreeIsUpToDate) {
+  EXPECT_EQ(in_tree("docs/man/gpuprof.1"), manual_text()) << "run gpuprof-docs manual";
+}
+
+TEST(Documents, CompletionsInTheTreeAreUpToDate) {
+  EXPECT_EQ(in_tree("docs/completions/gpuprof.bash"), bash_completion_text());
+  EXPECT_EQ(in_tree("docs/completions/_gpuprof"), zsh_completion_text());
+}
+
+}  // namespace
+}  // namespace gpuprof::cli

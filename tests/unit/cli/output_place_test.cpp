@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/output_place.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/unit/support/temp_folder.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+using testing::HasSubstr;
+
+Surroundings around(std::vector<std::string> environment = {}) {
+  Surroundings s;
+  s.environment = std::move(environment);
+  s.working_folder = "/work-folder";
+  s.host = "node7";
+  s.now_real_ns = 1'700'000'000ULL * 1'000'000'000;
+  s.parent_pid = 4242;
+  return s;
+}
+
+TEST(IsPattern, FollowsTheEndingAndTheLetters) {
+  EXPECT_TRUE(is_pattern("x.pt.trace.json"));
+  EXPECT_TRUE(is_pattern("x.pt.trace.json.gz"));
+  EXPECT_TRUE(is_pattern("t%p"));
+  EXPECT_TRUE(is_pattern("t-%n"));
+  EXPECT_FALSE(is_pattern("out"));
+  EXPECT_FALSE(is_pattern("out/%h"));
+  EXPECT_FALSE(is_pattern("100%%p"));
+  EXPECT_FALSE(is_pattern("x.json"));
+}
+
+TEST(ChooseOutput, DefaultNamesHostAndTime) {
+  const auto place = choose_output("", around());
+  ASSERT_TRUE(place);
+  EXPECT_THAT(place.value().output,
+              testing::MatchesRegex("/work-folder/gpuprof/node7-[0-9]{8}-[0-9]{6}"));
+  EXPECT_FALSE(place.value().is_pattern);
+}
+
+TEST(ChooseOutput, SecondRunInASecondGetsAFolderOfItsOwn) {
+  test::TempFolder folder;
+  Surroundings here = around();
+  here.working_folder = folder.path();
+  const std::string first = choose_output("", here).value().output;
+  std::filesystem::create_directories(first);
+  EXPECT_EQ(choose_output("", here).value().output, first + "-2");
+}
+
+TEST(ChooseOutput, RanksOfOneJobShareAFolder) {
+  const auto name = [](std::vector<std::string> env) { return default_folder_name(around(env)); };
+  EXPECT_EQ(name({"SLURM_JOB_ID=12", "SLURM_STEP_ID=0", "SLURM_PROCID=3"}), "slurm-12.0");
+  EXPECT_EQ(name({"TORCHELASTIC_RUN_ID=abc"}), "torchrun-abc");
+  EXPECT_EQ(name({"TORCHELASTIC_RUN_ID=none"}), "torchrun-node7-4242");
+  EXPECT_EQ(name({"PMIX_NAMESPACE=prterun@1"}), "mpi-prterun_1");
+}
+
+TEST(ChooseOutput, BatchScriptIsNoRank) {
+  EXPECT_THAT(default_folder_name(around({"SLURM_JOB_ID=12", "SLURM_PROCID=0"})),
+              HasSubstr("node7-"));
+}
+
+TEST(ChooseOutput, FolderIsRelativeToTheWorkingFolderAndExpanded) {
+  EXPECT_EQ(choose_output("a/%h-%q{JOB}-%%", around({"JOB=x/y"})).value().output,
+            "/work-folder/a/node7-x_y-%");
+  EXPECT_EQ(choose_output("r%r", around({"RANK=3"})).value().output, "/work-folder/r3");
+}
+
+TEST(ChooseOutput, PatternKeepsItsLettersForTheFiles) {
+  const auto place = choose_output("out/t-%p-%n.pt.trace.json", around());
+  ASSERT_TRUE(place);
+  EXPECT_TRUE(place.value().is_pattern);
+  EXPECT_EQ(place.value().output, "/work-folder/out/t-%p-%n.pt.trace.json");
+  EXPECT_EQ(place.value().folder, "/work-folder/out");
+}
+
+TEST(ChooseOutput, FolderOfAPatternIsExpandedNow) {
+  const auto place = choose_output("%h/t-%p", around());
+  ASSERT_TRUE(place);
+  EXPECT_EQ(place.value().folder, "/work-folder/node7");
+  EXPECT_EQ(place.value().output, "/work-folder/node7/t-%p");
+}
+
+struct Bad {
+  const char* output;
+  const char* part;
+};
+class BadOutput : public testing::TestWithParam<Bad> {};
+TEST_P(BadOutput, IsRefusedInOneSentence) {
+  const auto place = choose_output(GetParam().output, around());
+  ASSERT_FALSE(place);
+  EXPECT_THAT(place.error().sentence, HasSubstr(GetParam().part));
+  EXPECT_EQ(place.error().exit_status, 125);
+}
+INSTANTIATE_TEST_SUITE_P(All, BadOutput,
+                         testing::Values(Bad{"a%x", "no %x"}, Bad{"a%", "no %"},
+                                         Bad{"%q", "braces"}, Bad{"%q{", "braces"},
+                                         Bad{"%q{}", "braces"}, Bad{"t%p-%y", "no %y"},
+                                         Bad{"out-%r", "RANK is not set"},
+                                         Bad{"%p/x", "not in its folder"},
+                                         Bad{"t%n/", "ends in /"}));
+
+TEST(PrepareOutput, FindsAFileInTheWayUnlessForced) {
+  test::TempFolder folder;
+  Surroundings here = around();
+  here.working_folder = folder.path();
+  folder.write("x.pt.trace.json", "old");
+  OutputPlace place = choose_output("x.pt.trace.json", here).value();
+  const auto refused = prepare_output(&place, false);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().sentence, HasSubstr("exists already"));
+  EXPECT_TRUE(prepare_output(&place, true));
+}
+
+TEST(PrepareOutput, ExistingFolderIsFine) {
+  test::TempFolder folder;
+  OutputPlace place = choose_output(folder.path(), around()).value();
+  EXPECT_TRUE(prepare_output(&place, false));
+  EXPECT_TRUE(place.made.empty());
+}
+
+TEST(PrepareOutput, UnwritablePlaceIsFoundAndNothingIsLeft) {
+  test::TempFolder folder;
+  folder.write("file", "x");
+  OutputPlace place = choose_output(folder / "file/out", around()).value();
+  EXPECT_FALSE(prepare_output(&place, false));
+  OutputPlace proc = choose_output("/proc/gpuprof", around()).value();
+  EXPECT_FALSE(prepare_output(&proc, false));
+}
+
+}  // namespace
+}  // namespace gpuprof::cli

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/parse.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/option_table.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Words = std::vector<std::string>;
+using Unit = api::Extent::Unit;
+
+Options run(Words words) {
+  words.insert(words.begin(), "run");
+  auto parsed = parse(words);
+  EXPECT_TRUE(parsed) << (parsed ? "" : parsed.error().sentence);
+  return parsed ? parsed.value().options : Options{};
+}
+
+TEST(Parse, FirstWordThatIsNoOptionStartsTheProgram) {
+  const Options options = run({"-o", "out", "python", "train.py", "-o", "theirs", "--help"});
+  EXPECT_EQ(options.output, "out");
+  EXPECT_FALSE(options.help);
+  EXPECT_THAT(options.command, ElementsAre("python", "train.py", "-o", "theirs", "--help"));
+}
+
+TEST(Parse, SeparatorIsOptionalAndOnlyTheFirstOneIsOurs) {
+  EXPECT_THAT(run({"--", "prog", "--", "x"}).command, ElementsAre("prog", "--", "x"));
+  EXPECT_THAT(run({"-q", "--", "-odd-name"}).command, ElementsAre("-odd-name"));
+  EXPECT_THAT(run({"-q", "prog", "--", "x"}).command, ElementsAre("prog", "--", "x"));
+}
+
+TEST(Parse, EmptyAndOddArgumentsOfTheProgramStay) {
+  EXPECT_THAT(run({"prog", "", "a b", "[x]", "-"}).command,
+              ElementsAre("prog", "", "a b", "[x]", "-"));
+}
+
+TEST(Parse, ValuesMayBeAttachedInEveryWay) {
+  EXPECT_EQ(run({"-oout", "p"}).output, "out");
+  EXPECT_EQ(run({"--output=out", "p"}).output, "out");
+  EXPECT_EQ(run({"--output", "out", "p"}).output, "out");
+  const Options bundle = run({"-fqoout", "p"});
+  EXPECT_TRUE(bundle.session.force);
+  EXPECT_TRUE(bundle.quiet);
+  EXPECT_EQ(bundle.output, "out");
+}
+
+TEST(Parse, ValueMayLookLikeAnOption) { EXPECT_EQ(run({"-o", "-x", "p"}).output, "-x"); }
+
+TEST(Parse, LastOfARepeatedOptionCounts) {
+  EXPECT_EQ(run({"-r", "10", "--rate", "20", "p"}).session.rate_hz, 20U);
+}
+
+TEST(Parse, DefaultsAreTheContracts) {
+  const api::SessionOptions s = run({"p"}).session;
+  EXPECT_EQ(s.rate_hz, 100U);
+  EXPECT_EQ(s.span_size_events, 200'000U);
+  EXPECT_EQ(s.max_size_bytes, 4ULL << 30);
+  EXPECT_EQ(s.keep, "all");
+  EXPECT_EQ(s.step, "auto");
+  EXPECT_EQ(s.on_no_step, "time");
+  EXPECT_EQ(s.step_timeout_ns, 30'000'000'000U);
+  EXPECT_EQ(s.sampler, "auto");
+  EXPECT_EQ(s.wait_for, "primary");
+  EXPECT_EQ(s.cuda_graph, "");
+  EXPECT_EQ(s.formats, Words{"tensorboard"});
+  EXPECT_FALSE(s.schedule.given);
+}
+
+TEST(Parse, ScheduleInSteps) {
+  const api::Schedule s =
+      run({"--skip-first", "5", "--wait=1", "--warmup", "2", "--active", "3", "--repeat", "4", "p"})
+          .session.schedule;
+  EXPECT_TRUE(s.given);
+  EXPECT_EQ(s.skip_first.value, 5U);
+  EXPECT_EQ(s.wait.unit, Unit::kSteps);
+  EXPECT_EQ(s.warmup.value, 2U);
+  EXPECT_EQ(s.active.value, 3U);
+  EXPECT_EQ(s.repeat, 4U);
+}
+
+TEST(Parse, DelayAndDurationAreWaitAndOneActiveWindow) {
+  const api::Schedule s = run({"-y", "2s", "-d", "500ms", "p"}).session.schedule;
+  EXPECT_EQ(s.wait.unit, Unit::kTime);
+  EXPECT_EQ(s.wait.value, 2'000'000'000U);
+  EXPECT_EQ(s.active.value, 500'000'000U);
+  EXPECT_EQ(s.repeat, 1U);
+}
+
+TEST(Parse, ZeroFitsStepsAndTime) {
+  const api::Schedule s = run({"--wait", "0", "--active", "1s", "p"}).session.schedule;
+  EXPECT_EQ(s.wait.unit, Unit::kNone);
+  EXPECT_EQ(s.active.unit, Unit::kTime);
+}
+
+TEST(Parse, TraceWordsBecomeBits) {
+  const api::SessionOptions s = run({"-t", "cuda,python", "p"}).session;
+  EXPECT_EQ(s.trace, 1U | 8U);
+  EXPECT_TRUE(s.trace_given);
+}
+
+TEST(Parse, OptionsOfExportMayFollowTheFolder) {
+  const auto parsed = parse({"export", "spool", "-o", "out", "-f"});
+  ASSERT_TRUE(parsed);
+  EXPECT_THAT(parsed.value().options.words, ElementsAre("spool"));
+  EXPECT_EQ(parsed.value().options.output, "out");
+  EXPECT_TRUE(parsed.value().options.session.force);
+}
+
+TEST(Parse, HelpOfACommandNeedsNothingElse) {
+  const auto parsed = parse({"run", "--help"});
+  ASSERT_TRUE(parsed);
+  EXPECT_STREQ(parsed.value().command->name, "help");
+  EXPECT_THAT(parsed.value().options.words, ElementsAre("run"));
+}
+
+struct Bad {
+  Words words;
+  const char* part;  // of the sentence
+};
+
+class BadInput : public testing::TestWithParam<Bad> {};
+
+TEST_P(BadInput, IsOneSentenceWithStatus125) {
+  const auto parsed = parse(GetParam().words);
+  ASSERT_FALSE(parsed);
+  EXPECT_EQ(parsed.error().exit_status, 125);
+  EXPECT_THAT(parsed.error().sentence, HasSubstr(GetParam().part));
+  EXPECT_EQ(parsed.error().sentence.find('\n'), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, BadInput,
+    testing::Values(
+        Bad{{}, "no command"}, Bad{{"runn", "p"}, "did you mean run?"},
+        Bad{{"attach", "-p", "1"}, "does not have the command 'attach' yet"},
+        Bad{{"status"}, "yet"}, Bad{{"stop"}, "yet"}, Bad{{"detach"}, "yet"},
+        Bad{{"capture"}, "yet"}, Bad{{"env"}, "yet"}, Bad{{"report"}, "yet"}, Bad{{"diff"}, "yet"},
+        Bad{{"-o", "x", "run", "p"}, "options follow the command"},
+        Bad{{"run", "--ouput", "x", "p"}, "did you mean --output?"},
+        Bad{{"run", "-Z", "p"}, "no option '-Z'"}, Bad{{"run", "-qZ", "p"}, "no option '-Z'"},
+        Bad{{"run", "--rate"}, "needs a value"}, Bad{{"run", "-o"}, "needs a value"},
+        Bad{{"run", "--force=yes", "p"}, "takes no value"},
+        Bad{{"run", "--armed", "p"}, "does not have --armed yet"},
+        Bad{{"run", "--serve", "x", "p"}, "does not have --serve yet"},
+        Bad{{"run", "-p", "1", "p"}, "does not have -p yet"},
+        Bad{{"run", "--rate", "1001", "p"}, "1000"}, Bad{{"run", "-r", "-5", "p"}, "'-5'"},
+        Bad{{"run", "-r", "fast", "p"}, "whole number"},
+        Bad{{"run", "-t", "cuda,foo", "p"}, "'foo'"}, Bad{{"run", "-t", "", "p"}, "''"},
+        Bad{{"run", "-t", "torch", "p"}, "yet"},
+        Bad{{"run", "--format", "svg", "p"}, "it writes tensorboard"},
+        Bad{{"run", "--wait", "5", "--active", "3s", "p"}, "--wait counts steps"},
+        Bad{{"run", "-y", "5", "-d", "3s", "p"}, "-y counts steps and -d is a time"},
+        Bad{{"run", "--wait", "5h", "--active", "3s", "p"}, "'h'"},
+        Bad{{"run", "--active", "0", "p"}, "length 0"},
+        Bad{{"run", "--active", "1.5", "p"}, "'1.5'"},
+        Bad{{"run", "--wait", "1s", "-y", "2s", "p"}, "mean the same"},
+        Bad{{"run", "--active", "1s", "-d", "2s", "p"}, "mean the same"},
+        Bad{{"run", "-d", "2s", "--repeat", "3", "p"}, "one window"},
+        Bad{{"run", "--repeat", "3", "p"}, "--repeat needs --active"},
+        Bad{{"run", "--repeat", "-1", "--active", "1", "p"}, "whole number"},
+        Bad{{"run", "--step", "none", "--active", "3", "p"}, "--step none"},
+        Bad{{"run", "--step", "optimizer", "p"}, "yet"},
+        Bad{{"run", "--step", "loop:a.py:3", "p"}, "yet"},
+        Bad{{"run", "--step", "nvtx:", "p"}, "after the colon"},
+        Bad{{"run", "--step", "kernel:(", "p"}, "regular expression"},
+        Bad{{"run", "--step", "steps", "p"}, "nvtx:NAME"},
+        Bad{{"run", "--on-no-step", "x", "p"}, "time, none"},
+        Bad{{"run", "--step-timeout", "30", "p"}, "no unit"},
+        Bad{{"run", "--sampler", "x", "p"}, "cpu-timer"},
+        Bad{{"run", "--cuda-graph", "x", "p"}, "node, graph"},
+        Bad{{"run", "--span-size", "5", "p"}, "at least 1000"},
+        Bad{{"run", "--max-size", "1k", "p"}, "'k'"}, Bad{{"run", "--max-size", "5", "p"}, "1MiB"},
+        Bad{{"run", "--buffer-size", "1GiB", "p"}, "64MiB"},
+        Bad{{"run", "--keep", "last:0", "p"}, "last:N"}, Bad{{"run", "--keep", "some", "p"}, "all"},
+        Bad{{"run", "-w", "some", "p"}, "primary, all"},
+        Bad{{"run", "--max-overhead", "5", "p"}, "yet"},
+        Bad{{"run", "--name", "a b", "p"}, "letters"}, Bad{{"run", "-o", "", "p"}, "empty"},
+        Bad{{"run", "-q", "-v", "p"}, "exclude"}, Bad{{"doctor", "-p", "x"}, "whole number"},
+        Bad{{"export", "--rate", "5", "x"}, "export has no option '--rate'"}));
+
+TEST(OptionTable, EveryRowIsCompleteAndEveryNameUnique) {
+  for (const unsigned command : {kRun, kExport, kDoctor, kHelp}) {
+    Words seen;
+    for (const OptionRow& row : option_table()) {
+      EXPECT_NE(std::string(row.help), "");
+      EXPECT_NE(row.set, nullptr);
+      if ((row.commands & command) == 0) continue;
+      for (const std::string& name : option_names(row)) {
+        EXPECT_THAT(seen, testing::Not(testing::Contains(name)));
+        seen.push_back(name);
+        EXPECT_EQ(find_option(name, command), &row);
+      }
+    }
+  }
+}
+
+TEST(OptionTable, EveryOptionOfTheContractIsThere) {
+  for (const char* name : {"-o",
+                           "--output",
+                           "-f",
+                           "--force",
+                           "--format",
+                           "--skip-first",
+                           "--wait",
+                           "--warmup",
+                           "--active",
+                           "--repeat",
+                           "-y",
+                           "--delay",
+                           "-d",
+                           "--duration",
+                           "--step",
+                           "--on-no-step",
+                           "--step-timeout",
+                           "-t",
+                           "--trace",
+                           "-r",
+                           "--rate",
+                           "--sampler",
+                           "--span-size",
+                           "--max-size",
+                           "--keep",
+                           "--all-processes",
+                           "-w",
+                           "--wait-for",
+                           "--summary-json",
+                           "-q",
+                           "-v",
+                           "--name",
+                           "--daemon",
+                           "--cuda-graph",
+                           "--max-overhead",
+                           "--strict"}) {
+    EXPECT_NE(find_option(name, kRun), nullptr) << name;
+  }
+}
+
+}  // namespace
+}  // namespace gpuprof::cli

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/summary_text.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/text.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+using testing::HasSubstr;
+
+api::Summary sample() {
+  api::Summary s;
+  s.files = {{"/out/h_7.1.pt.trace.json.gz", "tensorboard", 7, 0, 2048, 1234567, 3}};
+  s.windows = {{0, 1'000'000'000, 3'000'000'000, 10, 3, "schedule"}};
+  s.events_by_kind = {{"samples", 10}, {"kernels", 1'200'000}, {"copies", 0}};
+  s.drops_by_reason = {{"lane full", 5}};
+  s.duration_ns = 10'000'000'000;
+  s.overhead.sampler = "perf";
+  s.overhead.worker_cpu_ns = 50'000'000;
+  s.missing = {"no GPU was used"};
+  s.remarks = {"a remark"};
+  s.failures = {"a failure"};
+  s.open_with = {"tensorboard --logdir /out"};
+  return s;
+}
+
+TEST(SummaryText, TellsFilesWindowsEventsDropsOverheadAndHowToOpen) {
+  const std::string text = summary_text(sample());
+  for (const char* part :
+       {"1 trace file in /out (2.0 KiB, 1.235 M events)", "h_7.1.pt.trace.json.gz (process 7",
+        "3 steps", "1 window, 2.00 s recorded, 3 steps from step 10 on (schedule)",
+        "events: 1.2 M kernels, 10 samples\n", "drops: 5 lane full", "0.50 % of 10.00 s",
+        "missing: no GPU was used", "note: a remark", "failed: a failure",
+        "open with: tensorboard --logdir /out"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+}
+
+TEST(SummaryText, EveryLineSaysWhoSpeaks) {
+  const std::string text = summary_text(sample());
+  ASSERT_EQ(text.back(), '\n');
+  for (const std::string& line : support::split(text.substr(0, text.size() - 1), '\n')) {
+    EXPECT_EQ(line.compare(0, 9, "gpuprof: "), 0) << line;
+  }
+}
+
+TEST(SummaryText, SaysPlainlyThatNothingWasWritten) {
+  EXPECT_THAT(summary_text({}), HasSubstr("no trace file was written"));
+}
+
+TEST(SummaryText, KeptSpoolComesWithTheCommandThatRecoversIt) {
+  api::Summary s;
+  s.spool_folder = "/out dir/.gpuprof-spool-1-2";
+  EXPECT_THAT(summary_text(s), HasSubstr("gpuprof export '/out dir/.gpuprof-spool-1-2'"));
+}
+
+}  // namespace
+}  // namespace gpuprof::cli

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/files.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "tests/unit/support/temp_folder.hpp"
+
+namespace gpuprof::support {
+namespace {
+
+TEST(FindProgram, SearchesPathInOrder) {
+  test::TempFolder first, second;
+  first.write("tool", "not executable");
+  const std::string right = second.write("tool", "#!/bin/sh\n", true);
+  EXPECT_EQ(find_program("tool", first.path() + ":" + second.path()).value(), right);
+}
+
+TEST(FindProgram, SaysNotExecutableRatherThanNotFound) {
+  test::TempFolder folder;
+  folder.write("tool", "text");
+  const auto found = find_program("tool", folder.path());
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().exit_status, 126);
+}
+
+TEST(FindProgram, MissingIs127AndAFolderIs126) {
+  test::TempFolder folder;
+  EXPECT_EQ(find_program("no-such-tool", folder.path()).error().exit_status, 127);
+  EXPECT_EQ(find_program(folder.path() + "/none", "").error().exit_status, 127);
+  EXPECT_EQ(find_program(folder.path(), "").error().exit_status, 126);
+  EXPECT_EQ(find_program("", "/bin").error().exit_status, 127);
+}
+
+TEST(MakeFolders, MakesParentsAndUndoesOnlyItsOwn) {
+  test::TempFolder folder;
+  const auto made = make_folders(folder / "a/b/c");
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made.value().size(), 3U);
+  remove_if_empty(made.value());
+  EXPECT_FALSE(file_exists(folder / "a"));
+  EXPECT_TRUE(file_exists(folder.path()));
+}
+
+TEST(MakeFolders, AFileInTheWayIsNamed) {
+  test::TempFolder folder;
+  folder.write("a", "text");
+  const auto made = make_folders(folder / "a/b");
+  ASSERT_FALSE(made);
+  EXPECT_NE(made.error().sentence.find("in the way"), std::string::npos) << made.error().sentence;
+}
+
+TEST(RemoveIfEmpty, KeepsWhatHoldsAFile) {
+  test::TempFolder folder;
+  const auto made = make_folders(folder / "a/b");
+  folder.write("a/file", "text");
+  remove_if_empty(made.value());
+  EXPECT_FALSE(file_exists(folder / "a/b"));
+  EXPECT_TRUE(file_exists(folder / "a/file"));
+}
+
+TEST(CheckWritable, LeavesNothingBehind) {
+  test::TempFolder folder;
+  EXPECT_TRUE(check_writable(folder.path()));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  EXPECT_FALSE(check_writable(folder / "missing"));
+}
+
+TEST(AbsolutePath, IsRelativeToTheBaseAndTidy) {
+  EXPECT_EQ(absolute_path("a//./b", "/x/"), "/x/a/b");
+  EXPECT_EQ(absolute_path("/a/../b", "/x"), "/a/../b");
+  EXPECT_EQ(absolute_path("", "/"), "/");
+}
+
+}  // namespace
+}  // namespace gpuprof::support
