@@ -37,7 +37,11 @@ void look_into(const dl_phdr_info& module, Found* found) {
   if (runtime != 0 && found->runtime == 0) {
     found->runtime = runtime;
     const char* name = module.dlpi_name != nullptr ? module.dlpi_name : "";
-    snprintf(found->path, sizeof found->path, "%s", name[0] != '\0' ? name : "/proc/self/exe");
+    // The executable itself has no name in the list; the rest of the array is zero.
+    if (name[0] != '\0')
+      snprintf(found->path, sizeof found->path, "%s", name);
+    else if (readlink("/proc/self/exe", found->path, sizeof found->path - 1) < 0)
+      snprintf(found->path, sizeof found->path, "the executable");
   }
   const auto first = [&](const char* name, std::uint64_t* to) {
     if (*to == 0) *to = symbols.find(name);
