@@ -27,7 +27,9 @@ constexpr std::uint64_t kPatience_ns = 5'000'000'000;
 constexpr std::size_t kMostInterpreters = 12;
 constexpr int kOldestRead = 8, kNewestRead = 14;  // minors of 3.x with a table in inject/python
 constexpr char kAsk[] =
-    "import sys,sysconfig;print(sys.executable);print('%d.%d.%d'%sys.version_info[:3]);"
+    "import "
+    "os,sys,sysconfig;print(os.path.realpath(sys.executable));print('%d.%d.%d'%sys.version_info[:3]"
+    ");"
     "print(sysconfig.get_config_var('Py_GIL_DISABLED') or 0)";
 
 /// python, python3, python3.11, but not python3-config.

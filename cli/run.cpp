@@ -66,13 +66,13 @@ support::Result<Plan> settle_plan(const Options& options, const Surroundings& ar
   }
   const std::string path = support::environment_get(around.environment, "PATH");
   Plan plan;
+  GPUPROF_TRY(place, choose_output(options.output, around));
+  plan.place = place;
   GPUPROF_TRY(program, support::find_program(options.command[0], path));
   plan.program = program;
   plan.facts = support::probe_program(program, path);
   GPUPROF_TRY(installation, find_installation(support::own_executable(), options.daemon_path));
   plan.installation = installation;
-  GPUPROF_TRY(place, choose_output(options.output, around));
-  plan.place = place;
   if (const std::string why = support::why_not_preloadable(plan.facts); !why.empty()) {
     const bool behind = plan.facts.path != program;
     plan.remarks.push_back(fmt::format(

@@ -67,7 +67,9 @@ TEST_F(ElfProbe, SanitizerIsFoundLinkedEitherWay) {
   if (dynamic.empty()) GTEST_SKIP() << "the compiler has no AddressSanitizer";
   EXPECT_EQ(probe(dynamic).kind, ProgramKind::kSanitizer);
   EXPECT_NE(probe(dynamic).detail.find("asan"), std::string::npos);
-  if (!fixed.empty()) EXPECT_EQ(probe(fixed).kind, ProgramKind::kSanitizer);
+  if (!fixed.empty()) {
+    EXPECT_EQ(probe(fixed).kind, ProgramKind::kSanitizer);
+  }
 }
 
 TEST_F(ElfProbe, OtherLoaderIsNoGlibc) {

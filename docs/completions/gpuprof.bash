@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+# bash completion for gpuprof, made by gpuprof-docs
+_gpuprof() {
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
+  local command=${COMP_WORDS[1]} options="" i
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    COMPREPLY=($(compgen -W "run export doctor help --help --version" -- "$cur"))
+    return
+  fi
+  case $command in
+    run) options="-o --output -f --force --format --span-size --max-size --keep --all-processes --summary-json --skip-first --wait --warmup --active --repeat -y --delay -d --duration --step --on-no-step --step-timeout -t --trace -r --rate --sampler --cuda-graph --buffer-size --max-overhead -w --wait-for --name --daemon --strict -q --quiet -v --verbose -h --help" ;;
+    export) options="-o --output -f --force --format -q --quiet -v --verbose -h --help" ;;
+    doctor) options="-p --pid --json -h --help" ;;
+    help) options="-h --help" ;;
+  esac
+  if [ "$command" = help ]; then
+    COMPREPLY=($(compgen -W "run export doctor help" -- "$cur"))
+    return
+  fi
+  # From the program on, its own completion.
+  if [ "$command" = run ]; then
+    for ((i = 2; i < COMP_CWORD; i++)); do
+      case ${COMP_WORDS[i]} in
+        --) i=$((i + 1)); break ;;
+        -o|--output|--format|--span-size|--max-size|--keep|--summary-json|--skip-first|--wait|--warmup|--active|--repeat|-y|--delay|-d|--duration|--step|--on-no-step|--step-timeout|-t|--trace|-r|--rate|--sampler|--cuda-graph|--buffer-size|--max-overhead|-w|--wait-for|--name|--daemon) i=$((i + 1)) ;;
+        -*) ;;
+        *) break ;;
+      esac
+    done
+    if [ "$i" -lt "$COMP_CWORD" ] || [ "$prev" = -- ]; then
+      if declare -F _command_offset >/dev/null; then
+        _command_offset "$i"
+      else
+        COMPREPLY=($(compgen -f -- "$cur"))
+      fi
+      return
+    fi
+  fi
+  case $prev in
+    -o|--output) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")); return ;;
+    --format) COMPREPLY=($(compgen -W "tensorboard" -- "$cur")); return ;;
+    --span-size) COMPREPLY=(); return ;;
+    --max-size) COMPREPLY=(); return ;;
+    --keep) COMPREPLY=($(compgen -W "all first: last:" -- "$cur")); return ;;
+    --summary-json) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")); return ;;
+    --skip-first) COMPREPLY=(); return ;;
+    --wait) COMPREPLY=(); return ;;
+    --warmup) COMPREPLY=(); return ;;
+    --active) COMPREPLY=(); return ;;
+    --repeat) COMPREPLY=(); return ;;
+    -y|--delay) COMPREPLY=(); return ;;
+    -d|--duration) COMPREPLY=(); return ;;
+    --step) COMPREPLY=($(compgen -W "auto nvtx: kernel: none" -- "$cur")); return ;;
+    --on-no-step) COMPREPLY=($(compgen -W "time none" -- "$cur")); return ;;
+    --step-timeout) COMPREPLY=(); return ;;
+    -t|--trace) COMPREPLY=($(compgen -W "cuda nvtx python native" -- "$cur")); return ;;
+    -r|--rate) COMPREPLY=(); return ;;
+    --sampler) COMPREPLY=($(compgen -W "auto perf cpu-timer tgkill" -- "$cur")); return ;;
+    --cuda-graph) COMPREPLY=($(compgen -W "node graph" -- "$cur")); return ;;
+    --buffer-size) COMPREPLY=(); return ;;
+    --max-overhead) COMPREPLY=($(compgen -W "off" -- "$cur")); return ;;
+    -w|--wait-for) COMPREPLY=($(compgen -W "primary all" -- "$cur")); return ;;
+    --name) COMPREPLY=(); return ;;
+    --daemon) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")); return ;;
+    -p|--pid) COMPREPLY=(); return ;;
+  esac
+  case $cur in
+    -*) COMPREPLY=($(compgen -W "$options" -- "$cur")) ;;
+    *)
+      if [ "$command" = run ]; then
+        COMPREPLY=($(compgen -c -- "$cur"))
+      else
+        compopt -o filenames 2>/dev/null
+        COMPREPLY=($(compgen -f -- "$cur"))
+      fi ;;
+  esac
+}
+complete -F _gpuprof gpuprof

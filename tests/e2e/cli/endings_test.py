@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exit status, output and summary of `gpuprof run`, whatever happens to program and daemon."""
+
+import glob
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import e2e
+
+SPIN = """
+import sys, time
+end = time.time() + float(sys.argv[1])
+while time.time() < end: sum(range(1000))
+print("done"); sys.exit(int(sys.argv[2]))
+"""
+PYTHON = e2e.real_python("/usr/bin/python3") or sys.executable
+
+
+def run(arguments, command, **keywords):
+    return e2e.gpuprof(arguments, command, **keywords)
+
+
+def statuses(checks, folder):
+    for status in (0, 1, 42, 125, 126, 127, 255):
+        done = run(["-q"], ["sh", "-c", "exit %d" % status], cwd=folder)
+        checks.equal(done.returncode, status, "exit status %d" % status)
+        checks.equal((done.stdout, done.stderr), (b"", b""), "silence with -q")
+    for number in (signal.SIGTERM, signal.SIGSEGV, signal.SIGKILL, signal.SIGABRT, signal.SIGINT):
+        done = run(["-q"], ["sh", "-c", "kill -%d $$" % number], cwd=folder)
+        checks.equal(done.returncode, -number, "death by signal %d" % number)
+
+
+def own_failures(checks, folder):
+    plain = os.path.join(folder, "plain")
+    open(plain, "w").close()
+    cases = [
+        (["no-such-program"], 127, "no program of that name"),
+        (["/no/such/program"], 127, "no such file"),
+        ([plain], 126, "permission denied"),
+        ([folder], 126, "it is a folder"),
+    ]
+    for command, status, part in cases:
+        done = run([], command, cwd=folder)
+        checks.equal(done.returncode, status, "status for %r" % command)
+        checks.expect(part in done.stderr.decode(), "%r says %r" % (command, done.stderr))
+        checks.equal(done.stderr.count(b"\n"), 1, "one sentence for %r" % command)
+    for arguments, part in [
+            (["--rate", "2000"], "1000"), (["--wait", "5", "--active", "1s"], "counts steps"),
+            (["-o", "a%x"], "no %x"), (["-o", "/proc/none"], "output folder"),
+            (["--daemon", "/no/such"], "daemon"), (["--summary-json", "/no/such/file"], "cannot write")]:
+        marker = os.path.join(folder, "started")
+        done = run(arguments, ["touch", marker], cwd=folder)
+        checks.equal(done.returncode, 125, "status for %r" % arguments)
+        checks.expect(part in done.stderr.decode(), "%r says %r" % (arguments, done.stderr))
+        checks.expect(not os.path.exists(marker), "%r is found before the program starts" % arguments)
+    checks.expect(not glob.glob(os.path.join(folder, "gpuprof*")), "no folder is left behind")
+
+
+def summary(checks, folder):
+    out, saved = os.path.join(folder, "out"), os.path.join(folder, "summary.json")
+    done = run(["-o", out, "--summary-json", saved], [PYTHON, "-c", SPIN, "0.7", "7"], cwd=folder)
+    text = done.stderr.decode()
+    checks.equal(done.returncode, 7, "the program's status")
+    checks.equal(done.stdout, b"done\n", "stdout is the program's")
+    checks.expect(all(line.startswith("gpuprof: ") for line in text.splitlines()), text)
+    files = e2e.traces(out)
+    checks.equal(len(files), 1, "files in %s" % out)
+    checks.expect(files and os.path.basename(files[0]) in text, "the summary names the file")
+    with open(saved) as file:
+        data = json.load(file)
+    checks.equal([entry["path"] for entry in data["files"]], files, "the JSON names the file")
+    checks.expect(data["complete"] and data["files"][0]["events"] > 10, "events were recorded")
+    checks.expect(not glob.glob(os.path.join(out, ".gpuprof*")), "no spool is left")
+    quiet = run(["-q", "-o", out + "2"], [PYTHON, "-c", SPIN, "0.3", "0"], cwd=folder)
+    checks.equal(quiet.stderr, b"", "-q is quiet")
+
+
+def existing_file(checks, folder):
+    name = os.path.join(folder, "fixed.pt.trace.json")
+    open(name, "w").close()
+    done = run(["-o", name], [PYTHON, "-c", SPIN, "0.3", "0"], cwd=folder)
+    checks.equal(done.returncode, 125, "a file in the way")
+    checks.equal(done.stdout, b"", "the program did not start")
+    done = run(["-f", "-o", name], [PYTHON, "-c", SPIN, "0.3", "0"], cwd=folder)
+    checks.equal(done.returncode, 0, "-f overwrites")
+    checks.expect(os.path.getsize(name) > 0, "the file was written: %r" % done.stderr)
+
+
+def daemon_of(folder):
+    for entry in glob.glob(os.path.join(folder, ".gpuprof-spool-*")):
+        return int(os.path.basename(entry).split("-")[2]), entry
+    return None, None
+
+
+def killed_daemon(checks, folder):
+    for strict in (False, True):
+        out = os.path.join(folder, "killed-%d" % strict)
+        arguments = ["-o", out] + (["--strict"] if strict else [])
+        process = subprocess.Popen(
+            [e2e.GPUPROF, "run"] + arguments + [PYTHON, "-c", SPIN, "3", "5"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder)
+        time.sleep(1.8)
+        daemon, spool = daemon_of(out)
+        if not checks.expect(daemon is not None, "a spool while the program runs"):
+            process.kill()
+            return
+        os.kill(daemon, signal.SIGKILL)
+        output, errors = process.communicate(timeout=60)
+        checks.equal(output, b"done\n", "the program does not notice")
+        checks.equal(process.returncode, 125 if strict else 5, "status, strict=%s" % strict)
+        checks.equal(len(e2e.traces(out)), 1, "recovered: %s" % errors.decode())
+        checks.expect("recovered" in errors.decode(), errors.decode())
+        again = subprocess.run([e2e.GPUPROF, "export", "-q", "-o", out + "-again", spool],
+                               capture_output=True, timeout=60)
+        checks.equal(again.returncode, 0, "export of the spool: %r" % again.stderr)
+        checks.equal(again.stdout.decode().split(), e2e.traces(out + "-again"), "paths on stdout")
+
+
+def unprofiled(checks, folder):
+    source = os.path.join(folder, "main.c")
+    with open(source, "w") as file:
+        file.write("#include <stdio.h>\nint main(void) { puts(\"ran\"); return 9; }\n")
+    for flag, word in [("-static", "statically linked"), ("-fsanitize=address", "sanitizer")]:
+        program = os.path.join(folder, "main" + flag[:4])
+        if subprocess.run(["cc", source, "-o", program, flag], capture_output=True).returncode:
+            checks.skip("the compiler cannot build with " + flag)
+            continue
+        done = run([], [program], cwd=folder)
+        checks.equal((done.returncode, done.stdout), (9, b"ran\n"), "%s runs as ever" % flag)
+        checks.expect("ran unprofiled" in done.stderr.decode() and word in done.stderr.decode(),
+                      "%s says why: %s" % (flag, done.stderr.decode()))
+        shell = run(["-q"], ["sh", "-c", program + "; exit $?"], cwd=folder)
+        checks.equal((shell.returncode, shell.stderr), (9, b""), "%s as a child, no message" % flag)
+
+
+def main():
+    checks = e2e.Checks()
+    for case in (statuses, own_failures, summary, existing_file, killed_daemon, unprofiled):
+        with e2e.Folder("endings") as folder:
+            case(checks, folder)
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signals to the group, to gpuprof alone, stopping and going on, descendants."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import e2e
+
+PYTHON = e2e.real_python("/usr/bin/python3") or sys.executable
+
+# Counts what arrives and prints it at the end.
+COUNT = """
+import os, signal, sys, time
+seen = {}
+def note(number, frame): seen[number] = seen.get(number, 0) + 1
+for number in (1, 2, 3, 10, 12, 15, 18): signal.signal(number, note)
+print("ready", os.getpid(), flush=True)
+end = time.time() + float(sys.argv[1])
+while time.time() < end: time.sleep(0.02)
+print(sorted((int(a), b) for a, b in seen.items()), flush=True)
+sys.exit(3)
+"""
+
+
+class Run:
+    """gpuprof run on a counting program, in a process group of its own."""
+
+    def __init__(self, folder, seconds=1.5, arguments=(), code=COUNT):
+        self.process = subprocess.Popen(
+            [e2e.GPUPROF, "run", "-q"] + list(arguments) + [PYTHON, "-c", code, str(seconds)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder, preexec_fn=os.setpgrp)
+        self.cli = self.process.pid
+        self.program = int(self.process.stdout.readline().split()[1])
+
+    def finish(self):
+        output, errors = self.process.communicate(timeout=60)
+        return output.decode().strip(), self.process.returncode, errors.decode()
+
+
+def state(pid):
+    with open("/proc/%d/stat" % pid) as file:
+        return file.read().rsplit(")", 1)[1].split()[0]
+
+
+def wait_for_state(pid, wanted, seconds=5):
+    end = time.time() + seconds
+    while time.time() < end:
+        if (state(pid) == "T") == (wanted == "T"):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def arriving(checks, folder):
+    alone = [signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2]
+    for number in alone:
+        run = Run(folder)
+        os.kill(run.cli, number)
+        checks.equal(run.finish(), ("[(%d, 1)]" % number, 3, ""), "signal %d to gpuprof" % number)
+    for number in alone + [signal.SIGINT, signal.SIGQUIT]:
+        run = Run(folder)
+        os.killpg(run.cli, number)
+        checks.equal(run.finish(), ("[(%d, 1)]" % number, 3, ""), "signal %d to the group" % number)
+
+
+def dying(checks, folder):
+    code = COUNT.replace("(1, 2, 3, 10, 12, 15, 18)", "()")
+    for number, group in [(signal.SIGINT, True), (signal.SIGTERM, False), (signal.SIGTERM, True)]:
+        run = Run(folder, 20, code=code)
+        time.sleep(0.3)
+        (os.killpg if group else os.kill)(run.cli, number)
+        checks.equal(run.finish()[1], -number, "gpuprof dies of signal %d as the program" % number)
+
+
+def stopping(checks, folder):
+    run = Run(folder, 3)
+    os.killpg(run.cli, signal.SIGTSTP)
+    checks.expect(wait_for_state(run.program, "T"), "TSTP to the group stops the program")
+    checks.expect(wait_for_state(run.cli, "T"), "TSTP to the group stops gpuprof")
+    _, status = os.waitpid(run.cli, os.WUNTRACED)
+    checks.equal(os.WIFSTOPPED(status) and os.WSTOPSIG(status), int(signal.SIGTSTP),
+                 "a shell sees the job stopped by TSTP")
+    os.killpg(run.cli, signal.SIGCONT)
+    checks.expect(wait_for_state(run.program, "S"), "CONT lets the program go on")
+    checks.expect(wait_for_state(run.cli, "S"), "CONT lets gpuprof go on")
+    checks.equal(run.finish()[:2], ("[(18, 1)]", 3), "CONT arrives once")
+
+    run = Run(folder, 2)
+    os.kill(run.program, signal.SIGSTOP)
+    checks.expect(wait_for_state(run.cli, "T"), "gpuprof stops with the program")
+    os.kill(run.cli, signal.SIGCONT)
+    checks.expect(wait_for_state(run.program, "S"), "CONT to gpuprof alone reaches the program")
+    checks.equal(run.finish()[1], 3, "the program ends as ever")
+
+    run = Run(folder, 2, code=COUNT.replace("print(\"ready\"", "signal.signal(20, note); print(\"ready\""))
+    os.kill(run.cli, signal.SIGTSTP)
+    checks.equal(run.finish()[0], "[(20, 1)]", "TSTP to gpuprof alone is passed on")
+
+
+def descendants(checks, folder):
+    command = ["sh", "-c", "sleep 3 >/dev/null 2>&1 & setsid sleep 3 >/dev/null 2>&1 & exit 4"]
+    for whom, least, most in [("primary", 0, 2.5), ("all", 2.8, 20)]:
+        start = time.time()
+        done = e2e.gpuprof(["-q", "-w", whom], command, cwd=folder)
+        took = time.time() - start
+        checks.equal(done.returncode, 4, "-w %s: the command's status" % whom)
+        checks.expect(least <= took <= most, "-w %s took %.2f s" % (whom, took))
+
+
+def two_at_once(checks, folder):
+    runs = [Run(folder, 1, ["-o", os.path.join(folder, "same")]) for _ in range(3)]
+    for run in runs:
+        checks.equal(run.finish()[1], 3, "three runs into one folder")
+
+
+def helper_is_gone(checks, folder):
+    run = Run(folder, 0.5)
+    group = run.cli
+    run.finish()
+    end = time.time() + 5
+    while time.time() < end:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            break
+        # A zombie that a slow init has not collected still counts as a member of the group.
+        left = [pid for pid in os.listdir("/proc") if pid.isdigit() and in_group(pid, group)]
+        if not left:
+            break
+        time.sleep(0.1)
+    else:
+        checks.expect(False, "processes of the group are left: %r" % left)
+    checks.expect(True, "nothing of ours is left in the group")
+
+
+def in_group(pid, group):
+    try:
+        with open("/proc/%s/stat" % pid) as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+    except OSError:
+        return False
+    return int(fields[2]) == group and fields[0] != "Z"
+
+
+def main():
+    checks = e2e.Checks()
+    for case in (arriving, dying, stopping, descendants, two_at_once, helper_is_gone):
+        with e2e.Folder("signals") as folder:
+            case(checks, folder)
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()
