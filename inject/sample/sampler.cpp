@@ -32,8 +32,8 @@ constinit StackParts g_parts{};
 
 namespace {
 
-constexpr std::uint64_t kScanNs = 25'000'000;
-constexpr std::uint64_t kBlockedNs = 50'000'000;
+constexpr std::uint64_t kScanNs = 40'000'000;
+constexpr std::uint64_t kBlockedNs = 75'000'000;  // every second scan
 constexpr std::uint32_t kHighestRate = 20'000;
 
 struct Sampler {

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Walks of sleeping threads, of API callbacks, of odd stacks.
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <semaphore.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+
+#include "inject/sample/fault_guard.hpp"
+#include "inject/sample/launch_stack.hpp"
+#include "tests/unit/sample/sampler_fixture.hpp"
+
+namespace gpuprof::sample {
+namespace {
+
+using wire::Counter;
+using wire::SampleState;
+
+volatile std::uint64_t g_sink;
+
+__attribute__((noinline)) void sleep_inner(int ms) {
+  poll(nullptr, 0, ms);
+  g_sink = g_sink + 1;
+}
+__attribute__((noinline)) void sleep_outer(int ms) {
+  sleep_inner(ms);
+  g_sink = g_sink + 1;
+}
+template <typename Function>
+bool holds(const std::vector<std::uint64_t>& frames, Function* function,
+           std::uint64_t bytes = 300) {
+  const auto begin = reinterpret_cast<std::uint64_t>(function);
+  return std::any_of(frames.begin(), frames.end(),
+                     [&](std::uint64_t pc) { return pc >= begin && pc < begin + bytes; });
+}
+
+Settings native_only() {
+  Settings settings;
+  settings.rate_hz = 100;
+  settings.python = false;
+  return settings;
+}
+
+std::vector<wire::Sample> in_state(std::vector<wire::Sample> samples, SampleState state) {
+  std::erase_if(samples, [state](const wire::Sample& sample) {
+    return sample.state != static_cast<std::uint32_t>(state);
+  });
+  return samples;
+}
+
+TEST(BlockedThread, IsWalkedWithoutASignal) {
+  SamplerFixture sampler;
+  sampler.start_sampling(native_only());
+  std::uint32_t tid = 0;
+  std::thread sleeper([&] {
+    tid = own_tid();
+    sleep_outer(1200);
+  });
+  sleeper.join();
+  sampler.stop_sampling();
+
+  const auto blocked = in_state(sampler.samples_of(tid), SampleState::kBlocked);
+  const auto repeats = in_state(sampler.samples_of(tid), SampleState::kBlockedRepeat);
+
+  ASSERT_GE(blocked.size(), 1u);
+  ASSERT_GE(repeats.size(), 2u);
+  std::uint32_t flags = 0;
+  const auto frames = sampler.native_of(blocked.front().stack_id, &flags);
+  EXPECT_TRUE(holds(frames, sleep_inner));
+  EXPECT_TRUE(holds(frames, sleep_outer));
+  EXPECT_NE(flags & wire::kStackCopied, 0u);
+  EXPECT_EQ(flags & wire::kStackNativeTruncated, 0u);
+  for (const wire::Sample& repeat : repeats) EXPECT_EQ(repeat.stack_id, blocked.front().stack_id);
+  EXPECT_TRUE(in_state(sampler.samples_of(tid), SampleState::kRunning).empty());
+}
+
+TEST(BlockedThread, GetsWeightsThatAddUpToItsSleep) {
+  SamplerFixture sampler;
+  sampler.start_sampling(native_only());
+  std::uint32_t tid = 0;
+  std::uint64_t slept_ns = 0;
+  std::thread sleeper([&] {
+    tid = own_tid();
+    const std::uint64_t begin = base::mono_ns();
+    sleep_outer(1500);
+    slept_ns = base::mono_ns() - begin;
+  });
+  sleeper.join();
+  sampler.stop_sampling();
+
+  std::uint64_t weight_ns = 0;
+  for (const wire::Sample& sample : sampler.samples_of(tid)) weight_ns += sample.weight_ns;
+
+  EXPECT_LE(weight_ns, slept_ns + 150'000'000);
+  EXPECT_GE(weight_ns, slept_ns / 2);
+}
+
+TEST(BlockedThread, MayEndDuringTheWalk) {
+  SamplerFixture sampler;
+  sampler.start_sampling(native_only());
+
+  for (int i = 0; i < 400; ++i) {
+    std::thread a([] { sleep_outer(1); });
+    std::thread b([] { sleep_outer(3); });
+    a.join();
+    b.join();
+  }
+  sampler.stop_sampling();
+
+  EXPECT_EQ(sampler.segment.counter(Counter::kPythonFaults), 0u);
+}
+
+std::uint64_t launch_stack(SamplerFixture&) {
+  hot::Guard guard(hot::Role::kCallback);
+  return guard ? take_launch_stack(guard, base::mono_ns()) : 0;
+}
+__attribute__((noinline)) std::uint64_t api_call(SamplerFixture& sampler) {
+  const std::uint64_t id = launch_stack(sampler);
+  g_sink = g_sink + 1;
+  return id;
+}
+__attribute__((noinline)) std::uint64_t caller_of_api(SamplerFixture& sampler) {
+  const std::uint64_t id = api_call(sampler);
+  g_sink = g_sink + 1;
+  return id;
+}
+
+TEST(LaunchStack, HoldsTheCallersAndIsDefinedOnce) {
+  SamplerFixture sampler;
+  sampler.on_worker([] { tick(base::mono_ns()); });  // arms the guard
+  ASSERT_TRUE(guard_in_force());
+
+  std::uint64_t ids[3];
+  for (std::uint64_t& id : ids) id = caller_of_api(sampler);
+
+  EXPECT_NE(ids[0], 0u);
+  EXPECT_EQ(ids[0], ids[1]);
+  EXPECT_EQ(ids[1], ids[2]);
+  const auto defs = sampler.segment.all<wire::StackDef>();
+  EXPECT_EQ(std::count_if(defs.begin(), defs.end(),
+                          [&](const auto& def) { return def.body.id == ids[0]; }),
+            1);
+  std::uint32_t flags = 0;
+  const auto frames = sampler.native_of(ids[0], &flags);
+  EXPECT_TRUE(holds(frames, api_call));
+  EXPECT_TRUE(holds(frames, caller_of_api));
+  EXPECT_NE(flags & wire::kStackInCall, 0u);
+  EXPECT_EQ(flags & wire::kStackNativeTruncated, 0u);
+  sampler.on_worker([] { stop(); });
+  EXPECT_FALSE(guard_in_force());
+}
+
+TEST(LaunchStack, IsTakenOnAThreadThatBlocksAllSignals) {
+  SamplerFixture sampler;
+  sampler.on_worker([] { tick(base::mono_ns()); });
+  std::uint64_t id = 0;
+  bool still_blocked = false;
+  std::thread([&] {
+    sigset_t all, now;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, nullptr);
+    id = caller_of_api(sampler);
+    pthread_sigmask(SIG_SETMASK, nullptr, &now);
+    still_blocked = sigismember(&now, SIGSEGV) == 1 && sigismember(&now, SIGBUS) == 1;
+  }).join();
+
+  EXPECT_NE(id, 0u);
+  EXPECT_TRUE(still_blocked);
+  sampler.on_worker([] { stop(); });
+}
+
+__attribute__((noinline)) std::uint64_t recurse(SamplerFixture& sampler, int depth) {
+  const std::uint64_t id = depth == 0 ? api_call(sampler) : recurse(sampler, depth - 1);
+  g_sink = g_sink + 1;
+  return id;
+}
+
+TEST(LaunchStack, IsCutAndFlaggedWhenDeep) {
+  SamplerFixture sampler;
+  sampler.on_worker([] { tick(base::mono_ns()); });
+
+  const std::uint64_t id = recurse(sampler, 400);
+
+  std::uint32_t flags = 0;
+  EXPECT_EQ(sampler.native_of(id, &flags).size(), wire::kMaxNativeFrames);
+  EXPECT_NE(flags & wire::kStackNativeDeep, 0u);
+  sampler.on_worker([] { stop(); });
+}
+
+TEST(LaunchStack, EndsAtCodeWithoutTablesAndSaysSo) {
+  SamplerFixture sampler;
+  sampler.on_worker([] { tick(base::mono_ns()); });
+  // As a JIT makes it: push %rbx; call *%rdi; pop %rbx; ret  (no frame pointer, no tables)
+  const unsigned char code[] = {0x53, 0x48, 0x89, 0xf3, 0x48, 0x89, 0xf8,
+                                0x48, 0x89, 0xf7, 0xff, 0xd0, 0x5b, 0xc3};
+  void* page =
+      mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  std::memcpy(page, code, sizeof code);
+  using Trampoline = std::uint64_t (*)(std::uint64_t(*)(SamplerFixture&), SamplerFixture&);
+
+  const std::uint64_t id = reinterpret_cast<Trampoline>(page)(api_call, sampler);
+
+  std::uint32_t flags = 0;
+  const auto frames = sampler.native_of(id, &flags);
+  EXPECT_TRUE(holds(frames, api_call));
+  EXPECT_NE(flags & wire::kStackNativeTruncated, 0u);
+  munmap(page, 4096);
+  sampler.on_worker([] { stop(); });
+}
+
+TEST(Fork, LeavesTheChildWithoutSamplerAndTheParentWithOne) {
+  SamplerFixture sampler;
+  sampler.start_sampling(native_only());
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+
+  before_fork();
+  const pid_t child = fork();
+  if (child == 0) {
+    hot::g_state.alive.store(nullptr);
+    hot::g_state.stats = nullptr;
+    hot::forget_threads_after_fork();
+    after_fork_child();
+    int perf_descriptors = 0;
+    for (int fd = 3; fd < 4096; ++fd) {
+      char path[64], target[64] = "";
+      std::snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+      if (readlink(path, target, sizeof target - 1) > 0)
+        perf_descriptors += std::strstr(target, "perf_event") != nullptr;
+    }
+    struct sigaction now;
+    sigaction(SIGSEGV, nullptr, &now);
+    _exit((perf_descriptors == 0 ? 0 : 1) + (now.sa_handler == SIG_DFL ? 0 : 2));
+  }
+  after_fork_parent();
+  int status = -1;
+  waitpid(child, &status, 0);
+  const std::uint64_t before = sampler.segment.counter(Counter::kSamplesTaken);
+  const double end = own_cpu_s() + 0.3;
+  while (own_cpu_s() < end) g_sink = g_sink + 1;
+  sampler.stop_sampling();
+
+  EXPECT_EQ(status, 0);
+  EXPECT_GT(sampler.segment.counter(Counter::kSamplesTaken), before);
+}
+
+}  // namespace
+}  // namespace gpuprof::sample
