@@ -105,14 +105,9 @@ std::vector<std::string> needed(Elf* elf) {
   return names;
 }
 
-std::string sanitizer_of(Elf* elf) {
-  for (const std::string& name : needed(elf)) {
-    for (const std::string_view library : kSanitizerLibraries) {
-      if (name.compare(0, library.size(), library) == 0) return name;
-    }
-  }
+std::string sanitizer_symbol(Elf* elf, GElf_Word table) {
   std::string found;
-  each_section(elf, SHT_DYNSYM, [&](const GElf_Shdr& header, Elf_Data* data) {
+  each_section(elf, table, [&](const GElf_Shdr& header, Elf_Data* data) {
     const std::size_t count = entries(header);
     for (std::size_t i = 0; i < count && found.empty(); ++i) {
       GElf_Sym symbol;
@@ -126,6 +121,17 @@ std::string sanitizer_of(Elf* elf) {
     }
   });
   return found;
+}
+
+std::string sanitizer_of(Elf* elf) {
+  for (const std::string& name : needed(elf)) {
+    for (const std::string_view library : kSanitizerLibraries) {
+      if (name.compare(0, library.size(), library) == 0) return name;
+    }
+  }
+  // A runtime linked in statically need not be among the dynamic symbols.
+  const std::string exported = sanitizer_symbol(elf, SHT_DYNSYM);
+  return exported.empty() ? sanitizer_symbol(elf, SHT_SYMTAB) : exported;
 }
 
 /// What makes the kernel start it in secure mode, for the user who asks; "" if nothing.
