@@ -76,10 +76,26 @@ void Session::supersede(std::uint32_t pid, std::uint64_t start_ticks) {
   }
 }
 
+Target* Session::parked(std::uint32_t pid, std::uint64_t start_ticks) {
+  for (const auto& target : targets_) {
+    const Target::Identity& old = target->identity();
+    if (old.pid == pid && old.start_ticks == start_ticks && !target->finished())
+      return target.get();
+  }
+  return nullptr;
+}
+
 void Session::add_agent(std::unique_ptr<Connection> connection, const wire::Hello& hello,
                         const wire::Packet& packet, const Credentials& peer) {
   const std::uint64_t now_ns = base::mono_ns();
   Target::Identity identity = identity_of(hello, packet, peer);
+  if ((hello.woke & wire::kWokeAgain) != 0)
+    if (Target* target = parked(identity.pid, identity.start_ticks); target != nullptr) {
+      target->come_back(std::move(connection), config_.config, config_.step.text);
+      if (target->connected())
+        target->connection()->watch([this, target] { receive_from(target); });
+      return;
+    }
   supersede(identity.pid, identity.start_ticks);
   ++processes_seen_;
   if (state_ != State::kRunning) return connection->refuse("The session is ending.");
@@ -126,9 +142,12 @@ void Session::receive_from(Target* target) {
   std::uint16_t major = 0;
   for (int i = 0; i < kMessagesAtOnce && target->connected(); ++i) {
     switch (target->connection()->receive(&packet, &major)) {
-      case Connection::Received::kNothing: return;
-      case Connection::Received::kClosed: return target->disconnected(base::mono_ns());
-      case Connection::Received::kBroken: continue;
+      case Connection::Received::kNothing:
+        return;
+      case Connection::Received::kClosed:
+        return target->disconnected(base::mono_ns());
+      case Connection::Received::kBroken:
+        continue;
       case Connection::Received::kMessage:
         if (major == wire::kWireMajor) target->on_message(packet);
     }
@@ -140,10 +159,14 @@ void Session::receive_from_client() {
   std::uint16_t major = 0;
   for (int i = 0; i < kMessagesAtOnce && client_ && !client_->closed(); ++i) {
     switch (client_->receive(&packet, &major)) {
-      case Connection::Received::kNothing: return;
-      case Connection::Received::kClosed: return client_closed();
-      case Connection::Received::kBroken: continue;
-      case Connection::Received::kMessage: on_client_message(packet);
+      case Connection::Received::kNothing:
+        return;
+      case Connection::Received::kClosed:
+        return client_closed();
+      case Connection::Received::kBroken:
+        continue;
+      case Connection::Received::kMessage:
+        on_client_message(packet);
     }
   }
 }
@@ -183,8 +206,7 @@ void Session::command_started(std::uint32_t pid) {
 void Session::target_step_began(Target& target, std::uint64_t number, std::uint64_t ts_ns) {
   if (leader_ == nullptr) {
     leader_ = &target;
-    spdlog::info("session {}: steps come from process {}", hex(setup_.key),
-                 target.identity().pid);
+    spdlog::info("session {}: steps come from process {}", hex(setup_.key), target.identity().pid);
   }
   if (leader_ == &target) schedule_.step_began(number, ts_ns);
 }

@@ -63,9 +63,9 @@ class Session final : private TargetEvents {
   enum class State { kRunning, kFlushing, kWriting, kFinished };
   struct Cut {
     model::Window window;
-    std::uint64_t token = 0;      // 0: agents not asked yet
+    std::uint64_t token = 0;  // 0: agents not asked yet
     std::uint64_t deadline_ns = 0;
-    std::uint32_t rounds = 0;     // drain rounds still wanted
+    std::uint32_t rounds = 0;  // drain rounds still wanted
   };
 
   Session(Setup setup, AgentConfig config, SpoolFolder folder,
@@ -83,6 +83,7 @@ class Session final : private TargetEvents {
   void on_client_message(const wire::Packet& packet);
   void client_closed();
   void command_started(std::uint32_t pid);
+  Target* parked(std::uint32_t pid, std::uint64_t start_ticks);
   void supersede(std::uint32_t pid, std::uint64_t start_ticks);
 
   // session_windows.cpp: draining, plan, cuts

@@ -21,13 +21,12 @@ namespace gpuprof::session {
 
 using wire::AgentState;
 
-support::Result<std::unique_ptr<Target>> Target::create(const wire::Hello& hello,
-                                                        Identity identity,
+support::Result<std::unique_ptr<Target>> Target::create(const wire::Hello& hello, Identity identity,
                                                         const std::string& spool_path,
                                                         std::uint64_t segment_bytes,
                                                         TargetEvents& events) {
-  GPUPROF_TRY(segment, ingest::SegmentHost::create(
-                           ingest::SegmentHost::size_for(segment_bytes), 1));
+  GPUPROF_TRY(segment,
+              ingest::SegmentHost::create(ingest::SegmentHost::size_for(segment_bytes), 1));
   GPUPROF_TRY(writer, spool::ProcessWriter::create(spool_path));
   std::unique_ptr<Target> target(
       new Target(std::move(segment), std::move(writer), std::move(identity), events));
@@ -64,6 +63,17 @@ bool Target::connect(std::unique_ptr<Connection> connection, const wire::Config&
   wire::Config sent = config;
   sent.segment_bytes = segment_.total_bytes();
   return connection_->send(sent, step_text, segment_.fd());
+}
+
+void Target::come_back(std::unique_ptr<Connection> connection, const wire::Config& config,
+                       const std::string& step_text) {
+  flush_token_ = 0;
+  disconnected_ns_ = 0;
+  connect(std::move(connection), config, step_text);
+}
+
+bool Target::said_bye() const {
+  return said_bye_ || segment_.stats().bye.load(std::memory_order_acquire) != 0;
 }
 
 void Target::watch_death(EventLoop& loop, std::function<void()> on_death) {
@@ -110,6 +120,7 @@ void Target::set_plan(const AgentPlan& plan, bool has_own_steps) {
   plan_.on_step = on;
   plan_.off_step = off;
   if (connected()) connection_->send(wire::PlanChanged{sequence_});
+  wire::wake_agent(shared);
 }
 
 void Target::drain(std::uint64_t now_ns) {
@@ -126,10 +137,12 @@ void Target::flush_spool() {
 void Target::ask_flush(std::uint64_t token, bool forced) {
   if (finished_ || !connected()) return;
   if (connection_->send(wire::Flush{token, forced ? 1u : 0u})) flush_token_ = token;
+  wire::wake_agent(segment_.plan());
 }
 
 void Target::stop() {
   if (connected()) connection_->send(wire::Stop{0});
+  wire::wake_agent(segment_.plan());
 }
 
 void Target::report_decoder_losses() {
@@ -152,7 +165,7 @@ void Target::finish(End how, std::int32_t wait_status, std::uint64_t now_ns) {
   poller_.write_facts(*writer_);
   assembler_.finish(now_ns);
   writer_->on(model::ProcessEnd{now_ns, wait_status,
-                                how == End::kSaidBye     ? 0u
+                                how == End::kSaidBye    ? 0u
                                 : how == End::kVanished ? 1u
                                                         : 2u});
   writer_->flush();

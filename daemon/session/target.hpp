@@ -60,6 +60,9 @@ class Target final : private ingest::Listener {
   /// Takes the connection and sends the settings with the segment.
   bool connect(std::unique_ptr<Connection> connection, const wire::Config& config,
                const std::string& step_text);
+  /// The same agent with a new connection; it keeps segment and plan.
+  void come_back(std::unique_ptr<Connection> connection, const wire::Config& config,
+                 const std::string& step_text);
   /// Watches the process itself, so that its death is noticed whatever the socket says.
   void watch_death(EventLoop& loop, std::function<void()> on_death);
 
@@ -85,7 +88,7 @@ class Target final : private ingest::Listener {
   Connection* connection() { return connection_.get(); }
   std::uint64_t disconnected_ns() const { return disconnected_ns_; }
   bool process_gone() const;
-  bool said_bye() const { return said_bye_; }
+  bool said_bye() const;
   bool wants_draining() const { return !finished_ && mode_ != wire::AgentState::kArmed; }
   bool has_steps() const { return has_steps_; }
   bool used_cuda() const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Socket and eventfd of the worker.
+// Socket of the worker.
 //
 // Context:  worker
 #include "inject/agent/connection.hpp"
@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -72,17 +71,10 @@ bool Connection::open(const Address& address) {
     if (errno != EAGAIN || attempt == 50) return false;
     usleep(2000);
   }
-  if (!same_user(raw.get()) || !socket_.adopt(std::move(raw))) return false;
-  base::UniqueFd event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (event && wake_.adopt(std::move(event))) return true;
-  close();
-  return false;
+  return same_user(raw.get()) && socket_.adopt(std::move(raw));
 }
 
-void Connection::close() {
-  socket_.close();
-  wake_.close();
-}
+void Connection::close() { socket_.close(); }
 
 bool Connection::send_packet(std::size_t bytes) {
   if (socket_.fd < 0) return false;
@@ -125,18 +117,8 @@ Received Connection::receive(wire::Packet* packet, base::UniqueFd* received_fd) 
 }
 
 void Connection::wait(int timeout_ms) {
-  pollfd both[2] = {{socket_.fd, POLLIN, 0}, {wake_.fd, POLLIN, 0}};
-  if (poll(both, 2, timeout_ms) <= 0 || (both[1].revents & POLLIN) == 0) return;
-  std::uint64_t count;
-  [[maybe_unused]] const ssize_t ignored = ::read(wake_.fd, &count, sizeof count);
-}
-
-void Connection::send_last(const wire::Bye& bye) {
-  if (!socket_.ours()) return;
-  std::byte packet[64];
-  const std::size_t bytes = wire::encode_message(bye, nullptr, 0, packet, sizeof packet);
-  [[maybe_unused]] const ssize_t ignored =
-      ::send(socket_.fd, packet, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+  pollfd one{socket_.fd, POLLIN, 0};
+  poll(&one, 1, timeout_ms);
 }
 
 }  // namespace gpuprof::agent

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The worker's socket to the daemon and its wake-up descriptor.
+// The worker's socket to the daemon.
 //
-// Context:  worker (open, send, receive), boundary (send_last, close_after_fork)
-// Owns:     two descriptors: close-on-exec, at the top of the range, identity-checked before use
+// Context:  worker (close also: boundary, in a forked child)
+// Owns:     one descriptor: close-on-exec, at the top of the range, identity-checked before use
+//           where the table of descriptors is the program's
 // Promises: never waits longer than a deadline; never raises SIGPIPE
 // Not here: what messages mean (worker.cpp)
 #pragma once
@@ -52,20 +53,18 @@ class Connection {
   /// One packet if there is one. `received_fd` gets a descriptor that came with it.
   Received receive(wire::Packet* packet, base::UniqueFd* received_fd);
 
-  /// Waits for a packet, a wake-up, or `timeout_ms` (-1: for ever). Empties the wake-up counter.
+  /// Waits for a packet, `timeout_ms` at most.
   void wait(int timeout_ms);
 
-  /// One message without waiting, from any thread at process end.
-  void send_last(const wire::Bye& bye);
+  /// The descriptor went with the table it was in.
+  void forget() { socket_.fd = -1; }
 
-  int wake_fd() const { return wake_.fd; }
-  bool intact() const { return socket_.ours() && wake_.ours(); }
+  bool intact() const { return socket_.ours(); }
 
  private:
   bool send_packet(std::size_t bytes);
 
   OwnFd socket_;
-  OwnFd wake_;
   alignas(8) std::byte packet_out_[16384] = {};
   alignas(8) std::byte packet_in_[8192] = {};
 };

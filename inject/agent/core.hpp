@@ -29,6 +29,9 @@ struct Core {
   std::atomic<std::uint32_t> woke{0};   // wire::kWoke…
   std::atomic<pid_t> owner_pid{0};      // process the worker belongs to
   std::uint32_t told_woke = 0;          // what the last Hello said
+  bool own_files = false;               // the worker has a table of descriptors of its own
+  bool set_up = false;                  // the segment is mapped and the rooms are configured
+  std::uint32_t seen_wake = 0;          // Plan::wake at the begin of this turn
   Connection connection;
   wire::Config config{};
   char step_text[1024] = {};
@@ -48,6 +51,9 @@ void apply_plan();
 
 /// Everything off, for good or for another daemon. Worker.
 void all_off();
+
+/// Sampling again with fresh triggers, after their descriptors were lost (states.cpp). Worker.
+void restart_sampling();
 
 /// Settings of the rooms from the config (states.cpp). Worker.
 void configure_rooms();

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "gpuprof/base/clock.hpp"
 #include "inject/agent/agent.hpp"
 #include "inject/agent/core.hpp"
 #include "inject/cupti/cupti.hpp"
@@ -15,8 +14,6 @@
 namespace gpuprof::agent {
 
 namespace {
-std::atomic<bool> g_said_good_bye{false};
-
 // A command shorter than our own start would leave no trace of itself, not even "seen".
 void wait_for_a_short_command() {
   constexpr std::uint32_t kDeadlineMs = 20;
@@ -34,9 +31,9 @@ void before_exit() {
   if (!hot::alive() || g_core.owner_pid.load(std::memory_order_acquire) != getpid()) return;
   const int saved = errno;
   if (cupti::driver_was_seen()) cupti::before_exit();
-  if (!g_said_good_bye.exchange(true))
-    g_core.connection.send_last(
-        wire::Bye{static_cast<std::uint32_t>(wire::ByeReason::kExit), 0, base::mono_ns()});
+  // Through the segment: the socket is in the worker's own table of descriptors.
+  hot::g_state.stats->bye.store(static_cast<std::uint64_t>(wire::ByeReason::kExit) + 1,
+                                std::memory_order_release);
   errno = saved;
 }
 

@@ -90,8 +90,10 @@ void fork_child() {
   cupti::after_fork_child();
   sample::after_fork_child();
   python::after_fork_child();
-  hot::g_state.wake_fd.store(-1, std::memory_order_release);
+  // With a table of its own the worker's descriptors have not come along.
+  if (g_core.own_files) g_core.connection.forget();
   g_core.connection.close();
+  g_core.set_up = false;
   g_core.woke.store(0, std::memory_order_relaxed);
   g_core.told_woke = 0;
   g_core.phase.store(static_cast<std::uint32_t>(Phase::kDormant), std::memory_order_release);

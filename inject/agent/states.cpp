@@ -90,6 +90,12 @@ void apply_cuda(wire::AgentState state) {
   cupti::want(wanted, settings);
 }
 
+void restart_sampling() {
+  if (!samples_wanted()) return;
+  sample::stop();
+  sample::start(sampler_settings());
+}
+
 void configure_rooms() {
   nvtx::set_step_name(steps_from(wire::StepSource::kNvtx) ? g_core.step_text : "");
   cupti::set_step_expression(steps_from(wire::StepSource::kKernel) ? g_core.step_text : "");

@@ -5,15 +5,19 @@
 // Context:  worker
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "gpuprof/base/clock.hpp"
 #include "inject/agent/core.hpp"
+#include "inject/agent/own_files.hpp"
 #include "inject/agent/segment_map.hpp"
 #include "inject/cupti/cupti.hpp"
 #include "inject/hot/outbox.hpp"
@@ -27,6 +31,8 @@ namespace gpuprof::agent {
 namespace {
 
 constexpr std::uint64_t kConfigDeadlineNs = 2'000'000'000;
+// Only to notice that the daemon is gone: everything else wakes us.
+constexpr std::uint32_t kArmedTurnMs = 5000;
 
 std::size_t read_file(const char* path, char* to, std::size_t room) {
   const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
@@ -53,7 +59,9 @@ std::uint64_t process_start_ticks() {
 
 bool accept_config(const wire::Packet& packet, int segment_fd) {
   wire::Config config;
-  if (!packet.as(&config) || segment_fd < 0) return false;
+  if (!packet.as(&config)) return false;
+  if (g_core.set_up) return true;  // we are back; everything is as it was
+  if (segment_fd < 0) return false;
   if (packet.tail_bytes != config.step_text_bytes || packet.tail_bytes >= sizeof g_core.step_text)
     return false;
   if (!publish_segment(segment_fd, config.segment_bytes)) return false;
@@ -76,18 +84,31 @@ bool wait_for_config() {
   return false;
 }
 
-// Connect, introduce ourselves, get settings, make the rooms ready.
-bool set_up() {
+// Connect, introduce ourselves, get settings.
+bool connect() {
   g_core.connection.close();
-  if (!g_core.connection.open(g_core.address)) return false;
-  hot::g_state.wake_fd.store(g_core.connection.wake_fd(), std::memory_order_release);
-  if (!say_hello() || !wait_for_config()) return false;
+  return g_core.connection.open(g_core.address) && say_hello() && wait_for_config();
+}
+
+// Make the rooms ready.
+bool set_up() {
+  if (!connect()) return false;
   open_outbox();
   g_core.state = wire::AgentState::kArmed;
   g_core.applied_sequence = 0;
+  g_core.set_up = true;
   configure_rooms();
   apply_plan();
   set_phase(Phase::kReady);
+  return true;
+}
+
+// After a fork: the kernel thread is another one, and with its own table went every descriptor.
+bool come_back() {
+  if (!g_core.own_files) return true;
+  g_core.connection.forget();
+  if (!connect()) return false;
+  if (g_core.state == wire::AgentState::kRecording) restart_sampling();
   return true;
 }
 
@@ -129,7 +150,7 @@ void look_for_driver() {
   apply_cuda(g_core.state);
 }
 
-int one_turn() {
+std::uint32_t one_turn() {
   const std::uint64_t now = base::mono_ns();
   if (g_core.woke.load(std::memory_order_acquire) != g_core.told_woke) say_hello();
   apply_plan();
@@ -139,21 +160,29 @@ int one_turn() {
   stats->counters[static_cast<std::uint32_t>(wire::Counter::kWorkerCpuNs)].store(
       base::clock_ns(CLOCK_THREAD_CPUTIME_ID), std::memory_order_relaxed);
   nvtx::tick();
-  if (g_core.state == wire::AgentState::kArmed) return -1;
+  if (g_core.state == wire::AgentState::kArmed) return kArmedTurnMs;
   look_for_driver();
   std::uint32_t next_ms = 500;
   if (cupti::driver_was_seen()) next_ms = std::min(next_ms, cupti::tick(now));
   if (g_core.state == wire::AgentState::kRecording) next_ms = std::min(next_ms, sample::tick(now));
-  return static_cast<int>(std::max<std::uint32_t>(next_ms, 1));
+  return std::max<std::uint32_t>(next_ms, 1);
+}
+
+// Sleeps until someone has news (wire::wake_agent) or for `timeout_ms`. News that came since the
+// turn began end it at once.
+void sleep(std::uint32_t timeout_ms) {
+  const timespec wait{timeout_ms / 1000, static_cast<long>(timeout_ms % 1000) * 1'000'000};
+  ::syscall(SYS_futex, &hot::g_state.plan->wake, FUTEX_WAIT, g_core.seen_wake, &wait, nullptr, 0);
 }
 
 Turn turns() {
   for (;;) {
+    // acquire; pairs with the release in wake_agent
+    g_core.seen_wake = hot::g_state.plan->wake.load(std::memory_order_acquire);
     if (hot::worker_park_wanted()) return Turn::kPark;
-    const int timeout_ms = one_turn();
-    g_core.connection.wait(timeout_ms);
-    if (!g_core.connection.intact()) return Turn::kReconnect;
+    if (!g_core.own_files && !g_core.connection.intact()) return Turn::kReconnect;
     if (const Turn turn = read_messages(); turn != Turn::kGoOn) return turn;
+    sleep(one_turn());
   }
 }
 
@@ -161,8 +190,8 @@ void let_go(wire::ByeReason reason) {
   all_off();
   g_core.connection.send(wire::Bye{static_cast<std::uint32_t>(reason), 0, base::mono_ns()}, nullptr,
                          0);
-  hot::g_state.wake_fd.store(-1, std::memory_order_release);
   withdraw_segment();
+  g_core.set_up = false;
   g_core.connection.close();
 }
 
@@ -177,7 +206,8 @@ bool say_hello() {
       static_cast<std::uint32_t>(read_file("/proc/self/cmdline", tail + hello.exe_bytes, 2048));
   hello.major = wire::kWireMajor;
   hello.minor = wire::kWireMinor;
-  hello.woke = g_core.woke.load(std::memory_order_acquire);
+  const std::uint32_t woke = g_core.woke.load(std::memory_order_acquire);
+  hello.woke = g_core.set_up ? woke | wire::kWokeAgain : woke;
   hello.pid = static_cast<std::uint32_t>(getpid());
   hello.ppid = static_cast<std::uint32_t>(getppid());
   hello.mono_ns = base::mono_ns();
@@ -185,17 +215,16 @@ bool say_hello() {
   hello.process_start_ticks = process_start_ticks();
   hello.load_ns = g_core.load_ns;
   hello.session = g_core.address.session;
-  g_core.told_woke = hello.woke;
+  g_core.told_woke = woke;
   return g_core.connection.send(hello, tail, hello.exe_bytes + hello.command_bytes);
 }
 
 bool worker_body() {
   prctl(PR_SET_NAME, "gpuprof");
-  const bool resumed =
-      g_core.phase.load(std::memory_order_acquire) == static_cast<std::uint32_t>(Phase::kReady);
-  if (!resumed && !set_up()) {
+  g_core.own_files = take_own_files();
+  if (!(g_core.set_up ? come_back() : set_up())) {
     if (hot::worker_park_wanted()) return true;
-    hot::g_state.wake_fd.store(-1, std::memory_order_release);
+    if (g_core.set_up) let_go(wire::ByeReason::kDisabled);
     g_core.connection.close();
     set_phase(Phase::kDisabled);
     return false;

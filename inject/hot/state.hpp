@@ -38,10 +38,10 @@ struct State {
   std::uint32_t large_lanes = 0;
   wire::Stats* stats = nullptr;
   wire::Plan* plan = nullptr;
-  /// Wakes the worker from any context: one write(2) to an eventfd; -1 before the agent runs.
-  std::atomic<int> wake_fd{-1};
   /// Kernel thread id of our worker; its own CUDA calls are not recorded.
   std::atomic<std::uint32_t> worker_tid{0};
+  /// Of the thread that flushes CUPTI while records are expected; 0: there is none.
+  std::atomic<std::uint32_t> helper_tid{0};
 };
 
 extern State g_state;
@@ -50,6 +50,12 @@ extern State g_state;
 inline bool alive() {
   const std::uint32_t* page = g_state.alive.load(std::memory_order_acquire);
   return page != nullptr && *static_cast<const volatile std::uint32_t*>(page) == 1;
+}
+
+/// Threads we brought along: neither sampled nor are their CUDA calls recorded.
+inline bool is_our_thread(std::uint32_t tid) {
+  return tid == g_state.worker_tid.load(std::memory_order_relaxed) ||
+         tid == g_state.helper_tid.load(std::memory_order_relaxed);
 }
 
 inline bool on(std::uint32_t bits) {

@@ -74,6 +74,9 @@ inline constexpr std::uint32_t kWokeCuda = 2;
 inline constexpr std::uint32_t kWokeNvtx = 4;
 inline constexpr std::uint32_t kWokePython = 8;
 inline constexpr std::uint32_t kWokeAttach = 16;
+/// Not a reason: the same agent connects again (its worker was parked during a fork) and keeps
+/// the segment it has.
+inline constexpr std::uint32_t kWokeAgain = 32;
 
 /// First message of an agent; repeated with more bits when it later sees CUDA, NVTX or Python.
 /// Tail: executable path, then command line (arguments separated by NUL, cut at 2048 bytes).

@@ -10,6 +10,10 @@
 // Not here: how a lane works (lane.hpp), socket messages (control.hpp)
 #pragma once
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -96,7 +100,7 @@ struct Stats {
   std::atomic<std::uint64_t> sampler;             // SamplerKind in force
   std::atomic<std::uint64_t> effective_rate_mhz;  // milli-samples per second and running thread
   std::atomic<std::uint64_t> heartbeat_ns;        // last turn of the worker, CLOCK_MONOTONIC
-  std::atomic<std::uint64_t> pending_wakes;
+  std::atomic<std::uint64_t> bye;                 // ByeReason + 1 once the process ends by itself
   std::uint64_t reserved[8];
 };
 
@@ -110,16 +114,27 @@ enum class AgentState : std::uint32_t {
 
 inline constexpr std::uint64_t kNever = ~0ULL;
 
-/// The daemon's will, read by the agent at each step and each tick. Written only by the daemon.
+/// The daemon's will, read by the agent at each step and each tick.
 struct Plan {
   std::atomic<std::uint32_t> mode;      // AgentState wanted outside step windows
   std::atomic<std::uint32_t> sequence;  // grows with each change
   std::atomic<std::uint64_t> on_step;   // recording from the begin of this step (agent's counter)
   std::atomic<std::uint64_t> off_step;  // … to the begin of this one; kNever: no limit
   std::atomic<std::uint64_t> drain_ns;  // last time the daemon drained, CLOCK_MONOTONIC
-  std::uint64_t reserved[4];
+  /// Shared futex word the worker sleeps on: whoever has news for it adds one and wakes it
+  /// (wake_agent). Written by both sides.
+  std::atomic<std::uint32_t> wake;
+  std::uint32_t reserved0;
+  std::uint64_t reserved[3];
 };
 static_assert(sizeof(Plan) == 64);
+
+/// Makes the agent's worker take a turn now. Any context, either side: one system call.
+inline void wake_agent(Plan& plan) {
+  plan.wake.fetch_add(1, std::memory_order_release);
+  // Not private: the daemon wakes through its own mapping of the same page.
+  ::syscall(SYS_futex, &plan.wake, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+}
 
 /// At offset 0 of the segment.
 struct SegmentHeader {

@@ -42,16 +42,20 @@ class Folder:
 
 
 def real_python(name="python3"):
-    """The interpreter itself, not a shim script in front of it."""
-    found = shutil.which(name)
-    if not found:
-        return None
-    try:
-        path = subprocess.run([found, "-c", "import sys; print(sys.executable)"],
-                              capture_output=True, text=True, timeout=30).stdout.strip()
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return path or None
+    """The interpreter itself, not a shim script in front of it; also from a pyenv's versions."""
+    root = os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")
+    version = name[len("python"):]
+    candidates = [shutil.which(name)] + sorted(
+        glob.glob(os.path.join(root, "versions", version + ".*", "bin", name)))
+    for found in filter(None, candidates):
+        try:
+            path = subprocess.run([found, "-c", "import sys; print(sys.executable)"],
+                                  capture_output=True, text=True, timeout=30).stdout.strip()
+        except (OSError, subprocess.SubprocessError):
+            continue
+        if path:
+            return path
+    return None
 
 
 def gpuprof(arguments, command, **keywords):

@@ -78,7 +78,8 @@ for i in range(20):
 signal.setitimer(signal.ITIMER_REAL, 0.05)
 time.sleep(0.2)
 print(got.count(signal.SIGUSR1), got.count(signal.SIGALRM))
-print([s for s in range(1, 65) if s not in (32, 33) and signal.getsignal(s) not in
+# Faults and one realtime signal may have a handler of the profiler's.
+print([s for s in range(1, 32) if s not in (7, 11) and signal.getsignal(s) not in
        (signal.SIG_DFL, signal.SIG_IGN, signal.default_int_handler)
        and not callable(signal.getsignal(s))])
 """
@@ -140,7 +141,7 @@ def cases(scratch):
     yield "stdin", ["sh", "-c", "cat; read x || echo end"], {"stdin": b"line one\nline two"}
     yield "shell-kills-itself", ["sh", "-c", "kill -TERM $$"], {}
     yield "background-child", ["sh", "-c", "sleep 0.2 & wait; echo done"], {}
-    yield "env", ["sh", "-c", "env | grep -v -e ^LD_PRELOAD= -e ^GPUPROF_ -e _INJECTION64_PATH= "
+    yield "env", ["sh", "-c", "env | grep -v -e ^ASAN_OPTIONS= -e ^LD_PRELOAD= -e ^GPUPROF_ -e _INJECTION64_PATH= "
                   "-e ^_= | sort"], {}
     yield "fds", ["sh", "-c", "ls /proc/self/fd | tr '\\n' ' '"], {}
     yield "first-open", [program("first_open")], {}
