@@ -11,17 +11,16 @@
 namespace gpuprof::exporter {
 namespace {
 
-constexpr StackText::Frame kBlocked = ~0u;   // slice under the innermost frame of a waiting thread
-constexpr StackText::Frame kNoStack = ~1u;   // a sample without a stack
-constexpr StackText::Frame kCut = ~2u;       // stands for frames that are not drawn
+constexpr StackText::Frame kBlocked = ~0u;  // slice under the innermost frame of a waiting thread
+constexpr StackText::Frame kNoStack = ~1u;  // a sample without a stack
+constexpr StackText::Frame kCut = ~2u;      // stands for frames that are not drawn
 constexpr std::uint32_t kStateRepeat = 2;
 /// No sample stands for more; a damaged one must not paint the whole row.
 constexpr std::uint64_t kMaxWeightNs = 10'000'000'000;
 
 }  // namespace
 
-void FlamePart::slice(std::uint32_t tid, StackText::Frame frame, bool begins,
-                      std::uint64_t ts_ns) {
+void FlamePart::slice(std::uint32_t tid, StackText::Frame frame, bool begins, std::uint64_t ts_ns) {
   const std::string_view name = frame == kBlocked   ? "(blocked)"
                                 : frame == kNoStack ? "(no stack)"
                                 : frame == kCut     ? "(deeper frames not drawn)"
@@ -40,7 +39,8 @@ void FlamePart::change(std::uint32_t tid, Track& track, std::uint64_t ts_ns) {
   const auto same = static_cast<std::size_t>(
       std::mismatch(track.open.begin(), track.open.end(), wanted_.begin(), wanted_.end()).first -
       track.open.begin());
-  for (std::size_t i = track.open.size(); i > same; --i) slice(tid, track.open[i - 1], false, ts_ns);
+  for (std::size_t i = track.open.size(); i > same; --i)
+    slice(tid, track.open[i - 1], false, ts_ns);
   for (std::size_t i = same; i < wanted_.size(); ++i) slice(tid, wanted_[i], true, ts_ns);
   track.open = wanted_;
 }
@@ -73,8 +73,9 @@ void FlamePart::write(const model::Sample& e) {
 void FlamePart::finish() {
   wanted_.clear();
   for (auto& [tid, track] : tracks_)
-    change(tid, track, std::max(track.last_ns, std::min(track.last_ns + track.weight_ns,
-                                                        t_.survey.window.end_ns)));
+    change(tid, track,
+           std::max(track.last_ns,
+                    std::min(track.last_ns + track.weight_ns, t_.survey.window.end_ns)));
 }
 
 }  // namespace gpuprof::exporter

@@ -65,13 +65,15 @@ class GzipFile::Deflater {
 
 support::Result<std::unique_ptr<GzipFile>> GzipFile::create(const std::string& path, bool plain) {
   base::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (!fd)
-    return support::error(fmt::format("cannot create {}: {}", path, std::strerror(errno)));
+  if (!fd) return support::error(fmt::format("cannot create {}: {}", path, std::strerror(errno)));
   return std::unique_ptr<GzipFile>(new GzipFile(path, std::move(fd), plain));
 }
 
 GzipFile::GzipFile(std::string path, base::UniqueFd fd, bool plain)
-    : path_(std::move(path)), fd_(std::move(fd)), plain_(plain), own_deflater_(std::make_unique<Deflater>()) {
+    : path_(std::move(path)),
+      fd_(std::move(fd)),
+      plain_(plain),
+      own_deflater_(std::make_unique<Deflater>()) {
   constexpr std::array<std::uint8_t, 10> kHeader = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff};
   if (!plain_) write_all(kHeader.data(), kHeader.size());
   // Signals are for the thread that waits for them.
@@ -156,13 +158,13 @@ void GzipFile::write_done(std::unique_lock<std::mutex>& lock) {
     const std::shared_ptr<Job> job = order_.front();
     lock.unlock();
     const auto* raw = reinterpret_cast<const std::uint8_t*>(job->raw.data());
-    const bool written = plain_ ? write_all(raw, job->used)
-                                : write_all(job->packed.data(), job->packed_bytes);
+    const bool written =
+        plain_ ? write_all(raw, job->used) : write_all(job->packed.data(), job->packed_bytes);
     const int why = errno;
     lock.lock();
     if (!written && error_ == 0) error_ = why;
-    crc_ = static_cast<std::uint32_t>(
-        crc32_combine(crc_, job->crc, static_cast<z_off_t>(job->used)));
+    crc_ =
+        static_cast<std::uint32_t>(crc32_combine(crc_, job->crc, static_cast<z_off_t>(job->used)));
     raw_bytes_ += job->used;
     order_.pop_front();
     if (spare_.size() < kOrderLimit) spare_.push_back(std::move(job->raw));

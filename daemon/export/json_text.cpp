@@ -34,12 +34,24 @@ bool plain(unsigned char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '
 
 void append_control(std::string& out, unsigned char c) {
   switch (c) {
-    case '"': out += "\\\""; return;
-    case '\\': out += "\\\\"; return;
-    case '\n': out += "\\n"; return;
-    case '\t': out += "\\t"; return;
-    case '\r': out += "\\r"; return;
-    default: fmt::format_to(std::back_inserter(out), "\\u{:04x}", c); return;
+    case '"':
+      out += "\\\"";
+      return;
+    case '\\':
+      out += "\\\\";
+      return;
+    case '\n':
+      out += "\\n";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    default:
+      fmt::format_to(std::back_inserter(out), "\\u{:04x}", c);
+      return;
   }
 }
 

@@ -70,20 +70,30 @@ support::Result<std::string> expand_pattern(const std::string& pattern, const st
     }
     const char what = ++i < pattern.size() ? pattern[i] : '\0';
     switch (what) {
-      case 'h': out += flat(host); break;
-      case 'p': out += std::to_string(pid); break;
-      case 'n': out += fmt::format("{:04}", span); break;
-      case 'r': out += rank.empty() ? "norank" : flat(rank); break;
-      case '%': out += '%'; break;
+      case 'h':
+        out += flat(host);
+        break;
+      case 'p':
+        out += std::to_string(pid);
+        break;
+      case 'n':
+        out += fmt::format("{:04}", span);
+        break;
+      case 'r':
+        out += rank.empty() ? "norank" : flat(rank);
+        break;
+      case '%':
+        out += '%';
+        break;
       case 'q': {
         GPUPROF_TRY(value, environment_part(pattern, i));
         out += value;
         break;
       }
       default:
-        return support::error(fmt::format(
-            "the output pattern {} has %{}; known are %h %p %n %r %q{{NAME}} %%", pattern,
-            what == '\0' ? ' ' : what));
+        return support::error(
+            fmt::format("the output pattern {} has %{}; known are %h %p %n %r %q{{NAME}} %%",
+                        pattern, what == '\0' ? ' ' : what));
     }
   }
   return out;
@@ -113,8 +123,8 @@ support::Result<std::string> file_path(const api::SessionOptions& options, const
   stem.resize(stem.size() - given.size());
   const auto says = [&](const char* what) { return stem.find(what) != std::string::npos; };
   const bool per_process = says("%p") || says("%r"), per_window = says("%n");
-  GPUPROF_TRY(path, expand_pattern(stem, parts.host, parts.pid, parts.window.index + 1,
-                                   parts.rank));
+  GPUPROF_TRY(path,
+              expand_pattern(stem, parts.host, parts.pid, parts.window.index + 1, parts.rank));
   // A pattern that cannot tell files apart gets what it lacks.
   if (!per_process && parts.many_processes) path += fmt::format("_{}", parts.pid);
   if (!per_window && (given.empty() || parts.window.index != 0)) path += stamp;
@@ -132,8 +142,8 @@ support::Result<std::string> Staging::add(const std::string& path) {
   const fs::path folder = fs::path(path).parent_path();
   if (!folder.empty()) fs::create_directories(folder, failed);
   if (failed)
-    return support::error(fmt::format("cannot create the folder {}: {}", folder.string(),
-                                      failed.message()));
+    return support::error(
+        fmt::format("cannot create the folder {}: {}", folder.string(), failed.message()));
   const bool twice = std::any_of(entries_.begin(), entries_.end(),
                                  [&](const Entry& entry) { return entry.path == path; });
   if (twice)

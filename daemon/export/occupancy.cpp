@@ -26,9 +26,16 @@ std::uint32_t partitions(const model::Device& device) {
 std::uint32_t block_slots(const model::Device& device) {
   if (device.max_blocks_per_sm != 0) return device.max_blocks_per_sm;
   switch (device.compute_major * 10 + device.compute_minor) {
-    case 75: case 86: case 87: return 16;
-    case 89: case 120: case 121: return 24;
-    default: return 32;
+    case 75:
+    case 86:
+    case 87:
+      return 16;
+    case 89:
+    case 120:
+    case 121:
+      return 24;
+    default:
+      return 32;
   }
 }
 
@@ -72,8 +79,7 @@ Occupancy occupancy(const model::Device& device, const model::Kernel& kernel) {
   // In double: the product of three grid sizes may exceed 64 bits.
   const double blocks =
       static_cast<double>(kernel.grid[0]) * kernel.grid[1] * static_cast<double>(kernel.grid[2]);
-  const std::uint64_t threads =
-      std::uint64_t{kernel.block[0]} * kernel.block[1] * kernel.block[2];
+  const std::uint64_t threads = std::uint64_t{kernel.block[0]} * kernel.block[1] * kernel.block[2];
   if (device.sm_count == 0 || device.warp_size == 0 || threads > 1u << 20) return result;
   result.blocks_per_sm = blocks / device.sm_count;
   result.warps_per_sm = result.blocks_per_sm * static_cast<double>(threads) / device.warp_size;
@@ -82,8 +88,8 @@ Occupancy occupancy(const model::Device& device, const model::Kernel& kernel) {
                     kernel.static_shared_bytes + kernel.dynamic_shared_bytes);
   if (device.max_threads_per_sm != 0) {
     const double resident = std::min<double>(result.active_blocks, result.blocks_per_sm);
-    result.percent = static_cast<std::uint32_t>(std::lround(
-        100.0 * resident * static_cast<double>(threads) / device.max_threads_per_sm));
+    result.percent = static_cast<std::uint32_t>(
+        std::lround(100.0 * resident * static_cast<double>(threads) / device.max_threads_per_sm));
   }
   return result;
 }

@@ -17,7 +17,7 @@ struct Occupancy {
   std::uint32_t active_blocks = 0;  // that fit on one multiprocessor
   double blocks_per_sm = 0;         // of the grid
   double warps_per_sm = 0;
-  std::uint32_t percent = 0;        // of the thread slots, as far as the grid fills them
+  std::uint32_t percent = 0;  // of the thread slots, as far as the grid fills them
 };
 
 /// Blocks of this shape that fit on one multiprocessor at a time.

@@ -37,7 +37,8 @@ const std::vector<StackText::Frame>& StackText::frames(model::StackId stack, std
   if (const auto found = frames_.find(stack); found != frames_.end()) return found->second;
   if (frames_.size() >= kMaxStacks) frames_.clear();
   std::vector<Frame>& result = frames_[stack];
-  for (const symbols::DisplayFrame& frame : namer_.name(stack, ts_ns)) result.push_back(intern(frame));
+  for (const symbols::DisplayFrame& frame : namer_.name(stack, ts_ns))
+    result.push_back(intern(frame));
   return result;
 }
 

@@ -32,15 +32,14 @@ Place relate(const model::Step& step, Interval& range) {
 
 }  // namespace
 
-Placed place_among_steps(const std::vector<model::Step>& steps, std::uint32_t tid,
-                         Interval range) {
+Placed place_among_steps(const std::vector<model::Step>& steps, std::uint32_t tid, Interval range) {
   Placed placed{Place::kFree, range};
-  const auto first = std::upper_bound(
-      steps.begin(), steps.end(), range.start_ns,
-      [](std::uint64_t ts, const model::Step& s) { return ts < s.end_ns; });
-  const auto last = std::lower_bound(
-      first, steps.end(), range.end_ns,
-      [](const model::Step& s, std::uint64_t ts) { return s.start_ns < ts; });
+  const auto first =
+      std::upper_bound(steps.begin(), steps.end(), range.start_ns,
+                       [](std::uint64_t ts, const model::Step& s) { return ts < s.end_ns; });
+  const auto last =
+      std::lower_bound(first, steps.end(), range.end_ns,
+                       [](const model::Step& s, std::uint64_t ts) { return s.start_ns < ts; });
   // Steps follow each other: what lies between the first and the last touched is enclosed.
   for (auto at = first; at != last; at = at + 1 < last ? last - 1 : last) {
     if (at->tid != tid) continue;

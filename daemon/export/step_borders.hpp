@@ -31,7 +31,6 @@ struct Placed {
 inline constexpr std::uint64_t kSnapNs = 2'000;
 
 /// @param steps Sorted by start.
-Placed place_among_steps(const std::vector<model::Step>& steps, std::uint32_t tid,
-                         Interval range);
+Placed place_among_steps(const std::vector<model::Step>& steps, std::uint32_t tid, Interval range);
 
 }  // namespace gpuprof::exporter

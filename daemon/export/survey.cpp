@@ -22,9 +22,9 @@ constexpr std::size_t kMaxSteps = 1'000'000;
 
 std::string_view name_of(Counted kind) {
   constexpr std::array<std::string_view, static_cast<std::size_t>(Counted::kCount)> kNames = {
-      "kernels",    "memory copies", "memory sets",  "synchronisations", "overhead records",
-      "graph runs", "API calls",     "ranges",       "start/end ranges", "marks",
-      "steps",      "samples"};
+      "kernels",          "memory copies", "memory sets", "synchronisations",
+      "overhead records", "graph runs",    "API calls",   "ranges",
+      "start/end ranges", "marks",         "steps",       "samples"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -223,8 +223,7 @@ void Surveyor::place_ranges() {
   std::sort(s_.steps.begin(), s_.steps.end(),
             [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
   for (const Straddler& range : on_step_border_) {
-    const Placed placed =
-        place_among_steps(s_.steps, range.tid, {range.start_ns, range.end_ns});
+    const Placed placed = place_among_steps(s_.steps, range.tid, {range.start_ns, range.end_ns});
     if (placed.place == Place::kFree) continue;
     if (!s_.not_operators.emplace(range.id, placed.place).second) continue;
     ++s_.count(placed.place == Place::kCrossing ? Shortfall::kCrossingRange

@@ -33,21 +33,32 @@ std::int64_t sync_row(const model::Sync& sync);
 
 /// Kinds of event as files and summaries count them.
 enum class Counted : std::uint32_t {
-  kKernel, kMemCopy, kMemSet, kSync, kOverhead, kGraph, kCall, kRange, kSpan, kMark, kStep,
-  kSample, kCount
+  kKernel,
+  kMemCopy,
+  kMemSet,
+  kSync,
+  kOverhead,
+  kGraph,
+  kCall,
+  kRange,
+  kSpan,
+  kMark,
+  kStep,
+  kSample,
+  kCount
 };
 std::string_view name_of(Counted kind);
 
 /// Events left out of a file or written otherwise than asked for, with the reason.
 enum class Shortfall : std::uint32_t {
-  kLaunchedBefore,    // GPU events whose launch lies before the window
-  kCrossingRange,     // push/pop ranges that do not nest
-  kEnclosingRange,    // push/pop ranges around whole steps
-  kClippedRange,      // ranges that reach over the window's border
-  kRangeStillOpen,    // calls inside a range that had not ended when the file was written
-  kFarDevice,         // device index beyond what the viewers take
-  kInnerCall,         // host calls inside another with the same correlation id
-  kDeepStack,         // samples deeper than is drawn
+  kLaunchedBefore,  // GPU events whose launch lies before the window
+  kCrossingRange,   // push/pop ranges that do not nest
+  kEnclosingRange,  // push/pop ranges around whole steps
+  kClippedRange,    // ranges that reach over the window's border
+  kRangeStillOpen,  // calls inside a range that had not ended when the file was written
+  kFarDevice,       // device index beyond what the viewers take
+  kInnerCall,       // host calls inside another with the same correlation id
+  kDeepStack,       // samples deeper than is drawn
   kCount
 };
 std::string_view name_of(Shortfall kind);
@@ -85,9 +96,9 @@ struct Survey {
   std::vector<KeptNotice> notices;
   std::map<std::uint32_t, KeptLoss> losses;
   Clock clock;
-  std::set<std::pair<std::uint32_t, std::int64_t>> gpu_rows;  // device, stream (-1: none)
+  std::set<std::pair<std::uint32_t, std::int64_t>> gpu_rows;   // device, stream (-1: none)
   std::set<std::pair<std::uint32_t, std::int64_t>> sync_rows;  // device, row
-  std::vector<model::Step> steps;                           // whole ones inside the window
+  std::vector<model::Step> steps;                              // whole ones inside the window
   PagedBits launched;     // correlation ids of the host calls that are kept
   PagedBits on_gpu;       // correlation ids of GPU events
   PagedBits ranges_seen;  // ids of the ranges that become operators

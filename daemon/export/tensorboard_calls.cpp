@@ -11,16 +11,26 @@ namespace {
 /// CUPTI's overhead kinds: the first as it is, later ones in the upper half word.
 std::string_view overhead_name(std::uint32_t kind) {
   switch (kind) {
-    case 1: return "Driver Compiler";
-    case 1u << 16: return "Buffer Flush";
-    case 2u << 16: return "Instrumentation";
-    case 3u << 16: return "Resource";
-    case 4u << 16: return "Runtime Triggered Module Loading";
-    case 5u << 16: return "Lazy Function Loading";
-    case 6u << 16: return "Command Buffer Full";
-    case 7u << 16: return "Activity Buffer Request";
-    case 8u << 16: return "UVM Activity Init";
-    default: return "Unknown Overhead";
+    case 1:
+      return "Driver Compiler";
+    case 1u << 16:
+      return "Buffer Flush";
+    case 2u << 16:
+      return "Instrumentation";
+    case 3u << 16:
+      return "Resource";
+    case 4u << 16:
+      return "Runtime Triggered Module Loading";
+    case 5u << 16:
+      return "Lazy Function Loading";
+    case 6u << 16:
+      return "Command Buffer Full";
+    case 7u << 16:
+      return "Activity Buffer Request";
+    case 8u << 16:
+      return "UVM Activity Init";
+    default:
+      return "Unknown Overhead";
   }
 }
 
@@ -42,7 +52,8 @@ void CallPart::write(const model::ApiCall& e) {
   t_.row(t_.host_pid, e.tid);
   t_.interval(e.start_ns, e.end_ns);
   json.raw(",\"args\":{");
-  if (!inner) json.raw("\"External id\":").number(op).raw(",\"correlation\":").number(e.correlation);
+  if (!inner)
+    json.raw("\"External id\":").number(op).raw(",\"correlation\":").number(e.correlation);
   json.raw(inner ? "\"cbid\":" : ",\"cbid\":").number(e.cbid);
   if (e.api == 1) json.raw(",\"api\":\"driver\"");
   if (e.result != 0) json.raw(",\"result\":").signed_number(e.result);

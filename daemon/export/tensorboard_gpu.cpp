@@ -26,11 +26,10 @@ constexpr std::string_view at(const std::array<std::string_view, N>& names, std:
 constexpr std::array<std::string_view, 11> kCopyKinds = {
     "Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
 constexpr std::array<std::string_view, 8> kMemoryKinds = {
-    "Unknown", "Pageable", "Pinned", "Device", "Array", "Managed", "Device Static",
-    "Managed Static"};
-constexpr std::array<std::string_view, 5> kSyncKinds = {"Synchronization", "Event Sync",
-                                                        "Stream Wait Event", "Stream Sync",
-                                                        "Context Sync"};
+    "Unknown", "Pageable", "Pinned",        "Device",
+    "Array",   "Managed",  "Device Static", "Managed Static"};
+constexpr std::array<std::string_view, 5> kSyncKinds = {
+    "Synchronization", "Event Sync", "Stream Wait Event", "Stream Sync", "Context Sync"};
 
 }  // namespace
 

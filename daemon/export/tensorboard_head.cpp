@@ -6,8 +6,8 @@
 // Promises: "traceEvents" is the last key, since the installed plugin writes behind the last ']'
 #include <string>
 
-#include "daemon/export/tensorboard_parts.hpp"
 #include "daemon/export/rank.hpp"
+#include "daemon/export/tensorboard_parts.hpp"
 #include "daemon/model/loss.hpp"
 
 namespace gpuprof::exporter {
@@ -61,8 +61,7 @@ void write_device(JsonText& json, const model::Device& d, const NameTable& names
       {"memoryClockRateKHz", d.memory_clock_khz},
       {"memoryBusWidth", d.memory_bus_bits},
       {"l2CacheSize", d.l2_bytes}};
-  for (const auto& [name, value] : numbers)
-    json.raw(",\"").raw(name).raw("\":").number(value);
+  for (const auto& [name, value] : numbers) json.raw(",\"").raw(name).raw("\":").number(value);
   json.raw("}");
 }
 

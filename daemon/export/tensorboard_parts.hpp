@@ -20,7 +20,7 @@
 namespace gpuprof::exporter {
 
 /// Rows a viewer shows: a file's own numbers for processes and threads.
-inline constexpr std::uint32_t kDeviceRows = 64;         // process ids below are devices
+inline constexpr std::uint32_t kDeviceRows = 64;  // process ids below are devices
 inline constexpr std::uint32_t kSmallPidOffset = 100'000;
 inline constexpr std::uint64_t kSampleTidOffset = 100'000'000;
 /// Steps are operators of their own: ids far above those of ranges.

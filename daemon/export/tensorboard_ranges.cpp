@@ -17,13 +17,22 @@ std::string payload_text(const model::Range& range) {
   std::string text;
   const auto low = static_cast<std::uint32_t>(range.payload);
   switch (range.payload_type) {
-    case kU64: return std::to_string(range.payload);
-    case kI64: return std::to_string(static_cast<std::int64_t>(range.payload));
-    case kU32: return std::to_string(low);
-    case kI32: return std::to_string(static_cast<std::int32_t>(low));
-    case kF64: append_number(text, std::bit_cast<double>(range.payload)); return text;
-    case kF32: append_number(text, static_cast<double>(std::bit_cast<float>(low))); return text;
-    default: return text;
+    case kU64:
+      return std::to_string(range.payload);
+    case kI64:
+      return std::to_string(static_cast<std::int64_t>(range.payload));
+    case kU32:
+      return std::to_string(low);
+    case kI32:
+      return std::to_string(static_cast<std::int32_t>(low));
+    case kF64:
+      append_number(text, std::bit_cast<double>(range.payload));
+      return text;
+    case kF32:
+      append_number(text, static_cast<double>(std::bit_cast<float>(low)));
+      return text;
+    default:
+      return text;
   }
 }
 

@@ -28,8 +28,7 @@ class Rows {
   }
 
  private:
-  JsonText& begin(std::string_view what, std::int64_t pid, std::int64_t tid,
-                  std::string_view key) {
+  JsonText& begin(std::string_view what, std::int64_t pid, std::int64_t tid, std::string_view key) {
     JsonText& json = t_.json;
     json.need(512);
     json.raw(first_ ? "{\"ph\":\"M\",\"name\":\"" : ",\n{\"ph\":\"M\",\"name\":\"").raw(what);

@@ -65,8 +65,8 @@ support::Result<void> survey_process(const FileRequest& request, Survey& survey,
   survey.window = request.window;
   survey.pid = request.process.pid;
   Surveyor surveyor(survey, stacks);
-  GPUPROF_TRY(end, spool::replay(request.process.spool_path, replay_range(request.window),
-                                 surveyor));
+  GPUPROF_TRY(end,
+              spool::replay(request.process.spool_path, replay_range(request.window), surveyor));
   survey.replay_complete = end.complete;
   surveyor.finish();
   return {};

@@ -84,11 +84,11 @@ std::vector<std::uint64_t> find_cuts(Run& run, std::uint64_t limit) {
   std::vector<std::uint64_t> cuts;
   std::map<std::uint32_t, std::uint64_t> since_cut;
   for (const Piece& piece : run.pieces) {
-    if (!cuts.empty() && piece.end_ns <= cuts.back()) continue;
+    if (!cuts.empty() && piece.end_ns < cuts.back()) continue;
     std::uint64_t& events = since_cut[piece.process];
     events += piece.events;
     if (events < limit) continue;
-    const std::uint64_t cut = cut_at(run, piece.end_ns);
+    const std::uint64_t cut = cut_at(run, piece.end_ns + 1);
     if (cut >= run.end_ns) break;
     cuts.push_back(cut);
     since_cut.clear();

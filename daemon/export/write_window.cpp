@@ -77,8 +77,12 @@ support::Result<std::vector<FileWritten>> write_window(const spool::SessionView&
         return support::error(fmt::format("this gpuprof does not write the format {}", name));
       GPUPROF_TRY(path, file_path(options, *format, parts));
       GPUPROF_TRY(temporary, staging.add(path));
-      const FileRequest request{session, window, *process, temporary,
-                                worker_name(session.host, process->pid), is_plain(path),
+      const FileRequest request{session,
+                                window,
+                                *process,
+                                temporary,
+                                worker_name(session.host, process->pid),
+                                is_plain(path),
                                 [&](std::uint64_t done) {
                                   if (progress) progress(std::min(before + done, total), total);
                                 }};

@@ -32,7 +32,7 @@ class ProcessWriter : public model::EventSink {
   /// kept: ok() turns false, later events are counted as lost, nothing throws.
   virtual void flush() = 0;
   virtual bool ok() const = 0;
-  virtual std::string failure() const = 0;       // sentence, empty while ok
+  virtual std::string failure() const = 0;  // sentence, empty while ok
   virtual std::uint64_t bytes_written() const = 0;
   virtual std::uint64_t events_written() const = 0;  // timed events, not definitions
   virtual std::uint64_t events_lost() const = 0;
@@ -86,8 +86,8 @@ struct SessionView {
   std::string folder, host;
   api::SessionOptions options;
   std::vector<ProcessEntry> processes;
-  std::vector<model::Window> windows;      // empty: derive one per process from its events
-  std::vector<std::uint32_t> chosen;       // empty and !ended: choose again
+  std::vector<model::Window> windows;  // empty: derive one per process from its events
+  std::vector<std::uint32_t> chosen;   // empty and !ended: choose again
   std::vector<std::pair<std::string, std::string>> remarks;
   bool ended = false;
 };

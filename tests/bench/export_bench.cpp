@@ -63,7 +63,8 @@ double redeflate_seconds(const std::string& path) {
 int main(int argc, char** argv) {
   const std::uint64_t events = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1'000'000;
   const int repetitions = argc > 2 ? std::atoi(argv[2]) : 9;
-  const std::string folder = fs::temp_directory_path() / ("gpuprof-bench-" + std::to_string(getpid()));
+  const std::string folder =
+      fs::temp_directory_path() / ("gpuprof-bench-" + std::to_string(getpid()));
   fs::create_directories(folder);
   {
     auto writer = spool::ProcessWriter::create(folder + "/p.spool").take();

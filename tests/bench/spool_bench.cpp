@@ -42,7 +42,8 @@ struct Copying final : model::IgnoringSink {
 int main(int argc, char** argv) {
   const std::uint64_t events = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 2'000'000;
   const int repetitions = argc > 2 ? std::atoi(argv[2]) : 9;
-  const std::string folder = fs::temp_directory_path() / ("gpuprof-bench-" + std::to_string(getpid()));
+  const std::string folder =
+      fs::temp_directory_path() / ("gpuprof-bench-" + std::to_string(getpid()));
   fs::create_directories(folder);
   const std::string path = folder + "/p.spool";
   std::vector<double> writes, reads, ratios;

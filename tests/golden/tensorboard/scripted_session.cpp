@@ -8,9 +8,28 @@ namespace gpuprof::test {
 namespace {
 
 enum Names : model::StringId {
-  kLoader = 1, kLinear, kMm, kCopyIn, kSide, kLaunch, kDriverLaunch, kCopyAsync, kSetAsync,
-  kDeviceSync, kGemm, kTriton, kOddKernel, kDeviceName, kFile, kMain, kTrain, kForward, kCrossing,
-  kSpan, kMark, kEpoch
+  kLoader = 1,
+  kLinear,
+  kMm,
+  kCopyIn,
+  kSide,
+  kLaunch,
+  kDriverLaunch,
+  kCopyAsync,
+  kSetAsync,
+  kDeviceSync,
+  kGemm,
+  kTriton,
+  kOddKernel,
+  kDeviceName,
+  kFile,
+  kMain,
+  kTrain,
+  kForward,
+  kCrossing,
+  kSpan,
+  kMark,
+  kEpoch
 };
 enum Stacks : model::StackId { kInForward = 1, kInTrain, kInMain };
 
@@ -122,8 +141,8 @@ class Script {
     sink_.on(c);
   }
 
-  void kernel(std::uint32_t correlation, model::StringId name, std::uint64_t from,
-              std::uint64_t to, model::RangeId range, std::uint32_t device = 0) {
+  void kernel(std::uint32_t correlation, model::StringId name, std::uint64_t from, std::uint64_t to,
+              model::RangeId range, std::uint32_t device = 0) {
     model::Kernel k{};
     k.start_ns = at(from);
     k.end_ns = at(to);

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loads a folder with the real TensorBoard plugin, in one process, and prints its views as JSON.
+
+usage: plugin_views.py FOLDER [SECONDS]    (with the Python of .venvs/view)
+"""
+
+import gzip
+import json
+import os
+import sys
+import time
+import traceback
+
+
+class Plugin:
+    """The plugin's own loader and request handlers, without a server."""
+
+    def __init__(self, folder):
+        from tensorboard.plugins import base_plugin
+        from torch_tb_profiler.plugin import TorchProfilerPlugin
+        from werkzeug.test import Client
+        plugin = TorchProfilerPlugin(base_plugin.TBContext(logdir=folder))
+        self.routes = {name: Client(app) for name, app in plugin.get_plugin_apps().items()}
+
+    def get(self, route, **query):
+        answer = self.routes[route].get(route, query_string=query)
+        if answer.status_code != 200:
+            raise RuntimeError("%s %s: status %d: %r" % (route, query, answer.status_code,
+                                                         answer.get_data()[:300]))
+        body = answer.get_data()
+        if answer.headers.get("Content-Encoding") == "gzip":
+            body = gzip.decompress(body)
+        return json.loads(body, parse_constant=not_json)
+
+    def wait(self, seconds):
+        """Names of the runs once everything is loaded."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            state = self.get("/runs")
+            if state["runs"] and not state["loading"]:
+                return state["runs"]
+            time.sleep(0.2)
+        raise RuntimeError("nothing was loaded within %d s" % seconds)
+
+
+def not_json(word):
+    raise ValueError("%s: a browser refuses it" % word)
+
+
+def rows(table):
+    # Tool-tip columns have no name.
+    names = [column.get("name") if isinstance(column, dict) else column
+             for column in table["columns"]]
+    return [dict(zip(names, row)) for row in table["rows"]]
+
+
+def overview(plugin, key):
+    answer = plugin.get("/overview", **key)
+    return {
+        "steps": [{k: v for k, v in row.items() if k} for row in rows(answer["steps"])],
+        "average_step": answer["performance"][0]["value"],
+        "gpus": [[g["title"], g["value"]]
+                 for g in (answer.get("gpu_metrics") or {"data": []})["data"]],
+        "advice": answer["recommendations"],
+    }
+
+
+def worker_views(plugin, run, worker, span):
+    key = {"run": run, "worker": worker, "span": span}
+    views = plugin.get("/views", run=run)
+    found = {"views": views, "overview": overview(plugin, key)}
+    table = plugin.get("/operation/table", group_by="Operation", **key)["data"]
+    found["operators"] = {row["name"]: row for row in table}
+    for name, row in found["operators"].items():
+        if row.get("has_call_stack"):
+            stacks = plugin.get("/operation/stack", op_name=name, group_by="Operation", **key)
+            row["stacks"] = [entry["call_stack"] for entry in stacks["data"]]
+    if "Kernel" in views:
+        kernels = plugin.get("/kernel/table", group_by="Kernel", **key)["data"]
+        owners = plugin.get("/kernel/table", group_by="KernelNameAndOpName", **key)["data"]
+        found["kernels"] = rows(kernels)
+        found["owners"] = [[row["Name"], row["Operator"]] for row in rows(owners)]
+    trace = plugin.get("/trace", **key)
+    counters = {e["name"] for e in trace["traceEvents"] if e.get("ph") == "C"}
+    found["trace"] = {"events": len(trace["traceEvents"]), "counters": sorted(counters)}
+    return found
+
+
+def main():
+    plugin = Plugin(os.path.abspath(sys.argv[1]))
+    result = {}
+    for run in plugin.wait(float(sys.argv[2]) if len(sys.argv) > 2 else 120):
+        workers = result[run] = {}
+        for worker in plugin.get("/workers", run=run, view="Overview"):
+            for span in plugin.get("/spans", run=run, worker=worker):
+                workers["%s/%s" % (worker, span)] = worker_views(plugin, run, worker, span)
+    json.dump(result, sys.stdout)
+    sys.stdout.flush()
+    os._exit(0)  # the plugin's scanning threads never end
+
+
+if __name__ == "__main__":  # its parsers are spawned: they import this file
+    try:
+        main()
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(1)

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the real viewers, each with the Python it was installed for."""
+
+import json
+import os
+import subprocess
+import tempfile
+
+import e2e
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+VENVS = os.environ.get("GPUPROF_VENVS") or os.path.join(e2e.SOURCE, ".venvs")
+
+
+def python_of(name):
+    path = os.path.join(VENVS, name, "bin", "python")
+    return path if os.path.exists(path) else None
+
+
+def ask(venv, script, folder):
+    """The script's JSON, or None where its environment is not installed."""
+    python = python_of(venv)
+    if python is None:
+        return None
+    # Files, not pipes: a helper process that outlives the viewer would keep a pipe open.
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as log:
+        status = subprocess.run([python, os.path.join(HERE, script), folder], stdout=out,
+                                stderr=log, timeout=240,
+                                env={**os.environ, "PYTHONPATH": ""}).returncode
+        out.seek(0)
+        log.seek(0)
+        if status != 0:
+            raise RuntimeError("%s failed:\n%s" % (script, log.read()[-4000:]))
+        return json.loads(out.read())
+
+
+def plugin(folder):
+    return ask("view", "plugin_views.py", folder)
+
+
+def hta(folder):
+    return ask("hta", "hta_views.py", folder)
+
+
+def need(*names):
+    """Skips the test unless one of the environments is there."""
+    if not any(python_of(name) for name in names):
+        e2e.skip("no viewer is installed under %s: run scripts/setup --viewers" % VENVS)

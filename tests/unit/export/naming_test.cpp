@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/export/naming.hpp"
+
+#include <unistd.h>
+
+#include "tests/unit/export/export_fixture.hpp"
+
+namespace gpuprof::exporter {
+namespace {
+
+TEST(Pattern, ReplacesEverySign) {
+  setenv("GPUPROF_TEST_JOB", "job/7", 1);
+  EXPECT_EQ(expand_pattern("%h-%p-%n-%r-%q{GPUPROF_TEST_JOB}-%%", "node", 17, 3, "5").value(),
+            "node-17-0003-5-job_7-%");
+  EXPECT_EQ(expand_pattern("%q{GPUPROF_TEST_NOT_SET}x", "h", 1, 1, "").value(), "x");
+  EXPECT_EQ(expand_pattern("%r", "h", 1, 1, "").value(), "norank");
+}
+
+TEST(Pattern, RefusesWhatItDoesNotKnow) {
+  for (const char* bad : {"%x", "%", "%q", "%q{A", "%qA}"}) {
+    const auto result = expand_pattern(bad, "h", 1, 1, "");
+    ASSERT_FALSE(result.ok()) << bad;
+    EXPECT_NE(result.error().sentence.find(bad), std::string::npos);
+  }
+}
+
+class Naming : public test::ExportTest {
+ protected:
+  std::string path(const std::string& output, bool pattern, bool many = false,
+                   std::uint32_t index = 0) {
+    session_.options.output = output;
+    session_.options.output_is_pattern = pattern;
+    window_.index = index;
+    return file_path(session_.options, *find_format("tensorboard"),
+                     NameParts{"node", "2", 17, window_, many})
+        .take();
+  }
+};
+
+TEST_F(Naming, InAFolderIsWorkerAndStamp) {
+  EXPECT_EQ(path("/o", false), "/o/node_17.1700000000000000000.pt.trace.json.gz");
+  window_.stamp_real_ns = 5;
+  EXPECT_EQ(path("/o", false), "/o/node_17.0000000000000000005.pt.trace.json.gz");
+}
+
+TEST_F(Naming, OfAPatternIsWhatWasAsked) {
+  EXPECT_EQ(path("/o/run.pt.trace.json.gz", true), "/o/run.pt.trace.json.gz");
+  EXPECT_EQ(path("/o/run.pt.trace.json", true), "/o/run.pt.trace.json");
+  EXPECT_EQ(path("/o/%r/%p.%n.pt.trace.json.gz", true, true, 4), "/o/2/17.0005.pt.trace.json.gz");
+}
+
+TEST_F(Naming, OfAPatternIsCompletedWhereFilesWouldCollide) {
+  EXPECT_EQ(path("/o/run.pt.trace.json.gz", true, true), "/o/run_17.pt.trace.json.gz");
+  EXPECT_EQ(path("/o/run.pt.trace.json.gz", true, false, 1),
+            "/o/run.1700000000000000000.pt.trace.json.gz");
+  EXPECT_EQ(path("/o/%p", true), "/o/17.1700000000000000000.pt.trace.json.gz");
+}
+
+TEST_F(Naming, StagingShowsNothingBeforeAllIsWritten) {
+  {
+    Staging staging(false);
+    const std::string temporary = staging.add(folder_ + "/new/a.pt.trace.json.gz").take();
+    std::ofstream(temporary) << "x";
+    EXPECT_FALSE(temporary.ends_with(".gz") || temporary.ends_with(".json"));
+    EXPECT_FALSE(std::filesystem::exists(folder_ + "/new/a.pt.trace.json.gz"));
+    ASSERT_TRUE(staging.publish().ok());
+    EXPECT_TRUE(std::filesystem::exists(folder_ + "/new/a.pt.trace.json.gz"));
+  }
+  // and what was not published is gone
+  std::string temporary;
+  {
+    Staging staging(false);
+    temporary = staging.add(folder_ + "/b").take();
+    std::ofstream(temporary) << "x";
+  }
+  EXPECT_FALSE(std::filesystem::exists(temporary));
+}
+
+TEST_F(Naming, StagingKeepsExistingFilesUnlessForced) {
+  std::ofstream(folder_ + "/a") << "old";
+  EXPECT_FALSE(Staging(false).add(folder_ + "/a").ok());
+  Staging forced(true);
+  std::ofstream(forced.add(folder_ + "/a").take()) << "new";
+  ASSERT_TRUE(forced.publish().ok());
+  EXPECT_EQ(test::read_file(folder_ + "/a"), "new");
+  // a file that appeared meanwhile is not overwritten either
+  Staging late(false);
+  std::ofstream(late.add(folder_ + "/c").take()) << "ours";
+  std::ofstream(folder_ + "/c") << "theirs";
+  EXPECT_FALSE(late.publish().ok());
+  EXPECT_EQ(test::read_file(folder_ + "/c"), "theirs");
+}
+
+}  // namespace
+}  // namespace gpuprof::exporter
