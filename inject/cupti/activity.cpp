@@ -24,11 +24,6 @@ namespace {
 using hot::count;
 using wire::Counter;
 
-bool ours(std::uint32_t tid) {
-  return tid == hot::g_state.worker_tid.load(std::memory_order_relaxed) ||
-         tid == g_live.flusher_tid.load(std::memory_order_relaxed);
-}
-
 /// One buffer on its way into one lane.
 class Transfer {
  public:
@@ -113,7 +108,7 @@ class Transfer {
   void api(const RawRecord& from, wire::ApiDomain domain, const CallTable& table) {
     wire::ApiCall record;
     translate_api(from, domain, &record);
-    if (ours(record.tid)) return;
+    if (hot::is_our_thread(record.tid)) return;
     if (g_live.filter_api.load(std::memory_order_relaxed) &&
         table.of(record.cbid) == CallClass::kNone)
       return;
@@ -155,7 +150,7 @@ class Transfer {
 void drain(std::uint8_t* buffer, std::size_t valid_bytes) {
   const hot::Guard guard(hot::Role::kCallback);
   Transfer transfer(guard, base::mono_ns());
-  bool may_wait = guard && guard.tid() == g_live.flusher_tid.load(std::memory_order_relaxed);
+  bool may_wait = guard && guard.tid() == hot::g_state.helper_tid.load(std::memory_order_relaxed);
   CUpti_Activity* at = nullptr;
   std::uint64_t records = 0;
   CUptiResult result;

@@ -23,11 +23,6 @@ thread_local std::uint32_t t_last_correlation = 0;
 
 constexpr std::uint32_t kAnyUse = hot::kOnCuda | hot::kOnKernelSteps;
 
-bool ours(std::uint32_t tid) {
-  return tid == hot::g_state.worker_tid.load(std::memory_order_relaxed) ||
-         tid == g_live.flusher_tid.load(std::memory_order_relaxed);
-}
-
 void record_launch(const hot::Guard& guard, wire::ApiDomain domain, CUpti_CallbackId cbid,
                    std::uint32_t correlation, std::uint64_t now_ns) {
   wire::Launch launch{};
@@ -50,7 +45,7 @@ void CUPTIAPI api_callback(void*, CUpti_CallbackDomain cupti_domain, CUpti_Callb
   if (call->callbackSite != CUPTI_API_ENTER || !hot::on(kAnyUse)) return;
   if (call->correlationId == t_last_correlation) return;
   const hot::Guard guard(hot::Role::kCallback);
-  if (!guard || ours(guard.tid())) return;
+  if (!guard || hot::is_our_thread(guard.tid())) return;
   t_last_correlation = call->correlationId;
   g_live.launches.fetch_add(1, std::memory_order_relaxed);
   hot::count(wire::Counter::kLaunchCallbacks);

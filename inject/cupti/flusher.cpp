@@ -79,8 +79,8 @@ void flush_once(bool forced) {
 
 void* run(void*) {
   prctl(PR_SET_NAME, "gpuprof-flush");
-  g_live.flusher_tid.store(static_cast<std::uint32_t>(syscall(SYS_gettid)),
-                           std::memory_order_relaxed);
+  hot::g_state.helper_tid.store(static_cast<std::uint32_t>(syscall(SYS_gettid)),
+                                std::memory_order_relaxed);
   std::uint32_t done = g_flusher.done.load(std::memory_order_relaxed);
   while (phase() == Phase::kRunning) {
     const std::uint32_t asked = g_flusher.asked.load(std::memory_order_acquire);
@@ -138,7 +138,7 @@ bool stop_flusher(std::uint32_t deadline_ms) {
     futex_wait(g_flusher.phase, static_cast<std::uint32_t>(Phase::kEnding), until - now);
   }
   pthread_join(g_flusher.thread, nullptr);
-  g_live.flusher_tid.store(0, std::memory_order_relaxed);
+  hot::g_state.helper_tid.store(0, std::memory_order_relaxed);
   set_phase(Phase::kNone);
   return true;
 }
@@ -185,7 +185,7 @@ bool wait_for_room(const hot::Guard& guard) {
 }
 
 void forget_flusher() {
-  g_live.flusher_tid.store(0, std::memory_order_relaxed);
+  hot::g_state.helper_tid.store(0, std::memory_order_relaxed);
   g_flusher.forced.store(false, std::memory_order_relaxed);
   g_flusher.running_since.store(0, std::memory_order_relaxed);
   set_phase(Phase::kNone);

@@ -49,11 +49,6 @@ void answer(const hot::Guard& guard, WaitingName& waiting, std::uint64_t now_ns)
   text[waiting.bytes] = '\0';
   const bool yes = g_compiled && matches_any(text, waiting.bytes);
   StepName* entry = waiting.entry;
-  // The marks sent so far are steps the daemon numbers; our counter must have counted them
-  // before the first launch that numbers itself.
-  if (yes && hot::g_state.stats != nullptr)
-    hot::g_state.stats->steps.fetch_add(entry->marks.exchange(0, std::memory_order_acq_rel),
-                                        std::memory_order_relaxed);
   entry->verdict.store(static_cast<std::uint32_t>(yes ? Verdict::kYes : Verdict::kNo),
                        std::memory_order_release);
   hot::record(guard, wire::NameMatch{entry->id.load(std::memory_order_relaxed), yes ? 1u : 0u},
@@ -113,7 +108,6 @@ bool set_expression(const char* expression) {
   // Answers belong to the old expression: every name is asked about again.
   for (StepName& entry : table->names) {
     if (entry.id.load(std::memory_order_relaxed) == 0) continue;
-    entry.marks.store(0, std::memory_order_relaxed);
     entry.verdict.store(static_cast<std::uint32_t>(Verdict::kNew), std::memory_order_release);
   }
   return true;

@@ -26,7 +26,7 @@ enum class Verdict : std::uint32_t { kNew = 0, kAsked = 1, kNo = 2, kYes = 3 };
 struct StepName {
   std::atomic<std::uint64_t> id;       // of the string; 0: free
   std::atomic<std::uint32_t> verdict;  // Verdict
-  std::atomic<std::uint32_t> marks;    // launches seen before the verdict
+  std::uint32_t reserved;
 };
 /// A name on its way to the worker.
 struct WaitingName {

@@ -32,8 +32,6 @@ struct Live {
   std::atomic<std::uint64_t> accept_until_ns{0};
   /// Kinds were left on because switching them off is dangerous: buffers are recycled unread.
   std::atomic<bool> kinds_kept{false};
-  /// Tid of the thread that runs our flushes.
-  std::atomic<std::uint32_t> flusher_tid{0};
 
   std::atomic<std::uint64_t> completions{0};   // buffers CUPTI gave back to us, ever
   std::atomic<std::uint64_t> launches{0};      // launch callbacks, ever

@@ -231,7 +231,11 @@ std::uint32_t tick(std::uint64_t now_ns) {
   const RoomLock lock(1);
   if (!lock) return 5;
   Room& room = g_room;
-  if (room.dead || room.exiting) return 1000;
+  if (room.dead) return 1000;
+  if (room.exiting) {
+    deliver_sentences();
+    return 1000;
+  }
   if (room.other.active && other_is_done(room.other, now_ns)) {
     room.other.active = false;
     room.said &= ~(kSaidHandOver | kSaidForeignClock);
@@ -276,7 +280,21 @@ void before_exit() {
     if (since != 0 && base::mono_ns() - since > kHungNs) return;
     if (!start_flusher()) return;
   }
-  wait_flush(ask_flush(true), kExitMs);
+  if (wait_flush(ask_flush(true), kExitMs)) return;
+  {
+    const RoomLock lock(kExitMs / 4);
+    if (!lock) return;
+    say_once(
+        g_room, kSaidStuck, NoticeLevel::kFailure,
+        "CUPTI's last flush did not return within two seconds of the program's end; GPU events "
+        "that were still inside CUPTI are missing.");
+  }
+  hot::wake_worker();
+  // The worker sends it, if it can at once; the program is not held any longer.
+  for (int i = 0; i < 20 && sentences_waiting(); ++i) {
+    const timespec pause{0, 2'000'000};
+    nanosleep(&pause, nullptr);
+  }
 }
 
 void before_fork() {

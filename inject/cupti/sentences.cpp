@@ -9,6 +9,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include <atomic>
+
 #include "inject/hot/outbox.hpp"
 
 namespace gpuprof::cupti {
@@ -26,7 +28,8 @@ struct Sentence {
 };
 
 constinit Sentence g_kept[kSentences] = {};
-constinit std::uint32_t g_count = 0;
+// Written under the room's lock; read without it by sentences_waiting.
+constinit std::atomic<std::uint32_t> g_count{0};
 
 Sentence* next_place() { return g_count < kSentences ? &g_kept[g_count++] : nullptr; }
 
@@ -64,6 +67,8 @@ void deliver_sentences() {
   }
   g_count = 0;
 }
+
+bool sentences_waiting() { return g_count.load(std::memory_order_relaxed) != 0; }
 
 void forget_sentences() { g_count = 0; }
 

@@ -23,6 +23,9 @@ namespace gpuprof::cupti {
 /// Sends what was kept.
 void deliver_sentences();
 
+/// Whether something is still kept. Any thread; a moment's answer.
+bool sentences_waiting();
+
 /// Drops what was kept (a forked child).
 void forget_sentences();
 

@@ -189,7 +189,7 @@ TEST_F(SimSession, KernelStepsCountWithoutAnyRecord) {
   ASSERT_EQ(answers.size(), 2u);
   EXPECT_NE(answers[0].body.matched, answers[1].body.matched);
   EXPECT_EQ(segment_.all<wire::StepMark>().size(), 5u);
-  EXPECT_EQ(hot::g_state.stats->steps.load(), 10u);
+  EXPECT_EQ(hot::g_state.stats->steps.load(), 5u);
   EXPECT_EQ(segment_.all<wire::KernelExec>().size(), 0u);
   EXPECT_EQ(segment_.all<wire::Launch>().size(), 0u);
 }
