@@ -25,7 +25,9 @@ bool fill(const NvtxExportTableCallbacks& callbacks, NvtxCallbackModule module, 
     return false;
   for (std::size_t i = 0; i < entries.count; ++i) {
     const Entry& entry = entries.first[i];
-    if (entry.index < size && table[entry.index] != nullptr) *table[entry.index] = entry.function;
+    // Another thread may be calling through the table already.
+    if (entry.index < size && table[entry.index] != nullptr)
+      __atomic_store_n(table[entry.index], entry.function, __ATOMIC_RELEASE);
   }
   return true;
 }
