@@ -5,11 +5,10 @@
 // Context:  signal
 // Owns:     nothing
 // Promises: no lock, no allocation, no stdio; errno kept; at most one system call for the thread's
-//           CPU time, one for its identity once, one to let the perf event go on
+//           CPU time, one for its identity once
 #include "inject/sample/handler.hpp"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -40,7 +39,7 @@ Origin origin_of(const siginfo_t* info) {
   switch (info->si_code) {
     case POLL_IN:
     case POLL_HUP:
-      return g_perf_descriptors.is_ours(info->si_fd) ? Origin::kOurs : Origin::kLate;
+      return g_perf_descriptors.answer(info->si_fd) ? Origin::kOurs : Origin::kLate;
     case SI_TIMER:
       return info->si_value.sival_ptr == &g_handler ? Origin::kOurs : Origin::kLate;
     case SI_QUEUE:
@@ -58,12 +57,6 @@ void act_as_default(int signal, const siginfo_t* info) {
   const KernelAction standard{nullptr, 0, nullptr, 0};
   kernel_action(signal, &standard, nullptr);
   send_to_self(signal, info);
-}
-
-// The event switches itself off after a few unanswered signals (trigger_perf.cpp).
-void answer_event(const siginfo_t* info) {
-  if (info->si_code == POLL_IN || info->si_code == POLL_HUP)
-    ::syscall(SYS_ioctl, info->si_fd, PERF_EVENT_IOC_REFRESH, 1);
 }
 
 bool on_alternate_stack(const ucontext_t* context) {
@@ -148,7 +141,6 @@ void on_sample_signal(int signal, siginfo_t* info, void* context) {
       sample_here(static_cast<ucontext_t*>(context));
     else
       hot::count(wire::Counter::kSamplesLateSignal);
-    if (origin == Origin::kOurs) answer_event(info);
   }
   errno = saved;
 }

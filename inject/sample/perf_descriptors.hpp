@@ -2,7 +2,7 @@
 //
 // Which descriptors are perf events of ours: the handler asks before it believes a signal.
 //
-// Context:  signal (is_ours), worker (add, remove), boundary (for_each in a forked child)
+// Context:  signal (answer), worker (add, remove, take_answers), boundary (clear in a forked child)
 // Owns:     nothing: the descriptors belong to the perf trigger
 #pragma once
 
@@ -19,6 +19,7 @@ class PerfDescriptors {
       Entry& entry = at(fd, i);
       if (entry.fd_plus_1.load(std::memory_order_relaxed) != 0) continue;
       entry.event_id = event_id;
+      entry.answers.store(0, std::memory_order_relaxed);
       entry.fd_plus_1.store(static_cast<std::uint32_t>(fd) + 1, std::memory_order_release);
       return true;
     }
@@ -31,12 +32,18 @@ class PerfDescriptors {
         entry.fd_plus_1.store(0, std::memory_order_release);
     }
   }
-  bool is_ours(int fd) const {
-    for (std::uint32_t i = 0; i < kProbes; ++i)
-      if (entries_[(static_cast<std::uint32_t>(fd) + i) % kEntries].fd_plus_1.load(
-              std::memory_order_acquire) == static_cast<std::uint32_t>(fd) + 1)
-        return true;
-    return false;
+  /// A signal of descriptor `fd` has arrived; false: that is no event of ours. The descriptor is
+  /// in the worker's own table: the handler may know its number but not use it.
+  bool answer(int fd) {
+    Entry* entry = find(fd);
+    if (entry == nullptr) return false;
+    entry->answers.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  }
+  /// Signals that arrived since the last call.
+  std::uint32_t take_answers(int fd) {
+    Entry* entry = find(fd);
+    return entry == nullptr ? 0 : entry->answers.exchange(0, std::memory_order_relaxed);
   }
   /// Forgets all; calls visitor(fd, event_id) for each.
   template <typename Visitor>
@@ -51,8 +58,17 @@ class PerfDescriptors {
   static constexpr std::uint32_t kEntries = 4096, kProbes = 4;
   struct Entry {
     std::atomic<std::uint32_t> fd_plus_1{0};
+    std::atomic<std::uint32_t> answers{0};
     std::uint64_t event_id = 0;
   };
+  Entry* find(int fd) {
+    for (std::uint32_t i = 0; i < kProbes; ++i) {
+      Entry& entry = at(fd, i);
+      if (entry.fd_plus_1.load(std::memory_order_acquire) == static_cast<std::uint32_t>(fd) + 1)
+        return &entry;
+    }
+    return nullptr;
+  }
   Entry& at(int fd, std::uint32_t probe) {
     return entries_[(static_cast<std::uint32_t>(fd) + probe) % kEntries];
   }

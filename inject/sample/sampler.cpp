@@ -150,6 +150,10 @@ void turn_of(ThreadEntry& entry, void*) {
   if (entry.has_trigger) g_sampler.kind->turn(g_sampler.plan, entry.tid, &entry.slot);
 }
 
+void refill(ThreadEntry& entry, void*) {
+  if (entry.has_trigger) g_sampler.kind->refill(&entry.slot);
+}
+
 bool has_turns() { return g_sampler.kind != nullptr && g_sampler.kind->turn != nullptr; }
 
 void look_at_blocked(std::uint64_t now_ns) {
@@ -232,6 +236,8 @@ std::uint32_t tick(std::uint64_t now_ns) {
     g_sampler.scanned_ns = now_ns;
     keep_signal();
     scan_threads(now_ns);
+    if (g_sampler.kind != nullptr && g_sampler.kind->refill != nullptr)
+      for_each_thread(refill, nullptr);
   }
   look_at_blocked(now_ns);
   if (has_turns() && now_ns - g_sampler.turned_ns >= g_sampler.plan.period_ns) {

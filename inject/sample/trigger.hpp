@@ -45,6 +45,8 @@ struct TriggerKind {
   std::uint32_t (*effective_hz)(const TriggerPlan& plan);
   /// Called once a period for each thread, if not null.
   void (*turn)(const TriggerPlan& plan, pid_t tid, TriggerSlot* slot);
+  /// Called at each scan for each thread, if not null: lets the trigger go on.
+  void (*refill)(TriggerSlot* slot);
 };
 
 extern const TriggerKind kPerfTrigger;

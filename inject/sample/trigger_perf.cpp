@@ -5,7 +5,7 @@
 // Context:  worker
 // Owns:     nothing
 // Promises: fires only while the thread runs its own code, so no system call of it returns EINTR;
-//           at most kUnanswered signals wait on a thread that blocks them
+//           a bounded number of signals waits on a thread that blocks them
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -24,10 +24,11 @@ namespace gpuprof::sample {
 
 namespace {
 
-// The event is armed for this many signals and each one handled allows one more. Without the
-// limit a thread that blocks our signal would queue one a period until RLIMIT_SIGPENDING, and the
-// kernel then sends SIGIO instead, which ends the process.
-constexpr int kUnanswered = 4;
+// The event is armed for half a second of signals, and each scan allows as many more as were
+// handled. Without a limit a thread that blocks our signal would queue one a period until
+// RLIMIT_SIGPENDING, and the kernel then sends SIGIO instead, which ends the process. Half a second,
+// because that is how long the worker may be late before samples are missed.
+constexpr std::uint32_t kFewestUnanswered = 4;
 constexpr std::uint64_t kQueueReserve = 512;
 
 int open_event(const TriggerPlan& plan, pid_t tid) {
@@ -63,7 +64,7 @@ bool open_trigger(const TriggerPlan& plan, pid_t tid, TriggerSlot* slot) {
   }
   slot->fd = fd;
   slot->event_id = id;
-  return ioctl(fd, PERF_EVENT_IOC_REFRESH, kUnanswered) == 0;
+  return ioctl(fd, PERF_EVENT_IOC_REFRESH, kFewestUnanswered + plan.rate_hz / 2) == 0;
 }
 
 bool intact(const TriggerSlot& slot) {
@@ -106,6 +107,11 @@ bool probe(const TriggerPlan& plan, char* why, std::size_t room) {
   return works;
 }
 
+void refill(TriggerSlot* slot) {
+  const std::uint32_t answers = g_perf_descriptors.take_answers(slot->fd);
+  if (answers != 0) ioctl(slot->fd, PERF_EVENT_IOC_REFRESH, answers);
+}
+
 std::uint32_t effective_hz(const TriggerPlan& plan) { return plan.rate_hz; }
 
 }  // namespace
@@ -117,6 +123,7 @@ constinit const TriggerKind kPerfTrigger{wire::SamplerKind::kPerf,
                                          close_trigger,
                                          intact,
                                          effective_hz,
-                                         nullptr};
+                                         nullptr,
+                                         refill};
 
 }  // namespace gpuprof::sample
