@@ -54,6 +54,7 @@ constinit const TriggerKind kCpuTimerTrigger{wire::SamplerKind::kCpuTimer,
                                              close_timer,
                                              timer_intact,
                                              effective_hz,
+                                             nullptr,
                                              nullptr};
 
 }  // namespace gpuprof::sample

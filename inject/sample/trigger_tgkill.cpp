@@ -64,6 +64,7 @@ constinit const TriggerKind kTgkillTrigger{wire::SamplerKind::kTgkill,
                                            close_trigger,
                                            intact,
                                            effective_hz,
-                                           turn};
+                                           turn,
+                                           nullptr};
 
 }  // namespace gpuprof::sample

@@ -27,6 +27,7 @@ constinit const TriggerKind kWallTrigger{wire::SamplerKind::kWallTestOnly,
                                          close_timer,
                                          timer_intact,
                                          effective_hz,
+                                         nullptr,
                                          nullptr};
 
 }  // namespace gpuprof::sample
