@@ -18,6 +18,9 @@ constexpr std::int64_t kStepNs = 1'000'000;
 /// starts anyway would let neighbouring kernels overlap by the difference.
 constexpr std::int64_t kSlackNs = 200;
 
+/// Clocks are read at every flush (25 ms): a record is never this much younger than a reading.
+constexpr std::uint64_t kAheadNs = 2'000'000'000;
+
 std::int64_t difference(std::uint64_t a, std::uint64_t b) {
   return static_cast<std::int64_t>(a - b);
 }
@@ -66,8 +69,10 @@ std::uint64_t Clocks::to_mono(std::uint64_t cupti_ns) const {
     if (cupti_ns < piece.cupti_ns) continue;
     const std::uint64_t mono = piece.mono_ns + (cupti_ns - piece.cupti_ns);
     // After CLOCK_REALTIME was set back, a time may lie behind two readings: the piece that ended
-    // before it is the wrong one.
-    if (i + 1 == pieces_.size() || mono <= pieces_[i + 1].mono_ns) return mono;
+    // before it is the wrong one, and so is the newest for a time far in the future.
+    const std::uint64_t until =
+        i + 1 == pieces_.size() ? last_mono_ns_ + kAheadNs : pieces_[i + 1].mono_ns;
+    if (mono <= until || seeded_) return mono;
     if (fallback == 0) fallback = mono;
   }
   if (fallback != 0) return fallback;

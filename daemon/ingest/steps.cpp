@@ -47,6 +47,16 @@ void Steps::apply_matches() {
 
 void Steps::round_done() {
   apply_matches();
+  // Marks of two threads may be drained in the wrong order over two rounds, never over three.
+  if (!ripe_.empty()) {
+    const auto newest = std::max_element(
+        ripe_.begin(), ripe_.end(),
+        [](const Mark& a, const Mark& b) { return a.number < b.number; })->number;
+    const auto older = std::stable_partition(
+        marks_.begin(), marks_.end(), [&](const Mark& mark) { return mark.number > newest; });
+    ripe_.insert(ripe_.end(), older, marks_.end());
+    marks_.erase(older, marks_.end());
+  }
   std::stable_sort(ripe_.begin(), ripe_.end(), [](const Mark& a, const Mark& b) {
     return a.number != b.number ? a.number < b.number : a.end < b.end;
   });
@@ -56,7 +66,6 @@ void Steps::round_done() {
     apply(mark);
   }
   ripe_.clear();
-  // Marks of two threads may be drained in the wrong order within one round, never over two.
   ripe_.swap(marks_);
 }
 

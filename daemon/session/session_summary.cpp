@@ -99,7 +99,6 @@ api::Summary Session::summary(std::uint64_t now_ns) {
   made.output = folder_.output();
   made.duration_ns = now_ns - opened_ns_;
   made.peers_refused = peers_refused_;
-  made.processes_seen = processes_seen_;
   made.processes_traced = chosen_targets_.size();
   add_files(made, files_);
   for (const model::Window& w : windows_)
@@ -107,10 +106,14 @@ api::Summary Session::summary(std::uint64_t now_ns) {
                                               w.steps, w.why});
   std::map<std::string, std::uint64_t> drops;
   const std::vector<Candidate> all = candidates();
+  // One process may have had several images (exec): it is listed once.
+  const std::vector<std::size_t> images = choose(all, true);
+  made.processes_seen = images.size() + processes_refused_;
   for (std::size_t i = 0; i < targets_.size(); ++i) {
     Target& target = *targets_[i];
-    made.processes.push_back(process_of(target, role_of(all, chosen_targets_, i)));
     add_overhead(made.overhead, target);
+    if (std::find(images.begin(), images.end(), i) == images.end()) continue;
+    made.processes.push_back(process_of(target, role_of(all, chosen_targets_, i)));
     if (made.processes.back().role == "traced") {
       for (const auto& [reason, count] : target.losses().totals())
         drops[std::string(model::name_of(reason))] += count;

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a push costs, against memcpy of the same bytes in the same run.
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "gpuprof/wire/lane.hpp"
+#include "tests/bench/spread.hpp"
+
+namespace {
+
+using namespace gpuprof;
+
+constexpr int kRepetitions = 11;
+constexpr int kRecords = 4'000'000;
+constexpr std::uint64_t kRing = 1u << 20;
+
+struct Lane {
+  alignas(64) wire::LaneHeader header{};
+  std::vector<std::byte> ring = std::vector<std::byte>(kRing);
+};
+
+double push_ns(Lane& lane) {
+  wire::LaneWriter writer(&lane.header, lane.ring.data(), kRing);
+  wire::Sample record{1, 2, 3, 0, 4};
+  const double seconds = test::seconds_of([&] {
+    for (int i = 0; i < kRecords; ++i) {
+      record.ts_ns = static_cast<std::uint64_t>(i);
+      // The reader's part, done here by one store: the ring is always read.
+      if ((i & 4095) == 0)
+        lane.header.tail.store(lane.header.head.load(std::memory_order_relaxed),
+                               std::memory_order_release);
+      writer.push(record, record.ts_ns);
+    }
+  });
+  if (lane.header.dropped.load() != 0) std::printf("dropped records: the figure is no good\n");
+  return seconds * 1e9 / kRecords;
+}
+
+double memcpy_ns(Lane& lane) {
+  wire::Sample record{1, 2, 3, 0, 4};
+  constexpr std::size_t kFrame = wire::frame_bytes(sizeof(wire::Sample), 0);
+  std::size_t at = 0;
+  const double seconds = test::seconds_of([&] {
+    for (int i = 0; i < kRecords; ++i) {
+      record.ts_ns = static_cast<std::uint64_t>(i);
+      std::memcpy(lane.ring.data() + at, &record, sizeof record);
+      at += kFrame;
+      if (at + kFrame > kRing) at = 0;
+      asm volatile("" : : "r"(lane.ring.data()) : "memory");
+    }
+  });
+  return seconds * 1e9 / kRecords;
+}
+
+}  // namespace
+
+int main() {
+  auto lane = std::make_unique<Lane>();
+  push_ns(*lane);  // touches the pages
+  std::vector<double> push, copy, ratio;
+  for (int i = 0; i < kRepetitions; ++i) {
+    copy.push_back(memcpy_ns(*lane));
+    auto fresh = std::make_unique<Lane>();
+    push_ns(*fresh);
+    push.push_back(push_ns(*fresh));
+    ratio.push_back(push.back() / copy.back());
+  }
+  std::printf("a record of %zu bytes (frame %u)\n", sizeof(wire::Sample),
+              wire::frame_bytes(sizeof(wire::Sample), 0));
+  test::print_spread("push           ", push, "ns");
+  test::print_spread("memcpy         ", copy, "ns");
+  test::print_spread("push / memcpy  ", ratio, "");
+  return 0;
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The segment seen from both sides: Boost's mapping here, a plain mmap there.
+#include "daemon/ingest/segment_host.hpp"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "daemon/ingest/decoder.hpp"
+
+namespace gpuprof::ingest {
+namespace {
+
+namespace bip = boost::interprocess;
+
+/// The target's view: nothing but the descriptor and the layout's promises.
+struct PlainView {
+  PlainView(int fd, std::uint64_t total) : bytes(total) {
+    base = static_cast<std::uint8_t*>(
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+  }
+  ~PlainView() { ::munmap(base, bytes); }
+  const wire::SegmentHeader& header() const {
+    return *reinterpret_cast<const wire::SegmentHeader*>(base);
+  }
+  wire::LaneEntry* directory() const {
+    return header().directory.resolve<wire::LaneEntry>(base, bytes);
+  }
+  wire::LaneWriter writer(std::uint32_t lane) const {
+    wire::LaneEntry& entry = directory()[lane];
+    entry.state.store(static_cast<std::uint32_t>(wire::LaneState::kActive));
+    auto* at = entry.lane.resolve<wire::LaneHeader>(base, bytes);
+    return {at, reinterpret_cast<std::byte*>(at) + wire::kRingOffset, entry.capacity_bytes};
+  }
+  std::uint8_t* base;
+  std::uint64_t bytes;
+};
+
+class SegmentHostTest : public testing::Test {
+ protected:
+  SegmentHostTest() : host_(SegmentHost::create({2, 6}, 3).take()) {}
+  SegmentHost host_;
+};
+
+TEST_F(SegmentHostTest, CanBeMappedAgainThroughBoostAndPlainlyWithTheSameBytes) {
+  host_.plan().on_step.store(1234);
+  const PlainView plain(host_.fd(), host_.total_bytes());
+  const bip::mapped_region again(host_, bip::read_write);
+  ASSERT_EQ(host_.total_bytes(), again.get_size());
+  ASSERT_NE(again.get_address(), plain.base);
+  EXPECT_EQ(0, std::memcmp(again.get_address(), plain.base, again.get_size()));
+}
+
+TEST_F(SegmentHostTest, TargetFindsEverythingThroughRelativePointers) {
+  const PlainView plain(host_.fd(), host_.total_bytes());
+  const wire::SegmentHeader& header = plain.header();
+  EXPECT_EQ(wire::kSegmentMagic, header.magic);
+  EXPECT_EQ(wire::kWireMajor, header.wire_major);
+  EXPECT_EQ(3u, header.epoch);
+  EXPECT_EQ(8u, header.lane_count);
+  EXPECT_EQ(2u, header.large_lanes);
+  const auto layout = wire::segment_layout(2, 6);
+  EXPECT_EQ(layout.total_bytes, header.total_bytes);
+  auto* plan = header.plan.resolve<wire::Plan>(plain.base, plain.bytes);
+  auto* stats = header.stats.resolve<wire::Stats>(plain.base, plain.bytes);
+  EXPECT_EQ(layout.plan_offset, reinterpret_cast<std::uint8_t*>(plan) - plain.base);
+  EXPECT_EQ(layout.stats_offset, reinterpret_cast<std::uint8_t*>(stats) - plain.base);
+  for (std::uint32_t lane = 0; lane < 8; ++lane) {
+    const wire::LaneEntry& entry = plain.directory()[lane];
+    EXPECT_EQ(lane < 2 ? wire::kLargeLaneBytes : wire::kSmallLaneBytes, entry.capacity_bytes);
+    auto* at = entry.lane.resolve<wire::LaneHeader>(plain.base, plain.bytes);
+    ASSERT_NE(nullptr, at);
+    EXPECT_EQ(reinterpret_cast<std::byte*>(host_.lane_header(lane)) - host_.ring(0),
+              reinterpret_cast<std::byte*>(at) -
+                  (reinterpret_cast<std::byte*>(plain.base) +
+                   (host_.ring(0) - reinterpret_cast<std::byte*>(&host_.plan())) +
+                   static_cast<std::ptrdiff_t>(layout.plan_offset)));
+  }
+}
+
+TEST_F(SegmentHostTest, CanNeitherGrowNorShrink) {
+  EXPECT_NE(0, ::ftruncate(host_.fd(), 4096));
+  EXPECT_NE(0, ::ftruncate(host_.fd(), static_cast<off_t>(host_.total_bytes() * 2)));
+  EXPECT_NE(0, ::fcntl(host_.fd(), F_GETFD) & FD_CLOEXEC);
+}
+
+TEST_F(SegmentHostTest, ScalesWithTheBufferSize) {
+  const auto full = SegmentHost::size_for(0);
+  EXPECT_EQ(wire::kDefaultLargeLanes, full.large_lanes);
+  const auto half = SegmentHost::size_for(
+      wire::segment_layout(full.large_lanes, full.small_lanes).total_bytes / 2);
+  EXPECT_EQ(full.large_lanes / 2, half.large_lanes);
+  EXPECT_EQ(1u, SegmentHost::size_for(1).large_lanes);
+  EXPECT_EQ(4u, SegmentHost::size_for(1).small_lanes);
+}
+
+struct Counting {
+  template <typename R>
+  void on(const Lane&, const R& record, const Tail&) {
+    if constexpr (std::is_same_v<R, wire::Sample>) {
+      ordered = ordered && record.ts_ns == samples;
+      ++samples;
+    }
+  }
+  std::uint64_t samples = 0;
+  bool ordered = true;
+};
+
+TEST_F(SegmentHostTest, KilledWriterLeavesOnlyWholeRecords) {
+  // Given a child that pushes as fast as it can and says how much is in the lane
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const PlainView view(host_.fd(), host_.total_bytes());
+    auto lane = view.writer(0);
+    for (std::uint64_t i = 0;; ++i)
+      while (!lane.push(wire::Sample{i, 0, 1, 0, 0}, i)) {
+      }
+  }
+  Decoder decoder(host_);
+  Counting sink;
+  while (sink.samples < 50'000) decoder.drain(sink);
+  // When it is killed wherever it is
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  decoder.drain(sink);
+  // Then every record that came is whole and in order, and the lane is still good
+  EXPECT_TRUE(sink.ordered);
+  EXPECT_EQ(0u, decoder.counts().corrupt_lanes);
+  EXPECT_EQ(0u, decoder.counts().malformed);
+}
+
+// ---- decoder ----
+
+struct Everything {
+  template <typename R>
+  void on(const Lane& lane, const R&, const Tail& tail) {
+    kinds.push_back(R::kKind);
+    tids.push_back(lane.tid);
+    bytes += tail.bytes;
+  }
+  std::vector<wire::Kind> kinds;
+  std::vector<std::uint32_t> tids;
+  std::size_t bytes = 0;
+};
+
+TEST_F(SegmentHostTest, DecoderSkipsUnknownKindsAndCountsThem) {
+  const PlainView view(host_.fd(), host_.total_bytes());
+  auto lane = view.writer(0);
+  const std::uint64_t body[3] = {1, 2, 3};
+  lane.push_raw(static_cast<wire::Kind>(999), body, sizeof body, nullptr, 0, 0);
+  lane.push_raw(wire::Kind::kSample, body, 8, nullptr, 0, 0);  // too short
+  lane.push(wire::RangePop{1, 0, 0}, 0);
+  Decoder decoder(host_);
+  Everything sink;
+  decoder.drain(sink);
+  EXPECT_THAT(sink.kinds, testing::ElementsAre(wire::Kind::kRangePop));
+  EXPECT_EQ(1u, decoder.counts().unknown_kind);
+  EXPECT_EQ(1u, decoder.counts().malformed);
+}
+
+TEST_F(SegmentHostTest, DecoderGivesUpACorruptLaneAndReadsTheOthers) {
+  const PlainView view(host_.fd(), host_.total_bytes());
+  auto bad = view.writer(0), good = view.writer(1);
+  bad.push(wire::RangePop{1, 0, 0}, 0);
+  std::memset(host_.ring(0), 0xff, 64);
+  good.push(wire::RangePop{1, 0, 0}, 0);
+  host_.lane_header(2)->head.store(~0ULL);
+  view.directory()[2].state.store(1);
+  Decoder decoder(host_);
+  Everything sink;
+  decoder.drain(sink);
+  decoder.drain(sink);
+  EXPECT_THAT(sink.kinds, testing::SizeIs(1));
+  EXPECT_EQ(2u, decoder.counts().corrupt_lanes);
+}
+
+TEST_F(SegmentHostTest, DecoderDrainsRetiredLanesThenFreesThemForTheNextThread) {
+  const PlainView view(host_.fd(), host_.total_bytes());
+  auto first = view.writer(0);
+  first.push(wire::LaneOpen{11, 1, 0}, 0);
+  first.push(wire::RangePop{1, 0, 0}, 0);
+  view.directory()[0].state.store(static_cast<std::uint32_t>(wire::LaneState::kRetired));
+  Decoder decoder(host_);
+  Everything sink;
+  decoder.drain(sink);
+  EXPECT_EQ(static_cast<std::uint32_t>(wire::LaneState::kFree),
+            view.directory()[0].state.load());
+  auto second = view.writer(0);
+  second.push(wire::LaneOpen{12, 1, 0}, 0);
+  second.push(wire::RangePop{2, 0, 0}, 0);
+  decoder.drain(sink);
+  EXPECT_THAT(sink.tids, testing::ElementsAre(11, 11, 12, 12));
+}
+
+}  // namespace
+}  // namespace gpuprof::ingest
