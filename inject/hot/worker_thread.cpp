@@ -3,7 +3,7 @@
 // Park and resume of the worker: the kernel thread ends by a bare exit(2), its stack and
 // thread-local block stay, and a later clone(2) with the same thread pointer continues it.
 //
-// Context:  signal
+// Context:  boundary
 // Owns:     the stack (mapped once)
 // Promises: glibc never sees the thread end, so nothing of it is freed or reused
 //
@@ -28,6 +28,7 @@
 
 #include "gpuprof/base/clock.hpp"
 #include "inject/hot/state.hpp"
+#include "inject/hot/worker_state.hpp"
 
 namespace gpuprof::hot {
 
@@ -35,38 +36,8 @@ namespace {
 
 constexpr std::size_t kStackBytes = 512u << 10;
 
-enum Phase : std::uint32_t { kNone = 0, kRunning, kParked, kEnded };
-
-struct Worker {
-  std::atomic<std::uint32_t> phase{kNone};
-  std::atomic<bool> park_wanted{false};
-  std::atomic<bool> held{false};
-  // Written by the kernel: the id while the thread lives, 0 once it is gone (CLONE_CHILD_CLEARTID).
-  std::atomic<std::uint32_t> kernel_tid{0};
-  std::atomic<void*> thread_pointer{nullptr};
-  std::atomic<std::uint8_t*> resume_stack{nullptr};
-  bool (*body)() = nullptr;
-  std::atomic<bool> timer_armed{false};
-  timer_t timer{};
-};
-constinit Worker g_worker;
-
 long futex(std::atomic<std::uint32_t>* word, int op, std::uint32_t value, const timespec* wait) {
   return ::syscall(SYS_futex, word, op, value, wait, nullptr, 0);
-}
-
-// A bare exit: glibc's own thread end would free what resume needs.
-[[noreturn]] void leave_kernel_thread() {
-  for (;;) ::syscall(SYS_exit, 0);
-}
-
-[[noreturn]] void run_body() {
-  g_state.worker_tid.store(static_cast<std::uint32_t>(::syscall(SYS_gettid)),
-                           std::memory_order_relaxed);
-  const bool parks = g_worker.body();
-  g_worker.park_wanted.store(false, std::memory_order_relaxed);
-  g_worker.phase.store(parks ? kParked : kEnded, std::memory_order_release);
-  leave_kernel_thread();
 }
 
 void* first_entry(void*) {
@@ -75,10 +46,8 @@ void* first_entry(void*) {
   g_worker.kernel_tid.store(static_cast<std::uint32_t>(::syscall(SYS_gettid)),
                             std::memory_order_relaxed);
   ::syscall(SYS_set_tid_address, &g_worker.kernel_tid);
-  run_body();
+  run_worker_body();
 }
-
-int resumed_entry(void*) { run_body(); }
 
 std::uint8_t* map_stack() {
   void* memory = mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
@@ -87,8 +56,6 @@ std::uint8_t* map_stack() {
 }
 
 }  // namespace
-
-constinit ResumeHook g_resume_hook = nullptr;
 
 bool worker_start(bool (*body)()) {
   std::uint8_t* stack = map_stack();
@@ -103,12 +70,12 @@ bool worker_start(bool (*body)()) {
   sigfillset(&all);
   pthread_attr_setsigmask_np(&attr, &all);
   pthread_attr_setstack(&attr, stack + kHalf, kHalf);
-  g_worker.phase.store(kRunning, std::memory_order_release);
+  g_worker.phase.store(WorkerPhase::kRunning, std::memory_order_release);
   pthread_t thread;
   const int failed = pthread_create(&thread, &attr, first_entry, nullptr);
   pthread_attr_destroy(&attr);
   if (failed != 0) {
-    g_worker.phase.store(kEnded, std::memory_order_release);
+    g_worker.phase.store(WorkerPhase::kEnded, std::memory_order_release);
     munmap(stack, kStackBytes);
   }
   return failed == 0;
@@ -118,15 +85,16 @@ bool worker_park_wanted() { return g_worker.park_wanted.load(std::memory_order_r
 
 bool worker_park(std::uint32_t deadline_ms) {
   const std::uint64_t deadline = base::mono_ns() + deadline_ms * 1'000'000ULL;
-  const std::uint32_t phase = g_worker.phase.load(std::memory_order_acquire);
-  if (phase != kRunning && phase != kParked) return true;
+  const WorkerPhase phase = g_worker.phase.load(std::memory_order_acquire);
+  if (phase != WorkerPhase::kRunning && phase != WorkerPhase::kParked) return true;
   g_worker.held.store(true, std::memory_order_release);
   g_worker.park_wanted.store(true, std::memory_order_relaxed);
   wake_worker();
   for (;;) {
     // pairs with the kernel's clear-and-wake at thread end
     const std::uint32_t tid = g_worker.kernel_tid.load(std::memory_order_acquire);
-    if (tid == 0 && g_worker.phase.load(std::memory_order_acquire) == kParked) return true;
+    if (tid == 0 && g_worker.phase.load(std::memory_order_acquire) == WorkerPhase::kParked)
+      return true;
     const std::uint64_t now = base::mono_ns();
     if (now >= deadline) break;
     const timespec wait{0, static_cast<long>(std::min<std::uint64_t>(deadline - now, 1'000'000))};
@@ -138,33 +106,6 @@ bool worker_park(std::uint32_t deadline_ms) {
 }
 
 void worker_allow_resume() { g_worker.held.store(false, std::memory_order_release); }
-
-bool worker_parked() {
-  return g_worker.phase.load(std::memory_order_acquire) == kParked &&
-         g_worker.kernel_tid.load(std::memory_order_acquire) == 0;
-}
-
-bool worker_resume() {
-  if (!worker_parked() || g_worker.held.load(std::memory_order_acquire)) return false;
-  std::uint32_t parked = kParked;
-  if (!g_worker.phase.compare_exchange_strong(parked, kRunning, std::memory_order_acq_rel))
-    return false;
-  const int saved = errno;
-  sigset_t all, before;
-  sigfillset(&all);
-  // The raw call: pthread_sigmask would leave glibc's two internal signals open.
-  ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, _NSIG / 8);
-  constexpr int kFlags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
-                         CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
-  const int tid =
-      ::clone(resumed_entry, g_worker.resume_stack.load(std::memory_order_relaxed), kFlags, nullptr,
-              &g_worker.kernel_tid, g_worker.thread_pointer.load(std::memory_order_relaxed),
-              &g_worker.kernel_tid);
-  if (tid < 0) g_worker.phase.store(kParked, std::memory_order_release);
-  ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, nullptr, _NSIG / 8);
-  errno = saved;
-  return tid >= 0;
-}
 
 void worker_resume_after_cpu(std::uint64_t cpu_ns, int signal) {
   if (g_worker.timer_armed.exchange(true, std::memory_order_acq_rel)) return;
@@ -195,8 +136,8 @@ void worker_after_fork_child() {
   g_worker.timer_armed.store(false, std::memory_order_relaxed);
   g_worker.park_wanted.store(false, std::memory_order_relaxed);
   worker_allow_resume();
-  if (g_worker.phase.load(std::memory_order_relaxed) != kParked)
-    g_worker.phase.store(kEnded, std::memory_order_relaxed);
+  if (g_worker.phase.load(std::memory_order_relaxed) != WorkerPhase::kParked)
+    g_worker.phase.store(WorkerPhase::kEnded, std::memory_order_relaxed);
   g_worker.kernel_tid.store(0, std::memory_order_relaxed);
 }
 

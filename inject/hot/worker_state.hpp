@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// State of the worker thread's two files: starting and parking, running and resuming.
+//
+// Context:  signal
+// Owns:     nothing
+#pragma once
+
+#include <time.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace gpuprof::hot {
+
+enum class WorkerPhase : std::uint32_t { kNone = 0, kRunning, kParked, kEnded };
+
+struct Worker {
+  std::atomic<WorkerPhase> phase{WorkerPhase::kNone};
+  std::atomic<bool> park_wanted{false};
+  std::atomic<bool> held{false};
+  // Written by the kernel: the id while the thread lives, 0 once it is gone (CLONE_CHILD_CLEARTID).
+  std::atomic<std::uint32_t> kernel_tid{0};
+  std::atomic<void*> thread_pointer{nullptr};
+  std::atomic<std::uint8_t*> resume_stack{nullptr};
+  bool (*body)() = nullptr;
+  std::atomic<bool> timer_armed{false};
+  timer_t timer{};
+};
+extern Worker g_worker;
+
+/// What the kernel thread does: the body, then a bare exit. Worker.
+[[noreturn]] void run_worker_body();
+
+}  // namespace gpuprof::hot
