@@ -61,8 +61,8 @@ void close_inherited(int keep_fd) {
     return from > to || ::syscall(SYS_close_range, from, to, 0) == 0;
   };
   const auto keep = static_cast<unsigned>(keep_fd);
-  const bool done = keep_fd < 3 ? close_range(3, last)
-                                : close_range(3, keep - 1) && close_range(keep + 1, last);
+  const bool done =
+      keep_fd < 3 ? close_range(3, last) : close_range(3, keep - 1) && close_range(keep + 1, last);
   if (done) return;
   const int most = static_cast<int>(std::min<rlim_t>(limit.rlim_cur, 65'536));
   for (int fd = 3; fd < most; ++fd)
@@ -74,7 +74,8 @@ void start_log(const std::string& where) {
   if (where.empty())
     logger = std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::null_sink_st>());
   else if (where == "-")
-    logger = std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    logger =
+        std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   else
     logger = std::make_shared<spdlog::logger>(
         "", std::make_shared<spdlog::sinks::basic_file_sink_mt>(where));

@@ -63,9 +63,12 @@ std::string to_value(const std::vector<std::string>& values) {
 }
 std::string to_value(const Extent& extent) {
   switch (extent.unit) {
-    case Extent::Unit::kNone: return "none";
-    case Extent::Unit::kSteps: return "steps:" + std::to_string(extent.value);
-    case Extent::Unit::kTime: return "ns:" + std::to_string(extent.value);
+    case Extent::Unit::kNone:
+      return "none";
+    case Extent::Unit::kSteps:
+      return "steps:" + std::to_string(extent.value);
+    case Extent::Unit::kTime:
+      return "ns:" + std::to_string(extent.value);
   }
   return "none";
 }
@@ -111,9 +114,12 @@ bool from_value(std::string_view text, Extent* extent) {
 std::string escape(const std::string& value) {
   std::string out;
   for (const char c : value) {
-    if (c == '\\') out += "\\\\";
-    else if (c == '\n') out += "\\n";
-    else out += c;
+    if (c == '\\')
+      out += "\\\\";
+    else if (c == '\n')
+      out += "\\n";
+    else
+      out += c;
   }
   return out;
 }
@@ -161,8 +167,7 @@ support::Result<SessionOptions> checked(SessionOptions options) {
   const auto bad = [](const std::string& key, const std::string& value) {
     return support::error("The session's option " + key + " cannot be \"" + value + "\".");
   };
-  if (!one_of(options.sampler,
-              {"auto", "perf", "cpu-timer", "tgkill", "wall-test-only", "off"}))
+  if (!one_of(options.sampler, {"auto", "perf", "cpu-timer", "tgkill", "wall-test-only", "off"}))
     return bad("sampler", options.sampler);
   if (!one_of(options.cuda_graph, {"", "node", "graph"}))
     return bad("cuda_graph", options.cuda_graph);

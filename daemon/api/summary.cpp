@@ -17,20 +17,20 @@ namespace gpuprof::api {
 namespace {
 
 template <typename S, typename Visit>
-  requires std::is_same_v<std::remove_const_t<S>, SummaryFile>
+requires std::is_same_v<std::remove_const_t<S>, SummaryFile>
 void for_each_field(S& s, Visit&& visit) {
   visit("path", s.path), visit("format", s.format), visit("pid", s.pid);
   visit("window", s.window), visit("bytes", s.bytes), visit("events", s.events);
   visit("steps", s.steps);
 }
 template <typename S, typename Visit>
-  requires std::is_same_v<std::remove_const_t<S>, SummaryWindow>
+requires std::is_same_v<std::remove_const_t<S>, SummaryWindow>
 void for_each_field(S& s, Visit&& visit) {
   visit("index", s.index), visit("start_ns", s.start_ns), visit("end_ns", s.end_ns);
   visit("first_step", s.first_step), visit("steps", s.steps), visit("why", s.why);
 }
 template <typename S, typename Visit>
-  requires std::is_same_v<std::remove_const_t<S>, SummaryProcess>
+requires std::is_same_v<std::remove_const_t<S>, SummaryProcess>
 void for_each_field(S& s, Visit&& visit) {
   visit("pid", s.pid), visit("ppid", s.ppid), visit("exe", s.exe);
   visit("command_line", s.command_line), visit("role", s.role), visit("woke", s.woke);
@@ -39,7 +39,7 @@ void for_each_field(S& s, Visit&& visit) {
   visit("cpu_ns", s.cpu_ns), visit("end", s.end);
 }
 template <typename S, typename Visit>
-  requires std::is_same_v<std::remove_const_t<S>, SummaryOverhead>
+requires std::is_same_v<std::remove_const_t<S>, SummaryOverhead>
 void for_each_field(S& s, Visit&& visit) {
   visit("worker_cpu_ns", s.worker_cpu_ns), visit("samples", s.samples);
   visit("launch_callbacks", s.launch_callbacks), visit("nvtx_calls", s.nvtx_calls);
@@ -47,7 +47,7 @@ void for_each_field(S& s, Visit&& visit) {
   visit("daemon_cpu_ns", s.daemon_cpu_ns);
 }
 template <typename S, typename Visit>
-  requires std::is_same_v<std::remove_const_t<S>, Summary>
+requires std::is_same_v<std::remove_const_t<S>, Summary>
 void for_each_field(S& s, Visit&& visit) {
   visit("version", s.version), visit("host", s.host), visit("output", s.output);
   visit("complete", s.complete), visit("spool_folder", s.spool_folder);
@@ -80,7 +80,7 @@ void write(Writer& to, const Counts& counts) {
 template <typename T>
 void write(Writer& to, const std::vector<T>& list);
 template <typename S>
-  requires std::is_class_v<S>
+requires std::is_class_v<S>
 void write(Writer& to, const S& object) {
   to.StartObject();
   for_each_field(object, [&to](const char* key, const auto& field) {
@@ -97,9 +97,7 @@ void write(Writer& to, const std::vector<T>& list) {
 }
 
 bool read(const Value& from, bool* v) { return from.IsBool() && (*v = from.GetBool(), true); }
-bool read(const Value& from, double* v) {
-  return from.IsNumber() && (*v = from.GetDouble(), true);
-}
+bool read(const Value& from, double* v) { return from.IsNumber() && (*v = from.GetDouble(), true); }
 bool read(const Value& from, std::uint32_t* v) {
   return from.IsUint() && (*v = from.GetUint(), true);
 }
@@ -120,7 +118,7 @@ bool read(const Value& from, Counts* counts) {
 template <typename T>
 bool read(const Value& from, std::vector<T>* list);
 template <typename S>
-  requires std::is_class_v<S>
+requires std::is_class_v<S>
 bool read(const Value& from, S* object) {
   if (!from.IsObject()) return false;
   bool good = true;

@@ -91,8 +91,8 @@ void Assembler::on(const Lane&, const wire::DeviceInfo& r, const Tail&) {
 void Assembler::on(const Lane&, const wire::Jit& r, const Tail&) {
   constexpr std::uint32_t kDriverCompiler = 1;  // CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER
   constexpr std::uint32_t kThreadObject = 2;
-  joins_.add(wire::Overhead{r.start_ns, r.end_ns, kDriverCompiler, kThreadObject, r.tid,
-                            r.correlation});
+  joins_.add(
+      wire::Overhead{r.start_ns, r.end_ns, kDriverCompiler, kThreadObject, r.tid, r.correlation});
 }
 
 void Assembler::on(const Lane&, const wire::ClockSync& r, const Tail&) {

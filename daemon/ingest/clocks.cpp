@@ -36,8 +36,8 @@ void Clocks::seed(std::uint64_t mono_ns, std::uint64_t real_ns) {
 std::int64_t Clocks::add(const wire::ClockSync& sync) {
   std::int64_t stepped = 0;
   if (have_real_) {
-    const std::int64_t moved = difference(sync.real_ns, sync.mono_ns) -
-                               difference(last_real_ns_, last_mono_ns_);
+    const std::int64_t moved =
+        difference(sync.real_ns, sync.mono_ns) - difference(last_real_ns_, last_mono_ns_);
     if (moved > kStepNs || moved < -kStepNs) stepped = moved;
   }
   have_real_ = true;
@@ -53,8 +53,8 @@ std::int64_t Clocks::add(const wire::ClockSync& sync) {
     return stepped;
   }
   const Piece& last = pieces_.back();
-  const std::int64_t moved = difference(next.cupti_ns, next.mono_ns) -
-                             difference(last.cupti_ns, last.mono_ns);
+  const std::int64_t moved =
+      difference(next.cupti_ns, next.mono_ns) - difference(last.cupti_ns, last.mono_ns);
   const auto unsure = static_cast<std::int64_t>(last.gap_ns + next.gap_ns) + kSlackNs;
   if (moved <= unsure && moved >= -unsure) return stepped;
   if (pieces_.size() == kMostPieces) pieces_.erase(pieces_.begin() + 1);

@@ -23,7 +23,7 @@ namespace gpuprof::ingest {
 /// Where a record came from.
 struct Lane {
   std::uint32_t index = 0;
-  std::uint32_t tid = 0;  // as its owner said in LaneOpen, else as the directory says
+  std::uint32_t tid = 0;   // as its owner said in LaneOpen, else as the directory says
   std::uint32_t role = 0;  // wire::LaneRole
 };
 

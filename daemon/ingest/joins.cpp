@@ -200,8 +200,8 @@ void Joins::out(const wire::Sync& s) {
   const LaunchEntry* launch = launch_of(s.correlation);
   const std::uint64_t start = clocks_.to_mono(s.start_ns);
   ++counts_.gpu_events;
-  sink_.on(model::Sync{start, start + (s.end_ns - s.start_ns), launch->range, s.type,
-                       s.correlation, launch->tid, s.context, s.stream, s.event});
+  sink_.on(model::Sync{start, start + (s.end_ns - s.start_ns), launch->range, s.type, s.correlation,
+                       launch->tid, s.context, s.stream, s.event});
 }
 
 void Joins::out(const wire::GraphExec& g) {

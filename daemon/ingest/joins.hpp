@@ -20,9 +20,13 @@ namespace gpuprof::ingest {
 
 class Joins {
  public:
-  Joins(Names& names, model::EventSink& sink, LossBook& losses, Clocks& clocks,
-        Launches& launches, EventCounts& counts)
-      : names_(names), sink_(sink), losses_(losses), clocks_(clocks), launches_(launches),
+  Joins(Names& names, model::EventSink& sink, LossBook& losses, Clocks& clocks, Launches& launches,
+        EventCounts& counts)
+      : names_(names),
+        sink_(sink),
+        losses_(losses),
+        clocks_(clocks),
+        launches_(launches),
         counts_(counts) {}
 
   void add(const wire::ApiCall& call) { api_.push_back({call, 0}); }

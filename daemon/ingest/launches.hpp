@@ -31,7 +31,7 @@ struct LaunchEntry {
   std::uint16_t flags = 0;  // kLaunch…
 };
 inline constexpr std::uint16_t kLaunchUsed = 1;
-inline constexpr std::uint16_t kLaunchSeen = 2;   // its Launch record came
+inline constexpr std::uint16_t kLaunchSeen = 2;    // its Launch record came
 inline constexpr std::uint16_t kLaunchApiOut = 4;  // its host call was written
 
 class Launches {

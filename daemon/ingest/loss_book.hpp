@@ -20,8 +20,8 @@ namespace gpuprof::ingest {
 class LossBook {
  public:
   /// Times are CLOCK_MONOTONIC; 0: unknown.
-  void add(model::LossReason reason, std::uint32_t tid, std::uint64_t count,
-           std::uint64_t first_ns, std::uint64_t last_ns) {
+  void add(model::LossReason reason, std::uint32_t tid, std::uint64_t count, std::uint64_t first_ns,
+           std::uint64_t last_ns) {
     if (count == 0) return;
     if (tallies_.size() >= kMostTallies) tid = 0;
     Tally& tally = tallies_[{reason, tid}];

@@ -47,8 +47,7 @@ void Names::define(const wire::StackDef& def, const Tail& tail) {
   if (native != 0) std::memcpy(native_.data(), tail.data, native);
   python_.clear();
   for (std::size_t i = 0; i < def.python_count; ++i) {
-    const auto frame =
-        base::load<wire::PyFrame>(tail.data + native + i * sizeof(wire::PyFrame));
+    const auto frame = base::load<wire::PyFrame>(tail.data + native + i * sizeof(wire::PyFrame));
     python_.push_back(model::PythonFrame{code(frame.code_id), frame.instr_offset,
                                          frame.flags & (model::kPyShim | model::kPyEntry)});
   }
@@ -84,8 +83,8 @@ model::CodeId Names::code(std::uint64_t wire_id) {
   if (id == 0 || codes_.state(id) != Dictionary::State::kMentioned) return id;
   codes_.lose(id);
   losses_.add(LossReason::kNameUndefined, 0, 1, 0, 0);
-  const model::StringId name = intern(codes_.is_overflow(id) ? "(too many code objects)"
-                                                             : "(code object lost)");
+  const model::StringId name =
+      intern(codes_.is_overflow(id) ? "(too many code objects)" : "(code object lost)");
   sink_.on(model::PythonCode{id, name, name, 0, 0, 0, {}});
   return id;
 }

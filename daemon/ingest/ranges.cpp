@@ -48,9 +48,9 @@ void Ranges::close(model::Range range, std::uint64_t ts_ns, std::uint32_t end_ti
 }
 
 void Ranges::close_all(Thread& thread, std::uint64_t before_ns, std::uint64_t ts_ns) {
-  const auto stays = std::stable_partition(
-      thread.open.begin(), thread.open.end(),
-      [&](const model::Range& range) { return range.start_ns < before_ns; });
+  const auto stays =
+      std::stable_partition(thread.open.begin(), thread.open.end(),
+                            [&](const model::Range& range) { return range.start_ns < before_ns; });
   for (auto at = stays; at != thread.open.begin();)
     close(*--at, ts_ns, thread.tid, model::kRangeUnfinished);
   thread.open.erase(thread.open.begin(), stays);

@@ -93,8 +93,7 @@ void StatsPoller::write_facts(model::EventSink& sink) const {
   for (const Row& row : kRows) write_fact(sink, row.name, value(row.counter));
   const wire::Stats& stats = segment_->stats();
   write_fact(sink, "sampler", stats.sampler.load(std::memory_order_relaxed));
-  write_fact(sink, "effective_rate_mhz",
-             stats.effective_rate_mhz.load(std::memory_order_relaxed));
+  write_fact(sink, "effective_rate_mhz", stats.effective_rate_mhz.load(std::memory_order_relaxed));
   write_fact(sink, "steps", stats.steps.load(std::memory_order_relaxed));
 }
 

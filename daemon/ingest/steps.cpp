@@ -27,9 +27,9 @@ void Steps::add(const Lane& lane, const wire::KernelMark& mark) {
 // counter runs, a late one can no longer get a number without moving the others.
 void Steps::apply_matches() {
   for (const wire::NameMatch& match : matches_) {
-    const auto named = std::stable_partition(
-        unmatched_.begin(), unmatched_.end(),
-        [&](const Unmatched& mark) { return mark.name_id != match.name_id; });
+    const auto named =
+        std::stable_partition(unmatched_.begin(), unmatched_.end(),
+                              [&](const Unmatched& mark) { return mark.name_id != match.name_id; });
     std::sort(named, unmatched_.end(),
               [](const Unmatched& a, const Unmatched& b) { return a.ts_ns < b.ts_ns; });
     for (auto at = named; match.matched != 0 && at != unmatched_.end(); ++at) {
@@ -49,9 +49,10 @@ void Steps::round_done() {
   apply_matches();
   // Marks of two threads may be drained in the wrong order over two rounds, never over three.
   if (!ripe_.empty()) {
-    const auto newest = std::max_element(
-        ripe_.begin(), ripe_.end(),
-        [](const Mark& a, const Mark& b) { return a.number < b.number; })->number;
+    const auto newest =
+        std::max_element(ripe_.begin(), ripe_.end(), [](const Mark& a, const Mark& b) {
+          return a.number < b.number;
+        })->number;
     const auto older = std::stable_partition(
         marks_.begin(), marks_.end(), [&](const Mark& mark) { return mark.number > newest; });
     ripe_.insert(ripe_.end(), older, marks_.end());

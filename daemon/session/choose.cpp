@@ -36,8 +36,10 @@ std::vector<std::size_t> best_images(const std::vector<Candidate>& candidates) {
     const auto same = std::find_if(best.begin(), best.end(), [&](std::size_t at) {
       return candidates[at].pid == candidates[i].pid;
     });
-    if (same == best.end()) best.push_back(i);
-    else if (merit(candidates[i]) >= merit(candidates[*same])) *same = i;
+    if (same == best.end())
+      best.push_back(i);
+    else if (merit(candidates[i]) >= merit(candidates[*same]))
+      *same = i;
   }
   return best;
 }

@@ -50,8 +50,7 @@ Connection::Received Connection::receive(wire::Packet* packet, std::uint16_t* ma
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   const ssize_t bytes = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  if (bytes < 0)
-    return errno == EAGAIN || errno == EINTR ? Received::kNothing : Received::kClosed;
+  if (bytes < 0) return errno == EAGAIN || errno == EINTR ? Received::kNothing : Received::kClosed;
   if (bytes == 0) return Received::kClosed;
   if ((message.msg_flags & MSG_TRUNC) != 0 ||
       !wire::parse_packet(buffer_.data(), static_cast<std::size_t>(bytes), packet, major))
@@ -118,8 +117,8 @@ Credentials Connection::credentials() const {
 
 support::Result<base::UniqueFd> listen_at(const std::string& address) {
   const auto failed = [&](const char* what) {
-    return support::error("The daemon cannot listen at " + address + ": " + what + " failed: " +
-                          std::strerror(errno) + ".");
+    return support::error("The daemon cannot listen at " + address + ": " + what +
+                          " failed: " + std::strerror(errno) + ".");
   };
   sockaddr_un name{};
   name.sun_family = AF_UNIX;

@@ -60,12 +60,14 @@ void Schedule::start(std::uint64_t now_ns) {
   start_ns_ = now_ns;
   state_ = State::kRunning;
   switch (kind_) {
-    case Kind::kArmed: break;
+    case Kind::kArmed:
+      break;
     case Kind::kWholeRun:
       plan_.mode = plan_.follower_mode = AgentState::kRecording;
       state_ = State::kInWindow;
       break;
-    case Kind::kTime: return start_time(now_ns);
+    case Kind::kTime:
+      return start_time(now_ns);
     case Kind::kSteps:
       state_ = State::kProvisional;
       plan_.mode = plan_.follower_mode =

@@ -115,21 +115,21 @@ class Schedule {
   std::uint64_t deadline_ns_ = wire::kNever;
 
   std::uint64_t start_ns_ = 0;
-  std::uint64_t activity_ns_ = 0;     // 0: none yet
+  std::uint64_t activity_ns_ = 0;      // 0: none yet
   std::uint64_t recording_on_ns_ = 0;  // 0: never said
   std::uint64_t turn_ = 0;
   std::uint32_t index_ = 0;
 
   bool steps_seen_ = false;
-  Begin last_{};                  // newest step begun
+  Begin last_{};  // newest step begun
   std::uint64_t last_ended_ = wire::kNever, last_ended_ns_ = 0;
   std::uint64_t rate_from_ns_ = 0, rate_from_ = 0;
-  std::uint64_t step_ns_ = 0;     // recent duration of a step, 0: unknown
+  std::uint64_t step_ns_ = 0;  // recent duration of a step, 0: unknown
   std::uint64_t planned_step_ns_ = 0;
-  std::vector<Begin> begins_;     // steps begun in the open window (the first ones)
-  Begin window_first_{};          // step windows: first whole step recorded
+  std::vector<Begin> begins_;  // steps begun in the open window (the first ones)
+  Begin window_first_{};       // step windows: first whole step recorded
   bool first_settled_ = false;
-  std::uint64_t window_start_ns_ = 0;   // time windows
+  std::uint64_t window_start_ns_ = 0;  // time windows
   std::uint64_t window_start_step_ = 0;
 };
 

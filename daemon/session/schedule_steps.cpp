@@ -32,12 +32,12 @@ std::string steps_text(std::uint64_t first, std::uint64_t count) {
 // by the time-out stops recording but goes on counting: its steps may still come.
 void Schedule::tick_provisional(std::uint64_t now_ns) {
   const std::uint64_t timeout_ns = start_ns_ + options_.step_timeout_ns;
-  const std::uint64_t over_ns =
-      activity_ns_ != 0 ? activity_ns_ + kProvisionalNs : std::max(timeout_ns, start_ns_ + kProvisionalNs);
+  const std::uint64_t over_ns = activity_ns_ != 0
+                                    ? activity_ns_ + kProvisionalNs
+                                    : std::max(timeout_ns, start_ns_ + kProvisionalNs);
   if (plan_.mode == AgentState::kRecording && now_ns >= over_ns)
     plan_.mode = plan_.follower_mode = AgentState::kCounting;
-  const std::uint64_t give_up_ns =
-      activity_ns_ != 0 ? std::max(timeout_ns, over_ns) : wire::kNever;
+  const std::uint64_t give_up_ns = activity_ns_ != 0 ? std::max(timeout_ns, over_ns) : wire::kNever;
   if (now_ns >= give_up_ns) {
     finish_provisional(now_ns);
     return become_done();
@@ -60,9 +60,9 @@ void Schedule::finish_provisional(std::uint64_t now_ns) {
   window.end_ns = std::max(from, std::min(now_ns, from + kProvisionalNs));
   window.why = "no step seen";
   close(window);
-  remarks_.emplace_back(
-      "steps", why + "; the file holds the first 5 s after the " +
-                   (activity_ns_ != 0 ? "first launch" : "start of the program") + " instead.");
+  remarks_.emplace_back("steps", why + "; the file holds the first 5 s after the " +
+                                     (activity_ns_ != 0 ? "first launch" : "start of the program") +
+                                     " instead.");
 }
 
 void Schedule::learn_rate(std::uint64_t number, std::uint64_t ts_ns) {
@@ -136,9 +136,8 @@ void Schedule::step_in_window(std::uint64_t number, std::uint64_t ts_ns) {
   if (state_ == State::kInWindow) {
     if (number >= now.end) {
       settle_first();
-      const std::uint64_t end =
-          std::min(window_first_.number + (now.end - now.active),
-                   last_turn(turn_) ? wire::kNever : turn(turn_ + 1).active);
+      const std::uint64_t end = std::min(window_first_.number + (now.end - now.active),
+                                         last_turn(turn_) ? wire::kNever : turn(turn_ + 1).active);
       // Recording began late and there is room: the window moves by that much.
       if (number < end && number < plan_.off_step) {
         begins_.push_back(Begin{number, ts_ns});
@@ -185,13 +184,13 @@ void Schedule::close_steps(std::uint64_t end_number, std::uint64_t end_ns) {
   window.why = "schedule";
   const std::uint64_t wanted = asked.end == wire::kNever ? window.steps : asked.end - asked.active;
   if (window.first_step != asked.active || window.steps != wanted)
-    remarks_.emplace_back("window " + std::to_string(index_),
-                          "Window " + std::to_string(index_) + " holds " +
-                              steps_text(window.first_step, window.steps) + " instead of " +
-                              steps_text(asked.active, wanted) +
-                              (window.first_step != asked.active
-                                   ? ": recording was not on yet at its first step."
-                                   : ": the program ended."));
+    remarks_.emplace_back(
+        "window " + std::to_string(index_),
+        "Window " + std::to_string(index_) + " holds " +
+            steps_text(window.first_step, window.steps) + " instead of " +
+            steps_text(asked.active, wanted) +
+            (window.first_step != asked.active ? ": recording was not on yet at its first step."
+                                               : ": the program ended."));
   close(window);
 }
 
@@ -216,9 +215,8 @@ void Schedule::tick_steps(std::uint64_t now_ns) {
     settle_first();
   follow(now_ns);
   // The last step has ended and no other begins (validation, saving): do not wait for it.
-  const std::uint64_t end = first_settled_ && window_first_.number > now.active
-                                ? plan_.off_step
-                                : now.end;
+  const std::uint64_t end =
+      first_settled_ && window_first_.number > now.active ? plan_.off_step : now.end;
   if (state_ == State::kInWindow && last_ended_ + 1 == end && last_.number + 1 == end) {
     deadline_ns_ = last_ended_ns_ + kNextStepNs;
     if (now_ns >= deadline_ns_) {

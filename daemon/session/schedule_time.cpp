@@ -29,7 +29,8 @@ void Schedule::tick_time(std::uint64_t now_ns) {
   if (state_ == State::kDone || state_ == State::kNotStarted) return;
   const Turn now = turn(turn_);
   const std::uint64_t active_ns = start_ns_ + now.active;
-  const std::uint64_t on_ns = std::min(start_ns_ + now.on, active_ns - std::min(active_ns, kLeadNs));
+  const std::uint64_t on_ns =
+      std::min(start_ns_ + now.on, active_ns - std::min(active_ns, kLeadNs));
   const std::uint64_t end_ns = now.end == wire::kNever ? wire::kNever : start_ns_ + now.end;
   if (state_ == State::kRunning) {
     if (now_ns >= on_ns) plan_.mode = plan_.follower_mode = AgentState::kRecording;
@@ -76,7 +77,8 @@ void Schedule::close_time(std::uint64_t end_ns, std::uint64_t end_step) {
   ++turn_;
   state_ = State::kRunning;
   const Turn next = turn(turn_);
-  const std::uint64_t on_ns = start_ns_ + std::min(next.on, next.active - std::min(next.active, kLeadNs));
+  const std::uint64_t on_ns =
+      start_ns_ + std::min(next.on, next.active - std::min(next.active, kLeadNs));
   if (on_ns > end_ns + kLeadNs) plan_.mode = plan_.follower_mode = AgentState::kCounting;
   deadline_ns_ = on_ns;
 }
@@ -88,11 +90,10 @@ void Schedule::finish_time(std::uint64_t now_ns) {
     return close_time(now_ns, ended ? last_.number + 1 : wire::kNever);
   }
   if (index_ == 0)
-    remarks_.emplace_back("window",
-                          "The program ended after " +
-                              std::to_string((now_ns - start_ns_) / 1'000'000) +
-                              " ms, before the first window was due (after " +
-                              std::to_string(turn(0).active / 1'000'000) + " ms).");
+    remarks_.emplace_back("window", "The program ended after " +
+                                        std::to_string((now_ns - start_ns_) / 1'000'000) +
+                                        " ms, before the first window was due (after " +
+                                        std::to_string(turn(0).active / 1'000'000) + " ms).");
 }
 
 }  // namespace gpuprof::session

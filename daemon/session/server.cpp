@@ -48,7 +48,8 @@ support::Result<std::unique_ptr<Server>> Server::create(Setup setup) {
   return server;
 }
 
-Server::Server(Setup setup) : setup_(std::move(setup)), private_(static_cast<bool>(setup_.control)) {}
+Server::Server(Setup setup)
+    : setup_(std::move(setup)), private_(static_cast<bool>(setup_.control)) {}
 
 Server::~Server() {
   if (!setup_.address.empty() && setup_.address[0] != '@' && listener_)
@@ -83,13 +84,17 @@ void Server::receive_from(Stranger& stranger) {
   std::uint16_t major = 0;
   if (stranger.done) return;
   switch (stranger.connection->receive(&packet, &major)) {
-    case Connection::Received::kNothing: return;
-    case Connection::Received::kClosed: stranger.done = true; return;
+    case Connection::Received::kNothing:
+      return;
+    case Connection::Received::kClosed:
+      stranger.done = true;
+      return;
     case Connection::Received::kBroken:
       stranger.connection->refuse("That was no message of gpuprof.");
       stranger.done = true;
       return;
-    case Connection::Received::kMessage: break;
+    case Connection::Received::kMessage:
+      break;
   }
   introduce(stranger, packet, major);
   stranger.done = true;
@@ -98,16 +103,19 @@ void Server::receive_from(Stranger& stranger) {
 void Server::introduce(Stranger& stranger, const wire::Packet& packet, std::uint16_t major) {
   if (major != wire::kWireMajor) {
     stranger.connection->refuse("The library and the daemon are of different versions (" +
-                                std::to_string(major) + " and " +
-                                std::to_string(wire::kWireMajor) + ").");
+                                std::to_string(major) + " and " + std::to_string(wire::kWireMajor) +
+                                ").");
     ++refused_;
     for (const auto& session : sessions_) session->peer_refused();
     return;
   }
   switch (packet.type) {
-    case wire::MessageType::kHello: return add_agent(stranger, packet);
-    case wire::MessageType::kOpenSession: return open_session(stranger, packet);
-    default: stranger.connection->refuse("A first message must be Hello or OpenSession.");
+    case wire::MessageType::kHello:
+      return add_agent(stranger, packet);
+    case wire::MessageType::kOpenSession:
+      return open_session(stranger, packet);
+    default:
+      stranger.connection->refuse("A first message must be Hello or OpenSession.");
   }
 }
 
@@ -150,8 +158,9 @@ int Server::timeout_ms(std::uint64_t now_ns) const {
   std::uint64_t next = strangers_.empty() ? wire::kNever : now_ns + 1'000'000'000;
   for (const auto& session : sessions_) next = std::min(next, session->next_deadline());
   if (next == wire::kNever) return -1;
-  return next <= now_ns ? 0 : static_cast<int>(std::min<std::uint64_t>(
-                                  (next - now_ns + 999'999) / 1'000'000, 60'000));
+  return next <= now_ns ? 0
+                        : static_cast<int>(std::min<std::uint64_t>(
+                              (next - now_ns + 999'999) / 1'000'000, 60'000));
 }
 
 void Server::sweep(std::uint64_t now_ns) {

@@ -22,8 +22,8 @@ namespace gpuprof::session {
 class Server {
  public:
   struct Setup {
-    std::string address;           // path or @NAME
-    base::UniqueFd control;        // the private client's socket, or none
+    std::string address;     // path or @NAME
+    base::UniqueFd control;  // the private client's socket, or none
     std::string host;
   };
 

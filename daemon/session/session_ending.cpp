@@ -32,9 +32,8 @@ std::string base_name(const std::string& path) { return path.substr(path.rfind('
 }  // namespace
 
 std::size_t Session::live_targets() const {
-  return static_cast<std::size_t>(
-      std::count_if(targets_.begin(), targets_.end(),
-                    [](const auto& target) { return !target->finished(); }));
+  return static_cast<std::size_t>(std::count_if(
+      targets_.begin(), targets_.end(), [](const auto& target) { return !target->finished(); }));
 }
 
 // The client reports the end when it is its to report (-w all: of the last descendant). Without
@@ -80,7 +79,8 @@ void Session::work_on_ending(std::uint64_t now_ns) {
     work_on_cuts(now_ns);
     choose_processes();
     const bool last_only = setup_.options.keep.rfind("last:", 0) == 0;
-    if (whole_run_pending_) post_by_size();
+    if (whole_run_pending_)
+      post_by_size();
     else if (last_only)
       for (std::size_t i = 0; i < windows_.size(); ++i)
         if (keep(i, windows_.size())) post_window(windows_[i]);
@@ -130,18 +130,18 @@ support::Result<spool::SessionView> Session::view_of(
 }
 
 void Session::post_window(const model::Window& window) {
-  worker_->post([this, window, spools = chosen_spools(),
-                 pids = chosen_]() -> std::function<void()> {
-    using Files = std::vector<exporter::FileWritten>;
-    auto result = [&]() -> support::Result<Files> {
-      GPUPROF_TRY(view, view_of(spools));
-      return exporter::write_window(view, window, pids, [this](auto done, auto total) {
-        progress_done_.store(done, std::memory_order_relaxed);
-        progress_total_.store(total, std::memory_order_relaxed);
+  worker_->post(
+      [this, window, spools = chosen_spools(), pids = chosen_]() -> std::function<void()> {
+        using Files = std::vector<exporter::FileWritten>;
+        auto result = [&]() -> support::Result<Files> {
+          GPUPROF_TRY(view, view_of(spools));
+          return exporter::write_window(view, window, pids, [this](auto done, auto total) {
+            progress_done_.store(done, std::memory_order_relaxed);
+            progress_total_.store(total, std::memory_order_relaxed);
+          });
+        }();
+        return [this, window, result = std::move(result)] { window_written(window, result); };
       });
-    }();
-    return [this, window, result = std::move(result)] { window_written(window, result); };
-  });
 }
 
 void Session::post_by_size() {

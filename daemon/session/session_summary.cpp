@@ -20,19 +20,27 @@ constexpr std::size_t kSummaryPart = 60'000;
 
 const char* end_text(Target::End end) {
   switch (end) {
-    case Target::End::kSaidBye: return "exited";
-    case Target::End::kVanished: return "vanished";
-    default: return "alive";
+    case Target::End::kSaidBye:
+      return "exited";
+    case Target::End::kVanished:
+      return "vanished";
+    default:
+      return "alive";
   }
 }
 
 const char* sampler_text(std::uint64_t kind) {
   switch (static_cast<wire::SamplerKind>(kind)) {
-    case wire::SamplerKind::kPerf: return "perf";
-    case wire::SamplerKind::kCpuTimer: return "cpu-timer";
-    case wire::SamplerKind::kTgkill: return "tgkill";
-    case wire::SamplerKind::kWallTestOnly: return "wall-test-only";
-    default: return "off";
+    case wire::SamplerKind::kPerf:
+      return "perf";
+    case wire::SamplerKind::kCpuTimer:
+      return "cpu-timer";
+    case wire::SamplerKind::kTgkill:
+      return "tgkill";
+    case wire::SamplerKind::kWallTestOnly:
+      return "wall-test-only";
+    default:
+      return "off";
   }
 }
 
@@ -82,8 +90,8 @@ void add_overhead(api::SummaryOverhead& overhead, const Target& target) {
 void add_files(api::Summary& made, const std::vector<exporter::FileWritten>& files) {
   std::map<std::string, std::uint64_t> kinds;
   for (const exporter::FileWritten& file : files) {
-    made.files.push_back(api::SummaryFile{file.path, file.format, file.pid, file.window,
-                                          file.bytes, file.events, file.steps});
+    made.files.push_back(api::SummaryFile{file.path, file.format, file.pid, file.window, file.bytes,
+                                          file.events, file.steps});
     for (const auto& [kind, count] : file.events_by_kind) kinds[kind] += count;
     for (const std::string& sentence : file.missing) add_once(made.missing, sentence);
   }
@@ -102,8 +110,8 @@ api::Summary Session::summary(std::uint64_t now_ns) {
   made.processes_traced = chosen_targets_.size();
   add_files(made, files_);
   for (const model::Window& w : windows_)
-    made.windows.push_back(api::SummaryWindow{w.index, w.start_ns, w.end_ns, w.first_step,
-                                              w.steps, w.why});
+    made.windows.push_back(
+        api::SummaryWindow{w.index, w.start_ns, w.end_ns, w.first_step, w.steps, w.why});
   std::map<std::string, std::uint64_t> drops;
   const std::vector<Candidate> all = candidates();
   // One process may have had several images (exec): it is listed once.

@@ -35,13 +35,12 @@ support::Result<SpoolFolder> SpoolFolder::create(const api::SessionOptions& opti
   std::error_code problem;
   fs::create_directories(beside, problem);
   if (problem)
-    return support::error("The output folder " + beside.string() + " cannot be made: " +
-                          problem.message() + ".");
-  folder.path_ =
-      (beside / (".gpuprof-spool-" + std::to_string(::getpid()) + "-" + nonce)).string();
+    return support::error("The output folder " + beside.string() +
+                          " cannot be made: " + problem.message() + ".");
+  folder.path_ = (beside / (".gpuprof-spool-" + std::to_string(::getpid()) + "-" + nonce)).string();
   if (::mkdir(folder.path_.c_str(), 0700) != 0)
-    return support::error("The folder " + folder.path_ + " cannot be made: " +
-                          std::strerror(errno) + ".");
+    return support::error("The folder " + folder.path_ +
+                          " cannot be made: " + std::strerror(errno) + ".");
   return folder;
 }
 

@@ -44,13 +44,16 @@ void Target::on_message(const wire::Packet& packet) {
   wire::FlushDone flushed;
   wire::Bye bye;
   switch (packet.type) {
-    case wire::MessageType::kHello: return on_hello_again(packet);
+    case wire::MessageType::kHello:
+      return on_hello_again(packet);
     case wire::MessageType::kModule:
-    case wire::MessageType::kModuleGone: return on_module(packet);
+    case wire::MessageType::kModuleGone:
+      return on_module(packet);
     case wire::MessageType::kThread:
     case wire::MessageType::kNotice:
     case wire::MessageType::kDomainName:
-    case wire::MessageType::kFact: return on_text_message(packet);
+    case wire::MessageType::kFact:
+      return on_text_message(packet);
     case wire::MessageType::kStateReport:
       if (packet.as(&state)) on_state(state);
       return;
@@ -60,7 +63,8 @@ void Target::on_message(const wire::Packet& packet) {
     case wire::MessageType::kBye:
       if (packet.as(&bye)) said_bye_ = true;
       return;
-    default: return;  // of a later minor version
+    default:
+      return;  // of a later minor version
   }
 }
 

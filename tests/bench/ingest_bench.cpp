@@ -25,22 +25,24 @@ std::uint64_t fill(wire::LaneWriter& lane, std::uint32_t& correlation, std::uint
   std::uint64_t events = 0;
   for (int i = 0; i < 2000; ++i) {
     const std::uint64_t name = 1 + static_cast<std::uint64_t>(i % 200);
-    now += 20'000;
+    // Durations that repeat exactly would make the spool look better than it is.
+    const std::uint64_t jitter = base::mix64(now + correlation);
+    now += 15'000 + jitter % 10'000;
     ++correlation;
     lane.push(wire::RangePush{now, name, 0, 0, 0, 0, 0}, now);
     lane.push(wire::Launch{now + 2000, name, correlation, 2, 0, 211, 1}, now);
-    lane.push(wire::ApiCall{kReal + now + 2000, kReal + now + 6000, 201, 211, 2, correlation, 1,
-                            0, 0},
+    lane.push(wire::ApiCall{kReal + now + 2000, kReal + now + 4000 + jitter % 2003, 201, 211, 2,
+                            correlation, 1, 0, 0},
               now);
     wire::KernelExec kernel{};
     kernel.start_ns = kReal + now + 8000;
-    kernel.end_ns = kReal + now + 18'000;
+    kernel.end_ns = kReal + now + 12'000 + jitter % 6'007;
     kernel.name_id = name;
     kernel.correlation = correlation;
     kernel.stream = 7;
     kernel.grid_x = 64, kernel.block_x = 256;
     lane.push(kernel, now);
-    lane.push(wire::RangePop{now + 10'000, 0, 0}, now);
+    lane.push(wire::RangePop{now + 8'000 + jitter % 2999, 0, 0}, now);
     events += 3;
     if (i % 50 != 0) continue;
     lane.push(wire::Sample{now, name, 1, 0, 10'000'000}, now);

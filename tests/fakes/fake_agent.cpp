@@ -44,9 +44,8 @@ bool FakeAgent::connect(const std::string& variable, const Options& options) {
   hello.process_start_ticks = options.start_ticks;
   hello.exe_bytes = static_cast<std::uint32_t>(options.exe.size());
   hello.command_bytes = static_cast<std::uint32_t>(options.command.size());
-  hello.session = key == std::string::npos
-                      ? 0
-                      : std::strtoull(variable.c_str() + key + 8, nullptr, 16);
+  hello.session =
+      key == std::string::npos ? 0 : std::strtoull(variable.c_str() + key + 8, nullptr, 16);
   return send(hello, options.exe + options.command) && receive_config();
 }
 
@@ -82,8 +81,7 @@ bool FakeAgent::receive_config() {
 }
 
 bool FakeAgent::map(int fd) {
-  void* memory =
-      ::mmap(nullptr, config_.segment_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  void* memory = ::mmap(nullptr, config_.segment_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (memory == MAP_FAILED) return false;
   base_ = static_cast<std::uint8_t*>(memory);
   const auto* header = static_cast<const wire::SegmentHeader*>(memory);
@@ -154,8 +152,7 @@ bool FakeAgent::serve_until_stopped(int timeout_ms) {
 std::uint64_t FakeAgent::step(wire::LaneWriter& lane, wire::StepSource source) {
   const std::uint64_t now = base::mono_ns();
   const std::uint64_t number = stats_->steps.fetch_add(1);
-  lane.push(wire::StepMark{now, number, static_cast<std::uint32_t>(source), wire::kStepBegin},
-            now);
+  lane.push(wire::StepMark{now, number, static_cast<std::uint32_t>(source), wire::kStepBegin}, now);
   serve();
   return number;
 }

@@ -58,9 +58,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (bytes > 2) {
       std::string framed(sizeof(wire::ControlHeader), '\0');
       const auto body = static_cast<std::uint32_t>(std::min<std::size_t>(data[3], bytes - 2));
-      const wire::ControlHeader header{
-          wire::kControlMagic, wire::kWireMajor, static_cast<std::uint16_t>(1 + data[2] % 10),
-          body, static_cast<std::uint32_t>(bytes - 2 - body)};
+      const wire::ControlHeader header{wire::kControlMagic, wire::kWireMajor,
+                                       static_cast<std::uint16_t>(1 + data[2] % 10), body,
+                                       static_cast<std::uint32_t>(bytes - 2 - body)};
       std::memcpy(framed.data(), &header, sizeof header);
       framed.append(reinterpret_cast<const char*>(data + 4), bytes - 2);
       deliver(target, reinterpret_cast<const std::uint8_t*>(framed.data()), framed.size());

@@ -47,8 +47,12 @@ const std::tuple kScript{
     ContextInfo{0x11, 0x12, 0x13, 0x14},
     StreamInfo{0x11, 0x12, 0x13, 0x14},
     DeviceInfo{0x11, 0x12, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16},
-               0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x1d, 0x1e,
-               0x1f, 0x20, 0x21, 0x22, 0x23, 0x24},
+               0x13, 0x14, 0x15,
+               0x16, 0x17, 0x18,
+               0x19, 0x1a, 0x1b,
+               0x1c, 0x1d, 0x1e,
+               0x1f, 0x20, 0x21,
+               0x22, 0x23, 0x24},
     GraphExec{0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18},
     Jit{0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18},
     ClockSync{0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17},
@@ -58,8 +62,8 @@ const std::tuple kScript{
 template <typename R>
 std::string tail_of() {
   if constexpr (std::is_same_v<R, StringDef> || std::is_same_v<R, PyCodeDef>) return "abc";
-  if constexpr (std::is_same_v<R, StackDef>) return std::string(sizeof(std::uint64_t), 'n') +
-                                                    std::string(sizeof(PyFrame), 'p');
+  if constexpr (std::is_same_v<R, StackDef>)
+    return std::string(sizeof(std::uint64_t), 'n') + std::string(sizeof(PyFrame), 'p');
   return {};
 }
 
@@ -70,8 +74,8 @@ std::string frame_text() {
   LaneWriter lane(&header, ring.data(), ring.size());
   const std::string tail = tail_of<R>();
   // Fails to compile for a kind the script does not hold.
-  EXPECT_TRUE(lane.push(std::get<R>(kScript), 0, tail.data(),
-                        static_cast<std::uint32_t>(tail.size())));
+  EXPECT_TRUE(
+      lane.push(std::get<R>(kScript), 0, tail.data(), static_cast<std::uint32_t>(tail.size())));
   const std::uint64_t bytes = header.head.load();
   std::ostringstream out;
   out << "kind " << static_cast<int>(R::kKind) << ", body " << sizeof(R) << ", frame " << bytes

@@ -27,8 +27,12 @@ SessionOptions everything_changed() {
   o.launch_stacks = o.blocked_threads = false;
   o.cuda_graph = "graph";
   o.buffer_size_bytes = 4096;
-  o.schedule = {{Extent::Unit::kSteps, 1}, {Extent::Unit::kSteps, 2}, {Extent::Unit::kSteps, 3},
-                {Extent::Unit::kSteps, 4}, 5, true};
+  o.schedule = {{Extent::Unit::kSteps, 1},
+                {Extent::Unit::kSteps, 2},
+                {Extent::Unit::kSteps, 3},
+                {Extent::Unit::kSteps, 4},
+                5,
+                true};
   o.step = "kernel:a=b|c\\d";
   o.on_no_step = "none";
   o.step_timeout_ns = 7;

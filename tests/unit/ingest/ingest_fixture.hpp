@@ -23,8 +23,8 @@ class Collected final : public model::IgnoringSink {
     strings[e.id] = e.text;
   }
   void on(const model::StackDef& e) override {
-    stacks.push_back({e.id, e.flags, {e.native.begin(), e.native.end()},
-                      {e.python.begin(), e.python.end()}});
+    stacks.push_back(
+        {e.id, e.flags, {e.native.begin(), e.native.end()}, {e.python.begin(), e.python.end()}});
   }
   void on(const model::PythonCode& e) override {
     codes.push_back({e.id, strings[e.file], strings[e.name], std::string(e.line_table)});

@@ -189,8 +189,7 @@ TEST_F(SegmentHostTest, DecoderDrainsRetiredLanesThenFreesThemForTheNextThread) 
   Decoder decoder(host_);
   Everything sink;
   decoder.drain(sink);
-  EXPECT_EQ(static_cast<std::uint32_t>(wire::LaneState::kFree),
-            view.directory()[0].state.load());
+  EXPECT_EQ(static_cast<std::uint32_t>(wire::LaneState::kFree), view.directory()[0].state.load());
   auto second = view.writer(0);
   second.push(wire::LaneOpen{12, 1, 0}, 0);
   second.push(wire::RangePop{2, 0, 0}, 0);

@@ -44,8 +44,8 @@ class DaemonTest : public testing::Test {
     EXPECT_EQ(0, ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends));
     client_ = std::make_unique<api::Client>(base::UniqueFd(ends[0]));
     Server::Setup setup;
-    setup.address = "@gpuprof-test-" + std::to_string(::getpid()) + "-" +
-                    std::to_string(base::mono_ns());
+    setup.address =
+        "@gpuprof-test-" + std::to_string(::getpid()) + "-" + std::to_string(base::mono_ns());
     setup.control = base::UniqueFd(ends[1]);
     setup.host = "testhost";
     auto server = Server::create(std::move(setup));

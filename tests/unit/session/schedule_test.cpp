@@ -71,8 +71,10 @@ class Program {
     for (const std::uint64_t number : pending_) schedule_.step_began(number, began_[number]);
     pending_.clear();
     schedule_.tick(now_);
-    if (!began_.empty()) compare(began_.size() - 1);
-    else compare(wire::kNever);
+    if (!began_.empty())
+      compare(began_.size() - 1);
+    else
+      compare(wire::kNever);
     collect();
   }
   void finish() {
@@ -90,10 +92,9 @@ class Program {
  private:
   void compare(std::uint64_t number) {
     const AgentPlan& plan = schedule_.plan();
-    const bool wanted =
-        plan.mode == AgentState::kRecording ||
-        (plan.mode == AgentState::kCounting && number != wire::kNever &&
-         number >= plan.on_step && number < plan.off_step);
+    const bool wanted = plan.mode == AgentState::kRecording ||
+                        (plan.mode == AgentState::kCounting && number != wire::kNever &&
+                         number >= plan.on_step && number < plan.off_step);
     if (wanted && !recording_) schedule_.recording_on(now_ + latency_ns_);
     if (wanted && !recording_) on_since_ = now_;
     if (!wanted && recording_) recorded_ns_ += now_ - on_since_;
@@ -168,8 +169,7 @@ TEST_P(StepLength, FarWindowsAreExactTooAndRecordingIsOffBetween) {
   Program program(schedule, GetParam());
   program.steps(2 * far + 20);
   program.finish();
-  EXPECT_THAT(steps_of(program.windows),
-              ElementsAre(Steps{far + 1, 3}, Steps{2 * far + 5, 3}));
+  EXPECT_THAT(steps_of(program.windows), ElementsAre(Steps{far + 1, 3}, Steps{2 * far + 5, 3}));
   EXPECT_THAT(program.remarks, IsEmpty());
   EXPECT_LT(program.recorded_ns(), 12 * GetParam() + kSecond / 2) << "counting in between";
 }

@@ -24,8 +24,8 @@ void launch(wire::LaneWriter& lane, std::uint32_t n, std::uint32_t tid) {
   const std::string name = "_Z6kernelv";
   const std::uint64_t name_id = base::hash_bytes(name.data(), name.size());
   const std::uint64_t now = base::mono_ns(), real = base::real_ns();
-  lane.push(wire::StringDef{name_id, static_cast<std::uint32_t>(name.size()), 0}, now,
-            name.data(), static_cast<std::uint32_t>(name.size()));
+  lane.push(wire::StringDef{name_id, static_cast<std::uint32_t>(name.size()), 0}, now, name.data(),
+            static_cast<std::uint32_t>(name.size()));
   lane.push(wire::Launch{now, 0, n, 2, 0, 211, tid}, now);
   lane.push(wire::ApiCall{real, real + 5000, name_id, 211, 2, n, tid, 0, 0}, now);
   wire::KernelExec kernel{};
