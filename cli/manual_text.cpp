@@ -166,7 +166,10 @@ std::string manual_text() {
 }
 
 std::string markdown_options_text() {
-  std::string text = "| option | meaning | default |\n|---|---|---|\n";
+  std::string text =
+      "<!-- Made by gpuprof-docs options; a test compares. -->\n"
+      "# Options of `gpuprof run`\n\n"
+      "| option | meaning | default |\n|---|---|---|\n";
   for (const OptionRow& row : option_table()) {
     if ((row.commands & kRun) == 0) continue;
     std::string value = row.value[0] == '\0' ? "" : std::string(" ") + row.value;

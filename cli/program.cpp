@@ -104,6 +104,8 @@ void Program::follow_descendants(const Listener& also) {
     int status = 0;
     const pid_t gone = waitpid(-1, &status, WNOHANG);
     if (gone < 0 && errno == ECHILD) return;
+    // Descendants that ignore Ctrl-C must not hold the user.
+    if (interrupts_ >= 2) return;
     if (gone <= 0) wait_once(also);
   }
 }

@@ -43,7 +43,8 @@ class Program {
   /// Follows it to its end and returns its wait status; serves `also` meanwhile.
   int follow(const Listener& also);
 
-  /// After follow, with adopt_descendants: waits until no descendant is left.
+  /// After follow, with adopt_descendants: waits until no descendant is left, or until the second
+  /// interrupt.
   void follow_descendants(const Listener& also);
 
   /// Descendants that lose their parent become ours to wait for; before start().

@@ -33,12 +33,15 @@ class Lines {
   std::string text_;
 };
 
-std::string counts_text(api::Counts counts) {
+/// "1.2 M kernels, 10 samples", or the other way round: "lane full: 5".
+std::string counts_text(api::Counts counts, bool name_first) {
   std::stable_sort(counts.begin(), counts.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   std::vector<std::string> parts;
   for (const auto& [name, count] : counts) {
-    if (count != 0) parts.push_back(human_count(count) + " " + name);
+    if (count == 0) continue;
+    parts.push_back(name_first ? name + ": " + human_count(count)
+                               : human_count(count) + " " + name);
   }
   return support::join(parts, ", ");
 }
@@ -86,9 +89,9 @@ void add_windows(const api::Summary& s, Lines& lines) {
 }
 
 void add_events(const api::Summary& s, Lines& lines) {
-  const std::string events = counts_text(s.events_by_kind);
+  const std::string events = counts_text(s.events_by_kind, false);
   if (!events.empty()) lines.add("events: " + events);
-  const std::string drops = counts_text(s.drops_by_reason);
+  const std::string drops = counts_text(s.drops_by_reason, true);
   lines.add(drops.empty() ? "drops: none" : "drops: " + drops);
 }
 

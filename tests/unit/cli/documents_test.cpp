@@ -54,6 +54,10 @@ TEST(Documents, ManualPageInTheTreeIsUpToDate) {
   EXPECT_EQ(in_tree("docs/man/gpuprof.1"), manual_text()) << "run gpuprof-docs manual";
 }
 
+TEST(Documents, OptionTableInTheTreeIsUpToDate) {
+  EXPECT_EQ(in_tree("docs/options.md"), markdown_options_text()) << "run gpuprof-docs options";
+}
+
 TEST(Documents, CompletionsInTheTreeAreUpToDate) {
   EXPECT_EQ(in_tree("docs/completions/gpuprof.bash"), bash_completion_text());
   EXPECT_EQ(in_tree("docs/completions/_gpuprof"), zsh_completion_text());

@@ -32,7 +32,7 @@ TEST(SummaryText, TellsFilesWindowsEventsDropsOverheadAndHowToOpen) {
   for (const char* part :
        {"1 trace file in /out (2.0 KiB, 1.235 M events)", "h_7.1.pt.trace.json.gz (process 7",
         "3 steps", "1 window, 2.00 s recorded, 3 steps from step 10 on (schedule)",
-        "events: 1.2 M kernels, 10 samples\n", "drops: 5 lane full", "0.50 % of 10.00 s",
+        "events: 1.2 M kernels, 10 samples\n", "drops: lane full: 5", "0.50 % of 10.00 s",
         "missing: no GPU was used", "note: a remark", "failed: a failure",
         "open with: tensorboard --logdir /out"}) {
     EXPECT_THAT(text, HasSubstr(part));
