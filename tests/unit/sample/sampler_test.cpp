@@ -37,10 +37,11 @@ bool inside(std::uint64_t pc, void (*function)(double)) {
 }
 
 bool has_chain(const std::vector<std::uint64_t>& frames) {
-  const auto outer = std::find_if(frames.begin(), frames.end(),
-                                  [](std::uint64_t pc) { return inside(pc, spin_outer); });
-  if (outer == frames.end() || outer - frames.begin() < 2) return false;
-  return inside(outer[-1], spin_middle) && inside(outer[-2], spin_leaf);
+  for (std::size_t i = 0; i + 2 < frames.size(); ++i)
+    if (inside(frames[i], spin_leaf) && inside(frames[i + 1], spin_middle) &&
+        inside(frames[i + 2], spin_outer))
+      return true;
+  return false;
 }
 
 Settings native_at(std::uint32_t rate_hz, wire::SamplerKind kind) {

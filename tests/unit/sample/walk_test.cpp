@@ -134,7 +134,10 @@ TEST(LaunchStack, HoldsTheCallersAndIsDefinedOnce) {
   ASSERT_TRUE(guard_in_force());
 
   std::uint64_t ids[3];
-  for (std::uint64_t& id : ids) id = caller_of_api(sampler);
+  for (int i = 0; i < 3; ++i) {
+    asm volatile("" : "+r"(i));  // not unrolled: one call site
+    ids[i] = caller_of_api(sampler);
+  }
 
   EXPECT_NE(ids[0], 0u);
   EXPECT_EQ(ids[0], ids[1]);
