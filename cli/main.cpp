@@ -3,6 +3,7 @@
 // gpuprof: reads the command line, runs the command, prints what went wrong.
 //
 // Context:  cli
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -34,9 +35,18 @@ void print_failure(const std::string& sentence) {
   [[maybe_unused]] const ssize_t n = write(2, line.data(), line.size());
 }
 
+/// A standard descriptor that we were started without must not become a socket of ours: what is
+/// written to stderr would go there. The program still finds it closed.
+void fill_standard_descriptors() {
+  for (int fd = 0; fd < 3; ++fd) {
+    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_CLOEXEC) != fd) return;
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  fill_standard_descriptors();
   gpuprof::support::log_silently();
   try {
     const auto result = carry_out({argv + (argc > 0 ? 1 : 0), argv + argc});

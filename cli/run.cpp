@@ -64,7 +64,10 @@ support::Result<Plan> settle_plan(const Options& options, const Surroundings& ar
   if (options.command.empty()) {
     return error("run needs a program: gpuprof run [OPTION...] [--] PROGRAM [ARGUMENT...]");
   }
-  const std::string path = support::environment_get(around.environment, "PATH");
+  // Without PATH the C library searches these two.
+  const std::string path = support::environment_has(around.environment, "PATH")
+                               ? support::environment_get(around.environment, "PATH")
+                               : "/bin:/usr/bin";
   Plan plan;
   GPUPROF_TRY(place, choose_output(options.output, around));
   plan.place = place;

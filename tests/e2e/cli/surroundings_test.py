@@ -46,6 +46,28 @@ def unchanged(checks, folder):
             checks.equal(b[key], a[key], "the program's %s" % key)
 
 
+def closed_descriptors(checks, folder):
+    code = "ls /proc/self/fd | tr '\\n' ' ' >>\"$1\""
+    seen = []
+    for prefix in ("", "%s run " % e2e.GPUPROF):
+        out = os.path.join(folder, "fds")
+        if os.path.exists(out):
+            os.remove(out)
+        done = subprocess.run(["sh", "-c", prefix + "sh -c '%s' sh %s <&- 2>&-" %
+                               (code.replace("'", "'\\''"), out)], cwd=folder,
+                              capture_output=True, timeout=60)
+        checks.equal((done.stdout, done.stderr), (b"", b""), "nothing is written")
+        with open(out) as file:
+            seen.append(file.read())
+    checks.equal(seen[1], seen[0], "closed standard descriptors stay closed")
+
+
+def no_path(checks, folder):
+    environment = {key: value for key, value in os.environ.items() if key != "PATH"}
+    done = e2e.gpuprof(["-q"], ["true"], cwd=folder, env=environment)
+    checks.equal(done.returncode, 0, "a program is found without PATH")
+
+
 def preloads_stay(checks, folder):
     environment = dict(os.environ, LD_PRELOAD="libm.so.6 libdl.so.2", ASAN_OPTIONS="x=1")
     code = "import os; print(os.environ['LD_PRELOAD'], os.environ['ASAN_OPTIONS'])"
@@ -112,7 +134,7 @@ def thirty_two(checks, folder):
 
 def main():
     checks = e2e.Checks()
-    for case in (unchanged, preloads_stay, odd_paths, nested, thirty_two):
+    for case in (unchanged, closed_descriptors, no_path, preloads_stay, odd_paths, nested, thirty_two):
         with e2e.Folder("surroundings") as folder:
             case(checks, folder)
     checks.done()
