@@ -32,7 +32,7 @@ std::string_view name_of(Shortfall kind) {
   constexpr std::array<std::string_view, static_cast<std::size_t>(Shortfall::kCount)> kNames = {
       "GPU events launched before the window are not in the file",
       "push/pop ranges that do not nest are drawn as spans of their own and are no operators",
-      "ranges hold whole steps: they are drawn, but are no operators",
+      "ranges hold whole steps and no launch of their own: drawn, but no operators",
       "ranges reach over the border of the window and are cut there",
       "calls and GPU events lie in a range that had not ended when the file was written",
       "GPU events of devices beyond index 63 are not in the file",
@@ -103,7 +103,10 @@ void Surveyor::on(const model::ClockPair& e) {
 
 void Surveyor::on(const model::Sample& e) {
   if (!s_.inside(e.ts_ns)) return;
-  thread(e.tid).sampled = true;
+  auto& thread_info = thread(e.tid);
+  thread_info.sampled = true;
+  ++(e.state == 0 ? thread_info.running_samples : thread_info.blocked_samples);
+  if (e.state == 0) thread_info.sampled_cpu_ns += e.weight_ns;
   ++s_.count(Counted::kSample);
 }
 
@@ -124,7 +127,7 @@ void Surveyor::on(const model::Range& e) {
     return;
   }
   s_.ranges_seen.test_and_set(e.id);
-  const Straddler kept{e.id, e.tid, e.start_ns, e.end_ns};
+  const Straddler kept{e.id, e.tid, e.name, e.start_ns, e.end_ns};
   const bool out = e.start_ns < s_.window.start_ns || e.end_ns >= s_.window.end_ns;
   if (out && straddlers_.size() < kMaxStraddlers) straddlers_.push_back(kept);
   // A range that began after the last step's end lies in the step that is still running.
@@ -154,6 +157,7 @@ void Surveyor::on(const model::ApiCall& e) {
   caller.drawn = true;
   caller.last_call_end_ns = std::max(caller.last_call_end_ns, e.end_ns);
   ++s_.count(Counted::kCall);
+  if (e.range != 0) owners_.test_and_set(e.range);
   if (s_.launched.test_and_set(e.correlation)) ++s_.count(Shortfall::kInnerCall);
 }
 
@@ -222,12 +226,19 @@ void Surveyor::clip_straddlers() {
 void Surveyor::place_ranges() {
   std::sort(s_.steps.begin(), s_.steps.end(),
             [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
+  const auto place = [this](const Straddler& range) {
+    return place_among_steps(s_.steps, range.tid, {range.start_ns, range.end_ns}).place;
+  };
+  // By name, so that what is an operator in one step is one in all.
+  for (const Straddler& range : on_step_border_)
+    if (owners_.test(range.id) && place(range) == Place::kEnclosing)
+      s_.step_operators.insert(range.name);
   for (const Straddler& range : on_step_border_) {
-    const Placed placed = place_among_steps(s_.steps, range.tid, {range.start_ns, range.end_ns});
-    if (placed.place == Place::kFree) continue;
-    if (!s_.not_operators.emplace(range.id, placed.place).second) continue;
-    ++s_.count(placed.place == Place::kCrossing ? Shortfall::kCrossingRange
-                                                : Shortfall::kEnclosingRange);
+    const Place where = place(range);
+    if (where == Place::kFree) continue;
+    if (where == Place::kEnclosing && s_.step_operators.contains(range.name)) continue;
+    if (!s_.not_operators.emplace(range.id, where).second) continue;
+    ++s_.count(where == Place::kCrossing ? Shortfall::kCrossingRange : Shortfall::kEnclosingRange);
   }
   on_step_border_ = {};
 }

@@ -67,6 +67,8 @@ struct Survey {
   struct Thread {
     std::string name;
     bool drawn = false, sampled = false;
+    std::uint64_t running_samples = 0, blocked_samples = 0;
+    std::uint64_t sampled_cpu_ns = 0;  // CPU time the running samples stand for
     std::uint64_t last_call_end_ns = 0;  // calls that began inside the window
   };
   struct Clip {
@@ -104,6 +106,7 @@ struct Survey {
   PagedBits ranges_seen;  // ids of the ranges that become operators
   std::unordered_map<model::RangeId, Clip> clipped;
   std::unordered_map<model::RangeId, Place> not_operators;  // push/pop ranges among steps
+  std::set<model::StringId> step_operators;  // names of ranges around steps that launch themselves
   std::array<std::uint64_t, static_cast<std::size_t>(Counted::kCount)> counts{};
   std::array<std::uint64_t, static_cast<std::size_t>(Shortfall::kCount)> shortfalls{};
   bool replay_complete = true;
@@ -175,6 +178,7 @@ class Surveyor final : public model::IgnoringSink {
   struct Straddler {
     model::RangeId id;
     std::uint32_t tid;
+    model::StringId name;
     std::uint64_t start_ns, end_ns;
   };
   struct Undecided {
@@ -192,6 +196,7 @@ class Surveyor final : public model::IgnoringSink {
 
   Survey& s_;
   StackText& stacks_;
+  PagedBits owners_;  // ranges that were innermost at some call
   std::vector<Straddler> straddlers_;
   std::vector<Straddler> on_step_border_;
   std::array<Straddler, 256> recent_{};  // ranges whose step may not have been told yet

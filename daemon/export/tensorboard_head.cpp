@@ -138,6 +138,22 @@ void write_clock(Members& members, const Survey::Clock& clock) {
   json.signed_number(clock.last_offset_ns - clock.first_offset_ns).raw("}");
 }
 
+void write_threads(Members& members, const Survey& survey) {
+  JsonText& json = members.key("threads");
+  json.raw("[");
+  bool first = true;
+  for (const auto& [tid, thread] : survey.threads) {
+    if (!thread.sampled) continue;
+    json.need(256);
+    json.raw(first ? "\n    {\"tid\":" : ",\n    {\"tid\":").number(tid);
+    json.raw(",\"running_samples\":").number(thread.running_samples);
+    json.raw(",\"blocked_samples\":").number(thread.blocked_samples);
+    json.raw(",\"sampled_cpu_ns\":").number(thread.sampled_cpu_ns).raw("}");
+    first = false;
+  }
+  json.raw("]");
+}
+
 template <typename List, typename Text>
 void write_list(JsonText& json, const List& list, const Text& text) {
   json.raw("[");
@@ -166,6 +182,7 @@ void write_own_part(Trace& t, const FileContext& context) {
   write_window_info(members, survey.window);
   write_counts(members, survey);
   write_losses(members, survey);
+  write_threads(members, survey);
   write_list(members.key("missing"), context.missing, [](const std::string& s) { return s; });
   write_list(members.key("notices"), survey.notices, [](const auto& n) { return n.text; });
   write_list(members.key("remarks"), context.remarks, [](const auto& r) { return r.second; });
