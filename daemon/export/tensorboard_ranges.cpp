@@ -49,7 +49,8 @@ void RangePart::write(const model::Range& e) {
   const Placed placed = place_among_steps(survey.steps, e.tid, drawn);
   if ((e.flags & model::kRangeCrossing) != 0 || placed.place == Place::kCrossing)
     return write_span(e, "nvtx_crossing");
-  write_nested(e, placed.place == Place::kFree ? "cpu_op" : "nvtx_enclosing", placed.drawn);
+  const bool op = placed.place == Place::kFree || survey.step_operators.contains(e.name);
+  write_nested(e, op ? "cpu_op" : "nvtx_enclosing", placed.drawn);
 }
 
 void RangePart::write_nested(const model::Range& e, std::string_view category,

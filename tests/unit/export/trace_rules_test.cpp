@@ -193,13 +193,30 @@ TEST_F(TraceRules, TheRangeBehindAStepIsNoOperatorWhicheverComesFirst) {
       if (step_first) sink.on(step(1, 100, 300));
       sink.on(range(7, 100, 300));
       if (!step_first) sink.on(step(1, 100, 300));
-      sink.on(call(1, 210, 220, 7));
+      sink.on(call(1, 210, 220));
     });
     trace();
     EXPECT_TRUE(events("cpu_op").empty()) << step_first;
     EXPECT_EQ(events("nvtx_enclosing").size(), 1u) << step_first;
-    EXPECT_EQ(external_id(*events("runtime")[0]), 0u) << step_first;
   }
+}
+
+TEST_F(TraceRules, TheRangeBehindAStepIsAnOperatorInAllStepsIfItLaunchesItself) {
+  record([](model::EventSink& sink) {
+    for (std::uint64_t i = 0; i < 3; ++i) {
+      auto made = range(7 + i, static_cast<std::int64_t>(i) * 300,
+                        static_cast<std::int64_t>(i) * 300 + 300);
+      made.name = 1;
+      if (i == 1) sink.on(call(1, 400, 410, 8));
+      sink.on(made);
+      sink.on(step(i + 1, i * 300, i * 300 + 300));
+    }
+    sink.on(kernel(1, 420, 430, 8));
+  });
+  trace();
+  EXPECT_EQ(events("cpu_op").size(), 3u);
+  EXPECT_EQ(external_id(*events("runtime")[0]), 8u);
+  EXPECT_EQ(external_id(*events("kernel")[0]), 8u);
 }
 
 TEST_F(TraceRules, OnlyWholeStepsAreWritten) {
