@@ -53,8 +53,10 @@ class Schedule {
   void tick(std::uint64_t now_ns);
   /// The command is gone. Closes what is open.
   void finish(std::uint64_t now_ns);
-  /// Enough was recorded (--keep first:N, --max-size): nothing is recorded any more.
+  /// There is no more room (--max-size): closes what is open, nothing follows.
   void stop_recording(std::uint64_t now_ns);
+  /// There are enough windows (--keep first:N): nothing follows, what is open is dropped.
+  void abandon() { become_done(); }
 
   const AgentPlan& plan() const { return plan_; }
   bool whole_run() const { return kind_ == Kind::kWholeRun; }

@@ -240,6 +240,7 @@ void Schedule::finish_steps(std::uint64_t now_ns) {
   const std::uint64_t end_number = ended ? last_.number + 1 : last_.number;
   if (end_number > window_first_.number)
     return close_steps(end_number, ended ? last_ended_ns_ : last_.ts_ns);
+  if (index_ != 0) return;  // no whole step, and earlier windows have some
   model::Window window;
   window.start_ns = window_first_.ts_ns;
   window.end_ns = now_ns;

@@ -109,7 +109,7 @@ void Session::queue_window(const model::Window& window) {
     post_window(window);
   }
   const bool enough = !last_only && !keep(windows_.size(), 0);
-  if (enough && !schedule_.done()) schedule_.stop_recording(base::mono_ns());
+  if (enough && !schedule_.done()) schedule_.abandon();
 }
 
 std::vector<std::string> Session::chosen_spools() const {

@@ -263,6 +263,102 @@ TEST_F(DaemonTest, ProgramWithoutStepsGetsTheProvisionalWindow) {
   EXPECT_THAT(summary.remarks, testing::Contains(HasSubstr("No step was seen")));
 }
 
+TEST_F(DaemonTest, ProcessesWithoutStepsRecordDuringTheOthersWindow) {
+  options_.step = "nvtx:step";
+  options_.schedule.given = true;
+  using U = api::Extent::Unit;
+  options_.schedule.wait = {U::kSteps, 40};
+  options_.schedule.warmup = {U::kSteps, 1};
+  options_.schedule.active = {U::kSteps, 5};
+  options_.schedule.repeat = 1;
+  const std::string address = open();
+  const pid_t helper = fork_child([&] {
+    FakeAgent agent;
+    if (!agent.connect(address)) ::_exit(3);
+    agent.open_lane(1, LaneRole::kCallback);
+    int switches = 0;
+    for (bool was = false; !agent.stopped() && base::mono_ns() != 0;) {
+      agent.serve();
+      if (agent.recording() != was) ++switches;
+      was = agent.recording();
+      sleep_ms(1);
+      if (switches >= 4) break;  // provisional on, off; window on, off
+    }
+    agent.bye();
+    ::_exit(switches >= 4 ? 0 : 4);
+  });
+  const pid_t leader = fork_child([&] {
+    FakeAgent agent;
+    if (!agent.connect(address)) ::_exit(3);
+    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    for (int i = 0; i < 70; ++i) {
+      agent.step(lane, wire::StepSource::kNvtx);
+      sleep_ms(10);
+    }
+    agent.bye();
+  });
+  EXPECT_EQ(0, wait_for(leader));
+  EXPECT_EQ(0, wait_for(helper));
+  const api::Summary summary = finish();
+  ASSERT_EQ(1u, summary.windows.size());
+  EXPECT_EQ(41u, summary.windows[0].first_step);
+}
+
+TEST_F(DaemonTest, KeepsTheFirstOrTheLastWindows) {
+  for (const char* keep : {"first:2", "last:2"}) {
+    options_.keep = keep;
+    options_.output = folder_ + "/" + std::string(keep, 5);
+    options_.step = "nvtx:step";
+    options_.schedule = {};
+    options_.schedule.given = true;
+    options_.schedule.active = {api::Extent::Unit::kSteps, 5};
+    const std::string address = open();
+    const pid_t child = fork_child([&] {
+      FakeAgent agent;
+      if (!agent.connect(address)) ::_exit(3);
+      agent.serve();
+      sleep_ms(50);
+      auto lane = agent.open_lane(1, LaneRole::kCallback);
+      for (int i = 0; i < 31; ++i) {
+        agent.step(lane, wire::StepSource::kNvtx);
+        sleep_ms(10);
+      }
+      agent.serve_until_stopped(50);
+      agent.bye();
+    });
+    EXPECT_EQ(0, wait_for(child));
+    const api::Summary summary = finish();
+    ASSERT_EQ(2u, summary.files.size()) << keep;
+    const bool first = keep[0] == 'f';
+    EXPECT_EQ(first ? 0u : 20u, summary.windows[summary.files[0].window].first_step) << keep;
+    EXPECT_EQ(first ? 5u : 25u, summary.windows[summary.files[1].window].first_step) << keep;
+    client_.reset();
+    stop_daemon();
+  }
+}
+
+TEST_F(DaemonTest, StopsAtTheMaximumSizeAndSaysSo) {
+  options_.max_size_bytes = 1;
+  const std::string address = open();
+  const pid_t child = fork_child([&] {
+    FakeAgent agent;
+    if (!agent.connect(address)) ::_exit(3);
+    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    launch(lane, 1, 1);
+    for (int i = 0; i < 200 && !(i > 20 && !agent.recording()); ++i) {
+      agent.serve();
+      sleep_ms(5);
+    }
+    const bool off = !agent.recording();
+    agent.bye();
+    ::_exit(off ? 0 : 5);
+  });
+  EXPECT_EQ(0, wait_for(child)) << "recording is switched off, the program goes on";
+  const api::Summary summary = finish();
+  EXPECT_EQ(1u, summary.files.size());
+  EXPECT_THAT(summary.remarks, testing::Contains(HasSubstr("--max-size")));
+}
+
 TEST_F(DaemonTest, CountsDropsByReason) {
   const std::string address = open();
   const pid_t child = fork_child([&] {
