@@ -80,12 +80,12 @@ Result once(const std::string& folder) {
   define_names(lane);
   for (int round = 0; round < kRounds; ++round) {
     events += fill(lane, correlation, now);
-    seconds += test::seconds_of([&] {
+    seconds += test::cpu_seconds_of([&] {
       decoder.drain(assembler);
       assembler.round_done(now);
     });
   }
-  seconds += test::seconds_of([&] {
+  seconds += test::cpu_seconds_of([&] {
     assembler.finish(now);
     writer->flush();
   });
@@ -109,7 +109,7 @@ int main() {
     bytes.push_back(result.bytes_per_event);
   }
   std::filesystem::remove_all(folder);
-  test::print_spread("ring to spool", speed, "M events/s on one core");
+  test::print_spread("ring to spool", speed, "M events/s of CPU time");
   test::print_spread("spool        ", bytes, "bytes an event");
   return 0;
 }
