@@ -64,6 +64,9 @@ void apply_cuda(wire::AgentState state);
 /// Fills hot::g_outbox (outbox.cpp). Worker.
 void open_outbox();
 
+/// Rank, world size and visible devices as facts (facts.cpp). Worker.
+void send_environment_facts();
+
 /// Sends Hello with the present reasons. Worker.
 bool say_hello();
 

@@ -94,6 +94,7 @@ bool connect() {
 bool set_up() {
   if (!connect()) return false;
   open_outbox();
+  send_environment_facts();
   g_core.state = wire::AgentState::kArmed;
   g_core.applied_sequence = 0;
   g_core.set_up = true;
