@@ -14,6 +14,7 @@
 
 #include <algorithm>
 
+#include "gpuprof/base/bytes.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "inject/hot/outbox.hpp"
 #include "inject/hot/recorder.hpp"
@@ -88,6 +89,24 @@ std::size_t copy_stack(std::uintptr_t from) {
   return got > 0 ? static_cast<std::size_t>(got) : 0;
 }
 
+bool in_code(const Snapshot* modules, std::uint64_t address) {
+  return address > 1 && find_module(modules, address - 1) != nullptr;
+}
+
+// The kernel tells no frame pointer. The first frame that saved it gives it back, but in code built
+// with frame pointers the caller of a system call's stub needs it at once: look for the first two
+// linked frame records.
+std::uint64_t guess_frame_pointer(std::uintptr_t begin, std::size_t bytes) {
+  const Snapshot* modules = current_snapshot();
+  const auto word = [](std::size_t at) { return base::load<std::uint64_t>(g_copy + at); };
+  for (std::size_t at = begin % 8 == 0 ? 0 : 8 - begin % 8; at + 16 <= bytes; at += 8) {
+    const std::uint64_t next = word(at) - begin;
+    if (next <= at || (begin + next) % 8 != 0 || next > bytes - 16) continue;
+    if (in_code(modules, word(at + 8)) && in_code(modules, word(next + 8))) return begin + at;
+  }
+  return 0;
+}
+
 void emit(const Turn& turn, const ThreadEntry& entry, wire::SampleState state, std::uint64_t ts_ns,
           std::uint64_t weight_ns) {
   const wire::Sample sample{ts_ns, entry.blocked.stack_id, static_cast<std::uint32_t>(entry.tid),
@@ -107,6 +126,7 @@ void walk(Turn& turn, ThreadEntry& entry, const Place& place, std::uint64_t weig
   for (greg_t& value : request.start.general) value = 0;
   request.start.general[REG_RSP] = static_cast<greg_t>(place.stack);
   request.start.general[REG_RIP] = static_cast<greg_t>(place.program_counter);
+  request.start.general[REG_RBP] = static_cast<greg_t>(guess_frame_pointer(place.stack, bytes));
   request.interrupted = true;
   request.copy = StackCopy{place.stack, bytes, g_copy};
   request.blocked_tid = entry.tid;

@@ -74,6 +74,9 @@ const TriggerKind* choose(wire::SamplerKind asked) {
     case wire::SamplerKind::kTgkill:
       return &kTgkillTrigger;
     case wire::SamplerKind::kAuto:
+#ifdef GPUPROF_TEST_WALL_TIMER
+      return &kWallTrigger;  // the stress build does what nothing else asks for
+#endif
       if (usable(kPerfTrigger, "per-thread CPU timers are used instead")) return &kPerfTrigger;
       return usable(kCpuTimerTrigger, kNothing) ? &kCpuTimerTrigger : nullptr;
 #ifdef GPUPROF_TEST_WALL_TIMER

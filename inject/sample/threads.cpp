@@ -160,8 +160,7 @@ void check(ThreadEntry& entry, std::uint64_t now_ns) {
 }
 
 void see(pid_t tid, std::uint64_t now_ns) {
-  if (hot::is_our_thread(static_cast<std::uint32_t>(tid)))
-    return;
+  if (hot::is_our_thread(static_cast<std::uint32_t>(tid))) return;
   ThreadEntry* entry = find(tid);
   if (entry == nullptr) entry = add(tid);
   if (entry == nullptr) return;

@@ -14,7 +14,7 @@ namespace {
 
 using wire::Counter;
 
-volatile std::uint64_t g_sink;
+thread_local volatile std::uint64_t g_sink;
 
 // Known functions, found again by address. The add after each call keeps it from being a jump.
 __attribute__((noinline)) void spin_leaf(double cpu_s) {
@@ -33,7 +33,7 @@ __attribute__((noinline)) void spin_outer(double cpu_s) {
 
 bool inside(std::uint64_t pc, void (*function)(double)) {
   const auto begin = reinterpret_cast<std::uint64_t>(function);
-  return pc >= begin && pc < begin + 400;
+  return pc >= begin && pc < begin + 1500;
 }
 
 bool has_chain(const std::vector<std::uint64_t>& frames) {
@@ -54,7 +54,11 @@ Settings native_at(std::uint32_t rate_hz, wire::SamplerKind kind) {
 
 class Sampler : public ::testing::TestWithParam<wire::SamplerKind> {
  protected:
+  // False: nothing to test here.
   bool begin(std::uint32_t rate_hz) {
+#ifdef __SANITIZE_THREAD__
+    return false;  // it delivers signals later, with the registers of another moment
+#endif
     return sampler.start_sampling(native_at(rate_hz, GetParam()));
   }
   std::vector<wire::Sample> running_of(std::uint32_t tid) {

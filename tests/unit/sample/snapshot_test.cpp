@@ -2,6 +2,7 @@
 //
 // Module snapshots: what they hold, when they are freed, what the daemon is told.
 #include <dlfcn.h>
+#include <gnu/libc-version.h>
 #include <gtest/gtest.h>
 #include <link.h>
 #include <sys/mman.h>
@@ -33,7 +34,7 @@ TEST(Snapshot, FindsTheModuleOfAnAddress) {
 
   const SnapshotModule* own = find_module(snapshot, address_of(somewhere));
   const SnapshotModule* libc =
-      find_module(snapshot, reinterpret_cast<std::uintptr_t>(&std::strtol));
+      find_module(snapshot, reinterpret_cast<std::uintptr_t>(&gnu_get_libc_version));
 
   ASSERT_NE(own, nullptr);
   ASSERT_NE(libc, nullptr);
@@ -49,7 +50,7 @@ TEST(Snapshot, FindsTheModuleOfAnAddress) {
 TEST(Snapshot, CopiesProgramHeaders) {
   publish_snapshot(build_snapshot());
   const SnapshotModule* libc =
-      find_module(current_snapshot(), reinterpret_cast<std::uintptr_t>(&std::strtol));
+      find_module(current_snapshot(), reinterpret_cast<std::uintptr_t>(&gnu_get_libc_version));
   ASSERT_NE(libc, nullptr);
 
   const auto headers = reinterpret_cast<std::uintptr_t>(libc->info.dlpi_phdr);
