@@ -31,35 +31,35 @@ struct Schedule {
 
 struct SessionOptions {
   // output
-  std::string output;            // absolute folder, or pattern (see is_pattern)
+  std::string output;  // absolute folder, or pattern (see is_pattern)
   bool output_is_pattern = false;
   bool force = false;
   std::vector<std::string> formats = {"tensorboard"};
   std::uint64_t span_size_events = 200'000;
   std::uint64_t max_size_bytes = 4ULL << 30;
-  std::string keep = "all";      // all | first:N | last:N
+  std::string keep = "all";  // all | first:N | last:N
   bool all_processes = false;
   // what
-  std::uint32_t trace = 31;      // wire::kTrace… bits
+  std::uint32_t trace = 31;  // wire::kTrace… bits
   bool trace_given = false;
   std::uint32_t rate_hz = 100;
   std::string sampler = "auto";  // auto | perf | cpu-timer | tgkill | wall-test-only
   bool launch_stacks = true;
   bool blocked_threads = true;
-  std::string cuda_graph;        // node | graph | "" = by schedule
+  std::string cuda_graph;               // node | graph | "" = by schedule
   std::uint64_t buffer_size_bytes = 0;  // 0: default
   // when
   Schedule schedule;
-  std::string step = "auto";     // --step as typed
+  std::string step = "auto";  // --step as typed
   std::string on_no_step = "time";
   std::uint64_t step_timeout_ns = 30'000'000'000ULL;
   bool armed = false;
   // who
-  std::string name;              // --name
+  std::string name;  // --name
   std::string wait_for = "primary";
-  std::string command_line;      // for people, joined by blanks
+  std::string command_line;  // for people, joined by blanks
   std::string working_directory;
-  std::string version;           // of the CLI
+  std::string version;  // of the CLI
   std::string max_overhead = "off";
 };
 

@@ -47,7 +47,7 @@ struct SummaryOverhead {
   std::uint64_t worker_cpu_ns = 0;  // CPU time of our threads, all processes
   std::uint64_t samples = 0;
   std::uint64_t launch_callbacks = 0, nvtx_calls = 0;
-  std::string sampler;              // in force, of the first traced process
+  std::string sampler;  // in force, of the first traced process
   double effective_rate_hz = 0;
   std::uint64_t daemon_cpu_ns = 0;
 };
@@ -64,9 +64,9 @@ struct Summary {
   std::vector<SummaryProcess> processes;
   std::uint64_t processes_seen = 0, processes_traced = 0, peers_refused = 0;
   SummaryOverhead overhead;
-  std::vector<std::string> missing;   // sentences: what is missing and why
-  std::vector<std::string> remarks;   // sentences: what else a reader should know
-  std::vector<std::string> failures;  // sentences: what we could not do
+  std::vector<std::string> missing;    // sentences: what is missing and why
+  std::vector<std::string> remarks;    // sentences: what else a reader should know
+  std::vector<std::string> failures;   // sentences: what we could not do
   std::vector<std::string> open_with;  // command lines
 };
 
