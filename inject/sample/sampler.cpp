@@ -154,7 +154,7 @@ void turn_of(ThreadEntry& entry, void*) {
 }
 
 void refill(ThreadEntry& entry, void*) {
-  if (entry.has_trigger) g_sampler.kind->refill(&entry.slot);
+  if (entry.has_trigger) g_sampler.kind->refill(g_sampler.plan, entry.tid, &entry.slot);
 }
 
 bool has_turns() { return g_sampler.kind != nullptr && g_sampler.kind->turn != nullptr; }

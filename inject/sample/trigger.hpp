@@ -30,6 +30,8 @@ struct TriggerSlot {
   bool has_timer = false;
   timer_t timer{};
   std::uint64_t sent_cpu_ns = 0;
+  // perf: period in force, and what was given since the last correction.
+  std::uint64_t period_ns = 0, judged_cpu_ns = 0, answered = 0;
 };
 
 struct TriggerKind {
@@ -45,8 +47,9 @@ struct TriggerKind {
   std::uint32_t (*effective_hz)(const TriggerPlan& plan);
   /// Called once a period for each thread, if not null.
   void (*turn)(const TriggerPlan& plan, pid_t tid, TriggerSlot* slot);
-  /// Called at each scan for each thread, if not null: lets the trigger go on.
-  void (*refill)(TriggerSlot* slot);
+  /// Called at each scan for each thread, if not null: lets the trigger go on, at a rate corrected
+  /// by what it has given so far.
+  void (*refill)(const TriggerPlan& plan, pid_t tid, TriggerSlot* slot);
 };
 
 extern const TriggerKind kPerfTrigger;

@@ -16,6 +16,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+
+#include "gpuprof/base/clock.hpp"
 #include "inject/sample/perf_descriptors.hpp"
 #include "inject/sample/proc_files.hpp"
 #include "inject/sample/trigger.hpp"
@@ -64,6 +67,7 @@ bool open_trigger(const TriggerPlan& plan, pid_t tid, TriggerSlot* slot) {
   }
   slot->fd = fd;
   slot->event_id = id;
+  slot->period_ns = plan.period_ns;
   return ioctl(fd, PERF_EVENT_IOC_REFRESH, kFewestUnanswered + plan.rate_hz / 2) == 0;
 }
 
@@ -107,9 +111,29 @@ bool probe(const TriggerPlan& plan, char* why, std::size_t room) {
   return works;
 }
 
-void refill(TriggerSlot* slot) {
+// The event counts all CPU time of the thread but fires in user mode only, so a thread that
+// spends a tenth of its time in the kernel would give a tenth fewer samples than asked for. The
+// period is shortened by what was missed.
+void correct_period(const TriggerPlan& plan, pid_t tid, TriggerSlot* slot) {
+  constexpr std::uint64_t kSamplesToJudge = 25;
+  const std::uint64_t cpu_ns = base::clock_ns(cpu_clock_of(tid));
+  if (slot->judged_cpu_ns == 0 || cpu_ns < slot->judged_cpu_ns) slot->judged_cpu_ns = cpu_ns;
+  const std::uint64_t expected = (cpu_ns - slot->judged_cpu_ns) / plan.period_ns;
+  if (expected < kSamplesToJudge) return;
+  const std::uint64_t answered = std::max<std::uint64_t>(slot->answered, 1);
+  const std::uint64_t wanted = slot->period_ns * answered / expected;
+  slot->period_ns = std::clamp(wanted, plan.period_ns / 4, plan.period_ns);
+  slot->judged_cpu_ns = cpu_ns;
+  slot->answered = 0;
+  ioctl(slot->fd, PERF_EVENT_IOC_PERIOD, &slot->period_ns);
+}
+
+void refill(const TriggerPlan& plan, pid_t tid, TriggerSlot* slot) {
   const std::uint32_t answers = g_perf_descriptors.take_answers(slot->fd);
-  if (answers != 0) ioctl(slot->fd, PERF_EVENT_IOC_REFRESH, answers);
+  if (answers == 0) return;
+  ioctl(slot->fd, PERF_EVENT_IOC_REFRESH, answers);
+  slot->answered += answers;
+  correct_period(plan, tid, slot);
 }
 
 std::uint32_t effective_hz(const TriggerPlan& plan) { return plan.rate_hz; }

@@ -48,9 +48,14 @@ def leaf_stacks(trace):
 
 
 def reach(trace, main_tid):
-    """Share of the main thread's running time whose stack holds a line of the program."""
+    """Share of the main thread's running time whose stack holds a line of the program.
+
+    The interpreter's own start and end have no line of any program."""
     good = total = 0.0
+    outside = ("Py_FinalizeEx", "pymain_init", "Py_InitializeFromConfig")
     for tid, stack, duration in leaf_stacks(trace):
+        if any(frame.split("!")[-1] in outside for frame in stack):
+            continue
         if tid == main_tid and stack[-1] != "(blocked)":
             total += duration
             if any("train_cpu.py" in name for name in stack):
@@ -104,7 +109,7 @@ def pairs(python, steps, count, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=0)
-    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--rate", type=int, default=100)
     arguments = parser.parse_args()
     python = python_with_torch()
