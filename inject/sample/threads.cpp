@@ -33,6 +33,8 @@ namespace {
 
 // A thread that will block signals mostly does so at once; after that a look a second will do.
 constexpr std::uint32_t kEarlyChecks = 3;
+// libc blocks all signals for a moment when it makes a thread or a process: look twice.
+constexpr std::uint32_t kMaskedLooks = 2;
 constexpr std::uint64_t kCheckPeriodNs = 1'000'000'000;
 
 struct KeptDirectory {
@@ -133,29 +135,33 @@ void take_trigger(ThreadEntry& entry) {
   hot::count(wire::Counter::kThreadsNoTrigger);
 }
 
+void count_masked(ThreadEntry& entry) {
+  if (!entry.counted_masked) hot::count(wire::Counter::kThreadsMasked);
+  entry.counted_masked = true;
+}
+
 void check(ThreadEntry& entry, std::uint64_t now_ns) {
   ThreadStatus status;
   if (!read_thread_status(entry.tid, &status)) return;
   memcpy(entry.name, status.name, sizeof entry.name);
   const std::uint64_t ours = signal_bit(g_threads.plan.signal);
-  entry.masked = (status.blocked & ours) != 0;
-  if (entry.masked && !entry.counted_masked) {
-    entry.counted_masked = true;
-    hot::count(wire::Counter::kThreadsMasked);
-  }
+  const bool blocked = (status.blocked & ours) != 0;
+  entry.masked_looks = blocked ? std::min(entry.masked_looks + 1, kEarlyChecks) : 0;
+  entry.masked = entry.masked_looks >= kMaskedLooks;
   if (entry.has_trigger && !g_threads.kind->intact(entry.slot)) drop_trigger(entry);
   if (entry.masked) {
     drop_trigger(entry);
+    count_masked(entry);
     // It may wait for all signals next: ours must not be what it gets.
     if ((status.pending & ours) != 0) g_threads.flush_wanted = true;
-  } else {
+  } else if (!blocked) {
     take_trigger(entry);
   }
-  ++entry.checks;
-  entry.next_check_ns = entry.checks < kEarlyChecks ? now_ns : now_ns + kCheckPeriodNs;
+  entry.checks = std::min(entry.checks + 1, kEarlyChecks);
+  const bool unsure = entry.checks < kEarlyChecks || (blocked && entry.masked_looks < kEarlyChecks);
+  entry.next_check_ns = unsure ? now_ns : now_ns + kCheckPeriodNs;
   std::uint32_t flags = entry.masked ? wire::kThreadMasked : 0;
-  if (!entry.has_trigger && !entry.masked && g_threads.kind != nullptr)
-    flags |= wire::kThreadNoTrigger;
+  if (!entry.has_trigger && !blocked && g_threads.kind != nullptr) flags |= wire::kThreadNoTrigger;
   tell(entry, flags, now_ns);
 }
 

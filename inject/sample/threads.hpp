@@ -27,8 +27,9 @@ struct BlockedMemory {
 
 struct ThreadEntry {
   pid_t tid = 0;
-  std::uint32_t scan = 0;    // last scan that saw it
-  std::uint32_t checks = 0;  // looks at its status so far
+  std::uint32_t scan = 0;          // last scan that saw it
+  std::uint32_t checks = 0;        // looks at its status so far, up to a few
+  std::uint32_t masked_looks = 0;  // of these, in a row, with our signal blocked
   std::uint64_t next_check_ns = 0;
   bool has_trigger = false;
   bool masked = false;
