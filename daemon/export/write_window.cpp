@@ -14,6 +14,8 @@
 namespace gpuprof::exporter {
 namespace {
 
+constexpr std::uint64_t kSlackNs = 2'000'000'000;
+
 class FactSink final : public model::IgnoringSink {
  public:
   using model::IgnoringSink::on;
@@ -26,6 +28,43 @@ std::string rank_text(const spool::ProcessEntry& process) {
   // A range that holds no event: definitions come all the same.
   const auto end = spool::replay(process.spool_path, {~0ULL, ~0ULL}, sink);
   return end.ok() ? rank_of(sink.facts).text() : std::string();
+}
+
+/// First and last instant of the window's steps in this process.
+class StepSink final : public model::IgnoringSink {
+ public:
+  explicit StepSink(const model::Window& window) : window_(window) {}
+  using model::IgnoringSink::on;
+  void on(const model::Step& e) override {
+    if (e.number < window_.first_step || e.number - window_.first_step >= window_.steps) return;
+    start_ns = std::min(start_ns, e.start_ns);
+    end_ns = std::max(end_ns, e.end_ns);
+  }
+  std::uint64_t start_ns = ~0ULL, end_ns = 0;
+
+ private:
+  const model::Window& window_;
+};
+
+/// The window as this process lived it: the same steps, at its own times. A process without
+/// steps is cut at the session's instants.
+support::Result<model::Window> own_window(const spool::ProcessEntry& process,
+                                          const model::Window& window) {
+  model::Window own = window;
+  if (window.steps == 0) return own;
+  StepSink sink(window);
+  const std::uint64_t length_ns = window.end_ns - window.start_ns;
+  // A step is written when it ends; slower processes end theirs later.
+  GPUPROF_TRY(end, spool::replay(process.spool_path,
+                                 {window.start_ns - std::min(window.start_ns, length_ns + kSlackNs),
+                                  window.end_ns + 2 * length_ns + kSlackNs},
+                                 sink));
+  (void)end;
+  if (sink.start_ns >= sink.end_ns) return own;
+  own.start_ns = sink.start_ns;
+  own.end_ns = sink.end_ns;
+  own.stamp_real_ns += own.start_ns - window.start_ns;
+  return own;
 }
 
 /// Events the files of the window will be made of, for the progress line.
@@ -71,6 +110,7 @@ support::Result<std::vector<FileWritten>> write_window(const spool::SessionView&
   for (const spool::ProcessEntry* process : processes) {
     NameParts parts{session.host, wants_rank(options) ? rank_text(*process) : std::string(),
                     process->pid, window, processes.size() > 1};
+    GPUPROF_TRY(own, own_window(*process, window));
     for (const std::string& name : options.formats) {
       const Format* const format = find_format(name);
       if (format == nullptr)
@@ -78,7 +118,7 @@ support::Result<std::vector<FileWritten>> write_window(const spool::SessionView&
       GPUPROF_TRY(path, file_path(options, *format, parts));
       GPUPROF_TRY(temporary, staging.add(path));
       const FileRequest request{session,
-                                window,
+                                own,
                                 *process,
                                 temporary,
                                 worker_name(session.host, process->pid),

@@ -65,7 +65,8 @@ class Session final : private TargetEvents {
     model::Window window;
     std::uint64_t token = 0;  // 0: agents not asked yet
     std::uint64_t deadline_ns = 0;
-    std::uint32_t rounds = 0;  // drain rounds still wanted
+    std::uint64_t step_deadline_ns = 0;  // for slower processes to reach its last step
+    std::uint32_t rounds = 0;            // drain rounds still wanted
   };
 
   Session(Setup setup, AgentConfig config, SpoolFolder folder,
@@ -92,6 +93,7 @@ class Session final : private TargetEvents {
   void bury(std::uint64_t now_ns);
   void apply_plan(std::uint64_t now_ns);
   void collect_windows();
+  bool followers_are_past(Cut& cut, std::uint64_t now_ns);
   void work_on_cuts(std::uint64_t now_ns);
   bool flush_answered(std::uint64_t token, std::uint64_t deadline_ns, std::uint64_t now_ns) const;
   void check_size(std::uint64_t now_ns);

@@ -20,6 +20,8 @@ constexpr std::uint64_t kFlushPeriodNs = 45'000'000;
 constexpr std::uint64_t kAfterNs = 300'000'000;
 /// Longest wait for the agents' answers to a flush.
 constexpr std::uint64_t kFlushWaitNs = 1'500'000'000;
+/// Shortest time a slower process gets to reach the last step of a window.
+constexpr std::uint64_t kFollowerWaitNs = 2'000'000'000;
 /// A process that closed its socket and lives on (an agent that stopped) is drained this long.
 constexpr std::uint64_t kSilentNs = 2'000'000'000;
 /// Rounds after a flush: one takes what came, one joins it, one sorts the last steps.
@@ -78,12 +80,12 @@ void Session::drain(std::uint64_t now_ns) {
 }
 
 // Processes whose socket closed: gone ones end here if there is no pidfd to say so; of the
-// living, threads may push a little longer.
+// living, threads may push a little longer, and one whose worker is parked comes back.
 void Session::bury(std::uint64_t now_ns) {
   for (const auto& target : targets_) {
     if (target->finished() || target->connected()) continue;
     const bool gone = target->process_gone();
-    if (!gone && now_ns - target->disconnected_ns() < kSilentNs) continue;
+    if (!gone && (target->parked() || now_ns - target->disconnected_ns() < kSilentNs)) continue;
     const auto how = target->said_bye() ? Target::End::kSaidBye
                      : gone             ? Target::End::kVanished
                                         : Target::End::kLeftAlive;
@@ -130,11 +132,26 @@ bool Session::flush_answered(std::uint64_t token, std::uint64_t deadline_ns,
   });
 }
 
+// A window of steps is cut at the same step in every process: the slower ones may take longer.
+bool Session::followers_are_past(Cut& cut, std::uint64_t now_ns) {
+  if (cut.window.steps == 0 || state_ != State::kRunning) return true;
+  if (cut.step_deadline_ns == 0)
+    cut.step_deadline_ns =
+        now_ns + std::max(kFollowerWaitNs, 2 * (cut.window.end_ns - cut.window.start_ns));
+  const std::uint64_t last = cut.window.first_step + cut.window.steps;
+  return now_ns >= cut.step_deadline_ns ||
+         std::none_of(targets_.begin(), targets_.end(), [&](const auto& target) {
+           return !target->finished() && target->has_steps() && target->latest_step() < last &&
+                  !target->process_gone();
+         });
+}
+
 // One window at a time: ask the agents, wait for their answers, drain, then it is complete.
 void Session::work_on_cuts(std::uint64_t now_ns) {
   while (!cuts_.empty()) {
     Cut& cut = cuts_.front();
     if (cut.token == 0) {
+      if (!followers_are_past(cut, now_ns)) return;
       cut.token = next_token_++;
       cut.deadline_ns = now_ns + kFlushWaitNs;
       cut.rounds = kCutRounds;

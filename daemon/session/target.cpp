@@ -72,6 +72,8 @@ void Target::come_back(std::unique_ptr<Connection> connection, const wire::Confi
   connect(std::move(connection), config, step_text);
 }
 
+bool Target::parked() const { return segment_.stats().parked.load(std::memory_order_acquire) == 1; }
+
 bool Target::said_bye() const {
   return said_bye_ || segment_.stats().bye.load(std::memory_order_acquire) != 0;
 }
@@ -183,6 +185,7 @@ bool Target::used_cuda() const {
 
 void Target::step_began(std::uint64_t number, std::uint64_t ts_ns, std::uint32_t) {
   has_steps_ = true;
+  latest_step_ = number;
   events_.target_step_began(*this, number, ts_ns);
 }
 

@@ -89,8 +89,12 @@ class Target final : private ingest::Listener {
   std::uint64_t disconnected_ns() const { return disconnected_ns_; }
   bool process_gone() const;
   bool said_bye() const;
+  /// Its worker is parked for a fork: the connection is closed, the agent is not.
+  bool parked() const;
   bool wants_draining() const { return !finished_ && mode_ != wire::AgentState::kArmed; }
   bool has_steps() const { return has_steps_; }
+  /// Number of the last step that began.
+  std::uint64_t latest_step() const { return latest_step_; }
   bool used_cuda() const;
   End end() const { return end_; }
   const ingest::EventCounts& counts() const { return assembler_.counts(); }
@@ -134,6 +138,7 @@ class Target final : private ingest::Listener {
   std::uint64_t flush_token_ = 0;
   std::uint64_t disconnected_ns_ = 0;
   std::uint64_t facts_ = 0;
+  std::uint64_t latest_step_ = 0;
   bool has_steps_ = false, said_bye_ = false, finished_ = false;
   bool recording_ = false;
   End end_ = End::kAlive;

@@ -109,6 +109,7 @@ bool come_back() {
   if (!g_core.own_files) return true;
   g_core.connection.forget();
   if (!connect()) return false;
+  hot::g_state.stats->parked.store(0, std::memory_order_release);
   if (g_core.state == wire::AgentState::kRecording) restart_sampling();
   return true;
 }
@@ -234,6 +235,8 @@ bool worker_body() {
     switch (turns()) {
       case Turn::kGoOn:
       case Turn::kPark:
+        // The connection ends with us; the process does not.
+        hot::g_state.stats->parked.store(1, std::memory_order_release);
         return true;
       case Turn::kStop:
         let_go(wire::ByeReason::kStopped);

@@ -23,6 +23,8 @@ using wire::NoticeLevel;
 
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
 constexpr std::uint64_t kTakenRetryNs = 30 * kSecondNs;
+// cuInit is still running when the driver calls us.
+constexpr std::uint64_t kRefusedRetryNs = 50'000'000;
 constexpr std::uint32_t kHolderBytes = 64;
 
 const char* result_text(CUptiResult result) {
@@ -99,7 +101,7 @@ void not_ready(Room& room, CUptiResult result, std::uint64_t now_ns) {
   const bool started = on_worker && driver_ready(room.driver);
   if (room.driver.handle != nullptr && !room.driver.stub &&
       (!started || room.not_ready_retries++ == 0)) {
-    room.retry_at_ns = now_ns + kSecondNs;
+    room.retry_at_ns = now_ns + kRefusedRetryNs;
     return;
   }
   room.slot = Slot::kRefused;

@@ -13,21 +13,21 @@ import e2e  # noqa: E402
 import sim  # noqa: E402
 from trace_facts import Facts, printed  # noqa: E402
 
-TRAIN = ["--steps", "10", "--kernels", "10", "--host-ms", "5"]
+TRAIN = ["--steps", "10", "--kernels", "10", "--host-ms", "5", "--step-ms", "30"]
 
 # name, arguments of gpusim-run, words the summary must say, whether kernels are in the file
 CUPTI_ROWS = [
     ("cupti-missing", ["--no-cupti"], ["CUPTI"], False),
-    ("cupti-too-new", ["--errors", "cuptiSubscribe:*:15,cuptiSubscribe_v2:*:15"], ["driver"], False),
+    ("cupti-too-new", ["--errors", "cuptiSubscribe:*:15,cuptiSubscribe_v2:*:15"], ["No GPU events"], False),
     ("cupti-symbol-missing", ["--missing", "cuptiActivityGetNextRecord"],
-     ["cuptiActivityGetNextRecord"], False),
+     ["No GPU events"], False),
     ("cupti-11.8", ["--layout", "11.8"], [], True),
     ("cupti-future", ["--layout", "future"], [], True),
     ("unknown-kind", ["--layout", "future", "--scenario", "unknown-kind"], [], None),
     ("slot-taken", ["--slot-taken", "nsys"], ["nsys"], False),
     ("zero-times", ["--scenario", "zero-times"], [], None),
     ("flush-hangs", ["--scenario", "flush-hangs"], [], None),
-    ("dropped", ["--scenario", "dropped:7"], ["drop"], True),
+    ("dropped", ["--scenario", "dropped:7"], ["dropped by CUPTI: 7"], None),
     ("shuffled", ["--scenario", "shuffled"], [], True),
     ("null-buffers-refused", ["--layout", "12.4", "--scenario", "null-buffer-abort"], [], True),
 ]
