@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What our launch callback costs the launching thread: without and with a cached stack, against an
+// empty callback called the same way.
+//
+// Context:  tests
+#include <cstdint>
+#include <cstdio>
+#include <vector>
+
+#include "inject/cupti/callbacks.hpp"
+#include "tests/bench/spread.hpp"
+#include "tests/unit/sample/sampler_fixture.hpp"
+
+namespace gpuprof {
+namespace {
+
+using Callback = void (*)(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*);
+
+void CUPTIAPI empty_callback(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
+
+constexpr int kCalls = 5'000;  // fewer than fill the lane
+constexpr int kRepetitions = 15;
+
+volatile int g_sink;
+
+template <typename Body>
+__attribute__((noinline)) void at_depth(int depth, Body& body) {
+  if (depth > 0)
+    at_depth(depth - 1, body);
+  else
+    body();
+  g_sink = g_sink + 1;
+}
+
+double ns_per_call(Callback callback, std::uint32_t& correlation) {
+  CUpti_CallbackData data{};
+  data.callbackSite = CUPTI_API_ENTER;
+  data.symbolName = "kernel";
+  Callback volatile called = callback;
+  const double seconds = test::seconds_of([&] {
+    for (int i = 0; i < kCalls; ++i) {
+      data.correlationId = ++correlation;
+      called(nullptr, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &data);
+    }
+  });
+  return seconds * 1e9 / kCalls;
+}
+
+void measure(const char* what, int depth, Callback callback, fakes::InProcessSegment& segment) {
+  static std::uint32_t correlation = 0;
+  std::vector<double> ns;
+  auto body = [&] {
+    for (int i = 0; i <= kRepetitions; ++i) {
+      segment.forget();  // empties the lane; the first turn only warms
+      const double each = ns_per_call(callback, correlation);
+      if (i > 0) ns.push_back(each);
+    }
+  };
+  at_depth(depth, body);
+  test::print_spread(what, ns, "ns a call");
+}
+
+}  // namespace
+}  // namespace gpuprof
+
+int main() {
+  using namespace gpuprof;
+  sample::SamplerFixture sampler;
+  sample::Settings settings;
+  settings.kind = wire::SamplerKind::kTgkill;
+  settings.rate_hz = 1;
+  settings.python = false;
+  settings.blocked_threads = false;
+  sampler.start_sampling(settings);
+  measure("baseline: empty callback                ", 0, empty_callback, sampler.segment);
+  hot::g_state.on.store(hot::kOnCuda);
+  measure("launch callback, no stack               ", 0, cupti::api_callback, sampler.segment);
+  hot::g_state.on.store(hot::kOnCuda | hot::kOnLaunchStacks);
+  for (const int depth : {10, 36, 76}) {
+    char what[64];
+    std::snprintf(what, sizeof what, "launch callback, cached stack, depth %2d ", depth);
+    measure(what, depth, cupti::api_callback, sampler.segment);
+  }
+  std::printf("dropped: %lu\n", sampler.segment.counter(wire::Counter::kDroppedLaneFull));
+  return 0;
+}
