@@ -43,9 +43,10 @@ void set_phase(Phase phase) {
   ::syscall(SYS_futex, &g_core.phase, FUTEX_WAKE_PRIVATE, 1 << 30, nullptr, nullptr, 0);
 }
 
-void load(bool python_linked) {
+void load(bool python_linked, unsigned long python_version) {
   if (!parse_address(getenv(wire::kSocketVariable), &g_core.address)) return;
   g_core.has_address = true;
+  g_core.python_counts_threads = python_version >= 0x030c0000;
   g_core.load_ns = base::mono_ns();
   g_core.injection_is_ours = injection_names_us();
   pthread_atfork(fork_prepare, fork_parent, fork_child);

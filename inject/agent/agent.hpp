@@ -15,8 +15,9 @@
 namespace gpuprof::agent {
 
 /// Reads GPUPROF_SOCKET and registers the fork hooks. Constructor. No system call beyond getpid.
-/// @param python_linked The program (or a library it was linked with) defines _PyRuntime.
-void load(bool python_linked);
+/// @param python_linked  The program (or a library it was linked with) defines _PyRuntime.
+/// @param python_version Its Py_Version, 0 where there is none (no Python, or before 3.11).
+void load(bool python_linked, unsigned long python_version);
 
 /// A reason to wake has appeared (wire::kWoke…). Starts the worker at the first one. Any thread.
 void wake(std::uint32_t why);

@@ -23,7 +23,8 @@ enum class Phase : std::uint32_t { kDormant = 0, kStarting = 1, kReady = 2, kDis
 struct Core {
   Address address{};
   bool has_address = false;
-  bool injection_is_ours = false;  // CUDA_INJECTION64_PATH names this library
+  bool python_counts_threads = false;  // linked with Python 3.12 or later
+  bool injection_is_ours = false;      // CUDA_INJECTION64_PATH names this library
   std::uint64_t load_ns = 0;
   std::atomic<std::uint32_t> phase{0};  // Phase; a futex word
   std::atomic<std::uint32_t> woke{0};   // wire::kWoke…

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fork: the worker is gone while it happens, the child starts with nothing.
+// fork: the worker stands still or is gone while it happens, the child starts with nothing.
 //
 // Context:  boundary (resume_hook: signal)
 // Promises: the prepare handler waits 200 ms at most (50 us as a rule); the child does nothing
@@ -30,7 +30,8 @@ constexpr std::uint64_t kParentResumeCpuNs = 1'000'000;
 
 struct ForkState {
   bool running = false;  // the agent was awake when fork began
-  bool parked = false;
+  bool parked = false;   // the worker's kernel thread is gone
+  bool paused = false;   // it stands still
 };
 constinit ForkState g_fork;
 std::atomic<std::uint32_t> g_child_reasons{0};
@@ -40,6 +41,9 @@ bool awake() {
   return phase == static_cast<std::uint32_t>(Phase::kReady) ||
          phase == static_cast<std::uint32_t>(Phase::kStarting);
 }
+
+// Python 3.12 and later look at the number of the kernel's threads after each fork, and warn.
+bool counts_threads() { return g_core.python_counts_threads || python::minor_version() >= 12; }
 
 void resume_from_signal() {
   if (g_core.owner_pid.load(std::memory_order_acquire) == getpid()) {
@@ -60,7 +64,10 @@ void fork_prepare() {
   hot::g_resume_hook = resume_from_signal;
   sample::before_fork();
   cupti::before_fork();
-  g_fork.parked = hot::worker_park(kParkDeadlineMs);
+  if (counts_threads())
+    g_fork.parked = hot::worker_park(kParkDeadlineMs);
+  else
+    g_fork.paused = hot::worker_pause(kParkDeadlineMs);
   errno = saved;
 }
 
@@ -69,10 +76,11 @@ void fork_parent() {
   const int saved = errno;
   cupti::after_fork_parent();
   sample::after_fork_parent();
+  if (g_fork.paused) hot::worker_go_on();
   if (g_fork.parked) {
     hot::worker_allow_resume();
     const int signal = sample::signal_number();
-    if (signal != 0 && (g_core.woke.load(std::memory_order_relaxed) & wire::kWokePython) != 0)
+    if (signal != 0)
       hot::worker_resume_after_cpu(kParentResumeCpuNs, signal);
     else
       hot::worker_resume();
@@ -99,7 +107,7 @@ void fork_child() {
   g_core.phase.store(static_cast<std::uint32_t>(Phase::kDormant), std::memory_order_release);
   const std::uint32_t lasting = why & (wire::kWokeCommand | wire::kWokePython);
   const int signal = sample::signal_number();
-  if (lasting != 0 && g_fork.parked && signal != 0) {
+  if (lasting != 0 && (g_fork.parked || g_fork.paused) && signal != 0) {
     // The command is one process: its children are descendants like any other.
     g_child_reasons.store((why & wire::kWokePython) != 0 ? wire::kWokePython : 0,
                           std::memory_order_release);

@@ -80,6 +80,7 @@ bool wait_for_config() {
     if (got == Received::kPacket) return accept_config(packet, segment.get());
     if (got != Received::kNothing) return false;
     g_core.connection.wait(50);
+    hot::worker_pause_point();
   }
   return false;
 }
@@ -182,6 +183,7 @@ Turn turns() {
     // acquire; pairs with the release in wake_agent
     g_core.seen_wake = hot::g_state.plan->wake.load(std::memory_order_acquire);
     if (hot::worker_park_wanted()) return Turn::kPark;
+    hot::worker_pause_point();
     if (!g_core.own_files && !g_core.connection.intact()) return Turn::kReconnect;
     if (const Turn turn = read_messages(); turn != Turn::kGoOn) return turn;
     sleep(one_turn());

@@ -9,10 +9,14 @@
 
 // Defined by every interpreter since 3.7; the dynamic linker answers at load, for nothing.
 extern "C" __attribute__((weak, visibility("default"))) char _PyRuntime[];
+// Since 3.11.
+extern "C" __attribute__((weak, visibility("default"))) const unsigned long Py_Version;
 
 namespace {
 
-__attribute__((constructor)) void on_load() { gpuprof::agent::load(_PyRuntime != nullptr); }
+__attribute__((constructor)) void on_load() {
+  gpuprof::agent::load(_PyRuntime != nullptr, &Py_Version != nullptr ? Py_Version : 0);
+}
 
 __attribute__((destructor)) void on_unload() { gpuprof::agent::before_exit(); }
 

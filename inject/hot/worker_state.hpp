@@ -19,6 +19,8 @@ struct Worker {
   std::atomic<WorkerPhase> phase{WorkerPhase::kNone};
   std::atomic<bool> park_wanted{false};
   std::atomic<bool> held{false};
+  // 0 free, 1 asked to pause, 2 paused; a futex word.
+  std::atomic<std::uint32_t> pause{0};
   // Written by the kernel: the id while the thread lives, 0 once it is gone (CLONE_CHILD_CLEARTID).
   std::atomic<std::uint32_t> kernel_tid{0};
   std::atomic<void*> thread_pointer{nullptr};

@@ -105,6 +105,37 @@ bool worker_park(std::uint32_t deadline_ms) {
   return false;
 }
 
+bool worker_pause(std::uint32_t deadline_ms) {
+  if (g_worker.phase.load(std::memory_order_acquire) != WorkerPhase::kRunning) return true;
+  const std::uint64_t deadline = base::mono_ns() + deadline_ms * 1'000'000ULL;
+  g_worker.pause.store(1, std::memory_order_release);
+  wake_worker();
+  while (g_worker.pause.load(std::memory_order_acquire) != 2) {
+    const std::uint64_t now = base::mono_ns();
+    if (now >= deadline ||
+        g_worker.phase.load(std::memory_order_acquire) != WorkerPhase::kRunning) {
+      worker_go_on();
+      return false;
+    }
+    const timespec wait{0, static_cast<long>(std::min<std::uint64_t>(deadline - now, 1'000'000))};
+    futex(&g_worker.pause, FUTEX_WAIT_PRIVATE, 1, &wait);
+  }
+  return true;
+}
+
+void worker_go_on() {
+  g_worker.pause.store(0, std::memory_order_release);
+  futex(&g_worker.pause, FUTEX_WAKE_PRIVATE, 2, nullptr);
+}
+
+void worker_pause_point() {
+  std::uint32_t asked = 1;
+  if (!g_worker.pause.compare_exchange_strong(asked, 2, std::memory_order_acq_rel)) return;
+  futex(&g_worker.pause, FUTEX_WAKE_PRIVATE, 2, nullptr);
+  while (g_worker.pause.load(std::memory_order_acquire) == 2)
+    futex(&g_worker.pause, FUTEX_WAIT_PRIVATE, 2, nullptr);
+}
+
 void worker_allow_resume() { g_worker.held.store(false, std::memory_order_release); }
 
 void worker_resume_after_cpu(std::uint64_t cpu_ns, int signal) {
@@ -136,7 +167,10 @@ void worker_after_fork_child() {
   g_worker.timer_armed.store(false, std::memory_order_relaxed);
   g_worker.park_wanted.store(false, std::memory_order_relaxed);
   worker_allow_resume();
-  if (g_worker.phase.load(std::memory_order_relaxed) != WorkerPhase::kParked)
+  const bool stood_still = g_worker.pause.exchange(0, std::memory_order_relaxed) == 2;
+  if (stood_still)
+    g_worker.phase.store(WorkerPhase::kParked, std::memory_order_relaxed);
+  else if (g_worker.phase.load(std::memory_order_relaxed) != WorkerPhase::kParked)
     g_worker.phase.store(WorkerPhase::kEnded, std::memory_order_relaxed);
   g_worker.kernel_tid.store(0, std::memory_order_relaxed);
 }

@@ -28,6 +28,15 @@ void worker_allow_resume();
 
 bool worker_parked();
 
+/// Like park, but the kernel thread stays: it stands still at a place where it holds no lock, until
+/// worker_go_on(). For forks of programs that do not mind a second thread. Boundary.
+/// @return false if it did not stand still within `deadline_ms`; it goes on running then.
+bool worker_pause(std::uint32_t deadline_ms);
+void worker_go_on();
+
+/// Where the worker stands still if asked to. Worker.
+void worker_pause_point();
+
 /// Runs the parked thread again. Does nothing unless parked. True if it runs.
 bool worker_resume();
 
@@ -47,8 +56,8 @@ void worker_resume_after_cpu(std::uint64_t cpu_ns, int signal);
 /// The timer has fired or is not needed. Signal | worker.
 void worker_resume_timer_done();
 
-/// In a forked child: the thread counts as parked if it was parked before the fork, else as lost
-/// (worker_start makes a new one). Boundary.
+/// In a forked child: the thread counts as parked if it was parked or paused before the fork, else
+/// as lost (worker_start makes a new one). Boundary.
 void worker_after_fork_child();
 
 }  // namespace gpuprof::hot

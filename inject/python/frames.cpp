@@ -69,6 +69,11 @@ std::uint64_t own_state(const Runtime& runtime, std::uint32_t tid) {
 
 bool ready() { return g_runtime.load(std::memory_order_acquire) != nullptr; }
 
+int minor_version() {
+  const Runtime* runtime = g_runtime.load(std::memory_order_acquire);
+  return runtime == nullptr ? 0 : static_cast<int>(runtime->at.minor);
+}
+
 Read read_own(const hot::Guard& guard, wire::PyFrame* frames, std::uint32_t room,
               std::uint64_t ts_ns) {
   const Runtime* runtime = g_runtime.load(std::memory_order_acquire);  // pairs with find_runtime

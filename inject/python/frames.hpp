@@ -26,6 +26,9 @@ bool find_runtime();
 /// Whether an interpreter we can read was found. Any context.
 bool ready();
 
+/// Y of the 3.Y that was found, 0 if none. Any context.
+int minor_version();
+
 struct Read {
   std::uint32_t count = 0;  // frames written, innermost first
   std::uint32_t flags = 0;  // wire::kStackPython…

@@ -31,6 +31,7 @@ std::atomic<std::uint64_t> g_turns{0};
 bool body() {
   ++g_entries;
   while (!worker_park_wanted()) {
+    worker_pause_point();
     std::string text(1000, 'x');
     g_turns += text.size() != 0;
     poll(nullptr, 0, 1);
@@ -56,9 +57,7 @@ bool turns_again() {
 
 class WorkerThread : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() {
-    ASSERT_TRUE(worker_start(body));
-  }
+  static void SetUpTestSuite() { ASSERT_TRUE(worker_start(body)); }
   void SetUp() override {
     worker_allow_resume();
     if (worker_parked()) worker_resume();
@@ -133,6 +132,35 @@ TEST_F(WorkerThread, RunsInAForkedChildFromTheParkedState) {
   waitpid(child, &status, 0);
   EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST_F(WorkerThread, PausedThreadStandsStillAndGoesOn) {
+  const int before = kernel_threads();
+  ASSERT_TRUE(worker_pause(1000));
+  const std::uint64_t turns = g_turns;
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(g_turns, turns);
+  EXPECT_EQ(kernel_threads(), before);
+  worker_go_on();
+  EXPECT_TRUE(turns_again());
+}
+
+TEST_F(WorkerThread, RunsInAForkedChildFromThePausedState) {
+  ASSERT_TRUE(worker_pause(1000));
+  const pid_t child = fork();
+  if (child == 0) {
+    worker_after_fork_child();
+    const std::uint64_t before = g_turns;
+    if (!worker_resume()) _exit(1);
+    for (int i = 0; i < 1000 && g_turns == before; ++i) usleep(1000);
+    _exit(g_turns > before ? 0 : 2);
+  }
+  worker_go_on();
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_TRUE(turns_again());
 }
 
 void resume_hook() { worker_resume(); }
