@@ -15,81 +15,69 @@
  *           with all signals but SIGSEGV and SIGBUS masked, and reads no foreign memory there
  */
 #include "libunwind_i.h"
-#include "unwind_i.h"
 #include "ucontext_i.h"
+#include "unwind_i.h"
 
 #include "gpuprof_unwind.h"
 
 #ifdef UNW_LOCAL_ONLY
 
 /* unw_tdep_frame_t: the address, then one word with everything learned about it. */
-_Static_assert (sizeof (unw_tdep_frame_t) == 16, "recipe is one word");
+_Static_assert(sizeof(unw_tdep_frame_t) == 16, "recipe is one word");
 
 /* rsp_cfa_offset is not used by the walk: it tells a proper end from a lost one. */
 enum { END_LOST = 0, END_COMPLETE = 1 };
 
-static uint64_t
-generation_of (struct gpuprof_frame_cache *cache)
-{
-  return __atomic_load_n (&cache->generation, __ATOMIC_RELAXED) * 0xd6e8feb86659fd93ULL;
+static uint64_t generation_of(struct gpuprof_frame_cache* cache) {
+  return __atomic_load_n(&cache->generation, __ATOMIC_RELAXED) * 0xd6e8feb86659fd93ULL;
 }
 
-static struct gpuprof_frame_slot *
-slot_of (struct gpuprof_frame_cache *cache, unw_word_t rip)
-{
+static struct gpuprof_frame_slot* slot_of(struct gpuprof_frame_cache* cache, unw_word_t rip) {
   uint64_t hash = rip * 0x9e3779b97f4a7c15ULL;
   return &cache->slots[(hash >> 32) & (cache->slot_count - 1) & ~1ULL];
 }
 
-static int
-recall (struct gpuprof_frame_cache *cache, unw_word_t rip, unw_tdep_frame_t *f)
-{
-  struct gpuprof_frame_slot *slot = slot_of (cache, rip);
-  uint64_t generation = generation_of (cache);
-  for (int i = 0; i < 2; ++i)
-    {
-      uint64_t key = __atomic_load_n (&slot[i].key, __ATOMIC_RELAXED);
-      uint64_t recipe = __atomic_load_n (&slot[i].recipe, __ATOMIC_RELAXED);
-      if ((key ^ recipe ^ generation) == rip && key != 0)
-        {
-          f->virtual_address = rip;
-          memcpy ((char *) f + 8, &recipe, 8);
-          return 1;
-        }
+static int recall(struct gpuprof_frame_cache* cache, unw_word_t rip, unw_tdep_frame_t* f) {
+  struct gpuprof_frame_slot* slot = slot_of(cache, rip);
+  uint64_t generation = generation_of(cache);
+  for (int i = 0; i < 2; ++i) {
+    uint64_t key = __atomic_load_n(&slot[i].key, __ATOMIC_RELAXED);
+    uint64_t recipe = __atomic_load_n(&slot[i].recipe, __ATOMIC_RELAXED);
+    if ((key ^ recipe ^ generation) == rip && key != 0) {
+      f->virtual_address = rip;
+      memcpy((char*)f + 8, &recipe, 8);
+      return 1;
     }
+  }
   return 0;
 }
 
-static void
-remember (struct gpuprof_frame_cache *cache, const unw_tdep_frame_t *f, uint64_t generation)
-{
-  struct gpuprof_frame_slot *slot = slot_of (cache, f->virtual_address);
+static void remember(struct gpuprof_frame_cache* cache, const unw_tdep_frame_t* f,
+                     uint64_t generation) {
+  struct gpuprof_frame_slot* slot = slot_of(cache, f->virtual_address);
   uint64_t recipe, first_key, first_recipe;
-  memcpy (&recipe, (const char *) f + 8, 8);
+  memcpy(&recipe, (const char*)f + 8, 8);
   /* What was first moves to the second place; a torn copy of it matches nothing. */
-  first_key = __atomic_load_n (&slot[0].key, __ATOMIC_RELAXED);
-  first_recipe = __atomic_load_n (&slot[0].recipe, __ATOMIC_RELAXED);
-  __atomic_store_n (&slot[1].key, first_key, __ATOMIC_RELAXED);
-  __atomic_store_n (&slot[1].recipe, first_recipe, __ATOMIC_RELAXED);
-  __atomic_store_n (&slot[0].key, f->virtual_address ^ recipe ^ generation, __ATOMIC_RELAXED);
-  __atomic_store_n (&slot[0].recipe, recipe, __ATOMIC_RELAXED);
+  first_key = __atomic_load_n(&slot[0].key, __ATOMIC_RELAXED);
+  first_recipe = __atomic_load_n(&slot[0].recipe, __ATOMIC_RELAXED);
+  __atomic_store_n(&slot[1].key, first_key, __ATOMIC_RELAXED);
+  __atomic_store_n(&slot[1].recipe, first_recipe, __ATOMIC_RELAXED);
+  __atomic_store_n(&slot[0].key, f->virtual_address ^ recipe ^ generation, __ATOMIC_RELAXED);
+  __atomic_store_n(&slot[0].recipe, recipe, __ATOMIC_RELAXED);
 }
 
-struct machine
-{
+struct machine {
   unw_word_t rip, rsp, rbp, cfa;
 };
 
 /* One unw_step from `m` (rip already adjusted): fills the recipe, leaves the result in the
    cursor. Beyond the first frame only rip, rsp and rbp are known; a frame whose rules need
    another saved register ends the walk. */
-static int
-explore (struct cursor *c, const struct machine *m, unw_tdep_frame_t *f, int first)
-{
-  struct dwarf_cursor *d = &c->dwarf;
+static int explore(struct cursor* c, const struct machine* m, unw_tdep_frame_t* f, int first) {
+  struct dwarf_cursor* d = &c->dwarf;
   int ret = -UNW_EINVAL;
 
-  memset (f, 0, sizeof (*f));
+  memset(f, 0, sizeof(*f));
   f->virtual_address = m->rip;
   f->frame_type = UNW_X86_64_FRAME_OTHER;
   f->cfa_reg_rsp = -1;
@@ -98,152 +86,124 @@ explore (struct cursor *c, const struct machine *m, unw_tdep_frame_t *f, int fir
 
   d->ip = m->rip + d->use_prev_instr;
   d->cfa = m->cfa;
-  for (int i = 0; i < DWARF_NUM_PRESERVED_REGS && !first; i++)
-    d->loc[i] = DWARF_NULL_LOC;
-  d->loc[UNW_X86_64_RIP] = DWARF_REG_LOC (d, UNW_X86_64_RIP);
-  d->loc[UNW_X86_64_RBP] = DWARF_REG_LOC (d, UNW_X86_64_RBP);
-  d->loc[UNW_X86_64_RSP] = DWARF_REG_LOC (d, UNW_X86_64_RSP);
-  memset (&d->pi, 0, sizeof (d->pi));
+  for (int i = 0; i < DWARF_NUM_PRESERVED_REGS && !first; i++) d->loc[i] = DWARF_NULL_LOC;
+  d->loc[UNW_X86_64_RIP] = DWARF_REG_LOC(d, UNW_X86_64_RIP);
+  d->loc[UNW_X86_64_RBP] = DWARF_REG_LOC(d, UNW_X86_64_RBP);
+  d->loc[UNW_X86_64_RSP] = DWARF_REG_LOC(d, UNW_X86_64_RSP);
+  memset(&d->pi, 0, sizeof(d->pi));
   c->frame_info = *f;
 
-  if (dwarf_put (d, d->loc[UNW_X86_64_RIP], m->rip) >= 0
-      && dwarf_put (d, d->loc[UNW_X86_64_RBP], m->rbp) >= 0
-      && dwarf_put (d, d->loc[UNW_X86_64_RSP], m->rsp) >= 0
-      && (ret = unw_step ((unw_cursor_t *) c)) >= 0)
+  if (dwarf_put(d, d->loc[UNW_X86_64_RIP], m->rip) >= 0 &&
+      dwarf_put(d, d->loc[UNW_X86_64_RBP], m->rbp) >= 0 &&
+      dwarf_put(d, d->loc[UNW_X86_64_RSP], m->rsp) >= 0 && (ret = unw_step((unw_cursor_t*)c)) >= 0)
     *f = c->frame_info;
   f->virtual_address = m->rip;
   f->rsp_cfa_offset = END_LOST;
 
-  if (ret == 0)
-    {
-      f->last_frame = -1;
-      /* The tables were found and say that there is no caller. */
-      if (d->pi.start_ip != 0)
-        f->rsp_cfa_offset = END_COMPLETE;
-    }
+  if (ret == 0) {
+    f->last_frame = -1;
+    /* The tables were found and say that there is no caller. */
+    if (d->pi.start_ip != 0) f->rsp_cfa_offset = END_COMPLETE;
+  }
   return ret;
 }
 
-static int
-peek (struct dwarf_cursor *d, unw_word_t addr, unw_word_t *val)
-{
-  return (*d->as->acc.access_mem) (d->as, addr, val, 0, d->as_arg);
+static int peek(struct dwarf_cursor* d, unw_word_t addr, unw_word_t* val) {
+  return (*d->as->acc.access_mem)(d->as, addr, val, 0, d->as_arg);
 }
 
 /* Takes the result of explore as it is: signal frames, PLT stubs, odd rules. */
-static int
-follow_cursor (struct dwarf_cursor *d, struct machine *m)
-{
+static int follow_cursor(struct dwarf_cursor* d, struct machine* m) {
   m->rip = d->ip;
   m->cfa = m->rsp = d->cfa;
-  return dwarf_get (d, d->loc[UNW_X86_64_RBP], &m->rbp);
+  return dwarf_get(d, d->loc[UNW_X86_64_RBP], &m->rbp);
 }
 
-static int
-follow_recipe (struct dwarf_cursor *d, const unw_tdep_frame_t *f, struct machine *m)
-{
+static int follow_recipe(struct dwarf_cursor* d, const unw_tdep_frame_t* f, struct machine* m) {
   int ret;
   unw_word_t base = f->cfa_reg_rsp ? m->rsp : m->rbp;
-  unw_word_t cfa = base + (unw_sword_t) f->cfa_reg_offset;
+  unw_word_t cfa = base + (unw_sword_t)f->cfa_reg_offset;
 
-  if (f->frame_type == UNW_X86_64_FRAME_ALIGNED)
-    {
-      if ((ret = peek (d, cfa, &cfa)) < 0 || (ret = peek (d, cfa - 8, &m->rip)) < 0
-          || (ret = peek (d, m->rbp, &m->rbp)) < 0)
-        return ret;
-    }
-  else
-    {
-      if ((ret = peek (d, cfa - 8, &m->rip)) < 0)
-        return ret;
-      if (f->rbp_cfa_offset != -1
-          && (ret = peek (d, cfa + (unw_sword_t) f->rbp_cfa_offset, &m->rbp)) < 0)
-        return ret;
-    }
+  if (f->frame_type == UNW_X86_64_FRAME_ALIGNED) {
+    if ((ret = peek(d, cfa, &cfa)) < 0 || (ret = peek(d, cfa - 8, &m->rip)) < 0 ||
+        (ret = peek(d, m->rbp, &m->rbp)) < 0)
+      return ret;
+  } else {
+    if ((ret = peek(d, cfa - 8, &m->rip)) < 0) return ret;
+    if (f->rbp_cfa_offset != -1 &&
+        (ret = peek(d, cfa + (unw_sword_t)f->rbp_cfa_offset, &m->rbp)) < 0)
+      return ret;
+  }
   /* A caller's frame lies above; anything else is a loop. */
-  if (cfa <= m->cfa)
-    return -UNW_EBADFRAME;
+  if (cfa <= m->cfa) return -UNW_EBADFRAME;
   m->rsp = m->cfa = cfa;
   d->use_prev_instr = 1;
   return 1;
 }
 
-static int
-step (struct cursor *c, struct gpuprof_frame_cache *cache, struct machine *m, int first,
-      int *complete)
-{
-  struct dwarf_cursor *d = &c->dwarf;
+static int step(struct cursor* c, struct gpuprof_frame_cache* cache, struct machine* m, int first,
+                int* complete) {
+  struct dwarf_cursor* d = &c->dwarf;
   unw_tdep_frame_t f;
   int ret = 0, explored = 0;
 
   m->rip -= d->use_prev_instr;
-  if (!recall (cache, m->rip, &f))
-    {
-      uint64_t generation = generation_of (cache);
-      ret = explore (c, m, &f, first);
-      explored = 1;
-      remember (cache, &f, generation);
-    }
-  if (f.last_frame)
-    {
-      *complete = f.rsp_cfa_offset == END_COMPLETE;
-      return 0;
-    }
+  if (!recall(cache, m->rip, &f)) {
+    uint64_t generation = generation_of(cache);
+    ret = explore(c, m, &f, first);
+    explored = 1;
+    remember(cache, &f, generation);
+  }
+  if (f.last_frame) {
+    *complete = f.rsp_cfa_offset == END_COMPLETE;
+    return 0;
+  }
   if (f.frame_type == UNW_X86_64_FRAME_GUESSED && d->as == unw_local_addr_space)
-    dwarf_set_validate (d, 1);
-  if (f.frame_type == UNW_X86_64_FRAME_STANDARD || f.frame_type == UNW_X86_64_FRAME_GUESSED
-      || f.frame_type == UNW_X86_64_FRAME_ALIGNED)
-    return follow_recipe (d, &f, m);
-  if (!explored)
-    ret = explore (c, m, &f, first);
-  if (ret <= 0)
-    return ret;
-  return follow_cursor (d, m) < 0 ? -UNW_EBADREG : 1;
+    dwarf_set_validate(d, 1);
+  if (f.frame_type == UNW_X86_64_FRAME_STANDARD || f.frame_type == UNW_X86_64_FRAME_GUESSED ||
+      f.frame_type == UNW_X86_64_FRAME_ALIGNED)
+    return follow_recipe(d, &f, m);
+  if (!explored) ret = explore(c, m, &f, first);
+  if (ret <= 0) return ret;
+  return follow_cursor(d, m) < 0 ? -UNW_EBADREG : 1;
 }
 
-HIDDEN int
-gpuprof_walk (struct gpuprof_walk_context *context, int interrupted,
-              struct gpuprof_frame_cache *cache, void **frames, int room, int *count)
-{
+HIDDEN int gpuprof_walk(struct gpuprof_walk_context* context, int interrupted,
+                        struct gpuprof_frame_cache* cache, void** frames, int room, int* count) {
   unw_cursor_t cursor;
-  struct cursor *c = (struct cursor *) &cursor;
-  struct dwarf_cursor *d = &c->dwarf;
+  struct cursor* c = (struct cursor*)&cursor;
+  struct dwarf_cursor* d = &c->dwarf;
   struct machine m;
   int depth = 0, complete = 0;
 
   *count = 0;
-  if (unw_init_local2 (&cursor, &context->registers, interrupted ? UNW_INIT_SIGNAL_FRAME : 0) < 0)
+  if (unw_init_local2(&cursor, &context->registers, interrupted ? UNW_INIT_SIGNAL_FRAME : 0) < 0)
     return GPUPROF_WALK_LOST;
-  if (context->copy_bytes != 0)
-    d->as_arg = (void *) ((uintptr_t) d->as_arg | AS_ARG_COPY_MASK);
+  if (context->copy_bytes != 0) d->as_arg = (void*)((uintptr_t)d->as_arg | AS_ARG_COPY_MASK);
   d->stash_frames = 1;
   m.rip = d->ip;
   m.rsp = m.cfa = d->cfa;
-  if (dwarf_get (d, d->loc[UNW_X86_64_RBP], &m.rbp) < 0)
-    return GPUPROF_WALK_LOST;
-  while (depth < room)
-    {
-      frames[depth++] = (void *) m.rip;
-      *count = depth;
-      if (step (c, cache, &m, depth == 1, &complete) <= 0 || m.rip < 0x4000)
-        return complete || m.rip == 0 ? GPUPROF_WALK_COMPLETE : GPUPROF_WALK_LOST;
-    }
+  if (dwarf_get(d, d->loc[UNW_X86_64_RBP], &m.rbp) < 0) return GPUPROF_WALK_LOST;
+  while (depth < room) {
+    frames[depth++] = (void*)m.rip;
+    *count = depth;
+    if (step(c, cache, &m, depth == 1, &complete) <= 0 || m.rip < 0x4000)
+      return complete || m.rip == 0 ? GPUPROF_WALK_COMPLETE : GPUPROF_WALK_LOST;
+  }
   return GPUPROF_WALK_FULL;
 }
 
 /* Called by access_mem (Ginit.c) for the walk of a copied stack. */
-HIDDEN int
-gpuprof_access_copy (unw_word_t addr, unw_word_t *val, void *arg)
-{
-  const struct gpuprof_walk_context *context = (void *) AS_ARG_GET_UC_PTR (arg);
-  unw_word_t registers = (unw_word_t) context;
+HIDDEN int gpuprof_access_copy(unw_word_t addr, unw_word_t* val, void* arg) {
+  const struct gpuprof_walk_context* context = (void*)AS_ARG_GET_UC_PTR(arg);
+  unw_word_t registers = (unw_word_t)context;
 
-  if (addr - context->copy_begin <= context->copy_bytes - sizeof (*val)
-      && addr >= context->copy_begin)
-    memcpy (val, context->copy + (addr - context->copy_begin), sizeof (*val));
-  else if ((addr - registers < sizeof (context->registers) && addr >= registers)
-           || unw_address_is_valid (addr, sizeof (*val)))
-    memcpy (val, (void *) addr, sizeof (*val));
+  if (addr - context->copy_begin <= context->copy_bytes - sizeof(*val) &&
+      addr >= context->copy_begin)
+    memcpy(val, context->copy + (addr - context->copy_begin), sizeof(*val));
+  else if ((addr - registers < sizeof(context->registers) && addr >= registers) ||
+           unw_address_is_valid(addr, sizeof(*val)))
+    memcpy(val, (void*)addr, sizeof(*val));
   else
     return -1;
   return 0;
@@ -252,9 +212,7 @@ gpuprof_access_copy (unw_word_t addr, unw_word_t *val, void *arg)
 #endif /* UNW_LOCAL_ONLY */
 
 /* unw_backtrace then steps slowly; we do not call it. */
-HIDDEN int
-tdep_trace (unw_cursor_t *cursor UNUSED, void **buffer UNUSED, int *size)
-{
+HIDDEN int tdep_trace(unw_cursor_t* cursor UNUSED, void** buffer UNUSED, int* size) {
   *size = 0;
   return -UNW_ENOINFO;
 }

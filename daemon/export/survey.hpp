@@ -68,7 +68,7 @@ struct Survey {
     std::string name;
     bool drawn = false, sampled = false;
     std::uint64_t running_samples = 0, blocked_samples = 0;
-    std::uint64_t sampled_cpu_ns = 0;  // CPU time the running samples stand for
+    std::uint64_t sampled_cpu_ns = 0;    // CPU time the running samples stand for
     std::uint64_t last_call_end_ns = 0;  // calls that began inside the window
   };
   struct Clip {

@@ -138,8 +138,9 @@ void SegmentHost::lay_out(std::uint32_t epoch) {
   construct_pointer(&header->plan, plan);
   construct_pointer(&header->stats, stats);
   construct_pointer(&header->directory, directory);
-  std::atomic_thread_fence(std::memory_order_release);
-  header->magic = wire::kSegmentMagic;
+  // Last, and as a release: a fence would be nothing ThreadSanitizer understands.
+  std::atomic_ref<std::uint64_t>(header->magic)
+      .store(wire::kSegmentMagic, std::memory_order_release);
 }
 
 }  // namespace gpuprof::ingest

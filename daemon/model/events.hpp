@@ -69,8 +69,8 @@ struct Process {
   std::uint32_t pid, ppid;
   std::uint32_t woke;  // bits of wire::kWoke…: command, cuda, nvtx, python, attach
   std::uint32_t wire_minor;
-  std::uint64_t start_ns;       // when we first heard of it
-  std::uint64_t start_real_ns;  // the same instant on CLOCK_REALTIME
+  std::uint64_t start_ns;              // when we first heard of it
+  std::uint64_t start_real_ns;         // the same instant on CLOCK_REALTIME
   std::string_view exe, command_line;  // command line: arguments joined by one blank
 };
 struct ProcessEnd {

@@ -22,8 +22,8 @@ enum class LossReason : std::uint32_t {
   kCuptiBadTime = 5,     // zero or reversed GPU times
   kCuptiIncomplete = 6,  // not finished when the recording ended
   kCuptiUnknownKind = 7,
-  kCuptiNoBuffer = 8,  // the buffer pool was empty
-  kStackUndefined = 9,      // referred to, never defined
+  kCuptiNoBuffer = 8,   // the buffer pool was empty
+  kStackUndefined = 9,  // referred to, never defined
   kNameUndefined = 10,
   kStackTableFull = 11,
   kNameTableFull = 12,

@@ -11,13 +11,13 @@
 namespace gpuprof::model {
 
 struct Window {
-  std::uint32_t index = 0;         // 0, 1, … in time order
-  std::uint64_t start_ns = 0;      // CLOCK_MONOTONIC
+  std::uint32_t index = 0;     // 0, 1, … in time order
+  std::uint64_t start_ns = 0;  // CLOCK_MONOTONIC
   std::uint64_t end_ns = 0;
-  std::uint64_t stamp_real_ns = 0; // CLOCK_REALTIME of start_ns: the digits in file names
-  std::uint64_t first_step = 0;    // session step numbers; steps == 0: not cut by steps
+  std::uint64_t stamp_real_ns = 0;  // CLOCK_REALTIME of start_ns: the digits in file names
+  std::uint64_t first_step = 0;     // session step numbers; steps == 0: not cut by steps
   std::uint64_t steps = 0;
-  std::string why;                 // "schedule", "whole run", "span size", "no step seen", …
+  std::string why;  // "schedule", "whole run", "span size", "no step seen", …
 };
 
 }  // namespace gpuprof::model

@@ -2,7 +2,7 @@
 //
 // Device attributes by the driver API.
 //
-// Context:  worker (complete_device: callback)
+// Context:  worker (complete_device: callback, the one function callbacks call here)
 // Owns:     the table
 #include "inject/cupti/devices.hpp"
 

@@ -76,7 +76,8 @@ TEST(Delivery, CopiesAndFillsArriveWithTheirKinds) {
 }
 
 TEST(Delivery, KernelsStartAfterTheirCallAndNeverOverlapOnAStream) {
-  const Outcome run = simulate("--quiet --api-cost 0 --kernel-time 20us", "sim_client launches=4000");
+  const Outcome run =
+      simulate("--quiet --api-cost 0 --kernel-time 20us", "sim_client launches=4000");
   std::map<std::string, std::uint64_t> end_of;
   const std::vector<Row> truth = run.operations("kernel");
   ASSERT_EQ(truth.size(), 4000u);

@@ -101,7 +101,7 @@ struct Stats {
   std::atomic<std::uint64_t> effective_rate_mhz;  // milli-samples per second and running thread
   std::atomic<std::uint64_t> heartbeat_ns;        // last turn of the worker, CLOCK_MONOTONIC
   std::atomic<std::uint64_t> bye;                 // ByeReason + 1 once the process ends by itself
-  std::atomic<std::uint64_t> parked;        // 1 while the worker is parked for a fork
+  std::atomic<std::uint64_t> parked;              // 1 while the worker is parked for a fork
   std::uint64_t reserved[7];
 };
 
