@@ -124,6 +124,12 @@ class HotSymbols(CheckCase):
             "inject/agent/c.cpp": "// Context:  worker\nint* g() { return new int; }\n"})
         self.assert_passes("check_hot_symbols", *arguments)
 
+    def test_leaves_out_a_hot_file_of_another_context(self):
+        arguments = self.compile({"inject/hot/a.cpp": "// Context:  boundary\n"
+                                  "int* f() { return new int; }\n",
+                                  "inject/hot/b.cpp": "// Context:  signal\nint x;\n"})
+        self.assert_passes("check_hot_symbols", *arguments)
+
     def test_finds_an_allocation_in_hot(self):
         arguments = self.compile({"inject/hot/a.cpp": "int* f() { return new int; }\n"})
         self.assert_finds("operator new", "check_hot_symbols", *arguments)
