@@ -36,11 +36,20 @@ class StepSink final : public model::IgnoringSink {
   explicit StepSink(const model::Window& window) : window_(window) {}
   using model::IgnoringSink::on;
   void on(const model::Step& e) override {
-    if (e.number < window_.first_step || e.number - window_.first_step >= window_.steps) return;
+    if (e.number < window_.first_step || e.number - window_.first_step >= window_.steps) {
+      others_inside |= e.start_ns < window_.end_ns && e.end_ns > window_.start_ns;
+      return;
+    }
     start_ns = std::min(start_ns, e.start_ns);
     end_ns = std::max(end_ns, e.end_ns);
   }
+  /// The session's instants hold exactly these steps here, too.
+  bool as_the_session() const {
+    return start_ns >= end_ns ||
+           (!others_inside && start_ns >= window_.start_ns && end_ns <= window_.end_ns);
+  }
   std::uint64_t start_ns = ~0ULL, end_ns = 0;
+  bool others_inside = false;
 
  private:
   const model::Window& window_;
@@ -60,7 +69,7 @@ support::Result<model::Window> own_window(const spool::ProcessEntry& process,
                                   window.end_ns + 2 * length_ns + kSlackNs},
                                  sink));
   (void)end;
-  if (sink.start_ns >= sink.end_ns) return own;
+  if (sink.as_the_session()) return own;
   own.start_ns = sink.start_ns;
   own.end_ns = sink.end_ns;
   own.stamp_real_ns += own.start_ns - window.start_ns;
