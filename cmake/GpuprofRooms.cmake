@@ -64,7 +64,7 @@ function(gpuprof_unit_test NAME)
   gpuprof_apply_sanitizers(${NAME})
   set_target_properties(${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   add_test(NAME ${NAME} COMMAND ${NAME} "--gtest_output=xml:${CMAKE_BINARY_DIR}/results/${NAME}.xml")
-  # "sanitized": built by the target unit_tests, so there to run in the sanitizer builds.
+  # "sanitized": instrumented by the sanitizer builds; the target unit_tests builds it.
   set_tests_properties(${NAME} PROPERTIES LABELS "unit;sanitized" TIMEOUT 120)
   add_dependencies(unit_tests ${NAME})
 endfunction()
