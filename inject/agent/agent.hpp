@@ -33,6 +33,11 @@ void cuda_initialised();
 /// Does nothing in vfork and fork children. Keeps errno.
 void before_exit();
 
+/// Around a call for which the kernel wants a process of one thread (unshare, setns): the worker is
+/// gone in between. Keeps errno.
+void alone_begin();
+void alone_end();
+
 /// Fork handlers.
 void fork_prepare();
 void fork_parent();

@@ -68,6 +68,10 @@ void open_outbox();
 /// Rank, world size and visible devices as facts (facts.cpp). Worker.
 void send_environment_facts();
 
+/// Takes over the credentials of the program's main thread after it changed its own (identity.cpp).
+/// Worker.
+void follow_credentials();
+
 /// Sends Hello with the present reasons. Worker.
 bool say_hello();
 

@@ -34,6 +34,7 @@ struct ForkState {
   bool paused = false;   // it stands still
 };
 constinit ForkState g_fork;
+bool g_alone = false;
 std::atomic<std::uint32_t> g_child_reasons{0};
 
 bool awake() {
@@ -55,6 +56,24 @@ void resume_from_signal() {
 }
 
 }  // namespace
+
+void alone_begin() {
+  g_alone = awake() && g_core.owner_pid.load(std::memory_order_acquire) == getpid();
+  if (!g_alone) return;
+  const int saved = errno;
+  hot::g_resume_hook = resume_from_signal;
+  g_alone = hot::worker_park(kParkDeadlineMs);
+  errno = saved;
+}
+
+void alone_end() {
+  if (!g_alone) return;
+  const int saved = errno;
+  g_alone = false;
+  hot::worker_allow_resume();
+  hot::worker_resume();
+  errno = saved;
+}
 
 void fork_prepare() {
   g_fork = ForkState{};

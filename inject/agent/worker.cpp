@@ -162,6 +162,7 @@ std::uint32_t one_turn() {
   stats->heartbeat_ns.store(now, std::memory_order_relaxed);
   stats->counters[static_cast<std::uint32_t>(wire::Counter::kWorkerCpuNs)].store(
       base::clock_ns(CLOCK_THREAD_CPUTIME_ID), std::memory_order_relaxed);
+  follow_credentials();
   nvtx::tick();
   if (g_core.state == wire::AgentState::kArmed) return kArmedTurnMs;
   look_for_driver();

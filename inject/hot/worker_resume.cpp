@@ -24,19 +24,38 @@ constinit ResumeHook g_resume_hook = nullptr;
 
 namespace {
 
-int resumed_entry(void*) { run_worker_body(); }
+// A bare exit: glibc's own thread end would free what resume needs.
+[[noreturn]] void leave_kernel_thread() {
+  for (;;) ::syscall(SYS_exit, 0);
+}
 
-}  // namespace
-
-void run_worker_body() {
+int worker_entry(void*) {
   g_state.worker_tid.store(static_cast<std::uint32_t>(::syscall(SYS_gettid)),
                            std::memory_order_relaxed);
   const bool parks = g_worker.body();
   g_worker.park_wanted.store(false, std::memory_order_relaxed);
   g_worker.phase.store(parks ? WorkerPhase::kParked : WorkerPhase::kEnded,
                        std::memory_order_release);
-  // A bare exit: glibc's own thread end would free what resume needs.
-  for (;;) ::syscall(SYS_exit, 0);
+  leave_kernel_thread();
+}
+
+// A thread with the worker's stack and thread-local block; returns its id, negative on failure.
+int clone_worker() {
+  constexpr int kFlags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
+                         CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+  return ::clone(worker_entry, g_worker.resume_stack.load(std::memory_order_relaxed), kFlags,
+                 nullptr, &g_worker.kernel_tid,
+                 g_worker.thread_pointer.load(std::memory_order_relaxed), &g_worker.kernel_tid);
+}
+
+}  // namespace
+
+// glibc sends every thread it knows the program's setuid and setgroups calls and ends the process
+// when their results differ, as they do after PR_SET_KEEPCAPS on the caller alone. Of this thread
+// it keeps an id the kernel has cleared.
+void hand_over_worker() {
+  if (clone_worker() < 0) g_worker.phase.store(WorkerPhase::kEnded, std::memory_order_release);
+  leave_kernel_thread();
 }
 
 bool worker_parked() {
@@ -55,12 +74,7 @@ bool worker_resume() {
   const std::uint64_t all = ~0ULL;
   std::uint64_t before = 0;
   ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
-  constexpr int kFlags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
-                         CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
-  const int tid =
-      ::clone(resumed_entry, g_worker.resume_stack.load(std::memory_order_relaxed), kFlags, nullptr,
-              &g_worker.kernel_tid, g_worker.thread_pointer.load(std::memory_order_relaxed),
-              &g_worker.kernel_tid);
+  const int tid = clone_worker();
   if (tid < 0) g_worker.phase.store(WorkerPhase::kParked, std::memory_order_release);
   ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, nullptr, sizeof before);
   errno = saved;
