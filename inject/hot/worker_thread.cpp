@@ -79,6 +79,21 @@ bool worker_start(bool (*body)()) {
 
 bool worker_park_wanted() { return g_worker.park_wanted.load(std::memory_order_relaxed); }
 
+namespace {
+
+// The word is cleared a little before the thread leaves the process's list.
+bool gone_for_the_kernel(std::uint64_t deadline) {
+  const auto tid = g_state.worker_tid.load(std::memory_order_relaxed);
+  const int saved = errno;
+  const timespec pause{0, 20'000};
+  while (tid != 0 && ::syscall(SYS_tgkill, getpid(), tid, 0) == 0 && base::mono_ns() < deadline)
+    nanosleep(&pause, nullptr);
+  errno = saved;
+  return true;
+}
+
+}  // namespace
+
 bool worker_park(std::uint32_t deadline_ms) {
   const std::uint64_t deadline = base::mono_ns() + deadline_ms * 1'000'000ULL;
   const WorkerPhase phase = g_worker.phase.load(std::memory_order_acquire);
@@ -90,7 +105,7 @@ bool worker_park(std::uint32_t deadline_ms) {
     // pairs with the kernel's clear-and-wake at thread end
     const std::uint32_t tid = g_worker.kernel_tid.load(std::memory_order_acquire);
     if (tid == 0 && g_worker.phase.load(std::memory_order_acquire) == WorkerPhase::kParked)
-      return true;
+      return gone_for_the_kernel(deadline);
     const std::uint64_t now = base::mono_ns();
     if (now >= deadline) break;
     const timespec wait{0, static_cast<long>(std::min<std::uint64_t>(deadline - now, 1'000'000))};
