@@ -157,6 +157,10 @@ std::string default_folder_name(const Surroundings& around) {
 
 support::Result<OutputPlace> choose_output(const std::string& output, const Surroundings& around) {
   OutputPlace place;
+  if (around.working_folder.empty() && (output.empty() || output[0] != '/'))
+    return error(
+        "the current folder no longer exists, so there is no place for the trace; give one with -o "
+        "/PATH");
   if (output.empty()) {
     place.output =
         support::absolute_path("gpuprof/" + default_folder_name(around), around.working_folder);

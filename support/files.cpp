@@ -130,7 +130,7 @@ std::string base_name(const std::string& path) {
 
 std::string current_folder() {
   char path[PATH_MAX];
-  return getcwd(path, sizeof path) != nullptr ? path : "/";
+  return getcwd(path, sizeof path) != nullptr ? path : "";
 }
 
 }  // namespace gpuprof::support

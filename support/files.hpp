@@ -41,6 +41,7 @@ std::string read_small_file(const std::string& path);
 bool file_exists(const std::string& path);
 std::string parent_folder(const std::string& path);
 std::string base_name(const std::string& path);
+/// Empty if the current folder no longer exists.
 std::string current_folder();
 
 }  // namespace gpuprof::support

@@ -84,11 +84,13 @@ struct OpenSpool {
 };
 
 support::Result<OpenSpool> open_spool(const std::string& path) {
-  OpenSpool spool{base::UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC))};
+  OpenSpool spool{base::UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK))};
   struct stat info {};
   if (!spool.fd || ::fstat(spool.fd.get(), &info) != 0)
     return support::error(
         fmt::format("cannot read the spool file {}: {}", path, std::strerror(errno)));
+  // Not blocking above and looked at here: a pipe of that name would never answer.
+  if (!S_ISREG(info.st_mode)) return support::error(fmt::format("{} is not a regular file", path));
   spool.bytes = static_cast<std::uint64_t>(info.st_size);
   FileHeader header{};
   if (spool.bytes < sizeof header || !read_at(spool.fd.get(), 0, &header, sizeof header)) {

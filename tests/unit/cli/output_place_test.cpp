@@ -132,5 +132,15 @@ TEST(PrepareOutput, UnwritablePlaceIsFoundAndNothingIsLeft) {
   EXPECT_FALSE(prepare_output(&proc, false));
 }
 
+TEST(ChooseOutput, SaysThatTheCurrentFolderIsGone) {
+  Surroundings around;
+  around.host = "host";
+  const auto refused = choose_output("", around);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().sentence.find("no longer exists"), std::string::npos);
+  EXPECT_EQ(refused.error().exit_status, 125);
+  EXPECT_FALSE(choose_output("relative", around));
+}
+
 }  // namespace
 }  // namespace gpuprof::cli

@@ -2,6 +2,7 @@
 //
 // What a spool gives back: everything, in order, and nothing that was damaged.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -10,6 +11,7 @@
 #include <fstream>
 #include <random>
 
+#include "daemon/model/ignoring_sink.hpp"
 #include "daemon/spool/block.hpp"
 #include "daemon/spool/event_coding.hpp"
 #include "daemon/spool/spool.hpp"
@@ -270,6 +272,18 @@ TEST_F(Spool, IsSmallOnARealisticMix) {
       static_cast<double>(writer->bytes_written()) / static_cast<double>(writer->events_written());
   EXPECT_LT(average, 24.0);
   RecordProperty("bytes_a_record", std::to_string(average));
+}
+
+TEST(Replay, RefusesAPipeInsteadOfWaitingForIt) {
+  const std::string path = ::testing::TempDir() + "gpuprof-pipe.spool";
+  ::unlink(path.c_str());
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  class Nothing final : public model::IgnoringSink {
+  } sink;
+  const auto end = replay(path, {}, sink);
+  ::unlink(path.c_str());
+  ASSERT_FALSE(end.ok());
+  EXPECT_NE(end.error().sentence.find("not a regular file"), std::string::npos);
 }
 
 }  // namespace
