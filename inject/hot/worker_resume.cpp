@@ -29,32 +29,26 @@ namespace {
   for (;;) ::syscall(SYS_exit, 0);
 }
 
-int worker_entry(void*) {
-  g_state.worker_tid.store(static_cast<std::uint32_t>(::syscall(SYS_gettid)),
-                           std::memory_order_relaxed);
-  const bool parks = g_worker.body();
-  g_worker.park_wanted.store(false, std::memory_order_relaxed);
-  g_worker.phase.store(parks ? WorkerPhase::kParked : WorkerPhase::kEnded,
-                       std::memory_order_release);
-  leave_kernel_thread();
-}
+int resumed_entry(void*) { run_worker_body(); }
 
 // A thread with the worker's stack and thread-local block; returns its id, negative on failure.
 int clone_worker() {
   constexpr int kFlags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
                          CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
-  return ::clone(worker_entry, g_worker.resume_stack.load(std::memory_order_relaxed), kFlags,
+  return ::clone(resumed_entry, g_worker.resume_stack.load(std::memory_order_relaxed), kFlags,
                  nullptr, &g_worker.kernel_tid,
                  g_worker.thread_pointer.load(std::memory_order_relaxed), &g_worker.kernel_tid);
 }
 
 }  // namespace
 
-// glibc sends every thread it knows the program's setuid and setgroups calls and ends the process
-// when their results differ, as they do after PR_SET_KEEPCAPS on the caller alone. Of this thread
-// it keeps an id the kernel has cleared.
-void hand_over_worker() {
-  if (clone_worker() < 0) g_worker.phase.store(WorkerPhase::kEnded, std::memory_order_release);
+void run_worker_body() {
+  g_state.worker_tid.store(static_cast<std::uint32_t>(::syscall(SYS_gettid)),
+                           std::memory_order_relaxed);
+  const bool parks = g_worker.body();
+  g_worker.park_wanted.store(false, std::memory_order_relaxed);
+  g_worker.phase.store(parks ? WorkerPhase::kParked : WorkerPhase::kEnded,
+                       std::memory_order_release);
   leave_kernel_thread();
 }
 

@@ -31,7 +31,7 @@ struct Worker {
 };
 extern Worker g_worker;
 
-/// Continues the calling thread, made by pthread_create, as one glibc does not know. Worker.
-[[noreturn]] void hand_over_worker();
+/// What the kernel thread does: the body, then a bare exit. Worker.
+[[noreturn]] void run_worker_body();
 
 }  // namespace gpuprof::hot

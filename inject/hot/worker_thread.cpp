@@ -42,7 +42,11 @@ long futex(std::atomic<std::uint32_t>* word, int op, std::uint32_t value, const 
 
 void* first_entry(void*) {
   g_worker.thread_pointer.store(__builtin_thread_pointer(), std::memory_order_relaxed);
-  hand_over_worker();
+  // From now on the kernel clears our own word at the end, not glibc's.
+  g_worker.kernel_tid.store(static_cast<std::uint32_t>(::syscall(SYS_gettid)),
+                            std::memory_order_relaxed);
+  ::syscall(SYS_set_tid_address, &g_worker.kernel_tid);
+  run_worker_body();
 }
 
 std::uint8_t* map_stack() {
