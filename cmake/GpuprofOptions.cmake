@@ -33,11 +33,8 @@ set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
 
 find_program(GPUPROF_CCACHE ccache)
 if(GPUPROF_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # Paths below the checkout count as relative: another clone finds what this one compiled.
-  set(launcher "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${CMAKE_CURRENT_SOURCE_DIR}"
-               CCACHE_NOHASHDIR=1 "${GPUPROF_CCACHE}")
-  set(CMAKE_C_COMPILER_LAUNCHER "${launcher}")
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${launcher}")
+  set(CMAKE_C_COMPILER_LAUNCHER "${GPUPROF_CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${GPUPROF_CCACHE}")
 endif()
 
 set(GPUPROF_WARNINGS -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
