@@ -122,7 +122,7 @@ TEST(Snapshot, SurvivesReadersOfEveryAge) {
       }
     });
 
-  for (int i = 0; i < 300; ++i) publish_snapshot(build_snapshot());
+  for (int i = 0; i < 300 || found == 0; ++i) publish_snapshot(build_snapshot());
   go_on = false;
   for (std::thread& reader : readers) reader.join();
 
