@@ -86,10 +86,10 @@ int place_descriptors(const std::vector<std::pair<int, int>>& wanted, int* repor
   if (launch.detached) {
     setsid();
     const pid_t second = fork();
-    if (second != 0) {
-      write_report(report_fd, second < 0 ? Report{1, errno} : Report{0, second});
-      _exit(0);
-    }
+    if (second < 0) write_report(report_fd, Report{1, errno});
+    if (second != 0) _exit(0);
+    // By the process itself, so that it comes before what a failed exec says.
+    write_report(report_fd, Report{0, getpid()});
   }
   int failure = place_descriptors(launch.descriptors, &report_fd);
   if (failure == 0) {
