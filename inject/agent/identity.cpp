@@ -6,8 +6,8 @@
 // Promises: only ever follows; a credential the program has given up is given up here within half
 //           a second
 //
-// Why: to the kernel credentials belong to a thread. glibc tells the threads it knows; after a park
-// it does not know ours any more (inject/hot/worker_resume.cpp).
+// Why: to the kernel credentials belong to a thread. glibc tells the threads it knows by a signal;
+// ours it cannot reach (inject/hot/worker_resume.cpp).
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

@@ -29,26 +29,44 @@ namespace {
   for (;;) ::syscall(SYS_exit, 0);
 }
 
-int resumed_entry(void*) { run_worker_body(); }
+// An id above the kernel's limit of 2^22: no thread ever has it.
+constexpr std::uint32_t kNoThreadsId = 0x3ffffffe;
 
-// A thread with the worker's stack and thread-local block; returns its id, negative on failure.
-int clone_worker() {
-  constexpr int kFlags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
-                         CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
-  return ::clone(resumed_entry, g_worker.resume_stack.load(std::memory_order_relaxed), kFlags,
-                 nullptr, &g_worker.kernel_tid,
-                 g_worker.thread_pointer.load(std::memory_order_relaxed), &g_worker.kernel_tid);
+// glibc's recursive mutexes compare owners with the id it recorded. 0 is the owner of a free one:
+// with that the worker would walk into the loader's lock. And the id of a thread that came later
+// would send that one setuid's signal twice.
+void set_glibc_id() {
+  std::uint32_t* recorded = g_worker.glibc_tid.load(std::memory_order_relaxed);
+  if (recorded != nullptr) *recorded = kNoThreadsId;
 }
 
-}  // namespace
-
-void run_worker_body() {
+int worker_entry(void*) {
+  set_glibc_id();
   g_state.worker_tid.store(static_cast<std::uint32_t>(::syscall(SYS_gettid)),
                            std::memory_order_relaxed);
   const bool parks = g_worker.body();
   g_worker.park_wanted.store(false, std::memory_order_relaxed);
   g_worker.phase.store(parks ? WorkerPhase::kParked : WorkerPhase::kEnded,
                        std::memory_order_release);
+  leave_kernel_thread();
+}
+
+// A thread with the worker's stack and thread-local block; returns its id, negative on failure.
+int clone_worker() {
+  constexpr int kFlags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
+                         CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+  return ::clone(worker_entry, g_worker.resume_stack.load(std::memory_order_relaxed), kFlags,
+                 nullptr, &g_worker.kernel_tid,
+                 g_worker.thread_pointer.load(std::memory_order_relaxed), &g_worker.kernel_tid);
+}
+
+}  // namespace
+
+// glibc sends every thread it knows the program's setuid and setgroups calls and ends the process
+// when their results differ, as they do after PR_SET_KEEPCAPS on the caller alone. Of this thread
+// it keeps an id that no thread has.
+void hand_over_worker() {
+  if (clone_worker() < 0) g_worker.phase.store(WorkerPhase::kEnded, std::memory_order_release);
   leave_kernel_thread();
 }
 

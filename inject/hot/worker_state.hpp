@@ -24,6 +24,8 @@ struct Worker {
   // Written by the kernel: the id while the thread lives, 0 once it is gone (CLONE_CHILD_CLEARTID).
   std::atomic<std::uint32_t> kernel_tid{0};
   std::atomic<void*> thread_pointer{nullptr};
+  // Where glibc keeps the id of the thread it made; null where the kernel does not tell.
+  std::atomic<std::uint32_t*> glibc_tid{nullptr};
   std::atomic<std::uint8_t*> resume_stack{nullptr};
   bool (*body)() = nullptr;
   std::atomic<bool> timer_armed{false};
@@ -31,7 +33,7 @@ struct Worker {
 };
 extern Worker g_worker;
 
-/// What the kernel thread does: the body, then a bare exit. Worker.
-[[noreturn]] void run_worker_body();
+/// Continues the calling thread, made by pthread_create, as one glibc does not signal. Worker.
+[[noreturn]] void hand_over_worker();
 
 }  // namespace gpuprof::hot

@@ -19,6 +19,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,18 +36,40 @@ namespace gpuprof::hot {
 namespace {
 
 constexpr std::size_t kStackBytes = 512u << 10;
+constexpr std::uint64_t kHandOverDeadline_ns = 20'000'000;
+// Cleared by the kernel, with a wake-up, when the thread that glibc made has handed over and ended.
+constinit std::atomic<std::uint32_t> g_first_tid{0};
 
 long futex(std::atomic<std::uint32_t>* word, int op, std::uint32_t value, const timespec* wait) {
   return ::syscall(SYS_futex, word, op, value, wait, nullptr, 0);
 }
 
+// From now on the kernel clears a word of ours when this thread ends, not glibc's record of its id.
+void take_glibc_id() {
+  std::uint32_t* recorded = nullptr;
+  const auto own = static_cast<std::uint32_t>(::syscall(SYS_gettid));
+  const bool known = prctl(PR_GET_TID_ADDRESS, &recorded, 0, 0, 0) == 0 && recorded != nullptr &&
+                     *recorded == own;
+  ::syscall(SYS_set_tid_address, &g_first_tid);
+  if (known) g_worker.glibc_tid.store(recorded, std::memory_order_relaxed);
+}
+
 void* first_entry(void*) {
   g_worker.thread_pointer.store(__builtin_thread_pointer(), std::memory_order_relaxed);
-  // From now on the kernel clears our own word at the end, not glibc's.
-  g_worker.kernel_tid.store(static_cast<std::uint32_t>(::syscall(SYS_gettid)),
-                            std::memory_order_relaxed);
-  ::syscall(SYS_set_tid_address, &g_worker.kernel_tid);
-  run_worker_body();
+  take_glibc_id();
+  hand_over_worker();
+}
+
+// A setuid now would signal the thread that is about to end, and wait for its answer for ever.
+void wait_for_hand_over() {
+  const std::uint64_t deadline = base::mono_ns() + kHandOverDeadline_ns;
+  std::uint32_t alive = 0;
+  while ((alive = g_first_tid.load(std::memory_order_acquire)) != 0) {
+    const std::uint64_t now = base::mono_ns();
+    if (now >= deadline) return;
+    const timespec wait{0, static_cast<long>(deadline - now)};
+    futex(&g_first_tid, FUTEX_WAIT, alive, &wait);
+  }
 }
 
 std::uint8_t* map_stack() {
@@ -71,14 +94,17 @@ bool worker_start(bool (*body)()) {
   pthread_attr_setsigmask_np(&attr, &all);
   pthread_attr_setstack(&attr, stack + kHalf, kHalf);
   g_worker.phase.store(WorkerPhase::kRunning, std::memory_order_release);
+  g_first_tid.store(1, std::memory_order_relaxed);
   pthread_t thread;
   const int failed = pthread_create(&thread, &attr, first_entry, nullptr);
   pthread_attr_destroy(&attr);
   if (failed != 0) {
     g_worker.phase.store(WorkerPhase::kEnded, std::memory_order_release);
     munmap(stack, kStackBytes);
+    return false;
   }
-  return failed == 0;
+  wait_for_hand_over();
+  return true;
 }
 
 bool worker_park_wanted() { return g_worker.park_wanted.load(std::memory_order_relaxed); }
