@@ -146,6 +146,7 @@ def cases(scratch):
     yield "fds", ["sh", "-c", "ls /proc/self/fd | tr '\\n' ' '"], {}
     yield "first-open", [program("first_open")], {}
     yield "sigwait", [program("sigwait")], {}
+    yield "sigwait-late", [program("sigwait_late")], {}
     yield "eintr", [program("eintr")], {}
     yield "signals", [program("signals")], {}
     yield "threads", [program("threads")], {}
