@@ -48,8 +48,8 @@ long futex(std::atomic<std::uint32_t>* word, int op, std::uint32_t value, const 
 void take_glibc_id() {
   std::uint32_t* recorded = nullptr;
   const auto own = static_cast<std::uint32_t>(::syscall(SYS_gettid));
-  const bool known = prctl(PR_GET_TID_ADDRESS, &recorded, 0, 0, 0) == 0 && recorded != nullptr &&
-                     *recorded == own;
+  const bool known =
+      prctl(PR_GET_TID_ADDRESS, &recorded, 0, 0, 0) == 0 && recorded != nullptr && *recorded == own;
   ::syscall(SYS_set_tid_address, &g_first_tid);
   if (known) g_worker.glibc_tid.store(recorded, std::memory_order_relaxed);
 }

@@ -37,7 +37,8 @@ static int by_signalfd(const sigset_t* all) {
 }
 
 int main(void) {
-  int (*const waits[])(const sigset_t*) = {by_sigwait, by_sigwaitinfo, by_sigtimedwait, by_signalfd};
+  int (*const waits[])(const sigset_t*) = {by_sigwait, by_sigwaitinfo, by_sigtimedwait,
+                                           by_signalfd};
   sigset_t all, before;
   int way;
   sigfillset(&all);
