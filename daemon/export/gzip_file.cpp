@@ -41,7 +41,9 @@ class GzipFile::Deflater {
  public:
   void run(Job& job) {
     job.crc = crc32_gzip_refl(0, reinterpret_cast<const unsigned char*>(job.raw.data()), job.used);
-    job.packed.resize(job.used + job.used / 1000 + 512);
+    const std::size_t most = job.used + job.used / 1000 + 512;
+    // Grows only: a vector that shrinks writes zeros when it grows again.
+    if (job.packed.size() < most) job.packed.resize(most);
     isal_deflate_stateless_init(&stream_);
     stream_.level = 1;
     stream_.level_buf = level_.data();
@@ -110,28 +112,29 @@ void GzipFile::put_chunk(std::vector<char> chunk, std::size_t used) {
   job->raw = std::move(chunk);
   job->used = used;
   std::unique_lock lock(mutex_);
+  if (!spare_packed_.empty()) {
+    job->packed = std::move(spare_packed_.back());
+    spare_packed_.pop_back();
+  }
   waiting_.push_back(job);
   order_.push_back(std::move(job));
   changed_.notify_all();
-  while (waiting_.size() > kWaitingLimit) {
-    const std::shared_ptr<Job> own = next_job(lock);
-    lock.unlock();
-    deflate(*own, *own_deflater_);
-    lock.lock();
-    own->done = true;
-    write_done(lock);
-  }
+  while (waiting_.size() > kWaitingLimit) deflate_next(lock, *own_deflater_);
   changed_.wait(lock, [this] { return order_.size() < kOrderLimit || error_ != 0; });
 }
 
-std::shared_ptr<GzipFile::Job> GzipFile::next_job(std::unique_lock<std::mutex>&) {
-  std::shared_ptr<Job> job = std::move(waiting_.front());
+/// Deflates the first chunk nobody has begun, unlocked meanwhile; false if there is none.
+bool GzipFile::deflate_next(std::unique_lock<std::mutex>& lock, Deflater& deflater) {
+  if (waiting_.empty()) return false;
+  const std::shared_ptr<Job> job = std::move(waiting_.front());
   waiting_.pop_front();
-  return job;
-}
-
-void GzipFile::deflate(Job& job, Deflater& deflater) const {
-  if (!plain_) deflater.run(job);
+  lock.unlock();
+  if (!plain_) deflater.run(*job);
+  lock.lock();
+  if (deflater.failed() && error_ == 0) error_ = EIO;
+  job->done = true;
+  write_done(lock);
+  return true;
 }
 
 void GzipFile::help() {
@@ -139,14 +142,7 @@ void GzipFile::help() {
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
-    if (waiting_.empty()) return;
-    const std::shared_ptr<Job> job = next_job(lock);
-    lock.unlock();
-    deflate(*job, deflater);
-    lock.lock();
-    if (deflater.failed() && error_ == 0) error_ = EIO;
-    job->done = true;
-    write_done(lock);
+    if (!deflate_next(lock, deflater)) return;
   }
 }
 
@@ -168,6 +164,7 @@ void GzipFile::write_done(std::unique_lock<std::mutex>& lock) {
     raw_bytes_ += job->used;
     order_.pop_front();
     if (spare_.size() < kOrderLimit) spare_.push_back(std::move(job->raw));
+    if (spare_packed_.size() < kOrderLimit) spare_packed_.push_back(std::move(job->packed));
   }
   writing_ = false;
   changed_.notify_all();
@@ -188,10 +185,11 @@ bool GzipFile::write_all(const std::uint8_t* data, std::size_t bytes) {
 support::Result<std::uint64_t> GzipFile::finish() {
   {
     std::unique_lock lock(mutex_);
+    while (deflate_next(lock, *own_deflater_)) {
+    }
     changed_.wait(lock, [this] { return order_.empty(); });
   }
   stop_helper();
-  if (own_deflater_->failed() && error_ == 0) error_ = EIO;
   // An empty last block, then what gzip checks.
   std::array<std::uint8_t, 10> tail = {0x03, 0x00};
   const auto size = static_cast<std::uint32_t>(raw_bytes_);

@@ -47,8 +47,7 @@ class GzipFile {
 
   GzipFile(std::string path, base::UniqueFd fd, bool plain);
   void help();
-  void deflate(Job& job, Deflater& deflater) const;
-  std::shared_ptr<Job> next_job(std::unique_lock<std::mutex>& lock);
+  bool deflate_next(std::unique_lock<std::mutex>& lock, Deflater& deflater);
   void write_done(std::unique_lock<std::mutex>& lock);
   bool write_all(const std::uint8_t* data, std::size_t bytes);
   void stop_helper();
@@ -63,6 +62,7 @@ class GzipFile {
   std::deque<std::shared_ptr<Job>> waiting_;  // not begun
   std::deque<std::shared_ptr<Job>> order_;    // not written, in file order
   std::vector<std::vector<char>> spare_;
+  std::vector<std::vector<std::uint8_t>> spare_packed_;
   bool writing_ = false, stopping_ = false;
   int error_ = 0;
   std::uint32_t crc_ = 0;

@@ -89,27 +89,14 @@ void append_number(std::string& out, double value) {
   fmt::format_to(std::back_inserter(out), "{:.6g}", value);
 }
 
-JsonText& JsonText::number(std::uint64_t value) {
-  const fmt::format_int digits(value);
-  return raw({digits.data(), digits.size()});
+constexpr auto make_thousandths() {
+  std::array<std::array<char, 4>, 1000> table{};
+  for (unsigned i = 0; i < table.size(); ++i)
+    table[i] = {'.', static_cast<char>('0' + i / 100), static_cast<char>('0' + i / 10 % 10),
+                static_cast<char>('0' + i % 10)};
+  return table;
 }
-
-JsonText& JsonText::signed_number(std::int64_t value) {
-  const fmt::format_int digits(value);
-  return raw({digits.data(), digits.size()});
-}
-
-JsonText& JsonText::us(std::uint64_t ns) {
-  number(ns / 1000);
-  const auto rest = static_cast<unsigned>(ns % 1000);
-  char* at = chunk_.data() + used_;
-  at[0] = '.';
-  at[1] = static_cast<char>('0' + rest / 100);
-  at[2] = static_cast<char>('0' + rest / 10 % 10);
-  at[3] = static_cast<char>('0' + rest % 10);
-  used_ += 4;
-  return *this;
-}
+constinit const std::array<std::array<char, 4>, 1000> JsonText::kThousandths = make_thousandths();
 
 JsonText& JsonText::string(std::string_view value) {
   const std::string safe = escaped(value, 64 * 1024);
@@ -117,17 +104,24 @@ JsonText& JsonText::string(std::string_view value) {
   return raw("\"").raw(safe).raw("\"");
 }
 
+void JsonText::open_chunk(std::size_t bytes) {
+  chunk_ = file_.take_chunk();
+  if (chunk_.size() < bytes) chunk_.resize(bytes);
+  at_ = chunk_.data();
+  end_ = at_ + chunk_.size();
+}
+
 void JsonText::hand_over(std::size_t need) {
   finish();
-  chunk_ = file_.take_chunk();
-  if (chunk_.size() < need) chunk_.resize(need);
+  open_chunk(need);
 }
 
 void JsonText::finish() {
-  handed_over_ += used_;
-  file_.put_chunk(std::move(chunk_), used_);
+  const std::size_t bytes = used();
+  handed_over_ += bytes;
+  file_.put_chunk(std::move(chunk_), bytes);
   chunk_ = {};
-  used_ = 0;
+  at_ = end_ = chunk_.data();
 }
 
 }  // namespace gpuprof::exporter

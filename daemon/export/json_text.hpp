@@ -8,6 +8,8 @@
 // Not here: commas: callers know where they stand
 #pragma once
 
+#include <array>
+#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -28,22 +30,40 @@ void append_number(std::string& out, double value);
 
 class JsonText {
  public:
-  explicit JsonText(GzipFile& file) : file_(file), chunk_(file.take_chunk()) {}
+  explicit JsonText(GzipFile& file) : file_(file) { open_chunk(0); }
 
   /// Makes room for `bytes` more; the calls below rely on it.
   void need(std::size_t bytes) {
-    if (chunk_.size() - used_ < bytes) hand_over(bytes);
+    if (static_cast<std::size_t>(end_ - at_) < bytes) hand_over(bytes);
   }
 
   JsonText& raw(std::string_view text) {
-    std::memcpy(chunk_.data() + used_, text.data(), text.size());
-    used_ += text.size();
+    std::memcpy(at_, text.data(), text.size());
+    at_ += text.size();
     return *this;
   }
-  JsonText& number(std::uint64_t value);
-  JsonText& signed_number(std::int64_t value);
+  /// A literal: its copy is a few moves, where one of unknown length is a call.
+  template <std::size_t N>
+  JsonText& raw(const char (&text)[N]) {
+    std::memcpy(at_, text, N - 1);
+    at_ += N - 1;
+    return *this;
+  }
+  JsonText& number(std::uint64_t value) {
+    at_ = std::to_chars(at_, at_ + kMaxDigits, value).ptr;
+    return *this;
+  }
+  JsonText& signed_number(std::int64_t value) {
+    at_ = std::to_chars(at_, at_ + kMaxDigits, value).ptr;
+    return *this;
+  }
   /// Nanoseconds as microseconds with three digits, so that nothing is rounded.
-  JsonText& us(std::uint64_t ns);
+  JsonText& us(std::uint64_t ns) {
+    number(ns / 1000);
+    std::memcpy(at_, kThousandths[ns % 1000].data(), 4);
+    at_ += 4;
+    return *this;
+  }
 
   /// need() and raw() in one, for text of any length.
   JsonText& text(std::string_view value) {
@@ -53,16 +73,23 @@ class JsonText {
   /// A quoted, escaped string of any length.
   JsonText& string(std::string_view value);
 
-  std::uint64_t bytes() const { return handed_over_ + used_; }
+  std::uint64_t bytes() const { return handed_over_ + used(); }
   /// Hands the last chunk to the file.
   void finish();
 
  private:
+  static constexpr std::size_t kMaxDigits = 20;
+  /// ".000" to ".999".
+  static const std::array<std::array<char, 4>, 1000> kThousandths;
+
+  std::size_t used() const { return static_cast<std::size_t>(at_ - chunk_.data()); }
+  void open_chunk(std::size_t bytes);
   void hand_over(std::size_t need);
 
   GzipFile& file_;
   std::vector<char> chunk_;
-  std::size_t used_ = 0;
+  char* at_ = nullptr;
+  char* end_ = nullptr;
   std::uint64_t handed_over_ = 0;
 };
 

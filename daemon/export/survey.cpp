@@ -62,8 +62,11 @@ std::uint32_t Survey::device_of(std::uint32_t device, std::uint32_t context) con
 std::uint32_t Survey::main_tid() const { return steps.empty() ? pid : steps.front().tid; }
 
 Survey::Thread& Surveyor::thread(std::uint32_t tid) {
+  if (last_thread_ != nullptr && tid == last_tid_) return *last_thread_;
+  last_tid_ = tid;
   if (s_.threads.size() >= kMaxThreads && !s_.threads.contains(tid)) tid = s_.pid;
-  return s_.threads[tid];
+  last_thread_ = &s_.threads[tid];
+  return *last_thread_;
 }
 
 void Surveyor::on(const model::Process& e) {
@@ -165,7 +168,7 @@ template <typename E>
 void Surveyor::gpu(const E& e, Counted kind) {
   const std::uint32_t device = s_.device_of(e.device, e.context);
   const bool in_time = s_.inside(e.start_ns);
-  if (in_time || s_.launched.test(e.correlation)) s_.gpu_rows.emplace(device, e.stream);
+  if (in_time || s_.launched.test(e.correlation)) s_.gpu_rows.insert({device, e.stream});
   const Undecided event{e.correlation, kind, in_time};
   if (s_.launched.test(e.correlation) || undecided_.size() >= kMaxUndecided) {
     decide(event);
@@ -189,9 +192,9 @@ void Surveyor::on(const model::Sync& e) {
   const std::int64_t row = sync_row(e);
   const std::uint32_t device = s_.device_of(model::kNoObject, e.context);
   if (row == e.stream) {
-    s_.gpu_rows.emplace(device, row);
+    s_.gpu_rows.insert({device, row});
   } else {
-    s_.sync_rows.emplace(device, row);
+    s_.sync_rows.insert({device, row});
   }
 }
 

@@ -196,6 +196,8 @@ class Surveyor final : public model::IgnoringSink {
 
   Survey& s_;
   StackText& stacks_;
+  Survey::Thread* last_thread_ = nullptr;  // events of a thread come in runs
+  std::uint32_t last_tid_ = 0;
   PagedBits owners_;  // ranges that were innermost at some call
   std::vector<Straddler> straddlers_;
   std::vector<Straddler> on_step_border_;

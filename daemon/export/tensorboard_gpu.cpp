@@ -5,11 +5,12 @@
 // Context:  daemon (export thread) | cli
 #include <fmt/format.h>
 
+#include <bit>
+#include <cstring>
 #include <iterator>
 
 #include "daemon/export/occupancy.hpp"
 #include "daemon/export/tensorboard_parts.hpp"
-#include "gpuprof/base/bytes.hpp"
 
 namespace gpuprof::exporter {
 namespace {
@@ -33,8 +34,14 @@ constexpr std::array<std::string_view, 5> kSyncKinds = {
 
 }  // namespace
 
+/// One multiplication a word: looked up for each kernel, and nobody gains by collisions here.
 std::size_t GpuPart::ShapeHash::operator()(const Shape& shape) const {
-  return static_cast<std::size_t>(base::hash_bytes(&shape, sizeof shape));
+  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15ULL;
+  std::array<std::uint64_t, (sizeof shape + 7) / 8> words{};
+  std::memcpy(words.data(), &shape, sizeof shape);
+  std::uint64_t hash = 0;
+  for (const std::uint64_t word : words) hash = (std::rotl(hash, 23) ^ word) * kOdd;
+  return hash ^ (hash >> 32);
 }
 
 /// Everything up to the kind's own arguments; false if the event is not for this file.
@@ -42,17 +49,17 @@ template <typename E>
 bool GpuPart::begin(const E& e, std::string_view category, std::string_view name) {
   const Survey& survey = t_.survey;
   if (!survey.keeps_gpu(e.correlation, e.start_ns)) return false;
-  const std::uint32_t device = survey.device_of(e.device, e.context);
-  if (device >= kDeviceRows) {
+  device_ = survey.device_of(e.device, e.context);
+  if (device_ >= kDeviceRows) {
     ++t_.survey.count(Shortfall::kFarDevice);
     return false;
   }
   JsonText& json = t_.event(name.size() + 512);
   json.raw("{\"ph\":\"X\",\"cat\":\"").raw(category).raw("\",\"name\":\"").raw(name);
-  t_.row(device, e.stream);
+  t_.row(device_, e.stream);
   t_.interval(e.start_ns, e.end_ns);
   json.raw(",\"args\":{\"External id\":").number(survey.operator_of(e.range));
-  json.raw(",\"device\":").number(device).raw(",\"context\":").number(e.context);
+  json.raw(",\"device\":").number(device_).raw(",\"context\":").number(e.context);
   json.raw(",\"stream\":").number(e.stream).raw(",\"correlation\":").number(e.correlation);
   return true;
 }
@@ -69,12 +76,12 @@ void GpuPart::end(const E& e) {
   t_.json.need(256);
   json.raw(",\n{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":");
   json.number(e.correlation).raw(",\"pid\":");
-  json.number(t_.survey.device_of(e.device, e.context)).raw(",\"tid\":").number(e.stream);
+  json.number(device_).raw(",\"tid\":").number(e.stream);
   json.raw(",\"ts\":").us(t_.since_base(e.start_ns)).raw("}");
 }
 
-std::string_view GpuPart::shape_text(const model::Kernel& k, std::uint32_t device) {
-  const Shape shape{device,
+std::string_view GpuPart::shape_text(const model::Kernel& k) {
+  const Shape shape{device_,
                     k.grid,
                     k.block,
                     k.static_shared_bytes,
@@ -91,7 +98,7 @@ std::string_view GpuPart::shape_text(const model::Kernel& k, std::uint32_t devic
                  "\"block\":[{},{},{}]",
                  k.registers, std::uint64_t{k.static_shared_bytes} + k.dynamic_shared_bytes,
                  k.grid[0], k.grid[1], k.grid[2], k.block[0], k.block[1], k.block[2]);
-  const auto found = t_.survey.devices.find(device);
+  const auto found = t_.survey.devices.find(device_);
   // Unknown limits: no figure, rather than one that looks measured.
   if (found != t_.survey.devices.end() && found->second.sm_count != 0) {
     const Occupancy figures = occupancy(found->second, k);
@@ -109,7 +116,7 @@ std::string_view GpuPart::shape_text(const model::Kernel& k, std::uint32_t devic
 
 void GpuPart::write(const model::Kernel& e) {
   if (!begin(e, "kernel", t_.survey.names.symbol(e.name))) return;
-  t_.json.raw(",\"queued\":0").raw(shape_text(e, t_.survey.device_of(e.device, e.context)));
+  t_.json.raw(",\"queued\":0").raw(shape_text(e));
   end(e);
 }
 

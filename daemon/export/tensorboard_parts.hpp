@@ -123,10 +123,11 @@ class GpuPart {
   bool begin(const E& event, std::string_view category, std::string_view name);
   template <typename E>
   void end(const E& event);
-  std::string_view shape_text(const model::Kernel& kernel, std::uint32_t device);
+  std::string_view shape_text(const model::Kernel& kernel);
   void bandwidth(std::uint64_t bytes, std::uint64_t ns);
 
   Trace& t_;
+  std::uint32_t device_ = 0;  // of the event between begin and end
   PagedBits arrived_;
   std::unordered_map<Shape, std::string, ShapeHash> shapes_;
   std::string scratch_;

@@ -224,7 +224,10 @@ class EventDecoder {
   template <typename E>
   bool one(Want want, model::EventSink& sink);
   bool numbers(std::size_t count, Numbers& last);
+  template <auto kRead>
+  bool numbers_by(std::size_t count, Numbers& last);
   bool varint(std::uint64_t* value);
+  bool varint_within(std::uint64_t* value);
   bool text(std::string_view* value);
   bool lists(Scatter& scatter);
 

@@ -5,8 +5,29 @@
 // Context:  daemon
 #include "daemon/model/ignoring_sink.hpp"
 #include "daemon/spool/event_coding.hpp"
+#include "gpuprof/base/bytes.hpp"
 
 namespace gpuprof::spool {
+namespace {
+
+constexpr std::size_t kMaxVarintBytes = 10;
+
+/// A number of at most eight bytes out of the first eight at `at`, its length to `bytes`; false
+/// if it is longer. All lengths take the same way: a branch on them is guessed wrong too often.
+inline bool short_varint(const std::byte* at, std::uint64_t* value, std::size_t* bytes) {
+  const auto word = base::load<std::uint64_t>(at);
+  const std::uint64_t ends = ~word & 0x8080808080808080ULL;
+  if (ends == 0) return false;
+  // The lowest end bit and all below it: the bytes of this number.
+  std::uint64_t x = word & (ends ^ (ends - 1)) & 0x7f7f7f7f7f7f7f7fULL;
+  x = (x & 0x007f007f007f007fULL) | ((x & 0x7f007f007f007f00ULL) >> 1);
+  x = (x & 0x00003fff00003fffULL) | ((x & 0x3fff00003fff0000ULL) >> 2);
+  *value = (x & 0x000000000fffffffULL) | ((x & 0x0fffffff00000000ULL) >> 4);
+  *bytes = static_cast<std::size_t>(std::countr_zero(ends)) / 8 + 1;
+  return true;
+}
+
+}  // namespace
 
 bool EventDecoder::varint(std::uint64_t* value) {
   std::uint64_t result = 0;
@@ -23,13 +44,35 @@ bool EventDecoder::varint(std::uint64_t* value) {
 }
 
 bool EventDecoder::numbers(std::size_t count, Numbers& last) {
+  // Far from the end, which is nearly always, no number can reach beyond it.
+  if (static_cast<std::size_t>(end_ - at_) >= (kMaxFields + 1) * kMaxVarintBytes)
+    return numbers_by<&EventDecoder::varint_within>(count, last);
+  return numbers_by<&EventDecoder::varint>(count, last);
+}
+
+template <auto kRead>
+bool EventDecoder::numbers_by(std::size_t count, Numbers& last) {
   std::uint64_t mask = 0;
-  if (!varint(&mask) || (mask >> count) != 0) return false;
+  if (!(this->*kRead)(&mask) || (mask >> count) != 0) return false;
   for (; mask != 0; mask &= mask - 1) {
     std::uint64_t coded = 0;
-    if (!varint(&coded)) return false;
+    if (!(this->*kRead)(&coded)) return false;
     last[static_cast<std::size_t>(std::countr_zero(mask))] += unzigzag(coded);
   }
+  return true;
+}
+
+/// varint() where at least kMaxVarintBytes are left.
+inline bool EventDecoder::varint_within(std::uint64_t* value) {
+  const auto first = static_cast<std::uint64_t>(*at_);
+  if (first < 0x80) {
+    *value = first;
+    ++at_;
+    return true;
+  }
+  std::size_t bytes = 0;
+  if (!short_varint(at_, value, &bytes)) return varint(value);
+  at_ += bytes;
   return true;
 }
 

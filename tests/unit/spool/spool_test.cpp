@@ -95,6 +95,35 @@ TEST_F(Spool, KeepsTheOrderAmongEventsAndAmongDefinitions) {
   EXPECT_EQ(got.ids, ids);
 }
 
+TEST_F(Spool, NumbersOfEveryLengthComeBack) {
+  // given differences of one bit to 64, up and down, the last of them at the block's very end
+  std::vector<std::array<std::uint64_t, 3>> sent;
+  for (unsigned bits = 1; bits <= 64; ++bits) {
+    const std::uint64_t most = ~0ULL >> (64 - bits);
+    for (const std::uint64_t one : {most, most >> 1, most - (most >> 1)})
+      sent.push_back({one, 0 - one, one * 0x9e3779b97f4a7c15ULL});
+  }
+  for (const std::size_t count : {sent.size(), std::size_t{1}, std::size_t{40}}) {
+    // when a block of them is written and replayed
+    fs::remove(path());
+    auto writer = ProcessWriter::create(path()).take();
+    for (std::size_t i = 0; i < count; ++i) {
+      model::MemCopy copy{};
+      copy.range = sent[i][0], copy.bytes = sent[i][1], copy.graph_node = sent[i][2];
+      writer->on(copy);
+    }
+    writer->flush();
+    struct Copies : model::IgnoringSink {
+      using model::IgnoringSink::on;
+      void on(const model::MemCopy& e) override { seen.push_back({e.range, e.bytes, e.graph_node}); }
+      std::vector<std::array<std::uint64_t, 3>> seen;
+    } got;
+    ASSERT_TRUE(replay(path(), {}, got).ok());
+    // then
+    EXPECT_EQ(got.seen, decltype(sent)(sent.begin(), sent.begin() + static_cast<long>(count)));
+  }
+}
+
 TEST_F(Spool, DefinitionsComeBeforeTheEventsThatFollowedThem) {
   // given each call's name is defined just before it
   auto writer = ProcessWriter::create(path()).take();
