@@ -13,12 +13,13 @@ namespace gpuprof::exporter {
 namespace {
 
 constexpr std::string_view kManyNames = "(more names than are kept)";
+constexpr std::string_view kIncomplete = "(incomplete stack)";
 /// "Call stack" is read by people: the frames next to the launch and those next to main.
 constexpr std::size_t kLineFrames = 64;
 
 }  // namespace
 
-StackText::StackText() { names_.push_back(kManyNames); }
+StackText::StackText() : names_{kManyNames, kIncomplete} {}
 
 StackText::Frame StackText::intern(const symbols::DisplayFrame& frame) {
   scratch_ = symbols::format_frame(frame);
@@ -39,6 +40,8 @@ const std::vector<StackText::Frame>& StackText::frames(model::StackId stack, std
   std::vector<Frame>& result = frames_[stack];
   for (const symbols::DisplayFrame& frame : namer_.name(stack, ts_ns))
     result.push_back(intern(frame));
+  // Outermost: what is unknown is where the stack began.
+  if (!result.empty() && namer_.partial(stack, ts_ns)) result.push_back(kIncompleteFrame);
   return result;
 }
 

@@ -26,6 +26,9 @@ class StackText {
   /// Index of a frame's name; equal names have equal indexes.
   using Frame = std::uint32_t;
 
+  /// Stands outermost in a stack that was cut or torn, or whose two halves do not fit.
+  static constexpr Frame kIncompleteFrame = 1;
+
   StackText();
 
   /// Takes what stacks are made of.

@@ -6,7 +6,8 @@ Every Python frame must lie in a known file, on a line of its function; the line
 must name its callee; the outermost frame must be a known root. Run it with the interpreter that
 was sampled: the lines of a function are that interpreter's.
 
-usage: check_frames.py TARGET < SAMPLES     one summary line in JSON; exit status 1 on failure
+usage: check_frames.py TARGET [LONGEST_NAME] < SAMPLES
+                                            one summary line in JSON; exit status 1 on failure
 """
 import collections
 import dis
@@ -18,7 +19,7 @@ import sysconfig
 
 ARROW = re.compile(r"#>(.*)$")
 MAX_WRONG = 0.001
-LONGEST_NAME = 4096
+LONGEST_NAME = int(sys.argv[2]) if len(sys.argv) > 2 else 4096
 # Functions of the target that the standard library calls.
 CALLED_BY_STDLIB = {"worker", "gathers", "awaits"}
 ROOTS = {"<module>", "_bootstrap"}

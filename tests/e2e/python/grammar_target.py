@@ -5,7 +5,8 @@ A line that calls Python code says so: the words after the arrow are the functio
 next inner frame ("stdlib": any of the standard library). A frame on a line without an arrow must be
 the innermost one. Runs on 3.8+.
 
-usage: grammar_target.py PROBE.so OUT SAMPLES
+usage: grammar_target.py PROBE.so OUT SAMPLES    sampled by the probe
+       grammar_target.py SECONDS                 sampled by whoever started it
 """
 import asyncio
 import ctypes
@@ -204,5 +205,20 @@ def main(probe_path, out, samples):
         thread.join()  #> stdlib
 
 
+def alone(seconds):
+    threads = [threading.Thread(target=worker, args=(k,)) for k in range(3)]  #> <listcomp> stdlib
+    for thread in threads:
+        thread.start()  #> stdlib
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        one_round()  #> one_round
+    STOP.set()  #> stdlib
+    for thread in threads:
+        thread.join()  #> stdlib
+
+
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))  #> main
+    if len(sys.argv) == 2:
+        alone(float(sys.argv[1]))  #> alone
+    else:
+        main(sys.argv[1], sys.argv[2], int(sys.argv[3]))  #> main

@@ -256,6 +256,21 @@ TEST_F(TraceRules, RankStandsOnALineOfItsOwnWithABlank) {
   EXPECT_LT(text_.find("\"rank\": 3"), 200u);
 }
 
+TEST_F(TraceRules, StacksWithoutABeginningSaySo) {
+  const std::vector<std::uint64_t> frames{0x1000, 0x2000};
+  record([&](model::EventSink& sink) {
+    sink.on(model::StackDef{1, 0, frames, {}});
+    sink.on(model::StackDef{2, model::kStackNativeTruncated, frames, {}});
+    sink.on(model::Sample{kStart + 1000, 1000, kPid, 1, 0});
+    sink.on(model::Sample{kStart + 9000, 1000, kPid, 2, 0});
+  });
+  trace();
+  const auto begins = events("cpu_sample", "B");
+  ASSERT_EQ(begins.size(), 5u);
+  EXPECT_STRNE((*begins[0])["name"].GetString(), "(incomplete stack)");
+  EXPECT_STREQ((*begins[2])["name"].GetString(), "(incomplete stack)");
+}
+
 TEST_F(TraceRules, SamplesBecomePairedSlicesOnTheirOwnRow) {
   // given random stacks, gaps, blocked looks
   std::mt19937 random(9);
