@@ -115,7 +115,9 @@ TEST_F(Spool, NumbersOfEveryLengthComeBack) {
     writer->flush();
     struct Copies : model::IgnoringSink {
       using model::IgnoringSink::on;
-      void on(const model::MemCopy& e) override { seen.push_back({e.range, e.bytes, e.graph_node}); }
+      void on(const model::MemCopy& e) override {
+        seen.push_back({e.range, e.bytes, e.graph_node});
+      }
       std::vector<std::array<std::uint64_t, 3>> seen;
     } got;
     ASSERT_TRUE(replay(path(), {}, got).ok());
