@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -181,6 +182,17 @@ Result<pid_t> start(Launch launch) {
     }
   }
   return exec_error(launch.path, answer.value);
+}
+
+bool collect_child(pid_t pid, std::uint64_t timeout_ns) {
+  const std::uint64_t deadline = base::mono_ns() + timeout_ns;
+  while (true) {
+    const pid_t gone = waitpid(pid, nullptr, WNOHANG);
+    if (gone == pid || (gone < 0 && errno != EINTR)) return true;
+    if (base::mono_ns() >= deadline) return false;
+    const timespec rest{0, 1'000'000};
+    nanosleep(&rest, nullptr);
+  }
 }
 
 Result<Captured> run_captured(const std::vector<std::string>& arguments,

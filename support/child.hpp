@@ -39,6 +39,10 @@ struct Launch {
 /// Forks and executes; returns the pid once exec has worked.
 Result<pid_t> start(Launch launch);
 
+/// Waits at most `timeout_ns` for a child to end and collects it, so that no zombie stays where
+/// nobody else would. False: it still runs.
+bool collect_child(pid_t pid, std::uint64_t timeout_ns);
+
 /// The sentence for an exec that failed with `failure` (errno), with exit status 126 or 127.
 Error exec_error(const std::string& path, int failure);
 

@@ -20,11 +20,6 @@
 namespace gpuprof::support {
 namespace {
 
-bool is_folder(const std::string& path) {
-  struct stat about {};
-  return stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode);
-}
-
 Result<std::string> check_program(const std::string& path) {
   if (is_folder(path)) {
     return error(fmt::format("cannot run {}: it is a folder", in_quotes(path)), 126);
@@ -115,6 +110,16 @@ std::string read_small_file(const std::string& path) {
 bool file_exists(const std::string& path) {
   struct stat about {};
   return stat(path.c_str(), &about) == 0;
+}
+
+bool is_folder(const std::string& path) {
+  struct stat about {};
+  return stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+bool is_socket(const std::string& path) {
+  struct stat about {};
+  return stat(path.c_str(), &about) == 0 && S_ISSOCK(about.st_mode);
 }
 
 std::string parent_folder(const std::string& path) {

@@ -39,6 +39,8 @@ std::string absolute_path(const std::string& path, const std::string& base);
 std::string read_small_file(const std::string& path);
 
 bool file_exists(const std::string& path);
+bool is_folder(const std::string& path);
+bool is_socket(const std::string& path);
 std::string parent_folder(const std::string& path);
 std::string base_name(const std::string& path);
 /// Empty if the current folder no longer exists.

@@ -194,6 +194,10 @@ std::string human_count(std::uint64_t count) {
   return fmt::format("{:.4g} G", static_cast<double>(count) / 1e9);
 }
 
+std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", human_count(count), count == 1 ? one : many);
+}
+
 std::string human_bytes(std::uint64_t bytes) {
   constexpr std::string_view kNames[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   double value = static_cast<double>(bytes);

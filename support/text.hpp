@@ -52,6 +52,8 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 
 /// `1.25 M`, `200 k`, `17`.
 std::string human_count(std::uint64_t count);
+/// `1 step`, `1.2 M steps`.
+std::string counted(std::uint64_t count, std::string_view one, std::string_view many);
 /// `3.4 MiB`.
 std::string human_bytes(std::uint64_t bytes);
 /// `1.50 s`, `320 us`.

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What /proc says of other processes.
+//
+// Context:  daemon | cli
+#include "support/proc.hpp"
+
+#include <dirent.h>
+#include <fmt/format.h>
+
+#include <charconv>
+#include <memory>
+#include <string>
+
+#include "support/files.hpp"
+#include "support/text.hpp"
+
+namespace gpuprof::support {
+namespace {
+
+// Fields after the name in brackets, counted from the state.
+constexpr std::size_t kState = 0, kParent = 1, kUserTime = 11, kSystemTime = 12;
+
+std::uint64_t to_number(std::string_view text) {
+  std::uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+/// Names of a folder that are numbers.
+std::vector<pid_t> numbers_in(const std::string& folder) {
+  std::vector<pid_t> numbers;
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder.c_str()), closedir);
+  while (open != nullptr) {
+    const dirent* entry = readdir(open.get());
+    if (entry == nullptr) break;
+    if (entry->d_name[0] < '0' || entry->d_name[0] > '9') continue;
+    numbers.push_back(static_cast<pid_t>(to_number(entry->d_name)));
+  }
+  return numbers;
+}
+
+}  // namespace
+
+ProcessStat parse_stat(std::string_view line) {
+  ProcessStat stat;
+  // The name may hold blanks and brackets itself.
+  const std::size_t bracket = line.rfind(") ");
+  if (bracket == std::string_view::npos) return stat;
+  const std::vector<std::string> fields = split(line.substr(bracket + 2), ' ');
+  if (fields.size() <= kSystemTime || fields[kState].empty()) return stat;
+  stat.there = true;
+  stat.state = fields[kState][0];
+  stat.parent = static_cast<pid_t>(to_number(fields[kParent]));
+  stat.cpu_ticks = to_number(fields[kUserTime]) + to_number(fields[kSystemTime]);
+  return stat;
+}
+
+ProcessStat process_stat(pid_t pid) {
+  return parse_stat(read_small_file(fmt::format("/proc/{}/stat", pid)));
+}
+
+bool any_thread_busy(pid_t pid) {
+  for (const pid_t thread : numbers_in(fmt::format("/proc/{}/task", pid))) {
+    const char state =
+        parse_stat(read_small_file(fmt::format("/proc/{}/task/{}/stat", pid, thread))).state;
+    if (state == 'R' || state == 'D') return true;
+  }
+  return false;
+}
+
+std::vector<pid_t> children_of(pid_t parent) {
+  std::vector<pid_t> children;
+  // Not /proc/PID/task/TID/children: many kernels are built without it.
+  for (const pid_t pid : numbers_in("/proc")) {
+    const ProcessStat stat = process_stat(pid);
+    if (stat.there && stat.parent == parent) children.push_back(pid);
+  }
+  return children;
+}
+
+}  // namespace gpuprof::support

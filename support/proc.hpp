@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What /proc says of other processes.
+//
+// Context:  daemon | cli
+// Owns:     nothing
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace gpuprof::support {
+
+/// A line of /proc/PID/stat, as far as it is asked for.
+struct ProcessStat {
+  bool there = false;
+  char state = '?';  // R running, S sleeping, D waiting for a disk, T stopped, t traced, Z ended
+  pid_t parent = 0;
+  std::uint64_t cpu_ticks = 0;  // user and system time of all threads
+
+  bool stopped() const { return state == 'T' || state == 't'; }
+};
+
+/// `there` is false for a line that is none.
+ProcessStat parse_stat(std::string_view line);
+ProcessStat process_stat(pid_t pid);
+
+/// True if any thread of the process runs, or waits for a disk.
+bool any_thread_busy(pid_t pid);
+
+/// Children of a process, ended ones that nobody has collected included.
+std::vector<pid_t> children_of(pid_t parent);
+
+}  // namespace gpuprof::support
