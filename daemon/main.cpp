@@ -25,6 +25,7 @@
 
 #include "daemon/session/server.hpp"
 #include "gpuprof/base/unique_fd.hpp"
+#include "support/files.hpp"
 #include "support/result.hpp"
 
 #ifndef GPUPROF_VERSION
@@ -50,6 +51,11 @@ std::string fresh_address() {
   char text[64];
   std::snprintf(text, sizeof text, "@gpuprof-%d-%08x%08x", ::getpid(), device(), device());
   return text;
+}
+
+/// Processes of a session have other working folders than ours.
+std::string absolute_address(const std::string& address) {
+  return address[0] == '@' ? address : support::absolute_path(address, support::current_folder());
 }
 
 /// What the starter had open is not ours to hold open: a pipe would never see its end.
@@ -96,7 +102,7 @@ support::Result<int> serve(const Options& options) {
   const base::UniqueFd signals(::signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK));
 
   session::Server::Setup setup;
-  setup.address = options.listen.empty() ? fresh_address() : options.listen;
+  setup.address = options.listen.empty() ? fresh_address() : absolute_address(options.listen);
   setup.host = host_name();
   if (options.control_fd >= 0) {
     ::fcntl(options.control_fd, F_SETFD, FD_CLOEXEC);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -46,9 +47,17 @@ std::string_view suffix_of(std::string_view pattern, const Format& format) {
   return {};
 }
 
+support::Error exists_already(const std::string& path) {
+  return support::error(fmt::format(
+      "cannot write {}: a file of that name is there, perhaps of another run; `gpuprof export` "
+      "takes another name with -o, or -f to overwrite it",
+      path));
+}
+
 support::Result<void> rename_new(const std::string& from, const std::string& to, bool force) {
   if (!force) {
     if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return {};
+    if (errno == EEXIST) return exists_already(to);
     // File systems without the flag: the look before writing has to do.
     if (errno != EINVAL && errno != ENOSYS)
       return support::error(fmt::format("cannot name {}: {}", to, std::strerror(errno)));
@@ -148,10 +157,11 @@ support::Result<std::string> Staging::add(const std::string& path) {
                                  [&](const Entry& entry) { return entry.path == path; });
   if (twice)
     return support::error(fmt::format("two files would be named {}: add %p to the pattern", path));
-  if (!force_ && fs::exists(path, failed))
-    return support::error(fmt::format("{} exists; -f overwrites it", path));
+  if (!force_ && fs::exists(path, failed)) return exists_already(path);
   // Not a name that any viewer would take for a trace.
-  const std::string temporary = fmt::format("{}.{}.part", path, ::getpid());
+  // One daemon may serve two sessions with one name.
+  static std::atomic<unsigned> counter{0};
+  const std::string temporary = fmt::format("{}.{}-{}.part", path, ::getpid(), ++counter);
   ::unlink(temporary.c_str());
   entries_.push_back({temporary, path});
   return temporary;

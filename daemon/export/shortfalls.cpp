@@ -41,7 +41,8 @@ std::vector<std::string> shortfalls(const Survey& s) {
     if (notice.level >= kMissing) out.push_back(notice.text);
   for (const auto& [reason, loss] : s.losses)
     if (loss.in_window != 0)
-      out.push_back(fmt::format("{} records are missing: {}", loss.in_window,
+      out.push_back(fmt::format("{} {} missing: {}", loss.in_window,
+                                loss.in_window == 1 ? "record is" : "records are",
                                 name_of(static_cast<model::LossReason>(reason))));
   if (!s.replay_complete)
     out.push_back("the spool ends inside a block: what came after it was lost with the daemon");

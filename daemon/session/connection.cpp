@@ -115,6 +115,19 @@ Credentials Connection::credentials() const {
   return Credentials{peer.pid, peer.uid};
 }
 
+namespace {
+
+/// A socket file that a killed daemon left behind: nobody listens there any more.
+bool remove_if_stale(const sockaddr_un& name, socklen_t length) {
+  const base::UniqueFd probe(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  struct stat file {};
+  if (!probe || ::stat(name.sun_path, &file) != 0 || !S_ISSOCK(file.st_mode)) return false;
+  if (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&name), length) == 0) return false;
+  return errno == ECONNREFUSED && ::unlink(name.sun_path) == 0;
+}
+
+}  // namespace
+
 support::Result<base::UniqueFd> listen_at(const std::string& address) {
   const auto failed = [&](const char* what) {
     return support::error("The daemon cannot listen at " + address + ": " + what +
@@ -133,8 +146,16 @@ support::Result<base::UniqueFd> listen_at(const std::string& address) {
   const auto length =
       static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + address.size() + (abstract ? 0 : 1));
   const mode_t mask = ::umask(0177);
-  const int bound = ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&name), length);
+  const auto* const where = reinterpret_cast<const sockaddr*>(&name);
+  int bound = ::bind(socket.get(), where, length);
+  if (bound != 0 && errno == EADDRINUSE && !abstract && remove_if_stale(name, length))
+    bound = ::bind(socket.get(), where, length);
+  const int failure = errno;
   ::umask(mask);
+  if (bound != 0 && failure == EADDRINUSE)
+    return support::error("The daemon cannot listen at " + address +
+                          ": another one listens there, or a file of that name is in the way.");
+  errno = failure;
   if (bound != 0) return failed("bind");
   if (::listen(socket.get(), 128) != 0) return failed("listen");
   return socket;

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -91,6 +92,7 @@ class Session final : private TargetEvents {
   void start_clock(std::uint64_t now_ns);
   void drain(std::uint64_t now_ns);
   void bury(std::uint64_t now_ns);
+  void look_for_lost_image(const Target& target, std::uint64_t now_ns);
   void apply_plan(std::uint64_t now_ns);
   void collect_windows();
   bool followers_are_past(Cut& cut, std::uint64_t now_ns);
@@ -118,6 +120,7 @@ class Session final : private TargetEvents {
   void send_progress(std::uint64_t now_ns);
   void finish_up(std::uint64_t now_ns);
   api::Summary summary(std::uint64_t now_ns);
+  void add_lost_image(api::Summary& made, std::size_t index) const;
   void send_summary(const api::Summary& summary);
 
   Setup setup_;
@@ -153,6 +156,7 @@ class Session final : private TargetEvents {
   std::vector<exporter::FileWritten> files_;
   std::vector<Remark> remarks_;
   std::vector<std::string> failures_;
+  std::map<std::string, std::string> lost_images_;  // spool file → why no image follows it
   std::uint64_t peers_refused_ = 0, processes_seen_ = 0, processes_refused_ = 0;
   std::atomic<std::uint64_t> progress_done_{0}, progress_total_{0};
   std::uint64_t progress_sent_ns_ = 0;

@@ -12,6 +12,7 @@
 
 #include "daemon/model/loss.hpp"
 #include "daemon/session/session.hpp"
+#include "support/text.hpp"
 
 namespace gpuprof::session {
 namespace {
@@ -129,20 +130,17 @@ api::Summary Session::summary(std::uint64_t now_ns) {
       const wire::Stats& stats = target.segment().stats();
       if (made.overhead.sampler.empty()) {
         made.overhead.sampler = sampler_text(stats.sampler.load(std::memory_order_relaxed));
-        made.overhead.effective_rate_hz =
-            static_cast<double>(stats.effective_rate_mhz.load(std::memory_order_relaxed)) / 1000;
+        made.overhead.effective_rate_hz = static_cast<double>(target.stats().rate_mhz()) / 1000;
       }
     }
     if (!target.writer().ok()) failures_.push_back(target.writer().failure());
   }
   made.drops_by_reason.assign(drops.begin(), drops.end());
   made.overhead.daemon_cpu_ns = own_cpu_ns();
-  if (processes_seen_ == 0)
-    made.missing.push_back(
-        "No process of the command loaded gpuprof's library, so nothing was recorded.");
+  for (std::size_t i = 0; i < targets_.size(); ++i) add_lost_image(made, i);
   if (processes_refused_ != 0)
-    made.missing.push_back(std::to_string(processes_refused_) +
-                           " processes could not be served and were not recorded.");
+    made.missing.push_back(support::counted(processes_refused_, "process", "processes") +
+                           " could not be served and recorded.");
   for (const auto& [key, sentence] : remarks_) add_once(made.remarks, sentence);
   made.failures = failures_;
   made.complete = failures_.empty();
@@ -151,12 +149,21 @@ api::Summary Session::summary(std::uint64_t now_ns) {
   return made;
 }
 
+void Session::add_lost_image(api::Summary& made, std::size_t index) const {
+  const Target::Identity& identity = targets_[index]->identity();
+  const auto lost = lost_images_.find(identity.spool_file);
+  if (lost == lost_images_.end() || lost->second.empty()) return;
+  // A later exec may have brought the library back.
+  for (std::size_t later = index + 1; later < targets_.size(); ++later)
+    if (targets_[later]->identity().pid == identity.pid) return;
+  add_once(made.missing, lost->second);
+}
+
 void Session::finish_up(std::uint64_t now_ns) {
   log_->ended(failures_.empty() ? "complete" : "with failures");
   api::Summary made = summary(now_ns);
   if (!made.complete) {
     made.spool_folder = folder_.path();
-    made.open_with.push_back("gpuprof export " + folder_.path());
   } else {
     folder_.remove();
   }

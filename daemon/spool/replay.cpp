@@ -42,16 +42,18 @@ class Replay {
   ReplayEnd run() {
     while (at_ < file_bytes_ && block()) {
     }
-    return {at_ == file_bytes_, file_bytes_ - at_};
+    return {at_ == file_bytes_, file_bytes_ - at_, damaged_};
   }
 
  private:
   /// One block; false where the file ends inside it or it is damaged.
   bool block() {
     BlockHeader header;
-    if (!read_at(fd_, at_, &header, sizeof header) || !plausible(header)) return false;
+    if (!read_at(fd_, at_, &header, sizeof header)) return false;
+    damaged_ = !plausible(header) || header.sequence != sequence_;
     const std::uint64_t next = at_ + sizeof header + header.stored_bytes;
-    if (next > file_bytes_ || header.sequence != sequence_) return false;
+    if (damaged_ || next > file_bytes_) return false;
+    damaged_ = true;  // unless the rest turns out good
     const bool outside = header.min_ns >= range_.to_ns || header.max_ns < range_.from_ns;
     const bool definitions = (header.flags & kBlockDefinitions) != 0;
     if (definitions || !outside) {
@@ -61,6 +63,7 @@ class Replay {
       const auto want = outside ? EventDecoder::Want::kDefinitions : EventDecoder::Want::kAll;
       if (!decoder_.decode(raw_, want, sink_)) return false;
     }
+    damaged_ = false;
     at_ = next;
     ++sequence_;
     return true;
@@ -72,6 +75,7 @@ class Replay {
   model::EventSink& sink_;
   std::uint64_t at_ = sizeof(FileHeader);
   std::uint32_t sequence_ = 0;
+  bool damaged_ = false;
   EventDecoder decoder_;
   std::vector<std::byte> stored_, raw_;
 };
@@ -112,7 +116,7 @@ support::Result<OpenSpool> open_spool(const std::string& path) {
 support::Result<ReplayEnd> replay(const std::string& path, const ReplayRange& range,
                                   model::EventSink& sink) {
   GPUPROF_TRY(spool, open_spool(path));
-  if (!spool.whole_header) return ReplayEnd{false, spool.bytes};
+  if (!spool.whole_header) return ReplayEnd{false, spool.bytes, false};
   return Replay(spool.fd.get(), spool.bytes, range, sink).run();
 }
 

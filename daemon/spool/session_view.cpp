@@ -8,12 +8,17 @@
 #include <rapidjson/error/en.h>
 #include <rapidjson/reader.h>
 
+#include <cerrno>
 #include <charconv>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 
 #include "daemon/spool/session_lines.hpp"
 #include "daemon/spool/spool.hpp"
+#include "support/files.hpp"
+#include "support/text.hpp"
 
 namespace gpuprof::spool {
 namespace {
@@ -74,7 +79,9 @@ bool parse_line(const std::string& line, FlatObject& out) {
 support::Result<void> begin_session(const FlatObject& line, SessionView& view) {
   if (line.number("version") != lines::kVersion)
     return support::error(fmt::format(
-        "{} was written by another version of gpuprof: export it with that one", view.folder));
+        "{} has spool version {}, this gpuprof reads version {}: export it with the gpuprof that "
+        "recorded it",
+        view.folder, line.number("version"), lines::kVersion));
   view.host = line.text("host");
   auto options = api::from_text(line.text("options"));
   if (!options) return options.error();
@@ -105,6 +112,43 @@ support::Result<void> apply(const FlatObject& line, SessionView& view) {
   return {};  // a kind of a later version: nothing this one could do with it
 }
 
+bool starts_with(const std::string& text, std::string_view start) {
+  return text.compare(0, start.size(), start) == 0;
+}
+
+/// Why a folder without session.jsonl is no spool, with the one that was probably meant.
+support::Error no_log(const std::string& folder) {
+  std::error_code failed;
+  std::size_t spools = 0;
+  std::string inside;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
+    if (entry.path().extension() == ".spool") ++spools;
+    if (starts_with(entry.path().filename().string(), ".gpuprof-spool-")) inside = entry.path();
+  }
+  if (failed)
+    return support::error(fmt::format("cannot read the folder {}: {}; run this as its owner",
+                                      folder, failed.message()));
+  if (spools != 0)
+    return support::error(fmt::format(
+        "{} cannot be exported: its {} is gone, without which its {} cannot be read", folder,
+        lines::kFileName, support::counted(spools, "spool file", "spool files")));
+  return support::error(
+      fmt::format("{} is not a spool folder: it has no {}{}", folder, lines::kFileName,
+                  inside.empty() ? std::string() : fmt::format("; did you mean {}?", inside)));
+}
+
+support::Error cannot_open(const std::string& folder, const std::string& path, int failure) {
+  if (failure == ENOENT && support::is_folder(folder)) return no_log(folder);
+  if (failure == ENOENT) return support::error(fmt::format("there is no folder {}", folder));
+  if (failure == ENOTDIR)
+    return support::error(
+        fmt::format("{} is a file; name the folder it lies in, .gpuprof-spool-...", folder));
+  if (failure == EACCES || failure == EPERM)
+    return support::error(
+        fmt::format("cannot read {}: {}; run this as its owner", path, std::strerror(failure)));
+  return support::error(fmt::format("cannot read {}: {}", path, std::strerror(failure)));
+}
+
 }  // namespace
 
 support::Result<SessionView> open_session(const std::string& folder) {
@@ -112,23 +156,33 @@ support::Result<SessionView> open_session(const std::string& folder) {
   view.folder = folder;
   while (view.folder.size() > 1 && view.folder.back() == '/') view.folder.pop_back();
   const std::string path = view.folder + "/" + lines::kFileName;
+  errno = 0;
   std::ifstream file(path);
-  if (!file)
-    return support::error(
-        fmt::format("{} is not a spool folder: it has no {}", folder, lines::kFileName));
+  if (!file) return cannot_open(view.folder, path, errno);
   std::string text;
   std::uint64_t number = 0;
+  bool begun = false;
   while (std::getline(file, text)) {
     ++number;
     const bool whole = !file.eof();
     FlatObject line;
     if (!parse_line(text, line)) {
       if (!whole) break;
-      return support::error(fmt::format("{} is damaged at line {}", path, number));
+      return support::error(fmt::format(
+          "{} is damaged at line {}: it is not what gpuprof wrote there; cut the file before that "
+          "line to export what the lines before it name",
+          path, number));
     }
+    if (!begun && line.text(lines::kKind) != lines::kSession)
+      return support::error(
+          fmt::format("{} does not begin as gpuprof writes it; is it of another program?", path));
+    begun = true;
     GPUPROF_CHECK(apply(line, view));
   }
-  if (number == 0) return support::error(fmt::format("{} is empty", path));
+  if (!begun)
+    return support::error(
+        fmt::format("{} {}, so nothing can be exported from it", path,
+                    number == 0 ? "is empty" : "ends before its first line does"));
   return view;
 }
 

@@ -46,6 +46,7 @@ struct ReplayRange {
 struct ReplayEnd {
   bool complete = true;          // false: the file ends inside a block
   std::uint64_t bytes_left = 0;  // after the last whole block
+  bool damaged = false;          // the block there is whole in length but not in content
 };
 
 /// Replays `path` into `sink` in file order. Memory: one block.

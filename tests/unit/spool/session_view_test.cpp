@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // session.jsonl: what is written is read, also after a kill.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -13,6 +14,7 @@ namespace gpuprof::spool {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::HasSubstr;
 
 class Session : public testing::Test {
  protected:
@@ -89,9 +91,34 @@ TEST_F(Session, RefusesDamageInTheMiddle) {
   EXPECT_NE(opened.error().sentence.find("damaged at line 8"), std::string::npos);
 }
 
-TEST_F(Session, RefusesAFolderWithoutALog) {
+/// What open_session() says of a folder that it refuses.
+std::string refusal(const std::string& folder) {
+  const auto opened = open_session(folder);
+  return opened ? "" : opened.error().sentence;
+}
+
+TEST_F(Session, EveryKindOfRefusalHasItsOwnSentence) {
+  const std::string log = folder_ + "/session.jsonl";
+  EXPECT_THAT(refusal(folder_ + "/none"), HasSubstr("there is no folder"));
+  EXPECT_THAT(refusal(log), HasSubstr("is a file; name the folder"));
+  std::ofstream(log, std::ios::trunc) << "";
+  EXPECT_THAT(refusal(folder_), HasSubstr("is empty"));
+  std::ofstream(log, std::ios::trunc) << "{\"line\":\"sess";
+  EXPECT_THAT(refusal(folder_), HasSubstr("ends before its first line does"));
+  std::ofstream(log, std::ios::trunc) << "{\"name\":\"x\"}\n";
+  EXPECT_THAT(refusal(folder_), HasSubstr("does not begin as gpuprof writes it"));
+  std::ofstream(log, std::ios::trunc) << "{\"line\":\"session\",\"version\":999}\n";
+  EXPECT_THAT(refusal(folder_), HasSubstr("has spool version 999"));
+  fs::remove(log);
+  EXPECT_THAT(refusal(folder_), HasSubstr("is not a spool folder"));
+  std::ofstream(folder_ + "/7-0.spool") << "x";
+  EXPECT_THAT(refusal(folder_), HasSubstr("its session.jsonl is gone"));
+}
+
+TEST_F(Session, NamesTheSpoolInsideAnOutputFolder) {
   fs::remove(folder_ + "/session.jsonl");
-  ASSERT_FALSE(open_session(folder_).ok());
+  fs::create_directory(folder_ + "/.gpuprof-spool-1-2");
+  EXPECT_THAT(refusal(folder_), HasSubstr("did you mean " + folder_ + "/.gpuprof-spool-1-2?"));
 }
 
 }  // namespace

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Why a process that was recorded goes on without our library: an exec took it away.
+//
+// Context:  daemon
+// Owns:     nothing
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace gpuprof::session {
+
+/// What the process runs now and why the library is not in it, as one sentence; "" if it runs the
+/// image that was recorded, or cannot be seen.
+std::string why_image_is_lost(std::uint32_t pid, const std::string& recorded_exe);
+
+/// The same from what was read: its program now, why that cannot be preloaded ("" if it can), and
+/// its environment with NULs between the words.
+std::string lost_image_sentence(const std::string& recorded_exe, const std::string& exe,
+                                const std::string& not_preloadable, const std::string& environment);
+
+}  // namespace gpuprof::session
