@@ -3,35 +3,28 @@
 // Host rows: runtime and driver calls, arrows to what they launched, CUPTI's overhead.
 //
 // Context:  daemon (export thread) | cli
+#include <array>
+
 #include "daemon/export/tensorboard_parts.hpp"
 
 namespace gpuprof::exporter {
 namespace {
 
 /// CUPTI's overhead kinds: the first as it is, later ones in the upper half word.
+constexpr std::array<std::string_view, 9> kOverheads = {"Unknown Overhead",
+                                                        "Buffer Flush",
+                                                        "Instrumentation",
+                                                        "Resource",
+                                                        "Runtime Triggered Module Loading",
+                                                        "Lazy Function Loading",
+                                                        "Command Buffer Full",
+                                                        "Activity Buffer Request",
+                                                        "UVM Activity Init"};
+
 std::string_view overhead_name(std::uint32_t kind) {
-  switch (kind) {
-    case 1:
-      return "Driver Compiler";
-    case 1u << 16:
-      return "Buffer Flush";
-    case 2u << 16:
-      return "Instrumentation";
-    case 3u << 16:
-      return "Resource";
-    case 4u << 16:
-      return "Runtime Triggered Module Loading";
-    case 5u << 16:
-      return "Lazy Function Loading";
-    case 6u << 16:
-      return "Command Buffer Full";
-    case 7u << 16:
-      return "Activity Buffer Request";
-    case 8u << 16:
-      return "UVM Activity Init";
-    default:
-      return "Unknown Overhead";
-  }
+  if (kind == 1) return "Driver Compiler";
+  const std::uint32_t index = kind >> 16;
+  return (kind & 0xffff) == 0 && index < kOverheads.size() ? kOverheads[index] : kOverheads[0];
 }
 
 }  // namespace

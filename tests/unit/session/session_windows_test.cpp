@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which steps and which times whole sessions put into their files, with fake agents.
+#include <gmock/gmock.h>
+
+#include "tests/unit/session/daemon_fixture.hpp"
+
+namespace gpuprof::session {
+namespace {
+
+using fakes::FakeAgent;
+using testing::HasSubstr;
+using wire::LaneRole;
+
+TEST_F(DaemonTest, WindowsHoldExactlyTheAskedSteps) {
+  options_.step = "nvtx:step";
+  options_.schedule.given = true;
+  using U = api::Extent::Unit;
+  options_.schedule.wait = {U::kSteps, 20};
+  options_.schedule.warmup = {U::kSteps, 10};
+  options_.schedule.active = {U::kSteps, 5};
+  options_.schedule.repeat = 2;
+  const std::string address = open();
+  const pid_t child = fork_child([&] {
+    FakeAgent agent;
+    if (!agent.connect(address) || agent.step_text() != "step") ::_exit(3);
+    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    for (std::uint32_t i = 0; i < 90; ++i) {
+      agent.step(lane, wire::StepSource::kNvtx);
+      if (agent.recording()) launch(lane, i + 1, 1);
+      sleep_ms(10);
+    }
+    agent.serve_until_stopped(50);
+    agent.bye();
+  });
+  client_->command_started(static_cast<std::uint32_t>(child));
+  EXPECT_EQ(0, wait_for(child));
+
+  const api::Summary summary = finish();
+
+  ASSERT_EQ(2u, summary.windows.size());
+  EXPECT_EQ(30u, summary.windows[0].first_step);
+  EXPECT_EQ(5u, summary.windows[0].steps);
+  EXPECT_EQ(65u, summary.windows[1].first_step);
+  EXPECT_EQ(5u, summary.windows[1].steps);
+  EXPECT_EQ(2u, summary.files.size());
+  EXPECT_THAT(summary.remarks, testing::IsEmpty());
+}
+
+TEST_F(DaemonTest, StepsOf100MicrosecondsAreCutExactly) {
+  options_.step = "nvtx:step";
+  options_.schedule.given = true;
+  using U = api::Extent::Unit;
+  options_.schedule.wait = {U::kSteps, 3000};
+  options_.schedule.warmup = {U::kSteps, 1};
+  options_.schedule.active = {U::kSteps, 3};
+  options_.schedule.repeat = 1;
+  const std::string address = open();
+  const pid_t child = fork_child([&] {
+    FakeAgent agent;
+    if (!agent.connect(address)) ::_exit(3);
+    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    for (std::uint32_t i = 0; i < 6000; ++i) {
+      const std::uint64_t until = base::mono_ns() + 100'000;
+      agent.step(lane, wire::StepSource::kNvtx);
+      while (base::mono_ns() < until) {
+      }
+    }
+    agent.serve_until_stopped(50);
+    agent.bye();
+  });
+  client_->command_started(static_cast<std::uint32_t>(child));
+  EXPECT_EQ(0, wait_for(child));
+
+  const api::Summary summary = finish();
+
+  ASSERT_EQ(1u, summary.windows.size());
+  EXPECT_EQ(3001u, summary.windows[0].first_step);
+  EXPECT_EQ(3u, summary.windows[0].steps);
+  EXPECT_THAT(summary.remarks, testing::IsEmpty());
+}
+
+TEST_F(DaemonTest, ProgramWithoutStepsGetsTheProvisionalWindow) {
+  options_.step = "nvtx:step";
+  options_.schedule.given = true;
+  options_.schedule.active = {api::Extent::Unit::kSteps, 3};
+  const std::string address = open();
+  const pid_t child = fork_child([&] {
+    FakeAgent agent;
+    if (!agent.connect(address)) ::_exit(3);
+    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    for (std::uint32_t i = 1; i <= 10; ++i) launch(lane, i, 1);
+    agent.serve_until_stopped(30);
+    agent.bye();
+  });
+  client_->command_started(static_cast<std::uint32_t>(child));
+  EXPECT_EQ(0, wait_for(child));
+
+  const api::Summary summary = finish();
+
+  ASSERT_EQ(1u, summary.windows.size());
+  EXPECT_EQ("no step seen", summary.windows[0].why);
+  EXPECT_EQ(1u, summary.files.size());
+  EXPECT_THAT(summary.remarks, testing::Contains(HasSubstr("No step was seen")));
+}
+
+TEST_F(DaemonTest, ProcessesWithoutStepsRecordDuringTheOthersWindow) {
+  options_.step = "nvtx:step";
+  options_.schedule.given = true;
+  using U = api::Extent::Unit;
+  options_.schedule.wait = {U::kSteps, 40};
+  options_.schedule.warmup = {U::kSteps, 1};
+  options_.schedule.active = {U::kSteps, 5};
+  options_.schedule.repeat = 1;
+  const std::string address = open();
+  const pid_t helper = fork_child([&] {
+    FakeAgent agent;
+    if (!agent.connect(address)) ::_exit(3);
+    agent.open_lane(1, LaneRole::kCallback);
+    int switches = 0;
+    for (bool was = false; !agent.stopped() && base::mono_ns() != 0;) {
+      agent.serve();
+      if (agent.recording() != was) ++switches;
+      was = agent.recording();
+      sleep_ms(1);
+      if (switches >= 4) break;  // provisional on, off; window on, off
+    }
+    agent.bye();
+    ::_exit(switches >= 4 ? 0 : 4);
+  });
+  const pid_t leader = fork_child([&] {
+    FakeAgent agent;
+    if (!agent.connect(address)) ::_exit(3);
+    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    for (int i = 0; i < 70; ++i) {
+      agent.step(lane, wire::StepSource::kNvtx);
+      sleep_ms(10);
+    }
+    agent.bye();
+  });
+  EXPECT_EQ(0, wait_for(leader));
+  EXPECT_EQ(0, wait_for(helper));
+  const api::Summary summary = finish();
+  ASSERT_EQ(1u, summary.windows.size());
+  EXPECT_EQ(41u, summary.windows[0].first_step);
+}
+
+TEST_F(DaemonTest, KeepsTheFirstOrTheLastWindows) {
+  for (const char* keep : {"first:2", "last:2"}) {
+    options_.keep = keep;
+    options_.output = folder_ + "/" + std::string(keep, 5);
+    options_.step = "nvtx:step";
+    options_.schedule = {};
+    options_.schedule.given = true;
+    options_.schedule.active = {api::Extent::Unit::kSteps, 5};
+    const std::string address = open();
+    const pid_t child = fork_child([&] {
+      FakeAgent agent;
+      if (!agent.connect(address)) ::_exit(3);
+      agent.serve();
+      sleep_ms(50);
+      auto lane = agent.open_lane(1, LaneRole::kCallback);
+      for (int i = 0; i < 31; ++i) {
+        agent.step(lane, wire::StepSource::kNvtx);
+        sleep_ms(10);
+      }
+      agent.serve_until_stopped(50);
+      agent.bye();
+    });
+    EXPECT_EQ(0, wait_for(child));
+    const api::Summary summary = finish();
+    ASSERT_EQ(2u, summary.files.size()) << keep;
+    const bool first = keep[0] == 'f';
+    EXPECT_EQ(first ? 0u : 20u, summary.windows[summary.files[0].window].first_step) << keep;
+    EXPECT_EQ(first ? 5u : 25u, summary.windows[summary.files[1].window].first_step) << keep;
+    client_.reset();
+    stop_daemon();
+  }
+}
+
+}  // namespace
+}  // namespace gpuprof::session
