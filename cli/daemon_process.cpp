@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Starts the private gpuprofd of one run.
+// Starts the private gpuprofd of one run, or connects to one that listens.
 //
 // Context:  cli
 #include "cli/daemon_process.hpp"
@@ -12,16 +12,20 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <utility>
 
 #include "support/child.hpp"
+#include "support/files.hpp"
+#include "support/text.hpp"
 
 namespace gpuprof::cli {
 
-support::Result<base::UniqueFd> start_daemon(const std::string& daemon,
-                                             std::vector<std::string> environment, bool verbose) {
+support::Result<DaemonProcess> start_daemon(const std::string& daemon,
+                                            std::vector<std::string> environment, bool verbose) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
     return support::error(fmt::format("cannot make a socket: {}", strerror(errno)));
@@ -39,8 +43,9 @@ support::Result<base::UniqueFd> start_daemon(const std::string& daemon,
                         {1, null.get()},
                         {2, verbose ? STDERR_FILENO : null.get()},
                         {kControl, theirs.get()}};
-  launch.detached = true;
   launch.in_child = [](support::Launch&) {
+    // A session of its own: what the terminal sends to us is not for it.
+    setsid();
     // What the user's shell left open is not the daemon's to keep open.
     syscall(SYS_close_range, kControl + 1U, ~0U, CLOSE_RANGE_CLOEXEC);
   };
@@ -48,7 +53,36 @@ support::Result<base::UniqueFd> start_daemon(const std::string& daemon,
   if (!started) {
     return support::error("the daemon cannot be started: " + started.error().sentence);
   }
-  return ours;
+  return DaemonProcess{std::move(ours), started.value()};
+}
+
+support::Result<DaemonProcess> connect_daemon(const std::string& address) {
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  const bool abstract = address[0] == '@';
+  if (address.size() < 2 || address.size() >= sizeof name.sun_path) {
+    return support::error(fmt::format("--daemon {}: an address has 2 to 107 characters",
+                                      support::in_quotes(address)));
+  }
+  memcpy(name.sun_path, address.data(), address.size());
+  if (abstract) name.sun_path[0] = '\0';
+  const auto length =
+      static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + address.size() + (abstract ? 0 : 1));
+  base::UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (!socket || connect(socket.get(), reinterpret_cast<const sockaddr*>(&name), length) != 0) {
+    const int failure = errno;
+    const char* const advice =
+        failure == EACCES || failure == EPERM
+            ? "a daemon serves its own user only; start one with `gpuprofd --listen PATH`"
+            : "start one there with `gpuprofd --listen PATH`, or leave --daemon out";
+    return support::error(fmt::format("--daemon {}: no daemon can be reached there: {}; {}",
+                                      support::in_quotes(address), strerror(failure), advice));
+  }
+  return DaemonProcess{std::move(socket), 0};
+}
+
+bool is_address(const std::string& daemon) {
+  return !daemon.empty() && (daemon[0] == '@' || support::is_socket(daemon));
 }
 
 }  // namespace gpuprof::cli

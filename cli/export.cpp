@@ -27,10 +27,6 @@ support::Result<api::ExportRequest> request_of(const Options& options) {
   }
   api::ExportRequest request;
   request.spool = support::absolute_path(options.words[0], support::current_folder());
-  if (!support::file_exists(request.spool)) {
-    return error(
-        fmt::format("cannot export {}: no such folder", support::in_quotes(request.spool)));
-  }
   request.force = options.session.force;
   if (options.formats_given) request.formats = options.session.formats;
   if (options.output.empty()) return request;
@@ -45,7 +41,7 @@ support::Result<api::ExportRequest> request_of(const Options& options) {
 
 support::Result<int> export_command(Options& options) {
   GPUPROF_TRY(request, request_of(options));
-  support::ProgressLine line(STDERR_FILENO);
+  support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
   auto summary = api::export_session(
       request, [&](std::uint64_t done, std::uint64_t total) { line.show("writing", done, total); });
   line.clear();

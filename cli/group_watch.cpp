@@ -13,19 +13,21 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <initializer_list>
 #include <utility>
 
 #include "gpuprof/base/clock.hpp"
+#include "support/child.hpp"
 
 namespace gpuprof::cli {
 namespace {
 
 // Both members of a group have a signal pending when kill returns; this is for the scheduler.
 constexpr std::uint64_t kPatience_ns = 50'000'000;
+// It ends as soon as the socket closes, unless somebody has stopped it.
+constexpr std::uint64_t kGoodbye_ns = 200'000'000;
 constexpr int kWatched[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP};
 
 sigset_t watched() {
@@ -72,18 +74,15 @@ GroupWatch::GroupWatch() {
   sigset_t set = watched();
   for (const int signal : {SIGINT, SIGQUIT, SIGTTIN, SIGTTOU}) sigaddset(&set, signal);
   sigprocmask(SIG_BLOCK, &set, &before);
-  const pid_t first = fork();
-  if (first == 0) {
-    // The second fork makes it nobody's child that waits for children.
-    if (fork() == 0) watch(theirs.get());
-    _exit(0);
-  }
+  pid_ = fork();
+  if (pid_ == 0) watch(theirs.get());
   sigprocmask(SIG_SETMASK, &before, nullptr);
-  if (first < 0) return;
-  int status = 0;
-  while (waitpid(first, &status, 0) < 0 && errno == EINTR) {
-  }
-  socket_ = std::move(ours);
+  if (pid_ > 0) socket_ = std::move(ours);
+}
+
+GroupWatch::~GroupWatch() {
+  socket_.reset();
+  if (pid_ > 0) support::collect_child(pid_, kGoodbye_ns);
 }
 
 void GroupWatch::listen() {

@@ -3,11 +3,14 @@
 // Tells a signal sent to our whole process group from one sent to us alone.
 //
 // Context:  cli
-// Owns:     a helper process in our group (no child of ours or the program's) and a socket to it;
-//           the helper ends when the socket closes
+// Owns:     a helper process in our group (our child, to be collected) and a socket to it; the
+// helper
+//           ends when the socket closes
 // Promises: the helper holds no descriptor of the program and never outlives us
 // Not here: what is done with signals (program.hpp)
 #pragma once
+
+#include <sys/types.h>
 
 #include "gpuprof/base/unique_fd.hpp"
 
@@ -19,13 +22,20 @@ class GroupWatch {
  public:
   /// Without a helper (no process to be had) every signal counts as sent to us alone.
   GroupWatch();
+  ~GroupWatch();
+  GroupWatch(const GroupWatch&) = delete;
+  GroupWatch& operator=(const GroupWatch&) = delete;
 
   /// True if the group got `signal` too. Waits a moment for the helper's word.
   bool group_got(int signal);
 
+  /// The helper; 0 or less: there is none.
+  pid_t pid() const { return pid_; }
+
  private:
   void listen();
 
+  pid_t pid_ = -1;
   base::UniqueFd socket_;
   unsigned seen_[65] = {};
 };

@@ -16,6 +16,7 @@
 #include <memory>
 #include <string_view>
 
+#include "cli/daemon_process.hpp"
 #include "support/elf_probe.hpp"
 #include "support/files.hpp"
 #include "support/text.hpp"
@@ -64,7 +65,14 @@ support::Result<Installation> find_installation(const std::string& executable,
   found.daemon = daemon_path.empty()
                      ? first_that_exists({bin + "/gpuprofd", root + "/libexec/gpuprofd"})
                      : daemon_path;
-  if (found.daemon.empty() || access(found.daemon.c_str(), X_OK) != 0) {
+  found.daemon_listens = is_address(daemon_path);
+  if (support::is_folder(found.daemon)) {
+    return error(
+        fmt::format("--daemon {}: it is a folder; name the program gpuprofd, or the socket "
+                    "of one that listens",
+                    in_quotes(found.daemon)));
+  }
+  if (!found.daemon_listens && access(found.daemon.c_str(), X_OK) != 0) {
     return error(
         fmt::format("the daemon {} is not there or not executable; install gpuprof anew or "
                     "name it with --daemon",

@@ -16,7 +16,8 @@ namespace gpuprof::cli {
 inline constexpr char kLibraryName[] = "libgpuprof_inject.so";
 
 struct Installation {
-  std::string daemon;   // gpuprofd
+  std::string daemon;  // gpuprofd, or the address of one that listens
+  bool daemon_listens = false;
   std::string library;  // libgpuprof_inject.so, the file itself
   /// Folder with one copy for each expansion of the loader's $LIB; "" if there is none.
   std::string by_lib;

@@ -72,14 +72,36 @@ support::Result<void> each_placeholder(const std::string& text, Visit visit) {
       }
       variable = text.substr(at + 3, close - at - 3);
       length = close - at + 1;
-    } else if (letter == '\0' || std::string_view("hpnr%").find(letter) == std::string_view::npos) {
+    } else if (letter == '\0') {
+      return error(
+          fmt::format("-o {}: it ends in a lone percent sign; write %% where the name "
+                      "shall have one",
+                      in_quotes(text)));
+    } else if (std::string_view("hpnr%").find(letter) == std::string_view::npos) {
       return error(fmt::format("-o {}: there is no %{}; known are %h %p %n %r %q{{ENV}} and %%",
-                               in_quotes(text), letter == '\0' ? ' ' : letter));
+                               in_quotes(text), letter));
     }
     GPUPROF_CHECK(visit(at, length, letter, variable));
     at += length;
   }
   return {};
+}
+
+/// Every placeholder is known and every %q{VAR} has a value: an unset one would leave a hole that
+/// makes different runs share a name.
+support::Result<void> check_placeholders(const std::string& text, const Surroundings& around) {
+  return each_placeholder(
+      text,
+      [&](std::size_t, std::size_t, char letter,
+          const std::string& variable) -> support::Result<void> {
+        if (letter != 'q' || !environment_get(around.environment, variable).empty()) return {};
+        return error(fmt::format(
+            "-o {}: the variable {} is {}, so %q{{{}}} stands for nothing; give it a value or "
+            "leave %q{{{}}} out",
+            in_quotes(text), variable,
+            environment_has(around.environment, variable) ? "empty" : "not set", variable,
+            variable));
+      });
 }
 
 /// Replaces what is already known in a folder's name (%p and %n never occur in one).
@@ -108,6 +130,28 @@ support::Result<std::string> expand_folder(const std::string& text, const Surrou
                          return {};
                        }));
   return out + text.substr(done);
+}
+
+/// A file's name with its variables: the daemon may have another environment.
+std::string with_variables(const std::string& name, const Surroundings& around) {
+  std::string out;
+  std::size_t done = 0;
+  const auto visit = [&](std::size_t at, std::size_t length, char letter,
+                         const std::string& variable) -> support::Result<void> {
+    out += name.substr(done, at - done);
+    done = at + length;
+    if (letter != 'q') {
+      out += name.substr(at, length);
+      return {};
+    }
+    for (const char c : environment_get(around.environment, variable)) {
+      out += c == '/' ? "_" : c == '%' ? "%%" : std::string(1, c);
+    }
+    return {};
+  };
+  // Every placeholder was checked before.
+  [[maybe_unused]] const auto checked = each_placeholder(name, visit);
+  return out + name.substr(done);
 }
 
 }  // namespace
@@ -174,21 +218,21 @@ support::Result<OutputPlace> choose_output(const std::string& output, const Surr
     place.folder = place.output;
     return place;
   }
+  GPUPROF_CHECK(check_placeholders(output, around));
   place.is_pattern = is_pattern(output);
   if (!place.is_pattern) {
     GPUPROF_TRY(name, expand_folder(output, around));
     place.output = place.folder = support::absolute_path(name, around.working_folder);
     return place;
   }
-  GPUPROF_CHECK(each_placeholder(output, [](std::size_t, std::size_t, char, const std::string&) {
-    return support::Result<void>{};
-  }));
   if (output.back() == '/') {
     return error(
         fmt::format("-o {}: a pattern names files, but this one ends in /", in_quotes(output)));
   }
   place.output = support::absolute_path(output, around.working_folder);
   place.folder = support::parent_folder(place.output);
+  const std::string name = with_variables(support::base_name(place.output), around);
+  place.output = place.folder + "/" + name;
   if (place.folder.find('%') == std::string::npos) return place;
   if (is_pattern(place.folder)) {
     return error(
@@ -200,7 +244,7 @@ support::Result<OutputPlace> choose_output(const std::string& output, const Surr
   // expansion.
   std::string escaped;
   for (const char c : folder) escaped += c == '%' ? std::string("%%") : std::string(1, c);
-  place.output = escaped + "/" + support::base_name(place.output);
+  place.output = escaped + "/" + name;
   place.folder = folder;
   return place;
 }
@@ -213,13 +257,13 @@ support::Result<void> prepare_output(OutputPlace* place, bool force) {
     return writable.error();
   }
   const bool fixed = place->is_pattern && place->output.find('%') == std::string::npos;
+  if (fixed && support::is_folder(place->output)) {
+    return error(fmt::format("{} is a folder, but the name asks for a file; give -o another name",
+                             in_quotes(place->output)));
+  }
   if (fixed && !force && support::file_exists(place->output)) {
     return error(fmt::format("{} exists already; give -f to overwrite it or choose another name",
                              in_quotes(place->output)));
-  }
-  if (fixed && support::file_exists(place->output + "/.")) {
-    return error(
-        fmt::format("{} is a folder, but the name asks for a file", in_quotes(place->output)));
   }
   return {};
 }

@@ -44,6 +44,17 @@ support::Error unknown_option(const std::string& name, const CommandRow& command
       near.empty() ? "" : fmt::format(" (did you mean {}?)", near), command.name));
 }
 
+/// `-o=x` would silently name the file "=x".
+support::Error equals_sign(const OptionRow& row, const std::string& name,
+                           const std::string& value) {
+  const std::string long_name = option_names(row).back();
+  return error(fmt::format(
+      "{}={}: a short option takes its value without an equals sign: {} {}{}", name, value, name,
+      value.empty() ? row.value : value,
+      long_name == name ? ""
+                        : fmt::format(", or {}={}", long_name, value.empty() ? row.value : value)));
+}
+
 support::Error value_missing(const OptionRow& row, const std::string& name) {
   return error(fmt::format("{} needs a value: {} {}", name, name, row.value));
 }
@@ -71,6 +82,9 @@ support::Result<std::size_t> words_of_option(const std::vector<std::string>& wor
     const OptionRow* row = find_option(name, command.bit);
     if (row == nullptr) return unknown_option(name, command);
     if (row->value[0] == '\0') continue;
+    if (i + 1 < word.size() && word[i + 1] == '=') {
+      return equals_sign(*row, name, word.substr(i + 2));
+    }
     if (i + 1 < word.size()) return std::size_t{1};
     if (at + 1 == words.size()) return value_missing(*row, name);
     return std::size_t{2};
@@ -156,7 +170,13 @@ support::Result<Invocation> parse(const std::vector<std::string>& words) {
   if (words.empty()) return error("no command given; `gpuprof help` lists them");
   Invocation invocation;
   const std::string& first = words.front();
-  if (first == "--version" || first == "-V") return invocation;
+  if (first == "--version" || first == "-V") {
+    if (words.size() == 1) return invocation;
+    return error(
+        fmt::format("{} stands alone, but {} follows it; leave that out, or use `gpuprof "
+                    "run` to start a program",
+                    first, in_quotes(words[1])));
+  }
   const bool asks = first == "--help" || first == "-h";
   if (!asks && looks_like_option(first)) {
     return error(fmt::format("options follow the command: `gpuprof run {} ... PROGRAM`", first));

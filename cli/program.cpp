@@ -16,9 +16,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <string>
+#include <algorithm>
+#include <vector>
 
-#include "support/files.hpp"
+#include "support/proc.hpp"
 
 namespace gpuprof::cli {
 namespace {
@@ -39,12 +40,7 @@ void pause_ms(long milliseconds) {
   nanosleep(&rest, nullptr);
 }
 
-/// True while the process is stopped (state T of its stat line, after the name in brackets).
-bool is_stopped(pid_t pid) {
-  const std::string stat = support::read_small_file(fmt::format("/proc/{}/stat", pid));
-  const std::size_t bracket = stat.rfind(')');
-  return bracket != std::string::npos && bracket + 2 < stat.size() && stat[bracket + 2] == 'T';
-}
+bool is_stopped(pid_t pid) { return support::process_stat(pid).state == 'T'; }
 
 }  // namespace
 
@@ -106,8 +102,18 @@ void Program::follow_descendants(const Listener& also) {
     if (gone < 0 && errno == ECHILD) return;
     // Descendants that ignore Ctrl-C must not hold the user.
     if (interrupts_ >= 2) return;
-    if (gone <= 0) wait_once(also);
+    if (gone > 0) continue;
+    if (only_helpers_left(also.helper)) return;
+    wait_once(also);
   }
+}
+
+bool Program::only_helpers_left(pid_t daemon) const {
+  // waitpid tells "some child" from "none", but not "some other than these two".
+  const std::vector<pid_t> children = support::children_of(getpid());
+  return std::all_of(children.begin(), children.end(), [&](pid_t child) {
+    return child == daemon || (watch_ && child == watch_->pid());
+  });
 }
 
 void Program::adopt_descendants() { prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }

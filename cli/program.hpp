@@ -25,9 +25,11 @@
 
 namespace gpuprof::cli {
 
-/// Another descriptor to listen to while the program runs; fd -1: none.
+/// Another descriptor to listen to while the program runs; fd -1: none. `helper`: a child of ours
+/// that is not the program's; 0: none.
 struct Listener {
   int fd = -1;
+  pid_t helper = 0;
   std::function<void()> ready;
 };
 
@@ -62,6 +64,8 @@ class Program {
   void stop_with(int signal);
   /// One round of waiting.
   void wait_once(const Listener& also);
+  /// True if no child is left but the group watch and `daemon`.
+  bool only_helpers_left(pid_t daemon) const;
 
   sigset_t original_mask_{};
   struct sigaction original_[65] = {};

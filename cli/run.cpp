@@ -3,8 +3,10 @@
 // gpuprof run: the program, recorded, as if we were not there.
 //
 // Context:  cli
+#include <errno.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,11 +19,13 @@
 #include "cli/commands.hpp"
 #include "cli/environment.hpp"
 #include "cli/installation.hpp"
+#include "cli/nothing_recorded.hpp"
 #include "cli/output_place.hpp"
 #include "cli/program.hpp"
 #include "cli/run_session.hpp"
 #include "cli/summary_text.hpp"
 #include "cli/version.hpp"
+#include "gpuprof/base/clock.hpp"
 #include "support/child.hpp"
 #include "support/elf_probe.hpp"
 #include "support/files.hpp"
@@ -89,10 +93,18 @@ support::Result<Plan> settle_plan(const Options& options, const Surroundings& ar
 /// The file must be writable before the program starts; it is written at the end.
 support::Result<void> check_summary_file(const std::string& path) {
   if (path.empty()) return {};
+  const auto refused = [&path](const std::string& why) {
+    return error(fmt::format("--summary-json: cannot write {}: {}; name another file",
+                             support::in_quotes(path), why));
+  };
   const std::string folder = support::parent_folder(path);
-  const bool there = support::file_exists(path);
-  if (access(there ? path.c_str() : folder.c_str(), W_OK) != 0) {
-    return error(fmt::format("--summary-json: cannot write {}", support::in_quotes(path)));
+  if (support::is_folder(path)) return refused("it is a folder");
+  if (support::file_exists(path)) {
+    if (access(path.c_str(), W_OK) != 0) return refused(strerror(errno));
+  } else if (!support::is_folder(folder)) {
+    return refused("there is no folder " + support::in_quotes(folder));
+  } else if (access(folder.c_str(), W_OK | X_OK) != 0) {
+    return refused(strerror(errno));
   }
   return {};
 }
@@ -184,9 +196,9 @@ void add_remarks(api::Summary& summary, const Plan& plan, const std::vector<std:
 support::Result<int> run_recorded(Options& options, Plan& plan, const Surroundings& around,
                                   PreloadName& preload) {
   GPUPROF_CHECK(prepare_output(&plan.place, options.session.force));
-  auto opened =
-      RunSession::open(plan.installation.daemon, daemon_environment(around.environment),
-                       session_options(options, plan, around), plan.place.folder, options.verbose);
+  auto opened = RunSession::open(plan.installation, daemon_environment(around.environment),
+                                 session_options(options, plan, around),
+                                 {plan.place.folder, options.quiet, options.verbose});
   if (!opened) {
     support::remove_if_empty(plan.place.made);
     return opened.error();
@@ -207,8 +219,10 @@ support::Result<int> run_recorded(Options& options, Plan& plan, const Surroundin
     return started.error();
   }
   spdlog::info("process {} runs {}", started.value(), plan.program);
+  const std::uint64_t start_ns = base::mono_ns();
   Listener listener;
   listener.fd = session.fd();
+  listener.helper = session.child();
   listener.ready = [&] {
     session.listen();
     listener.fd = session.fd();
@@ -216,13 +230,19 @@ support::Result<int> run_recorded(Options& options, Plan& plan, const Surroundin
   const int wait_status = program.follow(listener);
   spdlog::info("process {} has ended, status {}", started.value(), shell_status(wait_status));
   if (wait_all) program.follow_descendants(listener);
+  const std::uint64_t lived_ns = base::mono_ns() - start_ns;
   Outcome outcome = session.finish(wait_status, [&program] { return program.interrupts_since(); });
   if (const std::string kept = preload.remove(); !kept.empty()) {
     environment.remarks.push_back("programs still running were started through " + kept +
                                   ", which therefore stays");
   }
   program.restore();
+  if (outcome.summary_came && outcome.summary.processes_seen == 0) {
+    outcome.summary.missing.push_back(
+        why_nothing_recorded(plan.facts, options.command[0], wait_status, lived_ns));
+  }
   add_remarks(outcome.summary, plan, environment.remarks);
+  opened.value().reset();
   if (!report(options, outcome.summary)) outcome.failed = true;
   support::remove_if_empty(plan.place.made);
   end(options, wait_status, outcome.failed);

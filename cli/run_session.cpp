@@ -14,7 +14,9 @@
 #include "cli/daemon_process.hpp"
 #include "daemon/api/export_session.hpp"
 #include "gpuprof/base/clock.hpp"
+#include "support/child.hpp"
 #include "support/log.hpp"
+#include "support/proc.hpp"
 #include "support/text.hpp"
 #include "support/tty.hpp"
 
@@ -24,62 +26,116 @@ namespace {
 using Kind = api::Event::Kind;
 
 constexpr std::uint64_t kAnswer_ns = 10'000'000'000;
-constexpr std::uint64_t kLook_ns = 100'000'000;        // how often we look for Ctrl-C while waiting
-constexpr std::uint64_t kSilence_ns = 60'000'000'000;  // a daemon that says nothing is stuck
+constexpr std::uint64_t kLook_ns = DaemonPulse::kLook_ns;  // also for Ctrl-C while waiting
+// A daemon that has sent its summary has nothing left to do but to exit.
+constexpr std::uint64_t kGoodbye_ns = 1'000'000'000;
+
+DaemonPulse::Look look_at(pid_t pid) {
+  const support::ProcessStat stat = support::process_stat(pid);
+  // Not to be seen (another pid namespace): the socket will close if it ends.
+  return {stat.stopped(), !stat.there || support::any_thread_busy(pid), stat.cpu_ticks};
+}
+
+/// The daemon's own sentence, or that this is no daemon at all.
+support::Error unanswered(const support::Error& failure, const std::string& daemon) {
+  if (failure.sentence != api::kEndedUnexpectedly) return failure;
+  return support::error(
+      fmt::format("{} ended without an answer, so it is no gpuprofd or cannot run "
+                  "here (`{} --version` should say); name another with --daemon",
+                  support::in_quotes(daemon), support::shell_joined({daemon})));
+}
 
 }  // namespace
 
-support::Result<std::unique_ptr<RunSession>> RunSession::open(const std::string& daemon,
+support::Result<std::unique_ptr<RunSession>> RunSession::open(const Installation& installation,
                                                               std::vector<std::string> environment,
                                                               const api::SessionOptions& options,
-                                                              const std::string& output_folder,
-                                                              bool verbose) {
-  GPUPROF_TRY(socket, start_daemon(daemon, std::move(environment), verbose));
-  std::unique_ptr<RunSession> session(new RunSession(api::Client(std::move(socket))));
-  GPUPROF_TRY(ready, session->client_.open(options, kAnswer_ns));
-  session->ready_ = ready;
-  session->output_folder_ = output_folder;
-  spdlog::info("session {:x} of daemon {} is open", ready.session, ready.daemon_pid);
+                                                              const Setup& setup) {
+  const std::string& daemon = installation.daemon;
+  GPUPROF_TRY(process, installation.daemon_listens
+                           ? connect_daemon(daemon)
+                           : start_daemon(daemon, std::move(environment), setup.verbose));
+  std::unique_ptr<RunSession> session(new RunSession(api::Client(std::move(process.socket))));
+  session->child_ = process.pid;
+  session->setup_ = setup;
+  auto ready = session->client_.open(options, kAnswer_ns);
+  if (!ready) return unanswered(ready.error(), daemon);
+  session->ready_ = ready.take();
+  spdlog::info("session {:x} of daemon {} is open", session->ready_.session,
+               session->ready_.daemon_pid);
   return session;
 }
 
 void RunSession::command_started(std::uint32_t pid) { client_.command_started(pid); }
 
+RunSession::~RunSession() {
+  client_.close();
+  if (child_ > 0 && !left_behind_) support::collect_child(child_, kGoodbye_ns);
+}
+
 void RunSession::listen() {
-  const api::Event event = client_.receive(0);
-  if (event.kind == Kind::kFailure) {
-    failures_.push_back(event.text);
-    spdlog::warn("{}", event.text);
-  } else if (event.kind == Kind::kClosed) {
-    lost_ = true;
-    lost_why_ = event.text;
-    spdlog::error("{}", event.text);
+  api::Event event = client_.receive(0);
+  switch (event.kind) {
+    case Kind::kFailure:
+      spdlog::warn("{}", event.text);
+      failures_.push_back(std::move(event.text));
+      break;
+    case Kind::kSummary:
+      // The daemon was told to end; it wrote what it had.
+      spdlog::warn("the daemon has ended the session");
+      early_ = std::move(event.summary);
+      break;
+    case Kind::kClosed:
+      closed_ = true;
+      if (early_) break;
+      lost_ = true;
+      lost_why_ = event.text;
+      spdlog::error("{}", event.text);
+      break;
+    default:
+      break;
   }
 }
 
 Outcome RunSession::finish(int wait_status, const std::function<int()>& interrupts) {
   Outcome outcome;
-  if (!lost_) client_.command_ended(wait_status);
-  if (lost_ || !wait_for_summary(&outcome, interrupts)) recover(&outcome);
+  if (early_) {
+    take_early_summary(&outcome);
+  } else {
+    if (!lost_) client_.command_ended(wait_status);
+    if (lost_ || !wait_for_summary(&outcome, interrupts)) recover(&outcome);
+  }
   for (std::string& sentence : failures_) outcome.summary.failures.push_back(std::move(sentence));
   if (!outcome.summary.failures.empty() || !outcome.summary.complete) outcome.failed = true;
   return outcome;
 }
 
-/// True if the summary came, or waiting was given up with the daemon still at work.
+void RunSession::take_early_summary(Outcome* outcome) {
+  outcome->summary = std::move(*early_);
+  outcome->summary_came = true;
+  outcome->summary.failures.push_back(
+      "the daemon gpuprofd was told to end (SIGTERM, SIGINT or SIGHUP) while the program still "
+      "ran; "
+      "what the program did after that is not recorded");
+}
+
+/// True if the summary came, or waiting was given up with the daemon left to itself.
 bool RunSession::wait_for_summary(Outcome* outcome, const std::function<int()>& interrupts) {
-  support::ProgressLine line(STDERR_FILENO);
+  support::ProgressLine line(setup_.quiet ? -1 : STDERR_FILENO);
+  DaemonPulse pulse;
+  const auto daemon = static_cast<pid_t>(ready_.daemon_pid);
   int interrupted = 0;
-  std::uint64_t last_word_ns = base::mono_ns();
   while (true) {
-    const api::Event event = client_.receive(kLook_ns);
-    if (event.kind != Kind::kNothing) last_word_ns = base::mono_ns();
+    api::Event event = client_.receive(kLook_ns);
+    auto state = DaemonPulse::State::kAlive;
+    if (event.kind != Kind::kNothing) pulse.spoke();
     switch (event.kind) {
       case Kind::kSummary:
-        outcome->summary = event.summary;
+        outcome->summary = std::move(event.summary);
+        outcome->summary_came = true;
         return true;
       case Kind::kFailure:
-        failures_.push_back(event.text);
+        failures_.push_back(std::move(event.text));
         break;
       case Kind::kProgress:
         line.show(event.text.empty() ? "writing the trace:" : event.text, event.done, event.total);
@@ -90,32 +146,52 @@ bool RunSession::wait_for_summary(Outcome* outcome, const std::function<int()>& 
         return false;
       case Kind::kNothing:
         line.show("writing the trace ...");
+        state = pulse.see(look_at(daemon));
         break;
     }
     interrupted += interrupts();
-    const bool silent = base::mono_ns() - last_word_ns > kSilence_ns;
-    if (interrupted < 2 && !silent) continue;
-    outcome->summary.complete = false;
-    outcome->summary.output = output_folder_;
-    outcome->summary.failures.push_back(
-        fmt::format("{}; the daemon (process {}) goes on writing to {}",
-                    silent ? "the daemon has said nothing for a minute" : "interrupted",
-                    ready_.daemon_pid, output_folder_));
+    if (interrupted < 2 && state == DaemonPulse::State::kAlive) continue;
+    leave_behind(outcome, state);
     return true;
   }
+}
+
+/// Ends without the daemon, which may still write: nothing of its is touched.
+void RunSession::leave_behind(Outcome* outcome, DaemonPulse::State state) {
+  left_behind_ = true;
+  const std::uint32_t pid = ready_.daemon_pid;
+  api::Summary& summary = outcome->summary;
+  summary.complete = false;
+  summary.output = setup_.output_folder;
+  if (state == DaemonPulse::State::kAlive) {
+    summary.failures.push_back(fmt::format(
+        "interrupted; the daemon (process {}) goes on writing to {}", pid, setup_.output_folder));
+    return;
+  }
+  summary.spool_folder = kept_spool();
+  summary.failures.push_back(
+      state == DaemonPulse::State::kStopped
+          ? fmt::format(
+                "the daemon gpuprofd (process {}) is stopped, so it does not write the trace: "
+                "`kill -CONT {}` lets it go on, `kill -KILL {}` ends it",
+                pid, pid, pid)
+          : fmt::format(
+                "the daemon gpuprofd (process {}) hangs: for 10 s it has said nothing and used "
+                "no CPU time; `kill -KILL {}` ends it",
+                pid, pid));
 }
 
 void RunSession::recover(Outcome* outcome) {
   outcome->failed = true;
   api::Summary& summary = outcome->summary;
   summary.complete = false;
-  summary.output = output_folder_;
+  summary.output = setup_.output_folder;
   const std::string spool = kept_spool();
   if (spool.empty()) {
     summary.failures.push_back(lost_why_ + "; it left nothing to recover");
     return;
   }
-  support::ProgressLine line(STDERR_FILENO);
+  support::ProgressLine line(setup_.quiet ? -1 : STDERR_FILENO);
   api::ExportRequest request;
   request.spool = spool;
   auto recovered = api::export_session(request, [&](std::uint64_t done, std::uint64_t total) {
@@ -124,17 +200,18 @@ void RunSession::recover(Outcome* outcome) {
   line.clear();
   if (recovered) {
     summary = recovered.take();
-    summary.failures.push_back(lost_why_ + "; the files were recovered from what it had stored");
+    summary.failures.push_back(fmt::format(
+        "{}; the files were recovered from what it had stored in {}, which can be deleted",
+        lost_why_, spool));
   } else {
     summary.failures.push_back(lost_why_ + "; recovering failed: " + recovered.error().sentence);
+    summary.spool_folder = spool;
   }
   summary.complete = false;
-  summary.spool_folder = spool;
 }
 
 std::string RunSession::kept_spool() const {
-  const std::vector<std::string> found = api::spools_of(output_folder_, ready_.daemon_pid);
-  return found.empty() ? "" : found.back();
+  return api::spool_of(setup_.output_folder, ready_.daemon_pid, ready_.session);
 }
 
 void RunSession::abandon() {

@@ -3,16 +3,21 @@
 // The daemon's part of a run: opened before the program, closed after it, with what came of it.
 //
 // Context:  cli
-// Owns:     the connection to the private daemon
+// Owns:     the connection to the daemon; a private one, until collected
 // Promises: a daemon that fails costs the trace, never the program; what it had written by then
 //           is exported by us
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/daemon_pulse.hpp"
+#include "cli/installation.hpp"
 #include "daemon/api/client.hpp"
 #include "daemon/api/summary.hpp"
 #include "support/result.hpp"
@@ -23,26 +28,35 @@ namespace gpuprof::cli {
 struct Outcome {
   api::Summary summary;
   bool failed = false;  // we did not do what was asked: counts with --strict
+  bool summary_came = false;
 };
 
 class RunSession {
  public:
-  /// Starts the daemon and opens the session.
-  static support::Result<std::unique_ptr<RunSession>> open(const std::string& daemon,
+  /// What is not the daemon's business.
+  struct Setup {
+    std::string output_folder;
+    bool quiet = false, verbose = false;
+  };
+
+  /// Starts the daemon, or connects to the one that listens, and opens the session.
+  static support::Result<std::unique_ptr<RunSession>> open(const Installation& installation,
                                                            std::vector<std::string> environment,
                                                            const api::SessionOptions& options,
-                                                           const std::string& output_folder,
-                                                           bool verbose);
+                                                           const Setup& setup);
+  /// Collects the daemon if it is our child and has ended.
+  ~RunSession();
+  RunSession(const RunSession&) = delete;
+  RunSession& operator=(const RunSession&) = delete;
 
   const std::string& address() const { return ready_.address; }
-  int fd() const { return lost_ ? -1 : client_.fd(); }
+  int fd() const { return closed_ ? -1 : client_.fd(); }
+  /// The daemon, if it is a child of ours; else 0.
+  pid_t child() const { return child_; }
 
   void command_started(std::uint32_t pid);
   /// What the daemon says while the program runs.
   void listen();
-  /// True once the daemon is gone.
-  bool lost() const { return lost_; }
-
   /// Tells the end and waits for the files.
   ///
   /// @param interrupts  How often the user has tried to end us since the last call; at the second
@@ -54,16 +68,20 @@ class RunSession {
 
  private:
   explicit RunSession(api::Client client) : client_(std::move(client)) {}
+  void take_early_summary(Outcome* outcome);
   bool wait_for_summary(Outcome* outcome, const std::function<int()>& interrupts);
+  void leave_behind(Outcome* outcome, DaemonPulse::State state);
   void recover(Outcome* outcome);
   std::string kept_spool() const;
 
   api::Client client_;
   api::Ready ready_;
-  std::string output_folder_;
+  Setup setup_;
+  pid_t child_ = 0;
+  std::optional<api::Summary> early_;  // came while the program ran
   std::vector<std::string> failures_;
   std::string lost_why_;
-  bool lost_ = false;
+  bool closed_ = false, lost_ = false, left_behind_ = false;
 };
 
 }  // namespace gpuprof::cli

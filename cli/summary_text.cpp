@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <vector>
 
 #include "support/files.hpp"
@@ -17,6 +18,7 @@
 namespace gpuprof::cli {
 namespace {
 
+using support::counted;
 using support::human_bytes;
 using support::human_count;
 using support::human_duration;
@@ -33,6 +35,16 @@ class Lines {
   std::string text_;
 };
 
+/// "kernel" for "kernels", "copy" for "copies".
+std::string one_of(const std::string& kinds) {
+  const auto ends_in = [&](std::string_view end) {
+    return kinds.size() > end.size() &&
+           kinds.compare(kinds.size() - end.size(), end.size(), end) == 0;
+  };
+  if (ends_in("ies")) return kinds.substr(0, kinds.size() - 3) + "y";
+  return ends_in("s") ? kinds.substr(0, kinds.size() - 1) : kinds;
+}
+
 /// "1.2 M kernels, 10 samples", or the other way round: "lane full: 5".
 std::string counts_text(api::Counts counts, bool name_first) {
   std::stable_sort(counts.begin(), counts.end(),
@@ -41,7 +53,7 @@ std::string counts_text(api::Counts counts, bool name_first) {
   for (const auto& [name, count] : counts) {
     if (count == 0) continue;
     parts.push_back(name_first ? name + ": " + human_count(count)
-                               : human_count(count) + " " + name);
+                               : counted(count, one_of(name), name));
   }
   return support::join(parts, ", ");
 }
@@ -56,15 +68,13 @@ void add_files(const api::Summary& s, Lines& lines) {
     bytes += file.bytes;
     events += file.events;
   }
-  lines.add(fmt::format("{} trace file{} in {} ({}, {} events)", s.files.size(),
-                        s.files.size() == 1 ? "" : "s", support::parent_folder(s.files[0].path),
-                        human_bytes(bytes), human_count(events)));
+  lines.add(fmt::format("{} in {} ({}, {})", counted(s.files.size(), "trace file", "trace files"),
+                        support::parent_folder(s.files[0].path), human_bytes(bytes),
+                        counted(events, "event", "events")));
   for (std::size_t i = 0; i < std::min(s.files.size(), kFilesNamed); ++i) {
     const api::SummaryFile& file = s.files[i];
-    std::string detail = human_count(file.events) + " events";
-    if (file.steps != 0) {
-      detail += fmt::format(", {} step{}", file.steps, file.steps == 1 ? "" : "s");
-    }
+    std::string detail = counted(file.events, "event", "events");
+    if (file.steps != 0) detail += ", " + counted(file.steps, "step", "steps");
     lines.add(
         fmt::format("  {} (process {}, {})", support::base_name(file.path), file.pid, detail));
   }
@@ -81,9 +91,11 @@ void add_windows(const api::Summary& s, Lines& lines) {
     length_ns += window.end_ns - window.start_ns;
     steps += window.steps;
   }
-  std::string line = fmt::format("{} window{}, {} recorded", s.windows.size(),
-                                 s.windows.size() == 1 ? "" : "s", human_duration(length_ns));
-  if (steps != 0) line += fmt::format(", {} steps from step {} on", steps, first.first_step);
+  std::string line = fmt::format("{}, {} recorded", counted(s.windows.size(), "window", "windows"),
+                                 human_duration(length_ns));
+  if (steps != 0) {
+    line += fmt::format(", {} from step {} on", counted(steps, "step", "steps"), first.first_step);
+  }
   if (!first.why.empty()) line += " (" + first.why + ")";
   lines.add(line);
 }
@@ -97,10 +109,10 @@ void add_events(const api::Summary& s, Lines& lines) {
 
 std::string process_text(const api::SummaryProcess& p) {
   std::vector<std::string> did;
-  if (p.gpu_events != 0) did.push_back(human_count(p.gpu_events) + " GPU events");
-  if (p.samples != 0) did.push_back(human_count(p.samples) + " samples");
-  if (p.ranges != 0) did.push_back(human_count(p.ranges) + " ranges");
-  if (p.steps != 0) did.push_back(human_count(p.steps) + " steps");
+  if (p.gpu_events != 0) did.push_back(counted(p.gpu_events, "GPU event", "GPU events"));
+  if (p.samples != 0) did.push_back(counted(p.samples, "sample", "samples"));
+  if (p.ranges != 0) did.push_back(counted(p.ranges, "range", "ranges"));
+  if (p.steps != 0) did.push_back(counted(p.steps, "step", "steps"));
   return fmt::format("  {} {} {}{}", p.pid, support::base_name(p.exe), p.role,
                      did.empty() ? "" : ": " + support::join(did, ", "));
 }
@@ -126,7 +138,7 @@ void add_overhead(const api::Summary& s, Lines& lines) {
   std::string line =
       fmt::format("overhead seen: {} of CPU time in our threads ({:.2f} % of {})",
                   human_duration(o.worker_cpu_ns), percent, human_duration(s.duration_ns));
-  line += fmt::format(", {} samples by {}", human_count(o.samples), o.sampler);
+  line += fmt::format(", {} by {}", counted(o.samples, "sample", "samples"), o.sampler);
   if (o.effective_rate_hz > 0) line += fmt::format(" at {:.0f} Hz", o.effective_rate_hz);
   line += fmt::format(", daemon {}", human_duration(o.daemon_cpu_ns));
   lines.add(line);
@@ -142,8 +154,8 @@ std::string summary_text(const api::Summary& s) {
   add_processes(s, lines);
   add_overhead(s, lines);
   if (s.peers_refused != 0) {
-    lines.add(fmt::format("{} connection{} from other users or sessions refused", s.peers_refused,
-                          s.peers_refused == 1 ? "" : "s"));
+    lines.add(counted(s.peers_refused, "connection", "connections") +
+              " from other users or sessions refused");
   }
   for (const std::string& sentence : s.missing) lines.add("missing: " + sentence);
   for (const std::string& sentence : s.remarks) lines.add("note: " + sentence);

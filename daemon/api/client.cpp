@@ -52,7 +52,10 @@ bool Client::send(const M& body, const std::string& tail) {
 support::Result<Ready> Client::open(const SessionOptions& options, std::uint64_t timeout_ns) {
   const std::string text = to_text(options);
   if (!send(wire::OpenSession{static_cast<std::uint32_t>(text.size()), 0}, text)) {
-    return support::error("the daemon gpuprofd did not take the session's options");
+    // A daemon that refuses us closes at once; its sentence may still be there.
+    const Event last = receive(0);
+    if (last.kind == Event::Kind::kFailure) return support::error(last.text);
+    return support::error(kEndedUnexpectedly);
   }
   const std::uint64_t deadline = base::mono_ns() + timeout_ns;
   while (base::mono_ns() < deadline) {
@@ -87,11 +90,14 @@ Event Client::receive(std::uint64_t timeout_ns) {
 Event Client::receive_one() {
   alignas(16) std::array<std::byte, wire::kMaxPacketBytes> buffer;
   ssize_t bytes = 0;
+  int resets = 0;
   do {
     bytes = recv(socket_.get(), buffer.data(), buffer.size(), MSG_TRUNC | MSG_DONTWAIT);
-  } while (bytes < 0 && errno == EINTR);
+    // From a daemon that closed before it read everything; what it said last comes after this
+    // error.
+  } while (bytes < 0 && (errno == EINTR || (errno == ECONNRESET && resets++ == 0)));
   if (bytes < 0 && errno == EAGAIN) return {};
-  if (bytes <= 0) return closed("the daemon gpuprofd ended unexpectedly");
+  if (bytes <= 0) return closed(kEndedUnexpectedly);
   wire::Packet packet;
   std::uint16_t major = 0;
   if (static_cast<std::size_t>(bytes) > buffer.size() ||
@@ -109,6 +115,9 @@ Event Client::receive_one() {
     event.done = progress.done;
     event.total = progress.total;
     event.text = tail_text(packet, progress.text_bytes);
+  } else if (wire::Refused refused; packet.as(&refused)) {
+    event.kind = Event::Kind::kFailure;
+    event.text = tail_text(packet, refused.text_bytes);
   } else if (wire::Failure failure; packet.as(&failure)) {
     event.kind = Event::Kind::kFailure;
     event.text = tail_text(packet, failure.text_bytes);

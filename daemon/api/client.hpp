@@ -20,6 +20,9 @@
 
 namespace gpuprof::api {
 
+/// What kClosed says of a daemon that is simply gone.
+inline constexpr char kEndedUnexpectedly[] = "the daemon gpuprofd ended unexpectedly";
+
 /// A session that waits for its command.
 struct Ready {
   std::uint64_t session = 0;
@@ -54,6 +57,7 @@ class Client {
   Event receive(std::uint64_t timeout_ns);
 
   int fd() const { return socket_.get(); }
+  void close() { socket_.reset(); }
 
  private:
   template <typename M>

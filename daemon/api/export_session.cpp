@@ -5,16 +5,17 @@
 // Context:  cli
 #include "daemon/api/export_session.hpp"
 
-#include <dirent.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
-#include <memory>
 
 #include "daemon/api/formats.hpp"
 #include "daemon/export/export.hpp"
 #include "daemon/model/ignoring_sink.hpp"
 #include "daemon/spool/spool.hpp"
+#include "support/files.hpp"
+#include "support/text.hpp"
 
 namespace gpuprof::api {
 namespace {
@@ -73,9 +74,10 @@ support::Result<Tallies> tally(const spool::SessionView& view, std::uint64_t fro
       missing->push_back("process " + std::to_string(process.pid) + ": " + end.error().sentence);
       tallies.erase(process.pid);
     } else if (!end.value().complete) {
-      missing->push_back("process " + std::to_string(process.pid) + ": the last " +
-                         std::to_string(end.value().bytes_left) +
-                         " bytes of its spool were cut off and are lost");
+      missing->push_back(
+          fmt::format("process {}: the last {} of its spool {} and are lost", process.pid,
+                      support::counted(end.value().bytes_left, "byte", "bytes"),
+                      end.value().damaged ? "are damaged" : "are an unfinished block"));
     }
   }
   return tallies;
@@ -177,8 +179,10 @@ support::Result<Summary> export_session(const ExportRequest& request,
   summary.processes_seen = view.processes.size();
   summary.processes_traced = view.chosen.size();
   if (view.chosen.empty()) {
-    return support::error("nothing can be exported: no process in " + request.spool +
-                          " recorded any event");
+    return support::error(fmt::format("nothing can be exported from {}: {}", request.spool,
+                                      summary.missing.empty()
+                                          ? "no process in it recorded any event"
+                                          : support::join(summary.missing, "; ")));
   }
   std::vector<model::Window> windows = view.windows;
   if (windows.empty()) {
@@ -200,17 +204,9 @@ support::Result<Summary> export_session(const ExportRequest& request,
   return summary;
 }
 
-std::vector<std::string> spools_of(const std::string& folder, std::uint32_t daemon_pid) {
-  std::vector<std::string> found;
-  const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder.c_str()), closedir);
-  const std::string prefix = ".gpuprof-spool-" + std::to_string(daemon_pid) + "-";
-  while (open != nullptr) {
-    const dirent* entry = readdir(open.get());
-    if (entry == nullptr) break;
-    const std::string name = entry->d_name;
-    if (name.compare(0, prefix.size(), prefix) == 0) found.push_back(folder + "/" + name);
-  }
-  return found;
+std::string spool_of(const std::string& folder, std::uint32_t daemon_pid, std::uint64_t session) {
+  const std::string path = fmt::format("{}/.gpuprof-spool-{}-{:x}", folder, daemon_pid, session);
+  return support::is_folder(path) ? path : "";
 }
 
 }  // namespace gpuprof::api

@@ -33,7 +33,7 @@ using ExportProgress = std::function<void(std::uint64_t done_events, std::uint64
 support::Result<Summary> export_session(const ExportRequest& request,
                                         const ExportProgress& progress);
 
-/// Spool folders of the daemon `daemon_pid` in an output folder.
-std::vector<std::string> spools_of(const std::string& folder, std::uint32_t daemon_pid);
+/// The spool folder of a session of the daemon `daemon_pid` in an output folder; "" if it is gone.
+std::string spool_of(const std::string& folder, std::uint32_t daemon_pid, std::uint64_t session);
 
 }  // namespace gpuprof::api

@@ -9,6 +9,9 @@ garbage      answers with bytes that are no message
 dies-later   answers, then ends while the program runs
 nonsense     answers, ends with a summary that is not JSON
 good         answers, ends with a small summary in two parts
+hangs        answers, then never says anything again and uses no CPU time
+busy         works for FAKE_SECONDS without a word before its summary
+slow         tells its progress for FAKE_SECONDS before its summary
 """
 
 import json
@@ -65,8 +68,16 @@ def main():
     if how == "dies-later":
         return
     pid = struct.unpack("<II", body)[0]
+    if how == "hangs":
+        time.sleep(600)
     kind, body, _ = receive(control)
     assert kind == ENDED, kind
+    end = time.monotonic() + float(os.environ.get("FAKE_SECONDS", "0"))
+    while how == "busy" and time.monotonic() < end:
+        sum(range(10000))
+    while how == "slow" and time.monotonic() < end:
+        send(control, PROGRESS, struct.pack("<QQII", 1500, 3000, 7, 0), b"writing")
+        time.sleep(0.1)
     send(control, PROGRESS, struct.pack("<QQII", 1, 2, 7, 0), b"writing")
     text = json.dumps({"version": "fake", "remarks": ["process %d ended with %d" % (
         pid, struct.unpack("<iI", body)[0])]}).encode()

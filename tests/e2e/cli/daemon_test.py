@@ -18,13 +18,17 @@ def main():
     checks = e2e.Checks()
     with e2e.Folder("daemon") as folder:
         out = os.path.join(folder, "out")
-        for how, part in [("dies", "ended unexpectedly"), ("refuses", "no disk space"),
+        for how, part in [("dies", "ended without an answer"), ("refuses", "no disk space"),
                           ("old", "different versions"), ("garbage", "no message")]:
             done = run(how, folder)
             text = done.stderr.decode()
             checks.equal((done.returncode, done.stdout), (125, b""), "%s: nothing was started" % how)
             checks.expect(part in text and text.count("\n") == 1, "%s says %r" % (how, text))
             checks.expect(not os.path.exists(out), "%s: no folder is left" % how)
+        done = e2e.gpuprof(["--daemon", "/bin/true", "-o", out], ["sh", "-c", "echo ran"], cwd=folder)
+        text = done.stderr.decode()
+        checks.equal((done.returncode, done.stdout), (125, b""), "a program that is no gpuprofd")
+        checks.expect("'/bin/true' ended without an answer" in text and text.count("\n") == 1, text)
         for how, part in [("dies-later", "nothing to recover"), ("nonsense", "cannot be read")]:
             done = run(how, folder)
             checks.equal((done.returncode, done.stdout), (4, b"ran\n"), "%s: status" % how)

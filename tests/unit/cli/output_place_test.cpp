@@ -78,6 +78,19 @@ TEST(ChooseOutput, PatternKeepsItsLettersForTheFiles) {
   EXPECT_EQ(place.value().folder, "/work-folder/out");
 }
 
+TEST(ChooseOutput, VariablesOfAPatternAreFixedNow) {
+  // The daemon, which expands the rest, may have another environment.
+  const auto place = choose_output("%q{JOB}/t-%q{JOB}-%p", around({"JOB=50%/y"}));
+  ASSERT_TRUE(place);
+  EXPECT_EQ(place.value().output, "/work-folder/50__y/t-50%%_y-%p");
+}
+
+TEST(ChooseOutput, EmptyVariableIsRefusedAsUnset) {
+  const auto place = choose_output("t-%q{JOB}-%p", around({"JOB="}));
+  ASSERT_FALSE(place);
+  EXPECT_THAT(place.error().sentence, HasSubstr("JOB is empty"));
+}
+
 TEST(ChooseOutput, FolderOfAPatternIsExpandedNow) {
   const auto place = choose_output("%h/t-%p", around());
   ASSERT_TRUE(place);
@@ -97,10 +110,12 @@ TEST_P(BadOutput, IsRefusedInOneSentence) {
   EXPECT_EQ(place.error().exit_status, 125);
 }
 INSTANTIATE_TEST_SUITE_P(All, BadOutput,
-                         testing::Values(Bad{"a%x", "no %x"}, Bad{"a%", "no %"},
-                                         Bad{"%q", "braces"}, Bad{"%q{", "braces"},
-                                         Bad{"%q{}", "braces"}, Bad{"t%p-%y", "no %y"},
-                                         Bad{"out-%r", "RANK is not set"},
+                         testing::Values(Bad{"a%x", "no %x"}, Bad{"a%", "lone percent sign"},
+                                         Bad{"p/%", "lone percent sign"},
+                                         Bad{"a%q{NONE}", "NONE is not set"},
+                                         Bad{"%q{NONE}-%p", "NONE is not set"}, Bad{"%q", "braces"},
+                                         Bad{"%q{", "braces"}, Bad{"%q{}", "braces"},
+                                         Bad{"t%p-%y", "no %y"}, Bad{"out-%r", "RANK is not set"},
                                          Bad{"%p/x", "not in its folder"},
                                          Bad{"t%n/", "ends in /"}));
 

@@ -51,6 +51,24 @@ TEST(SummaryText, SaysPlainlyThatNothingWasWritten) {
   EXPECT_THAT(summary_text({}), HasSubstr("no trace file was written"));
 }
 
+TEST(SummaryText, OneOfAThingIsSingular) {
+  api::Summary s = sample();
+  s.files[0].events = s.files[0].steps = s.windows[0].steps = s.overhead.samples = 1;
+  s.events_by_kind = {{"memory copies", 1}, {"kernels", 1}, {"samples", 2}};
+  s.processes_seen = 2;
+  api::SummaryProcess process;
+  process.exe = "/bin/a";
+  process.role = "traced";
+  process.samples = process.steps = 1;
+  s.processes = {process};
+  const std::string text = summary_text(s);
+  for (const char* part : {"1 event)", "(process 7, 1 event, 1 step)", "1 step from step 10 on",
+                           "2 samples, 1 memory copy, 1 kernel\n", "a traced: 1 sample, 1 step\n",
+                           "1 sample by perf"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+}
+
 TEST(SummaryText, KeptSpoolComesWithTheCommandThatRecoversIt) {
   api::Summary s;
   s.spool_folder = "/out dir/.gpuprof-spool-1-2";

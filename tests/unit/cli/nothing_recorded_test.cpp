@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/nothing_recorded.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gpuprof::cli {
+namespace {
+
+using support::ProgramFacts;
+using support::ProgramKind;
+using testing::HasSubstr;
+
+constexpr std::uint64_t kSecond_ns = 1'000'000'000;
+
+ProgramFacts of_kind(ProgramKind kind) {
+  ProgramFacts facts;
+  facts.kind = kind;
+  return facts;
+}
+
+TEST(NothingRecorded, LoaderThatFailed) {
+  const std::string text =
+      why_nothing_recorded(of_kind(ProgramKind::kDynamic), "./a", 127 << 8, 12'000'000);
+  EXPECT_THAT(text, HasSubstr("'./a' ended with exit status 127, 12 ms after its start"));
+  EXPECT_THAT(text, HasSubstr("a library it needs is missing"));
+}
+
+TEST(NothingRecorded, KilledAtOnce) {
+  const std::string text = why_nothing_recorded(of_kind(ProgramKind::kDynamic), "a", 9, 1'000'000);
+  EXPECT_THAT(text, HasSubstr("ended of signal 9"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("missing")));
+}
+
+TEST(NothingRecorded, PreloadThatDidNotArrive) {
+  EXPECT_THAT(why_nothing_recorded(of_kind(ProgramKind::kDynamic), "a", 0, 5 * kSecond_ns),
+              HasSubstr("LD_PRELOAD did not reach it"));
+  EXPECT_THAT(why_nothing_recorded(of_kind(ProgramKind::kDynamic), "a", 9, 5 * kSecond_ns),
+              HasSubstr("LD_PRELOAD did not reach it"));
+}
+
+TEST(NothingRecorded, StaticProgramWhoseChildrenDidNotLoadEither) {
+  EXPECT_THAT(why_nothing_recorded(of_kind(ProgramKind::kStatic), "a", 0, kSecond_ns),
+              HasSubstr("no program that it started did"));
+}
+
+}  // namespace
+}  // namespace gpuprof::cli
