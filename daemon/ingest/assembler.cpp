@@ -27,14 +27,16 @@ Assembler::Assembler(model::EventSink& sink, Listener* listener, const Limits& l
       listener_(listener),
       limits_(limits),
       names_(sink, losses_, limits_, random_salt()),
-      held_(names_, sink, counts_),
+      held_(names_, sink, losses_, life_, counts_),
       ranges_(names_, held_, losses_, limits_),
       launches_(limits_),
-      joins_(names_, sink, losses_, clocks_, launches_, counts_),
-      steps_(sink, losses_, limits_, counts_, listener) {}
+      joins_(names_, sink, losses_, clocks_, life_, launches_, counts_),
+      steps_(sink, losses_, limits_, life_, counts_, listener) {}
 
 void Assembler::on(const Lane& lane, const wire::Lost& r, const Tail&) {
-  losses_.add(model::LossReason::kLaneFull, lane.tid, r.count, r.first_ns, r.last_ns);
+  const bool timed = life_.holds(r.first_ns, r.last_ns);
+  losses_.add(model::LossReason::kLaneFull, lane.tid, r.count, timed ? r.first_ns : 0,
+              timed ? r.last_ns : 0);
   lost_told_ += r.count;
   if (lane.role != static_cast<std::uint32_t>(wire::LaneRole::kSignal))
     ranges_.lane_lost(lane, r.first_ns);
@@ -45,6 +47,8 @@ void Assembler::on(const Lane&, const wire::Sample& r, const Tail&) {
 }
 
 void Assembler::on(const Lane& lane, const wire::Launch& r, const Tail&) {
+  if (!life_.holds(r.ts_ns))
+    return losses_.add(model::LossReason::kTimeImplausible, lane.tid, 1, 0, 0);
   if (!active_) {
     active_ = true;
     if (listener_ != nullptr) listener_->first_activity(r.ts_ns);
@@ -95,7 +99,9 @@ void Assembler::on(const Lane&, const wire::Jit& r, const Tail&) {
       wire::Overhead{r.start_ns, r.end_ns, kDriverCompiler, kThreadObject, r.tid, r.correlation});
 }
 
-void Assembler::on(const Lane&, const wire::ClockSync& r, const Tail&) {
+void Assembler::on(const Lane& lane, const wire::ClockSync& r, const Tail&) {
+  if (!life_.holds(r.mono_ns))
+    return losses_.add(model::LossReason::kTimeImplausible, lane.tid, 1, 0, 0);
   const std::int64_t stepped = clocks_.add(r);
   sink_.on(model::ClockPair{r.mono_ns, r.real_ns, r.boot_ns, r.cupti_ns, r.gap_ns});
   if (stepped == 0) return;

@@ -16,6 +16,7 @@
 #include "daemon/ingest/held.hpp"
 #include "daemon/ingest/joins.hpp"
 #include "daemon/ingest/launches.hpp"
+#include "daemon/ingest/lifetime.hpp"
 #include "daemon/ingest/limits.hpp"
 #include "daemon/ingest/loss_book.hpp"
 #include "daemon/ingest/names.hpp"
@@ -34,6 +35,11 @@ class Assembler {
 
   /// The process's own reading of two clocks when it said hello.
   void seed_clock(std::uint64_t mono_ns, std::uint64_t real_ns) { clocks_.seed(mono_ns, real_ns); }
+
+  /// What lies outside the process's life is counted and goes no further.
+  void seed_life(std::uint64_t start_ns) { life_.begins(start_ns); }
+  /// Before lanes are drained: nothing in them can be younger than this.
+  void round_begins(std::uint64_t now_ns) { life_.has_reached(now_ns); }
 
   // One record each, in the order of its lane; called by Decoder::drain.
   void on(const Lane& lane, const wire::LaneOpen& r, const Tail&) {
@@ -77,6 +83,7 @@ class Assembler {
   void finish(std::uint64_t now_ns);
 
   LossBook& losses() { return losses_; }
+  const LossBook& losses() const { return losses_; }
   const EventCounts& counts() const { return counts_; }
   const Clocks& clocks() const { return clocks_; }
   const Steps& steps() const { return steps_; }
@@ -87,6 +94,7 @@ class Assembler {
   model::EventSink& sink_;
   Listener* listener_;
   Limits limits_;
+  Lifetime life_;
   EventCounts counts_;
   LossBook losses_;
   Clocks clocks_;

@@ -4,12 +4,14 @@
 //
 // Context:  daemon (ingest thread)
 // Owns:     the waiting events
-// Promises: nothing waits longer than one full round; what is complete goes out at once
+// Promises: nothing waits longer than one full round; what is complete goes out at once; what lies
+//           outside the process's life does not go out
 // Not here: GPU and API records, which always wait for their launch (joins.hpp)
 #pragma once
 
 #include <vector>
 
+#include "daemon/ingest/lifetime.hpp"
 #include "daemon/ingest/names.hpp"
 #include "daemon/model/events.hpp"
 
@@ -25,14 +27,17 @@ struct EventCounts {
 
 class Held {
  public:
-  Held(Names& names, model::EventSink& sink, EventCounts& counts)
-      : names_(names), sink_(sink), counts_(counts) {}
+  Held(Names& names, model::EventSink& sink, LossBook& losses, const Lifetime& life,
+       EventCounts& counts)
+      : names_(names), sink_(sink), losses_(losses), life_(life), counts_(counts) {}
 
   void send(const model::Sample& sample) {
+    if (!life_.holds(sample.ts_ns)) return lose(sample.tid);
     if (names_.stack_ready(sample.stack)) return out(sample);
     samples_.waiting.push_back(sample);
   }
   void send(const model::Range& range) {
+    if (!life_.holds(range.start_ns, range.end_ns)) return lose(range.tid);
     if (names_.stack_ready(range.stack) && names_.string_ready(range.name)) return out(range);
     ranges_.waiting.push_back(range);
   }
@@ -66,6 +71,8 @@ class Held {
     bool empty() const { return waiting.empty() && ripe.empty(); }
   };
 
+  void lose(std::uint32_t tid) { losses_.add(model::LossReason::kTimeImplausible, tid, 1, 0, 0); }
+
   void out(const model::Sample& sample) {
     ++counts_.samples;
     if (sample.state == 0) counts_.cpu_ns += sample.weight_ns;
@@ -78,6 +85,8 @@ class Held {
 
   Names& names_;
   model::EventSink& sink_;
+  LossBook& losses_;
+  const Lifetime& life_;
   EventCounts& counts_;
   Queue<model::Sample> samples_;
   Queue<model::Range> ranges_;

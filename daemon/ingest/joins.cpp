@@ -29,6 +29,14 @@ bool Joins::good_times(std::uint64_t start_ns, std::uint64_t end_ns, bool flagge
   return false;
 }
 
+/// False: the process did not run then; counted. Reversed times are their receiver's to count.
+bool Joins::lived(std::uint64_t start_ns, std::uint64_t end_ns) {
+  const std::uint64_t start = clocks_.to_mono(start_ns);
+  if (end_ns < start_ns || life_.holds(start, start + (end_ns - start_ns))) return true;
+  losses_.add(LossReason::kTimeImplausible, 0, 1, 0, 0);
+  return false;
+}
+
 void Joins::add(const wire::KernelExec& kernel) {
   if (good_times(kernel.start_ns, kernel.end_ns, (kernel.flags & kKernelBadTime) != 0))
     kernels_.push_back(kernel);
@@ -46,7 +54,8 @@ void Joins::add(const wire::GraphExec& graph) {
 
 template <typename R>
 void Joins::release(std::vector<R>& queue, std::size_t ripe) {
-  for (std::size_t i = 0; i < ripe; ++i) out(queue[i]);
+  for (std::size_t i = 0; i < ripe; ++i)
+    if (lived(queue[i].start_ns, queue[i].end_ns)) out(queue[i]);
   queue.erase(queue.begin(), queue.begin() + static_cast<std::ptrdiff_t>(ripe));
 }
 
@@ -110,6 +119,7 @@ bool Joins::join_call(const wire::ApiCall& call, bool wait) {
     losses_.add(LossReason::kCuptiBadTime, call.tid, 1, 0, 0);
     return true;
   }
+  if (!lived(call.start_ns, call.end_ns)) return true;
   event.start_ns = clocks_.to_mono(call.start_ns);
   event.end_ns = event.start_ns + (call.end_ns - call.start_ns);
   event.name = names_.string(call.name_id);
@@ -132,18 +142,27 @@ const LaunchEntry* Joins::launch_of(std::uint32_t correlation) {
   return entry != nullptr ? entry : &kNone;
 }
 
+/// What GPU records have in common: times on our clock, the launch, the place.
+template <typename E, typename R>
+E Joins::joined(const R& record, const LaunchEntry& launch) {
+  E event{};
+  event.start_ns = clocks_.to_mono(record.start_ns);
+  event.end_ns = event.start_ns + (record.end_ns - record.start_ns);
+  event.range = launch.range;
+  event.correlation = record.correlation;
+  event.launch_tid = launch.tid;
+  event.context = record.context, event.stream = record.stream;
+  if constexpr (requires { event.device; }) event.device = record.device;
+  if constexpr (requires { event.graph; }) event.graph = record.graph;
+  if constexpr (requires { event.graph_node; }) event.graph_node = record.graph_node;
+  ++counts_.gpu_events;
+  return event;
+}
+
 void Joins::out(const wire::KernelExec& k) {
   const LaunchEntry* launch = launch_of(k.correlation);
-  model::Kernel event{};
-  event.start_ns = clocks_.to_mono(k.start_ns);
-  event.end_ns = event.start_ns + (k.end_ns - k.start_ns);
-  event.range = launch->range;
-  event.graph_node = k.graph_node;
+  auto event = joined<model::Kernel>(k, *launch);
   event.name = names_.string(k.name_id);
-  event.graph = k.graph;
-  event.correlation = k.correlation;
-  event.launch_tid = launch->tid;
-  event.device = k.device, event.context = k.context, event.stream = k.stream;
   event.grid = {k.grid_x, k.grid_y, k.grid_z};
   event.block = {k.block_x, k.block_y, k.block_z};
   event.static_shared_bytes = k.static_shared_bytes;
@@ -154,62 +173,36 @@ void Joins::out(const wire::KernelExec& k) {
   event.channel = k.channel;
   names_.settle_string(event.name);
   if (event.start_ns < launch->ts_ns) ++counts_.kernels_before_launch;
-  ++counts_.gpu_events;
   sink_.on(event);
 }
 
 void Joins::out(const wire::MemCopy& c) {
-  const LaunchEntry* launch = launch_of(c.correlation);
-  model::MemCopy event{};
-  event.start_ns = clocks_.to_mono(c.start_ns);
-  event.end_ns = event.start_ns + (c.end_ns - c.start_ns);
+  auto event = joined<model::MemCopy>(c, *launch_of(c.correlation));
   event.bytes = c.bytes;
-  event.range = launch->range;
-  event.graph_node = c.graph_node;
-  event.graph = c.graph;
-  event.correlation = c.correlation;
-  event.launch_tid = launch->tid;
-  event.device = c.device, event.context = c.context, event.stream = c.stream;
   event.dst_device = c.dst_device;
   event.copy_kind = c.copy_kind, event.src_kind = c.src_kind, event.dst_kind = c.dst_kind;
   event.asynchronous = (c.flags & kCopyAsync) != 0 ? 1 : 0;
-  ++counts_.gpu_events;
   sink_.on(event);
 }
 
 void Joins::out(const wire::MemSet& m) {
-  const LaunchEntry* launch = launch_of(m.correlation);
-  model::MemSet event{};
-  event.start_ns = clocks_.to_mono(m.start_ns);
-  event.end_ns = event.start_ns + (m.end_ns - m.start_ns);
+  auto event = joined<model::MemSet>(m, *launch_of(m.correlation));
   event.bytes = m.bytes;
-  event.range = launch->range;
-  event.graph_node = m.graph_node;
-  event.graph = m.graph;
-  event.correlation = m.correlation;
-  event.launch_tid = launch->tid;
-  event.device = m.device, event.context = m.context, event.stream = m.stream;
   event.value = m.value;
   event.memory_kind = m.memory_kind;
-  ++counts_.gpu_events;
   sink_.on(event);
 }
 
 void Joins::out(const wire::Sync& s) {
   if (!good_times(s.start_ns, s.end_ns, false)) return;
-  const LaunchEntry* launch = launch_of(s.correlation);
-  const std::uint64_t start = clocks_.to_mono(s.start_ns);
-  ++counts_.gpu_events;
-  sink_.on(model::Sync{start, start + (s.end_ns - s.start_ns), launch->range, s.type, s.correlation,
-                       launch->tid, s.context, s.stream, s.event});
+  auto event = joined<model::Sync>(s, *launch_of(s.correlation));
+  event.type = s.type;
+  event.event = s.event;
+  sink_.on(event);
 }
 
 void Joins::out(const wire::GraphExec& g) {
-  const LaunchEntry* launch = launch_of(g.correlation);
-  const std::uint64_t start = clocks_.to_mono(g.start_ns);
-  ++counts_.gpu_events;
-  sink_.on(model::GraphExec{start, start + (g.end_ns - g.start_ns), launch->range, g.graph,
-                            g.correlation, launch->tid, g.device, g.context, g.stream});
+  sink_.on(joined<model::GraphExec>(g, *launch_of(g.correlation)));
 }
 
 void Joins::out(const wire::Overhead& o) {

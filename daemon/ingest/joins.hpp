@@ -20,12 +20,13 @@ namespace gpuprof::ingest {
 
 class Joins {
  public:
-  Joins(Names& names, model::EventSink& sink, LossBook& losses, Clocks& clocks, Launches& launches,
-        EventCounts& counts)
+  Joins(Names& names, model::EventSink& sink, LossBook& losses, Clocks& clocks,
+        const Lifetime& life, Launches& launches, EventCounts& counts)
       : names_(names),
         sink_(sink),
         losses_(losses),
         clocks_(clocks),
+        life_(life),
         launches_(launches),
         counts_(counts) {}
 
@@ -60,7 +61,10 @@ class Joins {
   void out(const wire::GraphExec& graph);
   void out(const wire::Overhead& overhead);
   bool good_times(std::uint64_t start_ns, std::uint64_t end_ns, bool flagged);
+  bool lived(std::uint64_t start_ns, std::uint64_t end_ns);
   const LaunchEntry* launch_of(std::uint32_t correlation);
+  template <typename E, typename R>
+  E joined(const R& record, const LaunchEntry& launch);
   template <typename R>
   void release(std::vector<R>& queue, std::size_t ripe);
 
@@ -68,6 +72,7 @@ class Joins {
   model::EventSink& sink_;
   LossBook& losses_;
   Clocks& clocks_;
+  const Lifetime& life_;
   Launches& launches_;
   EventCounts& counts_;
   Ripe ripe_;

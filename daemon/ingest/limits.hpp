@@ -9,6 +9,9 @@
 
 namespace gpuprof::ingest {
 
+/// No process counts this far: as nanoseconds, 13 days of one thread's CPU time.
+inline constexpr std::uint64_t kMostPlausibleCount = 1ULL << 50;
+
 struct Limits {
   std::uint32_t strings = 100'000, stacks = 300'000, codes = 100'000;
   std::uint32_t launches = 1u << 20;    // a power of two: launches remembered for their kernels

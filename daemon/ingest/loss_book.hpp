@@ -4,7 +4,8 @@
 //
 // Context:  daemon (ingest thread)
 // Owns:     its tallies
-// Promises: bounded: beyond kMostTallies threads are no longer told apart
+// Promises: bounded: beyond kMostTallies threads are no longer told apart; a count from damaged
+//           memory is one loss of its own, never a number
 #pragma once
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <map>
 #include <utility>
 
+#include "daemon/ingest/limits.hpp"
 #include "daemon/model/events.hpp"
 #include "daemon/model/loss.hpp"
 
@@ -23,6 +25,10 @@ class LossBook {
   void add(model::LossReason reason, std::uint32_t tid, std::uint64_t count, std::uint64_t first_ns,
            std::uint64_t last_ns) {
     if (count == 0) return;
+    if (count > kMostPlausibleCount) {
+      reason = model::LossReason::kCountDamaged;
+      count = 1;
+    }
     if (tallies_.size() >= kMostTallies) tid = 0;
     Tally& tally = tallies_[{reason, tid}];
     tally.count += count;

@@ -115,6 +115,14 @@ std::uint64_t SegmentHost::capacity(std::uint32_t lane) const {
   return lane < size_.large_lanes ? wire::kLargeLaneBytes : wire::kSmallLaneBytes;
 }
 
+// A process that is gone needs them no more, and one that lives on may write into them as before.
+void SegmentHost::forget_lanes() const {
+  [[maybe_unused]] const int ignored =
+      ::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                  static_cast<off_t>(layout_.lanes_offset),
+                  static_cast<off_t>(layout_.total_bytes - layout_.lanes_offset));
+}
+
 // Lane headers are all zero in a fresh memfd, which is their initial state: they are not touched
 // here, so that an idle lane costs no page at all.
 void SegmentHost::lay_out(std::uint32_t epoch) {

@@ -8,6 +8,8 @@
 
 #include <string>
 
+#include "daemon/ingest/limits.hpp"
+
 namespace gpuprof::ingest {
 
 using model::LossReason;
@@ -16,6 +18,7 @@ using wire::Counter;
 namespace {
 
 constexpr LossReason kNoLoss = LossReason::kUnknown;
+constexpr std::uint64_t kMostRateMhz = 1'000'000'000;
 
 struct Row {
   Counter counter;
@@ -66,16 +69,26 @@ void write_fact(model::EventSink& sink, const char* name, std::uint64_t value) {
 
 }  // namespace
 
-std::uint64_t StatsPoller::value(Counter which) const {
+std::uint64_t StatsPoller::raw(Counter which) const {
   return segment_->stats().counters[static_cast<std::size_t>(which)].load(
       std::memory_order_relaxed);
+}
+
+std::uint64_t StatsPoller::value(Counter which) const {
+  const std::uint64_t counted = raw(which);
+  return counted <= kMostPlausibleCount ? counted : 0;
+}
+
+std::uint64_t StatsPoller::rate_mhz() const {
+  const std::uint64_t rate = segment_->stats().effective_rate_mhz.load(std::memory_order_relaxed);
+  return rate <= kMostRateMhz ? rate : 0;
 }
 
 void StatsPoller::poll(LossBook& losses, std::uint64_t now_ns) {
   for (const Row& row : kRows) {
     std::uint64_t& last = last_[static_cast<std::size_t>(row.counter)];
-    const std::uint64_t now = value(row.counter);
-    if (row.loss != kNoLoss && now > last)
+    const std::uint64_t now = raw(row.counter);
+    if ((row.loss != kNoLoss && now > last) || now > kMostPlausibleCount)
       losses.add(row.loss, 0, now - last, last_ns_ != 0 ? last_ns_ : now_ns, now_ns);
     last = now;
   }
@@ -93,7 +106,7 @@ void StatsPoller::write_facts(model::EventSink& sink) const {
   for (const Row& row : kRows) write_fact(sink, row.name, value(row.counter));
   const wire::Stats& stats = segment_->stats();
   write_fact(sink, "sampler", stats.sampler.load(std::memory_order_relaxed));
-  write_fact(sink, "effective_rate_mhz", stats.effective_rate_mhz.load(std::memory_order_relaxed));
+  write_fact(sink, "effective_rate_mhz", rate_mhz());
   write_fact(sink, "steps", stats.steps.load(std::memory_order_relaxed));
 }
 

@@ -32,9 +32,14 @@ class StatsPoller {
   /// Every counter and state as facts "stats.NAME".
   void write_facts(model::EventSink& sink) const;
 
+  /// 0 where the word holds what no process can have counted.
   std::uint64_t value(wire::Counter which) const;
+  /// Samples per second and running thread, in thousandths; 0 if there is no such rate.
+  std::uint64_t rate_mhz() const;
 
  private:
+  std::uint64_t raw(wire::Counter which) const;
+
   const SegmentHost* segment_;
   std::array<std::uint64_t, wire::kCounterSlots> last_{};
   std::uint64_t untold_ = 0;

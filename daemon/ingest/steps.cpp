@@ -13,11 +13,13 @@ namespace gpuprof::ingest {
 using model::LossReason;
 
 void Steps::add(const Lane& lane, const wire::StepMark& mark) {
+  if (!life_.holds(mark.ts_ns)) return losses_.add(LossReason::kTimeImplausible, lane.tid, 1, 0, 0);
   marks_.push_back(Mark{mark.number, mark.ts_ns, lane.tid, mark.source,
                         (mark.flags & wire::kStepEnd) != 0 ? 1u : 0u});
 }
 
 void Steps::add(const Lane& lane, const wire::KernelMark& mark) {
+  if (!life_.holds(mark.ts_ns)) return losses_.add(LossReason::kTimeImplausible, lane.tid, 1, 0, 0);
   if (unmatched_.size() >= limits_.kernel_marks)
     return losses_.add(LossReason::kStepUnnumbered, lane.tid, 1, mark.ts_ns, mark.ts_ns);
   unmatched_.push_back(Unmatched{mark.ts_ns, mark.name_id, lane.tid});

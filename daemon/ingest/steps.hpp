@@ -31,9 +31,14 @@ class Listener {
 
 class Steps {
  public:
-  Steps(model::EventSink& sink, LossBook& losses, const Limits& limits, EventCounts& counts,
-        Listener* listener)
-      : sink_(sink), losses_(losses), limits_(limits), counts_(counts), listener_(listener) {}
+  Steps(model::EventSink& sink, LossBook& losses, const Limits& limits, const Lifetime& life,
+        EventCounts& counts, Listener* listener)
+      : sink_(sink),
+        losses_(losses),
+        limits_(limits),
+        life_(life),
+        counts_(counts),
+        listener_(listener) {}
 
   void add(const Lane& lane, const wire::StepMark& mark);
   void add(const Lane& lane, const wire::KernelMark& mark);
@@ -62,6 +67,7 @@ class Steps {
   model::EventSink& sink_;
   LossBook& losses_;
   const Limits& limits_;
+  const Lifetime& life_;
   EventCounts& counts_;
   Listener* listener_;
   std::vector<Mark> marks_, ripe_;

@@ -46,11 +46,13 @@ enum class LossReason : std::uint32_t {
   kThreadNoLane = 29,     // threads for which no ring was left
   kStepUnnumbered = 30,   // step marks whose kernel name was matched too late to be counted
   kSampleBusy = 31,       // our code was busy on the thread
+  kTimeImplausible = 32,  // a time at which the process did not run
+  kCountDamaged = 33,     // a count nobody can have reached: its word was overwritten
 };
 
 /// What people read.
 constexpr std::string_view name_of(LossReason reason) {
-  constexpr std::array<std::string_view, 32> kNames = {
+  constexpr std::array<std::string_view, 34> kNames = {
       "unknown",
       "ring full",
       "no ring left for the thread",
@@ -83,6 +85,8 @@ constexpr std::string_view name_of(LossReason reason) {
       "thread without a ring",
       "step mark matched too late",
       "thread busy in our code",
+      "time outside the process's life",
+      "counter damaged",
   };
   const auto index = static_cast<std::uint32_t>(reason);
   return index < kNames.size() ? kNames[index] : kNames[0];

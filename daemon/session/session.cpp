@@ -23,6 +23,18 @@ constexpr std::size_t kMostProcesses = 1000;
 /// Messages taken from one peer before others are looked at again.
 constexpr int kMessagesAtOnce = 64;
 
+/// A Hello whose times nobody can have read gets the daemon's own.
+wire::Hello with_possible_times(wire::Hello hello, std::uint64_t opened_ns, std::uint64_t now_ns) {
+  ingest::Lifetime life;
+  life.begins(opened_ns);
+  life.has_reached(now_ns);
+  const bool good = life.holds(hello.mono_ns) && (hello.load_ns == 0 || life.holds(hello.load_ns));
+  if (good) return hello;
+  hello.mono_ns = hello.load_ns = now_ns;
+  hello.real_ns = base::real_ns();
+  return hello;
+}
+
 std::string hex(std::uint64_t value) {
   char text[17];
   std::snprintf(text, sizeof text, "%" PRIx64, value);
@@ -108,8 +120,9 @@ void Session::add_agent(std::unique_ptr<Connection> connection, const wire::Hell
       std::to_string(identity.pid) + "-" + std::to_string(targets_.size()) + ".spool";
   const std::uint32_t pid = identity.pid;
   const std::string spool_file = identity.spool_file;
-  auto made = Target::create(hello, std::move(identity), folder_.path() + "/" + spool_file,
-                             setup_.options.buffer_size_bytes, *this);
+  auto made =
+      Target::create(with_possible_times(hello, opened_ns_, now_ns), std::move(identity),
+                     folder_.path() + "/" + spool_file, setup_.options.buffer_size_bytes, *this);
   if (!made) {
     ++processes_refused_;
     failures_.push_back(made.error().sentence);

@@ -33,7 +33,8 @@ support::Result<std::unique_ptr<Target>> Target::create(const wire::Hello& hello
   target->start_ns_ = hello.load_ns != 0 ? hello.load_ns : hello.mono_ns;
   target->start_real_ns_ = hello.real_ns - (hello.mono_ns - target->start_ns_);
   target->wire_minor_ = hello.minor;
-  target->assembler_.seed_clock(hello.mono_ns, hello.real_ns);
+  target->assembler_->seed_clock(hello.mono_ns, hello.real_ns);
+  target->assembler_->seed_life(target->start_ns_);
   target->write_process();
   return target;
 }
@@ -44,8 +45,9 @@ Target::Target(ingest::SegmentHost segment, std::unique_ptr<spool::ProcessWriter
       writer_(std::move(writer)),
       identity_(std::move(identity)),
       events_(events),
-      decoder_(segment_),
-      assembler_(*writer_, this),
+      decoder_(std::make_unique<ingest::Decoder>(segment_)),
+      assembler_(
+          std::make_unique<ingest::Assembler>(*writer_, static_cast<ingest::Listener*>(this))),
       poller_(segment_) {}
 
 Target::~Target() {
@@ -103,8 +105,9 @@ void Target::disconnected(std::uint64_t now_ns) {
 // The window is closed while its borders are moved: an agent that compares in between sees
 // "no window" rather than a mix of two.
 void Target::set_plan(const AgentPlan& plan, bool has_own_steps) {
+  if (finished_) return;
   const AgentState mode = has_own_steps ? plan.mode : plan.follower_mode;
-  const std::uint64_t offset = assembler_.steps().offset();
+  const std::uint64_t offset = assembler_->steps().offset();
   const auto own = [offset](std::uint64_t step) {
     return step == wire::kNever ? step : step - std::min(step, offset);
   };
@@ -127,8 +130,9 @@ void Target::set_plan(const AgentPlan& plan, bool has_own_steps) {
 
 void Target::drain(std::uint64_t now_ns) {
   if (finished_) return;
-  decoder_.drain(assembler_);
-  assembler_.round_done(now_ns);
+  assembler_->round_begins(now_ns);
+  decoder_->drain(*assembler_);
+  assembler_->round_done(now_ns);
   segment_.plan().drain_ns.store(now_ns, std::memory_order_relaxed);
 }
 
@@ -149,8 +153,8 @@ void Target::stop() {
 
 void Target::report_decoder_losses() {
   using model::LossReason;
-  const ingest::DecoderCounts& now = decoder_.counts();
-  ingest::LossBook& losses = assembler_.losses();
+  const ingest::DecoderCounts& now = decoder_->counts();
+  ingest::LossBook& losses = assembler_->losses();
   losses.add(LossReason::kUnknownRecord, 0, now.unknown_kind - reported_.unknown_kind, 0, 0);
   losses.add(LossReason::kRecordMalformed, 0, now.malformed - reported_.malformed, 0, 0);
   losses.add(LossReason::kLaneCorrupt, 0, now.corrupt_lanes - reported_.corrupt_lanes, 0, 0);
@@ -161,11 +165,11 @@ void Target::finish(End how, std::int32_t wait_status, std::uint64_t now_ns) {
   if (finished_) return;
   drain(now_ns);
   report_decoder_losses();
-  poller_.poll(assembler_.losses(), now_ns);
-  poller_.poll_untold_drops(assembler_.losses(), decoder_.dropped_by_lanes(),
-                            assembler_.lost_told(), now_ns);
+  poller_.poll(assembler_->losses(), now_ns);
+  poller_.poll_untold_drops(assembler_->losses(), decoder_->dropped_by_lanes(),
+                            assembler_->lost_told(), now_ns);
   poller_.write_facts(*writer_);
-  assembler_.finish(now_ns);
+  assembler_->finish(now_ns);
   writer_->on(model::ProcessEnd{now_ns, wait_status,
                                 how == End::kSaidBye    ? 0u
                                 : how == End::kVanished ? 1u
@@ -176,6 +180,15 @@ void Target::finish(End how, std::int32_t wait_status, std::uint64_t now_ns) {
   if (loop_ != nullptr) loop_->unwatch(death_watch_);
   death_watch_ = 0;
   if (connection_) connection_->close();
+  forget_records();
+}
+
+void Target::forget_records() {
+  final_counts_ = assembler_->counts();
+  final_losses_ = assembler_->losses();
+  decoder_.reset();
+  assembler_.reset();
+  segment_.forget_lanes();
 }
 
 bool Target::used_cuda() const {

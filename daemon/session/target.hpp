@@ -5,7 +5,7 @@
 // Context:  daemon (ingest thread)
 // Owns:     its segment, connection, pidfd and spool file
 // Promises: whatever was published before the process ended reaches its spool; nothing it sends
-//           can throw, stall or grow without bound
+//           can throw, stall or grow without bound; once finished it keeps results only
 // Not here: when to record (schedule.hpp), when to cut (session.cpp)
 #pragma once
 
@@ -97,8 +97,12 @@ class Target final : private ingest::Listener {
   std::uint64_t latest_step() const { return latest_step_; }
   bool used_cuda() const;
   End end() const { return end_; }
-  const ingest::EventCounts& counts() const { return assembler_.counts(); }
-  const ingest::LossBook& losses() { return assembler_.losses(); }
+  const ingest::EventCounts& counts() const {
+    return assembler_ ? assembler_->counts() : final_counts_;
+  }
+  const ingest::LossBook& losses() const {
+    return assembler_ ? assembler_->losses() : final_losses_;
+  }
   const ingest::StatsPoller& stats() const { return poller_; }
   const ingest::SegmentHost& segment() const { return segment_; }
   spool::ProcessWriter& writer() { return *writer_; }
@@ -118,13 +122,17 @@ class Target final : private ingest::Listener {
   void on_state(const wire::StateReport& report);
   void write_process();
   void report_decoder_losses();
+  void forget_records();
 
   ingest::SegmentHost segment_;
   std::unique_ptr<spool::ProcessWriter> writer_;
   Identity identity_;
   TargetEvents& events_;
-  ingest::Decoder decoder_;
-  ingest::Assembler assembler_;
+  // Both until it is finished: they remember up to 100 MB of one process.
+  std::unique_ptr<ingest::Decoder> decoder_;
+  std::unique_ptr<ingest::Assembler> assembler_;
+  ingest::EventCounts final_counts_;
+  ingest::LossBook final_losses_;
   ingest::StatsPoller poller_;
   std::unique_ptr<Connection> connection_;
   base::UniqueFd pidfd_;

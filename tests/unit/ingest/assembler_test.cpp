@@ -91,6 +91,35 @@ TEST_F(AssemblerTest, DefinitionsThatDoNotFitTheirFrameAreRefused) {
   EXPECT_EQ("short", sink_.strings.back());
 }
 
+TEST_F(AssemblerTest, TimesAtWhichTheProcessDidNotRunGoNoFurther) {
+  constexpr std::uint64_t kStart = 1'000'000'000'000, kDay = 86'400'000'000'000;
+  assembler_->seed_life(kStart);
+  assembler_->round_begins(kStart + 1'000'000);
+  for (const std::uint64_t ts : {kStart - kDay, kStart + kDay, ~0ULL}) {
+    put(wire::Sample{ts, 0, 100, 0, 10});
+    put(wire::StepMark{ts, 0, 1, wire::kStepBegin});
+    push(ts, 0);
+    pop(ts);
+    launch(1, ts);
+    kernel(1, ts, ts + (ts == ~0ULL ? 0 : 1));
+  }
+  put(wire::Sample{kStart + 1, 0, 100, 0, 10});
+  assembler_->finish(kStart + 1'000'000);
+  EXPECT_THAT(sink_.samples, SizeIs(1));
+  EXPECT_THAT(sink_.kernels, IsEmpty());
+  EXPECT_THAT(heard_.activity, IsEmpty());
+  EXPECT_THAT(heard_.began, IsEmpty());
+  EXPECT_LE(12u, sink_.lost(LossReason::kTimeImplausible));
+}
+
+TEST_F(AssemblerTest, ACountNobodyCanHaveReachedIsOneDamagedCounter) {
+  put(wire::Lost{1ULL << 60, 1, 2});
+  put(wire::Lost{5, 1, 2});
+  assembler_->finish(now_);
+  EXPECT_EQ(5u, sink_.lost(LossReason::kLaneFull));
+  EXPECT_EQ(1u, sink_.lost(LossReason::kCountDamaged));
+}
+
 TEST_F(AssemblerTest, DictionariesAreBounded) {
   Limits limits;
   limits.strings = 10;
