@@ -92,16 +92,16 @@ TEST_F(AssemblerTest, DefinitionsThatDoNotFitTheirFrameAreRefused) {
 }
 
 TEST_F(AssemblerTest, TimesAtWhichTheProcessDidNotRunGoNoFurther) {
-  constexpr std::uint64_t kStart = 1'000'000'000'000, kDay = 86'400'000'000'000;
+  constexpr std::uint64_t kDay = 86'400'000'000'000, kStart = 100 * kDay, kNever = ~0ULL;
   assembler_->seed_life(kStart);
   assembler_->round_begins(kStart + 1'000'000);
-  for (const std::uint64_t ts : {kStart - kDay, kStart + kDay, ~0ULL}) {
+  for (const std::uint64_t ts : {kStart - kDay, kStart + kDay, kNever}) {
     put(wire::Sample{ts, 0, 100, 0, 10});
     put(wire::StepMark{ts, 0, 1, wire::kStepBegin});
     push(ts, 0);
     pop(ts);
     launch(1, ts);
-    kernel(1, ts, ts + (ts == ~0ULL ? 0 : 1));
+    kernel(1, ts, ts + (ts == kNever ? 0 : 1));
   }
   put(wire::Sample{kStart + 1, 0, 100, 0, 10});
   assembler_->finish(kStart + 1'000'000);
