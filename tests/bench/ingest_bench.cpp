@@ -11,6 +11,7 @@
 #include "daemon/ingest/assembler.hpp"
 #include "daemon/spool/spool.hpp"
 #include "tests/bench/spread.hpp"
+#include "tests/bench/training_records.hpp"
 
 namespace {
 
@@ -18,48 +19,6 @@ using namespace gpuprof;
 
 constexpr int kRepetitions = 9;
 constexpr int kRounds = 400;
-constexpr std::uint64_t kReal = 1'700'000'000'000'000'000;
-
-/// One round's records: per operator a range, a launch, a host call, a kernel; a sample a few.
-std::uint64_t fill(wire::LaneWriter& lane, std::uint32_t& correlation, std::uint64_t& now) {
-  std::uint64_t events = 0;
-  for (int i = 0; i < 2000; ++i) {
-    const std::uint64_t name = 1 + static_cast<std::uint64_t>(i % 200);
-    // Durations that repeat exactly would make the spool look better than it is.
-    const std::uint64_t jitter = base::mix64(now + correlation);
-    now += 15'000 + jitter % 10'000;
-    ++correlation;
-    lane.push(wire::RangePush{now, name, 0, 0, 0, 0, 0}, now);
-    lane.push(wire::Launch{now + 2000, name, correlation, 2, 0, 211, 1}, now);
-    lane.push(wire::ApiCall{kReal + now + 2000, kReal + now + 4000 + jitter % 2003, 201, 211, 2,
-                            correlation, 1, 0, 0},
-              now);
-    wire::KernelExec kernel{};
-    kernel.start_ns = kReal + now + 8000;
-    kernel.end_ns = kReal + now + 12'000 + jitter % 6'007;
-    kernel.name_id = name;
-    kernel.correlation = correlation;
-    kernel.stream = 7;
-    kernel.grid_x = 64, kernel.block_x = 256;
-    lane.push(kernel, now);
-    lane.push(wire::RangePop{now + 8'000 + jitter % 2999, 0, 0}, now);
-    events += 3;
-    if (i % 50 != 0) continue;
-    lane.push(wire::Sample{now, name, 1, 0, 10'000'000}, now);
-    ++events;
-  }
-  return events;
-}
-
-void define_names(wire::LaneWriter& lane) {
-  for (std::uint64_t id = 1; id <= 201; ++id) {
-    const std::string text = "_ZN2at6native" + std::to_string(id) + "kernelEv";
-    lane.push(wire::StringDef{id, static_cast<std::uint32_t>(text.size()), 0}, 0, text.data(),
-              static_cast<std::uint32_t>(text.size()));
-    std::vector<std::uint64_t> frames(30, 0x7f0000000000 + id * 64);
-    lane.push(wire::StackDef{id, 30, 0, 0}, 0, frames.data(), 30 * 8);
-  }
-}
 
 struct Result {
   double events_per_second, bytes_per_event;
@@ -72,14 +31,14 @@ Result once(const std::string& folder) {
   const std::string path = folder + "/bench.spool";
   auto writer = spool::ProcessWriter::create(path).take();
   ingest::Assembler assembler(*writer, nullptr);
-  assembler.seed_clock(0, kReal);
+  assembler.seed_clock(0, test::kReal);
   ingest::Decoder decoder(host);
   std::uint32_t correlation = 0;
   std::uint64_t now = 1'000'000'000, events = 0;
   double seconds = 0;
-  define_names(lane);
+  test::define_names(lane);
   for (int round = 0; round < kRounds; ++round) {
-    events += fill(lane, correlation, now);
+    events += test::fill(lane, correlation, now);
     seconds += test::cpu_seconds_of([&] {
       decoder.drain(assembler);
       assembler.round_done(now);
