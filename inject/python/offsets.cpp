@@ -18,9 +18,10 @@ namespace {
 struct Groups {
   std::uint32_t interpreter, thread, frame, code, object, bytes, text;
 };
-// 3.14 adds threads_main to the interpreter, stackpointer to the frame and a group for sets.
+// 3.14 adds threads_main and two generation counters to the interpreter, stackpointer and an index
+// of thread-local bytecode to the frame, that bytecode to the code, and a group for sets.
 constexpr Groups k313{6, 19, 28, 34, 44, 64, 67};
-constexpr Groups k314{6, 20, 29, 36, 46, 70, 73};
+constexpr Groups k314{6, 22, 31, 39, 50, 74, 77};
 
 constexpr std::uint32_t kRuntimeSize = 3;
 constexpr std::uint32_t kRuntimeInterpreters = 5;
@@ -67,6 +68,13 @@ void fill(Words& word, const Groups& group, Offsets* out) {
   out->str_compact_data = out->str_ascii_data + 16;
 }
 
+/// A group too many before these would shift them: an object is a count and a type, bytes and text
+/// begin after it, on every 64-bit build.
+bool fits(Words& word, const Groups& group) {
+  return word(group.object) == 16 && word(group.object + 1) == 8 && word(group.bytes + 1) == 16 &&
+         word(group.bytes + 2) == 32 && word(group.text + 1) == 32 && word(group.text + 3) == 40;
+}
+
 }  // namespace
 
 DebugOffsets parse_debug_offsets(const std::byte* runtime, std::size_t bytes, std::uint32_t minor,
@@ -78,11 +86,13 @@ DebugOffsets parse_debug_offsets(const std::byte* runtime, std::size_t bytes, st
     return DebugOffsets::kOtherVersion;
   if (base::load<std::uint64_t>(runtime + 16) != 0) return DebugOffsets::kFreeThreaded;
   Words word{runtime};
+  const Groups& group = minor == 13 ? k313 : k314;
   Offsets found{};
   found.minor = minor;
   found.runtime_current = found.cframe_frame = found.cframe_previous = found.frame_is_entry = kNone;
-  fill(word, minor == 13 ? k313 : k314, &found);
+  fill(word, group, &found);
   const auto runtime_bytes = base::load<std::uint64_t>(runtime + kRuntimeSize * 8);
+  if (!fits(word, group)) return DebugOffsets::kImplausible;
   if (!word.plausible || found.runtime_interpreters >= runtime_bytes)
     return DebugOffsets::kImplausible;
   *out = found;

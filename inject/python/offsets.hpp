@@ -57,7 +57,7 @@ struct Offsets {
 };
 
 /// How many bytes of `_PyRuntime` parse_debug_offsets wants to see.
-inline constexpr std::size_t kDebugOffsetsBytes = 80 * 8;
+inline constexpr std::size_t kDebugOffsetsBytes = 88 * 8;
 
 enum class DebugOffsets { kOk, kNoCookie, kOtherVersion, kFreeThreaded, kImplausible };
 

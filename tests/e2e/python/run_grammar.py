@@ -23,6 +23,8 @@ def interpreters():
         paths = glob.glob(f"{root}/versions/3.{minor}.*/bin/python3.{minor}")
         paths += glob.glob(f"/usr/bin/python3.{minor}")
         found[minor] = sorted(paths)
+    # Others, wherever they are: paths with a colon between them.
+    found[0] = [path for path in os.environ.get("GPUPROF_PYTHONS", "").split(":") if path]
     return found
 
 
@@ -54,7 +56,7 @@ def main():
     found = {0: args.python} if args.python else interpreters()
     failed = 0
     for minor, paths in found.items():
-        if not paths:
+        if not paths and minor:
             print(f"SKIPPED: no python3.{minor} here")
         for python in paths:
             with tempfile.TemporaryDirectory() as work:

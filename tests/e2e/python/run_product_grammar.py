@@ -34,18 +34,17 @@ def frame(name):
     return [1, python[1], int(python[2]), python[3][:LONGEST_NAME]] if python else [0, name, 0, ""]
 
 
-def part_with_rules(events):
-    """From the first to the last time that the target's own loop is on a stack: before it and after
-    it runs the interpreter's start and end, which no rule describes."""
-    times = [event["ts"] for event in events if event["name"].endswith(": alone")]
-    return [event for event in events if min(times) <= event["ts"] <= max(times)]
-
-
 def stacks(events):
     """Every stack that the samples' rows show, innermost frame first. Consecutive samples of one
-    stack are one slice and count once."""
+    stack are one slice and count once.
+
+    Only from the first to the last time that the target's own loop is on a stack: before it and
+    after it runs the interpreter's start and end, which no rule describes."""
+    samples = [event for event in events if event.get("cat", "").startswith("cpu_sample")]
+    times = [event["ts"] for event in samples if event["name"].endswith(": alone")]
+    first, last = min(times, default=0), max(times, default=0)
     rows = {}
-    for event in part_with_rules([e for e in events if e.get("cat", "").startswith("cpu_sample")]):
+    for event in samples:
         rows.setdefault(event["tid"], []).append(event)
     for row in rows.values():
         stack = []
@@ -54,7 +53,8 @@ def stacks(events):
                 stack.append(event["name"])
             elif stack:
                 stack.pop()
-            if stack and (following is None or following["ts"] != event["ts"]):
+            at_rest = following is None or following["ts"] != event["ts"]
+            if stack and at_rest and first <= event["ts"] < last:
                 yield list(reversed(stack))
 
 
@@ -100,7 +100,7 @@ def main():
     found = {0: args.python} if args.python else interpreters()
     failed = 0
     for minor, paths in found.items():
-        if not paths:
+        if not paths and minor:
             print(f"SKIPPED: no python3.{minor} here")
         for python in paths:
             failed += check(python, args.seconds)

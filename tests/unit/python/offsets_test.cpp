@@ -15,34 +15,50 @@
 namespace gpuprof::python {
 namespace {
 
-/// `_Py_DebugOffsets` as 3.13 (71 words) or 3.14 (76 words) lays it out, with these offsets.
+/// `_Py_DebugOffsets` as 3.13 lays it out (71 words), with these offsets.
 std::vector<std::uint64_t> debug_table(const Offsets& o, int minor) {
   std::vector<std::uint64_t> words = {0, 0x03000000u | static_cast<unsigned>(minor) << 16 | 0xf0,
                                       0};
   const auto add = [&words](std::initializer_list<std::uint64_t> more) {
     words.insert(words.end(), more);
   };
-  const bool later = minor >= 14;
   std::memcpy(words.data(), "xdebugpy", 8);
   add({400000, 700, o.runtime_interpreters});
   add({300000, 8, o.interp_next, o.interp_threads});
-  if (later) add({o.interp_threads + 8u});
   add({1, 2, 3, 4, 5, 6, 7, 8, 9});
   add({600, 0, o.thread_next, 16, o.thread_frame, o.thread_id, o.thread_native_id, 200, 40});
   add({88, o.frame_previous, o.frame_code, o.frame_instr, 80, o.frame_owner});
-  if (later) add({64});
   add({216, o.code_file, o.code_name, o.code_qualname, o.code_table, o.code_first_line, 52, 96, 104,
        o.code_bytes});
   add({16, o.object_type});
   add({416, 24, 88, 168});
   add({32, 24, 16});
   add({40, 24, 16});
-  if (later) add({200, 24, 40, 32});
   add({48, 32, 40});
   add({24, 16});
   add({32, 16, 24});
   add({40, o.bytes_length, o.bytes_data});
   add({64, o.str_state, o.str_length, o.str_ascii_data});
+  words.resize(kDebugOffsetsBytes / 8);
+  return words;
+}
+
+/// The words behind the cookie as Debian's CPython 3.14.10 holds them.
+std::vector<std::uint64_t> table_of_314() {
+  std::vector<std::uint64_t> words = {
+      0,      51251952, 0,    // cookie, version, free-threaded
+      316616, 784,      808,  // runtime
+      225864, 7280,     7272, 7344, 7360, 7408, 7688, 7672, 7680, 16,      // interpreter
+      7784,   0,        7800, 7792, 7992, 0,                               //
+      832,    0,        8,    16,   72,   152,  160,  232,  32,            // thread
+      88,     8,        0,    56,   80,   74,   64,   0,                   // frame
+      216,    112,      120,  128,  136,  68,   52,   96,   104,  208, 0,  // code
+      16,     8,        416,  24,   88,   168,  40,   32,   16,   40,  24,
+      16,  // object, type, tuple, list
+      200,    24,       40,   32,   48,   32,   40,   24,   16,   32,  16,
+      24,                                             // set, dict, float, int
+      40,     16,       32,   64,   32,   16,   40};  // bytes, text
+  std::memcpy(words.data(), "xdebugpy", 8);
   words.resize(kDebugOffsetsBytes / 8);
   return words;
 }
@@ -59,16 +75,33 @@ TEST(Offsets, ComeFromTheTableOf313AsTheyAreBuiltIn) {
   EXPECT_EQ(out, expected);
 }
 
-// No 3.14 interpreter was at hand: the layout is taken from its source, the values are made up.
 TEST(Offsets, ComeFromTheLongerTableOf314) {
-  Offsets expected = *built_in_offsets(13);
-  expected.minor = 14;
-  expected.frame_owner = 74;
-  expected.code_bytes = 208;
-  expected.interp_threads = 7352;
   Offsets out{};
-  ASSERT_EQ(parse(debug_table(expected, 14), 14, &out), DebugOffsets::kOk);
-  EXPECT_EQ(out, expected);
+  ASSERT_EQ(parse(table_of_314(), 14, &out), DebugOffsets::kOk);
+  EXPECT_EQ(out.runtime_interpreters, 808u);
+  EXPECT_EQ(out.interp_next, 7272u);
+  EXPECT_EQ(out.interp_threads, 7344u);
+  EXPECT_EQ(out.thread_next, 8u);
+  EXPECT_EQ(out.thread_frame, 72u);
+  EXPECT_EQ(out.thread_id, 152u);
+  EXPECT_EQ(out.thread_native_id, 160u);
+  EXPECT_EQ(out.frame_previous, 8u);
+  EXPECT_EQ(out.frame_code, 0u);
+  EXPECT_EQ(out.frame_instr, 56u);
+  EXPECT_EQ(out.frame_owner, 74u);
+  EXPECT_EQ(out.code_qualname, 128u);
+  EXPECT_EQ(out.code_table, 136u);
+  EXPECT_EQ(out.code_first_line, 68u);
+  EXPECT_EQ(out.code_bytes, 208u);
+  EXPECT_EQ(out.str_compact_data, 56u);
+}
+
+TEST(Offsets, AreRefusedWhenTheTableHasAWordMoreThanWeKnow) {
+  Offsets out{};
+  auto words = table_of_314();
+  words.insert(words.begin() + 30, 40);
+  words.pop_back();
+  EXPECT_EQ(parse(words, 14, &out), DebugOffsets::kImplausible);
 }
 
 TEST(Offsets, AreRefusedWhenTheTableIsStrange) {
