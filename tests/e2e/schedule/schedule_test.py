@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Windows by steps (nvtx:, kernel:), by time, and for programs without steps; what counting costs.
 
-usage: schedule_test.py [--only NAME] [--long]"""
+usage: schedule_test.py [--only NAME] [--long]
+       schedule_test.py --measure [PAIRS]   only: what counting costs a step, PAIRS interleaved pairs (12)"""
 
 import json
 import os
+import re
+import statistics
 import subprocess
 import sys
 import time
@@ -142,8 +145,49 @@ def kinds_off_in_the_middle(calls):
     return longest > 1_000_000_000
 
 
+# Steps of about 2 ms that wait for nothing but the simulated device; a mark every 20 ms.
+MEASURED = ["--steps", "1500", "--kernels", "20", "--host-ms", "1", "--progress"]
+MARK = re.compile(rb"progress monotonic_ns (\d+) realtime_ns \d+ steps (\d+) ")
+# Steps come from NVTX and the window never: the whole run is spent counting.
+COUNTING = ["-q", "--step", "nvtx:step", "--wait", "1000000", "--active", "1"]
+
+
+def step_us(stdout):
+    """Microseconds a step between the first and the last mark: start-up is left out."""
+    marks = [(int(ns), int(steps)) for ns, steps in MARK.findall(stdout)]
+    (begin, first), (end, last) = next(m for m in marks if m[1] >= 100), marks[-1]
+    return (end - begin) / (last - first) / 1e3
+
+
+def measure(pairs):
+    """Step time while counting against step time without gpuprof, first one first, then the other."""
+    load = os.getloadavg()[0]
+    rows = []
+    for i in range(pairs):
+        times = {}
+        for ours in ((False, True) if i % 2 == 0 else (True, False)):
+            with e2e.Folder("counting") as folder:
+                result = sim.run(["-o", folder, *COUNTING], MEASURED) if ours else sim.plain(MEASURED)
+            if result.returncode != 0:
+                raise SystemExit("the trainer failed: %s" % result.stderr.decode()[-500:])
+            times[ours] = step_us(result.stdout)
+        rows.append((times[True] / times[False], times[False], times[True]))
+        print("pair %2d: %.1f us a step without gpuprof, %.1f us counting, ratio %.4f"
+              % (i + 1, times[False], times[True], rows[-1][0]), flush=True)
+    ratios = sorted(row[0] for row in rows)
+    quarter = len(ratios) // 4
+    print("counting, simulated GPU: median ratio %.4f, middle half %.4f to %.4f, range %.4f to %.4f, "
+          "%d pairs" % (statistics.median(ratios), ratios[quarter], ratios[-1 - quarter], ratios[0],
+                        ratios[-1], len(ratios)))
+    print("median step %.1f us without gpuprof, %.1f us counting; load average before %.2f"
+          % (statistics.median(r[1] for r in rows), statistics.median(r[2] for r in rows), load))
+
+
 def main():
     sim.need()
+    if "--measure" in sys.argv:
+        number = sys.argv[sys.argv.index("--measure") + 1:]
+        return measure(max(int(number[0]), 10) if number else 12)
     checks = e2e.Checks()
     only = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
     rows = [("nvtx", by_nvtx), ("nvtx-fast", by_nvtx_fast), ("kernel", by_kernel),
