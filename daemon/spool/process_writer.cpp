@@ -141,7 +141,7 @@ class Core {
   bool give_up(int why) {
     failure_ = fmt::format(
         "the spool could not be written ({}); what was written before is kept, later events are "
-        "lost",
+        "lost; make room there, or write elsewhere with -o",
         std::strerror(why));
     // A half block would only cost the reader a remark, yet the file should be whole.
     [[maybe_unused]] const int ignored = ::ftruncate(fd_.get(), static_cast<off_t>(written_));
