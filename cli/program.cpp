@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "gpuprof/base/clock.hpp"
 #include "support/proc.hpp"
 
 namespace gpuprof::cli {
@@ -27,6 +28,9 @@ namespace {
 // Read through signalfd. INT and QUIT of the group are the program's own business.
 constexpr int kTaken[] = {SIGTERM, SIGHUP,  SIGUSR1, SIGUSR2, SIGTSTP,
                           SIGCONT, SIGCHLD, SIGINT,  SIGQUIT};
+
+// By then a program that hands over to another one by exec has done so.
+constexpr std::uint64_t kMoment_ns = 200'000'000;
 
 sigset_t taken() {
   sigset_t set;
@@ -91,7 +95,16 @@ void Program::take_signals() {
 }
 
 int Program::follow(const Listener& also) {
-  while (!ended_) wait_once(also);
+  const std::uint64_t moment = base::mono_ns() + kMoment_ns;
+  bool looked = !also.later;
+  while (!ended_) {
+    const std::uint64_t now = base::mono_ns();
+    if (!looked && now >= moment) {
+      looked = true;
+      also.later(pid_);
+    }
+    wait_once(also, looked ? -1 : static_cast<int>((moment - now) / 1'000'000 + 1));
+  }
   return wait_status_;
 }
 
@@ -118,9 +131,9 @@ bool Program::only_helpers_left(pid_t daemon) const {
 
 void Program::adopt_descendants() { prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
 
-void Program::wait_once(const Listener& also) {
+void Program::wait_once(const Listener& also, int most_ms) {
   pollfd waiting[] = {{signals_.get(), POLLIN, 0}, {also.fd, POLLIN, 0}};
-  if (poll(waiting, 2, -1) < 0) return;
+  if (poll(waiting, 2, most_ms) < 0) return;
   if (waiting[1].revents != 0) also.ready();
   signalfd_siginfo info;
   while (read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info))

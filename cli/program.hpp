@@ -30,6 +30,8 @@ namespace gpuprof::cli {
 struct Listener {
   int fd = -1;
   pid_t helper = 0;
+  /// Called once with the program's pid when it has run for a moment, unless it has ended by then.
+  std::function<void(pid_t)> later;
   std::function<void()> ready;
 };
 
@@ -62,8 +64,8 @@ class Program {
   void take_signals();
   void handle(const signalfd_siginfo& info);
   void stop_with(int signal);
-  /// One round of waiting.
-  void wait_once(const Listener& also);
+  /// One round of waiting; -1: without a limit.
+  void wait_once(const Listener& also, int most_ms = -1);
   /// True if no child is left but the group watch and `daemon`.
   bool only_helpers_left(pid_t daemon) const;
 

@@ -30,6 +30,7 @@
 #include "support/elf_probe.hpp"
 #include "support/files.hpp"
 #include "support/log.hpp"
+#include "support/lost_image.hpp"
 
 namespace gpuprof::cli {
 namespace {
@@ -148,10 +149,15 @@ bool report(const Options& options, const api::Summary& summary) {
   std::FILE* file = std::fopen(options.summary_json.c_str(), "we");
   const std::string json = to_json(summary) + "\n";
   bool good = file != nullptr && std::fwrite(json.data(), 1, json.size(), file) == json.size();
-  if (file != nullptr && std::fclose(file) != 0) good = false;
+  int failure = good ? 0 : errno;
+  if (file != nullptr && std::fclose(file) != 0 && good) {
+    good = false;
+    failure = errno;
+  }
   if (!good) {
-    write_all(STDERR_FILENO, fmt::format("gpuprof: cannot write the summary to {}\n",
-                                         support::in_quotes(options.summary_json)));
+    write_all(STDERR_FILENO,
+              fmt::format("gpuprof: cannot write the summary to {}: {}\n",
+                          support::in_quotes(options.summary_json), strerror(failure)));
   }
   return good;
 }
@@ -193,6 +199,40 @@ void add_remarks(api::Summary& summary, const Plan& plan, const std::vector<std:
   summary.remarks.insert(summary.remarks.begin(), more.begin(), more.end());
 }
 
+/// How the program ran.
+struct Course {
+  int wait_status = 0;
+  std::uint64_t lived_ns = 0;
+  std::string lost_image;  // it went on without our library, and why
+};
+
+Course follow(Program& program, RunSession& session, const Plan& plan, bool wait_all) {
+  Course course;
+  const std::uint64_t start_ns = base::mono_ns();
+  Listener listener;
+  listener.fd = session.fd();
+  listener.helper = session.child();
+  listener.ready = [&] {
+    session.listen();
+    listener.fd = session.fd();
+  };
+  if (plan.facts.preloadable()) {
+    listener.later = [&](pid_t pid) {
+      course.lost_image = support::why_image_is_lost(static_cast<std::uint32_t>(pid), plan.program);
+    };
+  }
+  course.wait_status = program.follow(listener);
+  spdlog::info("the program has ended, status {}", shell_status(course.wait_status));
+  course.lived_ns = base::mono_ns() - start_ns;
+  if (wait_all) program.follow_descendants(listener);
+  return course;
+}
+
+std::string why_nothing(const Course& course, const Plan& plan, const std::string& program) {
+  if (!course.lost_image.empty()) return course.lost_image;
+  return why_nothing_recorded(plan.facts, program, course.wait_status, course.lived_ns);
+}
+
 support::Result<int> run_recorded(Options& options, Plan& plan, const Surroundings& around,
                                   PreloadName& preload) {
   GPUPROF_CHECK(prepare_output(&plan.place, options.session.force));
@@ -219,33 +259,22 @@ support::Result<int> run_recorded(Options& options, Plan& plan, const Surroundin
     return started.error();
   }
   spdlog::info("process {} runs {}", started.value(), plan.program);
-  const std::uint64_t start_ns = base::mono_ns();
-  Listener listener;
-  listener.fd = session.fd();
-  listener.helper = session.child();
-  listener.ready = [&] {
-    session.listen();
-    listener.fd = session.fd();
-  };
-  const int wait_status = program.follow(listener);
-  spdlog::info("process {} has ended, status {}", started.value(), shell_status(wait_status));
-  if (wait_all) program.follow_descendants(listener);
-  const std::uint64_t lived_ns = base::mono_ns() - start_ns;
-  Outcome outcome = session.finish(wait_status, [&program] { return program.interrupts_since(); });
+  const Course course = follow(program, session, plan, wait_all);
+  Outcome outcome =
+      session.finish(course.wait_status, [&program] { return program.interrupts_since(); });
   if (const std::string kept = preload.remove(); !kept.empty()) {
     environment.remarks.push_back("programs still running were started through " + kept +
                                   ", which therefore stays");
   }
   program.restore();
   if (outcome.summary_came && outcome.summary.processes_seen == 0) {
-    outcome.summary.missing.push_back(
-        why_nothing_recorded(plan.facts, options.command[0], wait_status, lived_ns));
+    outcome.summary.missing.push_back(why_nothing(course, plan, options.command[0]));
   }
   add_remarks(outcome.summary, plan, environment.remarks);
   opened.value().reset();
   if (!report(options, outcome.summary)) outcome.failed = true;
   support::remove_if_empty(plan.place.made);
-  end(options, wait_status, outcome.failed);
+  end(options, course.wait_status, outcome.failed);
 }
 
 }  // namespace

@@ -8,9 +8,9 @@
 
 #include <algorithm>
 
-#include "daemon/session/lost_image.hpp"
 #include "daemon/session/session.hpp"
 #include "gpuprof/base/clock.hpp"
+#include "support/lost_image.hpp"
 
 namespace gpuprof::session {
 namespace {
@@ -26,7 +26,7 @@ constexpr std::uint64_t kFollowerWaitNs = 2'000'000'000;
 /// A process that closed its socket and lives on (an agent that stopped) is drained this long.
 constexpr std::uint64_t kSilentNs = 2'000'000'000;
 /// An exec puts the new image together in less than this, after it has closed our socket.
-constexpr std::uint64_t kExecNs = 10'000'000;
+constexpr std::uint64_t kExecNs = 30'000'000;
 /// Rounds after a flush: one takes what came, one joins it, one sorts the last steps.
 constexpr std::uint32_t kCutRounds = 3;
 
@@ -102,7 +102,7 @@ void Session::look_for_lost_image(const Target& target, std::uint64_t now_ns) {
   if (target.said_bye() || target.parked() || now_ns - target.disconnected_ns() < kExecNs) return;
   const Target::Identity& identity = target.identity();
   if (lost_images_.contains(identity.spool_file)) return;
-  lost_images_[identity.spool_file] = why_image_is_lost(identity.pid, identity.exe);
+  lost_images_[identity.spool_file] = support::why_image_is_lost(identity.pid, identity.exe);
 }
 
 void Session::apply_plan(std::uint64_t now_ns) {

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`gpuprof export` on spools that are damaged, not there or not to be read; a full disk."""
+
+import glob
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import e2e
+
+PYTHON = e2e.real_python("/usr/bin/python3") or sys.executable
+SPIN = "import time\nend = time.time() + %s\nwhile time.time() < end: sum(range(1000))"
+NOBODY = 65534
+
+
+def export(*arguments, prefix=()):
+    done = subprocess.run([*prefix, e2e.GPUPROF, "export", *arguments], capture_output=True, timeout=60)
+    return done.returncode, done.stderr.decode()
+
+
+def spool_left_behind(folder):
+    """The spool of a run whose daemon and gpuprof were killed."""
+    out = os.path.join(folder, "killed")
+    process = subprocess.Popen([e2e.GPUPROF, "run", "-o", out, PYTHON, "-c", SPIN % 3],
+                               stderr=subprocess.PIPE)
+    time.sleep(2)
+    process.kill()
+    spool = glob.glob(os.path.join(out, ".gpuprof-spool-*"))[0]
+    os.kill(int(os.path.basename(spool).split("-")[2]), signal.SIGKILL)
+    process.communicate(timeout=30)
+    return spool
+
+
+def changed(folder, spool, name, change):
+    """A copy of the spool with one file rewritten."""
+    copy = os.path.join(folder, name)
+    shutil.copytree(spool, copy)
+    path = glob.glob(os.path.join(copy, "*.spool"))[0] if name.startswith("records") else os.path.join(
+        copy, "session.jsonl")
+    with open(path, "rb") as file:
+        data = file.read()
+    data = change(data)
+    os.remove(path)
+    if data is not None:
+        with open(path, "wb") as file:
+            file.write(data)
+    return copy
+
+
+def refused(checks, folder, spool):
+    cases = [
+        ("log-gone", lambda data: None, "its session.jsonl is gone"),
+        ("log-empty", lambda data: b"", "is empty"),
+        ("log-cut", lambda data: data[:20], "ends before its first line does"),
+        ("log-garbled", lambda data: data + b"{oops\n{}\n", "is damaged at line"),
+        ("log-foreign", lambda data: b'{"a":1}\n', "does not begin as gpuprof writes it"),
+        ("log-version", lambda data: data.replace(b'"version":', b'"version":9', 1), "has spool version 9"),
+        ("records-version", lambda data: data[:8] + b"\x63" + data[9:], "has spool version 99"),
+        ("records-foreign", lambda data: b"x" * len(data), "is not a spool file"),
+        ("records-none", lambda data: data[:16], "no process in it recorded any event"),
+    ]
+    sentences = set()
+    for name, change, part in cases:
+        copy = changed(folder, spool, name, change)
+        status, text = export("-o", os.path.join(folder, "none"), copy)
+        checks.equal((status, text.count("\n")), (125, 1), "%s: %s" % (name, text))
+        checks.expect(part in text and "recover with" not in text, "%s says %s" % (name, text))
+        sentences.add(text.replace(copy, ""))
+    checks.equal(len(sentences), len(cases), "no two sentences are the same")
+    empty = os.path.join(folder, "empty")
+    os.mkdir(empty)
+    for path, part in [(os.path.join(folder, "nowhere"), "there is no folder"),
+                       (os.path.join(spool, "session.jsonl"), "is a file; name the folder"),
+                       (empty, "is not a spool folder"),
+                       (os.path.dirname(spool), "did you mean " + spool)]:
+        status, text = export(path)
+        checks.equal((status, text.count("\n")), (125, 1), "%s: %s" % (path, text))
+        checks.expect(part in text, "%s says %s" % (path, text))
+
+
+def damaged_records(checks, folder, spool):
+    def flipped(data):
+        at = len(data) - 40
+        return data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1:]
+    for name, change, part in [("records-cut", lambda data: data[:-7], "are an unfinished block and are lost"),
+                               ("records-flipped", flipped, "are damaged and are lost")]:
+        out = os.path.join(folder, name + "-out")
+        status, text = export("-o", out, changed(folder, spool, name, change))
+        checks.equal(status, 0, "%s: what is whole is exported: %s" % (name, text))
+        checks.expect(part in text and "recover with" not in text, "%s says %s" % (name, text))
+        checks.equal(len(e2e.traces(out)), 1, "%s: a file" % name)
+
+
+def unreadable(checks, folder, spool):
+    if os.getuid() != 0 or not shutil.which("setpriv"):
+        checks.skip("an unreadable spool needs root and setpriv")
+        return
+    reach = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
+    if subprocess.run(reach + [e2e.GPUPROF, "--version"], capture_output=True).returncode != 0:
+        checks.skip("another user cannot execute the build")
+        return
+    os.chmod(folder, 0o755)
+    status, text = export(spool, prefix=reach)
+    checks.equal((status, text.count("\n")), (125, 1), "unreadable: " + text)
+    checks.expect("Permission denied; run this as its owner" in text, "unreadable says " + text)
+
+
+def full_disk(checks, folder):
+    small = os.path.join(folder, "small")
+    os.mkdir(small)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", small],
+                      capture_output=True).returncode != 0:
+        checks.skip("mounting a small file system is not allowed here")
+        return
+    try:
+        with open(os.path.join(small, "filler"), "wb") as file:
+            file.write(b"x" * 44 * 1024)
+        done = e2e.gpuprof(["-o", os.path.join(small, "out"), "-r", "1000"],
+                           [PYTHON, "-c", SPIN % 2], cwd=folder)
+        text = done.stderr.decode()
+        checks.equal(done.returncode, 0, "full disk: the program's status")
+        checks.expect("No space left" in text, "full disk: " + text)
+        checks.equal(text.count("gpuprof export"), 1, "full disk: the way to recover, once: " + text)
+    finally:
+        subprocess.run(["umount", small])
+
+
+def recovered_once(checks, folder):
+    out = os.path.join(folder, "recovered")
+    process = subprocess.Popen([e2e.GPUPROF, "run", "-o", out, PYTHON, "-c", SPIN % 3],
+                               stderr=subprocess.PIPE)
+    time.sleep(2)
+    spool = glob.glob(os.path.join(out, ".gpuprof-spool-*"))[0]
+    os.kill(int(os.path.basename(spool).split("-")[2]), signal.SIGKILL)
+    text = process.communicate(timeout=60)[1].decode()
+    checks.expect("the files were recovered from what it had stored in " + spool in text, text)
+    checks.expect("recover with" not in text and "gpuprof export" not in text,
+                  "nothing is left to recover: " + text)
+
+
+def summary_file(checks, folder):
+    marker = os.path.join(folder, "started")
+    for path, part in [(folder, "it is a folder"), (os.path.join(folder, "no/x"), "there is no folder")]:
+        done = e2e.gpuprof(["--summary-json", path], ["touch", marker], cwd=folder)
+        text = done.stderr.decode()
+        checks.equal((done.returncode, text.count("\n")), (125, 1), "--summary-json %s" % path)
+        checks.expect(part in text, "--summary-json %s says %s" % (path, text))
+        checks.expect(not os.path.exists(marker), "the program did not start")
+    for strict, status in [([], 3), (["--strict"], 125)]:
+        done = e2e.gpuprof(["-q", "--summary-json", "/dev/full", *strict], ["sh", "-c", "exit 3"], cwd=folder)
+        checks.equal(done.returncode, status, "--summary-json /dev/full %s" % strict)
+        checks.expect(b"'/dev/full': No space left" in done.stderr, "it is said: %r" % done.stderr)
+
+
+def main():
+    checks = e2e.Checks()
+    with e2e.Folder("spools") as folder:
+        spool = spool_left_behind(folder)
+        for case in (refused, damaged_records, unreadable):
+            case(checks, folder, spool)
+    for case in (full_disk, recovered_once, summary_file):
+        with e2e.Folder("spools") as folder:
+            case(checks, folder)
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()

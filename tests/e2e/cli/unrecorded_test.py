@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why a program was not recorded: each reason that can be known has its own sentence."""
+
+import os
+import subprocess
+
+import e2e
+
+SLEEPS = "#include <unistd.h>\nint main(void) { usleep(500000); return 9; }\n"
+
+
+def compiled(folder, name, text, *flags):
+    source = os.path.join(folder, name + ".c")
+    with open(source, "w") as file:
+        file.write(text)
+    program = os.path.join(folder, name)
+    done = subprocess.run(["cc", source, "-o", program, *flags], capture_output=True)
+    return program if done.returncode == 0 else None
+
+
+def says(checks, folder, command, status, part, what):
+    done = e2e.gpuprof([], command, cwd=folder)
+    text = done.stderr.decode()
+    checks.equal(done.returncode, status, what)
+    lines = [line for line in text.splitlines() if line.startswith("gpuprof: missing: ")]
+    checks.equal(len([line for line in lines if part in line]), 1, "%s says %s" % (what, text))
+    return text
+
+
+def main():
+    checks = e2e.Checks()
+    with e2e.Folder("unrecorded") as folder:
+        dynamic = compiled(folder, "dynamic", SLEEPS)
+        text = says(checks, folder, ["env", "-i", dynamic], 9,
+                    "went on as '%s', which is not recorded: its environment was cleared" % dynamic,
+                    "a cleared environment")
+        text = says(checks, folder, ["env", dynamic], 9, "no steps", "an exec that keeps it")
+        checks.expect("went on as" not in text, "nothing is said of a library that came back: " + text)
+        static = compiled(folder, "static", SLEEPS, "-static")
+        if static:
+            says(checks, folder, ["env", static], 9, "is not recorded: it is statically linked",
+                 "an exec of a static program")
+            says(checks, folder, [static], 9, "ran unprofiled: it is statically linked", "static")
+            says(checks, folder, [static], 9, "no program that it started did", "static, no children")
+        else:
+            checks.skip("the compiler cannot link statically")
+        library = compiled(folder, "libgone.so", "int gone(void) { return 1; }", "-shared", "-fPIC")
+        needs = compiled(folder, "needs", "int gone(void); int main(void) { return gone(); }", library)
+        os.remove(library)
+        says(checks, folder, [needs], 127, "before gpuprof's library was loaded", "a missing library")
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()
