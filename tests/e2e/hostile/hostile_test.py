@@ -76,10 +76,11 @@ def check_trainer(checks, done, facts, seconds):
     checks.expect(length < 3 * seconds + 60, "the trainer's time line is %.0f s long" % length)
 
 
-def check_damage(checks, hostile, summary):
+def check_damage(checks, hostile, summary, all_ways):
     """Damage is counted by reason, as numbers somebody can have counted, and said in the traces."""
     drops = dict(summary["drops_by_reason"])
-    checks.expect(DAMAGE <= set(drops), "damage is counted by reason: %s" % drops)
+    if all_ways:
+        checks.expect(DAMAGE <= set(drops), "damage is counted by reason: %s" % drops)
     checks.expect(all(count < 1 << 51 for count in drops.values()), "possible counts: %s" % drops)
     length_s = max(w["end_ns"] - w["start_ns"] for w in summary["windows"]) / 1e9
     checks.expect(length_s < 3600, "a window of possible length: %.0f s" % length_s)
@@ -88,7 +89,7 @@ def check_damage(checks, hostile, summary):
                   "possible statistics: %s" % overhead)
     stated = sum(any(reason in sentence for sentence in facts.trace["gpuprof"]["missing"]
                      for reason in DAMAGE) for facts in hostile)
-    checks.expect(stated >= len(hostile) / 4, "%d of %d traces say so" % (stated, len(hostile)))
+    checks.expect(stated >= (len(hostile) / 4 if all_ways else 0), "%d of %d traces say so" % (stated, len(hostile)))
     print("damage said in %d of %d traces: %s" % (stated, len(hostile), drops))
 
 
@@ -123,7 +124,7 @@ def main():
         hostile = [Facts(e2e.load(path)) for name, path in files if name.startswith("hostile")]
         check_trainer(checks, done, [Facts(e2e.load(path)) for name, path in files
                                      if name == "sim_trainer"], arguments.seconds)
-        check_damage(checks, hostile, summary)
+        check_damage(checks, hostile, summary, arguments.ways == "all")
         check_daemon(checks, summary, watch)
         if checks.failed:
             print(done.stderr.decode()[:4000])

@@ -145,7 +145,21 @@ void control_words(Victim& v) {
   }
 }
 
-// Packets that are no messages, and messages whose lengths lie.
+/// A message of the right size whose every field is random, and so are the lengths of its texts.
+template <typename... M>
+bool random_message(Victim& v) {
+  const std::uint64_t chosen = v.random() % sizeof...(M);
+  std::uint64_t at = 0;
+  bool sent = true;
+  const auto one = [&]<typename Message>(Message message) {
+    fill(v, reinterpret_cast<std::uint8_t*>(&message), sizeof message);
+    sent = v.agent.send(message, "text");
+  };
+  ((at++ == chosen ? one(M{}) : void()), ...);
+  return sent;
+}
+
+// Packets that are no messages, messages whose lengths lie, messages that mean nothing.
 void packets(Victim& v) {
   std::byte bytes[2048];
   while (v.time_left()) {
@@ -161,6 +175,9 @@ void packets(Victim& v) {
       std::memcpy(bytes, &header, sizeof header);
     }
     if (size != 0 && !v.agent.send_bytes(bytes, size)) return;
+    if (!random_message<wire::Hello, wire::StateReport, wire::FlushDone, wire::Thread, wire::Notice,
+                        wire::Fact, wire::Module, wire::ModuleGone, wire::DomainName>(v))
+      return;
   }
 }
 
