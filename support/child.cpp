@@ -28,12 +28,6 @@ namespace {
 
 using base::UniqueFd;
 
-/// What the child tells the parent: its pid (detached only), then nothing or exec's errno.
-struct Report {
-  int is_errno;
-  int value;
-};
-
 struct Pipe {
   UniqueFd read_end, write_end;
 };
@@ -46,17 +40,13 @@ Result<Pipe> make_pipe() {
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-bool read_report(int fd, Report* out) {
+/// The errno of an exec that failed; false: it worked.
+bool read_failure(int fd, int* failure) {
   ssize_t n = 0;
   do {
-    n = ::read(fd, out, sizeof *out);
+    n = ::read(fd, failure, sizeof *failure);
   } while (n < 0 && errno == EINTR);
-  return n == static_cast<ssize_t>(sizeof *out);
-}
-
-void write_report(int fd, Report report) {
-  // A parent that is gone has no use for the answer.
-  [[maybe_unused]] const ssize_t n = ::write(fd, &report, sizeof report);
+  return n == static_cast<ssize_t>(sizeof *failure);
 }
 
 std::vector<char*> pointers(std::vector<std::string>& words) {
@@ -84,14 +74,6 @@ int place_descriptors(const std::vector<std::pair<int, int>>& wanted, int* repor
 }
 
 [[noreturn]] void run_child(Launch& launch, int report_fd) {
-  if (launch.detached) {
-    setsid();
-    const pid_t second = fork();
-    if (second < 0) write_report(report_fd, Report{1, errno});
-    if (second != 0) _exit(0);
-    // By the process itself, so that it comes before what a failed exec says.
-    write_report(report_fd, Report{0, getpid()});
-  }
   int failure = place_descriptors(launch.descriptors, &report_fd);
   if (failure == 0) {
     if (launch.in_child) launch.in_child(launch);
@@ -101,7 +83,8 @@ int place_descriptors(const std::vector<std::pair<int, int>>& wanted, int* repor
     execvpe(launch.path.c_str(), argv.data(), envp.data());
     failure = errno;
   }
-  write_report(report_fd, Report{1, failure});
+  // A parent that is gone has no use for the answer.
+  [[maybe_unused]] const ssize_t n = ::write(report_fd, &failure, sizeof failure);
   _exit(127);
 }
 
@@ -165,23 +148,11 @@ Result<pid_t> start(Launch launch) {
   if (pid == 0) run_child(launch, report.write_end.get());
   report.write_end.reset();
   if (launch.in_parent) launch.in_parent(pid);
-  Report answer{0, 0};
-  pid_t started = pid;
-  if (launch.detached) {
-    const bool forked = read_report(report.read_end.get(), &answer) && answer.is_errno == 0;
-    int status = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    if (!forked) return error(fmt::format("cannot start a process: {}", strerror(answer.value)));
-    started = answer.value;
+  int failure = 0;
+  if (!read_failure(report.read_end.get(), &failure)) return pid;
+  while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
-  if (!read_report(report.read_end.get(), &answer)) return started;
-  if (!launch.detached) {
-    int status = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-  }
-  return exec_error(launch.path, answer.value);
+  return exec_error(launch.path, failure);
 }
 
 bool collect_child(pid_t pid, std::uint64_t timeout_ns) {

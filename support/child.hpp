@@ -27,8 +27,6 @@ struct Launch {
   std::vector<std::string> environment;
   /// Descriptor in the child ← descriptor of ours; others are kept unless close-on-exec.
   std::vector<std::pair<int, int>> descriptors;
-  /// Own session, no longer a child of ours (a second fork): it is not seen by wait().
-  bool detached = false;
   /// Runs in the child before exec; may change `environment` and block. Must not return on error
   /// (use _exit).
   std::function<void(Launch&)> in_child;

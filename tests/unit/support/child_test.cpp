@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,25 +51,6 @@ TEST(Start, RunsAScriptWithoutHashBangThroughTheShell) {
   int status = 0;
   waitpid(started.value(), &status, 0);
   EXPECT_EQ(WEXITSTATUS(status), 7);
-}
-
-TEST(Start, DetachedProgramIsNoChildOfOurs) {
-  Launch launch = launch_of("/bin/sleep", {"5"});
-  launch.detached = true;
-  const auto started = start(std::move(launch));
-  ASSERT_TRUE(started);
-  int status = 0;
-  EXPECT_EQ(waitpid(started.value(), &status, WNOHANG), -1);
-  EXPECT_EQ(getsid(started.value()) == getsid(0), false);
-  kill(started.value(), SIGKILL);
-}
-
-TEST(Start, ReportsAFailedDetachedExec) {
-  Launch launch = launch_of("/nonexistent/program");
-  launch.detached = true;
-  const auto started = start(std::move(launch));
-  ASSERT_FALSE(started);
-  EXPECT_EQ(started.error().exit_status, 127);
 }
 
 TEST(Start, LeavesNoDescriptorOfOursInTheProgram) {
