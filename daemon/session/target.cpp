@@ -189,6 +189,7 @@ void Target::forget_records() {
   decoder_.reset();
   assembler_.reset();
   segment_.forget_lanes();
+  writer_->close();
 }
 
 bool Target::used_cuda() const {

@@ -57,6 +57,11 @@ class OpenBlock {
     ++count_;
   }
 
+  void release() {
+    clear();
+    std::vector<std::byte>().swap(bytes_);
+  }
+
   bool full() const { return used_ >= kBlockBytes; }
   bool empty() const { return count_ == 0; }
   std::uint32_t count() const { return count_; }
@@ -113,6 +118,14 @@ class Core {
     write(events_);
   }
 
+  void close() {
+    flush();
+    definitions_.release();
+    events_.release();
+    packer_.reset();
+    fd_.reset();
+  }
+
   bool write_raw(std::span<const std::byte> bytes) {
     std::size_t done = 0;
     while (done < bytes.size()) {
@@ -132,8 +145,8 @@ class Core {
   void write(OpenBlock& block) {
     if (block.empty()) return;
     const bool timed = &block == &events_;
-    const bool done =
-        failure_.empty() && write_raw(packer_.pack(block.header(sequence_++), block.bytes()));
+    const bool done = failure_.empty() && packer_ &&
+                      write_raw(packer_->pack(block.header(sequence_++), block.bytes()));
     if (timed) (done ? events_written_ : lost_) += block.count();
     block.clear();
   }
@@ -151,7 +164,7 @@ class Core {
   base::UniqueFd fd_;
   OpenBlock definitions_{kBlockDefinitions};
   OpenBlock events_{0};
-  BlockPacker packer_;
+  std::unique_ptr<BlockPacker> packer_ = std::make_unique<BlockPacker>();
   std::uint32_t sequence_ = 0;
 };
 
@@ -197,6 +210,7 @@ class Writer final : public AllKindsOf<WithCore, model::Events>::Type {
   ~Writer() override { core_.flush(); }
 
   void flush() override { core_.flush(); }
+  void close() override { core_.close(); }
   bool ok() const override { return core_.failure_.empty(); }
   std::string failure() const override { return core_.failure_; }
   std::uint64_t bytes_written() const override { return core_.written_; }

@@ -31,6 +31,8 @@ class ProcessWriter : public model::EventSink {
   /// Writes the open block; called at least every 50 ms while events arrive. Disk errors are
   /// kept: ok() turns false, later events are counted as lost, nothing throws.
   virtual void flush() = 0;
+  /// Flushes for the last time and gives buffers and file back; what follows is counted as lost.
+  virtual void close() = 0;
   virtual bool ok() const = 0;
   virtual std::string failure() const = 0;  // sentence, empty while ok
   virtual std::uint64_t bytes_written() const = 0;
