@@ -14,12 +14,13 @@ namespace {
 
 constexpr std::string_view kManyNames = "(more names than are kept)";
 constexpr std::string_view kIncomplete = "(incomplete stack)";
+constexpr std::string_view kMisfit = "(native and Python frames do not fit)";
 /// "Call stack" is read by people: the frames next to the launch and those next to main.
 constexpr std::size_t kLineFrames = 64;
 
 }  // namespace
 
-StackText::StackText() : names_{kManyNames, kIncomplete} {}
+StackText::StackText() : names_{kManyNames, kIncomplete, kMisfit} {}
 
 StackText::Frame StackText::intern(const symbols::DisplayFrame& frame) {
   scratch_ = symbols::format_frame(frame);
@@ -41,7 +42,8 @@ const std::vector<StackText::Frame>& StackText::frames(model::StackId stack, std
   for (const symbols::DisplayFrame& frame : namer_.name(stack, ts_ns))
     result.push_back(intern(frame));
   // Outermost: what is unknown is where the stack began.
-  if (!result.empty() && namer_.partial(stack, ts_ns)) result.push_back(kIncompleteFrame);
+  if (!result.empty() && namer_.partial(stack, ts_ns))
+    result.push_back(namer_.incomplete(stack, ts_ns) ? kIncompleteFrame : kMisfitFrame);
   return result;
 }
 

@@ -26,8 +26,10 @@ class StackText {
   /// Index of a frame's name; equal names have equal indexes.
   using Frame = std::uint32_t;
 
-  /// Stands outermost in a stack that was cut or torn, or whose two halves do not fit.
+  /// Stands outermost in a stack that was cut or torn.
   static constexpr Frame kIncompleteFrame = 1;
+  /// Stands there when only the order of native and Python frames is in doubt.
+  static constexpr Frame kMisfitFrame = 2;
 
   StackText();
 

@@ -68,12 +68,17 @@ const std::vector<DisplayFrame>& StackNamer::name(model::StackId id, std::uint64
 
 bool StackNamer::partial(model::StackId id, std::uint64_t ts_ns) { return get(id, ts_ns).partial; }
 
+bool StackNamer::incomplete(model::StackId id, std::uint64_t ts_ns) {
+  return get(id, ts_ns).incomplete;
+}
+
 const StackNamer::Named& StackNamer::get(model::StackId id, std::uint64_t ts_ns) {
   if (const auto known = named_.find(id); known != named_.end()) return known->second;
   const auto stack = stacks_.find(id);
   if (stack == stacks_.end()) {
     if (counted_.try_emplace(id, true).second) ++counts_.lost;
-    once_ = Named{{DisplayFrame{"[stack lost]", "", 0, FrameKind::kUnknown, ""}}, true, false};
+    once_ =
+        Named{{DisplayFrame{"[stack lost]", "", 0, FrameKind::kUnknown, ""}}, true, true, false};
     return once_;
   }
   Named made = make(stack->second, ts_ns);
@@ -121,9 +126,9 @@ StackNamer::Named StackNamer::make(const Stack& stack, std::uint64_t ts_ns) {
   roles.reserve(natives.size());
   for (const NativeName& native : natives) roles.push_back(native.role);
   const Merged merged = merge_stack(roles, stack.python, stack.flags);
-  named.partial =
-      merged.partial || (stack.flags & (model::kStackNativeTruncated | model::kStackNativeDeep |
-                                        model::kStackPythonDeep)) != 0;
+  named.incomplete = (stack.flags & (model::kStackNativeTruncated | model::kStackNativeDeep |
+                                     model::kStackPythonPartial | model::kStackPythonDeep)) != 0;
+  named.partial = merged.partial || named.incomplete;
   named.frames.reserve(merged.frames.size());
   for (const MergedFrame& frame : merged.frames) {
     DisplayFrame shown =

@@ -42,8 +42,10 @@ class StackNamer final : public model::IgnoringSink {
   ///              address one after the other.
   const std::vector<DisplayFrame>& name(model::StackId id, std::uint64_t ts_ns = kStillMapped);
 
-  /// Whether name(id) is incomplete: cut, torn, or the two stacks did not fit each other.
+  /// Whether name(id) is in doubt: incomplete, or the two stacks did not fit each other.
   bool partial(model::StackId id, std::uint64_t ts_ns = kStillMapped);
+  /// Whether frames are missing: the stack was cut, torn or never defined.
+  bool incomplete(model::StackId id, std::uint64_t ts_ns = kStillMapped);
 
   struct Counts {
     std::uint64_t named = 0;  // stacks named, each id once
@@ -66,6 +68,7 @@ class StackNamer final : public model::IgnoringSink {
   struct Named {
     std::vector<DisplayFrame> frames;
     bool partial = false;
+    bool incomplete = false;
     bool ambiguous = false;  // depends on the time asked for
   };
 

@@ -26,6 +26,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 
 #include "gpuprof/base/clock.hpp"
 #include "inject/hot/state.hpp"
@@ -44,14 +45,23 @@ long futex(std::atomic<std::uint32_t>* word, int op, std::uint32_t value, const 
   return ::syscall(SYS_futex, word, op, value, wait, nullptr, 0);
 }
 
-// From now on the kernel clears a word of ours when this thread ends, not glibc's record of its id.
-void take_glibc_id() {
+// glibc has it at 0x2d0 from the thread pointer; looked for, not believed.
+std::uint32_t* glibc_tid_of_this_thread() {
+  constexpr std::uint32_t kSearchWords = 0x400 / 4;
   std::uint32_t* recorded = nullptr;
   const auto own = static_cast<std::uint32_t>(::syscall(SYS_gettid));
-  const bool known =
-      prctl(PR_GET_TID_ADDRESS, &recorded, 0, 0, 0) == 0 && recorded != nullptr && *recorded == own;
+  if (prctl(PR_GET_TID_ADDRESS, &recorded, 0, 0, 0) == 0 && recorded != nullptr && *recorded == own)
+    return recorded;
+  auto* words = static_cast<std::uint32_t*>(__builtin_thread_pointer());
+  for (std::uint32_t i = 0; i < kSearchWords; ++i)
+    if (words[i] == own) return words + i;
+  return nullptr;
+}
+
+// From now on the kernel clears a word of ours when this thread ends, not glibc's record of its id.
+void take_glibc_id() {
+  g_worker.glibc_tid.store(glibc_tid_of_this_thread(), std::memory_order_relaxed);
   ::syscall(SYS_set_tid_address, &g_first_tid);
-  if (known) g_worker.glibc_tid.store(recorded, std::memory_order_relaxed);
 }
 
 void* first_entry(void*) {
@@ -105,6 +115,19 @@ bool worker_start(bool (*body)()) {
   }
   wait_for_hand_over();
   return true;
+}
+
+std::uint32_t glibc_tid_offset() {
+  // The worker's own record is no longer true (worker_resume.cpp).
+  const std::uint32_t* recorded = g_worker.glibc_tid.load(std::memory_order_relaxed);
+  const void* pointer = g_worker.thread_pointer.load(std::memory_order_relaxed);
+  if (recorded == nullptr) {
+    recorded = glibc_tid_of_this_thread();
+    pointer = __builtin_thread_pointer();
+  }
+  if (recorded == nullptr) return 0;
+  return static_cast<std::uint32_t>(reinterpret_cast<const std::byte*>(recorded) -
+                                    static_cast<const std::byte*>(pointer));
 }
 
 bool worker_park_wanted() { return g_worker.park_wanted.load(std::memory_order_relaxed); }

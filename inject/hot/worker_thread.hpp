@@ -56,6 +56,10 @@ void worker_resume_after_cpu(std::uint64_t cpu_ns, int signal);
 /// The timer has fired or is not needed. Signal | worker.
 void worker_resume_timer_done();
 
+/// Where the C library's record of a thread keeps the kernel's id of it, in bytes from the thread
+/// pointer on; 0 unknown. Worker | boundary.
+std::uint32_t glibc_tid_offset();
+
 /// In a forked child: the thread counts as parked if it was parked or paused before the fork, else
 /// as lost (worker_start makes a new one). Boundary.
 void worker_after_fork_child();

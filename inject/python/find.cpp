@@ -9,11 +9,11 @@
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "gpuprof/base/bytes.hpp"
 #include "inject/hot/outbox.hpp"
+#include "inject/hot/worker_thread.hpp"
 #include "inject/python/elf_lookup.hpp"
 #include "inject/python/frames.hpp"
 #include "inject/python/runtime.hpp"
@@ -132,16 +132,6 @@ std::uint32_t largest(std::initializer_list<std::uint32_t> ends) {
   return most + 8;
 }
 
-/// Where struct pthread keeps the kernel tid, from our own thread: glibc has 0x2d0 on x86-64.
-std::uint32_t tid_in_pthread() {
-  constexpr std::uint32_t kSearchBytes = 0x400;
-  const auto tid = static_cast<std::uint32_t>(syscall(SYS_gettid));
-  const auto self = static_cast<std::uint64_t>(pthread_self());
-  for (std::uint32_t at = 0; at < kSearchBytes; at += 4)
-    if (base::load<std::uint32_t>(reinterpret_cast<const void*>(self + at)) == tid) return at;
-  return 0;
-}
-
 /// A handler may be looking at the old one, so each gets a place of its own; a process that
 /// brings up more interpreters than this one after the other keeps the last.
 Runtime* next_place() {
@@ -161,7 +151,7 @@ void publish(const Found& found, const Offsets& at) {
       largest({at.frame_code, at.frame_previous, at.frame_instr, at.frame_owner});
   runtime->code_bytes = largest({at.code_file, at.code_name, at.code_qualname, at.code_first_line,
                                  at.code_table, at.bytes_length, at.object_type});
-  runtime->tid_in_pthread = tid_in_pthread();
+  runtime->tid_in_pthread = hot::glibc_tid_offset();
   // Resolves the interpreter's own lazy binding here and not in a handler.
   if (runtime->this_state != nullptr) runtime->this_state();
   g_runtime.store(runtime, std::memory_order_release);  // pairs with read_own

@@ -81,7 +81,7 @@ TEST_F(Windows, AppearTogetherOrNotAtAll) {
   const auto files = write_window(session_, window_, {kPid, 5000}, {});
   // then neither appears and nothing is left behind
   ASSERT_FALSE(files.ok());
-  EXPECT_NE(files.error().sentence.find("-f overwrites"), std::string::npos);
+  EXPECT_NE(files.error().sentence.find("-f to overwrite"), std::string::npos);
   std::size_t left = 0;
   for ([[maybe_unused]] const auto& entry :
        std::filesystem::directory_iterator(session_.options.output))
