@@ -7,6 +7,7 @@
 #include "daemon/session/connection.hpp"
 
 #include <errno.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -97,6 +98,15 @@ void Connection::flush() {
     queue_.pop_front();
   }
   loop_.change(watch_, EPOLLIN | EPOLLRDHUP);
+}
+
+bool Connection::send_rest(int timeout_ms) {
+  while (!queue_.empty()) {
+    pollfd one{socket_.get(), POLLOUT, 0};
+    if (::poll(&one, 1, timeout_ms) != 1 || (one.revents & POLLOUT) == 0) return false;
+    flush();
+  }
+  return true;
 }
 
 void Connection::refuse(const std::string& sentence) {

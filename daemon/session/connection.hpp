@@ -4,8 +4,8 @@
 //
 // Context:  daemon (ingest thread)
 // Owns:     the socket and what could not be sent yet
-// Promises: no call blocks; a peer that does not read is given up after kMostQueued messages; a
-//           packet that does not parse is reported, never acted on
+// Promises: no call but send_rest blocks; a peer that does not read is given up after kMostQueued
+//           messages; a packet that does not parse is reported, never acted on
 // Not here: what messages mean (server.cpp, target.cpp, session.cpp)
 #pragma once
 
@@ -55,6 +55,8 @@ class Connection {
   /// A sentence and good-bye: Refused for agents, Failure for clients.
   void refuse(const std::string& sentence);
   void fail(const std::string& sentence);
+  /// Waits until everything queued is sent, or the peer has read nothing for `timeout_ms`.
+  bool send_rest(int timeout_ms);
 
   Credentials credentials() const;
   bool closed() const { return closed_; }

@@ -18,6 +18,7 @@ namespace gpuprof::session {
 namespace {
 
 constexpr std::size_t kSummaryPart = 60'000;
+constexpr int kSummaryWaitMs = 2000;
 
 const char* end_text(Target::End end) {
   switch (end) {
@@ -180,6 +181,8 @@ void Session::send_summary(const api::Summary& made) {
     const bool more = at + kSummaryPart < text.size();
     client_->send(wire::Summary{static_cast<std::uint32_t>(part.size()), more ? 1u : 0u}, part);
   }
+  // The daemon may end with this session: what is queued now would never be sent.
+  client_->send_rest(kSummaryWaitMs);
 }
 
 }  // namespace gpuprof::session
