@@ -83,8 +83,10 @@ Answer check_regex(const std::string& text) {
   }
   std::array<char, 128> why{};
   regerror(failure, &compiled, why.data(), why.size());
-  return error(fmt::format("--step kernel: {} is not a regular expression: {}", in_quotes(text),
-                           why.data()));
+  return error(
+      fmt::format("--step kernel: {} is not an extended regular expression: {}; put a "
+                  "backslash before a character that is meant as itself",
+                  in_quotes(text), why.data()));
 }
 
 }  // namespace

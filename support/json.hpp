@@ -67,8 +67,11 @@ inline Result<rapidjson::Document> parse_json(std::string_view text) {
   rapidjson::Document document;
   document.Parse(text.data(), text.size());
   if (document.HasParseError()) {
+    std::string_view why = rapidjson::GetParseError_En(document.GetParseError());
+    // The library's texts are whole sentences; this becomes a part of one.
+    while (why.ends_with('.')) why.remove_suffix(1);
     return error("not JSON at byte " + std::to_string(document.GetErrorOffset()) + ": " +
-                 rapidjson::GetParseError_En(document.GetParseError()));
+                 std::string(why));
   }
   return document;
 }

@@ -7,11 +7,12 @@
 #include "daemon/api/summary.hpp"
 
 #include <rapidjson/document.h>
-#include <rapidjson/error/en.h>
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
 #include <type_traits>
+
+#include "support/json.hpp"
 
 namespace gpuprof::api {
 namespace {
@@ -148,13 +149,10 @@ std::string to_json(const Summary& summary) {
 }
 
 support::Result<Summary> from_json(const std::string& text) {
-  rapidjson::Document document;
-  document.Parse(text.data(), text.size());
-  if (document.HasParseError())
-    return support::error(std::string("The summary is not JSON: ") +
-                          rapidjson::GetParseError_En(document.GetParseError()) + ".");
+  auto document = support::parse_json(text);
+  if (!document) return support::error("The summary is " + document.error().sentence + ".");
   Summary summary;
-  if (!read(document, &summary))
+  if (!read(document.value(), &summary))
     return support::error("The summary holds a field of an unexpected type.");
   return summary;
 }

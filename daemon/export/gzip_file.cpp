@@ -198,7 +198,8 @@ support::Result<std::uint64_t> GzipFile::finish() {
   if (error_ == 0 && !plain_ && !write_all(tail.data(), tail.size())) error_ = errno;
   if (error_ == 0 && ::close(fd_.release()) != 0) error_ = errno;
   if (error_ != 0)
-    return support::error(fmt::format("cannot write {}: {}", path_, std::strerror(error_)));
+    return support::error(fmt::format("cannot write {}: {}{}", path_, std::strerror(error_),
+                                      error_ == ENOSPC ? "; free some space" : ""));
   return file_bytes_;
 }
 
