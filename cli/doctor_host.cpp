@@ -100,6 +100,14 @@ void look_at_installation(Findings& out) {
   }
   check_version(found.value(), out);
   out.push_back({Health::kGood, "library", found.value().library});
+  if (const std::string closed = support::closed_folder_above(found.value().library);
+      geteuid() == 0 && !closed.empty()) {
+    out.push_back({Health::kLimited, "library",
+                   fmt::format("other users may not enter {}: a program that changes its user and "
+                               "then starts another prints a message of the loader; install "
+                               "gpuprof where all may read, for example in /opt/gpuprof",
+                               closed)});
+  }
   if (!found.value().has_thirty_two) {
     out.push_back({Health::kLimited, "32-bit",
                    "the empty 32-bit library is not installed: 32-bit programs started under "

@@ -81,8 +81,10 @@ support::Result<Installation> find_installation(const std::string& executable,
   found.library = first_that_exists({root + "/lib/gpuprof/" + kLibraryName,
                                      root + "/lib/" + kLibraryName, bin + "/" + kLibraryName});
   if (found.library.empty()) {
-    return error(fmt::format("the library {} is not there; install gpuprof anew",
-                             in_quotes(root + "/lib/gpuprof/" + kLibraryName)));
+    return error(
+        fmt::format("the library {} is not there, or in a folder you may not enter; "
+                    "install gpuprof anew",
+                    in_quotes(root + "/lib/gpuprof/" + kLibraryName)));
   }
   const std::string by_lib = root + "/lib/gpuprof";
   for (const char* expansion : {"lib/x86_64-linux-gnu", "lib64"}) {

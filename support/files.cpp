@@ -107,6 +107,17 @@ std::string read_small_file(const std::string& path) {
   return text;
 }
 
+std::string closed_folder_above(const std::string& path) {
+  std::string closed;
+  std::string folder = path;
+  do {
+    folder = parent_folder(folder);
+    struct stat about;
+    if (stat(folder.c_str(), &about) == 0 && (about.st_mode & S_IXOTH) == 0) closed = folder;
+  } while (folder.size() > 1);
+  return closed;
+}
+
 bool file_exists(const std::string& path) {
   struct stat about {};
   return stat(path.c_str(), &about) == 0;

@@ -38,6 +38,10 @@ std::string absolute_path(const std::string& path, const std::string& base);
 /// A small file's content (such as one in /proc); "" if it cannot be read.
 std::string read_small_file(const std::string& path);
 
+/// The outermost folder above the file that users other than its owner and group may not enter; ""
+/// if they may enter all of them.
+std::string closed_folder_above(const std::string& path);
+
 bool file_exists(const std::string& path);
 bool is_folder(const std::string& path);
 bool is_socket(const std::string& path);

@@ -2,6 +2,7 @@
 #include "support/files.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/unit/support/temp_folder.hpp"
@@ -30,6 +31,17 @@ TEST(FindProgram, MissingIs127AndAFolderIs126) {
   EXPECT_EQ(find_program(folder.path() + "/none", "").error().exit_status, 127);
   EXPECT_EQ(find_program(folder.path(), "").error().exit_status, 126);
   EXPECT_EQ(find_program("", "/bin").error().exit_status, 127);
+}
+
+TEST(ClosedFolderAbove, IsTheOutermostOthersMayNotEnter) {
+  test::TempFolder folder;
+  ASSERT_TRUE(make_folders(folder / "a/b"));
+  chmod(folder.path().c_str(), 0755);
+  ASSERT_EQ(closed_folder_above(folder / "a/b/file"), "") << "the temporary folder is closed";
+  chmod((folder / "a/b").c_str(), 0750);
+  EXPECT_EQ(closed_folder_above(folder / "a/b/file"), folder / "a/b");
+  chmod((folder / "a").c_str(), 0700);
+  EXPECT_EQ(closed_folder_above(folder / "a/b/file"), folder / "a");
 }
 
 TEST(MakeFolders, MakesParentsAndUndoesOnlyItsOwn) {
