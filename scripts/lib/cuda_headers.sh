@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154
 #
-# Unpacks the CUDA headers of PyPI wheels, for machines without a toolkit. Sourced by scripts/setup.
+# Unpacks the CUDA headers of PyPI wheels, and the libcupti that tests look at, for machines without
+# a toolkit. Sourced by scripts/setup.
 
 # toolkit_has_headers: the same question as cmake/CudaHeaders.cmake asks, cheaply.
 toolkit_has_headers() {
@@ -23,7 +24,7 @@ setup_cuda_headers() {
   [ "${1:-}" = force ] || ! toolkit_has_headers || return 0
   list="$root/requirements/cuda-headers.txt"
   prefix="$cache_dir/cuda-headers-$(recipe_hash "$list")"
-  [ -e "$prefix/include/cupti.h" ] && return 0
+  [ -e "$prefix/include/cupti.h" ] && compgen -G "$prefix/lib/libcupti.so.*" >/dev/null && return 0
   step "download CUDA headers from PyPI wheels (13 MB)"
   wheels=$(mktemp -d)
   "$(pip_python)" -m pip --disable-pip-version-check download --quiet --no-deps --only-binary :all: \
@@ -43,6 +44,10 @@ for wheel in sorted(wheels.glob("*.whl")):
                 target = stage / "include" / tail
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(archive.read(name))
+            elif "/lib/libcupti.so." in name:
+                # For tests only: the product looks CUPTI up in the program and its surroundings.
+                (stage / "lib").mkdir(parents=True, exist_ok=True)
+                (stage / "lib" / name.rpartition("/")[2]).write_bytes(archive.read(name))
             elif "license" in name.lower() and not name.endswith("/"):
                 (stage / "licenses").mkdir(parents=True, exist_ok=True)
                 (stage / "licenses" / f"{wheel.name.split('-')[0]}.txt").write_bytes(archive.read(name))
