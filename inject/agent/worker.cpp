@@ -31,6 +31,7 @@ namespace gpuprof::agent {
 namespace {
 
 constexpr std::uint64_t kConfigDeadlineNs = 2'000'000'000;
+constexpr std::uint64_t kShortLifeNs = 20'000'000;
 // Only to notice that the daemon is gone: everything else wakes us.
 constexpr std::uint32_t kArmedTurnMs = 5000;
 
@@ -91,9 +92,32 @@ bool connect() {
   return g_core.connection.open(g_core.address) && say_hello() && wait_for_config();
 }
 
+// Sleeps until someone has news (wire::wake_agent) or for `timeout_ms`. News that came since the
+// turn began end it at once.
+void sleep(std::uint32_t timeout_ms) {
+  const timespec wait{timeout_ms / 1000, static_cast<long>(timeout_ms % 1000) * 1'000'000};
+  ::syscall(SYS_futex, &hot::g_state.plan->wake, FUTEX_WAIT, g_core.seen_wake, &wait, nullptr, 0);
+}
+
+// A Python that ends within milliseconds costs no more than a greeting: what the rooms prepare
+// would cost it as much again. Nothing of it is sampled before that.
+void wait_for_a_longer_life() {
+  const std::uint64_t deadline = base::mono_ns() + kShortLifeNs;
+  for (;;) {
+    g_core.seen_wake = hot::g_state.plan->wake.load(std::memory_order_acquire);
+    hot::worker_pause_point();
+    const std::uint64_t now = base::mono_ns();
+    if (g_core.woke.load(std::memory_order_acquire) != wire::kWokePython ||
+        hot::worker_park_wanted() || now >= deadline)
+      return;
+    sleep(static_cast<std::uint32_t>((deadline - now) / 1'000'000) + 1);
+  }
+}
+
 // Make the rooms ready.
 bool set_up() {
   if (!connect()) return false;
+  wait_for_a_longer_life();
   open_outbox();
   send_environment_facts();
   g_core.state = wire::AgentState::kArmed;
@@ -170,13 +194,6 @@ std::uint32_t one_turn() {
   if (cupti::driver_was_seen()) next_ms = std::min(next_ms, cupti::tick(now));
   if (g_core.state == wire::AgentState::kRecording) next_ms = std::min(next_ms, sample::tick(now));
   return std::max<std::uint32_t>(next_ms, 1);
-}
-
-// Sleeps until someone has news (wire::wake_agent) or for `timeout_ms`. News that came since the
-// turn began end it at once.
-void sleep(std::uint32_t timeout_ms) {
-  const timespec wait{timeout_ms / 1000, static_cast<long>(timeout_ms % 1000) * 1'000'000};
-  ::syscall(SYS_futex, &hot::g_state.plan->wake, FUTEX_WAIT, g_core.seen_wake, &wait, nullptr, 0);
 }
 
 Turn turns() {

@@ -2,7 +2,8 @@
 """A real PyTorch training on the CPU, unedited: same output, stacks that reach its lines, true rates.
 
 usage: pytorch_test.py [--pairs N] [--steps N] [--rate HZ]
-  --pairs N   also time N interleaved pairs of runs with and without gpuprof"""
+  --pairs N   also time the steps of N interleaved pairs of runs with and without gpuprof
+              (with --steps 200 or more)"""
 
 import argparse
 import collections
@@ -87,22 +88,31 @@ def check_rates(checks, trace, rate):
         print("thread %s: %.1f samples per CPU second (%.1f s)" % (thread["tid"], got, cpu))
 
 
-def timed(command):
-    begin = time.perf_counter()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return time.perf_counter() - begin
+def step_ms(command):
+    """Milliseconds a step between the first and the last line that names one; the start of the
+    process and what happens after its end are not in it."""
+    seen = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        for line in process.stdout:
+            if line.startswith(b"step "):
+                seen.append((int(line.split()[1].rstrip(b":")), time.monotonic()))
+    (first, began), (last, ended) = seen[0], seen[-1]
+    return 1000 * (ended - began) / (last - first)
 
 
-def pairs(python, steps, count, folder):
+def pairs(python, steps, rate, count, folder):
     plain = [python, PROGRAM, "--steps", str(steps)]
-    ours = [e2e.GPUPROF, "run", "-q", "-o", os.path.join(folder, "pairs"), "--", *plain]
+    ours = [e2e.GPUPROF, "run", "-q", "-r", str(rate), "-o", os.path.join(folder, "pairs"), "--",
+            *plain]
     ratios = []
     for i in range(count):
-        a, b = (timed(ours), timed(plain)) if i % 2 else (timed(plain), timed(ours))[::-1]
-        ratios.append(a / b)
+        with_us, without = ((step_ms(ours), step_ms(plain)) if i % 2 else
+                            (step_ms(plain), step_ms(ours))[::-1])
+        ratios.append(with_us / without)
+        print("pair %2d: %.2f ms a step with, %.2f ms without" % (i + 1, with_us, without), flush=True)
     ratios.sort()
-    print("whole run with / without at 100 Hz, %d pairs: median %.3f, quartiles %.3f to %.3f, "
-          "min %.3f, max %.3f" % (count, statistics.median(ratios), ratios[count // 4],
+    print("step time with / without at %d Hz, %d pairs: median %.3f, quartiles %.3f to %.3f, "
+          "min %.3f, max %.3f" % (rate, count, statistics.median(ratios), ratios[count // 4],
                                   ratios[3 * count // 4], ratios[0], ratios[-1]))
 
 
@@ -134,7 +144,7 @@ def main():
                   "mixed stacks" % (100 * share, len(both), len(seen)))
             check_rates(checks, trace, arguments.rate)
         if arguments.pairs:
-            pairs(python, arguments.steps, arguments.pairs, folder)
+            pairs(python, arguments.steps, arguments.rate, arguments.pairs, folder)
     checks.done()
 
 
