@@ -49,15 +49,16 @@ NativeName NativeNames::make(const MappedModule* module, std::uint64_t pc) {
   }
   const Loaded& loaded = load(*module);
   const std::uint64_t address = pc - module->load_bias;
-  const ElfSymbols::Symbol symbol = loaded.symbols->find(address);
+  const ElfSymbols& symbols = loaded.table->symbols;
+  const ElfSymbols::Symbol symbol = symbols.find(address);
   out.role = role_of(loaded, symbol.name);
   out.tail_call = symbol.name != nullptr && std::string_view(symbol.name).starts_with(kTailCall);
   out.frame.kind = FrameKind::kNative;
   out.frame.module = module->name;
   out.frame.name =
       symbol.name != nullptr ? demangle(symbol.name) : module->name + "+" + hex(address);
-  if (options_.native_lines && loaded.symbols->object() && symbol.name != nullptr) {
-    NativeLines::Place place = lines_.find(loaded.symbols->object().path(), address);
+  if (options_.native_lines && symbols.object() && symbol.name != nullptr) {
+    NativeLines::Place place = lines_.find(symbols.object().path(), address);
     out.frame.file = std::move(place.file);
     out.frame.line = place.line;
   }
@@ -65,7 +66,7 @@ NativeName NativeNames::make(const MappedModule* module, std::uint64_t pc) {
 }
 
 NativeRole NativeNames::role_of(const Loaded& loaded, const char* name) const {
-  if (!loaded.interpreter) return NativeRole::kShown;
+  if (!loaded.table->interpreter) return NativeRole::kShown;
   if (name == nullptr) return NativeRole::kInterpreterAnonymous;
   const std::string_view text(name);
   if (text.starts_with(kEval) || text.starts_with(kTailCall)) return NativeRole::kEval;
@@ -78,13 +79,10 @@ NativeNames::Loaded& NativeNames::load(const MappedModule& module) {
   auto [at, added] = loaded_.try_emplace(&module);
   Loaded& loaded = at->second;
   loaded.last_use = ++uses_;
-  if (loaded.symbols != nullptr) return loaded;
-  ElfFile object = open_module(module, pid_);
-  ElfFile debug = open_debug_file(object ? object.build_id() : module.build_id);
-  loaded.symbols = std::make_unique<ElfSymbols>(std::move(object), std::move(debug));
-  loaded.interpreter = loaded.symbols->defines(kEval);
+  if (loaded.table != nullptr) return loaded;
+  loaded.table = SymbolStore::shared().get(module, pid_);
   loaded.only_python = module.name.find("python") != std::string::npos;
-  symbols_held_ += loaded.symbols->size();
+  symbols_held_ += loaded.table->symbols.size();
   if (symbols_held_ > options_.max_symbols) evict();
   return loaded;
 }
@@ -93,12 +91,12 @@ void NativeNames::evict() {
   while (symbols_held_ > options_.max_symbols) {
     Loaded* oldest = nullptr;
     for (auto& [module, loaded] : loaded_)
-      if (loaded.symbols != nullptr && loaded.last_use != uses_ &&
+      if (loaded.table != nullptr && loaded.last_use != uses_ &&
           (oldest == nullptr || loaded.last_use < oldest->last_use))
         oldest = &loaded;
     if (oldest == nullptr) return;
-    symbols_held_ -= oldest->symbols->size();
-    oldest->symbols.reset();
+    symbols_held_ -= oldest->table->symbols.size();
+    oldest->table.reset();
   }
 }
 

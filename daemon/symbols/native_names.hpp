@@ -3,7 +3,7 @@
 // Names of native addresses, and what they are to the merge.
 //
 // Context:  daemon | cli
-// Owns:     symbol tables of the modules seen and a cache of names, both bounded
+// Owns:     a cache of names and a share in the symbol tables of the modules seen, both bounded
 // Promises: never fails: what has no name is `module+0x…`, what has no module is an address
 #pragma once
 
@@ -14,10 +14,10 @@
 #include <unordered_map>
 
 #include "daemon/symbols/display.hpp"
-#include "daemon/symbols/elf_symbols.hpp"
 #include "daemon/symbols/merge.hpp"
 #include "daemon/symbols/module_map.hpp"
 #include "daemon/symbols/native_lines.hpp"
+#include "daemon/symbols/symbol_store.hpp"
 
 namespace gpuprof::symbols {
 
@@ -50,8 +50,7 @@ class NativeNames {
 
  private:
   struct Loaded {
-    std::unique_ptr<ElfSymbols> symbols;
-    bool interpreter = false;
+    std::shared_ptr<const SymbolStore::Table> table;
     bool only_python = false;  // nothing but the interpreter is in it
     std::uint64_t last_use = 0;
   };
