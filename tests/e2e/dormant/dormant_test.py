@@ -14,14 +14,23 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 import e2e  # noqa: E402
 
+PYTHON = e2e.real_python("/usr/bin/python3") or e2e.real_python()
+
+# Pairs of children, with what gpuprof gave this process and with an empty library in its place.
 LOOP = """
 import os, sys, time
-rows = []
-for _ in range(int(sys.argv[1])):
+count, empty, command = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
+ours = dict(os.environ)
+plain = {k: v for k, v in ours.items() if not k.startswith('GPUPROF') and 'INJECTION' not in k}
+plain['LD_PRELOAD'] = empty
+def child(environment):
     begin = time.perf_counter_ns()
-    pid = os.posix_spawn(sys.argv[2], sys.argv[2:], os.environ)
-    os.waitpid(pid, 0)
-    rows.append(time.perf_counter_ns() - begin)
+    os.waitpid(os.posix_spawn(command[0], command, environment), 0)
+    return time.perf_counter_ns() - begin
+rows = []
+for i in range(count):
+    if i % 2: rows.append((child(plain), child(ours)))
+    else: rows.append((child(ours), child(plain))[::-1])
 open(os.environ['ROWS'], 'w').write(repr(rows))
 """
 
@@ -53,24 +62,18 @@ def pythons_are_counted(checks, folder, count):
 
 
 def measure(folder, program, count):
-    """Median ns per child under gpuprof and under an empty preload."""
+    """(median of a child with the empty library, sorted extra time of ours in each pair), in us."""
     script = os.path.join(folder, "loop.py")
     with open(script, "w", encoding="utf-8") as file:
         file.write(LOOP)
     rows = os.path.join(folder, "rows")
-    python = e2e.real_python()
-    command = [python, "-S", script, str(count), *program]
     empty = os.path.join(e2e.BUILD, "dormant", "libdormant_empty.so")
-    medians = {}
-    for name in ("empty", "gpuprof") * 3:
-        env = dict(os.environ, ROWS=rows)
-        if name == "empty":
-            subprocess.run(command, env=dict(env, LD_PRELOAD=empty), check=True)
-        else:
-            e2e.gpuprof(["-q", "-r", "10", "-o", os.path.join(folder, "m")], command, env=env)
-        with open(rows, encoding="utf-8") as file:
-            medians.setdefault(name, []).append(statistics.median(eval(file.read())))
-    return min(medians["empty"]), min(medians["gpuprof"])
+    e2e.gpuprof(["-q", "-o", os.path.join(folder, "m")],
+                [PYTHON, "-S", script, str(count), empty, *program], env=dict(os.environ, ROWS=rows))
+    with open(rows, encoding="utf-8") as file:
+        pairs = eval(file.read())
+    return (statistics.median(plain for plain, _ in pairs) / 1e3,
+            sorted((ours - plain) / 1e3 for plain, ours in pairs))
 
 
 def main():
@@ -82,11 +85,12 @@ def main():
         strace_is_quiet(checks, folder)
         pythons_are_counted(checks, folder, 20)
         if "--measure" in sys.argv:
-            for program, count in ((["/bin/true"], 1000), ([e2e.real_python(), "-c", "pass"], 200)):
-                empty, ours = measure(folder, program, count)
-                print("%s: median %.1f us under an empty library, %.1f us under gpuprof: +%.1f us"
-                      % (os.path.basename(program[0]), empty / 1e3, ours / 1e3,
-                         (ours - empty) / 1e3))
+            for program, count in ((["/bin/true"], 1000), ([PYTHON, "-c", "pass"], 200)):
+                plain, extra = measure(folder, program, count)
+                print("%s: median %.0f us under an empty library; gpuprof adds %.0f us (median of %d "
+                      "pairs, middle half %.0f to %.0f)"
+                      % (os.path.basename(program[0]), plain, statistics.median(extra), count,
+                         extra[count // 4], extra[3 * count // 4]))
     print("%.1f s" % (time.monotonic() - begin))
     checks.done()
 
