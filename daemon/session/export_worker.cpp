@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One thread for the long work of a session.
+// Two threads for the long work of a session.
 //
-// Context:  daemon (its own thread, and the ingest thread)
+// Context:  daemon (its own threads, and the ingest thread)
 // Owns:     see export_worker.hpp
 #include "daemon/session/export_worker.hpp"
 
@@ -11,13 +11,14 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <vector>
 
 namespace gpuprof::session {
 
 ExportWorker::ExportWorker(EventLoop& loop)
     : loop_(loop), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   watch_ = loop.watch(wake_.get(), EPOLLIN, [this](auto) { complete(); });
-  thread_ = std::thread([this] { run(); });
+  for (std::thread& thread : threads_) thread = std::thread([this] { run(); });
 }
 
 ExportWorker::~ExportWorker() {
@@ -25,8 +26,8 @@ ExportWorker::~ExportWorker() {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
-  posted_.notify_one();
-  thread_.join();
+  posted_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
   loop_.unwatch(watch_);
 }
 
@@ -34,14 +35,14 @@ void ExportWorker::post(std::function<std::function<void()>()> work) {
   ++pending_;
   {
     const std::lock_guard lock(mutex_);
-    jobs_.push_back(std::move(work));
+    jobs_.push_back(Job{posted_jobs_++, std::move(work)});
   }
   posted_.notify_one();
 }
 
 void ExportWorker::run() {
   for (;;) {
-    std::function<std::function<void()>()> job;
+    Job job;
     {
       std::unique_lock lock(mutex_);
       posted_.wait(lock, [this] { return stop_ || !jobs_.empty(); });
@@ -49,10 +50,10 @@ void ExportWorker::run() {
       job = std::move(jobs_.front());
       jobs_.pop_front();
     }
-    std::function<void()> completion = job();
+    std::function<void()> completion = job.work();
     {
       const std::lock_guard lock(mutex_);
-      completions_.push_back(std::move(completion));
+      completions_.emplace(job.number, std::move(completion));
     }
     const std::uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof one);
@@ -65,7 +66,13 @@ void ExportWorker::complete() {
   std::vector<std::function<void()>> due;
   {
     const std::lock_guard lock(mutex_);
-    due.swap(completions_);
+    // One that is ready too early waits for those before it.
+    for (auto at = completions_.find(completed_jobs_); at != completions_.end();
+         at = completions_.find(completed_jobs_)) {
+      due.push_back(std::move(at->second));
+      completions_.erase(at);
+      ++completed_jobs_;
+    }
   }
   for (const auto& completion : due) {
     --pending_;

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One thread for the long work of a session: writing files while ingest goes on.
+// Threads for the long work of a session: writing files while ingest goes on.
 //
-// Context:  daemon: post() and completions on the ingest thread, work on its own thread
-// Owns:     the thread, the queue, an eventfd in the loop
-// Promises: jobs run one after the other; a completion runs on the ingest thread
+// Context:  daemon: post() and completions on the ingest thread, work on threads of its own
+// Owns:     two threads, the queue, an eventfd in the loop
+// Promises: jobs begin in the order they were posted, two at a time; completions run on the ingest
+//           thread, in that order
 #pragma once
 
+#include <array>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <thread>
-#include <vector>
 
 #include "daemon/session/event_loop.hpp"
 #include "gpuprof/base/unique_fd.hpp"
@@ -22,12 +25,12 @@ namespace gpuprof::session {
 class ExportWorker {
  public:
   explicit ExportWorker(EventLoop& loop);
-  /// Waits for the job that runs; jobs not begun are forgotten.
+  /// Waits for the jobs that run; jobs not begun are forgotten.
   ~ExportWorker();
   ExportWorker(const ExportWorker&) = delete;
   ExportWorker& operator=(const ExportWorker&) = delete;
 
-  /// `work` runs on the worker's thread and returns what then runs on the ingest thread.
+  /// `work` runs on a thread of the worker's and returns what then runs on the ingest thread.
   void post(std::function<std::function<void()>()> work);
   /// Jobs posted whose completion has not run.
   std::size_t pending() const { return pending_; }
@@ -42,10 +45,15 @@ class ExportWorker {
   std::size_t pending_ = 0;  // ingest thread
   std::mutex mutex_;
   std::condition_variable posted_;
-  std::deque<std::function<std::function<void()>()>> jobs_;
-  std::vector<std::function<void()>> completions_;
+  struct Job {
+    std::uint64_t number;
+    std::function<std::function<void()>()> work;
+  };
+  std::deque<Job> jobs_;
+  std::map<std::uint64_t, std::function<void()>> completions_;  // by the job's number
+  std::uint64_t posted_jobs_ = 0, completed_jobs_ = 0;          // ingest thread
   bool stop_ = false;
-  std::thread thread_;
+  std::array<std::thread, 2> threads_;
 };
 
 }  // namespace gpuprof::session
