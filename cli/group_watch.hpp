@@ -3,9 +3,8 @@
 // Tells a signal sent to our whole process group from one sent to us alone.
 //
 // Context:  cli
-// Owns:     a helper process in our group (our child, to be collected) and a socket to it; the
-// helper
-//           ends when the socket closes
+// Owns:     a helper process in our group (our child, to be collected) and a socket to it, whose
+//           closing ends the helper
 // Promises: the helper holds no descriptor of the program and never outlives us
 // Not here: what is done with signals (program.hpp)
 #pragma once

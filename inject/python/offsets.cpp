@@ -92,8 +92,7 @@ DebugOffsets parse_debug_offsets(const std::byte* runtime, std::size_t bytes, st
   found.runtime_current = found.cframe_frame = found.cframe_previous = found.frame_is_entry = kNone;
   fill(word, group, &found);
   const auto runtime_bytes = base::load<std::uint64_t>(runtime + kRuntimeSize * 8);
-  if (!fits(word, group)) return DebugOffsets::kImplausible;
-  if (!word.plausible || found.runtime_interpreters >= runtime_bytes)
+  if (!fits(word, group) || !word.plausible || found.runtime_interpreters >= runtime_bytes)
     return DebugOffsets::kImplausible;
   *out = found;
   return DebugOffsets::kOk;

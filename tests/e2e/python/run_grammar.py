@@ -46,6 +46,22 @@ def check(python, args, work):
                               stdin=file).returncode
 
 
+def check_in_a_folder(python, args):
+    with tempfile.TemporaryDirectory() as work:
+        return check(python, args, work)
+
+
+def failures(chosen, check_one):
+    """How many of the chosen interpreters, or of all there are, do not hold."""
+    failed = 0
+    for minor, paths in ({0: chosen} if chosen else interpreters()).items():
+        if not paths and minor:
+            print(f"SKIPPED: no python3.{minor} here")
+        for python in paths:
+            failed += check_one(python)
+    return failed
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("probe")
@@ -53,14 +69,7 @@ def main():
     parser.add_argument("--samples", type=int, default=2000)
     parser.add_argument("--python", nargs="*", help="interpreters (default: all that are found)")
     args = parser.parse_args()
-    found = {0: args.python} if args.python else interpreters()
-    failed = 0
-    for minor, paths in found.items():
-        if not paths and minor:
-            print(f"SKIPPED: no python3.{minor} here")
-        for python in paths:
-            with tempfile.TemporaryDirectory() as work:
-                failed += check(python, args, work)
+    failed = failures(args.python, lambda python: check_in_a_folder(python, args))
     print(f"run_grammar: {failed} interpreters failed" if failed else "run_grammar: ok")
     return 1 if failed else 0
 

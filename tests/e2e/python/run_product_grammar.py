@@ -19,7 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 sys.path.insert(0, str(HERE.parent / "lib"))
 import e2e  # noqa: E402
-from run_grammar import interpreters  # noqa: E402
+from run_grammar import failures  # noqa: E402
 
 INCOMPLETE = "(incomplete stack)"
 PYTHON_FRAME = re.compile(r"(.*?)\((\d+)\): (.*)", re.DOTALL)
@@ -97,13 +97,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--python", nargs="*", help="interpreters (default: all that are found)")
     args = parser.parse_args()
-    found = {0: args.python} if args.python else interpreters()
-    failed = 0
-    for minor, paths in found.items():
-        if not paths and minor:
-            print(f"SKIPPED: no python3.{minor} here")
-        for python in paths:
-            failed += check(python, args.seconds)
+    failed = failures(args.python, lambda python: check(python, args.seconds))
     print(f"run_product_grammar: {failed} interpreters failed" if failed else
           "run_product_grammar: ok")
     return 1 if failed else 0
