@@ -201,6 +201,10 @@ int launch_graph(GraphExec* exec, Stream* stream) {
   whole.stream = stream->id;
   whole.correlation = current_correlation();
   whole.graph_id = exec->id;
+  if (const ToolHooks* h = hooks()) {
+    for (DeviceOp& op : ops) h->admit(op);
+    h->admit_graph(whole);
+  }
   for (const DeviceOp& op : ops) announce(op);
   if (const ToolHooks* h = hooks()) h->graph_launched(whole);
   if (truth_on()) truth_graph(whole);

@@ -104,4 +104,14 @@ void set_bytes(std::uintptr_t to, std::uint32_t value, int width, std::size_t co
     std::memcpy(p + i * static_cast<std::size_t>(width), &value, static_cast<std::size_t>(width));
 }
 
+void apply(const Effect& e) {
+  for (std::size_t row = 0; e.bytes > 0 && row < e.rows; ++row) {
+    const std::uintptr_t to = e.to + row * e.to_pitch;
+    if (e.width == 0)
+      move_bytes(to, e.from + row * e.from_pitch, e.bytes);
+    else
+      set_bytes(to, e.value, e.width, e.bytes / static_cast<std::size_t>(e.width));
+  }
+}
+
 }  // namespace gpusim

@@ -33,6 +33,19 @@ bool find_allocation(std::uintptr_t address, Allocation* found);
 /// Kind of memory behind an address; unknown addresses are pageable.
 MemoryKind memory_kind(std::uintptr_t address);
 
+/// Bytes that an operation moves or sets when its turn on the stream comes. `rows` > 1 is a 2D
+/// copy.
+struct Effect {
+  std::uintptr_t to = 0, from = 0;
+  std::size_t bytes = 0;  ///< of one row; 0 = no effect
+  std::size_t rows = 1, to_pitch = 0, from_pitch = 0;
+  int width = 0;  ///< 0 = move, else set elements of 1, 2 or 4 bytes to `value`
+  std::uint32_t value = 0;
+};
+
+/// Does what the effect says, now.
+void apply(const Effect& effect);
+
 /// Moves bytes as the data policy says.
 void move_bytes(std::uintptr_t to, std::uintptr_t from, std::size_t bytes);
 /// Sets `count` elements of `width` bytes (1, 2 or 4).

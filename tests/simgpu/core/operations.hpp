@@ -38,6 +38,8 @@ struct DeviceOp {
   std::uint32_t src_device, src_context, dst_device, dst_context;
   std::uint32_t graph_id;
   std::uint64_t graph_node_id;
+  double flops, peak_tflops, traffic_bytes;  ///< of library kernels; 0 = judge by the shape
+  std::uint32_t wanted_by;  ///< bit N: client N of CUPTI wants a record; decided at enqueue
 };
 
 /// Values as in CUpti_ActivitySynchronizationType.
@@ -56,6 +58,7 @@ struct SyncOp {
 struct GraphLaunchOp {
   std::uint32_t device, context, stream, correlation, graph_id;
   std::uint64_t start_ns, end_ns;
+  std::uint32_t wanted_by;  ///< as in DeviceOp
 };
 
 enum class ApiDomain : std::uint8_t { kDriver = 1, kRuntime = 2 };

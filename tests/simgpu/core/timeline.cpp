@@ -26,8 +26,15 @@ namespace {
 constexpr double kLaunchLatencyNs = 2500;
 constexpr double kGapNs = 900;
 
+/// Matrix products and convolutions: the slower of arithmetic and memory.
+double library_kernel_ns(const DeviceModel& m, const DeviceOp& op) {
+  const double arithmetic = op.flops / (0.45 * std::max(1.0, op.peak_tflops) * 1e3);
+  return 2500 + std::max(arithmetic, op.traffic_bytes / (0.7 * m.memory_gbps));
+}
+
 double kernel_ns(const DeviceModel& m, const DeviceOp& op) {
   if (config().kernel_ns != 0) return static_cast<double>(config().kernel_ns);
+  if (op.flops > 0 || op.traffic_bytes > 0) return library_kernel_ns(m, op);
   const int threads = static_cast<int>(op.block[0] * op.block[1] * op.block[2]);
   const int per_sm =
       std::max(1, max_active_blocks(m, threads, op.registers,
@@ -136,7 +143,7 @@ void announce(const DeviceOp& op) {
   if (truth_on()) truth_op(op);
 }
 
-int submit(Stream* stream, DeviceOp& op) {
+int submit(Stream* stream, DeviceOp& op, const Effect& effect) {
   Device* device = stream->context->device;
   fill_ids(stream, op);
   {
@@ -146,9 +153,13 @@ int submit(Stream* stream, DeviceOp& op) {
       return CUDA_SUCCESS;
     }
     wait_for_room(stream, lock);
+    lock.unlock();
+    if (const ToolHooks* h = hooks()) h->admit(op);
+    lock.lock();
     place(stream, op, now_ns() + launch_latency_ns(),
           scaled(static_cast<double>(duration_ns(device->model, op))));
   }
+  apply(effect);
   announce(op);
   return CUDA_SUCCESS;
 }

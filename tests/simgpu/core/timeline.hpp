@@ -11,6 +11,7 @@
 
 #include <cstdint>
 
+#include "core/memory.hpp"
 #include "core/objects.hpp"
 
 namespace gpusim {
@@ -18,9 +19,10 @@ namespace gpusim {
 /// How long `op` lasts on a device of model `m`, before the time scale.
 std::uint64_t duration_ns(const DeviceModel& m, const DeviceOp& op);
 
-/// Gives `op` its ids and times on `stream`, or records it if the stream is being captured.
+/// Gives `op` its ids and times on `stream`, or records it if the stream is being captured. What it
+/// does to memory happens when its turn comes (never while capturing).
 /// @return CUresult value.
-int submit(Stream* stream, DeviceOp& op);
+int submit(Stream* stream, DeviceOp& op, const Effect& effect = {});
 
 /// Places an operation of known length on `stream`, no earlier than `ready_ns`. Sets op.start_ns
 /// and op.end_ns. Caller holds the device mutex.

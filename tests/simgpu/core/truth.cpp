@@ -13,6 +13,9 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <mutex>
+#include <string>
+#include <unordered_set>
 
 #include "core/clock.hpp"
 #include "core/config.hpp"
@@ -122,6 +125,23 @@ void truth_sync(const SyncOp& op) {
                           ",\"context\":%u,\"stream\":%u,\"event\":%u,\"corr\":%u,\"tid\":%u}\n",
                           static_cast<int>(op.kind), op.start_ns, op.end_ns, op.context, op.stream,
                           op.event, op.correlation, current_tid()));
+}
+
+void note_refusal(const char* library, const char* name, int code) {
+  static auto* const mutex = new std::mutex;
+  static auto* const said = new std::unordered_set<std::string>;
+  {
+    const std::lock_guard<std::mutex> lock(*mutex);
+    if (!said->insert(std::string(library) + "/" + name).second) return;
+  }
+  if (!config().quiet)
+    std::fprintf(stderr, "gpusim: the simulated GPU has no %s (%s); refused with %d\n", name,
+                 library, code);
+  if (!truth_on()) return;
+  char line[512];
+  put(line, std::snprintf(line, sizeof line,
+                          "{\"t\":\"refused\",\"library\":\"%s\",\"name\":\"%s\",\"code\":%d}\n",
+                          library, name, code));
 }
 
 }  // namespace gpusim

@@ -24,4 +24,7 @@ void truth_op(const DeviceOp& op);
 void truth_graph(const GraphLaunchOp& op);
 void truth_sync(const SyncOp& op);
 
+/// Says once a process that `name` of `library` was called and refused with `code`.
+void note_refusal(const char* library, const char* name, int code);
+
 }  // namespace gpusim

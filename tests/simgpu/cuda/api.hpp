@@ -16,6 +16,7 @@
 
 #include "core/api_scope.hpp"
 #include "core/driver.hpp"
+#include "core/handles.hpp"
 
 /// Opens the frame of driver function `fn` with its parameter block. Leave it with `return
 /// GPUSIM_DONE(result)`.
@@ -39,23 +40,6 @@ namespace gpusim {
 int usable();
 /// Whether this copy lies in a folder named `stubs`.
 bool is_stub();
-
-/// The device of an ordinal, or null.
-inline Device* device_at(int ordinal) {
-  return ordinal >= 0 && ordinal < driver().device_count ? driver().devices[ordinal] : nullptr;
-}
-
-/// The stream of a handle in the current context, or null if the handle is stale or no context is
-/// current.
-inline Stream* stream_of(CUstream handle) {
-  const auto value = reinterpret_cast<std::uintptr_t>(handle);
-  if (value <= 2) {  // null, legacy and per-thread default stream
-    Context* c = current_context();
-    return c != nullptr ? &c->null_stream : nullptr;
-  }
-  auto* s = reinterpret_cast<Stream*>(handle);
-  return live(s) ? s : nullptr;
-}
 
 /// CUresult for a missing stream: no context is current, or the handle is bad.
 inline int stream_error() {

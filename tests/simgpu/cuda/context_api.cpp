@@ -30,16 +30,6 @@ int make_context(CUcontext* out, unsigned flags, CUdevice dev) {
   return CUDA_SUCCESS;
 }
 
-/// The primary context of a device, made at the first request.
-Context* retain_primary(Device* d) {
-  static auto* const mutex = new std::mutex;
-  const std::lock_guard<std::mutex> lock(*mutex);
-  if (d->primary == nullptr || !live(d->primary))
-    d->primary = create_context(d, d->primary_flags, true);
-  ++d->primary_references;
-  return d->primary;
-}
-
 }  // namespace
 
 extern "C" {
@@ -159,13 +149,7 @@ CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext* pctx, CUdevice dev) {
 CUresult CUDAAPI cuDevicePrimaryCtxRelease_v2(CUdevice dev) {
   GPUSIM_DRIVER_API(cuDevicePrimaryCtxRelease_v2, dev);
   Device* d = device_at(dev);
-  if (d == nullptr || d->primary_references == 0) return GPUSIM_DONE(CUDA_ERROR_INVALID_CONTEXT);
-  if (--d->primary_references == 0) {
-    synchronize_context(d->primary);
-    destroy_context(d->primary);
-    d->primary = nullptr;
-  }
-  return GPUSIM_DONE(CUDA_SUCCESS);
+  return GPUSIM_DONE(d != nullptr ? release_primary(d) : CUDA_ERROR_INVALID_DEVICE);
 }
 
 CUresult CUDAAPI cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int* flags, int* active) {

@@ -68,21 +68,29 @@ void on_exit(ApiCall& call) {
   if (api_recorded(call.domain, call.cbid)) deliver_api(call);
 }
 
-void on_enqueued(const DeviceOp& op) {
+void on_admit(DeviceOp& op) {
   if (op.graph_id != 0 && kind_on(CUPTI_ACTIVITY_KIND_GRAPH_TRACE)) return;
   const std::uint32_t kind = kind_of(op);
   // MEMCPY also yields peer copies in the v1 interface.
   const bool wanted =
       kind_on(kind) || (kind == CUPTI_ACTIVITY_KIND_MEMCPY2 && kind_on(CUPTI_ACTIVITY_KIND_MEMCPY));
   if (kind == 0 || !wanted) return;
+  op.wanted_by = 1;
   prepare_device_buffer();
-  hold_operation(op, kind);
+}
+
+void on_admit_graph(GraphLaunchOp& op) {
+  if (!kind_on(CUPTI_ACTIVITY_KIND_GRAPH_TRACE)) return;
+  op.wanted_by = 1;
+  prepare_device_buffer();
+}
+
+void on_enqueued(const DeviceOp& op) {
+  if (op.wanted_by != 0) hold_operation(op, kind_of(op));
 }
 
 void on_graph(const GraphLaunchOp& op) {
-  if (!kind_on(CUPTI_ACTIVITY_KIND_GRAPH_TRACE)) return;
-  prepare_device_buffer();
-  hold_graph(op);
+  if (op.wanted_by != 0) hold_graph(op);
 }
 
 void on_synchronized(const SyncOp& op) {
@@ -141,8 +149,8 @@ void on_driver_gone() {
   close_call_log();
 }
 
-constexpr ToolHooks kHooks{on_enter,        on_exit,     on_enqueued,   on_graph,
-                           on_synchronized, on_resource, on_driver_gone};
+constexpr ToolHooks kHooks{on_enter, on_exit,         on_admit,    on_admit_graph, on_enqueued,
+                           on_graph, on_synchronized, on_resource, on_driver_gone};
 
 }  // namespace
 

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Handle lookup and the runtime's implicit context.
+//
+// Context:  application threads
+// Owns:     the runtime device of each thread (plain data)
+// Promises: see handles.hpp
+// Not here: API entry points
+#include "core/handles.hpp"
+
+#include <cuda.h>
+#include <driver_types.h>
+
+#include "core/driver.hpp"
+#include "core/timeline.hpp"
+
+namespace gpusim {
+namespace {
+
+thread_local int t_device;
+
+std::mutex& primary_mutex() {
+  static auto* const mutex = new std::mutex;
+  return *mutex;
+}
+
+}  // namespace
+
+Device* device_at(int ordinal) {
+  return ordinal >= 0 && ordinal < driver().device_count ? driver().devices[ordinal] : nullptr;
+}
+
+Context* retain_primary(Device* device) {
+  const std::lock_guard<std::mutex> lock(primary_mutex());
+  if (device->primary == nullptr || !live(device->primary))
+    device->primary = create_context(device, device->primary_flags, true);
+  ++device->primary_references;
+  return device->primary;
+}
+
+int release_primary(Device* device) {
+  const std::lock_guard<std::mutex> lock(primary_mutex());
+  if (device->primary_references == 0) return CUDA_ERROR_INVALID_CONTEXT;
+  if (--device->primary_references > 0) return CUDA_SUCCESS;
+  synchronize_context(device->primary);
+  destroy_context(device->primary);
+  device->primary = nullptr;
+  return CUDA_SUCCESS;
+}
+
+Stream* stream_of(const void* handle) {
+  const auto value = reinterpret_cast<std::uintptr_t>(handle);
+  if (value <= 2) {  // null, legacy and per-thread default stream
+    Context* c = current_context();
+    return c != nullptr ? &c->null_stream : nullptr;
+  }
+  auto* s = reinterpret_cast<Stream*>(value);
+  return live(s) ? s : nullptr;
+}
+
+int runtime_device() {
+  const Context* c = current_context();
+  return c != nullptr ? c->device->ordinal : t_device;
+}
+
+int start_runtime() {
+  const int status = driver_status();
+  if (status == CUDA_SUCCESS) return cudaSuccess;
+  switch (initialize_driver()) {
+    case CUDA_SUCCESS:
+      return cudaSuccess;
+    case CUDA_ERROR_NO_DEVICE:
+      return cudaErrorNoDevice;
+    case CUDA_ERROR_DEINITIALIZED:
+      return cudaErrorCudartUnloading;
+    default:
+      return cudaErrorInitializationError;
+  }
+}
+
+int set_runtime_device(int ordinal) {
+  if (const int error = start_runtime(); error != cudaSuccess) return error;
+  Device* d = device_at(ordinal);
+  if (d == nullptr) return cudaErrorInvalidDevice;
+  t_device = ordinal;
+  set_current_context(live(d->primary) ? d->primary : retain_primary(d));
+  return cudaSuccess;
+}
+
+Context* runtime_context(int* error) {
+  int result = cudaSuccess;
+  Context* c = current_context();
+  if (c == nullptr || driver_status() != CUDA_SUCCESS) {
+    result = set_runtime_device(t_device);
+    c = result == cudaSuccess ? current_context() : nullptr;
+  }
+  if (error != nullptr) *error = result;
+  return c;
+}
+
+}  // namespace gpusim
