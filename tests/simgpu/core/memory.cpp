@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <iterator>
 #include <map>
 
 #include <cuda.h>
@@ -31,7 +32,9 @@ Table& table() {
   return *t;
 }
 
-bool reserve(Device* device, std::size_t bytes) {
+}  // namespace
+
+bool take_device_bytes(Device* device, std::size_t bytes) {
   std::uint64_t used = device->used_bytes.load();
   do {
     if (used + bytes > device->total_bytes) return false;
@@ -39,13 +42,11 @@ bool reserve(Device* device, std::size_t bytes) {
   return true;
 }
 
-}  // namespace
-
 int allocate(Context* context, MemoryKind kind, std::size_t bytes, std::uintptr_t* address) {
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   const std::size_t rounded = (bytes + kGranule - 1) / kGranule * kGranule;
   const bool on_device = kind == kDeviceMemory || kind == kManaged;
-  if (on_device && !reserve(context->device, rounded)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (on_device && !take_device_bytes(context->device, rounded)) return CUDA_ERROR_OUT_OF_MEMORY;
   void* p = mmap(nullptr, rounded, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) {
@@ -65,10 +66,34 @@ int release(std::uintptr_t address) {
   const auto it = table().by_base.find(address);
   if (it == table().by_base.end()) return CUDA_ERROR_INVALID_VALUE;
   const Allocation a = it->second;
+  if (a.borrowed) return CUDA_ERROR_INVALID_VALUE;
   if (a.kind == kDeviceMemory || a.kind == kManaged) a.device->used_bytes -= a.bytes;
   munmap(reinterpret_cast<void*>(a.base), a.bytes);
   table().by_base.erase(it);
   return CUDA_SUCCESS;
+}
+
+bool adopt(const Allocation& allocation) {
+  const std::lock_guard<std::mutex> lock(table().mutex);
+  auto& map = table().by_base;
+  const auto next = map.lower_bound(allocation.base);
+  if (next != map.end() && next->first < allocation.base + allocation.bytes) return false;
+  if (next != map.begin()) {
+    const Allocation& before = std::prev(next)->second;
+    if (before.base + before.bytes > allocation.base) return false;
+  }
+  Allocation& entry = map[allocation.base] = allocation;
+  entry.borrowed = true;
+  return true;
+}
+
+bool disown(std::uintptr_t base, Allocation* was) {
+  const std::lock_guard<std::mutex> lock(table().mutex);
+  const auto it = table().by_base.find(base);
+  if (it == table().by_base.end() || !it->second.borrowed) return false;
+  if (was != nullptr) *was = it->second;
+  table().by_base.erase(it);
+  return true;
 }
 
 bool find_allocation(std::uintptr_t address, Allocation* found) {

@@ -22,12 +22,19 @@ struct Allocation {
   Device* device;
   Context* context;
   MemoryKind kind;
+  bool borrowed = false;  ///< the pages belong to someone else, for example registered host memory
 };
 
 /// Allocates `bytes`; `*address` is unchanged on error. @return CUresult value.
 int allocate(Context* context, MemoryKind kind, std::size_t bytes, std::uintptr_t* address);
 /// Frees what `allocate` gave. @return CUresult value.
 int release(std::uintptr_t address);
+/// Enters pages that someone else made; counts nothing. False if they overlap a known allocation.
+bool adopt(const Allocation& allocation);
+/// Takes an adopted allocation out again; `*was` (may be null) is what it was.
+bool disown(std::uintptr_t base, Allocation* was);
+/// Counts bytes of device memory as used. False if there are not so many left.
+bool take_device_bytes(Device* device, std::size_t bytes);
 /// Finds the allocation an address lies in.
 bool find_allocation(std::uintptr_t address, Allocation* found);
 /// Kind of memory behind an address; unknown addresses are pageable.
