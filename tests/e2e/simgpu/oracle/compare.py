@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Holds one witness against the truth and says in sentences where they differ."""
+
+import collections
+import statistics
+
+from match import Match
+from model import KINDS
+
+FIELDS = ("name", "grid", "block", "stream", "device", "context", "bytes", "graph", "node")
+DURATION_NS = 1
+START_NS = 5000
+
+
+def _line(points):
+    """Offset and drift of (truth time, difference) by the medians of the first and last quarter."""
+    points = sorted(points)
+    if not points:
+        return 0, 0.0, 0
+    origin = points[0][0]
+    if len(points) < 8:
+        return statistics.median(d for _, d in points), 0.0, origin
+    quarter = len(points) // 4
+    left, right = points[:quarter], points[-quarter:]
+    x0, x1 = (statistics.median(t - origin for t, _ in part) for part in (left, right))
+    y0, y1 = (statistics.median(d for _, d in part) for part in (left, right))
+    drift = (y1 - y0) / (x1 - x0) if x1 > x0 else 0.0
+    return y0 - drift * x0, drift, origin
+
+
+class Findings:
+    """Counts of each kind of difference with the first examples."""
+
+    def __init__(self):
+        self.counts = collections.Counter()
+        self.examples = collections.defaultdict(list)
+
+    def add(self, what, example):
+        self.counts[what] += 1
+        if len(self.examples[what]) < 10:
+            self.examples[what].append(example)
+
+    def total(self):
+        return sum(self.counts.values())
+
+
+class Comparison:
+    """One witness of one process against the truth within its window.
+
+    @param fit      fit the witness's clock first (ours states its own)
+    @param kinds    kinds of operations this witness records at all
+    @param foreign  correlation ids outside of the window, whose records the witness may hold"""
+
+    def __init__(self, truth, witness, fit, kinds=KINDS, foreign=()):
+        self.truth, self.witness, self.kinds = truth, witness, kinds
+        self.found = Findings()
+        foreign = set(foreign)
+        keep = [op for op in witness.ops if op.corr not in foreign]
+        for op in witness.ops:
+            if op.corr in foreign and op.kind != "sync":
+                self.found.add("outside of its session: " + op.kind, op.short())
+        self.match = Match(_only(truth, truth.ops, kinds), _only(witness, keep, kinds))
+        self.offset, self.drift, self.origin = _line(
+            [(t.start, w.start - t.start) for t, w in self.match.pairs]) if fit else (0, 0.0, 0)
+        self.worst_duration = self.worst_start = 0
+        self._presence()
+        self._fields()
+        self._times()
+        self._order()
+        self._links()
+        self._calls(foreign)
+
+    def line_of_truth(self, time):
+        """A time of the witness on the truth's clock."""
+        at = time - self.offset
+        return at - self.drift * (at - self.origin)
+
+    def _presence(self):
+        for op in self.match.missing:
+            self.found.add("missing " + op.kind, op.short())
+        for op in self.match.extra:
+            self.found.add("extra " + op.kind, op.short())
+
+    def _fields(self):
+        for wanted, got in self.match.pairs:
+            for field in FIELDS:
+                right, said = getattr(wanted, field), getattr(got, field)
+                if right is None or said is None or right == said:
+                    continue
+                if wanted.kind == "sync" and field == "stream" and -1 in (right, said):
+                    continue
+                self.found.add("wrong " + field, "%r instead of %r: %s"
+                               % (said, right, wanted.short()))
+            for field in _required(wanted):
+                if getattr(got, field) is None:
+                    self.found.add("no " + field, wanted.short())
+
+    def _times(self):
+        for wanted, got in self.match.pairs:
+            off = abs(got.dur - wanted.dur)
+            self.worst_duration = max(self.worst_duration, off)
+            if off > DURATION_NS:
+                self.found.add("wrong duration", "%d ns instead of %d: %s"
+                               % (got.dur, wanted.dur, wanted.short()))
+            late = abs(self.line_of_truth(got.start) - wanted.start)
+            self.worst_start = max(self.worst_start, late)
+            if late > START_NS:
+                self.found.add("wrong start", "%d ns away: %s" % (late, wanted.short()))
+
+    def _order(self):
+        rows = collections.defaultdict(list)
+        for wanted, got in self.match.pairs:
+            if wanted.kind != "sync":
+                rows[(wanted.device, wanted.context, wanted.stream)].append((got.start, wanted))
+        for row in rows.values():
+            row.sort(key=lambda pair: (pair[0], pair[1].start))
+            for (_, before), (_, after) in zip(row, row[1:]):
+                if after.start < before.start:
+                    self.found.add("wrong order", "%s before %s" % (before.short(), after.short()))
+
+    def _links(self):
+        """Every operation leads to its launch on the launching thread, by id and by arrow."""
+        for wanted, got in self.match.pairs:
+            if wanted.kind == "sync":
+                continue
+            call, right = self.witness.calls.get(got.corr), self.truth.calls.get(wanted.corr)
+            if call is None:
+                self.found.add("no launch", wanted.short())
+                continue
+            if right is not None and call.tid != right.tid:
+                self.found.add("wrong thread", "launched by %s, not by %s: %s"
+                               % (right.tid, call.tid, wanted.short()))
+            if self.witness.flow_starts.get(got.corr) != call.tid:
+                self.found.add("no arrow", wanted.short())
+            if not self.witness.flow_ends[got.corr]:
+                self.found.add("arrow without end", wanted.short())
+
+    def _calls(self, foreign):
+        for corr in self.witness.doubled_calls:
+            self.found.add("call twice", "correlation %s" % corr)
+        for corr, call in self.witness.calls.items():
+            right = self.truth.calls.get(corr)
+            if right is None:
+                if corr not in foreign:
+                    self.found.add("extra call", "%s correlation %s" % (call.name, corr))
+            elif call.name != right.name:
+                self.found.add("wrong call", "%s instead of %s" % (call.name, right.name))
+            elif call.tid != right.tid:
+                self.found.add("wrong thread of call", "%s: %s instead of %s"
+                               % (call.name, call.tid, right.tid))
+            elif abs(self.line_of_truth(call.start) - right.start) > START_NS:
+                self.found.add("wrong start of call", "%s %d ns away" % (
+                    call.name, self.line_of_truth(call.start) - right.start))
+
+    def summary(self):
+        """One row: counts of truth and witness by kind, and the worst times."""
+        cells = ["%s %d/%d" % (kind, self.truth.count(kind), sum(
+            w.kind == kind for _, w in self.match.pairs)) for kind in self.kinds]
+        return "%-6s %s | calls %d | missing %d extra %d wrong %d | duration <= %d ns, start <= %.2f us%s" % (
+            self.witness.name, ", ".join(cells), len(self.witness.calls), len(self.match.missing),
+            len(self.match.extra), self.found.total() - len(self.match.missing)
+            - len(self.match.extra), self.worst_duration, self.worst_start / 1000,
+            " (drift %.1f ppm)" % (self.drift * 1e6) if self.drift else "")
+
+    def failures(self):
+        """Sentences, ten examples of each kind."""
+        return ["%s: %s (%d in all): %s" % (self.witness.name, what, self.found.counts[what], text)
+                for what in sorted(self.found.counts) for text in self.found.examples[what]]
+
+
+def _required(op):
+    """Fields a witness has to state."""
+    return {"kernel": ("name", "grid", "block", "stream", "device", "context"),
+            "memcpy": ("name", "bytes", "stream", "device"),
+            "memset": ("bytes", "stream", "device"),
+            "sync": ("name",)}[op.kind]
+
+
+def _only(witness, ops, kinds):
+    part = type(witness)(witness.name)
+    part.ops = [op for op in ops if op.kind in kinds]
+    return part

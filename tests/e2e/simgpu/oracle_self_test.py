@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The oracle itself: each lie told to it must be found under its own name, and only that."""
+
+import copy
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "oracle"))
+import straggle  # noqa: E402
+from compare import Comparison  # noqa: E402
+from model import Call, Op, Witness, demangle, plain_api  # noqa: E402
+from read_truth import within  # noqa: E402
+
+SHIFT = 1_000_000_000
+
+
+def kernel(corr, start, stream=13, name="k", node=0):
+    return Op("kernel", start, 1000, corr, name=name, device=0, context=1, stream=stream,
+              grid=(4, 1, 1), block=(128, 1, 1), graph=1 if node else 0, node=node)
+
+
+def truth():
+    """Twenty kernels on two streams, a graph of three, a copy, a set, a wait."""
+    t = Witness("truth")
+    for i in range(20):
+        t.calls[i + 1] = Call("cuLaunchKernel", 70 + i % 2, 10_000 * i, 10_000 * i + 500)
+        t.ops.append(kernel(i + 1, 10_000 * i + 3000, stream=13 + i % 2, name="k%d" % i))
+    for corr, name in ((30, "cuGraphLaunch"), (31, "cuMemcpyHtoDAsync"), (32, "cuMemsetD8Async"),
+                       (33, "cuStreamSynchronize")):
+        t.calls[corr] = Call(name, 70, 10_000 * corr, 10_000 * corr + 500)
+    t.ops += [kernel(30, 303_000 + 2000 * i, name="same", node=90 + i) for i in range(3)]
+    t.ops.append(Op("memcpy", 313_000, 700, 31, name="Memcpy HtoD (Pinned -> Device)", device=0,
+                    context=1, stream=13, bytes=4096))
+    t.ops.append(Op("memset", 323_000, 700, 32, device=0, context=1, stream=13, bytes=64))
+    t.ops.append(Op("sync", 330_100, 300, 33, name="Stream Sync", context=1, stream=13))
+    return t
+
+
+def honest(shift=0, drift=0.0):
+    """A witness that tells the truth by a clock of its own."""
+    w = copy.deepcopy(truth())
+    w.name = "witness"
+    for op in w.ops:
+        op.start += shift + int(op.start * drift)
+        w.flow_starts[op.corr] = w.calls[op.corr].tid
+        w.flow_ends[op.corr] += 1
+    for call in w.calls.values():
+        call.start += shift + int(call.start * drift)
+    return w
+
+
+def found(witness, fit=False, **keywords):
+    return dict(Comparison(truth(), witness, fit, **keywords).found.counts)
+
+
+def at(witness, corr):
+    return next(op for op in witness.ops if op.corr == corr)
+
+
+class Oracle(unittest.TestCase):
+    def test_finds_nothing_where_nothing_is_wrong(self):
+        self.assertEqual(found(honest()), {})
+
+    def test_fits_another_clock_and_its_drift(self):
+        self.assertEqual(found(honest(SHIFT, 0.0001), fit=True), {})
+        self.assertIn("wrong start", found(honest(SHIFT)))
+
+    def test_finds_lost_and_invented_records(self):
+        w = honest()
+        w.ops.remove(at(w, 5))
+        self.assertEqual(found(w), {"missing kernel": 1})
+        w = honest()
+        w.ops.append(kernel(5, 43_500))
+        self.assertEqual(found(w)["extra kernel"], 1)
+
+    def test_finds_a_lost_node_of_a_graph(self):
+        w = honest()
+        w.ops.remove([op for op in w.ops if op.corr == 30][1])
+        self.assertEqual(found(w)["missing kernel"], 1)
+
+    def test_finds_each_wrong_field(self):
+        for field, lie in (("name", "other"), ("grid", (1, 4, 1)), ("block", (64, 1, 1)),
+                           ("stream", 77), ("device", 1), ("context", 9), ("node", 5)):
+            w = honest()
+            setattr(at(w, 7), field, lie)
+            self.assertEqual(found(w).get("wrong " + field), 1, field)
+        w = honest()
+        at(w, 31).bytes = 4097
+        at(w, 31).name = "Memcpy HtoD (Pageable -> Device)"
+        self.assertEqual(found(w), {"wrong bytes": 1, "wrong name": 1})
+        w = honest()
+        at(w, 7).grid = None
+        self.assertEqual(found(w), {"no grid": 1})
+
+    def test_finds_durations_off_by_two_nanoseconds(self):
+        w = honest()
+        at(w, 9).dur += 1
+        self.assertEqual(found(w), {})
+        at(w, 9).dur += 1
+        self.assertEqual(found(w), {"wrong duration": 1})
+
+    def test_finds_a_swap_inside_a_stream(self):
+        w = honest()
+        at(w, 9).start, at(w, 11).start = at(w, 11).start, at(w, 9).start
+        self.assertEqual(found(w)["wrong order"], 1)
+
+    def test_finds_broken_links(self):
+        w = honest()
+        del w.calls[4]
+        self.assertEqual(found(w), {"no launch": 1})
+        w = honest()
+        w.calls[4].tid = 99
+        self.assertEqual(set(found(w)), {"wrong thread", "no arrow", "wrong thread of call"})
+        w = honest()
+        w.flow_ends[4] = 0
+        self.assertEqual(found(w), {"arrow without end": 1})
+
+    def test_finds_calls_nobody_made(self):
+        w = honest()
+        w.calls[500] = Call("cuLaunchKernel", 70, 1, 2)
+        w.calls[6].name = "cuLaunchKernelEx"
+        self.assertEqual(found(w), {"extra call": 1, "wrong call": 1})
+
+    def test_cuts_the_truth_to_a_session(self):
+        part = within(truth(), 100_000, 315_000)
+        self.assertEqual(sorted(part.calls), list(range(11, 21)) + [30, 31])
+        self.assertEqual(part.count("kernel"), 13)
+
+    def test_knows_what_lies_outside_of_a_session(self):
+        whole = truth()
+        part = within(whole, 100_000, 400_000)
+        border = Comparison(part, honest(), False, foreign=set(whole.calls) - set(part.calls))
+        self.assertEqual(dict(border.found.counts), {"outside of its session: kernel": 10})
+
+    def test_reads_names_alike(self):
+        self.assertEqual(demangle("_Z3addPfi"), "add(float*, int)")
+        self.assertEqual(demangle("plain_kernel"), "plain_kernel")
+        self.assertEqual(plain_api("cuMemcpyHtoDAsync_v2_ptsz"), "cuMemcpyHtoDAsync")
+
+
+class Straggler(unittest.TestCase):
+    def test_says_how_much_longer_the_others_wait(self):
+        late = [5_000] * 60
+        waiting = [20_005_000 + 1000 * (i % 3) for i in range(60)]
+        self.assertAlmostEqual(straggle.surplus_ms([waiting, late], late_rank=1)[0], 20.001, 2)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Our trace of C++ programs on the simulated GPU against the simulator's own log, record by record.
+
+usage: two_witness_test.py [--keep FOLDER]"""
+
+import argparse
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "oracle"))
+import run as runner  # noqa: E402
+from compare import Comparison  # noqa: E402
+from run import e2e, sim  # noqa: E402
+
+CUDART_APP = os.path.join(e2e.SIMGPU, "cudart_app")
+BUSY = ["--kernels", "30", "--streams", "3", "--devices", "2", "--threads", "2", "--copies", "2",
+        "--memsets", "2", "--graph-nodes", "5"]
+CASES = {
+    "busy": ([sim.TRAINER, "--steps", "12", "--host-ms", "5", *BUSY], ()),
+    "launch storm": ([sim.TRAINER, "--steps", "20", "--kernels", "2000", "--streams", "4"],
+                     ("--api-cost", "0", "--time-scale", "0.2")),
+    "shuffled records": ([sim.TRAINER, "--steps", "12", *BUSY],
+                         ("--scenario", "shuffled,complete-on-new-thread")),
+    "late calls": ([sim.TRAINER, "--steps", "12", *BUSY], ("--scenario", "gpu-before-api")),
+    "wrapping ids": ([sim.TRAINER, "--steps", "12", *BUSY],
+                     ("--correlation-start", "4294967000")),
+    "cudart": ([CUDART_APP], ()),
+}
+
+
+def check(checks, name, folder):
+    program, sim_args = CASES[name]
+    if not os.path.exists(program[0]):
+        return checks.skip("%s: not built: %s" % (name, program[0]))
+    run = runner.execute(folder, program, sim_args)
+    if not checks.equal(run.status, 0, name + ": " + run.explain()):
+        return None
+    if not checks.equal((len(run.truth), sorted(run.ours)), (1, sorted(run.truth)),
+                        name + ": one process, one log, one trace"):
+        return print(run.explain())
+    (pid,) = run.truth
+    truth, _ = runner.truth_of(run, pid)
+    result = Comparison(truth, runner.ours_of(run, pid), fit=False)
+    print("%-18s %s" % (name, result.summary()), flush=True)
+    checks.expect(truth.count("kernel"), name + ": the truth holds kernels")
+    for sentence in result.failures():
+        checks.expect(False, "%s: %s" % (name, sentence))
+    return checks.expect(not result.found.total(), name + ": both witnesses agree")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--keep", help="leave all logs and traces in this folder")
+    keep = parser.parse_args().keep
+    sim.need()
+    checks = e2e.Checks()
+    with e2e.Folder("oracle") as folder:
+        for name in CASES:
+            check(checks, name, os.path.join(keep or folder, name.replace(" ", "_")))
+        if checks.failed:
+            raise SystemExit(checks.done())
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()
