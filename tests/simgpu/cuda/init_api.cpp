@@ -16,16 +16,24 @@
 
 using namespace gpusim;
 
-extern "C" {
-__attribute__((visibility("default"))) extern const int gpuprof_simulated_gpu = 1;
-}
-
 namespace gpusim {
+
+namespace {
+thread_local Twin t_twin;
+}  // namespace
+
+void call_as(std::uint32_t cbid, const char* name) { t_twin = {cbid, name}; }
+
+Twin called_as(std::uint32_t cbid, const char* name) {
+  const Twin twin = t_twin;
+  t_twin = {};
+  return twin.name != nullptr ? twin : Twin{cbid, name};
+}
 
 bool is_stub() {
   static const bool stub = [] {
     Dl_info info{};
-    return dladdr(reinterpret_cast<const void*>(&gpuprof_simulated_gpu), &info) != 0 &&
+    return dladdr(reinterpret_cast<const void*>(&is_stub), &info) != 0 &&
            info.dli_fname != nullptr && std::strstr(info.dli_fname, "/stubs/") != nullptr;
   }();
   return stub;
@@ -184,38 +192,6 @@ CUresult CUDAAPI cuGetErrorName(CUresult error, const char** pStr) {
   if (pStr == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *pStr = e != nullptr ? e->name : nullptr;
   return e != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult CUDAAPI cuGetExportTable(const void** ppExportTable, const CUuuid* pExportTableId) {
-  GPUSIM_DRIVER_API(cuGetExportTable, ppExportTable, pExportTableId);
-  return GPUSIM_DONE(CUDA_ERROR_NOT_SUPPORTED);
-}
-
-CUresult CUDAAPI cuGetProcAddress_v2(const char* symbol, void** pfn, int cudaVersion,
-                                     cuuint64_t flags,
-                                     CUdriverProcAddressQueryResult* symbolStatus) {
-  GPUSIM_DRIVER_API(cuGetProcAddress_v2, symbol, pfn, cudaVersion, flags, symbolStatus);
-  if (symbol == nullptr || pfn == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_VALUE);
-  *pfn = nullptr;
-  Dl_info info{};
-  dladdr(reinterpret_cast<const void*>(&gpuprof_simulated_gpu), &info);
-  void* self = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-  for (const char* suffix : {"_v4", "_v3", "_v2", ""}) {
-    char name[256];
-    std::snprintf(name, sizeof name, "%s%s", symbol, suffix);
-    if (*pfn == nullptr && self != nullptr) *pfn = dlsym(self, name);
-  }
-  if (self != nullptr) dlclose(self);
-  if (symbolStatus != nullptr)
-    *symbolStatus =
-        *pfn != nullptr ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-  return GPUSIM_DONE(*pfn != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND);
-}
-
-#undef cuGetProcAddress
-CUresult CUDAAPI cuGetProcAddress(const char* symbol, void** pfn, int cudaVersion,
-                                  cuuint64_t flags) {
-  return cuGetProcAddress_v2(symbol, pfn, cudaVersion, flags, nullptr);
 }
 
 }  // extern "C"
