@@ -118,6 +118,7 @@ Config* read() {
   static const char* const kLayouts[] = {"11.8", "12.4", "12.9", "13.0", "13.2", "future"};
   static const char* const kModels[] = {"h100", "a100", "v100"};
   static const char* const kData[] = {"copy", "zero"};
+  static const char* const kCupti[] = {"one", "per-client"};
   auto* c = new Config{};
   c->devices = static_cast<int>(number("GPUSIM_DEVICES", 2));
   if (c->devices > kMaxDevices) c->devices = kMaxDevices;
@@ -130,6 +131,7 @@ Config* read() {
   c->layout = choice("GPUSIM_LAYOUT", kLayouts, Layout::k13_0);
   c->quiet = number("GPUSIM_QUIET", 0) != 0;
   c->zero_data = choice("GPUSIM_DATA", kData, 0) == 1;
+  c->cupti_per_client = choice("GPUSIM_CUPTI", kCupti, 0) == 1;
   c->truth_path = text("GPUSIM_TRUTH");
   c->log_path = text("GPUSIM_LOG");
   c->log_all = number("GPUSIM_LOG_ALL", 0) != 0;

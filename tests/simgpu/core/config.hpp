@@ -43,6 +43,7 @@ struct Config {
   Layout layout;
   bool quiet;
   bool zero_data;  ///< drop device writes from 256 bytes up
+  bool cupti_per_client;  ///< each calling shared object has a CUPTI state of its own
   const char* truth_path;
   const char* log_path;
   bool log_all;
