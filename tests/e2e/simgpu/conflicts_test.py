@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program uses torch.profiler while we record, and CUPTI knows only one set of callbacks: nobody
+loses records without saying so, and PyTorch's profiler loses none.
+
+usage: conflicts_test.py [--only NAME] [--keep FOLDER] [--python PATH]"""
+
+import argparse
+import dataclasses
+import glob
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "oracle"))
+import run as runner  # noqa: E402
+import torch_runs  # noqa: E402
+from run import SUITE, WHOLE, e2e  # noqa: E402
+from shares import Shares  # noqa: E402
+
+SCRIPT = os.path.join(SUITE, "conflict", "own_profiler.py")
+SENTENCE = "The program started its own CUPTI profiler"
+# We step aside inside the profiler's first call and take up again at the first tick after it has
+# flushed, or two seconds after its last call.
+BEFORE_NS, AFTER_NS = 0, 2_500_000_000
+HOLDER = "another profiler"
+
+
+@dataclasses.dataclass
+class Case:
+    plan: str
+    sim: tuple = ()
+    run: tuple = ()
+    env: dict = dataclasses.field(default_factory=dict)
+    starts_inside: bool = False  # our window opens while the profiler records
+    taken: bool = False  # the slot belongs to somebody else: we get no GPU events
+
+
+CASES = {
+    "later": Case("train:1,profile:1,train:4"),
+    "twice": Case("train:1,profile:1,train:4,profile:1,train:4"),
+    "first": Case("profile:12,train:5", run=("--delay", "10s"), starts_inside=True),
+    "teardown": Case("train:1,profile:1,train:4,profile:1,train:4", env={"TEARDOWN_CUPTI": "1"}),
+    "slot taken": Case("train:1,profile:1,train:1", sim=("--slot-taken", HOLDER), taken=True),
+}
+
+
+def execute(python, case, folder):
+    env = dict(torch_runs.environment(), **case.env)
+    return runner.execute(folder, [python, SCRIPT, folder, case.plan],
+                          ["--cupti", "one", "--devices", "1", *case.sim], [*WHOLE, *case.run], env)
+
+
+def check_kineto(checks, name, shares):
+    for share in shares.rows:
+        if share.judged is None:
+            continue
+        checks.expect(share.truth and share.kineto == share.truth,
+                      "%s: PyTorch's profiler has %s of %d records" % (name, share.kineto,
+                                                                       share.truth))
+        for sentence in share.judged.failures():
+            checks.expect(False, "%s: %s" % (name, sentence))
+
+
+def check_ours(checks, name, case, shares, stderr):
+    lost = shares.lost_outside_of_sessions(BEFORE_NS, AFTER_NS)
+    checks.expect(not lost, "%s: we miss %d records outside of its sessions, first: %s"
+                  % (name, len(lost), lost[0].short() if lost else ""))
+    checks.equal(shares.other_failures(), {}, name + ": what we have is right")
+    trained = [s for s in shares.rows if s.what == "train"]
+    for share in trained[1:] if not case.starts_inside else trained:
+        checks.expect(share.ours, name + ": we took up again after its session")
+    missing = len(shares.ours.match.missing)
+    if missing:
+        checks.expect(SENTENCE in stderr, "%s: the summary says why %d records are not ours: %s"
+                      % (name, missing, stderr[-1500:]))
+    if case.starts_inside:
+        opened = shares.header["window"]["start_ns"]
+        session = shares.phases[0]
+        checks.expect(session["begin_ns"] < opened < session["end_ns"],
+                      name + ": our window opened inside its session")
+
+
+def check(checks, python, name, folder):
+    case = CASES[name]
+    run = execute(python, case, folder)
+    if not checks.equal(run.status, 0, "%s: %s" % (name, run.explain())):
+        return
+    shares = Shares(run)
+    print("--- " + name)
+    for share in shares.rows:
+        print("  " + share.row())
+    for line in run.stderr.splitlines():
+        if re.search(r"CUPTI|Kineto|missing:|profiler", line):
+            print("  | " + line[:300])
+    sys.stdout.flush()
+    check_kineto(checks, name, shares)
+    if case.taken:
+        checks.equal(sum(share.ours for share in shares.rows), 0, name + ": no GPU event of ours")
+        checks.expect(HOLDER in run.stderr, name + ": the summary names who has the slot: "
+                      + run.stderr[-1500:])
+    elif checks.expect(shares.ours, name + ": we wrote a trace"):
+        check_ours(checks, name, case, shares, run.stderr)
+
+
+def bound_to(folder, symbol):
+    """Base names of the objects the loader bound libtorch_cpu.so's use of `symbol` to."""
+    expression = re.compile(r"binding file \S*libtorch_cpu\.so \[\d+\] to (\S+) \[\d+\]: "
+                            r"normal symbol `%s'" % symbol)
+    found = set()
+    for path in glob.glob(os.path.join(folder, "loader.*")):
+        with open(path, encoding="utf-8", errors="replace") as file:
+            found |= {os.path.basename(m.group(1)) for m in map(expression.search, file) if m}
+    return found
+
+
+def check_order(checks, python, mode, wanted, folder):
+    """Which object stands in front, told by the loader itself."""
+    command = ["env", "LD_DEBUG=bindings", "LD_DEBUG_OUTPUT=" + os.path.join(folder, "loader"),
+               python, SCRIPT, folder, "profile:0.05"]
+    run = runner.execute(folder, command, ["--cupti", mode, "--devices", "1"],
+                         env=torch_runs.environment(), timeout=300)
+    checks.equal(run.status, 0, "order, %s: %s" % (mode, run.explain()))
+    for symbol in ("cuptiActivityEnable", "cuptiActivityRegisterCallbacks"):
+        bound = bound_to(folder, symbol)
+        print("--- --cupti %s: libtorch_cpu.so's %s is that of %s" % (mode, symbol, sorted(bound)))
+        checks.expect(len(bound) == 1 and re.match(wanted, min(bound)),
+                      "--cupti %s: %s bound to %s" % (mode, symbol, sorted(bound)))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", help="one of: order, " + ", ".join(CASES))
+    parser.add_argument("--keep")
+    parser.add_argument("--python")
+    wanted = parser.parse_args()
+    python = torch_runs.need(wanted.python)
+    checks = e2e.Checks()
+    with e2e.Folder("conflicts") as folder:
+        folder = wanted.keep or folder
+        for name in CASES:
+            if wanted.only in (None, name):
+                check(checks, python, name, os.path.join(folder, name.replace(" ", "_")))
+        if wanted.only in (None, "order"):
+            check_order(checks, python, "one", r"libgpuprof_inject\.so", os.path.join(folder, "one"))
+            check_order(checks, python, "per-client", r"(gpusim_cupti|libcupti)\.so",
+                        os.path.join(folder, "per-client"))
+        if checks.failed:
+            raise SystemExit(checks.done())
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One workload under the record layouts of several CUDA releases gives equal traces; below CUDA 13.0
+Update 1 kernel records are never switched off, over windows and a hand-over to the program's own profiler."""
+
+import collections
+import json
+import os
+import sys
+
+import e2e
+import sim
+
+LAYOUTS = ["11.8", "12.4", "12.9", "13.0", "13.2", "future"]
+WORK = ["--steps", "8", "--kernels", "12", "--streams", "3", "--devices", "2", "--copies", "2",
+        "--memsets", "2", "--graph-nodes", "5", "--host-ms", "0"]
+# Seven windows of two steps with pauses of two; the program profiles steps 12 to 19 itself.
+WINDOWS = ["--step", "nvtx:step", "--wait", "2", "--active", "2", "--repeat", "7"]
+HANDED_OVER = ["--steps", "36", "--step-ms", "60", "--host-ms", "0", "--profile-from", "12",
+               "--profile-until", "20"]
+KERNEL_KIND = "kind=10"
+# What names one run or one moment of it and not the work.
+OF_THE_RUN = ("correlation", "External id", "ts", "Ev Idx", "queued", "graph node id", "graph id")
+
+
+def device_work(folder):
+    """Everything on the device, without what differs from run to run."""
+    found = collections.Counter()
+    for path in e2e.traces(folder):
+        for event in e2e.load(path)["traceEvents"]:
+            if event.get("ph") != "X" or event["cat"] not in ("kernel", "gpu_memcpy", "gpu_memset"):
+                continue
+            args = {k: v for k, v in event["args"].items() if k not in OF_THE_RUN}
+            found[(event["cat"], event["name"], json.dumps(args, sort_keys=True),
+                   round(event["dur"], 3))] += 1
+    return found
+
+
+def difference(one, other):
+    """Up to three examples of what only one of two traces holds."""
+    return list((one - other).items())[:3] + list((other - one).items())[:3]
+
+
+def check_equal_traces(checks):
+    first = None
+    for layout in LAYOUTS:
+        with e2e.Folder("layout-" + layout) as folder:
+            ran = sim.run(["-o", folder, "--step", "nvtx:step", "--cuda-graph", "node"], WORK,
+                          ["--layout", layout])
+            checks.equal(ran.returncode, 0, "status with layout " + layout)
+            work = device_work(folder)
+            checks.expect(sum(work.values()) > 8 * 17, "layout %s: %d records of device work: %s"
+                          % (layout, sum(work.values()), ran.stderr.decode()[-600:]))
+            first = first or work
+            checks.equal(difference(work, first), [], "layout %s differs from %s" % (layout, LAYOUTS[0]))
+            said = ran.stderr.decode()
+            if layout == "future":
+                checks.expect("its own iterator does not know" not in said,
+                              "a kind only the future has is skipped: " + said[-600:])
+
+
+def cupti_calls(path):
+    with open(path, "rb") as log:
+        for line in log.read().replace(b"\0", b"").splitlines():
+            yield json.loads(line)
+
+
+def check_never_disabled(checks, layout):
+    with e2e.Folder("kept-" + layout) as folder:
+        log = os.path.join(folder, "calls.jsonl")
+        out = os.path.join(folder, "out")
+        ran = sim.run(["-o", out] + WINDOWS, HANDED_OVER,
+                      ["--layout", layout, "--preload", "--scenario", "disable-hangs:2", "--log", log])
+        said = ran.stderr.decode()
+        checks.equal(ran.returncode, 0, "layout %s: status" % layout)
+        calls = list(cupti_calls(log))
+        off = [c for c in calls if c.get("f") == "cuptiActivityDisable" and KERNEL_KIND in c["args"]]
+        on = [c for c in calls if c.get("f") == "cuptiActivityEnable" and KERNEL_KIND in c["args"]]
+        # The program itself switches its kind off once; that is its own affair.
+        checks.equal(len(off), 1, "layout %s: kernel records switched off by the program alone" % layout)
+        checks.expect(len(on) >= 2, "layout %s: kernel records switched on by both" % layout)
+        checks.equal(len(e2e.traces(out)), 7, "layout %s: a file for each window: %s" % (layout, said))
+        checks.expect("could not be switched off safely" in said,
+                      "layout %s: the summary says so: %s" % (layout, said))
+        kernels = [sum(e.get("cat") == "kernel" for e in e2e.load(path)["traceEvents"])
+                   for path in e2e.traces(out)]
+        print("  layout %s, kernels of each window: %s" % (layout, kernels))
+        checks.equal(kernels[:3], [48, 48, 48], "layout %s: windows before the hand-over" % layout)
+        checks.equal(kernels[-1], 48, "layout %s: the last window, after it" % layout)
+
+
+def main():
+    sim.need()
+    checks = e2e.Checks()
+    check_equal_traces(checks)
+    for layout in ("11.8", "12.4", "12.9"):
+        check_never_disabled(checks, layout)
+    checks.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who got which share of the truth when the program profiles itself while we record."""
+
+import dataclasses
+import json
+import os
+
+import read_trace
+import read_truth
+import run as runner
+from compare import Comparison
+
+# Kinds PyTorch's profiler asks for by default; waits are not among them.
+KINETO_KINDS = ("kernel", "memcpy", "memset")
+
+
+@dataclasses.dataclass
+class Share:
+    """One phase: operations in truth, in ours, in PyTorch's trace (None: it was not profiling)."""
+    what: str
+    truth: int
+    ours: int
+    kineto: int
+    judged: object = None  # comparison of PyTorch's trace with the truth of its session
+
+    def row(self):
+        return "%-8s truth %5d  ours %5d  kineto %s" % (
+            self.what, self.truth, self.ours, "    -" if self.kineto is None else "%5d" % self.kineto)
+
+
+class Shares:
+    """@param run  a finished run of own_profiler.py"""
+
+    def __init__(self, run):
+        with open(os.path.join(run.folder, "phases.json"), encoding="utf-8") as file:
+            self.phases = json.load(file)
+        (self.pid,) = [pid for pid in run.truth if _used(run, pid)]
+        self.whole, _ = runner.truth_of(run, self.pid)
+        self.ours = self.header = None
+        if self.pid in run.ours:
+            witness = runner.ours_of(run, self.pid)
+            self.header = witness.header
+            self.ours = Comparison(self._recorded(), witness, fit=False, kinds=KINETO_KINDS)
+        self.rows = [self._share(phase) for phase in self.phases]
+
+    def _recorded(self):
+        """The truth of our window: the whole run unless a delay was asked for."""
+        window = self.header["window"]
+        begin = window["start_ns"]
+        return read_truth.within(self.whole, begin, begin + window["duration_ns"])
+
+    def _share(self, phase):
+        part = read_truth.within(self.whole, phase["begin_ns"], phase["end_ns"])
+        share = Share(phase["what"], _count(part.ops), 0, None)
+        if self.ours:
+            share.ours = _count(t for t, _ in self.ours.match.pairs if t.corr in part.calls)
+        if "trace" in phase:
+            outside = set(self.whole.calls) - set(part.calls)
+            share.judged = Comparison(part, read_trace.kineto(phase["trace"]), True, KINETO_KINDS,
+                                      outside)
+            share.kineto = len(share.judged.match.pairs)
+        return share
+
+    def lost_outside_of_sessions(self, before_ns, after_ns):
+        """What we miss although PyTorch's profiler had no session then, but for `before_ns` and
+        `after_ns` around each."""
+        sessions = [(p["asked_ns"] - before_ns, p["over_ns"] + after_ns)
+                    for p in self.phases if p["what"] == "profile"]
+        lost = []
+        for op in self.ours.match.missing if self.ours else []:
+            asked = self.whole.calls[op.corr].start
+            if not any(begin <= asked <= end for begin, end in sessions):
+                lost.append(op)
+        return lost
+
+    def other_failures(self):
+        """All that is wrong with ours but what is missing."""
+        found = self.ours.found
+        return {what: count for what, count in found.counts.items()
+                if not what.startswith("missing")}
+
+
+def _used(run, pid):
+    return any(row["t"] == "op" for row in read_truth.rows(run.truth[pid]))
+
+
+def _count(ops):
+    return sum(op.kind in KINETO_KINDS for op in ops)
