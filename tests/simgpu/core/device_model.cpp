@@ -9,6 +9,7 @@
 #include "core/device_model.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 #include <cuda.h>
@@ -102,6 +103,19 @@ int device_attribute(const DeviceModel& m, int ordinal, int attribute) {
   for (const Row& row : kCommon)
     if (row.attribute == attribute) return row.value;
   return model_attribute(m, attribute);
+}
+
+void device_name(const DeviceModel& m, char* out, std::size_t length) {
+  std::snprintf(out, length, "Simulated GPU (gpuprof, %s)", m.label);
+}
+
+void device_uuid_text(int ordinal, char* out, std::size_t length) {
+  unsigned char u[16];
+  device_uuid(ordinal, u);
+  std::snprintf(out, length,
+                "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0],
+                u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13],
+                u[14], u[15]);
 }
 
 void device_uuid(int ordinal, unsigned char* bytes) {

@@ -9,6 +9,7 @@
 // Not here: memory in use (memory.hpp), time (timeline.hpp)
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "core/config.hpp"
@@ -35,8 +36,13 @@ const DeviceModel& device_model(Model model);
 /// known.
 int device_attribute(const DeviceModel& m, int ordinal, int attribute);
 
+/// Writes the name every device of the model has.
+void device_name(const DeviceModel& m, char* out, std::size_t length);
+
 /// Fills the 16 UUID bytes of device `ordinal`; the first three are "SIM".
 void device_uuid(int ordinal, unsigned char* bytes);
+/// The same as the text that NVML and CUDA_VISIBLE_DEVICES use, `GPU-…`.
+void device_uuid_text(int ordinal, char* out, std::size_t length);
 
 /// Blocks of the given shape that fit on one SM.
 int max_active_blocks(const DeviceModel& m, int threads, int registers, int smem_bytes);

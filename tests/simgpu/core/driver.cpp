@@ -61,7 +61,7 @@ Device* make_device(int ordinal) {
   d->ordinal = ordinal;
   d->model = device_model(c.model);
   d->total_bytes = c.memory_bytes != 0 ? c.memory_bytes : d->model.memory_bytes;
-  std::snprintf(d->name, sizeof d->name, "Simulated GPU (gpuprof, %s)", d->model.label);
+  device_name(d->model, d->name, sizeof d->name);
   device_uuid(ordinal, d->uuid);
   return d;
 }
