@@ -24,28 +24,59 @@ CASES = {
     "late calls": ([sim.TRAINER, "--steps", "12", *BUSY], ("--scenario", "gpu-before-api")),
     "wrapping ids": ([sim.TRAINER, "--steps", "12", *BUSY],
                      ("--correlation-start", "4294967000")),
+    "layout 11.8": ([sim.TRAINER, "--steps", "12", *BUSY], ("--layout", "11.8")),
+    "layout 12.4": ([sim.TRAINER, "--steps", "12", *BUSY], ("--layout", "12.4")),
+    "layout 13.2": ([sim.TRAINER, "--steps", "12", *BUSY], ("--layout", "13.2")),
     "cudart": ([CUDART_APP], ()),
 }
+# Scenario of the simulator, and the counter of ours that must state every record lost by it.
+LOSSES = {
+    "dropped:100": "dropped by CUPTI",
+    "zero-times": "GPU record with bad times",
+    "end-before-start": "GPU record with bad times",
+}
+
+
+def compared(checks, name, folder, program, sim_args):
+    """The comparison of one run, None if there was nothing to compare."""
+    run = runner.execute(folder, program, sim_args)
+    if not checks.equal(run.status, 0, name + ": " + run.explain()):
+        return None
+    if not checks.equal((len(run.truth), sorted(run.ours)), (1, sorted(run.truth)),
+                        name + ": one process, one log, one trace: " + run.explain()):
+        return None
+    (pid,) = run.truth
+    truth, _ = runner.truth_of(run, pid)
+    result = Comparison(truth, runner.ours_of(run, pid), fit=False)
+    print("%-18s %s" % (name, result.summary()), flush=True)
+    checks.expect(truth.count("kernel"), name + ": the truth holds kernels")
+    return result
 
 
 def check(checks, name, folder):
     program, sim_args = CASES[name]
     if not os.path.exists(program[0]):
         return checks.skip("%s: not built: %s" % (name, program[0]))
-    run = runner.execute(folder, program, sim_args)
-    if not checks.equal(run.status, 0, name + ": " + run.explain()):
+    result = compared(checks, name, folder, program, sim_args)
+    if result is None:
         return None
-    if not checks.equal((len(run.truth), sorted(run.ours)), (1, sorted(run.truth)),
-                        name + ": one process, one log, one trace"):
-        return print(run.explain())
-    (pid,) = run.truth
-    truth, _ = runner.truth_of(run, pid)
-    result = Comparison(truth, runner.ours_of(run, pid), fit=False)
-    print("%-18s %s" % (name, result.summary()), flush=True)
-    checks.expect(truth.count("kernel"), name + ": the truth holds kernels")
     for sentence in result.failures():
         checks.expect(False, "%s: %s" % (name, sentence))
     return checks.expect(not result.found.total(), name + ": both witnesses agree")
+
+
+def check_loss(checks, scenario, counter, folder):
+    """What CUPTI lost is missing, and our trace says of how many records."""
+    result = compared(checks, scenario, folder, CASES["busy"][0], ("--scenario", scenario))
+    if result is None:
+        return
+    lost = len(result.match.missing)
+    checks.expect(lost, scenario + ": records were lost")
+    stated = result.witness.header["dropped"].get(counter, {}).get("since the start", 0)
+    checks.equal(stated, lost, "%s: '%s' states the loss" % (scenario, counter))
+    wrong = {what: count for what, count in result.found.counts.items()
+             if not what.startswith("missing")}
+    checks.equal(wrong, {}, scenario + ": what is there is right")
 
 
 def main():
@@ -57,6 +88,9 @@ def main():
     with e2e.Folder("oracle") as folder:
         for name in CASES:
             check(checks, name, os.path.join(keep or folder, name.replace(" ", "_")))
+        for scenario, counter in LOSSES.items():
+            check_loss(checks, scenario, counter,
+                       os.path.join(keep or folder, scenario.split(":")[0]))
         if checks.failed:
             raise SystemExit(checks.done())
     checks.done()
