@@ -9,6 +9,7 @@
 #include "core/graphs.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <cuda.h>
 
@@ -16,6 +17,7 @@
 #include "core/clock.hpp"
 #include "core/driver.hpp"
 #include "core/hooks.hpp"
+#include "core/stream_queue.hpp"
 #include "core/timeline.hpp"
 #include "core/truth.hpp"
 
@@ -58,13 +60,22 @@ void clone_nodes(Graph* graph, GraphExec* exec) {
   }
 }
 
-/// Start and end of every node, relative to a launch that becomes ready at `base`.
-std::uint64_t schedule(const GraphExec& exec, const DeviceModel& model, std::uint64_t base,
+/// A graph on its way through a stream.
+struct Launch {
+  std::vector<DeviceOp> ops;
+  std::vector<Effect> effects;
+  std::vector<HostFunction> functions;
+  GraphLaunchOp whole{};
+  std::uint64_t ready_ns = 0, length_ns = 0;
+};
+
+/// Start and end of every node, relative to the start of the launch.
+std::uint64_t schedule(const GraphExec& exec, const DeviceModel& model,
                        std::vector<DeviceOp>& ops) {
-  std::uint64_t last = base;
+  std::uint64_t last = 0;
   for (std::size_t i = 0; i < exec.nodes.size(); ++i) {
     const GraphNode& n = *exec.nodes[i];
-    std::uint64_t ready = base;
+    std::uint64_t ready = 0;
     for (const std::uint32_t d : n.dependencies)
       ready = std::max(ready, ops[d].end_ns + scaled(kNodeGapNs));
     ops[i] = n.op;
@@ -89,6 +100,64 @@ void identify(const GraphExec& exec, const Stream& stream, std::uint32_t correla
     op.async = true;
     if (op.kind == OpKind::kKernel) op.grid_id = driver().next_grid_id.fetch_add(1);
   }
+}
+
+/// Fixes the times. The device mutex is held.
+void place_launch(Stream* stream, Launch& launch) {
+  DeviceOp span{};
+  place(stream, span, launch.ready_ns, launch.length_ns);
+  for (DeviceOp& op : launch.ops) {
+    op.start_ns += span.start_ns;
+    op.end_ns += span.start_ns;
+  }
+  launch.whole.start_ns = span.start_ns;
+  launch.whole.end_ns = span.end_ns;
+}
+
+/// Does what the nodes do, in their order, and announces them.
+void finish_launch(const Launch& launch) {
+  for (std::size_t i = 0; i < launch.ops.size(); ++i) {
+    apply(launch.effects[i]);
+    if (launch.functions[i].call != nullptr)
+      run_host_function(launch.functions[i], launch.ops[i].start_ns,
+                        std::make_shared<std::atomic<std::uint64_t>>(0));
+    announce(launch.ops[i]);
+  }
+  if (const ToolHooks* h = hooks()) h->graph_launched(launch.whole);
+  if (truth_on()) truth_graph(launch.whole);
+}
+
+struct LaunchItem : QueueItem {
+  explicit LaunchItem(Launch l) : launch(std::move(l)) {}
+  bool place(Stream* stream) override {
+    place_launch(stream, launch);
+    return true;
+  }
+  void finish() override { finish_launch(launch); }
+  Launch launch;
+};
+
+/// Everything about a launch but its times, and what the tool wants of it.
+Launch prepare_launch(const GraphExec& exec, const Stream& stream) {
+  Launch l;
+  const std::uint32_t correlation = current_correlation();
+  l.ops.resize(exec.nodes.size());
+  l.length_ns = schedule(exec, stream.context->device->model, l.ops);
+  identify(exec, stream, correlation, l.ops);
+  for (const GraphNode* n : exec.nodes) {
+    l.effects.push_back(n->effect);
+    l.functions.push_back(n->function);
+  }
+  l.whole.device = static_cast<std::uint32_t>(stream.context->device->ordinal);
+  l.whole.context = stream.context->id;
+  l.whole.stream = stream.id;
+  l.whole.correlation = correlation;
+  l.whole.graph_id = exec.id;
+  if (const ToolHooks* h = hooks()) {
+    for (DeviceOp& op : l.ops) h->admit(op);
+    h->admit_graph(l.whole);
+  }
+  return l;
 }
 
 }  // namespace
@@ -150,8 +219,11 @@ int end_capture(Stream* stream, Graph** graph) {
   return CUDA_SUCCESS;
 }
 
-void capture_op(Stream* stream, const DeviceOp& op) {
-  add_node(stream->capture->graph, op, stream->capture_tail);
+void capture_op(Stream* stream, const DeviceOp& op, const Effect& effect,
+                const HostFunction& function) {
+  GraphNode* n = add_node(stream->capture->graph, op, stream->capture_tail);
+  n->effect = effect;
+  n->function = function;
   stream->capture_tail.assign(1,
                               static_cast<std::uint32_t>(stream->capture->graph->nodes.size() - 1));
 }
@@ -178,36 +250,22 @@ GraphExec* instantiate(Graph* graph) {
 }
 
 int launch_graph(GraphExec* exec, Stream* stream) {
-  Device* device = stream->context->device;
-  std::vector<DeviceOp> ops(exec->nodes.size());
-  GraphLaunchOp whole{};
-  {
-    std::unique_lock<std::mutex> lock(device->mutex);
-    if (stream->capture != nullptr) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    wait_for_room(stream, lock);
-    const std::uint64_t length = schedule(*exec, device->model, 0, ops);
-    DeviceOp span{};
-    place(stream, span, now_ns() + launch_latency_ns(), length);
-    for (DeviceOp& op : ops) {
-      op.start_ns += span.start_ns;
-      op.end_ns += span.start_ns;
-    }
-    whole.start_ns = span.start_ns;
-    whole.end_ns = span.end_ns;
+  std::unique_lock<std::mutex> lock(stream->context->device->mutex);
+  if (stream->capture != nullptr) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  wait_for_room(stream, lock);
+  lock.unlock();
+  Launch launch = prepare_launch(*exec, *stream);
+  lock.lock();
+  launch.ready_ns = now_ns() + launch_latency_ns();
+  if (must_queue(stream)) {
+    append(stream, std::make_unique<LaunchItem>(std::move(launch)));
+    lock.unlock();
+    pump();
+    return CUDA_SUCCESS;
   }
-  identify(*exec, *stream, current_correlation(), ops);
-  whole.device = static_cast<std::uint32_t>(device->ordinal);
-  whole.context = stream->context->id;
-  whole.stream = stream->id;
-  whole.correlation = current_correlation();
-  whole.graph_id = exec->id;
-  if (const ToolHooks* h = hooks()) {
-    for (DeviceOp& op : ops) h->admit(op);
-    h->admit_graph(whole);
-  }
-  for (const DeviceOp& op : ops) announce(op);
-  if (const ToolHooks* h = hooks()) h->graph_launched(whole);
-  if (truth_on()) truth_graph(whole);
+  place_launch(stream, launch);
+  lock.unlock();
+  finish_launch(launch);
   return CUDA_SUCCESS;
 }
 

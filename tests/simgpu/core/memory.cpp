@@ -129,6 +129,11 @@ void set_bytes(std::uintptr_t to, std::uint32_t value, int width, std::size_t co
     std::memcpy(p + i * static_cast<std::size_t>(width), &value, static_cast<std::size_t>(width));
 }
 
+bool would_be_dropped(const Effect& e) {
+  return config().zero_data && e.width == 0 && e.bytes >= kZeroPolicyBytes &&
+         memory_kind(e.to) == kDeviceMemory;
+}
+
 void apply(const Effect& e) {
   for (std::size_t row = 0; e.bytes > 0 && row < e.rows; ++row) {
     const std::uintptr_t to = e.to + row * e.to_pitch;

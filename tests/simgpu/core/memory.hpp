@@ -40,16 +40,8 @@ bool find_allocation(std::uintptr_t address, Allocation* found);
 /// Kind of memory behind an address; unknown addresses are pageable.
 MemoryKind memory_kind(std::uintptr_t address);
 
-/// Bytes that an operation moves or sets when its turn on the stream comes. `rows` > 1 is a 2D
-/// copy.
-struct Effect {
-  std::uintptr_t to = 0, from = 0;
-  std::size_t bytes = 0;  ///< of one row; 0 = no effect
-  std::size_t rows = 1, to_pitch = 0, from_pitch = 0;
-  int width = 0;  ///< 0 = move, else set elements of 1, 2 or 4 bytes to `value`
-  std::uint32_t value = 0;
-};
-
+/// Whether the data policy drops this write.
+bool would_be_dropped(const Effect& effect);
 /// Does what the effect says, now.
 void apply(const Effect& effect);
 

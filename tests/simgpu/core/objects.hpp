@@ -5,11 +5,13 @@
 // Context:  any
 // Owns:     every object until the process ends; a destroyed object only changes its magic
 // Promises: a stale or foreign handle is recognised by its magic, not by a crash
-// Not here: their behaviour (timeline.hpp, graphs.hpp, memory.hpp)
+// Not here: their behaviour (timeline.hpp, stream_queue.hpp, graphs.hpp, memory.hpp)
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -22,11 +24,14 @@ namespace gpusim {
 struct Context;
 struct Stream;
 struct Graph;
+struct QueueItem;
 
 constexpr std::uint32_t kLive = 0x51614750;
 constexpr std::uint32_t kDead = 0xdeadbeef;
 constexpr int kQueueLimit = 1024;
 constexpr std::uint32_t kDefaultStreamId = 7;
+/// A time that is not known yet.
+constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
 struct Device {
   int ordinal;
@@ -35,7 +40,8 @@ struct Device {
   unsigned char uuid[16];
   std::uint64_t total_bytes;
   std::atomic<std::uint64_t> used_bytes;
-  std::mutex mutex;  ///< guards the timeline of every stream on the device
+  std::mutex mutex;  ///< guards the timeline and the queue of every stream on the device
+  std::vector<Stream*> waiting;  ///< streams whose queue is not empty
   Context* primary;
   int primary_references;
   unsigned primary_flags;
@@ -59,6 +65,7 @@ struct Stream {
   std::uint64_t tail_ns = 0;
   std::uint64_t enqueued = 0;
   std::uint64_t ends[kQueueLimit] = {};
+  std::deque<QueueItem*> queue;  ///< what cannot be placed yet, oldest first; most often empty
   Capture* capture = nullptr;
   std::vector<std::uint32_t> capture_tail;  ///< nodes the next captured node depends on
 };
@@ -76,13 +83,20 @@ struct Context {
   std::uint32_t next_stream_id = 13;
 };
 
+/// One recording of an event that waits in a stream's queue.
+struct EventMark {
+  std::atomic<bool> known{false};
+  std::uint64_t time_ns = 0;
+};
+
 struct Event {
   std::uint32_t magic = kLive;
   std::uint32_t id = 0;
   Context* context = nullptr;
   unsigned flags = 0;
   bool recorded = false;
-  std::uint64_t time_ns = 0;
+  std::uint64_t time_ns = 0;        ///< kNever while the recording waits in a queue
+  std::shared_ptr<EventMark> mark;  ///< that recording
   std::uint64_t sync_id = 0;
   std::uint32_t stream_id = 0;
   Capture* capture = nullptr;
@@ -98,6 +112,9 @@ struct Function {
   std::uint16_t registers = 32;
   std::uint32_t static_smem = 0;
   int max_dynamic_smem = 49152;
+  int max_threads = 1024;  ///< of one block
+  std::uint32_t local_bytes = 0;
+  int architecture = 0;  ///< of the cubin its figures come from, 90 for sm_90; 0 = invented
 };
 
 struct Module {
@@ -112,6 +129,8 @@ struct GraphNode {
   Graph* graph = nullptr;
   std::uint64_t id = 0;
   DeviceOp op{};
+  Effect effect{};
+  HostFunction function{};
   std::vector<std::uint32_t> dependencies;
 };
 

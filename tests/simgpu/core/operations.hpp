@@ -19,7 +19,8 @@ enum class OpKind : std::uint8_t { kKernel, kMemcpy, kPeerCopy, kMemset, kHostFu
 enum CopyKind : std::uint8_t { kHtoD = 1, kDtoH = 2, kDtoD = 8, kHtoH = 9, kPtoP = 10 };
 enum MemoryKind : std::uint8_t { kPageable = 1, kPinned = 2, kDeviceMemory = 3, kManaged = 5 };
 
-/// One thing a stream does. `start_ns` and `end_ns` are fixed when it is enqueued.
+/// One thing a stream does. `start_ns` and `end_ns` are fixed when it is placed, most often at
+/// enqueue.
 struct DeviceOp {
   OpKind kind;
   bool async;
@@ -39,7 +40,24 @@ struct DeviceOp {
   std::uint32_t graph_id;
   std::uint64_t graph_node_id;
   double flops, peak_tflops, traffic_bytes;  ///< of library kernels; 0 = judge by the shape
+  std::uint64_t length_ns;                   ///< known beforehand; 0 = the timing model
   std::uint32_t wanted_by;  ///< bit N: client N of CUPTI wants a record; decided at enqueue
+};
+
+/// Bytes that an operation moves or sets when its turn on the stream comes. `rows` > 1 is a 2D
+/// copy.
+struct Effect {
+  std::uintptr_t to = 0, from = 0;
+  std::size_t bytes = 0;  ///< of one row; 0 = no effect
+  std::size_t rows = 1, to_pitch = 0, from_pitch = 0;
+  int width = 0;  ///< 0 = move, else set elements of 1, 2 or 4 bytes to `value`
+  std::uint32_t value = 0;
+};
+
+/// A function of the program that a stream calls when its turn comes.
+struct HostFunction {
+  void (*call)(void*) = nullptr;
+  void* user = nullptr;
 };
 
 /// Values as in CUpti_ActivitySynchronizationType.

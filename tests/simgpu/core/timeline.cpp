@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The timing model.
+// The timing model: how long things last and where on a stream they lie.
 //
 // Context:  application threads
 // Owns:     nothing
 // Promises: see timeline.hpp
-// Not here: graphs
+// Not here: what a stream is asked to do (stream_work.cpp), graphs
 #include "core/timeline.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include <cuda.h>
-
-#include "core/api_scope.hpp"
 #include "core/clock.hpp"
-#include "core/driver.hpp"
-#include "core/graphs.hpp"
-#include "core/hooks.hpp"
-#include "core/truth.hpp"
+#include "core/config.hpp"
+#include "core/stream_queue.hpp"
 
 namespace gpusim {
 namespace {
@@ -60,44 +55,6 @@ double copy_ns(const DeviceModel& m, const DeviceOp& op) {
   }
 }
 
-void note_tail(Stream* stream, std::uint64_t end) {
-  Context* c = stream->context;
-  stream->tail_ns = std::max(stream->tail_ns, end);
-  c->last_tail_ns = std::max(c->last_tail_ns, end);
-  if (!stream->non_blocking) c->blocking_tail_ns = std::max(c->blocking_tail_ns, end);
-}
-
-std::uint64_t locked_tail(const Stream* stream) {
-  const Context* c = stream->context;
-  if (stream == &c->null_stream) return c->blocking_tail_ns;
-  return stream->non_blocking ? stream->tail_ns : std::max(stream->tail_ns, c->null_stream.tail_ns);
-}
-
-void finish_sync(SyncKind kind, Context* c, std::uint32_t stream, Event* event,
-                 std::uint64_t until) {
-  SyncOp op{};
-  op.kind = kind;
-  op.context = c->id;
-  op.stream = stream;
-  op.event = event != nullptr ? event->id : 0xffffffffu;
-  op.event_sync_id = event != nullptr ? event->sync_id : 0;
-  op.correlation = current_correlation();
-  op.start_ns = now_ns();
-  if (kind != SyncKind::kStreamWaitEvent) wait_until(until);
-  op.end_ns = now_ns();
-  if (const ToolHooks* h = hooks()) h->synchronized(op);
-  if (truth_on()) truth_sync(op);
-}
-
-void fill_ids(const Stream* stream, DeviceOp& op) {
-  op.device = static_cast<std::uint32_t>(stream->context->device->ordinal);
-  op.context = stream->context->id;
-  op.stream = stream->id;
-  op.priority = stream->priority;
-  op.correlation = current_correlation();
-  if (op.kind == OpKind::kKernel) op.grid_id = driver().next_grid_id.fetch_add(1);
-}
-
 }  // namespace
 
 std::uint64_t scaled(double ns) { return static_cast<std::uint64_t>(ns * config().time_scale); }
@@ -105,6 +62,7 @@ std::uint64_t scaled(double ns) { return static_cast<std::uint64_t>(ns * config(
 std::uint64_t launch_latency_ns() { return scaled(kLaunchLatencyNs); }
 
 std::uint64_t duration_ns(const DeviceModel& m, const DeviceOp& op) {
+  if (op.length_ns != 0) return op.length_ns;
   switch (op.kind) {
     case OpKind::kKernel:
       return static_cast<std::uint64_t>(kernel_ns(m, op));
@@ -120,95 +78,51 @@ std::uint64_t duration_ns(const DeviceModel& m, const DeviceOp& op) {
   return 0;
 }
 
+void note_tail(Stream* stream, std::uint64_t end_ns) {
+  Context* c = stream->context;
+  stream->tail_ns = std::max(stream->tail_ns, end_ns);
+  c->last_tail_ns = std::max(c->last_tail_ns, end_ns);
+  if (!stream->non_blocking) c->blocking_tail_ns = std::max(c->blocking_tail_ns, end_ns);
+}
+
+std::uint64_t locked_tail(const Stream* stream) {
+  const Context* c = stream->context;
+  if (stream == &c->null_stream) return c->blocking_tail_ns;
+  return stream->non_blocking ? stream->tail_ns : std::max(stream->tail_ns, c->null_stream.tail_ns);
+}
+
 void wait_for_room(Stream* stream, std::unique_lock<std::mutex>& lock) {
+  Patience patience;
   for (;;) {
-    const std::uint64_t oldest = stream->ends[stream->enqueued % kQueueLimit];
+    const std::uint64_t queued = stream->queue.size();
+    const std::uint64_t oldest =
+        queued < kQueueLimit ? stream->ends[(stream->enqueued + queued) % kQueueLimit] : kNever;
     if (oldest <= now_ns()) return;
     lock.unlock();
-    wait_until(oldest);
+    if (oldest != kNever) {
+      wait_until(oldest);
+    } else {
+      pump();
+      patience.wait();
+    }
     lock.lock();
   }
 }
 
-void place(Stream* stream, DeviceOp& op, std::uint64_t ready_ns, std::uint64_t length_ns) {
+std::uint64_t earliest_start(const Stream* stream, std::uint64_t ready_ns) {
   const std::uint64_t tail = locked_tail(stream);
-  op.start_ns = std::max(ready_ns, tail == 0 ? 0 : tail + scaled(kGapNs));
-  op.end_ns = op.start_ns + std::max<std::uint64_t>(1, length_ns);
+  return std::max(ready_ns, tail == 0 ? 0 : tail + scaled(kGapNs));
+}
+
+void occupy(Stream* stream, const DeviceOp& op) {
   stream->ends[stream->enqueued++ % kQueueLimit] = op.end_ns;
   note_tail(stream, op.end_ns);
 }
 
-void announce(const DeviceOp& op) {
-  if (const ToolHooks* h = hooks()) h->enqueued(op);
-  if (truth_on()) truth_op(op);
-}
-
-int submit(Stream* stream, DeviceOp& op, const Effect& effect) {
-  Device* device = stream->context->device;
-  fill_ids(stream, op);
-  {
-    std::unique_lock<std::mutex> lock(device->mutex);
-    if (stream->capture != nullptr) {
-      capture_op(stream, op);
-      return CUDA_SUCCESS;
-    }
-    wait_for_room(stream, lock);
-    lock.unlock();
-    if (const ToolHooks* h = hooks()) h->admit(op);
-    lock.lock();
-    place(stream, op, now_ns() + launch_latency_ns(),
-          scaled(static_cast<double>(duration_ns(device->model, op))));
-  }
-  apply(effect);
-  announce(op);
-  return CUDA_SUCCESS;
-}
-
-std::uint64_t tail_ns(Stream* stream) {
-  const std::lock_guard<std::mutex> lock(stream->context->device->mutex);
-  return locked_tail(stream);
-}
-
-void synchronize_stream(Stream* stream) {
-  finish_sync(SyncKind::kStream, stream->context, stream->id, nullptr, tail_ns(stream));
-}
-
-void synchronize_context(Context* context) {
-  std::uint64_t until = 0;
-  {
-    const std::lock_guard<std::mutex> lock(context->device->mutex);
-    until = context->last_tail_ns;
-  }
-  finish_sync(SyncKind::kContext, context, 0xffffffffu, nullptr, until);
-}
-
-void synchronize_event(Event* event) {
-  finish_sync(SyncKind::kEvent, event->context, event->stream_id, event, event->time_ns);
-}
-
-void record_event(Event* event, Stream* stream) {
-  const std::lock_guard<std::mutex> lock(stream->context->device->mutex);
-  if (stream->capture != nullptr) {
-    event->capture = stream->capture;
-    event->capture_tail = stream->capture_tail;
-    return;
-  }
-  event->capture = nullptr;
-  event->recorded = true;
-  event->sync_id = driver().next_sync_id.fetch_add(1);
-  event->stream_id = stream->id;
-  event->time_ns = std::max(now_ns(), locked_tail(stream));
-}
-
-int wait_event(Stream* stream, Event* event) {
-  {
-    const std::lock_guard<std::mutex> lock(stream->context->device->mutex);
-    if (event->capture != nullptr) return join_capture(stream, event);
-    if (!event->recorded) return CUDA_SUCCESS;
-    note_tail(stream, event->time_ns);
-  }
-  finish_sync(SyncKind::kStreamWaitEvent, stream->context, stream->id, event, 0);
-  return CUDA_SUCCESS;
+void place(Stream* stream, DeviceOp& op, std::uint64_t ready_ns, std::uint64_t length_ns) {
+  op.start_ns = earliest_start(stream, ready_ns);
+  op.end_ns = op.start_ns + std::max<std::uint64_t>(1, length_ns);
+  occupy(stream, op);
 }
 
 }  // namespace gpusim

@@ -4,7 +4,7 @@
 //
 // Context:  application threads
 // Owns:     nothing; allocations live in core
-// Promises: bytes move at enqueue time, so round trips keep their data in host order
+// Promises: bytes move in stream order, so round trips keep their data
 // Not here: the allocation map (core/memory.cpp)
 #include "core/memory.hpp"
 #include "core/timeline.hpp"
@@ -42,8 +42,7 @@ int copy(const Copy& c) {
   op.dst_kind = memory_kind(c.to);
   op.bytes = c.bytes;
   op.src_device = op.dst_device = static_cast<std::uint32_t>(c.stream->context->device->ordinal);
-  const int result = submit(c.stream, op);
-  move_bytes(c.to, c.from, c.bytes);
+  const int result = submit(c.stream, op, {.to = c.to, .from = c.from, .bytes = c.bytes});
   // Device-to-device copies return at once even from the synchronous call, as the real driver's do.
   if (result == CUDA_SUCCESS && !c.async && c.kind != kDtoD) synchronize_stream(c.stream);
   return result;
@@ -65,9 +64,7 @@ int copy_peer(std::uintptr_t to, CUcontext to_context, std::uintptr_t from, CUco
   op.dst_device = static_cast<std::uint32_t>(dst->device->ordinal);
   op.src_context = src->id;
   op.dst_context = dst->id;
-  const int result = submit(stream, op);
-  move_bytes(to, from, bytes);
-  return result;
+  return submit(stream, op, {.to = to, .from = from, .bytes = bytes});
 }
 
 int fill(std::uintptr_t to, std::uint32_t value, int width, std::size_t count, Stream* stream,
@@ -82,9 +79,7 @@ int fill(std::uintptr_t to, std::uint32_t value, int width, std::size_t count, S
   op.dst_kind = a.kind;
   op.bytes = count * static_cast<std::size_t>(width);
   op.value = value;
-  const int result = submit(stream, op);
-  if (stream->capture == nullptr) set_bytes(to, value, width, count);
-  return result;
+  return submit(stream, op, {.to = to, .bytes = op.bytes, .width = width, .value = value});
 }
 
 int allocate_for(Context* c, MemoryKind kind, std::size_t bytes, std::uintptr_t* out) {
@@ -139,7 +134,8 @@ CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr* dptr, size_t bytesize, CUstream hS
 
 CUresult CUDAAPI cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
   GPUSIM_DRIVER_API(cuMemFreeAsync, dptr, hStream);
-  return GPUSIM_DONE(stream_of(hStream) != nullptr ? release(dptr) : stream_error());
+  Stream* s = stream_of(hStream);
+  return GPUSIM_DONE(s != nullptr ? release_on_stream(s, dptr) : stream_error());
 }
 
 CUresult CUDAAPI cuMemAllocManaged(CUdeviceptr* dptr, size_t bytesize, unsigned int flags) {

@@ -166,9 +166,9 @@ CUresult CUDAAPI cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsign
 
 CUresult CUDAAPI cuEventQuery(CUevent hEvent) {
   GPUSIM_DRIVER_API(cuEventQuery, hEvent);
-  const Event* e = event_of(hEvent);
+  Event* e = event_of(hEvent);
   if (e == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_HANDLE);
-  return GPUSIM_DONE(e->time_ns <= now_ns() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
+  return GPUSIM_DONE(event_time_ns(e) <= now_ns() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
 }
 
 CUresult CUDAAPI cuEventSynchronize(CUevent hEvent) {
