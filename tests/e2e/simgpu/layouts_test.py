@@ -13,9 +13,10 @@ import sim
 LAYOUTS = ["11.8", "12.4", "12.9", "13.0", "13.2", "future"]
 WORK = ["--steps", "8", "--kernels", "12", "--streams", "3", "--devices", "2", "--copies", "2",
         "--memsets", "2", "--graph-nodes", "5", "--host-ms", "0"]
-# Seven windows of two steps with pauses of two; the program profiles steps 12 to 19 itself.
-WINDOWS = ["--step", "nvtx:step", "--wait", "2", "--active", "2", "--repeat", "7"]
-HANDED_OVER = ["--steps", "36", "--step-ms", "60", "--host-ms", "0", "--profile-from", "12",
+# Nine windows of two steps with pauses of two; the program profiles steps 12 to 19 itself.
+WINDOWS = ["--step", "nvtx:step", "--wait", "2", "--active", "2", "--repeat", "9"]
+HANDED_OVER = ["--steps", "40", "--step-ms", "60", "--host-ms", "0", "--kernels", "12",
+               "--profile-from", "12",
                "--profile-until", "20"]
 KERNEL_KIND = "kind=10"
 # What names one run or one moment of it and not the work.
@@ -64,28 +65,43 @@ def cupti_calls(path):
             yield json.loads(line)
 
 
-def check_never_disabled(checks, layout):
-    with e2e.Folder("kept-" + layout) as folder:
-        log = os.path.join(folder, "calls.jsonl")
-        out = os.path.join(folder, "out")
-        ran = sim.run(["-o", out] + WINDOWS, HANDED_OVER,
-                      ["--layout", layout, "--preload", "--scenario", "disable-hangs:2", "--log", log])
+def run_handed_over(folder, layout, trainer_args=(), sim_args=()):
+    """Nine windows with the program's own profiler in between: result, calls, kernels of each file."""
+    log = os.path.join(folder, "calls.jsonl")
+    out = os.path.join(folder, "out")
+    ran = sim.run(["-o", out] + WINDOWS, HANDED_OVER + list(trainer_args),
+                  ["--layout", layout, "--preload", "--log", log] + list(sim_args))
+    calls = [c for c in cupti_calls(log) if c["t"] == "cupti" and KERNEL_KIND in c["args"].split()]
+    kernels = [sum(e.get("cat") == "kernel" for e in e2e.load(path)["traceEvents"])
+               for path in e2e.traces(out)]
+    return ran, collections.Counter(c["f"] for c in calls), kernels
+
+
+def check_hand_over_and_return(checks, layout):
+    with e2e.Folder("returned-" + layout) as folder:
+        ran, calls, kernels = run_handed_over(folder, layout)
         said = ran.stderr.decode()
+        print("  layout %s, kernels of each window: %s; %s" % (layout, kernels, dict(calls)))
         checks.equal(ran.returncode, 0, "layout %s: status" % layout)
-        calls = list(cupti_calls(log))
-        off = [c for c in calls if c.get("f") == "cuptiActivityDisable" and KERNEL_KIND in c["args"]]
-        on = [c for c in calls if c.get("f") == "cuptiActivityEnable" and KERNEL_KIND in c["args"]]
-        # The program itself switches its kind off once; that is its own affair.
-        checks.equal(len(off), 1, "layout %s: kernel records switched off by the program alone" % layout)
-        checks.expect(len(on) >= 2, "layout %s: kernel records switched on by both" % layout)
-        checks.equal(len(e2e.traces(out)), 7, "layout %s: a file for each window: %s" % (layout, said))
+        checks.equal(calls["cuptiActivityDisable"], 1,
+                     "layout %s: kernel records switched off by the program alone" % layout)
+        checks.equal(len(kernels), 9, "layout %s: a file for each window: %s" % (layout, said))
         checks.expect("could not be switched off safely" in said,
                       "layout %s: the summary says so: %s" % (layout, said))
-        kernels = [sum(e.get("cat") == "kernel" for e in e2e.load(path)["traceEvents"])
-                   for path in e2e.traces(out)]
-        print("  layout %s, kernels of each window: %s" % (layout, kernels))
-        checks.equal(kernels[:3], [48, 48, 48], "layout %s: windows before the hand-over" % layout)
-        checks.equal(kernels[-1], 48, "layout %s: the last window, after it" % layout)
+        checks.equal(kernels[:3], [24, 24, 24], "layout %s: windows before the hand-over" % layout)
+        checks.equal(kernels[3:5], [0, 0], "layout %s: windows of the program's own profiler" % layout)
+        checks.equal(kernels[-1:], [24], "layout %s: the last window, after it" % layout)
+
+
+def check_never_disabled(checks, layout):
+    with e2e.Folder("kept-" + layout) as folder:
+        ran, calls, kernels = run_handed_over(folder, layout, ["--profile-keeps-kernels"],
+                                              ["--scenario", "disable-hangs"])
+        print("  layout %s, switching off hangs: %s; %s" % (layout, kernels, dict(calls)))
+        checks.equal(ran.returncode, 0, "layout %s: status where switching off hangs" % layout)
+        checks.equal(calls["cuptiActivityDisable"], 0, "layout %s: nobody switched off" % layout)
+        checks.equal(kernels[:3], [24, 24, 24], "layout %s: windows before the hand-over" % layout)
+        checks.equal(len(kernels), 9, "layout %s: a file for each window" % layout)
 
 
 def main():
@@ -93,6 +109,7 @@ def main():
     checks = e2e.Checks()
     check_equal_traces(checks)
     for layout in ("11.8", "12.4", "12.9"):
+        check_hand_over_and_return(checks, layout)
         check_never_disabled(checks, layout)
     checks.done()
 

@@ -2,15 +2,18 @@
 """The oracle itself: each lie told to it must be found under its own name, and only that."""
 
 import copy
+import json
 import os
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "oracle"))
+import read_trace  # noqa: E402
+import read_truth  # noqa: E402
 import straggle  # noqa: E402
 from compare import Comparison  # noqa: E402
 from model import Call, Op, Witness, demangle, plain_api  # noqa: E402
-from read_truth import within  # noqa: E402
 
 SHIFT = 1_000_000_000
 
@@ -123,13 +126,13 @@ class Oracle(unittest.TestCase):
         self.assertEqual(found(w), {"extra call": 1, "wrong call": 1})
 
     def test_cuts_the_truth_to_a_session(self):
-        part = within(truth(), 100_000, 315_000)
+        part = read_truth.within(truth(), 100_000, 315_000)
         self.assertEqual(sorted(part.calls), list(range(11, 21)) + [30, 31])
         self.assertEqual(part.count("kernel"), 13)
 
     def test_knows_what_lies_outside_of_a_session(self):
         whole = truth()
-        part = within(whole, 100_000, 400_000)
+        part = read_truth.within(whole, 100_000, 400_000)
         border = Comparison(part, honest(), False, foreign=set(whole.calls) - set(part.calls))
         self.assertEqual(dict(border.found.counts), {"outside of its session: kernel": 10})
 
@@ -137,6 +140,70 @@ class Oracle(unittest.TestCase):
         self.assertEqual(demangle("_Z3addPfi"), "add(float*, int)")
         self.assertEqual(demangle("plain_kernel"), "plain_kernel")
         self.assertEqual(plain_api("cuMemcpyHtoDAsync_v2_ptsz"), "cuMemcpyHtoDAsync")
+
+
+TRUTH_LOG = (
+    '{"t":"header","simulated":true,"pid":7,"monotonic_ns":10,"realtime_ns":20,"devices":2}\n'
+    '{"t":"op","kind":"kernel","start":5000,"end":6500,"device":1,"context":2,"stream":13,"corr":4,'
+    '"graph":0,"graph_node":0,"name":"_Z3addPfi","grid":[8,1,1],"block":[64,1,1]}\n'
+    '{"t":"op","kind":"memcpy_peer","start":7000,"end":7100,"device":0,"context":1,"stream":13,'
+    '"corr":5,"graph":0,"graph_node":0,"bytes":9,"copy_kind":10,"src_kind":3,"dst_kind":3}\n'
+    '{"t":"op","kind":"host_function","start":1,"end":2,"device":0,"context":1,"stream":13,"corr":9,'
+    '"graph":0,"graph_node":0}\n'
+    '{"t":"sync","kind":4,"start":8000,"end":9000,"context":1,"stream":4294967295,"corr":6,"tid":7}\n'
+    '{"t":"api","domain":"driver","name":"cuLaunchKernel_ptsz","cbid":1,"corr":4,"tid":7,'
+    '"start":4000,"end":4500,"result":0}\n' + "\0" * 40)
+EVENTS = [
+    {"ph": "M", "name": "process_name", "pid": 7, "args": {"name": "x"}},
+    {"ph": "X", "cat": "kernel", "name": "add(float*, int)", "pid": 1, "tid": 13, "ts": 1005.0,
+     "dur": 1.5, "args": {"device": 1, "context": 2, "stream": 13, "correlation": 4,
+                          "grid": [8, 1, 1], "block": [64, 1, 1]}},
+    {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy PtoP (Device -> Device)", "pid": 0, "tid": 13,
+     "ts": 1007.0, "dur": 0.1, "args": {"inDevice": 0, "stream": 13, "correlation": 5, "bytes": 9}},
+    {"ph": "X", "cat": "runtime", "name": "cuLaunchKernel", "pid": 7, "tid": 7, "ts": 1004.0,
+     "dur": 0.5, "args": {"correlation": 4, "External id": 3}},
+    {"ph": "X", "cat": "inner_call", "name": "cuLaunchKernelEx", "pid": 7, "tid": 7, "ts": 1004.1,
+     "dur": 0.2, "args": {}},
+    {"ph": "s", "cat": "ac2g", "name": "ac2g", "id": 4, "pid": 7, "tid": 7, "ts": 1004.0},
+    {"ph": "f", "cat": "ac2g", "name": "ac2g", "id": 4, "pid": 1, "tid": 13, "ts": 1005.0}]
+
+
+class Readers(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def written(self, name, text):
+        path = os.path.join(self.folder.name, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def test_read_the_log_of_a_killed_process(self):
+        t = read_truth.read(self.written("truth", TRUTH_LOG))
+        self.assertEqual([(op.kind, op.name) for op in t.ops],
+                         [("kernel", "add(float*, int)"), ("memcpy", "Memcpy PtoP (Device -> Device)"),
+                          ("sync", "Context Sync")])
+        self.assertEqual((t.ops[2].stream, t.calls[4].name, t.header["pid"]),
+                         (-1, "cuLaunchKernel", 7))
+
+    def test_put_our_spans_on_the_clock_of_the_log(self):
+        spans = []
+        for number, start in enumerate((1_000_000, 6_000_000)):
+            head = {"gpuprof": {"window": {"start_ns": start}}, "traceEvents": EVENTS[1:]}
+            spans.append(self.written("span%d" % number, json.dumps(head)))
+        w = read_trace.ours(spans)
+        self.assertEqual([op.start for op in w.ops if op.kind == "kernel"], [1_005_000, 6_005_000])
+        self.assertEqual(w.doubled_calls, [4])
+
+    def test_read_pytorchs_trace(self):
+        w = read_trace.kineto(self.written(
+            "kineto", json.dumps({"baseTimeNanoseconds": 1000, "traceEvents": EVENTS})))
+        k = w.ops[0]
+        self.assertEqual((k.start, k.dur, k.grid, k.stream), (1_006_000, 1500, (8, 1, 1), 13))
+        self.assertEqual((w.ops[1].device, w.ops[1].bytes), (0, 9))
+        self.assertEqual((w.calls[4].tid, w.flow_starts[4], w.flow_ends[4]), (7, 7, 1))
+        self.assertEqual(len(w.calls), 1)
 
 
 class Straggler(unittest.TestCase):
