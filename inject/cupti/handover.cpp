@@ -126,6 +126,10 @@ void other_enabled(std::uint32_t kind, bool worked) {
 void other_disabled(std::uint32_t kind) {
   with_room([kind](Room& room) {
     room.other.kinds &= ~kind_bit(kind);
+    // CUPTI's switches are one for all: what we had kept on is off now too.
+    room.kinds &= ~kind_bit(kind);
+    if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+      g_live.kinds_kept.store(false, std::memory_order_relaxed);
     update_idle(room.other);
   });
 }

@@ -255,6 +255,8 @@ std::uint32_t tick(std::uint64_t now_ns) {
   }
   deliver_sentences();
   if (room.recording || accept_lingers(now_ns)) return room.settings.flush_period_ms;
+  // Its moment of rest is short, and what is launched after it is ours again.
+  if (room.other.active && room.other.idle_since_ns != 0) return 50;
   return room.wanted == Wanted::kOff ? 1000 : 500;
 }
 

@@ -22,6 +22,7 @@
 #include "trainer/host_work.hpp"
 #include "trainer/kernel_names.hpp"
 #include "trainer/options.hpp"
+#include "trainer/own_profiler.hpp"
 #include "trainer/ranges.hpp"
 #include "trainer/worker.hpp"
 
@@ -63,6 +64,8 @@ void print_results(const Options& o, const Counters& c) {
                   c.copy_bytes[i].load());
   std::printf("result memset %ld bytes %ld\n", c.memsets.load(), c.memset_bytes.load());
   std::printf("result graph_launches %ld\n", c.graph_launches.load());
+  if (o.profile_until > o.profile_from)
+    std::printf("result own_profiler_kernels %ld\n", trainer::own_profiler_kernels());
   std::printf("result devices %ld\nresult streams %ld\nresult threads %ld\nresult helpers %ld\n",
               o.devices, o.streams * o.threads, o.threads, o.helpers);
   std::fflush(stdout);

@@ -46,6 +46,11 @@ const Row kRows[] = {
     {"--progress", &Options::progress, "print counts and times every 20 ms"},
     {"--no-nvtx", &Options::no_nvtx, "no NVTX calls at all"},
     {"--no-sync", &Options::no_sync, "do not wait for the device at the end of a step"},
+    {"--profile-from", &Options::profile_from,
+     "first step (from 0) that the program profiles with CUPTI itself"},
+    {"--profile-until", &Options::profile_until, "the step after the last one of those (0 = none)"},
+    {"--profile-keeps-kernels", &Options::profile_keeps_kernels,
+     "it leaves kernel records on, as it must where switching them off can hang"},
     {"--exit", &Options::exit_how, "return, exit, _exit, abort, kill or exception (return)"},
     {"--step-name", &Options::step_name, "name of the NVTX step range (step)"},
 };

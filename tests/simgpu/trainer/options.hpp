@@ -33,7 +33,9 @@ struct Options {
   bool forever = false;
   bool progress = false;
   bool no_nvtx = false;
-  bool no_sync = false;  ///< no synchronize at the end of a step
+  bool no_sync = false;                      ///< no synchronize at the end of a step
+  long profile_from = 0, profile_until = 0;  ///< steps that the program profiles itself
+  bool profile_keeps_kernels = false;        ///< its kernel records stay on afterwards
   std::string exit_how = "return";
   std::string step_name = "step";
 };

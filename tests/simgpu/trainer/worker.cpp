@@ -17,6 +17,7 @@
 
 #include "trainer/host_work.hpp"
 #include "trainer/kernel_names.hpp"
+#include "trainer/own_profiler.hpp"
 #include "trainer/ranges.hpp"
 
 namespace trainer {
@@ -57,6 +58,7 @@ class Worker {
   void run() {
     next_launch_ = now_s();
     for (long step = 0; o_.forever || step < o_.steps; ++step) one_step(step);
+    own_profiler(o_.steps);
     CHECK(cuCtxSynchronize());
   }
 
@@ -178,7 +180,16 @@ class Worker {
     for (CUstream s : streams_) CHECK(cuStreamSynchronize(s));
   }
 
+  /// The program's own profiler runs for the steps it was asked for.
+  void own_profiler(long step) {
+    if (index_ != 0 || o_.profile_until <= o_.profile_from) return;
+    if (step == o_.profile_from && !start_own_profiler())
+      std::fprintf(stderr, "sim_trainer: no CUPTI to profile with\n");
+    if (step == o_.profile_until) stop_own_profiler(o_.profile_keeps_kernels);
+  }
+
   void one_step(long step) {
+    own_profiler(step);
     const double begin = now_s();
     {
       const Range range(index_ == 0 ? o_.step_name.c_str() : "worker_step", step);
