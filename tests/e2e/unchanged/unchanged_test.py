@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small programs end, print and fail exactly as without gpuprof.
 
-usage: unchanged_test.py [--only REGEX] [--rate HZ]"""
+usage: unchanged_test.py [--only REGEX] [--rate HZ] [--torch]   (--torch: PyTorch on the simulated GPU)"""
 
 import argparse
 import os
@@ -11,6 +11,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 import e2e  # noqa: E402
+import gpu_cases  # noqa: E402
 from cases import cases  # noqa: E402
 
 HEX = re.compile(rb"0x[0-9a-fA-F]+")
@@ -57,14 +58,26 @@ def check(checks, name, argv, options, folder, rate):
         print("ok: " + name)
 
 
+def chosen(folder, torch):
+    if not torch:
+        yield from cases(folder)
+        yield from gpu_cases.cases()
+        return
+    python = gpu_cases.torch_python()
+    if python is None:
+        e2e.skip("no PyTorch with CUDA, or no stand-ins built for it")
+    yield from gpu_cases.torch_cases(python, folder)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="")
     parser.add_argument("--rate", type=int, default=1000)
+    parser.add_argument("--torch", action="store_true")
     arguments = parser.parse_args()
     checks = e2e.Checks()
     with e2e.Folder("unchanged") as folder:
-        for name, argv, options in cases(folder):
+        for name, argv, options in chosen(folder, arguments.torch):
             if not re.search(arguments.only, name):
                 continue
             if options.get("needs") and not os.path.exists(options["needs"]):
