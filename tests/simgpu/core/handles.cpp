@@ -11,7 +11,10 @@
 #include <cuda.h>
 #include <driver_types.h>
 
+#include <algorithm>
+
 #include "core/driver.hpp"
+#include "core/hooks.hpp"
 #include "core/timeline.hpp"
 
 namespace gpusim {
@@ -56,6 +59,38 @@ Stream* stream_of(const void* handle) {
   }
   auto* s = reinterpret_cast<Stream*>(value);
   return live(s) ? s : nullptr;
+}
+
+Stream* create_stream(Context* context, unsigned flags, int priority) {
+  auto* s = new Stream;
+  s->context = context;
+  s->flags = flags;
+  s->priority = std::clamp(priority, -5, 0);
+  s->non_blocking = (flags & CU_STREAM_NON_BLOCKING) != 0;
+  {
+    const std::lock_guard<std::mutex> lock(driver().mutex);
+    s->id = context->next_stream_id++;
+    context->streams.push_back(s);
+  }
+  if (const ToolHooks* h = hooks())
+    h->resource({.id = ResourceId::kStreamCreated, .context = context, .stream = s});
+  return s;
+}
+
+void destroy_stream(Stream* stream) {
+  if (const ToolHooks* h = hooks())
+    h->resource({.id = ResourceId::kStreamDestroyStarting,
+                 .context = stream->context,
+                 .stream = stream});
+  stream->magic = kDead;
+}
+
+Event* create_event(Context* context, unsigned flags) {
+  auto* e = new Event;
+  e->id = driver().next_event_id.fetch_add(1);
+  e->context = context;
+  e->flags = flags;
+  return e;
 }
 
 int runtime_device() {

@@ -25,6 +25,13 @@ int release_primary(Device* device);
 /// stream of the current context), or null if the handle is stale or no context is current.
 Stream* stream_of(const void* handle);
 
+/// Makes a stream in `context` and reports it. `flags` as of cuStreamCreate.
+Stream* create_stream(Context* context, unsigned flags, int priority);
+/// Reports the end of a stream; work on it still finishes.
+void destroy_stream(Stream* stream);
+/// Makes an event in `context`. `flags` as of cuEventCreate.
+Event* create_event(Context* context, unsigned flags);
+
 /// Ordinal of the calling thread's runtime device.
 int runtime_device();
 /// cudaSetDevice: makes the primary context of `ordinal` current. @return cudaError_t value.
