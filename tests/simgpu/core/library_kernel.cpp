@@ -13,9 +13,11 @@
 #include <generated_cuda_runtime_api_meta.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/api_scope.hpp"
 #include "core/driver.hpp"
+#include "core/stream_queue.hpp"
 #include "core/timeline.hpp"
 
 namespace gpusim {
@@ -37,12 +39,14 @@ DeviceOp describe(const LibraryKernel& k) {
   op.flops = k.flops;
   op.peak_tflops = k.peak_tflops;
   op.traffic_bytes = k.traffic_bytes;
+  op.length_ns = k.length_ns;
   return op;
 }
 
 }  // namespace
 
-int launch_library_kernel(Stream* stream, const LibraryKernel& kernel) {
+int launch_library_kernel(Stream* stream, const LibraryKernel& kernel,
+                          std::unique_ptr<Rendezvous> rendezvous) {
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
   DeviceOp op = describe(kernel);
   cudaLaunchConfig_t config{};
@@ -53,7 +57,12 @@ int launch_library_kernel(Stream* stream, const LibraryKernel& kernel) {
   const cudaLaunchKernelExC_v11060_params params{&config, nullptr, nullptr};
   ApiScope scope(ApiDomain::kRuntime, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060,
                  "cudaLaunchKernelExC", &params, op.name);
-  return scope.finish(submit(stream, op));
+  return scope.finish(rendezvous != nullptr ? submit(stream, op, std::move(rendezvous))
+                                            : submit(stream, op));
+}
+
+int launch_library_kernel(Stream* stream, const LibraryKernel& kernel) {
+  return launch_library_kernel(stream, kernel, nullptr);
 }
 
 double peak_tflops(const DeviceModel& model, int bits) {

@@ -10,10 +10,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "core/objects.hpp"
 
 namespace gpusim {
+
+class Rendezvous;
 
 /// What a library launches. `name` is mangled where the real one is; it is interned.
 struct LibraryKernel {
@@ -25,11 +28,15 @@ struct LibraryKernel {
   std::uint32_t static_smem, dynamic_smem;
   double flops;  ///< arithmetic, with `peak_tflops` of its data type
   double peak_tflops;
-  double traffic_bytes;  ///< device memory read and written
+  double traffic_bytes;     ///< device memory read and written
+  std::uint64_t length_ns;  ///< where the library knows better than the timing model, else 0
 };
 
 /// Launches on `stream`. @return cudaError_t value.
 int launch_library_kernel(Stream* stream, const LibraryKernel& kernel);
+/// The same for a kernel whose end others decide.
+int launch_library_kernel(Stream* stream, const LibraryKernel& kernel,
+                          std::unique_ptr<Rendezvous> rendezvous);
 
 /// Peak arithmetic rate of a model in TFLOP/s for matrix products: `bits` 8, 16, 19 (TF32), 32, 64.
 double peak_tflops(const DeviceModel& model, int bits);
