@@ -79,9 +79,8 @@ Stream* create_stream(Context* context, unsigned flags, int priority) {
 
 void destroy_stream(Stream* stream) {
   if (const ToolHooks* h = hooks())
-    h->resource({.id = ResourceId::kStreamDestroyStarting,
-                 .context = stream->context,
-                 .stream = stream});
+    h->resource(
+        {.id = ResourceId::kStreamDestroyStarting, .context = stream->context, .stream = stream});
   stream->magic = kDead;
 }
 

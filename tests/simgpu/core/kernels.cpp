@@ -70,9 +70,10 @@ int check_launch(const Function& function, const DeviceModel& model, const Launc
   if (threads > static_cast<std::uint64_t>(function.max_threads))
     return cudaErrorLaunchOutOfResources;
   const std::uint64_t blocks = std::uint64_t{s.grid[0]} * s.grid[1] * s.grid[2];
-  if (s.cooperative && blocks > static_cast<std::uint64_t>(model.sm_count) *
-                                    static_cast<std::uint64_t>(resident_blocks(
-                                        function, model, static_cast<int>(threads), s.dynamic_smem)))
+  if (s.cooperative &&
+      blocks > static_cast<std::uint64_t>(model.sm_count) *
+                   static_cast<std::uint64_t>(
+                       resident_blocks(function, model, static_cast<int>(threads), s.dynamic_smem)))
     return cudaErrorCooperativeLaunchTooLarge;
   return cudaSuccess;
 }
