@@ -102,25 +102,6 @@ TEST(Missing, NoDriverStopsAProgramThatNeedsOne) {
   EXPECT_EQ(simulate("--no-cupti --quiet", "sim_client").exit_code, 2);
 }
 
-TEST(Launcher, KeepsWhatIsInTheVariables) {
-  const std::string run = simtest::program_folder() + "/gpusim-run --preload --print-env";
-  const Outcome with =
-      shell("LD_LIBRARY_PATH=/a/b LD_PRELOAD=/c/profiler.so " + run + " 2>/dev/null");
-  EXPECT_NE(with.output.find(":/a/b\n"), std::string::npos) << with.output;
-  EXPECT_NE(with.output.find("LD_PRELOAD=/c/profiler.so:"), std::string::npos) << with.output;
-}
-
-TEST(Launcher, UnderstandsUnitsAndRefusesNonsense) {
-  const std::string run = simtest::program_folder() + "/gpusim-run --print-env ";
-  EXPECT_NE(shell(run + "--api-cost 3us").output.find("GPUSIM_API_COST_NS=3000\n"),
-            std::string::npos);
-  EXPECT_NE(shell(run + "--memory 2G").output.find("GPUSIM_MEMORY=2147483648\n"),
-            std::string::npos);
-  EXPECT_EQ(shell(run + "--api-cost soon").exit_code, 125);
-  EXPECT_EQ(shell(run + "--scenario no-such-thing").exit_code, 125);
-  EXPECT_EQ(shell(run + "--layout 9.0").exit_code, 125);
-}
-
 TEST(Injection, RunsOnceBeforeAnyContext) {
   const std::string log = simtest::scratch("injected.txt");
   const Outcome run =

@@ -3,207 +3,178 @@
 // gpusim-run: starts a program so that it finds the simulated GPU's libraries.
 //
 // Context:  tools
-// Owns:     a folder of links below the temporary folder, one for each combination of libraries,
-// reused Promises: what LD_LIBRARY_PATH and LD_PRELOAD held before is still there, behind and
-// before ours;
-//           exit codes 125, 126, 127 as env(1) has them, else the program's own
-// Not here: options (run_options.cpp)
-#include <sys/stat.h>
+// Owns:     nothing
+// Promises: what LD_LIBRARY_PATH and LD_PRELOAD held before is still there; exit codes 125, 126,
+// 127
+//           as env(1) has them, else the program's own
+// Not here: options (run_options.cpp), the folder of libraries (library_folder.cpp)
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <exception>
 #include <string>
 
-#include "tools/elf_hide.hpp"
+#include "core/device_model.hpp"
+#include "tools/find_program.hpp"
+#include "tools/find_torch.hpp"
+#include "tools/host_memory.hpp"
+#include "tools/library_folder.hpp"
+#include "tools/option_values.hpp"
 #include "tools/run_options.hpp"
-
-namespace fs = std::filesystem;
-using gpusim::RunOptions;
+#include "tools/say.hpp"
+#include "tools/static_cudart.hpp"
 
 namespace {
 
-/// Symbols that did not exist yet in an older release.
-struct Since {
-  const char* symbol;
-  int layout;  ///< index of the first layout that has it
-};
-constexpr const char* kLayouts[] = {"11.8", "12.4", "12.9", "13.0", "13.2", "future"};
-constexpr Since kSince[] = {
-    {"cuptiGetErrorMessage", 1},
-    {"cuptiGetGraphExecId", 1},
-    {"cuptiActivityEnableDeviceGraph", 1},
-    {"cuptiActivityEnableDriverApi", 2},
-    {"cuptiActivityEnableRuntimeApi", 2},
-    {"cuptiActivityEnableAllocationSource", 2},
-    {"cuptiActivityEnableHWTrace", 2},
-    {"cuptiActivityEnableAllSyncRecords", 2},
-    {"cuptiSubscribe_v2", 3},
-    {"cuptiActivityEnableCudaEventDeviceTimestamps", 3},
-    {"cuptiActivityGetStructSize", 4},
-    {"cuptiIsTracingSessionRunning", 4},
-    {"cuptiActivityGetEnabledKinds", 4},
-};
+using gpusim::fail;
+using gpusim::LibraryFolder;
+using gpusim::Pytorch;
+using gpusim::RunOptions;
+using gpusim::Torch;
 
-struct Cupti {
-  std::string file, soname;
-};
+constexpr std::uint64_t kMemoryStep = 64ull << 20;
 
-[[noreturn]] void fail(const std::string& what) {
-  std::fprintf(stderr, "gpusim-run: %s\n", what.c_str());
-  std::exit(125);
+[[noreturn]] void cannot_start(const char* program, int error) {
+  fail("cannot start '" + std::string(program) + "': " + std::strerror(error) +
+           (error == ENOENT ? ": check its name, or give its path"
+                            : ": name a program, made executable by chmod +x"),
+       error == ENOENT ? 127 : 126);
 }
 
-int layout_index(const std::string& layout) {
-  for (int i = 0; i < 6; ++i)
-    if (layout == kLayouts[i]) return i;
-  return 3;
+/// Refuses programs that cannot run here, before anything is made for them.
+void check_programs(const RunOptions& o) {
+  if (o.command[0] == nullptr) return;
+  if (gpusim::find_program(o.command[0]).empty()) cannot_start(o.command[0], errno);
+  for (const std::string& word : gpusim::programs_of_command(o.command))
+    if (gpusim::has_static_cudart(gpusim::find_program(word)))
+      fail("'" + word +
+           "' has the CUDA runtime linked into it, which does not work on the simulated GPU: "
+           "build it with nvcc -cudart shared");
 }
 
-Cupti cupti_for(int layout) {
-  if (layout == 0) return {"gpusim_cupti11.so", "libcupti.so.11.8"};
-  if (layout <= 2) return {"gpusim_cupti12.so", "libcupti.so.12"};
-  return {"gpusim_cupti.so", "libcupti.so.13"};
-}
-
-fs::path library_folder() {
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  const fs::path folder = self.parent_path().parent_path() / "lib";
-  if (error || !fs::exists(folder / "gpusim_core.so"))
-    fail("libraries not found in " + folder.string());
-  return folder;
-}
-
-/// Symbols to hide: those asked for and those newer than the layout.
-std::vector<std::string> hidden_symbols(const RunOptions& o, int layout) {
-  std::vector<std::string> hidden = o.missing;
-  for (const Since& s : kSince) {
-    bool asked = false;
-    for (const std::string& m : o.missing) asked = asked || m == s.symbol;
-    if (s.layout > layout && !asked) hidden.emplace_back(s.symbol);
+/// Whether the stand-ins have to come before PyTorch's own libraries.
+bool wants_pytorch(const RunOptions& o) {
+  if (o.pytorch == Pytorch::kNo) return false;
+  if (o.pytorch == Pytorch::kYes) {
+    if (gpusim::torch_built_for().folder.empty())
+      fail(
+          "the simulated GPU was built without a wheel of PyTorch: build it again with "
+          "GPUPROF_TORCH_PYTHON=PYTHON scripts/build, PYTHON being the one that has PyTorch");
+    return true;
   }
-  return hidden;
+  const std::string python = gpusim::python_of_command(o.command);
+  if (python.empty()) return false;
+  const Torch torch = gpusim::torch_of(python);
+  if (torch.folder.empty()) return false;
+  const std::string problem = gpusim::why_unfit(torch);
+  if (!problem.empty()) fail(problem);
+  return true;
 }
 
-/// A folder name that changes with the libraries and with what is wanted from them.
-std::string folder_key(const RunOptions& o, const std::vector<std::string>& hidden,
-                       const fs::path& library) {
-  std::string text = "2" + library.string() + o.layout + (o.stub ? "s" : "") +
-                     (o.no_driver ? "d" : "") + (o.no_cupti ? "c" : "") +
-                     std::to_string(fs::last_write_time(library).time_since_epoch().count());
-  for (const std::string& h : hidden) text += "," + h;
-  char key[32];
-  std::snprintf(key, sizeof key, "%zx", std::hash<std::string>{}(text));
-  return key;
+/// The newest emulated release that is not newer than the wheel's: its CUPTI client reads that one.
+std::string layout_for(const std::string& cuda) {
+  std::string best = "13.0";
+  for (const char* layout : gpusim::kLayoutNames)
+    if (std::strtod(layout, nullptr) > 0 &&
+        std::strtod(layout, nullptr) <= std::strtod(cuda.c_str(), nullptr))
+      best = layout;
+  return best;
 }
 
-void link_to(const fs::path& target, const fs::path& link) {
-  std::error_code ignored;
-  fs::create_symlink(target, link, ignored);
+void set_pytorch_defaults(RunOptions& o) {
+  if (o.no_cupti)
+    fail(
+        "--no-cupti cannot be had with PyTorch, which is linked with CUPTI: leave it out, or give "
+        "--pytorch no");
+  if (o.variable("GPUSIM_DATA").empty()) o.set("GPUSIM_DATA", "zero");
+  if (o.variable("GPUSIM_LAYOUT").empty())
+    o.set("GPUSIM_LAYOUT", layout_for(gpusim::torch_built_for().cuda));
 }
 
-/// A toolkit's own libraries may be on the loader's path. A file that cannot be loaded, found
-/// first, hides them.
-void block(const fs::path& folder, const char* soname) {
-  if (!fs::exists(fs::symlink_status(folder / soname))) std::ofstream(folder / soname).close();
+std::uint64_t model_memory(const RunOptions& o) {
+  const std::string name = o.variable("GPUSIM_MODEL");
+  const gpusim::Model model = name == "a100"   ? gpusim::Model::kA100
+                              : name == "v100" ? gpusim::Model::kV100
+                                               : gpusim::Model::kH100;
+  return gpusim::device_model(model).memory_bytes;
 }
 
-void block_others(const fs::path& folder, const RunOptions& o) {
-  if (o.no_driver) block(folder, "libcuda.so.1");
-  for (const char* soname : {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so"})
-    block(folder, soname);
+/// What is stored on simulated devices is stored in this machine's memory.
+void bound_memory(RunOptions& o) {
+  const std::string devices = o.variable("GPUSIM_DEVICES"), asked = o.variable("GPUSIM_MEMORY");
+  const int sharers =
+      gpusim::sharers_of_memory(devices.empty() ? 2 : std::atoi(devices.c_str()), o.command);
+  std::uint64_t bound = gpusim::bearable_memory() / static_cast<std::uint64_t>(sharers);
+  bound = std::max(bound / kMemoryStep * kMemoryStep, kMemoryStep);
+  const bool explicitly = !asked.empty() && asked != "0";
+  const std::uint64_t wanted =
+      explicitly ? std::strtoull(asked.c_str(), nullptr, 0) : model_memory(o);
+  if (wanted <= bound) return;
+  o.set("GPUSIM_MEMORY", std::to_string(bound));
+  if (explicitly)
+    gpusim::say("each simulated device gets " + gpusim::human_size(bound) + " instead of the " +
+                gpusim::human_size(wanted) + " asked for: this machine cannot bear more for " +
+                std::to_string(sharers) + (sharers == 1 ? " device" : " devices or ranks"));
 }
 
-/// Puts one set of libraries into `folder`.
-void fill_folder(const fs::path& folder, const RunOptions& o, const fs::path& lib,
-                 const Cupti& cupti, const std::vector<std::string>& hidden) {
-  fs::create_directories(folder / "stubs");
-  link_to(lib / "gpusim_core.so", folder / "gpusim_core.so");
-  if (o.stub)
-    link_to(lib / "stubs" / "libcuda.so.1", folder / "stubs" / "libcuda.so.1");
-  else if (!o.no_driver)
-    link_to(lib / "gpusim_cuda.so", folder / "libcuda.so.1");
-  if (o.no_cupti) return;
-  const std::string error =
-      gpusim::hide_symbols((lib / cupti.file).string(), (folder / cupti.file).string(), hidden);
-  if (!error.empty()) {
-    fs::remove_all(folder);
-    fail(error);
+void put(const std::string& name, const std::string& value, bool print) {
+  setenv(name.c_str(), value.c_str(), 1);
+  if (print) std::printf("%s=%s\n", name.c_str(), value.c_str());
+}
+
+std::string joined(const std::string& first, const std::string& second) {
+  return first.empty() || second.empty() ? first + second : first + ":" + second;
+}
+
+/// Entries of LD_PRELOAD that are not stand-ins: gpusim-run may run inside gpusim-run.
+std::string foreign_preloads() {
+  const char* list = std::getenv("LD_PRELOAD");
+  std::string kept;
+  for (const char* at = list; at != nullptr && *at != '\0'; at += std::strspn(at, " :")) {
+    const std::string entry(at, std::strcspn(at, " :"));
+    at += entry.size();
+    if (entry.substr(entry.rfind('/') + 1).compare(0, 7, "gpusim_") != 0)
+      kept = joined(kept, entry);
   }
+  return kept;
 }
 
-/// Makes the folder under a private name and renames it, so that concurrent starts do not see half
-/// of it.
-fs::path make_folder(const RunOptions& o, const fs::path& lib) {
-  const int layout = layout_index(o.layout);
-  const Cupti cupti = cupti_for(layout);
-  const std::vector<std::string> hidden = hidden_symbols(o, layout);
-  const fs::path base = fs::temp_directory_path() / ("gpusim-" + std::to_string(getuid()));
-  fs::create_directories(base);
-  struct stat owner {};
-  if (stat(base.c_str(), &owner) != 0 || owner.st_uid != getuid())
-    fail("'" + base.string() + "' is not ours");
-  chmod(base.c_str(), 0700);
-  const fs::path final = base / folder_key(o, hidden, lib / cupti.file);
-  if (fs::exists(final)) return final;
-  const fs::path draft = final.string() + "." + std::to_string(getpid());
-  fill_folder(draft, o, lib, cupti, hidden);
-  if (!o.no_cupti) link_to(cupti.file, draft / cupti.soname);
-  block_others(draft, o);
-  std::error_code error;
-  fs::rename(draft, final, error);
-  if (error) fs::remove_all(draft);
-  return final;
-}
-
-void put(const char* name, const std::string& value, bool print) {
-  setenv(name, value.c_str(), 1);
-  if (print) std::printf("%s=%s\n", name, value.c_str());
-}
-
-std::string joined(const std::string& first, const char* second) {
-  if (second == nullptr || *second == '\0') return first;
-  return first.empty() ? second : first + ":" + second;
-}
-
-std::string preload_list(const fs::path& folder, const RunOptions& o) {
-  std::string list;
-  if (!o.no_driver && !o.stub) list = (folder / "libcuda.so.1").string();
-  const Cupti cupti = cupti_for(layout_index(o.layout));
-  if (!o.no_cupti) list = joined(list, (folder / cupti.file).c_str());
-  return list;
-}
-
-void set_environment(const RunOptions& o, const fs::path& folder) {
+void set_environment(const RunOptions& o, const LibraryFolder& folder, bool pytorch) {
   const bool print = o.print_environment;
-  for (const auto& [name, value] : o.environment) put(name.c_str(), value, print);
-  std::string path = folder.string();
-  if (o.stub) path = (folder / "stubs").string() + ":" + path;
-  put("LD_LIBRARY_PATH", joined(path, std::getenv("LD_LIBRARY_PATH")), print);
-  if (!o.preload) return;
-  const char* before = std::getenv("LD_PRELOAD");
-  const std::string ours = preload_list(folder, o);
-  put("LD_PRELOAD", before != nullptr && *before != '\0' ? std::string(before) + ":" + ours : ours,
-      print);
+  for (const auto& [name, value] : o.environment) put(name, value, print);
+  std::string path = folder.path;
+  if (o.stub) path = folder.path + "/stubs:" + path;
+  const char* before = std::getenv("LD_LIBRARY_PATH");
+  put("LD_LIBRARY_PATH", joined(path, before != nullptr ? before : ""), print);
+  // Triton asks ldconfig, which does not know of a simulated driver.
+  if (pytorch && !o.no_driver && !o.stub && std::getenv("TRITON_LIBCUDA_PATH") == nullptr)
+    put("TRITON_LIBCUDA_PATH", folder.path, print);
+  if (!pytorch && !o.preload) return;
+  std::string ours;
+  for (const std::string& file : folder.preload) ours = joined(ours, file);
+  // Behind a profiler: its wrappers of CUPTI see the calls of others first.
+  const bool in_front = o.variable("GPUSIM_CUPTI") == "per-client";
+  const std::string list =
+      in_front ? joined(ours, foreign_preloads()) : joined(foreign_preloads(), ours);
+  if (!list.empty()) put("LD_PRELOAD", list, print);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const RunOptions options = gpusim::parse_run_options(argc, argv);
+  RunOptions options = gpusim::parse_run_options(argc, argv);
   try {
-    set_environment(options, make_folder(options, library_folder()));
+    check_programs(options);
+    const bool pytorch = wants_pytorch(options);
+    if (pytorch) set_pytorch_defaults(options);
+    bound_memory(options);
+    set_environment(options, gpusim::library_folder(options, pytorch), pytorch);
   } catch (const std::exception& e) {
     fail(e.what());
   }
   if (options.print_environment) return 0;
   execvp(options.command[0], options.command);
-  std::fprintf(stderr, "gpusim-run: cannot start '%s': %s\n", options.command[0],
-               std::strerror(errno));
-  return errno == ENOENT ? 127 : 126;
+  cannot_start(options.command[0], errno);
 }

@@ -4,79 +4,120 @@
 //
 // Context:  tools
 // Owns:     nothing
-// Promises: sizes take K M G, times take ns us ms s
-// Not here: see run_options.hpp
+// Promises: see run_options.hpp
 #include "tools/run_options.hpp"
 
 #include <unistd.h>
 
-#include <climits>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <string_view>
 
 #include "core/scenarios.hpp"
+#include "tools/option_values.hpp"
+#include "tools/say.hpp"
 
 namespace gpusim {
 namespace {
 
-enum class Form { kText, kSize, kTime, kPath, kFlag };
 struct Row {
   const char* option;
+  const char* argument;
   const char* variable;
   Form form;
+  const char* limits;
   const char* help;
 };
 
 constexpr Row kRows[] = {
-    {"--devices", "GPUSIM_DEVICES", Form::kText, "simulated devices, 0 to 16 (2)"},
-    {"--model", "GPUSIM_MODEL", Form::kText, "h100, a100 or v100 (h100)"},
-    {"--memory", "GPUSIM_MEMORY", Form::kSize,
-     "bytes of each device, K M G allowed (the model's own)"},
-    {"--time-scale", "GPUSIM_TIME_SCALE", Form::kText, "multiplies every device duration (1.0)"},
-    {"--api-cost", "GPUSIM_API_COST_NS", Form::kTime, "CPU time spent in each API call (2us)"},
-    {"--kernel-time", "GPUSIM_KERNEL_NS", Form::kTime,
-     "fixed duration of every kernel (timing model)"},
-    {"--data", "GPUSIM_DATA", Form::kText,
-     "copy: round trips keep data; zero: large device writes are dropped (copy)"},
-    {"--truth", "GPUSIM_TRUTH", Form::kPath,
+    {"--devices", "N", "GPUSIM_DEVICES", Form::kWhole, "0-16", "simulated devices, 0 to 16 (2)"},
+    {"--model", "NAME", "GPUSIM_MODEL", Form::kChoice, "h100,a100,v100",
+     "h100, a100 or v100 (h100)"},
+    {"--memory", "SIZE", "GPUSIM_MEMORY", Form::kSize, "",
+     "memory of each device: bytes, KiB MiB GiB, K M G (the model's, or what this\n"
+     "machine can bear if that is less)"},
+    {"--time-scale", "X", "GPUSIM_TIME_SCALE", Form::kFactor, "",
+     "multiplies every device duration (1)"},
+    {"--api-cost", "TIME", "GPUSIM_API_COST_NS", Form::kTime, "",
+     "CPU time spent in each API call (2us)"},
+    {"--kernel-time", "TIME", "GPUSIM_KERNEL_NS", Form::kTime, "",
+     "every kernel lasts this long (timing model)"},
+    {"--data", "POLICY", "GPUSIM_DATA", Form::kChoice, "copy,zero",
+     "copy: round trips keep their data; zero: device writes of 256 bytes and more\n"
+     "are dropped (PyTorch: zero, else copy)"},
+    {"--layout", "V", "GPUSIM_LAYOUT", Form::kChoice, "11.8,12.4,12.9,13.0,13.2,future",
+     "emulated CUDA release: 11.8 12.4 12.9 13.0 13.2 future (PyTorch: the nearest\n"
+     "to its CUDA, else 13.0)"},
+    {"--cupti", "STATE", "GPUSIM_CUPTI", Form::kChoice, "one,per-client",
+     "one: all clients share CUPTI's state, the last writer wins, as in the real\n"
+     "library; per-client: each calling library has its own (one)"},
+    {"--truth", "FILE", "GPUSIM_TRUTH", Form::kPath, "",
      "write what really happened as JSON lines; %p = process id"},
-    {"--log", "GPUSIM_LOG", Form::kPath, "write every CUPTI call of the client as JSON lines"},
-    {"--log-all", "GPUSIM_LOG_ALL", Form::kFlag,
+    {"--log", "FILE", "GPUSIM_LOG", Form::kPath, "",
+     "write every CUPTI call of the client as JSON lines; %p = process id"},
+    {"--log-all", "", "GPUSIM_LOG_ALL", Form::kFlag, "",
      "the call log includes per-record and timestamp calls"},
-    {"--slot-taken", "GPUSIM_SLOT_TAKEN", Form::kText,
-     "the profiler slot is held by NAME; subscribing gives 39"},
-    {"--scenario", "GPUSIM_SCENARIO", Form::kText,
-     "awkward behaviours, NAME[:ARG][,...]; see --list-scenarios"},
-    {"--errors", "GPUSIM_ERRORS", Form::kText, "FUNCTION:NTH:CODE[,...]; NTH may be N, N+ or *"},
-    {"--correlation-start", "GPUSIM_CORRELATION_START", Form::kText, "first correlation id (1)"},
-    {"--quiet", "GPUSIM_QUIET", Form::kFlag, "no line on stderr at first device use"},
+    {"--slot-taken", "NAME", "GPUSIM_SLOT_TAKEN", Form::kText, "",
+     "NAME holds CUPTI's profiler slot; subscribing gives 39"},
+    {"--scenario", "LIST", "GPUSIM_SCENARIO", Form::kScenarioList, "",
+     "awkward behaviours, NAME[:ARG],...; see --list-scenarios"},
+    {"--errors", "LIST", "GPUSIM_ERRORS", Form::kErrorList, "",
+     "CUPTI calls fail: FUNCTION:NTH:CODE,...; NTH is N, N+ or *"},
+    {"--correlation-start", "N", "GPUSIM_CORRELATION_START", Form::kWhole, "0-4294967295",
+     "first correlation id (1)"},
+    {"--quiet", "", "GPUSIM_QUIET", Form::kFlag, "", "no line on stderr at first device use"},
 };
 
-constexpr const char* kOwnHelp =
-    "  --layout V           emulated CUDA release: 11.8 12.4 12.9 13.0 13.2 future (13.0)\n"
-    "  --missing SYM[,SYM]  CUPTI symbols that really cannot be found\n"
-    "  --stub               libcuda.so.1 is a toolkit stub in a folder named stubs\n"
-    "  --no-driver          there is no libcuda.so.1\n"
-    "  --no-cupti           there is no libcupti\n"
-    "  --preload            also put the stand-ins into LD_PRELOAD (for programs with an RPATH of "
-    "their own)\n"
-    "  --print-env          print the variables instead of starting a program\n"
-    "  --list-scenarios     print the scenarios\n";
+struct OwnRow {
+  const char* words;
+  const char* help;
+};
+constexpr OwnRow kOwnRows[] = {
+    {"--pytorch WHEN",
+     "auto: a Python that has PyTorch gets the stand-ins by LD_PRELOAD; yes: so does\n"
+     "any program, for shell scripts that start PyTorch; no: none does (auto)"},
+    {"--preload", "also put the driver and CUPTI into LD_PRELOAD, for a program with an RPATH"},
+    {"--missing LIST", "CUPTI symbols that really cannot be found"},
+    {"--stub", "libcuda.so.1 is a toolkit's stub in a folder named stubs"},
+    {"--no-driver", "there is no libcuda.so.1"},
+    {"--no-cupti", "there is no libcupti (not for PyTorch)"},
+    {"--print-env", "print the variables instead of starting the program"},
+    {"--list-scenarios", "print the scenarios"},
+    {"-h, --help", "print this"},
+};
 
-[[noreturn]] void fail(const std::string& what) {
-  std::fprintf(stderr, "gpusim-run: %s\n", what.c_str());
-  std::exit(125);
+constexpr const char* kHelpHead =
+    "gpusim-run [options] [--] program [arguments]\n"
+    "\n"
+    "Runs an unmodified program on the simulated GPU of gpuprof's tests: nothing is computed, all "
+    "times\n"
+    "are invented. What LD_LIBRARY_PATH and LD_PRELOAD hold is kept; the program's children "
+    "inherit all.\n";
+constexpr const char* kHelpTail =
+    "\n"
+    "A program with PyTorch is found by its name (python3, torchrun, a script with a Python first "
+    "line),\n"
+    "also behind others: gpusim-run -- gpuprof run -- python train.py. Its PyTorch must be the one "
+    "that\n"
+    "the simulated GPU was built for.\n"
+    "Exit status: the program's own; 125 gpusim-run cannot do what was asked, 126 the program is "
+    "not\n"
+    "executable, 127 it was not found.\n";
+
+void print_row(const std::string& words, const std::string& help) {
+  std::printf("  %-22s ", words.c_str());
+  for (const char c : help) {
+    std::putchar(c);
+    if (c == '\n') std::printf("%25s", "");
+  }
+  std::putchar('\n');
 }
 
 [[noreturn]] void print_help() {
-  std::puts(
-      "gpusim-run [options] [--] program [arguments]\n"
-      "Runs a program on a simulated GPU (gpuprof tests). Existing LD_LIBRARY_PATH and LD_PRELOAD "
-      "are kept.\n");
-  for (const Row& r : kRows) std::printf("  %-20s %s\n", r.option, r.help);
-  std::fputs(kOwnHelp, stdout);
+  std::puts(kHelpHead);
+  for (const Row& r : kRows)
+    print_row(std::string(r.option) + (*r.argument != '\0' ? " " : "") + r.argument, r.help);
+  for (const OwnRow& r : kOwnRows) print_row(r.words, r.help);
+  std::fputs(kHelpTail, stdout);
   std::exit(0);
 }
 
@@ -84,60 +125,6 @@ constexpr const char* kOwnHelp =
   for (const ScenarioInfo& s : kScenarios)
     std::printf("%-28s %-6lld %s\n", s.name, static_cast<long long>(s.default_argument), s.help);
   std::exit(0);
-}
-
-/// A number with one of the given suffixes, multiplied out.
-std::string with_suffix(const char* option, const char* text,
-                        const std::vector<std::pair<std::string_view, double>>& suffixes) {
-  char* end = nullptr;
-  const double n = std::strtod(text, &end);
-  for (const auto& [suffix, factor] : suffixes)
-    if (end != text && suffix == end && n >= 0)
-      return std::to_string(static_cast<unsigned long long>(n * factor));
-  fail(std::string(option) + " does not understand '" + text + "'");
-}
-
-std::string absolute(const char* path) {
-  if (*path == '/') return path;
-  char here[PATH_MAX];
-  return getcwd(here, sizeof here) != nullptr ? std::string(here) + "/" + path : path;
-}
-
-std::string value_of(const Row& row, const char* text) {
-  switch (row.form) {
-    case Form::kSize:
-      return with_suffix(row.option, text,
-                         {{"", 1}, {"K", 1024}, {"M", 1048576}, {"G", 1073741824}});
-    case Form::kTime:
-      return with_suffix(row.option, text,
-                         {{"", 1}, {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}});
-    case Form::kPath:
-      return absolute(text);
-    default:
-      return text;
-  }
-}
-
-void check_scenarios(const std::string& list) {
-  std::size_t at = 0;
-  while (at < list.size()) {
-    const std::size_t end = std::min(list.find(',', at), list.size());
-    const std::string item = list.substr(at, end - at);
-    const std::string name = item.substr(0, item.find(':'));
-    bool known = false;
-    for (const ScenarioInfo& s : kScenarios) known = known || name == s.name;
-    if (!known) fail("unknown scenario '" + name + "'; see --list-scenarios");
-    at = end + 1;
-  }
-}
-
-void split(const std::string& list, std::vector<std::string>& out) {
-  std::size_t at = 0;
-  while (at < list.size()) {
-    const std::size_t end = std::min(list.find(',', at), list.size());
-    if (end > at) out.push_back(list.substr(at, end - at));
-    at = end + 1;
-  }
 }
 
 bool own_flag(RunOptions& o, const std::string& option) {
@@ -151,40 +138,59 @@ bool own_flag(RunOptions& o, const std::string& option) {
   return false;
 }
 
-void set_layout(RunOptions& o, const std::string& layout) {
-  for (const char* known : {"11.8", "12.4", "12.9", "13.0", "13.2", "future"}) {
-    if (layout != known) continue;
-    o.layout = layout;
-    o.environment.emplace_back("GPUSIM_LAYOUT", layout);
-    return;
-  }
-  fail("unknown layout '" + layout + "'");
-}
-
-void option_with_value(RunOptions& o, const std::string& option, const char* value) {
-  if (value == nullptr) fail(option + " needs a value");
-  if (option == "--layout") return set_layout(o, value);
-  if (option == "--missing") return split(value, o.missing);
-  for (const Row& r : kRows) {
-    if (option != r.option) continue;
-    o.environment.emplace_back(r.variable, value_of(r, value));
-    if (option == "--scenario") check_scenarios(value);
-    if (option == "--truth" || option == "--log") unlink(o.environment.back().second.c_str());
-    return;
-  }
-  fail("unknown option '" + option + "'");
-}
-
 bool table_flag(RunOptions& o, const std::string& option) {
   for (const Row& r : kRows) {
     if (r.form != Form::kFlag || option != r.option) continue;
-    o.environment.emplace_back(r.variable, "1");
+    o.set(r.variable, "1");
     return true;
   }
   return false;
 }
 
+bool own_option(RunOptions& o, const std::string& option, const char* value) {
+  if (option == "--missing") {
+    for (const std::string& symbol : comma_separated(value)) o.missing.push_back(symbol);
+    return true;
+  }
+  if (option != "--pytorch") return false;
+  const std::string when = value_of("--pytorch", Form::kChoice, "auto,yes,no", value);
+  o.pytorch = when == "auto" ? Pytorch::kAuto : when == "yes" ? Pytorch::kYes : Pytorch::kNo;
+  return true;
+}
+
+const Row* row_of(const std::string& option) {
+  for (const Row& r : kRows)
+    if (option == r.option) return &r;
+  return nullptr;
+}
+
+void option_with_value(RunOptions& o, const std::string& option, const char* value) {
+  const Row* row = row_of(option);
+  if (row == nullptr && option != "--missing" && option != "--pytorch")
+    fail("there is no option '" + option + "': see gpusim-run --help");
+  if (value == nullptr) fail(option + " needs a value: see gpusim-run --help");
+  if (own_option(o, option, value)) return;
+  o.set(row->variable, value_of(row->option, row->form, row->limits, value));
+  if (row->form == Form::kPath) unlink(o.variable(row->variable).c_str());
+}
+
 }  // namespace
+
+std::string RunOptions::variable(const char* name) const {
+  for (const auto& [known, value] : environment)
+    if (known == name) return value;
+  const char* inherited = std::getenv(name);
+  return inherited != nullptr ? inherited : "";
+}
+
+void RunOptions::set(const std::string& name, const std::string& value) {
+  for (auto& [known, old] : environment)
+    if (known == name) {
+      old = value;
+      return;
+    }
+  environment.emplace_back(name, value);
+}
 
 RunOptions parse_run_options(int argc, char** argv) {
   RunOptions o;
@@ -194,12 +200,17 @@ RunOptions parse_run_options(int argc, char** argv) {
       ++i;
       break;
     }
-    if (own_flag(o, argv[i]) || table_flag(o, argv[i])) continue;
-    option_with_value(o, argv[i], i + 1 < argc ? argv[i + 1] : nullptr);
-    ++i;
+    std::string option = argv[i];
+    if (own_flag(o, option) || table_flag(o, option)) continue;
+    // --option=value
+    const std::size_t equals = option.find('=');
+    const bool joined = option.compare(0, 2, "--") == 0 && equals != std::string::npos;
+    const char* value = joined ? argv[i] + equals + 1 : i + 1 < argc ? argv[i + 1] : nullptr;
+    option_with_value(o, option.substr(0, joined ? equals : option.size()), value);
+    if (!joined) ++i;
   }
   o.command = argv + i;
-  if (i >= argc && !o.print_environment) fail("no program given; see --help");
+  if (i >= argc && !o.print_environment) fail("no program given: see gpusim-run --help");
   return o;
 }
 

@@ -4,8 +4,8 @@
 //
 // Context:  tools
 // Owns:     nothing
-// Promises: every option that only sets a variable is one row of one table
-// Not here: folders and starting the program (gpusim_run.cpp)
+// Promises: every option that only sets a variable is one row of one table, from which --help is
+// made Not here: what the values may be (option_values.hpp), folders and starting the program
 #pragma once
 
 #include <string>
@@ -14,17 +14,26 @@
 
 namespace gpusim {
 
+/// Whether the program is an unmodified PyTorch, which needs the stand-ins in front of its own
+/// libraries.
+enum class Pytorch { kAuto, kYes, kNo };
+
 /// What gpusim-run was asked for.
 struct RunOptions {
   std::vector<std::pair<std::string, std::string>> environment;
-  std::string layout = "13.0";
   std::vector<std::string> missing;
+  Pytorch pytorch = Pytorch::kAuto;
   bool stub = false;
   bool no_driver = false;
   bool no_cupti = false;
   bool preload = false;
   bool print_environment = false;
-  char** command = nullptr;
+  char** command = nullptr;  ///< ends with a null pointer
+
+  /// Value of a GPUSIM_* variable: as an option set it, else from the environment; empty: neither.
+  std::string variable(const char* name) const;
+  /// Sets or replaces a variable.
+  void set(const std::string& name, const std::string& value);
 };
 
 /// Parses; prints help or an error and exits (125) where needed.

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gpusim-run: options, which programs get which libraries, and what it refuses.
+//
+// Context:  tests
+// Owns:     nothing
+// Promises: the PyTorch it meets is a folder with a version file, so no wheel is needed
+// Not here: what the libraries do (library_test.cpp), the real PyTorch (tests/e2e/simgpu)
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "run_support.hpp"
+#include "tools/find_torch.hpp"
+
+using simtest::Outcome;
+using simtest::shell;
+
+namespace {
+
+std::string launcher() { return simtest::program_folder() + "/gpusim-run "; }
+
+bool has(const Outcome& run, const std::string& text) {
+  return run.output.find(text) != std::string::npos;
+}
+
+/// Variables that the launcher would set.
+Outcome printed(const std::string& arguments, const std::string& variables = "") {
+  return shell(variables + " " + launcher() + "--print-env " + arguments);
+}
+
+/// One sentence that names the launcher.
+void expect_refused(const std::string& arguments, const std::string& words, int status = 125,
+                    const std::string& variables = "") {
+  const Outcome run = shell(variables + " " + launcher() + arguments);
+  EXPECT_EQ(run.exit_code, status) << arguments;
+  EXPECT_TRUE(has(run, words)) << arguments << ": " << run.output;
+  EXPECT_EQ(run.output.find("gpusim-run: "), 0u) << run.output;
+  EXPECT_EQ(run.output.find('\n'), run.output.size() - 1) << run.output;
+}
+
+std::string write(const std::string& path, const std::string& text, mode_t mode = 0755) {
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  std::ofstream(path) << text;
+  chmod(path.c_str(), mode);
+  return path;
+}
+
+/// A variable that gives every Python a PyTorch of that version.
+std::string with_torch(const std::string& version, const std::string& cuda) {
+  const std::string folder = simtest::scratch("torch-" + version);
+  write(folder + "/torch/__init__.py", "raise SystemExit('PyTorch was imported')\n");
+  write(folder + "/torch/version.py",
+        "__version__ = '" + version + "'\n" +
+            "cuda: Optional[str] = " + (cuda.empty() ? "None" : "'" + cuda + "'") + "\n");
+  return "PYTHONPATH=" + folder;
+}
+
+const gpusim::Torch& built() {
+  static const auto* const torch = new gpusim::Torch(gpusim::torch_built_for());
+  return *torch;
+}
+
+std::string with_built_torch() { return with_torch(built().version, built().cuda); }
+
+TEST(Launcher, KeepsWhatIsInTheVariables) {
+  const Outcome with = printed("--preload", "LD_LIBRARY_PATH=/a/b LD_PRELOAD=/c/profiler.so");
+  EXPECT_TRUE(has(with, ":/a/b\n")) << with.output;
+  EXPECT_TRUE(has(with, "LD_PRELOAD=/c/profiler.so:")) << with.output;
+}
+
+TEST(Launcher, UnderstandsUnits) {
+  EXPECT_TRUE(has(printed("--api-cost 3us"), "GPUSIM_API_COST_NS=3000\n"));
+  EXPECT_TRUE(has(printed("--devices 1 --memory 64MiB"), "GPUSIM_MEMORY=67108864\n"));
+  EXPECT_TRUE(has(printed("--devices 1 --memory 64M"), "GPUSIM_MEMORY=67108864\n"));
+  EXPECT_TRUE(has(printed("--devices=3"), "GPUSIM_DEVICES=3\n"));
+}
+
+TEST(Launcher, RefusesNonsenseInOneSentence) {
+  expect_refused("--api-cost soon true", "give a time");
+  expect_refused("--scenario no-such-thing true", "--list-scenarios");
+  expect_refused("--scenario zero-times:often true", "NAME:NUMBER");
+  expect_refused("--layout 9.0 true", "give one of 11.8, 12.4");
+  expect_refused("--devices 17 true", "from 0 to 16");
+  expect_refused("--devices -1 true", "from 0 to 16");
+  expect_refused("--model t4 true", "give one of h100, a100, v100");
+  expect_refused("--memory 0 true", "a size above 0");
+  expect_refused("--time-scale -1 true", "a number from 0");
+  expect_refused("--errors cuptiSubscribe:0:1 true", "FUNCTION:NTH:CODE");
+  expect_refused("--cupti both true", "give one of one, per-client");
+  expect_refused("--data some true", "give one of copy, zero");
+  expect_refused("--frobnicate true", "there is no option '--frobnicate'");
+  expect_refused("--layout", "needs a value");
+  expect_refused("--quiet", "no program given");
+}
+
+TEST(Launcher, HelpNamesEveryVariableOptionOnce) {
+  const Outcome help = shell(launcher() + "--help");
+  EXPECT_EQ(help.exit_code, 0);
+  for (const char* option :
+       {"--devices", "--model", "--memory", "--time-scale", "--api-cost", "--data", "--truth",
+        "--layout", "--cupti", "--scenario", "--errors", "--quiet", "--pytorch"})
+    EXPECT_TRUE(has(help, std::string("\n  ") + option + " ")) << option;
+}
+
+TEST(Programs, EndWithTheStatusOfEnv) {
+  expect_refused("no-such-program-anywhere", "cannot start 'no-such-program-anywhere'", 127);
+  expect_refused(write(simtest::scratch("plain.txt"), "text", 0644), "chmod +x", 126);
+  EXPECT_EQ(shell(launcher() + "--quiet -- sh -c 'exit 7'").exit_code, 7);
+}
+
+TEST(Programs, ThatBringTheirOwnRuntimeAreRefused) {
+  const std::string program = simtest::program_folder() + "/sim_static_cudart";
+  if (!std::filesystem::exists(program))
+    GTEST_SKIP() << "built without a wheel: no static runtime to link";
+  expect_refused("-- " + program, "-cudart shared");
+  expect_refused("-- env -- " + program, "-cudart shared");
+}
+
+TEST(Memory, IsBoundedByTheAddressSpace) {
+  const Outcome run =
+      shell("ulimit -v 20000000; " + launcher() + "--devices 4 --memory 64G --print-env 2>&1");
+  EXPECT_TRUE(has(run, "instead of the 64.0 GiB asked for")) << run.output;
+  EXPECT_TRUE(has(run, "for 4 devices")) << run.output;
+}
+
+TEST(Memory, IsSharedByTheRanks) {
+  const auto bytes = [](const std::string& variables, const std::string& command) {
+    const Outcome run =
+        shell("ulimit -v 20000000; " + variables + launcher() +
+              "--devices 1 --memory 64G --print-env -- " + command + " 2>/dev/null");
+    const std::size_t at = run.output.find("GPUSIM_MEMORY=");
+    return at == std::string::npos ? 0 : std::strtoull(run.output.c_str() + at + 14, nullptr, 10);
+  };
+  const unsigned long long alone = bytes("", "true");
+  EXPECT_GT(alone, 0u);
+  EXPECT_LT(bytes("WORLD_SIZE=4 ", "true"), alone / 2);
+  EXPECT_LT(bytes("", "true --nproc-per-node=4"), alone / 2);
+  EXPECT_LT(bytes("", "true --nproc_per_node 4"), alone / 2);
+}
+
+TEST(Pytorch, WithoutCudaOrForAnotherMajorIsRefused) {
+  expect_refused("-- python3 x.py", "built without CUDA", 125, with_torch("2.9.0+cpu", ""));
+  expect_refused("-- python3 x.py", "for CUDA 12.8", 125, with_torch("2.9.0+cu128", "12.8"));
+}
+
+TEST(Pytorch, OtherThanTheOneBuiltForIsRefused) {
+  expect_refused("-- python3 x.py", built().folder.empty() ? "without a wheel" : "is not the one",
+                 125, with_torch("2.1.0+cu130", "13.0"));
+}
+
+TEST(Pytorch, NeedNotBeUsed) {
+  const Outcome run = printed("--pytorch no -- python3 x.py", with_torch("2.9.0+cpu", ""));
+  EXPECT_EQ(run.exit_code, 0) << run.output;
+  EXPECT_FALSE(has(run, "LD_PRELOAD=")) << run.output;
+}
+
+class WithWheel : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (built().folder.empty()) GTEST_SKIP() << "built without a wheel";
+  }
+};
+
+TEST_F(WithWheel, PytorchGetsTheStandInsByPreloadAndItsDefaults) {
+  const Outcome run = printed("-- python3 x.py", with_built_torch());
+  EXPECT_EQ(run.exit_code, 0) << run.output;
+  EXPECT_TRUE(has(run, "GPUSIM_DATA=zero\n")) << run.output;
+  EXPECT_TRUE(has(run, "GPUSIM_LAYOUT=13.2\n")) << run.output;
+  EXPECT_TRUE(has(run, "TRITON_LIBCUDA_PATH=/")) << run.output;
+  std::size_t at = run.output.find("LD_PRELOAD=");
+  for (const char* file :
+       {"cudart", "cuda", "cublasLt", "cublas", "cudnn", "cupti", "nccl", "nvml"}) {
+    const std::string name = "/gpusim_" + std::string(file) + ".so";
+    if (!std::filesystem::exists(simtest::library_folder() + name)) continue;
+    const std::size_t next = run.output.find(name, at);
+    EXPECT_NE(next, std::string::npos) << file << " is missing or too early: " << run.output;
+    at = next;
+  }
+}
+
+TEST_F(WithWheel, PytorchKeepsWhatIsAskedFor) {
+  const Outcome run = printed("--data copy --layout 12.4 -- python3 x.py", with_built_torch());
+  EXPECT_TRUE(has(run, "GPUSIM_DATA=copy\n")) << run.output;
+  EXPECT_TRUE(has(run, "GPUSIM_LAYOUT=12.4\n")) << run.output;
+  EXPECT_TRUE(has(run, "/gpusim_cupti.so"))
+      << "the wheel's SONAME under every layout: " << run.output;
+  EXPECT_TRUE(has(printed("-- python3 x.py", "TRITON_LIBCUDA_PATH=/mine " + with_built_torch()),
+                  "LD_PRELOAD="));
+  EXPECT_FALSE(has(printed("-- python3 x.py", "TRITON_LIBCUDA_PATH=/mine " + with_built_torch()),
+                   "TRITON_LIBCUDA_PATH"));
+}
+
+TEST_F(WithWheel, StandInsAreBehindAProfilerOrInFrontOfIt) {
+  const std::string profiler = "LD_PRELOAD=/no/profiler.so " + with_built_torch();
+  EXPECT_TRUE(
+      has(printed("-- python3 x.py 2>/dev/null", profiler), "LD_PRELOAD=/no/profiler.so:/"));
+  EXPECT_TRUE(has(printed("--cupti per-client -- python3 x.py 2>/dev/null", profiler),
+                  ".so:/no/profiler.so\n"));
+}
+
+TEST_F(WithWheel, LauncherInsideLauncherNamesTheStandInsOnce) {
+  const Outcome run = shell(with_built_torch() + " " + launcher() + "-- " + launcher() +
+                            "--print-env -- python3 x.py");
+  const std::size_t first = run.output.find("/gpusim_cupti.so");
+  ASSERT_NE(first, std::string::npos) << run.output;
+  EXPECT_EQ(run.output.find("/gpusim_cupti.so", first + 1), std::string::npos) << run.output;
+}
+
+TEST_F(WithWheel, PythonIsFoundBehindOtherWords) {
+  const std::string interpreter =
+      shell("python3 -c 'import sys; print(sys.executable, end=\"\")'").output;
+  const std::string script = write(simtest::scratch("torchrun"), "#!" + interpreter + "\n");
+  const std::string by_env = write(simtest::scratch("by-env"), "#!/usr/bin/env python3\n");
+  const std::string by_sh = write(simtest::scratch("by-sh"),
+                                  "#!/bin/sh\n'''exec' " + interpreter + " \"$0\" \"$@\"\n' '''\n");
+  for (const std::string& command :
+       {script + " x", by_env + " x", by_sh + " x", "env -- " + script,
+        std::string("timeout 5 python3 -m x"), std::string("env A=1 nice python3 x.py"),
+        interpreter + " x.py"})
+    EXPECT_TRUE(has(printed("-- " + command, with_built_torch()), "LD_PRELOAD=/")) << command;
+  for (const std::string& command :
+       {std::string("sh -c 'python3 x.py'"), std::string("true"), std::string("ls x.py")})
+    EXPECT_FALSE(has(printed("-- " + command, with_built_torch()), "LD_PRELOAD=")) << command;
+  EXPECT_TRUE(has(printed("--pytorch yes -- sh -c 'python3 x.py'"), "LD_PRELOAD=/"));
+}
+
+TEST_F(WithWheel, PytorchCannotBeWithoutCupti) {
+  expect_refused("--no-cupti -- python3 x.py", "linked with CUPTI", 125, with_built_torch());
+}
+
+}  // namespace
