@@ -61,7 +61,7 @@ struct LayoutCase {
 TEST(Layouts, EveryReleaseDecodesToTheSameKernels) {
   for (const LayoutCase c : {LayoutCase{"11.8", "18"}, LayoutCase{"12.4", "22"},
                              LayoutCase{"12.9", "27"}, LayoutCase{"13.0", "130001"},
-                             LayoutCase{"13.2", "130200"}, LayoutCase{"future", "140000"}}) {
+                             LayoutCase{"13.2", "130202"}, LayoutCase{"future", "140000"}}) {
     const Outcome run = simulate(std::string("--quiet --layout ") + c.layout, "sim_client");
     EXPECT_EQ(run.exit_code, 0) << run.output;
     EXPECT_NE(run.output.find(std::string("version api ") + c.version + " "), std::string::npos)

@@ -18,6 +18,7 @@ enum class Scenario : std::uint8_t {
   kShuffled,
   kGpuBeforeApi,
   kApiLate,
+  kGpuLate,
   kOrphanApi,
   kOrphanGpu,
   kDupCorrelation,
@@ -41,6 +42,10 @@ enum class Scenario : std::uint8_t {
   kDropped,
   kAbba,
   kDisableHangs,
+  kNestedDriver,
+  kRequestReentered,
+  kRequestDuringExit,
+  kCompleteAfterFork,
   kCount,
 };
 
@@ -58,6 +63,7 @@ inline constexpr ScenarioInfo kScenarios[] = {
      "one"},
     {"gpu-before-api", 50, "API records arrive ARG ms after the device records they caused"},
     {"api-late", 5000, "API records arrive ARG ms late, or at a forced flush"},
+    {"gpu-late", 5000, "device records arrive ARG ms late, or at a forced flush"},
     {"orphan-api", 10, "every ARG-th device record is never delivered"},
     {"orphan-gpu", 10, "every ARG-th API record is never delivered"},
     {"dup-correlation", 10,
@@ -91,6 +97,14 @@ inline constexpr ScenarioInfo kScenarios[] = {
      "one internal lock is held in buffer callbacks and taken by "
      "cuptiActivityGetNumDroppedRecords"},
     {"disable-hangs", 1, "cuptiActivityDisable of the kernel kind never returns"},
+    {"nested-driver", 1,
+     "every kernel launch of the runtime shows the driver's launch inside it, with the same "
+     "correlation id"},
+    {"request-reentered", 1,
+     "while a buffer is asked for, another thread asks for one too; both are used"},
+    {"request-during-exit", 1,
+     "a thread asks for a buffer and completes it empty every ARG ms until the process is gone"},
+    {"complete-after-fork", 1, "a buffer of the parent completes again in every forked child"},
 };
 static_assert(sizeof(kScenarios) / sizeof(kScenarios[0]) ==
               static_cast<std::size_t>(Scenario::kCount));

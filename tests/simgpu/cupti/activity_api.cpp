@@ -14,6 +14,7 @@
 #include "cupti/buffers.hpp"
 #include "cupti/call.hpp"
 #include "cupti/completion.hpp"
+#include "cupti/cupti_clock.hpp"
 #include "cupti/delivery.hpp"
 #include "cupti/layout.hpp"
 #include "cupti/state.hpp"
@@ -102,8 +103,7 @@ CUptiResult set_filter(ApiDomain domain, std::uint32_t cbid, bool wanted) {
 }
 
 void flush_scenarios() {
-  static std::atomic<std::int64_t> calls{0};
-  const std::int64_t n = calls.fetch_add(1) + 1;
+  const std::int64_t n = state().flushes.fetch_add(1) + 1;
   if (on(Scenario::kFlushHangs) && n >= argument(Scenario::kFlushHangs)) hang();
   if (on(Scenario::kForkFlushHangs) && forked_child()) hang();
 }
@@ -113,12 +113,13 @@ void flush_scenarios() {
 extern "C" {
 
 CUptiResult CUPTIAPI cuptiActivityEnable(CUpti_ActivityKind kind) {
-  Call call("cuptiActivityEnable", Need::kDriver, Noise::kNormal, "kind=%d", kind);
+  Call call(GPUSIM_CALLER, "cuptiActivityEnable", Need::kDriver, Noise::kNormal, "kind=%d", kind);
   return call.run([&] { return enable(kind); });
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableAndDump(CUpti_ActivityKind kind) {
-  Call call("cuptiActivityEnableAndDump", Need::kDriver, Noise::kNormal, "kind=%d", kind);
+  Call call(GPUSIM_CALLER, "cuptiActivityEnableAndDump", Need::kDriver, Noise::kNormal, "kind=%d",
+            kind);
   return call.run([&] {
     const CUptiResult result = enable(kind);
     if (result == CUPTI_SUCCESS) dump_existing(kind);
@@ -127,36 +128,38 @@ CUptiResult CUPTIAPI cuptiActivityEnableAndDump(CUpti_ActivityKind kind) {
 }
 
 CUptiResult CUPTIAPI cuptiActivityDisable(CUpti_ActivityKind kind) {
-  Call call("cuptiActivityDisable", Need::kDriver, Noise::kNormal, "kind=%d", kind);
+  Call call(GPUSIM_CALLER, "cuptiActivityDisable", Need::kDriver, Noise::kNormal, "kind=%d", kind);
   return call.run([&] { return disable(kind); });
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableContext(CUcontext, CUpti_ActivityKind kind) {
-  Call call("cuptiActivityEnableContext", Need::kDriver, Noise::kNormal, "kind=%d", kind);
+  Call call(GPUSIM_CALLER, "cuptiActivityEnableContext", Need::kDriver, Noise::kNormal, "kind=%d",
+            kind);
   return call.run([&] { return enable(kind); });
 }
 
 CUptiResult CUPTIAPI cuptiActivityDisableContext(CUcontext, CUpti_ActivityKind kind) {
-  Call call("cuptiActivityDisableContext", Need::kDriver, Noise::kNormal, "kind=%d", kind);
+  Call call(GPUSIM_CALLER, "cuptiActivityDisableContext", Need::kDriver, Noise::kNormal, "kind=%d",
+            kind);
   return call.run([&] { return disable(kind); });
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableDriverApi(CUpti_CallbackId cbid, uint8_t wanted) {
-  Call call("cuptiActivityEnableDriverApi", Need::kDriver, Noise::kNormal, "cbid=%u enable=%u",
-            cbid, wanted);
+  Call call(GPUSIM_CALLER, "cuptiActivityEnableDriverApi", Need::kDriver, Noise::kNormal,
+            "cbid=%u enable=%u", cbid, wanted);
   return call.run([&] { return set_filter(ApiDomain::kDriver, cbid, wanted != 0); });
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableRuntimeApi(CUpti_CallbackId cbid, uint8_t wanted) {
-  Call call("cuptiActivityEnableRuntimeApi", Need::kDriver, Noise::kNormal, "cbid=%u enable=%u",
-            cbid, wanted);
+  Call call(GPUSIM_CALLER, "cuptiActivityEnableRuntimeApi", Need::kDriver, Noise::kNormal,
+            "cbid=%u enable=%u", cbid, wanted);
   return call.run([&] { return set_filter(ApiDomain::kRuntime, cbid, wanted != 0); });
 }
 
 CUptiResult CUPTIAPI
 cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc funcBufferRequested,
                                CUpti_BuffersCallbackCompleteFunc funcBufferCompleted) {
-  Call call("cuptiActivityRegisterCallbacks", Need::kDriver, Noise::kNormal, " ");
+  Call call(GPUSIM_CALLER, "cuptiActivityRegisterCallbacks", Need::kDriver, Noise::kNormal, " ");
   return call.run([&] {
     if (funcBufferRequested == nullptr || funcBufferCompleted == nullptr)
       return CUPTI_ERROR_INVALID_PARAMETER;
@@ -168,7 +171,7 @@ cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc funcBufferReques
 }
 
 CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag) {
-  Call call("cuptiActivityFlushAll", Need::kDriver, Noise::kNormal, "flag=%u", flag);
+  Call call(GPUSIM_CALLER, "cuptiActivityFlushAll", Need::kDriver, Noise::kNormal, "flag=%u", flag);
   return call.run([&] {
     flush_scenarios();
     flush((flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) != 0);
@@ -177,7 +180,7 @@ CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag) {
 }
 
 CUptiResult CUPTIAPI cuptiActivityFlush(CUcontext, uint32_t, uint32_t flag) {
-  Call call("cuptiActivityFlush", Need::kDriver, Noise::kNormal, "flag=%u", flag);
+  Call call(GPUSIM_CALLER, "cuptiActivityFlush", Need::kDriver, Noise::kNormal, "flag=%u", flag);
   return call.run([&] {
     flush_scenarios();
     flush((flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) != 0);
@@ -186,7 +189,8 @@ CUptiResult CUPTIAPI cuptiActivityFlush(CUcontext, uint32_t, uint32_t flag) {
 }
 
 CUptiResult CUPTIAPI cuptiActivityFlushPeriod(uint32_t time) {
-  Call call("cuptiActivityFlushPeriod", Need::kDriver, Noise::kNormal, "ms=%u", time);
+  Call call(GPUSIM_CALLER, "cuptiActivityFlushPeriod", Need::kDriver, Noise::kNormal, "ms=%u",
+            time);
   return call.run([&] {
     state().flush_period_ms.store(time);
     wake_worker();
@@ -196,8 +200,8 @@ CUptiResult CUPTIAPI cuptiActivityFlushPeriod(uint32_t time) {
 
 CUptiResult CUPTIAPI cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind,
                                                             uint64_t id) {
-  Call call("cuptiActivityPushExternalCorrelationId", Need::kDriver, Noise::kFrequent,
-            "kind=%d id=%llu", kind, static_cast<unsigned long long>(id));
+  Call call(GPUSIM_CALLER, "cuptiActivityPushExternalCorrelationId", Need::kDriver,
+            Noise::kFrequent, "kind=%d id=%llu", kind, static_cast<unsigned long long>(id));
   return call.run([&] {
     if (kind <= CUPTI_EXTERNAL_CORRELATION_KIND_INVALID ||
         kind >= CUPTI_EXTERNAL_CORRELATION_KIND_SIZE)
@@ -209,8 +213,8 @@ CUptiResult CUPTIAPI cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrel
 
 CUptiResult CUPTIAPI cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind kind,
                                                            uint64_t* lastId) {
-  Call call("cuptiActivityPopExternalCorrelationId", Need::kDriver, Noise::kFrequent, "kind=%d",
-            kind);
+  Call call(GPUSIM_CALLER, "cuptiActivityPopExternalCorrelationId", Need::kDriver, Noise::kFrequent,
+            "kind=%d", kind);
   return call.run([&] {
     if (kind <= CUPTI_EXTERNAL_CORRELATION_KIND_INVALID ||
         kind >= CUPTI_EXTERNAL_CORRELATION_KIND_SIZE)
@@ -223,13 +227,14 @@ CUptiResult CUPTIAPI cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrela
 }
 
 CUptiResult CUPTIAPI cuptiFinalize(void) {
-  Call call("cuptiFinalize", Need::kNothing, Noise::kNormal, " ");
+  Call call(GPUSIM_CALLER, "cuptiFinalize", Need::kNothing, Noise::kNormal, " ");
   return call.run([&] {
     const bool had_slot = state().subscriber.load() != 0;
-    reset_state();
+    state().clear();
+    set_timestamp_function(nullptr);
     abandon_held();
     abandon_buffers();
-    if (had_slot) tool_slot().taken.store(false);
+    if (had_slot) subscriber_slot().taken.store(false);
     return CUPTI_SUCCESS;
   });
 }

@@ -66,18 +66,20 @@ extern "C" {
 
 CUptiResult CUPTIAPI cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, size_t* valueSize,
                                                void* value) {
-  Call call("cuptiActivitySetAttribute", Need::kDriver, Noise::kNormal, "attr=%d", attr);
+  Call call(GPUSIM_CALLER, "cuptiActivitySetAttribute", Need::kDriver, Noise::kNormal, "attr=%d",
+            attr);
   return call.run([&] { return set_attribute(attr, valueSize, value); });
 }
 
 CUptiResult CUPTIAPI cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t* valueSize,
                                                void* value) {
-  Call call("cuptiActivityGetAttribute", Need::kDriver, Noise::kNormal, "attr=%d", attr);
+  Call call(GPUSIM_CALLER, "cuptiActivityGetAttribute", Need::kDriver, Noise::kNormal, "attr=%d",
+            attr);
   return call.run([&] { return get_attribute(attr, valueSize, value); });
 }
 
 CUptiResult CUPTIAPI cuptiSetThreadIdType(CUpti_ActivityThreadIdType type) {
-  Call call("cuptiSetThreadIdType", Need::kDriver, Noise::kNormal, "type=%d", type);
+  Call call(GPUSIM_CALLER, "cuptiSetThreadIdType", Need::kDriver, Noise::kNormal, "type=%d", type);
   return call.run([&] {
     if (type != CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT &&
         type != CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM)
@@ -88,7 +90,7 @@ CUptiResult CUPTIAPI cuptiSetThreadIdType(CUpti_ActivityThreadIdType type) {
 }
 
 CUptiResult CUPTIAPI cuptiGetThreadIdType(CUpti_ActivityThreadIdType* type) {
-  Call call("cuptiGetThreadIdType", Need::kDriver, Noise::kNormal, " ");
+  Call call(GPUSIM_CALLER, "cuptiGetThreadIdType", Need::kDriver, Noise::kNormal, " ");
   return call.run([&] {
     if (type == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
     *type = static_cast<CUpti_ActivityThreadIdType>(state().thread_id_type.load());
@@ -98,7 +100,8 @@ CUptiResult CUPTIAPI cuptiGetThreadIdType(CUpti_ActivityThreadIdType* type) {
 
 CUptiResult CUPTIAPI
 cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc funcTimestamp) {
-  Call call("cuptiActivityRegisterTimestampCallback", Need::kNothing, Noise::kNormal, " ");
+  Call call(GPUSIM_CALLER, "cuptiActivityRegisterTimestampCallback", Need::kNothing, Noise::kNormal,
+            " ");
   if (funcTimestamp == nullptr) return call.run([] { return CUPTI_ERROR_INVALID_PARAMETER; });
   return call.run([&] {
     if (!driver_reachable()) return CUPTI_ERROR_UNKNOWN;
@@ -108,42 +111,44 @@ cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc funcTimestamp
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableLatencyTimestamps(uint8_t enable) {
-  Call call("cuptiActivityEnableLatencyTimestamps", Need::kDriver, Noise::kNormal, "enable=%u",
-            enable);
+  Call call(GPUSIM_CALLER, "cuptiActivityEnableLatencyTimestamps", Need::kDriver, Noise::kNormal,
+            "enable=%u", enable);
   return call.run([] { return CUPTI_SUCCESS; });
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableLaunchAttributes(uint8_t enable) {
-  Call call("cuptiActivityEnableLaunchAttributes", Need::kDriver, Noise::kNormal, "enable=%u",
-            enable);
+  Call call(GPUSIM_CALLER, "cuptiActivityEnableLaunchAttributes", Need::kDriver, Noise::kNormal,
+            "enable=%u", enable);
   return call.run([] { return CUPTI_SUCCESS; });
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableDeviceGraph(uint8_t enable) {
-  Call call("cuptiActivityEnableDeviceGraph", Need::kDriver, Noise::kNormal, "enable=%u", enable);
+  Call call(GPUSIM_CALLER, "cuptiActivityEnableDeviceGraph", Need::kDriver, Noise::kNormal,
+            "enable=%u", enable);
   return call.run([] { return CUPTI_SUCCESS; });
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableHWTrace(uint8_t enable) {
-  Call call("cuptiActivityEnableHWTrace", Need::kDriver, Noise::kNormal, "enable=%u", enable);
+  Call call(GPUSIM_CALLER, "cuptiActivityEnableHWTrace", Need::kDriver, Noise::kNormal, "enable=%u",
+            enable);
   return call.run([] { return CUPTI_ERROR_NOT_SUPPORTED; });
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableAllocationSource(uint8_t enable) {
-  Call call("cuptiActivityEnableAllocationSource", Need::kDriver, Noise::kNormal, "enable=%u",
-            enable);
+  Call call(GPUSIM_CALLER, "cuptiActivityEnableAllocationSource", Need::kDriver, Noise::kNormal,
+            "enable=%u", enable);
   return call.run([] { return CUPTI_SUCCESS; });
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableAllSyncRecords(uint8_t enable) {
-  Call call("cuptiActivityEnableAllSyncRecords", Need::kDriver, Noise::kNormal, "enable=%u",
-            enable);
+  Call call(GPUSIM_CALLER, "cuptiActivityEnableAllSyncRecords", Need::kDriver, Noise::kNormal,
+            "enable=%u", enable);
   return call.run([] { return CUPTI_SUCCESS; });
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t enable) {
-  Call call("cuptiActivityEnableCudaEventDeviceTimestamps", Need::kDriver, Noise::kNormal,
-            "enable=%u", enable);
+  Call call(GPUSIM_CALLER, "cuptiActivityEnableCudaEventDeviceTimestamps", Need::kDriver,
+            Noise::kNormal, "enable=%u", enable);
   return call.run([] { return CUPTI_SUCCESS; });
 }
 

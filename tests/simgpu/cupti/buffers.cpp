@@ -3,10 +3,15 @@
 // Buffer slots and the two client callbacks.
 //
 // Context:  application threads and the worker
-// Owns:     the client's buffers between request and completion; per-thread slots, leaked with
-// their threads Promises: see buffers.hpp Not here: scenario details of completion (completion.cpp)
+// Owns:     the clients' buffers between request and completion; per-thread slots, leaked with
+//           their threads
+// Promises: see buffers.hpp
+// Not here: scenario details of completion (completion.cpp)
 #include "cupti/buffers.hpp"
 
+#include <pthread.h>
+
+#include <atomic>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +22,7 @@
 
 #include "core/config.hpp"
 #include "cupti/call.hpp"
+#include "cupti/clients.hpp"
 #include "cupti/completion.hpp"
 #include "cupti/delivery.hpp"
 #include "cupti/state.hpp"
@@ -39,24 +45,25 @@ struct Pool {
   std::condition_variable delivered;
 };
 
-Pool& pool() {
-  static auto* const p = new Pool;
-  return *p;
-}
+Pool& pool() { return of_client<Pool>(); }
 
-thread_local Slot* t_slot;
-thread_local int
-    t_delivering;  ///< this thread's share of Pool::delivering, so that it never waits for itself
+/// What a thread has of each client.
+struct PerThread {
+  Slot* slot;
+  int delivering;  ///< its share of Pool::delivering, so that it never waits for itself
+};
+thread_local PerThread t_own[kMaxClients];
 
 Slot& slot_of(Lane lane) {
   if (!state().per_thread_buffers.load(std::memory_order_relaxed)) return pool().shared;
   if (lane == Lane::kDevice) return pool().device;
-  if (t_slot == nullptr) {
-    t_slot = new Slot;
+  Slot*& own = t_own[current_client()].slot;
+  if (own == nullptr) {
+    own = new Slot;
     const std::lock_guard<std::mutex> lock(pool().mutex);
-    pool().slots.push_back(t_slot);
+    pool().slots.push_back(own);
   }
-  return *t_slot;
+  return *own;
 }
 
 /// The real library crashes on a refused buffer below API 27.
@@ -68,7 +75,7 @@ Slot& slot_of(Lane lane) {
   std::abort();
 }
 
-Buffer* ask_client() {
+Buffer* call_request() {
   State& s = state();
   const auto request = s.request.load();
   if (request == nullptr) return nullptr;
@@ -86,10 +93,47 @@ Buffer* ask_client() {
   }
   if (!s.client_zeroes.load()) std::memset(data, 0, bytes);
   auto* b = new Buffer{};
+  b->client = current_client();
   b->data = data;
   b->size = bytes;
   b->max_records = most;
   return b;
+}
+
+void* second_request(void* client) {
+  const ClientScope scope(static_cast<int>(reinterpret_cast<std::intptr_t>(client)));
+  if (Buffer* b = call_request()) {
+    const std::lock_guard<std::mutex> lock(pool().mutex);
+    pool().spare.push_back(b);
+  }
+  return nullptr;
+}
+
+/// Completes in a forked child what was in a buffer of the parent.
+void complete_in_child() {
+  for_each_client([] {
+    for (Slot* s : {&pool().device, &pool().shared}) {
+      if (!s->mutex.try_lock()) continue;
+      Buffer* const b = s->current;
+      s->current = nullptr;
+      s->mutex.unlock();
+      if (b != nullptr) complete(b);
+    }
+  });
+}
+
+Buffer* ask_client() {
+  if (on(Scenario::kCompleteAfterFork)) {
+    static std::atomic<bool> registered{false};
+    if (!registered.exchange(true)) pthread_atfork(nullptr, nullptr, complete_in_child);
+  }
+  if (!on(Scenario::kRequestReentered)) return call_request();
+  auto* const client = reinterpret_cast<void*>(static_cast<std::intptr_t>(current_client()));
+  pthread_t thread{};
+  const bool second = pthread_create(&thread, nullptr, second_request, client) == 0;
+  Buffer* const own = call_request();
+  if (second) pthread_join(thread, nullptr);
+  return own;
 }
 
 Buffer* fresh_buffer() {
@@ -176,14 +220,14 @@ Buffer* next_full() {
 void begin_delivery() {
   const std::lock_guard<std::mutex> lock(pool().mutex);
   ++pool().delivering;
-  ++t_delivering;
+  ++t_own[current_client()].delivering;
 }
 
 void end_delivery() {
   {
     const std::lock_guard<std::mutex> lock(pool().mutex);
     --pool().delivering;
-    --t_delivering;
+    --t_own[current_client()].delivering;
   }
   pool().delivered.notify_all();
 }
@@ -246,7 +290,8 @@ void complete_full() {
 void wait_for_deliveries() {
   Pool& p = pool();
   std::unique_lock<std::mutex> lock(p.mutex);
-  p.delivered.wait(lock, [&] { return p.delivering == t_delivering; });
+  const int own = t_own[current_client()].delivering;
+  p.delivered.wait(lock, [&] { return p.delivering == own; });
 }
 
 void complete_all() {

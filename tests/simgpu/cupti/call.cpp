@@ -45,8 +45,10 @@ int rule_result(const char* function) {
 
 }  // namespace
 
-Call::Call(const char* function, Need need, Noise noise, const char* format, ...)
-    : function_(function),
+Call::Call(const void* caller, const char* function, Need need, Noise noise, const char* format,
+           ...)
+    : client_(client_of(caller)),
+      function_(function),
       need_(need),
       logged_(config().log_path != nullptr && (noise == Noise::kNormal || config().log_all)) {
   arguments_[0] = '\0';
@@ -64,7 +66,7 @@ int Call::early_result() {
     if (code >= 0) return code;
   }
   if (need_ == Need::kNothing) return -1;
-  if (state().driver_gone.load()) return CUPTI_ERROR_NOT_INITIALIZED;
+  if (driver_gone().load()) return CUPTI_ERROR_NOT_INITIALIZED;
   return driver_reachable() ? -1 : CUPTI_ERROR_UNKNOWN;
 }
 
@@ -73,9 +75,9 @@ CUptiResult Call::done(CUptiResult result) {
   char line[768];
   const int n = std::snprintf(
       line, sizeof line,
-      "{\"t\":\"cupti\",\"f\":\"%s\",\"args\":\"%s\",\"result\":%d,\"tid\":%u,\"start\":%" PRIu64
-      ",\"end\":%" PRIu64 "}\n",
-      function_, arguments_, result, current_tid(), start_ns_, now_ns());
+      "{\"t\":\"cupti\",\"f\":\"%s\",\"args\":\"%s\",\"result\":%d,\"tid\":%u,"
+      "\"client\":%d,\"start\":%" PRIu64 ",\"end\":%" PRIu64 "}\n",
+      function_, arguments_, result, current_tid(), current_client(), start_ns_, now_ns());
   if (n > 0) log_file()->append(line, static_cast<std::size_t>(n));
   return result;
 }
@@ -86,8 +88,8 @@ void log_callback(const char* name, const void* data, std::size_t size, std::siz
   const int n = std::snprintf(
       line, sizeof line,
       "{\"t\":\"callback\",\"f\":\"%s\",\"buffer\":\"%p\",\"size\":%zu,\"valid\":%zu,\"tid\":%u,"
-      "\"start\":%" PRIu64 "}\n",
-      name, data, size, valid, current_tid(), now_ns());
+      "\"client\":%d,\"start\":%" PRIu64 "}\n",
+      name, data, size, valid, current_tid(), current_client(), now_ns());
   if (n > 0) log_file()->append(line, static_cast<std::size_t>(n));
 }
 

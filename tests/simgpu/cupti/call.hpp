@@ -4,7 +4,8 @@
 //
 // Context:  any
 // Owns:     one leaked LineLog
-// Promises: with GPUSIM_LOG every call is one JSON line with arguments, result, thread and time
+// Promises: with GPUSIM_LOG every call is one JSON line with arguments, result, thread, time and
+//           client
 // Not here: the truth log (core/truth.hpp)
 #pragma once
 
@@ -14,6 +15,8 @@
 
 #include <cupti.h>
 
+#include "cupti/clients.hpp"
+
 namespace gpusim {
 
 /// Whether a call works without a driver.
@@ -21,12 +24,16 @@ enum class Need : std::uint8_t { kNothing, kDriver };
 /// Whether a call is logged only with GPUSIM_LOG_ALL.
 enum class Noise : std::uint8_t { kNormal, kFrequent };
 
-/// One CUPTI call in progress.
+/// Who called the entry point this stands in.
+#define GPUSIM_CALLER __builtin_return_address(0)
+
+/// One CUPTI call in progress. The caller's client is the current one until it ends.
 class Call {
  public:
+  /// @param caller GPUSIM_CALLER.
   /// @param format printf format for the arguments as shown in the log.
-  Call(const char* function, Need need, Noise noise, const char* format, ...)
-      __attribute__((format(printf, 5, 6)));
+  Call(const void* caller, const char* function, Need need, Noise noise, const char* format, ...)
+      __attribute__((format(printf, 6, 7)));
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
@@ -41,6 +48,7 @@ class Call {
   int early_result();
   CUptiResult done(CUptiResult result);
 
+  ClientScope client_;
   const char* function_;
   Need need_;
   bool logged_;

@@ -18,13 +18,17 @@
 #include "core/clock.hpp"
 #include "core/config.hpp"
 #include "cupti/call.hpp"
+#include "cupti/clients.hpp"
 #include "cupti/layout.hpp"
 #include "cupti/state.hpp"
 
 namespace gpusim {
 namespace {
 
-std::atomic<Buffer*> g_kept{nullptr};
+/// The buffer that complete-after-shutdown keeps.
+struct Kept {
+  std::atomic<Buffer*> buffer{nullptr};
+};
 
 /// Rearranges the records of a buffer with a fixed pseudo-random order.
 void shuffle(Buffer* b) {
@@ -70,6 +74,7 @@ void complete_empty() {
 }
 
 void deliver(Buffer* b) {
+  const ClientScope scope(b->client);
   call_completed(b->data, b->size, b->used);
   for (char* name : b->names) {
     std::memset(name, '#', std::strlen(name));
@@ -91,6 +96,16 @@ void* late_thread(void* argument) {
   return nullptr;
 }
 
+void* endless_thread(void* client) {
+  const ClientScope scope(static_cast<int>(reinterpret_cast<std::intptr_t>(client)));
+  for (;;) {
+    complete_empty();
+    wait_until(now_ns() +
+               static_cast<std::uint64_t>(argument(Scenario::kRequestDuringExit)) * 1000000u);
+  }
+  return nullptr;
+}
+
 bool on_new_thread(Buffer* b) {
   pthread_t thread{};
   if (pthread_create(&thread, nullptr, deliver_thread, b) != 0) return false;
@@ -105,7 +120,7 @@ void complete(Buffer* buffer) {
   if (on(Scenario::kEmptyBuffer)) complete_empty();
   if (on(Scenario::kCompleteAfterShutdown)) {
     Buffer* none = nullptr;
-    if (g_kept.compare_exchange_strong(none, buffer)) return;
+    if (of_client<Kept>().buffer.compare_exchange_strong(none, buffer)) return;
   }
   if (on(Scenario::kCompleteOnNewThread) && on_new_thread(buffer)) return;
   deliver(buffer);
@@ -126,10 +141,16 @@ void complete_pair(Buffer* first, Buffer* second) {
 }
 
 void after_shutdown() {
-  Buffer* kept = g_kept.exchange(nullptr);
+  Buffer* kept = of_client<Kept>().buffer.exchange(nullptr);
   if (kept == nullptr) return;
   pthread_t thread{};
   if (pthread_create(&thread, nullptr, late_thread, kept) == 0) pthread_detach(thread);
+}
+
+void start_endless_requests() {
+  auto* const client = reinterpret_cast<void*>(static_cast<std::intptr_t>(current_client()));
+  pthread_t thread{};
+  if (pthread_create(&thread, nullptr, endless_thread, client) == 0) pthread_detach(thread);
 }
 
 }  // namespace gpusim

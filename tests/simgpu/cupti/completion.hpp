@@ -16,6 +16,7 @@ namespace gpusim {
 
 /// One client buffer.
 struct Buffer {
+  int client;
   std::uint8_t* data;
   std::size_t size, used;
   std::size_t records, max_records;
@@ -31,5 +32,9 @@ void complete_pair(Buffer* first, Buffer* second);
 /// Called when the client believes that it is done: hands back what complete-after-shutdown kept,
 /// later.
 void after_shutdown();
+
+/// Starts a thread that asks for a buffer and completes it empty until the process is gone
+/// (request-during-exit).
+void start_endless_requests();
 
 }  // namespace gpusim

@@ -3,13 +3,15 @@
 // Clock conversion.
 //
 // Context:  any
-// Owns:     one leaked calibration
+// Owns:     one leaked calibration for each client
 // Promises: see cupti_clock.hpp
 // Not here: the entry points
 #include "cupti/cupti_clock.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <vector>
 
 #if defined(__x86_64__)
 #include <x86intrin.h>
@@ -17,28 +19,33 @@
 
 #include "core/clock.hpp"
 #include "core/config.hpp"
+#include "cupti/clients.hpp"
 
 namespace gpusim {
 namespace {
 
-constexpr std::uint64_t kRecalibrateNs = 1000000;
+constexpr std::uint64_t kFirstSpacingNs = 1000000;
+constexpr std::uint64_t kLargestSpacingNs = 100000000;
+constexpr std::uint64_t kGoodPairNs = 2000;
 constexpr std::uint64_t kOffsetCheckNs = 10000000;
 constexpr std::uint64_t kOffsetToleranceNs = 1000;
 
-struct Calibration {
-  std::mutex mutex;
-  std::uint64_t mono_0, client_0;
-  std::uint64_t mono_1, client_1;
+/// The same moment on both clocks.
+struct Knot {
+  std::uint64_t mono, client;
 };
 
-std::atomic<TimestampFunction> g_function{nullptr};
-std::atomic<std::uint64_t> g_first_record_ns{0};
-std::atomic<bool> g_scenario_done{false};
+/// The clock of one client. `knots` begins with the registration of `function`.
+struct Calibration {
+  std::atomic<TimestampFunction> function{nullptr};
+  std::mutex mutex;
+  std::vector<Knot> knots;
+  std::uint64_t spacing_ns = kFirstSpacingNs;
+  std::atomic<std::uint64_t> first_record_ns{0};
+  std::atomic<bool> scenario_done{false};
+};
 
-Calibration& calibration() {
-  static auto* const c = new Calibration{};
-  return *c;
-}
+Calibration& calibration() { return of_client<Calibration>(); }
 
 std::uint64_t ticks() {
 #if defined(__x86_64__)
@@ -50,23 +57,49 @@ std::uint64_t ticks() {
 
 std::uint64_t stepped_realtime() { return read_clock_ns(CLOCK_REALTIME) - 1000000000u; }
 
-/// Reads both clocks as close together as possible.
-void read_pair(TimestampFunction f, std::uint64_t* mono, std::uint64_t* client) {
-  const std::uint64_t before = now_ns();
-  *client = f();
-  *mono = before + (now_ns() - before) / 2;
+/// Reads both clocks as close together as possible. Returns how far apart the readings were.
+std::uint64_t read_pair(TimestampFunction f, Knot* knot) {
+  std::uint64_t best = ~std::uint64_t{0};
+  for (int i = 0; i < 8 && best > kGoodPairNs / 4; ++i) {
+    const std::uint64_t before = now_ns();
+    const std::uint64_t client = f();
+    const std::uint64_t width = now_ns() - before;
+    if (width >= best) continue;
+    best = width;
+    *knot = {before + width / 2, client};
+  }
+  return best;
 }
 
-std::uint64_t convert(TimestampFunction f, std::uint64_t mono) {
-  Calibration& c = calibration();
+/// Goes from `from` by `distance` monotonic nanoseconds at the rate between knots `a` and `b`.
+std::uint64_t travel(const Knot& from, std::int64_t distance, const Knot& a, const Knot& b) {
+  const auto rate =
+      static_cast<long double>(b.client - a.client) / static_cast<long double>(b.mono - a.mono);
+  return from.client + static_cast<std::uint64_t>(
+                           static_cast<std::int64_t>(static_cast<long double>(distance) * rate));
+}
+
+std::int64_t apart(std::uint64_t later, std::uint64_t earlier) {
+  return static_cast<std::int64_t>(later - earlier);
+}
+
+/// Straight lines between the knots; outside of them the rate over all. A knot once set never
+/// moves, so what lies between two of them always gets the same answer.
+std::uint64_t convert(Calibration& c, TimestampFunction f, std::uint64_t mono) {
   const std::lock_guard<std::mutex> lock(c.mutex);
-  if (now_ns() - c.mono_1 > kRecalibrateNs || c.mono_1 <= c.mono_0)
-    read_pair(f, &c.mono_1, &c.client_1);
-  const double rate = c.mono_1 > c.mono_0 ? static_cast<double>(c.client_1 - c.client_0) /
-                                                static_cast<double>(c.mono_1 - c.mono_0)
-                                          : 1.0;
-  const auto away = static_cast<double>(static_cast<std::int64_t>(mono - c.mono_1));
-  return c.client_1 + static_cast<std::uint64_t>(static_cast<std::int64_t>(away * rate));
+  if (c.knots.size() < 2) return f();
+  Knot fresh{};
+  if (now_ns() > c.knots.back().mono + c.spacing_ns && read_pair(f, &fresh) < kGoodPairNs) {
+    c.knots.push_back(fresh);
+    c.spacing_ns = std::min(c.spacing_ns * 2, kLargestSpacingNs);
+  }
+  const Knot& first = c.knots.front();
+  const Knot& last = c.knots.back();
+  if (mono >= last.mono) return travel(last, apart(mono, last.mono), first, last);
+  if (mono <= first.mono) return travel(first, apart(mono, first.mono), first, last);
+  const auto next = std::upper_bound(c.knots.begin(), c.knots.end(), mono,
+                                     [](std::uint64_t t, const Knot& k) { return t < k.mono; });
+  return travel(next[-1], apart(mono, next[-1].mono), next[-1], *next);
 }
 
 /// REALTIME - MONOTONIC. Kept steady against reading jitter, so that equal distances stay equal;
@@ -94,30 +127,39 @@ std::uint64_t realtime_offset() {
 void set_timestamp_function(TimestampFunction function) {
   Calibration& c = calibration();
   const std::lock_guard<std::mutex> lock(c.mutex);
-  if (function != nullptr) read_pair(function, &c.mono_0, &c.client_0);
-  c.mono_1 = 0;
-  g_function.store(function);
+  c.knots.clear();
+  c.spacing_ns = kFirstSpacingNs;
+  if (function != nullptr) {
+    c.knots.resize(2);
+    read_pair(function, &c.knots[0]);
+    spin_until(c.knots[0].mono + kFirstSpacingNs);
+    read_pair(function, &c.knots[1]);
+  }
+  c.function.store(function);
 }
 
 std::uint64_t cupti_now() {
-  const TimestampFunction f = g_function.load();
+  const TimestampFunction f = calibration().function.load();
   return f != nullptr ? f() : read_clock_ns(CLOCK_REALTIME);
 }
 
 std::uint64_t to_cupti(std::uint64_t monotonic_ns) {
   if (monotonic_ns == 0) return 0;
-  const TimestampFunction f = g_function.load();
-  return f != nullptr ? convert(f, monotonic_ns) : monotonic_ns + realtime_offset();
+  Calibration& c = calibration();
+  const TimestampFunction f = c.function.load();
+  return f != nullptr ? convert(c, f, monotonic_ns) : monotonic_ns + realtime_offset();
 }
 
 void clock_scenarios() {
   const bool tsc = on(Scenario::kTscClock);
-  if ((!tsc && !on(Scenario::kRealtimeStep)) || g_scenario_done.load()) return;
+  if (!tsc && !on(Scenario::kRealtimeStep)) return;
+  Calibration& c = calibration();
+  if (c.scenario_done.load()) return;
   std::uint64_t first = 0;
   const std::uint64_t now = now_ns();
-  if (g_first_record_ns.compare_exchange_strong(first, now)) return;
+  if (c.first_record_ns.compare_exchange_strong(first, now)) return;
   const std::int64_t ms = argument(tsc ? Scenario::kTscClock : Scenario::kRealtimeStep);
-  if (now - first < static_cast<std::uint64_t>(ms) * 1000000u || g_scenario_done.exchange(true))
+  if (now - first < static_cast<std::uint64_t>(ms) * 1000000u || c.scenario_done.exchange(true))
     return;
   set_timestamp_function(tsc ? ticks : stepped_realtime);
 }

@@ -3,8 +3,9 @@
 // The clock of records: REALTIME, or whatever timestamp callback a client registered.
 //
 // Context:  any
-// Owns:     one leaked calibration
-// Promises: converts CLOCK_MONOTONIC linearly; a registered callback also governs cuptiGetTimestamp
+// Owns:     one leaked calibration for each client
+// Promises: converts CLOCK_MONOTONIC piece by piece from the registration on, the same time always
+//           to the same value; a registered callback also governs cuptiGetTimestamp
 // Not here: device time (core/timeline.hpp)
 #pragma once
 

@@ -3,7 +3,7 @@
 // The heap of unfinished operations, the worker, and flushing.
 //
 // Context:  application threads and the worker
-// Owns:     operations between enqueue and delivery; one worker thread
+// Owns:     operations between enqueue and delivery; one worker thread for each client
 // Promises: see delivery.hpp
 // Not here: spoiling records (scenario.cpp)
 #include "cupti/delivery.hpp"
@@ -23,6 +23,8 @@
 #include "core/clock.hpp"
 #include "core/config.hpp"
 #include "cupti/buffers.hpp"
+#include "cupti/clients.hpp"
+#include "cupti/completion.hpp"
 #include "cupti/scenario.hpp"
 #include "cupti/state.hpp"
 
@@ -61,10 +63,7 @@ struct Store {
   int worker_pid = 0;
 };
 
-Store& store() {
-  static auto* const s = new Store;
-  return *s;
-}
+Store& store() { return of_client<Store>(); }
 
 void hold(Item* item) {
   Store& s = store();
@@ -84,10 +83,10 @@ Item* next_ready(std::uint64_t until) {
   return item;
 }
 
-void move_item(Item& item, bool incomplete) {
+void move_item(Item& item, std::uint64_t now) {
   switch (item.what) {
     case Held::kOperation:
-      if (incomplete && on(Scenario::kIncompleteOnForcedFlush)) item.op.end_ns = 0;
+      if (item.op.end_ns > now && on(Scenario::kIncompleteOnForcedFlush)) item.op.end_ns = 0;
       deliver_operation(item.op, item.kind);
       break;
     case Held::kGraph: {
@@ -106,8 +105,9 @@ void tick() {
   complete_full();
 }
 
-void* worker(void*) {
+void* worker(void* client) {
   pthread_setname_np(pthread_self(), "gpusim-cupti");
+  const ClientScope scope(static_cast<int>(reinterpret_cast<std::intptr_t>(client)));
   Store& s = store();
   for (;;) {
     const std::uint32_t period = state().flush_period_ms.load();
@@ -117,7 +117,7 @@ void* worker(void*) {
                              [&] { return s.worker_asked; });
       s.worker_asked = false;
     }
-    if (!state().driver_gone.load()) tick();
+    if (!driver_gone().load()) tick();
   }
   return nullptr;
 }
@@ -127,6 +127,8 @@ void* worker(void*) {
 void hold_operation(const DeviceOp& op, std::uint32_t kind) {
   auto* item = new Item;
   item->release_ns = op.end_ns;
+  if (on(Scenario::kGpuLate))
+    item->release_ns += static_cast<std::uint64_t>(argument(Scenario::kGpuLate)) * 1000000u;
   item->what = Held::kOperation;
   item->kind = kind;
   item->op = op;
@@ -153,7 +155,7 @@ void move_ready(bool forced) {
   const std::lock_guard<std::mutex> lock(store().moving);
   const std::uint64_t now = now_ns();
   while (Item* item = next_ready(forced ? ~std::uint64_t{0} : now)) {
-    move_item(*item, item->release_ns > now);
+    move_item(*item, now);
     delete item;
   }
 }
@@ -183,7 +185,9 @@ void start_worker() {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
   pthread_t thread{};
-  if (pthread_create(&thread, nullptr, worker, nullptr) == 0) pthread_detach(thread);
+  auto* const client = reinterpret_cast<void*>(static_cast<std::intptr_t>(current_client()));
+  if (pthread_create(&thread, nullptr, worker, client) == 0) pthread_detach(thread);
+  if (on(Scenario::kRequestDuringExit)) start_endless_requests();
   pthread_sigmask(SIG_SETMASK, &old, nullptr);
 }
 

@@ -3,7 +3,8 @@
 // Records that are not ready yet, and the worker that moves them into buffers when they are.
 //
 // Context:  application threads and the worker
-// Owns:     operations between enqueue and delivery; one worker thread, all signals blocked
+// Owns:     operations between enqueue and delivery; one worker thread for each client, all signals
+//           blocked
 // Promises: what was enqueued while its kind was on is delivered, also if the kind is off by then
 // Not here: buffers (buffers.hpp)
 #pragma once

@@ -5,10 +5,12 @@
 // Context:  application threads, inside API calls
 // Owns:     nothing
 // Promises: callbacks come before and after the call on the calling thread; record kinds are
-// decided here, at enqueue Not here: delivery (delivery.cpp)
+//           decided here, at enqueue; every client is served on its own
+// Not here: delivery (delivery.cpp)
 #include <mutex>
 #include <unordered_set>
 
+#include <cuda.h>
 #include <cupti.h>
 
 #include "core/clock.hpp"
@@ -17,6 +19,7 @@
 #include "core/hooks.hpp"
 #include "cupti/buffers.hpp"
 #include "cupti/call.hpp"
+#include "cupti/clients.hpp"
 #include "cupti/delivery.hpp"
 #include "cupti/scenario.hpp"
 #include "cupti/state.hpp"
@@ -29,7 +32,19 @@ CUpti_CallbackDomain domain_of(const ApiCall& call) {
                                            : CUPTI_CB_DOMAIN_RUNTIME_API;
 }
 
-void report_call(ApiCall& call, CUpti_ApiCallbackSite site) {
+/// What belongs to a call from entry to exit where the core's one slot is not enough.
+struct CallExtra {
+  std::uint64_t data[kMaxClients];
+  ApiCall inner;  ///< the driver's launch inside the runtime's (nested-driver)
+  bool nested;
+};
+
+CallExtra* extra_of(const ApiCall& call) {
+  const bool has = config().cupti_per_client || on(Scenario::kNestedDriver);
+  return has ? reinterpret_cast<CallExtra*>(call.tool_data) : nullptr;
+}
+
+void report_call(ApiCall& call, std::uint64_t* data, CUpti_ApiCallbackSite site) {
   const CUpti_CallbackDomain domain = domain_of(call);
   if (state().callback_on[domain][call.cbid].load(std::memory_order_relaxed) == 0) return;
   CUpti_CallbackData d{};
@@ -40,60 +55,130 @@ void report_call(ApiCall& call, CUpti_ApiCallbackSite site) {
   d.symbolName = call.symbol;
   d.context = static_cast<CUcontext>(call.context);
   d.contextUid = call.context_uid;
-  d.correlationData = &call.tool_data;
+  d.correlationData = data;
   d.correlationId = call.correlation;
   call_client(domain, call.cbid, &d);
 }
 
+/// Functions that have been launched before, for a client.
+struct Launched {
+  std::mutex mutex;
+  std::unordered_set<const void*> symbols;
+};
+
 /// The first launch of each kernel loads it, which the real library reports as overhead.
-bool first_launch(const char* symbol) {
-  static auto* const mutex = new std::mutex;
-  static auto* const seen = new std::unordered_set<const void*>;
-  const std::lock_guard<std::mutex> lock(*mutex);
-  return seen->insert(symbol).second;
+void record_loading(const ApiCall& call) {
+  if (call.symbol == nullptr || !kind_on(CUPTI_ACTIVITY_KIND_OVERHEAD)) return;
+  {
+    auto& launched = of_client<Launched>();
+    const std::lock_guard<std::mutex> lock(launched.mutex);
+    if (!launched.symbols.insert(call.symbol).second) return;
+  }
+  constexpr std::uint32_t kLazyFunctionLoading = 5u << 16;
+  const Record r = make_overhead(kLazyFunctionLoading, call.start_ns,
+                                 call.start_ns + (call.end_ns - call.start_ns) / 2,
+                                 call.correlation, record_thread_id());
+  append(Lane::kThread, &r, 1);
 }
 
-void on_enter(ApiCall& call) { report_call(call, CUPTI_API_ENTER); }
+/// The driver's launch that the real runtime makes inside its own, under the same correlation id.
+void nest(const ApiCall& call, CallExtra& extra) {
+  static const cuLaunchKernel_params kNoParams{};
+  extra.nested = call.domain == ApiDomain::kRuntime && call.symbol != nullptr;
+  extra.inner = call;
+  extra.inner.domain = ApiDomain::kDriver;
+  extra.inner.cbid = CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel;
+  extra.inner.name = "cuLaunchKernel";
+  extra.inner.params = &kNoParams;
+  extra.inner.tool_data = 0;
+}
+
+void on_enter(ApiCall& call) {
+  if (config().cupti_per_client || on(Scenario::kNestedDriver)) {
+    auto* const made = new CallExtra{};
+    call.tool_data = reinterpret_cast<std::uintptr_t>(made);
+    if (on(Scenario::kNestedDriver)) nest(call, *made);
+  }
+  CallExtra* const extra = extra_of(call);
+  for_each_client([&] {
+    report_call(call, extra != nullptr ? &extra->data[current_client()] : &call.tool_data,
+                CUPTI_API_ENTER);
+    if (extra != nullptr && extra->nested)
+      report_call(extra->inner, &extra->inner.tool_data, CUPTI_API_ENTER);
+  });
+}
+
+void finish_inner(const ApiCall& call, CallExtra& extra) {
+  const std::uint64_t margin = (call.end_ns - call.start_ns) / 8;
+  extra.inner.start_ns = call.start_ns + margin;
+  extra.inner.end_ns = call.end_ns - margin;
+  extra.inner.result = call.result;
+  report_call(extra.inner, &extra.inner.tool_data, CUPTI_API_EXIT);
+  if (api_recorded(extra.inner.domain, extra.inner.cbid)) deliver_api(extra.inner);
+}
 
 void on_exit(ApiCall& call) {
-  report_call(call, CUPTI_API_EXIT);
-  if (call.symbol != nullptr && kind_on(CUPTI_ACTIVITY_KIND_OVERHEAD) &&
-      first_launch(call.symbol)) {
-    constexpr std::uint32_t kLazyFunctionLoading = 5u << 16;
-    const Record r = make_overhead(kLazyFunctionLoading, call.start_ns,
-                                   call.start_ns + (call.end_ns - call.start_ns) / 2,
-                                   call.correlation, record_thread_id());
-    append(Lane::kThread, &r, 1);
-  }
-  if (api_recorded(call.domain, call.cbid)) deliver_api(call);
+  CallExtra* const extra = extra_of(call);
+  for_each_client([&] {
+    if (extra != nullptr && extra->nested) finish_inner(call, *extra);
+    report_call(call, extra != nullptr ? &extra->data[current_client()] : &call.tool_data,
+                CUPTI_API_EXIT);
+    record_loading(call);
+    if (api_recorded(call.domain, call.cbid)) deliver_api(call);
+  });
+  delete extra;
 }
 
+/// Bit of `wanted_by` for the current client: it wants a record.
+std::uint32_t wanted_bit() { return 1u << current_client(); }
+/// Bit of `wanted_by` for the current client: the record is of kind KERNEL, not CONCURRENT_KERNEL.
+std::uint32_t serial_bit() { return 1u << (kMaxClients + current_client()); }
+
 void on_admit(DeviceOp& op) {
-  if (op.graph_id != 0 && kind_on(CUPTI_ACTIVITY_KIND_GRAPH_TRACE)) return;
-  const std::uint32_t kind = kind_of(op);
-  // MEMCPY also yields peer copies in the v1 interface.
-  const bool wanted =
-      kind_on(kind) || (kind == CUPTI_ACTIVITY_KIND_MEMCPY2 && kind_on(CUPTI_ACTIVITY_KIND_MEMCPY));
-  if (kind == 0 || !wanted) return;
-  op.wanted_by = 1;
-  prepare_device_buffer();
+  op.wanted_by = 0;
+  for_each_client([&] {
+    if (op.graph_id != 0 && kind_on(CUPTI_ACTIVITY_KIND_GRAPH_TRACE)) return;
+    const std::uint32_t kind = kind_of(op);
+    // MEMCPY also yields peer copies in the v1 interface.
+    const bool wanted = kind_on(kind) || (kind == CUPTI_ACTIVITY_KIND_MEMCPY2 &&
+                                          kind_on(CUPTI_ACTIVITY_KIND_MEMCPY));
+    if (kind == 0 || !wanted) return;
+    op.wanted_by |= wanted_bit();
+    if (kind == CUPTI_ACTIVITY_KIND_KERNEL) op.wanted_by |= serial_bit();
+    prepare_device_buffer();
+  });
 }
 
 void on_admit_graph(GraphLaunchOp& op) {
-  if (!kind_on(CUPTI_ACTIVITY_KIND_GRAPH_TRACE)) return;
-  op.wanted_by = 1;
-  prepare_device_buffer();
+  op.wanted_by = 0;
+  for_each_client([&] {
+    if (!kind_on(CUPTI_ACTIVITY_KIND_GRAPH_TRACE)) return;
+    op.wanted_by |= wanted_bit();
+    prepare_device_buffer();
+  });
+}
+
+std::uint32_t decided_kind(const DeviceOp& op) {
+  if (op.kind != OpKind::kKernel) return kind_of(op);
+  return (op.wanted_by & serial_bit()) != 0 ? CUPTI_ACTIVITY_KIND_KERNEL
+                                            : CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
 }
 
 void on_enqueued(const DeviceOp& op) {
-  if (op.wanted_by != 0) hold_operation(op, kind_of(op));
+  if (op.wanted_by == 0) return;
+  for_each_client([&] {
+    if ((op.wanted_by & wanted_bit()) != 0) hold_operation(op, decided_kind(op));
+  });
 }
 
 void on_graph(const GraphLaunchOp& op) {
-  if (op.wanted_by != 0) hold_graph(op);
+  if (op.wanted_by == 0) return;
+  for_each_client([&] {
+    if ((op.wanted_by & wanted_bit()) != 0) hold_graph(op);
+  });
 }
 
-void on_synchronized(const SyncOp& op) {
+void report_sync(const SyncOp& op) {
   if (kind_on(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION)) {
     const Record r = make_sync(op);
     append(Lane::kThread, &r, 1);
@@ -103,6 +188,10 @@ void on_synchronized(const SyncOp& op) {
     call_client(CUPTI_CB_DOMAIN_SYNCHRONIZE, CUPTI_CBID_SYNCHRONIZE_STREAM_SYNCHRONIZED, &d);
   if (op.kind == SyncKind::kContext)
     call_client(CUPTI_CB_DOMAIN_SYNCHRONIZE, CUPTI_CBID_SYNCHRONIZE_CONTEXT_SYNCHRONIZED, &d);
+}
+
+void on_synchronized(const SyncOp& op) {
+  for_each_client([&] { report_sync(op); });
 }
 
 void record_resource(const ResourceEvent& e) {
@@ -123,7 +212,7 @@ void record_resource(const ResourceEvent& e) {
   }
 }
 
-void on_resource(const ResourceEvent& e) {
+void report_resource(const ResourceEvent& e) {
   record_resource(e);
   CUpti_GraphData graph{};
   graph.graph = static_cast<CUgraph>(e.graph);
@@ -144,8 +233,12 @@ void on_resource(const ResourceEvent& e) {
   call_client(CUPTI_CB_DOMAIN_RESOURCE, id, &d);
 }
 
+void on_resource(const ResourceEvent& e) {
+  for_each_client([&] { report_resource(e); });
+}
+
 void on_driver_gone() {
-  state().driver_gone.store(true);
+  driver_gone().store(true);
   close_call_log();
 }
 

@@ -5,7 +5,8 @@
 // Context:  any
 // Owns:     nothing
 // Promises: those that the real library answers without a driver are answered without one; all are
-// thread-safe Not here: anything that changes state
+//           thread-safe
+// Not here: anything that changes state; what came with 13.2 (later_api.cpp)
 #include <cstring>
 
 #include "core/config.hpp"
@@ -49,12 +50,22 @@ CUptiResult next_record(std::uint8_t* buffer, std::size_t valid, CUpti_Activity*
   return CUPTI_SUCCESS;
 }
 
+CUptiResult stream_id(CUcontext context, CUstream stream, std::uint32_t* id) {
+  const Context* c = context_or_current(context);
+  if (c == nullptr) return CUPTI_ERROR_INVALID_CONTEXT;
+  const bool null_stream = reinterpret_cast<std::uintptr_t>(stream) <= 2;
+  const Stream* s = null_stream ? &c->null_stream : as<Stream>(stream);
+  if (s == nullptr || id == nullptr) return CUPTI_ERROR_INVALID_STREAM;
+  *id = s->id;
+  return CUPTI_SUCCESS;
+}
+
 }  // namespace
 
 extern "C" {
 
 CUptiResult CUPTIAPI cuptiGetVersion(uint32_t* version) {
-  Call call("cuptiGetVersion", Need::kNothing, Noise::kNormal, " ");
+  Call call(GPUSIM_CALLER, "cuptiGetVersion", Need::kNothing, Noise::kNormal, " ");
   return call.run([&] {
     if (version == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
     *version = api_version();
@@ -63,7 +74,8 @@ CUptiResult CUPTIAPI cuptiGetVersion(uint32_t* version) {
 }
 
 CUptiResult CUPTIAPI cuptiGetResultString(CUptiResult result, const char** str) {
-  Call call("cuptiGetResultString", Need::kNothing, Noise::kFrequent, "result=%d", result);
+  Call call(GPUSIM_CALLER, "cuptiGetResultString", Need::kNothing, Noise::kFrequent, "result=%d",
+            result);
   return call.run([&] {
     if (str == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
     *str = result_name(result);
@@ -72,7 +84,8 @@ CUptiResult CUPTIAPI cuptiGetResultString(CUptiResult result, const char** str) 
 }
 
 CUptiResult CUPTIAPI cuptiGetErrorMessage(CUptiResult result, const char** str) {
-  Call call("cuptiGetErrorMessage", Need::kNothing, Noise::kFrequent, "result=%d", result);
+  Call call(GPUSIM_CALLER, "cuptiGetErrorMessage", Need::kNothing, Noise::kFrequent, "result=%d",
+            result);
   return call.run([&] {
     if (str == nullptr || result_name(result) == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
     *str = "an error of the simulated GPU (gpuprof)";
@@ -84,8 +97,8 @@ CUptiResult CUPTIAPI cuptiGetLastError(void) { return CUPTI_SUCCESS; }
 
 CUptiResult CUPTIAPI cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t cbid,
                                           const char** name) {
-  Call call("cuptiGetCallbackName", Need::kNothing, Noise::kFrequent, "domain=%d cbid=%u", domain,
-            cbid);
+  Call call(GPUSIM_CALLER, "cuptiGetCallbackName", Need::kNothing, Noise::kFrequent,
+            "domain=%d cbid=%u", domain, cbid);
   return call.run([&] {
     const char* found = callback_name(domain, cbid);
     if (name == nullptr || found == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
@@ -95,7 +108,7 @@ CUptiResult CUPTIAPI cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t 
 }
 
 CUptiResult CUPTIAPI cuptiGetTimestamp(uint64_t* timestamp) {
-  Call call("cuptiGetTimestamp", Need::kNothing, Noise::kFrequent, " ");
+  Call call(GPUSIM_CALLER, "cuptiGetTimestamp", Need::kNothing, Noise::kFrequent, " ");
   return call.run([&] {
     if (timestamp == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
     *timestamp = cupti_now();
@@ -105,13 +118,14 @@ CUptiResult CUPTIAPI cuptiGetTimestamp(uint64_t* timestamp) {
 
 CUptiResult CUPTIAPI cuptiActivityGetNextRecord(uint8_t* buffer, size_t validBufferSizeBytes,
                                                 CUpti_Activity** record) {
-  Call call("cuptiActivityGetNextRecord", Need::kNothing, Noise::kFrequent, "valid=%zu",
-            validBufferSizeBytes);
+  Call call(GPUSIM_CALLER, "cuptiActivityGetNextRecord", Need::kNothing, Noise::kFrequent,
+            "valid=%zu", validBufferSizeBytes);
   return call.run([&] { return next_record(buffer, validBufferSizeBytes, record); });
 }
 
 CUptiResult CUPTIAPI cuptiActivityGetNumDroppedRecords(CUcontext, uint32_t, size_t* dropped) {
-  Call call("cuptiActivityGetNumDroppedRecords", Need::kNothing, Noise::kNormal, " ");
+  Call call(GPUSIM_CALLER, "cuptiActivityGetNumDroppedRecords", Need::kNothing, Noise::kNormal,
+            " ");
   return call.run([&] {
     if (dropped == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
     std::unique_lock<std::mutex> abba(state().abba, std::defer_lock);
@@ -122,7 +136,7 @@ CUptiResult CUPTIAPI cuptiActivityGetNumDroppedRecords(CUcontext, uint32_t, size
 }
 
 CUptiResult CUPTIAPI cuptiGetContextId(CUcontext context, uint32_t* contextId) {
-  Call call("cuptiGetContextId", Need::kDriver, Noise::kFrequent, " ");
+  Call call(GPUSIM_CALLER, "cuptiGetContextId", Need::kDriver, Noise::kFrequent, " ");
   return call.run([&] {
     const Context* c = as<Context>(context);
     if (c == nullptr || contextId == nullptr) return CUPTI_ERROR_INVALID_CONTEXT;
@@ -132,7 +146,7 @@ CUptiResult CUPTIAPI cuptiGetContextId(CUcontext context, uint32_t* contextId) {
 }
 
 CUptiResult CUPTIAPI cuptiGetDeviceId(CUcontext context, uint32_t* deviceId) {
-  Call call("cuptiGetDeviceId", Need::kDriver, Noise::kFrequent, " ");
+  Call call(GPUSIM_CALLER, "cuptiGetDeviceId", Need::kDriver, Noise::kFrequent, " ");
   return call.run([&] {
     const Context* c = context_or_current(context);
     if (c == nullptr || deviceId == nullptr) return CUPTI_ERROR_INVALID_CONTEXT;
@@ -143,25 +157,18 @@ CUptiResult CUPTIAPI cuptiGetDeviceId(CUcontext context, uint32_t* deviceId) {
 
 CUptiResult CUPTIAPI cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t perThreadStream,
                                         uint32_t* streamId) {
-  Call call("cuptiGetStreamIdEx", Need::kDriver, Noise::kFrequent, "per_thread=%u",
+  Call call(GPUSIM_CALLER, "cuptiGetStreamIdEx", Need::kDriver, Noise::kFrequent, "per_thread=%u",
             perThreadStream);
-  return call.run([&] {
-    const Context* c = context_or_current(context);
-    if (c == nullptr) return CUPTI_ERROR_INVALID_CONTEXT;
-    const bool null_stream = reinterpret_cast<std::uintptr_t>(stream) <= 2;
-    const Stream* s = null_stream ? &c->null_stream : as<Stream>(stream);
-    if (s == nullptr || streamId == nullptr) return CUPTI_ERROR_INVALID_STREAM;
-    *streamId = s->id;
-    return CUPTI_SUCCESS;
-  });
+  return call.run([&] { return stream_id(context, stream, streamId); });
 }
 
 CUptiResult CUPTIAPI cuptiGetStreamId(CUcontext context, CUstream stream, uint32_t* streamId) {
-  return cuptiGetStreamIdEx(context, stream, 0, streamId);
+  Call call(GPUSIM_CALLER, "cuptiGetStreamId", Need::kDriver, Noise::kFrequent, " ");
+  return call.run([&] { return stream_id(context, stream, streamId); });
 }
 
 CUptiResult CUPTIAPI cuptiGetGraphId(CUgraph graph, uint32_t* pId) {
-  Call call("cuptiGetGraphId", Need::kDriver, Noise::kFrequent, " ");
+  Call call(GPUSIM_CALLER, "cuptiGetGraphId", Need::kDriver, Noise::kFrequent, " ");
   return call.run([&] {
     const Graph* g = as<Graph>(graph);
     if (g == nullptr || pId == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
@@ -171,7 +178,7 @@ CUptiResult CUPTIAPI cuptiGetGraphId(CUgraph graph, uint32_t* pId) {
 }
 
 CUptiResult CUPTIAPI cuptiGetGraphExecId(CUgraphExec graphExec, uint32_t* pId) {
-  Call call("cuptiGetGraphExecId", Need::kDriver, Noise::kFrequent, " ");
+  Call call(GPUSIM_CALLER, "cuptiGetGraphExecId", Need::kDriver, Noise::kFrequent, " ");
   return call.run([&] {
     const GraphExec* g = as<GraphExec>(graphExec);
     if (g == nullptr || pId == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
@@ -181,7 +188,7 @@ CUptiResult CUPTIAPI cuptiGetGraphExecId(CUgraphExec graphExec, uint32_t* pId) {
 }
 
 CUptiResult CUPTIAPI cuptiGetGraphNodeId(CUgraphNode node, uint64_t* nodeId) {
-  Call call("cuptiGetGraphNodeId", Need::kDriver, Noise::kFrequent, " ");
+  Call call(GPUSIM_CALLER, "cuptiGetGraphNodeId", Need::kDriver, Noise::kFrequent, " ");
   return call.run([&] {
     const GraphNode* n = as<GraphNode>(node);
     if (n == nullptr || nodeId == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
@@ -200,44 +207,6 @@ CUptiResult CUPTIAPI cuptiDeviceSupported(CUdevice, int* support) {
   if (support == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
   *support = 1;
   return CUPTI_SUCCESS;
-}
-
-// The three below came with 13.2 and are not in the headers this is built with; README.md says what
-// is assumed.
-
-CUptiResult CUPTIAPI cuptiActivityGetStructSize(uint32_t kind, size_t* bytes) {
-  Call call("cuptiActivityGetStructSize", Need::kNothing, Noise::kNormal, "kind=%u", kind);
-  return call.run([&] {
-    if (bytes == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
-    *bytes = record_size(kind);
-    return *bytes != 0 ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_KIND;
-  });
-}
-
-CUptiResult CUPTIAPI cuptiIsTracingSessionRunning(uint8_t* running) {
-  Call call("cuptiIsTracingSessionRunning", Need::kNothing, Noise::kNormal, " ");
-  return call.run([&] {
-    if (running == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
-    bool any = false;
-    for (const auto& k : state().kinds) any = any || k.load();
-    *running = any ? 1 : 0;
-    return CUPTI_SUCCESS;
-  });
-}
-
-CUptiResult CUPTIAPI cuptiActivityGetEnabledKinds(uint32_t* kinds, size_t* count) {
-  Call call("cuptiActivityGetEnabledKinds", Need::kNothing, Noise::kNormal, " ");
-  return call.run([&] {
-    if (count == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
-    std::size_t n = 0;
-    for (std::uint32_t k = 0; k < kMaxKind; ++k) {
-      if (!kind_on(k)) continue;
-      if (kinds != nullptr && n < *count) kinds[n] = k;
-      ++n;
-    }
-    *count = n;
-    return CUPTI_SUCCESS;
-  });
 }
 
 }  // extern "C"

@@ -37,6 +37,16 @@ Record finish(const T& source, std::uint32_t kind) {
   return r;
 }
 
+/// Writes a field that the headers at hand do not have yet, where the emulated record has it; what
+/// fills its 8 bytes up is zero.
+template <typename T>
+void put_later(Record& r, std::size_t at, T value) {
+  static_assert(sizeof value <= 8);
+  if (r.bytes < at + 8) return;
+  std::memset(r.data + at, 0, 8);
+  std::memcpy(r.data + at, &value, sizeof value);
+}
+
 Record kernel(const DeviceOp& op, std::uint32_t kind, const char* name) {
   CUpti_ActivityKernel10 k{};
   k.kind = static_cast<CUpti_ActivityKind>(kind);
@@ -64,12 +74,12 @@ Record kernel(const DeviceOp& op, std::uint32_t kind, const char* name) {
   k.graphNodeId = op.graph_node_id;
   k.graphId = op.graph_id;
   k.channelID = op.stream;
+  k.channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
   k.clusterX = op.cluster[0];
   k.clusterY = op.cluster[1];
   k.clusterZ = op.cluster[2];
   Record r = finish(k, kind);
-  if (r.bytes >= 224)
-    std::memcpy(r.data + 216, &op.priority, 4);  // the place 13.2 keeps the priority in
+  put_later(r, kKernelPriorityAt, op.priority);
   return r;
 }
 
@@ -90,6 +100,7 @@ Record copy(const DeviceOp& op) {
   m.graphNodeId = op.graph_node_id;
   m.graphId = op.graph_id;
   m.channelID = op.stream;
+  m.channelType = CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY;
   m.copyCount = 1;
   return finish(m, m.kind);
 }
@@ -280,7 +291,9 @@ Record make_device(const Device& device) {
   std::memcpy(d.uuid.bytes, device.uuid, sizeof device.uuid);
   d.name = strdup(device.name);  // the reader frees it, as with the real library
   d.isCudaVisible = 1;
-  return finish(d, d.kind);
+  Record r = finish(d, d.kind);
+  put_later(r, kDeviceTpcsAt, static_cast<std::uint32_t>(m.sm_count / 2));
+  return r;
 }
 
 Record make_context(const Context& context) {
@@ -291,7 +304,9 @@ Record make_context(const Context& context) {
   c.computeApiKind = CUPTI_ACTIVITY_COMPUTE_API_CUDA;
   c.nullStreamId = kDefaultStreamId;
   c.numMultiprocessors = static_cast<std::uint16_t>(context.device->model.sm_count);
-  return finish(c, c.kind);
+  Record r = finish(c, c.kind);
+  put_later(r, kContextProcessIdAt, static_cast<std::uint64_t>(getpid()));
+  return r;
 }
 
 Record make_stream(const Stream& stream, std::uint32_t correlation) {

@@ -4,8 +4,8 @@
 //
 // Context:  any
 // Owns:     nothing
-// Promises: every byte of a record is defined; tails beyond the 13.0 headers are recognisable
-// filler Not here: when and where records are delivered (delivery.hpp, buffers.hpp)
+// Promises: every byte of a record is defined; tails beyond the 13.2 layout are recognisable filler
+// Not here: when and where records are delivered (delivery.hpp, buffers.hpp)
 #pragma once
 
 #include <cstdint>

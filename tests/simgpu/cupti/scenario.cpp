@@ -19,6 +19,7 @@
 #include "core/clock.hpp"
 #include "core/config.hpp"
 #include "cupti/buffers.hpp"
+#include "cupti/clients.hpp"
 #include "cupti/cupti_clock.hpp"
 #include "cupti/delivery.hpp"
 #include "cupti/state.hpp"
@@ -28,18 +29,18 @@ namespace {
 
 constexpr std::size_t kMaxExternal = 8;
 
-std::atomic<std::uint64_t> g_device_records{0};
-std::atomic<std::uint64_t> g_api_records{0};
-std::atomic<std::uint32_t> g_last_correlation{0};
+/// What counting scenarios count.
+struct Counts {
+  std::atomic<std::uint64_t> device_records{0};
+  std::atomic<std::uint64_t> api_records{0};
+  std::atomic<std::uint32_t> last_correlation{0};
+};
 
 struct KeptBack {
   std::mutex mutex;
   std::vector<Record> records;
 };
-KeptBack& kept_back() {
-  static auto* const k = new KeptBack;
-  return *k;
-}
+KeptBack& kept_back() { return of_client<KeptBack>(); }
 
 /// True for every ARG-th record of a scenario that is on.
 bool hits(Scenario s, std::uint64_t number) {
@@ -55,7 +56,7 @@ void spoil(DeviceOp& op, std::uint64_t number) {
   if (on(Scenario::kPoolLimit) &&
       number > static_cast<std::uint64_t>(argument(Scenario::kPoolLimit)))
     op.start_ns = op.end_ns = 0;
-  const std::uint32_t before = g_last_correlation.exchange(op.correlation);
+  const std::uint32_t before = of_client<Counts>().last_correlation.exchange(op.correlation);
   if (hits(Scenario::kDupCorrelation, number) && before != 0) op.correlation = before;
 }
 
@@ -98,7 +99,7 @@ std::uint64_t api_delay_ns() {
 
 void deliver_operation(const DeviceOp& source, std::uint32_t kind) {
   clock_scenarios();
-  const std::uint64_t number = g_device_records.fetch_add(1) + 1;
+  const std::uint64_t number = of_client<Counts>().device_records.fetch_add(1) + 1;
   if (lost(number)) return;
   DeviceOp op = source;
   spoil(op, number);
@@ -117,7 +118,7 @@ void deliver_operation(const DeviceOp& source, std::uint32_t kind) {
 
 void deliver_api(const ApiCall& call) {
   clock_scenarios();
-  const std::uint64_t number = g_api_records.fetch_add(1) + 1;
+  const std::uint64_t number = of_client<Counts>().api_records.fetch_add(1) + 1;
   if (hits(Scenario::kOrphanGpu, number)) return;
   Record group[kMaxExternal];
   std::size_t n = 0;

@@ -3,7 +3,8 @@
 // Settings of the simulated CUPTI.
 //
 // Context:  any
-// Owns:     one leaked State; per-thread external-correlation stacks, leaked with their threads
+// Owns:     one leaked State for each client; per-thread external-correlation stacks, leaked with
+//           their threads
 // Promises: no object here has a destructor
 // Not here: the entry points that change the settings (*_api.cpp)
 #include "cupti/state.hpp"
@@ -14,6 +15,7 @@
 #include <cstring>
 
 #include "core/config.hpp"
+#include "cupti/clients.hpp"
 
 namespace gpusim {
 namespace {
@@ -23,43 +25,44 @@ struct ExternalStack {
   std::uint64_t* ids;
   int depth, capacity;
 };
-thread_local ExternalStack t_external[kExternalKinds];
+thread_local ExternalStack t_external[kMaxClients][kExternalKinds];
 
-/// Values of a freshly loaded library.
-void clear(State& s) {
-  for (auto& k : s.kinds) k.store(false);
-  for (auto& domain : s.filter)
-    for (auto& f : domain) f.store(Filter::kUnset);
-  for (auto& domain : s.callback_on)
-    for (auto& c : domain) c.store(0);
-  s.callback.store(nullptr);
-  s.user_data.store(nullptr);
-  s.subscriber.store(0);
-  s.request.store(nullptr);
-  s.completed.store(nullptr);
-  s.thread_id_type.store(CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT);
-  s.per_thread_buffers.store(config().layout >= Layout::k13_0);
-  s.client_zeroes.store(false);
-  for (auto& a : s.attributes) a.store(0);
-  s.attributes[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE].store(3200000);
-  s.attributes[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT].store(250);
-  s.attributes[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE].store(3);
-  s.flush_period_ms.store(0);
-  s.dropped.store(0);
-}
+ExternalStack& external_stack(std::uint32_t kind) { return t_external[current_client()][kind]; }
 
 }  // namespace
 
-State& state() {
-  static State* const instance = [] {
-    auto* s = new State;
-    clear(*s);
-    return s;
-  }();
-  return *instance;
+void State::clear() {
+  for (auto& k : kinds) k.store(false);
+  for (auto& domain : filter)
+    for (auto& f : domain) f.store(Filter::kUnset);
+  for (auto& domain : callback_on)
+    for (auto& c : domain) c.store(0);
+  callback.store(nullptr);
+  user_data.store(nullptr);
+  subscriber.store(0);
+  request.store(nullptr);
+  completed.store(nullptr);
+  thread_id_type.store(CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT);
+  per_thread_buffers.store(config().layout >= Layout::k13_0);
+  client_zeroes.store(false);
+  for (auto& a : attributes) a.store(0);
+  attributes[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE].store(3200000);
+  attributes[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT].store(250);
+  attributes[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE].store(3);
+  flush_period_ms.store(0);
+  dropped.store(0);
 }
 
-void reset_state() { clear(state()); }
+State& state() { return of_client<State>(); }
+
+ToolSlot& subscriber_slot() {
+  return config().cupti_per_client ? of_client<ToolSlot>() : tool_slot();
+}
+
+std::atomic<bool>& driver_gone() {
+  static std::atomic<bool> gone{false};
+  return gone;
+}
 
 bool api_recorded(ApiDomain domain, std::uint32_t cbid) {
   const auto kind =
@@ -82,7 +85,7 @@ bool driver_reachable() {
 }
 
 void push_external(std::uint32_t kind, std::uint64_t id) {
-  ExternalStack& s = t_external[kind];
+  ExternalStack& s = external_stack(kind);
   if (s.depth == s.capacity) {
     s.capacity = s.capacity == 0 ? 32 : s.capacity * 2;
     s.ids = static_cast<std::uint64_t*>(
@@ -92,14 +95,14 @@ void push_external(std::uint32_t kind, std::uint64_t id) {
 }
 
 bool pop_external(std::uint32_t kind, std::uint64_t* id) {
-  ExternalStack& s = t_external[kind];
+  ExternalStack& s = external_stack(kind);
   if (s.depth == 0) return false;
   *id = s.ids[--s.depth];
   return true;
 }
 
 bool top_external(std::uint32_t kind, std::uint64_t* id) {
-  const ExternalStack& s = t_external[kind];
+  const ExternalStack& s = external_stack(kind);
   if (s.depth == 0) return false;
   *id = s.ids[s.depth - 1];
   return true;

@@ -4,7 +4,8 @@
 //
 // Context:  any
 // Owns:     nothing; the slot lives in core so that two mapped copies share it
-// Promises: one subscriber per process; the second hears 39 and, through v2, the holder's name
+// Promises: one subscriber per process (per client where each has a state of its own); the second
+//           hears 39 and, through v2, the holder's name
 // Not here: records (activity_api.cpp)
 #include <algorithm>
 #include <cstdio>
@@ -18,10 +19,6 @@
 
 using namespace gpusim;
 
-extern "C" {
-__attribute__((visibility("default"))) extern const int gpuprof_simulated_gpu = 1;
-}
-
 namespace {
 
 std::atomic<std::uint32_t> g_next_subscriber{1};
@@ -30,15 +27,10 @@ CUpti_SubscriberHandle handle(std::uint32_t number) {
   return reinterpret_cast<CUpti_SubscriberHandle>(static_cast<std::uintptr_t>(number) << 4);
 }
 
-bool is_subscriber(CUpti_SubscriberHandle h) {
-  const std::uint32_t current = state().subscriber.load();
-  return current != 0 && h == handle(current);
-}
-
 CUptiResult subscribe(CUpti_SubscriberHandle* out, CUpti_CallbackFunc callback, void* user_data,
                       const char* name, const char** holder) {
   if (out == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
-  ToolSlot& slot = tool_slot();
+  ToolSlot& slot = subscriber_slot();
   if (config().slot_taken_by != nullptr) {
     *holder = config().slot_taken_by;
     return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
@@ -85,11 +77,16 @@ void set_domain(int domain, std::uint8_t value) {
 
 }  // namespace
 
+bool gpusim::is_subscriber(CUpti_SubscriberHandle h) {
+  const std::uint32_t current = state().subscriber.load();
+  return current != 0 && h == handle(current);
+}
+
 extern "C" {
 
 CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback,
                                     void* userdata) {
-  Call call("cuptiSubscribe", Need::kDriver, Noise::kNormal, " ");
+  Call call(GPUSIM_CALLER, "cuptiSubscribe", Need::kDriver, Noise::kNormal, " ");
   return call.run([&] {
     const char* holder = nullptr;
     return subscribe(subscriber, callback, userdata, nullptr, &holder);
@@ -100,7 +97,7 @@ CUptiResult CUPTIAPI cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber,
                                        CUpti_CallbackFunc callback, void* userdata,
                                        CUpti_SubscriberParams* pParams) {
   const char* name = pParams != nullptr ? pParams->subscriberName : nullptr;
-  Call call("cuptiSubscribe_v2", Need::kDriver, Noise::kNormal, "name=%s",
+  Call call(GPUSIM_CALLER, "cuptiSubscribe_v2", Need::kDriver, Noise::kNormal, "name=%s",
             name != nullptr ? name : "");
   return call.run([&] {
     if (pParams != nullptr && pParams->structSize == 0) return CUPTI_ERROR_INVALID_PARAMETER;
@@ -113,14 +110,14 @@ CUptiResult CUPTIAPI cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber,
 }
 
 CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle subscriber) {
-  Call call("cuptiUnsubscribe", Need::kDriver, Noise::kNormal, " ");
+  Call call(GPUSIM_CALLER, "cuptiUnsubscribe", Need::kDriver, Noise::kNormal, " ");
   return call.run([&] {
     if (!is_subscriber(subscriber)) return CUPTI_ERROR_INVALID_PARAMETER;
     State& s = state();
     s.callback.store(nullptr);
     s.subscriber.store(0);
     for (int d = 0; d < kDomains; ++d) set_domain(d, 0);
-    tool_slot().taken.store(false);
+    subscriber_slot().taken.store(false);
     after_shutdown();
     return CUPTI_SUCCESS;
   });
@@ -128,8 +125,8 @@ CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle subscriber) {
 
 CUptiResult CUPTIAPI cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle subscriber,
                                          CUpti_CallbackDomain domain, CUpti_CallbackId cbid) {
-  Call call("cuptiEnableCallback", Need::kDriver, Noise::kNormal, "enable=%u domain=%d cbid=%u",
-            enable, domain, cbid);
+  Call call(GPUSIM_CALLER, "cuptiEnableCallback", Need::kDriver, Noise::kNormal,
+            "enable=%u domain=%d cbid=%u", enable, domain, cbid);
   return call.run([&] {
     if (!is_subscriber(subscriber) || cbid == 0 || cbid >= domain_size(domain))
       return CUPTI_ERROR_INVALID_PARAMETER;
@@ -140,8 +137,8 @@ CUptiResult CUPTIAPI cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle
 
 CUptiResult CUPTIAPI cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle subscriber,
                                        CUpti_CallbackDomain domain) {
-  Call call("cuptiEnableDomain", Need::kDriver, Noise::kNormal, "enable=%u domain=%d", enable,
-            domain);
+  Call call(GPUSIM_CALLER, "cuptiEnableDomain", Need::kDriver, Noise::kNormal,
+            "enable=%u domain=%d", enable, domain);
   return call.run([&] {
     if (!is_subscriber(subscriber) || domain_size(domain) == 0)
       return CUPTI_ERROR_INVALID_PARAMETER;
@@ -151,7 +148,8 @@ CUptiResult CUPTIAPI cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle s
 }
 
 CUptiResult CUPTIAPI cuptiEnableAllDomains(uint32_t enable, CUpti_SubscriberHandle subscriber) {
-  Call call("cuptiEnableAllDomains", Need::kDriver, Noise::kNormal, "enable=%u", enable);
+  Call call(GPUSIM_CALLER, "cuptiEnableAllDomains", Need::kDriver, Noise::kNormal, "enable=%u",
+            enable);
   return call.run([&] {
     if (!is_subscriber(subscriber)) return CUPTI_ERROR_INVALID_PARAMETER;
     for (int d = 0; d < kDomains; ++d) set_domain(d, enable != 0 ? 1 : 0);
@@ -161,8 +159,8 @@ CUptiResult CUPTIAPI cuptiEnableAllDomains(uint32_t enable, CUpti_SubscriberHand
 
 CUptiResult CUPTIAPI cuptiGetCallbackState(uint32_t* enable, CUpti_SubscriberHandle subscriber,
                                            CUpti_CallbackDomain domain, CUpti_CallbackId cbid) {
-  Call call("cuptiGetCallbackState", Need::kDriver, Noise::kNormal, "domain=%d cbid=%u", domain,
-            cbid);
+  Call call(GPUSIM_CALLER, "cuptiGetCallbackState", Need::kDriver, Noise::kNormal,
+            "domain=%d cbid=%u", domain, cbid);
   return call.run([&] {
     if (enable == nullptr || !is_subscriber(subscriber) || cbid >= domain_size(domain))
       return CUPTI_ERROR_INVALID_PARAMETER;
@@ -174,7 +172,7 @@ CUptiResult CUPTIAPI cuptiGetCallbackState(uint32_t* enable, CUpti_SubscriberHan
 CUptiResult CUPTIAPI cuptiSupportedDomains(size_t* domainCount, CUpti_DomainTable* domainTable) {
   static CUpti_CallbackDomain domains[] = {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RUNTIME_API,
                                            CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CB_DOMAIN_SYNCHRONIZE};
-  Call call("cuptiSupportedDomains", Need::kNothing, Noise::kNormal, " ");
+  Call call(GPUSIM_CALLER, "cuptiSupportedDomains", Need::kNothing, Noise::kNormal, " ");
   return call.run([&] {
     if (domainCount == nullptr || domainTable == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
     *domainCount = sizeof domains / sizeof domains[0];
