@@ -198,7 +198,8 @@ GraphNode* add_node(Graph* graph, const DeviceOp& op,
 int begin_capture(Stream* stream) {
   if (stream == &stream->context->null_stream) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   if (stream->capture != nullptr) return CUDA_ERROR_ILLEGAL_STATE;
-  auto* c = new Capture{create_graph(), stream, driver().next_capture_id.fetch_add(1), {stream}};
+  auto* c =
+      new Capture{create_graph(), stream, driver().next_capture_id.fetch_add(1), {stream}, false};
   const std::lock_guard<std::mutex> lock(stream->context->device->mutex);
   stream->capture = c;
   stream->capture_tail.clear();
@@ -212,6 +213,7 @@ int end_capture(Stream* stream, Graph** graph) {
   if (c == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
   if (c->origin != stream) return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
   *graph = c->graph;
+  c->ended = true;
   for (Stream* s : c->members) {
     s->capture = nullptr;
     s->capture_tail.clear();
@@ -229,6 +231,7 @@ void capture_op(Stream* stream, const DeviceOp& op, const Effect& effect,
 }
 
 int join_capture(Stream* stream, const Event* event) {
+  if (event->capture->ended) return CUDA_ERROR_CAPTURED_EVENT;
   if (stream->capture != nullptr && stream->capture != event->capture)
     return CUDA_ERROR_STREAM_CAPTURE_MERGE;
   if (stream->capture == nullptr) {
@@ -245,6 +248,7 @@ GraphExec* instantiate(Graph* graph) {
   e->id = driver().next_graph_id.fetch_add(1);
   report({.id = ResourceId::kGraphExecCreateStarting, .graph = graph});
   clone_nodes(graph, e);
+  e->holds = graph->holds;
   report({.id = ResourceId::kGraphExecCreated, .graph = graph, .graph_exec = e});
   return e;
 }
@@ -272,11 +276,13 @@ int launch_graph(GraphExec* exec, Stream* stream) {
 void destroy_graph(Graph* graph) {
   report({.id = ResourceId::kGraphDestroyStarting, .graph = graph});
   graph->magic = kDead;
+  graph->holds.clear();
 }
 
 void destroy_graph_exec(GraphExec* exec) {
   report({.id = ResourceId::kGraphExecDestroyStarting, .graph_exec = exec});
   exec->magic = kDead;
+  exec->holds.clear();
 }
 
 }  // namespace gpusim

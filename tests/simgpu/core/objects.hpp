@@ -53,6 +53,7 @@ struct Capture {
   Stream* origin;
   std::uint64_t id;
   std::vector<Stream*> members;
+  bool ended = false;
 };
 
 struct Stream {
@@ -117,10 +118,14 @@ struct Function {
   int architecture = 0;  ///< of the cubin its figures come from, 90 for sm_90; 0 = invented
 };
 
+struct ModuleImage;
+
 struct Module {
   std::uint32_t magic = kLive;
   Context* context = nullptr;
   std::vector<Function*> functions;
+  ModuleImage* image =
+      nullptr;  ///< what the driver read (cuda/modules.hpp); null for the runtime's
 };
 
 /// One step of a graph; `op` holds everything but times and ids of the launch.
@@ -134,16 +139,26 @@ struct GraphNode {
   std::vector<std::uint32_t> dependencies;
 };
 
+/// Something a graph and the executable graphs made from it keep; let go with the last of them.
+struct GraphHold {
+  void (*let_go)(void* what, std::uint64_t count);
+  void* what;
+  std::uint64_t count;
+  ~GraphHold() { let_go(what, count); }
+};
+
 struct Graph {
   std::uint32_t magic = kLive;
   std::uint32_t id = 0;
   std::vector<GraphNode*> nodes;
+  std::vector<std::shared_ptr<GraphHold>> holds;
 };
 
 struct GraphExec {
   std::uint32_t magic = kLive;
   std::uint32_t id = 0;
   std::vector<GraphNode*> nodes;
+  std::vector<std::shared_ptr<GraphHold>> holds;
 };
 
 /// Whether `object` is a live handle of its type.

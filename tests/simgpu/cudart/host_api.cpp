@@ -7,6 +7,7 @@
 // Promises: host code runs when its turn on the stream comes
 // Not here: the thread it runs on (core/stream_queue.cpp)
 #include <atomic>
+#include <memory>
 
 #include "core/timeline.hpp"
 #include "cudart/api.hpp"
@@ -18,10 +19,42 @@ namespace {
 /// What a cudaUserObject_t points to.
 struct UserObject {
   std::uint32_t magic = kLive;
-  std::atomic<unsigned> references{0};
+  std::atomic<std::uint64_t> references{0};
   void* data = nullptr;
   cudaHostFn_t destroy = nullptr;
 };
+
+void let_go(void* what, std::uint64_t count) {
+  auto* u = static_cast<UserObject*>(what);
+  if (u->references.fetch_sub(count) != count) return;
+  u->magic = kDead;
+  if (u->destroy != nullptr) u->destroy(u->data);
+}
+
+/// Lets the graph hold `count` references: the caller's own, or new ones.
+int retain(cudaGraph_t graph, cudaUserObject_t handle, unsigned count, unsigned flags) {
+  auto* g = object<Graph>(graph);
+  auto* u = object<UserObject>(handle);
+  if (g == nullptr || u == nullptr || count == 0) return cudaErrorInvalidValue;
+  const bool move = (flags & cudaGraphUserObjectMove) != 0;
+  if (move && count > u->references.load()) return cudaErrorInvalidValue;
+  if (!move) u->references += count;
+  g->holds.push_back(std::shared_ptr<GraphHold>(new GraphHold{let_go, u, count}));
+  return cudaSuccess;
+}
+
+/// Takes up to `count` of the graph's references back.
+int release_held(cudaGraph_t graph, cudaUserObject_t handle, std::uint64_t count) {
+  auto* g = object<Graph>(graph);
+  if (g == nullptr) return cudaErrorInvalidValue;
+  auto& holds = g->holds;
+  for (std::size_t i = holds.size(); i-- > 0 && count > 0;) {
+    if (holds[i]->what != handle || holds[i]->count > count) continue;
+    count -= holds[i]->count;
+    holds.erase(holds.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return count == 0 ? cudaSuccess : cudaErrorInvalidValue;
+}
 
 int put(cudaStream_t handle, void (*function)(void*), void* user) {
   int error = cudaSuccess;
@@ -88,11 +121,20 @@ cudaError_t CUDARTAPI cudaUserObjectRelease(cudaUserObject_t handle, unsigned in
   GPUSIM_RUNTIME_API(cudaUserObjectRelease, handle, count);
   auto* u = object<UserObject>(handle);
   if (u == nullptr || count > u->references.load()) return GPUSIM_DONE(cudaErrorInvalidValue);
-  if (u->references.fetch_sub(count) == count) {
-    u->magic = kDead;
-    if (u->destroy != nullptr) u->destroy(u->data);
-  }
+  let_go(u, count);
   return GPUSIM_DONE(cudaSuccess);
+}
+
+cudaError_t CUDARTAPI cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t handle,
+                                                unsigned int count, unsigned int flags) {
+  GPUSIM_RUNTIME_API(cudaGraphRetainUserObject, graph, handle, count, flags);
+  return GPUSIM_DONE(retain(graph, handle, count, flags));
+}
+
+cudaError_t CUDARTAPI cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t handle,
+                                                 unsigned int count) {
+  GPUSIM_RUNTIME_API(cudaGraphReleaseUserObject, graph, handle, count);
+  return GPUSIM_DONE(release_held(graph, handle, count));
 }
 
 }  // extern "C"

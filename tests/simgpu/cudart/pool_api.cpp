@@ -8,6 +8,7 @@
 // Not here: the allocation map (core/memory.cpp)
 #include <atomic>
 #include <cstring>
+#include <memory>
 
 #include "core/memory.hpp"
 #include "core/timeline.hpp"
@@ -119,13 +120,19 @@ int create_pool(cudaMemPool_t* out, const cudaMemPoolProps* props) {
   return cudaSuccess;
 }
 
+void let_go_memory(void* p, std::uint64_t) { release(address(p)); }
+
 int free_on(void* p, cudaStream_t handle) {
   int error = cudaSuccess;
   Stream* s = runtime_stream(handle, &error);
   if (s == nullptr) return error;
   Allocation a{};
   if (!find_allocation(address(p), &a) || a.base != address(p)) return cudaErrorInvalidValue;
-  return release_on_stream(s, address(p));
+  // A captured free comes at each launch of the graph, so the memory stays as long as the graph.
+  if (s->capture == nullptr) return release_on_stream(s, address(p));
+  s->capture->graph->holds.push_back(
+      std::shared_ptr<GraphHold>(new GraphHold{let_go_memory, p, 1}));
+  return cudaSuccess;
 }
 
 }  // namespace
