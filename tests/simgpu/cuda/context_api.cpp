@@ -30,6 +30,9 @@ int make_context(CUcontext* out, unsigned flags, CUdevice dev) {
   return CUDA_SUCCESS;
 }
 
+/// Stack, printf buffer, heap and so on; nothing here depends on them.
+std::atomic<std::size_t> g_limits[CU_LIMIT_MAX] = {1024, 1048576, 8388608};
+
 }  // namespace
 
 extern "C" {
@@ -136,6 +139,65 @@ CUresult CUDAAPI cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags
   GPUSIM_DRIVER_API(cuCtxEnablePeerAccess, peerContext, Flags);
   return GPUSIM_DONE(as_context(peerContext) != nullptr ? CUDA_SUCCESS
                                                         : CUDA_ERROR_INVALID_CONTEXT);
+}
+
+CUresult CUDAAPI cuCtxDisablePeerAccess(CUcontext peerContext) {
+  GPUSIM_DRIVER_API(cuCtxDisablePeerAccess, peerContext);
+  return GPUSIM_DONE(as_context(peerContext) != nullptr ? CUDA_SUCCESS
+                                                        : CUDA_ERROR_INVALID_CONTEXT);
+}
+
+CUresult CUDAAPI cuCtxGetDevice_v2(CUdevice* device, CUcontext ctx) {
+  GPUSIM_DRIVER_API(cuCtxGetDevice_v2, device, ctx);
+  const Context* c = ctx != nullptr ? as_context(ctx) : current_context();
+  if (c == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_CONTEXT);
+  if (device == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_VALUE);
+  *device = c->device->ordinal;
+  return GPUSIM_DONE(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuCtxSynchronize_v2(CUcontext ctx) {
+  GPUSIM_DRIVER_API(cuCtxSynchronize_v2, ctx);
+  Context* c = ctx != nullptr ? as_context(ctx) : current_context();
+  if (c == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_CONTEXT);
+  synchronize_context(c);
+  return GPUSIM_DONE(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuCtxSetFlags(unsigned int flags) {
+  GPUSIM_DRIVER_API(cuCtxSetFlags, flags);
+  if (current_context() == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_CONTEXT);
+  current_context()->flags = flags;
+  return GPUSIM_DONE(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuCtxSetLimit(CUlimit limit, size_t value) {
+  GPUSIM_DRIVER_API(cuCtxSetLimit, limit, value);
+  if (current_context() == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_CONTEXT);
+  if (limit < 0 || limit >= CU_LIMIT_MAX) return GPUSIM_DONE(CUDA_ERROR_INVALID_VALUE);
+  g_limits[limit] = value;
+  return GPUSIM_DONE(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuCtxGetLimit(size_t* pvalue, CUlimit limit) {
+  GPUSIM_DRIVER_API(cuCtxGetLimit, pvalue, limit);
+  if (current_context() == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_CONTEXT);
+  if (pvalue == nullptr || limit < 0 || limit >= CU_LIMIT_MAX)
+    return GPUSIM_DONE(CUDA_ERROR_INVALID_VALUE);
+  *pvalue = g_limits[limit].load();
+  return GPUSIM_DONE(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuCtxSetCacheConfig(CUfunc_cache config) {
+  GPUSIM_DRIVER_API(cuCtxSetCacheConfig, config);
+  return GPUSIM_DONE(current_context() != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT);
+}
+
+CUresult CUDAAPI cuCtxGetCacheConfig(CUfunc_cache* pconfig) {
+  GPUSIM_DRIVER_API(cuCtxGetCacheConfig, pconfig);
+  if (pconfig == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_VALUE);
+  *pconfig = CU_FUNC_CACHE_PREFER_NONE;
+  return GPUSIM_DONE(CUDA_SUCCESS);
 }
 
 CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext* pctx, CUdevice dev) {

@@ -180,6 +180,27 @@ CUresult CUDAAPI cuDeviceCanAccessPeer(int* canAccessPeer, CUdevice dev, CUdevic
   return GPUSIM_DONE(CUDA_SUCCESS);
 }
 
+CUresult CUDAAPI cuDeviceGetByPCIBusId(CUdevice* dev, const char* pciBusId) {
+  GPUSIM_DRIVER_API(cuDeviceGetByPCIBusId, dev, pciBusId);
+  unsigned domain = 0, bus = 0;
+  if (dev == nullptr || pciBusId == nullptr || std::sscanf(pciBusId, "%x:%x:", &domain, &bus) != 2)
+    return GPUSIM_DONE(CUDA_ERROR_INVALID_VALUE);
+  const int ordinal = static_cast<int>(bus) - 0x10;
+  if (device_at(ordinal) == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_DEVICE);
+  *dev = ordinal;
+  return GPUSIM_DONE(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attrib,
+                                         CUdevice srcDevice, CUdevice dstDevice) {
+  GPUSIM_DRIVER_API(cuDeviceGetP2PAttribute, value, attrib, srcDevice, dstDevice);
+  if (value == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_VALUE);
+  if (device_at(srcDevice) == nullptr || device_at(dstDevice) == nullptr || srcDevice == dstDevice)
+    return GPUSIM_DONE(CUDA_ERROR_INVALID_DEVICE);
+  *value = attrib == CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED ? 1 : 0;
+  return GPUSIM_DONE(CUDA_SUCCESS);
+}
+
 CUresult CUDAAPI cuGetErrorString(CUresult error, const char** pStr) {
   const ErrorText* e = find_error(error);
   if (pStr == nullptr) return CUDA_ERROR_INVALID_VALUE;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Driver API: streams and events.
+// Driver API: streams.
 //
 // Context:  application threads
 // Owns:     nothing; objects live in core
 // Promises: waiting calls return not before the virtual end they wait for
-// Not here: capture (graph_api.cpp)
+// Not here: events (event_api.cpp), capture (graph_api.cpp)
 #include <algorithm>
+#include <cstring>
 
 #include "core/clock.hpp"
 #include "core/hooks.hpp"
@@ -40,26 +41,6 @@ int make_stream(CUstream* out, unsigned flags, int priority) {
 Event* event_of(CUevent handle) {
   auto* e = reinterpret_cast<Event*>(handle);
   return live(e) ? e : nullptr;
-}
-
-int record(CUevent hEvent, CUstream hStream) {
-  Event* e = event_of(hEvent);
-  Stream* s = stream_of(hStream);
-  if (e == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  if (s == nullptr) return stream_error();
-  record_event(e, s);
-  return CUDA_SUCCESS;
-}
-
-int elapsed(float* ms, CUevent hStart, CUevent hEnd) {
-  const Event* a = event_of(hStart);
-  const Event* b = event_of(hEnd);
-  if (ms == nullptr || a == nullptr || b == nullptr || !a->recorded || !b->recorded)
-    return CUDA_ERROR_INVALID_HANDLE;
-  if (std::max(a->time_ns, b->time_ns) > now_ns()) return CUDA_ERROR_NOT_READY;
-  *ms = static_cast<float>(static_cast<double>(static_cast<std::int64_t>(b->time_ns - a->time_ns)) *
-                           1e-6);
-  return CUDA_SUCCESS;
 }
 
 }  // namespace
@@ -142,60 +123,58 @@ CUresult CUDAAPI cuStreamDestroy_v2(CUstream hStream) {
   return GPUSIM_DONE(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuEventCreate(CUevent* phEvent, unsigned int Flags) {
-  GPUSIM_DRIVER_API(cuEventCreate, phEvent, Flags);
-  if (phEvent == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_VALUE);
-  if (current_context() == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_CONTEXT);
-  auto* e = new Event;
-  e->id = driver().next_event_id.fetch_add(1);
-  e->context = current_context();
-  e->flags = Flags;
-  *phEvent = reinterpret_cast<CUevent>(e);
+CUresult CUDAAPI cuStreamGetDevice(CUstream hStream, CUdevice* device) {
+  GPUSIM_DRIVER_API(cuStreamGetDevice, hStream, device);
+  const Stream* s = stream_of(hStream);
+  if (s == nullptr) return GPUSIM_DONE(stream_error());
+  if (device == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_VALUE);
+  *device = s->context->device->ordinal;
   return GPUSIM_DONE(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuEventRecord(CUevent hEvent, CUstream hStream) {
-  GPUSIM_DRIVER_API(cuEventRecord, hEvent, hStream);
-  return GPUSIM_DONE(record(hEvent, hStream));
-}
-
-CUresult CUDAAPI cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags) {
-  GPUSIM_DRIVER_API(cuEventRecordWithFlags, hEvent, hStream, flags);
-  return GPUSIM_DONE(record(hEvent, hStream));
-}
-
-CUresult CUDAAPI cuEventQuery(CUevent hEvent) {
-  GPUSIM_DRIVER_API(cuEventQuery, hEvent);
-  Event* e = event_of(hEvent);
-  if (e == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_HANDLE);
-  return GPUSIM_DONE(event_time_ns(e) <= now_ns() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
-}
-
-CUresult CUDAAPI cuEventSynchronize(CUevent hEvent) {
-  GPUSIM_DRIVER_API(cuEventSynchronize, hEvent);
-  Event* e = event_of(hEvent);
-  if (e == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_HANDLE);
-  synchronize_event(e);
+CUresult CUDAAPI cuStreamGetCtx_v2(CUstream hStream, CUcontext* pCtx, CUgreenCtx* pGreenCtx) {
+  GPUSIM_DRIVER_API(cuStreamGetCtx_v2, hStream, pCtx, pGreenCtx);
+  const Stream* s = stream_of(hStream);
+  if (s == nullptr) return GPUSIM_DONE(stream_error());
+  if (pCtx != nullptr) *pCtx = reinterpret_cast<CUcontext>(s->context);
+  if (pGreenCtx != nullptr) *pGreenCtx = nullptr;
   return GPUSIM_DONE(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuEventDestroy_v2(CUevent hEvent) {
-  GPUSIM_DRIVER_API(cuEventDestroy_v2, hEvent);
-  Event* e = event_of(hEvent);
-  if (e == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_HANDLE);
-  e->magic = kDead;
+CUresult CUDAAPI cuStreamGetAttribute(CUstream hStream, CUstreamAttrID attr,
+                                      CUstreamAttrValue* value) {
+  GPUSIM_DRIVER_API(cuStreamGetAttribute, hStream, attr, value);
+  const Stream* s = stream_of(hStream);
+  if (s == nullptr) return GPUSIM_DONE(stream_error());
+  if (value == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_VALUE);
+  std::memset(value, 0, sizeof *value);
+  if (attr == CU_LAUNCH_ATTRIBUTE_PRIORITY) value->priority = s->priority;
   return GPUSIM_DONE(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuEventElapsedTime_v2(float* pMilliseconds, CUevent hStart, CUevent hEnd) {
-  GPUSIM_DRIVER_API(cuEventElapsedTime_v2, pMilliseconds, hStart, hEnd);
-  return GPUSIM_DONE(elapsed(pMilliseconds, hStart, hEnd));
+CUresult CUDAAPI cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr,
+                                      const CUstreamAttrValue* value) {
+  GPUSIM_DRIVER_API(cuStreamSetAttribute, hStream, attr, value);
+  Stream* s = stream_of(hStream);
+  if (s == nullptr) return GPUSIM_DONE(stream_error());
+  if (value == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_VALUE);
+  if (attr == CU_LAUNCH_ATTRIBUTE_PRIORITY) s->priority = std::clamp(value->priority, -5, 0);
+  return GPUSIM_DONE(CUDA_SUCCESS);
 }
 
-#undef cuEventElapsedTime
-CUresult CUDAAPI cuEventElapsedTime(float* pMilliseconds, CUevent hStart, CUevent hEnd) {
-  GPUSIM_DRIVER_API(cuEventElapsedTime, pMilliseconds, hStart, hEnd);
-  return GPUSIM_DONE(elapsed(pMilliseconds, hStart, hEnd));
+CUresult CUDAAPI cuStreamCopyAttributes(CUstream dst, CUstream src) {
+  GPUSIM_DRIVER_API(cuStreamCopyAttributes, dst, src);
+  Stream* to = stream_of(dst);
+  const Stream* from = stream_of(src);
+  if (to == nullptr || from == nullptr) return GPUSIM_DONE(stream_error());
+  to->priority = from->priority;
+  return GPUSIM_DONE(CUDA_SUCCESS);
 }
 
+CUresult CUDAAPI cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length,
+                                        unsigned int flags) {
+  GPUSIM_DRIVER_API(cuStreamAttachMemAsync, hStream, dptr, length, flags);
+  return GPUSIM_DONE(stream_of(hStream) != nullptr ? static_cast<int>(CUDA_SUCCESS)
+                                                   : stream_error());
+}
 }  // extern "C"
