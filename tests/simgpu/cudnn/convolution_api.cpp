@@ -26,7 +26,8 @@ Checked check(Direction direction, const Tensor* x, const Tensor* w, const Tenso
               const cudnnConvolutionStruct* d, const char* name) {
   if (x == nullptr || w == nullptr || y == nullptr || d == nullptr) return {{}, null_pointer(name)};
   const Convolution c{direction, *x, *w, *y, d->math == CUDNN_FMA_MATH};
-  return {c, plausible(c) ? CUDNN_STATUS_SUCCESS : failed(CUDNN_STATUS_BAD_PARAM, name)};
+  const bool fits = plausible(c) && c.groups() == d->groups;
+  return {c, fits ? CUDNN_STATUS_SUCCESS : failed(CUDNN_STATUS_BAD_PARAM, name)};
 }
 
 cudnnStatus_t run(cudnnHandle_t handle, const Checked& c) {
