@@ -105,6 +105,8 @@ void add_events(const api::Summary& s, Lines& lines) {
   if (!events.empty()) lines.add("events: " + events);
   const std::string drops = counts_text(s.drops_by_reason, true);
   lines.add(drops.empty() ? "drops: none" : "drops: " + drops);
+  const std::string records = counts_text(s.ring_drops_by_kind, false);
+  if (!records.empty()) lines.add("  found no room in a ring: " + records);
 }
 
 std::string process_text(const api::SummaryProcess& p) {
@@ -149,6 +151,8 @@ void add_overhead(const api::Summary& s, Lines& lines) {
 std::string summary_text(const api::Summary& s) {
   Lines lines;
   add_files(s, lines);
+  if (s.simulated)
+    lines.add("the GPU is simulated: nothing was computed on it and none of its times is measured");
   add_windows(s, lines);
   if (!s.files.empty()) add_events(s, lines);
   add_processes(s, lines);

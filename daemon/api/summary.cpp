@@ -51,9 +51,11 @@ template <typename S, typename Visit>
 requires std::is_same_v<std::remove_const_t<S>, Summary>
 void for_each_field(S& s, Visit&& visit) {
   visit("version", s.version), visit("host", s.host), visit("output", s.output);
-  visit("complete", s.complete), visit("spool_folder", s.spool_folder);
+  visit("complete", s.complete), visit("simulated", s.simulated);
+  visit("spool_folder", s.spool_folder);
   visit("duration_ns", s.duration_ns), visit("files", s.files), visit("windows", s.windows);
   visit("events_by_kind", s.events_by_kind), visit("drops_by_reason", s.drops_by_reason);
+  visit("ring_drops_by_kind", s.ring_drops_by_kind);
   visit("processes", s.processes), visit("processes_seen", s.processes_seen);
   visit("processes_traced", s.processes_traced), visit("peers_refused", s.peers_refused);
   visit("overhead", s.overhead), visit("missing", s.missing), visit("remarks", s.remarks);

@@ -55,12 +55,14 @@ struct SummaryOverhead {
 struct Summary {
   std::string version, host, output;
   bool complete = true;      // every file asked for was written
+  bool simulated = false;    // a traced process used a simulated GPU
   std::string spool_folder;  // kept for `gpuprof export`, empty if removed
   std::uint64_t duration_ns = 0;
   std::vector<SummaryFile> files;
   std::vector<SummaryWindow> windows;
   Counts events_by_kind;
   Counts drops_by_reason;
+  Counts ring_drops_by_kind;  // what "ring full" is made of, of the traced processes
   std::vector<SummaryProcess> processes;
   std::uint64_t processes_seen = 0, processes_traced = 0, peers_refused = 0;
   SummaryOverhead overhead;

@@ -28,6 +28,7 @@ struct FileWritten {
   std::uint64_t bytes = 0;
   std::uint64_t events = 0;
   std::uint64_t steps = 0;
+  bool simulated = false;  ///< the process used a simulated GPU
   /// Events by kind and drops by reason, names as the summary prints them.
   std::vector<std::pair<std::string, std::uint64_t>> events_by_kind;
   std::vector<std::pair<std::string, std::uint64_t>> drops_by_reason;

@@ -31,6 +31,7 @@ std::string_view name_of(Counted kind) {
 std::string_view name_of(Shortfall kind) {
   constexpr std::array<std::string_view, static_cast<std::size_t>(Shortfall::kCount)> kNames = {
       "GPU events launched before the window are not in the file",
+      "GPU events are drawn without the host call that launched them: it was lost",
       "push/pop ranges that do not nest are drawn as spans of their own and are no operators",
       "ranges hold whole steps and no launch of their own: drawn, but no operators",
       "ranges reach over the border of the window and are cut there",
@@ -162,6 +163,7 @@ void Surveyor::on(const model::ApiCall& e) {
   ++s_.count(Counted::kCall);
   if (e.range != 0) owners_.test_and_set(e.range);
   if (s_.launched.test_and_set(e.correlation)) ++s_.count(Shortfall::kInnerCall);
+  if (e.correlation != 0) s_.first_launched = std::min(s_.first_launched, e.correlation);
 }
 
 template <typename E>
@@ -181,6 +183,9 @@ void Surveyor::decide(const Undecided& event) {
   if (s_.launched.empty() ? event.in_time : s_.launched.test(event.correlation)) {
     ++s_.count(event.kind);
     s_.on_gpu.test_and_set(event.correlation);
+  } else if (event.in_time && s_.call_lost(event.correlation)) {
+    ++s_.count(event.kind);
+    ++s_.count(Shortfall::kCallLost);
   } else if (event.in_time) {
     ++s_.count(Shortfall::kLaunchedBefore);
   }

@@ -52,6 +52,7 @@ std::string_view name_of(Counted kind);
 /// Events left out of a file or written otherwise than asked for, with the reason.
 enum class Shortfall : std::uint32_t {
   kLaunchedBefore,  // GPU events whose launch lies before the window
+  kCallLost,        // GPU events whose launch lies in the window and is not there
   kCrossingRange,   // push/pop ranges that do not nest
   kEnclosingRange,  // push/pop ranges around whole steps
   kClippedRange,    // ranges that reach over the window's border
@@ -101,9 +102,10 @@ struct Survey {
   std::set<std::pair<std::uint32_t, std::int64_t>> gpu_rows;   // device, stream (-1: none)
   std::set<std::pair<std::uint32_t, std::int64_t>> sync_rows;  // device, row
   std::vector<model::Step> steps;                              // whole ones inside the window
-  PagedBits launched;     // correlation ids of the host calls that are kept
-  PagedBits on_gpu;       // correlation ids of GPU events
-  PagedBits ranges_seen;  // ids of the ranges that become operators
+  PagedBits launched;                  // correlation ids of the host calls that are kept
+  std::uint32_t first_launched = ~0U;  // lowest of them
+  PagedBits on_gpu;                    // correlation ids of GPU events
+  PagedBits ranges_seen;               // ids of the ranges that become operators
   std::unordered_map<model::RangeId, Clip> clipped;
   std::unordered_map<model::RangeId, Place> not_operators;  // push/pop ranges among steps
   std::set<model::StringId> step_operators;  // names of ranges around steps that launch themselves
@@ -119,9 +121,14 @@ struct Survey {
   bool inside(std::uint64_t start_ns) const {
     return start_ns >= window.start_ns && start_ns < window.end_ns;
   }
+  /// Ids grow with time: launched inside the window, though its host call is not there.
+  bool call_lost(std::uint32_t correlation) const {
+    return correlation > first_launched && !launched.test(correlation);
+  }
   /// A GPU event belongs to the file of its launch; without any launch seen, to that of its start.
   bool keeps_gpu(std::uint32_t correlation, std::uint64_t start_ns) const {
-    return launched.empty() ? inside(start_ns) : launched.test(correlation);
+    if (launched.empty() || call_lost(correlation)) return inside(start_ns);
+    return launched.test(correlation);
   }
   bool overlaps(const model::Range& range) const {
     return range.start_ns < window.end_ns &&

@@ -165,12 +165,6 @@ void write_list(JsonText& json, const List& list, const Text& text) {
   json.raw("]");
 }
 
-bool simulated(const std::map<std::string, std::string>& facts) {
-  for (const auto& [key, value] : facts)
-    if (key.find("simulated") != std::string::npos && value != "0" && value != "no") return true;
-  return false;
-}
-
 void write_own_part(Trace& t, const FileContext& context) {
   const Survey& survey = t.survey;
   t.json.text("\"gpuprof\":{");
@@ -178,7 +172,7 @@ void write_own_part(Trace& t, const FileContext& context) {
   members.add("version", context.version).add("host", context.host).add("pid", survey.pid);
   members.add("ppid", survey.ppid).add("program", survey.exe);
   members.add("command", survey.command_line);
-  if (simulated(survey.facts)) members.key("simulated").raw("true");
+  if (is_simulated(survey)) members.key("simulated").raw("true");
   write_window_info(members, survey.window);
   write_counts(members, survey);
   write_losses(members, survey);
@@ -196,6 +190,12 @@ void write_own_part(Trace& t, const FileContext& context) {
 
 }  // namespace
 
+bool is_simulated(const Survey& survey) {
+  for (const auto& [key, value] : survey.facts)
+    if (key.find("simulated") != std::string::npos && value != "0" && value != "no") return true;
+  return false;
+}
+
 void write_head(Trace& t, const FileContext& context) {
   JsonText& json = t.json;
   const model::Window& window = t.survey.window;
@@ -205,6 +205,8 @@ void write_head(Trace& t, const FileContext& context) {
   json.number(window.stamp_real_ns - (window.start_ns - t.base_ns));
   json.raw(",\n\"traceName\":").string(context.worker).text(",\n\"host_name\":");
   json.string(context.host).text(",\n");
+  // Here as well as in our own part: whoever reads figures meets it first.
+  if (is_simulated(t.survey)) json.text("\"simulated\":true,\n");
   write_devices(t);
   write_own_part(t, context);
   json.text("\"traceEvents\":[\n");

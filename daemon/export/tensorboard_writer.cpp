@@ -95,6 +95,7 @@ FileWritten describe(const FileRequest& request, const Survey& survey,
   file.window = request.window.index;
   file.events = survey.events();
   file.steps = survey.steps.size();
+  file.simulated = is_simulated(survey);
   for (std::size_t i = 0; i < survey.counts.size(); ++i)
     if (survey.counts[i] != 0)
       file.events_by_kind.emplace_back(name_of(static_cast<Counted>(i)), survey.counts[i]);

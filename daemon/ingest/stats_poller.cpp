@@ -61,6 +61,34 @@ constexpr Row kRows[] = {
 static_assert(std::size(kRows) == static_cast<std::size_t>(Counter::kCount),
               "a counter without a row");
 
+struct KindRow {
+  wire::Kind kind;
+  const char* plural;
+};
+
+// Words of the summary's list of events, where the same thing is counted there.
+constexpr KindRow kKindRows[] = {
+    {wire::Kind::kStringDef, "names"},
+    {wire::Kind::kStackDef, "stacks"},
+    {wire::Kind::kPyCodeDef, "Python code objects"},
+    {wire::Kind::kSample, "samples"},
+    {wire::Kind::kStepMark, "step marks"},
+    {wire::Kind::kRangePush, "range begins"},
+    {wire::Kind::kRangePop, "range ends"},
+    {wire::Kind::kRangeStart, "start/end range begins"},
+    {wire::Kind::kRangeEnd, "start/end range ends"},
+    {wire::Kind::kMarkEvent, "marks"},
+    {wire::Kind::kLaunch, "launches"},
+    {wire::Kind::kApiCall, "API calls"},
+    {wire::Kind::kKernelExec, "kernels"},
+    {wire::Kind::kMemCopy, "memory copies"},
+    {wire::Kind::kMemSet, "memory sets"},
+    {wire::Kind::kSync, "synchronisations"},
+    {wire::Kind::kOverhead, "overhead records"},
+    {wire::Kind::kGraphExec, "graph launches"},
+    {wire::Kind::kClockSync, "clock readings"},
+};
+
 void write_fact(model::EventSink& sink, const char* name, std::uint64_t value) {
   const std::string key = std::string("stats.") + name;
   const std::string text = std::to_string(value);
@@ -77,6 +105,17 @@ std::uint64_t StatsPoller::raw(Counter which) const {
 std::uint64_t StatsPoller::value(Counter which) const {
   const std::uint64_t counted = raw(which);
   return counted <= kMostPlausibleCount ? counted : 0;
+}
+
+std::vector<std::pair<std::string, std::uint64_t>> StatsPoller::drops_by_kind() const {
+  std::vector<std::pair<std::string, std::uint64_t>> drops;
+  for (const KindRow& row : kKindRows) {
+    const std::uint64_t count =
+        segment_->stats().dropped_of_kind[static_cast<std::size_t>(row.kind)].load(
+            std::memory_order_relaxed);
+    if (count != 0 && count <= kMostPlausibleCount) drops.emplace_back(row.plural, count);
+  }
+  return drops;
 }
 
 std::uint64_t StatsPoller::rate_mhz() const {
@@ -104,6 +143,8 @@ void StatsPoller::poll_untold_drops(LossBook& losses, std::uint64_t dropped, std
 
 void StatsPoller::write_facts(model::EventSink& sink) const {
   for (const Row& row : kRows) write_fact(sink, row.name, value(row.counter));
+  for (const auto& [what, count] : drops_by_kind())
+    write_fact(sink, ("dropped_ring_full." + what).c_str(), count);
   const wire::Stats& stats = segment_->stats();
   write_fact(sink, "sampler", stats.sampler.load(std::memory_order_relaxed));
   write_fact(sink, "effective_rate_mhz", rate_mhz());

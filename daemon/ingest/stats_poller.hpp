@@ -10,6 +10,9 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "daemon/ingest/loss_book.hpp"
 #include "daemon/ingest/segment_host.hpp"
@@ -34,6 +37,9 @@ class StatsPoller {
 
   /// 0 where the word holds what no process can have counted.
   std::uint64_t value(wire::Counter which) const;
+  /// Records that found no room in a lane, by what they are ("kernels", …), none of them 0.
+  std::vector<std::pair<std::string, std::uint64_t>> drops_by_kind() const;
+
   /// Samples per second and running thread, in thousandths; 0 if there is no such rate.
   std::uint64_t rate_mhz() const;
 

@@ -94,6 +94,7 @@ void add_files(api::Summary& made, const std::vector<exporter::FileWritten>& fil
   for (const exporter::FileWritten& file : files) {
     made.files.push_back(api::SummaryFile{file.path, file.format, file.pid, file.window, file.bytes,
                                           file.events, file.steps});
+    made.simulated = made.simulated || file.simulated;
     for (const auto& [kind, count] : file.events_by_kind) kinds[kind] += count;
     for (const std::string& sentence : file.missing) add_once(made.missing, sentence);
   }
@@ -114,7 +115,7 @@ api::Summary Session::summary(std::uint64_t now_ns) {
   for (const model::Window& w : windows_)
     made.windows.push_back(
         api::SummaryWindow{w.index, w.start_ns, w.end_ns, w.first_step, w.steps, w.why});
-  std::map<std::string, std::uint64_t> drops;
+  std::map<std::string, std::uint64_t> drops, ring_drops;
   const std::vector<Candidate> all = candidates();
   // One process may have had several images (exec): it is listed once.
   const std::vector<std::size_t> images = choose(all, true);
@@ -127,6 +128,7 @@ api::Summary Session::summary(std::uint64_t now_ns) {
     if (made.processes.back().role == "traced") {
       for (const auto& [reason, count] : target.losses().totals())
         drops[std::string(model::name_of(reason))] += count;
+      for (const auto& [what, count] : target.stats().drops_by_kind()) ring_drops[what] += count;
       for (const std::string& sentence : target.missing()) add_once(made.missing, sentence);
       const wire::Stats& stats = target.segment().stats();
       if (made.overhead.sampler.empty()) {
@@ -137,6 +139,7 @@ api::Summary Session::summary(std::uint64_t now_ns) {
     if (!target.writer().ok()) failures_.push_back(target.writer().failure());
   }
   made.drops_by_reason.assign(drops.begin(), drops.end());
+  made.ring_drops_by_kind.assign(ring_drops.begin(), ring_drops.end());
   made.overhead.daemon_cpu_ns = own_cpu_ns();
   for (std::size_t i = 0; i < targets_.size(); ++i) add_lost_image(made, i);
   if (processes_refused_ != 0)

@@ -36,12 +36,12 @@ class Guard {
   int saved_errno_;
 };
 
-/// Pushes one record; a drop is counted by the lane and in Counter::kDroppedLaneFull.
+/// Pushes one record; a drop is counted by the lane, in Counter::kDroppedLaneFull and by kind.
 template <typename R>
 inline bool record(const Guard& guard, const R& body, std::uint64_t ts_ns,
                    const void* tail = nullptr, std::uint32_t tail_bytes = 0) {
   if (guard.outlet().lane.push(body, ts_ns, tail, tail_bytes)) return true;
-  count(wire::Counter::kDroppedLaneFull);
+  count_drop(R::kKind);
   return false;
 }
 

@@ -69,6 +69,15 @@ inline void count(wire::Counter which, std::uint64_t amount = 1) {
     stats->counters[static_cast<std::uint32_t>(which)].fetch_add(amount, std::memory_order_relaxed);
 }
 
+/// Counts one record that found no room in its lane. Any context.
+inline void count_drop(wire::Kind kind) {
+  count(wire::Counter::kDroppedLaneFull);
+  wire::Stats* stats = g_state.stats;
+  const auto slot = static_cast<std::uint32_t>(kind);
+  if (stats != nullptr && slot < wire::kKindSlots)
+    stats->dropped_of_kind[slot].fetch_add(1, std::memory_order_relaxed);
+}
+
 /// Makes the worker look at the plan and the counters soon. One system call, errno kept.
 void wake_worker();
 

@@ -199,7 +199,7 @@ class Walk {
     }
     if (cut) def.flags = wire::kCodeTableCut;
     if (guard_.outlet().lane.push_parts(def, ts_ns_, parts)) return true;
-    hot::count(wire::Counter::kDroppedLaneFull);
+    hot::count_drop(wire::Kind::kPyCodeDef);
     return false;
   }
 

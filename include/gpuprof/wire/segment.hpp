@@ -93,6 +93,9 @@ enum class Counter : std::uint32_t {
 inline constexpr std::uint32_t kCounterSlots = 64;
 static_assert(static_cast<std::uint32_t>(Counter::kCount) <= kCounterSlots);
 
+/// Record kinds told apart in Stats::dropped_of_kind; all of today's are below.
+inline constexpr std::uint32_t kKindSlots = 64;
+
 struct Stats {
   std::atomic<std::uint64_t> counters[kCounterSlots];
   std::atomic<std::uint64_t> state;               // AgentState
@@ -103,6 +106,8 @@ struct Stats {
   std::atomic<std::uint64_t> bye;                 // ByeReason + 1 once the process ends by itself
   std::atomic<std::uint64_t> parked;              // 1 while the worker is parked for a fork
   std::uint64_t reserved[7];
+  /// Records that found no room in their lane, by Kind: what kDroppedLaneFull is made of.
+  std::atomic<std::uint64_t> dropped_of_kind[kKindSlots];
 };
 
 enum class AgentState : std::uint32_t {

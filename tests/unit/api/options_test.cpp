@@ -98,6 +98,7 @@ TEST(Summary, SurvivesJson) {
   s.windows = {{1, 2, 3, 4, 5, "schedule"}};
   s.events_by_kind = {{"kernels", 10}, {"samples", 20}};
   s.drops_by_reason = {{"ring full", 1}};
+  s.ring_drops_by_kind = {{"kernels", 1}};
   s.processes = {{1, 2, "/exe", "exe -x", "traced", 3, 4, 5, 6, 7, 8, 9, "exited"}};
   s.processes_seen = 3, s.processes_traced = 1, s.peers_refused = 2;
   s.overhead = {1, 2, 3, 4, "perf", 99.5, 6};

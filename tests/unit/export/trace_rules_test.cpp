@@ -98,20 +98,35 @@ TEST_F(TraceRules, DriverCallsAreRuntimeCallsAndInnerOnesAreNot) {
 
 TEST_F(TraceRules, GpuEventsGoWithTheirLaunch) {
   record([](model::EventSink& sink) {
-    sink.on(kernel(9, 100, 200));    // launched before the window
-    sink.on(kernel(1, 1500, 1600));  // launched inside, runs after it; told before its call
-    sink.on(call(1, 900, 910));
-    sink.on(call(2, 1100, 1110));  // after the window
-    sink.on(kernel(2, 1700, 1800));
+    sink.on(kernel(9, 100, 200));     // launched before the window
+    sink.on(kernel(11, 1500, 1600));  // launched inside, runs after it; told before its call
+    sink.on(call(11, 900, 910));
+    sink.on(call(12, 1100, 1110));  // after the window
+    sink.on(kernel(12, 1700, 1800));
   });
   trace();
   ASSERT_EQ(events("kernel").size(), 1u);
-  EXPECT_EQ((*events("kernel")[0])["args"]["correlation"].GetUint(), 1u);
+  EXPECT_EQ((*events("kernel")[0])["args"]["correlation"].GetUint(), 11u);
   EXPECT_EQ(document_["gpuprof"]["events"]["kernels"].GetUint(), 1u);
   bool said = false;
   for (const std::string& sentence : written_.missing)
     said |= sentence == "1 GPU events launched before the window are not in the file";
   EXPECT_TRUE(said);
+}
+
+TEST_F(TraceRules, KernelsWhoseCallWasLostAreDrawnWithoutIt) {
+  record([](model::EventSink& sink) {
+    sink.on(kernel(12, 150, 200));    // between two calls of the window; its own is not there
+    sink.on(kernel(14, 1500, 1600));  // the same, but it ran after the window
+    sink.on(call(11, 100, 110));
+    sink.on(call(13, 300, 310));
+  });
+  trace();
+  ASSERT_EQ(events("kernel").size(), 1u);
+  EXPECT_EQ((*events("kernel")[0])["args"]["correlation"].GetUint(), 12u);
+  EXPECT_TRUE(std::find(written_.missing.begin(), written_.missing.end(),
+                        "1 GPU events are drawn without the host call that launched them: it was "
+                        "lost") != written_.missing.end());
 }
 
 TEST_F(TraceRules, KernelsWithoutAnyCallGoByTheirTime) {
