@@ -61,6 +61,10 @@ constexpr Row kCommon[] = {
     {CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED, 1},
     {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 1},
     {CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1},
+    {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1},
+    {CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, 1},
+    {CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, 1},
+    {CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO, 2},
 };
 
 int model_attribute(const DeviceModel& m, int attribute) {
@@ -87,6 +91,8 @@ int model_attribute(const DeviceModel& m, int attribute) {
       return m.smem_per_block_optin;
     case CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR:
       return m.max_blocks_per_sm;
+    case CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH:
+      return m.cc_major >= 9 ? 1 : 0;
     case CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK:
       return m.reserved_smem_per_block;
     default:
