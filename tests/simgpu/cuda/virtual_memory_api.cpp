@@ -35,16 +35,16 @@ int create(CUmemGenericAllocationHandle* handle, std::size_t size, const CUmemAl
   return result;
 }
 
-/// The context whose memory a mapping counts as: the device's own, else the current one.
+/// The context whose memory a mapping counts as: the device's primary one. Mappings belong to no
+/// context in the real driver, so this may be the first use of the device.
 Context* context_for(const PhysicalMemory* memory) {
-  Context* own = live(memory) ? memory->device->primary : nullptr;
-  return own != nullptr ? own : current_context();
+  Context* primary = memory->device->primary;
+  return primary != nullptr ? primary : retain_primary(memory->device);
 }
 
 int map(CUdeviceptr ptr, std::size_t size, std::size_t offset, PhysicalMemory* memory) {
-  if (offset != 0) return CUDA_ERROR_INVALID_VALUE;
-  Context* c = context_for(memory);
-  return c != nullptr ? map_memory(ptr, size, memory, c) : CUDA_ERROR_INVALID_CONTEXT;
+  if (offset != 0 || !live(memory)) return CUDA_ERROR_INVALID_VALUE;
+  return map_memory(ptr, size, memory, context_for(memory));
 }
 
 int describe(CUmemAllocationProp* prop, const PhysicalMemory* m) {

@@ -177,6 +177,16 @@ int nvmlDeviceGetComputeMode(const void* device, int* mode) { return answer(devi
 
 int nvmlDeviceGetPersistenceMode(const void* device, int* mode) { return answer(device, mode, 1); }
 
+/// A device without an NVLink fabric: all zeros are "not supported", with success. The low bits of
+/// the version, the first word, are the size of the caller's structure.
+int nvmlDeviceGetGpuFabricInfoV(const void* device, unsigned* info) {
+  if (!started()) return kUninitialized;
+  if (unit_of(device) == nullptr || info == nullptr) return kInvalidArgument;
+  const std::size_t bytes = *info & 0xffffffu;
+  if (bytes > sizeof *info && bytes < 4096) std::memset(info + 1, 0, bytes - sizeof *info);
+  return kSuccess;
+}
+
 int nvmlDeviceGetTopologyCommonAncestor(const void* a, const void* b, int* level) {
   return unit_of(b) == nullptr ? kInvalidArgument : answer(a, level, kTopologyNode);
 }
