@@ -23,6 +23,7 @@ Driver find_driver() {
   if (driver.handle == nullptr) return driver;
   copy_text(driver.path, sizeof driver.path, found.path);
   driver.stub = std::strstr(found.path, "/stubs/") != nullptr;
+  driver.simulated = dlsym(driver.handle, "gpuprof_simulated_gpu") != nullptr;
   const auto get_version =
       reinterpret_cast<decltype(&::cuDriverGetVersion)>(dlsym(driver.handle, "cuDriverGetVersion"));
   int version = 0;

@@ -15,6 +15,7 @@ namespace gpuprof::cupti {
 struct Driver {
   void* handle = nullptr;     // null: libcuda is not mapped
   bool stub = false;          // the toolkit's link-time stub
+  bool simulated = false;     // a simulated GPU says so itself
   std::uint32_t version = 0;  // cuDriverGetVersion: 12040, 13000; 0: unknown
   char path[512] = {};
 };

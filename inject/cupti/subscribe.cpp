@@ -59,7 +59,7 @@ void state_facts(const Room& room) {
   state_fact("cuda_driver_version", "%u.%u", room.driver.version / 1000,
              room.driver.version % 1000 / 10);
   if (room.copy.mapped_copies > 1) state_fact("cupti_copies_mapped", "%u", room.copy.mapped_copies);
-  if (room.copy.simulated) state_fact("simulated", "true");
+  if (room.copy.simulated && !room.driver.simulated) state_fact("simulated", "true");
   for (const HazardRow& row : kHazards)
     if (has_hazard(g_live.api.version, row.hazard)) {
       state_fact("cupti_caution", "%s", row.fact);
@@ -183,6 +183,8 @@ bool open_cupti(Room& room, std::uint64_t now_ns) {
   if (room.open) return true;
   if (now_ns < room.next_open_ns) return false;
   if (room.driver.handle == nullptr) room.driver = find_driver();
+  // Before CUPTI is looked for: a trace without GPU events is of a simulated GPU all the same.
+  if (room.driver.simulated && !room.open_failed) state_fact("simulated", "true");
   if (room.driver.stub || !locate_cupti(room.driver, &room.copy, &g_live.api)) {
     // A framework may bring its own copy later.
     room.next_open_ns = now_ns + kTakenRetryNs;

@@ -47,6 +47,13 @@ TEST(SummaryText, EveryLineSaysWhoSpeaks) {
   }
 }
 
+TEST(SummaryText, SaysThatTheGpuIsSimulatedOnlyIfItIs) {
+  api::Summary s = sample();
+  EXPECT_THAT(summary_text(s), testing::Not(HasSubstr("simulated")));
+  s.simulated = true;
+  EXPECT_THAT(summary_text(s), HasSubstr("the GPU is simulated"));
+}
+
 TEST(SummaryText, SaysPlainlyThatNothingWasWritten) {
   EXPECT_THAT(summary_text({}), HasSubstr("no trace file was written"));
 }
