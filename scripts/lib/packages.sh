@@ -6,7 +6,7 @@
 packages=(
   g++ gcc make cmake ninja-build ccache git pkg-config binutils ca-certificates clang-format-14
   libboost-dev libcli11-dev libspdlog-dev libfmt-dev rapidjson-dev
-  libdw-dev libelf-dev libisal-dev zlib1g-dev libgtest-dev libgmock-dev
+  libdw-dev libelf-dev libisal-dev zlib1g-dev libzstd-dev libgtest-dev libgmock-dev
   python3 python3-venv python3-dev
 )
 # Optional: scripts/setup --clang.

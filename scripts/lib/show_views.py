@@ -39,6 +39,23 @@ def wait_for_runs(routes):
     return []
 
 
+def show_kernels(routes, key):
+    table = ask(routes, "/kernel/table", group_by="Kernel", **key)["data"]
+    names = [column["name"] if isinstance(column, dict) else column for column in table["columns"]]
+    rows = [dict(zip(names, row)) for row in table["rows"]]
+    calls = sum(row["Calls"] for row in rows)
+    print(f"    {calls} calls of {len(rows)} kernels, most time in:")
+    rows.sort(key=lambda row: -row["Total Duration (us)"])
+    for row in rows[:3]:
+        print(f"      {row['Total Duration (us)'] / 1e3:.1f} ms in {row['Calls']} calls of {row['Name'][:90]}")
+
+
+def show_trace(routes, key):
+    events = ask(routes, "/trace", **key)["traceEvents"]
+    on_gpu = sum(event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset") for event in events)
+    print(f"    {len(events)} events, {on_gpu} of them on a GPU")
+
+
 def show(folder):
     from tensorboard.plugins import base_plugin
     from torch_tb_profiler.plugin import TorchProfilerPlugin
@@ -56,6 +73,10 @@ def show(folder):
             view = view if isinstance(view, str) else view["name"]
             workers = ask(routes, "/workers", run=run, view=view)
             print(f"  view {view}: {', '.join(workers)}")
+            details = {"Kernel": show_kernels, "Trace": show_trace}.get(view)
+            for worker in workers if details else []:
+                for span in ask(routes, "/spans", run=run, worker=worker) or [""]:
+                    details(routes, {"run": run, "worker": worker, "span": span})
             if view == "Overview":
                 for worker in workers:
                     spans = ask(routes, "/spans", run=run, worker=worker) or [""]

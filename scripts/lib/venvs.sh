@@ -39,7 +39,7 @@ setup_viewers() {
 # The interpreter that has PyTorch, or nothing.
 torch_python() {
   local python
-  for python in "${PYTHON:-}" python3 "$root/.venvs/torch/bin/python"; do
+  for python in "${GPUPROF_TORCH_PYTHON:-}" "${PYTHON:-}" python3 "$root/.venvs/torch/bin/python"; do
     [ -n "$python" ] || continue
     if "$python" -c 'import torch' >/dev/null 2>&1; then
       "$python" -c 'import sys; print(sys.executable)'
@@ -51,4 +51,25 @@ torch_python() {
 
 setup_torch() {
   torch_python >/dev/null || venv torch "5.4 GB"
+}
+
+# The interpreter whose PyTorch is one for CUDA 13, which the simulated GPU can stand in for; or nothing.
+# PyTorch is looked up, not imported: that would take seconds at every build.
+cuda_torch_python() {
+  local python candidates=("${PYTHON:-python3}" python3 "$root/.venvs/torch/bin/python")
+  [ -z "${GPUPROF_TORCH_PYTHON:-}" ] || candidates=("$GPUPROF_TORCH_PYTHON")
+  for python in "${candidates[@]}"; do
+    "$python" -c '
+import importlib.util, os, re, sys
+sys.path[:] = [folder for folder in sys.path if folder]
+found = importlib.util.find_spec("torch")
+version = os.path.join(os.path.dirname(found.origin), "version.py")
+sys.exit(1) if not re.search(r"^cuda\b.*\x2713\.", open(version).read(), re.M) else print(sys.executable)' 2>/dev/null &&
+      return 0
+  done
+  return 1
+}
+
+setup_cuda_torch() {
+  cuda_torch_python >/dev/null || venv torch "5.4 GB"
 }
