@@ -54,7 +54,7 @@ TEST(Cudnn, AGraphHasOnePlanWithoutWorkspace) {
   ASSERT_EQ(client().exit_code, 0) << client().output;
   for (const char* step : {"graph_finalized", "heuristics_finalized", "plan_finalized", "executed"})
     for (const Row& r : client().of(step)) EXPECT_EQ(r.text("value"), "0") << step;
-  EXPECT_EQ(client().count("executed"), 2u);
+  EXPECT_EQ(client().count("executed"), 3u);
   EXPECT_EQ(answer("configurations"), "1");
   EXPECT_EQ(answer("knobs"), "0");
   EXPECT_EQ(answer("workspace"), "0");
@@ -68,6 +68,13 @@ TEST(Cudnn, ConvertsLayoutsOnlyAroundNchw) {
   EXPECT_TRUE(has(names[2], "sm90_xmma_fprop_implicit_gemm_f16f16")) << names[2];
   EXPECT_TRUE(has(names[3], "nhwcToNchw")) << names[3];
   EXPECT_EQ(names[4], names[2]) << "the channels-last graph launches the convolution alone";
+}
+
+TEST(Cudnn, AnAttentionGraphIsOneKernel) {
+  const std::vector<Row> all = client().operations("kernel");
+  ASSERT_GE(all.size(), 6u);
+  EXPECT_TRUE(has(all[5].text("name"), "sdpa_sm90_flash_fprop")) << all[5].text("name");
+  EXPECT_EQ(all[5].text("grid"), "2,4,2");
 }
 
 TEST(Cudnn, EveryKernelIsALaunchOfItsOwn) {
@@ -114,14 +121,14 @@ TEST(Cudnn, RnnParametersFillTheWeightSpaceExactly) {
 
 TEST(Cudnn, RefusesByName) {
   EXPECT_EQ(answer("json"), "3000");
-  EXPECT_EQ(answer("attention"), "3000");
+  EXPECT_EQ(answer("experts"), "3000");
   EXPECT_EQ(answer("lrn"), "3000");
   EXPECT_EQ(answer("null_tensor"), "2002");
   EXPECT_EQ(answer("null_handle"), "2002");
   std::set<std::string> refused;
   for (const Row& r : client().truth)
     if (r.type == "refused" && r.text("library") == "cudnn") refused.insert(r.text("name"));
-  EXPECT_EQ(refused, (std::set<std::string>{"cudnnBackendFinalize(attention graph)",
+  EXPECT_EQ(refused, (std::set<std::string>{"cudnnBackendFinalize(operation graph)",
                                             "cudnnBackendGetAttribute(execution plan as JSON)",
                                             "cudnnCreateLRNDescriptor"}));
 }

@@ -10,8 +10,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/handles.hpp"
 #include "cudnn/api.hpp"
+#include "cudnn/attention.hpp"
 #include "cudnn/backend.hpp"
 #include "cudnn/convolution.hpp"
 #include "cudnn/kernels.hpp"
@@ -136,6 +136,7 @@ cudnnStatus_t run_one(Stream* stream, const BackendState& op) {
 }
 
 cudnnStatus_t run(Stream* stream, const BackendState& graph) {
+  if (is_attention(graph)) return run_attention(stream, graph);
   const auto ops = graph.children(CUDNN_ATTR_OPERATIONGRAPH_OPS);
   const bool only_pointwise =
       std::all_of(ops.begin(), ops.end(), [](const BackendState* op) { return pointwise(*op); });
@@ -196,9 +197,8 @@ Tensor tensor_of(const BackendState* state) {
 }
 
 const char* why_not(const BackendState& graph) {
-  int products = 0;
+  if (is_attention(graph)) return nullptr;
   for (const BackendState* op : graph.children(CUDNN_ATTR_OPERATIONGRAPH_OPS)) {
-    if (matmul(*op) && ++products > 1) return "cudnnBackendFinalize(attention graph)";
     if (const ConvolutionNames* n = convolution_names(*op)) {
       if (!plausible(convolution_of(*op, *n))) return "cudnnBackendFinalize(convolution shape)";
     } else if (!pointwise(*op) && !matmul(*op) && simple(*op) == nullptr) {

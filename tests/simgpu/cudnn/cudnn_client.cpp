@@ -68,8 +68,18 @@ cudnnBackendDescriptor_t convolution_graph(bool channels_last) {
   return graph_of({op});
 }
 
-void run_graph(cudnnHandle_t handle, bool channels_last) {
-  cudnnBackendDescriptor_t graph = convolution_graph(channels_last);
+/// Attention of 2 x 4 heads over 256 positions of width 64.
+cudnnBackendDescriptor_t attention_graph() {
+  cudnnBackendDescriptor_t op = make(CUDNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR);
+  for (const cudnnBackendAttributeName_t name :
+       {CUDNN_ATTR_OPERATION_SDPA_FWD_QDESC, CUDNN_ATTR_OPERATION_SDPA_FWD_KDESC,
+        CUDNN_ATTR_OPERATION_SDPA_FWD_VDESC, CUDNN_ATTR_OPERATION_SDPA_FWD_ODESC})
+    set(op, name, {tensor({2, 4, 256, 64}, false)});
+  cudnnBackendFinalize(op);
+  return graph_of({op});
+}
+
+void run_graph(cudnnHandle_t handle, cudnnBackendDescriptor_t graph) {
   say("graph_finalized", cudnnBackendFinalize(graph));
   cudnnBackendDescriptor_t heuristics = make(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   set(heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, {graph});
@@ -151,9 +161,8 @@ void look_at_rnn(cudnnHandle_t handle) {
 }
 
 void refuse(cudnnHandle_t handle) {
-  cudnnBackendDescriptor_t first = make(CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR);
-  cudnnBackendDescriptor_t second = make(CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR);
-  say("attention", cudnnBackendFinalize(graph_of({first, second})));
+  cudnnBackendDescriptor_t experts = make(CUDNN_BACKEND_OPERATION_MOE_GROUPED_MATMUL_DESCRIPTOR);
+  say("experts", cudnnBackendFinalize(graph_of({experts})));
   cudnnLRNDescriptor_t lrn = nullptr;
   say("lrn", cudnnCreateLRNDescriptor(&lrn));
   say("null_tensor",
@@ -167,8 +176,9 @@ int main() {
   cudnnHandle_t handle = nullptr;
   if (cudnnCreate(&handle) != CUDNN_STATUS_SUCCESS) return 2;
   say("version", static_cast<long long>(cudnnGetVersion()));
-  run_graph(handle, false);
-  run_graph(handle, true);
+  run_graph(handle, convolution_graph(false));
+  run_graph(handle, convolution_graph(true));
+  run_graph(handle, attention_graph());
   run_older(handle);
   look_at_rnn(handle);
   refuse(handle);

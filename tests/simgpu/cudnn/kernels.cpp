@@ -91,6 +91,12 @@ constexpr Row kRows[] = {
     {Kernel::kRnnPersistBackward, "_Z19RNN_blockPersist_bpI%sfLi512EEvPKT_iii", 512, 4096, 128,
      65536},
     {Kernel::kRnnBiasGradient, "_Z18RNN_bias_gradientsI%sfLi256EEvPKT_iii", 256, 4096, 28, 1024},
+    {Kernel::kAttentionForward,
+     "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_%s_knob_3_64x128x128_1x1x1", 384, 128,
+     168, 0},
+    {Kernel::kAttentionBackward,
+     "cudnn_generated_fort_native_sdpa_sm90_flash_bprop_wgmma_%s_knob_3_64x128x128_1x1x1", 384, 128,
+     168, 0},
 };
 static_assert(sizeof(kRows) / sizeof(kRows[0]) == static_cast<std::size_t>(Kernel::kCount));
 
@@ -142,6 +148,8 @@ cudnnStatus_t launch(Stream* stream, Kernel kernel, const Work& work) {
   k.name = name;
   k.grid[0] = static_cast<std::uint32_t>(
       std::clamp(std::ceil(work.elements / row.per_block), 1.0, 2147483647.0));
+  k.grid[1] = static_cast<std::uint32_t>(std::clamp(work.rows, 1.0, 65535.0));
+  k.grid[2] = static_cast<std::uint32_t>(std::clamp(work.planes, 1.0, 65535.0));
   k.block[0] = row.block;
   k.registers = row.registers;
   k.static_smem = row.static_smem;

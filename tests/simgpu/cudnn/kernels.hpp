@@ -62,16 +62,19 @@ enum class Kernel : std::uint8_t {
   kRnnPersistForward,
   kRnnPersistBackward,
   kRnnBiasGradient,
+  kAttentionForward,
+  kAttentionBackward,
   kCount,
 };
 
 /// How much a kernel does.
 struct Work {
   cudnnDataType_t type = CUDNN_DATA_FLOAT;
-  double elements = 0;  ///< decides the grid
+  double elements = 0;  ///< decides the first dimension of the grid
   double flops = 0;
   double bytes = 0;  ///< read and written
   int math_bits = 32;
+  double rows = 1, planes = 1;  ///< the other dimensions of the grid
 };
 
 /// Launches `kernel` on `stream`; work without elements launches nothing.
