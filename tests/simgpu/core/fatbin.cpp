@@ -209,6 +209,13 @@ std::size_t cubin_bytes(const unsigned char* p) {
   return end;
 }
 
+/// 90 for sm_90. The compilers of CUDA 13 keep it one byte further up than older ones did.
+int cubin_architecture(const Elf64_Ehdr& head) {
+  constexpr unsigned char kNewerAbi = 8;
+  const unsigned shift = head.e_ident[EI_ABIVERSION] >= kNewerAbi ? 8 : 0;
+  return static_cast<int>(head.e_flags >> shift & 0xff);
+}
+
 }  // namespace
 
 FigureTable read_figures(const void* image, int architecture) {
@@ -218,8 +225,7 @@ FigureTable read_figures(const void* image, int architecture) {
     p = get<const unsigned char*>(p, 8);
   if (p == nullptr) return table;
   if (std::memcmp(p, ELFMAG, SELFMAG) == 0) {
-    const int own = static_cast<int>(get<Elf64_Ehdr>(p, 0).e_flags & 0xff);
-    read_cubin(p, cubin_bytes(p), own, table);
+    read_cubin(p, cubin_bytes(p), cubin_architecture(get<Elf64_Ehdr>(p, 0)), table);
     return table;
   }
   if (get<std::uint32_t>(p, 0) != kFatBinaryMagic) return table;
