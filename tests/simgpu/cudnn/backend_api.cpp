@@ -68,6 +68,16 @@ void put_integer(BackendState& in, int name, std::int64_t value) {
   in.attributes[name] = std::move(a);
 }
 
+/// What every engine configuration needs. Programs discard one whose shared memory is unknown.
+void put_needs(BackendState& config) {
+  put_integer(config, CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, 0);
+  Attribute shared;
+  shared.type = CUDNN_TYPE_INT32;
+  shared.count = 1;
+  shared.bytes.assign(sizeof(std::int32_t), 0);
+  config.attributes[CUDNN_ATTR_ENGINECFG_SHARED_MEMORY_USED] = std::move(shared);
+}
+
 /// The heuristics' one answer: a configuration holding the engine that holds the graph.
 std::shared_ptr<BackendState> configure(const std::shared_ptr<BackendState>& graph) {
   auto engine = finished(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
@@ -75,7 +85,7 @@ std::shared_ptr<BackendState> configure(const std::shared_ptr<BackendState>& gra
   put_integer(*engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, 0);
   auto config = finished(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
   put_child(*config, CUDNN_ATTR_ENGINECFG_ENGINE, std::move(engine));
-  put_integer(*config, CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, 0);
+  put_needs(*config);
   return config;
 }
 
@@ -110,7 +120,7 @@ cudnnStatus_t finalize(BackendState& s) {
                  ? CUDNN_STATUS_SUCCESS
                  : failed(CUDNN_STATUS_BAD_PARAM, "engine without an operation graph");
     case CUDNN_BACKEND_ENGINECFG_DESCRIPTOR:
-      put_integer(s, CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, 0);
+      put_needs(s);
       return s.child(CUDNN_ATTR_ENGINECFG_ENGINE) != nullptr
                  ? CUDNN_STATUS_SUCCESS
                  : failed(CUDNN_STATUS_BAD_PARAM, "engine configuration without an engine");
