@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/scenarios.hpp"
 #include "run_support.hpp"
 #include "tools/find_torch.hpp"
 
@@ -103,6 +104,30 @@ TEST(Launcher, HelpNamesEveryVariableOptionOnce) {
        {"--devices", "--model", "--memory", "--time-scale", "--api-cost", "--data", "--truth",
         "--layout", "--cupti", "--scenario", "--errors", "--quiet", "--pytorch"})
     EXPECT_TRUE(has(help, std::string("\n  ") + option + " ")) << option;
+}
+
+TEST(Launcher, ListsTheScenariosThatTheReadmeExplains) {
+  const Outcome list = shell(launcher() + "--list-scenarios");
+  const Outcome readme = shell("cat " GPUSIM_README);
+  for (const gpusim::ScenarioInfo& s : gpusim::kScenarios) {
+    EXPECT_TRUE(has(list, s.name)) << s.name;
+    EXPECT_TRUE(has(readme, "| `" + std::string(s.name) + "` |")) << s.name;
+  }
+}
+
+TEST(Labels, EveryStandInCarriesTheMark) {
+  int found = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(simtest::library_folder())) {
+    const std::string file = entry.path().filename();
+    if (entry.is_symlink() || file.compare(0, 7, "gpusim_") != 0 || file == "gpusim_probe.so" ||
+        file == "gpusim_second.so")
+      continue;
+    ++found;
+    EXPECT_TRUE(
+        has(shell("nm -D --defined-only " + entry.path().string()), "gpuprof_simulated_gpu"))
+        << file;
+  }
+  EXPECT_GE(found, 5);
 }
 
 TEST(Programs, EndWithTheStatusOfEnv) {

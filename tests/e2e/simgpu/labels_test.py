@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever way the stand-ins came into a process, its trace and the summary say that the GPU is
+simulated, and stderr says so once; nothing says so about a program that has no GPU.
+
+usage: labels_test.py [--torch]    (with PyTorch, in both orders of gpuprof and gpusim-run)
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+import e2e
+import sim
+
+SENTENCE = "the GPU is simulated"
+LINE = "simulated GPU in use"
+TRAIN = ["--steps", "10", "--kernels", "5", "--host-ms", "5", "--step-ms", "20"]
+ON_GPU = "import torch; x = torch.ones(64, 64, device='cuda'); (x @ x).sum().item()"
+
+
+def record(folder, name, command, wrapper=()):
+    """Runs `[wrapper] gpuprof run -- command`; (stderr, summary, traces)."""
+    output, summary = os.path.join(folder, name), os.path.join(folder, name + ".json")
+    env = {key: value for key, value in os.environ.items() if key != "GPUSIM_QUIET"}
+    done = subprocess.run([*wrapper, e2e.GPUPROF, "run", "-o", output, "--summary-json", summary, "--", *command],
+                          env=env, capture_output=True, text=True, timeout=280)
+    said = {}
+    if os.path.exists(summary):
+        with open(summary, encoding="utf-8") as file:
+            said = json.load(file)
+    return done, said, [e2e.load(path) for path in e2e.traces(output)]
+
+
+def check_marked(checks, what, recorded, lines=1):
+    done, said, traces = recorded
+    checks.equal(done.returncode, 0, what + ": exit status: " + done.stderr[-600:])
+    checks.expect(SENTENCE in done.stderr, what + ": the summary says it: " + done.stderr[-600:])
+    checks.equal(said.get("simulated"), True, what + ": --summary-json")
+    checks.equal(done.stderr.count(LINE), lines, what + ": lines at first device use")
+    checks.expect(traces, what + ": there is a trace")
+    for trace in traces:
+        checks.equal(trace.get("simulated"), True, what + ": top level of the trace")
+        checks.equal(trace["gpuprof"].get("simulated"), True, what + ": our part of the trace")
+        for device in trace.get("deviceProperties", []):
+            checks.expect(device["name"].startswith("Simulated GPU"), what + ": " + device["name"])
+
+
+def check_unmarked(checks, what, recorded):
+    done, said, traces = recorded
+    checks.equal(done.returncode, 0, what + ": exit status: " + done.stderr[-600:])
+    checks.expect("simulated" not in done.stderr, what + ": " + done.stderr)
+    checks.equal(said.get("simulated"), False, what + ": --summary-json")
+    for trace in traces:
+        checks.expect("simulated" not in trace and "simulated" not in trace["gpuprof"], what + ": trace")
+
+
+def check_trainer(checks, folder):
+    routes = {"library path": [], "preload": ["--preload"], "CUDA 11.8": ["--layout", "11.8"],
+              "no CUPTI": ["--no-cupti"]}
+    for name, options in routes.items():
+        check_marked(checks, name, record(folder, name.replace(" ", "-"), sim.simulated(TRAIN, options)))
+    check_marked(checks, "quiet", record(folder, "quiet", sim.simulated(TRAIN, ["--quiet"])), lines=0)
+    check_marked(checks, "gpusim-run outside",
+                 record(folder, "outside", [sim.TRAINER, *TRAIN], wrapper=[sim.GPUSIM_RUN, "--"]))
+    busy = [e2e.real_python(), "-c", "import time\nend = time.time() + 0.5\nwhile time.time() < end: pass"]
+    check_unmarked(checks, "no GPU", record(folder, "none", busy))
+
+
+def check_torch(checks, folder):
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "oracle"))
+    import torch_runs
+    command = [torch_runs.need(), "-c", ON_GPU]
+    check_marked(checks, "PyTorch", record(folder, "inside", [sim.GPUSIM_RUN, "--", *command]))
+    check_marked(checks, "PyTorch, gpusim-run outside",
+                 record(folder, "outside", command, wrapper=[sim.GPUSIM_RUN, "--"]))
+
+
+def main():
+    sim.need()
+    checks = e2e.Checks()
+    with e2e.Folder("labels") as folder:
+        (check_torch if "--torch" in sys.argv else check_trainer)(checks, folder)
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()
