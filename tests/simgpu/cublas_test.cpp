@@ -43,14 +43,25 @@ bool has(const Outcome& run, const std::string& name) {
 TEST(Cublas, EachFamilyAnswersAsTheRealOne) {
   const Outcome run = families();
   ASSERT_EQ(run.exit_code, 0) << run.output;
-  const std::map<std::string, std::string> expected = {
-      {"no_such_type", "15"}, {"negative", "7"}, {"layout_size", "7"}, {"used_after_destroy", "1"}};
+  const std::map<std::string, std::string> expected = {{"no_such_type", "15"},
+                                                       {"negative", "7"},
+                                                       {"layout_size", "7"},
+                                                       {"set_backwards", "7"},
+                                                       {"used_after_destroy", "1"}};
   EXPECT_GT(run.count("call"), 30u);
   for (const Row& row : run.of("call"))
     for (const auto& [name, value] : row.fields) {
       const auto it = expected.find(name);
       EXPECT_EQ(value, it != expected.end() ? it->second : "0") << name;
     }
+}
+
+TEST(Cublas, CopiesNeedARuntime) {
+  EXPECT_NE(families().output.find("result copied 1-3\n"), std::string::npos);
+  const Outcome without = simulate("--quiet --devices 1", "blas_app");
+  EXPECT_EQ(status(without, "set_vector"), "15") << without.output;
+  EXPECT_EQ(status(without, "get_matrix_64"), "15");
+  EXPECT_EQ(status(without, "set_nothing"), "0");
 }
 
 TEST(Cublas, HostResultsAreThoseOfZeros) {

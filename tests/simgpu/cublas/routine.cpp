@@ -11,6 +11,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include <cuda_runtime_api.h>
+#include <cupti_runtime_cbid.h>
+#include <generated_cuda_runtime_api_meta.h>
+
+#include "core/api_scope.hpp"
 #include "core/handles.hpp"
 #include "core/timeline.hpp"
 #include "cublas/handle.hpp"
@@ -36,9 +41,21 @@ cublasStatus_t run_gemm(const RoutineCall& call) {
   return launch_matmul(call.handle->stream, p);
 }
 
+/// Waits as a runtime call of its own. A capture in progress forbids it.
+cublasStatus_t wait_for(cudaStream_t handle) {
+  Stream* stream = stream_of(handle);
+  if (stream == nullptr || stream->capture != nullptr) return CUBLAS_STATUS_EXECUTION_FAILED;
+  const cudaStreamSynchronize_v3020_params params{handle};
+  ApiScope scope(ApiDomain::kRuntime, CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020,
+                 "cudaStreamSynchronize", &params, nullptr);
+  synchronize_stream(stream);
+  scope.finish(cudaSuccess);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
 /// dot, nrm2, asum, amax, amin: a partial kernel, one over its results, and the number.
 cublasStatus_t run_reduction(Routine routine, Plain partial, const RoutineCall& call) {
-  const void* stream = call.handle->stream;
+  const cudaStream_t stream = call.handle->stream;
   const bool host = call.handle->pointer_mode == CUBLAS_POINTER_MODE_HOST;
   if (call.n > 0) {
     const cublasStatus_t first = launch_plain(stream, partial, call.a, static_cast<double>(call.n));
@@ -47,7 +64,8 @@ cublasStatus_t run_reduction(Routine routine, Plain partial, const RoutineCall& 
     if (second != CUBLAS_STATUS_SUCCESS) return second;
   }
   if (!host || call.result == nullptr) return CUBLAS_STATUS_SUCCESS;
-  if (Stream* s = stream_of(stream); s != nullptr && s->capture == nullptr) synchronize_stream(s);
+  if (const cublasStatus_t waited = wait_for(stream); waited != CUBLAS_STATUS_SUCCESS)
+    return waited;
   std::memset(call.result, 0, call.result_bytes);
   if (call.n > 0 && (routine == Routine::kAmax || routine == Routine::kAmin)) {
     const std::int64_t first_index = 1;  // counted from one; little-endian

@@ -94,6 +94,21 @@ void solvers() {
   std::printf("result info %d\n", info);
 }
 
+/// Every second number to the device and back.
+void transfers() {
+  CUdeviceptr address = 0;
+  if (cuMemAlloc(&address, 4096) != CUDA_SUCCESS) return;
+  void* const memory = reinterpret_cast<void*>(address);
+  const float numbers[4] = {1, 2, 3, 4};
+  float back[2] = {};
+  say("set_vector", cublasSetVector(2, 4, numbers, 2, memory, 1));
+  say("get_matrix_64", cublasGetMatrix_64(2, 1, 4, memory, 2, back, 2));
+  std::printf("result copied %g-%g\n", static_cast<double>(back[0]), static_cast<double>(back[1]));
+  say("set_nothing", cublasSetVectorAsync(0, 4, numbers, 1, memory, 1, nullptr));
+  say("set_backwards", cublasSetVector(2, 4, numbers, -1, memory, 1));
+  cuMemFree(address);
+}
+
 /// One product through cuBLASLt with an epilogue.
 void lt_product(const char* name, cublasLtHandle_t lt, cudaDataType type,
                 cublasLtEpilogue_t epilogue) {
@@ -137,6 +152,7 @@ int families() {
   products();
   vectors();
   solvers();
+  transfers();
   cublasLtHandle_t lt;
   say("lt_create", cublasLtCreate(&lt));
   lt_product("lt_bias", lt, CUDA_R_16BF, CUBLASLT_EPILOGUE_BIAS);
