@@ -96,6 +96,17 @@ class Oracle(unittest.TestCase):
         at(w, 7).grid = None
         self.assertEqual(found(w), {"no grid": 1})
 
+    def test_allows_a_handle_that_was_used_again(self):
+        w = honest()
+        for corr, call in w.calls.items():
+            call.tid = 555_000
+        w.flow_starts = {corr: 555_000 for corr in w.calls}
+        self.assertIn("wrong thread", found(w, handles=True))
+        t = truth()
+        for corr, call in t.calls.items():
+            call.tid = 70 if corr <= 10 else 71
+        self.assertEqual(dict(Comparison(t, w, False, handles=True).found.counts), {})
+
     def test_finds_durations_off_by_two_nanoseconds(self):
         w = honest()
         at(w, 9).dur += 1
@@ -118,6 +129,16 @@ class Oracle(unittest.TestCase):
         w = honest()
         w.flow_ends[4] = 0
         self.assertEqual(found(w), {"arrow without end": 1})
+
+    def test_knows_a_thread_by_its_handle_only_if_it_is_one_thread(self):
+        w = honest()
+        for call in w.calls.values():
+            call.tid = {70: 70, 71: 555_000}[call.tid]
+        w.flow_starts = {corr: call.tid for corr, call in w.calls.items()}
+        self.assertIn("wrong thread", found(w))
+        self.assertEqual(found(w, handles=True), {})
+        w.calls[1].tid = w.flow_starts[1] = 555_000
+        self.assertEqual(set(found(w, handles=True)), {"wrong thread", "wrong thread of call"})
 
     def test_finds_calls_nobody_made(self):
         w = honest()

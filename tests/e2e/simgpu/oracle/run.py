@@ -6,6 +6,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -62,9 +63,18 @@ def collect(folder, done):
                windows)
 
 
+def _clear(folder):
+    """Takes away what an earlier run left in a folder that is kept."""
+    shutil.rmtree(os.path.join(folder, "ours"), ignore_errors=True)
+    for pattern in ("truth.*.jsonl", "kineto.*.json", "window.*.json"):
+        for path in glob.glob(os.path.join(folder, pattern)):
+            os.unlink(path)
+
+
 def execute(folder, program, sim_args=(), run_args=WHOLE, env=None, timeout=180):
     """`gpuprof run … -- gpusim-run … -- PROGRAM` with its logs in `folder`."""
     os.makedirs(folder, exist_ok=True)
+    _clear(folder)
     command = [e2e.GPUPROF, "run", "-o", os.path.join(folder, "ours"), *run_args, "--",
                sim.GPUSIM_RUN, *sim_args, "--truth", os.path.join(folder, "truth.%p.jsonl"),
                "--quiet", "--", *program]

@@ -57,7 +57,7 @@ class Shares:
         if "trace" in phase:
             outside = set(self.whole.calls) - set(part.calls)
             share.judged = Comparison(part, read_trace.kineto(phase["trace"]), True, KINETO_KINDS,
-                                      outside)
+                                      outside, handles=True)
             share.kineto = len(share.judged.match.pairs)
         return share
 
