@@ -54,7 +54,7 @@ TEST(DeviceModel, OccupancyFollowsTheScarcestResource) {
 TEST(ElfHide, ChangesOnlyTheNamesAskedFor) {
   const std::string from = simtest::library_folder() + "/gpusim_cupti.so";
   const std::string to = simtest::scratch("hidden.so");
-  ASSERT_EQ(gpusim::hide_symbols(from, to, {"cuptiFinalize"}), "");
+  ASSERT_EQ(gpusim::hide_symbols(from, to, {"cuptiFinalize"}, 1), "");
   const auto bytes = [](const std::string& path) {
     std::ifstream in(path, std::ios::binary);
     return std::vector<char>{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
@@ -64,7 +64,8 @@ TEST(ElfHide, ChangesOnlyTheNamesAskedFor) {
   EXPECT_EQ(
       std::inner_product(a.begin(), a.end(), b.begin(), 0, std::plus<>(), std::not_equal_to<>()),
       1);
-  EXPECT_NE(gpusim::hide_symbols(from, to, {"notThere"}), "");
+  EXPECT_NE(gpusim::hide_symbols(from, to, {"notThere"}, 1), "");
+  EXPECT_EQ(gpusim::hide_symbols(from, to, {"cuptiFinalize", "notThere"}, 1), "");
 }
 
 }  // namespace

@@ -9,7 +9,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <map>
 #include <set>
 
 #include "run_support.hpp"
@@ -145,6 +147,42 @@ TEST(Delivery, SharedBuffersHoldEverythingToo) {
   EXPECT_EQ(run.count("complete"), 1u);
 }
 
+TEST(Delivery, ALibrarysKernelIsARuntimeCallWithBothExternalIdsBeforeIt) {
+  const Outcome run = simulate("--quiet", "sim_client library launches=0");
+  int found = 0;
+  for (std::size_t i = 2; i < run.rows.size(); ++i) {
+    if (run.rows[i].type != "api" || run.rows[i].text("domain") != "runtime") continue;
+    ++found;
+    EXPECT_EQ(run.rows[i].text("name"), "cudaLaunchKernelExC_v11060");
+    EXPECT_EQ(run.rows[i - 2].text("id"), "11");
+    EXPECT_EQ(run.rows[i - 1].text("id"), "12");
+    EXPECT_EQ(run.rows[i - 1].text("corr"), run.rows[i].text("corr"));
+    const std::vector<Row> kernels = run.of("kernel");
+    EXPECT_NE(with_correlation(kernels, run.rows[i].text("corr")), nullptr);
+  }
+  EXPECT_EQ(found, 10);
+}
+
+TEST(Delivery, GraphTraceTakesThePlaceOfTheNodes) {
+  const Outcome run = simulate("--quiet", "sim_client graph graph-trace launches=0 graph-nodes=7");
+  EXPECT_EQ(run.count("graph"), 3u);
+  EXPECT_EQ(run.count("kernel"), 0u);
+  EXPECT_EQ(run.operations("kernel").size(), 21u);
+}
+
+TEST(Delivery, WaitsAreRecordedAndEndAfterTheWork) {
+  const Outcome run = simulate("--quiet --kernel-time 1ms", "sim_client sync launches=20");
+  std::set<std::string> types;
+  std::uint64_t last_wait = 0, last_end = 0;
+  for (const Row& s : run.of("sync")) {
+    types.insert(s.text("type"));
+    last_wait = std::max(last_wait, s.number("end"));
+  }
+  for (const Row& k : run.of("kernel")) last_end = std::max(last_end, k.number("end"));
+  EXPECT_TRUE(types.count("3") == 1 && types.count("4") == 1) << "stream and context";
+  EXPECT_GE(last_wait, last_end);
+}
+
 TEST(Filters, AnAllowListLeavesOnlyTheseCalls) {
   const Outcome run = simulate("--quiet", "sim_client launches-only");
   EXPECT_EQ(run.count("api"), 200u);
@@ -181,6 +219,30 @@ TEST(Clock, ATimestampCallbackMovesEveryLaterRecord) {
       EXPECT_LT(k.number("start"), 1500000000000000000u) << k.text("corr");
     }
   }
+}
+
+TEST(Clock, TimesInACallbacksClockAreRightAndMonotonic) {
+  const Outcome run = simulate("--quiet --kernel-time 300us", "sim_client tsc launches=400");
+  const std::vector<Row> pairs = run.of("pair");
+  ASSERT_EQ(pairs.size(), 2u);
+  const auto mono = static_cast<double>(pairs[0].number("mono"));
+  const auto tick = static_cast<double>(pairs[0].number("ticks"));
+  const double rate = (static_cast<double>(pairs[1].number("mono")) - mono) /
+                      (static_cast<double>(pairs[1].number("ticks")) - tick);
+  const std::vector<Row> truth = run.operations("kernel");
+  std::map<std::string, std::uint64_t> end_of;
+  int compared = 0;
+  for (const Row& k : run.of("kernel")) {
+    if (k.number("start") > 1500000000000000000u) continue;  // before the registration
+    const Row* t = with_correlation(truth, k.text("corr"));
+    ASSERT_NE(t, nullptr);
+    const double at = mono + (static_cast<double>(k.number("start")) - tick) * rate;
+    EXPECT_LT(std::abs(at - static_cast<double>(t->number("start"))), 5000) << k.text("corr");
+    EXPECT_GT(k.number("start"), end_of[k.text("stream")]);
+    end_of[k.text("stream")] = k.number("end");
+    ++compared;
+  }
+  EXPECT_GT(compared, 200);
 }
 
 }  // namespace

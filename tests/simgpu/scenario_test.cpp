@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "run_support.hpp"
@@ -215,6 +216,88 @@ TEST(Scenario, Graph2000MakesLargeGraphs) {
       simulate("--quiet --scenario graph-2000", "sim_client graph launches=0 buffer-bytes=1048576");
   EXPECT_GE(run.count("kernel"), 6000u);
 }
+
+TEST(Scenario, GpuLateIsMissingFromAnUnforcedFlush) {
+  const Outcome run = simulate("--quiet --scenario gpu-late:60000", "sim_client flush=0");
+  EXPECT_EQ(run.count("kernel"), 0u);
+  EXPECT_GT(run.count("api"), 200u);
+  EXPECT_EQ(simulate("--quiet --scenario gpu-late:60000", "sim_client").count("kernel"), 200u);
+}
+
+TEST(Scenario, NestedDriverSharesTheCorrelationOfTheRuntimesCall) {
+  const Outcome run = simulate("--quiet --scenario nested-driver", "sim_client library launches=0");
+  std::map<std::string, std::set<std::string>> domains;
+  for (const Row& a : run.of("api")) domains[a.text("corr")].insert(a.text("domain"));
+  int nested = 0;
+  for (const auto& [correlation, seen] : domains) nested += seen.size() == 2 ? 1 : 0;
+  EXPECT_EQ(nested, 10);
+  EXPECT_EQ(run.count("kernel"), 10u);
+}
+
+TEST(Scenario, RequestReenteredAsksOnTwoThreadsAndUsesBoth) {
+  const Outcome run =
+      simulate("--quiet --scenario request-reentered", "sim_client buffer-bytes=8192");
+  std::set<std::string> threads;
+  for (const Row& r : run.of("request")) threads.insert(r.text("tid"));
+  EXPECT_GT(threads.size(), 2u);
+  EXPECT_EQ(run.count("kernel"), 200u);
+  EXPECT_GT(run.count("api"), 200u);
+}
+
+TEST(Scenario, RequestDuringExitNeverStops) {
+  const Outcome run =
+      simulate("--quiet --scenario request-during-exit:1", "sim_client linger-ms=300");
+  EXPECT_EQ(run.exit_code, 0);
+  std::size_t empty = 0;
+  for (const Row& c : run.of("complete")) empty += c.text("valid") == "0" ? 1 : 0;
+  EXPECT_GT(empty, 20u);
+}
+
+TEST(Scenario, CompleteAfterForkComesInTheChild) {
+  const Outcome run = simulate("--quiet --scenario complete-after-fork", "sim_client fork");
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(run.count("child_complete"), 1u);
+  EXPECT_EQ(simulate("--quiet", "sim_client fork").count("child_complete"), 0u);
+}
+
+TEST(Scenario, CorrelationIdsWrapAndAreNeverZero) {
+  const Outcome run = simulate("--quiet --correlation-start 4294967200", "sim_client");
+  bool high = false, low = false;
+  std::set<std::string> ids;
+  for (const Row& k : run.of("kernel")) {
+    EXPECT_NE(k.number("corr"), 0u);
+    (k.number("corr") > 4294967000u ? high : low) = true;
+    ids.insert(k.text("corr"));
+  }
+  EXPECT_TRUE(high && low);
+  EXPECT_EQ(ids.size(), 200u);
+}
+
+TEST(Scenario, SixtyFourThreadsHaveABufferEach) {
+  const Outcome run = simulate("--quiet", "sim_client threads=64 buffer-bytes=4096 launches=0");
+  EXPECT_EQ(run.count("kernel"), 64u * 20u);
+  std::size_t part_filled = 0;
+  for (const Row& c : run.of("complete"))
+    part_filled += c.number("valid") >= 800 && c.number("valid") < 1200 ? 1 : 0;
+  EXPECT_GE(part_filled, 64u);
+}
+
+class ErrorCode : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(ErrorCode, ComesFromEveryCallAtItsNthUse) {
+  const std::string code = GetParam();
+  const Outcome run =
+      simulate("--quiet --errors cuptiSubscribe_v2:1:" + code + ",cuptiActivityEnable:3:" + code +
+                   ",cuptiActivityRegisterCallbacks:*:" + code,
+               "sim_client");
+  EXPECT_EQ(run.first("subscribe_v2").text("value"), code);
+  EXPECT_EQ(run.first("register").text("value"), code);
+  ASSERT_GE(run.count("enable"), 3u);
+  EXPECT_EQ(run.of("enable")[1].text("value"), "0");
+  EXPECT_EQ(run.of("enable")[2].text("value"), code);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ErrorCode, ::testing::Values("12", "15", "35", "39", "999"));
 
 TEST(Errors, TheNthUseFails) {
   const Outcome run = simulate(

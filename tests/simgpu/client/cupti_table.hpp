@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 
 #include <cstdio>
+#include <initializer_list>
 
 #include <cupti.h>
 
@@ -49,16 +50,23 @@ struct CuptiTable {
   CLIENT_FUNCTIONS(CLIENT_FIELD)
 #undef CLIENT_FIELD
 
+  void* library;
+
+  /// Prints which of these functions, not in the table, the library lacks.
+  void print_missing(std::initializer_list<const char*> names) const {
+    for (const char* name : names)
+      if (dlsym(library, name) == nullptr) std::printf("missing %s\n", name);
+  }
+
   /// The toolkit's own CUPTI may be on the loader's path too; only a simulated one will do here.
   static void* open_simulated(const char* soname) {
-    void* library = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
-    return library != nullptr && dlsym(library, "gpuprof_simulated_gpu") != nullptr ? library
-                                                                                    : nullptr;
+    void* found = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+    return found != nullptr && dlsym(found, "gpuprof_simulated_gpu") != nullptr ? found : nullptr;
   }
 
   /// Opens whichever CUPTI the loader finds. Returns false if there is no simulated one.
   bool open() {
-    void* library = nullptr;
+    library = nullptr;
     for (const char* soname : {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8"})
       if (library == nullptr) library = open_simulated(soname);
     if (library == nullptr) return false;

@@ -52,6 +52,8 @@ bool Workload::set_up() {
          OK(cuMemHostAlloc(&p.pinned, kBytes, 0));
 }
 
+bool Workload::enter() { return OK(cuCtxSetCurrent(parts_->context)); }
+
 bool Workload::launch(int count) {
   for (int i = 0; i < count; ++i)
     if (!OK(cuLaunchKernel(parts_->functions[i % 2], 64, 2, 1, 128, 1, 1, 0, parts_->streams[i % 2],

@@ -15,6 +15,8 @@ class Workload {
  public:
   /// cuInit, two contexts if there are two devices, streams, module.
   bool set_up();
+  /// Makes the context current on another thread.
+  bool enter();
   /// `count` kernels alternating over two streams.
   bool launch(int count);
   /// A copy of each kind, a memset, a peer copy where there are two devices.

@@ -40,6 +40,17 @@ constexpr std::size_t kKnown = 16;
 thread_local Known t_known[kKnown];
 thread_local int t_client;
 
+/// Where this library is mapped. A return address in it is a client's callback that ended with a
+/// call of ours as its last step.
+const void* own_base() {
+  static const void* const base = [] {
+    Dl_info info{};
+    dladdr(reinterpret_cast<const void*>(&current_client), &info);
+    return static_cast<const void*>(info.dli_fbase);
+  }();
+  return base;
+}
+
 int find_or_add(const void* base) {
   Clients& c = clients();
   const std::lock_guard<std::mutex> lock(c.mutex);
@@ -68,6 +79,7 @@ int client_of(const void* return_address) {
   if (known.address == return_address) return known.client;
   Dl_info info{};
   const bool found = dladdr(return_address, &info) != 0;
+  if (found && info.dli_fbase == own_base()) return t_client;
   known = {return_address, find_or_add(found ? info.dli_fbase : nullptr)};
   return known.client;
 }

@@ -20,7 +20,8 @@ int current_client();
 /// Number of clients seen so far, at least 1.
 int client_count();
 
-/// The client that an entry point's return address belongs to.
+/// The client that an entry point's return address belongs to. A function that calls an entry point
+/// as its last step may be replaced by a jump; the call then counts as its caller's.
 int client_of(const void* return_address);
 
 /// Makes a client current on this thread until the scope ends.

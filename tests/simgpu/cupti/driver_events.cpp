@@ -60,20 +60,17 @@ void report_call(ApiCall& call, std::uint64_t* data, CUpti_ApiCallbackSite site)
   call_client(domain, call.cbid, &d);
 }
 
-/// Functions that have been launched before, for a client.
-struct Launched {
-  std::mutex mutex;
-  std::unordered_set<const void*> symbols;
-};
+/// Whether a kernel has not been launched before (since CUPTI was first used).
+bool first_launch(const char* symbol) {
+  static auto* const mutex = new std::mutex;
+  static auto* const seen = new std::unordered_set<const void*>;
+  const std::lock_guard<std::mutex> lock(*mutex);
+  return seen->insert(symbol).second;
+}
 
 /// The first launch of each kernel loads it, which the real library reports as overhead.
 void record_loading(const ApiCall& call) {
-  if (call.symbol == nullptr || !kind_on(CUPTI_ACTIVITY_KIND_OVERHEAD)) return;
-  {
-    auto& launched = of_client<Launched>();
-    const std::lock_guard<std::mutex> lock(launched.mutex);
-    if (!launched.symbols.insert(call.symbol).second) return;
-  }
+  if (!kind_on(CUPTI_ACTIVITY_KIND_OVERHEAD)) return;
   constexpr std::uint32_t kLazyFunctionLoading = 5u << 16;
   const Record r = make_overhead(kLazyFunctionLoading, call.start_ns,
                                  call.start_ns + (call.end_ns - call.start_ns) / 2,
@@ -119,11 +116,12 @@ void finish_inner(const ApiCall& call, CallExtra& extra) {
 
 void on_exit(ApiCall& call) {
   CallExtra* const extra = extra_of(call);
+  const bool loads = call.symbol != nullptr && first_launch(call.symbol);
   for_each_client([&] {
     if (extra != nullptr && extra->nested) finish_inner(call, *extra);
     report_call(call, extra != nullptr ? &extra->data[current_client()] : &call.tool_data,
                 CUPTI_API_EXIT);
-    record_loading(call);
+    if (loads) record_loading(call);
     if (api_recorded(call.domain, call.cbid)) deliver_api(call);
   });
   delete extra;

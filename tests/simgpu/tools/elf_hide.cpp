@@ -58,13 +58,14 @@ bool hide(const Tables& t, const std::string& symbol) {
 }  // namespace
 
 std::string hide_symbols(const std::string& from, const std::string& to,
-                         const std::vector<std::string>& symbols) {
+                         const std::vector<std::string>& symbols, std::size_t required) {
   std::ifstream in(from, std::ios::binary);
   std::vector<char> image{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   Tables tables{};
   if (!in || !find_tables(image, tables)) return "cannot read '" + from + "' as a shared object";
-  for (const std::string& s : symbols)
-    if (!hide(tables, s)) return "'" + from + "' does not export '" + s + "'";
+  for (std::size_t i = 0; i < symbols.size(); ++i)
+    if (!hide(tables, symbols[i]) && i < required)
+      return "'" + from + "' does not export '" + symbols[i] + "'";
   std::ofstream out(to, std::ios::binary | std::ios::trunc);
   out.write(image.data(), static_cast<std::streamsize>(image.size()));
   out.close();

@@ -14,8 +14,9 @@
 namespace gpusim {
 
 /// Copies `from` to `to` with `symbols` renamed in the dynamic string table.
+/// @param required How many of them, from the first, must be there.
 /// @return empty on success, else a sentence (for example naming the symbol that was not exported).
 std::string hide_symbols(const std::string& from, const std::string& to,
-                         const std::vector<std::string>& symbols);
+                         const std::vector<std::string>& symbols, std::size_t required);
 
 }  // namespace gpusim
