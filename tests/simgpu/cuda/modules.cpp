@@ -10,9 +10,8 @@
 
 #include <elf.h>
 
+#include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 
 #include <cuda.h>
 
@@ -79,9 +78,13 @@ Module* load_image(Context* context, const void* image) {
 
 int load_file(Context* context, const char* path, Module** module) {
   if (path == nullptr || module == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return CUDA_ERROR_FILE_NOT_FOUND;
-  std::string image{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  // Not a C++ stream: those bring static objects with destructors into the library.
+  std::FILE* file = std::fopen(path, "rbe");
+  if (file == nullptr) return CUDA_ERROR_FILE_NOT_FOUND;
+  std::string image;
+  char part[4096];
+  for (std::size_t n = 0; (n = std::fread(part, 1, sizeof part, file)) > 0;) image.append(part, n);
+  std::fclose(file);
   *module = load_image(context, image.c_str());
   return CUDA_SUCCESS;
 }
