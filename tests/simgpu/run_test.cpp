@@ -7,6 +7,7 @@
 // Promises: the PyTorch it meets is a folder with a version file, so no wheel is needed
 // Not here: what the libraries do (library_test.cpp), the real PyTorch (tests/e2e/simgpu)
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -15,6 +16,7 @@
 #include "core/scenarios.hpp"
 #include "run_support.hpp"
 #include "tools/find_torch.hpp"
+#include "tools/host_memory.hpp"
 
 using simtest::Outcome;
 using simtest::shell;
@@ -149,6 +151,41 @@ TEST(Memory, IsBoundedByTheAddressSpace) {
       shell("ulimit -v 20000000; " + launcher() + "--devices 4 --memory 64G --print-env 2>&1");
   EXPECT_TRUE(has(run, "instead of the 64.0 GiB asked for")) << run.output;
   EXPECT_TRUE(has(run, "for 4 devices")) << run.output;
+}
+
+/// A machine with 64 GiB free, of which the files given leave less.
+std::string machine(const std::string& name,
+                    const std::vector<std::pair<std::string, std::string>>& files) {
+  const std::string root = simtest::scratch(name);
+  write(root + "/proc/meminfo",
+        "MemAvailable: 67108864 kB\nCommitLimit: 8388608 kB\nCommitted_AS: 4194304 kB\n");
+  for (const auto& [path, text] : files) write(root + path, text);
+  return root;
+}
+
+TEST(Memory, IsBoundedByTheMachineAndItsGroups) {
+  rlimit own{};
+  if (getrlimit(RLIMIT_AS, &own) != 0 || own.rlim_cur != RLIM_INFINITY)
+    GTEST_SKIP() << "the address space is limited already (ulimit -v)";
+  constexpr std::uint64_t kGiB = 1ull << 30;
+  EXPECT_EQ(gpusim::bearable_memory(machine("m-free", {})), 48 * kGiB);
+  EXPECT_EQ(
+      gpusim::bearable_memory(machine("m-strict", {{"/proc/sys/vm/overcommit_memory", "2\n"}})),
+      kGiB / 4 * 3);
+  // The limit is on the group above; what is only cached does not count as used.
+  EXPECT_EQ(gpusim::bearable_memory(machine(
+                "m-v2", {{"/proc/self/cgroup", "0::/outer/inner\n"},
+                         {"/sys/fs/cgroup/outer/memory.max", "8589934592\n"},
+                         {"/sys/fs/cgroup/outer/memory.current", "5368709120\n"},
+                         {"/sys/fs/cgroup/outer/memory.stat", "anon 1\ninactive_file 1073741824\n"},
+                         {"/sys/fs/cgroup/outer/inner/memory.max", "max\n"}})),
+            3 * kGiB);
+  EXPECT_EQ(gpusim::bearable_memory(
+                machine("m-v1", {{"/proc/self/cgroup", "4:memory:/job\n0::/\n"},
+                                 {"/sys/fs/cgroup/memory/memory.stat",
+                                  "hierarchical_memory_limit 4294967296\ntotal_inactive_file 0\n"},
+                                 {"/sys/fs/cgroup/memory/memory.usage_in_bytes", "0\n"}})),
+            3 * kGiB);
 }
 
 TEST(Memory, IsSharedByTheRanks) {
