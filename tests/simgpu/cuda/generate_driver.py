@@ -64,11 +64,9 @@ def write_versions(headers: pathlib.Path, out: pathlib.Path) -> None:
         for index, version in enumerate(sorted(versions[name])):
             suffix = f"_v{index + 1}" if index else ""
             rows.append(f'    {{"{name}", {version}, "{name}{suffix}"}},\n')
-    out.write_text(
-        NOTE + '#include "cuda/versions.hpp"\n\nnamespace gpusim {\nconst FunctionVersion kFunctionVersions[] = {\n'
-        + "".join(rows) + "};\nconst int kFunctionVersionCount = sizeof kFunctionVersions / sizeof kFunctionVersions[0];\n"
-        "}  // namespace gpusim\n"
-    )
+    head = '#include "cuda/versions.hpp"\n\nnamespace gpusim {\nconst FunctionVersion kFunctionVersions[] = {\n'
+    count = "const int kFunctionVersionCount = sizeof kFunctionVersions / sizeof kFunctionVersions[0];\n"
+    out.write_text(NOTE + head + "".join(rows) + "};\n" + count + "}  // namespace gpusim\n")
 
 
 def main() -> int:
