@@ -19,6 +19,7 @@
 
 #include "core/clock.hpp"
 #include "core/config.hpp"
+#include "core/fatbin.hpp"
 #include "core/line_log.hpp"
 
 namespace gpusim {
@@ -72,8 +73,9 @@ void truth_open() {
   put(line,
       std::snprintf(line, sizeof line,
                     "{\"t\":\"header\",\"simulated\":true,\"pid\":%d,\"monotonic_ns\":%" PRIu64
-                    ",\"realtime_ns\":%" PRIu64 ",\"devices\":%d}\n",
-                    getpid(), mono, real, config().devices));
+                    ",\"realtime_ns\":%" PRIu64 ",\"devices\":%d,\"compressed_cubins\":\"%s\"}\n",
+                    getpid(), mono, real, config().devices,
+                    reads_compressed_images() ? "read" : "figures invented"));
 }
 
 void truth_close() {
