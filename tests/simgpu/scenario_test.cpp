@@ -282,6 +282,33 @@ TEST(Scenario, SixtyFourThreadsHaveABufferEach) {
   EXPECT_GE(part_filled, 64u);
 }
 
+std::string mapped_cuptis(const std::string& options) {
+  return simtest::shell(
+             simtest::program_folder() + "/gpusim-run --quiet --preload " + options +
+             " -- sh -c \"grep -o '/.*gpusim_cupti.*' /proc/self/maps\" | sort -u | wc -l")
+      .output;
+}
+
+TEST(Scenario, TwoCopiesAreMappedAndOneOfThemHears) {
+  EXPECT_EQ(mapped_cuptis("--scenario two-copies"), "2\n");
+  EXPECT_EQ(mapped_cuptis(""), "1\n");
+  const Outcome run = simulate("--quiet --preload --scenario two-copies", "sim_client");
+  EXPECT_EQ(run.count("kernel"), 200u) << run.output;
+}
+
+TEST(Scenario, WrongSonameIsFoundUnderTheExpectedName) {
+  const Outcome listed = simtest::shell(simtest::program_folder() +
+                                        "/gpusim-run --quiet --scenario wrong-soname --print-env");
+  const std::size_t at = listed.output.find("LD_LIBRARY_PATH=");
+  ASSERT_NE(at, std::string::npos) << listed.output;
+  const std::string folder =
+      listed.output.substr(at + 16, listed.output.find_first_of(":\n", at + 16) - at - 16);
+  EXPECT_NE(
+      simtest::shell("readelf -d " + folder + "/libcupti.so.13").output.find("[libcupti.so.12]"),
+      std::string::npos)
+      << folder;
+}
+
 class ErrorCode : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(ErrorCode, ComesFromEveryCallAtItsNthUse) {

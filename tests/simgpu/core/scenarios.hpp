@@ -46,6 +46,8 @@ enum class Scenario : std::uint8_t {
   kRequestReentered,
   kRequestDuringExit,
   kCompleteAfterFork,
+  kWrongSoname,
+  kTwoCopies,
   kCount,
 };
 
@@ -105,6 +107,11 @@ inline constexpr ScenarioInfo kScenarios[] = {
     {"request-during-exit", 1,
      "a thread asks for a buffer and completes it empty every ARG ms until the process is gone"},
     {"complete-after-fork", 1, "a buffer of the parent completes again in every forked child"},
+    {"wrong-soname", 1,
+     "gpusim-run puts a CUPTI under the expected name that calls itself by another SONAME"},
+    {"two-copies", 1,
+     "gpusim-run preloads a second copy of CUPTI, which hears nothing of the driver (with "
+     "--preload or for PyTorch)"},
 };
 static_assert(sizeof(kScenarios) / sizeof(kScenarios[0]) ==
               static_cast<std::size_t>(Scenario::kCount));

@@ -56,6 +56,7 @@ constexpr Since kSince[] = {
 struct Library {
   std::string file, soname;
 };
+constexpr const char* kSecondCopy = "second";
 const Library kDriver = {"gpusim_cuda.so", "libcuda.so.1"};
 const Library kCupti13 = {"gpusim_cupti.so", "libcupti.so.13"};
 
@@ -75,6 +76,13 @@ struct Plan {
   std::vector<std::string> hidden;
   std::vector<Library> above;  ///< what is built of the libraries above the driver
 };
+
+/// Whether a scenario is asked for that is about the files themselves.
+bool asked_for(const RunOptions& o, const std::string& scenario) {
+  const std::string list = "," + o.variable("GPUSIM_SCENARIO") + ",";
+  return list.find("," + scenario + ",") != std::string::npos ||
+         list.find("," + scenario + ":") != std::string::npos;
+}
 
 int layout_index(const RunOptions& o) {
   const std::string layout = o.variable("GPUSIM_LAYOUT");
@@ -131,6 +139,7 @@ std::string folder_key(const Plan& p) {
   std::string text = "3" + p.lib.string() + p.cupti.file + (o.stub ? "s" : "") +
                      (o.no_driver ? "d" : "") + (o.no_cupti ? "c" : "") +
                      stamp(p.lib / p.cupti.file);
+  if (asked_for(o, "two-copies")) text += "+";
   for (const std::string& h : p.hidden) text += "," + h;
   for (const Library& l : p.above) text += l.file;
   char key[32];
@@ -181,6 +190,10 @@ void fill_folder(const Plan& p, const fs::path& folder) {
     fail("--missing cannot be had: " + error);
   }
   link_to(p.cupti.file, folder / p.cupti.soname);
+  if (asked_for(o, "two-copies")) {
+    fs::create_directories(folder / kSecondCopy);
+    fs::copy_file(folder / p.cupti.file, folder / kSecondCopy / p.cupti.file);
+  }
   block_others(folder, o);
 }
 
@@ -226,6 +239,8 @@ std::vector<std::string> preload_order(const Plan& p, bool pytorch) {
   if (pytorch)
     for (const Library& l : kMath) add(l);
   if (!o.no_cupti) files.push_back(p.cupti.file);
+  if (!o.no_cupti && asked_for(o, "two-copies"))
+    files.push_back(std::string(kSecondCopy) + "/" + p.cupti.file);
   if (pytorch)
     for (const Library& l : kOther) add(l);
   return files;
@@ -236,8 +251,10 @@ std::vector<std::string> preload_order(const Plan& p, bool pytorch) {
 LibraryFolder library_folder(const RunOptions& options, bool pytorch) {
   const int layout = layout_index(options);
   const fs::path lib = built_libraries();
-  const Plan plan{options, lib, cupti_for(layout, pytorch),
-                  hidden_symbols(options, layout, pytorch), built_above(lib)};
+  Library cupti = cupti_for(layout, pytorch);
+  if (asked_for(options, "wrong-soname"))
+    cupti.file = cupti.file == kCupti13.file ? "gpusim_cupti12.so" : kCupti13.file;
+  const Plan plan{options, lib, cupti, hidden_symbols(options, layout, pytorch), built_above(lib)};
   LibraryFolder made;
   const fs::path folder = make_folder(plan);
   made.path = folder.string();
