@@ -3,7 +3,7 @@
 
 usage: wrap.py FOLDER SCRIPT [ARGUMENTS...]
 Writes FOLDER/kineto.PID.json (the profiler's trace) and FOLDER/window.PID.json: begin_ns and end_ns
-on CLOCK_MONOTONIC, between which everything enqueued belongs to the profiler."""
+on CLOCK_MONOTONIC, between which everything enqueued belongs to the profiler, and the rank."""
 
 import json
 import os
@@ -48,7 +48,7 @@ def main():
     profiler.stop()
     profiler.export_chrome_trace(os.path.join(folder, "kineto.%d.json" % os.getpid()))
     with open(os.path.join(folder, "window.%d.json" % os.getpid()), "w", encoding="utf-8") as file:
-        json.dump({"begin_ns": begin, "end_ns": end}, file)
+        json.dump({"begin_ns": begin, "end_ns": end, "rank": int(os.environ.get("RANK", 0))}, file)
     sys.exit(status)
 
 
