@@ -59,6 +59,8 @@ TEST_F(Nccl, EveryRankLaunchesOneKernelThatEndsWithTheOthers) {
 TEST_F(Nccl, MistakesAndMissingFunctionsAreSaid) {
   EXPECT_EQ(run_.first("mistake").number("root"), 4u);  // ncclInvalidArgument
   EXPECT_EQ(run_.first("mistake").number("end"), 5u);   // ncclInvalidUsage
+  EXPECT_EQ(run_.first("split").number("result"), 5u);
+  EXPECT_EQ(run_.first("split").number("end"), 0u);
   EXPECT_NE(run_.output.find("said simulated GPU (gpuprof): the root is no rank"),
             std::string::npos);
   EXPECT_EQ(run_.first("refused").number("code"), 5u);

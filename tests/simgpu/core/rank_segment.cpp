@@ -127,6 +127,12 @@ bool RankSegment::wait_for_all() {
   return true;
 }
 
+bool RankSegment::shares_process() const {
+  for (int r = 0; r < ranks_; ++r)
+    if (r != rank_ && header_->members[r].pid.load() == getpid()) return true;
+  return false;
+}
+
 void RankSegment::leave() {
   header_->members[rank_].left.store(1);
   if (!all_joined()) unlink(path_of(key_).c_str());

@@ -53,6 +53,8 @@ class RankSegment {
 
   /// Waits until every rank has joined. False if one died meanwhile.
   bool wait_for_all();
+  /// Whether this process holds another rank too.
+  bool shares_process() const;
   /// Nobody has to wait for this rank any more.
   void leave();
 

@@ -117,6 +117,9 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* newc
   static_cast<void>(config);
   if (const ncclResult_t r = check(comm); r != ncclSuccess) return r;
   if (newcomm == nullptr) return fail(comm, ncclInvalidArgument, "no place for the communicator");
+  // Ranks tell each other their colours at the call, so one thread would wait for itself.
+  if (in_group() && comm->rank.segment->shares_process())
+    return fail(comm, ncclInvalidUsage, "several ranks of one process cannot split in a group");
   return split(comm, color, key, newcomm);
 }
 

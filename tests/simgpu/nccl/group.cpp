@@ -157,6 +157,8 @@ ncclResult_t wait_in_group(ncclComm* comm) {
   return run_if_alone();
 }
 
+bool in_group() { return t_depth > 0; }
+
 float drop_group() {
   double ns = 0;
   for (const Work& w : group().work) {

@@ -20,6 +20,9 @@ ncclResult_t run_in_group(ncclComm* comm, cudaStream_t stream, const Message& me
 /// Waits until every rank of a new communicator is there, at the end of the group.
 ncclResult_t wait_in_group(ncclComm* comm);
 
+/// Whether the calling thread is inside a group.
+bool in_group();
+
 /// Forgets what the calling thread has queued and leaves all groups. Gives the time that the
 /// queued calls would have taken, in microseconds.
 float drop_group();

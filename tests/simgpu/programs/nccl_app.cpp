@@ -68,6 +68,11 @@ void collectives(const Place* places, ncclComm_t* comms) {
 void mistakes(ncclComm_t comm) {
   std::printf("mistake root %d end %d\n",
               ncclBroadcast(nullptr, nullptr, 1, ncclFloat, 7, comm, nullptr), ncclGroupEnd());
+  ncclGroupStart();
+  ncclComm_t part = nullptr;
+  const ncclResult_t split = ncclCommSplit(comm, 0, 0, &part, nullptr);
+  std::printf("split result %d end %d\n", split, ncclGroupEnd());
+  ncclBroadcast(nullptr, nullptr, 1, ncclFloat, 7, comm, nullptr);
   std::printf("said %s\n", ncclGetLastError(comm));
   using Refused = int (*)(ncclComm_t, int);
   const auto suspend = reinterpret_cast<Refused>(dlsym(RTLD_DEFAULT, "ncclCommSuspend"));
