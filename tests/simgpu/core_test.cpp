@@ -17,6 +17,7 @@
 #include <numeric>
 #include <vector>
 
+#include "core/api_scope.hpp"
 #include "core/device_model.hpp"
 #include "run_support.hpp"
 #include "tools/elf_hide.hpp"
@@ -49,6 +50,19 @@ TEST(DeviceModel, OccupancyFollowsTheScarcestResource) {
   EXPECT_EQ(gpusim::max_active_blocks(m, 256, 128, 0), 2);
   EXPECT_EQ(gpusim::max_active_blocks(m, 128, 0, 65536), 2);
   EXPECT_EQ(gpusim::max_active_blocks(m, 2048, 0, 0), 0);
+}
+
+TEST(ApiScope, AnInnerCallGivesTheOuterItsIdBack) {
+  gpusim::ApiScope outer(gpusim::ApiDomain::kRuntime, 1, "outer", nullptr);
+  {
+    gpusim::ApiScope inner(gpusim::ApiDomain::kRuntime, 1, "inner", nullptr);
+    EXPECT_EQ(gpusim::current_correlation(), inner.correlation());
+    EXPECT_NE(inner.correlation(), outer.correlation());
+    inner.finish(0);
+  }
+  EXPECT_EQ(gpusim::current_correlation(), outer.correlation());
+  outer.finish(0);
+  EXPECT_EQ(gpusim::current_correlation(), 0u);
 }
 
 TEST(ElfHide, ChangesOnlyTheNamesAskedFor) {

@@ -21,7 +21,7 @@ thread_local std::uint32_t t_correlation;
 
 ApiScope::ApiScope(ApiDomain domain, std::uint32_t cbid, const char* name, const void* params,
                    const char* symbol)
-    : call_{} {
+    : call_{}, outer_(t_correlation) {
   Context* context = current_context();
   call_.domain = domain;
   call_.cbid = cbid;
@@ -44,7 +44,7 @@ ApiScope::ApiScope(ApiDomain domain, std::uint32_t cbid, const char* name, const
 int ApiScope::finish(int result) {
   call_.end_ns = now_ns();
   call_.result = result;
-  t_correlation = 0;
+  t_correlation = outer_;
   if (call_.reported) hooks()->api_exit(call_);
   if (truth_on()) truth_api(call_);
   return result;

@@ -28,6 +28,7 @@ class ApiScope {
 
  private:
   ApiCall call_;
+  std::uint32_t outer_;  ///< correlation id of the call this one is made in, or 0
 };
 
 /// Correlation id of the innermost call of this thread, 0 outside of calls.
