@@ -42,10 +42,12 @@ def main():
     profiler.start()
     drain()
     begin = time.monotonic_ns()
-    status = run(script, sys.argv[3:])
-    drain()
-    end = time.monotonic_ns()
-    profiler.stop()
+    try:
+        status = run(script, sys.argv[3:])
+        drain()
+    finally:  # PyTorch crashes in its own end if its profiler is still on
+        end = time.monotonic_ns()
+        profiler.stop()
     profiler.export_chrome_trace(os.path.join(folder, "kineto.%d.json" % os.getpid()))
     with open(os.path.join(folder, "window.%d.json" % os.getpid()), "w", encoding="utf-8") as file:
         json.dump({"begin_ns": begin, "end_ns": end, "rank": int(os.environ.get("RANK", 0))}, file)
