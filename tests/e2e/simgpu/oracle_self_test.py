@@ -114,6 +114,13 @@ class Oracle(unittest.TestCase):
         at(w, 9).dur += 1
         self.assertEqual(found(w), {"wrong duration": 1})
 
+    def test_allows_a_fitted_clock_its_own_rate(self):
+        t, w = truth(), honest(SHIFT)
+        at(t, 9).dur, at(w, 9).dur = 200_000, 200_002
+        self.assertEqual(dict(Comparison(t, w, True).found.counts), {})
+        at(w, 9).dur += 1
+        self.assertEqual(dict(Comparison(t, w, True).found.counts), {"wrong duration": 1})
+
     def test_finds_a_swap_inside_a_stream(self):
         w = honest()
         at(w, 9).start, at(w, 11).start = at(w, 11).start, at(w, 9).start

@@ -12,7 +12,7 @@ import run as runner  # noqa: E402
 from compare import Comparison  # noqa: E402
 from run import e2e, sim  # noqa: E402
 
-CUDART_APP = os.path.join(e2e.SIMGPU, "cudart_app")
+CUDART_APP = os.path.join(e2e.SIMGPU, "sim_cudart_app")
 BUSY = ["--kernels", "30", "--streams", "3", "--devices", "2", "--threads", "2", "--copies", "2",
         "--memsets", "2", "--graph-nodes", "5"]
 CASES = {
@@ -27,7 +27,8 @@ CASES = {
     "layout 11.8": ([sim.TRAINER, "--steps", "12", *BUSY], ("--layout", "11.8")),
     "layout 12.4": ([sim.TRAINER, "--steps", "12", *BUSY], ("--layout", "12.4")),
     "layout 13.2": ([sim.TRAINER, "--steps", "12", *BUSY], ("--layout", "13.2")),
-    "cudart": ([CUDART_APP], ()),
+    "cuBLAS": ([os.path.join(e2e.SIMGPU, "blas_app")], ("--devices", "1")),
+    "cudart": ([CUDART_APP, "work", "200"], ("--devices", "1")),
 }
 # Scenario of the simulator, and the counter of ours that must state every record lost by it.
 LOSSES = {

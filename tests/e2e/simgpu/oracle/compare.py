@@ -126,7 +126,7 @@ class Comparison:
         for wanted, got in self.match.pairs:
             off = abs(got.dur - wanted.dur)
             self.worst_duration = max(self.worst_duration, off)
-            if off > DURATION_NS + self.rate * wanted.dur:
+            if off > DURATION_NS + round(self.rate * wanted.dur):
                 self.found.add("wrong duration", "%d ns instead of %d: %s"
                                % (got.dur, wanted.dur, wanted.short()))
             late = abs(self.line_of_truth(got.start) - wanted.start)
