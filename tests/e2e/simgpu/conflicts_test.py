@@ -22,7 +22,7 @@ SENTENCE = "The program started its own CUPTI profiler"
 # We step aside inside the profiler's first call and take up again at the first tick after it has
 # flushed, or two seconds after its last call.
 BEFORE_NS, AFTER_NS = 0, 2_500_000_000
-HOLDER = "another profiler"
+HOLDER = "Nsight Test"
 
 
 @dataclasses.dataclass
