@@ -6,6 +6,8 @@
 // Owns:     nothing
 #include "inject/cupti/handover.hpp"
 
+#include <cstdio>
+
 #include "gpuprof/base/clock.hpp"
 #include "inject/cupti/activity.hpp"
 #include "inject/cupti/flusher.hpp"
@@ -54,7 +56,6 @@ void give_back_callbacks(Room& room) {
 
 void begin_other(Room& room) {
   OtherSession& other = room.other;
-  const bool had_something = room.recording;
   if (room.open && room.slot == Slot::kOurs) {
     put_down_activity(room);
     give_back_callbacks(room);
@@ -63,15 +64,7 @@ void begin_other(Room& room) {
   other.idle_since_ns = base::mono_ns();
   other.flushed = false;
   ++other.sessions;
-  if (!had_something || (room.said & kSaidHandOver) != 0) return;
-  room.said |= kSaidHandOver;
-  say(NoticeLevel::kMissing, 0,
-      "The program started its own CUPTI profiler (torch.profiler or the like): it has the GPU "
-      "events until it is done, gpuprof goes on with everything else.%s",
-      has_hazard(g_live.api.version, Hazard::kKernelKindStays)
-          ? " Kernel records could not be switched off safely before (CUPTI below 13.0 Update 1)."
-          : "");
-  hot::wake_worker();
+  if (room.wanted == Wanted::kRecording) open_share(room, other.idle_since_ns);
 }
 
 /// Runs f under the room's lock if this process is one we watch.
@@ -83,6 +76,40 @@ void with_room(F f) {
 }
 
 }  // namespace
+
+void open_share(Room& room, std::uint64_t now_ns) {
+  OtherSession& other = room.other;
+  if (other.share_since_ns != 0) return;
+  other.share_since_ns = now_ns;
+  other.share_launches_at = g_live.launches.load(std::memory_order_relaxed);
+  if ((room.said & kSaidHandOver) != 0) return;
+  room.said |= kSaidHandOver;
+  say(NoticeLevel::kMissing, 0,
+      "The program started its own CUPTI profiler (torch.profiler or the like): it has the GPU "
+      "events until it is done, gpuprof goes on with everything else.%s",
+      room.open && has_hazard(g_live.api.version, Hazard::kKernelKindStays)
+          ? " Kernel records could not be switched off safely before (CUPTI below 13.0 Update 1)."
+          : "");
+  hot::wake_worker();
+}
+
+void close_share(Room& room, std::uint64_t now_ns) {
+  OtherSession& other = room.other;
+  if (other.share_since_ns == 0) return;
+  const std::uint64_t length_ns = elapsed_ns(now_ns, other.share_since_ns);
+  const std::uint64_t launches =
+      g_live.launches.load(std::memory_order_relaxed) - other.share_launches_at;
+  other.share_since_ns = 0;
+  char seen[64] = "";
+  // Without the slot we have no callbacks, and no count.
+  if (launches != 0)
+    std::snprintf(seen, sizeof seen, " (%llu launches and waits)",
+                  static_cast<unsigned long long>(launches));
+  say(NoticeLevel::kMissing, 0,
+      "The program started its own CUPTI profiler and had the GPU events of %llu ms of the "
+      "recording%s: they are in its trace, not in this one.",
+      static_cast<unsigned long long>(length_ns / 1'000'000), seen);
+}
 
 void step_aside(OtherCall call) {
   with_room([call](Room& room) {
@@ -157,6 +184,8 @@ void other_finalized() {
     room.other.active = true;
     room.other.idle_since_ns = 0;
     update_idle(room.other);
+    // Nothing of it is left in CUPTI that it could still want to read.
+    room.other.flushed = true;
   });
 }
 

@@ -127,7 +127,7 @@ void watch_for_replacement(Room& room, std::uint64_t now_ns) {
     room.silent_since_ns = now_ns;
     return;
   }
-  if (now_ns - room.silent_since_ns < kSilentNs) return;
+  if (elapsed_ns(now_ns, room.silent_since_ns) < kSilentNs) return;
   say_once(room, kSaidReplaced, NoticeLevel::kMissing,
            "GPU records stopped although the program goes on launching work: another profiler has "
            "replaced our CUPTI callbacks. gpuprof leaves it alone and tries again with the next "
@@ -142,7 +142,7 @@ void turn_flush(Room& room, std::uint64_t now_ns) {
   }
   const std::uint64_t since = flush_running_since();
   if (since != 0) {
-    if (now_ns > since && now_ns - since > kHungNs)
+    if (elapsed_ns(now_ns, since) > kHungNs)
       say_once(room, kSaidStuck, NoticeLevel::kFailure,
                "CUPTI's flush does not return; GPU events come only as far as CUPTI delivers them "
                "by itself. The program is not held up.");
@@ -158,7 +158,26 @@ void turn_flush(Room& room, std::uint64_t now_ns) {
 // A session of the application is over once nothing of it is on and it had time to read.
 bool other_is_done(const OtherSession& other, std::uint64_t now_ns) {
   if (other.idle_since_ns == 0) return false;
-  return now_ns - other.idle_since_ns > (other.flushed ? kSecondNs / 4 : 2 * kSecondNs);
+  return elapsed_ns(now_ns, other.idle_since_ns) > (other.flushed ? kSecondNs / 4 : 2 * kSecondNs);
+}
+
+/// What is left to do when the program ends.
+enum class Exit : std::uint8_t { kNothing, kFlush, kSpeak };
+constexpr std::uint32_t kExitMs = 2000;
+
+Exit begin_exit() {
+  const RoomLock lock(kExitMs / 4);
+  if (!lock || g_room.exiting || g_room.dead) return Exit::kNothing;
+  g_room.exiting = true;
+  const std::uint64_t now_ns = base::mono_ns();
+  if (g_room.other.active) {
+    const bool has_share = g_room.other.share_since_ns != 0;
+    close_share(g_room, now_ns);
+    return has_share ? Exit::kSpeak : Exit::kNothing;
+  }
+  if (!g_room.open || !records_expected(g_room, now_ns)) return Exit::kNothing;
+  const std::uint64_t since = flush_running_since();
+  return since != 0 && elapsed_ns(now_ns, since) > kHungNs ? Exit::kNothing : Exit::kFlush;
 }
 
 bool may_look_for_driver(Room& room, std::uint64_t now_ns) {
@@ -173,7 +192,11 @@ bool may_look_for_driver(Room& room, std::uint64_t now_ns) {
 }  // namespace
 
 void apply(Room& room, std::uint64_t now_ns) {
-  if (room.dead || room.exiting || room.other.active) return;
+  if (room.dead || room.exiting) return;
+  if (room.other.active) {
+    room.wanted == Wanted::kRecording ? open_share(room, now_ns) : close_share(room, now_ns);
+    return;
+  }
   if (room.wanted == Wanted::kOff) {
     end_recording(room, now_ns);
     if (room.open) {
@@ -238,6 +261,7 @@ std::uint32_t tick(std::uint64_t now_ns) {
   }
   if (room.other.active && other_is_done(room.other, now_ns)) {
     room.other.active = false;
+    close_share(room, now_ns);
     room.said &= ~(kSaidHandOver | kSaidForeignClock);
     if (room.wanted != Wanted::kOff)
       say(NoticeLevel::kInfo, 0,
@@ -272,24 +296,21 @@ bool flush(bool forced, std::uint32_t deadline_ms) {
 
 void before_exit() {
   if (!hot::alive()) return;
-  constexpr std::uint32_t kExitMs = 2000;
-  {
-    const RoomLock lock(kExitMs / 4);
-    if (!lock || g_room.exiting || g_room.dead) return;
-    g_room.exiting = true;
-    if (!g_room.open || g_room.other.active || !records_expected(g_room, base::mono_ns())) return;
-    const std::uint64_t since = flush_running_since();
-    if (since != 0 && base::mono_ns() - since > kHungNs) return;
-    if (!start_flusher()) return;
-  }
-  if (wait_flush(ask_flush(true), kExitMs)) return;
-  {
-    const RoomLock lock(kExitMs / 4);
-    if (!lock) return;
-    say_once(
-        g_room, kSaidStuck, NoticeLevel::kFailure,
-        "CUPTI's last flush did not return within two seconds of the program's end; GPU events "
-        "that were still inside CUPTI are missing.");
+  switch (begin_exit()) {
+    case Exit::kNothing:
+      return;
+    case Exit::kFlush:
+      if (!start_flusher() || wait_flush(ask_flush(true), kExitMs)) return;
+      {
+        const RoomLock lock(kExitMs / 4);
+        if (!lock) return;
+        say_once(g_room, kSaidStuck, NoticeLevel::kFailure,
+                 "CUPTI's last flush did not return within two seconds of the program's end; GPU "
+                 "events that were still inside CUPTI are missing.");
+      }
+      break;
+    case Exit::kSpeak:
+      break;
   }
   hot::wake_worker();
   // The worker sends it, if it can at once; the program is not held any longer.

@@ -34,6 +34,8 @@ struct OtherSession {
   bool flushed = false;             // it flushed after its last kind went off
   std::uint64_t idle_since_ns = 0;  // last kind off and unsubscribed; 0: still busy
   std::uint32_t sessions = 0;
+  // What it has of our recording so far: since when (0: nothing), and our launch count then.
+  std::uint64_t share_since_ns = 0, share_launches_at = 0;
   // Its own buffer callbacks: given back to it if it goes on after we took up again.
   CUpti_BuffersCallbackRequestFunc requested = nullptr;
   CUpti_BuffersCallbackCompleteFunc completed = nullptr;
@@ -83,6 +85,12 @@ inline constexpr std::uint32_t kSaidExpression = 256;
 
 extern Room g_room;
 
+/// Time since `since_ns`; 0 if that lies ahead: a caller's `now_ns` may be older than what happened
+/// under the lock before it.
+constexpr std::uint64_t elapsed_ns(std::uint64_t now_ns, std::uint64_t since_ns) {
+  return now_ns > since_ns ? now_ns - since_ns : 0;
+}
+
 /// Holds the room's lock, or not if the deadline passed.
 class RoomLock {
  public:
@@ -116,6 +124,13 @@ void disable_kinds(Room& room);
 void set_callbacks(Room& room, Wanted wanted);
 /// Stops the records of devices only (node budget, 7.1 of the hazards).
 void stop_device_kinds(Room& room);
+
+// handover.cpp
+/// From now on GPU events of our recording go to the program's own profiler. Says so, once a
+/// session.
+void open_share(Room& room, std::uint64_t now_ns);
+/// They do no more, or the recording ends: says how long it was.
+void close_share(Room& room, std::uint64_t now_ns);
 
 // room.cpp
 /// Moves from what is to what is wanted, as far as CUPTI lets us.
