@@ -128,6 +128,7 @@ Config* read() {
   c->api_cost_ns = number("GPUSIM_API_COST_NS", 2000);
   c->kernel_ns = number("GPUSIM_KERNEL_NS", 0);
   c->correlation_start = static_cast<std::uint32_t>(number("GPUSIM_CORRELATION_START", 1));
+  c->device_buffers = number("GPUSIM_DEVICE_BUFFERS", 250);
   c->layout = choice("GPUSIM_LAYOUT", kLayouts, Layout::k13_0);
   c->quiet = number("GPUSIM_QUIET", 0) != 0;
   c->zero_data = choice("GPUSIM_DATA", kData, 0) == 1;

@@ -40,9 +40,10 @@ struct Config {
   std::uint64_t api_cost_ns;   ///< spun in each API call
   std::uint64_t kernel_ns;     ///< 0 = the timing model, else every kernel lasts this long
   std::uint32_t correlation_start;
+  std::uint64_t device_buffers;  ///< what CUPTI says a context may have
   Layout layout;
   bool quiet;
-  bool zero_data;  ///< drop device writes from 256 bytes up
+  bool zero_data;         ///< drop device writes from 256 bytes up
   bool cupti_per_client;  ///< each calling shared object has a CUPTI state of its own
   const char* truth_path;
   const char* log_path;

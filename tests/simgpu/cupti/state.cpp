@@ -47,7 +47,7 @@ void State::clear() {
   client_zeroes.store(false);
   for (auto& a : attributes) a.store(0);
   attributes[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE].store(3200000);
-  attributes[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT].store(250);
+  attributes[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT].store(config().device_buffers);
   attributes[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE].store(3);
   flush_period_ms.store(0);
   dropped.store(0);

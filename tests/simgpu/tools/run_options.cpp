@@ -64,6 +64,8 @@ constexpr Row kRows[] = {
      "CUPTI calls fail: FUNCTION:NTH:CODE,...; NTH is N, N+ or *"},
     {"--correlation-start", "N", "GPUSIM_CORRELATION_START", Form::kWhole, "0-4294967295",
      "first correlation id (1)"},
+    {"--device-buffers", "N", "GPUSIM_DEVICE_BUFFERS", Form::kWhole, "1-1000000",
+     "device buffers that CUPTI says a context may have (250)"},
     {"--quiet", "", "GPUSIM_QUIET", Form::kFlag, "", "no line on stderr at first device use"},
 };
 
