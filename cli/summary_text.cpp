@@ -143,6 +143,8 @@ void add_overhead(const api::Summary& s, Lines& lines) {
   line += fmt::format(", {} by {}", counted(o.samples, "sample", "samples"), o.sampler);
   if (o.effective_rate_hz > 0) line += fmt::format(" at {:.0f} Hz", o.effective_rate_hz);
   line += fmt::format(", daemon {}", human_duration(o.daemon_cpu_ns));
+  if (o.daemon_peak_bytes != 0)
+    line += fmt::format(" and {} of memory", human_bytes(o.daemon_peak_bytes));
   lines.add(line);
 }
 

@@ -45,7 +45,7 @@ void for_each_field(S& s, Visit&& visit) {
   visit("worker_cpu_ns", s.worker_cpu_ns), visit("samples", s.samples);
   visit("launch_callbacks", s.launch_callbacks), visit("nvtx_calls", s.nvtx_calls);
   visit("sampler", s.sampler), visit("effective_rate_hz", s.effective_rate_hz);
-  visit("daemon_cpu_ns", s.daemon_cpu_ns);
+  visit("daemon_cpu_ns", s.daemon_cpu_ns), visit("daemon_peak_bytes", s.daemon_peak_bytes);
 }
 template <typename S, typename Visit>
 requires std::is_same_v<std::remove_const_t<S>, Summary>

@@ -50,6 +50,7 @@ struct SummaryOverhead {
   std::string sampler;  // in force, of the first traced process
   double effective_rate_hz = 0;
   std::uint64_t daemon_cpu_ns = 0;
+  std::uint64_t daemon_peak_bytes = 0;  // resident, over its whole life
 };
 
 struct Summary {

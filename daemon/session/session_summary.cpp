@@ -8,7 +8,9 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <fstream>
 #include <map>
+#include <string>
 
 #include "daemon/model/loss.hpp"
 #include "daemon/session/session.hpp"
@@ -49,6 +51,17 @@ const char* sampler_text(std::uint64_t kind) {
 void add_once(std::vector<std::string>& sentences, const std::string& sentence) {
   if (std::find(sentences.begin(), sentences.end(), sentence) == sentences.end())
     sentences.push_back(sentence);
+}
+
+/// Peak resident memory of this daemon; 0 where the kernel does not tell. Not from getrusage: that
+/// figure outlives exec and may be the command's that started us.
+std::uint64_t own_peak_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    std::uint64_t kib = 0;
+    if (word == "VmHWM:" && status >> kib) return kib * 1024;
+  }
+  return 0;
 }
 
 std::uint64_t own_cpu_ns() {
@@ -141,6 +154,7 @@ api::Summary Session::summary(std::uint64_t now_ns) {
   made.drops_by_reason.assign(drops.begin(), drops.end());
   made.ring_drops_by_kind.assign(ring_drops.begin(), ring_drops.end());
   made.overhead.daemon_cpu_ns = own_cpu_ns();
+  made.overhead.daemon_peak_bytes = own_peak_bytes();
   for (std::size_t i = 0; i < targets_.size(); ++i) add_lost_image(made, i);
   if (processes_refused_ != 0)
     made.missing.push_back(support::counted(processes_refused_, "process", "processes") +

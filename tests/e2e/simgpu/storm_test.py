@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A storm of kernel launches on four streams, with default options and launch stacks: nothing is dropped
+at a rate that programs have; at full speed every launch is kept or counted as dropped.
+
+usage: storm_test.py [--launches N] [--cases NAME,...]
+
+  rate     50,000 launches a second
+  default  as fast as the simulated driver's default cost of a call allows
+  full     no cost of a call at all: more than any real driver can launch"""
+
+import argparse
+import json
+import os
+import sys
+
+import e2e
+import sim
+
+STORM = os.path.join(e2e.SIMGPU, "sim_storm")
+STREAMS = 4
+# What the collector may take in memory, whatever comes.
+MOST_DAEMON_BYTES = 256 << 20
+CASES = {
+    "rate": (["--rate", "50000"], ["--api-cost", "0", "--kernel-time", "500ns"]),
+    "default": ([], ["--kernel-time", "500ns"]),
+    "full": ([], ["--api-cost", "0", "--kernel-time", "500ns"]),
+}
+# Which stage could not keep up, by what was lost there.
+STAGES = [
+    ("cupti dropped", "CUPTI itself, before a record reached us"),
+    ("no buffer for CUPTI", "the buffers that CUPTI writes into"),
+    ("ring full", "the rings between the program and the collector"),
+]
+
+
+def storm(launches, case, folder):
+    options, simulated = CASES[case]
+    summary = os.path.join(folder, "summary.json")
+    ran = e2e.gpuprof(["-o", os.path.join(folder, "out"), "--summary-json", summary],
+                      [sim.GPUSIM_RUN, "--quiet", *simulated, "--", STORM, "--launches",
+                       str(launches), "--streams", str(STREAMS), *options], timeout=600)
+    with open(summary, encoding="utf-8") as file:
+        return ran, json.loads(ran.stdout), json.load(file)
+
+
+def check(checks, case, launches):
+    with e2e.Folder("storm-" + case) as folder:
+        ran, said, told = storm(launches, case, folder)
+        checks.equal(ran.returncode, 0, case + ": status")
+        checks.equal(said["launched"], launches, case + ": the program launched")
+        kept = told["events_by_kind"].get("kernels", 0)
+        lost = dict(told["drops_by_reason"])
+        dropped = told["ring_drops_by_kind"].get("kernels", 0) + lost.get("cupti dropped", 0)
+        memory = told["overhead"]["daemon_peak_bytes"]
+        stage = next((text for reason, text in STAGES if lost.get(reason)), "none")
+        print("  %s: %.0f launches/s, kept %d, dropped %d (%.2f %% kept), limited by: %s; collector "
+              "%.0f MiB; other drops %s"
+              % (case, said["launches_per_second"], kept, dropped, 100 * kept / launches, stage,
+                 memory / (1 << 20), told["ring_drops_by_kind"]))
+        checks.equal(kept + dropped, launches, case + ": kept + dropped = launched")
+        checks.expect(0 < memory < MOST_DAEMON_BYTES, "%s: collector took %d bytes" % (case, memory))
+        if case != "full":
+            checks.equal((dropped, told["ring_drops_by_kind"]), (0, {}), case + ": nothing dropped")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--launches", type=int, default=1_000_000)
+    parser.add_argument("--cases", default=",".join(CASES))
+    arguments = parser.parse_args()
+    sim.need()
+    checks = e2e.Checks()
+    for case in arguments.cases.split(","):
+        check(checks, case, arguments.launches)
+    checks.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
