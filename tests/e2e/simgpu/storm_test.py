@@ -27,8 +27,8 @@ CASES = {
 }
 # Which stage could not keep up, by what was lost there.
 STAGES = [
-    ("cupti dropped", "CUPTI itself, before a record reached us"),
-    ("no buffer for CUPTI", "the buffers that CUPTI writes into"),
+    ("dropped by CUPTI", "CUPTI itself, before a record reached us"),
+    ("no CUPTI buffer left", "the buffers that CUPTI writes into"),
     ("ring full", "the rings between the program and the collector"),
 ]
 
@@ -50,7 +50,7 @@ def check(checks, case, launches):
         checks.equal(said["launched"], launches, case + ": the program launched")
         kept = told["events_by_kind"].get("kernels", 0)
         lost = dict(told["drops_by_reason"])
-        dropped = told["ring_drops_by_kind"].get("kernels", 0) + lost.get("cupti dropped", 0)
+        dropped = told["ring_drops_by_kind"].get("kernels", 0) + lost.get("dropped by CUPTI", 0)
         memory = told["overhead"]["daemon_peak_bytes"]
         stage = next((text for reason, text in STAGES if lost.get(reason)), "none")
         print("  %s: %.0f launches/s, kept %d, dropped %d (%.2f %% kept), limited by: %s; collector "
