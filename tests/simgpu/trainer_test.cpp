@@ -91,4 +91,17 @@ TEST(Memory, TheDeviceIsAsLargeAsItSays) {
             3);
 }
 
+TEST(Devices, OnlyTheVisibleOnesAreThere) {
+  const simtest::Outcome one =
+      simtest::shell("CUDA_VISIBLE_DEVICES=1 " + simtest::program_folder() +
+                     "/gpusim-run --quiet --devices 4 -- " + simtest::program_folder() +
+                     "/sim_trainer --steps 1 --devices 2");
+  EXPECT_EQ(one.exit_code, 3) << one.output;
+  const simtest::Outcome two =
+      simtest::shell("CUDA_VISIBLE_DEVICES=3,1,9,0 " + simtest::program_folder() +
+                     "/gpusim-run --quiet --devices 4 -- " + simtest::program_folder() +
+                     "/sim_trainer --steps 1 --devices 2");
+  EXPECT_EQ(two.exit_code, 0) << two.output;
+}
+
 }  // namespace

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -55,14 +56,34 @@ void on_exit_process() {
   truth_close();
 }
 
-Device* make_device(int ordinal) {
+/// CUDA_VISIBLE_DEVICES: numbers in the order wanted, up to the first that names no device or one
+/// again. @return how many are visible.
+int visible_devices(int* physical) {
+  const int all = config().devices;
+  const char* p = std::getenv("CUDA_VISIBLE_DEVICES");
+  int count = 0;
+  for (; p == nullptr && count < all; ++count) physical[count] = count;
+  while (p != nullptr && count < all) {
+    char* end = nullptr;
+    const long number = std::strtol(p, &end, 10);
+    if (end == p || number < 0 || number >= all) break;
+    if (std::find(physical, physical + count, number) != physical + count) break;
+    physical[count++] = static_cast<int>(number);
+    if (*end != ',') break;
+    p = end + 1;
+  }
+  return count;
+}
+
+Device* make_device(int ordinal, int physical) {
   const Config& c = config();
   auto* d = new Device{};
   d->ordinal = ordinal;
+  d->physical = physical;
   d->model = device_model(c.model);
   d->total_bytes = c.memory_bytes != 0 ? c.memory_bytes : d->model.memory_bytes;
   device_name(d->model, d->name, sizeof d->name);
-  device_uuid(ordinal, d->uuid);
+  device_uuid(physical, d->uuid);
   return d;
 }
 
@@ -79,8 +100,9 @@ void load_injection() {
 /// The body of the first cuInit, under the init lock.
 void first_use(Driver& d) {
   d.pid = getpid();
-  d.device_count = config().devices;
-  for (int i = 0; i < d.device_count; ++i) d.devices[i] = make_device(i);
+  int physical[kMaxDevices];
+  d.device_count = visible_devices(physical);
+  for (int i = 0; i < d.device_count; ++i) d.devices[i] = make_device(i, physical[i]);
   pthread_atfork(nullptr, nullptr, on_fork_child);
   std::atexit(on_exit_process);
   truth_open();

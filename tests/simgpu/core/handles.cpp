@@ -33,6 +33,12 @@ Device* device_at(int ordinal) {
   return ordinal >= 0 && ordinal < driver().device_count ? driver().devices[ordinal] : nullptr;
 }
 
+int device_on_bus(unsigned bus) {
+  for (int i = 0; i < driver().device_count; ++i)
+    if (driver().devices[i]->physical + 0x10 == static_cast<int>(bus)) return i;
+  return -1;
+}
+
 Context* retain_primary(Device* device) {
   const std::lock_guard<std::mutex> lock(primary_mutex());
   if (device->primary == nullptr || !live(device->primary))

@@ -16,6 +16,9 @@ namespace gpusim {
 /// The device of an ordinal, or null.
 Device* device_at(int ordinal);
 
+/// Ordinal of the visible device on PCI bus `bus`, or -1.
+int device_on_bus(unsigned bus);
+
 /// The primary context of a device, made at the first request. Counts a reference.
 Context* retain_primary(Device* device);
 /// Gives a reference back; the last one destroys the context. @return CUresult value.

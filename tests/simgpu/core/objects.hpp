@@ -34,7 +34,8 @@ constexpr std::uint32_t kDefaultStreamId = 7;
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
 struct Device {
-  int ordinal;
+  int ordinal;   ///< among the visible ones
+  int physical;  ///< in the machine: UUID and bus id follow it
   DeviceModel model;
   char name[96];
   unsigned char uuid[16];

@@ -179,7 +179,7 @@ CUresult CUDAAPI cuDeviceGetAttribute(int* pi, CUdevice_attribute attrib, CUdevi
   GPUSIM_DRIVER_API(cuDeviceGetAttribute, pi, attrib, dev);
   const Device* d = device_at(dev);
   if (pi == nullptr || d == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_DEVICE);
-  *pi = device_attribute(d->model, dev, attrib);
+  *pi = device_attribute(d->model, d->physical, attrib);
   return GPUSIM_DONE(CUDA_SUCCESS);
 }
 
@@ -187,7 +187,8 @@ CUresult CUDAAPI cuDeviceGetPCIBusId(char* pciBusId, int len, CUdevice dev) {
   GPUSIM_DRIVER_API(cuDeviceGetPCIBusId, pciBusId, len, dev);
   if (pciBusId == nullptr || device_at(dev) == nullptr)
     return GPUSIM_DONE(CUDA_ERROR_INVALID_DEVICE);
-  std::snprintf(pciBusId, static_cast<std::size_t>(std::max(len, 0)), "0000:%02x:00.0", 0x10 + dev);
+  std::snprintf(pciBusId, static_cast<std::size_t>(std::max(len, 0)), "0000:%02x:00.0",
+                0x10 + device_at(dev)->physical);
   return GPUSIM_DONE(CUDA_SUCCESS);
 }
 
@@ -204,8 +205,8 @@ CUresult CUDAAPI cuDeviceGetByPCIBusId(CUdevice* dev, const char* pciBusId) {
   unsigned domain = 0, bus = 0;
   if (dev == nullptr || pciBusId == nullptr || std::sscanf(pciBusId, "%x:%x:", &domain, &bus) != 2)
     return GPUSIM_DONE(CUDA_ERROR_INVALID_VALUE);
-  const int ordinal = static_cast<int>(bus) - 0x10;
-  if (device_at(ordinal) == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_DEVICE);
+  const int ordinal = device_on_bus(bus);
+  if (ordinal < 0) return GPUSIM_DONE(CUDA_ERROR_INVALID_DEVICE);
   *dev = ordinal;
   return GPUSIM_DONE(CUDA_SUCCESS);
 }

@@ -86,7 +86,7 @@ cudaError_t CUDARTAPI cudaDeviceGetAttribute(int* value, cudaDeviceAttr attr, in
   if (value == nullptr) return GPUSIM_DONE(cudaErrorInvalidValue);
   if (d == nullptr) return GPUSIM_DONE(cudaErrorInvalidDevice);
   // The runtime's attribute numbers are the driver's.
-  *value = device_attribute(d->model, device, attr);
+  *value = device_attribute(d->model, d->physical, attr);
   return GPUSIM_DONE(cudaSuccess);
 }
 
@@ -94,7 +94,8 @@ cudaError_t CUDARTAPI cudaDeviceGetPCIBusId(char* pciBusId, int len, int device)
   GPUSIM_RUNTIME_API(cudaDeviceGetPCIBusId, pciBusId, len, device);
   if (pciBusId == nullptr || len <= 0) return GPUSIM_DONE(cudaErrorInvalidValue);
   if (device_at(device) == nullptr) return GPUSIM_DONE(cudaErrorInvalidDevice);
-  std::snprintf(pciBusId, static_cast<std::size_t>(len), kPciFormat, 0x10 + device);
+  std::snprintf(pciBusId, static_cast<std::size_t>(len), kPciFormat,
+                0x10 + device_at(device)->physical);
   return GPUSIM_DONE(cudaSuccess);
 }
 
@@ -103,8 +104,8 @@ cudaError_t CUDARTAPI cudaDeviceGetByPCIBusId(int* device, const char* pciBusId)
   unsigned domain = 0, bus = 0, slot = 0;
   if (device == nullptr || pciBusId == nullptr) return GPUSIM_DONE(cudaErrorInvalidValue);
   const int parts = std::sscanf(pciBusId, "%x:%x:%x", &domain, &bus, &slot);
-  const int found = static_cast<int>(parts == 3 ? bus : domain) - 0x10;
-  if (parts < 2 || device_at(found) == nullptr) return GPUSIM_DONE(cudaErrorInvalidDevice);
+  const int found = parts < 2 ? -1 : device_on_bus(parts == 3 ? bus : domain);
+  if (found < 0) return GPUSIM_DONE(cudaErrorInvalidDevice);
   *device = found;
   return GPUSIM_DONE(cudaSuccess);
 }

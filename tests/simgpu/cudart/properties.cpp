@@ -20,7 +20,7 @@ class Attributes {
  public:
   explicit Attributes(const Device& d) : device_(d) {}
   int operator()(CUdevice_attribute a) const {
-    return device_attribute(device_.model, device_.ordinal, a);
+    return device_attribute(device_.model, device_.physical, a);
   }
   std::size_t size(CUdevice_attribute a) const { return static_cast<std::size_t>((*this)(a)); }
 
