@@ -57,8 +57,6 @@ q = torch.randn(2, 4, 64, 64, device="cuda", dtype=torch.float16, requires_grad=
 nn.functional.scaled_dot_product_attention(q, q, q).sum().backward()
 torch.cuda.synchronize()
 """
-# An autograd thread of PyTorch unwound while Python ends: rare, PyTorch's own, gone when run again.
-FLAKY = "terminate called without an active exception"
 PARTS = ("nchwToNhwc", "nhwcToNchw", "xmma_fprop", "xmma_dgrad", "xmma_wgrad", "RNN_blockPersist_fp",
          "RNN_blockPersist_bp", "GRU_elementWise_fp", "GRU_elementWise_bp", "ctc_alpha_beta",
          "flash_fprop", "flash_bprop")
@@ -68,13 +66,10 @@ def kernels(checks, folder, python, name, program, arguments=(), api="v8"):
     """How many kernels carry each of PARTS in their name; ends the check if the program failed."""
     env = {**os.environ, **torch_runs.environment(),
            "TORCH_CUDNN_V8_API_DISABLED": "0" if api == "v8" else "1"}
-    for attempt in (1, 2):
-        truth = os.path.join(folder, "%s-%d.jsonl" % (name, attempt))
-        done = subprocess.run([sim.GPUSIM_RUN, "--quiet", "--truth", truth, "--", python, "-c", program, *arguments],
-                              env=env, capture_output=True, text=True, timeout=120)
-        if FLAKY not in done.stderr:
-            break
-        print("%s, run %d: %s" % (name, attempt, done.stderr[-600:]))
+    truth = os.path.join(folder, name + ".jsonl")
+    done = subprocess.run([sim.GPUSIM_RUN, "--quiet", "--truth", truth, "--", python, "-c",
+                           program + torch_runs.SETTLE, *arguments],
+                          env=env, capture_output=True, text=True, timeout=120)
     checks.equal(done.returncode, 0, name + ": exit status: " + done.stderr[-600:])
     found = collections.Counter()
     for row in rows(truth) if os.path.exists(truth) else ():

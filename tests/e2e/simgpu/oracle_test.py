@@ -38,9 +38,6 @@ ZOO = {
     "inference": Case("inference.py", 12),
     "straggler": Case("straggler.py", 20, ranks=4, devices=4),
 }
-# Seen once in eight runs of DataParallel: an autograd thread of PyTorch unwound during Python's
-# end. It is PyTorch's own and gone when run again.
-FLAKY = "terminate called without an active exception"
 
 
 def start(python, name, folder):
@@ -84,12 +81,14 @@ def check_process(checks, name, run, pid):
 
 def check(checks, python, name, folder):
     run = start(python, name, folder)
-    if run.status and FLAKY in run.stderr:
-        print("%s: once more, since PyTorch said: %s" % (name, FLAKY))
+    if run.status and torch_runs.BAD_END in run.stderr:
+        print("%s: once more, since PyTorch said: %s" % (name, torch_runs.BAD_END))
         run = start(python, name, os.path.join(folder, "again"))
     if not checks.equal(run.status, 0, "%s: %s" % (name, run.explain())):
         return
     checks.equal(len(run.kineto), max(1, ZOO[name].ranks), name + ": traces of torch.profiler")
+    # torchrun itself counts the devices and works on none: it is a counter in the summary.
+    checks.equal(sorted(run.ours), sorted(run.kineto), name + ": traces of ours, one a rank")
     for pid in sorted(run.truth):
         check_process(checks, name, run, pid)
     for pid in set(run.ours) - set(run.truth):

@@ -8,6 +8,10 @@ import subprocess
 
 from run import SUITE, WRAP, ZOO, e2e, sim
 
+# PyTorch's own failure after a script's last line ("PyTorch's end" in tests/simgpu/README.md).
+BAD_END = "terminate called without an active exception"
+# Behind programs whose last act is a backward pass, which is where it happens: time for autograd's thread.
+SETTLE = "\nimport time\ntime.sleep(0.2)\n"
 STAND_INS = ("cudart", "cublas", "cublasLt", "cudnn", "nccl", "nvml", "cupti", "cuda")
 
 
