@@ -110,6 +110,7 @@ void add_rest(const spool::SessionView& view, const std::vector<std::uint32_t>& 
   window.index = windows->back().index + 1;
   window.start_ns = ~0ULL;
   window.why = "open when the daemon ended";
+  window.settled_ns = ~0ULL;
   for (const std::uint32_t pid : pids) {
     const auto found = rest.value().find(pid);
     if (found == rest.value().end() || !found->second.has_events()) continue;

@@ -23,7 +23,7 @@ namespace gpuprof::exporter {
 /// Appends `text` with JSON escapes; bytes that are not UTF-8 become U+FFFD.
 void append_escaped(std::string& out, std::string_view text);
 /// The same as a new string, at most `max_bytes` long before escaping, cut at a character.
-std::string escaped(std::string_view text, std::size_t max_bytes = 4096);
+std::string escaped(std::string_view text, std::size_t max_bytes);
 
 /// A finite number, shortest form that reads back to six digits; not finite: 0.
 void append_number(std::string& out, double value);

@@ -12,6 +12,8 @@
 #include <string>
 
 #include "daemon/export/json_text.hpp"
+#include "daemon/model/cut_name.hpp"
+#include "gpuprof/base/bytes.hpp"
 
 namespace gpuprof::exporter {
 namespace {
@@ -19,6 +21,8 @@ namespace {
 constexpr std::string_view kLost = "(name lost)";
 /// Ids are dense; a spool that claims one beyond this is damaged.
 constexpr model::StringId kMaxId = 4'000'000;
+/// Of one name, once the table is full.
+constexpr std::size_t kLateNameBytes = 64;
 
 struct Free {
   void operator()(char* text) const { std::free(text); }
@@ -49,14 +53,18 @@ std::string_view TextArena::keep(std::string_view text) {
   return {kept, text.size()};
 }
 
-std::string_view NameTable::keep_escaped(std::string_view text) {
-  return arena_.keep(escaped(text, arena_.bytes() < kMaxBytes ? 4096 : 64));
+std::string_view NameTable::keep_escaped(std::string_view text, std::string_view whole) {
+  const std::size_t most = arena_.bytes() < kMaxBytes ? kMaxNameBytes : kLateNameBytes;
+  if (text.size() <= most) return arena_.keep(escaped(text, most));
+  ++cut_;
+  return arena_.keep(escaped(text, most) +
+                     model::cut_mark(base::hash_bytes(whole.data(), whole.size())));
 }
 
 void NameTable::define(model::StringId id, std::string_view text) {
   if (id > kMaxId) return;
   if (id >= texts_.size()) texts_.resize(std::max<std::size_t>(id + 1, texts_.size() * 2));
-  texts_[id] = keep_escaped(text);
+  texts_[id] = keep_escaped(text, text);
 }
 
 std::string_view NameTable::text(model::StringId id) const {
@@ -67,7 +75,8 @@ std::string_view NameTable::text(model::StringId id) const {
 std::string_view NameTable::symbol(model::StringId id) {
   if (id >= texts_.size() || texts_[id].substr(0, 2) != "_Z") return text(id);
   if (id >= symbols_.size()) symbols_.resize(texts_.size());
-  if (symbols_[id].data() == nullptr) symbols_[id] = keep_escaped(demangled(texts_[id]));
+  if (symbols_[id].data() == nullptr)
+    symbols_[id] = keep_escaped(demangled(texts_[id]), texts_[id]);
   return symbols_[id];
 }
 

@@ -4,7 +4,8 @@
 //
 // Context:  daemon (export thread) | cli
 // Owns:     the texts, at most kMaxBytes of them; later ones are cut short
-// Promises: what it returns is escaped, valid UTF-8 and lives as long as the table
+// Promises: what it returns is escaped, valid UTF-8 and lives as long as the table; of a name that
+//           is cut the end tells it from others, and it is counted
 #pragma once
 
 #include <memory>
@@ -31,18 +32,24 @@ class TextArena {
 class NameTable {
  public:
   static constexpr std::size_t kMaxBytes = 48u << 20;
+  /// Of one name. Demangled names of PyTorch's own kernels have up to 10,000 bytes.
+  static constexpr std::size_t kMaxNameBytes = 64u << 10;
 
   void define(model::StringId id, std::string_view text);
   /// "(name lost)" for an id never defined.
   std::string_view text(model::StringId id) const;
   /// The same for a linker symbol: demangled where it is mangled.
   std::string_view symbol(model::StringId id);
+  /// Names that are not whole so far.
+  std::uint64_t cut() const { return cut_; }
 
  private:
-  std::string_view keep_escaped(std::string_view text);
+  /// @param whole What tells `text` from others, should it be cut.
+  std::string_view keep_escaped(std::string_view text, std::string_view whole);
 
   TextArena arena_;
   std::vector<std::string_view> texts_, symbols_;
+  std::uint64_t cut_ = 0;
 };
 
 }  // namespace gpuprof::exporter

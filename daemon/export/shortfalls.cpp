@@ -12,6 +12,8 @@
 namespace gpuprof::exporter {
 namespace {
 
+using model::LossReason;
+
 /// Levels of model::Notice.
 constexpr std::uint32_t kMissing = 1;
 
@@ -33,6 +35,41 @@ void lanes(const Survey& s, std::vector<std::string>& out) {
     out.push_back("no sampled stacks: no thread was sampled in this window");
 }
 
+std::uint64_t in_window(const Survey& s, LossReason reason) {
+  const auto found = s.losses.find(static_cast<std::uint32_t>(reason));
+  return found == s.losses.end() ? 0 : found->second.in_window;
+}
+
+/// What a count of this reason counts.
+std::pair<const char*, const char*> noun_of(LossReason reason) {
+  switch (reason) {
+    case LossReason::kCuptiNoBuffer:
+      return {"buffer is", "buffers are"};
+    case LossReason::kThreadMasked:
+    case LossReason::kThreadNoTrigger:
+    case LossReason::kThreadNoLane:
+      return {"thread is", "threads are"};
+    default:
+      return {"record is", "records are"};
+  }
+}
+
+std::string sentence_of(const Survey& s, LossReason reason, std::uint64_t count) {
+  const bool one = count == 1;
+  if (reason == LossReason::kCuptiUnknownKind)
+    return fmt::format(
+        "{} of CUPTI {} cut short at a record of a kind that CUPTI's iterator does not know; the "
+        "records behind it are lost, {} bytes",
+        one ? "1 buffer" : fmt::format("{} buffers", count), one ? "was" : "were",
+        in_window(s, LossReason::kCuptiUnknownBytes));
+  if (reason == LossReason::kNameCut)
+    return fmt::format("{} too long to be recorded whole; …#HASH at the end tells {}",
+                       one ? "1 name was" : fmt::format("{} names were", count),
+                       one ? "it from others" : "them apart");
+  const auto [singular, plural] = noun_of(reason);
+  return fmt::format("{} {} missing: {}", count, one ? singular : plural, name_of(reason));
+}
+
 }  // namespace
 
 std::vector<std::string> shortfalls(const Survey& s) {
@@ -40,10 +77,8 @@ std::vector<std::string> shortfalls(const Survey& s) {
   for (const auto& notice : s.notices)
     if (notice.level >= kMissing) out.push_back(notice.text);
   for (const auto& [reason, loss] : s.losses)
-    if (loss.in_window != 0)
-      out.push_back(fmt::format("{} {} missing: {}", loss.in_window,
-                                loss.in_window == 1 ? "record is" : "records are",
-                                name_of(static_cast<model::LossReason>(reason))));
+    if (loss.in_window != 0 && reason != static_cast<std::uint32_t>(LossReason::kCuptiUnknownBytes))
+      out.push_back(sentence_of(s, static_cast<LossReason>(reason), loss.in_window));
   if (!s.replay_complete)
     out.push_back("the spool ends inside a block: what came after it was lost with the daemon");
   lanes(s, out);

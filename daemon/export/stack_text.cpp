@@ -8,6 +8,8 @@
 #include <algorithm>
 
 #include "daemon/export/json_text.hpp"
+#include "daemon/model/cut_name.hpp"
+#include "gpuprof/base/bytes.hpp"
 
 namespace gpuprof::exporter {
 namespace {
@@ -17,6 +19,8 @@ constexpr std::string_view kIncomplete = "(incomplete stack)";
 constexpr std::string_view kMisfit = "(native and Python frames do not fit)";
 /// "Call stack" is read by people: the frames next to the launch and those next to main.
 constexpr std::size_t kLineFrames = 64;
+/// Templates beyond this are cut; what follows tells them apart.
+constexpr std::size_t kMaxFrameBytes = 1024;
 
 }  // namespace
 
@@ -28,7 +32,10 @@ StackText::Frame StackText::intern(const symbols::DisplayFrame& frame) {
   if (found != by_name_.end()) return found->second;
   if (names_.size() >= kMaxNames) return 0;
   const auto index = static_cast<Frame>(names_.size());
-  names_.push_back(arena_.keep(escaped(scratch_, 1024)));
+  std::string shown = escaped(scratch_, kMaxFrameBytes);
+  if (scratch_.size() > kMaxFrameBytes)
+    shown += model::cut_mark(base::hash_bytes(scratch_.data(), scratch_.size()));
+  names_.push_back(arena_.keep(shown));
   by_name_.emplace(scratch_, index);
   return index;
 }

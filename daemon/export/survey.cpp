@@ -38,7 +38,8 @@ std::string_view name_of(Shortfall kind) {
       "calls and GPU events lie in a range that had not ended when the file was written",
       "GPU events of devices beyond index 63 are not in the file",
       "host calls inside another one with the same correlation id are drawn without link",
-      "samples are deeper than is drawn; their innermost frames are cut"};
+      "samples are deeper than is drawn; their innermost frames are cut",
+      "names are too long to be written whole; …#HASH at the end of each tells them apart"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -92,7 +93,8 @@ void Surveyor::on(const model::Notice& e) {
 void Surveyor::on(const model::Loss& e) {
   Survey::KeptLoss& loss = s_.losses[std::min<std::uint32_t>(e.reason, 1000)];
   loss.total += e.count;
-  if (e.last_ns != 0 && (e.last_ns < s_.window.start_ns || e.first_ns >= s_.window.end_ns)) return;
+  const std::uint64_t until_ns = std::max(s_.window.end_ns, s_.window.settled_ns);
+  if (e.last_ns != 0 && (e.last_ns < s_.window.start_ns || e.first_ns >= until_ns)) return;
   loss.in_window += e.count;
   loss.first_ns = std::min(loss.first_ns, e.first_ns);
   loss.last_ns = std::max(loss.last_ns, e.last_ns);
@@ -179,6 +181,12 @@ void Surveyor::gpu(const E& e, Counted kind) {
   }
 }
 
+void Surveyor::on(const model::Kernel& e) {
+  // Demangled now: whether a name is too long must be said before the first event.
+  s_.names.symbol(e.name);
+  gpu(e, Counted::kKernel);
+}
+
 void Surveyor::decide(const Undecided& event) {
   if (s_.launched.empty() ? event.in_time : s_.launched.test(event.correlation)) {
     ++s_.count(event.kind);
@@ -213,6 +221,7 @@ void Surveyor::finish() {
   undecided_ = {};
   clip_straddlers();
   place_ranges();
+  s_.count(Shortfall::kCutName) = s_.names.cut();
 }
 
 /// Cuts ranges at the window's border. Each outer one keeps a nanosecond more than the next

@@ -60,6 +60,7 @@ enum class Shortfall : std::uint32_t {
   kFarDevice,       // device index beyond what the viewers take
   kInnerCall,       // host calls inside another with the same correlation id
   kDeepStack,       // samples deeper than is drawn
+  kCutName,         // names longer than is written
   kCount
 };
 std::string_view name_of(Shortfall kind);
@@ -172,7 +173,7 @@ class Surveyor final : public model::IgnoringSink {
   void on(const model::Range& e) override;
   void on(const model::Step& e) override;
   void on(const model::ApiCall& e) override;
-  void on(const model::Kernel& e) override { gpu(e, Counted::kKernel); }
+  void on(const model::Kernel& e) override;
   void on(const model::MemCopy& e) override { gpu(e, Counted::kMemCopy); }
   void on(const model::MemSet& e) override { gpu(e, Counted::kMemSet); }
   void on(const model::GraphExec& e) override { gpu(e, Counted::kGraph); }

@@ -40,9 +40,9 @@ class Members {
 };
 
 void write_device(JsonText& json, const model::Device& d, const NameTable& names, bool known) {
-  json.need(1024 + 8192);
-  json.raw("{\"id\":").number(d.device).raw(",\"name\":\"");
-  json.raw(known ? names.text(d.name) : "not described").raw("\"");
+  const std::string_view shown = known ? names.text(d.name) : "not described";
+  json.need(1024 + shown.size());
+  json.raw("{\"id\":").number(d.device).raw(",\"name\":\"").raw(shown).raw("\"");
   const std::pair<std::string_view, std::uint64_t> numbers[] = {
       {"totalGlobalMem", d.total_memory_bytes},
       {"computeMajor", d.compute_major},

@@ -111,6 +111,7 @@ std::vector<model::Window> make_windows(const Run& run, std::vector<std::uint64_
     windows.push_back(window);
     start = end;
   }
+  if (!windows.empty()) windows.back().settled_ns = ~0ULL;
   return windows;
 }
 

@@ -49,6 +49,7 @@ void Assembler::on(const Lane&, const wire::Sample& r, const Tail&) {
 void Assembler::on(const Lane& lane, const wire::Launch& r, const Tail&) {
   if (!life_.holds(r.ts_ns))
     return losses_.add(model::LossReason::kTimeImplausible, lane.tid, 1, 0, 0);
+  ++counts_.launches;
   if (!active_) {
     active_ = true;
     if (listener_ != nullptr) listener_->first_activity(r.ts_ns);
@@ -59,6 +60,7 @@ void Assembler::on(const Lane& lane, const wire::Launch& r, const Tail&) {
 }
 
 void Assembler::on(const Lane&, const wire::ContextInfo& r, const Tail&) {
+  ++counts_.contexts;
   sink_.on(model::Context{r.context, r.device, r.null_stream});
 }
 
@@ -115,7 +117,10 @@ void Assembler::round_done(std::uint64_t now_ns) {
   joins_.round_done();
   held_.round_done();
   if (rounds_to_close_ != 0 && --rounds_to_close_ == 0) ranges_.close_before(stopped_ns_);
-  if (losses_.empty() || now_ns - losses_written_ns_ < kLossPeriodNs) return;
+  if (!losses_.empty() && now_ns - losses_written_ns_ >= kLossPeriodNs) write_losses(now_ns);
+}
+
+void Assembler::write_losses(std::uint64_t now_ns) {
   losses_.write(sink_, now_ns);
   losses_written_ns_ = now_ns;
 }

@@ -37,9 +37,15 @@ class Assembler {
   void seed_clock(std::uint64_t mono_ns, std::uint64_t real_ns) { clocks_.seed(mono_ns, real_ns); }
 
   /// What lies outside the process's life is counted and goes no further.
-  void seed_life(std::uint64_t start_ns) { life_.begins(start_ns); }
+  void seed_life(std::uint64_t start_ns) {
+    life_.begins(start_ns);
+    losses_.round(start_ns);
+  }
   /// Before lanes are drained: nothing in them can be younger than this.
-  void round_begins(std::uint64_t now_ns) { life_.has_reached(now_ns); }
+  void round_begins(std::uint64_t now_ns) {
+    life_.has_reached(now_ns);
+    losses_.round(now_ns);
+  }
 
   // One record each, in the order of its lane; called by Decoder::drain.
   void on(const Lane& lane, const wire::LaneOpen& r, const Tail&) {
@@ -78,6 +84,9 @@ class Assembler {
   /// Recording went off at `ts_ns`: once everything of that time is drained (two rounds), ranges
   /// still open from before are closed as unfinished.
   void recording_stopped(std::uint64_t ts_ns);
+
+  /// Writes the losses known so far, so that they are told apart from later ones.
+  void write_losses(std::uint64_t now_ns);
 
   /// The process is gone or the session ends; nothing follows. Sends everything.
   void finish(std::uint64_t now_ns);

@@ -21,6 +21,12 @@ namespace gpuprof::ingest {
 
 class LossBook {
  public:
+  /// Losses of unknown time added from now on happened between the last call and this one.
+  void round(std::uint64_t now_ns) {
+    since_ns_ = now_ns_;
+    now_ns_ = now_ns;
+  }
+
   /// Times are CLOCK_MONOTONIC; 0: unknown.
   void add(model::LossReason reason, std::uint32_t tid, std::uint64_t count, std::uint64_t first_ns,
            std::uint64_t last_ns) {
@@ -30,6 +36,8 @@ class LossBook {
       count = 1;
     }
     if (tallies_.size() >= kMostTallies) tid = 0;
+    if (first_ns == 0) first_ns = since_ns_;
+    if (last_ns == 0) last_ns = now_ns_;
     Tally& tally = tallies_[{reason, tid}];
     tally.count += count;
     if (first_ns != 0 && (tally.first_ns == 0 || first_ns < tally.first_ns))
@@ -38,7 +46,7 @@ class LossBook {
     totals_[reason] += count;
   }
 
-  /// Writes and forgets; unknown times become `now_ns`.
+  /// Writes and forgets; times that no round() has bounded become `now_ns`.
   void write(model::EventSink& sink, std::uint64_t now_ns) {
     for (const auto& [key, tally] : tallies_)
       sink.on(model::Loss{static_cast<std::uint32_t>(key.first), key.second, tally.count,
@@ -58,6 +66,7 @@ class LossBook {
   };
   std::map<std::pair<model::LossReason, std::uint32_t>, Tally> tallies_;
   std::map<model::LossReason, std::uint64_t> totals_;
+  std::uint64_t since_ns_ = 0, now_ns_ = 0;
 };
 
 }  // namespace gpuprof::ingest

@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
+#include "daemon/model/cut_name.hpp"
 #include "gpuprof/base/bytes.hpp"
 
 namespace gpuprof::ingest {
@@ -32,7 +34,11 @@ void Names::define(const wire::StringDef& def, const Tail& tail) {
   refused(strings_, before, LossReason::kNameTableFull);
   if (id == 0) return;
   const std::size_t bytes = std::min<std::size_t>(def.bytes, tail.bytes);
-  sink_.on(model::StringDef{id, {reinterpret_cast<const char*>(tail.data), bytes}});
+  const std::string_view text(reinterpret_cast<const char*>(tail.data), bytes);
+  if ((def.flags & wire::kStringCut) == 0) return sink_.on(model::StringDef{id, text});
+  losses_.add(LossReason::kNameCut, 0, 1, 0, 0);
+  const std::string marked = std::string(text) + model::cut_mark(def.id);
+  sink_.on(model::StringDef{id, marked});
 }
 
 void Names::define(const wire::StackDef& def, const Tail& tail) {

@@ -57,6 +57,7 @@ constexpr Row kRows[] = {
     {Counter::kWorkerCpuNs, "worker_cpu_ns", kNoLoss},
     {Counter::kFlushes, "flushes", kNoLoss},
     {Counter::kGraphBudgetStops, "graph_budget_stops", kNoLoss},
+    {Counter::kCuptiUnknownBytes, "cupti_unknown_bytes", LossReason::kCuptiUnknownBytes},
 };
 static_assert(std::size(kRows) == static_cast<std::size_t>(Counter::kCount),
               "a counter without a row");
@@ -123,21 +124,20 @@ std::uint64_t StatsPoller::rate_mhz() const {
   return rate <= kMostRateMhz ? rate : 0;
 }
 
-void StatsPoller::poll(LossBook& losses, std::uint64_t now_ns) {
+void StatsPoller::poll(LossBook& losses) {
   for (const Row& row : kRows) {
     std::uint64_t& last = last_[static_cast<std::size_t>(row.counter)];
     const std::uint64_t now = raw(row.counter);
     if ((row.loss != kNoLoss && now > last) || now > kMostPlausibleCount)
-      losses.add(row.loss, 0, now - last, last_ns_ != 0 ? last_ns_ : now_ns, now_ns);
+      losses.add(row.loss, 0, now - last, 0, 0);
     last = now;
   }
-  last_ns_ = now_ns;
 }
 
 void StatsPoller::poll_untold_drops(LossBook& losses, std::uint64_t dropped, std::uint64_t told,
-                                    std::uint64_t now_ns) {
+                                    std::uint64_t since_ns) {
   if (dropped <= told + untold_) return;
-  losses.add(LossReason::kLaneFull, 0, dropped - told - untold_, 0, now_ns);
+  losses.add(LossReason::kLaneFull, 0, dropped - told - untold_, since_ns, 0);
   untold_ = dropped - told;
 }
 

@@ -23,14 +23,15 @@ class StatsPoller {
  public:
   explicit StatsPoller(const SegmentHost& segment) : segment_(&segment) {}
 
-  /// Adds what was counted since the last call.
-  void poll(LossBook& losses, std::uint64_t now_ns);
+  /// Adds what was counted since the last call; call once in each of the book's rounds.
+  void poll(LossBook& losses);
 
   /// Adds the lane drops that no Lost record told of (the lane never had room again).
   ///
   /// @param dropped Decoder::dropped_by_lanes(). @param told Assembler::lost_told().
+  /// @param since_ns When the first of them can have happened.
   void poll_untold_drops(LossBook& losses, std::uint64_t dropped, std::uint64_t told,
-                         std::uint64_t now_ns);
+                         std::uint64_t since_ns);
 
   /// Every counter and state as facts "stats.NAME".
   void write_facts(model::EventSink& sink) const;
@@ -49,7 +50,6 @@ class StatsPoller {
   const SegmentHost* segment_;
   std::array<std::uint64_t, wire::kCounterSlots> last_{};
   std::uint64_t untold_ = 0;
-  std::uint64_t last_ns_ = 0;
 };
 
 }  // namespace gpuprof::ingest

@@ -15,15 +15,15 @@ namespace gpuprof::model {
 /// Value of Loss::reason.
 enum class LossReason : std::uint32_t {
   kUnknown = 0,
-  kLaneFull = 1,         // the ring of a thread was full
-  kNoLane = 2,           // the thread got no ring
-  kTooLong = 3,          // longer than a frame
-  kCuptiDropped = 4,     // CUPTI's own count
-  kCuptiBadTime = 5,     // zero or reversed GPU times
-  kCuptiIncomplete = 6,  // not finished when the recording ended
-  kCuptiUnknownKind = 7,
-  kCuptiNoBuffer = 8,   // the buffer pool was empty
-  kStackUndefined = 9,  // referred to, never defined
+  kLaneFull = 1,          // the ring of a thread was full
+  kNoLane = 2,            // the thread got no ring
+  kTooLong = 3,           // longer than a frame
+  kCuptiDropped = 4,      // CUPTI's own count
+  kCuptiBadTime = 5,      // zero or reversed GPU times
+  kCuptiIncomplete = 6,   // not finished when the recording ended
+  kCuptiUnknownKind = 7,  // buffers
+  kCuptiNoBuffer = 8,     // the buffer pool was empty
+  kStackUndefined = 9,    // referred to, never defined
   kNameUndefined = 10,
   kStackTableFull = 11,
   kNameTableFull = 12,
@@ -41,18 +41,20 @@ enum class LossReason : std::uint32_t {
   kRecordMalformed = 24,  // shorter than its kind
   kGpuNoClock = 25,       // no reading of the GPU records' clock ever came
   kRangeTooDeep = 26,
-  kThreadMasked = 27,     // threads that block our signal
-  kThreadNoTrigger = 28,  // threads without a sampling trigger
-  kThreadNoLane = 29,     // threads for which no ring was left
-  kStepUnnumbered = 30,   // step marks whose kernel name was matched too late to be counted
-  kSampleBusy = 31,       // our code was busy on the thread
-  kTimeImplausible = 32,  // a time at which the process did not run
-  kCountDamaged = 33,     // a count nobody can have reached: its word was overwritten
+  kThreadMasked = 27,       // threads that block our signal
+  kThreadNoTrigger = 28,    // threads without a sampling trigger
+  kThreadNoLane = 29,       // threads for which no ring was left
+  kStepUnnumbered = 30,     // step marks whose kernel name was matched too late to be counted
+  kSampleBusy = 31,         // our code was busy on the thread
+  kTimeImplausible = 32,    // a time at which the process did not run
+  kCountDamaged = 33,       // a count nobody can have reached: its word was overwritten
+  kNameCut = 34,            // names sent cut: they are there, but not whole
+  kCuptiUnknownBytes = 35,  // bytes, from a record of unknown kind to the end of its buffer
 };
 
 /// What people read.
 constexpr std::string_view name_of(LossReason reason) {
-  constexpr std::array<std::string_view, 34> kNames = {
+  constexpr std::array<std::string_view, 36> kNames = {
       "unknown",
       "ring full",
       "no ring left for the thread",
@@ -60,7 +62,7 @@ constexpr std::string_view name_of(LossReason reason) {
       "dropped by CUPTI",
       "GPU record with bad times",
       "GPU record not finished",
-      "CUPTI record of unknown kind",
+      "CUPTI buffer cut short at a record of unknown kind",
       "no CUPTI buffer left",
       "stack never defined",
       "name never defined",
@@ -87,6 +89,8 @@ constexpr std::string_view name_of(LossReason reason) {
       "thread busy in our code",
       "time outside the process's life",
       "counter damaged",
+      "name cut short",
+      "byte lost in cut CUPTI buffers",
   };
   const auto index = static_cast<std::uint32_t>(reason);
   return index < kNames.size() ? kNames[index] : kNames[0];

@@ -18,15 +18,32 @@ const Candidate* parent_of(const std::vector<Candidate>& all, const Candidate& c
   return nullptr;
 }
 
+enum Use { kNone, kInitialised, kAndHasSteps, kWorked };
+
+Use use_of(const Candidate& one) {
+  if (one.gpu) return kWorked;
+  if (!one.cuda) return kNone;
+  return one.steps + one.ranges != 0 ? kAndHasSteps : kInitialised;
+}
+
+/// What counts as using CUDA in this session.
+Use most_use(const std::vector<Candidate>& all) {
+  Use most = kNone;
+  for (const Candidate& one : all) most = std::max(most, use_of(one));
+  return most;
+}
+
 bool qualifies(const std::vector<Candidate>& all, const Candidate& one) {
-  if (one.cuda) return true;
+  const Use most = most_use(all);
+  const auto used = [most](const Candidate& c) { return most != kNone && use_of(c) == most; };
+  if (used(one)) return true;
   if (one.steps == 0 && one.ranges == 0) return false;
   const Candidate* parent = parent_of(all, one);
-  return parent == nullptr || !parent->cuda;
+  return parent == nullptr || !used(*parent);
 }
 
 auto merit(const Candidate& c) {
-  return std::tuple(c.cuda, c.steps + c.ranges != 0, c.cpu_ns, c.samples);
+  return std::tuple(c.gpu, c.cuda, c.steps + c.ranges != 0, c.cpu_ns, c.samples);
 }
 
 /// Of several images with one pid the best; of equals the last.

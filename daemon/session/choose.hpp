@@ -15,13 +15,17 @@ namespace gpuprof::session {
 struct Candidate {
   std::uint32_t pid = 0, ppid = 0;
   bool command = false;  // named on the command line
-  bool cuda = false;
+  bool cuda = false;     // initialised CUDA
+  bool gpu = false;      // made a context, launched, or has GPU events
   std::uint64_t steps = 0, ranges = 0, samples = 0, cpu_ns = 0;
 };
 
 /// Indices of those that get a file, in the order given: who used CUDA, or had steps or ranges
 /// without being the child of a process that used CUDA (a loader); where nobody did, the one
 /// with the most CPU time, and of two that used none the later (a wrapper loses to its child).
+/// To use CUDA is to have worked on a GPU; only where nobody did, steps or ranges beside an
+/// initialised CUDA, and where nobody had those either, having initialised it (a launcher that
+/// counts the devices does no more).
 /// At most one per pid: after an exec, the image that qualifies best.
 ///
 /// @param all --all-processes.

@@ -173,9 +173,10 @@ void Session::work_on_cuts(std::uint64_t now_ns) {
     if (cut.rounds != 0 && state_ != State::kWriting) {
       // Back to back rather than 5 ms apart: what is published is published.
       for (; cut.rounds != 0; --cut.rounds) drain(now_ns);
-      for (const auto& target : targets_) target->flush_spool();
+      for (const auto& target : targets_) target->settle(now_ns);
     }
-    const model::Window window = cut.window;
+    model::Window window = cut.window;
+    window.settled_ns = base::mono_ns();
     cuts_.pop_front();
     queue_window(window);
   }

@@ -132,12 +132,20 @@ void Target::drain(std::uint64_t now_ns) {
   if (finished_) return;
   assembler_->round_begins(now_ns);
   decoder_->drain(*assembler_);
+  report_decoder_losses();
+  poller_.poll(assembler_->losses());
   assembler_->round_done(now_ns);
   segment_.plan().drain_ns.store(now_ns, std::memory_order_relaxed);
 }
 
 void Target::flush_spool() {
   if (!finished_) writer_->flush();
+}
+
+void Target::settle(std::uint64_t now_ns) {
+  if (finished_) return;
+  assembler_->write_losses(now_ns);
+  writer_->flush();
 }
 
 void Target::ask_flush(std::uint64_t token, bool forced) {
@@ -164,10 +172,8 @@ void Target::report_decoder_losses() {
 void Target::finish(End how, std::int32_t wait_status, std::uint64_t now_ns) {
   if (finished_) return;
   drain(now_ns);
-  report_decoder_losses();
-  poller_.poll(assembler_->losses(), now_ns);
   poller_.poll_untold_drops(assembler_->losses(), decoder_->dropped_by_lanes(),
-                            assembler_->lost_told(), now_ns);
+                            assembler_->lost_told(), start_ns_);
   poller_.write_facts(*writer_);
   assembler_->finish(now_ns);
   writer_->on(model::ProcessEnd{now_ns, wait_status,
@@ -193,8 +199,12 @@ void Target::forget_records() {
 }
 
 bool Target::used_cuda() const {
-  return (identity_.woke & wire::kWokeCuda) != 0 || counts().gpu_events != 0 ||
-         counts().api_calls != 0;
+  return (identity_.woke & wire::kWokeCuda) != 0 || worked_on_gpu() || counts().api_calls != 0;
+}
+
+bool Target::worked_on_gpu() const {
+  return counts().gpu_events + counts().contexts + counts().launches != 0 ||
+         poller_.value(wire::Counter::kLaunchCallbacks) != 0;
 }
 
 void Target::step_began(std::uint64_t number, std::uint64_t ts_ns, std::uint32_t) {

@@ -75,6 +75,8 @@ class Target final : private ingest::Listener {
   /// Takes what the lanes hold; joins what waited a round.
   void drain(std::uint64_t now_ns);
   void flush_spool();
+  /// A window is complete: what it lost is written, too.
+  void settle(std::uint64_t now_ns);
 
   void ask_flush(std::uint64_t token, bool forced);
   bool flush_pending(std::uint64_t token) const { return flush_token_ == token; }
@@ -95,7 +97,10 @@ class Target final : private ingest::Listener {
   bool has_steps() const { return has_steps_; }
   /// Number of the last step that began.
   std::uint64_t latest_step() const { return latest_step_; }
+  /// Initialised CUDA at least.
   bool used_cuda() const;
+  /// Made a context, launched, or has GPU events.
+  bool worked_on_gpu() const;
   End end() const { return end_; }
   const ingest::EventCounts& counts() const {
     return assembler_ ? assembler_->counts() : final_counts_;

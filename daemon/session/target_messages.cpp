@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "daemon/session/target.hpp"
+#include "gpuprof/base/clock.hpp"
 
 namespace gpuprof::session {
 namespace {
@@ -113,6 +114,7 @@ void Target::on_state(const wire::StateReport& report) {
   writer_->on(model::StateChange{report.state, report.ts_ns, report.steps, report.switch_ns});
   const bool on = report.state == static_cast<std::uint32_t>(wire::AgentState::kRecording);
   if (recording_ && !on) assembler_->recording_stopped(report.ts_ns);
+  if (recording_ != on) assembler_->write_losses(base::mono_ns());
   // An agent reports after every change of the plan; only the switch itself has a time.
   if (!recording_ && on) events_.target_recording(*this, report.ts_ns);
   recording_ = on;

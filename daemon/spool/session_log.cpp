@@ -76,6 +76,7 @@ class Log final : public SessionLog {
         .add("first_step", window.first_step)
         .add("steps", window.steps)
         .add("why", window.why)
+        .add("settled_ns", window.settled_ns)
         .write_to(fd_.get());
   }
   void remark(const std::string& key, const std::string& sentence) override {

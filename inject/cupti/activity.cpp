@@ -147,16 +147,27 @@ class Transfer {
   KernelNames names_;
 };
 
+// How much of the buffer lies before the end of a record (null: nothing); of one whose length we
+// do not know, before its start.
+std::size_t end_of(const CUpti_Activity* record, const std::uint8_t* buffer) {
+  if (record == nullptr) return 0;
+  const auto start = reinterpret_cast<const std::uint8_t*>(record) - buffer;
+  return static_cast<std::size_t>(start) +
+         g_live.layout.of(static_cast<std::uint32_t>(record->kind));
+}
+
 void drain(std::uint8_t* buffer, std::size_t valid_bytes) {
   const hot::Guard guard(hot::Role::kCallback);
   Transfer transfer(guard, base::mono_ns());
   bool may_wait = guard && guard.tid() == hot::g_state.helper_tid.load(std::memory_order_relaxed);
   CUpti_Activity* at = nullptr;
   std::uint64_t records = 0;
+  const CUpti_Activity* last = nullptr;
   CUptiResult result;
   while ((result = g_live.api.cuptiActivityGetNextRecord(buffer, valid_bytes, &at)) ==
          CUPTI_SUCCESS) {
     ++records;
+    last = at;
     if (!guard) continue;
     if (may_wait && records % 64 == 1) may_wait = wait_for_room(guard);
     const auto kind = static_cast<std::uint32_t>(at->kind);
@@ -169,6 +180,8 @@ void drain(std::uint8_t* buffer, std::size_t valid_bytes) {
   if (!guard) count(Counter::kDroppedNoLane, records);
   if (result == CUPTI_ERROR_INVALID_KIND) {
     count(Counter::kCuptiUnknownKind);
+    const std::size_t reached = end_of(last, buffer);
+    if (reached < valid_bytes) count(Counter::kCuptiUnknownBytes, valid_bytes - reached);
     note_seen(kSawUnknownKind);
   }
 }

@@ -54,8 +54,8 @@ Guard::~Guard() {
 
 std::uint64_t intern(const Guard& guard, const char* text, std::uint32_t bytes,
                      std::uint64_t ts_ns) {
-  const std::uint32_t kept = cut_utf8(text, bytes, wire::kMaxNameBytes);
-  const std::uint64_t id = base::hash_bytes(text, kept);
+  const std::uint32_t kept = cut_utf8(text, bytes, wire::kMaxTextBytes);
+  const std::uint64_t id = base::hash_bytes(text, bytes);
   Outlet& outlet = guard.outlet();
   if (outlet.strings.seen_or_add(id, outlet.lane.epoch())) return id;
   const wire::StringDef def{id, kept, kept == bytes ? 0 : wire::kStringCut};

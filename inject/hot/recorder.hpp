@@ -47,7 +47,8 @@ inline bool record(const Guard& guard, const R& body, std::uint64_t ts_ns,
 
 /// Id of a text, sending its definition first if this lane has not seen it.
 ///
-/// @param text  `bytes` bytes, need not end in NUL; cut at kMaxNameBytes (at a UTF-8 border).
+/// @param text  `bytes` bytes, need not end in NUL; sent up to kMaxTextBytes (cut at a UTF-8
+/// border).
 std::uint64_t intern(const Guard& guard, const char* text, std::uint32_t bytes,
                      std::uint64_t ts_ns);
 

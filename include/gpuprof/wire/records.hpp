@@ -13,7 +13,10 @@
 
 namespace gpuprof::wire {
 
-/// Longest name or message sent; longer ones are cut at a UTF-8 border and flagged.
+/// Longest text of a StringDef; longer ones are cut at a UTF-8 border and flagged. Kernel names of
+/// PyTorch's own libraries have up to 4,600 bytes.
+inline constexpr std::uint32_t kMaxTextBytes = 16320;
+/// Longest file or function name of a Python code object.
 inline constexpr std::uint32_t kMaxNameBytes = 4096;
 /// Deepest native stack sent.
 inline constexpr std::uint32_t kMaxNativeFrames = 256;
@@ -69,7 +72,8 @@ struct Lost {
   std::uint64_t first_ns, last_ns;  // CLOCK_MONOTONIC, when the first and last were dropped
 };
 
-/// Text behind an id. id = base::hash_bytes of the full text. Tail: the bytes, no NUL.
+/// Text behind an id. id = base::hash_bytes of the full text, also of one that is sent cut: texts
+/// that differ behind the cut have different ids. Tail: the bytes, no NUL.
 /// Sent at first sight in a lane and again after any drop in that lane.
 struct StringDef {
   static constexpr Kind kKind = Kind::kStringDef;

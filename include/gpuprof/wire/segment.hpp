@@ -78,7 +78,7 @@ enum class Counter : std::uint32_t {
   kCuptiDropped,        // cuptiActivityGetNumDroppedRecords
   kCuptiBadTime,        // records with zero or reversed times
   kCuptiIncomplete,     // end == 0 on a forced flush
-  kCuptiUnknownKind,    // buffers cut short by an unknown kind
+  kCuptiUnknownKind,    // buffers cut short at a record of unknown kind
   kCuptiDiscardBuffer,  // buffers refused because the pool was empty
   kCuptiBuffers,        // buffers completed
   kCuptiRecords,        // records read
@@ -88,6 +88,7 @@ enum class Counter : std::uint32_t {
   kWorkerCpuNs,  // CPU time of our thread
   kFlushes,
   kGraphBudgetStops,
+  kCuptiUnknownBytes,  // from such a record to the end of its buffer
   kCount
 };
 inline constexpr std::uint32_t kCounterSlots = 64;

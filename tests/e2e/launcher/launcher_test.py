@@ -12,6 +12,16 @@ from trace_facts import Facts  # noqa: E402
 
 CPU = "x = 0\nfor i in range(6 * 10**6): x += i * i\nprint(x)\n"
 
+# What torchrun does: it asks for the devices, then starts its ranks.
+LAUNCHER = """import ctypes, subprocess
+cuda = ctypes.CDLL("libcuda.so.1")
+count = ctypes.c_int()
+assert cuda.cuInit(0) == 0 and cuda.cuDeviceGetCount(ctypes.byref(count)) == 0
+print("devices:", count.value, flush=True)
+ranks = [subprocess.Popen(%s) for _ in range(2)]
+raise SystemExit(max(rank.wait() for rank in ranks))
+"""
+
 
 def two_trainers(checks, folder):
     """Two trainers, each with two helpers that never touch CUDA: two files a span, cut alike."""
@@ -35,6 +45,25 @@ def two_trainers(checks, folder):
         checks.equal(numbers[0], numbers[-1], "span %s: cut at the same step" % stamp)
     if checks.failed:
         print(result.stderr.decode()[-2000:])
+
+
+def launcher_that_counts_devices(checks, folder):
+    """A parent that initialises CUDA to count the devices and starts two ranks gets no file."""
+    script = os.path.join(folder, "launch.py")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(LAUNCHER % [sim.TRAINER, "--steps", "20", "--step-ms", "20", "--kernels", "10"])
+    out = os.path.join(folder, "out")
+    summary = os.path.join(folder, "summary.json")
+    result = e2e.gpuprof(["-o", out, "--summary-json", summary],
+                         [sim.GPUSIM_RUN, "--", e2e.real_python(), script],
+                         env=dict(os.environ, GPUSIM_QUIET="1"))
+    checks.equal(result.returncode, 0, "counts devices: status: " + result.stderr.decode()[-600:])
+    checks.expect(b"devices: " in result.stdout, "counts devices: it did")
+    checks.equal(len(e2e.traces(out)), 2, "counts devices: two files: %s" % e2e.traces(out))
+    with open(summary, encoding="utf-8") as file:
+        processes = json.load(file)["processes"]
+    roles = sorted(one["role"] for one in processes if one["pid"])
+    checks.equal(roles, ["launcher", "traced", "traced"], "counts devices: roles")
 
 
 def wrapper_loses_to_child(checks, folder):
@@ -65,7 +94,7 @@ def cpu_only_program(checks, folder):
 def main():
     sim.need()
     checks = e2e.Checks()
-    for row in (two_trainers, wrapper_loses_to_child, cpu_only_program):
+    for row in (two_trainers, launcher_that_counts_devices, wrapper_loses_to_child, cpu_only_program):
         with e2e.Folder("launcher") as folder:
             row(checks, folder)
             print("%s: %d passed, %d failed" % (row.__name__, checks.passed, checks.failed))

@@ -5,6 +5,7 @@ usage: two_witness_test.py [--keep FOLDER]"""
 
 import argparse
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "oracle"))
@@ -73,11 +74,40 @@ def check_loss(checks, scenario, counter, folder):
         return
     lost = len(result.match.missing)
     checks.expect(lost, scenario + ": records were lost")
-    stated = result.witness.header["dropped"].get(counter, {}).get("since the start", 0)
-    checks.equal(stated, lost, "%s: '%s' states the loss" % (scenario, counter))
+    stated = result.witness.header["dropped"].get(counter, {})
+    checks.equal(stated, {"since the start": lost, "in this window": lost},
+                 "%s: '%s' states the loss, all of it in the one window" % (scenario, counter))
+    checks.expect("%d records are missing: %s" % (lost, counter)
+                  in result.witness.header["missing"], scenario + ": a sentence says so")
+    what_is_there(checks, scenario, result)
+
+
+def what_is_there(checks, scenario, result):
     wrong = {what: count for what, count in result.found.counts.items()
              if not what.startswith("missing")}
     checks.equal(wrong, {}, scenario + ": what is there is right")
+
+
+def check_cut_buffers(checks, folder):
+    """Behind a record of unknown kind a buffer is lost: stated as what it is, with its bytes."""
+    scenario = "unknown-kind"
+    result = compared(checks, scenario, folder, CASES["busy"][0], ("--scenario", scenario))
+    if result is None:
+        return
+    lost = len(result.match.missing)
+    checks.expect(lost, scenario + ": records were lost")
+    said = [re.match(r"(\d+) buffers? of CUPTI .* lost, (\d+) bytes$", sentence)
+            for sentence in result.witness.header["missing"]]
+    said = [found for found in said if found]
+    if not checks.equal(len(said), 1, scenario + ": one sentence says so: %s"
+                        % result.witness.header["missing"]):
+        return
+    buffers, lost_bytes = (int(number) for number in said[0].groups())
+    checks.expect(0 < buffers <= lost, "%s: %d buffers" % (scenario, buffers))
+    # A record of what is compared has 40 to 500 bytes; those of calls are lost beside it.
+    checks.expect(lost_bytes >= 40 * lost, "%s: %d bytes of %d records and more"
+                  % (scenario, lost_bytes, lost))
+    what_is_there(checks, scenario, result)
 
 
 def main():
@@ -92,6 +122,7 @@ def main():
         for scenario, counter in LOSSES.items():
             check_loss(checks, scenario, counter,
                        os.path.join(keep or folder, scenario.split(":")[0]))
+        check_cut_buffers(checks, os.path.join(keep or folder, "unknown-kind"))
         if checks.failed:
             raise SystemExit(checks.done())
     checks.done()

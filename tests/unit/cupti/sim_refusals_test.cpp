@@ -108,6 +108,8 @@ TEST_F(SimRefusals, UnknownKindsAreCountedAndTold) {  // --scenario unknown-kind
   finish();
   turn();
   EXPECT_GT(segment_.counter(Counter::kCuptiUnknownKind), 0u);
+  EXPECT_GE(segment_.counter(Counter::kCuptiUnknownBytes),
+            40 * segment_.counter(Counter::kCuptiUnknownKind));
   EXPECT_TRUE(said("iterator")) << everything_said();
 }
 

@@ -10,6 +10,9 @@
 namespace gpuprof::exporter {
 namespace {
 
+/// Longer than any text here.
+constexpr std::size_t kAll = 1 << 20;
+
 std::string parsed(const std::string& quoted_inner) {
   rapidjson::Document document;
   document.Parse<rapidjson::kParseValidateEncodingFlag>(("\"" + quoted_inner + "\"").c_str());
@@ -21,18 +24,19 @@ TEST(Escaped, KeepsValidTextWhateverItHolds) {
   for (const std::string text :
        {"plain", "quote \" back \\ slash /", "line\nfeed\ttab\rreturn", "\x01\x1f\x7f",
         "käse 日本 😀 \xf4\x8f\xbf\xbf", "traceEvents\": [", ""})
-    EXPECT_EQ(parsed(escaped(text)), text);
+    EXPECT_EQ(parsed(escaped(text, kAll)), text);
 }
 
 TEST(Escaped, RepairsWhatIsNotUtf8) {
   const std::string r = "\xef\xbf\xbd";
   EXPECT_EQ(parsed(escaped("a\xff"
-                           "b")),
+                           "b",
+                           kAll)),
             "a" + r + "b");
-  EXPECT_EQ(parsed(escaped("\xc0\xaf")), r + r);                  // overlong
-  EXPECT_EQ(parsed(escaped("\xed\xa0\x80")), r + r + r);          // surrogate
-  EXPECT_EQ(parsed(escaped("\xf4\x90\x80\x80")), r + r + r + r);  // beyond U+10FFFF
-  EXPECT_EQ(parsed(escaped("\xe6\x97")), r + r);                  // cut short
+  EXPECT_EQ(parsed(escaped("\xc0\xaf", kAll)), r + r);                  // overlong
+  EXPECT_EQ(parsed(escaped("\xed\xa0\x80", kAll)), r + r + r);          // surrogate
+  EXPECT_EQ(parsed(escaped("\xf4\x90\x80\x80", kAll)), r + r + r + r);  // beyond U+10FFFF
+  EXPECT_EQ(parsed(escaped("\xe6\x97", kAll)), r + r);                  // cut short
 }
 
 TEST(Escaped, IsJsonForAnyBytes) {
@@ -40,7 +44,7 @@ TEST(Escaped, IsJsonForAnyBytes) {
   for (int i = 0; i < 5000; ++i) {
     std::string text(random() % 40, '\0');
     for (char& c : text) c = static_cast<char>(random());
-    parsed(escaped(text));
+    parsed(escaped(text, kAll));
   }
 }
 

@@ -138,11 +138,35 @@ TEST_F(Recorder, AfterADropDefinitionsAreSentAgain) {
 }
 
 TEST_F(Recorder, LongTextIsCutAtACharacter) {
-  std::string text(wire::kMaxNameBytes - 1, 'a');
+  std::string text(wire::kMaxTextBytes - 1, 'a');
   text += "\xc3\xa4 end";
+  {
+    const Guard guard(Role::kCallback);
+    intern(guard, text.data(), static_cast<std::uint32_t>(text.size()), 1);
+  }
+  auto* header =
+      g_state.lanes[my_lane()].lane.resolve<wire::LaneHeader>(memory_, layout_.total_bytes);
+  wire::LaneReader reader(header, reinterpret_cast<std::byte*>(header) + wire::kRingOffset,
+                          wire::kSmallLaneBytes);
+  std::vector<std::byte> scratch(wire::kMaxFrameBytes);
+  wire::LaneReader::Frame frame;
+  std::uint32_t sent = 0, flags = 0;
+  while (reader.next(reader.published(), scratch.data(), &frame) ==
+         wire::LaneReader::Next::kFrame) {
+    if (frame.kind != wire::Kind::kStringDef) continue;
+    const auto def = base::load<wire::StringDef>(frame.payload);
+    sent = def.bytes, flags = def.flags;
+  }
+  EXPECT_EQ(sent, wire::kMaxTextBytes - 1);
+  EXPECT_EQ(flags, wire::kStringCut);
+}
+
+TEST_F(Recorder, TextsThatDifferOnlyBehindTheCutHaveDifferentIds) {
+  const std::string same(wire::kMaxTextBytes + 10, 'a');
+  const std::string one = same + "1", two = same + "2";
   const Guard guard(Role::kCallback);
-  EXPECT_EQ(intern(guard, text.data(), static_cast<std::uint32_t>(text.size()), 1),
-            base::hash_bytes(text.data(), wire::kMaxNameBytes - 1));
+  const auto bytes = static_cast<std::uint32_t>(one.size());
+  EXPECT_NE(intern(guard, one.data(), bytes, 1), intern(guard, two.data(), bytes, 1));
 }
 
 TEST_F(Recorder, LaneOfADeadThreadIsRetired) {

@@ -19,6 +19,8 @@ Candidate process(std::uint32_t pid, std::uint32_t ppid) {
 TEST(Choose, TakesEveryProcessThatUsedCuda) {
   auto launcher = process(1, 0), rank0 = process(2, 1), rank1 = process(3, 1);
   rank0.cuda = rank1.cuda = true;
+  rank0.gpu = true;
+  rank1.gpu = true;
   launcher.cpu_ns = 1'000'000'000;
   const std::vector all{launcher, rank0, rank1};
   const auto chosen = choose(all, false);
@@ -57,6 +59,46 @@ TEST(Choose, TakesOneImageOfAProcessThatReplacedItself) {
   EXPECT_THAT(choose({shell, program}, false), ElementsAre(1));
   EXPECT_THAT(choose({program, shell}, false), ElementsAre(0)) << "the better one, not the last";
   EXPECT_THAT(choose({shell, program}, true), ElementsAre(1));
+}
+
+// torchrun counts the devices, which initialises CUDA, and works on none.
+TEST(Choose, LeavesOutALauncherThatOnlyInitialisedCuda) {
+  auto launcher = process(1, 0), rank0 = process(2, 1), rank1 = process(3, 1);
+  launcher.cuda = rank0.cuda = rank1.cuda = true;
+  rank0.gpu = rank1.gpu = true;
+  launcher.cpu_ns = 1'000'000'000;
+  const std::vector all{launcher, rank0, rank1};
+  EXPECT_THAT(choose(all, false), ElementsAre(1, 2));
+  EXPECT_EQ("launcher", role_of(all, {1, 2}, 0));
+}
+
+TEST(Choose, LeavesOutAHelperThatOnlyInitialisedCuda) {
+  auto trainer = process(1, 0), compiler = process(2, 1);
+  trainer.cuda = trainer.gpu = compiler.cuda = true;
+  EXPECT_THAT(choose({trainer, compiler}, false), ElementsAre(0));
+}
+
+TEST(Choose, KeepsARankWithStepsBelowALauncherThatOnlyInitialisedCuda) {
+  auto launcher = process(1, 0), rank0 = process(2, 1), rank1 = process(3, 1);
+  launcher.cuda = rank0.cuda = rank1.cuda = true;
+  rank0.gpu = true;
+  rank1.steps = 5;  // its GPU work lies outside the window
+  EXPECT_THAT(choose({launcher, rank0, rank1}, false), ElementsAre(1, 2));
+}
+
+TEST(Choose, TakesStepsBesideCudaWhereNobodyWorkedOnAGpu) {
+  auto launcher = process(1, 0), rank0 = process(2, 1), loader = process(3, 2);
+  launcher.cuda = rank0.cuda = true;
+  rank0.steps = 5;
+  loader.ranges = 5;
+  EXPECT_THAT(choose({launcher, rank0, loader}, false), ElementsAre(1));
+}
+
+TEST(Choose, TakesWhoInitialisedCudaWhereNobodyDidMore) {
+  auto program = process(1, 0), other = process(2, 1);
+  program.cuda = true;
+  other.cpu_ns = 100;
+  EXPECT_THAT(choose({program, other}, false), ElementsAre(0));
 }
 
 }  // namespace

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What stands behind a name that could not be kept whole.
+//
+// Context:  daemon | cli
+// Promises: names that differ only behind the cut stay different
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+namespace gpuprof::model {
+
+/// "…#1a2b3c4d".
+///
+/// @param hash Of the whole name.
+inline std::string cut_mark(std::uint64_t hash) {
+  char mark[16];
+  std::snprintf(mark, sizeof mark, "\u2026#%08x", static_cast<std::uint32_t>(hash ^ (hash >> 32)));
+  return mark;
+}
+
+}  // namespace gpuprof::model

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a file says of losses and of names that are not whole.
+#include <algorithm>
+
+#include "tests/unit/export/export_fixture.hpp"
+
+namespace gpuprof::exporter {
+namespace {
+
+using Shortfalls = test::ExportTest;
+
+TEST_F(Shortfalls, ALossToldByTheFlushAfterTheWindowIsTheWindows) {
+  record([this](model::EventSink& sink) {
+    sink.on(model::Loss{4, 0, 5, window_.end_ns + 10, window_.end_ns + 20});
+    sink.on(model::Loss{4, 0, 7, window_.end_ns + 200, window_.end_ns + 300});
+    sink.on(model::Loss{4, 0, 9, kStart - 20, kStart - 10});
+  });
+  window_.settled_ns = window_.end_ns + 100;
+  const auto& dropped = trace()["gpuprof"]["dropped"]["dropped by CUPTI"];
+  EXPECT_EQ(dropped["in this window"].GetUint(), 5u);
+  EXPECT_EQ(dropped["since the start"].GetUint(), 21u);
+}
+
+TEST_F(Shortfalls, OfTheLastWindowIsEverythingLostSinceItsStart) {
+  record([this](model::EventSink& sink) {
+    sink.on(model::Loss{4, 0, 7, window_.end_ns + 5'000'000, window_.end_ns + 6'000'000});
+  });
+  window_.settled_ns = ~0ULL;
+  EXPECT_EQ(trace()["gpuprof"]["dropped"]["dropped by CUPTI"]["in this window"].GetUint(), 7u);
+}
+
+TEST_F(Shortfalls, CutBuffersAreCountedAsBuffersWithTheirBytes) {
+  record([](model::EventSink& sink) {
+    sink.on(model::Loss{7, 0, 4, kStart + 10, kStart + 20});
+    sink.on(model::Loss{35, 0, 1234, kStart + 10, kStart + 20});
+  });
+  trace();
+  EXPECT_TRUE(std::any_of(
+      written_.missing.begin(), written_.missing.end(),
+      [](const std::string& sentence) {
+        return sentence ==
+               "4 buffers of CUPTI were cut short at a record of a kind that CUPTI's iterator does "
+               "not know; the records behind it are lost, 1234 bytes";
+      }))
+      << text_.substr(0, 3000);
+}
+
+// when the name of a real kernel has 10,000 characters
+TEST_F(Shortfalls, LongKernelNamesAreWrittenWhole) {
+  std::string mangled = "_Z4workI";
+  const std::string kernel_name = "elementwise_kernel_" + std::string(81, 'x');
+  mangled += "N2at6native100" + kernel_name + "E";
+  for (int i = 0; i < 100; ++i) mangled += "S2_";
+  mangled += "EvT_";
+  record([&](model::EventSink& sink) {
+    sink.on(model::StringDef{1, mangled});
+    model::Kernel k = kernel(1, 10, 20);
+    k.name = 1;
+    sink.on(k);
+  });
+  trace();
+  const std::string name = events("kernel").at(0)->FindMember("name")->value.GetString();
+  EXPECT_EQ(name.substr(0, 10), "void work<");
+  EXPECT_GT(name.size(), 10'000u);
+  EXPECT_EQ(name.substr(name.size() - 4), "xxx)") << "whole";
+}
+
+// when two names differ beyond the bound
+TEST_F(Shortfalls, NamesThatAreCutStayDifferentAndAreCounted) {
+  const std::string same(100'000, 'k');
+  record([&](model::EventSink& sink) {
+    sink.on(model::StringDef{1, same + "1"});
+    sink.on(model::StringDef{2, same + "2"});
+    for (std::uint32_t i = 1; i <= 2; ++i) {
+      model::Kernel k = kernel(i, 10 * i, 10 * i + 5);
+      k.name = i;
+      sink.on(k);
+    }
+  });
+  trace();
+  const auto kernels = events("kernel");
+  ASSERT_EQ(kernels.size(), 2u);
+  const std::string one = (*kernels[0])["name"].GetString(),
+                    two = (*kernels[1])["name"].GetString();
+  EXPECT_NE(one, two);
+  EXPECT_EQ(one.substr(0, 65'536), same.substr(0, 65'536));
+  EXPECT_EQ(one.substr(65'536, 4), "…#");
+  EXPECT_TRUE(
+      std::any_of(written_.missing.begin(), written_.missing.end(), [](const std::string& s) {
+        return s.rfind("2 names are too long to be written whole", 0) == 0;
+      }));
+}
+
+}  // namespace
+}  // namespace gpuprof::exporter

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// When something was lost: what windows are told by.
+#include <gmock/gmock.h>
+
+#include "tests/unit/ingest/ingest_fixture.hpp"
+
+namespace gpuprof::ingest {
+namespace {
+
+using model::LossReason;
+using testing::SizeIs;
+
+using Losses = AssemblerTest;
+
+TEST_F(Losses, OfUnknownTimeHappenedSinceTheRoundBefore) {
+  assembler_->seed_life(1000);
+  assembler_->round_begins(2000);
+  assembler_->round_begins(3000);
+  kernel(1, 0, 0);  // bad times
+  assembler_->write_losses(3500);
+  ASSERT_THAT(sink_.losses, SizeIs(1));
+  EXPECT_EQ(1u, sink_.lost(LossReason::kCuptiBadTime));
+  EXPECT_EQ(2000u, sink_.losses[0].first_ns);
+  EXPECT_EQ(3000u, sink_.losses[0].last_ns);
+}
+
+TEST_F(Losses, AreToldApartOnceTheyAreWritten) {
+  assembler_->round_begins(1000);
+  assembler_->round_begins(2000);
+  kernel(1, 0, 0);
+  assembler_->write_losses(2500);
+  assembler_->round_begins(9000);
+  assembler_->round_begins(9500);
+  kernel(2, 0, 0);
+  assembler_->write_losses(9600);
+  ASSERT_THAT(sink_.losses, SizeIs(2));
+  EXPECT_EQ(1000u, sink_.losses[0].first_ns);
+  EXPECT_EQ(9000u, sink_.losses[1].first_ns);
+}
+
+TEST_F(Losses, ANameSentCutIsMarkedAndCounted) {
+  const std::uint64_t one = 0x1234567800000000, two = 0x8765432100000000;
+  put(wire::StringDef{one, 4, wire::kStringCut}, "same");
+  put(wire::StringDef{two, 4, wire::kStringCut}, "same");
+  assembler_->finish(now_);
+  ASSERT_GE(sink_.strings.size(), 2u);
+  EXPECT_EQ("same…#87654321", sink_.strings.back());
+  EXPECT_EQ("same…#12345678", sink_.strings[sink_.strings.size() - 2]);
+  EXPECT_EQ(2u, sink_.lost(LossReason::kNameCut));
+}
+
+}  // namespace
+}  // namespace gpuprof::ingest
