@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "daemon/model/clock_facts.hpp"
 #include "daemon/model/loss.hpp"
 
 namespace gpuprof::exporter {
@@ -70,6 +71,16 @@ std::string sentence_of(const Survey& s, LossReason reason, std::uint64_t count)
   return fmt::format("{} {} missing: {}", count, one ? singular : plural, name_of(reason));
 }
 
+void clocks(const Survey& s, std::vector<std::string>& out) {
+  const auto records = s.facts.find(model::kClockAmbiguous);
+  const auto by_ns = s.facts.find(model::kClockAmbiguousBy);
+  if (records == s.facts.end() || by_ns == s.facts.end()) return;
+  out.push_back(fmt::format(
+      "CUPTI's clock changed while recording and {} of its records fit the clocks before and after: "
+      "their times may be off by up to {} ns",
+      records->second, by_ns->second));
+}
+
 }  // namespace
 
 std::vector<std::string> shortfalls(const Survey& s) {
@@ -81,6 +92,7 @@ std::vector<std::string> shortfalls(const Survey& s) {
       out.push_back(sentence_of(s, static_cast<LossReason>(reason), loss.in_window));
   if (!s.replay_complete)
     out.push_back("the spool ends inside a block: what came after it was lost with the daemon");
+  clocks(s, out);
   lanes(s, out);
   for (std::size_t i = 0; i < s.shortfalls.size(); ++i)
     if (s.shortfalls[i] != 0)

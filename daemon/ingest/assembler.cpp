@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <random>
-#include <string>
 
 namespace gpuprof::ingest {
 namespace {
@@ -94,27 +93,28 @@ void Assembler::on(const Lane&, const wire::DeviceInfo& r, const Tail&) {
 
 // The model has no event of its own for compilations; they are host time CUPTI explains, as its
 // overhead records are.
-void Assembler::on(const Lane&, const wire::Jit& r, const Tail&) {
+void Assembler::on(const Lane& lane, const wire::Jit& r, const Tail&) {
   constexpr std::uint32_t kDriverCompiler = 1;  // CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER
   constexpr std::uint32_t kThreadObject = 2;
   joins_.add(
-      wire::Overhead{r.start_ns, r.end_ns, kDriverCompiler, kThreadObject, r.tid, r.correlation});
+      wire::Overhead{r.start_ns, r.end_ns, kDriverCompiler, kThreadObject, r.tid, r.correlation},
+      place(lane));
 }
 
 void Assembler::on(const Lane& lane, const wire::ClockSync& r, const Tail&) {
   if (!life_.holds(r.mono_ns))
     return losses_.add(model::LossReason::kTimeImplausible, lane.tid, 1, 0, 0);
   const std::int64_t stepped = clocks_.add(r);
+  clock_lane_ = lane.index;
   sink_.on(model::ClockPair{r.mono_ns, r.real_ns, r.boot_ns, r.cupti_ns, r.gap_ns});
-  if (stepped == 0) return;
-  const std::string text = "The system's clock was set by " + std::to_string(stepped / 1'000'000) +
-                           " ms while recording; GPU times within 25 ms of that may be off.";
-  sink_.on(model::Notice{r.mono_ns, 0, 0, 0, text});
+  clock_report_.reading(sink_, clocks_, r.mono_ns, stepped);
 }
 
 void Assembler::round_done(std::uint64_t now_ns) {
   steps_.round_done();
+  clocks_.reached(now_ns);
   joins_.round_done();
+  clock_report_.round_done(sink_, clocks_);
   held_.round_done();
   if (rounds_to_close_ != 0 && --rounds_to_close_ == 0) ranges_.close_before(stopped_ns_);
   if (!losses_.empty() && now_ns - losses_written_ns_ >= kLossPeriodNs) write_losses(now_ns);
@@ -135,6 +135,7 @@ void Assembler::finish(std::uint64_t now_ns) {
   ranges_.close_before(now_ns);
   steps_.round_done();
   joins_.finish();
+  clock_report_.finish(sink_, clocks_);
   held_.round_done();
   held_.round_done();
   losses_.write(sink_, now_ns);

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 
+#include "daemon/ingest/clock_report.hpp"
 #include "daemon/ingest/clocks.hpp"
 #include "daemon/ingest/decoder.hpp"
 #include "daemon/ingest/held.hpp"
@@ -65,21 +66,24 @@ class Assembler {
   void on(const Lane& lane, const wire::RangeEnd& r, const Tail&) { ranges_.end(lane, r); }
   void on(const Lane& lane, const wire::MarkEvent& r, const Tail&) { ranges_.mark(lane, r); }
   void on(const Lane& lane, const wire::Launch& r, const Tail&);
-  void on(const Lane&, const wire::ApiCall& r, const Tail&) { joins_.add(r); }
-  void on(const Lane&, const wire::KernelExec& r, const Tail&) { joins_.add(r); }
-  void on(const Lane&, const wire::MemCopy& r, const Tail&) { joins_.add(r); }
-  void on(const Lane&, const wire::MemSet& r, const Tail&) { joins_.add(r); }
-  void on(const Lane&, const wire::Sync& r, const Tail&) { joins_.add(r); }
-  void on(const Lane&, const wire::GraphExec& r, const Tail&) { joins_.add(r); }
-  void on(const Lane&, const wire::Overhead& r, const Tail&) { joins_.add(r); }
+  void on(const Lane& lane, const wire::ApiCall& r, const Tail&) { joins_.add(r, place(lane)); }
+  void on(const Lane& lane, const wire::KernelExec& r, const Tail&) { joins_.add(r, place(lane)); }
+  void on(const Lane& lane, const wire::MemCopy& r, const Tail&) { joins_.add(r, place(lane)); }
+  void on(const Lane& lane, const wire::MemSet& r, const Tail&) { joins_.add(r, place(lane)); }
+  void on(const Lane& lane, const wire::Sync& r, const Tail&) { joins_.add(r, place(lane)); }
+  void on(const Lane& lane, const wire::GraphExec& r, const Tail&) { joins_.add(r, place(lane)); }
+  void on(const Lane& lane, const wire::Overhead& r, const Tail&) { joins_.add(r, place(lane)); }
   void on(const Lane&, const wire::ContextInfo& r, const Tail&);
   void on(const Lane&, const wire::StreamInfo& r, const Tail&);
   void on(const Lane&, const wire::DeviceInfo& r, const Tail&);
-  void on(const Lane&, const wire::Jit& r, const Tail&);
+  void on(const Lane& lane, const wire::Jit& r, const Tail&);
   void on(const Lane&, const wire::ClockSync& r, const Tail&);
 
   /// All lanes were drained once. Joins, sorts and sends what waited for that.
   void round_done(std::uint64_t now_ns);
+
+  /// A file is about to be written: nothing waits for a clock in the next rounds.
+  void hurry() { joins_.hurry(); }
 
   /// Recording went off at `ts_ns`: once everything of that time is drained (two rounds), ranges
   /// still open from before are closed as unfinished.
@@ -100,6 +104,8 @@ class Assembler {
   std::uint64_t lost_told() const { return lost_told_; }
 
  private:
+  Place place(const Lane& lane) const { return clocks_.place(lane.index == clock_lane_); }
+
   model::EventSink& sink_;
   Listener* listener_;
   Limits limits_;
@@ -113,6 +119,8 @@ class Assembler {
   Launches launches_;
   Joins joins_;
   Steps steps_;
+  ClockReport clock_report_;
+  std::uint32_t clock_lane_ = ~0U;  // where readings come from
   bool active_ = false;
   std::uint64_t lost_told_ = 0;
   std::uint64_t stopped_ns_ = 0;

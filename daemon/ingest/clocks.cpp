@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Readings become pieces: a new one begins only where the two clocks really moved apart.
+// Which era a record belongs to.
 //
 // Context:  daemon (ingest thread)
 // Owns:     see clocks.hpp
@@ -11,74 +11,135 @@
 namespace gpuprof::ingest {
 namespace {
 
-constexpr std::size_t kMostPieces = 4096;
-/// NTP slews at most 0.5 ms a second; a difference above this between two readings is a step.
+constexpr std::size_t kMostEras = 64;
 constexpr std::int64_t kStepNs = 1'000'000;
-/// Within the uncertainty of two readings nothing is known to have changed, and a piece that
-/// starts anyway would let neighbouring kernels overlap by the difference.
-constexpr std::int64_t kSlackNs = 200;
+/// GPU times are themselves converted, by the driver, from a clock of the device.
+constexpr std::uint64_t kJitterNs = 200'000;
+/// From this many readings on nothing written with the clock before can come any more, unless its
+/// times say so.
+constexpr std::uint32_t kLateReadings = 8;
+/// The delivery around a change and the next one hold records of both clocks.
+constexpr std::uint32_t kNearReadings = 2, kInexactReadings = 2;
+/// Nobody sees a smaller difference.
+constexpr std::uint64_t kSameNs = 5'000;
 
-/// Clocks are read at every flush (25 ms): a record is never this much younger than a reading.
-constexpr std::uint64_t kAheadNs = 2'000'000'000;
-
-std::int64_t difference(std::uint64_t a, std::uint64_t b) {
-  return static_cast<std::int64_t>(a - b);
-}
+std::uint64_t beyond(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
 
 }  // namespace
 
 void Clocks::seed(std::uint64_t mono_ns, std::uint64_t real_ns) {
-  if (!pieces_.empty()) return;
-  pieces_.push_back(Piece{real_ns, mono_ns, 0});
+  if (known()) return;
+  eras_.push_back(Era::seeded(mono_ns, real_ns));
   seeded_ = true;
 }
 
-std::int64_t Clocks::add(const wire::ClockSync& sync) {
-  std::int64_t stepped = 0;
-  if (have_real_) {
-    const std::int64_t moved =
-        difference(sync.real_ns, sync.mono_ns) - difference(last_real_ns_, last_mono_ns_);
-    if (moved > kStepNs || moved < -kStepNs) stepped = moved;
-  }
+std::int64_t Clocks::step_of(const wire::ClockSync& sync) {
+  const auto offset = static_cast<std::int64_t>(sync.real_ns - sync.mono_ns);
+  const auto last = static_cast<std::int64_t>(last_real_ns_ - last_mono_ns_);
+  const std::int64_t moved = have_real_ ? offset - last : 0;
   have_real_ = true;
   last_mono_ns_ = sync.mono_ns;
   last_real_ns_ = sync.real_ns;
-  foreign_ = foreign_ || (sync.flags & wire::kClockForeign) != 0;
-  if (sync.cupti_ns == 0) return stepped;
+  return moved > kStepNs || moved < -kStepNs ? moved : 0;
+}
 
-  const Piece next{sync.cupti_ns, sync.mono_ns, std::min<std::uint64_t>(sync.gap_ns, 1'000'000)};
-  if (seeded_ || pieces_.empty()) {
-    pieces_.assign(1, next);
-    seeded_ = false;
-    return stepped;
-  }
-  const Piece& last = pieces_.back();
-  const std::int64_t moved =
-      difference(next.cupti_ns, next.mono_ns) - difference(last.cupti_ns, last.mono_ns);
-  const auto unsure = static_cast<std::int64_t>(last.gap_ns + next.gap_ns) + kSlackNs;
-  if (moved <= unsure && moved >= -unsure) return stepped;
-  if (pieces_.size() == kMostPieces) pieces_.erase(pieces_.begin() + 1);
-  pieces_.push_back(next);
+std::int64_t Clocks::add(const wire::ClockSync& sync) {
+  const std::int64_t stepped = step_of(sync);
+  if (sync.tsc != 0) counter_.add(sync.tsc, sync.mono_ns, sync.gap_ns);
+  if (sync.cupti_ns == 0) return stepped;
+  times_[readings_ % kTimesKept] = sync.mono_ns;
+  if (seeded_) eras_.clear();
+  seeded_ = false;
+  if (!eras_.empty() && eras_.back().continues(sync))
+    eras_.back().add(sync, counter_);
+  else
+    begin(sync);
+  ++readings_;
   return stepped;
 }
 
-std::uint64_t Clocks::to_mono(std::uint64_t cupti_ns) const {
-  std::uint64_t fallback = 0;
-  for (std::size_t i = pieces_.size(); i-- > 0;) {
-    const Piece& piece = pieces_[i];
-    if (cupti_ns < piece.cupti_ns) continue;
-    const std::uint64_t mono = piece.mono_ns + (cupti_ns - piece.cupti_ns);
-    // After CLOCK_REALTIME was set back, a time may lie behind two readings: the piece that ended
-    // before it is the wrong one, and so is the newest for a time far in the future.
-    const std::uint64_t until =
-        i + 1 == pieces_.size() ? last_mono_ns_ + kAheadNs : pieces_[i + 1].mono_ns;
-    if (mono <= until || seeded_) return mono;
-    if (fallback == 0) fallback = mono;
+void Clocks::begin(const wire::ClockSync& sync) {
+  if (eras_.size() == kMostEras) eras_.erase(eras_.begin());
+  eras_.emplace_back(source_of(sync), sync, readings_);
+  eras_.back().begin(counter_);
+}
+
+/// The era in force at a reading; of one yet to come, the latest.
+std::size_t Clocks::era_at(std::uint32_t reading) const {
+  std::size_t i = eras_.size() - 1;
+  while (i > 0 && eras_[i].place() > reading) --i;
+  return i;
+}
+
+bool Clocks::ready(Place place) const {
+  if (seeded_) return true;
+  const std::uint32_t next = place.readings + (place.exact ? 0 : 1);
+  if (readings_ <= next) return false;
+  const std::size_t era = era_at(next);
+  return era + 1 < eras_.size() || eras_[era].has_good_rate();
+}
+
+/// A record ended before the first reading that certainly came after it.
+std::uint64_t Clocks::arrival_ns(Place place) const {
+  const std::uint32_t next = place.readings + (place.exact ? 0 : 1);
+  if (next >= readings_ || readings_ - next > kTimesKept) return now_ns_;
+  return std::min(times_[next % kTimesKept], now_ns_);
+}
+
+/// How far these times are from possible.
+std::uint64_t Clocks::miss_ns(const Span& span, Place place, const Bounds& bounds) const {
+  return std::max({beyond(bounds.launched_ns, span.start_ns),
+                   beyond(span.start_ns, bounds.begun_by_ns),
+                   beyond(span.end_ns, arrival_ns(place))});
+}
+
+bool Clocks::to_mono(Span* times, Place place, const Bounds& bounds) {
+  const Era& latest = eras_.back();
+  const bool settled = place.readings >= latest.place() + kLateReadings;
+  if ((settled || eras_.size() == 1) && latest.has_rate()) {
+    const Span span = latest.to_mono(times->start_ns, times->end_ns);
+    if (eras_.size() == 1 || miss_ns(span, place, bounds) <= kJitterNs) {
+      *times = span;
+      return true;
+    }
   }
-  if (fallback != 0) return fallback;
-  const Piece& first = pieces_.front();
-  const std::uint64_t before = first.cupti_ns - cupti_ns;
-  return before < first.mono_ns ? first.mono_ns - before : 0;
+  return choose(times, place, bounds);
+}
+
+bool Clocks::near_change(std::size_t placed, std::size_t other, Place place) const {
+  if (placed + 1 < other || other + 1 < placed) return false;
+  const std::uint32_t change = eras_[std::max(placed, other)].place();
+  const std::uint32_t near = kNearReadings + (place.exact ? 0 : kInexactReadings);
+  return place.readings <= change + near && change <= place.readings + near;
+}
+
+// The era of the reading before it, unless its times are impossible there and possible in another.
+bool Clocks::choose(Span* times, Place place, const Bounds& bounds) {
+  const std::size_t placed = era_at(place.readings == 0 ? 0 : place.readings - 1);
+  const auto of = [&](std::size_t era) {
+    return eras_[era].to_mono(times->start_ns, times->end_ns);
+  };
+  const auto fits = [&](std::size_t era) {
+    return eras_[era].has_rate() && miss_ns(of(era), place, bounds) <= kJitterNs;
+  };
+  const bool at_home = fits(placed);
+  std::size_t chosen = placed;
+  std::uint64_t off_ns = 0;
+  for (std::size_t era = eras_.size(); era-- > 0;) {
+    if (era == placed || (at_home && !near_change(placed, era, place)) || !fits(era)) continue;
+    if (!at_home && chosen == placed)
+      chosen = era;
+    else
+      off_ns = std::max({off_ns, beyond(of(era).start_ns, of(chosen).start_ns),
+                         beyond(of(chosen).start_ns, of(era).start_ns)});
+  }
+  if (!eras_[chosen].has_rate()) return false;
+  if (off_ns > kSameNs) {
+    ++ambiguous_;
+    ambiguous_by_ns_ = std::max(ambiguous_by_ns_, off_ns);
+  }
+  *times = of(chosen);
+  return true;
 }
 
 }  // namespace gpuprof::ingest

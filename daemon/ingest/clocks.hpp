@@ -1,20 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From the clock of CUPTI's records to CLOCK_MONOTONIC, piece by piece.
+// From the clock of CUPTI's records to CLOCK_MONOTONIC, era by era.
 //
 // Context:  daemon (ingest thread)
 // Owns:     the readings of one process
-// Promises: bounded; a time before the first reading uses the first; a CLOCK_REALTIME that was
-//           set while recording bends nothing but the records of that instant
-// Not here: when clocks are read (inject/cupti)
+// Promises: bounded; a record gets the clock it was written with, which its place among the
+//           readings and what is known of its time decide, never the number alone; where two
+//           clocks are possible it is counted; a rate is used once it is known well, or when
+//           nobody can wait any longer
+// Not here: when clocks are read (inject/cupti); one clock (era.hpp)
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "daemon/ingest/era.hpp"
+#include "daemon/ingest/rate_fit.hpp"
 #include "gpuprof/wire/records.hpp"
 
 namespace gpuprof::ingest {
+
+/// Where a record stands among the clock readings of its process.
+struct Place {
+  std::uint32_t readings = 0;  // that came before it
+  bool exact = false;          // in one lane with them; else a few more or less
+};
+
+/// What is known of a record's time without its clock, CLOCK_MONOTONIC.
+struct Bounds {
+  std::uint64_t launched_ns = 0;                  // nothing starts before its launch; 0: not known
+  std::uint64_t begun_by_ns = ~std::uint64_t{0};  // of a host call whose callback was seen
+};
 
 class Clocks {
  public:
@@ -26,23 +44,41 @@ class Clocks {
   /// 0 if it was not (slewing stays below the threshold).
   std::int64_t add(const wire::ClockSync& sync);
 
-  bool known() const { return !pieces_.empty(); }
-  bool foreign() const { return foreign_; }
-  std::size_t pieces() const { return pieces_.size(); }
+  /// What is converted from now on was there before.
+  void reached(std::uint64_t now_ns) { now_ns_ = now_ns; }
 
-  /// CLOCK_MONOTONIC of a CUPTI time; `known()` must be true.
-  std::uint64_t to_mono(std::uint64_t cupti_ns) const;
+  bool known() const { return !eras_.empty(); }
+  /// The place of a record that comes now.
+  Place place(bool exact) const { return {readings_, exact}; }
+  /// Whether waiting for another reading would tell nothing more of a record there.
+  bool ready(Place place) const;
+
+  /// Converts both ends; false: no rate is known. `known()` must be true.
+  bool to_mono(Span* times, Place place, const Bounds& bounds);
+
+  const std::vector<Era>& eras() const { return eras_; }
+  /// Records that more than one clock was possible for, and by how much they may be off at most.
+  std::uint64_t ambiguous() const { return ambiguous_; }
+  std::uint64_t ambiguous_by_ns() const { return ambiguous_by_ns_; }
 
  private:
-  /// From cupti_ns on: mono = mono_ns + (t - cupti_ns).
-  struct Piece {
-    std::uint64_t cupti_ns, mono_ns, gap_ns;
-  };
+  static constexpr std::uint32_t kTimesKept = 1024;
 
-  std::vector<Piece> pieces_;
-  bool seeded_ = false, foreign_ = false;
-  bool have_real_ = false;
-  std::uint64_t last_mono_ns_ = 0, last_real_ns_ = 0;
+  std::int64_t step_of(const wire::ClockSync& sync);
+  void begin(const wire::ClockSync& sync);
+  std::size_t era_at(std::uint32_t reading) const;
+  std::uint64_t arrival_ns(Place place) const;
+  std::uint64_t miss_ns(const Span& span, Place place, const Bounds& bounds) const;
+  bool choose(Span* times, Place place, const Bounds& bounds);
+  bool near_change(std::size_t placed, std::size_t other, Place place) const;
+
+  std::vector<Era> eras_;
+  RateFit counter_;
+  std::array<std::uint64_t, kTimesKept> times_{};  // of the latest readings
+  std::uint32_t readings_ = 0;
+  bool seeded_ = false, have_real_ = false;
+  std::uint64_t last_mono_ns_ = 0, last_real_ns_ = 0, now_ns_ = ~std::uint64_t{0};
+  std::uint64_t ambiguous_ = 0, ambiguous_by_ns_ = 0;
 };
 
 }  // namespace gpuprof::ingest

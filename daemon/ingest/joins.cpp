@@ -19,6 +19,10 @@ constexpr std::uint8_t kCopyAsync = 1, kCopyBadTime = 2;
 constexpr std::uint16_t kSetBadTime = 2;
 /// A driver call whose runtime call was announced but has not come waits this many rounds.
 constexpr std::uint32_t kMostRounds = 8;
+/// A fifth of a second: then another reading is not to be expected, and the clock is used as known.
+constexpr std::uint32_t kMostStalledRounds = 40;
+/// One takes what came, one joins it, and one is spare.
+constexpr std::uint32_t kHurriedRounds = 3;
 constexpr auto kRuntime = static_cast<std::uint32_t>(wire::ApiDomain::kRuntime);
 
 }  // namespace
@@ -29,51 +33,89 @@ bool Joins::good_times(std::uint64_t start_ns, std::uint64_t end_ns, bool flagge
   return false;
 }
 
-/// False: the process did not run then; counted. Reversed times are their receiver's to count.
-bool Joins::lived(std::uint64_t start_ns, std::uint64_t end_ns) {
-  const std::uint64_t start = clocks_.to_mono(start_ns);
-  if (end_ns < start_ns || life_.holds(start, start + (end_ns - start_ns))) return true;
+/// False: the process did not run then, or no rate of its clock is known; counted.
+bool Joins::convert(Span* times, Place place, const Bounds& bounds) {
+  if (!clocks_.to_mono(times, place, bounds)) {
+    losses_.add(LossReason::kGpuNoClock, 0, 1, 0, 0);
+    return false;
+  }
+  if (life_.holds(times->start_ns, times->end_ns)) return true;
   losses_.add(LossReason::kTimeImplausible, 0, 1, 0, 0);
   return false;
 }
 
-void Joins::add(const wire::KernelExec& kernel) {
+void Joins::add(const wire::KernelExec& kernel, Place place) {
   if (good_times(kernel.start_ns, kernel.end_ns, (kernel.flags & kKernelBadTime) != 0))
-    kernels_.push_back(kernel);
+    kernels_.push_back({kernel, place});
 }
-void Joins::add(const wire::MemCopy& copy) {
+void Joins::add(const wire::MemCopy& copy, Place place) {
   if (good_times(copy.start_ns, copy.end_ns, (copy.flags & kCopyBadTime) != 0))
-    copies_.push_back(copy);
+    copies_.push_back({copy, place});
 }
-void Joins::add(const wire::MemSet& set) {
-  if (good_times(set.start_ns, set.end_ns, (set.flags & kSetBadTime) != 0)) sets_.push_back(set);
+void Joins::add(const wire::MemSet& set, Place place) {
+  if (good_times(set.start_ns, set.end_ns, (set.flags & kSetBadTime) != 0))
+    sets_.push_back({set, place});
 }
-void Joins::add(const wire::GraphExec& graph) {
-  if (good_times(graph.start_ns, graph.end_ns, false)) graphs_.push_back(graph);
+void Joins::add(const wire::Sync& sync, Place place) {
+  if (good_times(sync.start_ns, sync.end_ns, false)) syncs_.push_back({sync, place});
+}
+void Joins::add(const wire::GraphExec& graph, Place place) {
+  if (good_times(graph.start_ns, graph.end_ns, false)) graphs_.push_back({graph, place});
+}
+void Joins::add(const wire::Overhead& overhead, Place place) {
+  if (good_times(overhead.start_ns, overhead.end_ns, false))
+    overheads_.push_back({overhead, place});
+}
+
+/// How many of the ripe ones need not wait for another clock reading. Places never fall within a
+/// queue.
+template <typename Q>
+std::size_t Joins::settled(const Q& queue, std::size_t ripe) {
+  if (hurried_rounds_ != 0 || ripe == 0 || clocks_.ready(queue[ripe - 1].place)) return ripe;
+  stalled_ = true;
+  const auto end = queue.begin() + static_cast<std::ptrdiff_t>(ripe);
+  const auto waits = std::partition_point(
+      queue.begin(), end, [this](const auto& waiting) { return clocks_.ready(waiting.place); });
+  return static_cast<std::size_t>(waits - queue.begin());
 }
 
 template <typename R>
-void Joins::release(std::vector<R>& queue, std::size_t ripe) {
-  for (std::size_t i = 0; i < ripe; ++i)
-    if (lived(queue[i].start_ns, queue[i].end_ns)) out(queue[i]);
+void Joins::release(std::vector<Waiting<R>>& queue, std::size_t ripe) {
+  ripe = settled(queue, ripe);
+  for (std::size_t i = 0; i < ripe; ++i) {
+    const auto& [record, place] = queue[i];
+    const LaunchEntry* launch = launches_.find(record.correlation);
+    Span times{record.start_ns, record.end_ns};
+    if (convert(&times, place, Bounds{launch != nullptr ? launch->ts_ns : life_.from_ns}))
+      out(record, launch, times);
+  }
   queue.erase(queue.begin(), queue.begin() + static_cast<std::ptrdiff_t>(ripe));
 }
 
+void Joins::release_all(bool last) {
+  stalled_ = false;
+  join_calls(ripe_.api, last);
+  release(kernels_, ripe_.kernels);
+  release(copies_, ripe_.copies);
+  release(sets_, ripe_.sets);
+  release(syncs_, ripe_.syncs);
+  release(graphs_, ripe_.graphs);
+  release(overheads_, ripe_.overheads);
+  stalled_rounds_ = stalled_ ? stalled_rounds_ + 1 : 0;
+}
+
 void Joins::round_done() {
-  if (clocks_.known()) {
-    join_calls(ripe_.api, false);
-    release(kernels_, ripe_.kernels);
-    release(copies_, ripe_.copies);
-    release(sets_, ripe_.sets);
-    release(syncs_, ripe_.syncs);
-    release(graphs_, ripe_.graphs);
-    release(overheads_, ripe_.overheads);
-  }
+  if (stalled_rounds_ >= kMostStalledRounds) hurried_rounds_ = std::max(hurried_rounds_, 1u);
+  if (clocks_.known()) release_all(false);
+  if (hurried_rounds_ != 0) --hurried_rounds_;
   ripe_ = Ripe{api_.size(),   kernels_.size(), copies_.size(),   sets_.size(),
                syncs_.size(), graphs_.size(),  overheads_.size()};
 }
 
+void Joins::hurry() { hurried_rounds_ = kHurriedRounds; }
+
 void Joins::finish() {
+  hurry();
   round_done();
   round_done();
   if (clocks_.known()) return join_calls(api_.size(), true);
@@ -85,13 +127,14 @@ void Joins::finish() {
 
 // Runtime calls first: the driver's call inside one carries the same id and is left out.
 void Joins::join_calls(std::size_t ripe, bool last) {
+  ripe = settled(api_, ripe);
   for (std::size_t i = 0; i < ripe; ++i)
-    if (api_[i].call.api == kRuntime) join_call(api_[i].call, false);
+    if (api_[i].record.api == kRuntime) join_call(api_[i], false);
   std::size_t kept = 0;
   for (std::size_t i = 0; i < ripe; ++i) {
     HeldCall& held = api_[i];
-    if (held.call.api == kRuntime) continue;
-    if (!join_call(held.call, !last && held.rounds < kMostRounds)) {
+    if (held.record.api == kRuntime) continue;
+    if (!join_call(held, !last && held.rounds < kMostRounds)) {
       ++held.rounds;
       api_[kept++] = held;
     }
@@ -101,27 +144,36 @@ void Joins::join_calls(std::size_t ripe, bool last) {
 }
 
 /// False: not yet, its outer call is still expected.
-bool Joins::join_call(const wire::ApiCall& call, bool wait) {
-  model::ApiCall event{};
-  if (call.correlation != 0) {
-    LaunchEntry& entry = launches_.find_or_add(call.correlation, call.tid);
-    if ((entry.flags & kLaunchApiOut) != 0) {
+bool Joins::join_call(const HeldCall& held, bool wait) {
+  const wire::ApiCall& call = held.record;
+  LaunchEntry* entry =
+      call.correlation != 0 ? &launches_.find_or_add(call.correlation, call.tid) : nullptr;
+  if (entry != nullptr) {
+    if ((entry->flags & kLaunchApiOut) != 0) {
       losses_.add(LossReason::kDuplicateCall, call.tid, 1, 0, 0);
       return true;
     }
-    if (wait && call.api != kRuntime && (entry.flags & kLaunchSeen) != 0 && entry.api == kRuntime)
+    if (wait && call.api != kRuntime && (entry->flags & kLaunchSeen) != 0 && entry->api == kRuntime)
       return false;
-    entry.flags |= kLaunchApiOut;
-    event.range = entry.range;
-    event.stack = entry.stack;
+    entry->flags |= kLaunchApiOut;
   }
-  if (call.end_ns < call.start_ns || call.start_ns == 0) {
-    losses_.add(LossReason::kCuptiBadTime, call.tid, 1, 0, 0);
-    return true;
+  if (good_times(call.start_ns, call.end_ns, false)) write_call(held, entry);
+  return true;
+}
+
+void Joins::write_call(const HeldCall& held, const LaunchEntry* entry) {
+  const wire::ApiCall& call = held.record;
+  Bounds bounds{life_.from_ns};
+  if (entry != nullptr && (entry->flags & kLaunchSeen) != 0) {
+    bounds.launched_ns = entry->ts_ns;
+    if (entry->api == call.api) bounds.begun_by_ns = entry->ts_ns;
   }
-  if (!lived(call.start_ns, call.end_ns)) return true;
-  event.start_ns = clocks_.to_mono(call.start_ns);
-  event.end_ns = event.start_ns + (call.end_ns - call.start_ns);
+  Span times{call.start_ns, call.end_ns};
+  if (!convert(&times, held.place, bounds)) return;
+  model::ApiCall event{};
+  if (entry != nullptr) event.range = entry->range, event.stack = entry->stack;
+  event.start_ns = times.start_ns;
+  event.end_ns = times.end_ns;
   event.name = names_.string(call.name_id);
   event.tid = call.tid;
   event.cbid = call.cbid;
@@ -132,25 +184,19 @@ bool Joins::join_call(const wire::ApiCall& call, bool wait) {
   names_.settle_stack(event.stack);
   ++counts_.api_calls;
   sink_.on(event);
-  return true;
-}
-
-const LaunchEntry* Joins::launch_of(std::uint32_t correlation) {
-  static const LaunchEntry kNone{};
-  const LaunchEntry* entry = launches_.find(correlation);
-  if (entry == nullptr) ++counts_.launches_unseen;
-  return entry != nullptr ? entry : &kNone;
 }
 
 /// What GPU records have in common: times on our clock, the launch, the place.
 template <typename E, typename R>
-E Joins::joined(const R& record, const LaunchEntry& launch) {
+E Joins::joined(const R& record, const LaunchEntry* launch, const Span& times) {
   E event{};
-  event.start_ns = clocks_.to_mono(record.start_ns);
-  event.end_ns = event.start_ns + (record.end_ns - record.start_ns);
-  event.range = launch.range;
+  event.start_ns = times.start_ns;
+  event.end_ns = times.end_ns;
   event.correlation = record.correlation;
-  event.launch_tid = launch.tid;
+  if (launch != nullptr)
+    event.range = launch->range, event.launch_tid = launch->tid;
+  else
+    ++counts_.launches_unseen;
   event.context = record.context, event.stream = record.stream;
   if constexpr (requires { event.device; }) event.device = record.device;
   if constexpr (requires { event.graph; }) event.graph = record.graph;
@@ -159,9 +205,8 @@ E Joins::joined(const R& record, const LaunchEntry& launch) {
   return event;
 }
 
-void Joins::out(const wire::KernelExec& k) {
-  const LaunchEntry* launch = launch_of(k.correlation);
-  auto event = joined<model::Kernel>(k, *launch);
+void Joins::out(const wire::KernelExec& k, const LaunchEntry* launch, const Span& times) {
+  auto event = joined<model::Kernel>(k, launch, times);
   event.name = names_.string(k.name_id);
   event.grid = {k.grid_x, k.grid_y, k.grid_z};
   event.block = {k.block_x, k.block_y, k.block_z};
@@ -172,12 +217,12 @@ void Joins::out(const wire::KernelExec& k) {
   event.registers = k.registers;
   event.channel = k.channel;
   names_.settle_string(event.name);
-  if (event.start_ns < launch->ts_ns) ++counts_.kernels_before_launch;
+  if (launch != nullptr && event.start_ns < launch->ts_ns) ++counts_.kernels_before_launch;
   sink_.on(event);
 }
 
-void Joins::out(const wire::MemCopy& c) {
-  auto event = joined<model::MemCopy>(c, *launch_of(c.correlation));
+void Joins::out(const wire::MemCopy& c, const LaunchEntry* launch, const Span& times) {
+  auto event = joined<model::MemCopy>(c, launch, times);
   event.bytes = c.bytes;
   event.dst_device = c.dst_device;
   event.copy_kind = c.copy_kind, event.src_kind = c.src_kind, event.dst_kind = c.dst_kind;
@@ -185,30 +230,27 @@ void Joins::out(const wire::MemCopy& c) {
   sink_.on(event);
 }
 
-void Joins::out(const wire::MemSet& m) {
-  auto event = joined<model::MemSet>(m, *launch_of(m.correlation));
+void Joins::out(const wire::MemSet& m, const LaunchEntry* launch, const Span& times) {
+  auto event = joined<model::MemSet>(m, launch, times);
   event.bytes = m.bytes;
   event.value = m.value;
   event.memory_kind = m.memory_kind;
   sink_.on(event);
 }
 
-void Joins::out(const wire::Sync& s) {
-  if (!good_times(s.start_ns, s.end_ns, false)) return;
-  auto event = joined<model::Sync>(s, *launch_of(s.correlation));
+void Joins::out(const wire::Sync& s, const LaunchEntry* launch, const Span& times) {
+  auto event = joined<model::Sync>(s, launch, times);
   event.type = s.type;
   event.event = s.event;
   sink_.on(event);
 }
 
-void Joins::out(const wire::GraphExec& g) {
-  sink_.on(joined<model::GraphExec>(g, *launch_of(g.correlation)));
+void Joins::out(const wire::GraphExec& g, const LaunchEntry* launch, const Span& times) {
+  sink_.on(joined<model::GraphExec>(g, launch, times));
 }
 
-void Joins::out(const wire::Overhead& o) {
-  if (!good_times(o.start_ns, o.end_ns, false)) return;
-  const std::uint64_t start = clocks_.to_mono(o.start_ns);
-  sink_.on(model::Overhead{start, start + (o.end_ns - o.start_ns), o.overhead_kind, o.object_kind,
+void Joins::out(const wire::Overhead& o, const LaunchEntry*, const Span& times) {
+  sink_.on(model::Overhead{times.start_ns, times.end_ns, o.overhead_kind, o.object_kind,
                            o.process_or_thread, o.correlation});
 }
 

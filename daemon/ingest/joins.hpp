@@ -5,8 +5,9 @@
 // Context:  daemon (ingest thread)
 // Owns:     the records that wait
 // Promises: a record waits for one whole drain round, so that a launch from another lane is
-//           there; one host call per correlation id goes out, the outer one; records with bad
-//           times are counted and never go out
+//           there, and for what its clock's next readings tell, but not long; one host call per
+//           correlation id goes out, the outer one; records with bad times are counted and never go
+//           out
 // Not here: the launches (launches.hpp), the clocks (clocks.hpp)
 #pragma once
 
@@ -30,43 +31,56 @@ class Joins {
         launches_(launches),
         counts_(counts) {}
 
-  void add(const wire::ApiCall& call) { api_.push_back({call, 0}); }
-  void add(const wire::KernelExec& kernel);
-  void add(const wire::MemCopy& copy);
-  void add(const wire::MemSet& set);
-  void add(const wire::Sync& sync) { syncs_.push_back(sync); }
-  void add(const wire::GraphExec& graph);
-  void add(const wire::Overhead& overhead) { overheads_.push_back(overhead); }
+  /// @param place  where it stands among the clock readings.
+  void add(const wire::ApiCall& call, Place place) { api_.push_back({call, place, 0}); }
+  void add(const wire::KernelExec& kernel, Place place);
+  void add(const wire::MemCopy& copy, Place place);
+  void add(const wire::MemSet& set, Place place);
+  void add(const wire::Sync& sync, Place place);
+  void add(const wire::GraphExec& graph, Place place);
+  void add(const wire::Overhead& overhead, Place place);
 
   /// A drain round is over: what came before it is joined and goes out.
   void round_done();
+  /// The next rounds wait for no clock: a file is about to be written.
+  void hurry();
   /// Everything goes out now, whatever it still waits for.
   void finish();
 
  private:
+  template <typename R>
+  struct Waiting {
+    R record;
+    Place place;
+  };
   struct HeldCall {
-    wire::ApiCall call;
+    wire::ApiCall record;
+    Place place;
     std::uint32_t rounds;
   };
   struct Ripe {
     std::size_t api = 0, kernels = 0, copies = 0, sets = 0, syncs = 0, graphs = 0, overheads = 0;
   };
 
+  void release_all(bool last);
   void join_calls(std::size_t ripe, bool last);
-  bool join_call(const wire::ApiCall& call, bool wait);
-  void out(const wire::KernelExec& kernel);
-  void out(const wire::MemCopy& copy);
-  void out(const wire::MemSet& set);
-  void out(const wire::Sync& sync);
-  void out(const wire::GraphExec& graph);
-  void out(const wire::Overhead& overhead);
+  bool join_call(const HeldCall& held, bool wait);
+  bool is_duplicate(const wire::ApiCall& call, LaunchEntry* entry);
+  void write_call(const HeldCall& held, const LaunchEntry* entry);
+  void out(const wire::KernelExec& kernel, const LaunchEntry* launch, const Span& times);
+  void out(const wire::MemCopy& copy, const LaunchEntry* launch, const Span& times);
+  void out(const wire::MemSet& set, const LaunchEntry* launch, const Span& times);
+  void out(const wire::Sync& sync, const LaunchEntry* launch, const Span& times);
+  void out(const wire::GraphExec& graph, const LaunchEntry* launch, const Span& times);
+  void out(const wire::Overhead& overhead, const LaunchEntry* launch, const Span& times);
   bool good_times(std::uint64_t start_ns, std::uint64_t end_ns, bool flagged);
-  bool lived(std::uint64_t start_ns, std::uint64_t end_ns);
-  const LaunchEntry* launch_of(std::uint32_t correlation);
+  bool convert(Span* times, Place place, const Bounds& bounds);
   template <typename E, typename R>
-  E joined(const R& record, const LaunchEntry& launch);
+  E joined(const R& record, const LaunchEntry* launch, const Span& times);
+  template <typename Q>
+  std::size_t settled(const Q& queue, std::size_t ripe);
   template <typename R>
-  void release(std::vector<R>& queue, std::size_t ripe);
+  void release(std::vector<Waiting<R>>& queue, std::size_t ripe);
 
   Names& names_;
   model::EventSink& sink_;
@@ -76,13 +90,15 @@ class Joins {
   Launches& launches_;
   EventCounts& counts_;
   Ripe ripe_;
+  std::uint32_t stalled_rounds_ = 0, hurried_rounds_ = 0;
+  bool stalled_ = false;
   std::vector<HeldCall> api_;
-  std::vector<wire::KernelExec> kernels_;
-  std::vector<wire::MemCopy> copies_;
-  std::vector<wire::MemSet> sets_;
-  std::vector<wire::Sync> syncs_;
-  std::vector<wire::GraphExec> graphs_;
-  std::vector<wire::Overhead> overheads_;
+  std::vector<Waiting<wire::KernelExec>> kernels_;
+  std::vector<Waiting<wire::MemCopy>> copies_;
+  std::vector<Waiting<wire::MemSet>> sets_;
+  std::vector<Waiting<wire::Sync>> syncs_;
+  std::vector<Waiting<wire::GraphExec>> graphs_;
+  std::vector<Waiting<wire::Overhead>> overheads_;
 };
 
 }  // namespace gpuprof::ingest

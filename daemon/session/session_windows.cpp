@@ -171,6 +171,7 @@ void Session::work_on_cuts(std::uint64_t now_ns) {
     }
     if (!flush_answered(cut.token, cut.deadline_ns, now_ns)) return;
     if (cut.rounds != 0 && state_ != State::kWriting) {
+      for (const auto& target : targets_) target->hurry();
       // Back to back rather than 5 ms apart: what is published is published.
       for (; cut.rounds != 0; --cut.rounds) drain(now_ns);
       for (const auto& target : targets_) target->settle(now_ns);

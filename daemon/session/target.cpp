@@ -138,6 +138,10 @@ void Target::drain(std::uint64_t now_ns) {
   segment_.plan().drain_ns.store(now_ns, std::memory_order_relaxed);
 }
 
+void Target::hurry() {
+  if (!finished_) assembler_->hurry();
+}
+
 void Target::flush_spool() {
   if (!finished_) writer_->flush();
 }

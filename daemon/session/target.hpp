@@ -74,6 +74,8 @@ class Target final : private ingest::Listener {
   void set_plan(const AgentPlan& plan, bool has_own_steps);
   /// Takes what the lanes hold; joins what waited a round.
   void drain(std::uint64_t now_ns);
+  /// The next rounds wait for no clock reading.
+  void hurry();
   void flush_spool();
   /// A window is complete: what it lost is written, too.
   void settle(std::uint64_t now_ns);

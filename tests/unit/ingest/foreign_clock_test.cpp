@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the assembler does with records of a clock that must be learnt first.
+#include <gmock/gmock.h>
+
+#include "tests/unit/ingest/ingest_fixture.hpp"
+
+namespace gpuprof::ingest {
+namespace {
+
+using model::LossReason;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+/// A reading of a counter that runs at 2 ticks a nanosecond.
+wire::ClockSync counter_at(std::uint64_t mono) {
+  return {2 * mono, mono, 1'000'000'000'000'000 + mono, mono, 2 * mono, 20, wire::kClockForeign};
+}
+wire::KernelExec kernel_at(std::uint64_t start, std::uint64_t end) {
+  wire::KernelExec k{};
+  k.start_ns = start, k.end_ns = end;
+  return k;
+}
+constexpr Lane kFlushLane{5, 900, 1};
+
+TEST_F(AssemblerTest, RecordsOfAForeignClockWaitForItsRate) {
+  put(counter_at(40'000'000), {}, kFlushLane);
+  put(kernel_at(90'000'000, 92'000'000), {}, kFlushLane);
+  put(counter_at(50'000'000), {}, kFlushLane);
+  rounds();
+  EXPECT_THAT(sink_.kernels, SizeIs(0)) << "10 ms of readings are too little for a good rate";
+  put(counter_at(150'000'000), {}, kFlushLane);
+  rounds(1);
+  ASSERT_THAT(sink_.kernels, SizeIs(1));
+  EXPECT_EQ(45'000'000u, sink_.kernels[0].start_ns);
+  EXPECT_EQ(46'000'000u, sink_.kernels[0].end_ns);
+}
+
+TEST_F(AssemblerTest, AWindowThatIsWrittenWaitsForNoRate) {
+  put(counter_at(40'000'000), {}, kFlushLane);
+  put(kernel_at(90'000'000, 92'000'000), {}, kFlushLane);
+  put(counter_at(50'000'000), {}, kFlushLane);
+  assembler_->hurry();
+  rounds(3);
+  ASSERT_THAT(sink_.kernels, SizeIs(1));
+  EXPECT_EQ(45'000'000u, sink_.kernels[0].start_ns);
+}
+
+TEST_F(AssemblerTest, AReadingThatNeverComesHoldsNothingForLong) {
+  put(wire::ClockSync{kRealOffset + 10, 10, kRealOffset + 10, 0, 0, 20, 0}, {}, kFlushLane);
+  kernel(1, 100, 110);
+  rounds(2);
+  EXPECT_THAT(sink_.kernels, SizeIs(0)) << "the reading behind a delivery usually comes at once";
+  rounds(60);
+  EXPECT_THAT(sink_.kernels, SizeIs(1));
+}
+
+TEST_F(AssemblerTest, WithoutAnyRateRecordsAreCounted) {
+  put(counter_at(40'000'000), {}, kFlushLane);
+  put(kernel_at(90'000'000, 92'000'000), {}, kFlushLane);
+  assembler_->finish(now_);
+  EXPECT_THAT(sink_.kernels, SizeIs(0));
+  EXPECT_EQ(1u, sink_.lost(LossReason::kGpuNoClock));
+}
+
+TEST_F(AssemblerTest, SaysWhenCuptisClockBecomesAnother) {
+  put(wire::ClockSync{kRealOffset + 10, 10, kRealOffset + 10, 0, 0, 20, 0}, {}, kFlushLane);
+  put(wire::ClockSync{2'000'000, 20, kRealOffset + 20, 0, 2'000'050, 20, 0}, {}, kFlushLane);
+  ASSERT_THAT(sink_.notices, SizeIs(1));
+  EXPECT_THAT(sink_.notices[0], HasSubstr("time-stamp counter since"));
+}
+
+}  // namespace
+}  // namespace gpuprof::ingest
