@@ -31,6 +31,12 @@ CASES = {
     "cuBLAS": ([os.path.join(e2e.SIMGPU, "blas_app")], ("--devices", "1")),
     "cudart": ([CUDART_APP, "work", "200"], ("--devices", "1")),
 }
+# CUPTI's clock becomes another one in mid-run. The simulator lays its time-stamp counter through
+# readings of its own, up to 100 ms apart, so that a duration in ticks is right to some ppm only.
+CLOCKS = {
+    "tsc-clock:20": "the time-stamp counter",
+    "realtime-step:20": "a clock of nanoseconds",
+}
 # Scenario of the simulator, and the counter of ours that must state every record lost by it.
 LOSSES = {
     "dropped:100": "dropped by CUPTI",
@@ -39,7 +45,7 @@ LOSSES = {
 }
 
 
-def compared(checks, name, folder, program, sim_args):
+def compared(checks, name, folder, program, sim_args, rated=False):
     """The comparison of one run, None if there was nothing to compare."""
     run = runner.execute(folder, program, sim_args)
     if not checks.equal(run.status, 0, name + ": " + run.explain()):
@@ -49,7 +55,7 @@ def compared(checks, name, folder, program, sim_args):
         return None
     (pid,) = run.truth
     truth, _ = runner.truth_of(run, pid)
-    result = Comparison(truth, runner.ours_of(run, pid), fit=False)
+    result = Comparison(truth, runner.ours_of(run, pid), fit=False, rated=rated)
     print("%-18s %s" % (name, result.summary()), flush=True)
     checks.expect(truth.count("kernel"), name + ": the truth holds kernels")
     return result
@@ -65,6 +71,29 @@ def check(checks, name, folder):
     for sentence in result.failures():
         checks.expect(False, "%s: %s" % (name, sentence))
     return checks.expect(not result.found.total(), name + ": both witnesses agree")
+
+
+def check_clock(checks, scenario, source, folder):
+    """Every record is converted from the clock it was written with, and the trace names both."""
+    program = [sim.TRAINER, "--steps", "60", "--host-ms", "5", *BUSY]
+    result = compared(checks, scenario, folder, program, ("--scenario", scenario),
+                      rated=scenario.startswith("tsc"))
+    if result is None:
+        return
+    for sentence in result.failures():
+        checks.expect(False, "%s: %s" % (scenario, sentence))
+    facts, missing = result.witness.header["facts"], result.witness.header["missing"]
+    checks.expect(facts.get("clock.1", "").startswith("CLOCK_REALTIME, 1 tick = 1 ns"),
+                  "%s: the first clock is named: %s" % (scenario, facts.get("clock.1")))
+    checks.expect(facts.get("clock.2", "").startswith(source + ", 1 tick = "),
+                  "%s: the second clock is named: %s" % (scenario, facts.get("clock.2")))
+    checks.expect(any("clock was changed" in text for text in result.witness.header["notices"]),
+                  scenario + ": a sentence says so")
+    doubtful = int(facts.get("clock.ambiguous_records", 0))
+    # Every operation has a launch, which tells a second; overhead records have none.
+    checks.expect(doubtful < 50, "%s: %d records in doubt" % (scenario, doubtful))
+    checks.equal(any("fit the clocks before and after" in text for text in missing), doubtful > 0,
+                 "%s: doubt is stated: %s" % (scenario, missing))
 
 
 def check_loss(checks, scenario, counter, folder):
@@ -119,6 +148,9 @@ def main():
     with e2e.Folder("oracle") as folder:
         for name in CASES:
             check(checks, name, os.path.join(keep or folder, name.replace(" ", "_")))
+        for scenario, source in CLOCKS.items():
+            check_clock(checks, scenario, source,
+                        os.path.join(keep or folder, scenario.split(":")[0]))
         for scenario, counter in LOSSES.items():
             check_loss(checks, scenario, counter,
                        os.path.join(keep or folder, scenario.split(":")[0]))

@@ -52,12 +52,15 @@ class Comparison:
     """One witness of one process against the truth within its window.
 
     @param fit      fit the witness's clock first (ours states its own)
+    @param rated    the witness converted times from a clock with a rate of its own, as PyTorch's
+                    profiler and we do from the time-stamp counter
     @param kinds    kinds of operations this witness records at all
     @param foreign  correlation ids outside of the window, whose records the witness may hold
     @param handles  the witness may name a thread by its pthread handle, always by the same one:
                     PyTorch's profiler does for threads that ran none of its operators"""
 
-    def __init__(self, truth, witness, fit, kinds=KINDS, foreign=(), handles=False):
+    def __init__(self, truth, witness, fit, kinds=KINDS, foreign=(), handles=False,
+                 rated=False):
         self.truth, self.witness, self.kinds = truth, witness, kinds
         self.found = Findings()
         self.threads = set()  # pairs of handle and the truth's thread id
@@ -71,7 +74,7 @@ class Comparison:
         self.match = Match(_only(truth, truth.ops, kinds), _only(witness, keep, kinds))
         self.offset, self.drift, self.origin = _line(
             [(t.start, w.start - t.start) for t, w in self.match.pairs]) if fit else (0, 0.0, 0)
-        self.rate = RATE_PPM * 1e-6 if fit else 0.0
+        self.rate = RATE_PPM * 1e-6 if fit or rated else 0.0
         self.worst_duration = self.worst_start = 0
         self._presence()
         self._fields()

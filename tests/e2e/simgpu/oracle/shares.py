@@ -40,7 +40,9 @@ class Shares:
         if self.pid in run.ours:
             witness = runner.ours_of(run, self.pid)
             self.header = witness.header
-            self.ours = Comparison(self._recorded(), witness, fit=False, kinds=KINETO_KINDS)
+            # After a session of PyTorch's profiler CUPTI's clock is the time-stamp counter.
+            self.ours = Comparison(self._recorded(), witness, fit=False, kinds=KINETO_KINDS,
+                                   rated=True)
         self.rows = [self._share(phase) for phase in self.phases]
 
     def _recorded(self):
