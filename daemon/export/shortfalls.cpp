@@ -75,10 +75,11 @@ void clocks(const Survey& s, std::vector<std::string>& out) {
   const auto records = s.facts.find(model::kClockAmbiguous);
   const auto by_ns = s.facts.find(model::kClockAmbiguousBy);
   if (records == s.facts.end() || by_ns == s.facts.end()) return;
-  out.push_back(fmt::format(
-      "CUPTI's clock changed while recording and {} of its records fit the clocks before and after: "
-      "their times may be off by up to {} ns",
-      records->second, by_ns->second));
+  out.push_back(
+      fmt::format("CUPTI's clock changed while recording and {} of its records fit the clocks "
+                  "before and after; "
+                  "their times may be off by up to {} ns",
+                  records->second, by_ns->second));
 }
 
 }  // namespace
