@@ -56,18 +56,21 @@ steps(2)
     "spawn": "",
 }
 
+# The ranks print in turn: nothing else orders them, and the first to fail ends the others.
 SPAWN = r"""
 import sys, torch, torch.multiprocessing as mp
-def work(rank):
+def work(rank, printed):
     torch.cuda.set_device(rank)
     x = torch.randn(64, 64, device="cuda")
     for i in range(20): x = x @ x
     torch.cuda.synchronize()
+    if rank == 1: printed.wait()
     print("rank", rank, x.device, flush=True)
     if rank == 1: sys.exit(4)
+    printed.set()
 if __name__ == "__main__":
     try:
-        mp.spawn(work, nprocs=2, join=True)
+        mp.spawn(work, (mp.get_context("spawn").Event(),), nprocs=2, join=True)
     except Exception as error:
         print(type(error).__name__)
 """
