@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <cstring>
 #include <mutex>
 #include <string>
 #include <unordered_set>
@@ -136,7 +137,9 @@ void note_refusal(const char* library, const char* name, int code) {
     const std::lock_guard<std::mutex> lock(*mutex);
     if (!said->insert(std::string(library) + "/" + name).second) return;
   }
-  if (!config().quiet)
+  // PyTorch asks for it in every process and goes on without.
+  const bool expected = std::strcmp(name, "cuLogsRegisterCallback") == 0;
+  if (!config().quiet && !expected)
     std::fprintf(stderr, "gpusim: the simulated GPU has no %s (%s); refused with %d\n", name,
                  library, code);
   if (!truth_on()) return;
