@@ -126,10 +126,13 @@ TEST(Refusals, EachGivesTheLibrarysCodeAndIsLoggedByName) {
     const std::string log = simtest::scratch(std::string("refused-") + l.name + ".txt");
     EXPECT_EQ(call_all_in_child(l, names, log), 0) << l.name;
     const std::string said = text_of(log);
-    for (const std::string& name : names)
+    for (const std::string& name : names) {
+      // Every PyTorch asks for this one: it stands in the truth log alone.
+      if (name == "cuLogsRegisterCallback") continue;
       EXPECT_NE(said.find(" " + name + " (" + l.name + "); refused with " + std::to_string(l.code)),
                 std::string::npos)
           << name;
+    }
   }
 }
 
