@@ -194,7 +194,10 @@ bool may_look_for_driver(Room& room, std::uint64_t now_ns) {
 void apply(Room& room, std::uint64_t now_ns) {
   if (room.dead || room.exiting) return;
   if (room.other.active) {
-    room.wanted == Wanted::kRecording ? open_share(room, now_ns) : close_share(room, now_ns);
+    if (room.wanted == Wanted::kRecording)
+      open_share(room, now_ns);
+    else
+      close_share(room, now_ns);
     return;
   }
   if (room.wanted == Wanted::kOff) {
