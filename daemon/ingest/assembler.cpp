@@ -27,7 +27,8 @@ Assembler::Assembler(model::EventSink& sink, Listener* listener, const Limits& l
       limits_(limits),
       names_(sink, losses_, limits_, random_salt()),
       held_(names_, sink, losses_, life_, counts_),
-      ranges_(names_, held_, losses_, limits_),
+      ranges_(names_, held_, losses_, limits_, next_range_),
+      operators_(names_, sink, losses_, life_, counts_, limits_, next_range_),
       launches_(limits_),
       joins_(names_, sink, losses_, clocks_, life_, launches_, counts_),
       steps_(sink, losses_, limits_, life_, counts_, listener) {}
@@ -37,8 +38,9 @@ void Assembler::on(const Lane& lane, const wire::Lost& r, const Tail&) {
   losses_.add(model::LossReason::kLaneFull, lane.tid, r.count, timed ? r.first_ns : 0,
               timed ? r.last_ns : 0);
   lost_told_ += r.count;
-  if (lane.role != static_cast<std::uint32_t>(wire::LaneRole::kSignal))
-    ranges_.lane_lost(lane, r.first_ns);
+  if (lane.role == static_cast<std::uint32_t>(wire::LaneRole::kSignal)) return;
+  ranges_.lane_lost(lane, r.first_ns);
+  operators_.lane_lost(lane);
 }
 
 void Assembler::on(const Lane&, const wire::Sample& r, const Tail&) {
@@ -49,13 +51,39 @@ void Assembler::on(const Lane& lane, const wire::Launch& r, const Tail&) {
   if (!life_.holds(r.ts_ns))
     return losses_.add(model::LossReason::kTimeImplausible, lane.tid, 1, 0, 0);
   ++counts_.launches;
-  if (!active_) {
-    active_ = true;
-    if (listener_ != nullptr) listener_->first_activity(r.ts_ns);
-  }
+  active_since(r.ts_ns);
   const model::StackId stack = names_.stack(r.stack_id);
   ranges_.launched(lane, stack);
-  launches_.add(r, ranges_.innermost(lane), stack);
+  launches_.add(r, innermost(lane, r.op_id), stack);
+}
+
+void Assembler::active_since(std::uint64_t ts_ns) {
+  if (active_) return;
+  active_ = true;
+  if (listener_ != nullptr) listener_->first_activity(ts_ns);
+}
+
+// Ranges of NVTX and operators nest in each other: the one that began last is the innermost.
+model::RangeId Assembler::innermost(const Lane& lane, std::uint32_t op_id) const {
+  std::uint64_t range_ns = 0;
+  const model::RangeId range = ranges_.innermost(lane, &range_ns);
+  const Operators::Innermost op = operators_.innermost(lane, op_id);
+  return op.id != 0 && op.start_ns >= range_ns ? op.id : range;
+}
+
+void Assembler::on(const Lane& lane, const wire::OpBegin& r, const Tail&) {
+  if (!life_.holds(r.ts_ns))
+    return losses_.add(model::LossReason::kTimeImplausible, lane.tid, 1, 0, 0);
+  active_since(r.ts_ns);
+  operators_.begin(lane, r);
+}
+
+void Assembler::on(const Lane& lane, const wire::Allocation& r, const Tail&) {
+  if (!life_.holds(r.ts_ns))
+    return losses_.add(model::LossReason::kTimeImplausible, lane.tid, 1, 0, 0);
+  ++counts_.allocations;
+  sink_.on(model::Allocation{r.ts_ns, r.ts_ns, r.address, r.bytes, r.total_allocated_bytes,
+                             r.total_reserved_bytes, lane.tid, r.device_type, r.device});
 }
 
 void Assembler::on(const Lane&, const wire::ContextInfo& r, const Tail&) {
@@ -116,7 +144,10 @@ void Assembler::round_done(std::uint64_t now_ns) {
   joins_.round_done();
   clock_report_.round_done(sink_, clocks_);
   held_.round_done();
-  if (rounds_to_close_ != 0 && --rounds_to_close_ == 0) ranges_.close_before(stopped_ns_);
+  if (rounds_to_close_ != 0 && --rounds_to_close_ == 0) {
+    ranges_.close_before(stopped_ns_);
+    operators_.close_before(stopped_ns_);
+  }
   if (!losses_.empty() && now_ns - losses_written_ns_ >= kLossPeriodNs) write_losses(now_ns);
 }
 
@@ -133,6 +164,7 @@ void Assembler::recording_stopped(std::uint64_t ts_ns) {
 void Assembler::finish(std::uint64_t now_ns) {
   round_done(now_ns);
   ranges_.close_before(now_ns);
+  operators_.close_before(now_ns);
   steps_.round_done();
   joins_.finish();
   clock_report_.finish(sink_, clocks_);

@@ -21,6 +21,7 @@
 #include "daemon/ingest/limits.hpp"
 #include "daemon/ingest/loss_book.hpp"
 #include "daemon/ingest/names.hpp"
+#include "daemon/ingest/operators.hpp"
 #include "daemon/ingest/ranges.hpp"
 #include "daemon/ingest/steps.hpp"
 
@@ -51,6 +52,7 @@ class Assembler {
   // One record each, in the order of its lane; called by Decoder::drain.
   void on(const Lane& lane, const wire::LaneOpen& r, const Tail&) {
     ranges_.lane_opened(lane, r.ts_ns);
+    operators_.lane_opened(lane, r.ts_ns);
   }
   void on(const Lane& lane, const wire::Lost& r, const Tail&);
   void on(const Lane&, const wire::StringDef& r, const Tail& tail) { names_.define(r, tail); }
@@ -65,6 +67,14 @@ class Assembler {
   void on(const Lane& lane, const wire::RangeStart& r, const Tail&) { ranges_.start(lane, r); }
   void on(const Lane& lane, const wire::RangeEnd& r, const Tail&) { ranges_.end(lane, r); }
   void on(const Lane& lane, const wire::MarkEvent& r, const Tail&) { ranges_.mark(lane, r); }
+  void on(const Lane&, const wire::InputsDef& r, const Tail& tail) { names_.define(r, tail); }
+  void on(const Lane&, const wire::TorchModuleDef& r, const Tail& tail) { names_.define(r, tail); }
+  void on(const Lane& lane, const wire::OpBegin& r, const Tail&);
+  void on(const Lane& lane, const wire::OpEnd& r, const Tail&) { operators_.end(lane, r); }
+  void on(const Lane& lane, const wire::Allocation& r, const Tail&);
+  void on(const Lane&, const wire::LoopDef&, const Tail&) {}
+  void on(const Lane&, const wire::StackLoops&, const Tail&) {}
+  void on(const Lane&, const wire::LoopMark&, const Tail&) {}
   void on(const Lane& lane, const wire::Launch& r, const Tail&);
   void on(const Lane& lane, const wire::ApiCall& r, const Tail&) { joins_.add(r, place(lane)); }
   void on(const Lane& lane, const wire::KernelExec& r, const Tail&) { joins_.add(r, place(lane)); }
@@ -104,6 +114,8 @@ class Assembler {
   std::uint64_t lost_told() const { return lost_told_; }
 
  private:
+  void active_since(std::uint64_t ts_ns);
+  model::RangeId innermost(const Lane& lane, std::uint32_t op_id) const;
   Place place(const Lane& lane) const { return clocks_.place(lane.index == clock_lane_); }
 
   model::EventSink& sink_;
@@ -115,7 +127,9 @@ class Assembler {
   Clocks clocks_;
   Names names_;
   Held held_;
+  model::RangeId next_range_ = 1;
   Ranges ranges_;
+  Operators operators_;
   Launches launches_;
   Joins joins_;
   Steps steps_;

@@ -21,6 +21,7 @@ namespace gpuprof::ingest {
 struct EventCounts {
   std::uint64_t samples = 0, cpu_ns = 0;
   std::uint64_t ranges = 0, steps = 0, api_calls = 0, gpu_events = 0;
+  std::uint64_t operators = 0, allocations = 0;
   std::uint64_t launches = 0, contexts = 0;  // seen, GPU events or not
   std::uint64_t launches_unseen = 0;         // GPU records whose launch was not seen
   std::uint64_t kernels_before_launch = 0;   // by the clocks; kept as they are

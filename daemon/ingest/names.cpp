@@ -22,7 +22,9 @@ Names::Names(model::EventSink& sink, LossBook& losses, const Limits& limits, std
       losses_(losses),
       strings_(limits.strings, salt),
       stacks_(limits.stacks, salt),
-      codes_(limits.codes, salt) {}
+      codes_(limits.codes, salt),
+      inputs_(limits.inputs, salt),
+      modules_(limits.torch_modules, salt) {}
 
 void Names::refused(const Dictionary& dictionary, std::uint64_t before, LossReason reason) {
   losses_.add(reason, 0, dictionary.refused() - before, 0, 0);
@@ -54,8 +56,10 @@ void Names::define(const wire::StackDef& def, const Tail& tail) {
   python_.clear();
   for (std::size_t i = 0; i < def.python_count; ++i) {
     const auto frame = base::load<wire::PyFrame>(tail.data + native + i * sizeof(wire::PyFrame));
-    python_.push_back(model::PythonFrame{code(frame.code_id), frame.instr_offset,
-                                         frame.flags & (model::kPyShim | model::kPyEntry)});
+    const bool module = (frame.flags & wire::kPyModule) != 0;
+    python_.push_back(model::PythonFrame{
+        module ? torch_module(frame.code_id) : code(frame.code_id), frame.instr_offset,
+        module ? model::kPyModule : frame.flags & (model::kPyShim | model::kPyEntry)});
   }
   sink_.on(model::StackDef{id, def.flags & ~model::kStackLost, native_, python_});
 }
@@ -72,6 +76,28 @@ void Names::define(const wire::PyCodeDef& def, const Tail& tail) {
   const model::StringId name = intern(text.substr(def.file_bytes, def.name_bytes));
   sink_.on(model::PythonCode{id, file, name, def.first_line, def.py_minor, def.flags,
                              text.substr(def.file_bytes + def.name_bytes)});
+}
+
+void Names::define(const wire::InputsDef& def, const Tail& tail) {
+  if (def.words * sizeof(std::uint64_t) > tail.bytes)
+    return losses_.add(LossReason::kRecordMalformed, 0, 1, 0, 0);
+  const std::uint64_t before = inputs_.refused();
+  const model::InputsId id = inputs_.define(def.id);
+  refused(inputs_, before, LossReason::kInputsTableFull);
+  if (id == 0) return;
+  words_.resize(def.words);
+  if (def.words != 0) std::memcpy(words_.data(), tail.data, def.words * sizeof(std::uint64_t));
+  sink_.on(model::Inputs{id, def.flags & model::kInputsCut, words_});
+}
+
+void Names::define(const wire::TorchModuleDef& def, const Tail& tail) {
+  if (def.name_bytes > tail.bytes) return losses_.add(LossReason::kRecordMalformed, 0, 1, 0, 0);
+  const std::uint64_t before = modules_.refused();
+  const model::TorchModuleId id = modules_.define(def.id);
+  refused(modules_, before, LossReason::kNameTableFull);
+  if (id == 0) return;
+  const std::string_view name(reinterpret_cast<const char*>(tail.data), def.name_bytes);
+  sink_.on(model::TorchModule{id, intern(name), def.object});
 }
 
 model::StringId Names::intern(std::string_view text) {
@@ -93,6 +119,24 @@ model::CodeId Names::code(std::uint64_t wire_id) {
       intern(codes_.is_overflow(id) ? "(too many code objects)" : "(code object lost)");
   sink_.on(model::PythonCode{id, name, name, 0, 0, 0, {}});
   return id;
+}
+
+// Sent in the lane of its stack, before it, as code objects are.
+model::TorchModuleId Names::torch_module(std::uint64_t wire_id) {
+  const model::TorchModuleId id = modules_.mention(wire_id);
+  if (id == 0 || modules_.state(id) != Dictionary::State::kMentioned) return id;
+  modules_.lose(id);
+  losses_.add(LossReason::kNameUndefined, 0, 1, 0, 0);
+  sink_.on(model::TorchModule{
+      id, intern(modules_.is_overflow(id) ? "(too many modules)" : "(module lost)"), 0});
+  return id;
+}
+
+void Names::settle_inputs(model::InputsId id) {
+  if (id == 0 || inputs_.state(id) != Dictionary::State::kMentioned) return;
+  inputs_.lose(id);
+  if (!inputs_.is_overflow(id)) losses_.add(LossReason::kInputsUndefined, 0, 1, 0, 0);
+  sink_.on(model::Inputs{id, model::kInputsLost, {}});
 }
 
 void Names::settle_string(model::StringId id) {

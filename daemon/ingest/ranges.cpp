@@ -119,8 +119,10 @@ void Ranges::mark(const Lane& lane, const wire::MarkEvent& mark) {
   held_.send(range);
 }
 
-model::RangeId Ranges::innermost(const Lane& lane) const {
+model::RangeId Ranges::innermost(const Lane& lane, std::uint64_t* start_ns) const {
+  *start_ns = 0;
   if (lane.index >= threads_.size() || threads_[lane.index].open.empty()) return 0;
+  *start_ns = threads_[lane.index].open.back().start_ns;
   return threads_[lane.index].open.back().id;
 }
 

@@ -19,8 +19,8 @@ namespace gpuprof::ingest {
 
 class Ranges {
  public:
-  Ranges(Names& names, Held& held, LossBook& losses, const Limits& limits)
-      : names_(names), held_(held), losses_(losses), limits_(limits) {}
+  Ranges(Names& names, Held& held, LossBook& losses, const Limits& limits, model::RangeId& next_id)
+      : names_(names), held_(held), losses_(losses), limits_(limits), next_id_(next_id) {}
 
   /// The lane has a new owner: what the last one left open is closed unfinished.
   void lane_opened(const Lane& lane, std::uint64_t ts_ns);
@@ -33,8 +33,8 @@ class Ranges {
   void end(const Lane& lane, const wire::RangeEnd& end);
   void mark(const Lane& lane, const wire::MarkEvent& mark);
 
-  /// Innermost push/pop range open on the lane's thread, 0 = none.
-  model::RangeId innermost(const Lane& lane) const;
+  /// Innermost push/pop range open on the lane's thread, and when it began; 0 = none.
+  model::RangeId innermost(const Lane& lane, std::uint64_t* start_ns) const;
   /// A launch with a stack happened on the lane's thread: open ranges without one take it.
   void launched(const Lane& lane, model::StackId stack);
 
@@ -56,7 +56,7 @@ class Ranges {
   Held& held_;
   LossBook& losses_;
   const Limits& limits_;
-  model::RangeId next_id_ = 1;
+  model::RangeId& next_id_;
   std::vector<Thread> threads_;  // by lane
   std::unordered_map<std::uint64_t, model::Range> started_;
 };

@@ -80,7 +80,8 @@ void Steps::apply(const Mark& mark) {
   }
   if (open_) close(mark.ts_ns);
   open_ = true;
-  current_ = model::Step{mark.ts_ns, mark.ts_ns, mark.number, mark.tid, mark.source, 100};
+  current_ = model::Step{mark.ts_ns, mark.ts_ns,  mark.number, mark.number + 1,
+                         mark.tid,   mark.source, 100,         0};
   if (listener_ != nullptr) listener_->step_began(mark.number, mark.ts_ns, mark.source);
 }
 

@@ -20,6 +20,8 @@ namespace gpuprof::model {
 using StringId = std::uint32_t;
 using StackId = std::uint32_t;
 using CodeId = std::uint32_t;
+using InputsId = std::uint32_t;
+using TorchModuleId = std::uint32_t;
 /// Identity of an operator-like range; unique and never 0 within a process.
 using RangeId = std::uint64_t;
 
@@ -34,12 +36,14 @@ struct StringDef {
 };
 
 struct PythonFrame {
-  CodeId code;  // 0: interpreter shim
+  CodeId code;  // 0: interpreter shim; with kPyModule a TorchModuleId
   std::int32_t instr_offset;
-  std::uint32_t flags;  // kPyShim, kPyEntry
+  std::uint32_t flags;  // kPyShim, kPyEntry, kPyModule
 };
 inline constexpr std::uint32_t kPyShim = 1;
 inline constexpr std::uint32_t kPyEntry = 2;
+/// Not a frame: the nn.Module whose call the frame before (further in) is.
+inline constexpr std::uint32_t kPyModule = 4;
 
 /// Innermost first; the first native entry is a program counter, the others return addresses.
 struct StackDef {
@@ -63,6 +67,22 @@ struct PythonCode {
   std::uint16_t py_minor;
   std::uint16_t flags;  // 1: line table cut
   std::string_view line_table;
+};
+
+/// Inputs of operators: words as gpuprof/wire/inputs.hpp describes them.
+struct Inputs {
+  InputsId id;
+  std::uint32_t flags;  // kInputsCut
+  std::span<const std::uint64_t> words;
+};
+inline constexpr std::uint32_t kInputsCut = 1;
+inline constexpr std::uint32_t kInputsLost = 2;  // referred to, never defined
+
+/// One nn.Module object.
+struct TorchModule {
+  TorchModuleId id;
+  StringId class_name;
+  std::uint64_t object;  // address
 };
 
 struct Process {
@@ -161,12 +181,40 @@ inline constexpr std::uint32_t kRangeCrossing = 1;    // does not nest on its th
 inline constexpr std::uint32_t kRangeUnfinished = 2;  // open when the recording ended
 inline constexpr std::uint32_t kRangeNoBegin = 4;     // opened before the recording began
 
+/// An operator, autograd node or user range of PyTorch.
+struct Operator {
+  std::uint64_t start_ns, end_ns;
+  RangeId id;             // of the same numbers as Range::id
+  std::int64_t sequence;  // of autograd; negative: none
+  StringId name;
+  StackId stack;    // Python frames and modules only
+  InputsId inputs;  // 0: not taken
+  std::uint32_t tid, end_tid;
+  std::uint32_t forward_tid;  // thread that ran the forward of this backward node; 0: none
+  std::uint32_t scope;        // at::RecordScope
+  std::uint32_t flags;        // kRange…, kOpTopLevel
+};
+inline constexpr std::uint32_t kOpTopLevel = 8;                     // only user ranges around it
+inline constexpr std::uint32_t kScopeBackward = 1, kScopeUser = 7;  // at::RecordScope
+
+/// PyTorch's allocator took (bytes > 0) or gave back (bytes < 0) a block.
+struct Allocation {
+  std::uint64_t start_ns, end_ns;  // equal
+  std::uint64_t address;
+  std::int64_t bytes;
+  std::uint64_t total_allocated_bytes, total_reserved_bytes;  // of the device, afterwards
+  std::uint32_t tid;
+  std::int32_t device_type, device;  // c10::DeviceType: 0 CPU, 1 CUDA; index, -1: the host
+};
+
 struct Step {
   std::uint64_t start_ns, end_ns;
-  std::uint64_t number;
+  std::uint64_t number;  // counted from 0
+  std::uint64_t label;   // what the file calls it: ProfilerStep#label
   std::uint32_t tid;
   std::uint32_t source;      // wire::StepSource
   std::uint32_t confidence;  // per cent
+  StringId where;            // file:line of the loop; 0: none
 };
 
 struct ApiCall {
@@ -225,10 +273,10 @@ template <typename... E>
 struct EventList {};
 
 /// Every event. The spool writes them, exporters read them; both fold over this list.
-using Events =
-    EventList<StringDef, StackDef, PythonCode, Process, ProcessEnd, ThreadName, Module, ModuleGone,
-              Domain, Fact, Notice, Loss, StateChange, ClockPair, Device, Context, Stream, Sample,
-              Range, Step, ApiCall, Kernel, MemCopy, MemSet, Sync, Overhead, GraphExec>;
+using Events = EventList<StringDef, StackDef, PythonCode, Process, ProcessEnd, ThreadName, Module,
+                         ModuleGone, Domain, Fact, Notice, Loss, StateChange, ClockPair, Device,
+                         Context, Stream, Sample, Range, Step, ApiCall, Kernel, MemCopy, MemSet,
+                         Sync, Overhead, GraphExec, Inputs, TorchModule, Operator, Allocation>;
 
 /// Receives events one by one. Generated from the list: forgetting one does not compile.
 template <typename List>

@@ -50,11 +50,13 @@ enum class LossReason : std::uint32_t {
   kCountDamaged = 33,       // a count nobody can have reached: its word was overwritten
   kNameCut = 34,            // names sent cut: they are there, but not whole
   kCuptiUnknownBytes = 35,  // bytes, from a record of unknown kind to the end of its buffer
+  kInputsTableFull = 36,
+  kInputsUndefined = 37,  // operators whose inputs never came
 };
 
 /// What people read.
 constexpr std::string_view name_of(LossReason reason) {
-  constexpr std::array<std::string_view, 36> kNames = {
+  constexpr std::array<std::string_view, 38> kNames = {
       "unknown",
       "ring full",
       "no ring left for the thread",
@@ -91,6 +93,8 @@ constexpr std::string_view name_of(LossReason reason) {
       "counter damaged",
       "name cut short",
       "byte lost in cut CUPTI buffers",
+      "table of operator inputs full",
+      "operator inputs never defined",
   };
   const auto index = static_cast<std::uint32_t>(reason);
   return index < kNames.size() ? kNames[index] : kNames[0];

@@ -123,7 +123,7 @@ void fields(F& f, E& e) {
 template <class F, Is<model::Step> E>
 void fields(F& f, E& e) {
   f.span(e.start_ns, e.end_ns);
-  f(e.number, e.tid, e.source, e.confidence);
+  f(e.number, e.label, e.tid, e.source, e.confidence, e.where);
 }
 template <class F, Is<model::ApiCall> E>
 void fields(F& f, E& e) {
@@ -165,6 +165,26 @@ void fields(F& f, E& e) {
   f.span(e.start_ns, e.end_ns);
   f(e.range, e.correlation, e.graph, e.launch_tid, e.device, e.context, e.stream);
 }
+template <class F, Is<model::Inputs> E>
+void fields(F& f, E& e) {
+  f(e.id, e.flags);
+  f.list(e.words);
+}
+template <class F, Is<model::TorchModule> E>
+void fields(F& f, E& e) {
+  f(e.id, e.class_name, e.object);
+}
+template <class F, Is<model::Operator> E>
+void fields(F& f, E& e) {
+  f.span(e.start_ns, e.end_ns);
+  f(e.id, e.sequence, e.name, e.stack, e.inputs, e.tid, e.end_tid, e.forward_tid, e.scope, e.flags);
+}
+template <class F, Is<model::Allocation> E>
+void fields(F& f, E& e) {
+  f.span(e.start_ns, e.end_ns);
+  f(e.address, e.bytes, e.total_allocated_bytes, e.total_reserved_bytes, e.tid, e.device_type,
+    e.device);
+}
 
 // A struct that grew: add the field above, raise kSpoolVersion, then correct the number here.
 static_assert(sizeof(model::StringDef) == 24 && sizeof(model::StackDef) == 40);
@@ -176,10 +196,12 @@ static_assert(sizeof(model::Notice) == 40 && sizeof(model::Loss) == 32);
 static_assert(sizeof(model::StateChange) == 32 && sizeof(model::ClockPair) == 40);
 static_assert(sizeof(model::Device) == 104 && sizeof(model::Context) == 12);
 static_assert(sizeof(model::Stream) == 12 && sizeof(model::Sample) == 32);
-static_assert(sizeof(model::Range) == 80 && sizeof(model::Step) == 40);
+static_assert(sizeof(model::Range) == 80 && sizeof(model::Step) == 48);
 static_assert(sizeof(model::ApiCall) == 56 && sizeof(model::Kernel) == 112);
 static_assert(sizeof(model::MemCopy) == 72 && sizeof(model::MemSet) == 72);
 static_assert(sizeof(model::Sync) == 48 && sizeof(model::Overhead) == 32);
-static_assert(sizeof(model::GraphExec) == 48);
+static_assert(sizeof(model::GraphExec) == 48 && sizeof(model::Inputs) == 24);
+static_assert(sizeof(model::TorchModule) == 16 && sizeof(model::Operator) == 64);
+static_assert(sizeof(model::Allocation) == 64);
 
 }  // namespace gpuprof::spool

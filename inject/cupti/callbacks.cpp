@@ -32,6 +32,7 @@ void record_launch(const hot::Guard& guard, wire::ApiDomain domain, CUpti_Callba
   launch.api = static_cast<std::uint16_t>(domain);
   launch.cbid = cbid;
   launch.tid = guard.tid();
+  launch.op_id = guard.block().open_op;
   hot::record(guard, launch, now_ns);
 }
 

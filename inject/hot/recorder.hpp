@@ -27,6 +27,7 @@ class Guard {
 
   explicit operator bool() const { return outlet_ != nullptr; }
   Outlet& outlet() const { return *outlet_; }
+  ThreadBlock& block() const { return *block_; }
   std::uint32_t tid() const { return block_->tid.load(std::memory_order_relaxed); }
 
  private:

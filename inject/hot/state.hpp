@@ -24,6 +24,9 @@ inline constexpr std::uint32_t kOnNvtxSteps = 4;     // the step source looks at
 inline constexpr std::uint32_t kOnCuda = 8;          // launch records with stacks
 inline constexpr std::uint32_t kOnKernelSteps = 16;  // the step source looks at kernel names
 inline constexpr std::uint32_t kOnLaunchStacks = 32;
+inline constexpr std::uint32_t kOnOperators = 64;     // PyTorch's operators are recorded
+inline constexpr std::uint32_t kOnOpSteps = 128;      // steps are looked for among them
+inline constexpr std::uint32_t kOnAllocations = 256;  // PyTorch's memory records
 
 struct State {
   /// Points to a page that reads 1 here and 0 in any forked child (MADV_WIPEONFORK).

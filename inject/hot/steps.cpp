@@ -11,8 +11,9 @@ namespace gpuprof::hot {
 namespace {
 
 void push_mark(const Guard& guard, wire::StepSource source, std::uint64_t number,
-               std::uint64_t ts_ns, std::uint32_t flags) {
-  record(guard, wire::StepMark{ts_ns, number, static_cast<std::uint32_t>(source), flags}, ts_ns);
+               std::uint64_t ts_ns, std::uint32_t flags, std::uint64_t label) {
+  record(guard, wire::StepMark{ts_ns, number, static_cast<std::uint32_t>(source), flags, label},
+         ts_ns);
 }
 
 }  // namespace
@@ -27,17 +28,18 @@ bool recording_wanted(std::uint64_t step) {
          step < plan->off_step.load(std::memory_order_relaxed);
 }
 
-std::uint64_t step_begin(const Guard& guard, wire::StepSource source, std::uint64_t ts_ns) {
+std::uint64_t step_begin(const Guard& guard, wire::StepSource source, std::uint64_t ts_ns,
+                         std::uint64_t label) {
   wire::Stats* stats = g_state.stats;
   const std::uint64_t number = stats->steps.fetch_add(1, std::memory_order_relaxed);
-  push_mark(guard, source, number, ts_ns, wire::kStepBegin);
+  push_mark(guard, source, number, ts_ns, wire::kStepBegin, label);
   if (number == 0 || recording_wanted(number) != recording_wanted(number - 1)) wake_worker();
   return number;
 }
 
 void step_end(const Guard& guard, wire::StepSource source, std::uint64_t number,
               std::uint64_t ts_ns) {
-  push_mark(guard, source, number, ts_ns, wire::kStepEnd);
+  push_mark(guard, source, number, ts_ns, wire::kStepEnd, 0);
 }
 
 }  // namespace gpuprof::hot

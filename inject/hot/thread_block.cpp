@@ -38,6 +38,7 @@ ThreadBlock* claim_block(std::uint32_t tid, std::uint32_t epoch) {
         !block.tid.compare_exchange_strong(free, tid, std::memory_order_acq_rel))
       continue;
     block.epoch = epoch;
+    block.open_op = 0;
     reset(block.callback);
     reset(block.signal);
     return &block;

@@ -67,6 +67,8 @@ enum class Role : std::uint32_t { kCallback = 1, kSignal = 2 };
 struct ThreadBlock {
   std::atomic<std::uint32_t> tid;  // 0: free
   std::uint32_t epoch;
+  /// OpBegin::op_id of the innermost PyTorch operator open on this thread; 0: none.
+  std::uint32_t open_op;
   Outlet callback;
   Outlet signal;
 };

@@ -27,7 +27,7 @@ inline std::uint64_t fill(wire::LaneWriter& lane, std::uint32_t& correlation, st
     now += 15'000 + jitter % 10'000;
     ++correlation;
     lane.push(wire::RangePush{now, name, 0, 0, 0, 0, 0}, now);
-    lane.push(wire::Launch{now + 2000, name, correlation, 2, 0, 211, 1}, now);
+    lane.push(wire::Launch{now + 2000, name, correlation, 2, 0, 211, 1, 0, 0}, now);
     lane.push(wire::ApiCall{kReal + now + 2000, kReal + now + 4000 + jitter % 2003, 201, 211, 2,
                             correlation, 1, 0, 0},
               now);

@@ -152,7 +152,8 @@ bool FakeAgent::serve_until_stopped(int timeout_ms) {
 std::uint64_t FakeAgent::step(wire::LaneWriter& lane, wire::StepSource source) {
   const std::uint64_t now = base::mono_ns();
   const std::uint64_t number = stats_->steps.fetch_add(1);
-  lane.push(wire::StepMark{now, number, static_cast<std::uint32_t>(source), wire::kStepBegin}, now);
+  lane.push(wire::StepMark{now, number, static_cast<std::uint32_t>(source), wire::kStepBegin, 0},
+            now);
   serve();
   return number;
 }

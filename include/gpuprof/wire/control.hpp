@@ -208,9 +208,17 @@ struct Config {
   std::uint32_t launch_stacks;    // 0 off, 1 on
   std::uint32_t blocked_threads;  // 0 off, 1 on
   std::uint32_t cupti_buffer_bytes, cupti_buffer_count;
+  std::uint32_t torch_detail;  // kTorch…
+  std::uint32_t reserved;
   std::uint64_t segment_bytes;
   std::uint64_t daemon_pid;
 };
+/// What is taken of each operator beside name, times and sequence number.
+inline constexpr std::uint32_t kTorchShapes = 1;   // --record-shapes
+inline constexpr std::uint32_t kTorchStack = 2;    // --with-stack
+inline constexpr std::uint32_t kTorchModules = 4;  // --with-modules
+inline constexpr std::uint32_t kTorchMemory = 8;   // --profile-memory
+inline constexpr std::uint32_t kTorchAll = 15;
 
 struct PlanChanged {
   static constexpr MessageType kType = MessageType::kPlanChanged;

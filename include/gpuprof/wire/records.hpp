@@ -11,51 +11,11 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "gpuprof/wire/kinds.hpp"
+#include "gpuprof/wire/records_gpu.hpp"
+#include "gpuprof/wire/records_torch.hpp"
+
 namespace gpuprof::wire {
-
-/// Longest text of a StringDef; longer ones are cut at a UTF-8 border and flagged. Kernel names of
-/// PyTorch's own libraries have up to 4,600 bytes.
-inline constexpr std::uint32_t kMaxTextBytes = 16320;
-/// Longest file or function name of a Python code object.
-inline constexpr std::uint32_t kMaxNameBytes = 4096;
-/// Deepest native stack sent.
-inline constexpr std::uint32_t kMaxNativeFrames = 256;
-/// Deepest Python stack sent.
-inline constexpr std::uint32_t kMaxPythonFrames = 256;
-/// Longest Python line table sent; with a longer one frames show line 0.
-inline constexpr std::uint32_t kMaxLineTableBytes = 12288;
-
-/// Value on the wire; never reuse one.
-enum class Kind : std::uint16_t {
-  kPad = 0,  // filler before the wrap; carries nothing
-  kLaneOpen = 1,
-  kLost = 2,
-  kStringDef = 3,
-  kStackDef = 4,
-  kPyCodeDef = 5,
-  kSample = 6,
-  kStepMark = 7,
-  kRangePush = 10,
-  kRangePop = 11,
-  kRangeStart = 12,
-  kRangeEnd = 13,
-  kMarkEvent = 14,
-  kLaunch = 20,
-  kApiCall = 21,
-  kKernelExec = 22,
-  kMemCopy = 23,
-  kMemSet = 24,
-  kSync = 25,
-  kOverhead = 26,
-  kContextInfo = 27,
-  kStreamInfo = 28,
-  kDeviceInfo = 29,
-  kGraphExec = 30,
-  kJit = 31,
-  kClockSync = 40,
-  kKernelMark = 41,
-  kNameMatch = 42,
-};
 
 /// First record of a lane's owner: which thread the following records belong to.
 struct LaneOpen {
@@ -85,7 +45,7 @@ inline constexpr std::uint32_t kStringCut = 1;
 
 /// One Python frame of a stack, innermost first.
 struct PyFrame {
-  std::uint64_t code_id;      // of a PyCodeDef; 0 for a shim
+  std::uint64_t code_id;      // of a PyCodeDef, or of a TorchModuleDef (kPyModule); 0 for a shim
   std::int32_t instr_offset;  // bytes from the start of the byte code; negative: not started
   std::uint32_t flags;        // kPyShim, kPyEntry
 };
@@ -93,6 +53,8 @@ struct PyFrame {
 inline constexpr std::uint32_t kPyShim = 1;
 /// Frame entered from C (3.11): last one of its run. Before 3.11 every frame is one.
 inline constexpr std::uint32_t kPyEntry = 2;
+/// Not a frame: the module object whose call the frame before this one is. Operator stacks only.
+inline constexpr std::uint32_t kPyModule = 4;
 
 /// Frames behind a stack id. Tail: native_count return addresses (u64, innermost first, the
 /// first one is the program counter itself), then python_count PyFrame.
@@ -144,6 +106,7 @@ struct StepMark {
   std::uint64_t number;  // agent's counter, from 0
   std::uint32_t source;  // StepSource
   std::uint32_t flags;   // kStepBegin, kStepEnd
+  std::uint64_t label;   // the program's own number of it (StepSource kUser); else 0
 };
 inline constexpr std::uint32_t kStepBegin = 1;
 inline constexpr std::uint32_t kStepEnd = 2;  // ends step `number`; absent: the next begin ends it
@@ -206,144 +169,6 @@ struct MarkEvent {
   std::uint64_t payload;
 };
 
-/// API callback at entry, on the calling thread: who launched, from where.
-struct Launch {
-  static constexpr Kind kKind = Kind::kLaunch;
-  std::uint64_t ts_ns;
-  std::uint64_t stack_id;  // 0: not taken
-  std::uint32_t correlation;
-  std::uint16_t api;  // ApiDomain
-  std::uint16_t flags;
-  std::uint32_t cbid;
-  std::uint32_t tid;
-};
-enum class ApiDomain : std::uint16_t { kDriver = 1, kRuntime = 2 };
-
-// ---- From here on start_ns/end_ns are on the CUPTI clock; the daemon converts (ClockSync). ----
-
-/// CUPTI API record (runtime or driver).
-struct ApiCall {
-  static constexpr Kind kKind = Kind::kApiCall;
-  std::uint64_t start_ns, end_ns;
-  std::uint64_t name_id;  // StringDef: function name without version suffix
-  std::uint32_t cbid;
-  std::uint32_t api;  // ApiDomain
-  std::uint32_t correlation;
-  std::uint32_t tid;
-  std::int32_t result;
-  std::uint32_t reserved;
-};
-
-/// One kernel execution. name_id: StringDef with the mangled name.
-struct KernelExec {
-  static constexpr Kind kKind = Kind::kKernelExec;
-  std::uint64_t start_ns, end_ns;
-  std::uint64_t name_id;
-  std::uint64_t graph_node;  // 0: not from a graph
-  std::uint32_t graph;
-  std::uint32_t correlation;
-  std::uint32_t device, context, stream;
-  std::uint32_t grid_x, grid_y, grid_z;
-  std::uint32_t block_x, block_y, block_z;
-  std::uint32_t static_shared_bytes, dynamic_shared_bytes;
-  std::uint32_t local_per_thread_bytes;
-  std::uint32_t shared_executed_bytes;
-  std::uint16_t registers;
-  std::uint16_t flags;  // kGpuBadTime
-  std::uint32_t channel;
-  std::uint32_t reserved;
-};
-/// start_ns or end_ns was zero or reversed; counted, never drawn.
-inline constexpr std::uint16_t kGpuBadTime = 1;
-
-/// Copy; peer copies carry both devices. copy/memory kinds are CUPTI's values.
-struct MemCopy {
-  static constexpr Kind kKind = Kind::kMemCopy;
-  std::uint64_t start_ns, end_ns;
-  std::uint64_t bytes;
-  std::uint64_t graph_node;
-  std::uint32_t graph;
-  std::uint32_t correlation;
-  std::uint32_t device, context, stream;
-  std::uint32_t dst_device;                           // = device unless a peer copy
-  std::uint8_t copy_kind, src_kind, dst_kind, flags;  // flags: bit 0 asynchronous, bit 1 bad time
-  std::uint32_t reserved;
-};
-struct MemSet {
-  static constexpr Kind kKind = Kind::kMemSet;
-  std::uint64_t start_ns, end_ns;
-  std::uint64_t bytes;
-  std::uint64_t graph_node;
-  std::uint32_t graph;
-  std::uint32_t correlation;
-  std::uint32_t device, context, stream;
-  std::uint32_t value;
-  std::uint16_t memory_kind;
-  std::uint16_t flags;  // bit 1 bad time
-  std::uint32_t reserved;
-};
-struct Sync {
-  static constexpr Kind kKind = Kind::kSync;
-  std::uint64_t start_ns, end_ns;
-  std::uint32_t type;  // 1 event, 2 stream-wait-event, 3 stream, 4 context
-  std::uint32_t correlation;
-  std::uint32_t context, stream;  // 0xffffffff: not applicable
-  std::uint32_t event;
-  std::uint32_t reserved;
-};
-struct Overhead {
-  static constexpr Kind kKind = Kind::kOverhead;
-  std::uint64_t start_ns, end_ns;
-  std::uint32_t overhead_kind;  // CUPTI's value
-  std::uint32_t object_kind;    // 1 process, 2 thread, …
-  std::uint32_t process_or_thread;
-  std::uint32_t correlation;
-};
-struct ContextInfo {
-  static constexpr Kind kKind = Kind::kContextInfo;
-  std::uint32_t context, device;
-  std::uint32_t null_stream;
-  std::uint32_t api_kind;
-};
-struct StreamInfo {
-  static constexpr Kind kKind = Kind::kStreamInfo;
-  std::uint32_t context, stream;
-  std::int32_t priority;
-  std::uint32_t flags;
-};
-/// Device properties, from the CUPTI device record and driver attributes. Values unknown are 0.
-/// name_id: StringDef.
-struct DeviceInfo {
-  static constexpr Kind kKind = Kind::kDeviceInfo;
-  std::uint64_t name_id;
-  std::uint64_t total_memory_bytes;
-  std::uint8_t uuid[16];
-  std::uint32_t device;
-  std::uint32_t compute_major, compute_minor;
-  std::uint32_t sm_count, warp_size;
-  std::uint32_t max_threads_per_block, max_threads_per_sm, max_blocks_per_sm;
-  std::uint32_t registers_per_block, registers_per_sm;
-  std::uint32_t shared_per_block_bytes, shared_per_sm_bytes;
-  std::uint32_t shared_per_block_optin_bytes, shared_reserved_bytes;
-  std::uint32_t clock_khz, memory_clock_khz;
-  std::uint32_t memory_bus_bits, l2_bytes;
-};
-/// Graph-level record (--cuda-graph graph).
-struct GraphExec {
-  static constexpr Kind kKind = Kind::kGraphExec;
-  std::uint64_t start_ns, end_ns;
-  std::uint32_t graph, correlation;
-  std::uint32_t device, context, stream;
-  std::uint32_t reserved;
-};
-struct Jit {
-  static constexpr Kind kKind = Kind::kJit;
-  std::uint64_t start_ns, end_ns;
-  std::uint32_t entry_type, operation;
-  std::uint32_t device, correlation;
-  std::uint32_t tid, reserved;
-};
-
 /// Clocks read together; the daemon converts CUPTI times piecewise with these.
 struct ClockSync {
   static constexpr Kind kKind = Kind::kClockSync;
@@ -365,16 +190,19 @@ enum class StepSource : std::uint32_t {
   kOptimizer = 4,
   kNvtx = 5,
   kKernel = 6,
+  kPeriod = 7,
 };
 
 template <typename... R>
 struct RecordList {};
 
 /// Every record. Order is free; dispatch folds over this list (codec.hpp).
-using Records = RecordList<LaneOpen, Lost, StringDef, StackDef, PyCodeDef, Sample, StepMark,
-                           KernelMark, NameMatch, RangePush, RangePop, RangeStart, RangeEnd,
-                           MarkEvent, Launch, ApiCall, KernelExec, MemCopy, MemSet, Sync, Overhead,
-                           ContextInfo, StreamInfo, DeviceInfo, GraphExec, Jit, ClockSync>;
+using Records =
+    RecordList<LaneOpen, Lost, StringDef, StackDef, PyCodeDef, Sample, StepMark, KernelMark,
+               NameMatch, RangePush, RangePop, RangeStart, RangeEnd, MarkEvent, Launch, ApiCall,
+               KernelExec, MemCopy, MemSet, Sync, Overhead, ContextInfo, StreamInfo, DeviceInfo,
+               GraphExec, Jit, ClockSync, OpBegin, OpEnd, InputsDef, TorchModuleDef, Allocation,
+               LoopDef, StackLoops, LoopMark>;
 
 namespace detail {
 template <typename... R>

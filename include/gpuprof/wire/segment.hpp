@@ -121,6 +121,14 @@ enum class AgentState : std::uint32_t {
 
 inline constexpr std::uint64_t kNever = ~0ULL;
 
+/// What begins a step, chosen by the daemon. A user's own ProfilerStep# ranges always do.
+enum class StepRule : std::uint32_t {
+  kNone = 0,      // nothing is counted yet; every iteration is told as a LoopMark
+  kLoop = 1,      // the iterations of one loop whose own instruction moved, and each entry
+  kLoopWeak = 2,  // all iterations of one loop
+  kOpEnd = 3,     // the end of each top-level operator of one name
+};
+
 /// The daemon's will, read by the agent at each step and each tick.
 struct Plan {
   std::atomic<std::uint32_t> mode;      // AgentState wanted outside step windows
@@ -131,8 +139,11 @@ struct Plan {
   /// Shared futex word the worker sleeps on: whoever has news for it adds one and wakes it
   /// (wake_agent). Written by both sides.
   std::atomic<std::uint32_t> wake;
-  std::uint32_t reserved0;
-  std::uint64_t reserved[3];
+  /// What the agent counts as a step where it was told to find out (StepSource kAuto, kLoop or
+  /// kOptimizer): the daemon's choice, once it has seen enough. step_key is written first.
+  std::atomic<std::uint32_t> step_rule;  // StepRule
+  std::atomic<std::uint64_t> step_key;   // LoopDef::id, or StringDef::id of an operator's name
+  std::uint64_t reserved[2];
 };
 static_assert(sizeof(Plan) == 64);
 

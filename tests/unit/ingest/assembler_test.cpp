@@ -97,7 +97,7 @@ TEST_F(AssemblerTest, TimesAtWhichTheProcessDidNotRunGoNoFurther) {
   assembler_->round_begins(kStart + 1'000'000);
   for (const std::uint64_t ts : {kStart - kDay, kStart + kDay, kNever}) {
     put(wire::Sample{ts, 0, 100, 0, 10});
-    put(wire::StepMark{ts, 0, 1, wire::kStepBegin});
+    put(wire::StepMark{ts, 0, 1, wire::kStepBegin, 0});
     push(ts, 0);
     pop(ts);
     launch(1, ts);

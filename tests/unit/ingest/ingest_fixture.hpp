@@ -110,7 +110,7 @@ class AssemblerTest : public testing::Test {
   }
   void launch(std::uint32_t correlation, std::uint64_t ts = 10, std::uint64_t stack = 0,
               std::uint16_t api = 2, const Lane& lane = {0, 100, 1}) {
-    put(wire::Launch{ts, stack, correlation, api, 0, 211, lane.tid}, {}, lane);
+    put(wire::Launch{ts, stack, correlation, api, 0, 211, lane.tid, 0, 0}, {}, lane);
   }
   void api(std::uint32_t correlation, std::uint64_t start, std::uint64_t end,
            std::uint32_t domain = 2) {

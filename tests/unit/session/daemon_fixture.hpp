@@ -34,7 +34,7 @@ inline void launch(wire::LaneWriter& lane, std::uint32_t n, std::uint32_t tid) {
   const std::uint64_t now = base::mono_ns(), real = base::real_ns();
   lane.push(wire::StringDef{name_id, static_cast<std::uint32_t>(name.size()), 0}, now, name.data(),
             static_cast<std::uint32_t>(name.size()));
-  lane.push(wire::Launch{now, 0, n, 2, 0, 211, tid}, now);
+  lane.push(wire::Launch{now, 0, n, 2, 0, 211, tid, 0, 0}, now);
   lane.push(wire::ApiCall{real, real + 5000, name_id, 211, 2, n, tid, 0, 0}, now);
   wire::KernelExec kernel{};
   kernel.start_ns = real + 6000;

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The stack of operators of each thread.
+//
+// Context:  daemon (ingest thread)
+// Owns:     see operators.hpp
+#include "daemon/ingest/operators.hpp"
+
+#include <algorithm>
+
+namespace gpuprof::ingest {
+
+using model::LossReason;
+
+Operators::Thread& Operators::thread(const Lane& lane) {
+  if (lane.index >= threads_.size()) threads_.resize(lane.index + 1);
+  return threads_[lane.index];
+}
+
+void Operators::close(Open& open, std::uint64_t ts_ns, std::uint32_t end_tid, std::uint32_t flags) {
+  model::Operator& op = open.op;
+  op.end_ns = std::max(ts_ns, op.start_ns);
+  op.end_tid = end_tid;
+  op.flags |= flags;
+  if (open.forward_thread != 0) {
+    const auto known = os_threads_.find(open.forward_thread);
+    if (known != os_threads_.end()) op.forward_tid = known->second;
+  }
+  if (!life_.holds(op.start_ns, op.end_ns))
+    return losses_.add(LossReason::kTimeImplausible, op.tid, 1, 0, 0);
+  names_.settle_string(op.name);
+  names_.settle_stack(op.stack);
+  names_.settle_inputs(op.inputs);
+  ++counts_.operators;
+  sink_.on(op);
+}
+
+void Operators::lane_opened(const Lane& lane, std::uint64_t ts_ns) {
+  Thread& owner = thread(lane);
+  for (auto at = owner.open.rbegin(); at != owner.open.rend(); ++at)
+    close(*at, ts_ns, owner.tid, model::kRangeUnfinished);
+  owner = Thread{};
+  owner.tid = lane.tid;
+}
+
+void Operators::lane_lost(const Lane& lane) {
+  Thread& owner = thread(lane);
+  owner.lost = !owner.open.empty();
+}
+
+void Operators::begin(const Lane& lane, const wire::OpBegin& begin) {
+  Thread& owner = thread(lane);
+  owner.tid = lane.tid;
+  if (begin.thread != 0) os_threads_[begin.thread] = lane.tid;
+  // An object address that begins again has ended meanwhile; so has all that was opened in it.
+  if (owner.lost) {
+    const auto same = std::find_if(owner.open.begin(), owner.open.end(),
+                                   [&](const Open& open) { return open.object == begin.object; });
+    for (auto at = owner.open.end(); at != same;)
+      close(*--at, begin.ts_ns, lane.tid, model::kRangeUnfinished);
+    owner.open.erase(same, owner.open.end());
+  }
+  if (owner.open.size() >= limits_.operator_depth)
+    return losses_.add(LossReason::kRangeTooDeep, lane.tid, 1, begin.ts_ns, begin.ts_ns);
+  model::Operator op{};
+  op.start_ns = op.end_ns = begin.ts_ns;
+  op.id = next_id_++;
+  op.sequence = begin.sequence;
+  op.name = names_.string(begin.name_id);
+  op.stack = names_.stack(begin.stack_id);
+  op.inputs = names_.inputs(begin.inputs_id);
+  op.tid = op.end_tid = lane.tid;
+  op.scope = begin.scope;
+  op.flags = (begin.flags & wire::kOpTopLevel) != 0 ? model::kOpTopLevel : 0;
+  // PyTorch gives the node's number to the node only, not to the range around its evaluation.
+  if (begin.scope == model::kScopeBackward && !owner.open.empty() &&
+      owner.open.back().op.sequence < 0)
+    owner.open.back().op.sequence = begin.sequence;
+  owner.open.push_back(Open{op, begin.object, begin.op_id, begin.forward_thread});
+}
+
+bool Operators::end_in(Thread& owner, const wire::OpEnd& end, std::uint32_t end_tid) {
+  const auto found = std::find_if(owner.open.rbegin(), owner.open.rend(),
+                                  [&](const Open& open) { return open.object == end.object; });
+  if (found == owner.open.rend()) return false;
+  const auto at = std::prev(found.base());
+  if (owner.lost) {
+    // The ends of the inner ones were among what was dropped.
+    for (auto inner = owner.open.end(); inner != std::next(at);)
+      close(*--inner, end.ts_ns, end_tid, model::kRangeUnfinished);
+    owner.open.erase(std::next(at), owner.open.end());
+  }
+  const bool nests = std::next(at) == owner.open.end() && end_tid == owner.tid;
+  close(*at, end.ts_ns, end_tid, nests ? 0 : model::kRangeCrossing);
+  owner.open.erase(at);
+  owner.lost = owner.lost && !owner.open.empty();
+  return true;
+}
+
+// An end whose begin nobody saw belongs to an operator that was open when recording began.
+void Operators::end(const Lane& lane, const wire::OpEnd& end) {
+  Thread& owner = thread(lane);
+  owner.tid = lane.tid;
+  if (end_in(owner, end, lane.tid) || end.op_id != 0) return;
+  for (Thread& other : threads_)
+    if (&other != &owner && end_in(other, end, lane.tid)) return;
+}
+
+Operators::Innermost Operators::innermost(const Lane& lane, std::uint32_t op_id) const {
+  if (lane.index >= threads_.size()) return {};
+  const auto& open = threads_[lane.index].open;
+  for (auto at = open.rbegin(); at != open.rend(); ++at)
+    if (op_id == 0 || at->op_id == op_id) return {at->op.id, at->op.start_ns};
+  return {};
+}
+
+void Operators::close_before(std::uint64_t ts_ns) {
+  for (Thread& owner : threads_) {
+    const auto stays =
+        std::stable_partition(owner.open.begin(), owner.open.end(),
+                              [&](const Open& open) { return open.op.start_ns < ts_ns; });
+    for (auto at = stays; at != owner.open.begin();)
+      close(*--at, ts_ns, owner.tid, model::kRangeUnfinished);
+    owner.open.erase(owner.open.begin(), stays);
+  }
+}
+
+}  // namespace gpuprof::ingest

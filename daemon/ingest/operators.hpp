@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PyTorch's operators: begins and ends of one process matched.
+//
+// Context:  daemon (ingest thread)
+// Owns:     the open operators, PyTorch's numbers of threads
+// Promises: every operator gets an id of the same numbers as ranges; one that ends on another
+//           thread, or while a later one is open, is flagged as crossing; bounded depth
+// Not here: steps (step_finder.hpp), which launch belongs to an operator (launches.hpp)
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/ingest/held.hpp"
+
+namespace gpuprof::ingest {
+
+class Operators {
+ public:
+  Operators(Names& names, model::EventSink& sink, LossBook& losses, const Lifetime& life,
+            EventCounts& counts, const Limits& limits, model::RangeId& next_id)
+      : names_(names),
+        sink_(sink),
+        losses_(losses),
+        life_(life),
+        counts_(counts),
+        limits_(limits),
+        next_id_(next_id) {}
+
+  /// The lane has a new owner: what the last one left open is closed unfinished.
+  void lane_opened(const Lane& lane, std::uint64_t ts_ns);
+  /// Records of this lane were dropped: what is open may have ended.
+  void lane_lost(const Lane& lane);
+
+  void begin(const Lane& lane, const wire::OpBegin& begin);
+  void end(const Lane& lane, const wire::OpEnd& end);
+
+  /// An operator open on a thread.
+  struct Innermost {
+    model::RangeId id = 0;  // 0: there is none
+    std::uint64_t start_ns = 0;
+  };
+  /// The operator a launch names; without a name (0) the innermost one.
+  Innermost innermost(const Lane& lane, std::uint32_t op_id) const;
+
+  /// Closes, as unfinished, everything that began before `ts_ns`.
+  void close_before(std::uint64_t ts_ns);
+
+ private:
+  struct Open {
+    model::Operator op;
+    std::uint64_t object;
+    std::uint32_t op_id;
+    std::uint32_t forward_thread;
+  };
+  struct Thread {
+    std::uint32_t tid = 0;
+    bool lost = false;  // records were dropped while something was open
+    std::vector<Open> open;
+  };
+
+  Thread& thread(const Lane& lane);
+  void close(Open& open, std::uint64_t ts_ns, std::uint32_t end_tid, std::uint32_t flags);
+  bool end_in(Thread& thread, const wire::OpEnd& end, std::uint32_t end_tid);
+
+  Names& names_;
+  model::EventSink& sink_;
+  LossBook& losses_;
+  const Lifetime& life_;
+  EventCounts& counts_;
+  const Limits& limits_;
+  model::RangeId& next_id_;
+  std::vector<Thread> threads_;                                  // by lane
+  std::unordered_map<std::uint32_t, std::uint32_t> os_threads_;  // by PyTorch's number
+};
+
+}  // namespace gpuprof::ingest

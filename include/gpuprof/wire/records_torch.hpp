@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Records of PyTorch: operators, what went into them, memory, the loops steps are found by.
+//
+// Context:  any
+// Owns:     nothing
+// Promises: as records.hpp
+#pragma once
+
+#include <cstdint>
+
+#include "gpuprof/wire/kinds.hpp"
+
+namespace gpuprof::wire {
+
+/// A RecordFunction begins: an operator, an autograd node or a range of the program's own.
+struct OpBegin {
+  static constexpr Kind kKind = Kind::kOpBegin;
+  std::uint64_t ts_ns;
+  std::uint64_t name_id;    // StringDef
+  std::uint64_t stack_id;   // StackDef without native frames, modules among its frames; 0: none
+  std::uint64_t inputs_id;  // InputsDef; 0: not taken
+  std::int64_t sequence;    // of autograd; negative: none
+  std::uint64_t object;     // address of the RecordFunction: pairs with OpEnd
+  std::uint32_t op_id;      // counts the operators of this thread; never 0
+  std::uint32_t forward_thread;  // PyTorch's number of the thread that ran the forward; 0: none
+  std::uint32_t thread;          // PyTorch's number of this thread; 0: not known
+  std::uint16_t scope;           // at::RecordScope: 0 function, 1 backward, 2 TorchScript, 7 user
+  std::uint16_t flags;           // kOp…
+};
+/// Nothing encloses it but ranges of the program's own.
+inline constexpr std::uint16_t kOpTopLevel = 1;
+
+/// It ends, perhaps on another thread than it began on.
+struct OpEnd {
+  static constexpr Kind kKind = Kind::kOpEnd;
+  std::uint64_t ts_ns;
+  std::uint64_t object;
+  std::uint32_t op_id;  // 0: it did not begin on this thread
+  std::uint32_t reserved;
+};
+
+/// Inputs behind an id: `words` 64-bit words as gpuprof/wire/inputs.hpp describes them.
+/// id = hash over the tail. Sent at first sight in a lane and again after any drop in it.
+struct InputsDef {
+  static constexpr Kind kKind = Kind::kInputsDef;
+  std::uint64_t id;
+  std::uint32_t words;  // of the tail
+  std::uint32_t flags;  // kInputsCut
+};
+/// More inputs than are taken: the last ones are missing.
+inline constexpr std::uint32_t kInputsCut = 1;
+
+/// An nn.Module object. Tail: name of its class, no NUL. id = hash over object and type address.
+struct TorchModuleDef {
+  static constexpr Kind kKind = Kind::kTorchModuleDef;
+  std::uint64_t id;
+  std::uint64_t object;  // address
+  std::uint32_t name_bytes;
+  std::uint32_t reserved;
+};
+
+/// PyTorch's allocator took (bytes > 0) or gave back (bytes < 0) a block.
+struct Allocation {
+  static constexpr Kind kKind = Kind::kAllocation;
+  std::uint64_t ts_ns;
+  std::uint64_t address;
+  std::int64_t bytes;
+  std::uint64_t total_allocated_bytes, total_reserved_bytes;  // of the device, afterwards
+  std::int32_t device_type;                                   // c10::DeviceType: 0 CPU, 1 CUDA
+  std::int32_t device;                                        // index; -1: the host
+};
+
+/// A loop of the Python program. id = hash over level, code object and target.
+struct LoopDef {
+  static constexpr Kind kKind = Kind::kLoopDef;
+  std::uint64_t id;
+  std::uint64_t code_id;                    // of a PyCodeDef
+  std::int32_t target_offset, jump_offset;  // bytes from the start of the byte code: its head,
+                                            // and the instruction that jumps back to it
+  std::uint32_t level;                      // of its frame, 0 outermost
+  std::uint32_t flags;                      // kLoop…
+};
+inline constexpr std::uint32_t kLoopInModule = 1;  // inside a module's call
+
+/// Loops around every operator of one stack. Tail: `count` loop ids, innermost first.
+/// Sent with the first top-level operator of that stack in a lane, after their LoopDefs.
+struct StackLoops {
+  static constexpr Kind kKind = Kind::kStackLoops;
+  std::uint64_t stack_id;
+  std::uint32_t count;
+  std::uint32_t reserved;
+};
+
+/// An iteration of a loop begins with the top-level operator that follows.
+struct LoopMark {
+  static constexpr Kind kKind = Kind::kLoopMark;
+  std::uint64_t ts_ns;
+  std::uint64_t loop_id;
+  std::uint32_t flags;  // kMark…
+  std::uint32_t reserved;
+};
+inline constexpr std::uint32_t kMarkFirst = 1;  // the loop was entered
+inline constexpr std::uint32_t kMarkWeak = 2;   // its own instruction did not move
+
+}  // namespace gpuprof::wire
