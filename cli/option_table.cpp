@@ -78,8 +78,8 @@ constexpr std::array kTable = {
               set::step_timeout},
 
     OptionRow{"-t,--trace", "LIST", kWhat, kRun,
-              "Sources, separated by commas: cuda, nvtx, python, native", "all that is there",
-              "@trace", set::trace},
+              "Sources, separated by commas: cuda, nvtx, torch, python, native",
+              "all that is there", "@trace", set::trace},
     OptionRow{"-r,--rate", "HZ", kWhat, kRun,
               "Stack samples a second of each running thread; at most 1000, 0: none", "100", "",
               set::rate},

@@ -30,7 +30,8 @@ struct TraceWord {
   std::uint32_t bit;  // wire::kTrace…
 };
 constexpr std::array kTraceWords = {TraceWord{"cuda", 1}, TraceWord{"nvtx", 2},
-                                    TraceWord{"python", 8}, TraceWord{"native", 16}};
+                                    TraceWord{"torch", 4}, TraceWord{"python", 8},
+                                    TraceWord{"native", 16}};
 
 Answer one_of(const char* option, const std::string& value, std::vector<std::string> allowed,
               std::string* field) {
@@ -171,14 +172,10 @@ Answer trace(Options& o, const std::string& value) {
   for (const std::string& word : support::split(value, ',')) {
     const auto row = std::find_if(kTraceWords.begin(), kTraceWords.end(),
                                   [&](const TraceWord& known) { return word == known.word; });
-    if (word == "torch") {
-      return error(
-          "-t torch: this version of gpuprof does not record PyTorch's operators yet; "
-          "leave the word out");
-    }
     if (row == kTraceWords.end()) {
-      return error(fmt::format("-t cannot hold {}; it takes a list of cuda, nvtx, python, native",
-                               in_quotes(word)));
+      return error(
+          fmt::format("-t cannot hold {}; it takes a list of cuda, nvtx, torch, python, native",
+                      in_quotes(word)));
     }
     bits |= row->bit;
   }

@@ -71,6 +71,7 @@ support::Result<AgentConfig> agent_config(const api::SessionOptions& options) {
   c.blocked_threads = options.blocked_threads ? 1 : 0;
   c.cupti_buffer_bytes = kCuptiBufferBytes;
   c.cupti_buffer_count = kCuptiBuffers;
+  c.torch_detail = wire::kTorchAll;
   c.daemon_pid = static_cast<std::uint64_t>(::getpid());
   return made;
 }

@@ -53,7 +53,7 @@ _gpuprof() {
     --step) COMPREPLY=($(compgen -W "auto nvtx: kernel: none" -- "$cur")); return ;;
     --on-no-step) COMPREPLY=($(compgen -W "time none" -- "$cur")); return ;;
     --step-timeout) COMPREPLY=(); return ;;
-    -t|--trace) COMPREPLY=($(compgen -W "cuda nvtx python native" -- "$cur")); return ;;
+    -t|--trace) COMPREPLY=($(compgen -W "cuda nvtx torch python native" -- "$cur")); return ;;
     -r|--rate) COMPREPLY=(); return ;;
     --sampler) COMPREPLY=($(compgen -W "auto perf cpu-timer tgkill" -- "$cur")); return ;;
     --cuda-graph) COMPREPLY=($(compgen -W "node graph" -- "$cur")); return ;;

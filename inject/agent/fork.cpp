@@ -17,6 +17,7 @@
 #include "inject/hot/worker_thread.hpp"
 #include "inject/python/frames.hpp"
 #include "inject/sample/sampler.hpp"
+#include "inject/torch/torch.hpp"
 
 namespace gpuprof::agent {
 
@@ -117,6 +118,7 @@ void fork_child() {
   cupti::after_fork_child();
   sample::after_fork_child();
   python::after_fork_child();
+  torch::after_fork_child();
   // With a table of its own the worker's descriptors have not come along.
   if (g_core.own_files) g_core.connection.forget();
   g_core.connection.close();

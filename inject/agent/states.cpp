@@ -12,6 +12,7 @@
 #include "inject/hot/steps.hpp"
 #include "inject/nvtx/nvtx.hpp"
 #include "inject/sample/sampler.hpp"
+#include "inject/torch/torch.hpp"
 
 namespace gpuprof::agent {
 
@@ -21,6 +22,12 @@ bool traced(std::uint32_t bits) { return (g_core.config.trace & bits) != 0; }
 
 bool steps_from(wire::StepSource source) {
   return g_core.config.step_source == static_cast<std::uint32_t>(source);
+}
+
+// These sources are looked for among PyTorch's operators.
+bool steps_from_operators() {
+  return steps_from(wire::StepSource::kAuto) || steps_from(wire::StepSource::kUser) ||
+         steps_from(wire::StepSource::kLoop) || steps_from(wire::StepSource::kOptimizer);
 }
 
 wire::AgentState wanted_state() {
@@ -36,10 +43,12 @@ std::uint32_t hot_bits(wire::AgentState state) {
   if (state == wire::AgentState::kCounting || state == wire::AgentState::kRecording) {
     if (steps_from(wire::StepSource::kNvtx)) bits |= hot::kOnNvtxSteps;
     if (steps_from(wire::StepSource::kKernel)) bits |= hot::kOnKernelSteps;
+    if (steps_from_operators()) bits |= hot::kOnOpSteps;
   }
   if (state != wire::AgentState::kRecording) return bits;
   if (traced(wire::kTracePython | wire::kTraceNative)) bits |= hot::kOnSamples;
   if (traced(wire::kTraceNvtx)) bits |= hot::kOnNvtx;
+  if (traced(wire::kTraceTorch)) bits |= hot::kOnOperators;
   if (traced(wire::kTraceCuda)) {
     bits |= hot::kOnCuda;
     if (g_core.config.launch_stacks != 0) bits |= hot::kOnLaunchStacks;
@@ -61,6 +70,14 @@ bool samples_wanted() {
   return g_core.config.rate_hz != 0 && traced(wire::kTracePython | wire::kTraceNative);
 }
 
+void apply_torch(wire::AgentState state) {
+  auto wanted = torch::Wanted::kOff;
+  const std::uint32_t bits = hot_bits(state);
+  if ((bits & hot::kOnOpSteps) != 0) wanted = torch::Wanted::kSteps;
+  if ((bits & hot::kOnOperators) != 0) wanted = torch::Wanted::kOperators;
+  torch::want(wanted, g_core.config.torch_detail);
+}
+
 void switch_to(wire::AgentState state) {
   const bool was = g_core.state == wire::AgentState::kRecording;
   const bool is = state == wire::AgentState::kRecording;
@@ -70,6 +87,7 @@ void switch_to(wire::AgentState state) {
   if (is && !was && samples_wanted()) sample::start(sampler_settings());
   if (!is && was) sample::stop();
   apply_cuda(state);
+  apply_torch(state);
   g_core.state = state;
 }
 

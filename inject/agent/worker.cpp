@@ -25,6 +25,7 @@
 #include "inject/hot/worker_thread.hpp"
 #include "inject/nvtx/nvtx.hpp"
 #include "inject/sample/sampler.hpp"
+#include "inject/torch/torch.hpp"
 
 namespace gpuprof::agent {
 
@@ -190,7 +191,7 @@ std::uint32_t one_turn() {
   nvtx::tick();
   if (g_core.state == wire::AgentState::kArmed) return kArmedTurnMs;
   look_for_driver();
-  std::uint32_t next_ms = 500;
+  std::uint32_t next_ms = std::min<std::uint32_t>(500, torch::tick(now));
   if (cupti::driver_was_seen()) next_ms = std::min(next_ms, cupti::tick(now));
   if (g_core.state == wire::AgentState::kRecording) next_ms = std::min(next_ms, sample::tick(now));
   return std::max<std::uint32_t>(next_ms, 1);

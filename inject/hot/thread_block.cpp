@@ -21,6 +21,7 @@ namespace gpuprof::hot {
 namespace {
 
 std::atomic<ThreadBlock*> g_blocks{nullptr};
+constinit std::atomic<std::uint32_t> g_next_owner{1};
 
 // All of the library's thread-local data but the fault guard's: 24 bytes, no destructor.
 thread_local ThreadBlock* t_block = nullptr;
@@ -39,6 +40,7 @@ ThreadBlock* claim_block(std::uint32_t tid, std::uint32_t epoch) {
       continue;
     block.epoch = epoch;
     block.open_op = 0;
+    block.owner = g_next_owner.fetch_add(1, std::memory_order_relaxed);
     reset(block.callback);
     reset(block.signal);
     return &block;
@@ -66,6 +68,10 @@ bool map_thread_blocks() {
   // Zero pages are a valid table of free blocks: nothing is touched here.
   g_blocks.store(static_cast<ThreadBlock*>(memory), std::memory_order_release);
   return true;
+}
+
+std::uint32_t index_of(const ThreadBlock& block) {
+  return static_cast<std::uint32_t>(&block - g_blocks.load(std::memory_order_relaxed));
 }
 
 std::uint32_t this_tid() {

@@ -69,6 +69,8 @@ struct ThreadBlock {
   std::uint32_t epoch;
   /// OpBegin::op_id of the innermost PyTorch operator open on this thread; 0: none.
   std::uint32_t open_op;
+  /// Another number for each thread that had this block; never 0.
+  std::uint32_t owner;
   Outlet callback;
   Outlet signal;
 };
@@ -81,6 +83,9 @@ bool map_thread_blocks();
 /// This thread's block, claimed at first use. Null: none left (counted) or not alive.
 /// Context: signal | callback. Thread: the caller's own block.
 ThreadBlock* this_thread();
+
+/// Its place in the table, below kMaxThreadBlocks: rooms keep what they have for a thread by it.
+std::uint32_t index_of(const ThreadBlock& block);
 
 /// This thread's kernel id without a system call after the first look.
 std::uint32_t this_tid();

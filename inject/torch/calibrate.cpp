@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Makes a RecordFunction of our own with a known name and sequence number, and looks where they
+// are.
+//
+// Context:  worker (probe_begins: callback, as other threads' ranges come by too)
+// Owns:     the probe object
+#include "inject/torch/calibrate.hpp"
+
+#include <string.h>
+
+#include "gpuprof/base/bytes.hpp"
+
+namespace gpuprof::torch {
+
+namespace {
+
+constexpr std::uint32_t kProbeBytes = 1024;
+constexpr char kProbeName[] = "gpuprof::probe";
+constexpr std::int64_t kMagic = 0x67707572'6f66ad21;
+// The same in every version that was looked at, and checked here.
+constexpr std::uint32_t kThreadAt = 88, kScopeAt = 96;
+// Of the inputs' {pointer, count}; of an empty std::unordered_map, whose first word points to the
+// bucket inside itself.
+constexpr std::uint32_t kArrayBytes = 16, kMapBytes = 56, kOwnBucketAt = 48, kVectorBytes = 24;
+
+/// One probe at a time: only the worker calibrates.
+struct Probe {
+  alignas(16) std::byte object[kProbeBytes];
+  const Library* library;
+  const char* why;  // of the failure
+  FunctionLayout at;
+  bool seen;
+};
+constinit Probe g_probe{};
+
+template <typename T>
+T field(std::uint32_t at) {
+  return base::load<T>(g_probe.object + at);
+}
+
+std::uint32_t slot_of_magic() {
+  std::uint32_t found = 0, count = 0;
+  for (std::uint32_t at = kScopeAt + 8; at + 8 + kArrayBytes + kMapBytes + 40 < kProbeBytes;
+       at += 8)
+    if (field<std::int64_t>(at) == kMagic) {
+      found = at;
+      ++count;
+    }
+  return count == 1 ? found : 0;
+}
+
+const char* look_at_probe() {
+  const Functions& call = g_probe.library->call;
+  const char* name = call.name(g_probe.object);
+  if (name == nullptr || strcmp(name, kProbeName) != 0) return "it gives a range another name";
+  FunctionLayout& at = g_probe.at;
+  at.sequence = slot_of_magic();
+  if (at.sequence == 0) return "the sequence number is not where it is looked for";
+  if (field<std::uint8_t>(kScopeAt) != static_cast<std::uint8_t>(Scope::kUser))
+    return "the scope is not where it is looked for";
+  if (field<std::uint64_t>(kThreadAt) != call.thread_id())
+    return "the thread's number is not where it is looked for";
+  // Which alternative the name is kept as: 0 a string, 1 a schema.
+  if (field<std::uint8_t>(at.sequence - 8) != 0) return "its names are kept in another way";
+  at.inputs = at.sequence + 8;
+  if (field<std::uint64_t>(at.inputs) != 0 || field<std::uint64_t>(at.inputs + 8) != 0)
+    return "the inputs are not where they are looked for";
+  const std::uint32_t after = at.inputs + kArrayBytes;
+  const auto own_bucket = reinterpret_cast<std::uint64_t>(g_probe.object + after + kOwnBucketAt);
+  const bool has_map = field<std::uint64_t>(after) == own_bucket;
+  at.forward_thread = after + (has_map ? kMapBytes : 0) + kVectorBytes;
+  if (field<std::uint64_t>(at.forward_thread) != 0)
+    return "the forward thread is not where it is looked for";
+  at.thread = kThreadAt;
+  at.scope = kScopeAt;
+  return nullptr;
+}
+
+// Registered for all threads: ranges of the program's own pass by.
+void* probe_begins(void** context, const std::byte* function) {
+  *context = nullptr;
+  if (function == g_probe.object) {
+    g_probe.seen = true;
+    g_probe.why = look_at_probe();
+  }
+  return context;
+}
+
+void probe_ends(const std::byte*, void*) {}
+
+}  // namespace
+
+const char* calibrate(Library& library) {
+  const Functions& call = library.call;
+  if (call.construct == nullptr || call.destroy == nullptr || call.thread_id == nullptr ||
+      (call.before_text == nullptr && call.before_variant == nullptr))
+    return "it does not export what a trial needs";
+  g_probe = Probe{};
+  g_probe.library = &library;
+  RecordFunctionCallback callback{probe_begins, probe_ends};
+  callback.scopes[static_cast<std::uint32_t>(Scope::kUser)] = true;
+  const std::uint64_t handle = call.add_global(callback);
+  call.construct(g_probe.object, static_cast<int>(Scope::kUser));
+  if (call.before_variant != nullptr)
+    call.before_variant(g_probe.object, NameVariant{sizeof kProbeName - 1, kProbeName}, kMagic);
+  else
+    call.before_text(g_probe.object, kProbeName, kMagic);
+  call.destroy(g_probe.object);
+  call.remove(handle);
+  if (!g_probe.seen) return "a trial range was not reported";
+  if (g_probe.why == nullptr) library.at = g_probe.at;
+  return g_probe.why;
+}
+
+}  // namespace gpuprof::torch

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Symbols first, then a handle, then the functions.
+//
+// Context:  worker
+#include "inject/torch/find.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "inject/hot/outbox.hpp"
+#include "inject/python/elf_lookup.hpp"
+#include "inject/torch/version.hpp"
+
+namespace gpuprof::torch {
+
+constinit Library g_libraries[kMaxLibraries] = {};
+
+namespace {
+
+constexpr char kAddGlobal[] = "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE";
+// A program that contains libtorch itself may still be running its constructors, under no lock.
+constexpr std::uint64_t kConstructorsNs = 100'000'000;
+
+std::uint64_t s_seen_adds = 0;
+std::uint32_t s_count = 0;
+
+int read_adds(dl_phdr_info* info, std::size_t size, void* to) {
+  if (size >= offsetof(dl_phdr_info, dlpi_adds) + sizeof info->dlpi_adds)
+    *static_cast<std::uint64_t*>(to) = info->dlpi_adds;
+  return 1;
+}
+
+/// Modules that define the symbol.
+struct Candidates {
+  char paths[kMaxLibraries][sizeof Library::path];
+  std::uint64_t adds[kMaxLibraries];  // address of the symbol
+  std::uint32_t count;
+};
+
+int look_into(dl_phdr_info* info, std::size_t, void* data) {
+  auto& found = *static_cast<Candidates*>(data);
+  const std::uint64_t add = python::ModuleSymbols(*info).find(kAddGlobal);
+  if (add == 0 || found.count == kMaxLibraries) return 0;
+  const char* name = info->dlpi_name != nullptr ? info->dlpi_name : "";
+  if (strlen(name) >= sizeof found.paths[0]) return 0;
+  strcpy(found.paths[found.count], name);
+  found.adds[found.count++] = add;
+  return 0;
+}
+
+bool known(std::uint64_t add) {
+  for (std::uint32_t i = 0; i < s_count; ++i)
+    if (reinterpret_cast<std::uint64_t>(g_libraries[i].call.add_global) == add) return true;
+  return false;
+}
+
+template <typename F>
+void take(void* handle, const char* name, F* to) {
+  *to = reinterpret_cast<F>(dlsym(handle, name));
+}
+
+void take_functions(void* handle, Functions* to) {
+  take(handle, kAddGlobal, &to->add_global);
+  take(handle, "_ZN2at14removeCallbackEm", &to->remove);
+  take(handle, "_ZNK2at14RecordFunction4nameEv", &to->name);
+  take(handle, "_ZN2at14RecordFunctionC1ENS_11RecordScopeE", &to->construct);
+  take(handle, "_ZN2at14RecordFunctionD1Ev", &to->destroy);
+  take(handle, "_ZN2at14RecordFunction6beforeEPKcl", &to->before_text);
+  take(handle,
+       "_ZN2at14RecordFunction6beforeESt7variantIJSt17basic_string_viewIcSt11char_traitsIcEE"
+       "St17reference_wrapperIKN3c1014FunctionSchemaEEEEl",
+       &to->before_variant);
+  take(handle, "_ZN2at14RecordFunction15currentThreadIdEv", &to->thread_id);
+}
+
+void refuse(const char* version) {
+  static bool s_told = false;
+  if (s_told) return;
+  s_told = true;
+  char text[200];
+  snprintf(text, sizeof text,
+           "PyTorch %s does not export what observing its operators needs (2.1 or later does): "
+           "there are none in the trace.",
+           version);
+  hot::notice(wire::Feature::kTorch, wire::NoticeLevel::kMissing, 0, text);
+}
+
+bool add_library(const char* path) {
+  // Waits for the loader's lock, which is held while constructors run under dlopen. What was mapped
+  // at the start of the program has been initialised before this library was.
+  void* handle = dlopen(path[0] == '\0' ? nullptr : path, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+  if (handle == nullptr) return false;
+  Library& library = g_libraries[s_count];
+  take_functions(handle, &library.call);
+  const Functions& call = library.call;
+  read_version(path, library.version, sizeof library.version);
+  if (call.add_global == nullptr || call.remove == nullptr || call.name == nullptr) {
+    refuse(library.version);
+    library.call = {};
+    return false;
+  }
+  strcpy(library.path, path);
+  ++s_count;
+  return true;
+}
+
+}  // namespace
+
+bool modules_changed() {
+  std::uint64_t adds = 0;
+  dl_iterate_phdr(read_adds, &adds);
+  if (adds == s_seen_adds) return false;
+  s_seen_adds = adds;
+  return true;
+}
+
+std::uint32_t find_libraries(std::uint64_t now_ns) {
+  static const std::uint64_t s_first_ns = now_ns;
+  Candidates found;
+  found.count = 0;
+  dl_iterate_phdr(look_into, &found);
+  for (std::uint32_t i = 0; i < found.count && s_count < kMaxLibraries; ++i) {
+    if (known(found.adds[i])) continue;
+    if (found.paths[i][0] == '\0' && now_ns - s_first_ns < kConstructorsNs)
+      look_again();
+    else
+      add_library(found.paths[i]);
+  }
+  return s_count;
+}
+
+void look_again() { s_seen_adds = 0; }
+
+}  // namespace gpuprof::torch

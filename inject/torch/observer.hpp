@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The two callbacks libtorch runs around every operator, autograd node and range of the program's.
+//
+// Context:  callback (on any thread of the program, mostly without the GIL)
+// Owns:     nothing
+// Promises: never throws, allocates, locks; touches no reference count of Python or PyTorch
+// Not here: registration (torch.cpp), offsets (calibrate.cpp)
+#pragma once
+
+#include "inject/torch/library.hpp"
+
+namespace gpuprof::torch {
+
+/// The pair for g_libraries[copy].
+RecordFunctionCallback callbacks_of(std::uint32_t copy);
+
+/// From now on callbacks return at once: names are freed by static destructors. Boundary.
+void stop_observing_at_exit();
+
+}  // namespace gpuprof::torch

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Finds copies of libtorch, tries each out, and registers callbacks while something is wanted.
+//
+// Context:  worker (after_fork_child: boundary)
+#include "inject/torch/torch.hpp"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "inject/hot/outbox.hpp"
+#include "inject/torch/calibrate.hpp"
+#include "inject/torch/find.hpp"
+#include "inject/torch/library.hpp"
+#include "inject/torch/observer.hpp"
+#include "inject/torch/thread_state.hpp"
+
+namespace gpuprof::torch {
+
+namespace {
+
+constexpr std::uint32_t kLookMs = 50;
+
+struct Room {
+  Wanted wanted = Wanted::kOff;
+  std::uint32_t detail = 0;
+  std::uint32_t libraries = 0;  // calibrated
+  bool exit_hook = false;
+};
+constinit Room g_room;
+
+void say_what_is_missing(const Library& library, const char* why) {
+  char text[320];
+  snprintf(text, sizeof text,
+           "PyTorch %s is laid out in a way that is not known (%s): its operators have names and "
+           "times, but no sequence numbers, shapes or links from backward to forward.",
+           library.version, why);
+  hot::notice(wire::Feature::kTorch, wire::NoticeLevel::kMissing, 0, text);
+}
+
+void tell(const Library& library, const char* why) {
+  hot::fact("torch.version", library.version);
+  hot::fact("torch.library", library.path);
+  hot::fact("torch.layout", why == nullptr ? "known" : why);
+  if (why != nullptr) say_what_is_missing(library, why);
+}
+
+void unregister(Library& library) {
+  if (library.handle == 0) return;
+  library.call.remove(library.handle);
+  library.handle = 0;
+}
+
+void follow(std::uint32_t copy) {
+  Library& library = g_libraries[copy];
+  if (g_room.wanted == Wanted::kOff) return unregister(library);
+  if (library.handle != 0) return;
+  library.handle = library.call.add_global(callbacks_of(copy));
+}
+
+// libtorch's destructors run after what is registered now: they were registered when it was loaded.
+void hook_exit() {
+  if (g_room.exit_hook) return;
+  g_room.exit_hook = atexit(stop_observing_at_exit) == 0;
+}
+
+void take_in(std::uint32_t copy) {
+  Library& library = g_libraries[copy];
+  tell(library, calibrate(library));
+  hook_exit();
+}
+
+void follow_all() {
+  for (std::uint32_t copy = 0; copy < g_room.libraries; ++copy) follow(copy);
+}
+
+}  // namespace
+
+void want(Wanted wanted, std::uint32_t detail) {
+  g_room.wanted = wanted;
+  g_room.detail = detail;
+  if (wanted != Wanted::kOff && !map_thread_states()) g_room.wanted = Wanted::kOff;
+  follow_all();
+}
+
+std::uint32_t tick(std::uint64_t now_ns) {
+  if (g_room.wanted == Wanted::kOff) return ~0u;
+  if (!modules_changed()) return kLookMs;
+  const std::uint32_t found = find_libraries(now_ns);
+  for (; g_room.libraries < found; ++g_room.libraries) take_in(g_room.libraries);
+  follow_all();
+  return kLookMs;
+}
+
+void after_fork_child() {
+  forget_thread_states_after_fork();
+  // The child has the parent's registrations with it; they see that nothing is on.
+}
+
+}  // namespace gpuprof::torch
