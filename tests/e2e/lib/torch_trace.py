@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads what a trace says of PyTorch: operators, steps, memory, modules. Ours or torch.profiler's; all
+times become nanoseconds on CLOCK_MONOTONIC."""
+
+import dataclasses
+import re
+
+import e2e
+
+MARGIN_NS = 1_000_000  # ours: time 0 is this long before the window (docs/trace-format.md)
+STEP = re.compile(r"ProfilerStep#(\d+)$")
+ANNOTATIONS = ("cpu_op", "user_annotation")
+
+
+@dataclasses.dataclass
+class Operator:
+    """An operator, autograd node or range of the program's own."""
+    name: str
+    start: int
+    end: int
+    tid: int
+    args: dict
+    cat: str
+
+    def key(self, fields):
+        """What two profilers of one run must agree on."""
+        return (self.name, self.tid) + tuple(plain(self.args.get(field)) for field in fields)
+
+
+@dataclasses.dataclass
+class Step:
+    start: int
+    end: int
+    label: int
+    tid: int
+    args: dict
+
+
+@dataclasses.dataclass
+class Trace:
+    """One or several files of one process."""
+    operators: list = dataclasses.field(default_factory=list)
+    steps: list = dataclasses.field(default_factory=list)
+    memory: list = dataclasses.field(default_factory=list)   # (time, args)
+    modules: list = dataclasses.field(default_factory=list)  # Operators of python_function
+    kernels: list = dataclasses.field(default_factory=list)  # (name, args)
+    heads: list = dataclasses.field(default_factory=list)
+
+    def sort(self):
+        for rows in (self.operators, self.steps, self.modules):
+            rows.sort(key=lambda row: (row.start, -row.end))
+        self.memory.sort(key=lambda row: row[0])
+        return self
+
+
+def plain(value):
+    """Lists become tuples, so that a value can be counted."""
+    return tuple(plain(v) for v in value) if isinstance(value, list) else value
+
+
+def _ns(zero, us):
+    return zero + round(us * 1000)
+
+
+def _add(trace, event, zero):
+    cat, phase = event.get("cat"), event.get("ph")
+    if phase == "i" and event.get("name") == "[memory]":
+        trace.memory.append((_ns(zero, event["ts"]), event["args"]))
+    if phase != "X":
+        return
+    if cat == "kernel":
+        trace.kernels.append((event["name"], event["args"]))
+        return
+    if cat not in ANNOTATIONS and cat != "python_function":
+        return
+    start, args = _ns(zero, event["ts"]), event.get("args", {})
+    end = _ns(zero, event["ts"] + event["dur"])
+    step = STEP.match(event["name"])
+    if step:
+        trace.steps.append(Step(start, end, int(step.group(1)), event["tid"], args))
+    else:
+        rows = trace.modules if cat == "python_function" else trace.operators
+        rows.append(Operator(event["name"], start, end, event["tid"], args, cat))
+
+
+def ours(paths):
+    """All spans of one process."""
+    trace = Trace()
+    for path in paths:
+        loaded = e2e.load(path)
+        trace.heads.append(loaded["gpuprof"])
+        zero = loaded["gpuprof"]["window"]["start_ns"] - MARGIN_NS
+        for event in loaded["traceEvents"]:
+            _add(trace, event, zero)
+    return trace.sort()
+
+
+def kineto(path, real_minus_mono):
+    """What torch.profiler wrote; its times are those of CLOCK_REALTIME."""
+    trace = Trace()
+    loaded = e2e.load(path)
+    zero = int(loaded.get("baseTimeNanoseconds", 0)) - real_minus_mono
+    for event in loaded["traceEvents"]:
+        _add(trace, event, zero)
+    return trace.sort()
