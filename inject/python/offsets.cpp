@@ -90,6 +90,7 @@ DebugOffsets parse_debug_offsets(const std::byte* runtime, std::size_t bytes, st
   Offsets found{};
   found.minor = minor;
   found.runtime_current = found.cframe_frame = found.cframe_previous = found.frame_is_entry = kNone;
+  found.code_string = kNone;
   fill(word, group, &found);
   const auto runtime_bytes = base::load<std::uint64_t>(runtime + kRuntimeSize * 8);
   if (!fits(word, group) || !word.plausible || found.runtime_interpreters >= runtime_bytes)

@@ -44,7 +44,8 @@ struct Offsets {
   std::uint32_t code_qualname;
   std::uint32_t code_first_line;
   std::uint32_t code_table;
-  std::uint32_t code_bytes;  // start of the byte code (3.11+)
+  std::uint32_t code_bytes;   // start of the byte code (3.11+)
+  std::uint32_t code_string;  // → bytes object that holds the byte code (before 3.11)
   std::uint32_t str_length;
   std::uint32_t str_state;
   std::uint32_t str_ascii_data;

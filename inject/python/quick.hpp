@@ -5,7 +5,7 @@
 // Context:  callback (the thread is inside a C call, so its own frames stand still)
 // Owns:     nothing
 // Promises: plain loads, nothing is sent; an unknown version reads nothing
-// Not here: names and line tables of code objects (walk.hpp)
+// Not here: names and line tables of code objects (walk.hpp), their loops (jumps.hpp)
 #pragma once
 
 #include <cstdint>
@@ -24,15 +24,5 @@ struct QuickFrame {
 
 /// Frames of the calling thread, innermost first; 0 for a thread without Python state.
 std::uint32_t quick_frames(std::uint32_t tid, QuickFrame* frames, std::uint32_t room);
-
-/// A backward jump of a code object: a loop. Offsets are bytes from the start of the byte code.
-struct JumpSpan {
-  std::int32_t target;  // where the loop's head is
-  std::int32_t jump;    // the jump's own instruction
-};
-
-/// Backward jumps of the code object at `code`, found once and kept; at most `*count`.
-/// Null for a version whose byte code is not known, or when the table of codes is full.
-const JumpSpan* backward_jumps(std::uint64_t code, std::uint32_t* count);
 
 }  // namespace gpuprof::python

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "gpuprof/base/bytes.hpp"
 #include "inject/python/offsets.hpp"
 
 namespace gpuprof::python {
@@ -37,6 +38,22 @@ inline constexpr std::uint32_t kMaxStates = 8192;
 /// Whether a pointer can be one to an interpreter's object: aligned, user half, not the first page.
 inline bool plausible(std::uint64_t at) {
   return at >= 4096 && at < (std::uint64_t{1} << 47) && at % 8 == 0;
+}
+
+/// Where a code object has its longest name.
+inline std::uint32_t name_field(const Offsets& at) {
+  return at.code_qualname != kNone ? at.code_qualname : at.code_name;
+}
+
+/// PyCodeDef::id. Addresses are used again after a code object is freed; name and line tell most of
+/// them apart.
+///
+/// @param code What lies at `address`: as many bytes as Runtime::code_bytes.
+inline std::uint64_t code_id(const Offsets& at, std::uint64_t address, const std::byte* code) {
+  std::uint64_t id = base::hash_step(0x7079u, address);
+  id = base::hash_step(id, base::load<std::uint64_t>(code + name_field(at)));
+  id = base::hash_step(id, base::load<std::uint32_t>(code + at.code_first_line));
+  return id == 0 ? 1 : id;
 }
 
 }  // namespace gpuprof::python

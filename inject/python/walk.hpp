@@ -138,25 +138,13 @@ class Walk {
         base::load<std::uint64_t>(code + at_.object_type) != runtime_.code_type)
       return false;
     out->instr_offset = instruction(address, code, frame);
-    out->code_id = id_of(address, code);
+    out->code_id = code_id(at_, address, code);
     hot::Outlet& outlet = guard_.outlet();
     if (outlet.codes.seen_or_add(out->code_id, outlet.lane.epoch())) return true;
     // Only what arrived counts as sent: a fault while reading the strings leaves through longjmp.
     outlet.codes.forget(out->code_id);
     if (define(out->code_id, code)) outlet.codes.seen_or_add(out->code_id, outlet.lane.epoch());
     return true;
-  }
-
-  /// Addresses are used again after a code object is freed; name and line tell most of them apart.
-  std::uint64_t id_of(std::uint64_t address, const std::byte* code) const {
-    std::uint64_t id = base::hash_step(0x7079u, address);
-    id = base::hash_step(id, base::load<std::uint64_t>(code + name_field()));
-    id = base::hash_step(id, base::load<std::uint32_t>(code + at_.code_first_line));
-    return id == 0 ? 1 : id;
-  }
-
-  std::uint32_t name_field() const {
-    return at_.code_qualname != kNone ? at_.code_qualname : at_.code_name;
   }
 
   std::int32_t instruction(std::uint64_t address, const std::byte* code,
@@ -180,7 +168,7 @@ class Walk {
     const auto half = static_cast<std::uint32_t>(sizeof names / 2);
     wire::TailPart parts[3];
     parts[0] = string_of(base::load<std::uint64_t>(code + at_.code_file), names, half);
-    parts[1] = string_of(base::load<std::uint64_t>(code + name_field()), names + half, half);
+    parts[1] = string_of(base::load<std::uint64_t>(code + name_field(at_)), names + half, half);
     bool cut = false;
     parts[2] = table_of(base::load<std::uint64_t>(code + at_.code_table), &cut);
     wire::PyCodeDef def{id,

@@ -5,7 +5,8 @@
 // Context:  callback
 // Owns:     per thread, the frames of the last top-level operator
 // Promises: no lock, no allocation; a thread it has no room for has no steps
-// Not here: which loop is the step (the daemon chooses), reading frames (python/quick.hpp)
+// Not here: how iterations are seen (iterations.hpp), which loop is the step (the daemon chooses),
+//           reading frames (python/quick.hpp)
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,9 @@ struct TopLevel {
   std::uint32_t module_level;  // level (0 outermost) of the outermost module call; ~0: none
   bool engine;                 // name begins with autograd::engine::
 };
+
+/// Which source of steps was asked for. Worker.
+void look_for_steps(wire::StepSource source);
 
 /// Compares with the last one of this thread. Tells iterations (LoopDef, StackLoops, LoopMark),
 /// or, once the daemon has chosen, counts steps (StepMark). Before the operator's OpBegin.

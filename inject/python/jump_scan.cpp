@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One pass over the instructions, then the jumps are made to nest.
+//
+// Context:  callback
+// Owns:     nothing
+#include "inject/python/jump_scan.hpp"
+
+#include "inject/python/jump_table.hpp"
+
+namespace gpuprof::python {
+namespace {
+
+constexpr std::uint32_t kTables = sizeof kJumpTable / sizeof kJumpTable[0];
+/// From here on handlers lie behind everything else.
+constexpr std::uint32_t kHandlersApart = 12;
+/// From here on a `while` has one test, at its top.
+constexpr std::uint32_t kOneTest = 14;
+/// Loops whose exits are remembered for kExecutor.
+constexpr std::uint32_t kMaxExits = 128;
+
+struct Instruction {
+  std::int32_t start;  // of its first EXTENDED_ARG
+  std::int32_t at;     // of the opcode itself
+  std::int32_t after;  // of the next instruction
+  std::uint32_t argument;
+  JumpRole role;
+};
+
+/// A span while it is being found.
+struct Found {
+  JumpSpan span;
+  bool iterates;   // its head is a FOR_ITER
+  bool tests_end;  // its last jump depends on a test
+};
+
+class Scanner {
+ public:
+  Scanner(std::uint32_t minor, const std::uint8_t* code, std::int32_t bytes, JumpScan* out)
+      : minor_(minor),
+        table_(kJumpTable[minor - kFirstJumpMinor]),
+        code_(code),
+        bytes_(bytes),
+        out_(out) {}
+
+  /// False: an instruction hides what was there.
+  bool run() {
+    bool async = false;
+    Instruction now{}, before{0, 0, 0, 0, JumpRole::kPlain};
+    for (std::int32_t at = 0; read(at, &now); at = now.after, before = now) {
+      if (now.role == JumpRole::kHidden) return false;
+      if (now.role == JumpRole::kYield) out_->yields = true;
+      if (now.role == JumpRole::kAsyncEnd) async = true;
+      // Behind an `async for` everything is laid out as if it were its handler.
+      if (now.role == JumpRole::kHandler && minor_ >= kHandlersApart && !async &&
+          out_->handlers == kNoHandlers)
+        out_->handlers = now.at;
+      if (now.role == JumpRole::kForIter && exit_count_ < kMaxExits)
+        exits_[exit_count_++] = {now.start, target_of(now)};
+      if (before.role != JumpRole::kThrow) take(now, before);
+    }
+    nest();
+    for (std::uint32_t i = 0; i < count_; ++i) out_->spans[i] = found_[i].span;
+    out_->count = count_;
+    return true;
+  }
+
+ private:
+  bool read(std::int32_t at, Instruction* out) const {
+    *out = Instruction{at, at, at, 0, JumpRole::kExtended};
+    while (out->role == JumpRole::kExtended) {
+      if (out->after > bytes_ - 2) return false;
+      const std::uint8_t entry = table_[code_[out->after]];
+      out->argument = out->argument << 8 | code_[out->after + 1];
+      out->role = static_cast<JumpRole>(entry >> 4);
+      out->at = out->after;
+      out->after += 2 + 2 * (entry & 15);
+    }
+    return true;
+  }
+
+  std::int32_t target_of(const Instruction& now) const {
+    // Counted in code units from 3.10 on. An argument beyond the code leads nowhere.
+    const std::uint32_t unit = minor_ >= 10 ? 2 : 1;
+    if (now.argument > static_cast<std::uint32_t>(bytes_)) return -1;
+    const auto distance = static_cast<std::int32_t>(now.argument * unit);
+    switch (now.role) {
+      case JumpRole::kBackward:
+      case JumpRole::kBackwardIf:
+        return now.after - distance;
+      case JumpRole::kAbsolute:
+      case JumpRole::kAbsoluteIf:
+        return distance;
+      case JumpRole::kForIter:
+      case JumpRole::kForwardIf:
+        return now.after + distance;
+      case JumpRole::kExecutor:
+        for (std::uint32_t i = 0; i < exit_count_; ++i)
+          if (exits_[i].jump == now.after) return exits_[i].target;
+        return -1;
+      default:
+        return -1;
+    }
+  }
+
+  void take(const Instruction& now, const Instruction& before) {
+    if (now.role == JumpRole::kForIter || now.role == JumpRole::kForwardIf) return;
+    const std::int32_t target = target_of(now);
+    if (target < 0 || target > now.at) return;
+    if (now.at >= out_->handlers && target < out_->handlers) return;
+    const bool tests = now.role == JumpRole::kBackwardIf || now.role == JumpRole::kAbsoluteIf ||
+                       before.role == JumpRole::kForwardIf;
+    for (std::uint32_t i = 0; i < count_; ++i)
+      if (found_[i].span.target == target) {
+        found_[i].span.jump = now.at;
+        found_[i].tests_end = tests;
+        return;
+      }
+    if (count_ == kMaxSpans) return;
+    Instruction head{};
+    const bool iterates = read(target, &head) && head.role == JumpRole::kForIter;
+    std::uint32_t place = count_++;
+    for (; place > 0 && found_[place - 1].span.target > target; --place)
+      found_[place] = found_[place - 1];
+    found_[place] = Found{{target, now.at}, iterates, tests};
+  }
+
+  /// Two jumps that cross: `[a [b a] b]`. Up to 3.13 a `while` has its test twice, and `continue`
+  /// jumps to the first: then both are one loop. Otherwise b is inside a, whose last instructions
+  /// are those of b.
+  void nest() {
+    for (std::uint32_t a = count_; a-- > 0;)
+      for (std::uint32_t b = a + 1; b < count_;) {
+        Found& outer = found_[a];
+        const Found inner = found_[b];
+        if (inner.span.target > outer.span.jump) break;
+        if (inner.span.jump <= outer.span.jump) {
+          ++b;
+          continue;
+        }
+        outer.span.jump = inner.span.jump;
+        const bool same = minor_ < kOneTest && !outer.iterates && !inner.iterates &&
+                          inner.tests_end && tests_before(inner.span);
+        if (!same) {
+          ++b;
+          continue;
+        }
+        outer.tests_end = true;
+        for (std::uint32_t i = b + 1; i < count_; ++i) found_[i - 1] = found_[i];
+        --count_;
+      }
+  }
+
+  /// Whether the instruction before a loop's head leaves the loop: the first test of a `while`.
+  bool tests_before(const JumpSpan& span) const {
+    Instruction now{};
+    for (std::int32_t at = 0; read(at, &now); at = now.after)
+      if (now.after == span.target)
+        return (now.role == JumpRole::kForwardIf || now.role == JumpRole::kAbsoluteIf) &&
+               target_of(now) > span.jump;
+    return false;
+  }
+
+  const std::uint32_t minor_;
+  const std::uint8_t* const table_;
+  const std::uint8_t* const code_;
+  const std::int32_t bytes_;
+  JumpScan* const out_;
+  std::uint32_t count_ = 0, exit_count_ = 0;
+  Found found_[kMaxSpans];
+  JumpSpan exits_[kMaxExits];  // of a FOR_ITER: where it is, where it leads
+};
+
+}  // namespace
+
+void scan_jumps(std::uint32_t minor, const std::uint8_t* code, std::int32_t bytes, JumpScan* out) {
+  out->known = out->yields = false;
+  out->handlers = kNoHandlers;
+  out->count = 0;
+  if (minor < kFirstJumpMinor || minor >= kFirstJumpMinor + kTables) return;
+  out->known = Scanner(minor, code, bytes, out).run();
+}
+
+}  // namespace gpuprof::python

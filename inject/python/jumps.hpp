@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The loops of code objects, found once each and remembered.
+//
+// Context:  callback
+// Owns:     one mapping of remembered code objects, never unmapped
+// Promises: no lock, no allocation; several threads may find the same code at once; bounded
+// Not here: how loops are found (jump_scan.hpp), reading frames (quick.hpp)
+#pragma once
+
+#include <cstdint>
+
+#include "inject/python/jump_scan.hpp"
+
+namespace gpuprof::python {
+
+/// What is remembered of a code object.
+struct CodeLoops {
+  std::uint64_t id;       // PyCodeDef::id
+  std::int32_t handlers;  // exception handlers lie from here to the end; kNoHandlers
+  bool known;             // false: its instructions cannot be read
+  bool yields;            // a generator or coroutine
+  std::uint16_t count;    // of `spans`
+  const JumpSpan* spans;  // by target: a loop comes before those inside it
+
+  /// Index of the innermost loop that holds every offset from `low` to `high`; -1: none.
+  std::int32_t innermost(std::int32_t low, std::int32_t high) const {
+    for (std::int32_t i = count - 1; i >= 0; --i)
+      if (spans[i].target <= low && high <= spans[i].jump) return i;
+    return -1;
+  }
+};
+
+/// Loops of the code object at `code`, which a frame of the calling thread runs. Null: its version
+/// is not known, somebody traces its lines, or there is no room for one more.
+const CodeLoops* code_loops(std::uint64_t code);
+
+}  // namespace gpuprof::python

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tells the daemon of loops and their iterations, or counts them once it has chosen one.
+//
+// Context:  callback (look_for_steps: worker; forget_loops_after_fork: boundary)
+// Owns:     a mapping with one place a thread, never unmapped
+#include "inject/torch/loops.hpp"
+
+#include <sys/mman.h>
+
+#include <atomic>
+
+#include "inject/hot/steps.hpp"
+#include "inject/torch/iterations.hpp"
+
+namespace gpuprof::torch {
+namespace {
+
+/// What is kept for a thread. Zeroed memory is a valid one.
+struct ThreadLoops {
+  std::uint32_t owner;  // ThreadBlock::owner this belongs to
+  bool user_step_open;
+  std::uint64_t user_label, user_number;  // of the user's own step that is open
+  hot::SentTable<256> defined;            // LoopDefs by id
+  hot::SentTable<1024> stacks;            // StackLoops by stack
+  Iterations iterations;
+};
+
+constexpr std::size_t kTableBytes = sizeof(ThreadLoops) * hot::kMaxThreadBlocks;
+
+constinit std::atomic<ThreadLoops*> g_threads{nullptr};
+constinit std::atomic<std::uint32_t> g_source{static_cast<std::uint32_t>(wire::StepSource::kAuto)};
+/// The program marks its steps itself: nothing else is one.
+constinit std::atomic<bool> g_user_steps{false};
+
+ThreadLoops* table() {
+  ThreadLoops* known = g_threads.load(std::memory_order_acquire);
+  if (known != nullptr) return known;
+  void* memory = mmap(nullptr, kTableBytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  auto* made = static_cast<ThreadLoops*>(memory);
+  if (g_threads.compare_exchange_strong(known, made, std::memory_order_acq_rel)) return made;
+  munmap(memory, kTableBytes);
+  return known;
+}
+
+ThreadLoops* this_threads(const hot::Guard& guard) {
+  ThreadLoops* all = table();
+  if (all == nullptr) return nullptr;
+  ThreadLoops& mine = all[hot::index_of(guard.block())];
+  if (mine.owner != guard.block().owner) {
+    mine.owner = guard.block().owner;
+    mine.user_step_open = false;
+    mine.defined.forget_all();
+    mine.stacks.forget_all();
+    mine.iterations.forget();
+  }
+  return &mine;
+}
+
+bool source_is(wire::StepSource one, wire::StepSource other) {
+  const auto source = static_cast<wire::StepSource>(g_source.load(std::memory_order_relaxed));
+  return source == one || source == other;
+}
+
+/// The daemon's choice.
+struct Chosen {
+  wire::StepRule rule;
+  std::uint64_t key;
+};
+
+Chosen chosen() {
+  const wire::Plan* plan = hot::g_state.plan;
+  if (plan == nullptr) return {wire::StepRule::kNone, 0};
+  // The daemon writes the key first.
+  const auto rule = static_cast<wire::StepRule>(plan->step_rule.load(std::memory_order_acquire));
+  return {rule, plan->step_key.load(std::memory_order_relaxed)};
+}
+
+void define(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op, const LoopAt& loop,
+            std::uint64_t id) {
+  if (mine.defined.seen_or_add(id, guard.outlet().lane.epoch())) return;
+  const std::uint32_t flags = loop.level >= op.module_level ? wire::kLoopInModule : 0;
+  const wire::LoopDef def{id, loop.code->id, loop.span.target, loop.span.jump, loop.level, flags};
+  if (!hot::record(guard, def, op.ts_ns)) mine.defined.forget(id);
+}
+
+void tell_stack(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op) {
+  if (mine.stacks.seen_or_add(op.stack_id, guard.outlet().lane.epoch())) return;
+  LoopAt loops[kMaxLoops];
+  std::uint64_t ids[kMaxLoops];
+  const std::uint32_t count = mine.iterations.around(python::code_loops, loops);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    ids[i] = loops[i].id();
+    define(guard, mine, op, loops[i], ids[i]);
+  }
+  const wire::StackLoops body{op.stack_id, count, 0};
+  if (!hot::record(guard, body, op.ts_ns, ids, count * static_cast<std::uint32_t>(sizeof ids[0])))
+    mine.stacks.forget(op.stack_id);
+}
+
+void tell_iteration(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op,
+                    const LoopAt& loop) {
+  const std::uint64_t id = loop.id();
+  define(guard, mine, op, loop, id);
+  hot::record(guard, wire::LoopMark{op.ts_ns, id, loop.flags, 0}, op.ts_ns);
+}
+
+/// Whether an iteration with these flags is counted. An entry is one whatever moved.
+bool counts(wire::StepRule rule, std::uint32_t flags) {
+  if (rule == wire::StepRule::kLoopWeak) return true;
+  return rule == wire::StepRule::kLoop &&
+         ((flags & wire::kMarkFirst) != 0 || (flags & wire::kMarkWeak) == 0);
+}
+
+}  // namespace
+
+void look_for_steps(wire::StepSource source) {
+  g_source.store(static_cast<std::uint32_t>(source), std::memory_order_relaxed);
+}
+
+void top_level_begins(const hot::Guard& guard, const TopLevel& op) {
+  if (!hot::on(hot::kOnOpSteps) || op.frame_count == 0 || op.frame_count > kMaxLevels) return;
+  if (g_user_steps.load(std::memory_order_relaxed) ||
+      !source_is(wire::StepSource::kAuto, wire::StepSource::kLoop))
+    return;
+  ThreadLoops* mine = this_threads(guard);
+  if (mine == nullptr) return;
+  LoopAt begun[kMaxLoops];
+  const std::uint32_t count = mine->iterations.next(op, python::code_loops, begun);
+  if (op.stack_id != 0) tell_stack(guard, *mine, op);
+  if (count == 0) return;
+  const Chosen choice = chosen();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (choice.rule == wire::StepRule::kNone)
+      tell_iteration(guard, *mine, op, begun[i]);
+    else if (counts(choice.rule, begun[i].flags) && begun[i].id() == choice.key)
+      hot::step_begin(guard, wire::StepSource::kLoop, op.ts_ns);
+  }
+}
+
+void top_level_ends(const hot::Guard& guard, std::uint64_t name_id, std::uint64_t ts_ns) {
+  if (!hot::on(hot::kOnOpSteps) || g_user_steps.load(std::memory_order_relaxed)) return;
+  const Chosen choice = chosen();
+  if (choice.rule == wire::StepRule::kOpEnd && choice.key == name_id)
+    hot::step_begin(guard, wire::StepSource::kOptimizer, ts_ns);
+}
+
+void user_step_begins(const hot::Guard& guard, std::uint64_t k, std::uint64_t ts_ns) {
+  if (!hot::on(hot::kOnOpSteps) || !source_is(wire::StepSource::kAuto, wire::StepSource::kUser))
+    return;
+  g_user_steps.store(true, std::memory_order_relaxed);
+  const std::uint64_t number = hot::step_begin(guard, wire::StepSource::kUser, ts_ns, k);
+  ThreadLoops* mine = this_threads(guard);
+  if (mine == nullptr) return;
+  mine->user_step_open = true;
+  mine->user_label = k;
+  mine->user_number = number;
+}
+
+void user_step_ends(const hot::Guard& guard, std::uint64_t k, std::uint64_t ts_ns) {
+  ThreadLoops* mine = this_threads(guard);
+  if (mine == nullptr || !mine->user_step_open || mine->user_label != k) return;
+  mine->user_step_open = false;
+  hot::step_end(guard, wire::StepSource::kUser, mine->user_number, ts_ns);
+}
+
+void forget_loops_after_fork() {
+  ThreadLoops* all = g_threads.load(std::memory_order_acquire);
+  if (all != nullptr) madvise(all, kTableBytes, MADV_DONTNEED);
+  g_user_steps.store(false, std::memory_order_relaxed);
+}
+
+}  // namespace gpuprof::torch
