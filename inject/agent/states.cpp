@@ -12,6 +12,7 @@
 #include "inject/hot/steps.hpp"
 #include "inject/nvtx/nvtx.hpp"
 #include "inject/sample/sampler.hpp"
+#include "inject/torch/loops.hpp"
 #include "inject/torch/torch.hpp"
 
 namespace gpuprof::agent {
@@ -75,6 +76,7 @@ void apply_torch(wire::AgentState state) {
   const std::uint32_t bits = hot_bits(state);
   if ((bits & hot::kOnOpSteps) != 0) wanted = torch::Wanted::kSteps;
   if ((bits & hot::kOnOperators) != 0) wanted = torch::Wanted::kOperators;
+  torch::look_for_steps(static_cast<wire::StepSource>(g_core.config.step_source));
   torch::want(wanted, g_core.config.torch_detail);
 }
 

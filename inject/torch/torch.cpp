@@ -12,6 +12,7 @@
 #include "inject/torch/calibrate.hpp"
 #include "inject/torch/find.hpp"
 #include "inject/torch/library.hpp"
+#include "inject/torch/loops.hpp"
 #include "inject/torch/observer.hpp"
 #include "inject/torch/thread_state.hpp"
 
@@ -94,6 +95,7 @@ std::uint32_t tick(std::uint64_t now_ns) {
 
 void after_fork_child() {
   forget_thread_states_after_fork();
+  forget_loops_after_fork();
   // The child has the parent's registrations with it; they see that nothing is on.
 }
 
