@@ -19,6 +19,7 @@
 #include "inject/cupti/cupti.hpp"
 #include "inject/hot/state.hpp"
 #include "inject/hot/worker_thread.hpp"
+#include "inject/torch/memory.hpp"
 
 namespace gpuprof::agent {
 
@@ -39,6 +40,7 @@ bool injection_names_us() {
 }  // namespace
 
 void set_phase(Phase phase) {
+  if (phase == Phase::kDisabled) torch::settle_cpu_memory(false);
   g_core.phase.store(static_cast<std::uint32_t>(phase), std::memory_order_release);
   ::syscall(SYS_futex, &g_core.phase, FUTEX_WAKE_PRIVATE, 1 << 30, nullptr, nullptr, 0);
 }

@@ -59,6 +59,9 @@ void restart_sampling();
 /// Settings of the rooms from the config (states.cpp). Worker.
 void configure_rooms();
 
+/// Tells PyTorch's CPU allocator whether its reports are wanted (states.cpp). Worker.
+void settle_memory();
+
 /// Switches CUPTI to what the current state wants. Worker or boundary.
 void apply_cuda(wire::AgentState state);
 

@@ -17,6 +17,7 @@
 #include "inject/hot/worker_thread.hpp"
 #include "inject/python/frames.hpp"
 #include "inject/sample/sampler.hpp"
+#include "inject/torch/program_blocks.hpp"
 #include "inject/torch/torch.hpp"
 
 namespace gpuprof::agent {
@@ -109,6 +110,7 @@ void fork_parent() {
 }
 
 void fork_child() {
+  torch::forget_blocks_lock();
   if (!g_fork.running) return;
   const int saved = errno;
   const std::uint32_t why = g_core.woke.load(std::memory_order_relaxed);

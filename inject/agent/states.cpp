@@ -13,6 +13,7 @@
 #include "inject/nvtx/nvtx.hpp"
 #include "inject/sample/sampler.hpp"
 #include "inject/torch/loops.hpp"
+#include "inject/torch/memory.hpp"
 #include "inject/torch/torch.hpp"
 
 namespace gpuprof::agent {
@@ -20,6 +21,10 @@ namespace gpuprof::agent {
 namespace {
 
 bool traced(std::uint32_t bits) { return (g_core.config.trace & bits) != 0; }
+
+bool torch_memory_wanted() {
+  return traced(wire::kTraceTorch) && (g_core.config.torch_detail & wire::kTorchMemory) != 0;
+}
 
 bool steps_from(wire::StepSource source) {
   return g_core.config.step_source == static_cast<std::uint32_t>(source);
@@ -54,6 +59,7 @@ std::uint32_t hot_bits(wire::AgentState state) {
     bits |= hot::kOnCuda;
     if (g_core.config.launch_stacks != 0) bits |= hot::kOnLaunchStacks;
   }
+  if (torch_memory_wanted()) bits |= hot::kOnAllocations;
   return bits;
 }
 
@@ -122,6 +128,8 @@ void configure_rooms() {
   if (traced(wire::kTracePython | wire::kTraceNative) || g_core.config.launch_stacks != 0)
     sample::prepare();
 }
+
+void settle_memory() { torch::settle_cpu_memory(torch_memory_wanted()); }
 
 void apply_plan() {
   const wire::Plan* plan = hot::g_state.plan;

@@ -70,6 +70,7 @@ bool accept_config(const wire::Packet& packet, int segment_fd) {
   memcpy(g_core.step_text, packet.tail, packet.tail_bytes);
   g_core.step_text[packet.tail_bytes] = '\0';
   g_core.config = config;
+  settle_memory();
   return true;
 }
 

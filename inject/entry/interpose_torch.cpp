@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PyTorch's memory reports pass through us, when our library is preloaded.
+//
+// Context:  callback (threads of the program inside PyTorch's allocators)
+// Owns:     nothing
+// Promises: the program's own memory profiling is told what it would be told without us
+// Not here: what is recorded (torch/memory.hpp)
+//
+// Both names are C++ functions of libc10, the same since PyTorch 2.1: no header of it is needed.
+#include <cstddef>
+#include <cstdint>
+
+#include "inject/torch/memory.hpp"
+#include "inject/torch/program_blocks.hpp"
+#include "inject/torch/real_memory.hpp"
+
+#define GPUPROF_EXPORT __attribute__((visibility("default")))
+
+namespace c10 {
+
+/// As PyTorch declares it, for its mangled name.
+struct Device {
+  std::int8_t type, index;
+};
+
+GPUPROF_EXPORT bool memoryProfilingEnabled();
+GPUPROF_EXPORT void reportMemoryUsageToProfiler(void* address, std::int64_t bytes,
+                                                std::size_t allocated, std::size_t reserved,
+                                                Device device);
+
+}  // namespace c10
+
+namespace {
+
+using namespace gpuprof;
+
+torch::RealMemory real_of(const void* caller) {
+  return torch::real_memory(caller,
+                            {reinterpret_cast<const void*>(&c10::reportMemoryUsageToProfiler),
+                             reinterpret_cast<const void*>(&c10::memoryProfilingEnabled)});
+}
+
+void pass_on(const torch::RealMemory& real, torch::MemoryReport report) {
+  if (real.report == nullptr) return;
+  // PyTorch's own CPU allocator has no reserve; other reports are made whoever listens.
+  const bool asked_for =
+      report.device_type == torch::kDeviceCpu && report.reserved == 0 && report.bytes != 0;
+  if (asked_for && torch::cpu_memory_was_asked()) {
+    if (real.enabled == nullptr || !real.enabled()) return;
+    if (!torch::program_would_know(report.address, &report.bytes, &report.allocated)) return;
+  }
+  real.report(report.address, report.bytes, report.allocated, report.reserved,
+              {report.device_type, report.device});
+}
+
+}  // namespace
+
+bool c10::memoryProfilingEnabled() {
+  if (torch::cpu_memory_asked()) return true;
+  const torch::RealMemory real = real_of(__builtin_return_address(0));
+  return real.enabled != nullptr && real.enabled();
+}
+
+void c10::reportMemoryUsageToProfiler(void* address, std::int64_t bytes, std::size_t allocated,
+                                      std::size_t reserved, Device device) {
+  const torch::MemoryReport report{address, bytes, allocated, reserved, device.type, device.index};
+  torch::record_allocation(report);
+  pass_on(real_of(__builtin_return_address(0)), report);
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CPU blocks as the program's own memory profiling would know them without us.
+//
+// Context:  callback; forget_blocks_lock: boundary
+// Owns:     a table of blocks, mapped when the program first profiles its memory
+// Promises: costs nothing until then; waits only for another thread in these few instructions,
+//           where PyTorch itself takes a mutex
+//
+// Why: PyTorch keeps one table of CPU blocks for all who listen. Since it is filled from the start
+// for us, the program's profiler would be told of the end of blocks that were there before it,
+// and of larger totals.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gpuprof::torch {
+
+/// A block was taken (bytes > 0) or given back while the program's own profiler listened.
+///
+/// @param allocated Set to the total its profiler would be told.
+/// @return          False: the profiler would not have been told, the block is older than it.
+bool program_would_know(const void* address, std::int64_t* bytes, std::size_t* allocated);
+
+/// In the child of a fork: no thread is in the table any more. Boundary.
+void forget_blocks_lock();
+
+}  // namespace gpuprof::torch

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PyTorch's own memory functions behind our wrappers: those of the copy the caller belongs to.
+//
+// Context:  callback; find_real_memory: boundary
+// Owns:     a small table of callers, for ever
+// Promises: a caller is looked up once, without the lock that dlopen holds while constructors run
+//           (a thread one of them waits for may allocate); never returns our wrappers
+// Not here: the wrappers (entry/interpose_torch.cpp)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gpuprof::torch {
+
+/// c10::Device, by value as PyTorch passes it.
+struct Device {
+  std::int8_t type, index;
+};
+using ReportMemory = void (*)(void*, std::int64_t, std::size_t, std::size_t, Device);
+using MemoryEnabled = bool (*)();
+
+/// Both functions of one copy; null where it has none.
+struct RealMemory {
+  ReportMemory report;
+  MemoryEnabled enabled;
+};
+
+/// What our library itself defines under the two names, which is not what is looked for.
+struct OwnMemory {
+  const void* report;
+  const void* enabled;
+};
+
+/// The functions that the object around `caller` would reach without us.
+/// @param caller Return address of the call. A last call is a jump and leaves another's: with two
+///               copies of PyTorch in one process the wrong one may then be told of a block.
+RealMemory real_memory(const void* caller, const OwnMemory& own);
+
+/// Where the object around an address lies, and what it would call.
+struct MemoryCaller {
+  std::uintptr_t begin, end;
+  RealMemory real;
+};
+
+/// Searches the mapped objects: the caller's own, then those beside it in its folder, then all
+/// in load order. False: nothing of PyTorch is mapped. Boundary.
+bool find_real_memory(const void* caller, const OwnMemory& own, MemoryCaller* found);
+
+}  // namespace gpuprof::torch

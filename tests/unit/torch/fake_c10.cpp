@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A libc10 of nothing but its memory reports: calls its own exported functions as the real one
+// does, through the table that a preloaded definition takes over.
+//
+// Context:  tests
+#include "tests/unit/torch/fake_c10.hpp"
+
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#define EXPORT __attribute__((visibility("default"), noinline))
+
+namespace c10 {
+struct Device {
+  std::int8_t type, index;
+};
+EXPORT bool memoryProfilingEnabled();
+EXPORT void reportMemoryUsageToProfiler(void* address, std::int64_t bytes, std::size_t allocated,
+                                        std::size_t reserved, Device device);
+}  // namespace c10
+
+namespace {
+
+using gpuprof::fakes::FakeC10;
+using gpuprof::fakes::Heard;
+
+thread_local bool t_listening = false;
+std::mutex g_mutex;
+std::unordered_map<std::uint64_t, std::size_t> g_sizes;
+std::size_t g_allocated = 0, g_unknown = 0;
+std::vector<Heard> g_heard;
+volatile int g_after;
+
+void* pointer(std::uint64_t address) { return reinterpret_cast<void*>(address); }
+
+void cpu_new(std::uint64_t address, std::size_t bytes) {
+  if (!c10::memoryProfilingEnabled()) return;
+  std::size_t allocated;
+  {
+    const std::lock_guard lock(g_mutex);
+    g_sizes[address] = bytes;
+    allocated = g_allocated += bytes;
+  }
+  c10::reportMemoryUsageToProfiler(pointer(address), static_cast<std::int64_t>(bytes), allocated, 0,
+                                   {0, -1});
+}
+
+void cpu_delete(std::uint64_t address) {
+  if (!c10::memoryProfilingEnabled()) return;
+  std::size_t bytes, allocated;
+  {
+    const std::lock_guard lock(g_mutex);
+    const auto found = g_sizes.find(address);
+    if (found == g_sizes.end()) {
+      ++g_unknown;
+      return;
+    }
+    bytes = found->second;
+    allocated = g_allocated -= bytes;
+    g_sizes.erase(found);
+  }
+  c10::reportMemoryUsageToProfiler(pointer(address), -static_cast<std::int64_t>(bytes), allocated,
+                                   0, {0, -1});
+}
+
+void cuda(std::uint64_t address, std::int64_t bytes, std::size_t allocated, std::size_t reserved,
+          int device) {
+  c10::reportMemoryUsageToProfiler(pointer(address), bytes, allocated, reserved,
+                                   {1, static_cast<std::int8_t>(device)});
+  g_after = 1;  // a last call would be a jump, and the caller another
+}
+
+void listen(bool on) { t_listening = on; }
+
+const Heard* heard(std::size_t* count) {
+  *count = g_heard.size();
+  return g_heard.data();
+}
+
+std::size_t unknown_sizes() { return g_unknown; }
+
+}  // namespace
+
+bool c10::memoryProfilingEnabled() { return t_listening; }
+
+void c10::reportMemoryUsageToProfiler(void* address, std::int64_t bytes, std::size_t allocated,
+                                      std::size_t reserved, Device device) {
+  if (!t_listening) return;
+  const std::lock_guard lock(g_mutex);
+  g_heard.push_back({reinterpret_cast<std::uintptr_t>(address), bytes, allocated, reserved,
+                     device.type, device.index});
+}
+
+extern "C" EXPORT const FakeC10* fake_c10() {
+  static const FakeC10 table{FAKE_NAME, cpu_new, cpu_delete, cuda, listen, heard, unknown_sizes};
+  return &table;
+}
