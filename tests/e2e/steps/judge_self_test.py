@@ -96,7 +96,7 @@ def found(checks, trace, truth, what, **keywords):
 
 def exact(checks):
     """Two nanoseconds behind the first operator, or before the last one's end, are wrong."""
-    for name, by in (("start", 2), ("end", -2 - 19 * US)):
+    for name, by in (("start", 2), ("end", -2 - 20 * US)):
         trace, truth = made_up()
         setattr(trace.steps[3], name, getattr(trace.steps[3], name) + by)
         checks.equal(len(judge.verdict(truth, trace)), 1, "a border off by 2 ns: " + name)

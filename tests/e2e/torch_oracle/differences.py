@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two traces of one run, held against each other: operators, memory, modules, owners of kernels.
+
+Every function returns sentences on what differs; none if nothing does."""
+
+import collections
+
+PARENT = "autograd::engine::evaluate_function:"
+FIELDS = ("Input Dims", "Input type", "Sequence number")
+MEMORY = ("Addr", "Bytes", "Total Allocated", "Total Reserved", "Device Type", "Device Id")
+MODULE = "nn.Module: "
+SHOWN = 4
+
+
+def within(trace, begin, end):
+    """The part of a trace that began between two moments."""
+    trace.operators = [o for o in trace.operators if begin <= o.start <= end]
+    trace.modules = [m for m in trace.modules if begin <= m.start <= end]
+    trace.memory = [(t, args) for t, args in trace.memory if begin <= t <= end]
+    return trace
+
+
+def key(operator):
+    """What both must say. Whether the engine's range around a node repeats the node's number is
+    left to each: follows() checks it."""
+    values = list(operator.key(FIELDS))
+    if operator.name.startswith(PARENT):
+        values[-1] = None
+    # No inputs may be said by an empty list or by none.
+    return tuple(values[:2]) + tuple(v or None if v != 0 else 0 for v in values[2:])
+
+
+def told(counter, who):
+    rows = sorted(counter.items(), key=lambda row: -row[1])
+    return ["%s alone: %d x %s" % (who, count, row) for row, count in rows[:SHOWN]]
+
+
+def operators(theirs, ours):
+    """Multisets of name, thread, shapes, types and sequence number."""
+    a = collections.Counter(key(o) for o in theirs.operators)
+    b = collections.Counter(key(o) for o in ours.operators)
+    missing, extra = a - b, b - a
+    if not missing and not extra:
+        return []
+    return ["operators: %d missing, %d extra of %d" % (
+        sum(missing.values()), sum(extra.values()), sum(a.values()))] + \
+        told(missing, "torch.profiler") + told(extra, "ours")
+
+
+def follows(trace):
+    """The engine's ranges that number themselves have the number of the node inside."""
+    wrong, open_parent = [], {}
+    for o in trace.operators:
+        number = o.args.get("Sequence number")
+        if o.name.startswith(PARENT):
+            open_parent[o.tid] = o
+            continue
+        parent = open_parent.get(o.tid)
+        if parent and o.start <= parent.end and parent.name == PARENT + " " + o.name:
+            theirs = parent.args.get("Sequence number")
+            if theirs is not None and theirs != number:
+                wrong.append("%s has number %s, its parent %s" % (o.name, number, theirs))
+    return wrong[:SHOWN]
+
+
+def memory(theirs, ours):
+    """Every record, in order."""
+    a = [tuple(args.get(f) for f in MEMORY) for _, args in theirs.memory]
+    b = [tuple(args.get(f) for f in MEMORY) for _, args in ours.memory]
+    if a == b:
+        return []
+    missing, extra = collections.Counter(a) - collections.Counter(b), \
+        collections.Counter(b) - collections.Counter(a)
+    if not missing and not extra:
+        return ["memory: the same %d records in another order" % len(a)]
+    return ["memory: %d missing, %d extra of %d" % (
+        sum(missing.values()), sum(extra.values()), len(a))] + \
+        told(missing, "torch.profiler") + told(extra, "ours")
+
+
+def by_thread(rows):
+    threads = collections.defaultdict(list)
+    for row in rows:
+        threads[row.tid].append(row)
+    return threads
+
+
+def chains(trace):
+    """Per thread: (operator, names of the modules open around it, outermost first)."""
+    found = {}
+    modules = by_thread(m for m in trace.modules if m.name.startswith(MODULE))
+    for tid, rows in by_thread(trace.operators).items():
+        waiting, stack, result = list(reversed(modules[tid])), [], []
+        for row in rows:
+            while waiting and waiting[-1].start <= row.start:
+                module = waiting.pop()
+                while stack and stack[-1].end <= module.start:
+                    stack.pop()
+                stack.append(module)
+            while stack and stack[-1].end <= row.start:
+                stack.pop()
+            result.append((row, tuple(m.name[len(MODULE):] for m in stack)))
+        found[tid] = result
+    return found
+
+
+def modules(theirs, ours):
+    """The chain of modules of every operator; the operators must already agree."""
+    wrong, count = [], 0
+    a, b = chains(theirs), chains(ours)
+    for tid in a:
+        for (mine, left), (yours, right) in zip(a[tid], b.get(tid, [])):
+            if mine.name != yours.name:
+                return ["modules: operators in another order: %s, %s" % (mine.name, yours.name)]
+            if left != right:
+                count += 1
+                wrong.append("modules of %s: torch.profiler %s, ours %s"
+                             % (mine.name, "/".join(left), "/".join(right)))
+    return (["modules: %d operators differ" % count] if count else []) + wrong[:SHOWN]
+
+
+def owners(trace):
+    """What launched each kernel, by correlation id."""
+    by_id = {o.args.get("External id"): o for o in trace.operators}
+    found = {}
+    for name, args in trace.kernels:
+        operator = by_id.get(args.get("External id"))
+        found[args.get("correlation")] = (name, key(operator) if operator else None)
+    return found
+
+
+def kernels(theirs, ours):
+    """(sentences, share of torch.profiler's kernels whose operator we name as well)."""
+    a, b = owners(theirs), owners(ours)
+    wrong = [(c, a[c], b.get(c)) for c in a if a[c] != b.get(c)]
+    share = 1 - len(wrong) / len(a) if a else 0.0
+    sentences = ["kernel %s: torch.profiler %s, ours %s" % row for row in wrong[:SHOWN]]
+    return sentences, share, len(a)

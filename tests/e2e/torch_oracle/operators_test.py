@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators, memory and modules of one and the same run, by torch.profiler and by us: no difference.
+
+usage: operators_test.py [--only MODEL,…] [--modes shapes,stack] [--device cpu|cuda] [--python PATH]
+                         [--keep FOLDER]
+  --device cuda   on the simulated GPU: the operator of every kernel as well"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "..", "simgpu", "oracle"))
+import differences  # noqa: E402
+import e2e  # noqa: E402
+import sim  # noqa: E402
+import torch_runs  # noqa: E402
+import torch_trace  # noqa: E402
+
+MODELS = ("mlp", "conv", "transformer")
+WHOLE = ["--span-size", "100000000"]
+SHARE = 0.999  # of the kernels must have torch.profiler's operator
+
+
+def python_with_torch(asked=None):
+    """An interpreter that can import torch; ends the test as skipped without one."""
+    for python in ([asked] if asked else [
+            os.environ.get("GPUPROF_TORCH_PYTHON"),
+            os.path.join(e2e.SOURCE, ".venvs", "torch", "bin", "python"), e2e.real_python()]):
+        if python and os.path.exists(python) and subprocess.run(
+                [python, "-c", "import torch"], capture_output=True).returncode == 0:
+            return python
+    return e2e.skip("no python here can import torch (scripts/setup --torch installs one)")
+
+
+def start(python, model, mode, folder, device="cpu", under=True):
+    """One run with both witnesses; returns the CompletedProcess."""
+    command = [python, os.path.join(HERE, "wrap.py"), folder, mode,
+               os.path.join(HERE, "programs", "models.py"), model, "--device", device]
+    environment = dict(os.environ, **torch_runs.environment())
+    if device == "cuda":
+        command = [sim.GPUSIM_RUN, "--cupti", "per-client", "--quiet", "--"] + command
+    else:
+        environment["CUDA_VISIBLE_DEVICES"] = ""
+    if under:
+        return e2e.gpuprof(["-o", os.path.join(folder, "out"), *WHOLE], command, env=environment,
+                           timeout=300)
+    return subprocess.run(command, env=environment, check=True, capture_output=True, timeout=300)
+
+
+def witness(folder):
+    """torch.profiler's trace and the moments between which it was on."""
+    with open(os.path.join(folder, "window.json"), encoding="utf-8") as file:
+        window = json.load(file)
+    trace = torch_trace.kineto(os.path.join(folder, "kineto.json"), window["ahead_ns"])
+    return trace, window
+
+
+def check(checks, name, mode, done, folder):
+    if not checks.equal(done.returncode, 0, "%s: %s" % (name, done.stderr.decode()[-1500:])):
+        return
+    theirs, window = witness(folder)
+    paths = e2e.traces(os.path.join(folder, "out"))
+    if not checks.equal(len(paths), 1, name + ": files"):
+        return
+    ours = differences.within(torch_trace.ours(paths), window["begin_ns"], window["end_ns"])
+    checks.expect(theirs.operators and theirs.memory, name + ": torch.profiler saw something")
+    results = {"operators": differences.operators(theirs, ours), "numbers": differences.follows(ours),
+               "memory": differences.memory(theirs, ours)}
+    if mode == "stack" and not results["operators"]:
+        results["modules"] = differences.modules(theirs, ours)
+    for what, wrong in results.items():
+        checks.expect(not wrong, "%s, %s: %s" % (name, what, "\n    ".join(wrong)))
+    line = "%s: %d operators, %d records of memory" % (name, len(theirs.operators),
+                                                       len(theirs.memory))
+    if theirs.kernels:
+        wrong, share, count = differences.kernels(theirs, ours)
+        checks.expect(share >= SHARE, "%s: %.2f %% of %d kernels have the same operator\n    %s"
+                      % (name, 100 * share, count, "\n    ".join(wrong)))
+        line += ", %d kernels (%.2f %%)" % (count, 100 * share)
+    print("%s: %s" % (line, "; ".join(w for v in results.values() for w in v[:1]) or "equal"),
+          flush=True)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default=",".join(MODELS))
+    parser.add_argument("--modes", default="shapes,stack")
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
+    parser.add_argument("--python")
+    parser.add_argument("--keep", help="leave all traces in this folder")
+    return parser.parse_args()
+
+
+def main():
+    wanted = arguments()
+    python = (torch_runs.need(wanted.python) if wanted.device == "cuda"
+              else python_with_torch(wanted.python))
+    checks = e2e.Checks()
+    with e2e.Folder("torch-oracle") as folder:
+        for model in wanted.only.split(","):
+            for mode in wanted.modes.split(","):
+                name = "%s-%s-%s" % (model, mode, wanted.device)
+                place = os.path.join(wanted.keep or folder, name)
+                os.makedirs(place, exist_ok=True)
+                done = start(python, model, mode, place, wanted.device)
+                check(checks, name, mode, done, place)
+        if checks.failed and not wanted.keep:
+            raise SystemExit(checks.done())
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()
