@@ -14,8 +14,8 @@ namespace {
 constexpr std::uint32_t kTables = sizeof kJumpTable / sizeof kJumpTable[0];
 /// From here on handlers lie behind everything else.
 constexpr std::uint32_t kHandlersApart = 12;
-/// From here on a `while` has one test, at its top.
-constexpr std::uint32_t kOneTest = 14;
+/// Versions that write the test of a `while` twice.
+constexpr std::uint32_t kFirstTwoTests = 10, kLastTwoTests = 13;
 /// Loops whose exits are remembered for kExecutor.
 constexpr std::uint32_t kMaxExits = 128;
 
@@ -125,40 +125,49 @@ class Scanner {
     found_[place] = Found{{target, now.at}, iterates, tests};
   }
 
-  /// Two jumps that cross: `[a [b a] b]`. Up to 3.13 a `while` has its test twice, and `continue`
-  /// jumps to the first: then both are one loop. Otherwise b is inside a, whose last instructions
-  /// are those of b.
+  /// Jumps that cross, `[a [b a] b]`: b is inside a, whose last instructions are those of b, or
+  /// both are one loop.
   void nest() {
     for (std::uint32_t a = count_; a-- > 0;)
       for (std::uint32_t b = a + 1; b < count_;) {
-        Found& outer = found_[a];
-        const Found inner = found_[b];
-        if (inner.span.target > outer.span.jump) break;
-        if (inner.span.jump <= outer.span.jump) {
+        JumpSpan& outer = found_[a].span;
+        const JumpSpan inner = found_[b].span;
+        if (inner.target > outer.jump) break;
+        const bool same = same_loop(a, b);
+        if (inner.jump > outer.jump) outer.jump = inner.jump;
+        if (same)
+          remove(b);
+        else
           ++b;
-          continue;
-        }
-        outer.span.jump = inner.span.jump;
-        const bool same = minor_ < kOneTest && !outer.iterates && !inner.iterates &&
-                          inner.tests_end && tests_before(inner.span);
-        if (!same) {
-          ++b;
-          continue;
-        }
-        outer.tests_end = true;
-        for (std::uint32_t i = b + 1; i < count_; ++i) found_[i - 1] = found_[i];
-        --count_;
       }
   }
 
-  /// Whether the instruction before a loop's head leaves the loop: the first test of a `while`.
-  bool tests_before(const JumpSpan& span) const {
+  /// From 3.10 to 3.13 a `while` has its test twice, at its top and at its end: `continue` jumps to
+  /// the first (of a constant only a NOP is left), the second jumps behind that.
+  bool same_loop(std::uint32_t a, std::uint32_t b) const {
+    if (minor_ < kFirstTwoTests || minor_ > kLastTwoTests) return false;
+    const Found& outer = found_[a];
+    const Found& inner = found_[b];
+    if (outer.iterates || inner.iterates) return false;
+    if (inner.span.target == outer.span.target + 2) return true;
+    const std::int32_t end = inner.span.jump > outer.span.jump ? inner.span.jump : outer.span.jump;
+    return inner.tests_end && leaves_before(inner.span.target) > end;
+  }
+
+  void remove(std::uint32_t place) {
+    for (std::uint32_t i = place + 1; i < count_; ++i) found_[i - 1] = found_[i];
+    --count_;
+  }
+
+  /// Where the instruction before `place` may jump; -1 if it does not.
+  std::int32_t leaves_before(std::int32_t place) const {
     Instruction now{};
     for (std::int32_t at = 0; read(at, &now); at = now.after)
-      if (now.after == span.target)
-        return (now.role == JumpRole::kForwardIf || now.role == JumpRole::kAbsoluteIf) &&
-               target_of(now) > span.jump;
-    return false;
+      if (now.after == place)
+        return now.role == JumpRole::kForwardIf || now.role == JumpRole::kAbsoluteIf
+                   ? target_of(now)
+                   : -1;
+    return -1;
   }
 
   const std::uint32_t minor_;
