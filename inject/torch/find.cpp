@@ -74,6 +74,9 @@ void take_functions(void* handle, Functions* to) {
        "St17reference_wrapperIKN3c1014FunctionSchemaEEEEl",
        &to->before_variant);
   take(handle, "_ZN2at14RecordFunction15currentThreadIdEv", &to->thread_id);
+  take(handle, "_ZNK3c106IValue12isTensorListEv", &to->is_tensor_list);
+  take(handle, "_ZN3c1010TensorType3getEv", &to->tensor_type);
+  take(handle, "_ZN3c1019UndefinedTensorImpl10_singletonE", &to->undefined_tensor);
 }
 
 void refuse(const char* version) {
@@ -99,7 +102,7 @@ bool add_library(const char* path) {
   read_version(path, library.version, sizeof library.version);
   if (call.add_global == nullptr || call.remove == nullptr || call.name == nullptr) {
     refuse(library.version);
-    library.call = {};
+    library.call = Functions{};
     return false;
   }
   strcpy(library.path, path);

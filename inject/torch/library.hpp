@@ -49,6 +49,9 @@ struct Functions {
   void (*before_text)(std::byte* function, const char* name, std::int64_t sequence);
   void (*before_variant)(std::byte* function, NameVariant name, std::int64_t sequence);
   std::uint64_t (*thread_id)();
+  bool (*is_tensor_list)(const void* value);
+  const void* const* (*tensor_type)();  // a reference to a shared pointer
+  const void* undefined_tensor;         // the object itself
 };
 
 /// Where a RecordFunction keeps what we read, in bytes from its start.
@@ -60,9 +63,47 @@ struct FunctionLayout {
   std::uint32_t scope = 0;   // u8
 };
 
+/// A place, in bytes from an object's start, that is found out by looking at objects that come by.
+/// Threads that look at once lose some: that only takes a few objects more.
+class Learnt {
+ public:
+  /// 0: not known yet, kRefused: never will be.
+  std::uint32_t place() const { return place_.load(std::memory_order_acquire); }
+  void refuse() { place_.store(kRefused, std::memory_order_relaxed); }
+
+  /// An object fitted this place and no other; `enough` in a row decide.
+  void agrees(std::uint32_t place, std::uint32_t enough) {
+    std::uint32_t seen = agreeing_.load(std::memory_order_relaxed);
+    seen = seen >> 16 == place ? seen + 1 : (place << 16) + 1;
+    agreeing_.store(seen, std::memory_order_relaxed);
+    if ((seen & 0xffff) >= enough) place_.store(place, std::memory_order_release);
+  }
+  /// An object fitted none or several.
+  void says_nothing(std::uint32_t too_many) {
+    if (in_vain_.fetch_add(1, std::memory_order_relaxed) >= too_many) refuse();
+  }
+  static constexpr std::uint32_t kRefused = ~0u;
+
+ private:
+  std::atomic<std::uint32_t> place_{0};
+  std::atomic<std::uint32_t> agreeing_{0};  // how many in a row, and above bit 16 the place
+  std::atomic<std::uint32_t> in_vain_{0};
+};
+
+/// How an input is kept: c10::IValue, at::TensorImpl, c10::detail::ListImpl.
+struct InputLayout {
+  std::uint64_t undefined_tensor = 0;  // address of the one that stands for "no tensor"
+  std::uint64_t tensor_type = 0;       // address of the type of tensors, as lists name it
+  std::uint32_t list_tag = 0;          // of an IValue; 0: lists are not followed
+  std::uint32_t bool_tag = 0;
+  Learnt sizes;  // of a tensor
+  Learnt items;  // of a list: {begin, end, capacity}, then their type
+};
+
 struct Library {
   Functions call;
   FunctionLayout at;
+  InputLayout input;
   std::uint64_t handle = 0;  // of our registration; 0: none
   bool with_inputs = false;  // … which asks for inputs
   char path[512] = {};

@@ -12,6 +12,7 @@
 #include "gpuprof/base/bytes.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "inject/hot/recorder.hpp"
+#include "inject/torch/inputs.hpp"
 #include "inject/torch/thread_state.hpp"
 
 namespace gpuprof::torch {
@@ -71,7 +72,21 @@ bool encloses(std::uint16_t scope, const char* name) {
          starts_with(name, "enumerate(DataLoader)");
 }
 
-void begins(const Library& library, const std::byte* object) {
+std::uint64_t define_inputs(const hot::Guard& guard, ThreadState& state, Library& library,
+                            const std::byte* object, std::uint64_t now_ns) {
+  hot::Outlet& outlet = guard.outlet();
+  static_assert(sizeof outlet.scratch >= wire::kMaxInputWords * 8);
+  auto* words = reinterpret_cast<std::uint64_t*>(outlet.scratch);
+  const Inputs inputs = read_inputs(library, object, words);
+  if (inputs.words == 0) return 0;
+  const std::uint64_t id = base::hash_words(words, inputs.words, inputs.flags) | 1;
+  if (state.inputs.seen_or_add(id, outlet.lane.epoch())) return id;
+  const wire::InputsDef def{id, inputs.words, inputs.flags};
+  if (!hot::record(guard, def, now_ns, words, inputs.words * 8)) state.inputs.forget(id);
+  return id;
+}
+
+void begins(Library& library, const std::byte* object) {
   const hot::Guard guard(hot::Role::kCallback);
   if (!guard) return;
   ThreadState* state = state_of(guard);
@@ -90,6 +105,8 @@ void begins(const Library& library, const std::byte* object) {
     wire::OpBegin begin{};
     begin.ts_ns = now_ns;
     begin.name_id = hot::intern(guard, name, static_cast<std::uint32_t>(strlen(name)), now_ns);
+    if (library.with_inputs)
+      begin.inputs_id = define_inputs(guard, *state, library, object, now_ns);
     begin.sequence = function.sequence();
     begin.object = op.object;
     begin.op_id = op.op_id;
@@ -137,6 +154,7 @@ constexpr decltype(RecordFunctionCallback::start) kStarts[kMaxLibraries] = {
 
 RecordFunctionCallback callbacks_of(std::uint32_t copy) {
   RecordFunctionCallback callback{kStarts[copy], on_end};
+  callback.inputs = g_libraries[copy].with_inputs;
   for (std::uint32_t scope = 0; scope < sizeof kObservedScopes; ++scope)
     callback.scopes[scope] = kObservedScopes[scope];
   return callback;

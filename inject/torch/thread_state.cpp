@@ -60,6 +60,7 @@ ThreadState* state_of(const hot::Guard& guard) {
   if (state.owner != block.owner) {
     state.open.clear();
     state.last_op_id = 0;
+    state.inputs.forget_all();
     state.owner = block.owner;
   }
   return &state;

@@ -51,6 +51,7 @@ struct ThreadState {
   std::uint32_t owner;  // ThreadBlock::owner this belongs to
   std::uint32_t last_op_id;
   OpenOps open;
+  hot::SentTable<2048> inputs;  // InputsDefs sent through the callback lane
 };
 
 /// Maps the table. Worker. False: no memory.

@@ -11,6 +11,7 @@
 #include "inject/hot/outbox.hpp"
 #include "inject/torch/calibrate.hpp"
 #include "inject/torch/find.hpp"
+#include "inject/torch/input_layout.hpp"
 #include "inject/torch/library.hpp"
 #include "inject/torch/loops.hpp"
 #include "inject/torch/observer.hpp"
@@ -52,10 +53,18 @@ void unregister(Library& library) {
   library.handle = 0;
 }
 
+bool inputs_wanted(const Library& library) {
+  return g_room.wanted == Wanted::kOperators && (g_room.detail & wire::kTorchShapes) != 0 &&
+         library.at.inputs != 0;
+}
+
 void follow(std::uint32_t copy) {
   Library& library = g_libraries[copy];
   if (g_room.wanted == Wanted::kOff) return unregister(library);
-  if (library.handle != 0) return;
+  const bool inputs = inputs_wanted(library);
+  if (library.handle != 0 && library.with_inputs == inputs) return;
+  unregister(library);
+  library.with_inputs = inputs;
   library.handle = library.call.add_global(callbacks_of(copy));
 }
 
@@ -67,7 +76,9 @@ void hook_exit() {
 
 void take_in(std::uint32_t copy) {
   Library& library = g_libraries[copy];
-  tell(library, calibrate(library));
+  const char* why = calibrate(library);
+  if (why == nullptr) calibrate_lists(library);
+  tell(library, why);
   hook_exit();
 }
 

@@ -54,4 +54,20 @@ inline std::uint64_t hash_bytes(const void* data, std::size_t bytes) {
   return hash_step(hash, rest);
 }
 
+/// Hash of whole words, for long runs of them: two words for one long multiplication.
+inline std::uint64_t hash_words(const std::uint64_t* words, std::size_t count,
+                                std::uint64_t seed = 0) {
+  __extension__ using Wide = unsigned __int128;
+  const auto fold = [](std::uint64_t a, std::uint64_t b) {
+    const Wide product = static_cast<Wide>(a) * b;
+    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+  };
+  std::uint64_t hash = seed ^ (count * 0x9e3779b97f4a7c15ULL);
+  for (; count >= 2; words += 2, count -= 2)
+    hash = fold(words[0] ^ 0xa0761d6478bd642fULL, words[1] ^ 0xe7037ed1a0b428dbULL ^ hash) +
+           (hash >> 29);
+  if (count != 0) hash = fold(words[0] ^ 0x8ebc6af09c88c6e3ULL, hash ^ 0x589965cc75374cc3ULL);
+  return mix64(hash);
+}
+
 }  // namespace gpuprof::base

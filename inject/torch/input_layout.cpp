@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Trials.
+//
+// Context:  callback (calibrate_lists: worker)
+#include "inject/torch/input_layout.hpp"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "gpuprof/base/bytes.hpp"
+#include "gpuprof/wire/inputs.hpp"
+
+namespace gpuprof::torch {
+
+namespace {
+
+constexpr std::uint32_t kSizesPlaces[] = {56, 64, 72};
+constexpr std::uint32_t kItemsPlaces[] = {16, 24};
+constexpr std::uint32_t kVectorBytes = 24;
+constexpr std::uint32_t kTensorsAgreed = 16, kListsAgreed = 4;
+constexpr std::uint32_t kInVain = 4096;
+constexpr std::uint32_t kDtypes = 64;
+// From the tag of lists: Bool, Tuple, String, Blob, GenericList.
+constexpr std::uint32_t kFromBoolToList = 4;
+
+// The kernel looks at the memory before it finds that there is no such way to set a mask.
+bool word_readable(std::uint64_t at) {
+  return ::syscall(SYS_rt_sigprocmask, ~0, at & ~std::uint64_t{7}, nullptr, 8) == -1 &&
+         errno == EINVAL;
+}
+
+// Not longer than a page.
+bool readable(std::uint64_t at, std::uint64_t bytes) {
+  constexpr std::uint64_t kUserHalf = std::uint64_t{1} << 47;
+  return at >= 4096 && at % 8 == 0 && at < kUserHalf && word_readable(at) &&
+         word_readable(at + bytes - 1);
+}
+
+template <typename T>
+T peek(std::uint64_t at) {
+  return base::load<T>(reinterpret_cast<const std::byte*>(at));
+}
+
+bool fits(std::uint64_t tensor, std::uint32_t sizes) {
+  const std::uint64_t at = tensor + sizes;
+  const auto dims = peek<std::uint64_t>(at);
+  if (dims < 1 || dims > kOwnDims || peek<std::uint16_t>(at + kDtypeAt) >= kDtypes) return false;
+  const auto elements = peek<std::int64_t>(at + kElementsAt);
+  std::int64_t product = 1;
+  for (std::uint64_t i = 0; i < dims; ++i) {
+    const auto size = peek<std::int64_t>(at + kDimsAt + i * 8);
+    if (size < 1 || size > elements) return false;
+    product *= size;
+    if (product > elements) return false;
+  }
+  return product == elements && product > 1;
+}
+
+void learn_tensor(Learnt& sizes, std::uint64_t tensor) {
+  if (!readable(tensor, kSizesPlaces[2] + kDtypeAt + 8)) return sizes.refuse();
+  std::uint32_t place = 0, fitting = 0;
+  for (const std::uint32_t at : kSizesPlaces)
+    if (fits(tensor, at)) {
+      place = at;
+      ++fitting;
+    }
+  if (fitting == 1)
+    sizes.agrees(place, kTensorsAgreed);
+  else
+    sizes.says_nothing(kInVain);
+}
+
+bool fits_list(std::uint64_t list, std::uint32_t items) {
+  const auto begin = peek<std::uint64_t>(list + items);
+  const auto end = peek<std::uint64_t>(list + items + 8);
+  const auto capacity = peek<std::uint64_t>(list + items + 16);
+  return end > begin && capacity >= end && (end - begin) % sizeof(Value) == 0 &&
+         (capacity - begin) % sizeof(Value) == 0 && readable(begin, sizeof(Value)) &&
+         peek<Value>(begin).tag < kMaxTags;
+}
+
+void learn_list(Learnt& items, std::uint64_t list) {
+  if (!readable(list, kItemsPlaces[1] + kVectorBytes + 8)) return items.refuse();
+  const bool first = fits_list(list, kItemsPlaces[0]), second = fits_list(list, kItemsPlaces[1]);
+  if (first != second)
+    items.agrees(kItemsPlaces[first ? 0 : 1], kListsAgreed);
+  else
+    items.says_nothing(kInVain);
+}
+
+/// A list that is none, but has a type of items where a list could have it.
+bool is_list_tag(const Functions& call, std::uint32_t tag, std::uint64_t type) {
+  std::uint64_t words[16] = {};
+  for (const std::uint32_t at : kItemsPlaces) words[(at + kVectorBytes) / 8] = type;
+  const Value value{reinterpret_cast<std::uint64_t>(words), tag, 0};
+  return call.is_tensor_list(&value);
+}
+
+}  // namespace
+
+void calibrate_lists(Library& library) {
+  const Functions& call = library.call;
+  InputLayout& layout = library.input;
+  layout.undefined_tensor = reinterpret_cast<std::uint64_t>(call.undefined_tensor);
+  if (call.is_tensor_list == nullptr || call.tensor_type == nullptr) return;
+  const auto type = reinterpret_cast<std::uint64_t>(*call.tensor_type());
+  if (type == 0) return;
+  std::uint32_t found = 0, count = 0;
+  for (std::uint32_t tag = kTagInt + 1; tag < kMaxTags; ++tag)
+    if (is_list_tag(call, tag, type)) {
+      found = tag;
+      ++count;
+    }
+  if (count != 1) return;
+  layout.tensor_type = type;
+  layout.list_tag = found;
+  layout.bool_tag = found - kFromBoolToList;
+}
+
+void learn_inputs(InputLayout& layout, std::uint64_t values, std::uint64_t count) {
+  if (count > wire::kMaxInputs) count = wire::kMaxInputs;
+  if (!readable(values, count * sizeof(Value))) return layout.sizes.refuse();
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto value = peek<Value>(values + i * sizeof(Value));
+    if (value.tag >= kMaxTags) return layout.sizes.refuse();
+    if (value.tag == kTagTensor && value.payload != layout.undefined_tensor &&
+        layout.sizes.place() == 0)
+      learn_tensor(layout.sizes, value.payload);
+    if (value.tag == layout.list_tag && value.tag != 0 && layout.items.place() == 0)
+      learn_list(layout.items, value.payload);
+  }
+}
+
+}  // namespace gpuprof::torch

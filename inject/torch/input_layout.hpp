@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Learns how inputs are kept: the tag of lists by asking libtorch about a made-up one, the rest by
+// looking at the first tensors and lists that come by.
+//
+// Context:  worker (calibrate_lists), callback (learn_inputs)
+// Owns:     nothing
+// Promises: learn_inputs reads nothing before the kernel has said that it can be read
+// Not here: RecordFunction itself (calibrate.hpp), reading once all is known (inputs.hpp)
+#pragma once
+
+#include "inject/torch/library.hpp"
+
+namespace gpuprof::torch {
+
+/// An IValue.
+struct Value {
+  std::uint64_t payload;
+  std::uint32_t tag;
+  std::uint32_t unused;
+};
+static_assert(sizeof(Value) == 16);
+
+/// Tags that never changed.
+inline constexpr std::uint32_t kTagNone = 0, kTagTensor = 1, kTagDouble = 3, kTagInt = 5;
+/// No version has tags from here on.
+inline constexpr std::uint32_t kMaxTags = 40;
+
+/// Of a tensor, in bytes from its sizes {count, five of them or a pointer}.
+inline constexpr std::uint32_t kDimsAt = 8, kElementsAt = 96, kDtypeAt = 104;
+/// So many sizes lie in the tensor itself.
+inline constexpr std::uint32_t kOwnDims = 5;
+
+/// Asks libtorch which tag lists have. Worker.
+void calibrate_lists(Library& library);
+
+/// Looks at the tensors and lists among an operator's inputs while something is to be learnt.
+void learn_inputs(InputLayout& layout, std::uint64_t values, std::uint64_t count);
+
+}  // namespace gpuprof::torch

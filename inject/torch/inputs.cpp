@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One walk over the values.
+//
+// Context:  callback
+#include "inject/torch/inputs.hpp"
+
+#include "gpuprof/base/bytes.hpp"
+#include "inject/torch/input_layout.hpp"
+
+namespace gpuprof::torch {
+
+namespace {
+
+using wire::InputForm;
+using wire::InputHead;
+
+// A boolean is one byte of its eight.
+constexpr std::uint64_t kBoolMask = 1;
+// Longer lists were never seen; what is longer is none.
+constexpr std::uint64_t kLongestList = 1u << 24;
+
+template <typename T>
+T peek(std::uint64_t at) {
+  return base::load<T>(reinterpret_cast<const std::byte*>(at));
+}
+
+class Writer {
+ public:
+  Writer(const InputLayout& layout, std::uint32_t sizes, std::uint32_t items, std::uint64_t* words)
+      : layout_(layout), sizes_(sizes), items_(items), words_(words) {}
+
+  /// False: there is no room for all of it; nothing was written.
+  bool value(const Value& value) {
+    const std::uint32_t before = used_;
+    if (any(value)) return true;
+    used_ = before;
+    return false;
+  }
+  std::uint32_t used() const { return used_; }
+
+ private:
+  bool any(const Value& value) {
+    if (value.tag == kTagTensor) return tensor(value.payload);
+    if (value.tag == kTagInt) return scalar(InputForm::kInt, value.payload);
+    if (value.tag == kTagNone) return put(head(InputForm::kNothing));
+    if (value.tag == kTagDouble) return scalar(InputForm::kDouble, value.payload);
+    if (value.tag == layout_.list_tag && items_ != 0) return list(value.payload);
+    if (value.tag == layout_.bool_tag && value.tag != 0)
+      return scalar(InputForm::kBool, value.payload & kBoolMask);
+    return put(head(InputForm::kOther));
+  }
+
+  bool put(std::uint64_t word) {
+    if (used_ == wire::kMaxInputWords) return false;
+    words_[used_++] = word;
+    return true;
+  }
+  static std::uint64_t head(InputForm form, std::uint64_t count = 0, std::uint64_t total = 0) {
+    return InputHead{form, 0, static_cast<std::uint16_t>(count), static_cast<std::uint32_t>(total)}
+        .word();
+  }
+  bool scalar(InputForm form, std::uint64_t bits) { return put(head(form)) && put(bits); }
+
+  bool tensor(std::uint64_t at) {
+    if (at == 0 || at == layout_.undefined_tensor) return put(head(InputForm::kOther));
+    const auto dims = peek<std::uint64_t>(at + sizes_);
+    if (dims > wire::kMaxInputDims) return put(head(InputForm::kOther));
+    std::uint64_t from = at + sizes_ + kDimsAt;
+    if (dims > kOwnDims) from = peek<std::uint64_t>(from);
+    const InputHead what{InputForm::kTensor, peek<std::uint8_t>(at + sizes_ + kDtypeAt),
+                         static_cast<std::uint16_t>(dims), 0};
+    if (used_ + 1 + dims > wire::kMaxInputWords) return false;
+    words_[used_++] = what.word();
+    for (std::uint64_t i = 0; i < dims; ++i) words_[used_++] = peek<std::uint64_t>(from + i * 8);
+    return true;
+  }
+
+  bool list(std::uint64_t at) {
+    const std::uint64_t items = at + items_;
+    const auto begin = peek<std::uint64_t>(items);
+    const auto end = peek<std::uint64_t>(items + 8);
+    const std::uint64_t total = (end - begin) / sizeof(Value);
+    if (end < begin || total > kLongestList) return put(head(InputForm::kOther));
+    if (peek<std::uint64_t>(items + 24) == layout_.tensor_type) return tensors(begin, total);
+    if (total == 0) return put(head(InputForm::kIntList));
+    const auto first = peek<Value>(begin).tag;
+    if (first == kTagInt) return values(InputForm::kIntList, first, begin, total);
+    if (first == kTagDouble) return values(InputForm::kDoubleList, first, begin, total);
+    if (first == layout_.bool_tag) return values(InputForm::kBoolList, first, begin, total);
+    return put(head(InputForm::kOther));
+  }
+
+  bool tensors(std::uint64_t from, std::uint64_t total) {
+    const std::uint64_t kept = total < wire::kMaxListTensors ? total : wire::kMaxListTensors;
+    if (!put(head(InputForm::kTensorList, kept, total))) return false;
+    for (std::uint64_t i = 0; i < kept; ++i) {
+      const auto item = peek<Value>(from + i * sizeof(Value));
+      const bool room =
+          item.tag == kTagTensor ? tensor(item.payload) : put(head(InputForm::kOther));
+      if (!room) return false;
+    }
+    return true;
+  }
+
+  bool values(InputForm form, std::uint32_t tag, std::uint64_t from, std::uint64_t total) {
+    const std::uint64_t kept = total < wire::kMaxListValues ? total : wire::kMaxListValues;
+    const std::uint32_t before = used_;
+    const std::uint64_t mask = form == InputForm::kBoolList ? kBoolMask : ~std::uint64_t{0};
+    if (!put(head(form, kept, total))) return false;
+    for (std::uint64_t i = 0; i < kept; ++i) {
+      const auto item = peek<Value>(from + i * sizeof(Value));
+      if (item.tag != tag) {
+        // Numbers that are not known yet among known ones.
+        used_ = before;
+        return put(head(InputForm::kOther));
+      }
+      if (!put(item.payload & mask)) return false;
+    }
+    return true;
+  }
+
+  const InputLayout& layout_;
+  std::uint32_t sizes_, items_;  // items_ 0: lists are not followed
+  std::uint64_t* words_;
+  std::uint32_t used_ = 0;
+};
+
+}  // namespace
+
+Inputs read_inputs(Library& library, const std::byte* function, std::uint64_t* words) {
+  const auto values = base::load<std::uint64_t>(function + library.at.inputs);
+  const auto count = base::load<std::uint64_t>(function + library.at.inputs + 8);
+  InputLayout& layout = library.input;
+  const std::uint32_t sizes = layout.sizes.place();
+  std::uint32_t items = layout.items.place();
+  if (sizes == Learnt::kRefused || count == 0) return {};
+  if (sizes == 0 || (items == 0 && layout.list_tag != 0)) learn_inputs(layout, values, count);
+  if (sizes == 0) return {};
+  if (items == Learnt::kRefused || layout.list_tag == 0) items = 0;
+  Writer writer(layout, sizes, items, words);
+  for (std::uint64_t i = 0; i < count; ++i)
+    if (i == wire::kMaxInputs || !writer.value(peek<Value>(values + i * sizeof(Value))))
+      return {writer.used(), wire::kInputsCut};
+  return {writer.used(), 0};
+}
+
+}  // namespace gpuprof::torch
