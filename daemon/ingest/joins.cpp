@@ -44,6 +44,17 @@ bool Joins::convert(Span* times, Place place, const Bounds& bounds) {
   return false;
 }
 
+/// Calls without a callback of their own lie between their neighbours. That matters only where
+/// more than one clock is possible.
+Bounds Joins::bounds_of(std::uint32_t correlation, const LaunchEntry* launch) {
+  if (launch != nullptr && (launch->flags & kLaunchSeen) != 0) return Bounds{launch->ts_ns};
+  Bounds bounds{life_.from_ns};
+  if (correlation == 0 || clocks_.eras().size() < 2) return bounds;
+  const std::uint64_t before_ns = launches_.neighbour_ns(correlation, -1);
+  bounds.launched_ns = std::max(bounds.launched_ns, before_ns);
+  return bounds;
+}
+
 void Joins::add(const wire::KernelExec& kernel, Place place) {
   if (good_times(kernel.start_ns, kernel.end_ns, (kernel.flags & kKernelBadTime) != 0))
     kernels_.push_back({kernel, place});
@@ -86,8 +97,7 @@ void Joins::release(std::vector<Waiting<R>>& queue, std::size_t ripe) {
     const auto& [record, place] = queue[i];
     const LaunchEntry* launch = launches_.find(record.correlation);
     Span times{record.start_ns, record.end_ns};
-    if (convert(&times, place, Bounds{launch != nullptr ? launch->ts_ns : life_.from_ns}))
-      out(record, launch, times);
+    if (convert(&times, place, bounds_of(record.correlation, launch))) out(record, launch, times);
   }
   queue.erase(queue.begin(), queue.begin() + static_cast<std::ptrdiff_t>(ripe));
 }
@@ -163,10 +173,12 @@ bool Joins::join_call(const HeldCall& held, bool wait) {
 
 void Joins::write_call(const HeldCall& held, const LaunchEntry* entry) {
   const wire::ApiCall& call = held.record;
-  Bounds bounds{life_.from_ns};
+  Bounds bounds = bounds_of(call.correlation, entry);
   if (entry != nullptr && (entry->flags & kLaunchSeen) != 0) {
-    bounds.launched_ns = entry->ts_ns;
     if (entry->api == call.api) bounds.begun_by_ns = entry->ts_ns;
+  } else if (call.correlation != 0 && clocks_.eras().size() > 1) {
+    const std::uint64_t after_ns = launches_.neighbour_ns(call.correlation, 1);
+    if (after_ns != 0) bounds.begun_by_ns = after_ns;
   }
   Span times{call.start_ns, call.end_ns};
   if (!convert(&times, held.place, bounds)) return;

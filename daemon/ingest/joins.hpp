@@ -75,6 +75,7 @@ class Joins {
   void out(const wire::Overhead& overhead, const LaunchEntry* launch, const Span& times);
   bool good_times(std::uint64_t start_ns, std::uint64_t end_ns, bool flagged);
   bool convert(Span* times, Place place, const Bounds& bounds);
+  Bounds bounds_of(std::uint32_t correlation, const LaunchEntry* launch);
   template <typename E, typename R>
   E joined(const R& record, const LaunchEntry* launch, const Span& times);
   template <typename Q>

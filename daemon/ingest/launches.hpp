@@ -70,6 +70,17 @@ class Launches {
     return (entry.flags & kLaunchUsed) != 0 && entry.correlation == correlation ? &entry : nullptr;
   }
 
+  /// Ids count the calls of a process: when the nearest call before this one, whose callback was
+  /// seen, began (direction -1), or the nearest after it (1). 0: none within reach.
+  std::uint64_t neighbour_ns(std::uint32_t correlation, int direction) {
+    constexpr int kReach = 128;
+    for (int i = 1; i <= kReach; ++i) {
+      const LaunchEntry* near = find(correlation + static_cast<std::uint32_t>(direction * i));
+      if (near != nullptr && (near->flags & kLaunchSeen) != 0) return near->ts_ns;
+    }
+    return 0;
+  }
+
   /// The entry of this id, made if need be; `correlation` must not be 0.
   LaunchEntry& find_or_add(std::uint32_t correlation, std::uint32_t tid) {
     if (LaunchEntry* entry = find(correlation)) return *entry;

@@ -24,7 +24,7 @@
 namespace gpusim {
 namespace {
 
-constexpr std::uint64_t kFirstSpacingNs = 1000000;
+constexpr std::uint64_t kFirstSpacingNs = 10000000;
 constexpr std::uint64_t kLargestSpacingNs = 100000000;
 constexpr std::uint64_t kGoodPairNs = 2000;
 constexpr std::uint64_t kOffsetCheckNs = 10000000;
@@ -55,7 +55,8 @@ std::uint64_t ticks() {
 #endif
 }
 
-std::uint64_t stepped_realtime() { return read_clock_ns(CLOCK_REALTIME) - 1000000000u; }
+constexpr std::uint64_t kStepBackNs = 1000000000;
+std::uint64_t stepped_realtime() { return read_clock_ns(CLOCK_REALTIME) - kStepBackNs; }
 
 /// Reads both clocks as close together as possible. Returns how far apart the readings were.
 std::uint64_t read_pair(TimestampFunction f, Knot* knot) {
@@ -129,7 +130,7 @@ void set_timestamp_function(TimestampFunction function) {
   const std::lock_guard<std::mutex> lock(c.mutex);
   c.knots.clear();
   c.spacing_ns = kFirstSpacingNs;
-  if (function != nullptr) {
+  if (function != nullptr && function != stepped_realtime) {
     c.knots.resize(2);
     read_pair(function, &c.knots[0]);
     spin_until(c.knots[0].mono + kFirstSpacingNs);
@@ -147,6 +148,7 @@ std::uint64_t to_cupti(std::uint64_t monotonic_ns) {
   if (monotonic_ns == 0) return 0;
   Calibration& c = calibration();
   const TimestampFunction f = c.function.load();
+  if (f == stepped_realtime) return monotonic_ns + realtime_offset() - kStepBackNs;
   return f != nullptr ? convert(c, f, monotonic_ns) : monotonic_ns + realtime_offset();
 }
 

@@ -335,10 +335,10 @@ TEST_F(AssemblerTest, SaysWhenTheSystemClockWasSet) {
 // ---- steps ----
 
 wire::StepMark begin(std::uint64_t number, std::uint64_t ts) {
-  return {ts, number, static_cast<std::uint32_t>(wire::StepSource::kNvtx), wire::kStepBegin};
+  return {ts, number, static_cast<std::uint32_t>(wire::StepSource::kNvtx), wire::kStepBegin, 0};
 }
 wire::StepMark end(std::uint64_t number, std::uint64_t ts) {
-  return {ts, number, static_cast<std::uint32_t>(wire::StepSource::kNvtx), wire::kStepEnd};
+  return {ts, number, static_cast<std::uint32_t>(wire::StepSource::kNvtx), wire::kStepEnd, 0};
 }
 
 TEST_F(AssemblerTest, StepsEndAtTheirEndOrAtTheNextBegin) {

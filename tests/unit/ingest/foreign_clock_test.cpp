@@ -63,6 +63,25 @@ TEST_F(AssemblerTest, WithoutAnyRateRecordsAreCounted) {
   EXPECT_EQ(1u, sink_.lost(LossReason::kGpuNoClock));
 }
 
+/// CUPTI's clock is set back by a second between two readings.
+TEST_F(AssemblerTest, ACallWithoutACallbackLiesBetweenItsNeighbours) {
+  constexpr std::uint64_t kBack = 1'000'000'000;
+  now_ = 3'000'000'000;
+  const auto reading = [&](std::uint64_t mono, std::uint64_t back) {
+    put(wire::ClockSync{kRealOffset + mono - back, mono, kRealOffset + mono - back, mono, 0, 20, 0},
+        {}, kFlushLane);
+  };
+  reading(1'990'000'000, 0);
+  launch(10, 2'000'000'000);
+  launch(12, 2'001'000'000);
+  api(11, 2'000'500'000 - kBack, 2'000'501'000 - kBack);
+  reading(2'100'000'000, kBack);
+  reading(2'200'000'000, kBack);
+  rounds(4);
+  ASSERT_THAT(sink_.calls, SizeIs(1));
+  EXPECT_EQ(2'000'500'000u, sink_.calls[0].start_ns);
+}
+
 TEST_F(AssemblerTest, SaysWhenCuptisClockBecomesAnother) {
   put(wire::ClockSync{kRealOffset + 10, 10, kRealOffset + 10, 0, 0, 20, 0}, {}, kFlushLane);
   put(wire::ClockSync{2'000'000, 20, kRealOffset + 20, 0, 2'000'050, 20, 0}, {}, kFlushLane);
