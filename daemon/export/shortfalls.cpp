@@ -28,8 +28,9 @@ void lanes(const Survey& s, std::vector<std::string>& out) {
     out.push_back(s.count(Counted::kCall) == 0
                       ? "no GPU rows: no CUDA call and no GPU activity was seen in this window"
                       : "no GPU rows: CUDA calls were seen, but no GPU activity in this window");
-  if (s.count(Counted::kRange) == 0)
-    out.push_back("no operators: the process pushed no NVTX range in this window");
+  if (s.count(Counted::kOperator) + s.count(Counted::kRange) == 0)
+    out.push_back(
+        "no operators: the process ran none of PyTorch's and pushed no NVTX range in this window");
   if (s.steps.empty())
     out.push_back("no steps: none was seen whole in this window; the overview takes it as one");
   if (s.count(Counted::kSample) == 0)

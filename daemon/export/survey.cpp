@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "daemon/export/operator_names.hpp"
+
 namespace gpuprof::exporter {
 namespace {
 
@@ -14,6 +16,7 @@ namespace {
 constexpr std::size_t kMaxStraddlers = 10'000;
 constexpr std::size_t kMaxOnStepBorder = 100'000;
 constexpr std::size_t kMaxUndecided = 2'000'000;
+constexpr std::size_t kMaxRecent = 65'536;
 constexpr std::size_t kMaxNotices = 200;
 constexpr std::size_t kMaxThreads = 20'000;
 constexpr std::size_t kMaxSteps = 1'000'000;
@@ -22,24 +25,34 @@ constexpr std::size_t kMaxSteps = 1'000'000;
 
 std::string_view name_of(Counted kind) {
   constexpr std::array<std::string_view, static_cast<std::size_t>(Counted::kCount)> kNames = {
-      "kernels",          "memory copies", "memory sets", "synchronisations",
-      "overhead records", "graph runs",    "API calls",   "ranges",
+      "kernels",          "memory copies", "memory sets", "synchronisations", "overhead records",
+      "graph runs",       "API calls",     "operators",   "memory records",   "ranges",
       "start/end ranges", "marks",         "steps",       "samples"};
   return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::string_view name_of(StepBy by) {
+  constexpr std::array<std::string_view, 8> kNames = {"",          "auto", "user",   "loop",
+                                                      "optimizer", "nvtx", "kernel", "period"};
+  const auto index = static_cast<std::size_t>(by);
+  return index < kNames.size() ? kNames[index] : kNames[0];
 }
 
 std::string_view name_of(Shortfall kind) {
   constexpr std::array<std::string_view, static_cast<std::size_t>(Shortfall::kCount)> kNames = {
       "GPU events launched before the window are not in the file",
       "GPU events are drawn without the host call that launched them: it was lost",
-      "push/pop ranges that do not nest are drawn as spans of their own and are no operators",
+      "ranges that do not nest are drawn as spans of their own and are no operators",
       "ranges hold whole steps and no launch of their own: drawn, but no operators",
       "ranges reach over the border of the window and are cut there",
       "calls and GPU events lie in a range that had not ended when the file was written",
       "GPU events of devices beyond index 63 are not in the file",
       "host calls inside another one with the same correlation id are drawn without link",
       "samples are deeper than is drawn; their innermost frames are cut",
-      "names are too long to be written whole; …#HASH at the end of each tells them apart"};
+      "names are too long to be written whole; …#HASH at the end of each tells them apart",
+      "ranges ProfilerStep# of the program are not drawn: the steps of this file are others",
+      "memory records of devices that are neither the host nor CUDA are not in the file",
+      "different sets of operator inputs are not shown: there were too many"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -59,6 +72,12 @@ std::uint32_t Survey::device_of(std::uint32_t device, std::uint32_t context) con
   if (devices.contains(device) || (device < 64 && devices.empty())) return device;
   const auto found = contexts.find(context);
   return found == contexts.end() ? device : found->second.device;
+}
+
+Placed Survey::placed(model::RangeId id, std::uint32_t tid, Interval range) const {
+  if (const auto clip = clipped.find(id); clip != clipped.end())
+    range = {clip->second.start_ns, clip->second.end_ns};
+  return place_among_steps(steps, tid, range);
 }
 
 std::uint32_t Survey::main_tid() const { return steps.empty() ? pid : steps.front().tid; }
@@ -117,7 +136,7 @@ void Surveyor::on(const model::Sample& e) {
 }
 
 void Surveyor::on(const model::Range& e) {
-  if (!s_.overlaps(e)) return;
+  if (!s_.overlaps({e.start_ns, e.end_ns})) return;
   thread(e.tid).drawn = true;
   if (e.kind == model::RangeKind::kMark) {
     ++s_.count(Counted::kMark);
@@ -132,14 +151,49 @@ void Surveyor::on(const model::Range& e) {
     ++s_.count(Shortfall::kCrossingRange);
     return;
   }
-  s_.ranges_seen.test_and_set(e.id);
-  const Straddler kept{e.id, e.tid, e.name, e.start_ns, e.end_ns};
-  const bool out = e.start_ns < s_.window.start_ns || e.end_ns >= s_.window.end_ns;
-  if (out && straddlers_.size() < kMaxStraddlers) straddlers_.push_back(kept);
+  nested({e.id, e.tid, e.name, e.start_ns, e.end_ns});
+}
+
+void Surveyor::on(const model::Operator& e) {
+  if (!s_.overlaps({e.start_ns, e.end_ns})) return;
+  thread(e.tid).drawn = true;
+  ++s_.count(Counted::kOperator);
+  const OpKind kind = kind_of(s_.names.text(e.name));
+  // Drawn as a step or not at all: by its name it would count as one more.
+  if (kind == OpKind::kStep) {
+    ++user_steps_;
+  } else if ((e.flags & model::kRangeCrossing) != 0) {
+    ++s_.count(Shortfall::kCrossingRange);
+  } else {
+    nested({e.id, e.tid, e.name, e.start_ns, e.end_ns});
+  }
+}
+
+void Surveyor::on(const model::Allocation& e) {
+  if (!s_.inside(e.start_ns)) return;
+  if (!is_known_memory(e)) {
+    ++s_.count(Shortfall::kOtherMemory);
+    return;
+  }
+  thread(e.tid).drawn = true;
+  ++s_.count(Counted::kAllocation);
+}
+
+void Surveyor::nested(const Straddler& range) {
+  s_.ranges_seen.test_and_set(range.id);
+  const bool out = range.start_ns < s_.window.start_ns || range.end_ns >= s_.window.end_ns;
+  if (out && straddlers_.size() < kMaxStraddlers) straddlers_.push_back(range);
   // A range that began after the last step's end lies in the step that is still running.
-  const bool border = !s_.steps.empty() && e.start_ns < s_.steps.back().end_ns;
-  if (border && on_step_border_.size() < kMaxOnStepBorder) on_step_border_.push_back(kept);
-  if (!border) recent_[recent_at_++ % recent_.size()] = kept;
+  const bool border = !s_.steps.empty() && range.start_ns < s_.steps.back().end_ns &&
+                      (range.start_ns < s_.steps.back().start_ns ||
+                       range.end_ns + kSnapNs >= s_.steps.back().end_ns);
+  if (border && on_step_border_.size() < kMaxOnStepBorder) on_step_border_.push_back(range);
+  if (border) return;
+  if (recent_.size() < kMaxRecent) {
+    recent_.push_back(range);
+  } else {
+    recent_[recent_at_++ % kMaxRecent] = range;
+  }
 }
 
 void Surveyor::on(const model::Step& e) {
@@ -149,12 +203,13 @@ void Surveyor::on(const model::Step& e) {
   thread(e.tid).drawn = true;
   s_.steps.push_back(e);
   ++s_.count(Counted::kStep);
-  for (Straddler& range : recent_) {
-    const bool touches = range.tid == e.tid && range.id != 0 &&
-                         (range.start_ns < e.start_ns || range.end_ns + kSnapNs >= e.end_ns);
+  for (const Straddler& range : recent_) {
+    const bool touches =
+        range.tid == e.tid && (range.start_ns < e.start_ns || range.end_ns + kSnapNs >= e.end_ns);
     if (touches && on_step_border_.size() < kMaxOnStepBorder) on_step_border_.push_back(range);
-    range = {};
   }
+  recent_.clear();
+  recent_at_ = 0;
 }
 
 void Surveyor::on(const model::ApiCall& e) {
@@ -222,6 +277,12 @@ void Surveyor::finish() {
   clip_straddlers();
   place_ranges();
   s_.count(Shortfall::kCutName) = s_.names.cut();
+  s_.count(Shortfall::kInputsLeftOut) = s_.inputs.left_out();
+  const auto own = static_cast<std::uint64_t>(
+      std::count_if(s_.steps.begin(), s_.steps.end(), [](const model::Step& step) {
+        return step.source == static_cast<std::uint32_t>(StepBy::kUser);
+      }));
+  s_.count(Shortfall::kForeignStep) = user_steps_ - std::min(own, user_steps_);
 }
 
 /// Cuts ranges at the window's border. Each outer one keeps a nanosecond more than the next

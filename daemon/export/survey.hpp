@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/export/inputs_text.hpp"
 #include "daemon/export/name_table.hpp"
 #include "daemon/export/paged_bits.hpp"
 #include "daemon/export/stack_text.hpp"
@@ -31,6 +32,24 @@ inline constexpr std::int64_t kStreamSyncOffset = 1'000'000;
 /// Row of a synchronisation on its device; -1: it concerns no stream.
 std::int64_t sync_row(const model::Sync& sync);
 
+/// Who found a step (model::Step::source).
+enum class StepBy : std::uint32_t {
+  kNone,
+  kAuto,
+  kUser,
+  kLoop,
+  kOptimizer,
+  kNvtx,
+  kKernel,
+  kPeriod
+};
+std::string_view name_of(StepBy by);
+
+/// The viewers know memory of the host and of CUDA devices.
+inline bool is_known_memory(const model::Allocation& e) {
+  return e.device_type == 0 || (e.device_type == 1 && e.device >= 0 && e.device < 64);
+}
+
 /// Kinds of event as files and summaries count them.
 enum class Counted : std::uint32_t {
   kKernel,
@@ -40,6 +59,8 @@ enum class Counted : std::uint32_t {
   kOverhead,
   kGraph,
   kCall,
+  kOperator,
+  kAllocation,
   kRange,
   kSpan,
   kMark,
@@ -53,14 +74,17 @@ std::string_view name_of(Counted kind);
 enum class Shortfall : std::uint32_t {
   kLaunchedBefore,  // GPU events whose launch lies before the window
   kCallLost,        // GPU events whose launch lies in the window and is not there
-  kCrossingRange,   // push/pop ranges that do not nest
-  kEnclosingRange,  // push/pop ranges around whole steps
+  kCrossingRange,   // push/pop ranges and operators that do not nest
+  kEnclosingRange,  // the same around whole steps
   kClippedRange,    // ranges that reach over the window's border
   kRangeStillOpen,  // calls inside a range that had not ended when the file was written
   kFarDevice,       // device index beyond what the viewers take
   kInnerCall,       // host calls inside another with the same correlation id
   kDeepStack,       // samples deeper than is drawn
   kCutName,         // names longer than is written
+  kForeignStep,     // ranges ProfilerStep# of the program that are not the file's steps
+  kOtherMemory,     // memory of devices that the viewers do not know
+  kInputsLeftOut,   // sets of operator inputs for which there was no room
   kCount
 };
 std::string_view name_of(Shortfall kind);
@@ -90,6 +114,7 @@ struct Survey {
 
   model::Window window;
   NameTable names;
+  InputsText inputs;
   std::uint32_t pid = 0, ppid = 0;
   std::string exe, command_line;
   std::map<std::uint32_t, Thread> threads;
@@ -131,10 +156,12 @@ struct Survey {
     if (launched.empty() || call_lost(correlation)) return inside(start_ns);
     return launched.test(correlation);
   }
-  bool overlaps(const model::Range& range) const {
+  bool overlaps(const Interval& range) const {
     return range.start_ns < window.end_ns &&
            (range.end_ns > window.start_ns || range.start_ns >= window.start_ns);
   }
+  /// How a push/pop range or operator is drawn: cut at the window, placed among the steps.
+  Placed placed(model::RangeId id, std::uint32_t tid, Interval range) const;
   /// The id to write on a call or GPU event: 0 unless the file has that operator.
   model::RangeId operator_of(model::RangeId range) const {
     return range != 0 && ranges_seen.test(range) && !not_operators.contains(range) ? range : 0;
@@ -162,6 +189,7 @@ class Surveyor final : public model::IgnoringSink {
   void on(const model::Process& e) override;
   void on(const model::ProcessEnd& e) override { stacks_.define(e); }
   void on(const model::ThreadName& e) override;
+  void on(const model::Inputs& e) override { s_.inputs.define(e); }
   void on(const model::Domain& e) override { s_.domains[e.domain] = e.name; }
   void on(const model::Fact& e) override { s_.facts[std::string(e.key)] = e.value; }
   void on(const model::Notice& e) override;
@@ -171,6 +199,8 @@ class Surveyor final : public model::IgnoringSink {
   void on(const model::Context& e) override { s_.contexts[e.context] = e; }
   void on(const model::Sample& e) override;
   void on(const model::Range& e) override;
+  void on(const model::Operator& e) override;
+  void on(const model::Allocation& e) override;
   void on(const model::Step& e) override;
   void on(const model::ApiCall& e) override;
   void on(const model::Kernel& e) override;
@@ -198,6 +228,7 @@ class Surveyor final : public model::IgnoringSink {
   Survey::Thread& thread(std::uint32_t tid);
   template <typename E>
   void gpu(const E& event, Counted kind);
+  void nested(const Straddler& range);
   void decide(const Undecided& event);
   void clip_straddlers();
   void place_ranges();
@@ -209,8 +240,9 @@ class Surveyor final : public model::IgnoringSink {
   PagedBits owners_;  // ranges that were innermost at some call
   std::vector<Straddler> straddlers_;
   std::vector<Straddler> on_step_border_;
-  std::array<Straddler, 256> recent_{};  // ranges whose step may not have been told yet
-  std::size_t recent_at_ = 0;
+  std::vector<Straddler> recent_;  // ranges whose step may not have been told yet: a ring
+  std::size_t recent_at_ = 0;      // where the next one goes once the ring is full
+  std::uint64_t user_steps_ = 0;
   std::vector<Undecided> undecided_;
 };
 

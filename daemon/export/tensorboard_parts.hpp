@@ -88,6 +88,20 @@ class RangePart {
   Trace& t_;
 };
 
+/// PyTorch's operators and the records of its allocator.
+class OperatorPart {
+ public:
+  explicit OperatorPart(Trace& trace) : t_(trace) {}
+  void write(const model::Operator& op);
+  void write(const model::Allocation& allocation);
+
+ private:
+  void write_nested(const model::Operator& op, std::string_view category, const Interval& drawn);
+  void write_span(const model::Operator& op);
+
+  Trace& t_;
+};
+
 /// Host calls and the arrows that leave them.
 class CallPart {
  public:

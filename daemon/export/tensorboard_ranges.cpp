@@ -3,6 +3,8 @@
 // Ranges as operators, spans and marks; steps; the stand-in for a file without either.
 //
 // Context:  daemon (export thread) | cli
+#include <fmt/format.h>
+
 #include <bit>
 
 #include "daemon/export/tensorboard_parts.hpp"
@@ -40,13 +42,10 @@ std::string payload_text(const model::Range& range) {
 
 void RangePart::write(const model::Range& e) {
   Survey& survey = t_.survey;
-  if (!survey.overlaps(e)) return;
+  if (!survey.overlaps({e.start_ns, e.end_ns})) return;
   if (e.kind == model::RangeKind::kMark) return write_mark(e);
   if (e.kind != model::RangeKind::kPushPop) return write_span(e, "nvtx_range");
-  Interval drawn{e.start_ns, e.end_ns};
-  if (const auto clip = survey.clipped.find(e.id); clip != survey.clipped.end())
-    drawn = {clip->second.start_ns, clip->second.end_ns};
-  const Placed placed = place_among_steps(survey.steps, e.tid, drawn);
+  const Placed placed = survey.placed(e.id, e.tid, {e.start_ns, e.end_ns});
   if ((e.flags & model::kRangeCrossing) != 0 || placed.place == Place::kCrossing)
     return write_span(e, "nvtx_crossing");
   const bool op = placed.place == Place::kFree || survey.step_operators.contains(e.name);
@@ -115,11 +114,14 @@ void write_steps(Trace& t) {
   for (const model::Step& step : t.survey.steps) {
     JsonText& json = t.event(64);
     json.raw("{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#");
-    json.number(step.number);
+    json.number(step.label);
     t.row(t.host_pid, step.tid);
     t.interval(step.start_ns, step.end_ns);
     json.raw(",\"args\":{\"External id\":").number(kStepIdOffset + step.number);
-    if (step.confidence != 0) json.raw(",\"confidence %\":").number(step.confidence);
+    json.raw(",\"source\":\"").raw(name_of(static_cast<StepBy>(step.source)));
+    json.raw("\",\"confidence\":").raw(fmt::format("{}", step.confidence / 100.0));
+    if (step.where != 0) json.raw(",\"where\":\"").text(t.survey.names.text(step.where)).raw("\"");
+    json.need(64);
     json.raw("}}");
   }
 }

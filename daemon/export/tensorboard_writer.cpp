@@ -25,11 +25,18 @@ constexpr std::uint64_t kProgressEvery = 1 << 16;
 class EventsWriter final : public model::IgnoringSink {
  public:
   EventsWriter(Trace& trace, const FileRequest& request)
-      : request_(request), ranges_(trace), calls_(trace), gpu_(trace), flame_(trace) {}
+      : request_(request),
+        ranges_(trace),
+        operators_(trace),
+        calls_(trace),
+        gpu_(trace),
+        flame_(trace) {}
 
   using model::IgnoringSink::on;
   void on(const model::Sample& e) override { pass(flame_, e); }
   void on(const model::Range& e) override { pass(ranges_, e); }
+  void on(const model::Operator& e) override { pass(operators_, e); }
+  void on(const model::Allocation& e) override { pass(operators_, e); }
   void on(const model::ApiCall& e) override { pass(calls_, e); }
   void on(const model::Kernel& e) override { pass(gpu_, e); }
   void on(const model::MemCopy& e) override { pass(gpu_, e); }
@@ -50,6 +57,7 @@ class EventsWriter final : public model::IgnoringSink {
   const FileRequest& request_;
   std::uint64_t done_ = 0;
   RangePart ranges_;
+  OperatorPart operators_;
   CallPart calls_;
   GpuPart gpu_;
   FlamePart flame_;

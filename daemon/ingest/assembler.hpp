@@ -62,7 +62,9 @@ class Assembler {
   void on(const Lane& lane, const wire::StepMark& r, const Tail&) { steps_.add(lane, r); }
   void on(const Lane& lane, const wire::KernelMark& r, const Tail&) { steps_.add(lane, r); }
   void on(const Lane&, const wire::NameMatch& r, const Tail&) { steps_.add(r); }
-  void on(const Lane& lane, const wire::RangePush& r, const Tail&) { ranges_.push(lane, r); }
+  void on(const Lane& lane, const wire::RangePush& r, const Tail&) {
+    ranges_.push(lane, r, innermost(lane, 0));
+  }
   void on(const Lane& lane, const wire::RangePop& r, const Tail&) { ranges_.pop(lane, r); }
   void on(const Lane& lane, const wire::RangeStart& r, const Tail&) { ranges_.start(lane, r); }
   void on(const Lane& lane, const wire::RangeEnd& r, const Tail&) { ranges_.end(lane, r); }

@@ -48,7 +48,7 @@ void Operators::lane_lost(const Lane& lane) {
   owner.lost = !owner.open.empty();
 }
 
-void Operators::begin(const Lane& lane, const wire::OpBegin& begin) {
+void Operators::begin(const Lane& lane, const wire::OpBegin& begin, model::RangeId parent) {
   Thread& owner = thread(lane);
   owner.tid = lane.tid;
   if (begin.thread != 0) os_threads_[begin.thread] = lane.tid;
@@ -65,6 +65,7 @@ void Operators::begin(const Lane& lane, const wire::OpBegin& begin) {
   model::Operator op{};
   op.start_ns = op.end_ns = begin.ts_ns;
   op.id = next_id_++;
+  op.parent = parent;
   op.sequence = begin.sequence;
   op.name = names_.string(begin.name_id);
   op.stack = names_.stack(begin.stack_id);

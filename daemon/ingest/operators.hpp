@@ -34,7 +34,8 @@ class Operators {
   /// Records of this lane were dropped: what is open may have ended.
   void lane_lost(const Lane& lane);
 
-  void begin(const Lane& lane, const wire::OpBegin& begin);
+  /// @param parent Innermost range or operator open on the thread.
+  void begin(const Lane& lane, const wire::OpBegin& begin, model::RangeId parent);
   void end(const Lane& lane, const wire::OpEnd& end);
 
   /// An operator open on a thread.

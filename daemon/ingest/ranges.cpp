@@ -67,7 +67,7 @@ void Ranges::lane_lost(const Lane& lane, std::uint64_t ts_ns) {
   close_all(thread(lane), ~0ULL, ts_ns);
 }
 
-void Ranges::push(const Lane& lane, const wire::RangePush& push) {
+void Ranges::push(const Lane& lane, const wire::RangePush& push, model::RangeId parent) {
   Thread& owner = thread(lane);
   owner.tid = lane.tid;
   if (owner.open.size() >= limits_.range_depth) {
@@ -76,6 +76,7 @@ void Ranges::push(const Lane& lane, const wire::RangePush& push) {
   }
   owner.open.push_back(begun(push, lane, names_, RangeKind::kPushPop));
   owner.open.back().id = next_id_++;
+  owner.open.back().parent = parent;
 }
 
 void Ranges::pop(const Lane& lane, const wire::RangePop& pop) {

@@ -27,7 +27,7 @@ class Ranges {
   /// Records of this lane were dropped: begins and ends may be missing, nothing open is trusted.
   void lane_lost(const Lane& lane, std::uint64_t ts_ns);
 
-  void push(const Lane& lane, const wire::RangePush& push);
+  void push(const Lane& lane, const wire::RangePush& push, model::RangeId parent);
   void pop(const Lane& lane, const wire::RangePop& pop);
   void start(const Lane& lane, const wire::RangeStart& start);
   void end(const Lane& lane, const wire::RangeEnd& end);

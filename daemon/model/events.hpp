@@ -168,6 +168,7 @@ enum class RangeKind : std::uint32_t { kPushPop = 0, kStartEnd = 1, kMark = 2 };
 struct Range {
   std::uint64_t start_ns, end_ns;  // equal for marks
   RangeId id;
+  RangeId parent;  // innermost range or operator open on the thread at its begin; 0: none
   StringId name;
   std::uint32_t tid;      // where it began
   std::uint32_t end_tid;  // where it ended
@@ -185,6 +186,7 @@ inline constexpr std::uint32_t kRangeNoBegin = 4;     // opened before the recor
 struct Operator {
   std::uint64_t start_ns, end_ns;
   RangeId id;             // of the same numbers as Range::id
+  RangeId parent;         // innermost range or operator open on the thread at its begin; 0: none
   std::int64_t sequence;  // of autograd; negative: none
   StringId name;
   StackId stack;    // Python frames and modules only

@@ -117,8 +117,8 @@ void fields(F& f, E& e) {
 template <class F, Is<model::Range> E>
 void fields(F& f, E& e) {
   f.span(e.start_ns, e.end_ns);
-  f(e.id, e.name, e.tid, e.end_tid, e.stack, e.domain, e.category, e.color, e.payload_type,
-    e.payload, e.kind, e.flags);
+  f(e.id, e.parent, e.name, e.tid, e.end_tid, e.stack, e.domain, e.category, e.color,
+    e.payload_type, e.payload, e.kind, e.flags);
 }
 template <class F, Is<model::Step> E>
 void fields(F& f, E& e) {
@@ -177,7 +177,8 @@ void fields(F& f, E& e) {
 template <class F, Is<model::Operator> E>
 void fields(F& f, E& e) {
   f.span(e.start_ns, e.end_ns);
-  f(e.id, e.sequence, e.name, e.stack, e.inputs, e.tid, e.end_tid, e.forward_tid, e.scope, e.flags);
+  f(e.id, e.parent, e.sequence, e.name, e.stack, e.inputs, e.tid, e.end_tid, e.forward_tid, e.scope,
+    e.flags);
 }
 template <class F, Is<model::Allocation> E>
 void fields(F& f, E& e) {
@@ -196,12 +197,12 @@ static_assert(sizeof(model::Notice) == 40 && sizeof(model::Loss) == 32);
 static_assert(sizeof(model::StateChange) == 32 && sizeof(model::ClockPair) == 40);
 static_assert(sizeof(model::Device) == 104 && sizeof(model::Context) == 12);
 static_assert(sizeof(model::Stream) == 12 && sizeof(model::Sample) == 32);
-static_assert(sizeof(model::Range) == 80 && sizeof(model::Step) == 48);
+static_assert(sizeof(model::Range) == 88 && sizeof(model::Step) == 48);
 static_assert(sizeof(model::ApiCall) == 56 && sizeof(model::Kernel) == 112);
 static_assert(sizeof(model::MemCopy) == 72 && sizeof(model::MemSet) == 72);
 static_assert(sizeof(model::Sync) == 48 && sizeof(model::Overhead) == 32);
 static_assert(sizeof(model::GraphExec) == 48 && sizeof(model::Inputs) == 24);
-static_assert(sizeof(model::TorchModule) == 16 && sizeof(model::Operator) == 64);
+static_assert(sizeof(model::TorchModule) == 16 && sizeof(model::Operator) == 72);
 static_assert(sizeof(model::Allocation) == 64);
 
 }  // namespace gpuprof::spool

@@ -42,7 +42,11 @@ void StackNamer::on(const model::StackDef& event) {
       stacks_.try_emplace(event.id, Stack{event.flags,
                                           {event.native.begin(), event.native.end()},
                                           {event.python.begin(), event.python.end()}});
-  if (added) stack_bytes_ += bytes;
+  if (!added) return;
+  stack_bytes_ += bytes;
+  std::erase_if(at->second.python, [](const model::PythonFrame& frame) {
+    return (frame.flags & model::kPyModule) != 0;  // says what the call is of; is no frame
+  });
 }
 
 void StackNamer::on(const model::PythonCode& event) {

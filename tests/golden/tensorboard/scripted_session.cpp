@@ -29,9 +29,13 @@ enum Names : model::StringId {
   kCrossing,
   kSpan,
   kMark,
-  kEpoch
+  kEpoch,
+  kLinearClass,
+  kBackwardRoot,
+  kBackwardNode,
+  kLoop
 };
-enum Stacks : model::StackId { kInForward = 1, kInTrain, kInMain };
+enum Stacks : model::StackId { kInForward = 1, kInTrain, kInMain, kInModule };
 
 class Script {
  public:
@@ -62,7 +66,11 @@ class Script {
         {kCrossing, "crossing"},
         {kSpan, "request 7"},
         {kMark, "checkpoint"},
-        {kEpoch, "epoch"}};
+        {kEpoch, "epoch"},
+        {kLinearClass, "Linear"},
+        {kBackwardRoot, "autograd::engine::evaluate_function: MmBackward0"},
+        {kBackwardNode, "MmBackward0"},
+        {kLoop, "train.py:40"}};
     for (const auto& [id, text] : all) sink_.on(model::StringDef{id, text});
   }
 
@@ -111,6 +119,25 @@ class Script {
     sink_.on(model::StackDef{kInForward, 0, {}, all});
     sink_.on(model::StackDef{kInTrain, 0, {}, all.subspan(1)});
     sink_.on(model::StackDef{kInMain, 0, {}, all.subspan(2)});
+    sink_.on(model::TorchModule{1, kLinearClass, 0x7f00'0000'1000});
+    const std::array<model::PythonFrame, 4> in_module = {
+        {{3, -1, 0}, {1, -1, model::kPyModule}, {2, -1, 0}, {1, -1, model::kPyEntry}}};
+    sink_.on(model::StackDef{kInModule, 0, {}, in_module});
+    // Two tensors of floats, as wire/inputs.hpp codes them, a list of two and a number.
+    const std::array<std::uint64_t, 13> words = {1 | 6 << 8 | 2 << 16,
+                                                 64,
+                                                 256,
+                                                 1 | 6 << 8 | 2 << 16,
+                                                 256,
+                                                 256,
+                                                 2 | 2 << 16 | 2ULL << 32,
+                                                 1 | 15 << 8 | 1 << 16,
+                                                 8,
+                                                 1 | 4 << 8 | 0 << 16,
+                                                 3,
+                                                 7,
+                                                 0};
+    sink_.on(model::Inputs{1, 0, words});
   }
 
   void range(model::RangeId id, model::StringId name, std::uint64_t from, std::uint64_t to,
@@ -124,6 +151,24 @@ class Script {
     r.stack = stack;
     r.flags = flags;
     sink_.on(r);
+  }
+
+  model::Operator op(model::RangeId id, model::StringId name, std::uint64_t from, std::uint64_t to,
+                     model::StackId stack = 0) {
+    model::Operator o{};
+    o.start_ns = at(from);
+    o.end_ns = at(to);
+    o.id = id;
+    o.sequence = -1;
+    o.name = name;
+    o.tid = o.end_tid = pid_;
+    o.stack = stack;
+    return o;
+  }
+
+  void memory(std::uint64_t us, std::int32_t device, std::int64_t bytes, std::uint64_t total) {
+    sink_.on(model::Allocation{at(us), at(us), 0x1000, bytes, total, 2 * total, pid_,
+                               device < 0 ? 0 : 1, device});
   }
 
   void call(std::uint32_t correlation, model::StringId name, std::uint64_t from, std::uint64_t to,
@@ -182,17 +227,23 @@ class Script {
     model::Step s{};
     s.start_ns = at(from);
     s.end_ns = at(to);
-    s.number = number;
+    s.number = s.label = number;
+    s.where = kLoop;
     s.tid = pid_;
-    s.source = 5;
-    s.confidence = 100;
+    s.source = 3;
+    s.confidence = 95;
     sink_.on(s);
   }
 
   void step_one() {
     range(2, kLoader, 15, 50);
     call(1001, kLaunch, 80, 90, 3);
-    range(3, kLinear, 60, 170, kInForward);
+    memory(70, 0, 65536, 65536);
+    memory(75, -1, 4096, 4096);
+    model::Operator linear = op(3, kLinear, 60, 170, kInModule);
+    linear.sequence = 41;
+    linear.inputs = 1;
+    sink_.on(linear);
     kernel(1001, kGemm, 100, 180, 3);
     call(1002, kCopyAsync, 190, 200, 4);
     range(4, kCopyIn, 185, 205);
@@ -205,7 +256,7 @@ class Script {
   void step_two() {
     call(1004, kLaunch, 430, 440, 6);
     call(1005, kDriverLaunch, 445, 450, 6, 1);
-    range(6, kMm, 420, 480, kInTrain);
+    sink_.on(op(6, kMm, 420, 480, kInTrain));
     kernel(1004, kGemm, 450, 550, 6);
     kernel(1005, kTriton, 560, 580, 6);
     call(1006, kSetAsync, 490, 495, 0, 2, kInMain);

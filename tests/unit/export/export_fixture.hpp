@@ -127,7 +127,7 @@ class ExportTest : public testing::Test {
     model::Step s{};
     s.start_ns = kStart + from_us * 1000;
     s.end_ns = kStart + to_us * 1000;
-    s.number = number;
+    s.number = s.label = number;
     s.tid = kPid;
     return s;
   }

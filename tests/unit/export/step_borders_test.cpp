@@ -10,7 +10,7 @@ namespace {
 std::vector<model::Step> steps() {
   std::vector<model::Step> all;
   for (std::uint64_t i = 1; i < 5; ++i)
-    all.push_back({i * 1'000'000, (i + 1) * 1'000'000, i, 1, 0, 0});
+    all.push_back({i * 1'000'000, (i + 1) * 1'000'000, i, i, 1, 0, 0, 0});
   return all;
 }
 Placed place(std::uint64_t from, std::uint64_t to, std::uint32_t tid = 1) {

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Words of gpuprof/wire/inputs.hpp as JSON, spelled as PyTorch's profiler spells them.
+//
+// Context:  daemon (export thread) | cli
+#include "daemon/export/inputs_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <iterator>
+
+#include "daemon/export/json_text.hpp"
+
+namespace gpuprof::exporter {
+namespace {
+
+using Form = InputView::Form;
+using Number = InputView::Number;
+
+/// Ids are dense; a spool that claims one beyond this is damaged.
+constexpr model::InputsId kMaxId = 4'000'000;
+
+/// Forms as they are stored (model::Inputs).
+enum : std::uint64_t {
+  kTensor = 1,
+  kTensorList,
+  kInt,
+  kDouble,
+  kBool,
+  kIntList,
+  kDoubleList,
+  kBoolList,
+};
+
+constexpr std::array<std::string_view, 30> kDtypes = {
+    "unsigned char",
+    "signed char",
+    "short int",
+    "int",
+    "long int",
+    "c10::Half",
+    "float",
+    "double",
+    "c10::complex<c10::Half>",
+    "c10::complex<float>",
+    "c10::complex<double>",
+    "bool",
+    "c10::qint8",
+    "c10::quint8",
+    "c10::qint32",
+    "c10::BFloat16",
+    "c10::quint4x2",
+    "c10::quint2x4",
+    "c10::bits1x8",
+    "c10::bits2x4",
+    "c10::bits4x2",
+    "c10::bits8",
+    "c10::bits16",
+    "c10::Float8_e5m2",
+    "c10::Float8_e4m3fn",
+    "c10::Float8_e5m2fnuz",
+    "c10::Float8_e4m3fnuz",
+    "short unsigned int",
+    "unsigned int",
+    "long unsigned int",
+};
+
+/// How many of `words` the entries of a list of tensors take; none where they make no sense.
+std::size_t list_length(std::span<const std::uint64_t> words, std::uint32_t tensors) {
+  std::size_t at = 0;
+  for (std::uint32_t i = 0; i < tensors; ++i) {
+    if (at >= words.size()) return 0;
+    at += 1 + (words[at] >> 16 & 0xffff);
+  }
+  return at <= words.size() ? at : 0;
+}
+
+/// A list, `write` called for each entry with commas between.
+template <typename Write>
+void list(std::string& out, std::span<const std::uint64_t> values, const char* comma,
+          const Write& write) {
+  out += '[';
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i != 0) out += comma;
+    write(values[i]);
+  }
+  out += ']';
+}
+
+void append_sizes(std::string& out, std::span<const std::uint64_t> sizes) {
+  list(out, sizes, ",", [&](std::uint64_t size) {
+    fmt::format_to(std::back_inserter(out), "{}", static_cast<std::int64_t>(size));
+  });
+}
+
+void append_dims(std::string& out, const InputView& input) {
+  if (input.form == Form::kTensor) return append_sizes(out, input.values);
+  out += '[';
+  InputView tensor;
+  auto rest = input.values;
+  for (bool first = true; input.form == Form::kTensorList && next_input(rest, tensor);
+       first = false) {
+    if (!first) out += ',';
+    append_sizes(out, tensor.values);
+  }
+  out += ']';
+}
+
+std::string_view type_of(const InputView& input) {
+  switch (input.form) {
+    case Form::kTensor:
+      return dtype_name(input.dtype);
+    case Form::kTensorList:
+      return "TensorList";
+    case Form::kNumber:
+      return "Scalar";
+    case Form::kNumberList:
+      return "ScalarList";
+    default:
+      return "";
+  }
+}
+
+/// As PyTorch prints an IValue: a double always shows that it is one.
+void append_value(std::string& out, Number number, std::uint64_t word) {
+  if (number == Number::kBool) {
+    out += word != 0 ? "True" : "False";
+  } else if (number == Number::kInt) {
+    fmt::format_to(std::back_inserter(out), "{}", static_cast<std::int64_t>(word));
+  } else {
+    const std::string text = fmt::format("{:.6g}", std::bit_cast<double>(word));
+    out += text;
+    if (text.find_first_not_of("-0123456789") == std::string::npos) out += '.';
+  }
+}
+
+void append_concrete(std::string& out, const InputView& input) {
+  out += '"';
+  if (input.form == Form::kNumber && !input.values.empty()) {
+    append_value(out, input.number, input.values[0]);
+  } else if (input.form == Form::kNumberList) {
+    list(out, input.values, ", ",
+         [&](std::uint64_t word) { append_value(out, input.number, word); });
+    if (input.values.size() < input.total) out.insert(out.size() - 1, ", ...");
+  }
+  out += '"';
+}
+
+}  // namespace
+
+std::string_view dtype_name(std::uint8_t dtype) {
+  return dtype < kDtypes.size() ? kDtypes[dtype] : std::string_view();
+}
+
+bool next_input(std::span<const std::uint64_t>& words, InputView& input) {
+  if (words.empty()) return false;
+  const std::uint64_t head = words[0], form = head & 0xff;
+  const auto count = static_cast<std::size_t>(head >> 16 & 0xffff);
+  const auto rest = words.subspan(1);
+  std::size_t length = 0;
+  input = InputView{};
+  input.dtype = static_cast<std::uint8_t>(head >> 8);
+  input.total = static_cast<std::uint32_t>(head >> 32);
+  if (form == kTensor) {
+    input.form = Form::kTensor;
+    length = count;
+  } else if (form == kTensorList) {
+    input.form = Form::kTensorList;
+    length = list_length(rest, static_cast<std::uint32_t>(count));
+  } else if (form >= kInt && form <= kBool) {
+    input.form = Form::kNumber;
+    input.number = static_cast<Number>(form - kInt);
+    length = 1;
+  } else if (form >= kIntList && form <= kBoolList) {
+    input.form = Form::kNumberList;
+    input.number = static_cast<Number>(form - kIntList);
+    length = count;
+  } else {
+    input.form = form == 0 ? Form::kNothing : Form::kOther;
+  }
+  if (length > rest.size()) return false;
+  input.values = rest.first(length);
+  words = rest.subspan(length);
+  return true;
+}
+
+void InputsText::define(const model::Inputs& inputs) {
+  if (inputs.id > kMaxId) return;
+  if (words_.size() + inputs.words.size() > kMaxWords) {
+    ++left_out_;
+    return;
+  }
+  if (inputs.id >= kept_.size())
+    kept_.resize(std::max<std::size_t>(inputs.id + 1, kept_.size() * 2));
+  kept_[inputs.id] = {words_.size(), static_cast<std::uint32_t>(inputs.words.size()), inputs.flags};
+  words_.insert(words_.end(), inputs.words.begin(), inputs.words.end());
+}
+
+std::span<const std::uint64_t> InputsText::words(model::InputsId id) const {
+  if (id == 0 || id >= kept_.size()) return {};
+  return std::span(words_).subspan(kept_[id].at, kept_[id].count);
+}
+
+std::string_view InputsText::members(model::InputsId id) {
+  auto rest = words(id);
+  if (rest.empty()) return {};
+  if (const auto found = cache_.find(id); found != cache_.end()) return found->second;
+  std::string dims, types, values;
+  InputView input;
+  while (next_input(rest, input)) {
+    if (!dims.empty()) dims += ',', types += ',', values += ',';
+    append_dims(dims, input);
+    types += fmt::format("\"{}\"", type_of(input));
+    append_concrete(values, input);
+  }
+  std::string text = fmt::format(R"(,"Input Dims":[{}],"Input type":[{}],"Concrete Inputs":[{}])",
+                                 dims, types, values);
+  if ((kept_[id].flags & model::kInputsCut) != 0) text += R"(,"more inputs":true)";
+  if (cached_bytes_ > kMaxCachedBytes) {
+    cache_.clear();
+    cached_bytes_ = 0;
+  }
+  cached_bytes_ += text.size();
+  return cache_[id] = std::move(text);
+}
+
+std::string InputsText::flat_members(model::InputsId id) const {
+  std::string dims, types;
+  const auto add = [&](const InputView& tensor) {
+    if (!dims.empty()) dims += ',', types += ',';
+    append_sizes(dims, tensor.values);
+    types += fmt::format("\"{}\"", dtype_name(tensor.dtype));
+  };
+  InputView input, tensor;
+  for (auto rest = words(id); next_input(rest, input);) {
+    if (input.form == Form::kTensor) add(input);
+    if (input.form != Form::kTensorList) continue;
+    for (auto inner = input.values; next_input(inner, tensor);) add(tensor);
+  }
+  return dims.empty() ? std::string()
+                      : fmt::format(R"(,"Input Dims":[{}],"Input type":[{}])", dims, types);
+}
+
+}  // namespace gpuprof::exporter

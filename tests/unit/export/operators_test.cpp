@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PyTorch's operators and memory in the file.
+#include <array>
+#include <bit>
+#include <random>
+#include <set>
+
+#include "daemon/export/inputs_text.hpp"
+#include "tests/unit/export/export_fixture.hpp"
+
+namespace gpuprof::exporter {
+namespace {
+
+using Value = rapidjson::Value;
+
+/// A head word of wire/inputs.hpp.
+constexpr std::uint64_t head(std::uint64_t form, std::uint64_t dtype = 0, std::uint64_t count = 0,
+                             std::uint64_t total = 0) {
+  return form | dtype << 8 | count << 16 | total << 32;
+}
+
+class Operators : public test::ExportTest {
+ protected:
+  static model::Operator op(model::RangeId id, model::StringId name, std::int64_t from_us,
+                            std::int64_t to_us) {
+    model::Operator o{};
+    const model::Range times = range(id, from_us, to_us);
+    o.start_ns = times.start_ns;
+    o.end_ns = times.end_ns;
+    o.id = id;
+    o.name = name;
+    o.sequence = -1;
+    o.tid = o.end_tid = kPid;
+    return o;
+  }
+  const Value& args_of(std::uint64_t id) {
+    static const Value kNone(rapidjson::kObjectType);
+    for (const auto& event : document_["traceEvents"].GetArray())
+      if (event.HasMember("args") && event["args"].HasMember("External id") &&
+          event["args"]["External id"].GetUint64() == id)
+        return event["args"];
+    ADD_FAILURE() << "no event with the id " << id;
+    return kNone;
+  }
+  bool missing(const std::string& sentence) const {
+    for (const std::string& said : written_.missing)
+      if (said == sentence) return true;
+    return false;
+  }
+};
+
+std::string text(const Value& list) {
+  std::string out;
+  for (const auto& one : list.GetArray()) {
+    if (!out.empty()) out += '|';
+    if (one.IsString()) {
+      out += one.GetString();
+    } else if (one.IsArray()) {
+      out += "[" + text(one) + "]";
+    } else {
+      out += std::to_string(one.GetInt64());
+    }
+  }
+  return out;
+}
+
+TEST_F(Operators, AreWrittenWithTheirInputsSequenceAndStack) {
+  record([](model::EventSink& sink) {
+    sink.on(model::StringDef{1, "aten::cat"});
+    sink.on(model::StringDef{2, "train.py"});
+    sink.on(model::StringDef{3, "forward"});
+    sink.on(model::PythonCode{1, 2, 3, 10, 11, 1, ""});
+    const std::array<model::PythonFrame, 2> frames = {{{1, -1, 0}, {9, -1, model::kPyModule}}};
+    sink.on(model::StackDef{1, 0, {}, frames});
+    const std::array<std::uint64_t, 21> words = {head(1, 6, 2),
+                                                 64,
+                                                 256,
+                                                 head(2, 0, 2, 2),
+                                                 head(1, 5, 1),
+                                                 8,
+                                                 head(1, 5, 0),
+                                                 head(3),
+                                                 static_cast<std::uint64_t>(-3),
+                                                 head(4),
+                                                 std::bit_cast<std::uint64_t>(1.0),
+                                                 head(5),
+                                                 1,
+                                                 head(6, 0, 2, 5),
+                                                 1,
+                                                 2,
+                                                 head(0),
+                                                 head(9),
+                                                 head(4),
+                                                 std::bit_cast<std::uint64_t>(0.5),
+                                                 head(0)};
+    sink.on(model::Inputs{7, 0, words});
+    auto cat = op(5, 1, 10, 40);
+    cat.inputs = 7;
+    cat.stack = 1;
+    cat.sequence = 12;
+    cat.forward_tid = 77;
+    sink.on(cat);
+  });
+  trace();
+  const Value& args = args_of(5);
+  EXPECT_EQ(text(args["Input Dims"]), "[64|256]|[[8]|[]]|[]|[]|[]|[]|[]|[]|[]|[]");
+  EXPECT_EQ(text(args["Input type"]), "float|TensorList|Scalar|Scalar|Scalar|ScalarList|||Scalar|");
+  EXPECT_EQ(text(args["Concrete Inputs"]), "||-3|1.|True|[1, 2, ...]|||0.5|");
+  EXPECT_EQ(args["Sequence number"].GetInt(), 12);
+  EXPECT_EQ(args["Fwd thread id"].GetInt(), 77);
+  EXPECT_STREQ(args["Call stack"].GetString(), "train.py(10): forward") << "a module is no frame";
+  EXPECT_EQ(events("cpu_op").size(), 1u);
+  EXPECT_EQ(document_["gpuprof"]["events"]["operators"].GetInt(), 1);
+}
+
+// Words come from a process nobody trusts.
+TEST_F(Operators, InputsOfAnyBitsKeepTheirLengthsEqual) {
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<std::uint64_t> words(random() % 24);
+    for (std::uint64_t& word : words)
+      word = random() % 4 == 0 ? random() : head(random() % 11, random() % 40, random() % 5);
+    InputsText inputs;
+    inputs.define({1, 0, words});
+    const std::string json = "{\"x\":0" + std::string(inputs.members(1)) + "}";
+    rapidjson::Document parsed;
+    parsed.Parse(json.c_str());
+    ASSERT_FALSE(parsed.HasParseError()) << json;
+    if (!parsed.HasMember("Input Dims")) continue;
+    ASSERT_EQ(parsed["Input Dims"].Size(), parsed["Input type"].Size()) << json;
+    ASSERT_EQ(parsed["Input Dims"].Size(), parsed["Concrete Inputs"].Size()) << json;
+  }
+}
+
+TEST_F(Operators, OwnTheKernelsLaunchedInThem) {
+  record([](model::EventSink& sink) {
+    sink.on(call(7, 20, 30, 5));
+    sink.on(kernel(7, 40, 90, 5));
+    sink.on(op(5, 0, 10, 40));
+    sink.on(call(8, 60, 70, 6));
+    sink.on(kernel(8, 95, 99, 6));
+    auto crossing = op(6, 0, 50, 80);
+    crossing.flags = model::kRangeCrossing;
+    sink.on(crossing);
+  });
+  trace();
+  ASSERT_EQ(events("runtime").size(), 2u);
+  EXPECT_EQ((*events("runtime")[0])["args"]["External id"].GetInt(), 5);
+  EXPECT_EQ((*events("kernel")[0])["args"]["External id"].GetInt(), 5);
+  EXPECT_EQ((*events("runtime")[1])["args"]["External id"].GetInt(), 0) << "no operator has it";
+  EXPECT_EQ(events("cpu_op").size(), 1u);
+  EXPECT_EQ(events("torch_crossing", "b").size(), 1u);
+  EXPECT_TRUE(
+      missing("1 ranges that do not nest are drawn as spans of their own and are no "
+              "operators"));
+}
+
+TEST_F(Operators, StepsOfTheProgramsProfilerAreWrittenOnce) {
+  record([](model::EventSink& sink) {
+    sink.on(model::StringDef{1, "ProfilerStep#7"});
+    sink.on(model::StringDef{2, "train.py:3"});
+    for (std::int64_t i = 0; i < 3; ++i)
+      sink.on(op(5 + static_cast<std::uint64_t>(i), 1, i * 100, i * 100 + 90));
+    auto own = step(6, 0, 90);
+    own.label = 7;
+    own.source = 2;
+    own.confidence = 100;
+    own.where = 2;
+    sink.on(own);
+  });
+  trace();
+  const auto steps = events("user_annotation");
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_STREQ((*steps[0])["name"].GetString(), "ProfilerStep#7");
+  EXPECT_STREQ((*steps[0])["args"]["source"].GetString(), "user");
+  EXPECT_EQ((*steps[0])["args"]["confidence"].GetDouble(), 1.0);
+  EXPECT_STREQ((*steps[0])["args"]["where"].GetString(), "train.py:3");
+  EXPECT_TRUE(events("cpu_op").empty()) << "the plugin takes any such name for a step";
+  EXPECT_TRUE(
+      missing("2 ranges ProfilerStep# of the program are not drawn: the steps of this file "
+              "are others"));
+}
+
+TEST_F(Operators, OnlyTheTenCollectivesAreAnnotations) {
+  record([](model::EventSink& sink) {
+    sink.on(model::StringDef{1, "nccl:all_reduce"});
+    sink.on(model::StringDef{2, "nccl:_all_gather_base"});
+    sink.on(model::StringDef{3, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"});
+    for (std::uint32_t i = 1; i <= 3; ++i) sink.on(op(i, i, 10 * i, 10 * i + 5));
+  });
+  trace();
+  ASSERT_EQ(events("user_annotation").size(), 1u);
+  EXPECT_STREQ((*events("user_annotation")[0])["name"].GetString(), "nccl:all_reduce");
+  EXPECT_EQ(events("cpu_op").size(), 2u);
+}
+
+// when an operator lies over a step's border, and one reaches out of the window
+TEST_F(Operators, LieAmongStepsAsRangesDo) {
+  record([](model::EventSink& sink) {
+    sink.on(op(5, 0, 350, 450));  // crosses
+    sink.on(op(6, 0, 100, 200));  // inside
+    sink.on(op(7, 0, 50, 1200));  // around, and out of the window
+    sink.on(step(1, 100, 400));
+    sink.on(step(2, 400, 700));
+  });
+  trace();
+  EXPECT_EQ(events("cpu_op").size(), 1u);
+  EXPECT_EQ(events("torch_crossing", "b").size(), 1u);
+  ASSERT_EQ(events("torch_enclosing").size(), 1u);
+  EXPECT_TRUE((*events("torch_enclosing")[0])["args"]["cut at window"].GetBool());
+}
+
+TEST_F(Operators, MemoryIsWrittenForHostAndCudaWithoutCommonAddresses) {
+  record([](model::EventSink& sink) {
+    const auto memory = [&](std::int32_t type, std::int32_t device, std::int64_t bytes) {
+      sink.on(model::Allocation{kStart + 100, kStart + 100, 0x7f0000001000, bytes, 300, 400, kPid,
+                                type, device});
+    };
+    memory(0, -1, 64);
+    memory(0, 0, 64);
+    memory(1, 0, 64);
+    memory(1, 1, -64);
+    memory(13, 0, 64);
+  });
+  trace();
+  const auto records = events("cpu_instant_event", "i");
+  ASSERT_EQ(records.size(), 4u);
+  std::set<std::uint64_t> addresses;
+  for (const Value* one : records) {
+    EXPECT_STREQ((*one)["name"].GetString(), "[memory]");
+    addresses.insert((*one)["args"]["Addr"].GetUint64());
+    EXPECT_LT((*one)["args"]["Addr"].GetUint64(), 1ULL << 53) << "exact in a browser";
+  }
+  EXPECT_EQ(addresses.size(), 3u) << "the host, and each device";
+  EXPECT_EQ((*records[1])["args"]["Device Id"].GetInt(), -1) << "the host is no device 0";
+  EXPECT_EQ((*records[3])["args"]["Bytes"].GetInt(), -64);
+  EXPECT_EQ((*records[3])["args"]["Total Allocated"].GetInt(), 300);
+  EXPECT_EQ((*records[3])["args"]["Total Reserved"].GetInt(), 400);
+  EXPECT_TRUE(missing(
+      "1 memory records of devices that are neither the host nor CUDA are not in the file"));
+}
+
+}  // namespace
+}  // namespace gpuprof::exporter
