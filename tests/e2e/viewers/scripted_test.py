@@ -49,7 +49,7 @@ def check_plugin(checks, shown):
     same(checks, "both ranks", sorted(workers), ["nodeA_4000/1", "nodeA_4100/1"])
     for name, worker in workers.items():
         same(checks, name + ": views", sorted(worker["views"]),
-             ["Kernel", "Operator", "Overview", "Trace"])
+             ["Kernel", "Memory", "Operator", "Overview", "Trace"])
         overview = worker["overview"]
         for row in overview["steps"]:
             step = {key: round(value) for key, value in row.items() if key != "Step"}

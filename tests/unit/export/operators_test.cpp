@@ -53,7 +53,7 @@ class Operators : public test::ExportTest {
 std::string text(const Value& list) {
   std::string out;
   for (const auto& one : list.GetArray()) {
-    if (!out.empty()) out += '|';
+    if (&one != list.Begin()) out += '|';
     if (one.IsString()) {
       out += one.GetString();
     } else if (one.IsArray()) {
