@@ -15,15 +15,6 @@ constinit std::atomic<const Runtime*> g_runtime{nullptr};
 
 namespace {
 
-/// Our own address space; a bad pointer ends in the fault guard of inject/sample.
-struct OwnMemory {
-  const std::byte* view(std::uint64_t at, std::uint32_t, std::byte*) const { return keep(at, 0); }
-  const std::byte* keep(std::uint64_t at, std::uint32_t) const {
-    return reinterpret_cast<const std::byte*>(at);
-  }
-  void clear() const {}
-};
-
 template <typename T>
 T peek(std::uint64_t at) {
   return base::load<T>(reinterpret_cast<const std::byte*>(at));

@@ -51,6 +51,7 @@ void fill(Words& word, const Groups& group, Offsets* out) {
   out->frame_previous = word(group.frame + 1);
   out->frame_code = word(group.frame + 2);
   out->frame_instr = word(group.frame + 3);
+  out->frame_locals = word(group.frame + 4);
   out->frame_owner = word(group.frame + 5);
   out->code_file = word(group.code + 1);
   out->code_name = word(group.code + 2);

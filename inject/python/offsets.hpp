@@ -39,6 +39,7 @@ struct Offsets {
   std::uint32_t frame_instr;  // int index before 3.11, then a pointer
   std::uint32_t frame_owner;
   std::uint32_t frame_is_entry;
+  std::uint32_t frame_locals;  // the first of its local variables
   std::uint32_t code_file;
   std::uint32_t code_name;
   std::uint32_t code_qualname;

@@ -3,12 +3,15 @@
 // The calling thread's Python frames as addresses only: cheap enough for every operator.
 //
 // Context:  callback (the thread is inside a C call, so its own frames stand still)
-// Owns:     nothing
-// Promises: plain loads, nothing is sent; an unknown version reads nothing
-// Not here: names and line tables of code objects (walk.hpp), their loops (jumps.hpp)
+// Owns:     whether the layout has proven right
+// Promises: plain loads; the first stacks of a process are read only where the kernel says that one
+//           can, and nothing is read after one of them made no sense; unknown versions: nothing
+// Not here: other threads and signals (frames.hpp), loops of code objects (jumps.hpp)
 #pragma once
 
 #include <cstdint>
+
+#include "inject/hot/recorder.hpp"
 
 namespace gpuprof::python {
 
@@ -24,5 +27,33 @@ struct QuickFrame {
 
 /// Frames of the calling thread, innermost first; 0 for a thread without Python state.
 std::uint32_t quick_frames(std::uint32_t tid, QuickFrame* frames, std::uint32_t room);
+
+/// Whether stacks were given up, because one made no sense. Any context.
+bool quick_frames_refused();
+
+/// Changes when another code object takes the place of this one in memory.
+std::uint64_t code_mark(std::uint64_t code);
+
+/// PyCodeDef::id of a code object.
+std::uint64_t code_id_of(std::uint64_t code);
+
+/// Sends the code object's PyCodeDef if this lane has not seen it.
+void send_code(const hot::Guard& guard, std::uint64_t code, std::uint64_t ts_ns);
+
+/// Whether this is the function through which PyTorch calls a module: `_wrapped_call_impl` of
+/// torch/nn/modules/module.py.
+bool is_module_call(std::uint64_t code);
+
+/// An object and its type.
+struct Object {
+  std::uint64_t address, type;
+  bool operator==(const Object&) const = default;
+};
+
+/// The first local variable of a running frame (`self` of a method); zeros where there is none.
+Object first_local(std::uint64_t frame);
+
+/// Name of a type, without a module for those made by a class statement. Valid while it lives.
+const char* type_name(std::uint64_t type);
 
 }  // namespace gpuprof::python

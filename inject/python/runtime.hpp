@@ -56,4 +56,27 @@ inline std::uint64_t code_id(const Offsets& at, std::uint64_t address, const std
   return id == 0 ? 1 : id;
 }
 
+/// An instruction pointer outside its byte code: no line table reaches this far.
+inline constexpr std::int32_t kOffsetUnknown = 0x7fffffff;
+/// Frame owners from here on are interpreter-entry shims (3.12+).
+inline constexpr std::uint8_t kFirstShimOwner = 3;
+
+/// Where a frame is in its byte code, in bytes from the start of it.
+///
+/// @param address Of the code object, whose bytes lie at `code`.
+inline std::int32_t instruction_offset(const Offsets& at, std::uint64_t address,
+                                       const std::byte* code, const std::byte* frame) {
+  if (at.minor < 11) {
+    const auto last = base::load<std::int32_t>(frame + at.frame_instr);
+    // 3.10 counts code units of two bytes.
+    return at.minor == 10 && last >= 0 && last < kOffsetUnknown / 2 ? last * 2 : last;
+  }
+  const auto units = base::load<std::uint64_t>(code + at.bytes_length);
+  const auto offset = static_cast<std::int64_t>(base::load<std::uint64_t>(frame + at.frame_instr) -
+                                                (address + at.code_bytes));
+  if (offset < 0) return offset >= -2 ? -1 : kOffsetUnknown;
+  return static_cast<std::uint64_t>(offset) < units * 2 ? static_cast<std::int32_t>(offset)
+                                                        : kOffsetUnknown;
+}
+
 }  // namespace gpuprof::python

@@ -6,7 +6,7 @@
 // Owns:     nothing
 // Promises: bounded; a chain that does not end as this version's chains end is flagged partial;
 //           a code object is believed only if its type is PyCode_Type
-// Not here: where the bytes come from (OwnMemory in frames.cpp, OtherMemory in blocked.cpp)
+// Not here: where the bytes come from (OtherMemory is in blocked.cpp)
 #pragma once
 
 #include <cstddef>
@@ -21,12 +21,17 @@
 
 namespace gpuprof::python {
 
-/// Frame owners from here on are interpreter-entry shims (3.12+).
-inline constexpr std::uint8_t kFirstShimOwner = 3;
-/// An instruction pointer outside its byte code: no line table reaches this far.
-inline constexpr std::int32_t kOffsetUnknown = 0x7fffffff;
 /// Largest part of a frame or code object that is looked at.
 inline constexpr std::uint32_t kViewBytes = 256;
+
+/// Our own address space; a bad pointer ends in the fault guard of inject/sample.
+struct OwnMemory {
+  const std::byte* view(std::uint64_t at, std::uint32_t, std::byte*) const { return keep(at, 0); }
+  const std::byte* keep(std::uint64_t at, std::uint32_t) const {
+    return reinterpret_cast<const std::byte*>(at);
+  }
+  void clear() const {}
+};
 
 /// One walk. Memory gives `view(address, bytes, room)`, bytes valid until the next view into the
 /// same room, and `keep(address, bytes)`, bytes valid until `clear()`; both null if unreadable.
@@ -47,6 +52,13 @@ class Walk {
       follow(outer, kNoOuter, frames, room, &read);
     }
     return read;
+  }
+
+  /// Sends the code object at `address` if this lane has not seen it.
+  void send_code(std::uint64_t address) {
+    std::byte room[kViewBytes];
+    const std::byte* code = memory_.view(address, runtime_.code_bytes, room);
+    if (code != nullptr) define_once(code_id(at_, address, code), code);
   }
 
  private:
@@ -137,29 +149,18 @@ class Walk {
     if (runtime_.code_type != 0 &&
         base::load<std::uint64_t>(code + at_.object_type) != runtime_.code_type)
       return false;
-    out->instr_offset = instruction(address, code, frame);
+    out->instr_offset = instruction_offset(at_, address, code, frame);
     out->code_id = code_id(at_, address, code);
-    hot::Outlet& outlet = guard_.outlet();
-    if (outlet.codes.seen_or_add(out->code_id, outlet.lane.epoch())) return true;
-    // Only what arrived counts as sent: a fault while reading the strings leaves through longjmp.
-    outlet.codes.forget(out->code_id);
-    if (define(out->code_id, code)) outlet.codes.seen_or_add(out->code_id, outlet.lane.epoch());
+    define_once(out->code_id, code);
     return true;
   }
 
-  std::int32_t instruction(std::uint64_t address, const std::byte* code,
-                           const std::byte* frame) const {
-    if (at_.minor < 11) {
-      const auto last = base::load<std::int32_t>(frame + at_.frame_instr);
-      // 3.10 counts code units of two bytes.
-      return at_.minor == 10 && last >= 0 && last < kOffsetUnknown / 2 ? last * 2 : last;
-    }
-    const auto units = base::load<std::uint64_t>(code + at_.bytes_length);
-    const auto offset = static_cast<std::int64_t>(
-        base::load<std::uint64_t>(frame + at_.frame_instr) - (address + at_.code_bytes));
-    if (offset < 0) return offset >= -2 ? -1 : kOffsetUnknown;
-    return static_cast<std::uint64_t>(offset) < units * 2 ? static_cast<std::int32_t>(offset)
-                                                          : kOffsetUnknown;
+  void define_once(std::uint64_t id, const std::byte* code) {
+    hot::Outlet& outlet = guard_.outlet();
+    if (outlet.codes.seen_or_add(id, outlet.lane.epoch())) return;
+    // Only what arrived counts as sent: a fault while reading the strings leaves through longjmp.
+    outlet.codes.forget(id);
+    if (define(id, code)) outlet.codes.seen_or_add(id, outlet.lane.epoch());
   }
 
   bool define(std::uint64_t id, const std::byte* code) {

@@ -5,11 +5,8 @@
 // Context:  callback (calibrate_lists: worker)
 #include "inject/torch/input_layout.hpp"
 
-#include <errno.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "gpuprof/base/bytes.hpp"
+#include "gpuprof/base/readable.hpp"
 #include "gpuprof/wire/inputs.hpp"
 
 namespace gpuprof::torch {
@@ -24,19 +21,6 @@ constexpr std::uint32_t kInVain = 4096;
 constexpr std::uint32_t kDtypes = 64;
 // From the tag of lists: Bool, Tuple, String, Blob, GenericList.
 constexpr std::uint32_t kFromBoolToList = 4;
-
-// The kernel looks at the memory before it finds that there is no such way to set a mask.
-bool word_readable(std::uint64_t at) {
-  return ::syscall(SYS_rt_sigprocmask, ~0, at & ~std::uint64_t{7}, nullptr, 8) == -1 &&
-         errno == EINVAL;
-}
-
-// Not longer than a page.
-bool readable(std::uint64_t at, std::uint64_t bytes) {
-  constexpr std::uint64_t kUserHalf = std::uint64_t{1} << 47;
-  return at >= 4096 && at % 8 == 0 && at < kUserHalf && word_readable(at) &&
-         word_readable(at + bytes - 1);
-}
 
 template <typename T>
 T peek(std::uint64_t at) {
@@ -59,7 +43,7 @@ bool fits(std::uint64_t tensor, std::uint32_t sizes) {
 }
 
 void learn_tensor(Learnt& sizes, std::uint64_t tensor) {
-  if (!readable(tensor, kSizesPlaces[2] + kDtypeAt + 8)) return sizes.refuse();
+  if (!base::object_readable(tensor, kSizesPlaces[2] + kDtypeAt + 8)) return sizes.refuse();
   std::uint32_t place = 0, fitting = 0;
   for (const std::uint32_t at : kSizesPlaces)
     if (fits(tensor, at)) {
@@ -77,12 +61,12 @@ bool fits_list(std::uint64_t list, std::uint32_t items) {
   const auto end = peek<std::uint64_t>(list + items + 8);
   const auto capacity = peek<std::uint64_t>(list + items + 16);
   return end > begin && capacity >= end && (end - begin) % sizeof(Value) == 0 &&
-         (capacity - begin) % sizeof(Value) == 0 && readable(begin, sizeof(Value)) &&
+         (capacity - begin) % sizeof(Value) == 0 && base::object_readable(begin, sizeof(Value)) &&
          peek<Value>(begin).tag < kMaxTags;
 }
 
 void learn_list(Learnt& items, std::uint64_t list) {
-  if (!readable(list, kItemsPlaces[1] + kVectorBytes + 8)) return items.refuse();
+  if (!base::object_readable(list, kItemsPlaces[1] + kVectorBytes + 8)) return items.refuse();
   const bool first = fits_list(list, kItemsPlaces[0]), second = fits_list(list, kItemsPlaces[1]);
   if (first != second)
     items.agrees(kItemsPlaces[first ? 0 : 1], kListsAgreed);
@@ -121,7 +105,7 @@ void calibrate_lists(Library& library) {
 
 void learn_inputs(InputLayout& layout, std::uint64_t values, std::uint64_t count) {
   if (count > wire::kMaxInputs) count = wire::kMaxInputs;
-  if (!readable(values, count * sizeof(Value))) return layout.sizes.refuse();
+  if (!base::object_readable(values, count * sizeof(Value))) return layout.sizes.refuse();
   for (std::uint64_t i = 0; i < count; ++i) {
     const auto value = peek<Value>(values + i * sizeof(Value));
     if (value.tag >= kMaxTags) return layout.sizes.refuse();

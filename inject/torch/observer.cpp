@@ -13,6 +13,7 @@
 #include "gpuprof/base/clock.hpp"
 #include "inject/hot/recorder.hpp"
 #include "inject/torch/inputs.hpp"
+#include "inject/torch/loops.hpp"
 #include "inject/torch/thread_state.hpp"
 
 namespace gpuprof::torch {
@@ -22,6 +23,7 @@ namespace {
 constexpr std::uint32_t kAnyUse = hot::kOnOperators | hot::kOnOpSteps;
 
 constinit std::atomic<bool> g_exiting{false};
+constinit std::atomic<std::uint32_t> g_detail{0};
 
 bool wanted() { return hot::on(kAnyUse) && !g_exiting.load(std::memory_order_relaxed); }
 
@@ -67,9 +69,20 @@ bool starts_with(const char* text, const char (&prefix)[N]) {
 }
 
 // Ranges of the program's own are looked through; PyTorch's own two kinds of ranges are not.
-bool encloses(std::uint16_t scope, const char* name) {
-  return scope != static_cast<std::uint16_t>(Scope::kUser) || starts_with(name, "Optimizer.") ||
-         starts_with(name, "enumerate(DataLoader)");
+bool is_looked_through(const char* name) {
+  return !starts_with(name, "Optimizer.") && !starts_with(name, "enumerate(DataLoader)");
+}
+
+// The number of a ProfilerStep#K; false for another name.
+bool read_step(const char* name, std::uint64_t* k) {
+  constexpr char kStep[] = "ProfilerStep#";
+  if (!starts_with(name, kStep)) return false;
+  const char* at = name + sizeof kStep - 1;
+  std::uint64_t number = 0;
+  for (; *at >= '0' && *at <= '9'; ++at)
+    number = number * 10 + static_cast<std::uint64_t>(*at - '0');
+  *k = number;
+  return *at == '\0' && at != name + sizeof kStep - 1;
 }
 
 std::uint64_t define_inputs(const hot::Guard& guard, ThreadState& state, Library& library,
@@ -86,39 +99,91 @@ std::uint64_t define_inputs(const hot::Guard& guard, ThreadState& state, Library
   return id;
 }
 
+/// One operator that begins, with what it takes to tell of it.
+class Beginning {
+ public:
+  Beginning(const hot::Guard& guard, ThreadState& state, Library& library, const std::byte* object)
+      : guard_(guard),
+        state_(state),
+        library_(library),
+        object_(object),
+        function_(library, object) {}
+
+  void run() {
+    const bool recording = hot::on(hot::kOnOperators);
+    op_.object = function_.address();
+    op_.scope = function_.scope();
+    op_.top_level = state_.open.at_top();
+    op_.encloses = true;
+    if (++state_.last_op_id == 0) ++state_.last_op_id;
+    op_.op_id = state_.last_op_id;
+    // Counting, all that is inside another one is only kept count of.
+    if (recording || op_.top_level || op_.scope == static_cast<std::uint16_t>(Scope::kUser))
+      look(recording);
+    state_.open.push(op_);
+    guard_.block().open_op = op_.op_id;
+  }
+
+ private:
+  void look(bool recording) {
+    now_ns_ = base::mono_ns();
+    name_ = function_.name();
+    if (op_.scope == static_cast<std::uint16_t>(Scope::kUser)) {
+      op_.encloses = !is_looked_through(name_);
+      op_.is_step = read_step(name_, &op_.step);
+    }
+    const auto bytes = static_cast<std::uint32_t>(strlen(name_));
+    op_.name_id =
+        recording ? hot::intern(guard_, name_, bytes, now_ns_) : base::hash_bytes(name_, bytes);
+    const std::uint32_t detail = recording ? g_detail.load(std::memory_order_relaxed) : 0;
+    const bool stack = (detail & (wire::kTorchStack | wire::kTorchModules)) != 0;
+    const bool steps = hot::on(hot::kOnOpSteps) && op_.top_level && !op_.is_step;
+    if (stack || steps) state_.stack.take(guard_.tid());
+    const std::uint64_t stack_id = stack ? state_.stack.define(guard_, detail, now_ns_) : 0;
+    if (op_.is_step) user_step_begins(guard_, op_.step, now_ns_);
+    if (steps) tell_loops(stack_id);
+    if (recording) record(stack_id);
+  }
+
+  void tell_loops(std::uint64_t stack_id) {
+    const Stack& stack = state_.stack;
+    top_level_begins(guard_,
+                     TopLevel{now_ns_, op_.name_id, stack_id, stack.frames(), stack.frame_count(),
+                              stack.module_level(), starts_with(name_, "autograd::engine::")});
+  }
+
+  void record(std::uint64_t stack_id) {
+    wire::OpBegin begin{};
+    begin.ts_ns = now_ns_;
+    begin.name_id = op_.name_id;
+    begin.stack_id = stack_id;
+    if (library_.with_inputs)
+      begin.inputs_id = define_inputs(guard_, state_, library_, object_, now_ns_);
+    begin.sequence = function_.sequence();
+    begin.object = op_.object;
+    begin.op_id = op_.op_id;
+    begin.forward_thread = function_.forward_thread();
+    begin.thread = function_.thread();
+    begin.scope = op_.scope;
+    begin.flags = op_.top_level ? wire::kOpTopLevel : 0;
+    hot::record(guard_, begin, now_ns_);
+  }
+
+  const hot::Guard& guard_;
+  ThreadState& state_;
+  Library& library_;
+  const std::byte* object_;
+  Function function_;
+  OpenOp op_{};
+  const char* name_ = "";
+  std::uint64_t now_ns_ = 0;
+};
+
 void begins(Library& library, const std::byte* object) {
   const hot::Guard guard(hot::Role::kCallback);
   if (!guard) return;
   ThreadState* state = state_of(guard);
-  if (state == nullptr) return;
-  const Function function(library, object);
-  const std::uint64_t now_ns = base::mono_ns();
-  const char* name = function.name();
-  OpenOp op{};
-  op.object = function.address();
-  op.scope = function.scope();
-  op.top_level = state->open.at_top();
-  op.encloses = encloses(op.scope, name);
-  if (++state->last_op_id == 0) ++state->last_op_id;
-  op.op_id = state->last_op_id;
-  if (hot::on(hot::kOnOperators)) {
-    wire::OpBegin begin{};
-    begin.ts_ns = now_ns;
-    begin.name_id = hot::intern(guard, name, static_cast<std::uint32_t>(strlen(name)), now_ns);
-    if (library.with_inputs)
-      begin.inputs_id = define_inputs(guard, *state, library, object, now_ns);
-    begin.sequence = function.sequence();
-    begin.object = op.object;
-    begin.op_id = op.op_id;
-    begin.forward_thread = function.forward_thread();
-    begin.thread = function.thread();
-    begin.scope = op.scope;
-    begin.flags = op.top_level ? wire::kOpTopLevel : 0;
-    op.name_id = begin.name_id;
-    hot::record(guard, begin, now_ns);
-  }
-  state->open.push(op);
-  guard.block().open_op = op.op_id;
+  if (state != nullptr) Beginning(guard, *state, library, object).run();
 }
 
 void ends(const std::byte* object) {
@@ -130,9 +195,13 @@ void ends(const std::byte* object) {
   const auto address = reinterpret_cast<std::uint64_t>(object);
   const bool began_here = state->open.take(address, &op);
   if (began_here) guard.block().open_op = state->open.innermost();
-  if (!hot::on(hot::kOnOperators)) return;
+  const bool recording = hot::on(hot::kOnOperators);
+  if (!recording && !op.top_level && !op.is_step) return;
   const std::uint64_t now_ns = base::mono_ns();
-  hot::record(guard, wire::OpEnd{now_ns, address, op.op_id, 0}, now_ns);
+  if (recording) hot::record(guard, wire::OpEnd{now_ns, address, op.op_id, 0}, now_ns);
+  if (op.is_step) user_step_ends(guard, op.step, now_ns);
+  if (op.top_level && !op.is_step && hot::on(hot::kOnOpSteps))
+    top_level_ends(guard, op.name_id, now_ns);
 }
 
 // libtorch passes nothing of ours along: each copy has callbacks of its own.
@@ -159,6 +228,8 @@ RecordFunctionCallback callbacks_of(std::uint32_t copy) {
     callback.scopes[scope] = kObservedScopes[scope];
   return callback;
 }
+
+void set_detail(std::uint32_t detail) { g_detail.store(detail, std::memory_order_relaxed); }
 
 void stop_observing_at_exit() { g_exiting.store(true, std::memory_order_relaxed); }
 

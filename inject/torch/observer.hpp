@@ -15,6 +15,9 @@ namespace gpuprof::torch {
 /// The pair for g_libraries[copy].
 RecordFunctionCallback callbacks_of(std::uint32_t copy);
 
+/// What is taken of each operator: wire::kTorch… bits. Worker.
+void set_detail(std::uint32_t detail);
+
 /// From now on callbacks return at once: names are freed by static destructors. Boundary.
 void stop_observing_at_exit();
 

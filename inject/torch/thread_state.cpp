@@ -61,6 +61,7 @@ ThreadState* state_of(const hot::Guard& guard) {
     state.open.clear();
     state.last_op_id = 0;
     state.inputs.forget_all();
+    state.stack.clear();
     state.owner = block.owner;
   }
   return &state;

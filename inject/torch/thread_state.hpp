@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "inject/hot/recorder.hpp"
+#include "inject/torch/stack.hpp"
 
 namespace gpuprof::torch {
 
@@ -20,7 +21,9 @@ struct OpenOp {
   std::uint32_t op_id;
   std::uint16_t scope;
   bool top_level;
-  bool encloses;  // what begins inside it is not top-level
+  bool encloses;       // what begins inside it is not top-level
+  bool is_step;        // ProfilerStep#K
+  std::uint64_t step;  // … and its K
 };
 
 /// The operators of one thread that are open, innermost last.
@@ -52,6 +55,7 @@ struct ThreadState {
   std::uint32_t last_op_id;
   OpenOps open;
   hot::SentTable<2048> inputs;  // InputsDefs sent through the callback lane
+  Stack stack;
 };
 
 /// Maps the table. Worker. False: no memory.

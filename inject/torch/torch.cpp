@@ -9,6 +9,8 @@
 #include <stdlib.h>
 
 #include "inject/hot/outbox.hpp"
+#include "inject/python/frames.hpp"
+#include "inject/python/quick.hpp"
 #include "inject/torch/calibrate.hpp"
 #include "inject/torch/find.hpp"
 #include "inject/torch/input_layout.hpp"
@@ -28,6 +30,7 @@ struct Room {
   std::uint32_t detail = 0;
   std::uint32_t libraries = 0;  // calibrated
   bool exit_hook = false;
+  bool told_no_stacks = false;
 };
 constinit Room g_room;
 
@@ -45,6 +48,19 @@ void tell(const Library& library, const char* why) {
   hot::fact("torch.library", library.path);
   hot::fact("torch.layout", why == nullptr ? "known" : why);
   if (why != nullptr) say_what_is_missing(library, why);
+}
+
+bool stacks_wanted() {
+  return g_room.wanted == Wanted::kSteps ||
+         (g_room.detail & (wire::kTorchStack | wire::kTorchModules)) != 0;
+}
+
+void say_that_stacks_are_missing() {
+  if (g_room.told_no_stacks || !python::quick_frames_refused()) return;
+  g_room.told_no_stacks = true;
+  hot::notice(wire::Feature::kTorch, wire::NoticeLevel::kMissing, 0,
+              "this Python keeps its frames in another way than its version does: PyTorch's "
+              "operators have no Python stacks and no modules, and no loop is found as a step.");
 }
 
 void unregister(Library& library) {
@@ -91,13 +107,16 @@ void follow_all() {
 void want(Wanted wanted, std::uint32_t detail) {
   g_room.wanted = wanted;
   g_room.detail = detail;
+  set_detail(detail);
   if (wanted != Wanted::kOff && !map_thread_states()) g_room.wanted = Wanted::kOff;
   follow_all();
 }
 
 std::uint32_t tick(std::uint64_t now_ns) {
   if (g_room.wanted == Wanted::kOff) return ~0u;
+  say_that_stacks_are_missing();
   if (!modules_changed()) return kLookMs;
+  if (stacks_wanted() && !python::ready()) python::find_runtime();
   const std::uint32_t found = find_libraries(now_ns);
   for (; g_room.libraries < found; ++g_room.libraries) take_in(g_room.libraries);
   follow_all();

@@ -27,7 +27,7 @@ std::vector<std::uint64_t> debug_table(const Offsets& o, int minor) {
   add({300000, 8, o.interp_next, o.interp_threads});
   add({1, 2, 3, 4, 5, 6, 7, 8, 9});
   add({600, 0, o.thread_next, 16, o.thread_frame, o.thread_id, o.thread_native_id, 200, 40});
-  add({88, o.frame_previous, o.frame_code, o.frame_instr, 80, o.frame_owner});
+  add({88, o.frame_previous, o.frame_code, o.frame_instr, o.frame_locals, o.frame_owner});
   add({216, o.code_file, o.code_name, o.code_qualname, o.code_table, o.code_first_line, 52, 96, 104,
        o.code_bytes});
   add({16, o.object_type});
@@ -89,6 +89,7 @@ TEST(Offsets, ComeFromTheLongerTableOf314) {
   EXPECT_EQ(out.frame_code, 0u);
   EXPECT_EQ(out.frame_instr, 56u);
   EXPECT_EQ(out.frame_owner, 74u);
+  EXPECT_EQ(out.frame_locals, 80u);
   EXPECT_EQ(out.code_qualname, 128u);
   EXPECT_EQ(out.code_table, 136u);
   EXPECT_EQ(out.code_first_line, 68u);
