@@ -112,6 +112,7 @@ void add_events(const api::Summary& s, Lines& lines) {
 std::string process_text(const api::SummaryProcess& p) {
   std::vector<std::string> did;
   if (p.gpu_events != 0) did.push_back(counted(p.gpu_events, "GPU event", "GPU events"));
+  if (p.operators != 0) did.push_back(counted(p.operators, "operator", "operators"));
   if (p.samples != 0) did.push_back(counted(p.samples, "sample", "samples"));
   if (p.ranges != 0) did.push_back(counted(p.ranges, "range", "ranges"));
   if (p.steps != 0) did.push_back(counted(p.steps, "step", "steps"));

@@ -37,6 +37,7 @@ void for_each_field(S& s, Visit&& visit) {
   visit("command_line", s.command_line), visit("role", s.role), visit("woke", s.woke);
   visit("samples", s.samples), visit("gpu_events", s.gpu_events);
   visit("api_calls", s.api_calls), visit("ranges", s.ranges), visit("steps", s.steps);
+  visit("operators", s.operators), visit("allocations", s.allocations);
   visit("cpu_ns", s.cpu_ns), visit("end", s.end);
 }
 template <typename S, typename Visit>

@@ -38,8 +38,9 @@ struct SummaryProcess {
   std::string exe, command_line, role;
   std::uint32_t woke = 0;  // wire::kWoke… bits
   std::uint64_t samples = 0, gpu_events = 0, api_calls = 0, ranges = 0, steps = 0;
-  std::uint64_t cpu_ns = 0;  // from sample weights
-  std::string end;           // exited | vanished | alive
+  std::uint64_t operators = 0, allocations = 0;  // PyTorch's
+  std::uint64_t cpu_ns = 0;                      // from sample weights
+  std::string end;                               // exited | vanished | alive
 };
 
 /// What we cost, as measured inside the targets.

@@ -16,6 +16,7 @@ namespace gpuprof::exporter {
 struct Rank {
   std::uint64_t rank = 0, world_size = 0;
   bool is_known = false;
+  std::string backend;  // of communication; empty: none was seen
 
   bool known() const { return is_known; }
   std::string text() const { return is_known ? std::to_string(rank) : std::string(); }
@@ -32,7 +33,7 @@ inline std::optional<std::uint64_t> number_fact(const std::map<std::string, std:
   return value;
 }
 
-/// The facts are what the launcher put into the environment (`rank`, `world_size`).
+/// The facts are what the launcher put into the environment, and what carries communication.
 inline Rank rank_of(const std::map<std::string, std::string>& facts) {
   Rank result;
   for (const char* key :
@@ -42,6 +43,8 @@ inline Rank rank_of(const std::map<std::string, std::string>& facts) {
   for (const char* key : {"world_size", "WORLD_SIZE", "env.WORLD_SIZE", "env.OMPI_COMM_WORLD_SIZE",
                           "env.SLURM_NTASKS"})
     if (const auto size = number_fact(facts, key)) result.world_size = *size;
+  if (const auto found = facts.find("distributed.backend"); found != facts.end())
+    result.backend = found->second;
   return result;
 }
 

@@ -89,6 +89,7 @@ void write_rank(Trace& t) {
   t.json.text("\"distributedInfo\":{\"rank\": ").need(256);
   t.json.number(rank.rank);
   if (rank.world_size != 0) t.json.raw(",\"world_size\": ").number(rank.world_size);
+  if (!rank.backend.empty()) t.json.raw(",\"backend\": ").string(rank.backend);
   t.json.raw("},\n");
 }
 

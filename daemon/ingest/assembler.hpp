@@ -110,6 +110,8 @@ class Assembler {
   LossBook& losses() { return losses_; }
   const LossBook& losses() const { return losses_; }
   const EventCounts& counts() const { return counts_; }
+  /// The process only serves another one (service_code.hpp).
+  bool serves() const { return names_.serves(); }
   const Clocks& clocks() const { return clocks_; }
   const Steps& steps() const { return steps_; }
   /// Drops the lanes have told of, to compare with what they count.

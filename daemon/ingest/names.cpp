@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string>
 
+#include "daemon/ingest/service_code.hpp"
 #include "daemon/model/cut_name.hpp"
 #include "gpuprof/base/bytes.hpp"
 
@@ -37,10 +38,24 @@ void Names::define(const wire::StringDef& def, const Tail& tail) {
   if (id == 0) return;
   const std::size_t bytes = std::min<std::size_t>(def.bytes, tail.bytes);
   const std::string_view text(reinterpret_cast<const char*>(tail.data), bytes);
+  look_for_backend(text);
   if ((def.flags & wire::kStringCut) == 0) return sink_.on(model::StringDef{id, text});
   losses_.add(LossReason::kNameCut, 0, 1, 0, 0);
   const std::string marked = std::string(text) + model::cut_mark(def.id);
   sink_.on(model::StringDef{id, marked});
+}
+
+// PyTorch names its ranges of communication after what carries them. NCCL is stated where a job
+// uses gloo beside it, for what lies in the host's memory.
+void Names::look_for_backend(std::string_view text) {
+  for (const std::string_view backend : {"nccl", "gloo", "ucc", "mpi"}) {
+    if (backend_ == backend) return;
+    if (text.size() <= backend.size() || text[backend.size()] != ':' ||
+        text.substr(0, backend.size()) != backend)
+      continue;
+    backend_ = backend;
+    return sink_.on(model::Fact{"distributed.backend", backend});
+  }
 }
 
 void Names::define(const wire::StackDef& def, const Tail& tail) {
@@ -72,9 +87,11 @@ void Names::define(const wire::PyCodeDef& def, const Tail& tail) {
   refused(codes_, before, LossReason::kCodeTableFull);
   if (id == 0) return;
   const std::string_view text(reinterpret_cast<const char*>(tail.data), lengths);
-  const model::StringId file = intern(text.substr(0, def.file_bytes));
-  const model::StringId name = intern(text.substr(def.file_bytes, def.name_bytes));
-  sink_.on(model::PythonCode{id, file, name, def.first_line, def.py_minor, def.flags,
+  const std::string_view file = text.substr(0, def.file_bytes);
+  const std::string_view name = text.substr(def.file_bytes, def.name_bytes);
+  serves_ = serves_ || is_service_code(file, name);
+  const model::StringId file_id = intern(file), name_id = intern(name);
+  sink_.on(model::PythonCode{id, file_id, name_id, def.first_line, def.py_minor, def.flags,
                              text.substr(def.file_bytes + def.name_bytes)});
 }
 

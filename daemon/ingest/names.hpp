@@ -36,6 +36,9 @@ class Names {
   model::StackId stack(std::uint64_t wire_id) { return stacks_.mention(wire_id); }
   model::InputsId inputs(std::uint64_t wire_id) { return inputs_.mention(wire_id); }
 
+  /// Code of a data loader's or compiler's worker was seen.
+  bool serves() const { return serves_; }
+
   bool string_ready(model::StringId id) const {
     return id == 0 || strings_.state(id) != Dictionary::State::kMentioned;
   }
@@ -50,6 +53,7 @@ class Names {
 
  private:
   model::StringId intern(std::string_view text);
+  void look_for_backend(std::string_view text);
   model::CodeId code(std::uint64_t wire_id);
   model::TorchModuleId torch_module(std::uint64_t wire_id);
   void refused(const Dictionary& dictionary, std::uint64_t before, model::LossReason reason);
@@ -59,6 +63,8 @@ class Names {
   Dictionary strings_, stacks_, codes_, inputs_, modules_;
   std::vector<std::uint64_t> native_, words_;
   std::vector<model::PythonFrame> python_;
+  bool serves_ = false;
+  std::string_view backend_;  // of communication; empty: none was seen
 };
 
 }  // namespace gpuprof::ingest

@@ -18,32 +18,38 @@ const Candidate* parent_of(const std::vector<Candidate>& all, const Candidate& c
   return nullptr;
 }
 
+/// Operators of a loader's worker are those of another process's data.
+bool ran_operators(const Candidate& one) { return one.operators != 0 && !one.serves; }
+
 enum Use { kNone, kInitialised, kAndHasSteps, kWorked };
 
 Use use_of(const Candidate& one) {
   if (one.gpu) return kWorked;
   if (!one.cuda) return kNone;
-  return one.steps + one.ranges != 0 ? kAndHasSteps : kInitialised;
+  return one.operators + one.steps + one.ranges != 0 ? kAndHasSteps : kInitialised;
 }
 
 /// What counts as using CUDA in this session.
 Use most_use(const std::vector<Candidate>& all) {
   Use most = kNone;
   for (const Candidate& one : all) most = std::max(most, use_of(one));
-  return most;
+  // A launcher counts the devices of ranks that work on the CPU.
+  const bool elsewhere = std::any_of(all.begin(), all.end(), ran_operators);
+  return most == kInitialised && elsewhere ? kNone : most;
 }
 
 bool qualifies(const std::vector<Candidate>& all, const Candidate& one) {
   const Use most = most_use(all);
   const auto used = [most](const Candidate& c) { return most != kNone && use_of(c) == most; };
-  if (used(one)) return true;
+  if (used(one) || ran_operators(one)) return true;
+  if (one.serves) return false;
   if (one.steps == 0 && one.ranges == 0) return false;
   const Candidate* parent = parent_of(all, one);
   return parent == nullptr || !used(*parent);
 }
 
 auto merit(const Candidate& c) {
-  return std::tuple(c.gpu, c.cuda, c.steps + c.ranges != 0, c.cpu_ns, c.samples);
+  return std::tuple(c.gpu, c.cuda, c.operators + c.steps + c.ranges != 0, c.cpu_ns, c.samples);
 }
 
 /// Of several images with one pid the best; of equals the last.
@@ -86,7 +92,7 @@ std::string role_of(const std::vector<Candidate>& candidates,
     launcher = launcher || candidates[i].ppid == one.pid || candidates[i].pid == one.pid;
     helper = helper || candidates[i].pid == one.ppid;
   }
-  return launcher ? "launcher" : helper ? "helper" : "quiet";
+  return launcher ? "launcher" : helper || one.serves ? "helper" : "quiet";
 }
 
 }  // namespace gpuprof::session

@@ -17,14 +17,16 @@ struct Candidate {
   bool command = false;  // named on the command line
   bool cuda = false;     // initialised CUDA
   bool gpu = false;      // made a context, launched, or has GPU events
-  std::uint64_t steps = 0, ranges = 0, samples = 0, cpu_ns = 0;
+  bool serves = false;   // a data loader's or compiler's worker
+  std::uint64_t operators = 0, steps = 0, ranges = 0, samples = 0, cpu_ns = 0;
 };
 
-/// Indices of those that get a file, in the order given: who used CUDA, or had steps or ranges
-/// without being the child of a process that used CUDA (a loader); where nobody did, the one
-/// with the most CPU time, and of two that used none the later (a wrapper loses to its child).
-/// To use CUDA is to have worked on a GPU; only where nobody did, steps or ranges beside an
-/// initialised CUDA, and where nobody had those either, having initialised it (a launcher that
+/// Indices of those that get a file, in the order given: who used CUDA, who ran operators and does
+/// not only serve another process, or had steps or ranges without operators and without being the
+/// child of a process that used CUDA; where nobody did, the one with the most CPU time, and of two
+/// that used none the later (a wrapper loses to its child).
+/// To use CUDA is to have worked on a GPU; only where nobody did, operators, steps or ranges beside
+/// an initialised CUDA, and where nobody had those either, having initialised it (a launcher that
 /// counts the devices does no more).
 /// At most one per pid: after an exec, the image that qualifies best.
 ///
@@ -32,7 +34,7 @@ struct Candidate {
 std::vector<std::size_t> choose(const std::vector<Candidate>& candidates, bool all);
 
 /// What the summary calls it: traced, launcher (has a traced child), helper (a child of a traced
-/// process), quiet.
+/// process, or one that only serves), quiet.
 std::string role_of(const std::vector<Candidate>& candidates,
                     const std::vector<std::size_t>& chosen, std::size_t index);
 

@@ -183,8 +183,9 @@ std::vector<Candidate> Session::candidates() const {
     const ingest::EventCounts& counts = target->counts();
     const Target::Identity& identity = target->identity();
     all.push_back(Candidate{identity.pid, identity.ppid, identity.pid == command_pid_,
-                            target->used_cuda(), target->worked_on_gpu(), counts.steps,
-                            counts.ranges, counts.samples, counts.cpu_ns});
+                            target->used_cuda(), target->worked_on_gpu(), target->serves(),
+                            counts.operators, counts.steps, counts.ranges, counts.samples,
+                            counts.cpu_ns});
   }
   return all;
 }

@@ -89,6 +89,8 @@ api::SummaryProcess process_of(const Target& target, const std::string& role) {
   process.api_calls = counts.api_calls;
   process.ranges = counts.ranges;
   process.steps = counts.steps;
+  process.operators = counts.operators;
+  process.allocations = counts.allocations;
   process.cpu_ns = counts.cpu_ns;
   process.end = end_text(target.end());
   return process;

@@ -195,6 +195,7 @@ void Target::finish(End how, std::int32_t wait_status, std::uint64_t now_ns) {
 
 void Target::forget_records() {
   final_counts_ = assembler_->counts();
+  serves_ = serves();
   final_losses_ = assembler_->losses();
   decoder_.reset();
   assembler_.reset();

@@ -103,6 +103,8 @@ class Target final : private ingest::Listener {
   bool used_cuda() const;
   /// Made a context, launched, or has GPU events.
   bool worked_on_gpu() const;
+  /// A data loader's or a compiler's worker.
+  bool serves() const { return serves_ || (assembler_ && assembler_->serves()); }
   End end() const { return end_; }
   const ingest::EventCounts& counts() const {
     return assembler_ ? assembler_->counts() : final_counts_;
@@ -156,6 +158,7 @@ class Target final : private ingest::Listener {
   std::uint64_t latest_step_ = 0;
   bool has_steps_ = false, said_bye_ = false, finished_ = false;
   bool recording_ = false;
+  bool serves_ = false;
   End end_ = End::kAlive;
   ingest::DecoderCounts reported_;
   std::vector<std::string> missing_;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "daemon/ingest/service_code.hpp"
 #include "daemon/session/target.hpp"
 #include "gpuprof/base/clock.hpp"
 
@@ -94,8 +95,9 @@ void Target::on_text_message(const wire::Packet& packet) {
   wire::DomainName domain;
   wire::Fact fact;
   if (packet.as(&thread)) {
-    writer_->on(model::ThreadName{thread.tid, thread.flags, thread.ts_ns,
-                                  part(packet, 0, thread.name_bytes)});
+    const std::string_view name = part(packet, 0, thread.name_bytes);
+    serves_ = serves_ || (thread.tid == identity_.pid && ingest::is_service_thread(name));
+    writer_->on(model::ThreadName{thread.tid, thread.flags, thread.ts_ns, name});
   } else if (packet.as(&notice)) {
     const std::string_view text = part(packet, 0, notice.text_bytes);
     writer_->on(model::Notice{notice.ts_ns, notice.feature, notice.level, notice.code, text});

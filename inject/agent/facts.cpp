@@ -18,9 +18,19 @@ namespace {
 constexpr std::size_t kMostBytes = 256u << 10;
 
 // Launchers' words first, so that the plain ones win where both are set.
-constexpr const char* kKept[] = {
-    "SLURM_PROCID=", "SLURM_NTASKS=", "OMPI_COMM_WORLD_RANK=", "OMPI_COMM_WORLD_SIZE=",
-    "RANK=",         "WORLD_SIZE=",   "LOCAL_RANK=",           "CUDA_VISIBLE_DEVICES="};
+constexpr const char* kKept[] = {"SLURM_PROCID=",
+                                 "SLURM_NTASKS=",
+                                 "OMPI_COMM_WORLD_RANK=",
+                                 "OMPI_COMM_WORLD_SIZE=",
+                                 "RANK=",
+                                 "WORLD_SIZE=",
+                                 "LOCAL_RANK=",
+                                 "LOCAL_WORLD_SIZE=",
+                                 "GROUP_RANK=",
+                                 "MASTER_ADDR=",
+                                 "MASTER_PORT=",
+                                 "TORCHELASTIC_RUN_ID=",
+                                 "CUDA_VISIBLE_DEVICES="};
 
 void send_if_kept(const char* variable, std::size_t bytes) {
   for (const char* name : kKept) {

@@ -101,5 +101,40 @@ TEST(Choose, TakesWhoInitialisedCudaWhereNobodyDidMore) {
   EXPECT_THAT(choose({program, other}, false), ElementsAre(0));
 }
 
+TEST(Choose, TakesEveryProcessThatRanOperators) {
+  auto launcher = process(1, 0), rank0 = process(2, 1), rank1 = process(3, 1);
+  rank0.operators = 5000;
+  rank1.operators = 4000;
+  launcher.cpu_ns = 1'000'000'000;
+  launcher.cuda = true;  // it counted the devices; its ranks work on the CPU
+  const std::vector all{launcher, rank0, rank1};
+  EXPECT_THAT(choose(all, false), ElementsAre(1, 2));
+  EXPECT_EQ("launcher", role_of(all, {1, 2}, 0));
+}
+
+TEST(Choose, LeavesOutWorkersOfALoaderWhateverTheyRan) {
+  auto trainer = process(1, 0), loader = process(2, 1);
+  trainer.operators = 10;
+  loader.operators = 10'000;
+  loader.steps = 500;
+  loader.serves = true;
+  EXPECT_THAT(choose({trainer, loader}, false), ElementsAre(0));
+  EXPECT_EQ("helper", role_of({trainer, loader}, {0}, 1));
+  EXPECT_THAT(choose({trainer, loader}, true), ElementsAre(0, 1));
+}
+
+TEST(Choose, TakesAnEvaluationOnTheCpuBesideATrainingOnTheGpu) {
+  auto trainer = process(1, 0), evaluation = process(2, 1);
+  trainer.cuda = trainer.gpu = true;
+  evaluation.operators = 100;
+  EXPECT_THAT(choose({trainer, evaluation}, false), ElementsAre(0, 1));
+}
+
+TEST(Choose, TakesAWorkerThatWorkedOnAGpu) {
+  auto trainer = process(1, 0), loader = process(2, 1);
+  trainer.cuda = trainer.gpu = loader.cuda = loader.gpu = loader.serves = true;
+  EXPECT_THAT(choose({trainer, loader}, false), ElementsAre(0, 1));
+}
+
 }  // namespace
 }  // namespace gpuprof::session

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Processes that only serve another one, told by the Python code they run.
+//
+// Context:  daemon (ingest thread); pure
+// Owns:     nothing
+#pragma once
+
+#include <string_view>
+#include <utility>
+
+namespace gpuprof::ingest {
+
+/// Whether only a data loader's or a compiler's worker runs this function. It runs operators, too:
+/// those of transforms and of what a spawned process repeats of its parent's script.
+inline bool is_service_code(std::string_view file, std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> kLoops[] = {
+      {"/torch/utils/data/_utils/worker.py", "_worker_loop"},
+      {"/torch/_inductor/compile_worker/__main__.py", "main"},
+  };
+  for (const auto& [end, function] : kLoops)
+    if (name == function && file.size() >= end.size() &&
+        file.substr(file.size() - end.size()) == end)
+      return true;
+  return false;
+}
+
+/// Whether PyTorch names the main thread of such a process so.
+inline bool is_service_thread(std::string_view name) { return name == "pt_data_worker"; }
+
+}  // namespace gpuprof::ingest
