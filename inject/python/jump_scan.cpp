@@ -30,7 +30,6 @@ struct Instruction {
 /// A span while it is being found.
 struct Found {
   JumpSpan span;
-  bool iterates;   // its head is a FOR_ITER
   bool tests_end;  // its last jump depends on a test
 };
 
@@ -56,7 +55,7 @@ class Scanner {
           out_->handlers == kNoHandlers)
         out_->handlers = now.at;
       if (now.role == JumpRole::kForIter && exit_count_ < kMaxExits)
-        exits_[exit_count_++] = {now.start, target_of(now)};
+        exits_[exit_count_++] = {now.start, target_of(now), now.after};
       if (before.role != JumpRole::kThrow) take(now, before);
     }
     nest();
@@ -119,10 +118,11 @@ class Scanner {
     if (count_ == kMaxSpans) return;
     Instruction head{};
     const bool iterates = read(target, &head) && head.role == JumpRole::kForIter;
+    const std::int32_t body = iterates ? head.after : 0;
     std::uint32_t place = count_++;
     for (; place > 0 && found_[place - 1].span.target > target; --place)
       found_[place] = found_[place - 1];
-    found_[place] = Found{{target, now.at}, iterates, tests};
+    found_[place] = Found{{target, now.at, body}, tests};
   }
 
   /// Jumps that cross, `[a [b a] b]`: b is inside a, whose last instructions are those of b, or
@@ -148,7 +148,7 @@ class Scanner {
     if (minor_ < kFirstTwoTests || minor_ > kLastTwoTests) return false;
     const Found& outer = found_[a];
     const Found& inner = found_[b];
-    if (outer.iterates || inner.iterates) return false;
+    if (outer.span.iterates() || inner.span.iterates()) return false;
     if (inner.span.target == outer.span.target + 2) return true;
     const std::int32_t end = inner.span.jump > outer.span.jump ? inner.span.jump : outer.span.jump;
     return inner.tests_end && leaves_before(inner.span.target) > end;

@@ -34,7 +34,10 @@ enum class JumpRole : std::uint8_t {
 struct JumpSpan {
   std::int32_t target;  // where the loop's head is
   std::int32_t jump;    // its last instruction that jumps back to it
+  std::int32_t body;    // of a `for`, whose iterator lies on the frame's stack: what follows its
+                        // head; 0 for other loops
 
+  bool iterates() const { return body != 0; }
   bool holds(std::int32_t offset) const { return target <= offset && offset <= jump; }
   bool operator==(const JumpSpan&) const = default;
 };

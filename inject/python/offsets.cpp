@@ -58,6 +58,7 @@ void fill(Words& word, const Groups& group, Offsets* out) {
   out->code_qualname = word(group.code + 3);
   out->code_table = word(group.code + 4);
   out->code_first_line = word(group.code + 5);
+  out->code_locals = word(group.code + 7);
   out->code_bytes = word(group.code + 9);
   out->object_type = word(group.object + 1);
   out->bytes_length = word(group.bytes + 1);
@@ -91,7 +92,7 @@ DebugOffsets parse_debug_offsets(const std::byte* runtime, std::size_t bytes, st
   Offsets found{};
   found.minor = minor;
   found.runtime_current = found.cframe_frame = found.cframe_previous = found.frame_is_entry = kNone;
-  found.code_string = kNone;
+  found.code_string = found.frame_stack = kNone;
   fill(word, group, &found);
   const auto runtime_bytes = base::load<std::uint64_t>(runtime + kRuntimeSize * 8);
   if (!fits(word, group) || !word.plausible || found.runtime_interpreters >= runtime_bytes)

@@ -36,7 +36,8 @@ struct Offsets {
   std::uint32_t cframe_previous;
   std::uint32_t frame_code;
   std::uint32_t frame_previous;
-  std::uint32_t frame_instr;  // int index before 3.11, then a pointer
+  std::uint32_t frame_instr;   // int index before 3.11, then a pointer
+  std::uint32_t frame_stack;   // → value stack, behind them (before 3.11)
   std::uint32_t frame_owner;
   std::uint32_t frame_is_entry;
   std::uint32_t frame_locals;  // the first of its local variables
@@ -47,6 +48,7 @@ struct Offsets {
   std::uint32_t code_table;
   std::uint32_t code_bytes;   // start of the byte code (3.11+)
   std::uint32_t code_string;  // → bytes object that holds the byte code (before 3.11)
+  std::uint32_t code_locals;  // → tuple of their names (3.11+)
   std::uint32_t str_length;
   std::uint32_t str_state;
   std::uint32_t str_ascii_data;

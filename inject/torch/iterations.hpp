@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "inject/python/frame_state.hpp"
 #include "inject/python/jumps.hpp"
 #include "inject/torch/loops.hpp"
 
@@ -31,8 +32,12 @@ inline constexpr std::uint32_t kMaxLoops = 32;
 /// Operators with deeper stacks are left out.
 inline constexpr std::uint32_t kMaxLevels = 192;
 
-/// Where code_loops() comes from; tests have their own.
-using LoopsOfCode = const python::CodeLoops* (*)(std::uint64_t code);
+/// How the program is looked into; tests have their own.
+struct Look {
+  const python::CodeLoops* (*loops)(std::uint64_t code) = python::code_loops;
+  void (*state)(const python::QuickFrame& frame, std::uint32_t loops,
+                python::FrameState* out) = python::frame_state;
+};
 
 /// The last top-level operator of one thread. Zeroed memory is a valid one.
 class Iterations {
@@ -42,10 +47,10 @@ class Iterations {
   /// @param op    Has 1 … kMaxLevels frames.
   /// @param begun Loops whose iteration begins now, outer first; room for kMaxLoops.
   /// @return      How many.
-  std::uint32_t next(const TopLevel& op, LoopsOfCode loops_of, LoopAt* begun);
+  std::uint32_t next(const TopLevel& op, const Look& look, LoopAt* begun);
 
   /// Loops around the last operator, innermost first; room for kMaxLoops.
-  std::uint32_t around(LoopsOfCode loops_of, LoopAt* loops) const;
+  std::uint32_t around(const Look& look, LoopAt* loops) const;
 
   /// Nothing came before. Keeps the pages of the array untouched.
   void forget() {
@@ -59,6 +64,8 @@ class Iterations {
     std::int32_t at;      // where it counts as being: in an exception handler, where it was before
     std::int32_t actual;  // where it is
     bool yields;
+    bool in_loop;
+    python::FrameState state;  // if in_loop
   };
   /// A generator's frame while something else runs.
   struct Paused {

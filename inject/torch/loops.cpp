@@ -90,7 +90,7 @@ void tell_stack(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op) 
   if (mine.stacks.seen_or_add(op.stack_id, guard.outlet().lane.epoch())) return;
   LoopAt loops[kMaxLoops];
   std::uint64_t ids[kMaxLoops];
-  const std::uint32_t count = mine.iterations.around(python::code_loops, loops);
+  const std::uint32_t count = mine.iterations.around(Look{}, loops);
   for (std::uint32_t i = 0; i < count; ++i) {
     ids[i] = loops[i].id();
     define(guard, mine, op, loops[i], ids[i]);
@@ -128,7 +128,7 @@ void top_level_begins(const hot::Guard& guard, const TopLevel& op) {
   ThreadLoops* mine = this_threads(guard);
   if (mine == nullptr) return;
   LoopAt begun[kMaxLoops];
-  const std::uint32_t count = mine->iterations.next(op, python::code_loops, begun);
+  const std::uint32_t count = mine->iterations.next(op, Look{}, begun);
   if (op.stack_id != 0) tell_stack(guard, *mine, op);
   if (count == 0) return;
   const Chosen choice = chosen();

@@ -28,8 +28,8 @@ std::vector<std::uint64_t> debug_table(const Offsets& o, int minor) {
   add({1, 2, 3, 4, 5, 6, 7, 8, 9});
   add({600, 0, o.thread_next, 16, o.thread_frame, o.thread_id, o.thread_native_id, 200, 40});
   add({88, o.frame_previous, o.frame_code, o.frame_instr, o.frame_locals, o.frame_owner});
-  add({216, o.code_file, o.code_name, o.code_qualname, o.code_table, o.code_first_line, 52, 96, 104,
-       o.code_bytes});
+  add({216, o.code_file, o.code_name, o.code_qualname, o.code_table, o.code_first_line, 52,
+       o.code_locals, 104, o.code_bytes});
   add({16, o.object_type});
   add({416, 24, 88, 168});
   add({32, 24, 16});
@@ -88,11 +88,12 @@ TEST(Offsets, ComeFromTheLongerTableOf314) {
   EXPECT_EQ(out.frame_previous, 8u);
   EXPECT_EQ(out.frame_code, 0u);
   EXPECT_EQ(out.frame_instr, 56u);
-  EXPECT_EQ(out.frame_owner, 74u);
   EXPECT_EQ(out.frame_locals, 80u);
+  EXPECT_EQ(out.frame_owner, 74u);
   EXPECT_EQ(out.code_qualname, 128u);
   EXPECT_EQ(out.code_table, 136u);
   EXPECT_EQ(out.code_first_line, 68u);
+  EXPECT_EQ(out.code_locals, 96u);
   EXPECT_EQ(out.code_bytes, 208u);
   EXPECT_EQ(out.str_compact_data, 56u);
 }

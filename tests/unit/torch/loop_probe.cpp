@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A library for ctypes: a call of probe_mark() stands for a top-level operator, so that the rule
+// can be tried with every interpreter, PyTorch or not.
+//
+// Context:  tests
+#include <string.h>
+
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "gpuprof/base/bytes.hpp"
+#include "gpuprof/wire/records.hpp"
+#include "inject/hot/state.hpp"
+#include "inject/hot/thread_block.hpp"
+#include "inject/python/frames.hpp"
+#include "inject/python/quick.hpp"
+#include "inject/torch/iterations.hpp"
+
+namespace {
+
+using namespace gpuprof;
+
+/// One loop and how often it went round.
+struct Counted {
+  std::uint64_t code;  // address
+  std::uint64_t target;
+  std::uint64_t level;
+  std::uint64_t strong, weak, first;
+};
+
+std::mutex g_mutex;
+std::map<std::uint64_t, Counted> g_counted;
+/// Not thread-local: what a library loaded late may have of that is little.
+std::map<std::uint32_t, torch::Iterations> g_iterations;
+
+torch::Iterations& iterations(std::uint32_t tid) {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  return g_iterations[tid];
+}
+
+void count(const torch::TopLevel& op, const torch::LoopAt& loop) {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  Counted& counted = g_counted[loop.id()];
+  counted.code = op.frames[op.frame_count - 1 - loop.level].code;
+  counted.target = static_cast<std::uint64_t>(loop.span.target);
+  counted.level = loop.level;
+  if ((loop.flags & wire::kMarkFirst) != 0)
+    ++counted.first;
+  else if ((loop.flags & wire::kMarkWeak) != 0)
+    ++counted.weak;
+  else
+    ++counted.strong;
+}
+
+}  // namespace
+
+extern "C" {
+
+/// 0: no interpreter that can be read.
+int probe_start() { return python::find_runtime() && python::ready() ? 1 : 0; }
+
+/// The operator `name` begins on this thread. Returns how many frames were seen.
+unsigned probe_mark(const char* name) {
+  python::QuickFrame frames[torch::kMaxLevels + 1];
+  const std::uint32_t frame_count =
+      python::quick_frames(hot::this_tid(), frames, torch::kMaxLevels + 1);
+  if (frame_count == 0 || frame_count > torch::kMaxLevels) return 0;
+  const torch::TopLevel op{1,   base::hash_bytes(name, strlen(name)),        0, frames, frame_count,
+                           ~0u, strncmp(name, "autograd::engine::", 18) == 0};
+  torch::LoopAt begun[torch::kMaxLoops];
+  const std::uint32_t begin_count = iterations(hot::this_tid()).next(op, torch::Look{}, begun);
+  for (std::uint32_t i = 0; i < begin_count; ++i) count(op, begun[i]);
+  return frame_count;
+}
+
+/// Copies at most `room` loops and forgets everything. Returns how many there were.
+unsigned probe_take(Counted* to, unsigned room) {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  unsigned written = 0;
+  for (const auto& [id, counted] : g_counted)
+    if (written < room) to[written++] = counted;
+  g_counted.clear();
+  g_iterations.clear();
+  return written;
+}
+}
