@@ -11,6 +11,7 @@
 #include <atomic>
 
 #include "gpuprof/base/bytes.hpp"
+#include "gpuprof/base/readable.hpp"
 #include "inject/python/runtime.hpp"
 
 namespace gpuprof::python {
@@ -18,6 +19,8 @@ namespace {
 
 /// Local variables looked at.
 constexpr std::uint64_t kMaxLocals = 64;
+/// No frame has more room for local variables.
+constexpr std::uint64_t kMaxFrameBytes = 1u << 20;
 /// Of an iterator, behind its count of references and its type.
 constexpr std::uint64_t kHeadBytes = 16, kMaxContentBytes = 64;
 /// Of a type, the same on every 64-bit build.
@@ -27,30 +30,81 @@ constexpr std::uint64_t kHeapType = 1 << 9;
 constexpr std::uint32_t kTaggedFrom = 14;
 constexpr std::uint64_t kTags = 3;
 
+/// Frames of a process that are read with care: a wrong layout must not end the program.
+constexpr std::uint32_t kTrials = 32;
+
+constinit std::atomic<std::uint32_t> g_read{0};
+
 std::uint64_t word(std::uint64_t at) {
   return base::load<std::uint64_t>(reinterpret_cast<const void*>(at));
 }
 
-/// Python code may keep its state anywhere, and its objects change for other reasons; a generator
-/// or coroutine changes as it begins to run, too.
-bool implemented_in_c(std::uint64_t type) {
-  if ((word(type + kTypeFlags) & kHeapType) != 0) return false;
-  const auto* name = reinterpret_cast<const char*>(word(type + kTypeName));
-  return name != nullptr && strncmp(name, "generator", 9) != 0 &&
-         strncmp(name, "coroutine", 9) != 0 && strncmp(name, "async_gen", 9) != 0;
-}
+class Reader {
+ public:
+  Reader(const Offsets& at, bool careful) : at_(at), careful_(careful) {}
 
-std::uint64_t content_of(std::uint64_t object) {
-  if (!plausible(object)) return 0;
-  const std::uint64_t type = word(object + 8);
-  if (!plausible(type) || !implemented_in_c(type)) return 0;
-  std::uint64_t bytes = word(type + kTypeBasicSize);
-  if (bytes > kMaxContentBytes) bytes = kMaxContentBytes;
-  std::uint64_t hash = 1;
-  for (std::uint64_t at = kHeadBytes; at + 8 <= bytes; at += 8)
-    hash = base::hash_step(hash, word(object + at));
-  return hash;
-}
+  void read(const QuickFrame& frame, std::uint32_t loops, FrameState* out) const {
+    const std::uint64_t locals = frame.frame + at_.frame_locals;
+    const std::uint64_t stack = stack_of(frame, locals);
+    if (stack < locals || stack - locals > kMaxFrameBytes) return;
+    std::uint64_t count = (stack - locals) / 8;
+    if (count > kMaxLocals) count = kMaxLocals;
+    if (!may_read(locals, 8 * (count + 1))) return;
+    out->locals = 1;
+    for (std::uint64_t i = 0; i < count; ++i)
+      out->locals = base::hash_step(out->locals, word(locals + i * 8));
+    for (std::uint32_t i = 0; i < loops && i < kMaxIterators; ++i) {
+      if (!may_read(stack + i * 8, 8)) return;
+      const std::uint64_t value = word(stack + i * 8);
+      out->iterators[i].address = at_.minor >= kTaggedFrom ? value & ~kTags : value;
+      out->iterators[i].content = content_of(out->iterators[i].address);
+    }
+  }
+
+ private:
+  bool may_read(std::uint64_t at, std::uint64_t bytes) const {
+    return plausible(at) && (!careful_ || base::object_readable(at, bytes));
+  }
+
+  /// Where the value stack begins; 0: not known.
+  std::uint64_t stack_of(const QuickFrame& frame, std::uint64_t locals) const {
+    if (at_.frame_stack != kNone) {
+      const std::uint64_t field = frame.frame + at_.frame_stack;
+      return may_read(field, 8) ? word(field) : 0;
+    }
+    if (!may_read(frame.code + at_.code_locals, 8)) return 0;
+    const std::uint64_t names = word(frame.code + at_.code_locals);
+    if (!may_read(names, at_.bytes_length + 8)) return 0;
+    return locals + word(names + at_.bytes_length) * 8;
+  }
+
+  /// Python code may keep its state anywhere, and its objects change for other reasons; a generator
+  /// or coroutine changes as it begins to run, too.
+  bool implemented_in_c(std::uint64_t type) const {
+    if ((word(type + kTypeFlags) & kHeapType) != 0) return false;
+    const std::uint64_t name_at = word(type + kTypeName);
+    if (name_at == 0 || (careful_ && !base::word_readable(name_at))) return false;
+    const auto* name = reinterpret_cast<const char*>(name_at);
+    return strncmp(name, "generator", 9) != 0 && strncmp(name, "coroutine", 9) != 0 &&
+           strncmp(name, "async_gen", 9) != 0;
+  }
+
+  std::uint64_t content_of(std::uint64_t object) const {
+    if (!may_read(object, kHeadBytes)) return 0;
+    const std::uint64_t type = word(object + 8);
+    if (!may_read(type, kTypeFlags + 8) || !implemented_in_c(type)) return 0;
+    std::uint64_t bytes = word(type + kTypeBasicSize);
+    if (bytes > kMaxContentBytes) bytes = kMaxContentBytes;
+    if (bytes < kHeadBytes || !may_read(object, bytes)) return 0;
+    std::uint64_t hash = 1;
+    for (std::uint64_t at = kHeadBytes; at + 8 <= bytes; at += 8)
+      hash = base::hash_step(hash, word(object + at));
+    return hash;
+  }
+
+  const Offsets& at_;
+  const bool careful_;
+};
 
 }  // namespace
 
@@ -58,27 +112,9 @@ void frame_state(const QuickFrame& frame, std::uint32_t loops, FrameState* out) 
   *out = FrameState{};
   const Runtime* runtime = g_runtime.load(std::memory_order_acquire);  // pairs with find_runtime
   if (runtime == nullptr || !plausible(frame.frame) || !plausible(frame.code)) return;
-  const Offsets& at = runtime->at;
-  const std::uint64_t locals = frame.frame + at.frame_locals;
-  std::uint64_t stack = 0;
-  if (at.frame_stack != kNone) {
-    stack = word(frame.frame + at.frame_stack);
-  } else {
-    const std::uint64_t names = word(frame.code + at.code_locals);
-    if (!plausible(names)) return;
-    stack = locals + word(names + at.bytes_length) * 8;
-  }
-  if (stack < locals || stack - locals > (1u << 20)) return;
-  std::uint64_t count = (stack - locals) / 8;
-  if (count > kMaxLocals) count = kMaxLocals;
-  out->locals = 1;
-  for (std::uint64_t i = 0; i < count; ++i)
-    out->locals = base::hash_step(out->locals, word(locals + i * 8));
-  for (std::uint32_t i = 0; i < loops && i < kMaxIterators; ++i) {
-    const std::uint64_t value = word(stack + i * 8);
-    out->iterators[i].address = at.minor >= kTaggedFrom ? value & ~kTags : value;
-    out->iterators[i].content = content_of(out->iterators[i].address);
-  }
+  const bool careful = g_read.load(std::memory_order_relaxed) < kTrials;
+  if (careful) g_read.fetch_add(1, std::memory_order_relaxed);
+  Reader(runtime->at, careful).read(frame, loops, out);
 }
 
 }  // namespace gpuprof::python
