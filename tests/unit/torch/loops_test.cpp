@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is told of loops before the daemon has chosen one, and what is counted afterwards.
+#include "inject/torch/loops.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "inject/torch/iterations.hpp"
+#include "tests/fakes/in_process_segment.hpp"
+#include "tests/unit/python/fake_interpreter.hpp"
+
+namespace gpuprof::torch {
+namespace {
+
+constexpr std::uint64_t kAdam = 77;
+
+/// A function of 3.12 with a loop from byte 2 to byte 18, and an operator in it.
+class Loops : public ::testing::Test {
+ protected:
+  Loops() : python_(12), code_(python_.code("train")) {
+    std::string bytes(18, '\x09');
+    bytes += "\x8c\x09";  // JUMP_BACKWARD by nine units
+    std::memcpy(reinterpret_cast<void*>(code_ + python_.runtime.at.code_bytes), bytes.data(),
+                bytes.size());
+    python::g_runtime.store(&python_.runtime);
+    hot::g_state.on.store(hot::kOnOpSteps | hot::kOnOperators);
+    forget_loops_after_fork();
+    look_for_steps(wire::StepSource::kAuto);
+  }
+  ~Loops() override { python::g_runtime.store(nullptr); }
+
+  void op(std::int32_t at, std::uint64_t stack_id = 0, std::uint64_t name = 1,
+          std::uint32_t module_level = ~0u) {
+    const hot::Guard guard(hot::Role::kCallback);
+    ASSERT_TRUE(guard);
+    const python::QuickFrame frame{0x10000, code_, at, 0};
+    top_level_begins(guard, TopLevel{++now_, name, stack_id, &frame, 1, module_level, false});
+    top_level_ends(guard, name, ++now_);
+  }
+  void choose(wire::StepRule rule, std::uint64_t key) {
+    segment_.plan().step_key.store(key);
+    segment_.plan().step_rule.store(static_cast<std::uint32_t>(rule));
+  }
+  /// "source:label" of each step that began.
+  std::vector<std::string> steps() {
+    std::vector<std::string> found;
+    for (const auto& [mark, tail, tid] : segment_.all<wire::StepMark>())
+      if ((mark.flags & wire::kStepBegin) != 0)
+        found.push_back(std::to_string(mark.source) + ":" + std::to_string(mark.label));
+    return found;
+  }
+  std::vector<std::uint32_t> marks() {
+    std::vector<std::uint32_t> found;
+    for (const auto& [mark, tail, tid] : segment_.all<wire::LoopMark>())
+      found.push_back(mark.flags);
+    return found;
+  }
+  /// Makes the loop known and returns its id.
+  std::uint64_t loop() {
+    op(6);
+    const auto defs = segment_.all<wire::LoopDef>();
+    return defs.empty() ? 0 : defs.front().body.id;
+  }
+  static std::string of(wire::StepSource source, int label = 0) {
+    return std::to_string(static_cast<int>(source)) + ":" + std::to_string(label);
+  }
+
+  fakes::InProcessSegment segment_{2, 2};
+  tests::FakeInterpreter python_;
+  const std::uint64_t code_;
+  std::uint64_t now_ = 0;
+};
+
+TEST_F(Loops, AreDefinedOnceAndEachIterationIsTold) {
+  op(6, 500);
+  op(8, 501);
+  op(6, 500);
+  op(6, 500);
+  const auto defs = segment_.all<wire::LoopDef>();
+  ASSERT_EQ(defs.size(), 1u);
+  EXPECT_EQ(defs[0].body.target_offset, 2);
+  EXPECT_EQ(defs[0].body.jump_offset, 18);
+  EXPECT_EQ(defs[0].body.level, 0u);
+  EXPECT_EQ(defs[0].body.flags, 0u);
+  EXPECT_EQ(defs[0].body.code_id,
+            python::code_id(python_.runtime.at, code_, reinterpret_cast<const std::byte*>(code_)));
+  EXPECT_EQ(marks(), (std::vector<std::uint32_t>{wire::kMarkFirst, 0, wire::kMarkWeak}));
+  EXPECT_TRUE(steps().empty());
+}
+
+TEST_F(Loops, AreToldForEachStackOnce) {
+  op(6, 500);
+  op(8, 501);
+  op(6, 500);
+  op(40, 502);
+  const auto stacks = segment_.all<wire::StackLoops>();
+  ASSERT_EQ(stacks.size(), 3u);
+  EXPECT_EQ(stacks[0].body.stack_id, 500u);
+  ASSERT_EQ(stacks[0].body.count, 1u);
+  EXPECT_EQ(base::load<std::uint64_t>(stacks[0].tail.data()), loop());
+  EXPECT_EQ(stacks[2].body.stack_id, 502u);
+  EXPECT_EQ(stacks[2].body.count, 0u) << "behind the loop";
+}
+
+TEST_F(Loops, InsideAModuleSaySo) {
+  op(6, 500, 1, 0);
+  EXPECT_EQ(segment_.all<wire::LoopDef>().at(0).body.flags, wire::kLoopInModule);
+}
+
+TEST_F(Loops, CountOnlyTheChosenOne) {
+  const std::uint64_t id = loop();
+  segment_.forget();
+  choose(wire::StepRule::kLoop, id + 1);
+  op(8);
+  op(6);
+  EXPECT_TRUE(steps().empty());
+  choose(wire::StepRule::kLoop, id);
+  op(8);
+  op(6);
+  op(6);  // weak
+  op(40);
+  op(6);  // entered again
+  EXPECT_EQ(steps(), (std::vector<std::string>(2, of(wire::StepSource::kLoop))));
+  EXPECT_TRUE(marks().empty()) << "nothing is told once a loop is chosen";
+  choose(wire::StepRule::kLoopWeak, id);
+  op(6);
+  EXPECT_EQ(steps().size(), 3u);
+}
+
+TEST_F(Loops, AreToldAgainWhenTheChoiceIsTakenBack) {
+  choose(wire::StepRule::kLoop, loop());
+  op(8);
+  choose(wire::StepRule::kNone, 0);
+  segment_.forget();
+  op(6);
+  EXPECT_EQ(marks(), std::vector<std::uint32_t>{0});
+}
+
+TEST_F(Loops, LeaveTheStepToTheEndOfAnOperator) {
+  choose(wire::StepRule::kOpEnd, kAdam);
+  op(6);
+  op(8, 0, kAdam);
+  op(6);
+  op(8, 0, kAdam);
+  EXPECT_EQ(steps(), (std::vector<std::string>(2, of(wire::StepSource::kOptimizer))));
+}
+
+TEST_F(Loops, GiveWayToTheProgramsOwnSteps) {
+  const std::uint64_t id = loop();
+  choose(wire::StepRule::kLoop, id);
+  {
+    const hot::Guard guard(hot::Role::kCallback);
+    user_step_begins(guard, 41, 1000);
+    user_step_ends(guard, 40, 1001);  // not the one that is open
+    user_step_ends(guard, 41, 1002);
+    user_step_ends(guard, 41, 1003);
+    user_step_begins(guard, 42, 1004);
+  }
+  op(8);
+  op(6);
+  EXPECT_EQ(steps(), (std::vector<std::string>{of(wire::StepSource::kUser, 41),
+                                               of(wire::StepSource::kUser, 42)}));
+  const auto all = segment_.all<wire::StepMark>();
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[1].body.flags, wire::kStepEnd);
+  EXPECT_EQ(all[1].body.number, all[0].body.number);
+  EXPECT_EQ(all[1].body.ts_ns, 1002u);
+}
+
+TEST_F(Loops, AreAllThatCountsWhereLoopsWereAskedFor) {
+  look_for_steps(wire::StepSource::kLoop);
+  {
+    const hot::Guard guard(hot::Role::kCallback);
+    user_step_begins(guard, 1, 1);
+  }
+  op(6);
+  EXPECT_TRUE(steps().empty());
+  EXPECT_EQ(marks().size(), 1u);
+}
+
+TEST_F(Loops, AreNotLookedForWhereSomethingElseWasAskedFor) {
+  for (const auto source : {wire::StepSource::kUser, wire::StepSource::kOptimizer}) {
+    look_for_steps(source);
+    op(6, 500);
+  }
+  look_for_steps(wire::StepSource::kAuto);
+  hot::g_state.on.store(hot::kOnOperators);
+  op(6, 500);
+  EXPECT_TRUE(marks().empty());
+  EXPECT_TRUE(segment_.all<wire::StackLoops>().empty());
+}
+
+TEST_F(Loops, AreForgottenInAForkedChild) {
+  op(6);
+  op(8);
+  forget_loops_after_fork();
+  op(6);
+  EXPECT_EQ(marks(), (std::vector<std::uint32_t>(2, wire::kMarkFirst)));
+}
+
+}  // namespace
+}  // namespace gpuprof::torch
