@@ -65,6 +65,22 @@ def overview(plugin, key):
     }
 
 
+def modules_of(rows):
+    """{name: rows of what is inside} of the Module view's tree."""
+    return {row["name"]: modules_of(row["children"]) for row in rows}
+
+
+def distributed(plugin, run):
+    """What the Distributed view says of each span of a run."""
+    found = {}
+    for worker in plugin.get("/workers", run=run, view="Distributed"):
+        for span in plugin.get("/spans", run=run, worker=worker):
+            key = {"run": run, "worker": worker, "span": span}
+            found[span] = {name: plugin.get("/distributed/" + name, **key)
+                           for name in ("overlap", "waittime", "commops")}
+    return found
+
+
 def worker_views(plugin, run, worker, span):
     key = {"run": run, "worker": worker, "span": span}
     views = plugin.get("/views", run=run)
@@ -80,6 +96,11 @@ def worker_views(plugin, run, worker, span):
         owners = plugin.get("/kernel/table", group_by="KernelNameAndOpName", **key)["data"]
         found["kernels"] = rows(kernels)
         found["owners"] = [[row["Name"], row["Operator"]] for row in rows(owners)]
+    if "Memory" in views:
+        curve = plugin.get("/memory_curve", **key)
+        found["memory"] = {device: len(rows) for device, rows in curve["rows"].items()}
+    if "Module" in views:
+        found["modules"] = modules_of(plugin.get("/module", **key)["data"])
     trace = plugin.get("/trace", **key)
     counters = {e["name"] for e in trace["traceEvents"] if e.get("ph") == "C"}
     found["trace"] = {"events": len(trace["traceEvents"]), "counters": sorted(counters)}
@@ -94,6 +115,10 @@ def main():
         for worker in plugin.get("/workers", run=run, view="Overview"):
             for span in plugin.get("/spans", run=run, worker=worker):
                 workers["%s/%s" % (worker, span)] = worker_views(plugin, run, worker, span)
+        if any("Distributed" in worker["views"] for worker in workers.values()):
+            told = distributed(plugin, run)
+            for worker in workers.values():
+                worker["distributed"] = told
     json.dump(result, sys.stdout)
     sys.stdout.flush()
     os._exit(0)  # the plugin's scanning threads never end

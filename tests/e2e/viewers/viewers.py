@@ -38,6 +38,11 @@ def plugin(folder):
     return ask("view", "plugin_views.py", folder)
 
 
+def diff(folder):
+    """The plugin's comparison of a folder's two runs."""
+    return ask("view", "plugin_diff.py", folder)
+
+
 def hta(folder):
     return ask("hta", "hta_views.py", folder)
 

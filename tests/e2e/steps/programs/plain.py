@@ -34,6 +34,8 @@ def main():
     parser.add_argument("--zero", default="none")
     parser.add_argument("--steps", type=int, default=30)
     options = parser.parse_args()
+    if options.optimizer == "fused" and not hasattr(torch, "_fused_sgd_"):
+        raise SystemExit(77)  # not on the CPU yet
     model = parts.Layers()
     optimizer = OPTIMIZERS[options.optimizer](model.parameters())
     x, y = parts.batch()

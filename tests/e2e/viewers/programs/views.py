@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A training that can be given a bottleneck; nothing in it knows of profilers.
+
+usage: views.py [--device cpu|cuda] [--ranks] [--slow-loader] [--half] [--width N] [--steps N]
+  --slow-loader  a sample takes 3 ms to load
+  --half         16-bit floating point, for which GPUs have matrix units
+  --width N      rows and columns of the matrices: small ones leave a GPU idle"""
+
+import argparse
+import os
+import time
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+
+
+class Samples(Dataset):
+    def __init__(self, count, width, kind, wait):
+        self.data = torch.randn(count, width).to(kind)
+        self.wait = wait
+
+    def __len__(self):
+        return len(self.data)
+
+    def __getitem__(self, index):
+        if self.wait:
+            time.sleep(self.wait)
+        return self.data[index]
+
+
+class Net(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(width, width), nn.ReLU())
+        self.head = nn.Linear(width, width)
+
+    def forward(self, x):
+        return self.head(self.body(x))
+
+
+def prepared(options):
+    kind = torch.float16 if options.half else torch.float32
+    model = Net(options.width).to(options.device, kind)
+    if options.ranks:
+        dist.init_process_group("gloo" if options.device == "cpu" else "nccl")
+        model = nn.parallel.DistributedDataParallel(model)
+    rows = 4 if options.slow_loader else max(4, options.width // 8)
+    data = Samples(rows * options.steps, options.width, kind, 0.003 * options.slow_loader)
+    return model, DataLoader(data, batch_size=rows)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--steps", type=int, default=12)
+    parser.add_argument("--width", type=int, default=64)
+    for flag in ("--ranks", "--slow-loader", "--half"):
+        parser.add_argument(flag, action="store_true")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    if options.device == "cuda":
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
+    model, loader = prepared(options)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for x in loader:
+        x = x.to(options.device)
+        loss = model(x).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        if options.device == "cuda":
+            torch.cuda.synchronize()
+    if options.ranks:
+        dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
