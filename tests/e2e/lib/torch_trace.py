@@ -45,11 +45,12 @@ class Trace:
     modules: list = dataclasses.field(default_factory=list)  # Operators of python_function
     kernels: list = dataclasses.field(default_factory=list)  # (name, args)
     heads: list = dataclasses.field(default_factory=list)
+    exact: bool = True  # times are nanoseconds
 
     def sort(self):
         for rows in (self.operators, self.steps, self.modules):
             rows.sort(key=lambda row: (row.start, -row.end))
-        self.memory.sort(key=lambda row: row[0])
+        self.memory.sort(key=lambda row: (row[0], row[1].get("Ev Idx", 0)))
         return self
 
 
@@ -99,6 +100,7 @@ def kineto(path, real_minus_mono):
     """What torch.profiler wrote; its times are those of CLOCK_REALTIME."""
     trace = Trace()
     loaded = e2e.load(path)
+    trace.exact = "baseTimeNanoseconds" in loaded
     zero = int(loaded.get("baseTimeNanoseconds", 0)) - real_minus_mono
     for event in loaded["traceEvents"]:
         _add(trace, event, zero)

@@ -7,6 +7,7 @@ usage: steps_test.py [--only NAME,…] [--not NAME,…] [--python PATH] [--keep 
 import argparse
 import concurrent.futures
 import os
+import shutil
 import subprocess
 import sys
 
@@ -40,6 +41,7 @@ def environment(folder):
 def run(python, command, folder, arguments=(), timeout=120):
     """One program under gpuprof: (CompletedProcess, true steps, paths of the traces)."""
     out = os.path.join(folder, "out")
+    shutil.rmtree(out, ignore_errors=True)
     script, *rest = command.split()
     done = e2e.gpuprof(["-o", out, *arguments], [python, os.path.join(PROGRAMS, script), *rest],
                        env=environment(folder), timeout=timeout)

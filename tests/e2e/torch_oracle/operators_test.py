@@ -8,6 +8,7 @@ usage: operators_test.py [--only MODEL,…] [--modes shapes,stack] [--device cpu
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -44,6 +45,7 @@ def start(python, model, mode, folder, device="cpu", under=True):
         command = [sim.GPUSIM_RUN, "--cupti", "per-client", "--quiet", "--"] + command
     else:
         environment["CUDA_VISIBLE_DEVICES"] = ""
+    shutil.rmtree(os.path.join(folder, "out"), ignore_errors=True)
     if under:
         return e2e.gpuprof(["-o", os.path.join(folder, "out"), *WHOLE], command, env=environment,
                            timeout=300)
@@ -69,7 +71,8 @@ def check(checks, name, mode, done, folder):
     checks.expect(theirs.operators and theirs.memory, name + ": torch.profiler saw something")
     results = {"operators": differences.operators(theirs, ours), "numbers": differences.follows(ours),
                "memory": differences.memory(theirs, ours)}
-    if mode == "stack" and not results["operators"]:
+    # Without nanoseconds (PyTorch 2.1) what encloses what cannot be told from torch.profiler's trace.
+    if mode == "stack" and not results["operators"] and theirs.exact:
         results["modules"] = differences.modules(theirs, ours)
     for what, wrong in results.items():
         checks.expect(not wrong, "%s, %s: %s" % (name, what, "\n    ".join(wrong)))
