@@ -18,7 +18,7 @@ namespace gpuprof::python {
 namespace {
 
 /// Local variables looked at.
-constexpr std::uint64_t kMaxLocals = 64;
+constexpr std::uint64_t kMaxLocals = 32;
 /// No frame has more room for local variables.
 constexpr std::uint64_t kMaxFrameBytes = 1u << 20;
 /// Of an iterator, behind its count of references and its type.
@@ -39,6 +39,11 @@ std::uint64_t word(std::uint64_t at) {
   return base::load<std::uint64_t>(reinterpret_cast<const void*>(at));
 }
 
+/// Only ever compared with the same frame's last one: cheap matters more than well mixed.
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+  return ((hash << 7 | hash >> 57) ^ value) * 0x9e3779b97f4a7c15ULL;
+}
+
 class Reader {
  public:
   Reader(const Offsets& at, bool careful) : at_(at), careful_(careful) {}
@@ -51,8 +56,7 @@ class Reader {
     if (count > kMaxLocals) count = kMaxLocals;
     if (!may_read(locals, 8 * (count + 1))) return;
     out->locals = 1;
-    for (std::uint64_t i = 0; i < count; ++i)
-      out->locals = base::hash_step(out->locals, word(locals + i * 8));
+    for (std::uint64_t i = 0; i < count; ++i) out->locals = mix(out->locals, word(locals + i * 8));
     for (std::uint32_t i = 0; i < loops && i < kMaxIterators; ++i) {
       if (!may_read(stack + i * 8, 8)) return;
       const std::uint64_t value = word(stack + i * 8);
@@ -98,7 +102,7 @@ class Reader {
     if (bytes < kHeadBytes || !may_read(object, bytes)) return 0;
     std::uint64_t hash = 1;
     for (std::uint64_t at = kHeadBytes; at + 8 <= bytes; at += 8)
-      hash = base::hash_step(hash, word(object + at));
+      hash = mix(hash, word(object + at));
     return hash;
   }
 

@@ -78,24 +78,30 @@ std::uint32_t take(std::atomic<std::uint32_t>& used, std::uint32_t amount, std::
   return first;
 }
 
+bool is_this(const CodeLoops& known, const CodeLoops& wanted) {
+  return known.address == wanted.address && known.name == wanted.name &&
+         known.first_line == wanted.first_line;
+}
+
 /// Reads the code object; what cannot be read is remembered, too. Null: no room for one more.
-const CodeLoops* find(Table& table, const Offsets& at, std::uint64_t code, std::uint64_t id) {
+const CodeLoops* find(Table& table, const Offsets& at, const CodeLoops& wanted) {
   const std::uint32_t place = take(table.codes_used, 1, kMaxCodes);
   if (place == kNone) return nullptr;
   JumpScan scan;
-  const ByteCode bytes = byte_code(at, code);
+  const ByteCode bytes = byte_code(at, wanted.address);
   scan_jumps(at.minor, bytes.at, bytes.bytes, &scan);
   const std::uint32_t spans = take(table.spans_used, scan.count, kMaxAllSpans);
   if (spans == kNone)
     scan = JumpScan{};
   else
     std::memcpy(&table.spans[spans], scan.spans, scan.count * sizeof(JumpSpan));
-  const CodeLoops found{id,
-                        scan.handlers,
-                        scan.known,
-                        scan.yields,
-                        static_cast<std::uint16_t>(scan.count),
-                        &table.spans[spans % kMaxAllSpans]};
+  CodeLoops found = wanted;
+  found.id = code_id(at, wanted.address, reinterpret_cast<const std::byte*>(wanted.address));
+  found.handlers = scan.handlers;
+  found.known = scan.known;
+  found.yields = scan.yields;
+  found.count = static_cast<std::uint16_t>(scan.count);
+  found.spans = &table.spans[spans % kMaxAllSpans];
   return new (&table.codes[place]) CodeLoops(found);
 }
 
@@ -105,17 +111,22 @@ const CodeLoops* code_loops(std::uint64_t code) {
   const Runtime* runtime = g_runtime.load(std::memory_order_acquire);  // pairs with find_runtime
   Table* all = runtime == nullptr || !plausible(code) ? nullptr : table();
   if (all == nullptr) return nullptr;
-  const std::uint64_t id = code_id(runtime->at, code, reinterpret_cast<const std::byte*>(code));
-  for (std::uint32_t i = 0; i < kProbes; ++i) {
-    std::atomic<const CodeLoops*>& slot = all->slots[((id >> 8) + i) % kSlots];
+  const auto* bytes = reinterpret_cast<const std::byte*>(code);
+  CodeLoops wanted{};
+  wanted.address = code;
+  wanted.name = base::load<std::uint64_t>(bytes + name_field(runtime->at));
+  wanted.first_line = base::load<std::uint32_t>(bytes + runtime->at.code_first_line);
+  const std::uint64_t start = code * 0x9e3779b97f4a7c15ULL >> 40;
+  for (std::uint64_t i = 0; i < kProbes; ++i) {
+    std::atomic<const CodeLoops*>& slot = all->slots[(start + i) % kSlots];
     const CodeLoops* known = slot.load(std::memory_order_acquire);  // pairs with the exchange below
     if (known == nullptr) {
-      const CodeLoops* found = find(*all, runtime->at, code, id);
+      const CodeLoops* found = find(*all, runtime->at, wanted);
       if (found == nullptr) return nullptr;
       // Another thread may have found the same, or another code for this slot.
       if (slot.compare_exchange_strong(known, found, std::memory_order_acq_rel)) known = found;
     }
-    if (known->id == id) return known->known ? known : nullptr;
+    if (is_this(*known, wanted)) return known->known ? known : nullptr;
   }
   return nullptr;
 }

@@ -16,6 +16,9 @@ namespace gpuprof::python {
 
 /// What is remembered of a code object.
 struct CodeLoops {
+  std::uint64_t address;
+  std::uint64_t name;  // of its name object: addresses of code are used again
+  std::uint32_t first_line;
   std::uint64_t id;       // PyCodeDef::id
   std::int32_t handlers;  // exception handlers lie from here to the end; kNoHandlers
   bool known;             // false: its instructions cannot be read

@@ -87,9 +87,9 @@ class Iterations::Comparison {
       by_code = by_code && level + 1 < op_.frame_count && frame(level + 1).code != 0 &&
                 (frame(level + 1).flags & (wire::kPyEntry | wire::kPyShim)) == 0;
       if (!was_.levels_[level].in_loop) continue;
-      const python::CodeLoops* code = look_.loops(frame(level).code);
+      const python::CodeLoops* code = was_.levels_[level].loops;
       const std::int32_t at = was_.levels_[level].at;
-      const std::int32_t loop = code == nullptr ? -1 : code->innermost(at, at);
+      const std::int32_t loop = code->innermost(at, at);
       if (loop < 0) continue;
       begin(level, by_code ? 0 : wire::kMarkWeak, code, loop);
       return;
@@ -125,8 +125,10 @@ class Iterations::Comparison {
     const std::int32_t actual = frame(level).instr_offset;
     const bool moved = was.actual != actual;
     if (!moved && !was.in_loop) return false;
-    const python::CodeLoops* code = look_.loops(frame(level).code);
     const Level before = was;
+    // Another code object may be where the last one was, and its frame, too.
+    const python::CodeLoops* code = moved ? look_.loops(frame(level).code) : was.loops;
+    was.loops = code;
     was.actual = was.at = actual;
     was.in_loop = false;
     if (code == nullptr) {
@@ -172,6 +174,7 @@ class Iterations::Comparison {
     level_is.code = now.code;
     level_is.at = level_is.actual = now.instr_offset;
     level_is.in_loop = false;
+    level_is.loops = code;
     level_is.yields = code != nullptr && code->yields;
     if (code == nullptr) return;
     keep_state(level, code);
@@ -216,12 +219,11 @@ std::uint32_t Iterations::next(const TopLevel& op, const Look& look, LoopAt* beg
   return Comparison(*this, op, look, begun).run();
 }
 
-std::uint32_t Iterations::around(const Look& look, LoopAt* loops) const {
+std::uint32_t Iterations::around(LoopAt* loops) const {
   std::uint32_t count = 0;
   for (std::uint32_t level = count_; level-- > 0;) {
     if (!levels_[level].in_loop) continue;
-    const python::CodeLoops* code = look.loops(levels_[level].code);
-    if (code == nullptr) continue;
+    const python::CodeLoops* code = levels_[level].loops;
     for (std::int32_t i = code->count - 1; i >= 0 && count < kMaxLoops; --i)
       if (code->spans[i].holds(levels_[level].at))
         loops[count++] = LoopAt{level, 0, code, code->spans[i]};

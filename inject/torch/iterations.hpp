@@ -50,7 +50,7 @@ class Iterations {
   std::uint32_t next(const TopLevel& op, const Look& look, LoopAt* begun);
 
   /// Loops around the last operator, innermost first; room for kMaxLoops.
-  std::uint32_t around(const Look& look, LoopAt* loops) const;
+  std::uint32_t around(LoopAt* loops) const;
 
   /// Nothing came before. Keeps the pages of the array untouched.
   void forget() {
@@ -65,7 +65,8 @@ class Iterations {
     std::int32_t actual;  // where it is
     bool yields;
     bool in_loop;
-    python::FrameState state;  // if in_loop
+    const python::CodeLoops* loops;  // of `code`; null: cannot be read
+    python::FrameState state;        // if in_loop
   };
   /// A generator's frame while something else runs.
   struct Paused {

@@ -90,7 +90,7 @@ void tell_stack(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op) 
   if (mine.stacks.seen_or_add(op.stack_id, guard.outlet().lane.epoch())) return;
   LoopAt loops[kMaxLoops];
   std::uint64_t ids[kMaxLoops];
-  const std::uint32_t count = mine.iterations.around(Look{}, loops);
+  const std::uint32_t count = mine.iterations.around(loops);
   for (std::uint32_t i = 0; i < count; ++i) {
     ids[i] = loops[i].id();
     define(guard, mine, op, loops[i], ids[i]);

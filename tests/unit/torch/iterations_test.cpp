@@ -47,12 +47,14 @@ class Rule : public ::testing::Test {
   void function(char name, std::vector<python::JumpSpan> spans,
                 std::int32_t handlers = python::kNoHandlers, bool yields = false) {
     spans_.push_back(std::move(spans));
-    g_codes[code(name)] = python::CodeLoops{code(name),
-                                            handlers,
-                                            true,
-                                            yields,
-                                            static_cast<std::uint16_t>(spans_.back().size()),
-                                            spans_.back().data()};
+    python::CodeLoops loops{};
+    loops.id = code(name);
+    loops.handlers = handlers;
+    loops.known = true;
+    loops.yields = yields;
+    loops.count = static_cast<std::uint16_t>(spans_.back().size());
+    loops.spans = spans_.back().data();
+    g_codes[code(name)] = loops;
   }
   python::FrameState& holds(char function) { return g_states[usual_frame(function)]; }
 
@@ -73,7 +75,7 @@ class Rule : public ::testing::Test {
   }
   std::string around() {
     LoopAt loops[kMaxLoops];
-    const std::uint32_t count = iterations_.around(kLook, loops);
+    const std::uint32_t count = iterations_.around(loops);
     std::string text;
     for (std::uint32_t i = 0; i < count; ++i) text += (i == 0 ? "" : " ") + word(loops[i]);
     return text;
