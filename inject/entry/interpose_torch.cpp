@@ -41,6 +41,12 @@ torch::RealMemory real_of(const void* caller) {
                              reinterpret_cast<const void*>(&c10::memoryProfilingEnabled)});
 }
 
+// PyTorch complains of such a block, on stderr, once in a while. It has just taken it off its table
+// for our sake: told of its end once more, it does not know the block and says what it would say.
+void say_unknown(const torch::RealMemory& real, void* block) {
+  if (real.reporter != nullptr && real.deleted != nullptr) real.deleted(real.reporter(), block);
+}
+
 void pass_on(const torch::RealMemory& real, torch::MemoryReport report) {
   if (real.report == nullptr) return;
   // PyTorch's own CPU allocator has no reserve; other reports are made whoever listens.
@@ -48,7 +54,8 @@ void pass_on(const torch::RealMemory& real, torch::MemoryReport report) {
       report.device_type == torch::kDeviceCpu && report.reserved == 0 && report.bytes != 0;
   if (asked_for && torch::cpu_memory_was_asked()) {
     if (real.enabled == nullptr || !real.enabled()) return;
-    if (!torch::program_would_know(report.address, &report.bytes, &report.allocated)) return;
+    if (!torch::program_would_know(report.address, &report.bytes, &report.allocated))
+      return say_unknown(real, report.address);
   }
   real.report(report.address, report.bytes, report.allocated, report.reserved,
               {report.device_type, report.device});

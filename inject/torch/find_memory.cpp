@@ -18,6 +18,8 @@ namespace {
 
 constexpr char kReport[] = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE";
 constexpr char kEnabled[] = "_ZN3c1022memoryProfilingEnabledEv";
+constexpr char kReporter[] = "_ZN3c1025profiledCPUMemoryReporterEv";
+constexpr char kDeleted[] = "_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv";
 
 // How near a copy is to the caller: more is better.
 enum Nearness : std::uint32_t { kNone, kAnywhere, kSameFolder, kItself };
@@ -83,7 +85,9 @@ int look_for_copy(dl_phdr_info* module, std::size_t, void* data) {
   if (enabled == reinterpret_cast<std::uintptr_t>(search.own.enabled)) return 0;
   search.best = near;
   search.found->real = {reinterpret_cast<ReportMemory>(report),
-                        reinterpret_cast<MemoryEnabled>(enabled)};
+                        reinterpret_cast<MemoryEnabled>(enabled),
+                        reinterpret_cast<CpuReporter>(symbols.find(kReporter)),
+                        reinterpret_cast<BlockDeleted>(symbols.find(kDeleted))};
   return near == kItself ? 1 : 0;
 }
 

@@ -21,10 +21,16 @@ struct Device {
 using ReportMemory = void (*)(void*, std::int64_t, std::size_t, std::size_t, Device);
 using MemoryEnabled = bool (*)();
 
-/// Both functions of one copy; null where it has none.
+/// c10::profiledCPUMemoryReporter() and its Delete(block).
+using CpuReporter = void* (*)();
+using BlockDeleted = void (*)(void* reporter, void* block);
+
+/// The functions of one copy; null where it has none.
 struct RealMemory {
   ReportMemory report;
   MemoryEnabled enabled;
+  CpuReporter reporter;
+  BlockDeleted deleted;
 };
 
 /// What our library itself defines under the two names, which is not what is looked for.

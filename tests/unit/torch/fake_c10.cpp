@@ -19,6 +19,17 @@ struct Device {
 EXPORT bool memoryProfilingEnabled();
 EXPORT void reportMemoryUsageToProfiler(void* address, std::int64_t bytes, std::size_t allocated,
                                         std::size_t reserved, Device device);
+class EXPORT ProfiledCPUMemoryReporter {
+ public:
+  void New(void* block, std::size_t bytes);
+  void Delete(void* block);
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<void*, std::size_t> sizes_;
+  std::size_t allocated_ = 0;
+};
+EXPORT ProfiledCPUMemoryReporter& profiledCPUMemoryReporter();
 }  // namespace c10
 
 namespace {
@@ -28,41 +39,20 @@ using gpuprof::fakes::Heard;
 
 thread_local bool t_listening = false;
 std::mutex g_mutex;
-std::unordered_map<std::uint64_t, std::size_t> g_sizes;
-std::size_t g_allocated = 0, g_unknown = 0;
+std::size_t g_unknown = 0;
 std::vector<Heard> g_heard;
 volatile int g_after;
 
 void* pointer(std::uint64_t address) { return reinterpret_cast<void*>(address); }
 
 void cpu_new(std::uint64_t address, std::size_t bytes) {
-  if (!c10::memoryProfilingEnabled()) return;
-  std::size_t allocated;
-  {
-    const std::lock_guard lock(g_mutex);
-    g_sizes[address] = bytes;
-    allocated = g_allocated += bytes;
-  }
-  c10::reportMemoryUsageToProfiler(pointer(address), static_cast<std::int64_t>(bytes), allocated, 0,
-                                   {0, -1});
+  c10::profiledCPUMemoryReporter().New(pointer(address), bytes);
+  g_after = 1;
 }
 
 void cpu_delete(std::uint64_t address) {
-  if (!c10::memoryProfilingEnabled()) return;
-  std::size_t bytes, allocated;
-  {
-    const std::lock_guard lock(g_mutex);
-    const auto found = g_sizes.find(address);
-    if (found == g_sizes.end()) {
-      ++g_unknown;
-      return;
-    }
-    bytes = found->second;
-    allocated = g_allocated -= bytes;
-    g_sizes.erase(found);
-  }
-  c10::reportMemoryUsageToProfiler(pointer(address), -static_cast<std::int64_t>(bytes), allocated,
-                                   0, {0, -1});
+  c10::profiledCPUMemoryReporter().Delete(pointer(address));
+  g_after = 1;
 }
 
 void cuda(std::uint64_t address, std::int64_t bytes, std::size_t allocated, std::size_t reserved,
@@ -82,6 +72,39 @@ const Heard* heard(std::size_t* count) {
 std::size_t unknown_sizes() { return g_unknown; }
 
 }  // namespace
+
+void c10::ProfiledCPUMemoryReporter::New(void* block, std::size_t bytes) {
+  if (!memoryProfilingEnabled()) return;
+  std::size_t allocated;
+  {
+    const std::lock_guard lock(mutex_);
+    sizes_[block] = bytes;
+    allocated = allocated_ += bytes;
+  }
+  reportMemoryUsageToProfiler(block, static_cast<std::int64_t>(bytes), allocated, 0, {0, -1});
+}
+
+void c10::ProfiledCPUMemoryReporter::Delete(void* block) {
+  if (!memoryProfilingEnabled()) return;
+  std::size_t bytes, allocated;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = sizes_.find(block);
+    if (found == sizes_.end()) {
+      ++g_unknown;
+      return;
+    }
+    bytes = found->second;
+    allocated = allocated_ -= bytes;
+    sizes_.erase(found);
+  }
+  reportMemoryUsageToProfiler(block, -static_cast<std::int64_t>(bytes), allocated, 0, {0, -1});
+}
+
+c10::ProfiledCPUMemoryReporter& c10::profiledCPUMemoryReporter() {
+  static ProfiledCPUMemoryReporter reporter;
+  return reporter;
+}
 
 bool c10::memoryProfilingEnabled() { return t_listening; }
 
