@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The PyTorch programs beside this file: how to run them, with and without us."""
+
+import os
+import re
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+import e2e  # noqa: E402
+
+PROGRAMS = os.path.join(HERE, "programs")
+# Windows that open and close all the time, inside whatever the program does.
+MANY_WINDOWS = ["--wait", "150ms", "--active", "150ms", "--repeat", "0"]
+
+
+def python_with_torch():
+    for python in (os.environ.get("GPUPROF_TORCH_PYTHON"),
+                   os.path.join(e2e.SOURCE, ".venvs", "torch", "bin", "python"),
+                   e2e.real_python()):
+        if python and os.path.exists(python) and subprocess.run(
+                [python, "-c", "import torch"], capture_output=True).returncode == 0:
+            return python
+    return e2e.skip("no python here can import torch (scripts/setup --torch installs one)")
+
+
+def command(python, program, *arguments):
+    return [python, os.path.join(PROGRAMS, program), *arguments]
+
+
+def environment():
+    return dict(os.environ, CUDA_VISIBLE_DEVICES="", OMP_NUM_THREADS="1")
+
+
+def plain(line):
+    return subprocess.run(line, env=environment(), stdin=subprocess.DEVNULL, capture_output=True,
+                          timeout=300)
+
+
+def under(options, line):
+    """Quietly under gpuprof: what stands on stderr is the program's."""
+    return e2e.gpuprof(["-q", *options], line, env=environment(), timeout=300)
+
+
+def said(text):
+    """What a program wrote, without dates, process numbers and addresses."""
+    text = re.sub(r"\[([WE])\d{4} [\d:.]+ (?:\d+ )?", r"[\1 ", text.decode(errors="replace"))
+    text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \d+:\d+", "(when)", text)
+    return re.sub(r"0x[0-9a-f]+", "0x", text)
