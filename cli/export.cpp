@@ -15,6 +15,7 @@
 #include "daemon/api/export_session.hpp"
 #include "support/files.hpp"
 #include "support/tty.hpp"
+#include "support/write_signals.hpp"
 
 namespace gpuprof::cli {
 namespace {
@@ -40,6 +41,7 @@ support::Result<api::ExportRequest> request_of(const Options& options) {
 }  // namespace
 
 support::Result<int> export_command(Options& options) {
+  support::ignore_write_signals();
   GPUPROF_TRY(request, request_of(options));
   support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
   auto summary = api::export_session(
@@ -50,10 +52,9 @@ support::Result<int> export_command(Options& options) {
     std::printf("%s\n", file.path.c_str());
   }
   if (std::fflush(stdout) != 0) return error("cannot write to stdout");
-  if (!options.quiet) {
-    const std::string text = summary_text(summary.value());
-    [[maybe_unused]] const ssize_t n = write(STDERR_FILENO, text.data(), text.size());
-  }
+  const std::string text =
+      options.quiet ? failures_text(summary.value()) : summary_text(summary.value());
+  [[maybe_unused]] const ssize_t n = write(STDERR_FILENO, text.data(), text.size());
   return 0;
 }
 

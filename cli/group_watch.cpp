@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tells a signal sent to our whole process group from one sent to us alone.
+// Tells a signal sent to our whole process group from one sent to us alone, and wakes us when the
+// program that we stopped with goes on without us.
 //
 // Context:  cli
 #include "cli/group_watch.hpp"
@@ -20,6 +21,7 @@
 
 #include "gpuprof/base/clock.hpp"
 #include "support/child.hpp"
+#include "support/proc.hpp"
 
 namespace gpuprof::cli {
 namespace {
@@ -28,6 +30,8 @@ namespace {
 constexpr std::uint64_t kPatience_ns = 50'000'000;
 // It ends as soon as the socket closes, unless somebody has stopped it.
 constexpr std::uint64_t kGoodbye_ns = 200'000'000;
+// How often the helper looks at a stopped program: nobody tells it when that goes on.
+constexpr int kLook_ms = 50;
 constexpr int kWatched[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP};
 
 sigset_t watched() {
@@ -45,6 +49,18 @@ void keep_only(int socket) {
   syscall(SYS_close_range, 4U, ~0U, 0U);
 }
 
+/// A stopped process is told nothing of its child: not that it goes on, not that it was killed.
+void wake_if_left_behind(pid_t program) {
+  const pid_t us = getppid();
+  if (!support::process_stat(program).stopped() && support::process_stat(us).stopped())
+    kill(us, SIGCONT);
+}
+
+/// The newest word of ours: the program we stop with, or 0. False: we are gone.
+bool read_program(pid_t* program) {
+  return recv(3, program, sizeof *program, MSG_WAITALL) == sizeof *program;
+}
+
 [[noreturn]] void watch(int socket) {
   keep_only(socket);
   if (chdir("/") != 0) _exit(1);
@@ -52,9 +68,14 @@ void keep_only(int socket) {
   const sigset_t set = watched();
   const int signals = signalfd(-1, &set, SFD_CLOEXEC);
   pollfd waiting[] = {{3, POLLIN, 0}, {signals, POLLIN, 0}};
+  pid_t program = 0;
   while (true) {
-    if (poll(waiting, 2, -1) < 0 && errno != EINTR) _exit(1);
-    if (waiting[0].revents != 0) _exit(0);
+    if (poll(waiting, 2, program == 0 ? -1 : kLook_ms) < 0) {
+      if (errno != EINTR) _exit(1);
+      continue;
+    }
+    if (waiting[0].revents != 0 && !read_program(&program)) _exit(0);
+    if (program != 0) wake_if_left_behind(program);
     signalfd_siginfo info;
     if (waiting[1].revents == 0 || read(signals, &info, sizeof info) != sizeof info) continue;
     const char number = static_cast<char>(info.ssi_signo);
@@ -92,6 +113,10 @@ void GroupWatch::listen() {
     if (numbers[i] > 0 && numbers[i] < 65) ++seen_[static_cast<int>(numbers[i])];
   }
   if (n == 0) socket_.reset();
+}
+
+void GroupWatch::we_stop_with(pid_t program) {
+  if (socket_) send(socket_.get(), &program, sizeof program, MSG_NOSIGNAL);
 }
 
 bool GroupWatch::group_got(int signal) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tells a signal sent to our whole process group from one sent to us alone.
+// Tells a signal sent to our whole process group from one sent to us alone, and wakes us when the
+// program that we stopped with goes on without us.
 //
 // Context:  cli
 // Owns:     a helper process in our group (our child, to be collected) and a socket to it, whose
@@ -27,6 +28,10 @@ class GroupWatch {
 
   /// True if the group got `signal` too. Waits a moment for the helper's word.
   bool group_got(int signal);
+
+  /// From now on we may be stopped because `program` is: if it goes on or ends, the helper sends us
+  /// CONT. 0: no longer.
+  void we_stop_with(pid_t program);
 
   /// The helper; 0 or less: there is none.
   pid_t pid() const { return pid_; }

@@ -187,11 +187,13 @@ void Program::stop_with(int signal) {
   sigemptyset(&set);
   sigaddset(&set, ours);
   sigaction(ours, &plain, &before);
+  watch_->we_stop_with(pid_);
   raise(ours);
   sigprocmask(SIG_UNBLOCK, &set, &mask);  // a blocked one stops us here
   sigprocmask(SIG_SETMASK, &mask, nullptr);
   sigaction(ours, &before, nullptr);
-  // Somebody has let us go on: the whole group, or us alone.
+  watch_->we_stop_with(0);
+  // Somebody has let us go on: the whole group, us alone, or the watch because the program does.
   pause_ms(10);
   if (is_stopped(pid_)) kill(pid_, SIGCONT);
 }

@@ -31,6 +31,7 @@
 #include "support/files.hpp"
 #include "support/log.hpp"
 #include "support/lost_image.hpp"
+#include "support/write_signals.hpp"
 
 namespace gpuprof::cli {
 namespace {
@@ -144,7 +145,7 @@ void write_all(int fd, const std::string& text) {
 
 /// Prints and saves; false if the summary file could not be written.
 bool report(const Options& options, const api::Summary& summary) {
-  if (!options.quiet) write_all(STDERR_FILENO, summary_text(summary));
+  write_all(STDERR_FILENO, options.quiet ? failures_text(summary) : summary_text(summary));
   if (options.summary_json.empty()) return true;
   std::FILE* file = std::fopen(options.summary_json.c_str(), "we");
   const std::string json = to_json(summary) + "\n";
@@ -280,6 +281,7 @@ support::Result<int> run_recorded(Options& options, Plan& plan, const Surroundin
 }  // namespace
 
 support::Result<int> run_command(Options& options) {
+  support::ignore_write_signals();
   const Surroundings around = surroundings_now();
   if (!options.summary_json.empty()) {
     options.summary_json = support::absolute_path(options.summary_json, around.working_folder);

@@ -149,7 +149,20 @@ void add_overhead(const api::Summary& s, Lines& lines) {
   lines.add(line);
 }
 
+void add_failures(const api::Summary& s, Lines& lines) {
+  for (const std::string& sentence : s.failures) lines.add("failed: " + sentence);
+  if (!s.spool_folder.empty()) {
+    lines.add("recover with: gpuprof export " + support::shell_joined({s.spool_folder}));
+  }
+}
+
 }  // namespace
+
+std::string failures_text(const api::Summary& s) {
+  Lines lines;
+  add_failures(s, lines);
+  return lines.text();
+}
 
 std::string summary_text(const api::Summary& s) {
   Lines lines;
@@ -166,10 +179,7 @@ std::string summary_text(const api::Summary& s) {
   }
   for (const std::string& sentence : s.missing) lines.add("missing: " + sentence);
   for (const std::string& sentence : s.remarks) lines.add("note: " + sentence);
-  for (const std::string& sentence : s.failures) lines.add("failed: " + sentence);
-  if (!s.spool_folder.empty()) {
-    lines.add("recover with: gpuprof export " + support::shell_joined({s.spool_folder}));
-  }
+  add_failures(s, lines);
   for (const std::string& command : s.open_with) lines.add("open with: " + command);
   return lines.text();
 }

@@ -27,6 +27,7 @@
 #include "gpuprof/base/unique_fd.hpp"
 #include "support/files.hpp"
 #include "support/result.hpp"
+#include "support/write_signals.hpp"
 
 #ifndef GPUPROF_VERSION
 #define GPUPROF_VERSION "0.1.0"
@@ -75,6 +76,14 @@ void close_inherited(int keep_fd) {
     if (fd != keep_fd) ::close(fd);
 }
 
+/// What a shell limits its programs to (ulimit -f) is not meant for a spool.
+void raise_file_size_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+}
+
 void start_log(const std::string& where) {
   std::shared_ptr<spdlog::logger> logger;
   if (where.empty())
@@ -94,7 +103,8 @@ void start_log(const std::string& where) {
 support::Result<int> serve(const Options& options) {
   close_inherited(options.control_fd);
   if (options.control_fd >= 0) ::setsid();  // fails harmlessly for a group leader
-  ::signal(SIGPIPE, SIG_IGN);
+  support::ignore_write_signals();
+  raise_file_size_limit();
   sigset_t ends;
   ::sigemptyset(&ends);
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) ::sigaddset(&ends, signal);

@@ -20,6 +20,7 @@
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/base/unique_fd.hpp"
 #include "support/text.hpp"
+#include "support/write_signals.hpp"
 
 extern char** environ;
 
@@ -76,6 +77,7 @@ int place_descriptors(const std::vector<std::pair<int, int>>& wanted, int* repor
 [[noreturn]] void run_child(Launch& launch, int report_fd) {
   int failure = place_descriptors(launch.descriptors, &report_fd);
   if (failure == 0) {
+    give_back_write_signals();
     if (launch.in_child) launch.in_child(launch);
     const std::vector<char*> argv = pointers(launch.arguments);
     const std::vector<char*> envp = pointers(launch.environment);

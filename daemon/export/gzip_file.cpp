@@ -17,6 +17,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "support/write_signals.hpp"
+
 namespace gpuprof::exporter {
 namespace {
 
@@ -199,7 +201,7 @@ support::Result<std::uint64_t> GzipFile::finish() {
   if (error_ == 0 && ::close(fd_.release()) != 0) error_ = errno;
   if (error_ != 0)
     return support::error(fmt::format("cannot write {}: {}{}", path_, std::strerror(error_),
-                                      error_ == ENOSPC ? "; free some space" : ""));
+                                      support::advice_for_failed_write(error_)));
   return file_bytes_;
 }
 

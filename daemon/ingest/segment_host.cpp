@@ -35,8 +35,10 @@ void construct_pointer(wire::RelPtr* place, T* target) {
 }
 
 support::Error failed(const char* what) {
-  return support::error(std::string("Shared memory for a process could not be made: ") + what +
-                        " failed: " + std::strerror(errno) + ".");
+  return support::error(
+      std::string("Shared memory for a process could not be made: ") + what +
+      " failed: " + std::strerror(errno) +
+      (errno == EFBIG ? " (the limit on file sizes, ulimit -f); raise it." : "."));
 }
 
 }  // namespace

@@ -154,8 +154,10 @@ class Core {
   bool give_up(int why) {
     failure_ = fmt::format(
         "the spool could not be written ({}); what was written before is kept, later events are "
-        "lost; make room there, or write elsewhere with -o",
-        std::strerror(why));
+        "lost; {}",
+        std::strerror(why),
+        why == EFBIG ? "raise the limit on file sizes (ulimit -f)"
+                     : "make room there, or write elsewhere with -o");
     // A half block would only cost the reader a remark, yet the file should be whole.
     [[maybe_unused]] const int ignored = ::ftruncate(fd_.get(), static_cast<off_t>(written_));
     return false;

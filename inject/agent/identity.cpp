@@ -16,7 +16,9 @@
 
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/base/unique_fd.hpp"
+#include "inject/agent/agent.hpp"
 #include "inject/agent/core.hpp"
+#include "inject/hot/state.hpp"
 
 namespace gpuprof::agent {
 
@@ -58,6 +60,20 @@ void follow_groups(const char* text) {
   ::syscall(SYS_setgroups, count, groups);
 }
 
+// The kernel ends a process with its last thread, and that must not be one of ours. glibc has ended
+// it before this unless its count of threads could not be found, or the program's threads are not
+// its own (hot/thread_count.hpp).
+void end_if_left_alone(const char* text) {
+  const char* state = strstr(text, "\nState:\t");
+  const char* threads = strstr(text, "\nThreads:\t");
+  if (state == nullptr || threads == nullptr || state[8] != 'Z') return;
+  const long ours = 1 + (hot::g_state.helper_tid.load(std::memory_order_relaxed) != 0 ? 1 : 0);
+  const long all = strtol(threads + 10, nullptr, 10);
+  if (all > ours + 1) return;  // the main thread counts until the process ends
+  before_exit();
+  ::syscall(SYS_exit_group, 0);
+}
+
 }  // namespace
 
 void follow_credentials() {
@@ -70,6 +86,7 @@ void follow_credentials() {
   const ssize_t bytes = fd ? ::read(fd.get(), text, sizeof text - 1) : 0;
   if (bytes <= 0) return;
   text[bytes] = '\0';
+  end_if_left_alone(text);
   Ids user{}, group{}, own_user{}, own_group{};
   if (!read_ids(text, "\nUid:\t", &user) || !read_ids(text, "\nGid:\t", &group)) return;
   ::syscall(SYS_getresuid, &own_user.real, &own_user.effective, &own_user.saved);

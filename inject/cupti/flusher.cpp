@@ -20,6 +20,7 @@
 #include "inject/cupti/buffers.hpp"
 #include "inject/cupti/clock.hpp"
 #include "inject/cupti/live.hpp"
+#include "inject/hot/thread_count.hpp"
 
 namespace gpuprof::cupti {
 
@@ -79,6 +80,7 @@ void flush_once(bool forced) {
 
 void* run(void*) {
   prctl(PR_SET_NAME, "gpuprof-flush");
+  hot::count_thread_out();
   hot::g_state.helper_tid.store(static_cast<std::uint32_t>(syscall(SYS_gettid)),
                                 std::memory_order_relaxed);
   std::uint32_t done = g_flusher.done.load(std::memory_order_relaxed);
@@ -95,6 +97,7 @@ void* run(void*) {
   }
   set_phase(Phase::kEnded);
   futex_wake(g_flusher.phase);
+  while (!hot::count_thread_in()) syscall(SYS_exit, 0);
   return nullptr;
 }
 

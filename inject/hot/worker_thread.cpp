@@ -30,6 +30,7 @@
 
 #include "gpuprof/base/clock.hpp"
 #include "inject/hot/state.hpp"
+#include "inject/hot/thread_count.hpp"
 #include "inject/hot/worker_state.hpp"
 
 namespace gpuprof::hot {
@@ -67,6 +68,7 @@ void take_glibc_id() {
 void* first_entry(void*) {
   g_worker.thread_pointer.store(__builtin_thread_pointer(), std::memory_order_relaxed);
   take_glibc_id();
+  count_thread_out();
   hand_over_worker();
 }
 
@@ -97,6 +99,7 @@ bool worker_start(bool (*body)()) {
   // glibc's block lies at the top of the half it is given; a resumed thread uses the other half.
   constexpr std::size_t kHalf = kStackBytes / 2;
   g_worker.resume_stack.store(stack + kHalf, std::memory_order_relaxed);
+  find_thread_count();
   pthread_attr_t attr;
   pthread_attr_init(&attr);
   sigset_t all;

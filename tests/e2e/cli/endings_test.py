@@ -79,6 +79,38 @@ def summary(checks, folder):
     checks.equal(quiet.stderr, b"", "-q is quiet")
 
 
+def quiet_failures(checks, folder):
+    limited = ["sh", "-c", "ulimit -f 1; exec \"$@\"", "sh", e2e.GPUPROF, "run"]
+    for arguments, status in [(["-q"], 7), (["-q", "--strict"], 125)]:
+        done = subprocess.run(limited + arguments + ["-o", os.path.join(folder, "limited"), PYTHON,
+                                                     "-c", SPIN, "0.3", "7"],
+                              cwd=folder, capture_output=True, timeout=60)
+        text = done.stderr.decode()
+        checks.equal((done.returncode, done.stdout), (status, b"done\n"), "a limit on file sizes")
+        checks.expect("failed: " in text and "ulimit -f" in text, "-q tells failures: %r" % text)
+        checks.expect("missing" not in text and "open with" not in text, "and no more: %r" % text)
+    loser = [e2e.GPUPROF, "run", "-q", "-o", os.path.join(folder, "one.pt.trace.json"), PYTHON, "-c", SPIN]
+    first = subprocess.Popen(loser + ["1", "0"], cwd=folder, stderr=subprocess.PIPE,
+                             stdout=subprocess.DEVNULL)
+    second = subprocess.run(loser + ["0.3", "0"], cwd=folder, capture_output=True, timeout=60)
+    said = [second.stderr.decode(), first.communicate(timeout=60)[1].decode()]
+    checks.equal(sorted("recover with" in text for text in said), [False, True],
+                 "the loser of two runs says so: %r" % said)
+
+
+def nobody_reads(checks, folder):
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = run([], ["sh", "-c", "exit 7"], cwd=folder, stderr=writer)
+    checks.equal(done.returncode, 7, "the program's status although nobody reads stderr")
+    os.close(writer)
+    look = ["grep", "SigIgn", "/proc/self/status"]
+    plain = subprocess.run(look, capture_output=True, timeout=60)
+    checks.equal(run(["-q"], look, cwd=folder).stdout, plain.stdout, "signals the program ignores")
+    done = run(["-q"], ["sh", "-c", "kill -PIPE $$"], cwd=folder)
+    checks.equal(done.returncode, -signal.SIGPIPE, "death by SIGPIPE")
+
+
 def existing_file(checks, folder):
     name = os.path.join(folder, "fixed.pt.trace.json")
     open(name, "w").close()
@@ -139,7 +171,7 @@ def unprofiled(checks, folder):
 
 def main():
     checks = e2e.Checks()
-    for case in (statuses, own_failures, summary, existing_file, killed_daemon, unprofiled):
+    for case in (statuses, own_failures, summary, quiet_failures, nobody_reads, existing_file, killed_daemon, unprofiled):
         with e2e.Folder("endings") as folder:
             case(checks, folder)
     checks.done()

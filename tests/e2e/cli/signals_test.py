@@ -95,6 +95,19 @@ def stopping(checks, folder):
     checks.expect(wait_for_state(run.program, "S"), "CONT to gpuprof alone reaches the program")
     checks.equal(run.finish()[1], 3, "the program ends as ever")
 
+    run = Run(folder, 2)
+    os.kill(run.program, signal.SIGSTOP)
+    checks.expect(wait_for_state(run.cli, "T"), "gpuprof stops with the program again")
+    os.kill(run.program, signal.SIGCONT)
+    checks.expect(wait_for_state(run.cli, "S"), "CONT to the program alone lets gpuprof go on")
+    checks.equal(run.finish()[1], 3, "the program ends as ever after that")
+
+    run = Run(folder, 20)
+    os.kill(run.program, signal.SIGSTOP)
+    checks.expect(wait_for_state(run.cli, "T"), "gpuprof stops with a program about to be killed")
+    os.kill(run.program, signal.SIGKILL)
+    checks.equal(run.finish()[1], -9, "a program killed while it is stopped")
+
     run = Run(folder, 2, code=COUNT.replace("print(\"ready\"", "signal.signal(20, note); print(\"ready\""))
     os.kill(run.cli, signal.SIGTSTP)
     checks.equal(run.finish()[0], "[(20, 1)]", "TSTP to gpuprof alone is passed on")

@@ -165,6 +165,8 @@ def cases(scratch):
                               % (scratch, program("crash"))], {}
     yield "segv-handler", [program("segv_handler")], {}
     yield "quick-exit", [program("quick_exit")], {}
+    yield "main-ends-first", [program("main_ends_first")], {}
+    yield "raw-threads", [program("raw_threads")], {}
     yield "vfork-exec", [program("vfork_exec")], {}
     yield "fork-tree", [program("fork_tree")], {}
     if os.geteuid() == 0:
