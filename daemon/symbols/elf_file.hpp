@@ -27,6 +27,8 @@ class ElfFile {
 
   explicit operator bool() const { return elf_ != nullptr; }
   Elf* elf() const { return elf_; }
+  /// Negative for what is no file.
+  int fd() const { return fd_.get(); }
   const std::string& path() const { return path_; }
 
   /// Opens one file; empty if it is no 64-bit ELF object.

@@ -29,23 +29,32 @@ class ElfSymbols {
   /// The function that covers a virtual address of the file; name is null if none does.
   Symbol find(std::uint64_t address) const;
 
-  /// Whether a function of this name exists. Looks at all of them.
+  /// Whether the tables hold this name. Reads all of their text, piece by piece.
   bool defines(std::string_view name) const;
   const ElfFile& object() const { return object_; }
 
   std::size_t size() const { return table_.size(); }
 
  private:
+  /// Names stay in the files: looking at all of them would draw the whole text into memory.
   struct Entry {
     std::uint64_t start;
     std::uint32_t size;
-    std::uint32_t rank;  // lower wins among names of one address
-    const char* name;
+    std::uint32_t name;   // offset in its table's text
+    std::uint16_t table;  // index in texts_
+    std::uint16_t rank;   // lower wins among names of one address
   };
-  void read(Elf* elf);
+  struct Text {
+    Elf* elf;
+    std::size_t section;
+    int fd;  // of the file; negative: there is none
+  };
+  void read(const ElfFile& file);
+  void add(const Text& text, Elf_Data* data, std::size_t entry_bytes);
   void finish();
 
   ElfFile object_, debug_;
+  std::vector<Text> texts_;
   std::vector<Entry> table_;
 };
 
