@@ -80,6 +80,15 @@ constexpr std::array kTable = {
     OptionRow{"-t,--trace", "LIST", kWhat, kRun,
               "Sources, separated by commas: cuda, nvtx, torch, python, native",
               "all that is there", "@trace", set::trace},
+    OptionRow{"--record-shapes,!--no-record-shapes", "", kWhat, kRun,
+              "Sizes, types and numbers that PyTorch's operators are called with", "on", "",
+              set::record_shapes},
+    OptionRow{"--with-stack,!--no-with-stack", "", kWhat, kRun, "The Python stack of each operator",
+              "on", "", set::with_stack},
+    OptionRow{"--with-modules,!--no-with-modules", "", kWhat, kRun,
+              "The nn.Module each operator belongs to", "on", "", set::with_modules},
+    OptionRow{"--profile-memory,!--no-profile-memory", "", kWhat, kRun,
+              "What PyTorch's allocators take and give back", "on", "", set::profile_memory},
     OptionRow{"-r,--rate", "HZ", kWhat, kRun,
               "Stack samples a second of each running thread; at most 1000, 0: none", "100", "",
               set::rate},
@@ -124,7 +133,10 @@ constexpr const char* kLater[] = {"--armed",          "--serve", "--children",
 std::span<const OptionRow> option_table() { return kTable; }
 
 std::vector<std::string> option_names(const OptionRow& row) {
-  return support::split(row.names, ',');
+  std::vector<std::string> names = support::split(row.names, ',');
+  for (std::string& name : names)
+    if (name.front() == '!') name.erase(0, 1);
+  return names;
 }
 
 const OptionRow* find_option(const std::string& name, unsigned command) {

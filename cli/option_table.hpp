@@ -21,15 +21,19 @@ inline constexpr unsigned kDoctor = 4;
 inline constexpr unsigned kHelp = 8;
 inline constexpr unsigned kEvery = kRun | kExport | kDoctor | kHelp;
 
+/// What the setter of a switch gets for its opposite.
+inline constexpr char kNegated[] = "no";
+
 struct OptionRow {
-  const char* names;     // "-o,--output"
+  const char* names;     // "-o,--output"; "--x,!--no-x": a switch with its opposite
   const char* value;     // "PATH"; empty: a switch
   const char* section;   // heading in the help
   unsigned commands;     // where it may stand
   const char* help;      // one or two sentences, no full stop at the end
   const char* fallback;  // its default in words; empty: none worth showing
   const char* complete;  // for shells: "file", "folder", "" or the words it takes
-  /// Takes the value over, or says in one sentence what is wrong with it.
+  /// Takes the value over (of a switch: "" or kNegated), or says in one sentence what is wrong with
+  /// it.
   support::Result<void> (*set)(Options& options, const std::string& value);
 };
 

@@ -117,7 +117,9 @@ support::Result<void> read_options(std::vector<std::string> words, const Command
       if (!answer && !failure) failure = answer.error();
     };
     if (row.value[0] == '\0') {
-      app.add_flag_callback(row.names, [take] { take(""); });
+      // In the order typed: the last of --x and --no-x counts.
+      app.add_flag(row.names)->take_all()->each(
+          [take](const std::string& value) { take(value == "false" ? kNegated : ""); });
     } else {
       app.add_option_function<std::string>(row.names, take)->take_last();
     }

@@ -12,6 +12,7 @@
 #include <array>
 #include <string_view>
 
+#include "cli/option_table.hpp"
 #include "daemon/api/formats.hpp"
 
 namespace gpuprof::cli::set {
@@ -182,6 +183,19 @@ Answer trace(Options& o, const std::string& value) {
   o.session.trace = bits;
   o.session.trace_given = true;
   return {};
+}
+
+Answer record_shapes(Options& o, const std::string& value) {
+  return o.session.record_shapes = value != kNegated, Answer{};
+}
+Answer with_stack(Options& o, const std::string& value) {
+  return o.session.with_stack = value != kNegated, Answer{};
+}
+Answer with_modules(Options& o, const std::string& value) {
+  return o.session.with_modules = value != kNegated, Answer{};
+}
+Answer profile_memory(Options& o, const std::string& value) {
+  return o.session.profile_memory = value != kNegated, Answer{};
 }
 
 Answer rate(Options& o, const std::string& value) {

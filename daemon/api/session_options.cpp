@@ -32,6 +32,10 @@ void for_each_field(Options& o, Visit&& visit) {
   visit("sampler", o.sampler);
   visit("launch_stacks", o.launch_stacks);
   visit("blocked_threads", o.blocked_threads);
+  visit("record_shapes", o.record_shapes);
+  visit("with_stack", o.with_stack);
+  visit("with_modules", o.with_modules);
+  visit("profile_memory", o.profile_memory);
   visit("cuda_graph", o.cuda_graph);
   visit("buffer_size_bytes", o.buffer_size_bytes);
   visit("skip_first", o.schedule.skip_first);

@@ -34,6 +34,13 @@ bool starts_with(const std::string& text, const std::string& prefix) {
   return text.compare(0, prefix.size(), prefix) == 0;
 }
 
+std::uint32_t torch_detail(const api::SessionOptions& options) {
+  return (options.record_shapes ? wire::kTorchShapes : 0) |
+         (options.with_stack ? wire::kTorchStack : 0) |
+         (options.with_modules ? wire::kTorchModules : 0) |
+         (options.profile_memory ? wire::kTorchMemory : 0);
+}
+
 }  // namespace
 
 support::Result<StepSpec> parse_step(const std::string& text) {
@@ -71,7 +78,7 @@ support::Result<AgentConfig> agent_config(const api::SessionOptions& options) {
   c.blocked_threads = options.blocked_threads ? 1 : 0;
   c.cupti_buffer_bytes = kCuptiBufferBytes;
   c.cupti_buffer_count = kCuptiBuffers;
-  c.torch_detail = wire::kTorchAll;
+  c.torch_detail = torch_detail(options);
   c.daemon_pid = static_cast<std::uint64_t>(::getpid());
   return made;
 }

@@ -8,7 +8,7 @@ _gpuprof() {
     return
   fi
   case $command in
-    run) options="-o --output -f --force --format --span-size --max-size --keep --all-processes --summary-json --skip-first --wait --warmup --active --repeat -y --delay -d --duration --step --on-no-step --step-timeout -t --trace -r --rate --sampler --cuda-graph --buffer-size --max-overhead -w --wait-for --name --daemon --strict -q --quiet -v --verbose -h --help" ;;
+    run) options="-o --output -f --force --format --span-size --max-size --keep --all-processes --summary-json --skip-first --wait --warmup --active --repeat -y --delay -d --duration --step --on-no-step --step-timeout -t --trace --record-shapes --no-record-shapes --with-stack --no-with-stack --with-modules --no-with-modules --profile-memory --no-profile-memory -r --rate --sampler --cuda-graph --buffer-size --max-overhead -w --wait-for --name --daemon --strict -q --quiet -v --verbose -h --help" ;;
     export) options="-o --output -f --force --format -q --quiet -v --verbose -h --help" ;;
     doctor) options="-p --pid --json -h --help" ;;
     help) options="-h --help" ;;

@@ -25,6 +25,7 @@ SessionOptions everything_changed() {
   o.rate_hz = 250;
   o.sampler = "perf";
   o.launch_stacks = o.blocked_threads = false;
+  o.record_shapes = o.with_stack = o.with_modules = o.profile_memory = false;
   o.cuda_graph = "graph";
   o.buffer_size_bytes = 4096;
   o.schedule = {{Extent::Unit::kSteps, 1},
@@ -99,7 +100,7 @@ TEST(Summary, SurvivesJson) {
   s.events_by_kind = {{"kernels", 10}, {"samples", 20}};
   s.drops_by_reason = {{"ring full", 1}};
   s.ring_drops_by_kind = {{"kernels", 1}};
-  s.processes = {{1, 2, "/exe", "exe -x", "traced", 3, 4, 5, 6, 7, 8, 9, "exited"}};
+  s.processes = {{1, 2, "/exe", "exe -x", "traced", 3, 4, 5, 6, 7, 8, 9, 10, 11, "exited"}};
   s.processes_seen = 3, s.processes_traced = 1, s.peers_refused = 2;
   s.overhead = {1, 2, 3, 4, "perf", 99.5, 6, 7};
   s.missing = {"no GPU"}, s.remarks = {"r"}, s.failures = {"f"}, s.open_with = {"tensorboard"};
