@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What our files hold of PyTorch programs that are killed, have threads, workers, ranks, or ranges
+that do not nest.
+
+usage: trace_test.py [--only NAME,…]"""
+
+import argparse
+import collections
+import json
+import os
+import sys
+
+import e2e
+import torch_programs as programs
+
+WHOLE = ["--span-size", "100000000"]
+
+
+class Recorded:
+    """One run of a program: its output, the traces, the summary."""
+
+    def __init__(self, folder, options, line):
+        self.out = os.path.join(folder, "out")
+        summary = os.path.join(folder, "summary.json")
+        self.done = programs.under(["-f", "-o", self.out, "--summary-json", summary, *options], line)
+        with open(summary, encoding="utf-8") as file:
+            self.summary = json.load(file)
+        self.traces = [e2e.load(path) for path in e2e.traces(self.out)]
+        self.operators = [e for t in self.traces for e in t["traceEvents"]
+                          if e.get("cat") == "cpu_op" and e["ph"] == "X"]
+        self.crossing = collections.Counter(
+            e["name"] for t in self.traces for e in t["traceEvents"]
+            if e.get("cat") == "torch_crossing" and e["ph"] == "b")
+        self.names = collections.Counter(e["name"] for e in self.operators)
+
+    def roles(self):
+        return collections.Counter(p["role"] for p in self.summary["processes"])
+
+
+def not_nested(operators):
+    """Pairs on one thread of which one begins inside the other and ends after it."""
+    rows = collections.defaultdict(list)
+    for e in operators:
+        rows[e["pid"], e["tid"]].append((e["ts"], -e["dur"], e["name"]))
+    for row in rows.values():
+        open_ = []
+        for start, minus, name in sorted(row):
+            while open_ and open_[-1][0] <= start:
+                open_.pop()
+            if open_ and start - minus > open_[-1][0] + 0.001:
+                yield name, open_[-1][1]
+            open_.append((start - minus, name))
+
+
+def killed(checks, python, folder):
+    run = Recorded(folder, WHOLE, programs.command(python, "killed.py", "40"))
+    checks.equal(run.done.returncode, -9, "killed: status")
+    for step in range(41):
+        checks.equal(run.names["step %d" % step], 1, "killed: range of step %d" % step)
+    checks.equal(run.names["aten::lgamma"], 1, "killed: the last operator before the end")
+    checks.equal(run.names["aten::erfinv"], 41, "killed: an operator of each step")
+    checks.expect(run.summary["processes"][0]["allocations"] > 100, "killed: memory records")
+
+
+def threads(checks, python, folder):
+    run = Recorded(folder, WHOLE, programs.command(python, "threads.py"))
+    where = collections.defaultdict(set)
+    for e in run.operators:
+        where[e["name"]].add(e["tid"])
+    lines = run.done.stdout.decode().split()
+    told = dict(zip(lines[::2], map(int, lines[1::2])))
+    checks.equal(len(told), 3, "threads: lines of the program")
+    for name, tid in told.items():
+        checks.equal(where[name], {tid}, "threads: " + name)
+        checks.expect(run.names[name] > 100, "threads: enough of " + name)
+    checks.equal(where["AsinhBackward0"], {told["aten::erf"]}, "threads: the backward")
+
+
+def ranges(checks, python, folder):
+    rounds = 30
+    run = Recorded(folder, WHOLE, programs.command(python, "ranges.py", str(rounds)))
+    checks.equal(run.done.returncode, 0, "ranges: status")
+    checks.equal(run.summary["drops_by_reason"], {}, "ranges: drops")
+    whole = run.names + run.crossing
+    for name, count in {"aten::mm": 50, "generator one": 1, "generator two": 1, "inner": 1,
+                        "generator left open": 1, "ended by a future": 1, "outer": 1}.items():
+        checks.equal(whole[name], count * rounds, "ranges: " + name)
+    checks.expect(run.names["aten::sin"] >= 3 * rounds, "ranges: operators of TorchScript")
+    checks.expect(run.names["DoubledBackward"] == rounds, "ranges: a backward of the program's own")
+    checks.equal(list(not_nested(run.operators))[:3], [], "ranges: operators nest")
+    checks.expect(run.crossing["generator one"] == rounds, "ranges: what does not nest is told apart")
+
+
+def workers(checks, python, folder):
+    for how in ("fork", "spawn"):
+        place = os.path.join(folder, how)
+        os.makedirs(place)
+        run = Recorded(place, WHOLE, programs.command(python, "workers.py", how))
+        checks.equal(run.done.stdout, b"288 samples\n", how + " workers: stdout")
+        checks.equal(len(run.traces), 1, how + " workers: files")
+        served = [p for p in run.summary["processes"]
+                  if p["role"] == "helper" and p["operators"] > 100]
+        checks.equal(len(served), 2, how + " workers: counted in the summary")
+    place = os.path.join(folder, "all")
+    os.makedirs(place)
+    run = Recorded(place, [*WHOLE, "--all-processes"],
+                   programs.command(python, "workers.py", "fork"))
+    ran = [t for t in run.traces
+           if any(e["name"] == "aten::sigmoid" and e.get("cat") == "cpu_op"
+                  for e in t["traceEvents"])]
+    checks.equal(len(ran), 2, "--all-processes: files of workers")
+
+
+def ranks(checks, python, folder):
+    line = [python, "-m", "torch.distributed.run", "--nproc-per-node", "2",
+            *programs.command(python, "two_ranks.py", "fork")[1:]]
+    run = Recorded(folder, WHOLE, line)
+    checks.equal(run.done.returncode, 0, "ranks: " + run.done.stderr.decode()[-800:])
+    told = sorted((t.get("distributedInfo", {}).get("rank"), t["distributedInfo"]["world_size"],
+                   t["distributedInfo"]["backend"]) for t in run.traces if "distributedInfo" in t)
+    checks.equal(told, [(0, 2, "gloo"), (1, 2, "gloo")], "ranks: files")
+    checks.equal(len(run.traces), 2, "ranks: no other files")
+    checks.equal(run.roles()["traced"], 2, "ranks: traced")
+    checks.equal(run.roles()["launcher"], 1, "ranks: launcher")
+    checks.expect(run.names["gloo:all_reduce"] > 0 or any(
+        str(e.get("name")).startswith("gloo:") for t in run.traces for e in t["traceEvents"]),
+        "ranks: communication is in the files")
+    one, other = (len([e for e in t["traceEvents"] if e.get("name") == "aten::cross_entropy_loss"])
+                  for t in run.traces)
+    checks.equal((one, other), (32, 32), "ranks: whole training of each")
+
+
+CASES = {case.__name__: case for case in (killed, threads, ranges, workers, ranks)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default=",".join(CASES))
+    python = programs.python_with_torch()
+    checks = e2e.Checks()
+    with e2e.Folder("torch-trace") as folder:
+        for name in parser.parse_args().only.split(","):
+            place = os.path.join(folder, name)
+            os.makedirs(place)
+            before = checks.failed
+            CASES[name](checks, python, place)
+            print("%s: %s" % (name, "ok" if checks.failed == before else "FAILED"), flush=True)
+        if checks.failed:
+            sys.exit(checks.done())
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()
