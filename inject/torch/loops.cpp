@@ -20,6 +20,9 @@ namespace {
 struct ThreadLoops {
   std::uint32_t owner;  // ThreadBlock::owner this belongs to
   bool user_step_open;
+  /// A loader's __next__ began an iteration of the chosen loop; it is one if more comes.
+  bool held;
+  std::uint64_t held_ns;
   std::uint64_t user_label, user_number;  // of the user's own step that is open
   hot::SentTable<256> defined;            // LoopDefs by id
   hot::SentTable<1024> stacks;            // StackLoops by stack
@@ -51,7 +54,7 @@ ThreadLoops* this_threads(const hot::Guard& guard) {
   ThreadLoops& mine = all[hot::index_of(guard.block())];
   if (mine.owner != guard.block().owner) {
     mine.owner = guard.block().owner;
-    mine.user_step_open = false;
+    mine.user_step_open = mine.held = false;
     mine.defined.forget_all();
     mine.stacks.forget_all();
     mine.iterations.forget();
@@ -114,6 +117,32 @@ bool counts(wire::StepRule rule, std::uint32_t flags) {
          ((flags & wire::kMarkFirst) != 0 || (flags & wire::kMarkWeak) == 0);
 }
 
+bool is_inside(const ThreadLoops& mine, std::uint64_t loop_id) {
+  LoopAt loops[kMaxLoops];
+  const std::uint32_t count = mine.iterations.around(loops);
+  for (std::uint32_t i = 0; i < count; ++i)
+    if (loops[i].id() == loop_id) return true;
+  return false;
+}
+
+/// Counts an iteration of the chosen loop. One that only asks a loader, which has nothing more, is
+/// none: what a loader begins waits for the next operator.
+void count_round(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op, bool round,
+                 std::uint64_t loop_id) {
+  if (mine.held && !op.loader) {
+    mine.held = false;
+    if (!round && is_inside(mine, loop_id))
+      hot::step_begin(guard, wire::StepSource::kLoop, mine.held_ns);
+  }
+  if (!round) return;
+  if (op.loader) {
+    mine.held = true;
+    mine.held_ns = op.ts_ns;
+  } else {
+    hot::step_begin(guard, wire::StepSource::kLoop, op.ts_ns);
+  }
+}
+
 }  // namespace
 
 void look_for_steps(wire::StepSource source) {
@@ -130,14 +159,19 @@ void top_level_begins(const hot::Guard& guard, const TopLevel& op) {
   LoopAt begun[kMaxLoops];
   const std::uint32_t count = mine->iterations.next(op, Look{}, begun);
   if (op.stack_id != 0) tell_stack(guard, *mine, op);
-  if (count == 0) return;
+  if (count == 0 && !mine->held) return;
   const Chosen choice = chosen();
+  bool round = false;
   for (std::uint32_t i = 0; i < count; ++i) {
     if (choice.rule == wire::StepRule::kNone)
       tell_iteration(guard, *mine, op, begun[i]);
     else if (counts(choice.rule, begun[i].flags) && begun[i].id() == choice.key)
-      hot::step_begin(guard, wire::StepSource::kLoop, op.ts_ns);
+      round = true;
   }
+  if (choice.rule == wire::StepRule::kLoop || choice.rule == wire::StepRule::kLoopWeak)
+    count_round(guard, *mine, op, round, choice.key);
+  else
+    mine->held = false;
 }
 
 void top_level_ends(const hot::Guard& guard, std::uint64_t name_id, std::uint64_t ts_ns) {

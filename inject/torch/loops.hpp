@@ -25,6 +25,7 @@ struct TopLevel {
   std::uint32_t frame_count;
   std::uint32_t module_level;  // level (0 outermost) of the outermost module call; ~0: none
   bool engine;                 // name begins with autograd::engine::
+  bool loader = false;         // name begins with enumerate(DataLoader)
 };
 
 /// Which source of steps was asked for. Worker.

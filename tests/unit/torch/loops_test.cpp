@@ -34,11 +34,12 @@ class Loops : public ::testing::Test {
   ~Loops() override { python::g_runtime.store(nullptr); }
 
   void op(std::int32_t at, std::uint64_t stack_id = 0, std::uint64_t name = 1,
-          std::uint32_t module_level = ~0u) {
+          std::uint32_t module_level = ~0u, bool loader = false) {
     const hot::Guard guard(hot::Role::kCallback);
     ASSERT_TRUE(guard);
     const python::QuickFrame frame{0x10000, code_, at, 0};
-    top_level_begins(guard, TopLevel{++now_, name, stack_id, &frame, 1, module_level, false});
+    top_level_begins(guard,
+                     TopLevel{++now_, name, stack_id, &frame, 1, module_level, false, loader});
     top_level_ends(guard, name, ++now_);
   }
   void choose(wire::StepRule rule, std::uint64_t key) {
@@ -138,6 +139,27 @@ TEST_F(Loops, AreToldAgainWhenTheChoiceIsTakenBack) {
   segment_.forget();
   op(6);
   EXPECT_EQ(marks(), std::vector<std::uint32_t>{0});
+}
+
+TEST_F(Loops, CountNoIterationThatOnlyAsksALoader) {
+  const auto fetch = [this] { op(2, 0, 5, ~0u, true); };
+  choose(wire::StepRule::kLoop, loop());
+  segment_.forget();
+  fetch();
+  EXPECT_TRUE(steps().empty()) << "not yet";
+  op(6);
+  op(8);
+  fetch();
+  op(6);
+  fetch();
+  op(40);  // the loader had nothing more
+  EXPECT_EQ(steps().size(), 2u);
+  fetch();  // the loop is entered again
+  fetch();  // there was nothing, and again
+  op(6);
+  const auto marks = segment_.all<wire::StepMark>();
+  ASSERT_EQ(marks.size(), 3u);
+  EXPECT_EQ(marks[0].body.ts_ns, 3u) << "the step begins with the loader";
 }
 
 TEST_F(Loops, LeaveTheStepToTheEndOfAnOperator) {
