@@ -31,7 +31,7 @@ void FlamePart::slice(std::uint32_t tid, StackText::Frame frame, bool begins, st
   json.raw(frame == kBlocked ? "cpu_sample_blocked" : "cpu_sample");
   json.raw("\",\"name\":\"").raw(name);
   t_.row(t_.host_pid, kSampleTidOffset + tid);
-  json.raw(",\"ts\":").us(t_.since_base(ts_ns)).raw("}");
+  t_.ts(ts_ns).raw("}");
 }
 
 /// Closes what is open and not wanted, opens the rest.

@@ -123,9 +123,14 @@ bool is_plain(const std::string& path) { return !path.ends_with(kGzipSuffix); }
 support::Result<std::string> file_path(const api::SessionOptions& options, const Format& format,
                                        const NameParts& parts) {
   const std::string stamp = "." + stamp_text(parts.window.stamp_real_ns);
-  if (!options.output_is_pattern)
-    return fmt::format("{}/{}{}{}", options.output, worker_name(parts.host, parts.pid), stamp,
+  if (!options.output_is_pattern) {
+    const std::string folder = format.folder.empty()
+                                   ? options.output
+                                   : fmt::format("{}/{}/span_{:04}", options.output, format.folder,
+                                                 parts.window.index + 1);
+    return fmt::format("{}/{}{}{}", folder, worker_name(parts.host, parts.pid), stamp,
                        format.suffix);
+  }
   std::string stem = options.output;
   const std::string_view given = suffix_of(stem, format);
   const std::string suffix(given.empty() ? format.suffix : given);
@@ -137,6 +142,11 @@ support::Result<std::string> file_path(const api::SessionOptions& options, const
   // A pattern that cannot tell files apart gets what it lacks.
   if (!per_process && parts.many_processes) path += fmt::format("_{}", parts.pid);
   if (!per_window && (given.empty() || parts.window.index != 0)) path += stamp;
+  // Two formats of one suffix would have one name.
+  if (options.formats.size() > 1 && !format.folder.empty()) {
+    const std::filesystem::path file(path);
+    path = (file.parent_path() / format.folder / file.filename()).string();
+  }
   return path + suffix;
 }
 

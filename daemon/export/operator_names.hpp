@@ -14,11 +14,12 @@ namespace gpuprof::exporter {
 
 enum class OpKind {
   kPlain,
-  kStep,            // of the program's own profiler: ProfilerStep#…
-  kCommunication,   // one of the ten names the viewers know as collectives
-  kCollective,      // the record PyTorch makes of a collective's arguments
-  kEvaluate,        // the autograd engine runs a node
-  kUserAnnotation,  // data loaders and optimizers
+  kStep,             // of the program's own profiler: ProfilerStep#…
+  kCommunication,    // one of the ten names the viewers know as collectives
+  kOtherCollective,  // nccl: or gloo: with another name
+  kCollective,       // the record PyTorch makes of a collective's arguments
+  kEvaluate,         // the autograd engine runs a node
+  kUserAnnotation,   // data loaders and optimizers
 };
 
 inline OpKind kind_of(std::string_view name) {
@@ -43,7 +44,7 @@ inline OpKind kind_of(std::string_view name) {
       return std::find(kCollectives.begin(), kCollectives.end(), name.substr(5)) !=
                      kCollectives.end()
                  ? OpKind::kCommunication
-                 : OpKind::kPlain;
+                 : OpKind::kOtherCollective;
     default:
       return OpKind::kPlain;
   }

@@ -13,7 +13,8 @@ namespace gpuprof::exporter {
 
 std::span<const Format> formats() {
   static constexpr std::array kFormats = {
-      Format{"tensorboard", ".pt.trace.json.gz", write_tensorboard},
+      Format{"tensorboard", ".pt.trace.json.gz", "", write_tensorboard},
+      Format{"kineto", ".pt.trace.json.gz", "kineto", write_kineto},
   };
   return kFormats;
 }

@@ -20,9 +20,10 @@ struct FileRequest {
   const spool::SessionView& session;
   const model::Window& window;
   const spool::ProcessEntry& process;
-  std::string path;    // to create; must not exist
-  std::string worker;  // what the viewer calls the process
-  bool plain = false;  // not compressed
+  std::string path;         // to create; must not exist
+  std::string worker;       // what the viewer calls the process
+  bool plain = false;       // not compressed
+  std::uint32_t place = 0;  // of the process among those of the window
   /// Events written so far in this file.
   std::function<void(std::uint64_t)> progress;
 };
@@ -30,6 +31,9 @@ struct FileRequest {
 struct Format {
   std::string_view name;
   std::string_view suffix;  // of file names
+  /// Folder of its own in the output folder, and in it one for each span: its reader takes every
+  /// file of a folder for a rank of one run. Empty: files lie in the output folder.
+  std::string_view folder;
   support::Result<FileWritten> (*write)(const FileRequest& request);
 };
 

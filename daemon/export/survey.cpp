@@ -77,6 +77,7 @@ std::uint32_t Survey::device_of(std::uint32_t device, std::uint32_t context) con
 Placed Survey::placed(model::RangeId id, std::uint32_t tid, Interval range) const {
   if (const auto clip = clipped.find(id); clip != clipped.end())
     range = {clip->second.start_ns, clip->second.end_ns};
+  if (const Interval* const drawn = collectives.rejoined(id); drawn != nullptr) range = *drawn;
   return place_among_steps(steps, tid, range);
 }
 
@@ -160,8 +161,13 @@ void Surveyor::on(const model::Operator& e) {
   ++s_.count(Counted::kOperator);
   const OpKind kind = kind_of(s_.names.text(e.name));
   // Drawn as a step or not at all: by its name it would count as one more.
+  const bool communicates = kind == OpKind::kCommunication || kind == OpKind::kOtherCollective;
+  if (communicates || kind == OpKind::kCollective)
+    s_.collectives.add(e, kind, s_.names.text(e.name));
   if (kind == OpKind::kStep) {
     ++user_steps_;
+  } else if (communicates && (e.flags & model::kRangeCrossing) != 0) {
+    // Its end is another operator's; which one is known when all have come.
   } else if ((e.flags & model::kRangeCrossing) != 0) {
     ++s_.count(Shortfall::kCrossingRange);
   } else {
@@ -274,6 +280,8 @@ void Surveyor::on(const model::Overhead& e) {
 void Surveyor::finish() {
   for (const Undecided& event : undecided_) decide(event);
   undecided_ = {};
+  s_.count(Shortfall::kCrossingRange) += s_.collectives.finish().size();
+  for (const auto& [id, times] : s_.collectives.all_rejoined()) s_.ranges_seen.test_and_set(id);
   clip_straddlers();
   place_ranges();
   s_.count(Shortfall::kCutName) = s_.names.cut();

@@ -16,7 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/export/collectives.hpp"
 #include "daemon/export/inputs_text.hpp"
+#include "daemon/export/module_paths.hpp"
 #include "daemon/export/name_table.hpp"
 #include "daemon/export/paged_bits.hpp"
 #include "daemon/export/stack_text.hpp"
@@ -115,6 +117,8 @@ struct Survey {
   model::Window window;
   NameTable names;
   InputsText inputs;
+  ModulePaths modules;
+  Collectives collectives;
   std::uint32_t pid = 0, ppid = 0;
   std::string exe, command_line;
   std::map<std::uint32_t, Thread> threads;
@@ -160,6 +164,10 @@ struct Survey {
     return range.start_ns < window.end_ns &&
            (range.end_ns > window.start_ns || range.start_ns >= window.start_ns);
   }
+  /// It does not nest, and is drawn apart.
+  bool crosses(const model::Operator& op) const {
+    return (op.flags & model::kRangeCrossing) != 0 && collectives.rejoined(op.id) == nullptr;
+  }
   /// How a push/pop range or operator is drawn: cut at the window, placed among the steps.
   Placed placed(model::RangeId id, std::uint32_t tid, Interval range) const;
   /// The id to write on a call or GPU event: 0 unless the file has that operator.
@@ -182,7 +190,11 @@ class Surveyor final : public model::IgnoringSink {
     s_.names.define(e.id, e.text);
     stacks_.define(e);
   }
-  void on(const model::StackDef& e) override { stacks_.define(e); }
+  void on(const model::StackDef& e) override {
+    stacks_.define(e);
+    s_.modules.define(e);
+  }
+  void on(const model::TorchModule& e) override { s_.modules.define(e); }
   void on(const model::PythonCode& e) override { stacks_.define(e); }
   void on(const model::Module& e) override { stacks_.define(e); }
   void on(const model::ModuleGone& e) override { stacks_.define(e); }

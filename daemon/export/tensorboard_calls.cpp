@@ -33,14 +33,16 @@ void CallPart::write(const model::ApiCall& e) {
   Survey& survey = t_.survey;
   if (!survey.inside(e.start_ns)) return;
   const bool inner = drawn_.test_and_set(e.correlation);
-  const model::RangeId op = survey.operator_of(e.range);
+  const model::RangeId op = t_.owner(e.range);
   if (op == 0 && e.range != 0) ++survey.count(Shortfall::kRangeStillOpen);
+  if (inner && !t_.spelling.inner_calls) return;
   const std::string_view name = survey.names.text(e.name);
   // An operator carries the stack of its first launch; without one the launch has to.
   const std::string_view stack = op == 0 ? t_.stacks.line(e.stack, e.start_ns) : std::string_view();
   JsonText& json = t_.event(name.size() + stack.size());
-  // Runtime and driver calls alike: the installed plugin reads this category only.
-  json.raw(inner ? "{\"ph\":\"X\",\"cat\":\"inner_call" : "{\"ph\":\"X\",\"cat\":\"runtime");
+  const Spelling& as = t_.spelling;
+  json.raw("{\"ph\":\"X\",\"cat\":\"");
+  json.raw(inner ? "inner_call" : e.api == 1 ? as.driver_call : as.runtime_call);
   json.raw("\",\"name\":\"").raw(name);
   t_.row(t_.host_pid, e.tid);
   t_.interval(e.start_ns, e.end_ns);
@@ -56,7 +58,7 @@ void CallPart::write(const model::ApiCall& e) {
   json.need(256);
   json.raw(",\n{\"ph\":\"s\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":").number(e.correlation);
   json.raw(",\"pid\":").number(t_.host_pid).raw(",\"tid\":").number(e.tid);
-  json.raw(",\"ts\":").us(t_.since_base(e.start_ns)).raw("}");
+  t_.ts(e.start_ns).raw("}");
 }
 
 void CallPart::write(const model::Overhead& e) {

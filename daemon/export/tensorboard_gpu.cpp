@@ -58,7 +58,7 @@ bool GpuPart::begin(const E& e, std::string_view category, std::string_view name
   json.raw("{\"ph\":\"X\",\"cat\":\"").raw(category).raw("\",\"name\":\"").raw(name);
   t_.row(device_, e.stream);
   t_.interval(e.start_ns, e.end_ns);
-  json.raw(",\"args\":{\"External id\":").number(survey.operator_of(e.range));
+  json.raw(",\"args\":{\"External id\":").number(t_.owner(e.range));
   json.raw(",\"device\":").number(device_).raw(",\"context\":").number(e.context);
   json.raw(",\"stream\":").number(e.stream).raw(",\"correlation\":").number(e.correlation);
   return true;
@@ -77,7 +77,7 @@ void GpuPart::end(const E& e) {
   json.raw(",\n{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":");
   json.number(e.correlation).raw(",\"pid\":");
   json.number(device_).raw(",\"tid\":").number(e.stream);
-  json.raw(",\"ts\":").us(t_.since_base(e.start_ns)).raw("}");
+  t_.ts(e.start_ns).raw("}");
 }
 
 std::string_view GpuPart::shape_text(const model::Kernel& k) {
@@ -167,10 +167,14 @@ void GpuPart::write(const model::Sync& e) {
   json.number(device < kDeviceRows ? device : 0).raw(",\"tid\":").signed_number(sync_row(e));
   t_.interval(e.start_ns, e.end_ns);
   json.raw(",\"args\":{\"cuda_sync_kind\":\"").raw(kind).raw("\",\"External id\":");
-  json.number(survey.operator_of(e.range)).raw(",\"stream\":").signed_number(stream);
+  json.number(t_.owner(e.range)).raw(",\"stream\":").signed_number(stream);
   json.raw(",\"correlation\":").number(e.correlation).raw(",\"device\":");
   json.number(device < kDeviceRows ? device : 0).raw(",\"context\":").number(e.context);
-  if (e.event != 0 && e.event != model::kNoObject) json.raw(",\"event id\":").number(e.event);
+  // What was waited for, in the words of the reader that follows waits; -1: not known.
+  const bool of_event = e.event != 0 && e.event != model::kNoObject;
+  json.raw(",\"wait_on_stream\":").signed_number(stream);
+  json.raw(",\"wait_on_cuda_event_record_corr_id\":-1,\"wait_on_cuda_event_id\":");
+  json.signed_number(of_event ? std::int64_t{e.event} : -1);
   json.raw("}}");
 }
 

@@ -84,10 +84,13 @@ void write_devices(Trace& t) {
 
 void write_rank(Trace& t) {
   const Rank rank = rank_of(t.survey.facts);
-  if (!rank.known()) return;
-  // The blank after the colon is what one of the readers searches for.
+  if (!rank.known() && !t.spelling.always_ranked) return;
+  // The blank after the colon is what one of the readers searches for; it takes files of one
+  // rank for one another.
   t.json.text("\"distributedInfo\":{\"rank\": ").need(256);
-  t.json.number(rank.rank);
+  t.json.number(rank.known() ? rank.rank : t.place);
+  const std::string_view backend = t.survey.collectives.backend();
+  if (!backend.empty()) t.json.raw(",\"backend\":\"").raw(backend).raw("\"");
   if (rank.world_size != 0) t.json.raw(",\"world_size\": ").number(rank.world_size);
   if (!rank.backend.empty()) t.json.raw(",\"backend\": ").string(rank.backend);
   t.json.raw("},\n");

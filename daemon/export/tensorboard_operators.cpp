@@ -3,7 +3,6 @@
 // PyTorch's operators, autograd nodes and the program's own ranges; the allocator's records.
 //
 // Context:  daemon (export thread) | cli
-#include "daemon/export/operator_names.hpp"
 #include "daemon/export/tensorboard_parts.hpp"
 
 namespace gpuprof::exporter {
@@ -15,25 +14,28 @@ constexpr std::uint64_t kDeviceSpaces = 31;
 
 }  // namespace
 
+std::string_view OperatorPart::category_of(const model::Operator& e, OpKind kind) const {
+  if (kind == OpKind::kCommunication) return "user_annotation";
+  return e.scope == model::kScopeUser ? t_.spelling.own_range : "cpu_op";
+}
+
 void OperatorPart::write(const model::Operator& e) {
   const Survey& survey = t_.survey;
   if (!survey.overlaps({e.start_ns, e.end_ns})) return;
   const OpKind kind = kind_of(survey.names.text(e.name));
   if (kind == OpKind::kStep) return;
   const Placed placed = survey.placed(e.id, e.tid, {e.start_ns, e.end_ns});
-  if ((e.flags & model::kRangeCrossing) != 0 || placed.place == Place::kCrossing)
-    return write_span(e);
+  if (survey.crosses(e) || placed.place == Place::kCrossing) return write_span(e);
   const bool op = placed.place == Place::kFree || survey.step_operators.contains(e.name);
-  write_nested(e,
-               !op                              ? "torch_enclosing"
-               : kind == OpKind::kCommunication ? "user_annotation"
-                                                : "cpu_op",
-               placed.drawn);
+  write_nested(e, kind, op ? category_of(e, kind) : "torch_enclosing", placed.drawn);
 }
 
-void OperatorPart::write_nested(const model::Operator& e, std::string_view category,
+void OperatorPart::write_nested(const model::Operator& e, OpKind kind, std::string_view category,
                                 const Interval& drawn) {
-  const std::string_view name = t_.survey.names.text(e.name);
+  Survey& survey = t_.survey;
+  const bool outermost = survey.operator_of(e.parent) == 0;
+  const BackwardLinks::Found found = links_.add(e, kind, drawn.start_ns, outermost);
+  const std::string_view name = survey.names.text(e.name);
   const std::string_view stack = t_.stacks.line(e.stack, e.start_ns);
   JsonText& json = t_.event(name.size() + stack.size());
   json.raw("{\"ph\":\"X\",\"cat\":\"").raw(category).raw("\",\"name\":\"").raw(name);
@@ -43,10 +45,38 @@ void OperatorPart::write_nested(const model::Operator& e, std::string_view categ
   if (!stack.empty()) json.raw(",\"Call stack\":\"").raw(stack).raw("\"");
   if (e.sequence >= 0) json.raw(",\"Sequence number\":").signed_number(e.sequence);
   if (e.forward_tid != 0) json.raw(",\"Fwd thread id\":").number(e.forward_tid);
-  json.text(t_.survey.inputs.members(e.inputs)).need(128);
+  if (found.module != 0)
+    json.text(",\"Module\":\"").text(survey.modules.name(found.module, survey.names)).text("\"");
+  if (kind == OpKind::kCommunication) {
+    json.text(survey.inputs.flat_members(e.inputs));
+  } else {
+    json.text(survey.inputs.members(e.inputs));
+  }
+  if (kind == OpKind::kCollective)
+    json.text(collective_args(survey.inputs.words(e.inputs),
+                              survey.names.text(survey.collectives.name_of(e.id))));
+  json.need(128);
   if ((e.flags & model::kRangeUnfinished) != 0) json.raw(",\"unfinished\":true");
-  if (t_.survey.clipped.contains(e.id)) json.raw(",\"cut at window\":true");
+  if (survey.clipped.contains(e.id)) json.raw(",\"cut at window\":true");
   json.raw("}}");
+  if (!found.link || !t_.takes_arrows) return;
+  arrow("fwdbwd", *found.link);
+  if (t_.spelling.both_arrows) arrow("forward_backward", *found.link);
+}
+
+void OperatorPart::arrow(std::string_view name, const BackwardLink& link) {
+  ++arrows_;
+  for (const bool begins : {true, false}) {
+    JsonText& json = t_.json;
+    json.need(256);
+    json.raw(begins ? ",\n{\"ph\":\"s\"" : ",\n{\"ph\":\"f\",\"bp\":\"e\"")
+        .raw(",\"cat\":\"")
+        .raw(name);
+    json.raw("\",\"name\":\"").raw(name).raw("\",\"id\":").number(arrows_);
+    json.raw(",\"pid\":").number(t_.host_pid).raw(",\"tid\":");
+    json.number(begins ? link.forward_tid : link.backward_tid);
+    t_.ts(begins ? link.forward_ns : link.backward_ns).raw("}");
+  }
 }
 
 void OperatorPart::write_span(const model::Operator& e) {
@@ -58,7 +88,7 @@ void OperatorPart::write_span(const model::Operator& e) {
     json.raw(begins ? "{\"ph\":\"b\"" : "{\"ph\":\"e\"").raw(",\"cat\":\"torch_crossing\",\"id\":");
     json.number(e.id).raw(",\"name\":\"").raw(name);
     t_.row(t_.host_pid, begins ? e.tid : e.end_tid);
-    json.raw(",\"ts\":").us(t_.since_base(begins ? start : end));
+    t_.ts(begins ? start : end);
     json.raw(",\"args\":{\"operator\":").number(e.id).raw("}}");
   }
   --t_.written;  // two lines, one event
@@ -72,7 +102,7 @@ void OperatorPart::write(const model::Allocation& e) {
   JsonText& json = t_.event(64);
   json.raw("{\"ph\":\"i\",\"s\":\"t\",\"cat\":\"cpu_instant_event\",\"name\":\"[memory]");
   t_.row(t_.host_pid, e.tid);
-  json.raw(",\"ts\":").us(t_.since_base(e.start_ns)).raw(",\"args\":{\"Device Type\":");
+  t_.ts(e.start_ns).raw(",\"args\":{\"Device Type\":");
   json.signed_number(e.device_type).raw(",\"Device Id\":");
   json.signed_number(host ? -1 : e.device).raw(",\"Addr\":");
   json.number(e.address + (space << kDeviceShift)).raw(",\"Bytes\":").signed_number(e.bytes);

@@ -13,7 +13,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/export/backward_links.hpp"
 #include "daemon/export/json_text.hpp"
+#include "daemon/export/spelling.hpp"
 #include "daemon/export/stack_text.hpp"
 #include "daemon/export/survey.hpp"
 
@@ -31,10 +33,13 @@ struct Trace {
   JsonText& json;
   Survey& survey;
   StackText& stacks;
+  const Spelling& spelling;
   std::uint64_t base_ns;   // CLOCK_MONOTONIC of ts 0
   std::uint32_t host_pid;  // as written
   std::uint64_t written = 0;
   std::uint64_t deep_stacks = 0;
+  std::uint32_t place = 0;   // among the files of its window
+  bool takes_arrows = true;  // the reader can take arrows to the backward pass
 
   std::uint64_t since_base(std::uint64_t ns) const { return ns > base_ns ? ns - base_ns : 0; }
 
@@ -46,8 +51,25 @@ struct Trace {
   }
   /// `,"ts":…,"dur":…` of an interval; never negative.
   void interval(std::uint64_t start_ns, std::uint64_t end_ns) {
-    const std::uint64_t start = since_base(start_ns), end = since_base(end_ns);
-    json.raw(",\"ts\":").us(start).raw(",\"dur\":").us(end > start ? end - start : 0);
+    const std::uint64_t start = since_base(start_ns), end = std::max(start, since_base(end_ns));
+    json.raw(",\"ts\":");
+    time(start).raw(",\"dur\":");
+    // Rounded down like all begins and ends, so that what nests or touches still does.
+    spelling.whole_us ? json.number(end / 1000 - start / 1000) : json.us(end - start);
+  }
+  /// `,"ts":…` of an instant.
+  JsonText& ts(std::uint64_t ns) {
+    json.raw(",\"ts\":");
+    return time(since_base(ns));
+  }
+  JsonText& time(std::uint64_t ns) {
+    return spelling.whole_us ? json.number(ns / 1000) : json.us(ns);
+  }
+  /// The operator a call or GPU event names; 0 unless the file has it.
+  model::RangeId owner(model::RangeId range) const {
+    const model::RangeId other = spelling.collective_by_record ? survey.collectives.record_of(range)
+                                                               : survey.collectives.range_of(range);
+    return survey.operator_of(other != 0 && survey.operator_of(other) != 0 ? other : range);
   }
   void row(std::uint64_t pid, std::uint64_t tid) {
     json.raw("\",\"pid\":").number(pid).raw(",\"tid\":").number(tid);
@@ -91,15 +113,20 @@ class RangePart {
 /// PyTorch's operators and the records of its allocator.
 class OperatorPart {
  public:
-  explicit OperatorPart(Trace& trace) : t_(trace) {}
+  explicit OperatorPart(Trace& trace) : t_(trace), links_(trace.survey.modules) {}
   void write(const model::Operator& op);
   void write(const model::Allocation& allocation);
 
  private:
-  void write_nested(const model::Operator& op, std::string_view category, const Interval& drawn);
+  void write_nested(const model::Operator& op, OpKind kind, std::string_view category,
+                    const Interval& drawn);
   void write_span(const model::Operator& op);
+  std::string_view category_of(const model::Operator& op, OpKind kind) const;
+  void arrow(std::string_view name, const BackwardLink& link);
 
   Trace& t_;
+  BackwardLinks links_;
+  std::uint64_t arrows_ = 0;
 };
 
 /// Host calls and the arrows that leave them.

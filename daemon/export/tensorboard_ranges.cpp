@@ -92,7 +92,7 @@ void RangePart::write_span(const model::Range& e, std::string_view category) {
     json.raw(begins ? "{\"ph\":\"b\",\"cat\":\"" : "{\"ph\":\"e\",\"cat\":\"").raw(category);
     json.raw("\",\"id\":").number(e.id).raw(",\"name\":\"").raw(name);
     t_.row(t_.host_pid, begins ? e.tid : e.end_tid);
-    json.raw(",\"ts\":").us(t_.since_base(begins ? start : std::max(start, end)));
+    t_.ts(begins ? start : std::max(start, end));
     json.raw(",\"args\":{\"range\":").number(e.id);
     if (begins) details(e);
     json.raw("}}");
@@ -105,7 +105,7 @@ void RangePart::write_mark(const model::Range& e) {
   JsonText& json = t_.event(name.size());
   json.raw("{\"ph\":\"i\",\"s\":\"t\",\"cat\":\"nvtx_mark\",\"name\":\"").raw(name);
   t_.row(t_.host_pid, e.tid);
-  json.raw(",\"ts\":").us(t_.since_base(e.start_ns)).raw(",\"args\":{\"mark\":").number(e.id);
+  t_.ts(e.start_ns).raw(",\"args\":{\"mark\":").number(e.id);
   details(e);
   json.raw("}}");
 }

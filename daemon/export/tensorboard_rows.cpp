@@ -32,7 +32,8 @@ class Rows {
     JsonText& json = t_.json;
     json.need(512);
     json.raw(first_ ? "{\"ph\":\"M\",\"name\":\"" : ",\n{\"ph\":\"M\",\"name\":\"").raw(what);
-    json.raw("\",\"ts\":0.000,\"pid\":").signed_number(pid).raw(",\"tid\":").signed_number(tid);
+    json.raw("\",\"ts\":");
+    t_.time(0).raw(",\"pid\":").signed_number(pid).raw(",\"tid\":").signed_number(tid);
     json.raw(",\"args\":{\"").raw(key).raw("\":");
     first_ = false;
     return json;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "daemon/export/module_pass.hpp"
 #include "daemon/export/shortfalls.hpp"
 #include "daemon/export/tensorboard_parts.hpp"
 #include "daemon/model/loss.hpp"
@@ -80,10 +81,24 @@ support::Result<void> survey_process(const FileRequest& request, Survey& survey,
   return {};
 }
 
+// Of two that begin and end together the reader takes the first one for the outer one: calls of
+// modules come before operators, which the spool gives innermost first.
+support::Result<void> write_modules(const FileRequest& request, Trace& trace) {
+  if (trace.survey.modules.empty()) return {};
+  ModulePass modules(trace);
+  GPUPROF_TRY(end,
+              spool::replay(request.process.spool_path, replay_range(request.window), modules));
+  (void)end;
+  modules.finish();
+  trace.takes_arrows = modules.takes_arrows();
+  return {};
+}
+
 support::Result<void> write_events(const FileRequest& request, Trace& trace) {
   write_rows(trace);
   write_steps(trace);
   write_capture(trace);
+  GPUPROF_CHECK(write_modules(request, trace));
   EventsWriter events(trace, request);
   GPUPROF_TRY(end, spool::replay(request.process.spool_path, replay_range(request.window), events));
   (void)end;  // the first pass has said whether it was complete
@@ -98,7 +113,6 @@ FileWritten describe(const FileRequest& request, const Survey& survey,
                      std::vector<std::string> missing) {
   FileWritten file;
   file.path = request.path;
-  file.format = "tensorboard";
   file.pid = survey.pid;
   file.window = request.window.index;
   file.events = survey.events();
@@ -115,9 +129,7 @@ FileWritten describe(const FileRequest& request, const Survey& survey,
   return file;
 }
 
-}  // namespace
-
-support::Result<FileWritten> write_tensorboard(const FileRequest& request) {
+support::Result<FileWritten> write_file(const FileRequest& request, const Spelling& spelling) {
   // Both are too large for a thread's stack to be sure of.
   const auto survey = std::make_unique<Survey>();
   const auto stacks = std::make_unique<StackText>();
@@ -127,15 +139,31 @@ support::Result<FileWritten> write_tensorboard(const FileRequest& request) {
   GPUPROF_TRY(file, GzipFile::create(request.path, request.plain));
   JsonText json(*file);
   const std::uint32_t pid = survey->pid < kDeviceRows ? survey->pid + kSmallPidOffset : survey->pid;
-  Trace trace{json, *survey, *stacks,
-              request.window.start_ns - std::min(request.window.start_ns, kLeadNs), pid};
+  Trace trace{json,
+              *survey,
+              *stacks,
+              spelling,
+              request.window.start_ns - std::min(request.window.start_ns, kLeadNs),
+              pid};
+  trace.place = request.place;
   write_head(trace, FileContext{request.session.host, request.worker,
                                 request.session.options.version, request.session.remarks, missing});
   GPUPROF_CHECK(write_events(request, trace));
   GPUPROF_TRY(bytes, file->finish());
   FileWritten result = describe(request, *survey, std::move(missing));
   result.bytes = bytes;
+  result.format = spelling.format;
   return result;
+}
+
+}  // namespace
+
+support::Result<FileWritten> write_tensorboard(const FileRequest& request) {
+  return write_file(request, kTensorboardSpelling);
+}
+
+support::Result<FileWritten> write_kineto(const FileRequest& request) {
+  return write_file(request, kKinetoSpelling);
 }
 
 }  // namespace gpuprof::exporter

@@ -116,6 +116,7 @@ support::Result<std::vector<FileWritten>> write_window(const spool::SessionView&
   std::uint64_t before = 0;
   Staging staging(options.force);
   std::vector<FileWritten> files;
+  std::uint32_t place = 0;
   for (const spool::ProcessEntry* process : processes) {
     NameParts parts{session.host, wants_rank(options) ? rank_text(*process) : std::string(),
                     process->pid, window, processes.size() > 1};
@@ -132,6 +133,7 @@ support::Result<std::vector<FileWritten>> write_window(const spool::SessionView&
                                 temporary,
                                 worker_name(session.host, process->pid),
                                 is_plain(path),
+                                place,
                                 [&](std::uint64_t done) {
                                   if (progress) progress(std::min(before + done, total), total);
                                 }};
@@ -140,6 +142,7 @@ support::Result<std::vector<FileWritten>> write_window(const spool::SessionView&
       file.path = path;
       files.push_back(std::move(file));
     }
+    ++place;
   }
   GPUPROF_CHECK(staging.publish());
   return files;

@@ -257,6 +257,15 @@ class Script {
     call(1004, kLaunch, 430, 440, 6);
     call(1005, kDriverLaunch, 445, 450, 6, 1);
     sink_.on(op(6, kMm, 420, 480, kInTrain));
+    // On another thread, while the operator runs: the backward of step 1's.
+    model::Operator root = op(8, kBackwardRoot, 442, 472), node = op(9, kBackwardNode, 444, 470);
+    root.tid = root.end_tid = node.tid = node.end_tid = pid_ + 1;
+    root.sequence = node.sequence = 41;
+    node.parent = 8;
+    node.scope = model::kScopeBackward;
+    node.forward_tid = pid_;
+    sink_.on(node);
+    sink_.on(root);
     kernel(1004, kGemm, 450, 550, 6);
     kernel(1005, kTriton, 560, 580, 6);
     call(1006, kSetAsync, 490, 495, 0, 2, kInMain);

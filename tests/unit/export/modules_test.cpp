@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Calls of modules, arrows to the backward pass, collectives; the file for HTA.
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+#include <random>
+
+#include "daemon/export/operator_names.hpp"
+#include "tests/unit/export/export_fixture.hpp"
+
+namespace gpuprof::exporter {
+namespace {
+
+using Value = rapidjson::Value;
+
+class Modules : public test::ExportTest {
+ protected:
+  struct Drawn {
+    std::uint64_t start, end;
+    std::string name, category;
+    const Value* event;
+  };
+
+  static model::Operator op(model::RangeId id, std::uint64_t from_us, std::uint64_t to_us,
+                            model::StackId stack, model::RangeId parent = 0,
+                            model::StringId name = 0) {
+    model::Operator o{};
+    o.start_ns = kStart + from_us * 1000;
+    o.end_ns = kStart + to_us * 1000;
+    o.id = id;
+    o.parent = parent;
+    o.name = name;
+    o.stack = stack;
+    o.sequence = -1;
+    o.tid = o.end_tid = kPid;
+    return o;
+  }
+
+  /// Stacks: 1 outside any module; 2 in Net; 3 in Net and its Linear; 4 in Net called elsewhere.
+  static void define(model::EventSink& sink) {
+    sink.on(model::StringDef{1, "Net"});
+    sink.on(model::StringDef{2, "Linear"});
+    sink.on(model::StringDef{3, "aten::mm"});
+    sink.on(model::StringDef{4, "autograd::engine::evaluate_function: MmBackward0"});
+    sink.on(model::StringDef{5, "MmBackward0"});
+    sink.on(model::StringDef{6, "record_param_comms"});
+    sink.on(model::StringDef{7, "nccl:all_reduce"});
+    sink.on(model::StringDef{
+        8, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"});
+    sink.on(model::TorchModule{1, 1, 0x1000});
+    sink.on(model::TorchModule{2, 2, 0x2000});
+    sink.on(model::TorchModule{3, 2, 0x3000});
+    const auto stack = [&](model::StackId id, std::vector<model::PythonFrame> frames) {
+      sink.on(model::StackDef{id, 0, {}, frames});
+    };
+    const model::PythonFrame main{1, 10, model::kPyEntry}, elsewhere{1, 30, model::kPyEntry};
+    const model::PythonFrame net{1, -1, model::kPyModule}, linear{2, -1, model::kPyModule},
+        other{3, -1, model::kPyModule};
+    stack(1, {main});
+    stack(2, {{2, 4, 0}, net, main});
+    stack(3, {{3, 4, 0}, linear, {2, 8, 0}, net, main});
+    stack(4, {{2, 4, 0}, net, elsewhere});
+    stack(5, {{3, 4, 0}, other, {2, 12, 0}, net, main});
+  }
+
+  /// What the plugin makes a tree of, in its order: by start, longest first, else as in the file.
+  std::vector<Drawn> tree() {
+    std::vector<Drawn> found;
+    for (const auto& event : document_["traceEvents"].GetArray()) {
+      if (std::string(event["ph"].GetString()) != "X") continue;
+      const std::string category = event["cat"].GetString();
+      if (category != "cpu_op" && category != "python_function" && category != "user_annotation")
+        continue;
+      const auto ns = [&](const char* key) {
+        return static_cast<std::uint64_t>(event[key].GetDouble() * 1000 + 0.5);
+      };
+      found.push_back(
+          {ns("ts"), ns("ts") + ns("dur"), event["name"].GetString(), category, &event});
+    }
+    std::stable_sort(found.begin(), found.end(), [](const Drawn& a, const Drawn& b) {
+      return a.start != b.start ? a.start < b.start : a.end > b.end;
+    });
+    return found;
+  }
+  /// Names around each event, as "outer/inner"; fails where one crosses another.
+  std::vector<std::string> paths() {
+    std::vector<std::string> out;
+    std::vector<Drawn> open;
+    for (const Drawn& one : tree()) {
+      while (!open.empty() && open.back().end <= one.start && open.back().end != open.back().start)
+        open.pop_back();
+      if (!open.empty()) {
+        EXPECT_LE(one.end, open.back().end) << one.name << " crosses " << open.back().name;
+      }
+      open.push_back(one);
+      std::string path;
+      for (const Drawn& around : open) path += (path.empty() ? "" : "/") + around.name;
+      out.push_back(path);
+    }
+    return out;
+  }
+  std::vector<std::string> modules() {
+    std::vector<std::string> out;
+    for (const Drawn& one : tree())
+      if (one.category == "python_function")
+        out.push_back(one.name.substr(11) + " " + std::to_string((one.start - 1'000'000) / 1000) +
+                      "-" + std::to_string((one.end - 1'000'000) / 1000));
+    return out;
+  }
+};
+
+using Names = std::vector<std::string>;
+
+TEST_F(Modules, LastFromTheFirstToTheLastOperatorThatRanInThem) {
+  record([](model::EventSink& sink) {
+    define(sink);
+    sink.on(op(1, 10, 20, 1));
+    sink.on(op(3, 32, 38, 3, 2, 3));  // inside the next, by the same line
+    sink.on(op(2, 30, 40, 3));
+    sink.on(op(4, 50, 60, 2));
+    sink.on(op(5, 70, 80, 5));
+    sink.on(op(6, 90, 99, 1));
+  });
+  trace();
+  EXPECT_EQ(modules(), (Names{"Net_0 30-80", "Linear_0 30-40", "Linear_1 70-80"}));
+  const auto all = events("python_function");
+  std::map<std::string, const Value*> by_name;
+  for (const Value* one : all) by_name[(*one)["name"].GetString()] = &(*one)["args"];
+  EXPECT_TRUE((*by_name["nn.Module: Net_0"])["Python parent id"].IsNull());
+  EXPECT_EQ((*by_name["nn.Module: Linear_1"])["Python parent id"].GetInt(),
+            (*by_name["nn.Module: Net_0"])["Python id"].GetInt());
+  EXPECT_EQ((*by_name["nn.Module: Linear_1"])["Python module id"].GetInt(), 3);
+  EXPECT_EQ((*by_name["nn.Module: Linear_1"])["approx"].GetInt(), 1);
+  paths();
+}
+
+TEST_F(Modules, EndWithTheStepTheCallAndTheOperatorAround) {
+  record([](model::EventSink& sink) {
+    define(sink);
+    sink.on(op(1, 10, 20, 2));  // step 1
+    sink.on(op(2, 30, 40, 2));  // step 2, called from the same line
+    sink.on(op(3, 50, 60, 4));  // called from another line
+    // A range of the program's own with a call inside, from the first line again.
+    sink.on(op(5, 72, 78, 2, 4));
+    sink.on(op(4, 70, 80, 1));
+    sink.on(op(6, 82, 88, 2));
+    sink.on(step(1, 5, 25));
+    sink.on(step(2, 25, 95));
+  });
+  trace();
+  EXPECT_EQ(modules(),
+            (Names{"Net_0 10-20", "Net_0 30-40", "Net_0 50-60", "Net_0 72-78", "Net_0 82-88"}));
+  paths();
+}
+
+// A call that began before a range and went on in it would lose the whole file.
+TEST_F(Modules, NestWithRangesThatBeginInTheMiddleOfThem) {
+  record([](model::EventSink& sink) {
+    define(sink);
+    sink.on(op(1, 10, 20, 2));
+    sink.on(op(3, 32, 38, 2, 2));  // in the range that the next event is
+    auto outer = range(2, 30, 60);
+    sink.on(outer);
+    sink.on(op(4, 70, 80, 2));
+  });
+  trace();
+  paths();
+  EXPECT_EQ(modules().size(), 1u) << "one call of Net around the range";
+}
+
+// when trees of operators, ranges and steps are random, and stacks come and go
+TEST_F(Modules, NeverCrossAnything) {
+  std::mt19937 random(7);
+  record([&](model::EventSink& sink) {
+    define(sink);
+    model::RangeId next = 1;
+    std::uint64_t now = 20;
+    const std::function<void(model::RangeId, int)> branch = [&](model::RangeId parent, int depth) {
+      const model::RangeId id = next++;
+      const std::uint64_t start = now++;
+      const model::StackId stack = random() % 6;
+      for (unsigned i = 0; depth < 5 && i < random() % 4; ++i) branch(id, depth + 1);
+      auto made = op(id, start, now++, stack, parent);
+      if (random() % 12 == 0) made.flags = model::kRangeCrossing;
+      if (random() % 6 != 0) return sink.on(made);
+      auto pushed = range(id, static_cast<std::int64_t>(start), static_cast<std::int64_t>(now - 1));
+      pushed.parent = parent;
+      sink.on(pushed);
+    };
+    std::uint64_t border = 10;
+    for (std::uint64_t number = 1; number < 60; ++number) {
+      for (unsigned i = 0; i < random() % 5; ++i) branch(0, 0);
+      if (random() % 3 == 0) continue;
+      sink.on(step(number, border, now));
+      border = now++;
+    }
+    window_.end_ns = kStart + (now + 10) * 1000;
+  });
+  trace();
+  EXPECT_GT(events("python_function").size(), 50u);
+  paths();
+}
+
+TEST_F(Modules, BackwardNodesPointToTheOperatorTheyComeFrom) {
+  record([](model::EventSink& sink) {
+    define(sink);
+    auto outer = op(1, 10, 40, 3, 0, 3), inner = op(2, 20, 30, 3, 1, 3);
+    outer.sequence = inner.sequence = 5;
+    sink.on(inner);
+    sink.on(outer);
+    auto node = op(4, 110, 130, 1, 3, 5), around = op(3, 100, 140, 1, 0, 4);
+    node.scope = model::kScopeBackward;
+    node.forward_tid = kPid;
+    node.sequence = around.sequence = 5;
+    sink.on(node);
+    sink.on(around);
+  });
+  trace();
+  for (const char* spelling : {"fwdbwd", "forward_backward"}) {
+    ASSERT_EQ(events(spelling, "s").size(), 1u) << spelling;
+    ASSERT_EQ(events(spelling, "f").size(), 1u) << spelling;
+    EXPECT_EQ((*events(spelling, "s")[0])["ts"].GetDouble(), 1020) << "the last that began";
+    EXPECT_EQ((*events(spelling, "f")[0])["ts"].GetDouble(), 1110) << "the node";
+  }
+  for (const Value* one : events("cpu_op"))
+    if (std::string((*one)["name"].GetString()).find("MmBackward0") != std::string::npos) {
+      EXPECT_STREQ((*one)["args"]["Module"].GetString(), "Linear_0");
+    }
+}
+
+// The installed plugin fails on a module without backward, and on gradients added up first.
+TEST_F(Modules, ArrowsAreLeftOutWhereTheViewerWouldLoseTheFile) {
+  for (const bool accumulates : {false, true}) {
+    session_.processes.clear();
+    std::filesystem::remove(folder_ + "/4000.spool");
+    session_.options.output = folder_ + (accumulates ? "/a" : "/b");
+    record([&](model::EventSink& sink) {
+      define(sink);
+      auto forward = op(1, 10, 20, 3, 0, 3);
+      forward.sequence = 5;
+      sink.on(forward);
+      if (accumulates) {
+        sink.on(op(9, 80, 90, 1, 0, 8));
+      } else {
+        sink.on(op(2, 30, 40, 5, 0, 3));  // Linear_1 has no backward
+      }
+      auto node = op(4, 110, 130, 1, 3, 5);
+      node.scope = model::kScopeBackward;
+      node.forward_tid = kPid;
+      node.sequence = 5;
+      sink.on(node);
+      sink.on(op(3, 100, 140, 1, 0, 4));
+    });
+    trace();
+    EXPECT_TRUE(events("forward_backward", "s").empty()) << accumulates;
+  }
+}
+
+TEST_F(Modules, ACollectivesKernelsNameItsRange) {
+  record([](model::EventSink& sink) {
+    define(sink);
+    const std::array<std::uint64_t, 17> words = {2 | 1 << 16 | 1ULL << 32,
+                                                 1 | 6 << 8 | 2 << 16,
+                                                 4,
+                                                 8,
+                                                 3,
+                                                 11,
+                                                 9,
+                                                 3,
+                                                 1,
+                                                 9,
+                                                 6,
+                                                 6,
+                                                 3,
+                                                 0,
+                                                 3,
+                                                 1,
+                                                 3};
+    std::vector<std::uint64_t> all(words.begin(), words.end());
+    all.push_back(2);
+    sink.on(model::Inputs{1, 0, all});
+    sink.on(call(7, 30, 35, 2));
+    sink.on(kernel(7, 100, 150, 2));
+    sink.on(call(8, 36, 38, 1));
+    sink.on(kernel(8, 160, 170, 1));
+    auto record = op(1, 10, 60, 1, 0, 6);
+    record.inputs = 1;
+    sink.on(record);
+    // Its end came on another thread, long after the call returned.
+    auto ranged = op(2, 20, 400, 1, 1, 7);
+    ranged.flags = model::kRangeCrossing;
+    ranged.end_tid = kPid + 1;
+    ranged.inputs = 1;
+    sink.on(ranged);
+  });
+  trace();
+  const auto ranges = events("user_annotation");
+  ASSERT_EQ(ranges.size(), 1u);
+  EXPECT_EQ((*ranges[0])["dur"].GetDouble(), 40) << "until its record ends";
+  EXPECT_EQ((*ranges[0])["args"]["Input Dims"].Size(), 1u);
+  EXPECT_EQ((*ranges[0])["args"]["Input Dims"][0][1].GetInt(), 8) << "flat";
+  for (const Value* one : events("kernel")) EXPECT_EQ((*one)["args"]["External id"].GetInt(), 2);
+  for (const Value* one : events("runtime")) EXPECT_EQ((*one)["args"]["External id"].GetInt(), 2);
+  const Value& args = (*events("cpu_op")[0])["args"];
+  EXPECT_STREQ(args["Collective name"].GetString(), "all_reduce");
+  EXPECT_EQ(args["In msg nelems"].GetInt(), 32);
+  EXPECT_STREQ(args["dtype"].GetString(), "Float");
+  EXPECT_EQ(args["Seq"].GetInt(), 11);
+  EXPECT_EQ(args["Rank"].GetInt(), 1);
+  EXPECT_EQ(args["Group size"].GetInt(), 2);
+  // and for HTA
+  session_.options.formats = {"kineto"};
+  trace();
+  EXPECT_EQ((*events("kernel")[0])["args"]["External id"].GetInt(), 1) << "the record";
+}
+
+TEST_F(Modules, TheFileForHtaHasWholeMicrosecondsAndOneFolderASpan) {
+  session_.options.formats = {"kineto"};
+  record([](model::EventSink& sink) {
+    define(sink);
+    auto odd = op(1, 10, 20, 2, 0, 3);
+    odd.start_ns += 999;
+    odd.end_ns += 1;
+    sink.on(odd);
+    auto own = op(2, 30, 40, 1, 0, 1);
+    own.scope = model::kScopeUser;
+    sink.on(own);
+    sink.on(call(7, 12, 14, 1));
+    auto driver = call(7, 12, 13, 1);
+    driver.api = 1;
+    sink.on(driver);
+    sink.on(kernel(7, 15, 18, 1));
+    sink.on(model::Sample{kStart + 1500, 1000, kPid, 1, 0});
+  });
+  trace();
+  EXPECT_NE(written_.path.find("/kineto/span_0001/"), std::string::npos) << written_.path;
+  EXPECT_EQ(written_.format, "kineto");
+  for (const auto& event : document_["traceEvents"].GetArray())
+    EXPECT_TRUE(event["ts"].IsUint64()) << "one fraction makes HTA round them all";
+  EXPECT_NE(text_.find("\"rank\": 0"), std::string::npos);
+  EXPECT_EQ(events("cuda_runtime").size(), 1u);
+  EXPECT_TRUE(events("cuda_driver").empty()) << "one host call a correlation id";
+  EXPECT_TRUE(events("inner_call").empty());
+  ASSERT_EQ(events("user_annotation").size(), 1u);
+  EXPECT_EQ(events("python_function").size(), 1u);
+  EXPECT_EQ(tree().size(), 3u);
+}
+
+}  // namespace
+}  // namespace gpuprof::exporter
