@@ -89,10 +89,11 @@ void write_rank(Trace& t) {
   // rank for one another.
   t.json.text("\"distributedInfo\":{\"rank\": ").need(256);
   t.json.number(rank.known() ? rank.rank : t.place);
-  const std::string_view backend = t.survey.collectives.backend();
-  if (!backend.empty()) t.json.raw(",\"backend\":\"").raw(backend).raw("\"");
   if (rank.world_size != 0) t.json.raw(",\"world_size\": ").number(rank.world_size);
-  if (!rank.backend.empty()) t.json.raw(",\"backend\": ").string(rank.backend);
+  // A spool that lost the fact still has the ranges named after it.
+  const std::string_view backend =
+      rank.backend.empty() ? t.survey.collectives.backend() : std::string_view(rank.backend);
+  if (!backend.empty()) t.json.raw(",\"backend\": ").string(backend);
   t.json.raw("},\n");
 }
 
