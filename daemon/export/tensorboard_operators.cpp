@@ -59,9 +59,9 @@ void OperatorPart::write_nested(const model::Operator& e, OpKind kind, std::stri
   if ((e.flags & model::kRangeUnfinished) != 0) json.raw(",\"unfinished\":true");
   if (survey.clipped.contains(e.id)) json.raw(",\"cut at window\":true");
   json.raw("}}");
-  if (!found.link || !t_.takes_arrows) return;
+  if (!found.link) return;
   arrow("fwdbwd", *found.link);
-  if (t_.spelling.both_arrows) arrow("forward_backward", *found.link);
+  if (t_.spelling.both_arrows && t_.takes_arrows) arrow("forward_backward", *found.link);
 }
 
 void OperatorPart::arrow(std::string_view name, const BackwardLink& link) {

@@ -39,7 +39,7 @@ struct Trace {
   std::uint64_t written = 0;
   std::uint64_t deep_stacks = 0;
   std::uint32_t place = 0;   // among the files of its window
-  bool takes_arrows = true;  // the reader can take arrows to the backward pass
+  bool takes_arrows = true;  // the installed plugin can take arrows to the backward pass
 
   std::uint64_t since_base(std::uint64_t ns) const { return ns > base_ns ? ns - base_ns : 0; }
 

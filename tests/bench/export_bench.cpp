@@ -2,7 +2,7 @@
 //
 // Spool to file: events a second and peak memory, next to plain deflating of the same bytes.
 //
-//   export_bench [EVENTS [REPETITIONS]]        default 1,000,000 and 9
+//   export_bench [EVENTS [REPETITIONS [operators]]]        default 1,000,000 and 9
 #include <isa-l/igzip_lib.h>
 #include <sys/resource.h>
 
@@ -15,6 +15,7 @@
 
 #include "daemon/export/export.hpp"
 #include "daemon/spool/spool.hpp"
+#include "tests/bench/operator_events.hpp"
 #include "tests/bench/spread.hpp"
 #include "tests/unit/spool/every_event.hpp"
 
@@ -68,7 +69,11 @@ int main(int argc, char** argv) {
   fs::create_directories(folder);
   {
     auto writer = spool::ProcessWriter::create(folder + "/p.spool").take();
-    test::send_training(events, *writer);
+    if (argc > 3) {
+      test::OperatorEvents(*writer).send(events);
+    } else {
+      test::send_training(events, *writer);
+    }
   }
   spool::SessionView session;
   session.folder = folder;

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Analyses a folder with the real HTA and prints what it found as JSON.
 
-usage: hta_views.py FOLDER    (with the Python of .venvs/hta)
+usage: hta_views.py FOLDER [critical-path]    (with the Python of .venvs/hta)
 
-The critical path is left out: it wants launches of another category than the installed plugin does.
+The critical path wants launches of another category than the installed plugin does: ask for it with
+files of --format kineto only.
 """
 
 import contextlib
@@ -25,7 +26,12 @@ def flat(frame):
     return records(frame)
 
 
-def analyse(folder):
+def critical_path(analysis, rank):
+    graph, complete = analysis.critical_path_analysis(rank=rank, annotation="ProfilerStep", instance_id=1)
+    return {"complete": bool(complete), "nodes": len(graph.critical_path_nodes)}
+
+
+def analyse(folder, with_path):
     from hta.trace_analysis import TraceAnalysis
     analysis = TraceAnalysis(trace_dir=folder)
     ranks = sorted(analysis.t.get_all_traces())
@@ -43,6 +49,7 @@ def analyse(folder):
         "launches": {str(rank): len(frame) for rank, frame in launches.items()},
         "bandwidth": flat(bandwidth) if bandwidth is not None else [],
         "queue": flat(queue) if queue is not None else [],
+        "critical_path": critical_path(analysis, ranks[0]) if with_path else None,
         "steps": sorted(set(analysis.get_profiler_steps())),
     }
 
@@ -55,7 +62,7 @@ def main():
             if ".pt.trace.json" in name:
                 shutil.copy(os.path.join(sys.argv[1], name), folder)
         with contextlib.redirect_stdout(sys.stderr):
-            found = analyse(folder)
+            found = analyse(folder, "critical-path" in sys.argv[2:])
         json.dump(found, sys.stdout, default=str)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -25,6 +25,8 @@ OPERATORS = {
     "aten::linear": (1, 80, 100, 110),
     "copy_in": (1, 20, 10, 20),
     "side": (1, 60, 15, 25),
+    "MmBackward0": (1, 0, 26, 26),
+    "autograd::engine::evaluate_function: MmBackward0": (1, 0, 4, 30),
 }
 KERNELS = {
     "sm80_xmma_gemm_f32f32_tn_n": (3, 280),
@@ -49,7 +51,7 @@ def check_plugin(checks, shown):
     same(checks, "both ranks", sorted(workers), ["nodeA_4000/1", "nodeA_4100/1"])
     for name, worker in workers.items():
         same(checks, name + ": views", sorted(worker["views"]),
-             ["Kernel", "Memory", "Operator", "Overview", "Trace"])
+             ["Kernel", "Memory", "Module", "Operator", "Overview", "Trace"])
         overview = worker["overview"]
         for row in overview["steps"]:
             step = {key: round(value) for key, value in row.items() if key != "Step"}
@@ -90,13 +92,22 @@ def check_hta(checks, found):
     same(checks, "HTA: launches of both ranks", sorted(found["launches"]), ["0", "1"])
 
 
+def check_kineto(checks, found):
+    """The same session spelled for HTA, whose figures must be the same and whose last analysis works."""
+    check_hta(checks, found)
+    same(checks, "HTA: critical path", found["critical_path"]["complete"], True)
+    checks.expect(found["critical_path"]["nodes"] > 10, "HTA: nodes on the critical path: %d"
+                % found["critical_path"]["nodes"])
+
+
 def main():
     viewers.need("view", "hta")
     checks = e2e.Checks()
     with e2e.Folder("viewers") as folder:
-        output = os.path.join(folder, "run")
-        subprocess.run([os.path.join(e2e.BUILD, "bin", "write_scripted"), output], check=True,
-                       stdout=subprocess.DEVNULL, timeout=60)
+        output, kineto = os.path.join(folder, "run"), os.path.join(folder, "hta")
+        for arguments in ([output], [kineto, "kineto"]):
+            subprocess.run([os.path.join(e2e.BUILD, "bin", "write_scripted"), *arguments], check=True,
+                           stdout=subprocess.DEVNULL, timeout=60)
         shown, found = viewers.plugin(output), viewers.hta(output)
         if shown is not None:
             check_plugin(checks, shown)
@@ -104,6 +115,7 @@ def main():
             checks.skip("the TensorBoard plugin is not installed")
         if found is not None:
             check_hta(checks, found)
+            check_kineto(checks, viewers.hta(os.path.join(kineto, "kineto", "span_0001"), "critical-path"))
         else:
             checks.skip("HTA is not installed")
     checks.done()

@@ -17,14 +17,14 @@ def python_of(name):
     return path if os.path.exists(path) else None
 
 
-def ask(venv, script, folder):
+def ask(venv, script, folder, *more):
     """The script's JSON, or None where its environment is not installed."""
     python = python_of(venv)
     if python is None:
         return None
     # Files, not pipes: a helper process that outlives the viewer would keep a pipe open.
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as log:
-        status = subprocess.run([python, os.path.join(HERE, script), folder], stdout=out,
+        status = subprocess.run([python, os.path.join(HERE, script), folder, *more], stdout=out,
                                 stderr=log, timeout=240,
                                 env={**os.environ, "PYTHONPATH": ""}).returncode
         out.seek(0)
@@ -43,8 +43,8 @@ def diff(folder):
     return ask("view", "plugin_diff.py", folder)
 
 
-def hta(folder):
-    return ask("hta", "hta_views.py", folder)
+def hta(folder, *more):
+    return ask("hta", "hta_views.py", folder, *more)
 
 
 def need(*names):

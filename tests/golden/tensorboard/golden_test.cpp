@@ -61,6 +61,16 @@ TEST_F(Golden, TraceOfTheScriptedSession) {
           test::unpack_one_member(test::read_file(files.value()[0].path)));
 }
 
+TEST_F(Golden, TraceOfTheScriptedSessionForHta) {
+  auto session = test::write_script(folder_, folder_ + "/out");
+  ASSERT_TRUE(session.ok()) << session.error().sentence;
+  session.value().options.formats = {"kineto"};
+  const auto files = exporter::write_window(session.value(), test::script_window(), {4000}, {});
+  ASSERT_TRUE(files.ok()) << files.error().sentence;
+  compare(kHere / "scripted.kineto.json",
+          test::unpack_one_member(test::read_file(files.value()[0].path)));
+}
+
 TEST_F(Golden, SpoolOfTheScriptedSession) {
   // One block of definitions, one of events; deflated bytes depend on the library, so what is
   // compared is each event's coding.
