@@ -56,7 +56,11 @@ void learn_tensor(Learnt& sizes, std::uint64_t tensor) {
     sizes.says_nothing(kInVain);
 }
 
+// Items lie behind one count or two, the second of which is small: a pointer is not.
 bool fits_list(std::uint64_t list, std::uint32_t items) {
+  constexpr std::uint64_t kMostWeak = 1u << 16;
+  const bool two_counts = peek<std::uint64_t>(list + kItemsPlaces[0]) < kMostWeak;
+  if (two_counts != (items == kItemsPlaces[1])) return false;
   const auto begin = peek<std::uint64_t>(list + items);
   const auto end = peek<std::uint64_t>(list + items + 8);
   const auto capacity = peek<std::uint64_t>(list + items + 16);
