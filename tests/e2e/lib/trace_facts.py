@@ -34,7 +34,8 @@ class Facts:
         return collections.Counter(c["name"].split()[1] for c in self.copies)
 
     def step_numbers(self):
-        return [int(s["name"].split("#")[1]) for s in self.steps]
+        """As the session counts them, from 0; the names of those it found itself count from 1."""
+        return [int(s["name"].split("#")[1]) - 1 for s in self.steps]
 
     def unlinked(self):
         """Kernels whose launch, thread, or range cannot be found: list of sentences."""
