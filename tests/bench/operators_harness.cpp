@@ -12,6 +12,8 @@
 #include "gpuprof/wire/inputs.hpp"
 #include "inject/hot/state.hpp"
 #include "inject/python/frames.hpp"
+#include "inject/torch/library.hpp"
+#include "inject/torch/observer.hpp"
 #include "inject/torch/torch.hpp"
 #include "tests/fakes/in_process_segment.hpp"
 
@@ -96,6 +98,23 @@ int operators_on(int wanted, unsigned detail) {
 void operators_off() {
   hot::g_state.on.store(0);
   torch::want(torch::Wanted::kOff, 0);
+}
+
+/// A callback that does nothing: what PyTorch itself pays for having one.
+void operators_empty(int on, int inputs) {
+  static std::uint64_t handle = 0;
+  const torch::Functions& call = torch::g_libraries[0].call;
+  if (handle != 0) call.remove(handle);
+  handle = 0;
+  if (on == 0) return;
+  torch::RecordFunctionCallback callback = torch::callbacks_of(0);
+  callback.start = [](void** context, const std::byte*) -> void* {
+    *context = nullptr;
+    return context;
+  };
+  callback.end = [](const std::byte*, void*) {};
+  callback.inputs = inputs != 0;
+  handle = call.add_global(callback);
 }
 
 void operators_forget() { segment().forget(); }

@@ -82,7 +82,7 @@ class FakeInterpreter {
   /// A frame at byte `offset` of its code.
   std::uint64_t frame(std::uint64_t its_code, std::uint64_t previous, std::int32_t offset = 4) {
     const python::Offsets& o = runtime.at;
-    const std::uint64_t at = make(128);
+    const std::uint64_t at = make(512);
     put(at, o.frame_code, its_code);
     put(at, o.frame_previous, previous);
     if (o.minor < 11)

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Frames read for operators, in each version's layout, and what becomes of a layout that is wrong.
+#include "inject/python/quick.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include "inject/torch/stack.hpp"
+#include "tests/fakes/in_process_segment.hpp"
+#include "tests/unit/python/fake_interpreter.hpp"
+
+namespace gpuprof::python {
+namespace {
+
+using tests::FakeInterpreter;
+
+void* g_state = nullptr;
+
+/// An interpreter that the calling thread is in.
+class Inside {
+ public:
+  explicit Inside(std::uint32_t minor) : python(minor) {
+    python.runtime.this_state = [] { return g_state; };
+    g_runtime.store(&python.runtime);
+  }
+  ~Inside() { g_runtime.store(nullptr); }
+
+  void at(std::uint64_t top) {
+    const std::uint64_t state = python.state(top);
+    python.put<std::uint64_t>(state, python.runtime.at.thread_native_id, hot::this_tid());
+    g_state = reinterpret_cast<void*>(state);
+  }
+  /// A function of PyTorch's through which modules are called, in a module of this type.
+  std::uint64_t module_frame(std::uint64_t previous, std::uint64_t object) {
+    if (module_code_ == 0)
+      module_code_ = python.code(python.ascii("/v/torch/nn/modules/module.py"),
+                                 python.ascii("_wrapped_call_impl"), 7);
+    return with_self(python.frame(module_code_, previous), object);
+  }
+  std::uint64_t with_self(std::uint64_t frame, std::uint64_t object) {
+    const std::uint64_t tag = python.runtime.at.minor >= 14 ? 1 : 0;
+    python.put(frame, python.runtime.at.frame_locals, object | tag);
+    return frame;
+  }
+  std::uint64_t object(const char* type_name_of) {
+    const std::uint64_t type = python.make(64), made = python.make(64);
+    python.put(type, 24, reinterpret_cast<std::uint64_t>(type_name_of));
+    python.put(made, python.runtime.at.object_type, type);
+    return made;
+  }
+
+  FakeInterpreter python;
+
+ private:
+  std::uint64_t module_code_ = 0;
+};
+
+std::uint32_t frames(QuickFrame* to, std::uint32_t room = 64) {
+  return quick_frames(hot::this_tid(), to, room);
+}
+
+class QuickFrames : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(All, QuickFrames, testing::Values(8, 9, 10, 11, 12, 13));
+
+TEST_P(QuickFrames, AreThoseOfTheCallingThread) {
+  Inside inside(GetParam());
+  FakeInterpreter& python = inside.python;
+  const std::uint64_t outer_code = python.code("main"), inner_code = python.code("step");
+  const std::uint64_t outer = python.frame(outer_code, 0, 8),
+                      inner = python.frame(inner_code, outer, 6);
+  inside.at(inner);
+  QuickFrame found[64];
+  // With care first, then without.
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_EQ(frames(found), 2u);
+    EXPECT_EQ(found[0].frame, inner);
+    EXPECT_EQ(found[0].code, inner_code);
+    EXPECT_EQ(found[0].instr_offset, 6);
+    EXPECT_EQ(found[1].code, outer_code);
+    EXPECT_EQ(found[1].instr_offset, 8);
+  }
+  EXPECT_EQ(frames(found, 1), 1u);
+  g_state = nullptr;
+  EXPECT_EQ(frames(found), 0u);
+}
+
+class QuickShims : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(All, QuickShims, testing::Values(12, 13));
+
+TEST_P(QuickShims, AreToldFromFrames) {
+  Inside inside(GetParam());
+  FakeInterpreter& python = inside.python;
+  inside.at(python.frame(python.code("step"), python.shim(python.frame(python.code("main"), 0))));
+  QuickFrame found[64];
+  ASSERT_EQ(frames(found), 3u);
+  EXPECT_EQ(found[1].code, 0u);
+  EXPECT_EQ(found[1].flags, wire::kPyShim);
+}
+
+TEST_P(QuickFrames, EndWhereSomethingIsNoCodeObject) {
+  Inside inside(GetParam());
+  FakeInterpreter& python = inside.python;
+  const std::uint64_t odd = python.frame(python.make(512), 0);
+  inside.at(python.frame(python.code("step"), odd));
+  QuickFrame found[64];
+  EXPECT_EQ(frames(found), 1u);
+}
+
+TEST_P(QuickFrames, KnowTheCallsOfModules) {
+  Inside inside(GetParam());
+  FakeInterpreter& python = inside.python;
+  const std::uint64_t linear = inside.object("Linear");
+  inside.at(inside.module_frame(0, linear));
+  QuickFrame found[64];
+  ASSERT_EQ(frames(found), 1u);
+  EXPECT_TRUE(is_module_call(found[0].code));
+  const Object self = first_local(found[0].frame);
+  EXPECT_EQ(self.address, linear);
+  EXPECT_STREQ(type_name(self.type), "Linear");
+  EXPECT_FALSE(is_module_call(python.code("_wrapped_call_impl")));
+  EXPECT_FALSE(is_module_call(python.code("forward")));
+}
+
+TEST_P(QuickFrames, BecomeTheStackOfAnOperator) {
+  Inside inside(GetParam());
+  FakeInterpreter& python = inside.python;
+  const std::uint64_t main = python.frame(python.code("main"), 0);
+  const std::uint64_t call = inside.module_frame(main, inside.object("Linear"));
+  inside.at(python.frame(python.code("forward"), call));
+  fakes::InProcessSegment segment(2, 2);
+  const hot::Guard guard(hot::Role::kCallback);
+  static torch::Stack stack;
+  stack.clear();
+  const auto take = [&](std::uint32_t detail) {
+    stack.take(guard.tid());
+    return stack.define(guard, detail, 1);
+  };
+  const std::uint32_t both = wire::kTorchStack | wire::kTorchModules;
+  const std::uint64_t id = take(both);
+  EXPECT_EQ(stack.module_level(), 1u);
+  EXPECT_EQ(take(both), id);
+  const auto defs = segment.all<wire::StackDef>();
+  ASSERT_EQ(defs.size(), 1u);
+  ASSERT_EQ(defs[0].body.python_count, 4u);
+  wire::PyFrame sent[4];
+  std::memcpy(sent, defs[0].tail.data(), sizeof sent);
+  EXPECT_EQ(sent[2].flags, wire::kPyModule);
+  const auto modules = segment.all<wire::TorchModuleDef>();
+  ASSERT_EQ(modules.size(), 1u);
+  EXPECT_EQ(modules[0].body.id, sent[2].code_id);
+  EXPECT_EQ(modules[0].tail.substr(0, modules[0].body.name_bytes), "Linear");
+  EXPECT_EQ(segment.all<wire::PyCodeDef>().size(), 3u);
+  // The same call, another module.
+  inside.with_self(call, inside.object("ReLU"));
+  EXPECT_NE(take(both), id);
+  EXPECT_EQ(segment.all<wire::TorchModuleDef>().size(), 2u);
+  const std::uint64_t without = take(wire::kTorchStack);
+  EXPECT_NE(without, id);
+  EXPECT_EQ(segment.all<wire::StackDef>().back().body.python_count, 3u);
+  take(wire::kTorchModules);
+  EXPECT_EQ(segment.all<wire::StackDef>().back().body.python_count, 2u);
+}
+
+TEST(Stack, WithoutModulesIsNoneWhereOnlyModulesAreWanted) {
+  Inside inside(11);
+  inside.at(inside.python.frame(inside.python.code("main"), 0));
+  fakes::InProcessSegment segment(2, 2);
+  const hot::Guard guard(hot::Role::kCallback);
+  static torch::Stack stack;
+  stack.take(guard.tid());
+  EXPECT_EQ(stack.define(guard, wire::kTorchModules, 1), 0u);
+  EXPECT_EQ(stack.module_level(), torch::kNoModule);
+}
+
+TEST(Stack, CodeAtTheSameAddressIsAnotherOne) {
+  Inside inside(12);
+  FakeInterpreter& python = inside.python;
+  const std::uint64_t code = python.code("first", 3);
+  inside.at(python.frame(code, 0));
+  fakes::InProcessSegment segment(2, 2);
+  const hot::Guard guard(hot::Role::kCallback);
+  static torch::Stack stack;
+  stack.take(guard.tid());
+  const std::uint64_t first = stack.define(guard, wire::kTorchStack, 1);
+  python.put(code, python.runtime.at.code_qualname, python.ascii("second"));
+  stack.take(guard.tid());
+  EXPECT_NE(stack.define(guard, wire::kTorchStack, 1), first);
+}
+
+TEST(Stack, IsDefinedAgainAfterADrop) {
+  Inside inside(11);
+  inside.at(inside.python.frame(inside.python.code("main"), 0));
+  fakes::InProcessSegment segment(2, 2);
+  const hot::Guard guard(hot::Role::kCallback);
+  static torch::Stack stack;
+  stack.take(guard.tid());
+  stack.define(guard, wire::kTorchStack, 1);
+  const std::string filler(8000, 'x');
+  while (hot::record(guard, wire::StringDef{1, 8000, 0}, 1, filler.data(), 8000)) {
+  }
+  segment.forget();
+  stack.define(guard, wire::kTorchStack, 2);
+  EXPECT_EQ(segment.all<wire::StackDef>().size(), 1u);
+  EXPECT_EQ(segment.all<wire::PyCodeDef>().size(), 1u);
+}
+
+}  // namespace
+}  // namespace gpuprof::python
