@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two traces of one run, held against each other: operators, memory, modules, owners of kernels.
 
-Every function returns sentences on what differs; none if nothing does."""
+Every function returns sentences on what differs; none if nothing does. Two differences are ours by
+design (docs/trace-format.md): of a list of tensors the first sixteen are written, and a device's
+addresses carry the device above bit 48, since viewers pair blocks by address alone."""
 
 import collections
 
 PARENT = "autograd::engine::evaluate_function:"
 FIELDS = ("Input Dims", "Input type", "Sequence number")
-ADDRESS = (1 << 48) - 1  # our files put the device above it, so that viewers keep devices apart
-MEMORY = ("Bytes", "Total Allocated", "Total Reserved", "Device Type", "Device Id")
+MEMORY = ("Addr", "Bytes", "Total Allocated", "Total Reserved", "Device Type", "Device Id")
 MODULE = "nn.Module: "
 SHOWN = 4
+LISTED = 16
+ADDRESS = (1 << 48) - 1
 
 
 def within(trace, begin, end):
@@ -27,13 +30,23 @@ def key(operator):
     values = list(operator.key(FIELDS))
     if operator.name.startswith(PARENT):
         values[-1] = None
+    if isinstance(values[2], tuple):
+        values[2] = tuple(v[:LISTED] if v and isinstance(v[0], tuple) else v for v in values[2])
     # No inputs may be said by an empty list or by none.
     return tuple(values[:2]) + tuple(v or None if v != 0 else 0 for v in values[2:])
 
 
 def told(counter, who):
     rows = sorted(counter.items(), key=lambda row: -row[1])
-    return ["%s alone: %d x %s" % (who, count, row) for row, count in rows[:SHOWN]]
+    return ["%s alone: %d x %s" % (who, count, str(row)[:300]) for row, count in rows[:SHOWN]]
+
+
+def record(args):
+    """What both must say of a block."""
+    values = {field: args.get(field) for field in MEMORY}
+    if values["Device Type"]:
+        values["Addr"] &= ADDRESS
+    return tuple(values.values())
 
 
 def operators(theirs, ours):
@@ -66,8 +79,8 @@ def follows(trace):
 
 def memory(theirs, ours):
     """Every record, in order."""
-    a, b = ([(args.get("Addr", 0) & ADDRESS, *(args.get(f) for f in MEMORY))
-             for _, args in trace.memory] for trace in (theirs, ours))
+    a = [record(args) for _, args in theirs.memory]
+    b = [record(args) for _, args in ours.memory]
     if a == b:
         return []
     missing, extra = collections.Counter(a) - collections.Counter(b), \
@@ -135,5 +148,7 @@ def kernels(theirs, ours):
     a, b = owners(theirs), owners(ours)
     wrong = [(c, a[c], b.get(c)) for c in a if a[c] != b.get(c)]
     share = 1 - len(wrong) / len(a) if a else 0.0
-    sentences = ["kernel %s: torch.profiler %s, ours %s" % row for row in wrong[:SHOWN]]
+    sentences = ["kernel %s: torch.profiler %s, ours %s" % (c, str(left and left[1])[:200],
+                                                            str(right and right[1])[:200])
+                 for c, left, right in wrong[:SHOWN]]
     return sentences, share, len(a)

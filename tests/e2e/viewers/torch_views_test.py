@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch programs nobody edited, in every view of the real TensorBoard plugin.
+
+usage: torch_views_test.py [--only CASE,…] [--keep FOLDER]
+On the CPU: cpu, ranks, diff. On the simulated GPU: gpu, advice, straggler."""
+
+import argparse
+import os
+import shutil
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "..", "simgpu", "oracle"))
+import e2e  # noqa: E402
+import sim  # noqa: E402
+import torch_runs  # noqa: E402
+import viewers  # noqa: E402
+
+PROGRAM = os.path.join(HERE, "programs", "views.py")
+LOADING, IDLE, UNITS = "input data loading", "low utilization", "Tensor Cores eligible"
+LATE_US = 20_000  # of the last rank of the straggler script
+
+
+class Bench:
+    """Runs programs under gpuprof and asks the plugin."""
+
+    def __init__(self, checks, base):
+        self.checks, self.base = checks, base
+        self.python = torch_runs.torch_python()
+
+    def record(self, name, arguments, ranks=0, run=None, program=PROGRAM):
+        """One recorded run in BASE/NAME/RUN; returns the folder of the runs."""
+        folder = os.path.join(self.base, name)
+        out = os.path.join(folder, run or "run")
+        shutil.rmtree(out, ignore_errors=True)
+        command = torch_runs.script(self.python, folder, program, arguments, ranks, wrapped=False)
+        environment = dict(os.environ, **torch_runs.environment())
+        if "cuda" in arguments or program != PROGRAM:
+            torch_runs.need()
+            command = [sim.GPUSIM_RUN, "--quiet", "--devices", str(max(1, ranks)), "--", *command]
+        else:
+            environment["CUDA_VISIBLE_DEVICES"] = ""
+        done = e2e.gpuprof(["-o", out, "--span-size", "100000000"], command, env=environment,
+                           timeout=300)
+        self.checks.equal(done.returncode, 0, "%s: %s" % (name, done.stderr.decode()[-1500:]))
+        return folder
+
+    def workers(self, folder, count=1):
+        shown = viewers.plugin(folder)
+        found = [worker for run in shown.values() for worker in run.values()]
+        self.checks.equal(len(found), count, "%s: workers" % folder)
+        return found
+
+    def views(self, what, worker, names):
+        missing = set(names) - set(worker["views"])
+        self.checks.expect(not missing, "%s: views %s are missing" % (what, sorted(missing)))
+
+    def columns(self, what, worker, names):
+        steps = worker["overview"]["steps"]
+        self.checks.expect(len(steps) >= 10, "%s: %d steps" % (what, len(steps)))
+        for name in names:
+            empty = [row["Step"] for row in steps if not row.get(name, 0) > 0]
+            self.checks.expect(not empty, "%s: no %s in steps %s" % (what, name, empty[:5]))
+
+
+def of_script(stacks):
+    return any("views.py" in line for line in stacks)
+
+
+def cpu(bench):
+    worker, = bench.workers(bench.record("cpu", []))
+    bench.views("cpu", worker, ["Overview", "Operator", "Trace", "Memory", "Module"])
+    bench.columns("cpu", worker, ["DataLoader", "CPU Exec"])
+    stacks = worker["operators"].get("aten::addmm", {}).get("stacks", [])
+    bench.checks.expect(of_script(stacks), "cpu: call stacks of aten::addmm: %s" % stacks[:2])
+    bench.checks.expect(worker.get("memory", {}).get("CPU"), "cpu: memory of the host")
+    inside = worker.get("modules", {}).get("Net_0", {})
+    bench.checks.equal(set(inside), {"Sequential_0", "Linear_1"}, "cpu: modules in the model")
+    bench.checks.equal(set(inside.get("Sequential_0", {})), {"Linear_0", "ReLU_0"},
+                       "cpu: modules in its body")
+
+
+def ranks(bench):
+    found = bench.workers(bench.record("ranks", ["--ranks"], ranks=2), 2)
+    for worker in found:
+        bench.views("ranks", worker, ["Overview", "Operator", "Trace", "Distributed"])
+        bench.columns("ranks", worker, ["CPU Exec"])
+    told = next(iter(found[0].get("distributed", {}).values()), {})
+    bench.checks.expect(told.get("commops"), "ranks: communication operators: %s" % str(told)[:300])
+
+
+def gpu(bench):
+    worker, = bench.workers(bench.record("gpu", ["--device", "cuda"]))
+    bench.views("gpu", worker, ["Overview", "Operator", "Kernel", "Trace", "Memory", "Module"])
+    bench.columns("gpu", worker, ["Runtime", "DataLoader", "CPU Exec", "Kernel"])
+    owners = {operator for _, operator in worker.get("owners", [])}
+    bench.checks.expect("aten::addmm" in owners, "gpu: owners of kernels: %s" % sorted(owners))
+    bench.checks.expect(worker.get("memory", {}).get("GPU0"), "gpu: memory of the device")
+
+
+def advice(bench):
+    cases = {  # arguments: (what must be said, what must not be said)
+        "slow": (["--slow-loader"], [LOADING], []),
+        "small": (["--width", "16"], [IDLE, UNITS], []),
+        "good": (["--width", "4096", "--half"], [], [UNITS, IDLE, LOADING]),
+    }
+    for name, (arguments, said, unsaid) in cases.items():
+        worker, = bench.workers(bench.record("advice-" + name, ["--device", "cuda", *arguments]))
+        text = worker["overview"]["advice"]
+        for part in said:
+            bench.checks.expect(part in text, "advice, %s: nothing of %r: %s" % (name, part, text))
+        for part in unsaid:
+            bench.checks.expect(part not in text, "advice, %s: %r: %s" % (name, part, text))
+
+
+def straggler(bench):
+    program = os.path.join(torch_runs.ZOO, "straggler.py")
+    found = bench.workers(bench.record("straggler", ["--steps", "20"], ranks=4, program=program), 4)
+    told = next(iter(found[0].get("distributed", {}).values()), {})
+    waits = told.get("waittime", {}).get("data", {}).get("all", {})
+    print("straggler: waiting times %s" % str(waits)[:600])
+    bench.checks.equal(len(waits), 4, "straggler: workers of the Distributed view")
+    synchronising = sorted(row[0] for row in waits.values())
+    bench.checks.expect(len(synchronising) == 4 and synchronising[0] < LATE_US / 4
+                        and all(us > LATE_US / 2 for us in synchronising[1:]),
+                        "straggler: synchronising %s us" % synchronising)
+
+
+def diff(bench):
+    bench.record("diff", [], run="base")
+    folder = bench.record("diff", ["--width", "256"], run="wide")
+    found = viewers.diff(folder)
+    bench.checks.equal(found["runs"], ["base", "wide"], "diff: runs")
+    text = str(found["diff"])
+    bench.checks.expect("left" in text and "right" in text, "diff: both sides: %s" % text[:300])
+
+
+CASES = {f.__name__: f for f in (cpu, ranks, diff, gpu, advice, straggler)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default=",".join(CASES))
+    parser.add_argument("--keep")
+    wanted = parser.parse_args()
+    viewers.need("view")
+    checks = e2e.Checks()
+    with e2e.Folder("torch-views") as folder:
+        bench = Bench(checks, wanted.keep or folder)
+        for name in wanted.only.split(","):
+            before = checks.failed
+            CASES[name](bench)
+            print("%s: %s" % (name, "right" if checks.failed == before else "wrong"), flush=True)
+        if checks.failed and not wanted.keep:
+            raise SystemExit(checks.done())
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()
