@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A training that can be given a bottleneck; nothing in it knows of profilers.
 
-usage: views.py [--device cpu|cuda] [--ranks] [--slow-loader] [--half] [--width N] [--steps N]
+usage: views.py [--device cpu|cuda] [--ranks] [--slow-loader] [--half] [--width N] [--repeat N] [--steps N]
   --slow-loader  a sample takes 3 ms to load
   --half         16-bit floating point, for which GPUs have matrix units
-  --width N      rows and columns of the matrices: small ones leave a GPU idle"""
+  --width N      rows and columns of the matrices: small ones leave a GPU idle
+  --repeat N     pass the body so often"""
 
 import argparse
 import os
@@ -17,8 +18,8 @@ from torch.utils.data import DataLoader, Dataset
 
 
 class Samples(Dataset):
-    def __init__(self, count, width, kind, wait):
-        self.data = torch.randn(count, width).to(kind)
+    def __init__(self, sizes, kind, wait):
+        self.data = torch.randn(sizes).to(kind)
         self.wait = wait
 
     def __len__(self):
@@ -31,24 +32,30 @@ class Samples(Dataset):
 
 
 class Net(nn.Module):
-    def __init__(self, width):
+    def __init__(self, width, repeat):
         super().__init__()
+        self.repeat = repeat
         self.body = nn.Sequential(nn.Linear(width, width), nn.ReLU())
         self.head = nn.Linear(width, width)
 
     def forward(self, x):
-        return self.head(self.body(x))
+        for _ in range(self.repeat):
+            x = self.body(x)
+        return self.head(x)
 
 
 def prepared(options):
     kind = torch.float16 if options.half else torch.float32
-    model = Net(options.width).to(options.device, kind)
+    model = Net(options.width, options.repeat).to(options.device, kind)
     if options.ranks:
         dist.init_process_group("gloo" if options.device == "cpu" else "nccl")
         model = nn.parallel.DistributedDataParallel(model)
-    rows = 4 if options.slow_loader else max(4, options.width // 8)
-    data = Samples(rows * options.steps, options.width, kind, 0.003 * options.slow_loader)
-    return model, DataLoader(data, batch_size=rows)
+    if options.slow_loader:
+        return model, DataLoader(Samples((4 * options.steps, options.width), kind, 0.003),
+                                 batch_size=4)
+    rows = max(4, options.width // 8)  # whole batches are ready
+    return model, DataLoader(Samples((options.steps, rows, options.width), kind, 0),
+                             batch_size=None)
 
 
 def main():
@@ -56,6 +63,7 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--steps", type=int, default=12)
     parser.add_argument("--width", type=int, default=64)
+    parser.add_argument("--repeat", type=int, default=1)
     for flag in ("--ranks", "--slow-loader", "--half"):
         parser.add_argument(flag, action="store_true")
     options = parser.parse_args()
