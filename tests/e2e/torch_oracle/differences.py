@@ -24,14 +24,15 @@ def within(trace, begin, end):
     return trace
 
 
-def key(operator):
+def key(operator, lists=True):
     """What both must say. Whether the engine's range around a node repeats the node's number is
-    left to each: follows() checks it."""
+    left to each: follows() checks it. `lists`: shapes of tensors in lists are compared."""
     values = list(operator.key(FIELDS))
     if operator.name.startswith(PARENT):
         values[-1] = None
     if isinstance(values[2], tuple):
-        values[2] = tuple(v[:LISTED] if v and isinstance(v[0], tuple) else v for v in values[2])
+        values[2] = tuple((v[:LISTED] if lists else ()) if v and isinstance(v[0], tuple) else v
+                          for v in values[2])
     # No inputs may be said by an empty list or by none.
     return tuple(values[:2]) + tuple(v or None if v != 0 else 0 for v in values[2:])
 
@@ -50,9 +51,10 @@ def record(args):
 
 
 def operators(theirs, ours):
-    """Multisets of name, thread, shapes, types and sequence number."""
-    a = collections.Counter(key(o) for o in theirs.operators)
-    b = collections.Counter(key(o) for o in ours.operators)
+    """Multisets of name, thread, shapes, types and sequence number. PyTorch 2.1's profiler writes no
+    shapes of lists; we do."""
+    a = collections.Counter(key(o, theirs.exact) for o in theirs.operators)
+    b = collections.Counter(key(o, theirs.exact) for o in ours.operators)
     missing, extra = a - b, b - a
     if not missing and not extra:
         return []
