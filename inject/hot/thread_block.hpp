@@ -57,7 +57,7 @@ struct Outlet {
   SentTable<512> strings;
   SentTable<1024> codes;
   /// Room to build one record in, so that handlers need little of the thread's own stack.
-  alignas(8) std::byte scratch[8192];
+  alignas(8) std::byte scratch[15360];
   /// Room for the file and function name of one Python code object.
   alignas(8) std::byte names[2 * wire::kMaxNameBytes];
 };

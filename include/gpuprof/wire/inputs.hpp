@@ -52,8 +52,8 @@ struct InputHead {
 /// Bounds of what is taken of one operator.
 inline constexpr std::uint32_t kMaxInputs = 64;
 inline constexpr std::uint32_t kMaxInputDims = 16;     // a tensor with more is kOther
-inline constexpr std::uint32_t kMaxListTensors = 16;   // of one list
+inline constexpr std::uint32_t kMaxListTensors = 512;  // of one list
 inline constexpr std::uint32_t kMaxListValues = 16;    // of one list
-inline constexpr std::uint32_t kMaxInputWords = 1000;  // of all inputs together
+inline constexpr std::uint32_t kMaxInputWords = 1900;  // of all inputs together
 
 }  // namespace gpuprof::wire

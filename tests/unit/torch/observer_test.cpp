@@ -126,7 +126,7 @@ TEST_P(EachCopy, SaysWhatEndsOnAnotherThread) {
 
 TEST_P(EachCopy, WritesEveryFormOfInput) {
   copy.learn();
-  std::vector<FakeValue> many(20, copy.tensor({2}));
+  std::vector<FakeValue> many(wire::kMaxListTensors + 4, copy.tensor({2}));
   many[1] = copy.undefined();
   const std::vector<FakeValue> inputs = {copy.tensor({2, 3}),
                                          copy.tensor({1, 2, 3, 4, 5, 6, 7}, 15),
@@ -145,27 +145,28 @@ TEST_P(EachCopy, WritesEveryFormOfInput) {
   copy.run("aten::all", inputs);
   const auto begins = observed.begins();
   ASSERT_EQ(begins.size(), 1u);
-  std::vector<std::uint64_t> expected = {head(InputForm::kTensor, 2, 0, 6),
-                                         2,
-                                         3,
-                                         head(InputForm::kTensor, 7, 0, 15),
-                                         1,
-                                         2,
-                                         3,
-                                         4,
-                                         5,
-                                         6,
-                                         7,
-                                         head(InputForm::kOther),
-                                         head(InputForm::kNothing),
-                                         head(InputForm::kInt),
-                                         static_cast<std::uint64_t>(-5),
-                                         head(InputForm::kDouble),
-                                         Copy::real(0.5).payload,
-                                         head(InputForm::kBool),
-                                         1,
-                                         head(InputForm::kTensorList, 16, 20)};
-  for (int i = 0; i < 16; ++i) {
+  std::vector<std::uint64_t> expected = {
+      head(InputForm::kTensor, 2, 0, 6),
+      2,
+      3,
+      head(InputForm::kTensor, 7, 0, 15),
+      1,
+      2,
+      3,
+      4,
+      5,
+      6,
+      7,
+      head(InputForm::kOther),
+      head(InputForm::kNothing),
+      head(InputForm::kInt),
+      static_cast<std::uint64_t>(-5),
+      head(InputForm::kDouble),
+      Copy::real(0.5).payload,
+      head(InputForm::kBool),
+      1,
+      head(InputForm::kTensorList, wire::kMaxListTensors, wire::kMaxListTensors + 4)};
+  for (std::uint32_t i = 0; i < wire::kMaxListTensors; ++i) {
     if (i == 1) {
       expected.push_back(head(InputForm::kOther));
       continue;
