@@ -66,9 +66,11 @@ constexpr std::array kTable = {
               set::duration},
     OptionRow{
         "--step", "SPEC", kWhen, kRun,
-        "What a step is: auto, nvtx:NAME (a range of that name), kernel:REGEX (a kernel whose "
-        "name matches) or none",
-        "auto", "auto nvtx: kernel: none", set::step},
+        "What a step is: auto (the program's own, else the loop around the optimizer, else the "
+        "main loop), user (torch.profiler's own steps), loop (an iteration of a Python loop "
+        "found), loop:FILE:LINE (of the loop on that line), optimizer (ends with each), nvtx:NAME "
+        "(a range of that name), kernel:REGEX (a kernel whose name matches) or none",
+        "auto", "auto user loop loop: optimizer nvtx: kernel: none", set::step},
     OptionRow{
         "--on-no-step", "HOW", kWhen, kRun,
         "What a schedule in steps records of a program that makes none: the first 5 s of work "

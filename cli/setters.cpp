@@ -6,7 +6,6 @@
 #include "cli/setters.hpp"
 
 #include <fmt/format.h>
-#include <regex.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +13,7 @@
 
 #include "cli/option_table.hpp"
 #include "daemon/api/formats.hpp"
+#include "daemon/api/step_spec.hpp"
 
 namespace gpuprof::cli::set {
 namespace {
@@ -69,28 +69,6 @@ Answer number(const char* option, const std::string& value, Parse parse, std::ui
   return {};
 }
 
-Answer later_step(const std::string& value) {
-  return error(
-      fmt::format("--step {}: this version of gpuprof cannot find steps that way yet; use "
-                  "auto, nvtx:NAME, kernel:REGEX or none",
-                  in_quotes(value)));
-}
-
-Answer check_regex(const std::string& text) {
-  regex_t compiled;
-  const int failure = regcomp(&compiled, text.c_str(), REG_EXTENDED | REG_NOSUB);
-  if (failure == 0) {
-    regfree(&compiled);
-    return {};
-  }
-  std::array<char, 128> why{};
-  regerror(failure, &compiled, why.data(), why.size());
-  return error(
-      fmt::format("--step kernel: {} is not an extended regular expression: {}; put a "
-                  "backslash before a character that is meant as itself",
-                  in_quotes(text), why.data()));
-}
-
 }  // namespace
 
 Answer output(Options& o, const std::string& value) {
@@ -140,21 +118,7 @@ Answer repeat(Options& o, const std::string& value) {
 }
 
 Answer step(Options& o, const std::string& value) {
-  const std::string_view text = value;
-  if (text == "user" || text == "loop" || text.substr(0, 5) == "loop:" || text == "optimizer") {
-    return later_step(value);
-  }
-  const bool nvtx = text.substr(0, 5) == "nvtx:";
-  const bool kernel = text.substr(0, 7) == "kernel:";
-  if (text != "auto" && text != "none" && !nvtx && !kernel) {
-    return error(fmt::format("--step cannot be {}; it takes auto, nvtx:NAME, kernel:REGEX or none",
-                             in_quotes(value)));
-  }
-  if (value == "nvtx:" || value == "kernel:") {
-    return error(fmt::format("--step {} needs a {} after the colon", in_quotes(value),
-                             nvtx ? "range's name" : "regular expression"));
-  }
-  if (kernel) GPUPROF_CHECK(check_regex(value.substr(7)));
+  GPUPROF_CHECK(api::parse_step(value));
   o.session.step = value;
   return {};
 }

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "cli/parse.hpp"
+#include "daemon/api/step_spec.hpp"
+#include "gpuprof/wire/control.hpp"
 
 namespace gpuprof::cli {
 namespace {
@@ -81,6 +83,15 @@ support::Result<void> settle(Options& options) {
     return error(
         "the schedule counts steps, but --step none says there are none; give times "
         "(us ms s m) or another --step");
+  }
+  GPUPROF_TRY(step, api::parse_step(options.session.step));
+  const bool operators = (options.session.trace & wire::kTraceTorch) != 0;
+  if (options.session.trace_given && !operators && step.among_operators() &&
+      step.source != api::StepSpec::Source::kAuto) {
+    return error(
+        fmt::format("--step {} looks at PyTorch's operators, which -t leaves out; add torch to -t "
+                    "or give another --step",
+                    options.session.step));
   }
   if (options.quiet && options.verbose) return error("-q and -v exclude each other");
   return {};

@@ -192,7 +192,7 @@ support::Result<Summary> export_session(const ExportRequest& request,
   }
   add_rest(view, view.chosen, &windows);
   for (const model::Window& window : windows) {
-    summary.windows.push_back({window.index, window.start_ns, window.end_ns, window.first_step,
+    summary.windows.push_back({window.index, window.start_ns, window.end_ns, window.first_label,
                                window.steps, window.why});
     GPUPROF_TRY(files, exporter::write_window(view, window, view.chosen, progress));
     add_files(summary, files);

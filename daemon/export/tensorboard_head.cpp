@@ -101,7 +101,7 @@ void write_window_info(Members& members, const model::Window& window) {
   JsonText& json = members.key("window");
   json.raw("{\"index\":").number(window.index).raw(",\"start_ns\":").number(window.start_ns);
   json.raw(",\"duration_ns\":").number(window.end_ns - window.start_ns);
-  json.raw(",\"first_step\":").number(window.first_step);
+  json.raw(",\"first_step\":").number(window.first_label);
   json.raw(",\"steps\":").number(window.steps).raw(",\"why\":").string(window.why);
   json.need(16);
   json.raw("}");

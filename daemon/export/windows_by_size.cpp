@@ -119,7 +119,9 @@ void count_steps(const std::vector<model::Step>& steps, std::vector<model::Windo
   for (model::Window& window : windows)
     for (const model::Step& step : steps) {
       if (step.start_ns < window.start_ns || step.end_ns > window.end_ns) continue;
-      if (window.steps++ == 0) window.first_step = step.number;
+      if (window.steps++ != 0) continue;
+      window.first_step = step.number;
+      window.first_label = step.label;
     }
 }
 

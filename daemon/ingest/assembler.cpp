@@ -31,7 +31,8 @@ Assembler::Assembler(model::EventSink& sink, Listener* listener, const Limits& l
       operators_(names_, sink, losses_, life_, counts_, limits_, next_range_),
       launches_(limits_),
       joins_(names_, sink, losses_, clocks_, life_, launches_, counts_),
-      steps_(sink, losses_, limits_, life_, counts_, listener) {}
+      steps_(sink, losses_, limits_, life_, counts_, listener),
+      finder_(steps_, names_, sink, listener) {}
 
 void Assembler::on(const Lane& lane, const wire::Lost& r, const Tail&) {
   const bool timed = life_.holds(r.first_ns, r.last_ns);
@@ -41,6 +42,7 @@ void Assembler::on(const Lane& lane, const wire::Lost& r, const Tail&) {
   if (lane.role == static_cast<std::uint32_t>(wire::LaneRole::kSignal)) return;
   ranges_.lane_lost(lane, r.first_ns);
   operators_.lane_lost(lane);
+  finder_.lane_lost(lane);
 }
 
 void Assembler::on(const Lane&, const wire::Sample& r, const Tail&) {
@@ -76,6 +78,13 @@ void Assembler::on(const Lane& lane, const wire::OpBegin& r, const Tail&) {
     return losses_.add(model::LossReason::kTimeImplausible, lane.tid, 1, 0, 0);
   active_since(r.ts_ns);
   operators_.begin(lane, r, innermost(lane, 0));
+  finder_.begin(lane, r);
+}
+
+void Assembler::on(const Lane& lane, const wire::LoopMark& r, const Tail&) {
+  if (!life_.holds(r.ts_ns))
+    return losses_.add(model::LossReason::kTimeImplausible, lane.tid, 1, 0, 0);
+  finder_.mark(lane, r);
 }
 
 void Assembler::on(const Lane& lane, const wire::Allocation& r, const Tail&) {
@@ -139,6 +148,7 @@ void Assembler::on(const Lane& lane, const wire::ClockSync& r, const Tail&) {
 }
 
 void Assembler::round_done(std::uint64_t now_ns) {
+  finder_.round_done(now_ns);
   steps_.round_done();
   clocks_.reached(now_ns);
   joins_.round_done();
@@ -165,7 +175,9 @@ void Assembler::finish(std::uint64_t now_ns) {
   round_done(now_ns);
   ranges_.close_before(now_ns);
   operators_.close_before(now_ns);
+  finder_.finish(now_ns);
   steps_.round_done();
+  steps_.finish();
   joins_.finish();
   clock_report_.finish(sink_, clocks_);
   held_.round_done();

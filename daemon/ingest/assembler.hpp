@@ -23,6 +23,7 @@
 #include "daemon/ingest/names.hpp"
 #include "daemon/ingest/operators.hpp"
 #include "daemon/ingest/ranges.hpp"
+#include "daemon/ingest/step_finder.hpp"
 #include "daemon/ingest/steps.hpp"
 
 namespace gpuprof::ingest {
@@ -37,6 +38,13 @@ class Assembler {
 
   /// The process's own reading of two clocks when it said hello.
   void seed_clock(std::uint64_t mono_ns, std::uint64_t real_ns) { clocks_.seed(mono_ns, real_ns); }
+
+  /// Steps are looked for among operators, as --step says.
+  void look_for_steps(const StepSearch& search) { finder_.look_for(search); }
+  /// The time for looking is over, or no longer wanted.
+  void choose_steps(std::uint64_t now_ns) { finder_.choose_now(now_ns, Patience::kSome); }
+  /// There may be steps, but what they are is not known.
+  bool steps_undecided() const { return finder_.undecided(); }
 
   /// What lies outside the process's life is counted and goes no further.
   void seed_life(std::uint64_t start_ns) {
@@ -55,11 +63,20 @@ class Assembler {
     operators_.lane_opened(lane, r.ts_ns);
   }
   void on(const Lane& lane, const wire::Lost& r, const Tail&);
-  void on(const Lane&, const wire::StringDef& r, const Tail& tail) { names_.define(r, tail); }
+  void on(const Lane&, const wire::StringDef& r, const Tail& tail) {
+    names_.define(r, tail);
+    finder_.define(r, tail);
+  }
   void on(const Lane&, const wire::StackDef& r, const Tail& tail) { names_.define(r, tail); }
-  void on(const Lane&, const wire::PyCodeDef& r, const Tail& tail) { names_.define(r, tail); }
+  void on(const Lane&, const wire::PyCodeDef& r, const Tail& tail) {
+    names_.define(r, tail);
+    finder_.define(r, tail);
+  }
   void on(const Lane& lane, const wire::Sample& r, const Tail&);
-  void on(const Lane& lane, const wire::StepMark& r, const Tail&) { steps_.add(lane, r); }
+  void on(const Lane& lane, const wire::StepMark& r, const Tail&) {
+    finder_.counted(r);
+    steps_.add(lane, r);
+  }
   void on(const Lane& lane, const wire::KernelMark& r, const Tail&) { steps_.add(lane, r); }
   void on(const Lane&, const wire::NameMatch& r, const Tail&) { steps_.add(r); }
   void on(const Lane& lane, const wire::RangePush& r, const Tail&) {
@@ -72,11 +89,14 @@ class Assembler {
   void on(const Lane&, const wire::InputsDef& r, const Tail& tail) { names_.define(r, tail); }
   void on(const Lane&, const wire::TorchModuleDef& r, const Tail& tail) { names_.define(r, tail); }
   void on(const Lane& lane, const wire::OpBegin& r, const Tail&);
-  void on(const Lane& lane, const wire::OpEnd& r, const Tail&) { operators_.end(lane, r); }
+  void on(const Lane& lane, const wire::OpEnd& r, const Tail&) {
+    operators_.end(lane, r);
+    finder_.end(lane, r);
+  }
   void on(const Lane& lane, const wire::Allocation& r, const Tail&);
-  void on(const Lane&, const wire::LoopDef&, const Tail&) {}
-  void on(const Lane&, const wire::StackLoops&, const Tail&) {}
-  void on(const Lane&, const wire::LoopMark&, const Tail&) {}
+  void on(const Lane&, const wire::LoopDef& r, const Tail&) { finder_.define(r); }
+  void on(const Lane&, const wire::StackLoops& r, const Tail& tail) { finder_.define(r, tail); }
+  void on(const Lane& lane, const wire::LoopMark& r, const Tail&);
   void on(const Lane& lane, const wire::Launch& r, const Tail&);
   void on(const Lane& lane, const wire::ApiCall& r, const Tail&) { joins_.add(r, place(lane)); }
   void on(const Lane& lane, const wire::KernelExec& r, const Tail&) { joins_.add(r, place(lane)); }
@@ -137,6 +157,7 @@ class Assembler {
   Launches launches_;
   Joins joins_;
   Steps steps_;
+  StepFinder finder_;
   ClockReport clock_report_;
   std::uint32_t clock_lane_ = ~0U;  // where readings come from
   bool active_ = false;

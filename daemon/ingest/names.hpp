@@ -46,6 +46,9 @@ class Names {
     return id == 0 || stacks_.state(id) != Dictionary::State::kMentioned;
   }
 
+  /// A text of our own.
+  model::StringId text(std::string_view text) { return intern(text); }
+
   /// Last chance: what was mentioned and never defined is defined as lost, and counted.
   void settle_string(model::StringId id);
   void settle_stack(model::StackId id);

@@ -12,9 +12,15 @@ namespace gpuprof::ingest {
 
 using model::LossReason;
 
+bool Steps::among_operators(std::uint32_t source) const {
+  return source == static_cast<std::uint32_t>(wire::StepSource::kLoop) ||
+         source == static_cast<std::uint32_t>(wire::StepSource::kOptimizer);
+}
+
 void Steps::add(const Lane& lane, const wire::StepMark& mark) {
   if (!life_.holds(mark.ts_ns)) return losses_.add(LossReason::kTimeImplausible, lane.tid, 1, 0, 0);
-  marks_.push_back(Mark{mark.number, mark.ts_ns, lane.tid, mark.source,
+  if (mark.source == static_cast<std::uint32_t>(wire::StepSource::kLoop)) spans_.begins(mark.ts_ns);
+  marks_.push_back(Mark{mark.number, mark.ts_ns, mark.label, lane.tid, mark.source,
                         (mark.flags & wire::kStepEnd) != 0 ? 1u : 0u});
 }
 
@@ -39,7 +45,7 @@ void Steps::apply_matches() {
         losses_.add(LossReason::kStepUnnumbered, at->tid, 1, at->ts_ns, at->ts_ns);
         continue;
       }
-      apply(Mark{offset_++, at->ts_ns, at->tid,
+      apply(Mark{offset_++, at->ts_ns, 0, at->tid,
                  static_cast<std::uint32_t>(wire::StepSource::kKernel), 0});
     }
     unmatched_.erase(named, unmatched_.end());
@@ -60,16 +66,31 @@ void Steps::round_done() {
     ripe_.insert(ripe_.end(), older, marks_.end());
     marks_.erase(older, marks_.end());
   }
-  std::stable_sort(ripe_.begin(), ripe_.end(), [](const Mark& a, const Mark& b) {
+  apply_pending(ripe_);
+  ripe_.swap(marks_);
+}
+
+void Steps::apply_pending(std::vector<Mark>& marks) {
+  std::stable_sort(marks.begin(), marks.end(), [](const Mark& a, const Mark& b) {
     return a.number != b.number ? a.number < b.number : a.end < b.end;
   });
-  for (Mark mark : ripe_) {
-    numbered_ = true;
+  for (Mark mark : marks) {
+    numbered_ = true;  // by the target
     mark.number += offset_;
     apply(mark);
   }
-  ripe_.clear();
-  ripe_.swap(marks_);
+  marks.clear();
+}
+
+void Steps::found(const FoundStep& step) {
+  ripe_.insert(ripe_.end(), marks_.begin(), marks_.end());
+  marks_.clear();
+  apply_pending(ripe_);
+  ++offset_;
+  apply(Mark{next_, step.begin_ns, 0, step.tid, source_, 0});
+  if (step.end_ns == 0) return;
+  close(step.end_ns);
+  if (listener_ != nullptr) listener_->step_ended(current_.number, step.end_ns);
 }
 
 void Steps::apply(const Mark& mark) {
@@ -78,11 +99,23 @@ void Steps::apply(const Mark& mark) {
     if (listener_ != nullptr) listener_->step_ended(mark.number, mark.ts_ns);
     return;
   }
-  if (open_) close(mark.ts_ns);
+  if (open_) {
+    const bool loop = current_.source == static_cast<std::uint32_t>(wire::StepSource::kLoop);
+    close(loop ? spans_.end_of(current_.start_ns, mark.ts_ns) : mark.ts_ns);
+  }
+  const bool operators = among_operators(mark.source);
+  const bool own = mark.source == static_cast<std::uint32_t>(wire::StepSource::kUser);
   open_ = true;
-  current_ = model::Step{mark.ts_ns, mark.ts_ns,  mark.number, mark.number + 1,
-                         mark.tid,   mark.source, 100,         0};
-  if (listener_ != nullptr) listener_->step_began(mark.number, mark.ts_ns, mark.source);
+  next_ = mark.number + 1;
+  current_ = model::Step{mark.ts_ns,
+                         mark.ts_ns,
+                         mark.number,
+                         own ? mark.label : mark.number + 1,
+                         mark.tid,
+                         mark.source,
+                         operators || mark.source == source_ ? confidence_ : 100,
+                         operators ? where_ : 0};
+  if (listener_ != nullptr) listener_->step_began(mark.number, mark.ts_ns, current_.label);
 }
 
 void Steps::close(std::uint64_t ts_ns) {
@@ -90,6 +123,14 @@ void Steps::close(std::uint64_t ts_ns) {
   current_.end_ns = std::max(ts_ns, current_.start_ns);
   ++counts_.steps;
   sink_.on(current_);
+}
+
+void Steps::finish() {
+  if (!open_ || current_.source != static_cast<std::uint32_t>(wire::StepSource::kLoop)) return;
+  const std::uint64_t end_ns = spans_.last_end_of(current_.start_ns);
+  if (end_ns == 0) return;
+  close(end_ns);
+  if (listener_ != nullptr) listener_->step_ended(current_.number, end_ns);
 }
 
 }  // namespace gpuprof::ingest

@@ -10,6 +10,9 @@
 
 #include <utility>
 
+#include "daemon/api/step_spec.hpp"
+#include "daemon/symbols/python_lines.hpp"
+
 namespace gpuprof::session {
 namespace {
 
@@ -30,8 +33,28 @@ wire::SamplerKind sampler_kind(const std::string& name) {
   return wire::SamplerKind::kOff;
 }
 
-bool starts_with(const std::string& text, const std::string& prefix) {
-  return text.compare(0, prefix.size(), prefix) == 0;
+wire::StepSource source_of(const api::SessionOptions& options, const api::StepSpec& step) {
+  using Source = api::StepSpec::Source;
+  // Without operators there is nothing to look among.
+  if (step.among_operators() && (options.trace & wire::kTraceTorch) == 0)
+    return wire::StepSource::kNone;
+  switch (step.source) {
+    case Source::kNone:
+      return wire::StepSource::kNone;
+    case Source::kAuto:
+      return wire::StepSource::kAuto;
+    case Source::kUser:
+      return wire::StepSource::kUser;
+    case Source::kLoop:
+      return wire::StepSource::kLoop;
+    case Source::kOptimizer:
+      return wire::StepSource::kOptimizer;
+    case Source::kNvtx:
+      return wire::StepSource::kNvtx;
+    case Source::kKernel:
+      return wire::StepSource::kKernel;
+  }
+  return wire::StepSource::kNone;
 }
 
 std::uint32_t torch_detail(const api::SessionOptions& options) {
@@ -43,33 +66,19 @@ std::uint32_t torch_detail(const api::SessionOptions& options) {
 
 }  // namespace
 
-support::Result<StepSpec> parse_step(const std::string& text) {
-  StepSpec spec;
-  if (text.empty() || text == "auto" || text == "none") return spec;
-  for (const auto& [prefix, source] :
-       {std::pair{"nvtx:", wire::StepSource::kNvtx}, {"kernel:", wire::StepSource::kKernel}}) {
-    if (!starts_with(text, prefix)) continue;
-    spec.source = source;
-    spec.text = text.substr(std::string(prefix).size());
-    if (!spec.text.empty()) return spec;
-    return support::error("--step " + text + " names nothing; write " + prefix + "NAME.");
-  }
-  return support::error("--step " + text +
-                        " is not in this version; use nvtx:NAME, kernel:REGEX, none or auto.");
-}
-
 support::Result<AgentConfig> agent_config(const api::SessionOptions& options) {
-  GPUPROF_TRY(step, parse_step(options.step));
+  GPUPROF_TRY(step, api::parse_step(options.step));
   AgentConfig made;
-  made.step = step;
+  made.search = ingest::StepSearch{source_of(options, step), {}, step.line, symbols::python_line};
+  (step.among_operators() ? made.search.file : made.step_text) = step.text;
   wire::Config& c = made.config;
   c.major = wire::kWireMajor;
   c.minor = wire::kWireMinor;
   c.trace = options.trace;
   c.sampler = static_cast<std::uint32_t>(sampler_kind(options.sampler));
   c.rate_hz = options.rate_hz;
-  c.step_source = static_cast<std::uint32_t>(step.source);
-  c.step_text_bytes = static_cast<std::uint32_t>(step.text.size());
+  c.step_source = static_cast<std::uint32_t>(made.search.source);
+  c.step_text_bytes = static_cast<std::uint32_t>(made.step_text.size());
   c.flush_period_ms = kFlushPeriodMs;
   const bool graph =
       options.cuda_graph.empty() ? !options.schedule.given : options.cuda_graph == "graph";

@@ -13,6 +13,12 @@ namespace gpuprof::session {
 using api::Extent;
 using wire::AgentState;
 
+namespace {
+
+constexpr std::size_t kMostIntervals = 64;
+
+}  // namespace
+
 Schedule::Kind Schedule::kind_of(const api::SessionOptions& options, bool has_step_source) {
   if (options.armed) return Kind::kArmed;
   const api::Schedule& s = options.schedule;
@@ -25,9 +31,10 @@ Schedule::Kind Schedule::kind_of(const api::SessionOptions& options, bool has_st
   return Kind::kWholeRun;
 }
 
-Schedule::Schedule(const api::SessionOptions& options, bool has_step_source)
+Schedule::Schedule(const api::SessionOptions& options, bool has_step_source, bool among_operators)
     : options_(options),
       has_step_source_(has_step_source),
+      among_operators_(among_operators),
       kind_(kind_of(options, has_step_source)) {}
 
 Schedule::Turn Schedule::turn(std::uint64_t index) const {
@@ -50,6 +57,7 @@ void Schedule::close(model::Window window) {
 }
 
 void Schedule::become_done() {
+  tell_missed();
   state_ = State::kDone;
   plan_ = AgentPlan{};
   deadline_ns_ = wire::kNever;
@@ -70,8 +78,9 @@ void Schedule::start(std::uint64_t now_ns) {
       return start_time(now_ns);
     case Kind::kSteps:
       state_ = State::kProvisional;
-      plan_.mode = plan_.follower_mode =
-          options_.on_no_step == "time" ? AgentState::kRecording : AgentState::kCounting;
+      plan_.mode = plan_.follower_mode = options_.on_no_step == "time" || among_operators_
+                                             ? AgentState::kRecording
+                                             : AgentState::kCounting;
       return tick_provisional(now_ns);
   }
 }
@@ -81,16 +90,36 @@ void Schedule::first_activity(std::uint64_t ts_ns) {
   if (state_ == State::kProvisional) tick_provisional(ts_ns);
 }
 
-void Schedule::recording_on(std::uint64_t ts_ns) { recording_on_ns_ = ts_ns; }
+void Schedule::recording_on(std::uint64_t ts_ns) {
+  if (!recorded_.empty() && recorded_.back().off_ns == wire::kNever) {
+    recorded_.back().on_ns = ts_ns;  // of another process before this one had steps
+    return;
+  }
+  if (recorded_.size() >= kMostIntervals) recorded_.erase(recorded_.begin());
+  recorded_.push_back({ts_ns, wire::kNever});
+}
 
-void Schedule::step_began(std::uint64_t number, std::uint64_t ts_ns) {
+void Schedule::recording_off(std::uint64_t ts_ns) {
+  if (!recorded_.empty() && recorded_.back().off_ns == wire::kNever)
+    recorded_.back().off_ns = ts_ns;
+}
+
+// A process that never said a word about it is taken at the plan's.
+bool Schedule::recorded(std::uint64_t ts_ns) const {
+  return recorded_.empty() || std::any_of(recorded_.begin(), recorded_.end(), [&](const auto& one) {
+           return ts_ns >= one.on_ns && ts_ns < one.off_ns;
+         });
+}
+
+void Schedule::step_began(std::uint64_t number, std::uint64_t ts_ns, std::uint64_t label) {
   if (state_ == State::kDone || state_ == State::kNotStarted) return;
   if (steps_seen_ && number <= last_.number) return;
   learn_rate(number, ts_ns);
+  last_ = Begin{number, ts_ns, label};
   if (kind_ == Kind::kTime) return step_in_time(number, ts_ns);
   if (kind_ != Kind::kSteps) return;
   if (state_ == State::kProvisional) first_step(number, ts_ns);
-  step_in_window(number, ts_ns);
+  step_in_window(last_);
 }
 
 void Schedule::step_ended(std::uint64_t number, std::uint64_t ts_ns) {

@@ -39,17 +39,28 @@ class Schedule {
   /// Recording is switched on this long before it is needed, and not off for less.
   static constexpr std::uint64_t kLeadNs = 50'000'000;
   static constexpr std::uint64_t kProvisionalNs = 5'000'000'000;
+  /// Operators are looked at again for this long while steps are not found among them, each time
+  /// after twice the pause.
+  static constexpr std::uint64_t kLookNs = 2'000'000'000, kPauseNs = 3'000'000'000;
 
-  /// @param has_step_source Whether marks can come at all (nvtx:, kernel:).
-  Schedule(const api::SessionOptions& options, bool has_step_source);
+  /// @param has_step_source  Whether marks can come at all.
+  /// @param among_operators  Steps are found among operators, while these are recorded.
+  Schedule(const api::SessionOptions& options, bool has_step_source, bool among_operators = false);
 
   // What happened. Times are CLOCK_MONOTONIC and may be a little older than the last tick.
   void start(std::uint64_t now_ns);
   void first_activity(std::uint64_t ts_ns);
-  void step_began(std::uint64_t number, std::uint64_t ts_ns);
+  /// May be long past: steps are found afterwards. @param label  What files call it.
+  void step_began(std::uint64_t number, std::uint64_t ts_ns, std::uint64_t label);
   void step_ended(std::uint64_t number, std::uint64_t ts_ns);
   /// The process with the steps says that everything asked for is on since ts_ns.
   void recording_on(std::uint64_t ts_ns);
+  /// … is off again.
+  void recording_off(std::uint64_t ts_ns);
+  /// Forgets what was said of recording: another process has the steps.
+  void recording_unknown() { recorded_.clear(); }
+  /// Operators come, but no step was found among them yet.
+  void look_again(std::uint64_t now_ns);
   void tick(std::uint64_t now_ns);
   /// The command is gone. Closes what is open.
   void finish(std::uint64_t now_ns);
@@ -61,6 +72,11 @@ class Schedule {
   const AgentPlan& plan() const { return plan_; }
   bool whole_run() const { return kind_ == Kind::kWholeRun; }
   bool done() const { return state_ == State::kDone; }
+  /// No step was seen, and what was recorded to find some is complete.
+  bool looked_enough(std::uint64_t now_ns) const {
+    return state_ == State::kProvisional && activity_ns_ != 0 &&
+           now_ns >= activity_ns_ + kProvisionalNs;
+  }
   /// Windows closed since the last call, in time order. stamp_real_ns is left to the caller.
   std::vector<model::Window> take_windows() { return std::exchange(windows_, {}); }
   std::vector<Remark> take_remarks() { return std::exchange(remarks_, {}); }
@@ -71,7 +87,10 @@ class Schedule {
   enum class Kind { kArmed, kWholeRun, kTime, kSteps };
   enum class State { kNotStarted, kProvisional, kRunning, kInWindow, kClosing, kDone };
   struct Begin {
-    std::uint64_t number, ts_ns;
+    std::uint64_t number, ts_ns, label;
+  };
+  struct Interval {
+    std::uint64_t on_ns, off_ns;
   };
   /// One turn of the schedule, in steps or ns from its zero.
   struct Turn {
@@ -83,6 +102,12 @@ class Schedule {
   bool last_turn(std::uint64_t index) const;
   void close(model::Window window);
   void become_done();
+  bool recorded(std::uint64_t ts_ns) const;
+  /// When recording went on last; 0: never said.
+  std::uint64_t recording_on_ns() const { return recorded_.empty() ? 0 : recorded_.back().on_ns; }
+  /// What files call a step of the session.
+  std::uint64_t label(std::uint64_t number) const { return number + (last_.label - last_.number); }
+  std::string steps_text(std::uint64_t first, std::uint64_t count) const;
 
   // schedule_steps.cpp
   void first_step(std::uint64_t number, std::uint64_t ts_ns);
@@ -91,8 +116,13 @@ class Schedule {
   std::uint64_t on_border(const Turn& turn) const;
   std::uint64_t lead_steps() const;
   void follow(std::uint64_t now_ns);
-  void step_in_window(std::uint64_t number, std::uint64_t ts_ns);
-  void settle_first();
+  void step_in_window(const Begin& begin);
+  bool close_if_over();
+  void miss();
+  void tell_missed();
+  bool settle_first();
+  std::uint64_t latest_end() const;
+  void await_recording(std::uint64_t number);
   void close_steps(std::uint64_t end_number, std::uint64_t end_ns);
   void next_turn();
   void tick_steps(std::uint64_t now_ns);
@@ -108,7 +138,7 @@ class Schedule {
   void finish_time(std::uint64_t now_ns);
 
   const api::SessionOptions options_;
-  const bool has_step_source_;
+  const bool has_step_source_, among_operators_;
   const Kind kind_;
   State state_ = State::kNotStarted;
   AgentPlan plan_;
@@ -117,8 +147,9 @@ class Schedule {
   std::uint64_t deadline_ns_ = wire::kNever;
 
   std::uint64_t start_ns_ = 0;
-  std::uint64_t activity_ns_ = 0;      // 0: none yet
-  std::uint64_t recording_on_ns_ = 0;  // 0: never said
+  std::uint64_t activity_ns_ = 0;  // 0: none yet
+  std::uint64_t look_until_ns_ = 0, next_look_ns_ = 0, pause_ns_ = kPauseNs;
+  std::vector<Interval> recorded_;  // by the process with the steps; the newest ones
   std::uint64_t turn_ = 0;
   std::uint32_t index_ = 0;
 
@@ -130,6 +161,8 @@ class Schedule {
   std::uint64_t planned_step_ns_ = 0;
   std::vector<Begin> begins_;  // steps begun in the open window (the first ones)
   Begin window_first_{};       // step windows: first whole step recorded
+  std::uint64_t window_end_ = 0;
+  std::uint64_t missed_ = 0, missed_first_ = 0, missed_last_ = 0;  // windows, steps of them
   bool first_settled_ = false;
   std::uint64_t window_start_ns_ = 0;  // time windows
   std::uint64_t window_start_step_ = 0;

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "daemon/session/schedule.hpp"
+#include "support/text.hpp"
 
 namespace gpuprof::session {
 
@@ -21,35 +22,50 @@ constexpr std::uint64_t kRateSpanNs = 20'000'000;
 /// A window whose last step has ended waits this long for the begin of the next one.
 constexpr std::uint64_t kNextStepNs = 250'000'000;
 
-std::string steps_text(std::uint64_t first, std::uint64_t count) {
-  if (count == 1) return "step " + std::to_string(first);
-  return "steps " + std::to_string(first) + " to " + std::to_string(first + count - 1);
-}
-
 }  // namespace
 
-// Recording runs until five seconds after the first launch. A program that has launched nothing
-// by the time-out stops recording but goes on counting: its steps may still come.
+std::string Schedule::steps_text(std::uint64_t first, std::uint64_t count) const {
+  if (count == 1) return "step " + std::to_string(label(first));
+  return "steps " + std::to_string(label(first)) + " to " +
+         std::to_string(label(first) + count - 1);
+}
+
+// Recording runs until five seconds after the first operator or launch. A program that has made
+// none by the time-out stops recording but goes on counting: its steps may still come.
 void Schedule::tick_provisional(std::uint64_t now_ns) {
   const std::uint64_t timeout_ns = start_ns_ + options_.step_timeout_ns;
   const std::uint64_t over_ns = activity_ns_ != 0
                                     ? activity_ns_ + kProvisionalNs
                                     : std::max(timeout_ns, start_ns_ + kProvisionalNs);
-  if (plan_.mode == AgentState::kRecording && now_ns >= over_ns)
-    plan_.mode = plan_.follower_mode = AgentState::kCounting;
+  const bool looks = now_ns < look_until_ns_;
+  if (now_ns >= over_ns)
+    plan_.mode = plan_.follower_mode = looks ? AgentState::kRecording : AgentState::kCounting;
   const std::uint64_t give_up_ns = activity_ns_ != 0 ? std::max(timeout_ns, over_ns) : wire::kNever;
   if (now_ns >= give_up_ns) {
     finish_provisional(now_ns);
     return become_done();
   }
-  deadline_ns_ = plan_.mode == AgentState::kRecording ? std::min(over_ns, give_up_ns) : give_up_ns;
+  const std::uint64_t off_ns = now_ns < over_ns ? over_ns : look_until_ns_;
+  deadline_ns_ = plan_.mode == AgentState::kRecording ? std::min(off_ns, give_up_ns) : give_up_ns;
+}
+
+// Importing and building a model take longer than the provisional window, and make operators.
+void Schedule::look_again(std::uint64_t now_ns) {
+  if (state_ != State::kProvisional || !among_operators_ || plan_.mode != AgentState::kCounting)
+    return;
+  if (next_look_ns_ == 0) next_look_ns_ = now_ns + pause_ns_;
+  deadline_ns_ = std::min(deadline_ns_, next_look_ns_);
+  if (now_ns < next_look_ns_) return;
+  look_until_ns_ = now_ns + kLookNs;
+  pause_ns_ *= 2;
+  next_look_ns_ = look_until_ns_ + pause_ns_;
+  tick_provisional(now_ns);
 }
 
 void Schedule::finish_provisional(std::uint64_t now_ns) {
-  const std::string why = has_step_source_
-                              ? "No step was seen (--step " + options_.step + ")"
-                              : "This version finds steps only where --step names them "
-                                "(nvtx:NAME or kernel:REGEX), so none were counted";
+  const std::string why =
+      has_step_source_ ? "No step was seen (--step " + options_.step + ")"
+                       : "No step can be seen without PyTorch's operators, which -t leaves out";
   if (options_.on_no_step != "time") {
     remarks_.emplace_back("steps", why + "; nothing was recorded, as --on-no-step none asks.");
     return;
@@ -60,9 +76,10 @@ void Schedule::finish_provisional(std::uint64_t now_ns) {
   window.end_ns = std::max(from, std::min(now_ns, from + kProvisionalNs));
   window.why = "no step seen";
   close(window);
-  remarks_.emplace_back("steps", why + "; the file holds the first 5 s after the " +
-                                     (activity_ns_ != 0 ? "first launch" : "start of the program") +
-                                     " instead.");
+  remarks_.emplace_back(
+      "steps", why + "; the file holds the first 5 s after the " +
+                   (activity_ns_ != 0 ? "first operator or launch" : "start of the program") +
+                   " instead.");
 }
 
 void Schedule::learn_rate(std::uint64_t number, std::uint64_t ts_ns) {
@@ -77,10 +94,10 @@ void Schedule::learn_rate(std::uint64_t number, std::uint64_t ts_ns) {
     }
   }
   steps_seen_ = true;
-  last_ = Begin{number, ts_ns};
 }
 
-// The provisional window is thrown away. Recording stays on if the first window begins soon.
+// Of what was recorded provisionally only the windows in it are kept. Recording stays on if the
+// first window begins soon.
 void Schedule::first_step(std::uint64_t number, std::uint64_t) {
   state_ = State::kRunning;
   deadline_ns_ = wire::kNever;
@@ -125,70 +142,112 @@ void Schedule::follow(std::uint64_t now_ns) {
   plan_.follower_mode = wanted ? AgentState::kRecording : AgentState::kCounting;
 }
 
-void Schedule::step_in_window(std::uint64_t number, std::uint64_t ts_ns) {
-  if (planned_step_ns_ == 0 && step_ns_ != 0) replan();
-  const Turn now = turn(turn_);
-  if (state_ == State::kRunning && number >= now.active && number < now.end) {
-    state_ = State::kInWindow;
-    begins_.clear();
-    first_settled_ = false;
-  }
-  if (state_ == State::kInWindow) {
-    if (number >= now.end) {
-      settle_first();
-      const std::uint64_t end = std::min(window_first_.number + (now.end - now.active),
-                                         last_turn(turn_) ? wire::kNever : turn(turn_ + 1).active);
-      // Recording began late and there is room: the window moves by that much.
-      if (number < end && number < plan_.off_step) {
-        begins_.push_back(Begin{number, ts_ns});
-      } else {
-        close_steps(number, ts_ns);
-        next_turn();
-        if (state_ != State::kDone) return step_in_window(number, ts_ns);
-      }
-    } else if (begins_.size() < kMostBegins) {
-      begins_.push_back(Begin{number, ts_ns});
-    }
-  } else if (state_ == State::kRunning && number >= now.end) {
-    next_turn();  // its marks were lost
-    if (state_ != State::kDone) return step_in_window(number, ts_ns);
-  }
-  if (state_ != State::kDone) follow(ts_ns);
+/// No window reaches into the next one.
+std::uint64_t Schedule::latest_end() const {
+  return last_turn(turn_) ? wire::kNever : turn(turn_ + 1).active;
 }
 
-/// The first step that lies wholly in what was recorded.
-void Schedule::settle_first() {
-  if (first_settled_ || begins_.empty()) return;
-  first_settled_ = true;
-  window_first_ = begins_.front();
-  for (const Begin& begin : begins_) {
-    window_first_ = begin;
-    if (begin.ts_ns >= recording_on_ns_) break;
-  }
+void Schedule::step_in_window(const Begin& begin) {
+  if (planned_step_ns_ == 0 && step_ns_ != 0) replan();
   const Turn now = turn(turn_);
-  if (window_first_.number == now.active) return;
-  if (now.end != wire::kNever && plan_.off_step == now.end)
-    plan_.off_step = last_turn(turn_) ? window_first_.number + (now.end - now.active)
-                                      : std::min(window_first_.number + (now.end - now.active),
-                                                 turn(turn_ + 1).active);
+  if (state_ == State::kRunning && begin.number >= now.active) {
+    if (begin.number >= now.end && recorded(begin.ts_ns)) {
+      next_turn();  // its marks were lost
+      if (state_ != State::kDone) step_in_window(begin);
+      return;
+    }
+    state_ = State::kInWindow;
+    window_end_ = now.end;
+  }
+  if (state_ == State::kInWindow) {
+    if (begin.number >= latest_end() && !settle_first()) {
+      miss();
+      return step_in_window(begin);
+    }
+    if (!first_settled_ || begin.number >= window_end_) {
+      if (begins_.size() >= kMostBegins) begins_.erase(begins_.begin(), begins_.end() - 1);
+      begins_.push_back(begin);
+    }
+    if (begin.number >= now.end && !close_if_over() && !first_settled_)
+      await_recording(begin.number);
+  }
+  if (state_ != State::kDone) follow(begin.ts_ns);
+}
+
+// Word of recording may come when the window's last step is past: what began since is of the
+// next windows.
+bool Schedule::close_if_over() {
+  if (!settle_first()) return false;
+  const auto end = std::find_if(begins_.begin(), begins_.end(),
+                                [this](const Begin& begin) { return begin.number >= window_end_; });
+  if (end == begins_.end()) return false;
+  const std::vector<Begin> rest(end, begins_.end());
+  close_steps(rest.front().number, rest.front().ts_ns);
+  next_turn();
+  for (const Begin& begin : rest)
+    if (state_ != State::kDone) step_in_window(begin);
+  return true;
+}
+
+/// The window has passed without a step that was recorded.
+void Schedule::miss() {
+  const Turn asked = turn(turn_);
+  if (missed_++ == 0) missed_first_ = asked.active;
+  missed_last_ = asked.end == wire::kNever ? last_.number : asked.end - 1;
+  next_turn();
+}
+
+void Schedule::tell_missed() {
+  if (missed_ == 0) return;
+  remarks_.emplace_back("windows missed",
+                        "There is no file for " + support::counted(missed_, "window", "windows") +
+                            " between step " + std::to_string(label(missed_first_)) + " and step " +
+                            std::to_string(label(missed_last_)) +
+                            ": recording was not on when they ran.");
+  missed_ = 0;
+}
+
+// What was asked for has passed unrecorded: the window takes the next whole steps.
+void Schedule::await_recording(std::uint64_t number) {
+  const Turn now = turn(turn_);
+  plan_.on_step = std::min(plan_.on_step, number);
+  plan_.off_step = std::max(plan_.off_step,
+                            std::min(latest_end(), number + lead_steps() + (now.end - now.active)));
+}
+
+/// The first step that lies wholly in what was recorded; false: none does yet.
+bool Schedule::settle_first() {
+  if (first_settled_) return true;
+  const auto first = std::find_if(begins_.begin(), begins_.end(),
+                                  [&](const Begin& begin) { return recorded(begin.ts_ns); });
+  if (first == begins_.end()) return false;
+  first_settled_ = true;
+  window_first_ = *first;
+  const Turn now = turn(turn_);
+  if (window_first_.number == now.active || now.end == wire::kNever) return true;
+  const bool ends_here = plan_.off_step <= window_end_ || window_first_.number >= now.end;
+  window_end_ = std::min(window_first_.number + (now.end - now.active), latest_end());
+  if (ends_here) plan_.off_step = window_end_;
+  return true;
 }
 
 void Schedule::close_steps(std::uint64_t end_number, std::uint64_t end_ns) {
-  settle_first();
   const Turn asked = turn(turn_);
+  const std::uint64_t wanted = asked.end == wire::kNever ? 0 : asked.end - asked.active;
   model::Window window;
   window.start_ns = window_first_.ts_ns;
   window.end_ns = end_ns;
   window.first_step = window_first_.number;
+  window.first_label = window_first_.label;
   window.steps = end_number - window_first_.number;
   window.why = "schedule";
-  const std::uint64_t wanted = asked.end == wire::kNever ? window.steps : asked.end - asked.active;
-  if (window.first_step != asked.active || window.steps != wanted)
+  if (window.first_step != asked.active || (wanted != 0 && window.steps != wanted))
     remarks_.emplace_back(
         "window " + std::to_string(index_),
         "Window " + std::to_string(index_) + " holds " +
             steps_text(window.first_step, window.steps) + " instead of " +
-            steps_text(asked.active, wanted) +
+            (wanted == 0 ? "those from step " + std::to_string(label(asked.active)) + " on"
+                         : steps_text(asked.active, wanted)) +
             (window.first_step != asked.active ? ": recording was not on yet at its first step."
                                                : ": the program ended."));
   close(window);
@@ -209,17 +268,13 @@ void Schedule::tick_steps(std::uint64_t now_ns) {
   const std::uint64_t drift =
       step_ns_ > planned_step_ns_ ? step_ns_ - planned_step_ns_ : planned_step_ns_ - step_ns_;
   if (planned_step_ns_ != 0 && drift * 4 > planned_step_ns_) replan();
-  const Turn now = turn(turn_);
-  if (state_ == State::kInWindow && recording_on_ns_ != 0 && !begins_.empty() &&
-      begins_.back().ts_ns >= recording_on_ns_)
-    settle_first();
+  if (state_ == State::kInWindow && close_if_over() && state_ == State::kDone) return;
   follow(now_ns);
   // The last step has ended and no other begins (validation, saving): do not wait for it.
-  const std::uint64_t end =
-      first_settled_ && window_first_.number > now.active ? plan_.off_step : now.end;
+  const std::uint64_t end = first_settled_ ? window_end_ : turn(turn_).end;
   if (state_ == State::kInWindow && last_ended_ + 1 == end && last_.number + 1 == end) {
     deadline_ns_ = last_ended_ns_ + kNextStepNs;
-    if (now_ns >= deadline_ns_) {
+    if (now_ns >= deadline_ns_ && settle_first()) {
       close_steps(end, last_ended_ns_);
       next_turn();
     }
@@ -228,28 +283,28 @@ void Schedule::tick_steps(std::uint64_t now_ns) {
 
 void Schedule::finish_steps(std::uint64_t now_ns) {
   if (state_ != State::kInWindow || begins_.empty()) {
-    if (index_ == 0)
+    if (index_ + missed_ == 0)
       remarks_.emplace_back("steps", "The program ended after step " +
-                                         std::to_string(last_.number) +
+                                         std::to_string(label(last_.number)) +
                                          ", before the first window was due (step " +
-                                         std::to_string(turn(0).active) + ").");
+                                         std::to_string(label(turn(0).active)) + ").");
     return;
   }
-  settle_first();
   const bool ended = last_ended_ == last_.number;
   const std::uint64_t end_number = ended ? last_.number + 1 : last_.number;
+  if (!settle_first()) return miss();
   if (end_number > window_first_.number)
     return close_steps(end_number, ended ? last_ended_ns_ : last_.ts_ns);
   if (index_ != 0) return;  // no whole step, and earlier windows have some
+  const std::string first = std::to_string(window_first_.label);
   model::Window window;
   window.start_ns = window_first_.ts_ns;
   window.end_ns = now_ns;
   window.first_step = window_first_.number;
+  window.first_label = window_first_.label;
   window.why = "program ended inside the step";
-  remarks_.emplace_back("window " + std::to_string(index_),
-                        "Window " + std::to_string(index_) + " holds a part of step " +
-                            std::to_string(window_first_.number) +
-                            ": the program ended inside it.");
+  remarks_.emplace_back(
+      "window 0", "Window 0 holds a part of step " + first + ": the program ended inside it.");
   close(window);
 }
 

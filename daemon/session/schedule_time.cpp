@@ -41,12 +41,12 @@ void Schedule::tick_time(std::uint64_t now_ns) {
       return;
     }
     state_ = State::kInWindow;
-    window_start_ns_ = std::max(active_ns, recording_on_ns_ > active_ns ? recording_on_ns_ : 0);
+    window_start_ns_ = std::max(active_ns, recording_on_ns() > active_ns ? recording_on_ns() : 0);
     window_start_step_ = wire::kNever;
   }
   deadline_ns_ = end_ns;
   if (now_ns < end_ns) return;
-  const bool wait = window_start_step_ != wire::kNever && now_ns < end_ns + kMostWaitNs;
+  const bool wait = steps_seen_ && last_ended_ != last_.number && now_ns < end_ns + kMostWaitNs;
   deadline_ns_ = end_ns + kMostWaitNs;
   if (!wait) close_time(end_ns, wire::kNever);
 }
@@ -54,7 +54,7 @@ void Schedule::tick_time(std::uint64_t now_ns) {
 void Schedule::step_in_time(std::uint64_t number, std::uint64_t ts_ns) {
   const Turn now = turn(turn_);
   const std::uint64_t end_ns = now.end == wire::kNever ? wire::kNever : start_ns_ + now.end;
-  if (state_ == State::kRunning && ts_ns >= start_ns_ + now.active && ts_ns >= recording_on_ns_) {
+  if (state_ == State::kRunning && ts_ns >= start_ns_ + now.active && ts_ns >= recording_on_ns()) {
     state_ = State::kInWindow;
     window_start_ns_ = ts_ns;
     window_start_step_ = number;
@@ -69,6 +69,7 @@ void Schedule::close_time(std::uint64_t end_ns, std::uint64_t end_step) {
   window.end_ns = std::max(end_ns, window_start_ns_);
   if (window_start_step_ != wire::kNever && end_step != wire::kNever) {
     window.first_step = window_start_step_;
+    window.first_label = label(window_start_step_);
     window.steps = end_step - window_start_step_;
   }
   window.why = "schedule";

@@ -64,7 +64,7 @@ Session::Session(Setup setup, AgentConfig config, SpoolFolder folder,
       folder_(std::move(folder)),
       log_(std::move(log)),
       loop_(loop),
-      schedule_(setup_.options, config_.step.can_mark()),
+      schedule_(setup_.options, config_.search.can_mark(), config_.search.among_operators()),
       opened_ns_(base::mono_ns()) {
   if (client != nullptr) client_ = std::move(*client);
   if (client_) client_->watch([this] { receive_from_client(); });
@@ -103,7 +103,7 @@ void Session::add_agent(std::unique_ptr<Connection> connection, const wire::Hell
   Target::Identity identity = identity_of(hello, packet, peer);
   if ((hello.woke & wire::kWokeAgain) != 0)
     if (Target* target = parked(identity.pid, identity.start_ticks); target != nullptr) {
-      target->come_back(std::move(connection), config_.config, config_.step.text);
+      target->come_back(std::move(connection), config_.config, config_.step_text);
       if (target->connected())
         target->connection()->watch([this, target] { receive_from(target); });
       return;
@@ -131,8 +131,9 @@ void Session::add_agent(std::unique_ptr<Connection> connection, const wire::Hell
   Target* target = targets_.emplace_back(made.take()).get();
   log_->process(pid, spool_file);
   start_clock(now_ns);
+  target->look_for_steps(config_.search);
   target->set_plan(schedule_.plan(), leader_ == nullptr);
-  if (!target->connect(std::move(connection), config_.config, config_.step.text)) {
+  if (!target->connect(std::move(connection), config_.config, config_.step_text)) {
     target->disconnected(now_ns);
     return;
   }
@@ -216,12 +217,17 @@ void Session::command_started(std::uint32_t pid) {
   start_clock(base::mono_ns());
 }
 
-void Session::target_step_began(Target& target, std::uint64_t number, std::uint64_t ts_ns) {
-  if (leader_ == nullptr) {
-    leader_ = &target;
-    spdlog::info("session {}: steps come from process {}", hex(setup_.key), target.identity().pid);
-  }
-  if (leader_ == &target) schedule_.step_began(number, ts_ns);
+void Session::follow_leader(Target& target) {
+  leader_ = &target;
+  spdlog::info("session {}: steps come from process {}", hex(setup_.key), target.identity().pid);
+  schedule_.recording_unknown();
+  for (const auto& [ts_ns, on] : target.recorded()) target_recording(target, on, ts_ns);
+}
+
+void Session::target_step_began(Target& target, std::uint64_t number, std::uint64_t ts_ns,
+                                std::uint64_t label) {
+  if (leader_ == nullptr) follow_leader(target);
+  if (leader_ == &target) schedule_.step_began(number, ts_ns, label);
 }
 
 void Session::target_step_ended(Target& target, std::uint64_t number, std::uint64_t ts_ns) {
@@ -230,8 +236,9 @@ void Session::target_step_ended(Target& target, std::uint64_t number, std::uint6
 
 void Session::target_active(Target&, std::uint64_t ts_ns) { schedule_.first_activity(ts_ns); }
 
-void Session::target_recording(Target& target, std::uint64_t ts_ns) {
-  if (leader_ == &target || leader_ == nullptr) schedule_.recording_on(ts_ns);
+void Session::target_recording(Target& target, bool on, std::uint64_t ts_ns) {
+  if (leader_ != &target && leader_ != nullptr) return;
+  on ? schedule_.recording_on(ts_ns) : schedule_.recording_off(ts_ns);
 }
 
 std::string Session::status_text() const {

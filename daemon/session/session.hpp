@@ -75,10 +75,12 @@ class Session final : private TargetEvents {
           std::unique_ptr<Connection>* client);
 
   // session.cpp: processes and client
-  void target_step_began(Target&, std::uint64_t number, std::uint64_t ts_ns) override;
+  void target_step_began(Target&, std::uint64_t number, std::uint64_t ts_ns,
+                         std::uint64_t label) override;
   void target_step_ended(Target&, std::uint64_t number, std::uint64_t ts_ns) override;
   void target_active(Target&, std::uint64_t ts_ns) override;
-  void target_recording(Target&, std::uint64_t ts_ns) override;
+  void target_recording(Target&, bool on, std::uint64_t ts_ns) override;
+  void follow_leader(Target& target);
   void watch_target(Target* target);
   void receive_from(Target* target);
   void receive_from_client();
@@ -93,6 +95,7 @@ class Session final : private TargetEvents {
   void drain(std::uint64_t now_ns);
   void bury(std::uint64_t now_ns);
   void look_for_lost_image(const Target& target, std::uint64_t now_ns);
+  void look_for_steps(std::uint64_t now_ns);
   void apply_plan(std::uint64_t now_ns);
   void collect_windows();
   bool followers_are_past(Cut& cut, std::uint64_t now_ns);

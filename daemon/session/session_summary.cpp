@@ -129,7 +129,7 @@ api::Summary Session::summary(std::uint64_t now_ns) {
   add_files(made, files_);
   for (const model::Window& w : windows_)
     made.windows.push_back(
-        api::SummaryWindow{w.index, w.start_ns, w.end_ns, w.first_step, w.steps, w.why});
+        api::SummaryWindow{w.index, w.start_ns, w.end_ns, w.first_label, w.steps, w.why});
   std::map<std::string, std::uint64_t> drops, ring_drops;
   const std::vector<Candidate> all = candidates();
   // One process may have had several images (exec): it is listed once.
@@ -161,6 +161,9 @@ api::Summary Session::summary(std::uint64_t now_ns) {
   if (processes_refused_ != 0)
     made.missing.push_back(support::counted(processes_refused_, "process", "processes") +
                            " could not be served and recorded.");
+  if (leader_ != nullptr && !leader_->what_steps_are().empty())
+    made.remarks.push_back("Steps: " + std::to_string(leader_->counts().steps) + " " +
+                           leader_->what_steps_are() + ".");
   for (const auto& [key, sentence] : remarks_) add_once(made.remarks, sentence);
   made.failures = failures_;
   made.complete = failures_.empty();

@@ -46,6 +46,7 @@ void Session::tick(std::uint64_t now_ns) {
     if (now_ns - last_drain_ns_ >= kDrainPeriodNs) drain(now_ns);
     bury(now_ns);
     if (state_ == State::kRunning) {
+      look_for_steps(now_ns);
       schedule_.tick(now_ns);
       collect_windows();
       apply_plan(now_ns);
@@ -105,8 +106,22 @@ void Session::look_for_lost_image(const Target& target, std::uint64_t now_ns) {
   lost_images_[identity.spool_file] = support::why_image_is_lost(identity.pid, identity.exe);
 }
 
+// Where the schedule has none and the time for looking is over, less must do for a choice.
+void Session::look_for_steps(std::uint64_t now_ns) {
+  const bool enough = schedule_.looked_enough(now_ns);
+  bool undecided = false;
+  for (const auto& target : targets_) {
+    if (!target->steps_undecided()) continue;
+    if (enough) target->choose_steps(now_ns);
+    undecided = undecided || target->steps_undecided();
+  }
+  if (undecided) schedule_.look_again(now_ns);
+}
+
 void Session::apply_plan(std::uint64_t now_ns) {
   const AgentPlan& plan = schedule_.plan();
+  // Slower processes come to the last window's end by the plan they have.
+  if (schedule_.done() && !cuts_.empty() && cuts_.front().token == 0 && !size_reached_) return;
   if (!(plan == sent_plan_)) {
     if (plan.mode == wire::AgentState::kArmed) drain_until_ns_ = now_ns + kAfterNs;
     spdlog::debug("plan: mode {} on {} off {}", static_cast<int>(plan.mode), plan.on_step,
@@ -147,6 +162,8 @@ bool Session::flush_answered(std::uint64_t token, std::uint64_t deadline_ns,
 // A window of steps is cut at the same step in every process: the slower ones may take longer.
 bool Session::followers_are_past(Cut& cut, std::uint64_t now_ns) {
   if (cut.window.steps == 0 || state_ != State::kRunning) return true;
+  for (const auto& target : targets_)
+    if (target->steps_undecided()) target->choose_steps(now_ns);
   if (cut.step_deadline_ns == 0)
     cut.step_deadline_ns =
         now_ns + std::max(kFollowerWaitNs, 2 * (cut.window.end_ns - cut.window.start_ns));

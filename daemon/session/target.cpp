@@ -138,6 +138,10 @@ void Target::drain(std::uint64_t now_ns) {
   segment_.plan().drain_ns.store(now_ns, std::memory_order_relaxed);
 }
 
+void Target::choose_steps(std::uint64_t now_ns) {
+  if (!finished_) assembler_->choose_steps(now_ns);
+}
+
 void Target::hurry() {
   if (!finished_) assembler_->hurry();
 }
@@ -212,10 +216,19 @@ bool Target::worked_on_gpu() const {
          poller_.value(wire::Counter::kLaunchCallbacks) != 0;
 }
 
-void Target::step_began(std::uint64_t number, std::uint64_t ts_ns, std::uint32_t) {
+void Target::step_began(std::uint64_t number, std::uint64_t ts_ns, std::uint64_t label) {
   has_steps_ = true;
   latest_step_ = number;
-  events_.target_step_began(*this, number, ts_ns);
+  events_.target_step_began(*this, number, ts_ns, label);
+}
+
+// No rule while its key changes: a target that looks in between counts nothing.
+void Target::step_rule(wire::StepRule rule, std::uint64_t key) {
+  wire::Plan& shared = segment_.plan();
+  constexpr auto kNone = static_cast<std::uint32_t>(wire::StepRule::kNone);
+  shared.step_rule.store(kNone, std::memory_order_seq_cst);
+  shared.step_key.store(key, std::memory_order_seq_cst);
+  shared.step_rule.store(static_cast<std::uint32_t>(rule), std::memory_order_release);
 }
 
 void Target::step_ended(std::uint64_t number, std::uint64_t ts_ns) {

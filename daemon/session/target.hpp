@@ -28,10 +28,12 @@ class Target;
 /// What the session hears from its processes.
 class TargetEvents {
  public:
-  virtual void target_step_began(Target& target, std::uint64_t number, std::uint64_t ts_ns) = 0;
+  virtual void target_step_began(Target& target, std::uint64_t number, std::uint64_t ts_ns,
+                                 std::uint64_t label) = 0;
   virtual void target_step_ended(Target& target, std::uint64_t number, std::uint64_t ts_ns) = 0;
   virtual void target_active(Target& target, std::uint64_t ts_ns) = 0;
-  virtual void target_recording(Target& target, std::uint64_t ts_ns) = 0;
+  /// Everything asked for is on since ts_ns, or off.
+  virtual void target_recording(Target& target, bool on, std::uint64_t ts_ns) = 0;
 
  protected:
   ~TargetEvents() = default;
@@ -63,6 +65,15 @@ class Target final : private ingest::Listener {
   /// The same agent with a new connection; it keeps segment and plan.
   void come_back(std::unique_ptr<Connection> connection, const wire::Config& config,
                  const std::string& step_text);
+  /// What its steps are to be found among. Before connect().
+  void look_for_steps(const ingest::StepSearch& search) { assembler_->look_for_steps(search); }
+  /// There may be steps, but what they are is not known yet.
+  bool steps_undecided() const { return !finished_ && assembler_->steps_undecided(); }
+  /// No more is needed to choose than what is there.
+  void choose_steps(std::uint64_t now_ns);
+  /// What its steps are; empty: there are none, or the option said what.
+  const std::string& what_steps_are() const { return what_steps_are_; }
+
   /// Watches the process itself, so that its death is noticed whatever the socket says.
   void watch_death(EventLoop& loop, std::function<void()> on_death);
 
@@ -97,6 +108,12 @@ class Target final : private ingest::Listener {
   bool parked() const;
   bool wants_draining() const { return !finished_ && mode_ != wire::AgentState::kArmed; }
   bool has_steps() const { return has_steps_; }
+  struct Interval {
+    std::uint64_t ts_ns;
+    bool on;
+  };
+  /// When recording went on and off, the newest ones.
+  const std::vector<Interval>& recorded() const { return recorded_; }
   /// Number of the last step that began.
   std::uint64_t latest_step() const { return latest_step_; }
   /// Initialised CUDA at least.
@@ -121,9 +138,11 @@ class Target final : private ingest::Listener {
   Target(ingest::SegmentHost segment, std::unique_ptr<spool::ProcessWriter> writer,
          Identity identity, TargetEvents& events);
 
-  void step_began(std::uint64_t number, std::uint64_t ts_ns, std::uint32_t source) override;
+  void step_began(std::uint64_t number, std::uint64_t ts_ns, std::uint64_t label) override;
   void step_ended(std::uint64_t number, std::uint64_t ts_ns) override;
   void first_activity(std::uint64_t ts_ns) override;
+  void step_rule(wire::StepRule rule, std::uint64_t key) override;
+  void steps_are(const std::string& what) override { what_steps_are_ = what; }
 
   void on_hello_again(const wire::Packet& packet);
   void on_module(const wire::Packet& packet);
@@ -162,6 +181,8 @@ class Target final : private ingest::Listener {
   End end_ = End::kAlive;
   ingest::DecoderCounts reported_;
   std::vector<std::string> missing_;
+  std::vector<Interval> recorded_;
+  std::string what_steps_are_;
 };
 
 /// Bytes of both texts behind a Hello, with NULs of the command line as blanks.

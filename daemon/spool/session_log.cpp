@@ -74,6 +74,7 @@ class Log final : public SessionLog {
         .add("end_ns", window.end_ns)
         .add("stamp_real_ns", window.stamp_real_ns)
         .add("first_step", window.first_step)
+        .add("first_label", window.first_label)
         .add("steps", window.steps)
         .add("why", window.why)
         .add("settled_ns", window.settled_ns)

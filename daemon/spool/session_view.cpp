@@ -101,7 +101,8 @@ support::Result<void> apply(const FlatObject& line, SessionView& view) {
     view.windows.push_back({static_cast<std::uint32_t>(line.number("index")),
                             line.number("start_ns"), line.number("end_ns"),
                             line.number("stamp_real_ns"), line.number("first_step"),
-                            line.number("steps"), line.text("why"), line.number("settled_ns")});
+                            line.number("first_label"), line.number("steps"), line.text("why"),
+                            line.number("settled_ns")});
   } else if (kind == lines::kRemark) {
     view.remarks.emplace_back(line.text("key"), line.text("sentence"));
   } else if (kind == lines::kChosen) {

@@ -102,5 +102,8 @@ struct LoopMark {
 };
 inline constexpr std::uint32_t kMarkFirst = 1;  // the loop was entered
 inline constexpr std::uint32_t kMarkWeak = 2;   // its own instruction did not move
+/// No iteration: an Optimizer.step range begins inside of it. One for each loop around it,
+/// innermost first, the first of them with kMarkFirst. Sent while operators are not recorded.
+inline constexpr std::uint32_t kMarkOptimizer = 4;
 
 }  // namespace gpuprof::wire

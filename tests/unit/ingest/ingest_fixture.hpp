@@ -70,12 +70,18 @@ class Collected final : public model::IgnoringSink {
 
 class Heard final : public Listener {
  public:
-  void step_began(std::uint64_t number, std::uint64_t, std::uint32_t) override {
+  void step_began(std::uint64_t number, std::uint64_t ts_ns, std::uint64_t label) override {
     began.push_back(number);
+    begins.push_back(ts_ns);
+    labels.push_back(label);
   }
   void step_ended(std::uint64_t number, std::uint64_t) override { ended.push_back(number); }
   void first_activity(std::uint64_t ts_ns) override { activity.push_back(ts_ns); }
-  std::vector<std::uint64_t> began, ended, activity;
+  void step_rule(wire::StepRule rule, std::uint64_t key) override { rules.emplace_back(rule, key); }
+  void steps_are(const std::string& what) override { told.push_back(what); }
+  std::vector<std::uint64_t> began, ended, activity, begins, labels;
+  std::vector<std::pair<wire::StepRule, std::uint64_t>> rules;
+  std::vector<std::string> told;
 };
 
 class AssemblerTest : public testing::Test {

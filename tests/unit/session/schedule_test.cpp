@@ -68,7 +68,9 @@ class Program {
     now_ = end;
   }
   void tick() {
-    for (const std::uint64_t number : pending_) schedule_.step_began(number, began_[number]);
+    for (const std::uint64_t number : pending_) {
+      schedule_.step_began(number, began_[number], number + 1);
+    }
     pending_.clear();
     schedule_.tick(now_);
     if (!began_.empty())
@@ -97,7 +99,10 @@ class Program {
                          number >= plan.on_step && number < plan.off_step);
     if (wanted && !recording_) schedule_.recording_on(now_ + latency_ns_);
     if (wanted && !recording_) on_since_ = now_;
-    if (!wanted && recording_) recorded_ns_ += now_ - on_since_;
+    if (!wanted && recording_) {
+      recorded_ns_ += now_ - on_since_;
+      schedule_.recording_off(now_);
+    }
     recording_ = wanted;
   }
   void collect() {
@@ -187,7 +192,7 @@ TEST(Schedule, LateRecordingMovesTheWindowToWholeStepsAndSaysSo) {
   EXPECT_EQ(5u, program.windows[0].steps);
   EXPECT_GT(program.windows[0].first_step, 40u);
   ASSERT_EQ(1u, program.remarks.size());
-  EXPECT_THAT(program.remarks[0].second, HasSubstr("instead of steps 40 to 44"));
+  EXPECT_THAT(program.remarks[0].second, HasSubstr("instead of steps 41 to 45"));
 }
 
 TEST(Schedule, WindowsBackToBackStayOn) {
@@ -232,7 +237,7 @@ TEST(Schedule, ProvisionalRecordingEndsFiveSecondsAfterTheFirstLaunch) {
   ASSERT_EQ(1u, program.windows.size());
   EXPECT_EQ(launch, program.windows[0].start_ns);
   EXPECT_EQ(launch + 5 * kSecond, program.windows[0].end_ns);
-  EXPECT_THAT(program.remarks[0].second, HasSubstr("first 5 s after the first launch"));
+  EXPECT_THAT(program.remarks[0].second, HasSubstr("first 5 s after the first operator or launch"));
 }
 
 TEST(Schedule, ShortProgramWithoutStepsKeepsWhatThereIs) {

@@ -92,9 +92,9 @@ TEST_F(DaemonTest, WritesNoFileWhenNoProcessLoadedTheLibrary) {
 }
 
 TEST_F(DaemonTest, RefusesAnUnknownStepSourceBeforeTheProgramStarts) {
-  options_.step = "optimizer";
+  options_.step = "epochs";
   EXPECT_EQ("", open());
-  EXPECT_THAT(refusal_, HasSubstr("not in this version"));
+  EXPECT_THAT(refusal_, HasSubstr("cannot be 'epochs'"));
 }
 
 TEST_F(DaemonTest, OneHostileProcessDoesNotHurtAnother) {

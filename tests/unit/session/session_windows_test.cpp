@@ -39,9 +39,9 @@ TEST_F(DaemonTest, WindowsHoldExactlyTheAskedSteps) {
   const api::Summary summary = finish();
 
   ASSERT_EQ(2u, summary.windows.size());
-  EXPECT_EQ(30u, summary.windows[0].first_step);
+  EXPECT_EQ(31u, summary.windows[0].first_step);
   EXPECT_EQ(5u, summary.windows[0].steps);
-  EXPECT_EQ(65u, summary.windows[1].first_step);
+  EXPECT_EQ(66u, summary.windows[1].first_step);
   EXPECT_EQ(5u, summary.windows[1].steps);
   EXPECT_EQ(2u, summary.files.size());
   EXPECT_THAT(summary.remarks, testing::IsEmpty());
@@ -75,7 +75,7 @@ TEST_F(DaemonTest, StepsOf100MicrosecondsAreCutExactly) {
   const api::Summary summary = finish();
 
   ASSERT_EQ(1u, summary.windows.size());
-  EXPECT_EQ(3001u, summary.windows[0].first_step);
+  EXPECT_EQ(3002u, summary.windows[0].first_step);
   EXPECT_EQ(3u, summary.windows[0].steps);
   EXPECT_THAT(summary.remarks, testing::IsEmpty());
 }
@@ -142,7 +142,7 @@ TEST_F(DaemonTest, ProcessesWithoutStepsRecordDuringTheOthersWindow) {
   EXPECT_EQ(0, wait_for(helper));
   const api::Summary summary = finish();
   ASSERT_EQ(1u, summary.windows.size());
-  EXPECT_EQ(41u, summary.windows[0].first_step);
+  EXPECT_EQ(42u, summary.windows[0].first_step);
 }
 
 TEST_F(DaemonTest, KeepsTheFirstOrTheLastWindows) {
@@ -171,8 +171,8 @@ TEST_F(DaemonTest, KeepsTheFirstOrTheLastWindows) {
     const api::Summary summary = finish();
     ASSERT_EQ(2u, summary.files.size()) << keep;
     const bool first = keep[0] == 'f';
-    EXPECT_EQ(first ? 0u : 20u, summary.windows[summary.files[0].window].first_step) << keep;
-    EXPECT_EQ(first ? 5u : 25u, summary.windows[summary.files[1].window].first_step) << keep;
+    EXPECT_EQ(first ? 1u : 21u, summary.windows[summary.files[0].window].first_step) << keep;
+    EXPECT_EQ(first ? 6u : 26u, summary.windows[summary.files[1].window].first_step) << keep;
     client_.reset();
     stop_daemon();
   }

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Marks and operators added up by loop.
+//
+// Context:  daemon (ingest thread)
+// Owns:     see loop_book.hpp
+#include "daemon/ingest/loop_book.hpp"
+
+#include <algorithm>
+
+#include "gpuprof/base/bytes.hpp"
+
+namespace gpuprof::ingest {
+namespace {
+
+const std::vector<Loop*> kNoLoops;
+constexpr std::size_t kMostEnds = 1u << 18;
+
+bool holds(const std::vector<Loop*>& loops, const Loop* one) {
+  return std::find(loops.begin(), loops.end(), one) != loops.end();
+}
+
+}  // namespace
+
+LoopBook::Thread& LoopBook::thread(const Lane& lane) {
+  if (lane.index >= threads_.size()) threads_.resize(lane.index + 1);
+  return threads_[lane.index];
+}
+
+Loop* LoopBook::loop(std::uint64_t id) {
+  if (id == 0) return nullptr;
+  const auto found = loops_.find(id);
+  if (found != loops_.end()) return &found->second;
+  if (loops_.size() >= kMostLoops) return nullptr;
+  Loop& made = loops_[id];
+  made.def.id = id;
+  return &made;
+}
+
+const Loop* LoopBook::find(std::uint64_t id) const {
+  const auto found = loops_.find(id);
+  return found == loops_.end() ? nullptr : &found->second;
+}
+
+Loop* LoopBook::find(std::uint64_t id) {
+  const auto found = loops_.find(id);
+  return found == loops_.end() ? nullptr : &found->second;
+}
+
+void LoopBook::define(const wire::LoopDef& def) {
+  if (Loop* known = loop(def.id); known != nullptr) known->def = def;
+}
+
+void LoopBook::define(const wire::StackLoops& stack, const Tail& tail) {
+  if (stack.stack_id == 0 || stack.count * sizeof(std::uint64_t) > tail.bytes) return;
+  if (stacks_.size() >= kMostStacks && !stacks_.contains(stack.stack_id)) return;
+  std::vector<Loop*> loops;
+  for (std::uint32_t i = 0; i < stack.count; ++i)
+    if (Loop* one = loop(base::load<std::uint64_t>(tail.data + i * sizeof(std::uint64_t))))
+      loops.push_back(one);
+  stacks_[stack.stack_id] = std::move(loops);
+}
+
+// The oldest half of the longest list goes: what is left is enough to choose by, and the count of
+// what went keeps the numbers right.
+void LoopBook::keep(Loop& loop, const Iteration& one) {
+  if (kept_ >= kMostIterations) {
+    Loop& longest =
+        std::max_element(loops_.begin(), loops_.end(), [](const auto& a, const auto& b) {
+          return a.second.iterations.size() < b.second.iterations.size();
+        })->second;
+    const std::size_t gone = (longest.iterations.size() + 1) / 2;
+    for (std::size_t i = 0; i < gone; ++i) {
+      const std::uint32_t flags = longest.iterations[i].flags;
+      const bool weak = (flags & wire::kMarkWeak) != 0 && (flags & wire::kMarkFirst) == 0;
+      ++(weak ? longest.forgotten_weak : longest.forgotten_strong);
+    }
+    longest.iterations.erase(longest.iterations.begin(), longest.iterations.begin() + gone);
+    kept_ -= gone;
+  }
+  loop.iterations.push_back(one);
+  ++kept_;
+}
+
+void LoopBook::add_update(Loop& loop) {
+  if (!loop.updated) ++loop.updates;
+  loop.updated = true;
+}
+
+void LoopBook::begins_iteration(Loop& loop, const Lane& lane, const wire::LoopMark& mark) {
+  if (loop.first_ns == 0) {
+    loop.first_ns = mark.ts_ns;
+    loop.op_ns_before = op_ns_;
+    loop.optimizers_before = optimizers_;
+    // Of an iteration whose begin was not told.
+    loop.op_ns = loop.optimizers = loop.updates = 0;
+  }
+  loop.last_ns = mark.ts_ns;
+  const bool first = (mark.flags & wire::kMarkFirst) != 0;
+  if (first) {
+    if (loop.entries != 0 && loop.updates != 1) loop.one_update_each = false;
+    ++loop.entries;
+    loop.updates = 0;
+  }
+  loop.updated = false;
+  ++((mark.flags & wire::kMarkWeak) != 0 && !first ? loop.weak : loop.strong);
+  if (first && !loop.iterations.empty()) loop.iterations.back().flags |= kIterationLeft;
+  keep(loop, Iteration{mark.ts_ns, 0, lane.tid, mark.flags});
+}
+
+void LoopBook::mark(const Lane& lane, const wire::LoopMark& mark) {
+  Loop* one = loop(mark.loop_id);
+  if (one == nullptr) return;
+  ++news_;
+  if (first_ns_ == 0) first_ns_ = mark.ts_ns;
+  main_lane_ = lane.index;
+  if ((mark.flags & wire::kMarkOptimizer) == 0) return begins_iteration(*one, lane, mark);
+  if ((mark.flags & wire::kMarkFirst) != 0) {
+    ++optimizers_;
+    around_optimizer_.clear();
+  }
+  around_optimizer_.push_back(one);
+  ++one->optimizers;
+  add_update(*one);
+}
+
+void LoopBook::optimizer(const Lane& lane, const wire::OpBegin& op) {
+  const bool top = (op.flags & wire::kOpTopLevel) != 0;
+  const std::vector<Loop*>* loops = nullptr;
+  if (top) {
+    const auto found = stacks_.find(op.stack_id);
+    loops = found == stacks_.end() ? nullptr : &found->second;
+  } else {
+    // Below another operator, or in a thread of the engine: the iteration that runs is its own.
+    loops = thread(lane).around;
+    if (loops == nullptr || loops->empty()) loops = thread(Lane{main_lane_, 0, 0}).around;
+  }
+  ++news_;
+  ++optimizers_;
+  around_optimizer_ = loops != nullptr ? *loops : kNoLoops;
+  for (Loop* one : around_optimizer_) {
+    ++one->optimizers;
+    add_update(*one);
+  }
+}
+
+void LoopBook::begins(const Lane& lane, const wire::OpBegin& op, OpKind kind) {
+  Thread& owner = thread(lane);
+  const auto known = stacks_.find(op.stack_id);
+  const std::vector<Loop*>* around = known == stacks_.end() ? &kNoLoops : &known->second;
+  if (first_ns_ == 0) first_ns_ = op.ts_ns;
+  if (owner.around != around && owner.around != nullptr)
+    for (Loop* one : *owner.around)
+      if (!holds(*around, one) && !one->iterations.empty())
+        one->iterations.back().flags |= kIterationLeft;
+  owner.around = around;
+  owner.object = op.object;
+  owner.begin_ns = op.ts_ns;
+  owner.name_id = op.name_id;
+  owner.kind = kind;
+  const std::uint32_t flags = kIterationSeen | (kind == OpKind::kLoader ? 0 : kIterationWorked);
+  for (Loop* one : *around)
+    if (!one->iterations.empty()) {
+      Iteration& now = one->iterations.back();
+      now.flags = (now.flags | flags) & ~kIterationLeft;
+    }
+}
+
+bool LoopBook::ends(const Lane& lane, const wire::OpEnd& end) {
+  Thread& owner = thread(lane);
+  if (owner.object == 0 || owner.object != end.object || end.ts_ns < owner.begin_ns) return false;
+  const std::uint64_t took_ns = end.ts_ns - owner.begin_ns;
+  op_ns_ += took_ns;
+  ++news_;
+  for (Loop* one : *owner.around) {
+    one->op_ns += took_ns;
+    one->op_ns_after = op_ns_;
+    one->last_op_ns = end.ts_ns;
+    if (!one->iterations.empty()) one->iterations.back().end_ns = end.ts_ns;
+  }
+  if (owner.kind == OpKind::kOptimizer && optimizer_ends_.size() < kMostEnds)
+    optimizer_ends_.push_back({owner.name_id, owner.begin_ns, end.ts_ns, lane.tid});
+  owner.object = 0;
+  return true;
+}
+
+void LoopBook::lane_lost(const Lane& lane) { thread(lane).object = 0; }
+
+const std::vector<Loop*>& LoopBook::around(const Lane& lane) const {
+  if (lane.index >= threads_.size() || threads_[lane.index].around == nullptr) return kNoLoops;
+  return *threads_[lane.index].around;
+}
+
+bool LoopBook::inside(const Loop* inner, const Loop* outer) const {
+  return std::any_of(stacks_.begin(), stacks_.end(), [&](const auto& stack) {
+    const auto& loops = stack.second;
+    const auto at = std::find(loops.begin(), loops.end(), inner);
+    return at != loops.end() && std::find(at, loops.end(), outer) != loops.end();
+  });
+}
+
+void LoopBook::start_over() {
+  for (auto& [id, loop] : loops_) {
+    const wire::LoopDef def = loop.def;
+    loop = Loop{};
+    loop.def = def;
+  }
+  kept_ = 0;
+  optimizers_ = op_ns_ = 0;
+  around_optimizer_.clear();
+  optimizer_ends_.clear();
+}
+
+}  // namespace gpuprof::ingest

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is known of the loops of one process: iterations, the operators in them, optimizers.
+//
+// Context:  daemon (ingest thread)
+// Owns:     iterations that may become steps
+// Promises: bounded: beyond kMostIterations the oldest are counted, not kept
+// Not here: which loop is the step (step_rules.hpp)
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/ingest/decoder.hpp"
+#include "gpuprof/wire/records.hpp"
+
+namespace gpuprof::ingest {
+
+/// What a loop does that is told from its operators' names.
+enum class OpKind : std::uint8_t {
+  kOther,
+  kOptimizer,  // Optimizer.step#…
+  kLoader,     // the __next__ of a DataLoader
+};
+
+struct Iteration {
+  std::uint64_t begin_ns;
+  std::uint64_t end_ns;  // of its last operator; 0: none has ended
+  std::uint32_t tid;
+  std::uint32_t flags;  // wire::kMark…, kIteration…
+};
+inline constexpr std::uint32_t kIterationWorked = 1u << 16;  // more than the loader's __next__
+inline constexpr std::uint32_t kIterationLeft = 1u << 17;    // the loop was left after it
+inline constexpr std::uint32_t kIterationSeen = 1u << 18;    // some operator was told of
+
+struct Loop {
+  wire::LoopDef def{};
+  std::vector<Iteration> iterations;
+  std::uint64_t strong = 0, weak = 0;                      // marks, entries are strong
+  std::uint64_t forgotten_strong = 0, forgotten_weak = 0;  // of them, no longer in `iterations`
+  std::uint64_t entries = 0;
+  std::uint64_t updates = 0;                // iterations of this entry with an optimizer
+  bool one_update_each = true;              // no entry that is over had another number of them
+  bool updated = false;                     // this iteration had one
+  std::uint64_t first_ns = 0, last_ns = 0;  // begin of its first and of its newest iteration
+  std::uint64_t op_ns = 0;                  // time of top-level operators inside
+  std::uint64_t op_ns_before = 0;           // of the whole process at its first iteration
+  std::uint64_t op_ns_after = 0;            // … at its newest operator
+  std::uint64_t last_op_ns = 0;
+  std::uint64_t optimizers = 0, optimizers_before = 0;
+
+  /// Iterations of its own count where it has any.
+  bool counts_weak() const { return strong == entries; }
+  std::uint64_t count() const { return counts_weak() ? strong + weak : strong; }
+  bool counts(const Iteration& one) const {
+    return counts_weak() || (one.flags & wire::kMarkWeak) == 0 ||
+           (one.flags & wire::kMarkFirst) != 0;
+  }
+  std::uint64_t forgotten() const {
+    return counts_weak() ? forgotten_strong + forgotten_weak : forgotten_strong;
+  }
+  bool in_module() const { return (def.flags & wire::kLoopInModule) != 0; }
+};
+
+/// End of one top-level Optimizer.step range.
+struct OptimizerEnd {
+  std::uint64_t name_id, begin_ns, end_ns;
+  std::uint32_t tid;
+};
+
+class LoopBook {
+ public:
+  static constexpr std::size_t kMostIterations = 1u << 20;
+  static constexpr std::size_t kMostLoops = 16'384, kMostStacks = 65'536;
+
+  // Records, in the order of their lane.
+  void define(const wire::LoopDef& def);
+  void define(const wire::StackLoops& stack, const Tail& tail);
+  void mark(const Lane& lane, const wire::LoopMark& mark);
+  /// A top-level operator.
+  void begins(const Lane& lane, const wire::OpBegin& op, OpKind kind);
+  /// False: of no top-level operator.
+  bool ends(const Lane& lane, const wire::OpEnd& end);
+  OpKind open_kind(const Lane& lane) { return thread(lane).kind; }
+  /// An Optimizer.step range, at the top or below. Before begins() of the same.
+  void optimizer(const Lane& lane, const wire::OpBegin& op);
+  void lane_lost(const Lane& lane);
+
+  const std::map<std::uint64_t, Loop>& loops() const { return loops_; }
+  const Loop* find(std::uint64_t id) const;
+  /// The same loop for what is only the owner's to change.
+  Loop* find(std::uint64_t id);
+  /// Loops around the newest optimizer, innermost first.
+  const std::vector<Loop*>& around_optimizer() const { return around_optimizer_; }
+  /// Whether some stack has `inner` inside `outer`.
+  bool inside(const Loop* inner, const Loop* outer) const;
+  /// Loops around the newest top-level operator of the lane, innermost first.
+  const std::vector<Loop*>& around(const Lane& lane) const;
+  const std::vector<OptimizerEnd>& optimizer_ends() const { return optimizer_ends_; }
+  std::uint64_t optimizers() const { return optimizers_; }
+  std::uint64_t op_ns() const { return op_ns_; }
+  /// When the first operator or iteration was told of; 0: none was.
+  std::uint64_t first_ns() const { return first_ns_; }
+  /// Grows with everything that could change a choice.
+  std::uint64_t news() const { return news_; }
+
+  /// Forgets all iterations and counts, keeps what loops and stacks are.
+  void start_over();
+
+ private:
+  struct Thread {
+    std::uint64_t object = 0, begin_ns = 0, name_id = 0;  // of the open top-level operator
+    const std::vector<Loop*>* around = nullptr;           // the newest one
+    OpKind kind = OpKind::kOther;
+  };
+
+  Thread& thread(const Lane& lane);
+  Loop* loop(std::uint64_t id);
+  void keep(Loop& loop, const Iteration& one);
+  void begins_iteration(Loop& loop, const Lane& lane, const wire::LoopMark& mark);
+  static void add_update(Loop& loop);
+
+  std::map<std::uint64_t, Loop> loops_;
+  std::unordered_map<std::uint64_t, std::vector<Loop*>> stacks_;
+  std::vector<Thread> threads_;  // by lane
+  std::uint32_t main_lane_ = 0;  // the newest that told of an iteration
+  std::vector<Loop*> around_optimizer_;
+  std::vector<OptimizerEnd> optimizer_ends_;
+  std::uint64_t kept_ = 0;
+  std::uint64_t optimizers_ = 0, op_ns_ = 0, first_ns_ = 0, news_ = 0;
+};
+
+}  // namespace gpuprof::ingest

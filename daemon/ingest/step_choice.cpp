@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// When a choice is made, what follows from it, and when it is made again.
+//
+// Context:  daemon (ingest thread)
+// Owns:     see step_finder.hpp
+#include <algorithm>
+#include <utility>
+
+#include "daemon/ingest/step_finder.hpp"
+#include "daemon/ingest/step_period.hpp"
+
+namespace gpuprof::ingest {
+namespace {
+
+constexpr std::uint64_t kLookEveryNs = 20'000'000;
+/// A chosen loop that was not seen for this long, or this many steps, may be over.
+constexpr std::uint64_t kQuietNs = 5'000'000'000, kQuietSteps = 20;
+/// So many optimizers outside of the chosen loop: the program has moved on.
+constexpr std::uint64_t kMostStrangers = 3;
+
+/// Iterations that count, each with what the ones between it and the next one did.
+std::vector<Iteration> counted_iterations(const Loop& loop) {
+  constexpr std::uint32_t kDid = kIterationWorked | kIterationSeen;
+  std::vector<Iteration> counted;
+  for (const Iteration& one : loop.iterations) {
+    if (loop.counts(one) || counted.empty()) {
+      counted.push_back(one);
+      continue;
+    }
+    Iteration& last = counted.back();
+    last.flags = (last.flags & ~kIterationLeft) | (one.flags & (kDid | kIterationLeft));
+    last.end_ns = std::max(last.end_ns, one.end_ns);
+  }
+  // Of several threads each came in its own order.
+  std::stable_sort(counted.begin(), counted.end(),
+                   [](const Iteration& a, const Iteration& b) { return a.begin_ns < b.begin_ns; });
+  return counted;
+}
+
+std::uint64_t median_length(const std::vector<Iteration>& iterations) {
+  std::vector<std::uint64_t> lengths;
+  for (std::size_t i = 1; i < iterations.size(); ++i)
+    lengths.push_back(iterations[i].begin_ns - iterations[i - 1].begin_ns);
+  if (lengths.empty()) return 0;
+  std::nth_element(lengths.begin(), lengths.begin() + lengths.size() / 2, lengths.end());
+  return lengths[lengths.size() / 2];
+}
+
+/// Only the loader was asked, and had nothing more.
+bool is_empty(const Iteration& one) {
+  return (one.flags & kIterationSeen) != 0 && (one.flags & kIterationWorked) == 0;
+}
+
+std::uint64_t end_of(const Iteration& one, std::uint64_t next_ns, std::uint64_t median_ns) {
+  const bool known = one.end_ns > one.begin_ns && one.end_ns <= next_ns;
+  const bool pause = known && next_ns - one.end_ns > 3 * median_ns;
+  return known && ((one.flags & kIterationLeft) != 0 || pause) ? one.end_ns : next_ns;
+}
+
+}  // namespace
+
+std::string StepFinder::text_of(const StepChoice& choice, const std::string& where) const {
+  const std::string sure = ", confidence " + std::to_string(choice.confidence) + " %";
+  if (choice.source == wire::StepSource::kPeriod) return "repetitions of the same operators" + sure;
+  if (choice.source == wire::StepSource::kOptimizer) {
+    const auto name = special_.find(choice.optimizer_name);
+    return "updates, each up to the end of " +
+           (name == special_.end() ? "an optimizer" : name->second.text) + sure;
+  }
+  return "iterations of the loop " + (where.empty() ? "in unknown code" : "at " + where) +
+         (choice.with_optimizer ? " (with Optimizer.step)" : "") + sure;
+}
+
+void StepFinder::tell(std::string what) {
+  if (steps_.next() != 0)
+    what = (what_.empty() ? "" : what_ + "; ") + "from step " + std::to_string(steps_.next() + 1) +
+           " on " + what;
+  what_ = std::move(what);
+  sink_.on(model::Fact{"steps", what_});
+  if (listener_ != nullptr) listener_->steps_are(what_);
+}
+
+void StepFinder::choose(const StepChoice& choice, std::uint64_t now_ns) {
+  const std::string where = choice.loop != nullptr ? places_.where(choice.loop->def) : "";
+  chosen_ = choice;
+  rule_ = choice.rule();
+  suspended_ = false;
+  pending_ = {};
+  newest_ns_ = now_ns;
+  strangers_ = 0;
+  steps_.describe(choice.source, choice.confidence, where.empty() ? 0 : names_.text(where));
+  tell(text_of(choice, where));
+  if (choice.loop != nullptr)
+    number_iterations(*choice.loop);
+  else
+    number_found(
+        cut_by_optimizer(trail_.busiest_thread(), book_.optimizer_ends(), choice.optimizer_name));
+  if (listener_ != nullptr) listener_->step_rule(rule_, choice.key());
+  trail_.forget();
+  book_.start_over();
+}
+
+// The last one is open: its end, and whether there is more in it than the loader, comes later.
+void StepFinder::number_iterations(const Loop& loop) {
+  steps_.skip(loop.forgotten());
+  const std::vector<Iteration> all = counted_iterations(loop);
+  const std::uint64_t median_ns = median_length(all);
+  for (std::size_t i = 0; i + 1 < all.size(); ++i) {
+    if (is_empty(all[i])) continue;
+    steps_.found({all[i].begin_ns, end_of(all[i], all[i + 1].begin_ns, median_ns), all[i].tid});
+    seen(all[i].begin_ns);
+  }
+  if (all.empty()) return;
+  const Iteration& last = all.back();
+  pending_ = Pending{last.begin_ns, last.tid, is_empty(last)};
+  if ((last.flags & kIterationWorked) == 0) return;
+  settle(true);
+  if (last.end_ns != 0) steps_.spans().works_until(last.end_ns);
+  if ((last.flags & kIterationLeft) != 0) steps_.spans().leaves();
+}
+
+void StepFinder::number_found(const std::vector<FoundStep>& steps) {
+  for (const FoundStep& step : steps) {
+    steps_.found(step);
+    seen(step.begin_ns);
+  }
+}
+
+// Without loops and optimizers the names must do. The program must be over: half a period more
+// could be another one.
+void StepFinder::choose_period() {
+  if (search_.source != wire::StepSource::kAuto || !trail_.without_stacks()) return;
+  const std::vector<OpTrail::Op> ops = trail_.busiest_thread();
+  const std::vector<FoundStep> steps = cut_by_period(ops, find_period(ops));
+  if (steps.empty()) return;
+  chosen_ = StepChoice{wire::StepSource::kPeriod, kSurePeriod, nullptr, false, 0};
+  steps_.describe(chosen_.source, chosen_.confidence, 0);
+  tell(text_of(chosen_, ""));
+  number_found(steps);
+}
+
+void StepFinder::choose_now(std::uint64_t now_ns, Patience patience) {
+  if (!undecided() || search_.source == wire::StepSource::kUser) return;
+  if (const StepChoice choice = choose_step(book_, places_, search_, now_ns, patience))
+    return choose(choice, now_ns);
+  if (patience == Patience::kNone && !places_.loader_worker()) choose_period();
+}
+
+void StepFinder::finish(std::uint64_t now_ns) {
+  choose_now(now_ns, Patience::kNone);
+  settle(!pending_.loader);
+}
+
+void StepFinder::round_done(std::uint64_t now_ns) {
+  if (!looking() || now_ns < looked_ns_ + kLookEveryNs) return;
+  looked_ns_ = now_ns;
+  if (chosen_.source != wire::StepSource::kNone) return watch(now_ns);
+  if (book_.news() == news_) return;
+  news_ = book_.news();
+  const bool looked = book_.first_ns() != 0 && now_ns >= book_.first_ns() + kLookNs;
+  choose_now(now_ns, looked ? Patience::kSome : Patience::kMuch);
+}
+
+// What was chosen may have been a warm-up, or the program goes on with another loop.
+void StepFinder::watch(std::uint64_t now_ns) {
+  if (!chose_loop() || search_.wants_named_loop()) return;
+  const std::uint64_t each_ns = steps_seen_ < 2 ? 0 : (newest_ns_ - first_step_ns_) / steps_seen_;
+  if (!suspended_) {
+    const std::uint64_t quiet_ns = std::max(kQuietNs, kQuietSteps * each_ns);
+    if (strangers_ >= kMostStrangers || now_ns > newest_ns_ + quiet_ns) suspend(now_ns);
+    return;
+  }
+  const bool same = chosen_.with_optimizer;
+  StepChoice choice = loop_with_optimizer(book_, Patience::kMuch);
+  if (!choice && !same && now_ns > suspended_ns_ + kQuietNs)
+    choice = busiest_loop(book_, now_ns, Patience::kSome);
+  if (choice && choice.loop != chosen_.loop) choose(choice, now_ns);
+}
+
+void StepFinder::suspend(std::uint64_t now_ns) {
+  settle(!pending_.loader);
+  suspended_ = true;
+  suspended_ns_ = now_ns;
+  book_.start_over();
+  if (listener_ != nullptr) listener_->step_rule(wire::StepRule::kNone, 0);
+}
+
+void StepFinder::resume() {
+  suspended_ = false;
+  if (listener_ != nullptr) listener_->step_rule(rule_, chosen_.key());
+}
+
+}  // namespace gpuprof::ingest

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Records as they come, and steps of the chosen loop that the target has not counted.
+//
+// Context:  daemon (ingest thread)
+// Owns:     see step_finder.hpp
+#include "daemon/ingest/step_finder.hpp"
+
+#include <algorithm>
+
+namespace gpuprof::ingest {
+namespace {
+
+constexpr std::string_view kOptimizerPrefix = "Optimizer.";
+constexpr std::string_view kStepPrefix = "Optimizer.step#";
+constexpr std::string_view kLoaderPrefix = "enumerate(DataLoader)";
+constexpr std::size_t kMostSpecial = 4096;
+constexpr std::uint32_t kUser = static_cast<std::uint32_t>(wire::StepSource::kUser);
+constexpr std::uint32_t kLoop = static_cast<std::uint32_t>(wire::StepSource::kLoop);
+constexpr std::uint16_t kUserScope = 7;  // at::RecordScope
+
+bool starts_with(std::string_view text, std::string_view with) {
+  return text.substr(0, with.size()) == with;
+}
+
+}  // namespace
+
+void StepFinder::look_for(const StepSearch& search) {
+  search_ = search;
+  places_.lines_by(search.line_of);
+  among_operators_ = search.among_operators();
+}
+
+void StepFinder::define(const wire::StringDef& def, const Tail& tail) {
+  if (!looking()) return;
+  const std::string_view text(reinterpret_cast<const char*>(tail.data),
+                              std::min<std::size_t>(def.bytes, tail.bytes));
+  const bool loader = starts_with(text, kLoaderPrefix);
+  if (!loader && !starts_with(text, kOptimizerPrefix)) return;
+  if (special_.size() >= kMostSpecial || special_.contains(def.id)) return;
+  const OpKind kind = loader                           ? OpKind::kLoader
+                      : starts_with(text, kStepPrefix) ? OpKind::kOptimizer
+                                                       : OpKind::kOther;
+  special_[def.id] = Special{kind, true, std::string(text)};
+}
+
+void StepFinder::define(const wire::PyCodeDef& def, const Tail& tail) {
+  if (looking()) places_.define(def, tail);
+}
+
+void StepFinder::define(const wire::LoopDef& def) {
+  if (looking()) book_.define(def);
+}
+
+void StepFinder::define(const wire::StackLoops& stack, const Tail& tail) {
+  if (looking()) book_.define(stack, tail);
+}
+
+bool StepFinder::in_chosen_loop(const Lane& lane) const {
+  const auto& around = book_.around(lane);
+  return std::find(around.begin(), around.end(), chosen_.loop) != around.end();
+}
+
+// The rule reaches the target a little after the choice: iterations it told of meanwhile count.
+void StepFinder::mark(const Lane& lane, const wire::LoopMark& mark) {
+  if (!looking()) return;
+  book_.mark(lane, mark);
+  if (!chose_loop() || mark.loop_id != chosen_.loop->def.id) return;
+  if ((mark.flags & wire::kMarkOptimizer) != 0) return;
+  const bool weak = (mark.flags & wire::kMarkWeak) != 0 && (mark.flags & wire::kMarkFirst) == 0;
+  if (weak && rule_ != wire::StepRule::kLoopWeak) return;
+  if (suspended_) resume();
+  settle(!pending_.loader);
+  pending_ = Pending{mark.ts_ns, lane.tid, false};
+  lane_ = lane.index;
+}
+
+void StepFinder::settle(bool worked) {
+  const Pending one = std::exchange(pending_, Pending{});
+  if (one.begin_ns == 0 || !worked) return;
+  steps_.spans().begins(one.begin_ns);
+  steps_.found(FoundStep{one.begin_ns, 0, one.tid});
+  seen(one.begin_ns);
+}
+
+void StepFinder::seen(std::uint64_t ts_ns) {
+  if (steps_seen_++ == 0) first_step_ns_ = ts_ns;
+  newest_ns_ = std::max(newest_ns_, ts_ns);
+  strangers_ = 0;
+}
+
+void StepFinder::begin(const Lane& lane, const wire::OpBegin& op) {
+  if (!looking()) return;
+  const auto found = special_.find(op.name_id);
+  const bool known = found != special_.end();
+  const OpKind kind = known ? found->second.kind : OpKind::kOther;
+  if (kind == OpKind::kOptimizer) book_.optimizer(lane, op);
+  if ((op.flags & wire::kOpTopLevel) == 0) return;
+  // What the program named itself encloses operators and is none.
+  if (op.scope == kUserScope && !known) return;
+  book_.begins(lane, op, kind);
+  if (chosen_.source == wire::StepSource::kNone) return trail_.begins(lane, op);
+  if (!chose_loop()) return;
+  if (in_chosen_loop(lane)) {
+    if (pending_.begin_ns != 0 && kind == OpKind::kLoader) pending_.loader = true;
+    if (pending_.begin_ns != 0 && kind != OpKind::kLoader) settle(true);
+    if (kind != OpKind::kLoader) steps_.spans().works();
+  } else if (lane.index == lane_) {
+    steps_.spans().leaves();
+  }
+  if (kind == OpKind::kOptimizer && !in_chosen_loop(lane)) ++strangers_;
+}
+
+void StepFinder::end(const Lane& lane, const wire::OpEnd& end) {
+  if (!looking()) return;
+  const bool work = book_.open_kind(lane) != OpKind::kLoader;
+  const bool top = book_.ends(lane, end);
+  if (chosen_.source == wire::StepSource::kNone) return trail_.ends(lane, end);
+  if (chose_loop() && top && work && in_chosen_loop(lane)) steps_.spans().works_until(end.ts_ns);
+}
+
+void StepFinder::counted(const wire::StepMark& mark) {
+  if (!looking() || (mark.flags & wire::kStepEnd) != 0) return;
+  seen(mark.ts_ns);
+  if (mark.source == kLoop) settle(!pending_.loader);
+  if (mark.source != kUser || chosen_.source == wire::StepSource::kUser) return;
+  pending_ = {};
+  suspended_ = false;
+  chosen_ = StepChoice{wire::StepSource::kUser, kSureNamed, nullptr, false, 0};
+  tell("ProfilerStep# ranges of the program's own");
+}
+
+void StepFinder::lane_lost(const Lane& lane) {
+  if (looking()) book_.lane_lost(lane);
+}
+
+}  // namespace gpuprof::ingest

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Finds out what a step of a PyTorch program is, numbers those that are over, and has the target
+// count from there on.
+//
+// Context:  daemon (ingest thread)
+// Owns:     what is known of loops, optimizers and operators until a choice is made
+// Promises: nothing is chosen before there is reason to; what was chosen is said; bounded
+// Not here: the rules (step_rules.hpp), numbers and ends (steps.hpp)
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "daemon/ingest/loop_book.hpp"
+#include "daemon/ingest/loop_places.hpp"
+#include "daemon/ingest/names.hpp"
+#include "daemon/ingest/op_trail.hpp"
+#include "daemon/ingest/step_rules.hpp"
+#include "daemon/ingest/steps.hpp"
+
+namespace gpuprof::ingest {
+
+class StepFinder {
+ public:
+  /// Operators are recorded this long before less must do for a choice.
+  static constexpr std::uint64_t kLookNs = 5'000'000'000;
+
+  StepFinder(Steps& steps, Names& names, model::EventSink& sink, Listener* listener)
+      : steps_(steps), names_(names), sink_(sink), listener_(listener) {}
+
+  void look_for(const StepSearch& search);
+
+  // Records, in the order of their lane.
+  void define(const wire::StringDef& def, const Tail& tail);
+  void define(const wire::PyCodeDef& def, const Tail& tail);
+  void define(const wire::LoopDef& def);
+  void define(const wire::StackLoops& stack, const Tail& tail);
+  void mark(const Lane& lane, const wire::LoopMark& mark);
+  void begin(const Lane& lane, const wire::OpBegin& op);
+  void end(const Lane& lane, const wire::OpEnd& end);
+  /// A step the target counted. Before Steps::add().
+  void counted(const wire::StepMark& mark);
+  void lane_lost(const Lane& lane);
+
+  void round_done(std::uint64_t now_ns);
+  /// The process has ended: chooses with what is there.
+  void finish(std::uint64_t now_ns);
+  /// Chooses with what is there, if that is enough.
+  void choose_now(std::uint64_t now_ns, Patience patience);
+
+  /// There are operators, and what a step of them is is not known.
+  bool undecided() const {
+    return looking() && chosen_.source == wire::StepSource::kNone && book_.first_ns() != 0;
+  }
+
+ private:
+  struct Special {
+    OpKind kind = OpKind::kOther;
+    bool range = false;  // of the program's own, but told like an operator
+    std::string text;
+  };
+  /// An iteration of the chosen loop that the target did not count and that may be empty.
+  struct Pending {
+    std::uint64_t begin_ns = 0;  // 0: there is none
+    std::uint32_t tid = 0;
+    bool loader = false;  // the loader was asked in it
+  };
+
+  bool looking() const { return among_operators_; }
+  bool chose_loop() const { return chosen_.source == wire::StepSource::kLoop; }
+  bool in_chosen_loop(const Lane& lane) const;
+  void settle(bool worked);
+  void seen(std::uint64_t ts_ns);
+  void choose(const StepChoice& choice, std::uint64_t now_ns);
+  void number_iterations(const Loop& loop);
+  void number_found(const std::vector<FoundStep>& steps);
+  void choose_period();
+  void tell(std::string what);
+  std::string text_of(const StepChoice& choice, const std::string& where) const;
+  void suspend(std::uint64_t now_ns);
+  void resume();
+  void watch(std::uint64_t now_ns);
+
+  Steps& steps_;
+  Names& names_;
+  model::EventSink& sink_;
+  Listener* listener_;
+  StepSearch search_;
+  bool among_operators_ = false;
+  LoopBook book_;
+  LoopPlaces places_;
+  OpTrail trail_;
+  std::unordered_map<std::uint64_t, Special> special_;  // names that mean something
+
+  StepChoice chosen_;  // its `loop` is in book_
+  wire::StepRule rule_ = wire::StepRule::kNone;
+  std::uint32_t lane_ = ~0U;  // of the chosen loop's newest iteration
+  Pending pending_;
+  bool suspended_ = false;  // the target tells of all loops again
+  std::uint64_t suspended_ns_ = 0;
+  std::uint64_t newest_ns_ = 0, steps_seen_ = 0;  // of the chosen steps
+  std::uint64_t first_step_ns_ = 0;
+  std::uint64_t strangers_ = 0;  // optimizers outside of the chosen loop since its newest step
+  std::uint64_t looked_ns_ = 0, news_ = 0;
+  std::string what_;
+};
+
+}  // namespace gpuprof::ingest

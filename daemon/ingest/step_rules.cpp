@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rules, one function each.
+//
+// Context:  daemon; pure
+// Owns:     nothing
+#include "daemon/ingest/step_rules.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace gpuprof::ingest {
+namespace {
+
+constexpr std::uint64_t kFewest = 3, kMany = 20;
+constexpr std::uint64_t kShortestNs = 100'000'000;
+/// A loop without operators for this long is over, unless its iterations take as long.
+constexpr std::uint64_t kQuietNs = 1'000'000'000;
+/// Training steps may take this long.
+constexpr std::uint64_t kPatienceNs = 60 * kQuietNs;
+
+/// What was seen of it is enough.
+bool enough(std::uint64_t count, std::uint64_t entries, std::uint64_t span_ns, Patience patience) {
+  if (patience == Patience::kNone) return true;
+  if (count < kFewest || span_ns < kShortestNs) return false;
+  return patience == Patience::kSome || entries > 1 || count >= kMany;
+}
+
+bool enough(const Loop& loop, Patience patience) {
+  return enough(loop.count(), loop.entries, loop.last_ns - loop.first_ns, patience);
+}
+
+StepChoice loop_choice(const Loop& loop, std::uint32_t confidence, bool with_optimizer) {
+  return {wire::StepSource::kLoop, confidence, &loop, with_optimizer, 0};
+}
+
+bool holds_all_optimizers(const LoopBook& book, const Loop& loop) {
+  return loop.count() != 0 && loop.optimizers != 0 &&
+         loop.optimizers == book.optimizers() - loop.optimizers_before;
+}
+
+/// Each time it is entered it makes one update: its iterations are parts of a step (gradients are
+/// accumulated over them), and the loop around it makes the steps.
+bool makes_one_update(const Loop& loop) {
+  return loop.entries > 1 && loop.one_update_each && loop.updates <= 1;
+}
+
+bool is_live(const Loop& loop, std::uint64_t now_ns) {
+  const std::uint64_t newest = std::max(loop.last_op_ns, loop.last_ns);
+  const std::uint64_t each_ns = (loop.last_ns - loop.first_ns) / loop.count();
+  return newest + std::max(kQuietNs, 2 * each_ns) >= now_ns;
+}
+
+bool is_busy(const Loop& loop) {
+  const std::uint64_t all_ns = loop.op_ns_after - loop.op_ns_before;
+  return loop.op_ns != 0 && loop.op_ns * 10 >= all_ns * 9;
+}
+
+}  // namespace
+
+wire::StepRule StepChoice::rule() const {
+  if (source == wire::StepSource::kOptimizer) return wire::StepRule::kOpEnd;
+  if (source != wire::StepSource::kLoop) return wire::StepRule::kNone;
+  return loop->counts_weak() ? wire::StepRule::kLoopWeak : wire::StepRule::kLoop;
+}
+
+std::uint64_t StepChoice::key() const { return loop != nullptr ? loop->def.id : optimizer_name; }
+
+StepChoice named_loop(const LoopBook& book, const LoopPlaces& places, const StepSearch& search,
+                      Patience patience) {
+  const Loop* holding = nullptr;
+  int shortest = 0;
+  for (const auto& [id, loop] : book.loops()) {
+    if (loop.count() == 0 || !places.in_file(loop.def, search.file)) continue;
+    const LoopLines lines = places.lines(loop.def);
+    const int wanted = static_cast<int>(search.line);
+    if (lines.head == wanted)
+      return enough(loop, patience) ? loop_choice(loop, kSureNamed, loop.optimizers != 0)
+                                    : StepChoice{};
+    const bool holds = lines.head != 0 && lines.head < wanted && wanted <= lines.last;
+    if (!holds || (holding != nullptr && lines.last - lines.head >= shortest)) continue;
+    holding = &loop;
+    shortest = lines.last - lines.head;
+  }
+  // Its head may belong to a loop that was not reached yet.
+  if (holding == nullptr || patience == Patience::kMuch || !enough(*holding, patience)) return {};
+  return loop_choice(*holding, kSureNamed, holding->optimizers != 0);
+}
+
+StepChoice loop_with_optimizer(const LoopBook& book, Patience patience) {
+  const Loop* chosen = nullptr;
+  for (const Loop* loop : book.around_optimizer()) {
+    if (!holds_all_optimizers(book, *loop)) continue;
+    if (chosen != nullptr && !makes_one_update(*chosen)) break;
+    // At the very end an outer loop that went round once is none.
+    if (chosen != nullptr && patience == Patience::kNone && loop->count() < 2) break;
+    chosen = loop;
+  }
+  if (chosen == nullptr || chosen->count() < 2 || !enough(*chosen, patience)) return {};
+  return loop_choice(*chosen, kSureOptimizerLoop, true);
+}
+
+StepChoice busiest_loop(const LoopBook& book, std::uint64_t now_ns, Patience patience) {
+  if (patience == Patience::kMuch) return {};
+  std::vector<const Loop*> candidates;
+  const Loop* busiest = nullptr;
+  for (const auto& [id, loop] : book.loops()) {
+    if (loop.in_module() || loop.count() < kFewest || !enough(loop, patience) || !is_busy(loop))
+      continue;
+    if (patience != Patience::kNone && !is_live(loop, now_ns)) continue;
+    candidates.push_back(&loop);
+    if (busiest == nullptr || loop.op_ns > busiest->op_ns) busiest = &loop;
+  }
+  if (busiest == nullptr) return {};
+  // Looking back, what took the lesser part of the program is not what it is about.
+  if (patience == Patience::kNone && busiest->op_ns * 2 < book.op_ns()) return {};
+  const Loop* chosen = busiest;
+  for (const Loop* one : candidates)
+    if (one != chosen && one->op_ns * 10 >= busiest->op_ns * 9 && book.inside(one, chosen))
+      chosen = one;
+  return loop_choice(*chosen, kSureLoop, false);
+}
+
+StepChoice last_optimizer(const LoopBook& book, Patience patience) {
+  const std::vector<OptimizerEnd>& ends = book.optimizer_ends();
+  std::vector<std::uint64_t> names;  // in the order they came
+  for (const OptimizerEnd& end : ends)
+    if (std::find(names.begin(), names.end(), end.name_id) == names.end())
+      names.push_back(end.name_id);
+  if (names.empty() || names.size() > kMany) return {};
+  const auto is_last = [&](const OptimizerEnd& end) { return end.name_id == names.back(); };
+  const auto count = static_cast<std::uint64_t>(std::count_if(ends.begin(), ends.end(), is_last));
+  const auto first = std::find_if(ends.begin(), ends.end(), is_last);
+  if (count < kFewest || !enough(count, 1, ends.back().end_ns - first->end_ns, patience)) return {};
+  return {wire::StepSource::kOptimizer, kSureOptimizer, nullptr, true, names.back()};
+}
+
+StepChoice choose_step(const LoopBook& book, const LoopPlaces& places, const StepSearch& search,
+                       std::uint64_t now_ns, Patience patience) {
+  if (places.loader_worker()) return {};
+  if (search.wants_named_loop()) return named_loop(book, places, search, patience);
+  if (search.source == wire::StepSource::kOptimizer) return last_optimizer(book, patience);
+  if (!search.wants_loops()) return {};
+  if (const StepChoice chosen = loop_with_optimizer(book, patience)) return chosen;
+  // A loop with optimizers is only a matter of more iterations.
+  const auto& around = book.around_optimizer();
+  if (patience != Patience::kNone &&
+      std::any_of(around.begin(), around.end(), [&](const Loop* one) {
+        return holds_all_optimizers(book, *one) && one->last_ns + kPatienceNs >= now_ns;
+      }))
+    return {};
+  if (book.optimizers() != 0 && around.empty() && search.wants_optimizers())
+    if (const StepChoice chosen = last_optimizer(book, patience)) return chosen;
+  return busiest_loop(book, now_ns, patience);
+}
+
+}  // namespace gpuprof::ingest

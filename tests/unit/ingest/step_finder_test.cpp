@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which loop becomes the step, and whether its iterations are numbered as they happened.
+#include <gmock/gmock.h>
+
+#include "tests/unit/ingest/step_fixture.hpp"
+
+namespace gpuprof::ingest {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using wire::kMarkFirst;
+using wire::kMarkWeak;
+using wire::StepRule;
+using wire::StepSource;
+
+constexpr std::uint64_t kInner = 1, kOuter = 2, kOther = 3;
+
+std::vector<std::uint64_t> begins_of(const std::vector<model::Step>& steps) {
+  std::vector<std::uint64_t> begins;
+  for (const model::Step& step : steps) begins.push_back(step.start_ns);
+  return begins;
+}
+
+void expect_consecutive(const std::vector<model::Step>& steps) {
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    EXPECT_EQ(i, steps[i].number);
+    EXPECT_EQ(i + 1, steps[i].label);
+  }
+}
+
+TEST_F(StepFinderTest, TheLoopAroundTheOptimizerIsTheStep) {
+  loop(kInner, 37, 60);
+  stack(11, {kInner});
+  for (int i = 0; i < 300; ++i) {
+    iterate(kInner, i == 0 ? kMarkFirst : 0);
+    train(11);
+  }
+  finish();
+  EXPECT_EQ(truth_, begins_of(sink_.steps));
+  EXPECT_EQ(truth_, heard_.begins);
+  expect_consecutive(sink_.steps);
+  EXPECT_GT(counted_, 100u) << "the target counts once it was told";
+  EXPECT_THAT(heard_.told,
+              ElementsAre("iterations of the loop at train.py:37 (with Optimizer.step), "
+                          "confidence 95 %"));
+  EXPECT_EQ(95u, sink_.steps[0].confidence);
+  EXPECT_EQ("train.py:37", sink_.strings[sink_.steps[0].where]);
+  EXPECT_EQ("train.py:37", sink_.strings[sink_.steps[299].where]);
+  EXPECT_EQ(sink_.steps[0].end_ns, sink_.steps[1].start_ns);
+}
+
+TEST_F(StepFinderTest, NothingIsChosenWhileALoopMayStillBeAnInnerOne) {
+  // Given a critic's loop of five updates before the generator's first
+  loop(kInner, 40, 50);
+  loop(kOuter, 30, 60);
+  stack(11, {kInner, kOuter});
+  stack(12, {kOuter});
+  std::vector<std::uint64_t> outer;
+  for (int i = 0; i < 60; ++i) {
+    iterate(kOuter, i == 0 ? kMarkFirst : 0);
+    outer.push_back(t_);
+    for (int critic = 0; critic < 5; ++critic) {
+      iterate(kInner, critic == 0 ? kMarkFirst : 0);
+      op("aten::linear", 11, 5 * kMs);
+      op("Optimizer.step#RMSprop.step", 11, kMs);
+    }
+    op("Optimizer.step#Adam.step", 12, kMs);
+  }
+  finish();
+  EXPECT_EQ(outer, begins_of(sink_.steps));
+  EXPECT_THAT(heard_.told, SizeIs(1));
+}
+
+TEST_F(StepFinderTest, AWarmUpLoopIsNotTheStep) {
+  loop(kOther, 10, 20);
+  loop(kInner, 37, 60);
+  stack(11, {kOther});
+  stack(12, {kInner});
+  for (int i = 0; i < 10; ++i) {
+    iterate(kOther, i == 0 ? kMarkFirst : 0);
+    op("aten::linear", 11, 20 * kMs);
+    op("Optimizer.step#SGD.step", 11, kMs);
+  }
+  for (int i = 0; i < 200; ++i) {
+    iterate(kInner, i == 0 ? kMarkFirst : 0);
+    train(12);
+  }
+  finish();
+  EXPECT_EQ(truth_, begins_of(sink_.steps));
+}
+
+TEST_F(StepFinderTest, AccumulationInALoopOfItsOwnIsPartOfTheStep) {
+  // Given an optimizer that runs in the last of four rounds of the inner loop
+  loop(kInner, 40, 50);
+  loop(kOuter, 30, 60);
+  stack(11, {kInner, kOuter});
+  std::vector<std::uint64_t> outer;
+  for (int i = 0; i < 100; ++i) {
+    outer.push_back(t_);
+    iterate(kOuter, i == 0 ? kMarkFirst : 0);
+    for (int micro = 0; micro < 4; ++micro) {
+      iterate(kInner, micro == 0 ? kMarkFirst : 0);
+      op("aten::linear", 11, kMs);
+      if (micro == 3) op("Optimizer.step#Adam.step", 11, kMs);
+    }
+  }
+  finish();
+  EXPECT_EQ(outer, begins_of(sink_.steps));
+}
+
+TEST_F(StepFinderTest, EpochsWithAnEvaluationLoop) {
+  loop(kInner, 40, 50);
+  loop(kOuter, 30, 90);
+  loop(kOther, 70, 80);
+  stack(11, {kInner, kOuter});
+  stack(12, {kOther, kOuter});
+  for (int epoch = 0; epoch < 6; ++epoch) {
+    iterate(kOuter, epoch == 0 ? kMarkFirst : 0);
+    for (int i = 0; i < 30; ++i) {
+      iterate(kInner, i == 0 ? kMarkFirst : 0);
+      train(11);
+    }
+    for (int i = 0; i < 30; ++i) {
+      iterate(kOther, i == 0 ? kMarkFirst : 0);
+      op("aten::linear", 12, kMs);
+    }
+  }
+  finish();
+  ASSERT_EQ(truth_, begins_of(sink_.steps));
+  // The last step before the evaluation does not hold it, found afterwards or counted.
+  for (const std::size_t last : {29u, 59u, 149u})
+    EXPECT_LT(sink_.steps[last].end_ns - sink_.steps[last].start_ns, 2 * kMs) << last;
+}
+
+TEST_F(StepFinderTest, TheLoadersStopIterationIsNoStep) {
+  loop(kInner, 40, 50);
+  loop(kOuter, 30, 90);
+  stack(11, {kInner, kOuter});
+  stack(12, {kOuter});
+  const char* loader = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__";
+  for (int epoch = 0; epoch < 4; ++epoch) {
+    op("aten::randperm", 12, kUs);
+    for (int i = 0; i < 5; ++i) {
+      iterate(kInner, i == 0 ? kMarkFirst : 0);
+      const std::uint64_t begin = t_;
+      op(loader, 11, 100 * kUs);
+      train(11);
+      truth_.back() = begin;
+    }
+    iterate(kInner);
+    op(loader, 11, 10 * kUs);
+  }
+  finish();
+  EXPECT_EQ(truth_, begins_of(sink_.steps));
+  expect_consecutive(sink_.steps);
+}
+
+TEST_F(StepFinderTest, StrongIterationsCountWhereThereAreAny) {
+  // Given `map(f, batches)` inside the training loop: weak iterations beside the strong ones
+  loop(kInner, 37, 60);
+  stack(11, {kInner});
+  for (int i = 0; i < 100; ++i) {
+    iterate(kInner, i == 0 ? kMarkFirst : 0);
+    train(11);
+    for (int k = 0; k < 3; ++k) {
+      iterate(kInner, kMarkWeak);
+      op("aten::linear", 11, 100 * kUs);
+    }
+  }
+  finish();
+  EXPECT_EQ(truth_, begins_of(sink_.steps));
+  EXPECT_EQ(StepRule::kLoop, heard_.rules.at(0).first);
+}
+
+TEST_F(StepFinderTest, WeakIterationsCountWhereThereAreNoOthers) {
+  loop(kInner, 37, 60);
+  stack(11, {kInner});
+  for (int i = 0; i < 100; ++i) {
+    iterate(kInner, i == 0 ? kMarkFirst | kMarkWeak : kMarkWeak);
+    train(11);
+  }
+  finish();
+  EXPECT_EQ(truth_, begins_of(sink_.steps));
+  EXPECT_EQ(StepRule::kLoopWeak, heard_.rules.at(0).first);
+}
+
+TEST_F(StepFinderTest, WithoutAnOptimizerTheLoopThatHoldsTheTime) {
+  // Given a model whose layers are a loop, and a main loop of 100 ms a turn
+  loop(kInner, 12, 14, wire::kLoopInModule);
+  loop(kOuter, 37, 60);
+  stack(11, {kInner, kOuter});
+  for (int i = 0; i < 80; ++i) {
+    iterate(kOuter, i == 0 ? kMarkFirst : 0);
+    truth_.push_back(t_);
+    for (int layer = 0; layer < 10; ++layer) {
+      iterate(kInner, layer == 0 ? kMarkFirst : 0);
+      op("aten::linear", 11, 10 * kMs);
+    }
+  }
+  EXPECT_THAT(heard_.told, ElementsAre(HasSubstr("train.py:37, confidence 80 %")));
+  finish();
+  EXPECT_EQ(truth_, begins_of(sink_.steps));
+  EXPECT_EQ(80u, sink_.steps[0].confidence);
+}
+
+TEST_F(StepFinderTest, InitialisationInALoopIsNotTheStep) {
+  loop(kOther, 5, 9);
+  loop(kInner, 37, 60);
+  stack(11, {kOther});
+  stack(12, {kInner});
+  for (int i = 0; i < 200; ++i) {
+    iterate(kOther, i == 0 ? kMarkFirst : 0);
+    op("aten::normal_", 11, 2 * kMs);
+  }
+  for (int i = 0; i < 100; ++i) {
+    iterate(kInner, i == 0 ? kMarkFirst : 0);
+    truth_.push_back(t_);
+    op("aten::linear", 12, 10 * kMs);
+  }
+  finish();  // before the time for looking is over
+  EXPECT_EQ(truth_, begins_of(sink_.steps));
+}
+
+TEST_F(StepFinderTest, AProgramWithoutLoopsHasNoSteps) {
+  stack(11, {});
+  for (int i = 0; i < 100; ++i) op(i % 2 == 0 ? "aten::linear" : "aten::relu", 11, 100 * kMs);
+  finish();
+  EXPECT_THAT(sink_.steps, IsEmpty());
+  EXPECT_THAT(heard_.told, IsEmpty());
+}
+
+TEST_F(StepFinderTest, ALoopOfInitialisationAloneIsNoStep) {
+  loop(kOther, 5, 9);
+  stack(11, {kOther});
+  stack(12, {});
+  for (int i = 0; i < 200; ++i) {
+    iterate(kOther, i == 0 ? kMarkFirst : 0);
+    op("aten::normal_", 11, 100 * kUs);
+  }
+  op("aten::linear", 12, 2 * kSecond);
+  finish();
+  EXPECT_THAT(sink_.steps, IsEmpty());
+}
+
+TEST_F(StepFinderTest, ALoadersWorkerHasNoSteps) {
+  loop(kInner, 37, 60);
+  code(8, "/venv/torch/utils/data/_utils/worker.py", "_worker_loop");
+  stack(11, {kInner});
+  for (int i = 0; i < 1000; ++i) {
+    iterate(kInner, i == 0 ? kMarkFirst : 0);
+    op("aten::stack", 11, 10 * kMs);
+  }
+  finish();
+  EXPECT_THAT(sink_.steps, IsEmpty());
+}
+
+TEST_F(StepFinderTest, AnOptimizerInAHookBelongsToTheIterationThatRuns) {
+  loop(kInner, 37, 60);
+  stack(11, {kInner});
+  for (int i = 0; i < 200; ++i) {
+    iterate(kInner, i == 0 ? kMarkFirst : 0);
+    train(11, nullptr);
+    // An engine's thread, nothing known of its stack.
+    op("Optimizer.step#SGD.step", 0, 10 * kUs, 0, Lane{3, 103, 1});
+  }
+  EXPECT_THAT(heard_.told, ElementsAre(HasSubstr("(with Optimizer.step)")));
+  finish();
+  EXPECT_EQ(truth_, begins_of(sink_.steps));
+}
+
+TEST_F(StepFinderTest, TheProgramsOwnStepsWin) {
+  loop(kInner, 37, 60);
+  stack(11, {kInner});
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    put(wire::StepMark{t_, i, static_cast<std::uint32_t>(StepSource::kUser), wire::kStepBegin,
+                       i + 40});
+    iterate(kInner, i == 0 ? kMarkFirst : 0);
+    train(11);
+    put(wire::StepMark{t_, i, static_cast<std::uint32_t>(StepSource::kUser), wire::kStepEnd, 0});
+    pass(50 * kMs);
+  }
+  finish();
+  ASSERT_THAT(sink_.steps, SizeIs(10));
+  EXPECT_EQ(40u, sink_.steps[0].label);
+  EXPECT_EQ(49u, heard_.labels[9]);
+  EXPECT_EQ(100u, sink_.steps[0].confidence);
+  EXPECT_THAT(heard_.rules, IsEmpty());
+  EXPECT_THAT(heard_.told, ElementsAre(HasSubstr("of the program's own")));
+}
+
+TEST_F(StepFinderTest, AShortProgramIsChosenForAtItsEnd) {
+  loop(kInner, 37, 60);
+  stack(11, {kInner});
+  for (int i = 0; i < 6; ++i) {
+    iterate(kInner, i == 0 ? kMarkFirst : 0);
+    train(11);
+  }
+  EXPECT_THAT(heard_.began, IsEmpty());
+  finish();
+  EXPECT_EQ(truth_, begins_of(sink_.steps));
+  EXPECT_EQ(6u, heard_.ended.size()) << "the last one ends with its last operator";
+}
+
+TEST_F(StepFinderTest, TheLoopThatWasNamedIsTaken) {
+  look(StepSource::kLoop, "train.py", 30);
+  loop(kInner, 40, 50);
+  loop(kOuter, 30, 60);
+  stack(11, {kInner, kOuter});
+  for (int i = 0; i < 50; ++i) {
+    iterate(kOuter, i == 0 ? kMarkFirst : 0);
+    truth_.push_back(t_);
+    for (int k = 0; k < 5; ++k) {
+      iterate(kInner, k == 0 ? kMarkFirst : 0);
+      op("aten::linear", 11, kMs);
+      op("Optimizer.step#SGD.step", 11, kMs);
+    }
+  }
+  finish();
+  EXPECT_EQ(truth_, begins_of(sink_.steps));
+  EXPECT_EQ(100u, sink_.steps[0].confidence);
+}
+
+TEST_F(StepFinderTest, ALineInsideALoopNamesTheInnermostThatHoldsIt) {
+  look(StepSource::kLoop, "train.py", 45);
+  loop(kInner, 40, 50);
+  loop(kOuter, 30, 60);
+  stack(11, {kInner, kOuter});
+  for (int i = 0; i < 20; ++i) {
+    iterate(kOuter, i == 0 ? kMarkFirst : 0);
+    for (int k = 0; k < 5; ++k) {
+      iterate(kInner, k == 0 ? kMarkFirst : 0);
+      train(11);
+    }
+  }
+  finish();
+  EXPECT_EQ(truth_, begins_of(sink_.steps));
+}
+
+TEST_F(StepFinderTest, AnotherLoopThanTheChosenOneIsNoticed) {
+  // Given a first phase that is over, and a second one elsewhere, long after
+  loop(kOther, 10, 20);
+  loop(kInner, 37, 60);
+  stack(11, {kOther});
+  stack(12, {kInner});
+  for (int i = 0; i < 200; ++i) {
+    iterate(kOther, i == 0 ? kMarkFirst : 0);
+    train(11);
+  }
+  for (int i = 0; i < 2000; ++i) {
+    iterate(kInner, i == 0 ? kMarkFirst : 0);
+    train(12);
+  }
+  finish();
+  ASSERT_THAT(heard_.told, SizeIs(2));
+  EXPECT_THAT(heard_.told[1], HasSubstr("train.py:10"));
+  EXPECT_THAT(heard_.told[1], HasSubstr("on iterations of the loop at train.py:37"));
+  EXPECT_GT(sink_.steps.size(), 2100u);
+  for (std::size_t i = 1; i < heard_.began.size(); ++i)
+    ASSERT_EQ(heard_.began[i - 1] + 1, heard_.began[i]);
+}
+
+TEST_F(StepFinderTest, IterationsToldOfWhileOnlyCountingAreNumbered) {
+  // Given a program whose loop begins when recording is off again
+  loop(kInner, 37, 60);
+  op("aten::normal_", 0, kMs);
+  pass(6 * kSecond);
+  recording_ = false;
+  for (int i = 0; i < 100; ++i) {
+    iterate(kInner, i == 0 ? kMarkFirst : 0);
+    if (rule_seen_.first == StepRule::kNone)
+      put(wire::LoopMark{t_, kInner, kMarkFirst | wire::kMarkOptimizer, 0});
+    train(11);
+  }
+  finish();
+  EXPECT_EQ(truth_, heard_.begins);
+}
+
+}  // namespace
+}  // namespace gpuprof::ingest
