@@ -32,8 +32,8 @@ std::string_view name_of(Counted kind) {
 }
 
 std::string_view name_of(StepBy by) {
-  constexpr std::array<std::string_view, 8> kNames = {"",          "auto", "user",   "loop",
-                                                      "optimizer", "nvtx", "kernel", "period"};
+  constexpr std::array<std::string_view, 9> kNames = {
+      "", "auto", "user", "loop", "optimizer", "nvtx", "kernel", "period", "loop+optimizer"};
   const auto index = static_cast<std::size_t>(by);
   return index < kNames.size() ? kNames[index] : kNames[0];
 }

@@ -43,7 +43,8 @@ enum class StepBy : std::uint32_t {
   kOptimizer,
   kNvtx,
   kKernel,
-  kPeriod
+  kPeriod,
+  kLoopOptimizer
 };
 std::string_view name_of(StepBy by);
 

@@ -89,7 +89,9 @@ void StepFinder::choose(const StepChoice& choice, std::uint64_t now_ns) {
   pending_ = {};
   newest_ns_ = now_ns;
   strangers_ = 0;
-  steps_.describe(choice.source, choice.confidence, where.empty() ? 0 : names_.text(where));
+  const bool optimizer_loop = choice.loop != nullptr && choice.with_optimizer;
+  steps_.describe(choice.source, optimizer_loop ? wire::StepSource::kLoopOptimizer : choice.source,
+                  choice.confidence, where.empty() ? 0 : names_.text(where));
   tell(text_of(choice, where));
   if (choice.loop != nullptr)
     number_iterations(*choice.loop);
@@ -135,7 +137,7 @@ void StepFinder::choose_period() {
   const std::vector<FoundStep> steps = cut_by_period(ops, find_period(ops));
   if (steps.empty()) return;
   chosen_ = StepChoice{wire::StepSource::kPeriod, kSurePeriod, nullptr, false, 0};
-  steps_.describe(chosen_.source, chosen_.confidence, 0);
+  steps_.describe(chosen_.source, chosen_.source, chosen_.confidence, 0);
   tell(text_of(chosen_, ""));
   number_found(steps);
 }

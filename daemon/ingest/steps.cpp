@@ -12,11 +12,6 @@ namespace gpuprof::ingest {
 
 using model::LossReason;
 
-bool Steps::among_operators(std::uint32_t source) const {
-  return source == static_cast<std::uint32_t>(wire::StepSource::kLoop) ||
-         source == static_cast<std::uint32_t>(wire::StepSource::kOptimizer);
-}
-
 void Steps::add(const Lane& lane, const wire::StepMark& mark) {
   if (!life_.holds(mark.ts_ns)) return losses_.add(LossReason::kTimeImplausible, lane.tid, 1, 0, 0);
   if (mark.source == static_cast<std::uint32_t>(wire::StepSource::kLoop)) spans_.begins(mark.ts_ns);
@@ -87,7 +82,7 @@ void Steps::found(const FoundStep& step) {
   marks_.clear();
   apply_pending(ripe_);
   ++offset_;
-  apply(Mark{next_, step.begin_ns, 0, step.tid, source_, 0});
+  apply(Mark{next_, step.begin_ns, 0, step.tid, mark_source_, 0});
   if (step.end_ns == 0) return;
   close(step.end_ns);
   if (listener_ != nullptr) listener_->step_ended(current_.number, step.end_ns);
@@ -99,22 +94,20 @@ void Steps::apply(const Mark& mark) {
     if (listener_ != nullptr) listener_->step_ended(mark.number, mark.ts_ns);
     return;
   }
-  if (open_) {
-    const bool loop = current_.source == static_cast<std::uint32_t>(wire::StepSource::kLoop);
-    close(loop ? spans_.end_of(current_.start_ns, mark.ts_ns) : mark.ts_ns);
-  }
-  const bool operators = among_operators(mark.source);
+  if (open_) close(open_in_loop_ ? spans_.end_of(current_.start_ns, mark.ts_ns) : mark.ts_ns);
+  const bool found = mark.source == mark_source_;
   const bool own = mark.source == static_cast<std::uint32_t>(wire::StepSource::kUser);
   open_ = true;
+  open_in_loop_ = mark.source == static_cast<std::uint32_t>(wire::StepSource::kLoop);
   next_ = mark.number + 1;
   current_ = model::Step{mark.ts_ns,
                          mark.ts_ns,
                          mark.number,
                          own ? mark.label : mark.number + 1,
                          mark.tid,
-                         mark.source,
-                         operators || mark.source == source_ ? confidence_ : 100,
-                         operators ? where_ : 0};
+                         found ? source_ : mark.source,
+                         found ? confidence_ : 100,
+                         found ? where_ : 0};
   if (listener_ != nullptr) listener_->step_began(mark.number, mark.ts_ns, current_.label);
 }
 
@@ -126,7 +119,7 @@ void Steps::close(std::uint64_t ts_ns) {
 }
 
 void Steps::finish() {
-  if (!open_ || current_.source != static_cast<std::uint32_t>(wire::StepSource::kLoop)) return;
+  if (!open_ || !open_in_loop_) return;
   const std::uint64_t end_ns = spans_.last_end_of(current_.start_ns);
   if (end_ns == 0) return;
   close(end_ns);

@@ -60,8 +60,11 @@ class Steps {
   void add(const Lane& lane, const wire::KernelMark& mark);
   void add(const wire::NameMatch& match) { matches_.push_back(match); }
 
-  /// What is written beside the steps counted among operators from now on.
-  void describe(wire::StepSource source, std::uint32_t confidence, model::StringId where) {
+  /// What is written of the steps counted among operators from now on.
+  /// @param mark  Source of the target's marks of them.
+  void describe(wire::StepSource mark, wire::StepSource source, std::uint32_t confidence,
+                model::StringId where) {
+    mark_source_ = static_cast<std::uint32_t>(mark);
     source_ = static_cast<std::uint32_t>(source);
     confidence_ = confidence;
     where_ = where;
@@ -99,7 +102,6 @@ class Steps {
   void apply_pending(std::vector<Mark>& marks);
   void apply(const Mark& mark);
   void close(std::uint64_t ts_ns);
-  bool among_operators(std::uint32_t source) const;
 
   model::EventSink& sink_;
   LossBook& losses_;
@@ -113,10 +115,10 @@ class Steps {
   std::vector<wire::NameMatch> matches_;
   std::uint64_t offset_ = 0;
   std::uint64_t next_ = 0;
-  std::uint32_t source_ = 0, confidence_ = 100;
+  std::uint32_t mark_source_ = 0, source_ = 0, confidence_ = 100;
   model::StringId where_ = 0;
   bool numbered_ = false;  // the target's counter has begun
-  bool open_ = false;
+  bool open_ = false, open_in_loop_ = false;
   model::Step current_{};
 };
 

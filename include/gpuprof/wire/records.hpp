@@ -190,7 +190,8 @@ enum class StepSource : std::uint32_t {
   kOptimizer = 4,
   kNvtx = 5,
   kKernel = 6,
-  kPeriod = 7,
+  kPeriod = 7,         // found only
+  kLoopOptimizer = 8,  // found only: a loop around the optimizer
 };
 
 template <typename... R>
