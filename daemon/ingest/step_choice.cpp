@@ -72,27 +72,33 @@ std::string StepFinder::text_of(const StepChoice& choice, const std::string& whe
          (choice.with_optimizer ? " (with Optimizer.step)" : "") + sure;
 }
 
-void StepFinder::tell(std::string what) {
-  if (steps_.next() != 0)
-    what = (what_.empty() ? "" : what_ + "; ") + "from step " + std::to_string(steps_.next() + 1) +
-           " on " + what;
-  what_ = std::move(what);
+void StepFinder::tell(const std::string& what) {
+  what_ = before_ + what;
   sink_.on(model::Fact{"steps", what_});
   if (listener_ != nullptr) listener_->steps_are(what_);
 }
 
-void StepFinder::choose(const StepChoice& choice, std::uint64_t now_ns) {
+/// Says what the steps are and writes it beside those that follow.
+void StepFinder::place(const StepChoice& choice) {
   const std::string where = choice.loop != nullptr ? places_.where(choice.loop->def) : "";
+  const bool optimizer_loop = choice.loop != nullptr && choice.with_optimizer;
+  placed_ = !where.empty();
+  steps_.describe(choice.source, optimizer_loop ? wire::StepSource::kLoopOptimizer : choice.source,
+                  choice.confidence, where.empty() ? 0 : names_.text(where));
+  tell(text_of(choice, where));
+}
+
+void StepFinder::choose(const StepChoice& choice, std::uint64_t now_ns) {
+  if (steps_.next() != 0)
+    before_ = (what_.empty() ? "" : what_ + "; ") + "from step " +
+              std::to_string(steps_.next() + 1) + " on ";
   chosen_ = choice;
   rule_ = choice.rule();
   suspended_ = false;
   pending_ = {};
   newest_ns_ = now_ns;
   strangers_ = 0;
-  const bool optimizer_loop = choice.loop != nullptr && choice.with_optimizer;
-  steps_.describe(choice.source, optimizer_loop ? wire::StepSource::kLoopOptimizer : choice.source,
-                  choice.confidence, where.empty() ? 0 : names_.text(where));
-  tell(text_of(choice, where));
+  place(choice);
   if (choice.loop != nullptr)
     number_iterations(*choice.loop);
   else
@@ -137,8 +143,7 @@ void StepFinder::choose_period() {
   const std::vector<FoundStep> steps = cut_by_period(ops, find_period(ops));
   if (steps.empty()) return;
   chosen_ = StepChoice{wire::StepSource::kPeriod, kSurePeriod, nullptr, false, 0};
-  steps_.describe(chosen_.source, chosen_.source, chosen_.confidence, 0);
-  tell(text_of(chosen_, ""));
+  place(chosen_);
   number_found(steps);
 }
 

@@ -45,7 +45,10 @@ void StepFinder::define(const wire::StringDef& def, const Tail& tail) {
 }
 
 void StepFinder::define(const wire::PyCodeDef& def, const Tail& tail) {
-  if (looking()) places_.define(def, tail);
+  if (!looking()) return;
+  places_.define(def, tail);
+  // A loop chosen while only counting: its code is told of with the first stack recorded.
+  if (chose_loop() && !placed_ && def.id == chosen_.loop->def.code_id) place(chosen_);
 }
 
 void StepFinder::define(const wire::LoopDef& def) {

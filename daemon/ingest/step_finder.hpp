@@ -77,7 +77,8 @@ class StepFinder {
   void number_iterations(const Loop& loop);
   void number_found(const std::vector<FoundStep>& steps);
   void choose_period();
-  void tell(std::string what);
+  void place(const StepChoice& choice);
+  void tell(const std::string& what);
   std::string text_of(const StepChoice& choice, const std::string& where) const;
   void suspend(std::uint64_t now_ns);
   void resume();
@@ -94,7 +95,9 @@ class StepFinder {
   OpTrail trail_;
   std::unordered_map<std::uint64_t, Special> special_;  // names that mean something
 
-  StepChoice chosen_;  // its `loop` is in book_
+  StepChoice chosen_;    // its `loop` is in book_
+  bool placed_ = false;  // where that is is known
+  std::string before_;   // what steps were before the choice
   wire::StepRule rule_ = wire::StepRule::kNone;
   std::uint32_t lane_ = ~0U;  // of the chosen loop's newest iteration
   Pending pending_;

@@ -110,6 +110,16 @@ void tell_iteration(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& 
   hot::record(guard, wire::LoopMark{op.ts_ns, id, loop.flags, 0}, op.ts_ns);
 }
 
+// While nothing is recorded the daemon learns from this which loops have optimizers.
+void tell_optimizer(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op) {
+  LoopAt loops[kMaxLoops];
+  const std::uint32_t count = mine.iterations.around(loops);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    loops[i].flags = wire::kMarkOptimizer | (i == 0 ? wire::kMarkFirst : 0);
+    tell_iteration(guard, mine, op, loops[i]);
+  }
+}
+
 /// Whether an iteration with these flags is counted. An entry is one whatever moved.
 bool counts(wire::StepRule rule, std::uint32_t flags) {
   if (rule == wire::StepRule::kLoopWeak) return true;
@@ -159,7 +169,8 @@ void top_level_begins(const hot::Guard& guard, const TopLevel& op) {
   LoopAt begun[kMaxLoops];
   const std::uint32_t count = mine->iterations.next(op, Look{}, begun);
   if (op.stack_id != 0) tell_stack(guard, *mine, op);
-  if (count == 0 && !mine->held) return;
+  const bool unseen = op.optimizer && !hot::on(hot::kOnOperators);
+  if (count == 0 && !mine->held && !unseen) return;
   const Chosen choice = chosen();
   bool round = false;
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -172,6 +183,7 @@ void top_level_begins(const hot::Guard& guard, const TopLevel& op) {
     count_round(guard, *mine, op, round, choice.key);
   else
     mine->held = false;
+  if (unseen && choice.rule == wire::StepRule::kNone) tell_optimizer(guard, *mine, op);
 }
 
 void top_level_ends(const hot::Guard& guard, std::uint64_t name_id, std::uint64_t ts_ns) {

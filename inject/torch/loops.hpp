@@ -26,6 +26,7 @@ struct TopLevel {
   std::uint32_t module_level;  // level (0 outermost) of the outermost module call; ~0: none
   bool engine;                 // name begins with autograd::engine::
   bool loader = false;         // name begins with enumerate(DataLoader)
+  bool optimizer = false;      // name begins with Optimizer.step#
 };
 
 /// Which source of steps was asked for. Worker.

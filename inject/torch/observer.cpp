@@ -150,7 +150,8 @@ class Beginning {
     top_level_begins(guard_,
                      TopLevel{now_ns_, op_.name_id, stack_id, stack.frames(), stack.frame_count(),
                               stack.module_level(), starts_with(name_, "autograd::engine::"),
-                              starts_with(name_, "enumerate(DataLoader)")});
+                              starts_with(name_, "enumerate(DataLoader)"),
+                              starts_with(name_, "Optimizer.step#")});
   }
 
   void record(std::uint64_t stack_id) {

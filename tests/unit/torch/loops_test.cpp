@@ -34,12 +34,12 @@ class Loops : public ::testing::Test {
   ~Loops() override { python::g_runtime.store(nullptr); }
 
   void op(std::int32_t at, std::uint64_t stack_id = 0, std::uint64_t name = 1,
-          std::uint32_t module_level = ~0u, bool loader = false) {
+          std::uint32_t module_level = ~0u, bool loader = false, bool optimizer = false) {
     const hot::Guard guard(hot::Role::kCallback);
     ASSERT_TRUE(guard);
     const python::QuickFrame frame{0x10000, code_, at, 0};
-    top_level_begins(guard,
-                     TopLevel{++now_, name, stack_id, &frame, 1, module_level, false, loader});
+    top_level_begins(
+        guard, TopLevel{++now_, name, stack_id, &frame, 1, module_level, false, loader, optimizer});
     top_level_ends(guard, name, ++now_);
   }
   void choose(wire::StepRule rule, std::uint64_t key) {
@@ -130,6 +130,22 @@ TEST_F(Loops, CountOnlyTheChosenOne) {
   choose(wire::StepRule::kLoopWeak, id);
   op(6);
   EXPECT_EQ(steps().size(), 3u);
+}
+
+TEST_F(Loops, SayWhereOptimizersAreWhileNothingIsRecorded) {
+  const auto flags = [this] {
+    std::vector<std::uint32_t> all;
+    for (const auto& [mark, tail, tid] : segment_.all<wire::LoopMark>()) all.push_back(mark.flags);
+    return all;
+  };
+  hot::g_state.on.store(hot::kOnOpSteps);
+  op(6);
+  op(10, 0, kAdam, ~0u, false, true);
+  const std::size_t told = flags().size();
+  EXPECT_EQ(wire::kMarkOptimizer | wire::kMarkFirst, flags().back());
+  hot::g_state.on.store(hot::kOnOpSteps | hot::kOnOperators);
+  op(12, 0, kAdam, ~0u, false, true);
+  EXPECT_EQ(told, flags().size()) << "its record tells";
 }
 
 TEST_F(Loops, AreToldAgainWhenTheChoiceIsTakenBack) {
