@@ -38,7 +38,7 @@ _gpuprof() {
   fi
   case $prev in
     -o|--output) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")); return ;;
-    --format) COMPREPLY=($(compgen -W "tensorboard" -- "$cur")); return ;;
+    --format) COMPREPLY=($(compgen -W "tensorboard kineto" -- "$cur")); return ;;
     --span-size) COMPREPLY=(); return ;;
     --max-size) COMPREPLY=(); return ;;
     --keep) COMPREPLY=($(compgen -W "all first: last:" -- "$cur")); return ;;
@@ -50,7 +50,7 @@ _gpuprof() {
     --repeat) COMPREPLY=(); return ;;
     -y|--delay) COMPREPLY=(); return ;;
     -d|--duration) COMPREPLY=(); return ;;
-    --step) COMPREPLY=($(compgen -W "auto nvtx: kernel: none" -- "$cur")); return ;;
+    --step) COMPREPLY=($(compgen -W "auto user loop loop: optimizer nvtx: kernel: none" -- "$cur")); return ;;
     --on-no-step) COMPREPLY=($(compgen -W "time none" -- "$cur")); return ;;
     --step-timeout) COMPREPLY=(); return ;;
     -t|--trace) COMPREPLY=($(compgen -W "cuda nvtx torch python native" -- "$cur")); return ;;
