@@ -144,13 +144,6 @@ std::uint32_t quick_frames(std::uint32_t tid, QuickFrame* frames, std::uint32_t 
 
 bool quick_frames_refused() { return g_bad.load(std::memory_order_relaxed) >= kFailures; }
 
-std::uint64_t code_mark(std::uint64_t code) {
-  const Runtime* runtime = g_runtime.load(std::memory_order_acquire);
-  if (runtime == nullptr) return 0;
-  const auto line = peek<std::uint32_t>(code + runtime->at.code_first_line);
-  return peek<std::uint64_t>(code + name_field(runtime->at)) + (std::uint64_t{line} << 48);
-}
-
 std::uint64_t code_id_of(std::uint64_t code) {
   const Runtime* runtime = g_runtime.load(std::memory_order_acquire);
   if (runtime == nullptr) return 0;

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 
+#include "gpuprof/base/bytes.hpp"
 #include "inject/hot/recorder.hpp"
 
 namespace gpuprof::python {
@@ -31,8 +32,13 @@ std::uint32_t quick_frames(std::uint32_t tid, QuickFrame* frames, std::uint32_t 
 /// Whether stacks were given up, because one made no sense. Any context.
 bool quick_frames_refused();
 
-/// Changes when another code object takes the place of this one in memory.
-std::uint64_t code_mark(std::uint64_t code);
+/// Changes when another code object takes the place of this one in memory: its constants and names,
+/// before 3.11 its byte code and first line. They lie beside what quick_frames() has just read.
+inline std::uint64_t code_mark(std::uint64_t code) {
+  const auto* at = reinterpret_cast<const std::byte*>(code);
+  return base::load<std::uint64_t>(at + 24) + base::load<std::uint64_t>(at + 32) * 3 +
+         base::load<std::uint64_t>(at + 40) * 5 + base::load<std::uint64_t>(at + 48) * 7;
+}
 
 /// PyCodeDef::id of a code object.
 std::uint64_t code_id_of(std::uint64_t code);

@@ -188,6 +188,14 @@ void begins(Library& library, const std::byte* object) {
   if (state != nullptr) Beginning(guard, *state, library, object).run();
 }
 
+// Reading the clock costs more than all else here.
+bool counts_ends() {
+  const wire::Plan* plan = hot::g_state.plan;
+  return hot::on(hot::kOnOpSteps) && plan != nullptr &&
+         plan->step_rule.load(std::memory_order_relaxed) ==
+             static_cast<std::uint32_t>(wire::StepRule::kOpEnd);
+}
+
 void ends(const std::byte* object) {
   const hot::Guard guard(hot::Role::kCallback);
   if (!guard) return;
@@ -198,12 +206,12 @@ void ends(const std::byte* object) {
   const bool began_here = state->open.take(address, &op);
   if (began_here) guard.block().open_op = state->open.innermost();
   const bool recording = hot::on(hot::kOnOperators);
-  if (!recording && !op.top_level && !op.is_step) return;
+  const bool may_count = op.top_level && !op.is_step && counts_ends();
+  if (!recording && !may_count && !op.is_step) return;
   const std::uint64_t now_ns = base::mono_ns();
   if (recording) hot::record(guard, wire::OpEnd{now_ns, address, op.op_id, 0}, now_ns);
   if (op.is_step) user_step_ends(guard, op.step, now_ns);
-  if (op.top_level && !op.is_step && hot::on(hot::kOnOpSteps))
-    top_level_ends(guard, op.name_id, now_ns);
+  if (may_count) top_level_ends(guard, op.name_id, now_ns);
 }
 
 // libtorch passes nothing of ours along: each copy has callbacks of its own.

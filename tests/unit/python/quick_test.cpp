@@ -184,6 +184,7 @@ TEST(Stack, CodeAtTheSameAddressIsAnotherOne) {
   stack.take(guard.tid());
   const std::uint64_t first = stack.define(guard, wire::kTorchStack, 1);
   python.put(code, python.runtime.at.code_qualname, python.ascii("second"));
+  python.put<std::uint64_t>(code, 24, 8);  // its constants
   stack.take(guard.tid());
   EXPECT_NE(stack.define(guard, wire::kTorchStack, 1), first);
 }
