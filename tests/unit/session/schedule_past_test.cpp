@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Steps that are told of late: many at once, of times long past.
+#include <gmock/gmock.h>
+
+#include "tests/unit/session/schedule_fixture.hpp"
+
+namespace gpuprof::session {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using wire::AgentState;
+
+api::SessionOptions found(std::uint64_t wait, std::uint64_t warmup, std::uint64_t active,
+                          std::uint64_t repeat) {
+  auto options = in_steps(0, wait, warmup, active, repeat);
+  options.step = "auto";
+  return options;
+}
+
+class PastSteps : public testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(PastSteps, WindowsAmongThemAreCutFromWhatWasRecorded) {
+  Schedule schedule(found(2, 1, 3, 2), true, true);
+  Program program(schedule, GetParam());
+  program.wait(300 * kMs);
+  schedule.first_activity(program.now());
+  program.hidden = true;
+  program.steps(20);
+  EXPECT_THAT(program.windows, IsEmpty());
+  program.hidden = false;
+  program.steps(4);
+  program.finish();
+  EXPECT_THAT(steps_of(program.windows), ElementsAre(Steps{3, 3}, Steps{9, 3}));
+  EXPECT_EQ(4u, program.windows[0].first_label);
+  EXPECT_EQ(10u, program.windows[1].first_label);
+  EXPECT_EQ(program.began(3), program.windows[0].start_ns);
+  EXPECT_EQ(program.began(6), program.windows[0].end_ns);
+  EXPECT_THAT(program.remarks, IsEmpty());
+  EXPECT_TRUE(schedule.done());
+}
+
+TEST_P(PastSteps, AWindowFarBehindThemIsMetByTheCounter) {
+  const std::uint64_t far = 2 * kSecond / GetParam() + 30;
+  Schedule schedule(found(far, 1, 3, 1), true, true);
+  Program program(schedule, GetParam());
+  schedule.first_activity(program.now());
+  program.hidden = true;
+  program.steps(20);
+  program.hidden = false;
+  program.steps(far);
+  program.finish();
+  EXPECT_THAT(steps_of(program.windows), ElementsAre(Steps{far + 1, 3}));
+  EXPECT_THAT(program.remarks, IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Steps, PastSteps, testing::Values(100'000, kMs, 7 * kMs, 60 * kMs));
+
+TEST(ScheduleOfPastSteps, WindowsBackToBackAreCutToo) {
+  Schedule schedule(found(0, 0, 2, 0), true, true);
+  Program program(schedule, 10 * kMs);
+  program.wait(100 * kMs);
+  program.hidden = true;
+  program.steps(30);
+  program.hidden = false;
+  program.steps(10);
+  schedule.step_ended(39, program.now());
+  program.finish();
+  ASSERT_EQ(20u, program.windows.size());
+  for (std::uint64_t i = 0; i < 20; ++i) EXPECT_EQ(2 * i, program.windows[i].first_step);
+}
+
+TEST(ScheduleOfPastSteps, WhatPassedUnrecordedIsMadeUpForAndSaid) {
+  // Given steps that run when provisional recording is over
+  Schedule schedule(found(2, 1, 3, 1), true, true);
+  Program program(schedule, 100 * kMs);
+  schedule.first_activity(program.now());
+  program.wait(6 * kSecond);
+  EXPECT_EQ(AgentState::kCounting, schedule.plan().mode);
+  program.hidden = true;
+  program.steps(20);
+  program.hidden = false;
+  program.steps(20);
+  program.finish();
+  ASSERT_EQ(1u, program.windows.size());
+  EXPECT_EQ(3u, program.windows[0].steps);
+  EXPECT_GE(program.windows[0].first_step, 20u);
+  ASSERT_EQ(1u, program.remarks.size());
+  EXPECT_THAT(program.remarks[0].second, HasSubstr("instead of steps 4 to 6"));
+}
+
+TEST(ScheduleOfPastSteps, WindowsWithoutAnyRecordedStepAreCounted) {
+  Schedule schedule(found(2, 1, 3, 4), true, true);
+  Program program(schedule, 100 * kMs);
+  schedule.first_activity(program.now());
+  program.wait(6 * kSecond);
+  program.hidden = true;
+  program.steps(17);
+  program.hidden = false;
+  program.steps(30);
+  program.finish();
+  EXPECT_EQ(2u, program.windows.size());
+  ASSERT_FALSE(program.remarks.empty());
+  EXPECT_THAT(program.remarks.back().second, HasSubstr("no file for 2 windows"));
+}
+
+TEST(ScheduleOfPastSteps, OperatorsAreLookedAtAgainWhileNoStepIsFound) {
+  Schedule schedule(found(0, 0, 2, 1), true, true);
+  Program program(schedule, 20 * kMs);
+  schedule.first_activity(program.now());
+  const auto wait = [&](std::uint64_t ns) {
+    for (std::uint64_t done = 0; done < ns; done += 100 * kMs) {
+      schedule.look_again(program.now());
+      program.wait(100 * kMs);
+    }
+  };
+  wait(7 * kSecond);
+  EXPECT_EQ(AgentState::kCounting, schedule.plan().mode);
+  wait(2 * kSecond);
+  EXPECT_EQ(AgentState::kRecording, schedule.plan().mode) << "after three seconds";
+  wait(2 * kSecond);
+  EXPECT_EQ(AgentState::kCounting, schedule.plan().mode) << "two seconds long";
+  wait(25 * kSecond);
+  EXPECT_TRUE(schedule.done());
+  EXPECT_THAT(program.remarks[0].second, HasSubstr("No step was seen (--step auto)"));
+}
+
+TEST(ScheduleOfPastSteps, WithoutOperatorsTheyCannotBeSeen) {
+  Schedule schedule(found(0, 0, 2, 1), false);
+  Program program(schedule, 20 * kMs);
+  program.wait(kSecond);
+  program.finish();
+  EXPECT_THAT(program.remarks[0].second, HasSubstr("which -t leaves out"));
+}
+
+TEST(ScheduleOfPastSteps, WordOfRecordingMayComeLate) {
+  // Given an agent whose word that it records comes when the window is past
+  Schedule schedule(in_steps(0, 100, 1, 3, 1), true);
+  const std::uint64_t start = 1000 * kSecond;
+  schedule.start(start);
+  schedule.recording_on(start);
+  const auto begin = [&](std::uint64_t n) {
+    schedule.step_began(n, start + n * 10 * kMs, n + 1);
+    schedule.tick(start + n * 10 * kMs);
+  };
+  begin(0);
+  schedule.recording_off(start + 5 * kMs);
+  for (std::uint64_t n = 1; n < 108; ++n) begin(n);
+  EXPECT_THAT(schedule.take_windows(), IsEmpty());
+  schedule.recording_on(start + 1000 * kMs);
+  begin(108);
+  const auto windows = schedule.take_windows();
+  EXPECT_THAT(steps_of(windows), ElementsAre(Steps{101, 3}));
+  EXPECT_EQ(start + 1040 * kMs, windows[0].end_ns);
+  EXPECT_THAT(schedule.take_remarks(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace gpuprof::session
