@@ -104,8 +104,8 @@ struct Library {
   Functions call;
   FunctionLayout at;
   InputLayout input;
-  std::uint64_t handle = 0;  // of our registration; 0: none
-  bool with_inputs = false;  // … which asks for inputs
+  std::uint64_t handle = 0;              // of our registration; 0: none
+  std::atomic<bool> with_inputs{false};  // … which asks for inputs
   char path[512] = {};
   char version[32] = {};
 };

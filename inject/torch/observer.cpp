@@ -159,7 +159,7 @@ class Beginning {
     begin.ts_ns = now_ns_;
     begin.name_id = op_.name_id;
     begin.stack_id = stack_id;
-    if (library_.with_inputs)
+    if (library_.with_inputs.load(std::memory_order_relaxed))
       begin.inputs_id = define_inputs(guard_, state_, library_, object_, now_ns_);
     begin.sequence = function_.sequence();
     begin.object = op_.object;
@@ -233,7 +233,7 @@ constexpr decltype(RecordFunctionCallback::start) kStarts[kMaxLibraries] = {
 
 RecordFunctionCallback callbacks_of(std::uint32_t copy) {
   RecordFunctionCallback callback{kStarts[copy], on_end};
-  callback.inputs = g_libraries[copy].with_inputs;
+  callback.inputs = g_libraries[copy].with_inputs.load(std::memory_order_relaxed);
   for (std::uint32_t scope = 0; scope < sizeof kObservedScopes; ++scope)
     callback.scopes[scope] = kObservedScopes[scope];
   return callback;

@@ -78,9 +78,9 @@ void follow(std::uint32_t copy) {
   Library& library = g_libraries[copy];
   if (g_room.wanted == Wanted::kOff) return unregister(library);
   const bool inputs = inputs_wanted(library);
-  if (library.handle != 0 && library.with_inputs == inputs) return;
+  if (library.handle != 0 && library.with_inputs.load(std::memory_order_relaxed) == inputs) return;
   unregister(library);
-  library.with_inputs = inputs;
+  library.with_inputs.store(inputs, std::memory_order_relaxed);
   library.handle = library.call.add_global(callbacks_of(copy));
 }
 
