@@ -383,7 +383,7 @@ support::Result<spool::SessionView> write_script(const std::string& folder,
 }
 
 model::Window script_window() {
-  return {0, kScriptStart, kScriptStart + 1'000'000, kScriptReal, 1, 3, "schedule"};
+  return {0, kScriptStart, kScriptStart + 1'000'000, kScriptReal, 1, 1, 3, "schedule"};
 }
 
 }  // namespace gpuprof::test

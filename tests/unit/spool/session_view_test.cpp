@@ -28,7 +28,7 @@ class Session : public testing::Test {
     auto log = SessionLog::create(folder_, options, "host-1").take();
     log->process(17, folder_ + "/17.spool");
     log->process(18, "/elsewhere/18.spool");
-    log->window({1, 10, 20, 1'700'000'000'000'000'000, 3, 2, "schedule"});
+    log->window({1, 10, 20, 1'700'000'000'000'000'000, 3, 4, 2, "schedule"});
     log->remark("steps", "no step seen within 30 s");
     log->chosen({17, 18});
     log->ended("command ended");
@@ -51,6 +51,8 @@ TEST_F(Session, ReadsBackWhatWasWritten) {
   EXPECT_EQ(view.processes[1].spool_path, "/elsewhere/18.spool");
   ASSERT_EQ(view.windows.size(), 1u);
   EXPECT_EQ(view.windows[0].stamp_real_ns, 1'700'000'000'000'000'000u);
+  EXPECT_EQ(view.windows[0].first_step, 3u);
+  EXPECT_EQ(view.windows[0].first_label, 4u);
   EXPECT_EQ(view.windows[0].steps, 2u);
   EXPECT_EQ(view.windows[0].why, "schedule");
   ASSERT_EQ(view.remarks.size(), 1u);
