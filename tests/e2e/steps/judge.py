@@ -105,10 +105,14 @@ def verdict(truth, trace, first=0, count=None, label=1, tail=0, slack_ns=0):
     return wrong
 
 
-def outside(trace):
-    """Operators of the step's thread that a window of whole steps should not hold."""
+def outside(trace, truth=(), following=0):
+    """Operators of the step's thread that a window of whole steps should not hold: what ran before
+    its first, or from the true step `following` (counted from 0) on. What follows the last step of
+    an epoch may be there."""
     if not trace.steps:
         return trace.operators
     begin, end = trace.steps[0].start - 1, trace.steps[-1].end + 1
+    if following < len(truth):
+        end = max(end, truth[following][0])
     tid = trace.steps[0].tid
     return [o for o in trace.operators if o.tid == tid and not begin <= o.start <= end]

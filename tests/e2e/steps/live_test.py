@@ -33,11 +33,27 @@ def windows(checks, name, python, folder):
         trace = torch_trace.ours([path])
         wrong = judge.verdict(truth, trace, first=label - 1, count=3, label=label)
         checks.expect(not wrong, "%s, window at %d: %s" % (name, label, "; ".join(wrong[:4])))
-        strangers = judge.outside(trace)
+        strangers = judge.outside(trace, truth, label + 2)
         checks.expect(not strangers, "%s, window at %d: %d operators outside of its steps, first %s"
                       % (name, label, len(strangers), strangers[:1]))
         print("%s: steps %s, %d operators" % (name, [s.label for s in trace.steps],
                                               len(trace.operators)), flush=True)
+
+
+def late(checks, python, folder):
+    """Training begins when the provisional recording is over. The first steps are not to be had
+    then; the files hold whole steps with their true numbers, and the summary says which."""
+    done, truth, paths = steps_test.run(python, "long.py transformer 200 7", folder, SCHEDULE)
+    checks.equal(done.returncode, 0, "late: status")
+    checks.expect(paths, "late: files (%s)" % done.stderr.decode()[-800:])
+    for path in paths:
+        trace = torch_trace.ours([path])
+        label = trace.steps[0].label if trace.steps else 0
+        wrong = judge.verdict(truth, trace, first=label - 1, count=3, label=label)
+        checks.expect(label and not wrong, "late, window at %d: %s" % (label, "; ".join(wrong[:4])))
+        told = label in (4, 10) or b"instead of step" in done.stderr
+        checks.expect(told, "late: nothing says that other steps were recorded: %s" % done.stderr)
+        print("late: steps %s" % [s.label for s in trace.steps], flush=True)
 
 
 def stepless(checks, python, folder, program, expected):
@@ -56,7 +72,7 @@ def stepless(checks, python, folder, program, expected):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", default=",".join(CASES) + ",stepless")
+    parser.add_argument("--only", default=",".join(CASES) + ",late,stepless")
     parser.add_argument("--python")
     parser.add_argument("--keep")
     wanted = parser.parse_args()
@@ -70,6 +86,8 @@ def main():
         for name in wanted.only.split(","):
             if name in CASES:
                 windows(checks, name, python, place(name))
+        if "late" in wanted.only.split(","):
+            late(checks, python, place("late"))
         if "stepless" in wanted.only.split(","):
             stepless(checks, python, place("straight"), "straight", {"aten::linalg_cholesky_ex": True})
             stepless(checks, python, place("lasting"), "lasting",

@@ -58,7 +58,7 @@ TABLE = {
     "exceptions": shape("caught", 20),
     "by-hand": shape("by_hand", 20, "loop"),
     "inference": shape("inference", 20, "loop"),
-    "one-operator": shape("one_call_site", 60, "loop"),
+    "one-operator": shape("one_call_site", 200, "loop"),
     "tokens": shape("tokens", 48, "loop"),
     "user-schedule": Program("user_schedule.py", 20, "user", label=0, tail=1),
     "accelerate": Program("packages.py accelerate", 14, where="-"),

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Long enough for a schedule: many short steps, or fewer longer ones.
 
-usage: long.py mlp|transformer STEPS"""
+usage: long.py mlp|transformer STEPS [SECONDS]   SECONDS: between its first operator and training"""
 
 import sys
+import time
 
 import torch
 from torch import nn
@@ -34,6 +35,7 @@ def main():
         x = torch.randint(0, 200, (4, 32))
         y = torch.randint(0, 200, (4 * 32,))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    time.sleep(float(sys.argv[3]) if len(sys.argv) > 3 else 0)
     for _ in range(count):
         with truth.step:
             optimizer.zero_grad()

@@ -151,9 +151,9 @@ def inference():
 
 def one_call_site():
     """The body is one operator."""
-    weight = torch.randn(16, 16)
-    x = torch.randn(8, 16)
-    for _ in range(60):
+    weight = torch.randn(256, 256) / 16
+    x = torch.randn(256, 256)
+    for _ in range(200):
         with truth.step:
             x = torch.mm(x, weight)
 
