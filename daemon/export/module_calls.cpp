@@ -12,16 +12,23 @@ namespace {
 
 /// More parents at once than any thread has operators open: their ends were lost.
 constexpr std::size_t kMaxScopes = 4096;
+/// Between two operators lies more than this.
+constexpr std::uint64_t kMostMoreNs = 15;
 
 }  // namespace
 
-/// Hands over all but the outermost `keep`.
-void ModuleCalls::close(Scope& scope, std::size_t keep, std::uint32_t tid) {
+/// Hands over all but the outermost `keep`. @param limit_ns  When what is outside of them goes on.
+void ModuleCalls::close(Scope& scope, std::size_t keep, std::uint32_t tid, std::uint64_t limit_ns) {
   if (scope.open.size() <= keep) return;
+  // Each outer one a nanosecond more than the next inner one, so that they nest however added up.
+  std::uint64_t more_ns = std::min<std::uint64_t>(scope.open.size() - keep, kMostMoreNs);
   for (auto call = scope.open.begin() + static_cast<std::ptrdiff_t>(keep); call != scope.open.end();
        ++call) {
-    take_({call->level.path, tid, call->start_ns, call->end_ns});
+    const std::uint64_t end_ns =
+        std::max(call->end_ns, std::min(call->end_ns + more_ns, limit_ns - 1));
+    take_({call->level.path, tid, call->start_ns, end_ns});
     scope.written_until_ns = std::max(scope.written_until_ns, call->end_ns);
+    if (more_ns > 1) --more_ns;
   }
   scope.open.resize(keep);
 }
@@ -54,7 +61,7 @@ void ModuleCalls::leave(Scopes& scopes, const Ended& op,
       ++around;
   }
   open.erase(open.begin(), open.begin() + static_cast<std::ptrdiff_t>(around));
-  close(inner->second, 0, op.tid);
+  close(inner->second, 0, op.tid, op.drawn.end_ns);
   scopes.erase(inner);
 }
 
@@ -66,7 +73,7 @@ void ModuleCalls::add(const Ended& op) {
   leave(scopes, op, op.nests ? chain : chain.first(0));
   if (!op.nests || op.stack == 0) return;
   if (scopes.size() > kMaxScopes) {
-    for (auto& [parent, scope] : scopes) close(scope, 0, op.tid);
+    for (auto& [parent, scope] : scopes) close(scope, 0, op.tid, op.drawn.start_ns);
     scopes.clear();
   }
   if (chain.empty() && !scopes.contains(op.parent)) return;
@@ -78,7 +85,7 @@ void ModuleCalls::add(const Ended& op) {
   while (stretch == scope.stretch && same < std::min(scope.open.size(), chain.size()) &&
          scope.open[same].level == chain[same])
     ++same;
-  close(scope, same, op.tid);
+  close(scope, same, op.tid, start);
   scope.stretch = stretch;
   for (Open& call : scope.open) {
     call.start_ns = std::min(call.start_ns, start);
@@ -90,7 +97,7 @@ void ModuleCalls::add(const Ended& op) {
 
 void ModuleCalls::finish() {
   for (auto& [tid, scopes] : threads_)
-    for (auto& [parent, scope] : scopes) close(scope, 0, tid);
+    for (auto& [parent, scope] : scopes) close(scope, 0, tid, ~0ULL);
   threads_.clear();
 }
 

@@ -19,7 +19,9 @@
 
 namespace gpuprof::exporter {
 
-/// From the first to the last operator that ran in it: an approximation from inside.
+/// From the first to the last operator that ran in it: an approximation from inside. Ends a few
+/// nanoseconds later where there is room: readers add up start and length in floating point, where
+/// an equal end can come out earlier.
 struct ModuleCall {
   ModulePaths::Path path;
   std::uint32_t tid;
@@ -59,7 +61,7 @@ class ModuleCalls {
   };
   using Scopes = std::unordered_map<model::RangeId, Scope>;  // by parent
 
-  void close(Scope& scope, std::size_t keep, std::uint32_t tid);
+  void close(Scope& scope, std::size_t keep, std::uint32_t tid, std::uint64_t limit_ns);
   void leave(Scopes& scopes, const Ended& op, std::span<const ModulePaths::Level> chain);
   std::size_t stretch_of(std::uint32_t tid, std::uint64_t ns) const;
 

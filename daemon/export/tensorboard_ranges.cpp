@@ -5,6 +5,7 @@
 // Context:  daemon (export thread) | cli
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "daemon/export/tensorboard_parts.hpp"
@@ -36,6 +37,15 @@ std::string payload_text(const model::Range& range) {
     default:
       return text;
   }
+}
+
+/// Readers add up start and length in floating point, where equal borders can come to cross: a step
+/// ends a nanosecond before one that follows at once, else a few after its last operator.
+std::uint64_t drawn_end_ns(const model::Step& step, const model::Step* next) {
+  constexpr std::uint64_t kMoreNs = 20;  // what is next begins later, and modules take less
+  if (next != nullptr && next->tid == step.tid && next->start_ns <= step.end_ns + kMoreNs)
+    return std::max(step.start_ns, next->start_ns - 1);
+  return step.end_ns + kMoreNs;
 }
 
 }  // namespace
@@ -111,12 +121,16 @@ void RangePart::write_mark(const model::Range& e) {
 }
 
 void write_steps(Trace& t) {
-  for (const model::Step& step : t.survey.steps) {
+  const std::vector<model::Step>& steps = t.survey.steps;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const model::Step& step = steps[i];
     JsonText& json = t.event(64);
     json.raw("{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#");
     json.number(step.label);
     t.row(t.host_pid, step.tid);
-    t.interval(step.start_ns, step.end_ns);
+    const model::Step* const next = i + 1 < steps.size() ? &steps[i + 1] : nullptr;
+    // Whole numbers add up exactly.
+    t.interval(step.start_ns, t.spelling.whole_us ? step.end_ns : drawn_end_ns(step, next));
     json.raw(",\"args\":{\"External id\":").number(kStepIdOffset + step.number);
     json.raw(",\"source\":\"").raw(name_of(static_cast<StepBy>(step.source)));
     json.raw("\",\"confidence\":").raw(fmt::format("{}", step.confidence / 100.0));
