@@ -38,6 +38,7 @@ class Tally final : public model::IgnoringSink {
     saw(s.ts_ns, s.ts_ns);
   }
   void on(const model::Range& r) override { ++about.ranges, saw(r.start_ns, r.end_ns); }
+  void on(const model::Operator& o) override { ++about.operators, saw(o.start_ns, o.end_ns); }
   void on(const model::Step& s) override { ++about.steps, saw(s.start_ns, s.end_ns); }
   void on(const model::ApiCall& c) override { ++about.api_calls, saw(c.start_ns, c.end_ns); }
   void on(const model::Kernel& k) override { ++about.gpu_events, saw(k.start_ns, k.end_ns); }
@@ -46,13 +47,14 @@ class Tally final : public model::IgnoringSink {
   void on(const model::GraphExec& g) override { ++about.gpu_events, saw(g.start_ns, g.end_ns); }
 
   bool qualifies() const {
-    return about.gpu_events + about.api_calls + about.ranges + about.steps != 0;
+    return about.gpu_events + about.api_calls + about.ranges + about.steps + about.operators != 0;
   }
   bool has_events() const { return first_ns <= last_ns; }
 
   SummaryProcess about;
   std::uint64_t first_ns = ~0ULL, last_ns = 0;
   std::uint64_t real_minus_mono_ns = 0;
+  bool readable = true;
 
  private:
   void saw(std::uint64_t from_ns, std::uint64_t to_ns) {
@@ -61,18 +63,19 @@ class Tally final : public model::IgnoringSink {
   }
 };
 
-using Tallies = std::map<std::uint32_t, Tally>;
+/// One an entry of the view, in its order.
+using Tallies = std::vector<Tally>;
 
-support::Result<Tallies> tally(const spool::SessionView& view, std::uint64_t from_ns,
-                               std::vector<std::string>* missing) {
+Tallies tally(const spool::SessionView& view, std::uint64_t from_ns,
+              std::vector<std::string>* missing) {
   Tallies tallies;
   for (const spool::ProcessEntry& process : view.processes) {
-    Tally& one = tallies[process.pid];
+    Tally& one = tallies.emplace_back();
     one.about.pid = process.pid;
     auto end = spool::replay(process.spool_path, {from_ns, ~0ULL}, one);
     if (!end) {
       missing->push_back("process " + std::to_string(process.pid) + ": " + end.error().sentence);
-      tallies.erase(process.pid);
+      one.readable = false;
     } else if (!end.value().complete) {
       missing->push_back(
           fmt::format("process {}: the last {} of its spool {} and are lost", process.pid,
@@ -83,41 +86,70 @@ support::Result<Tallies> tally(const spool::SessionView& view, std::uint64_t fro
   return tallies;
 }
 
-/// The rule of the daemon: who used the GPU, ranges or steps; else who used most CPU time.
-std::vector<std::uint32_t> choose(const Tallies& tallies, bool all) {
-  std::vector<std::uint32_t> chosen;
-  std::uint32_t busiest = 0;
-  std::uint64_t most_ns = 0;
-  for (const auto& [pid, one] : tallies) {
-    if (one.qualifies() || (all && one.has_events())) chosen.push_back(pid);
-    if (one.has_events() && (busiest == 0 || one.about.cpu_ns > most_ns)) {
-      busiest = pid;
-      most_ns = one.about.cpu_ns;
-    }
+/// The rule of the daemon: who used the GPU, operators, ranges or steps; else who used most CPU
+/// time.
+std::vector<std::string> choose(const spool::SessionView& view, const Tallies& tallies) {
+  std::vector<std::string> chosen;
+  const Tally* busiest = nullptr;
+  std::string name_of_busiest;
+  for (std::size_t i = 0; i < tallies.size(); ++i) {
+    const Tally& one = tallies[i];
+    const std::string name = support::base_name(view.processes[i].spool_path);
+    if (!one.readable || !one.has_events()) continue;
+    if (one.qualifies() || view.options.all_processes) chosen.push_back(name);
+    if (busiest != nullptr && one.about.cpu_ns <= busiest->about.cpu_ns) continue;
+    busiest = &one;
+    name_of_busiest = name;
   }
-  if (chosen.empty() && busiest != 0) chosen.push_back(busiest);
+  if (chosen.empty() && busiest != nullptr) chosen.push_back(name_of_busiest);
   return chosen;
 }
 
+bool is_chosen(const spool::SessionView& view, const spool::ProcessEntry& process) {
+  if (view.chosen_spools.empty())
+    return std::find(view.chosen.begin(), view.chosen.end(), process.pid) != view.chosen.end();
+  const std::string name = support::base_name(process.spool_path);
+  return std::find(view.chosen_spools.begin(), view.chosen_spools.end(), name) !=
+         view.chosen_spools.end();
+}
+
+/// Leaves what gets a file in the view, and the roles in the summary.
+void settle_choice(const Tallies& tallies, spool::SessionView* view, Summary* summary) {
+  if (view->chosen.empty() && view->chosen_spools.empty())
+    view->chosen_spools = choose(*view, tallies);
+  summary->processes_seen = view->processes.size();
+  view->chosen.clear();
+  std::vector<spool::ProcessEntry> kept;
+  for (std::size_t i = 0; i < tallies.size(); ++i) {
+    if (!tallies[i].readable) continue;
+    const spool::ProcessEntry& process = view->processes[i];
+    const bool traced = is_chosen(*view, process);
+    summary->processes.push_back(tallies[i].about);
+    summary->processes.back().role = traced ? "traced" : "quiet";
+    if (!traced) continue;
+    kept.push_back(process);
+    if (std::find(view->chosen.begin(), view->chosen.end(), process.pid) == view->chosen.end())
+      view->chosen.push_back(process.pid);
+  }
+  view->processes = std::move(kept);
+  summary->processes_traced = view->chosen.size();
+}
+
 /// What was recorded after the last window the daemon settled, as one window more.
-void add_rest(const spool::SessionView& view, const std::vector<std::uint32_t>& pids,
-              std::vector<model::Window>* windows) {
+void add_rest(const spool::SessionView& view, std::vector<model::Window>* windows) {
   if (view.ended || windows->empty()) return;
   std::vector<std::string> ignored;
-  const auto rest = tally(view, windows->back().end_ns, &ignored);
-  if (!rest) return;
+  const Tallies rest = tally(view, windows->back().end_ns, &ignored);
   model::Window window;
   window.index = windows->back().index + 1;
   window.start_ns = ~0ULL;
   window.why = "open when the daemon ended";
   window.settled_ns = ~0ULL;
-  for (const std::uint32_t pid : pids) {
-    const auto found = rest.value().find(pid);
-    if (found == rest.value().end() || !found->second.has_events()) continue;
-    window.start_ns =
-        std::min(window.start_ns, std::max(found->second.first_ns, windows->back().end_ns));
-    window.end_ns = std::max(window.end_ns, found->second.last_ns + 1);
-    window.stamp_real_ns = window.start_ns + found->second.real_minus_mono_ns;
+  for (const Tally& one : rest) {
+    if (!one.readable || !one.has_events()) continue;
+    window.start_ns = std::min(window.start_ns, std::max(one.first_ns, windows->back().end_ns));
+    window.end_ns = std::max(window.end_ns, one.last_ns + 1);
+    window.stamp_real_ns = window.start_ns + one.real_minus_mono_ns;
   }
   if (window.start_ns < window.end_ns) windows->push_back(window);
 }
@@ -170,15 +202,7 @@ support::Result<Summary> export_session(const ExportRequest& request,
   summary.version = view.options.version;
   summary.host = view.host;
   summary.output = view.options.output;
-  GPUPROF_TRY(tallies, tally(view, 0, &summary.missing));
-  if (view.chosen.empty()) view.chosen = choose(tallies, view.options.all_processes);
-  for (auto& [pid, one] : tallies) {
-    const bool traced = std::find(view.chosen.begin(), view.chosen.end(), pid) != view.chosen.end();
-    one.about.role = traced ? "traced" : "quiet";
-    summary.processes.push_back(one.about);
-  }
-  summary.processes_seen = view.processes.size();
-  summary.processes_traced = view.chosen.size();
+  settle_choice(tally(view, 0, &summary.missing), &view, &summary);
   if (view.chosen.empty()) {
     return support::error(fmt::format("nothing can be exported from {}: {}", request.spool,
                                       summary.missing.empty()
@@ -190,7 +214,7 @@ support::Result<Summary> export_session(const ExportRequest& request,
     GPUPROF_TRY(cut, exporter::windows_by_size(view, view.chosen));
     windows = cut;
   }
-  add_rest(view, view.chosen, &windows);
+  add_rest(view, &windows);
   for (const model::Window& window : windows) {
     summary.windows.push_back({window.index, window.start_ns, window.end_ns, window.first_label,
                                window.steps, window.why});

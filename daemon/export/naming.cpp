@@ -122,7 +122,8 @@ bool is_plain(const std::string& path) { return !path.ends_with(kGzipSuffix); }
 
 support::Result<std::string> file_path(const api::SessionOptions& options, const Format& format,
                                        const NameParts& parts) {
-  const std::string stamp = "." + stamp_text(parts.window.stamp_real_ns);
+  // The viewers list the images of a process as spans of one worker.
+  const std::string stamp = "." + stamp_text(parts.window.stamp_real_ns + parts.image);
   if (!options.output_is_pattern) {
     const std::string folder = format.folder.empty()
                                    ? options.output
@@ -141,6 +142,7 @@ support::Result<std::string> file_path(const api::SessionOptions& options, const
               expand_pattern(stem, parts.host, parts.pid, parts.window.index + 1, parts.rank));
   // A pattern that cannot tell files apart gets what it lacks.
   if (!per_process && parts.many_processes) path += fmt::format("_{}", parts.pid);
+  if (parts.image != 0) path += fmt::format("-{}", parts.image + 1);
   if (!per_window && (given.empty() || parts.window.index != 0)) path += stamp;
   // Two formats of one suffix would have one name.
   if (options.formats.size() > 1 && !format.folder.empty()) {

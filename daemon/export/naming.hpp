@@ -20,6 +20,7 @@ struct NameParts {
   std::uint32_t pid = 0;
   const model::Window& window;
   bool many_processes = false;
+  std::uint32_t image = 0;  // which of the programs that execs gave this process, from 0
 };
 
 /// `HOST_PID`: what the viewer lists.

@@ -23,11 +23,19 @@ std::uint64_t gpu_events(const Survey& s) {
          s.count(Counted::kGraph);
 }
 
+/// Contexts and launches are told by the process itself, the rest by CUPTI's records.
+std::string no_gpu_rows(const Survey& s) {
+  if (s.count(Counted::kCall) != 0)
+    return "no GPU rows: CUDA calls were seen, but no GPU activity in this window";
+  const auto launches = s.facts.find("stats.launch_callbacks");
+  const bool launched = launches != s.facts.end() && launches->second != "0";
+  if (launched || !s.contexts.empty())
+    return "no GPU rows: the process works on a GPU, but CUPTI delivered no record of this window";
+  return "no GPU rows: no CUDA call and no GPU activity was seen in this window";
+}
+
 void lanes(const Survey& s, std::vector<std::string>& out) {
-  if (gpu_events(s) == 0)
-    out.push_back(s.count(Counted::kCall) == 0
-                      ? "no GPU rows: no CUDA call and no GPU activity was seen in this window"
-                      : "no GPU rows: CUDA calls were seen, but no GPU activity in this window");
+  if (gpu_events(s) == 0) out.push_back(no_gpu_rows(s));
   if (s.count(Counted::kOperator) + s.count(Counted::kRange) == 0)
     out.push_back(
         "no operators: the process ran none of PyTorch's and pushed no NVTX range in this window");

@@ -76,29 +76,45 @@ support::Result<model::Window> own_window(const spool::ProcessEntry& process,
   return own;
 }
 
+/// A program that ran in a process; an exec replaces it by the next.
+struct Image {
+  const spool::ProcessEntry* process;
+  std::uint32_t number;
+};
+
 /// Events the files of the window will be made of, for the progress line.
-std::uint64_t events_ahead(const std::vector<const spool::ProcessEntry*>& processes,
-                           const model::Window& window) {
+std::uint64_t events_ahead(const std::vector<Image>& images, const model::Window& window) {
   std::uint64_t sum = 0;
-  for (const spool::ProcessEntry* process : processes) {
+  for (const Image& image : images) {
     const auto blocks =
-        spool::block_summaries(process->spool_path, {window.start_ns, window.end_ns});
+        spool::block_summaries(image.process->spool_path, {window.start_ns, window.end_ns});
     if (!blocks) continue;
     for (const spool::BlockSummary& block : blocks.value()) sum += block.events;
   }
   return sum;
 }
 
-support::Result<std::vector<const spool::ProcessEntry*>> find_processes(
-    const spool::SessionView& session, const std::vector<std::uint32_t>& pids) {
-  std::vector<const spool::ProcessEntry*> found;
+bool has_events(const Image& image, const model::Window& window) {
+  return events_ahead({image}, window) != 0;
+}
+
+/// Of several images of a process those that lived in the window, or the last.
+support::Result<std::vector<Image>> find_images(const spool::SessionView& session,
+                                                const std::vector<std::uint32_t>& pids,
+                                                const model::Window& window) {
+  std::vector<Image> found;
   for (const std::uint32_t pid : pids) {
-    // The last one: a pid may have been used twice.
-    const auto at = std::find_if(session.processes.rbegin(), session.processes.rend(),
-                                 [&](const spool::ProcessEntry& p) { return p.pid == pid; });
-    if (at == session.processes.rend())
+    std::vector<Image> images;
+    for (const spool::ProcessEntry& process : session.processes)
+      if (process.pid == pid)
+        images.push_back({&process, static_cast<std::uint32_t>(images.size())});
+    if (images.empty())
       return support::error(fmt::format("process {} has no spool in {}", pid, session.folder));
-    found.push_back(&*at);
+    const Image last = images.back();
+    if (images.size() > 1)
+      std::erase_if(images, [&](const Image& image) { return !has_events(image, window); });
+    if (images.empty()) images.push_back(last);
+    found.insert(found.end(), images.begin(), images.end());
   }
   return found;
 }
@@ -109,17 +125,17 @@ support::Result<std::vector<FileWritten>> write_window(const spool::SessionView&
                                                        const model::Window& window,
                                                        const std::vector<std::uint32_t>& pids,
                                                        const Progress& progress) {
-  GPUPROF_TRY(processes, find_processes(session, pids));
+  GPUPROF_TRY(images, find_images(session, pids, window));
   const api::SessionOptions& options = session.options;
-  const std::uint64_t total =
-      progress ? events_ahead(processes, window) * options.formats.size() : 0;
+  const std::uint64_t total = progress ? events_ahead(images, window) * options.formats.size() : 0;
   std::uint64_t before = 0;
   Staging staging(options.force);
   std::vector<FileWritten> files;
   std::uint32_t place = 0;
-  for (const spool::ProcessEntry* process : processes) {
-    NameParts parts{session.host, wants_rank(options) ? rank_text(*process) : std::string(),
-                    process->pid, window, processes.size() > 1};
+  for (const auto& [process, number] : images) {
+    NameParts parts{session.host,    wants_rank(options) ? rank_text(*process) : std::string(),
+                    process->pid,    window,
+                    pids.size() > 1, number};
     GPUPROF_TRY(own, own_window(*process, window));
     for (const std::string& name : options.formats) {
       const Format* const format = find_format(name);

@@ -143,6 +143,7 @@ void Assembler::on(const Lane& lane, const wire::ClockSync& r, const Tail&) {
     return losses_.add(model::LossReason::kTimeImplausible, lane.tid, 1, 0, 0);
   const std::int64_t stepped = clocks_.add(r);
   clock_lane_ = lane.index;
+  last_delivery_ns_ = std::max(last_delivery_ns_, r.mono_ns);
   sink_.on(model::ClockPair{r.mono_ns, r.real_ns, r.boot_ns, r.cupti_ns, r.gap_ns});
   clock_report_.reading(sink_, clocks_, r.mono_ns, stepped);
 }

@@ -133,6 +133,9 @@ class Assembler {
   /// The process only serves another one (service_code.hpp).
   bool serves() const { return names_.serves(); }
   const Clocks& clocks() const { return clocks_; }
+  /// Launches that CUPTI has told nothing of, and since when it may have told nothing.
+  std::uint64_t undelivered_launches() const { return launches_.undelivered(); }
+  std::uint64_t last_delivery_ns() const { return last_delivery_ns_; }
   const Steps& steps() const { return steps_; }
   /// Drops the lanes have told of, to compare with what they count.
   std::uint64_t lost_told() const { return lost_told_; }
@@ -165,6 +168,7 @@ class Assembler {
   std::uint64_t stopped_ns_ = 0;
   std::uint32_t rounds_to_close_ = 0;
   std::uint64_t losses_written_ns_ = 0;
+  std::uint64_t last_delivery_ns_ = 0;  // the agent reads the clock whenever it asks for records
 };
 
 }  // namespace gpuprof::ingest

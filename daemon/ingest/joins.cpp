@@ -95,7 +95,8 @@ void Joins::release(std::vector<Waiting<R>>& queue, std::size_t ripe) {
   ripe = settled(queue, ripe);
   for (std::size_t i = 0; i < ripe; ++i) {
     const auto& [record, place] = queue[i];
-    const LaunchEntry* launch = launches_.find(record.correlation);
+    LaunchEntry* launch = launches_.find(record.correlation);
+    if (launch != nullptr) launch->flags |= kLaunchRan;
     Span times{record.start_ns, record.end_ns};
     if (convert(&times, place, bounds_of(record.correlation, launch))) out(record, launch, times);
   }

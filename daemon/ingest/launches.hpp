@@ -9,6 +9,7 @@
 // Not here: the records that ask (joins.hpp)
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -33,6 +34,8 @@ struct LaunchEntry {
 inline constexpr std::uint16_t kLaunchUsed = 1;
 inline constexpr std::uint16_t kLaunchSeen = 2;    // its Launch record came
 inline constexpr std::uint16_t kLaunchApiOut = 4;  // its host call was written
+inline constexpr std::uint16_t kLaunchRan = 8;     // a GPU record of it came
+inline constexpr std::uint16_t kLaunchRuns = 16;   // of a kernel or a graph
 
 class Launches {
  public:
@@ -51,14 +54,16 @@ class Launches {
       return;
     }
     const auto kept = static_cast<std::uint16_t>(
-        same && (entry.flags & kLaunchSeen) == 0 ? entry.flags & kLaunchApiOut : 0);
-    entry = LaunchEntry{range,
-                        launch.ts_ns,
-                        launch.correlation,
-                        launch.tid,
-                        stack,
-                        launch.api,
-                        static_cast<std::uint16_t>(kLaunchUsed | kLaunchSeen | kept)};
+        same && (entry.flags & kLaunchSeen) == 0 ? entry.flags & (kLaunchApiOut | kLaunchRan) : 0);
+    entry = LaunchEntry{
+        range,
+        launch.ts_ns,
+        launch.correlation,
+        launch.tid,
+        stack,
+        launch.api,
+        static_cast<std::uint16_t>(kLaunchUsed | kLaunchSeen | kept |
+                                   ((launch.flags & wire::kLaunchRuns) != 0 ? kLaunchRuns : 0))};
   }
 
   /// The entry of this id, or null.
@@ -68,6 +73,21 @@ class Launches {
     if (!piece) return nullptr;
     LaunchEntry& entry = (*piece)[(correlation & mask_) % kPiece];
     return (entry.flags & kLaunchUsed) != 0 && entry.correlation == correlation ? &entry : nullptr;
+  }
+
+  /// Launches of kernels and graphs of which CUPTI has told nothing, neither the host call nor what
+  /// ran: those that it had not yet delivered. (A captured launch runs nothing, but is a call.)
+  std::uint64_t undelivered() const {
+    constexpr std::uint16_t kAll = kLaunchSeen | kLaunchRuns | kLaunchApiOut | kLaunchRan;
+    std::uint64_t count = 0;
+    for (const auto& piece : pieces_) {
+      if (!piece) continue;
+      count += static_cast<std::uint64_t>(
+          std::count_if(piece->begin(), piece->end(), [](const LaunchEntry& entry) {
+            return (entry.flags & kAll) == (kLaunchSeen | kLaunchRuns);
+          }));
+    }
+    return count;
   }
 
   /// Ids count the calls of a process: when the nearest call before this one, whose callback was

@@ -96,7 +96,7 @@ struct Process {
 struct ProcessEnd {
   std::uint64_t ts_ns;
   std::int32_t wait_status;  // -1 unknown
-  std::uint32_t how;         // 0 said good-bye, 1 vanished, 2 still alive at session end
+  std::uint32_t how;  // 0 said good-bye, 1 vanished, 2 alive at session end, 3 replaced by exec
 };
 struct ThreadName {
   std::uint32_t tid, flags;  // wire::kThread…

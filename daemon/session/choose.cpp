@@ -52,6 +52,11 @@ auto merit(const Candidate& c) {
   return std::tuple(c.gpu, c.cuda, c.operators + c.steps + c.ranges != 0, c.cpu_ns, c.samples);
 }
 
+/// Left something that only its own file can show.
+bool did_work(const Candidate& one) {
+  return one.gpu || ran_operators(one) || one.steps + one.ranges != 0;
+}
+
 /// Of several images with one pid the best; of equals the last.
 std::vector<std::size_t> best_images(const std::vector<Candidate>& candidates) {
   std::vector<std::size_t> best;
@@ -71,10 +76,12 @@ std::vector<std::size_t> best_images(const std::vector<Candidate>& candidates) {
 
 std::vector<std::size_t> choose(const std::vector<Candidate>& candidates, bool all) {
   const std::vector<std::size_t> images = best_images(candidates);
-  if (all) return images;
   std::vector<std::size_t> chosen;
-  for (const std::size_t i : images)
-    if (qualifies(candidates, candidates[i])) chosen.push_back(i);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const bool best = std::find(images.begin(), images.end(), i) != images.end();
+    const bool good = qualifies(candidates, candidates[i]);
+    if (best ? good || all : good && did_work(candidates[i])) chosen.push_back(i);
+  }
   if (!chosen.empty() || images.empty()) return chosen;
   const auto best = std::max_element(images.begin(), images.end(), [&](auto a, auto b) {
     const Candidate &left = candidates[a], &right = candidates[b];

@@ -28,7 +28,8 @@ struct Candidate {
 /// To use CUDA is to have worked on a GPU; only where nobody did, operators, steps or ranges beside
 /// an initialised CUDA, and where nobody had those either, having initialised it (a launcher that
 /// counts the devices does no more).
-/// At most one per pid: after an exec, the image that qualifies best.
+/// Of the images that execs gave one pid, each that worked on a GPU, ran operators or had steps or
+/// ranges; where none did, the one that qualifies best.
 ///
 /// @param all --all-processes.
 std::vector<std::size_t> choose(const std::vector<Candidate>& candidates, bool all);

@@ -83,9 +83,22 @@ void Session::announce(const std::string& address) {
 void Session::supersede(std::uint32_t pid, std::uint64_t start_ticks) {
   for (const auto& target : targets_) {
     const Target::Identity& old = target->identity();
-    if (old.pid != pid || target->finished() || target->connected()) continue;
-    if (old.start_ticks == start_ticks) target->finish(Target::End::kSaidBye, -1, base::mono_ns());
+    if (old.pid != pid || old.start_ticks != start_ticks || target->finished()) continue;
+    receive_from(target.get());  // the exec closed its socket, before this image could connect
+    if (target->connected()) continue;
+    target->finish(target->said_bye() ? Target::End::kSaidBye : Target::End::kReplaced, -1,
+                   base::mono_ns());
   }
+}
+
+// How the command ended is the client's to say, a moment after the kernel has.
+bool Session::await_status(const Target& target) const {
+  return target.identity().pid == command_pid_ && !command_ended_ && client_ && !client_gone_ &&
+         !target.said_bye();
+}
+
+std::int32_t Session::status_of(const Target& target) const {
+  return target.identity().pid == command_pid_ ? wait_status_ : -1;
 }
 
 Target* Session::parked(std::uint32_t pid, std::uint64_t start_ticks) {
@@ -146,8 +159,9 @@ void Session::watch_target(Target* target) {
   target->watch_death(loop_, [this, target] {
     if (target->finished()) return;
     receive_from(target);
+    if (await_status(*target)) return;
     target->finish(target->said_bye() ? Target::End::kSaidBye : Target::End::kVanished,
-                   target->identity().pid == command_pid_ ? wait_status_ : -1, base::mono_ns());
+                   status_of(*target), base::mono_ns());
   });
 }
 

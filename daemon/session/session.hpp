@@ -89,6 +89,8 @@ class Session final : private TargetEvents {
   void command_started(std::uint32_t pid);
   Target* parked(std::uint32_t pid, std::uint64_t start_ticks);
   void supersede(std::uint32_t pid, std::uint64_t start_ticks);
+  bool await_status(const Target& target) const;
+  std::int32_t status_of(const Target& target) const;
 
   // session_windows.cpp: draining, plan, cuts
   void start_clock(std::uint64_t now_ns);

@@ -54,7 +54,7 @@ void Session::begin_ending(std::uint64_t now_ns) {
     if (target->finished()) continue;
     if (target->process_gone())
       target->finish(target->said_bye() ? Target::End::kSaidBye : Target::End::kVanished,
-                     target->identity().pid == command_pid_ ? wait_status_ : -1, now_ns);
+                     status_of(*target), now_ns);
     else
       target->ask_flush(flush_token_, true);
   }
@@ -118,7 +118,7 @@ std::vector<std::string> Session::chosen_spools() const {
   return files;
 }
 
-/// The session as exporters see it, without the images an exec has replaced.
+/// The session as exporters see it, without the images that get no file.
 support::Result<spool::SessionView> Session::view_of(
     const std::vector<std::string>& spool_files) const {
   GPUPROF_TRY(view, spool::open_session(folder_.path()));
@@ -193,8 +193,11 @@ std::vector<Candidate> Session::candidates() const {
 std::vector<std::uint32_t> Session::choose_processes() {
   chosen_targets_ = choose(candidates(), setup_.options.all_processes);
   chosen_.clear();
-  for (const std::size_t i : chosen_targets_) chosen_.push_back(targets_[i]->identity().pid);
-  log_->chosen(chosen_);
+  for (const std::size_t i : chosen_targets_) {
+    const std::uint32_t pid = targets_[i]->identity().pid;
+    if (std::find(chosen_.begin(), chosen_.end(), pid) == chosen_.end()) chosen_.push_back(pid);
+  }
+  log_->chosen(chosen_, chosen_spools());
   return chosen_;
 }
 

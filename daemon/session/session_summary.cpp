@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <set>
 #include <string>
 
 #include "daemon/model/loss.hpp"
@@ -28,6 +29,8 @@ const char* end_text(Target::End end) {
       return "exited";
     case Target::End::kVanished:
       return "vanished";
+    case Target::End::kReplaced:
+      return "replaced by exec";
     default:
       return "alive";
   }
@@ -125,16 +128,18 @@ api::Summary Session::summary(std::uint64_t now_ns) {
   made.output = folder_.output();
   made.duration_ns = now_ns - opened_ns_;
   made.peers_refused = peers_refused_;
-  made.processes_traced = chosen_targets_.size();
+  made.processes_traced = chosen_.size();
   add_files(made, files_);
   for (const model::Window& w : windows_)
     made.windows.push_back(
         api::SummaryWindow{w.index, w.start_ns, w.end_ns, w.first_label, w.steps, w.why});
   std::map<std::string, std::uint64_t> drops, ring_drops;
   const std::vector<Candidate> all = candidates();
-  // One process may have had several images (exec): it is listed once.
+  // One process may have had several images (exec): those with a file are listed, or the best.
   const std::vector<std::size_t> images = choose(all, true);
-  made.processes_seen = images.size() + processes_refused_;
+  std::set<std::uint32_t> pids;
+  for (const std::size_t i : images) pids.insert(all[i].pid);
+  made.processes_seen = pids.size() + processes_refused_;
   for (std::size_t i = 0; i < targets_.size(); ++i) {
     Target& target = *targets_[i];
     add_overhead(made.overhead, target);
@@ -145,6 +150,7 @@ api::Summary Session::summary(std::uint64_t now_ns) {
         drops[std::string(model::name_of(reason))] += count;
       for (const auto& [what, count] : target.stats().drops_by_kind()) ring_drops[what] += count;
       for (const std::string& sentence : target.missing()) add_once(made.missing, sentence);
+      if (!target.how_it_ended().empty()) add_once(made.remarks, target.how_it_ended());
       const wire::Stats& stats = target.segment().stats();
       if (made.overhead.sampler.empty()) {
         made.overhead.sampler = sampler_text(stats.sampler.load(std::memory_order_relaxed));

@@ -90,11 +90,12 @@ void Session::bury(std::uint64_t now_ns) {
     if (target->finished() || target->connected()) continue;
     const bool gone = target->process_gone();
     if (!gone) look_for_lost_image(*target, now_ns);
+    if (gone && await_status(*target)) continue;
     if (!gone && (target->parked() || now_ns - target->disconnected_ns() < kSilentNs)) continue;
     const auto how = target->said_bye() ? Target::End::kSaidBye
                      : gone             ? Target::End::kVanished
                                         : Target::End::kLeftAlive;
-    target->finish(how, -1, now_ns);
+    target->finish(how, gone ? status_of(*target) : -1, now_ns);
   }
 }
 

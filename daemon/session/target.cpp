@@ -11,11 +11,13 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "gpuprof/base/clock.hpp"
+#include "support/text.hpp"
 
 namespace gpuprof::session {
 
@@ -184,9 +186,11 @@ void Target::finish(End how, std::int32_t wait_status, std::uint64_t now_ns) {
                             assembler_->lost_told(), start_ns_);
   poller_.write_facts(*writer_);
   assembler_->finish(now_ns);
+  if (how == End::kVanished || how == End::kReplaced) tell_of_sudden_end(how, wait_status, now_ns);
   writer_->on(model::ProcessEnd{now_ns, wait_status,
                                 how == End::kSaidBye    ? 0u
                                 : how == End::kVanished ? 1u
+                                : how == End::kReplaced ? 3u
                                                         : 2u});
   writer_->flush();
   finished_ = true;
@@ -195,6 +199,31 @@ void Target::finish(End how, std::int32_t wait_status, std::uint64_t now_ns) {
   death_watch_ = 0;
   if (connection_) connection_->close();
   forget_records();
+}
+
+// CUPTI keeps its newest records in the process: what it had not delivered went with it.
+void Target::tell_of_sudden_end(End how, std::int32_t wait_status, std::uint64_t now_ns) {
+  const std::uint64_t lost = assembler_->undelivered_launches();
+  std::string text = "process " + std::to_string(identity_.pid);
+  if (how == End::kReplaced)
+    text += " was replaced by another program (exec)";
+  else if (wait_status >= 0 && WIFSIGNALED(wait_status))
+    text += " ended without a good-bye, of signal " + std::to_string(WTERMSIG(wait_status));
+  else
+    text += " ended without a good-bye (killed, crashed, or left by a bare system call)";
+  if (lost == 0) {
+    if (how == End::kVanished) how_it_ended_ = text + "; what it had recorded by then is here";
+    return;
+  }
+  const std::uint64_t end_ns = disconnected_ns_ != 0 ? disconnected_ns_ : now_ns;
+  const std::uint64_t since_ns = std::max(assembler_->last_delivery_ns(), start_ns_);
+  text += ": what its GPU did in the last moments (up to " +
+          std::to_string((end_ns - std::min(end_ns, since_ns) + 999'999) / 1'000'000) +
+          " ms since CUPTI last delivered) is not here; at least " +
+          support::counted(lost, "launch", "launches") + " left no record";
+  writer_->on(model::Notice{now_ns, static_cast<std::uint32_t>(wire::Feature::kCuda),
+                            static_cast<std::uint32_t>(wire::NoticeLevel::kMissing), 0, text});
+  missing_.push_back(text);
 }
 
 void Target::forget_records() {

@@ -41,7 +41,7 @@ class TargetEvents {
 
 class Target final : private ingest::Listener {
  public:
-  enum class End { kAlive, kSaidBye, kVanished, kLeftAlive };
+  enum class End { kAlive, kSaidBye, kVanished, kLeftAlive, kReplaced };
 
   struct Identity {
     std::uint32_t pid = 0, ppid = 0;
@@ -123,6 +123,8 @@ class Target final : private ingest::Listener {
   /// A data loader's or a compiler's worker.
   bool serves() const { return serves_ || (assembler_ && assembler_->serves()); }
   End end() const { return end_; }
+  /// Of a process that ended without a good-bye, where nothing of it is missing; "" else.
+  const std::string& how_it_ended() const { return how_it_ended_; }
   const ingest::EventCounts& counts() const {
     return assembler_ ? assembler_->counts() : final_counts_;
   }
@@ -151,6 +153,7 @@ class Target final : private ingest::Listener {
   void write_process();
   void report_decoder_losses();
   void forget_records();
+  void tell_of_sudden_end(End how, std::int32_t wait_status, std::uint64_t now_ns);
 
   ingest::SegmentHost segment_;
   std::unique_ptr<spool::ProcessWriter> writer_;
@@ -183,6 +186,7 @@ class Target final : private ingest::Listener {
   std::vector<std::string> missing_;
   std::vector<Interval> recorded_;
   std::string what_steps_are_;
+  std::string how_it_ended_;
 };
 
 /// Bytes of both texts behind a Hello, with NULs of the command line as blanks.

@@ -44,6 +44,14 @@ class Line {
     json_.EndArray();
     return *this;
   }
+  Line& add(const char* key, const std::vector<std::string>& values) {
+    json_.Key(key);
+    json_.StartArray();
+    for (const std::string& value : values)
+      json_.String(value.data(), static_cast<rapidjson::SizeType>(value.size()));
+    json_.EndArray();
+    return *this;
+  }
   void write_to(int fd) {
     json_.EndObject();
     text_.Put('\n');
@@ -83,8 +91,9 @@ class Log final : public SessionLog {
   void remark(const std::string& key, const std::string& sentence) override {
     Line(lines::kRemark).add("key", key).add("sentence", sentence).write_to(fd_.get());
   }
-  void chosen(const std::vector<std::uint32_t>& pids) override {
-    Line(lines::kChosen).add("pids", pids).write_to(fd_.get());
+  void chosen(const std::vector<std::uint32_t>& pids,
+              const std::vector<std::string>& spools) override {
+    Line(lines::kChosen).add("pids", pids).add("spools", spools).write_to(fd_.get());
   }
   void ended(const std::string& how) override {
     Line(lines::kEnded).add("how", how).write_to(fd_.get());

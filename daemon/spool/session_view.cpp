@@ -57,6 +57,10 @@ class FlatObject : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, FlatOb
         result.push_back(static_cast<std::uint32_t>(to_number(value)));
     return result;
   }
+  std::vector<std::string> texts(const char* key) const {
+    const auto found = values_.find(key);
+    return found == values_.end() ? std::vector<std::string>{} : found->second;
+  }
 
  private:
   static std::uint64_t to_number(const std::string& text) {
@@ -107,6 +111,7 @@ support::Result<void> apply(const FlatObject& line, SessionView& view) {
     view.remarks.emplace_back(line.text("key"), line.text("sentence"));
   } else if (kind == lines::kChosen) {
     view.chosen = line.numbers("pids");
+    view.chosen_spools = line.texts("spools");
   } else if (kind == lines::kEnded) {
     view.ended = true;
   }

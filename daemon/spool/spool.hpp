@@ -76,7 +76,9 @@ class SessionLog {
   /// A sentence that belongs into every file's metadata ("no step seen within 30 s", …).
   virtual void remark(const std::string& key, const std::string& sentence) = 0;
   /// Which processes get a file (contract: CUDA, operators or steps; else most CPU time).
-  virtual void chosen(const std::vector<std::uint32_t>& pids) = 0;
+  /// @param spools  names of their files in the folder: after an exec a pid has several.
+  virtual void chosen(const std::vector<std::uint32_t>& pids,
+                      const std::vector<std::string>& spools) = 0;
   virtual void ended(const std::string& how) = 0;
 };
 
@@ -89,8 +91,9 @@ struct SessionView {
   std::string folder, host;
   api::SessionOptions options;
   std::vector<ProcessEntry> processes;
-  std::vector<model::Window> windows;  // empty: derive one per process from its events
-  std::vector<std::uint32_t> chosen;   // empty and !ended: choose again
+  std::vector<model::Window> windows;      // empty: derive one per process from its events
+  std::vector<std::uint32_t> chosen;       // empty and !ended: choose again
+  std::vector<std::string> chosen_spools;  // names of their files; empty: not told
   std::vector<std::pair<std::string, std::string>> remarks;
   bool ended = false;
 };

@@ -23,6 +23,10 @@ thread_local std::uint32_t t_last_correlation = 0;
 
 constexpr std::uint32_t kAnyUse = hot::kOnCuda | hot::kOnKernelSteps;
 
+CallClass class_of(wire::ApiDomain domain, CUpti_CallbackId cbid) {
+  return (domain == wire::ApiDomain::kRuntime ? kRuntimeTable : kDriverTable).of(cbid);
+}
+
 void record_launch(const hot::Guard& guard, wire::ApiDomain domain, CUpti_CallbackId cbid,
                    std::uint32_t correlation, std::uint64_t now_ns) {
   wire::Launch launch{};
@@ -31,6 +35,9 @@ void record_launch(const hot::Guard& guard, wire::ApiDomain domain, CUpti_Callba
   launch.correlation = correlation;
   launch.api = static_cast<std::uint16_t>(domain);
   launch.cbid = cbid;
+  const CallClass call_class = class_of(domain, cbid);
+  if (call_class == CallClass::kKernel || call_class == CallClass::kGraph)
+    launch.flags = wire::kLaunchRuns;
   launch.tid = guard.tid();
   launch.op_id = guard.block().open_op;
   hot::record(guard, launch, now_ns);
@@ -51,15 +58,14 @@ void CUPTIAPI api_callback(void*, CUpti_CallbackDomain cupti_domain, CUpti_Callb
   g_live.launches.fetch_add(1, std::memory_order_relaxed);
   hot::count(wire::Counter::kLaunchCallbacks);
   const std::uint64_t now_ns = base::mono_ns();
+  const auto domain = runtime ? wire::ApiDomain::kRuntime : wire::ApiDomain::kDriver;
   if (hot::on(hot::kOnKernelSteps) && call->symbolName != nullptr) {
-    const CallClass call_class = (runtime ? kRuntimeTable : kDriverTable).of(cbid);
+    const CallClass call_class = class_of(domain, cbid);
     // An id newer than our headers that carries a kernel's name launches one.
     if (call_class == CallClass::kKernel || call_class == CallClass::kNone)
       see_kernel(guard, call->symbolName, now_ns);
   }
-  if (hot::on(hot::kOnCuda))
-    record_launch(guard, runtime ? wire::ApiDomain::kRuntime : wire::ApiDomain::kDriver, cbid,
-                  call->correlationId, now_ns);
+  if (hot::on(hot::kOnCuda)) record_launch(guard, domain, cbid, call->correlationId, now_ns);
 }
 
 }  // namespace gpuprof::cupti

@@ -19,13 +19,14 @@ struct Launch {
   std::uint64_t ts_ns;
   std::uint64_t stack_id;  // 0: not taken
   std::uint32_t correlation;
-  std::uint16_t api;  // ApiDomain
-  std::uint16_t flags;
+  std::uint16_t api;    // ApiDomain
+  std::uint16_t flags;  // kLaunch…
   std::uint32_t cbid;
   std::uint32_t tid;
   std::uint32_t op_id;  // OpBegin::op_id of the innermost operator open on this thread; 0: none
   std::uint32_t reserved;
 };
+inline constexpr std::uint16_t kLaunchRuns = 1;  // a kernel or a graph: GPU records are to follow
 enum class ApiDomain : std::uint16_t { kDriver = 1, kRuntime = 2 };
 
 // ---- From here on start_ns/end_ns are on the CUPTI clock; the daemon converts (ClockSync). ----

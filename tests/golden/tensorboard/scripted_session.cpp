@@ -377,7 +377,7 @@ support::Result<spool::SessionView> write_script(const std::string& folder,
   }
   log->window(script_window());
   log->remark("script", "a remark for everyone");
-  log->chosen({4000, 4100});
+  log->chosen({4000, 4100}, {});
   log->ended("scripted");
   return spool::open_session(folder);
 }

@@ -27,12 +27,12 @@ TEST(Pattern, RefusesWhatItDoesNotKnow) {
 class Naming : public test::ExportTest {
  protected:
   std::string path(const std::string& output, bool pattern, bool many = false,
-                   std::uint32_t index = 0) {
+                   std::uint32_t index = 0, std::uint32_t image = 0) {
     session_.options.output = output;
     session_.options.output_is_pattern = pattern;
     window_.index = index;
     return file_path(session_.options, *find_format("tensorboard"),
-                     NameParts{"node", "2", 17, window_, many})
+                     NameParts{"node", "2", 17, window_, many, image})
         .take();
   }
 };
@@ -54,6 +54,11 @@ TEST_F(Naming, OfAPatternIsCompletedWhereFilesWouldCollide) {
   EXPECT_EQ(path("/o/run.pt.trace.json.gz", true, false, 1),
             "/o/run.1700000000000000000.pt.trace.json.gz");
   EXPECT_EQ(path("/o/%p", true), "/o/17.1700000000000000000.pt.trace.json.gz");
+}
+
+TEST_F(Naming, TellsTheImagesOfAProcessApart) {
+  EXPECT_EQ(path("/o", false, false, 0, 1), "/o/node_17.1700000000000000001.pt.trace.json.gz");
+  EXPECT_EQ(path("/o/%p.pt.trace.json.gz", true, false, 0, 2), "/o/17-3.pt.trace.json.gz");
 }
 
 TEST_F(Naming, StagingShowsNothingBeforeAllIsWritten) {

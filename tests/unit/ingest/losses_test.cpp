@@ -50,5 +50,18 @@ TEST_F(Losses, ANameSentCutIsMarkedAndCounted) {
   EXPECT_EQ(2u, sink_.lost(LossReason::kNameCut));
 }
 
+TEST_F(Losses, UndeliveredAreLaunchesOfWhichCuptiToldNothing) {
+  const auto runs = [this](std::uint32_t correlation) {
+    put(wire::Launch{10, 0, correlation, 2, wire::kLaunchRuns, 211, 100, 0, 0});
+  };
+  runs(1), api(1, 20, 30), kernel(1, 40, 50);
+  runs(2), api(2, 20, 30);  // captured, or refused: no GPU record is to come
+  runs(3), kernel(3, 40, 50);
+  runs(4), runs(5);
+  launch(6);  // a copy
+  rounds(4);
+  EXPECT_EQ(2u, assembler_->undelivered_launches());
+}
+
 }  // namespace
 }  // namespace gpuprof::ingest

@@ -61,6 +61,18 @@ TEST(Choose, TakesOneImageOfAProcessThatReplacedItself) {
   EXPECT_THAT(choose({shell, program}, true), ElementsAre(1));
 }
 
+TEST(Choose, TakesEveryImageOfAProcessThatWorked) {
+  auto shell = process(1, 0), first = process(1, 0), second = process(1, 0), idle = process(1, 0);
+  first.cuda = second.cuda = idle.cuda = true;
+  first.gpu = second.gpu = true;
+  shell.cpu_ns = 1'000'000'000;
+  const std::vector all{shell, first, second, idle};
+  EXPECT_THAT(choose(all, false), ElementsAre(1, 2));
+  EXPECT_THAT(choose(all, true), ElementsAre(1, 2));
+  first.gpu = second.gpu = false;
+  EXPECT_THAT(choose({shell, first, second}, false), ElementsAre(2)) << "none worked";
+}
+
 // torchrun counts the devices, which initialises CUDA, and works on none.
 TEST(Choose, LeavesOutALauncherThatOnlyInitialisedCuda) {
   auto launcher = process(1, 0), rank0 = process(2, 1), rank1 = process(3, 1);

@@ -48,6 +48,12 @@ inline void launch(wire::LaneWriter& lane, std::uint32_t n, std::uint32_t tid) {
   lane.push(kernel, now);
 }
 
+/// What the agent itself records of a launch; CUPTI has not delivered anything of it yet.
+inline void launch_undelivered(wire::LaneWriter& lane, std::uint32_t n, std::uint32_t tid) {
+  const std::uint64_t now = base::mono_ns();
+  lane.push(wire::Launch{now, 0, n, 2, wire::kLaunchRuns, 211, tid, 0, 0}, now);
+}
+
 class DaemonTest : public testing::Test {
  protected:
   DaemonTest() {

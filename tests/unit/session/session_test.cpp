@@ -10,6 +10,8 @@ namespace gpuprof::session {
 namespace {
 
 using fakes::FakeAgent;
+using testing::AllOf;
+using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 using wire::LaneRole;
@@ -65,6 +67,21 @@ TEST_F(DaemonTest, KilledProcessLosesNothingItHadPublished) {
   ASSERT_EQ(1u, summary.processes.size());
   EXPECT_EQ(1000u, summary.processes[0].gpu_events);
   EXPECT_EQ("vanished", summary.processes[0].end);
+}
+
+TEST_F(DaemonTest, KilledProcessSaysWhatCuptiHadNotDelivered) {
+  const std::string address = open();
+  const pid_t child = fork_child([&] {
+    FakeAgent agent;
+    if (!agent.connect(address)) ::_exit(3);
+    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    for (std::uint32_t i = 1; i <= 10; ++i) launch(lane, i, 1);
+    for (std::uint32_t i = 11; i <= 17; ++i) launch_undelivered(lane, i, 1);
+    ::raise(SIGKILL);
+  });
+  client_->command_started(static_cast<std::uint32_t>(child));
+  const api::Summary summary = finish(wait_for(child));
+  EXPECT_THAT(summary.missing, Contains(AllOf(HasSubstr("of signal 9"), HasSubstr("7 launches"))));
 }
 
 TEST_F(DaemonTest, RefusesAnotherSessionsKey) {
@@ -206,6 +223,32 @@ TEST_F(DaemonTest, ImageReplacedByExecGivesItsPlaceToTheNewOne) {
   EXPECT_EQ("traced", summary.processes[0].role);
   EXPECT_EQ(10u, summary.processes[0].gpu_events);
   EXPECT_EQ(1u, summary.files.size());
+}
+
+TEST_F(DaemonTest, EveryImageThatWorkedGetsAFile) {
+  const std::string address = open();
+  const pid_t child = fork_child([&] {
+    for (std::uint32_t image = 1; image <= 3; ++image) {
+      FakeAgent program;
+      if (!program.connect(address)) ::_exit(3);
+      auto lane = program.open_lane(1, LaneRole::kCallback);
+      for (std::uint32_t i = 1; i <= 10 * image; ++i) launch(lane, i, 1);
+      if (image == 1) launch_undelivered(lane, 11, 1);
+      if (image == 3) program.bye();
+    }
+  });
+  client_->command_started(static_cast<std::uint32_t>(child));
+  EXPECT_EQ(0, wait_for(child));
+
+  const api::Summary summary = finish();
+
+  EXPECT_EQ(3u, summary.files.size());
+  EXPECT_EQ(1u, summary.processes_seen);
+  EXPECT_EQ(60u, count_of(summary.events_by_kind, "kernels"));
+  ASSERT_EQ(3u, summary.processes.size());
+  EXPECT_EQ("replaced by exec", summary.processes[0].end);
+  EXPECT_EQ("exited", summary.processes[2].end);
+  EXPECT_THAT(summary.missing, Contains(AllOf(HasSubstr("exec"), HasSubstr("1 launch left"))));
 }
 
 TEST_F(DaemonTest, ExistingFilesStayAndTheSpoolIsKeptWhenWritingFails) {

@@ -30,7 +30,7 @@ class Session : public testing::Test {
     log->process(18, "/elsewhere/18.spool");
     log->window({1, 10, 20, 1'700'000'000'000'000'000, 3, 4, 2, "schedule"});
     log->remark("steps", "no step seen within 30 s");
-    log->chosen({17, 18});
+    log->chosen({17, 18}, {"17-0.spool", "18-1.spool"});
     log->ended("command ended");
   }
   void TearDown() override { fs::remove_all(folder_); }
@@ -58,6 +58,7 @@ TEST_F(Session, ReadsBackWhatWasWritten) {
   ASSERT_EQ(view.remarks.size(), 1u);
   EXPECT_EQ(view.remarks[0].second, "no step seen within 30 s");
   EXPECT_EQ(view.chosen, (std::vector<std::uint32_t>{17, 18}));
+  EXPECT_EQ(view.chosen_spools, (std::vector<std::string>{"17-0.spool", "18-1.spool"}));
   EXPECT_TRUE(view.ended);
 }
 
