@@ -5,7 +5,9 @@
 // Context:  cli
 #include "cli/doctor.hpp"
 
+#include <errno.h>
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -41,7 +43,7 @@ bool any_blocking(const Findings& findings) {
 std::string findings_text(const Findings& findings) {
   std::string text;
   for (const Finding& finding : findings) {
-    text += fmt::format("{:<9}{:<14}{}\n", word(finding.health), finding.topic, finding.sentence);
+    text += fmt::format("{:<8} {:<13} {}\n", word(finding.health), finding.topic, finding.sentence);
   }
   return text + (any_blocking(findings)
                      ? "Runs cannot be recorded here; the lines marked blocking say why.\n"
@@ -64,6 +66,11 @@ support::Result<int> doctor_command(Options& options) {
   if (!options.words.empty()) {
     return support::error(fmt::format("doctor takes no word such as {}; a process is named with -p",
                                       support::in_quotes(options.words[0])));
+  }
+  // The others' processes answer EPERM.
+  if (options.pid != 0 && kill(static_cast<pid_t>(options.pid), 0) != 0 && errno == ESRCH) {
+    return support::error(fmt::format(
+        "--pid {}: there is no such process; name the number of one that runs", options.pid));
   }
   const std::vector<std::string> environment = support::environment_words();
   Findings findings;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <glob.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,7 +39,7 @@ std::vector<std::string> matches(const std::string& pattern) {
 }
 
 /// Opens a library and calls `name`, a function that stores a version; prints version and path.
-/// In a child: a broken driver may crash or hang.
+/// In a child: a broken driver may crash or hang. A blank behind the version: it is simulated.
 std::string version_in_child(const std::string& library, const char* name) {
   auto answer = support::run_in_fork(
       [&](int out) {
@@ -55,7 +56,9 @@ std::string version_in_child(const std::string& library, const char* name) {
           dprintf(out, "!it has no working %s", name);
           return;
         }
-        dprintf(out, "%u", version);
+        // Every library of the simulated GPU has this mark.
+        const bool simulated = dlsym(handle, "gpuprof_simulated_gpu") != nullptr;
+        dprintf(out, simulated ? "%u " : "%u", version);
       },
       kPatience_ns);
   if (!answer) return "!" + answer.error().sentence;
@@ -64,9 +67,16 @@ std::string version_in_child(const std::string& library, const char* name) {
   return answer.value().out;
 }
 
+bool is_simulated(const std::string& version) { return version.back() == ' '; }
+
 std::string real_path(const std::string& path) {
   const std::unique_ptr<char, void (*)(void*)> real(realpath(path.c_str(), nullptr), free);
   return real == nullptr ? path : real.get();
+}
+
+bool is_empty_file(const std::string& path) {
+  struct stat about {};
+  return stat(path.c_str(), &about) == 0 && about.st_size == 0;
 }
 
 std::vector<std::string> cupti_candidates(const std::vector<std::string>& environment) {
@@ -110,6 +120,13 @@ void look_at_driver(Findings& out) {
     return;
   }
   const unsigned number = static_cast<unsigned>(std::strtoul(version.c_str(), nullptr, 10));
+  if (is_simulated(version)) {
+    out.push_back({Health::kGood, "driver",
+                   fmt::format("simulated GPU in force: libcuda serves CUDA {}.{}, nothing is "
+                               "computed on it and none of its times is measured",
+                               number / 1000, number % 1000 / 10)});
+    return;
+  }
   out.push_back({devices.empty() ? Health::kLimited : Health::kGood, "driver",
                  fmt::format("libcuda serves CUDA {}.{}, {} device file{} in /dev{}", number / 1000,
                              number % 1000 / 10, devices.size(), devices.size() == 1 ? "" : "s",
@@ -117,7 +134,10 @@ void look_at_driver(Findings& out) {
 }
 
 void look_at_cupti(const std::vector<std::string>& environment, Findings& out) {
-  const std::vector<std::string> paths = cupti_candidates(environment);
+  std::vector<std::string> paths = cupti_candidates(environment);
+  // Beside a simulated driver empty files keep real libraries of CUPTI away, on purpose.
+  if (is_simulated(version_in_child("libcuda.so.1", "cuDriverGetVersion")))
+    std::erase_if(paths, is_empty_file);
   if (paths.empty()) {
     out.push_back({Health::kMissing, "CUPTI",
                    "no libcupti.so found in the usual places: a program that brings its own (a "
@@ -128,7 +148,8 @@ void look_at_cupti(const std::vector<std::string>& environment, Findings& out) {
     const std::string version = version_in_child(path, "cuptiGetVersion");
     const bool good = version[0] != '!';
     out.push_back({good ? Health::kGood : Health::kLimited, "CUPTI",
-                   good ? fmt::format("{} has API version {}", path, version)
+                   good ? fmt::format("{} has API version {}{}", path, std::atoi(version.c_str()),
+                                      is_simulated(version) ? " (simulated)" : "")
                         : fmt::format("{} cannot be used: {}", path, version.substr(1))});
   }
 }

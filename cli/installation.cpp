@@ -59,6 +59,11 @@ std::string real_folder(const std::string& file) {
 
 support::Result<Installation> find_installation(const std::string& executable,
                                                 const std::string& daemon_path) {
+  if (executable.empty()) {
+    return error(
+        "gpuprof cannot find its own files because /proc/self/exe cannot be read: /proc is not "
+        "mounted here; mount it (mount -t proc proc /proc)");
+  }
   const std::string bin = support::parent_folder(executable);
   const std::string root = support::parent_folder(bin);
   Installation found;

@@ -5,6 +5,7 @@
 // Context:  cli
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -101,9 +102,12 @@ std::vector<std::string> words_of(const CommandRow& command, bool with_value_onl
 
 std::string bash_value_cases() {
   std::string text;
+  std::vector<std::string> seen;  // an option may have a row for each command
   for (const OptionRow& row : option_table()) {
     const std::string words = completion_words(row);
-    if (row.value[0] == '\0') continue;
+    if (row.value[0] == '\0' || std::find(seen.begin(), seen.end(), row.names) != seen.end())
+      continue;
+    seen.emplace_back(row.names);
     std::string reply = "COMPREPLY=()";
     if (words == "file") {
       reply = "compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- \"$cur\"))";

@@ -21,12 +21,16 @@ constexpr char kWhen[] = "When to record";
 constexpr char kWhat[] = "What to record";
 constexpr char kGeneral[] = "General";
 
+constexpr char kOutputHelp[] =
+    "Folder for the trace files, or a pattern for their names: %h host, %p process, %n "
+    "span, %r rank, %q{ENV} variable, %% percent sign. A value with %n or %p, or that "
+    "ends in .pt.trace.json or .pt.trace.json.gz, is a pattern";
+
 constexpr std::array kTable = {
-    OptionRow{"-o,--output", "PATH", kOutput, kRun | kExport,
-              "Folder for the trace files, or a pattern for their names: %h host, %p process, %n "
-              "span, %r rank, %q{ENV} variable, %% percent sign. A value with %n or %p, or that "
-              "ends in .pt.trace.json or .pt.trace.json.gz, is a pattern",
-              "./gpuprof/%h-YYYYmmdd-HHMMSS/", "file", set::output},
+    OptionRow{"-o,--output", "PATH", kOutput, kRun, kOutputHelp, "./gpuprof/%h-YYYYmmdd-HHMMSS/",
+              "file", set::output},
+    OptionRow{"-o,--output", "PATH", kOutput, kExport, kOutputHelp,
+              "where the session's own files were to go", "file", set::output},
     OptionRow{"-f,--force", "", kOutput, kRun | kExport,
               "Overwrite existing files (an existing folder is fine without it)", "", "",
               set::force},
@@ -61,8 +65,10 @@ constexpr std::array kTable = {
               set::active},
     OptionRow{"--repeat", "N", kWhen, kRun, "Number of windows; 0: until the program ends", "0", "",
               set::repeat},
-    OptionRow{"-y,--delay", "T", kWhen, kRun, "The same as --wait T", "", "", set::delay},
-    OptionRow{"-d,--duration", "T", kWhen, kRun, "The same as --active T --repeat 1", "", "",
+    OptionRow{"-y,--delay", "T", kWhen, kRun, "The same as --wait T, T being a time (2s, 500ms)",
+              "", "", set::delay},
+    OptionRow{"-d,--duration", "T", kWhen, kRun,
+              "The same as --active T --repeat 1, T being a time (2s, 500ms)", "", "",
               set::duration},
     OptionRow{
         "--step", "SPEC", kWhen, kRun,

@@ -182,6 +182,11 @@ bool is_pattern(const std::string& output) {
   return false;
 }
 
+bool names_file_in_vain(const std::string& output) {
+  const std::string_view text = output;
+  return !is_pattern(output) && (text.ends_with(".json") || text.ends_with(".json.gz"));
+}
+
 std::string rank_of(const std::vector<std::string>& environment) {
   for (const char* name : kRankVariables) {
     if (const std::string rank = environment_get(environment, name); !rank.empty()) return rank;

@@ -34,6 +34,8 @@ struct OutputPlace {
 
 /// True if `-o` means names of files, not a folder.
 bool is_pattern(const std::string& output);
+/// Ends like a file's name and is a folder's all the same.
+bool names_file_in_vain(const std::string& output);
 
 /// Settles the place, without touching the disk. Empty `output`: the default folder.
 support::Result<OutputPlace> choose_output(const std::string& output, const Surroundings& around);

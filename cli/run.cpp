@@ -66,6 +66,15 @@ std::string runtime_folder(const std::vector<std::string>& environment) {
   return "/tmp";
 }
 
+/// A Python script without a first line of its own is started by naming the interpreter.
+support::Error with_hint(const std::string& word, support::Error failure) {
+  const bool script = word.size() > 3 && word.compare(word.size() - 3, 3, ".py") == 0;
+  if (script)
+    failure.sentence += "; a Python script is started by its interpreter: gpuprof run -- python3 " +
+                        support::shell_joined({word});
+  return failure;
+}
+
 support::Result<Plan> settle_plan(const Options& options, const Surroundings& around) {
   if (options.command.empty()) {
     return error("run needs a program: gpuprof run [OPTION...] [--] PROGRAM [ARGUMENT...]");
@@ -77,11 +86,18 @@ support::Result<Plan> settle_plan(const Options& options, const Surroundings& ar
   Plan plan;
   GPUPROF_TRY(place, choose_output(options.output, around));
   plan.place = place;
-  GPUPROF_TRY(program, support::find_program(options.command[0], path));
+  auto program_found = support::find_program(options.command[0], path);
+  if (!program_found) return with_hint(options.command[0], program_found.error());
+  const std::string program = program_found.value();
   plan.program = program;
   plan.facts = support::probe_program(program, path);
   GPUPROF_TRY(installation, find_installation(support::own_executable(), options.daemon_path));
   plan.installation = installation;
+  if (names_file_in_vain(options.output))
+    plan.remarks.push_back(
+        fmt::format("{} is a folder with the traces in it; -o names a file if it ends in "
+                    ".pt.trace.json or .pt.trace.json.gz",
+                    support::in_quotes(options.output)));
   if (const std::string why = support::why_not_preloadable(plan.facts); !why.empty()) {
     const bool behind = plan.facts.path != program;
     plan.remarks.push_back(fmt::format(

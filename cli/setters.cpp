@@ -57,6 +57,15 @@ Answer quantity(const char* option, const std::string& value,
   return {};
 }
 
+/// A time only: the long form also counts steps, so a bare number would be taken for them.
+Answer time_only(const char* option, const char* long_form, const std::string& value,
+                 std::optional<support::Quantity>* field) {
+  GPUPROF_CHECK(quantity(option, value, field));
+  if (!*field || (*field)->is_time || (*field)->value == 0) return {};
+  return error(fmt::format("{} {}: a time needs a unit; write {}s for seconds or {} {} for steps",
+                           option, in_quotes(value), value, long_form, value));
+}
+
 template <typename Parse>
 Answer number(const char* option, const std::string& value, Parse parse, std::uint64_t least,
               std::uint64_t most, const std::string& bounds, std::uint64_t* field) {
@@ -104,9 +113,11 @@ Answer warmup(Options& o, const std::string& value) {
 Answer active(Options& o, const std::string& value) {
   return quantity("--active", value, &o.active);
 }
-Answer delay(Options& o, const std::string& value) { return quantity("--delay", value, &o.delay); }
+Answer delay(Options& o, const std::string& value) {
+  return time_only("--delay", "--wait", value, &o.delay);
+}
 Answer duration(Options& o, const std::string& value) {
-  return quantity("--duration", value, &o.duration);
+  return time_only("--duration", "--active", value, &o.duration);
 }
 
 Answer repeat(Options& o, const std::string& value) {

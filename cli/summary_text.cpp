@@ -141,7 +141,10 @@ void add_overhead(const api::Summary& s, Lines& lines) {
   std::string line =
       fmt::format("overhead seen: {} of CPU time in our threads ({:.2f} % of {})",
                   human_duration(o.worker_cpu_ns), percent, human_duration(s.duration_ns));
-  line += fmt::format(", {} by {}", counted(o.samples, "sample", "samples"), o.sampler);
+  if (o.sampler == "off" && o.samples == 0)
+    line += ", no stacks sampled";
+  else
+    line += fmt::format(", {} by {}", counted(o.samples, "sample", "samples"), o.sampler);
   if (o.effective_rate_hz > 0) line += fmt::format(" at {:.0f} Hz", o.effective_rate_hz);
   line += fmt::format(", daemon {}", human_duration(o.daemon_cpu_ns));
   if (o.daemon_peak_bytes != 0)
@@ -166,6 +169,7 @@ std::string failures_text(const api::Summary& s) {
 
 std::string summary_text(const api::Summary& s) {
   Lines lines;
+  if (!s.name.empty()) lines.add("session " + s.name);
   add_files(s, lines);
   if (s.simulated)
     lines.add("the GPU is simulated: nothing was computed on it and none of its times is measured");

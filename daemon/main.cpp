@@ -128,10 +128,14 @@ support::Result<int> serve(const Options& options) {
 int run(int argc, char** argv) {
   Options options;
   CLI::App app{"Collects what gpuprof's library sends and writes the traces.", "gpuprofd"};
-  app.add_option("--listen", options.listen, "Serve at this address (path or @NAME) until SIGTERM");
+  app.add_option("--listen", options.listen,
+                 "Serve at this socket, a path or @NAME, until SIGTERM: `gpuprof run --daemon "
+                 "SOCKET ...` uses it")
+      ->type_name("SOCKET");
   app.add_option("--control-fd", options.control_fd,
-                 "Serve the one client at the other end of this descriptor, then exit");
-  app.add_option("--log", options.log, "Log to this file, or to stderr (-)");
+                 "Serve the one client at the other end of this descriptor, then exit")
+      ->type_name("N");
+  app.add_option("--log", options.log, "Log to this file, or to stderr (-)")->type_name("FILE");
   app.set_version_flag("--version", "gpuprofd " GPUPROF_VERSION);
   try {
     app.parse(argc, argv);
@@ -139,7 +143,10 @@ int run(int argc, char** argv) {
     return app.exit(problem) == 0 ? 0 : 125;
   }
   if (options.listen.empty() && options.control_fd < 0) {
-    std::fputs("gpuprofd: give --listen ADDRESS; `gpuprof run` starts its own daemon.\n", stderr);
+    std::fputs(
+        "gpuprofd: no socket to serve at; give --listen SOCKET (a path or @NAME), or use `gpuprof "
+        "run`, which starts a daemon of its own.\n",
+        stderr);
     return 125;
   }
   try {

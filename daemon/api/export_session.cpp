@@ -170,14 +170,11 @@ void add_files(Summary& summary, const std::vector<exporter::FileWritten>& files
   for (const exporter::FileWritten& file : files) {
     summary.files.push_back(
         {file.path, file.format, file.pid, file.window, file.bytes, file.events, file.steps});
+    summary.simulated = summary.simulated || file.simulated;
     add_counts(summary.events_by_kind, file.events_by_kind);
     add_counts(summary.drops_by_reason, file.drops_by_reason);
-    for (const std::string& sentence : file.missing) {
-      if (std::find(summary.missing.begin(), summary.missing.end(), sentence) ==
-          summary.missing.end()) {
-        summary.missing.push_back(sentence);
-      }
-    }
+    for (const std::string& sentence : file.missing)
+      exporter::add_sentence(summary.missing, sentence);
   }
 }
 
@@ -201,6 +198,7 @@ support::Result<Summary> export_session(const ExportRequest& request,
   Summary summary;
   summary.version = view.options.version;
   summary.host = view.host;
+  summary.name = view.options.name;
   summary.output = view.options.output;
   settle_choice(tally(view, 0, &summary.missing), &view, &summary);
   if (view.chosen.empty()) {

@@ -52,6 +52,7 @@ template <typename S, typename Visit>
 requires std::is_same_v<std::remove_const_t<S>, Summary>
 void for_each_field(S& s, Visit&& visit) {
   visit("version", s.version), visit("host", s.host), visit("output", s.output);
+  visit("name", s.name);
   visit("complete", s.complete), visit("simulated", s.simulated);
   visit("spool_folder", s.spool_folder);
   visit("duration_ns", s.duration_ns), visit("files", s.files), visit("windows", s.windows);

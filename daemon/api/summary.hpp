@@ -56,6 +56,7 @@ struct SummaryOverhead {
 
 struct Summary {
   std::string version, host, output;
+  std::string name;          // of the session, as given with --name
   bool complete = true;      // every file asked for was written
   bool simulated = false;    // a traced process used a simulated GPU
   std::string spool_folder;  // kept for `gpuprof export`, empty if removed

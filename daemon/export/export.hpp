@@ -52,6 +52,10 @@ support::Result<std::vector<FileWritten>> write_window(const spool::SessionView&
 support::Result<std::vector<model::Window>> windows_by_size(const spool::SessionView& session,
                                                             const std::vector<std::uint32_t>& pids);
 
+/// Adds a sentence about what is missing from one file to those about all: the same is said once,
+/// and numbers at the beginning of sentences that agree otherwise are added up.
+void add_sentence(std::vector<std::string>& all, const std::string& sentence);
+
 /// Names --format accepts, for help and validation.
 std::vector<std::string> format_names();
 

@@ -7,8 +7,12 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
+#include "daemon/export/export.hpp"
 #include "daemon/model/clock_facts.hpp"
 #include "daemon/model/loss.hpp"
+#include "support/text.hpp"
 
 namespace gpuprof::exporter {
 namespace {
@@ -64,6 +68,22 @@ std::pair<const char*, const char*> noun_of(LossReason reason) {
   }
 }
 
+/// " (python3 17, pool 18)": the threads that blocked our signal, as far as they are known.
+std::string masked_threads(const Survey& s) {
+  constexpr std::size_t kNamed = 4;
+  std::vector<std::string> names;
+  std::size_t more = 0;
+  for (const auto& [tid, thread] : s.threads) {
+    if (!thread.masked) continue;
+    if (names.size() == kNamed)
+      ++more;
+    else
+      names.push_back(fmt::format("{} {}", thread.name.empty() ? "thread" : thread.name, tid));
+  }
+  if (more != 0) names.push_back(fmt::format("{} more", more));
+  return names.empty() ? "" : " (" + support::join(names, ", ") + ")";
+}
+
 std::string sentence_of(const Survey& s, LossReason reason, std::uint64_t count) {
   const bool one = count == 1;
   if (reason == LossReason::kCuptiUnknownKind)
@@ -77,21 +97,72 @@ std::string sentence_of(const Survey& s, LossReason reason, std::uint64_t count)
                        one ? "1 name was" : fmt::format("{} names were", count),
                        one ? "it from others" : "them apart");
   const auto [singular, plural] = noun_of(reason);
-  return fmt::format("{} {} missing: {}", count, one ? singular : plural, name_of(reason));
+  return fmt::format("{} {} missing: {}{}", count, one ? singular : plural, name_of(reason),
+                     reason == LossReason::kThreadMasked ? masked_threads(s) : "");
+}
+
+/// A sentence that begins with a number and may end with a list in brackets.
+struct CountedText {
+  std::uint64_t number = 0;  // 0: it does not
+  std::string text;          // in the plural, without either
+  std::string list;
+};
+
+// What differs between one and several of a thing.
+constexpr std::pair<std::string_view, std::string_view> kPlurals[] = {
+    {" record is missing", " records are missing"},
+    {" thread is missing", " threads are missing"},
+    {" buffer is missing", " buffers are missing"},
+};
+constexpr std::size_t kLongList = 200;
+
+CountedText take_apart(const std::string& sentence) {
+  CountedText parts;
+  std::size_t at = 0;
+  while (at < sentence.size() && at < 18 && sentence[at] >= '0' && sentence[at] <= '9') ++at;
+  if (at == 0 || at == sentence.size() || sentence[at] != ' ') return parts;
+  parts.number = std::strtoull(sentence.c_str(), nullptr, 10);
+  parts.text = sentence.substr(at);
+  for (const auto& [one, many] : kPlurals)
+    if (parts.text.starts_with(one)) parts.text = std::string(many) + parts.text.substr(one.size());
+  if (const std::size_t open = parts.text.rfind(" ("); parts.text.ends_with(")")) {
+    parts.list = parts.text.substr(open + 2, parts.text.size() - open - 3);
+    parts.text.resize(open);
+  }
+  return parts;
+}
+
+std::string put_together(std::uint64_t number, std::string text, const std::string& list) {
+  return fmt::format("{}{}{}", number, text, list.empty() ? "" : " (" + list + ")");
 }
 
 void clocks(const Survey& s, std::vector<std::string>& out) {
   const auto records = s.facts.find(model::kClockAmbiguous);
   const auto by_ns = s.facts.find(model::kClockAmbiguousBy);
   if (records == s.facts.end() || by_ns == s.facts.end()) return;
-  out.push_back(
-      fmt::format("CUPTI's clock changed while recording and {} of its records fit the clocks "
-                  "before and after; "
-                  "their times may be off by up to {} ns",
-                  records->second, by_ns->second));
+  out.push_back(fmt::format(
+      "CUPTI's clock changed while recording and {} of its records fit the clocks "
+      "before and after; "
+      "their times may be off by up to {}",
+      records->second, support::human_duration(std::strtoull(by_ns->second.c_str(), nullptr, 10))));
 }
 
 }  // namespace
+
+void add_sentence(std::vector<std::string>& all, const std::string& sentence) {
+  const CountedText added = take_apart(sentence);
+  for (std::string& said : all) {
+    if (said == sentence && added.number == 0) return;
+    const CountedText before = take_apart(said);
+    if (added.number == 0 || before.number == 0 || before.text != added.text) continue;
+    std::string list = before.list;
+    if (!added.list.empty() && list.size() < kLongList && list.find(added.list) == list.npos)
+      list += (list.empty() ? "" : ", ") + added.list;
+    said = put_together(before.number + added.number, added.text, list);
+    return;
+  }
+  all.push_back(sentence);
+}
 
 std::vector<std::string> shortfalls(const Survey& s) {
   std::vector<std::string> out;

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "daemon/export/operator_names.hpp"
+#include "gpuprof/base/notices.hpp"
 
 namespace gpuprof::exporter {
 namespace {
@@ -101,13 +102,18 @@ void Surveyor::on(const model::Process& e) {
 
 void Surveyor::on(const model::ThreadName& e) {
   if (!e.name.empty()) thread(e.tid).name = e.name;
+  constexpr std::uint32_t kMasked = 2;  // on the wire: kThreadMasked
+  if ((e.flags & kMasked) != 0) thread(e.tid).masked = true;
 }
 
 void Surveyor::on(const model::Notice& e) {
+  std::erase_if(s_.notices, [&](const Survey::KeptNotice& kept) {
+    return kept.feature == e.feature && base::closes(e.code, kept.code);
+  });
   for (const auto& kept : s_.notices)
     if (kept.feature == e.feature && kept.text == e.text) return;
   if (s_.notices.size() < kMaxNotices)
-    s_.notices.push_back({e.feature, e.level, std::string(e.text)});
+    s_.notices.push_back({e.feature, e.level, e.code, std::string(e.text)});
 }
 
 void Surveyor::on(const model::Loss& e) {

@@ -96,6 +96,7 @@ struct Survey {
   struct Thread {
     std::string name;
     bool drawn = false, sampled = false;
+    bool masked = false;  // it blocked our signal
     std::uint64_t running_samples = 0, blocked_samples = 0;
     std::uint64_t sampled_cpu_ns = 0;    // CPU time the running samples stand for
     std::uint64_t last_call_end_ns = 0;  // calls that began inside the window
@@ -104,7 +105,7 @@ struct Survey {
     std::uint64_t start_ns, end_ns;
   };
   struct KeptNotice {
-    std::uint32_t feature, level;
+    std::uint32_t feature, level, code;
     std::string text;
   };
   struct KeptLoss {

@@ -177,6 +177,7 @@ void write_own_part(Trace& t, const FileContext& context) {
   members.add("version", context.version).add("host", context.host).add("pid", survey.pid);
   members.add("ppid", survey.ppid).add("program", survey.exe);
   members.add("command", survey.command_line);
+  if (!context.session.empty()) members.add("session", context.session);
   if (is_simulated(survey)) members.key("simulated").raw("true");
   write_window_info(members, survey.window);
   write_counts(members, survey);

@@ -80,7 +80,7 @@ struct Trace {
 using Remarks = std::vector<std::pair<std::string, std::string>>;
 /// Who the file is about, beyond what the spool says.
 struct FileContext {
-  std::string host, worker, version;
+  std::string host, worker, version, session;
   const Remarks& remarks;
   const std::vector<std::string>& missing;
 };

@@ -77,6 +77,7 @@ void host_rows(Trace& t, Rows& rows) {
 
 void device_rows(Trace& t, Rows& rows) {
   const Survey& survey = t.survey;
+  const char* simulated = is_simulated(survey) ? " (simulated)" : "";
   std::set<std::uint32_t> named;
   std::set<std::pair<std::uint32_t, std::int64_t>> null_streams;
   for (const auto& [id, context] : survey.contexts)
@@ -85,7 +86,7 @@ void device_rows(Trace& t, Rows& rows) {
     if (device >= kDeviceRows) continue;
     if (named.insert(device).second) {
       rows.text("process_name", device, 0, "name", program_name(survey));
-      rows.text("process_labels", device, 0, "labels", fmt::format("GPU {}", device));
+      rows.text("process_labels", device, 0, "labels", fmt::format("GPU {}{}", device, simulated));
       rows.number("process_sort_index", device, 0, kDeviceOrder + device);
     }
     const bool null = null_streams.contains({device, stream});

@@ -114,7 +114,7 @@ void add_files(api::Summary& made, const std::vector<exporter::FileWritten>& fil
                                           file.events, file.steps});
     made.simulated = made.simulated || file.simulated;
     for (const auto& [kind, count] : file.events_by_kind) kinds[kind] += count;
-    for (const std::string& sentence : file.missing) add_once(made.missing, sentence);
+    for (const std::string& sentence : file.missing) exporter::add_sentence(made.missing, sentence);
   }
   made.events_by_kind.assign(kinds.begin(), kinds.end());
 }
@@ -125,6 +125,7 @@ api::Summary Session::summary(std::uint64_t now_ns) {
   api::Summary made;
   made.version = setup_.options.version;
   made.host = setup_.host;
+  made.name = setup_.options.name;
   made.output = folder_.output();
   made.duration_ns = now_ns - opened_ns_;
   made.peers_refused = peers_refused_;

@@ -7,6 +7,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <string>
 
 #include "daemon/session/session.hpp"
 #include "gpuprof/base/clock.hpp"
@@ -29,6 +30,10 @@ constexpr std::uint64_t kSilentNs = 2'000'000'000;
 constexpr std::uint64_t kExecNs = 30'000'000;
 /// Rounds after a flush: one takes what came, one joins it, one sorts the last steps.
 constexpr std::uint32_t kCutRounds = 3;
+
+std::string step_text(std::uint64_t step) {
+  return step == wire::kNever ? "never" : "step " + std::to_string(step);
+}
 
 }  // namespace
 
@@ -125,8 +130,8 @@ void Session::apply_plan(std::uint64_t now_ns) {
   if (schedule_.done() && !cuts_.empty() && cuts_.front().token == 0 && !size_reached_) return;
   if (!(plan == sent_plan_)) {
     if (plan.mode == wire::AgentState::kArmed) drain_until_ns_ = now_ns + kAfterNs;
-    spdlog::debug("plan: mode {} on {} off {}", static_cast<int>(plan.mode), plan.on_step,
-                  plan.off_step);
+    spdlog::debug("plan: mode {} on {} off {}", static_cast<int>(plan.mode),
+                  step_text(plan.on_step), step_text(plan.off_step));
     sent_plan_ = plan;
   }
   // Also for unchanged plans: a process may have begun to count steps of its own.

@@ -134,7 +134,8 @@ class Target final : private ingest::Listener {
   const ingest::StatsPoller& stats() const { return poller_; }
   const ingest::SegmentHost& segment() const { return segment_; }
   spool::ProcessWriter& writer() { return *writer_; }
-  const std::vector<std::string>& missing() const { return missing_; }
+  /// Sentences about what is missing, without those that a later one stands in the place of.
+  std::vector<std::string> missing() const;
 
  private:
   Target(ingest::SegmentHost segment, std::unique_ptr<spool::ProcessWriter> writer,
@@ -149,6 +150,7 @@ class Target final : private ingest::Listener {
   void on_hello_again(const wire::Packet& packet);
   void on_module(const wire::Packet& packet);
   void on_text_message(const wire::Packet& packet);
+  void add_missing(std::uint32_t feature, std::uint32_t code, std::string_view text);
   void on_state(const wire::StateReport& report);
   void write_process();
   void report_decoder_losses();
@@ -183,7 +185,11 @@ class Target final : private ingest::Listener {
   bool serves_ = false;
   End end_ = End::kAlive;
   ingest::DecoderCounts reported_;
-  std::vector<std::string> missing_;
+  struct Missing {
+    std::uint32_t feature, code;
+    std::string text;
+  };
+  std::vector<Missing> missing_;
   std::vector<Interval> recorded_;
   std::string what_steps_are_;
   std::string how_it_ended_;

@@ -10,6 +10,7 @@
 #include "daemon/ingest/service_code.hpp"
 #include "daemon/session/target.hpp"
 #include "gpuprof/base/clock.hpp"
+#include "gpuprof/base/notices.hpp"
 
 namespace gpuprof::session {
 namespace {
@@ -102,15 +103,27 @@ void Target::on_text_message(const wire::Packet& packet) {
   } else if (packet.as(&notice)) {
     const std::string_view text = part(packet, 0, notice.text_bytes);
     writer_->on(model::Notice{notice.ts_ns, notice.feature, notice.level, notice.code, text});
-    if (notice.level != static_cast<std::uint32_t>(wire::NoticeLevel::kInfo) &&
-        missing_.size() < kMostMissing)
-      missing_.emplace_back(text);
+    if (notice.level != static_cast<std::uint32_t>(wire::NoticeLevel::kInfo))
+      add_missing(notice.feature, notice.code, text);
   } else if (packet.as(&domain)) {
     writer_->on(model::Domain{domain.domain, part(packet, 0, domain.name_bytes)});
   } else if (packet.as(&fact)) {
     writer_->on(model::Fact{part(packet, 0, fact.key_bytes),
                             part(packet, fact.key_bytes, fact.value_bytes)});
   }
+}
+
+void Target::add_missing(std::uint32_t feature, std::uint32_t code, std::string_view text) {
+  std::erase_if(missing_, [&](const Missing& said) {
+    return said.feature == feature && base::closes(code, said.code);
+  });
+  if (missing_.size() < kMostMissing) missing_.push_back({feature, code, std::string(text)});
+}
+
+std::vector<std::string> Target::missing() const {
+  std::vector<std::string> texts;
+  for (const Missing& said : missing_) texts.push_back(said.text);
+  return texts;
 }
 
 void Target::on_state(const wire::StateReport& report) {

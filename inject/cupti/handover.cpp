@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "gpuprof/base/clock.hpp"
+#include "gpuprof/base/notices.hpp"
 #include "inject/cupti/activity.hpp"
 #include "inject/cupti/flusher.hpp"
 #include "inject/cupti/hazards.hpp"
@@ -26,13 +27,21 @@ using wire::NoticeLevel;
 constexpr std::uint32_t kLockMs = 1000;
 constexpr std::uint32_t kFlushMs = 1000;
 
+// From here on nobody records: what is launched until we have CUPTI back is in no trace.
+void note_done(OtherSession& other, std::uint64_t now_ns) {
+  if (other.done_ns != 0) return;
+  other.done_ns = now_ns;
+  other.done_launches_at = g_live.launches.load(std::memory_order_relaxed);
+}
+
 void update_idle(OtherSession& other) {
   const bool busy = other.subscribed || other.kinds != 0;
   if (busy) {
-    other.idle_since_ns = 0;
+    other.idle_since_ns = other.done_ns = 0;
     other.flushed = false;
   } else if (other.idle_since_ns == 0) {
     other.idle_since_ns = base::mono_ns();
+    note_done(other, other.idle_since_ns);
   }
 }
 
@@ -62,9 +71,19 @@ void begin_other(Room& room) {
   }
   other.active = true;
   other.idle_since_ns = base::mono_ns();
+  other.done_ns = 0;
+  note_done(other, other.idle_since_ns);
   other.flushed = false;
   ++other.sessions;
   if (room.wanted == Wanted::kRecording) open_share(room, other.idle_since_ns);
+}
+
+/// " (N launches and waits)"; nothing for 0: without the slot we have no callbacks, and no count.
+void seen(char* text, std::size_t bytes, std::uint64_t launches) {
+  text[0] = '\0';
+  if (launches != 0)
+    std::snprintf(text, bytes, " (%llu launch%s)", static_cast<unsigned long long>(launches),
+                  launches == 1 ? " or wait" : "es and waits");
 }
 
 /// Runs f under the room's lock if this process is one we watch.
@@ -84,7 +103,7 @@ void open_share(Room& room, std::uint64_t now_ns) {
   other.share_launches_at = g_live.launches.load(std::memory_order_relaxed);
   if ((room.said & kSaidHandOver) != 0) return;
   room.said |= kSaidHandOver;
-  say(NoticeLevel::kMissing, 0,
+  say(NoticeLevel::kMissing, base::kNoticeHandOver | base::kNoticeOpening,
       "The program started its own CUPTI profiler (torch.profiler or the like): it has the GPU "
       "events until it is done, gpuprof goes on with everything else.%s",
       room.open && has_hazard(g_live.api.version, Hazard::kKernelKindStays)
@@ -96,19 +115,31 @@ void open_share(Room& room, std::uint64_t now_ns) {
 void close_share(Room& room, std::uint64_t now_ns) {
   OtherSession& other = room.other;
   if (other.share_since_ns == 0) return;
-  const std::uint64_t length_ns = elapsed_ns(now_ns, other.share_since_ns);
-  const std::uint64_t launches =
-      g_live.launches.load(std::memory_order_relaxed) - other.share_launches_at;
+  const std::uint64_t launches = g_live.launches.load(std::memory_order_relaxed);
+  // Our recording may have begun when it was done already.
+  const std::uint64_t since_ns = other.share_since_ns;
+  const std::uint64_t done_ns =
+      other.done_ns == 0 ? now_ns : since_ns + elapsed_ns(other.done_ns, since_ns);
+  const std::uint64_t at_done = other.done_ns == 0   ? launches
+                                : done_ns > since_ns ? other.done_launches_at
+                                                     : other.share_launches_at;
   other.share_since_ns = 0;
-  char seen[64] = "";
-  // Without the slot we have no callbacks, and no count.
-  if (launches != 0)
-    std::snprintf(seen, sizeof seen, " (%llu launches and waits)",
-                  static_cast<unsigned long long>(launches));
-  say(NoticeLevel::kMissing, 0,
+  char during[48], gap[224] = "";
+  seen(during, sizeof during, at_done - other.share_launches_at);
+  const std::uint64_t gap_ns = elapsed_ns(now_ns, done_ns);
+  // With callbacks all the time none counted means none made.
+  if (gap_ns != 0 && (launches != at_done || room.slot != Slot::kOurs)) {
+    char lost[48];
+    seen(lost, sizeof lost, launches - at_done);
+    std::snprintf(gap, sizeof gap,
+                  " What was launched in the %llu ms%s from its end until gpuprof had CUPTI back "
+                  "is in neither.",
+                  static_cast<unsigned long long>(gap_ns / 1'000'000), lost);
+  }
+  say(NoticeLevel::kMissing, base::kNoticeHandOver | base::kNoticeClosing,
       "The program started its own CUPTI profiler and had the GPU events of %llu ms of the "
-      "recording%s: they are in its trace, not in this one.",
-      static_cast<unsigned long long>(length_ns / 1'000'000), seen);
+      "recording%s: they are in its trace, not in this one.%s",
+      static_cast<unsigned long long>(elapsed_ns(done_ns, since_ns) / 1'000'000), during, gap);
 }
 
 void step_aside(OtherCall call) {

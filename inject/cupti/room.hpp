@@ -32,7 +32,9 @@ struct OtherSession {
   bool subscribed = false;
   std::uint64_t kinds = 0;          // bit = CUpti_ActivityKind the application enabled
   bool flushed = false;             // it flushed after its last kind went off
-  std::uint64_t idle_since_ns = 0;  // last kind off and unsubscribed; 0: still busy
+  std::uint64_t idle_since_ns = 0;  // the last thing it did, kinds off and unsubscribed; 0: busy
+  // Since when it records nothing (0: it does), and our launch count then.
+  std::uint64_t done_ns = 0, done_launches_at = 0;
   std::uint32_t sessions = 0;
   // What it has of our recording so far: since when (0: nothing), and our launch count then.
   std::uint64_t share_since_ns = 0, share_launches_at = 0;
@@ -129,7 +131,7 @@ void stop_device_kinds(Room& room);
 /// From now on GPU events of our recording go to the program's own profiler. Says so, once a
 /// session.
 void open_share(Room& room, std::uint64_t now_ns);
-/// They do no more, or the recording ends: says how long it was.
+/// They do no more, or the recording ends: says how long it was, and how long nobody recorded.
 void close_share(Room& room, std::uint64_t now_ns);
 
 // room.cpp

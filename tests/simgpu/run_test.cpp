@@ -99,6 +99,38 @@ TEST(Launcher, RefusesNonsenseInOneSentence) {
   expect_refused("--quiet", "no program given");
 }
 
+TEST(Launcher, RefusesWhatWouldQuietlyDoNothing) {
+  expect_refused("--truth /no/such/folder/t true", "'/no/such/folder/t' cannot be written");
+  expect_refused("--log /no/such/%p.jsonl true", "--log: '/no/such/%p.jsonl' cannot be written");
+  expect_refused("--errors cuptiSubscirbe:1:39 true", "no function 'cuptiSubscirbe'");
+  expect_refused("--scenario shuffled,,empty-buffer true", "one comma between two");
+  expect_refused("--scenario shuffled, true", "one comma between two");
+  expect_refused("--errors cuptiSubscribe:1:39,, true", "one comma between two");
+  expect_refused("--scenario two-copies --pytorch no true", "needs --preload");
+  EXPECT_EQ(shell(launcher() + "--errors cuptiSubscribe:1:39 true").exit_code, 0);
+}
+
+TEST(Launcher, HoldsVariablesAgainstTheRulesOfOptions) {
+  expect_refused("true", "GPUSIM_DEVICES cannot be '99'", 125, "GPUSIM_DEVICES=99");
+  expect_refused("true", "GPUSIM_QUIET cannot be 'yes'", 125, "GPUSIM_QUIET=yes");
+  expect_refused("true", "no scenario 'shufled'", 125, "GPUSIM_SCENARIO=shufled");
+  expect_refused("true", "GPUSIM_TRUTH: '/no/such/t' cannot be", 125, "GPUSIM_TRUTH=/no/such/t");
+  EXPECT_TRUE(has(printed("", "GPUSIM_API_COST_NS=3us"), "GPUSIM_API_COST_NS=3000\n"));
+  EXPECT_EQ(shell("GPUSIM_DEVICES=99 " + launcher() + "--devices 1 true").exit_code, 0);
+}
+
+TEST(Launcher, NamesTheFolderThatIsNoProgramOrNotThere) {
+  expect_refused("/usr", "it is a folder", 126);
+  expect_refused("true", "set TMPDIR to another", 125, "TMPDIR=/no/such/folder");
+}
+
+TEST(Launcher, ChecksALogWithoutLeavingAFile) {
+  const std::string log = simtest::scratch("checked.jsonl");
+  EXPECT_EQ(shell(launcher() + "--log " + log + " true").exit_code, 0);
+  EXPECT_EQ(shell("GPUSIM_LOG=" + log + " " + launcher() + "true").exit_code, 0);
+  EXPECT_FALSE(std::filesystem::exists(log));
+}
+
 TEST(Launcher, HelpNamesEveryVariableOptionOnce) {
   const Outcome help = shell(launcher() + "--help");
   EXPECT_EQ(help.exit_code, 0);
@@ -144,6 +176,9 @@ TEST(Programs, ThatBringTheirOwnRuntimeAreRefused) {
     GTEST_SKIP() << "built without a wheel: no static runtime to link";
   expect_refused("-- " + program, "-cudart shared");
   expect_refused("-- env -- " + program, "-cudart shared");
+  expect_refused("-- env A=b timeout -k 1 10 " + program, "-cudart shared");
+  expect_refused("-- nice " + program, "-cudart shared");
+  EXPECT_EQ(shell(launcher() + "-- ls " + program).exit_code, 0);
 }
 
 TEST(Memory, IsBoundedByTheAddressSpace) {
@@ -151,6 +186,13 @@ TEST(Memory, IsBoundedByTheAddressSpace) {
       shell("ulimit -v 20000000; " + launcher() + "--devices 4 --memory 64G --print-env 2>&1");
   EXPECT_TRUE(has(run, "instead of the 64.0 GiB asked for")) << run.output;
   EXPECT_TRUE(has(run, "for 4 devices")) << run.output;
+}
+
+TEST(Memory, WorkedOutByAnOuterLauncherIsNoWish) {
+  const std::string inner = launcher() + "--devices 8 --print-env 2>&1";
+  const Outcome run = shell("ulimit -v 20000000; " + launcher() + "--devices 2 -- " + inner);
+  EXPECT_TRUE(has(run, "GPUSIM_MEMORY=")) << run.output;
+  EXPECT_FALSE(has(run, "asked for")) << run.output;
 }
 
 /// A machine with 64 GiB free, of which the files given leave less.
@@ -209,6 +251,9 @@ TEST(Pytorch, WithoutCudaOrForAnotherMajorIsRefused) {
 }
 
 TEST(Pytorch, OtherThanTheOneBuiltForIsRefused) {
+  if (!built().folder.empty())
+    expect_refused("--pytorch yes -- python3 x.py", "is not the one", 125,
+                   with_torch("2.1.0+cu130", "13.0"));
   expect_refused("-- python3 x.py", built().folder.empty() ? "without a wheel" : "is not the one",
                  125, with_torch("2.1.0+cu130", "13.0"));
 }

@@ -5,8 +5,11 @@ simulated, and stderr says so once; nothing says so about a program that has no 
 usage: labels_test.py [--torch]    (with PyTorch, in both orders of gpuprof and gpusim-run)
 """
 
+import glob
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
 
@@ -16,6 +19,7 @@ import sim
 SENTENCE = "the GPU is simulated"
 LINE = "simulated GPU in use"
 TRAIN = ["--steps", "10", "--kernels", "5", "--host-ms", "5", "--step-ms", "20"]
+FOREVER = ["--steps", "300", "--progress", "--kernels", "5", "--host-ms", "2", "--step-ms", "5"]
 ON_GPU = "import torch; x = torch.ones(64, 64, device='cuda'); (x @ x).sum().item()"
 
 
@@ -32,6 +36,11 @@ def record(folder, name, command, wrapper=()):
     return done, said, [e2e.load(path) for path in e2e.traces(output)]
 
 
+def gpu_labels(trace):
+    return [event["args"]["labels"] for event in trace["traceEvents"]
+            if event["name"] == "process_labels" and event["args"]["labels"].startswith("GPU")]
+
+
 def check_marked(checks, what, recorded, lines=1):
     done, said, traces = recorded
     checks.equal(done.returncode, 0, what + ": exit status: " + done.stderr[-600:])
@@ -44,6 +53,8 @@ def check_marked(checks, what, recorded, lines=1):
         checks.equal(trace["gpuprof"].get("simulated"), True, what + ": our part of the trace")
         for device in trace.get("deviceProperties", []):
             checks.expect(device["name"].startswith("Simulated GPU"), what + ": " + device["name"])
+        for label in gpu_labels(trace):
+            checks.expect(label.endswith("(simulated)"), what + ": row " + label)
 
 
 def check_unmarked(checks, what, recorded):
@@ -63,8 +74,55 @@ def check_trainer(checks, folder):
     check_marked(checks, "quiet", record(folder, "quiet", sim.simulated(TRAIN, ["--quiet"])), lines=0)
     check_marked(checks, "gpusim-run outside",
                  record(folder, "outside", [sim.TRAINER, *TRAIN], wrapper=[sim.GPUSIM_RUN, "--"]))
+    check_recovered(checks, folder)
+    check_doctor(checks)
     busy = [e2e.real_python(), "-c", "import time\nend = time.time() + 0.5\nwhile time.time() < end: pass"]
     check_unmarked(checks, "no GPU", record(folder, "none", busy))
+
+
+def check_doctor(checks):
+    done = subprocess.run([sim.GPUSIM_RUN, "--", e2e.GPUPROF, "doctor"], capture_output=True,
+                          text=True, timeout=60)
+    lines = [line for line in done.stdout.splitlines() if " driver " in line or " CUPTI " in line]
+    checks.expect(any("simulated GPU in force" in line for line in lines), "doctor: driver: " + done.stdout)
+    checks.expect(any("(simulated)" in line for line in lines), "doctor: CUPTI: " + done.stdout)
+    placeholders = [line for line in lines if "cannot be used" in line and "/gpusim-" in line]
+    checks.equal(placeholders, [], "doctor: no word about the placeholders")
+
+
+def check_recovered(checks, folder):
+    """A session whose daemon was killed, and then `gpuprof export` of what it left."""
+    output, said = os.path.join(folder, "killed"), os.path.join(folder, "killed.json")
+    program = subprocess.Popen(
+        [e2e.GPUPROF, "run", "-o", output, "--summary-json", said, "--", *sim.simulated(FOREVER)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # The first step is recorded and has been read by the daemon.
+    for line in program.stdout:
+        if line.startswith("progress") and " steps 0 " not in line:
+            break
+    spool = kill_daemon(program.pid, output)
+    kept = os.path.join(folder, "kept")
+    if spool:
+        shutil.copytree(spool, kept)
+    _, stderr = program.communicate(timeout=60)
+    checks.expect(SENTENCE in stderr, "killed daemon: the summary says it: " + stderr[-600:])
+    if checks.expect(os.path.exists(said), "killed daemon: --summary-json"):
+        with open(said, encoding="utf-8") as file:
+            checks.equal(json.load(file)["simulated"], True, "killed daemon: --summary-json")
+    if checks.expect(spool, "killed daemon: its spool"):
+        done = subprocess.run([e2e.GPUPROF, "export", kept, "-o", os.path.join(folder, "exported")],
+                              capture_output=True, text=True, timeout=60)
+        checks.equal(done.returncode, 0, "export: " + done.stderr[-600:])
+        checks.expect(SENTENCE in done.stderr, "export: the summary says it: " + done.stderr[-600:])
+
+
+def kill_daemon(cli, output):
+    """Kills the daemon that the command line `cli` started; the path of its spool."""
+    for pid in map(int, open("/proc/%d/task/%d/children" % (cli, cli), encoding="utf-8").read().split()):
+        with open("/proc/%d/comm" % pid, encoding="utf-8") as file:
+            if file.read().strip() == "gpuprofd":
+                os.kill(pid, signal.SIGKILL)
+    return next(iter(glob.glob(os.path.join(output, ".gpuprof-spool*"))), None)
 
 
 def check_torch(checks, folder):

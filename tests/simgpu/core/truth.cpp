@@ -63,6 +63,14 @@ int details(const DeviceOp& op, char* out, std::size_t room) {
   return 0;
 }
 
+/// What to do about a refusal with a known cause.
+const char* advice_on(const char* name) {
+  if (std::strcmp(name, "cuGetExportTable") != 0) return "";
+  return ". Only NVIDIA's own CUDA runtime asks for it: either the program has it linked into it "
+         "(build with nvcc -cudart shared), or it is PyTorch behind a script (gpusim-run --pytorch "
+         "yes)";
+}
+
 }  // namespace
 
 void truth_open() {
@@ -140,8 +148,8 @@ void note_refusal(const char* library, const char* name, int code) {
   // PyTorch asks for it in every process and goes on without.
   const bool expected = std::strcmp(name, "cuLogsRegisterCallback") == 0;
   if (!config().quiet && !expected)
-    std::fprintf(stderr, "gpusim: the simulated GPU has no %s (%s); refused with %d\n", name,
-                 library, code);
+    std::fprintf(stderr, "gpusim: the simulated GPU has no %s (%s); refused with %d%s\n", name,
+                 library, code, advice_on(name));
   if (!truth_on()) return;
   char line[512];
   put(line, std::snprintf(line, sizeof line,

@@ -37,6 +37,14 @@ bool is_executable_file(const std::string& path) {
   return access(path.c_str(), X_OK) == 0;
 }
 
+/// Programs whose arguments name the one that they start.
+bool starts_another(const std::string& name) {
+  for (const char* known : {"env", "timeout", "nice", "nohup", "setsid", "stdbuf", "taskset",
+                            "time", "numactl", "ionice", "chrt", "gpuprof", "gpusim-run"})
+    if (name == known) return true;
+  return false;
+}
+
 /// python, python3, python3.11, python3.13t
 bool is_python_name(const std::string& name) {
   if (name.compare(0, 6, "python") != 0) return false;
@@ -139,8 +147,19 @@ std::string python_of_command(char* const* command) {
 
 std::vector<std::string> programs_of_command(char* const* command) {
   std::vector<std::string> words;
-  for (int i = 0; command[i] != nullptr; ++i)
-    if (i == 0 || std::strcmp(command[i - 1], "--") == 0) words.emplace_back(command[i]);
+  bool wanted = true;  // a program's name is due
+  for (int i = 0; command[i] != nullptr; ++i) {
+    const std::string word = command[i];
+    if (word == "--") {
+      wanted = true;
+      continue;
+    }
+    // Options and NAME=value of a wrapper, and values such as a time limit, start nothing.
+    if (!wanted || word.empty() || word[0] == '-' || word.find('=') != std::string::npos) continue;
+    if (i > 0 && find_program(word).empty()) continue;
+    words.push_back(word);
+    wanted = starts_another(base_name(word));
+  }
   return words;
 }
 

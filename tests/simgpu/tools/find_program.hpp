@@ -25,7 +25,8 @@ std::string python_behind(const std::string& word);
 /// Python script on the PATH.
 std::string python_of_command(char* const* command);
 
-/// The words that start programs: the first, and those that follow `--`.
+/// The words that start programs: the first, those that follow `--`, and those that env, timeout,
+/// nice, gpuprof and the like start.
 std::vector<std::string> programs_of_command(char* const* command);
 
 }  // namespace gpusim

@@ -10,10 +10,12 @@
 // Not here: options (run_options.cpp), the folder of libraries (library_folder.cpp)
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <string>
 
 #include "core/device_model.hpp"
@@ -34,9 +36,15 @@ using gpusim::Pytorch;
 using gpusim::RunOptions;
 using gpusim::Torch;
 
+/// What bound_memory worked out, so that a launcher inside this one does not take it for a wish.
+constexpr const char* kWorkedOut = "GPUSIM_MEMORY_WORKED_OUT";
 constexpr std::uint64_t kMemoryStep = 64ull << 20;
 
 [[noreturn]] void cannot_start(const char* program, int error) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(program, ignored))
+    fail("cannot start '" + std::string(program) + "': it is a folder; name the program in it",
+         126);
   fail("cannot start '" + std::string(program) + "': " + std::strerror(error) +
            (error == ENOENT ? ": check its name, or give its path"
                             : ": name a program, made executable by chmod +x"),
@@ -54,6 +62,11 @@ void check_programs(const RunOptions& o) {
            "build it with nvcc -cudart shared");
 }
 
+void check_fitness(const Torch& torch) {
+  const std::string problem = torch.folder.empty() ? "" : gpusim::why_unfit(torch);
+  if (!problem.empty()) fail(problem);
+}
+
 /// Whether the stand-ins have to come before PyTorch's own libraries.
 bool wants_pytorch(const RunOptions& o) {
   if (o.pytorch == Pytorch::kNo) return false;
@@ -62,14 +75,16 @@ bool wants_pytorch(const RunOptions& o) {
       fail(
           "the simulated GPU was built without a wheel of PyTorch: build it again with "
           "GPUPROF_TORCH_PYTHON=PYTHON scripts/build, PYTHON being the one that has PyTorch");
+    // Behind a script it cannot be looked at.
+    const std::string named = gpusim::python_of_command(o.command);
+    if (!named.empty()) check_fitness(gpusim::torch_of(named));
     return true;
   }
   const std::string python = gpusim::python_of_command(o.command);
   if (python.empty()) return false;
   const Torch torch = gpusim::torch_of(python);
   if (torch.folder.empty()) return false;
-  const std::string problem = gpusim::why_unfit(torch);
-  if (!problem.empty()) fail(problem);
+  check_fitness(torch);
   return true;
 }
 
@@ -108,11 +123,15 @@ void bound_memory(RunOptions& o) {
       gpusim::sharers_of_memory(devices.empty() ? 2 : std::atoi(devices.c_str()), o.command);
   std::uint64_t bound = gpusim::bearable_memory() / static_cast<std::uint64_t>(sharers);
   bound = std::max(bound / kMemoryStep * kMemoryStep, kMemoryStep);
-  const bool explicitly = !asked.empty() && asked != "0";
+  // An outer gpusim-run may have worked it out.
+  const char* outer = std::getenv(kWorkedOut);
+  const bool inherited = !o.sets("GPUSIM_MEMORY") && outer != nullptr && asked == outer;
+  const bool explicitly = !asked.empty() && asked != "0" && !inherited;
   const std::uint64_t wanted =
       explicitly ? std::strtoull(asked.c_str(), nullptr, 0) : model_memory(o);
-  if (wanted <= bound) return;
-  o.set("GPUSIM_MEMORY", std::to_string(bound));
+  if (wanted <= bound && !inherited) return;
+  o.set("GPUSIM_MEMORY", std::to_string(std::min(bound, wanted)));
+  o.set(kWorkedOut, std::to_string(std::min(bound, wanted)));
   if (explicitly)
     gpusim::say("each simulated device gets " + gpusim::human_size(bound) + " instead of the " +
                 gpusim::human_size(wanted) + " asked for: this machine cannot bear more for " +
@@ -167,6 +186,7 @@ int main(int argc, char** argv) {
   RunOptions options = gpusim::parse_run_options(argc, argv);
   try {
     check_programs(options);
+    gpusim::check_error_functions(options);
     const bool pytorch = wants_pytorch(options);
     if (pytorch) set_pytorch_defaults(options);
     bound_memory(options);

@@ -10,12 +10,14 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "tools/elf_hide.hpp"
 #include "tools/option_values.hpp"
 #include "tools/say.hpp"
+#include "tools/static_cudart.hpp"
 
 namespace fs = std::filesystem;
 
@@ -100,8 +102,12 @@ Library cupti_for(int layout, bool pytorch) {
 fs::path built_libraries() {
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  if (error)
+    fail(
+        "/proc/self/exe cannot be read: /proc is not mounted here; mount it (mount -t proc proc "
+        "/proc)");
   const fs::path folder = self.parent_path().parent_path() / "lib";
-  if (error || !fs::exists(folder / "gpusim_core.so"))
+  if (!fs::exists(folder / "gpusim_core.so"))
     fail("the simulated GPU's libraries are not in " + folder.string() +
          ": run scripts/build simulated_gpu");
   return folder;
@@ -199,7 +205,14 @@ void fill_folder(const Plan& p, const fs::path& folder) {
 
 /// Ours alone, below the temporary folder.
 fs::path base_folder() {
-  const fs::path base = fs::temp_directory_path() / ("gpusim-" + std::to_string(getuid()));
+  std::error_code missing;
+  const fs::path temporary = fs::temp_directory_path(missing);
+  if (missing) {
+    const char* named = std::getenv("TMPDIR");
+    fail("the temporary folder '" + std::string(named != nullptr ? named : "/tmp") +
+         "' is not there: make it, or set TMPDIR to another");
+  }
+  const fs::path base = temporary / ("gpusim-" + std::to_string(getuid()));
   // The loader splits LD_PRELOAD at blanks and colons.
   if (base.string().find_first_of(" :;") != std::string::npos)
     fail("the temporary folder '" + base.string() +
@@ -248,7 +261,19 @@ std::vector<std::string> preload_order(const Plan& p, bool pytorch) {
 
 }  // namespace
 
+void check_error_functions(const RunOptions& options) {
+  const std::string library = (built_libraries() / kCupti13.file).string();
+  for (const std::string& item : comma_separated(options.variable("GPUSIM_ERRORS"))) {
+    const std::string function = item.substr(0, item.find(':'));
+    if (!holds_word(library, function))
+      fail("--errors: CUPTI has no function '" + function +
+           "'; give one that a client calls, for example cuptiSubscribe_v2 or cuptiActivityEnable");
+  }
+}
+
 LibraryFolder library_folder(const RunOptions& options, bool pytorch) {
+  if (asked_for(options, "two-copies") && !pytorch && !options.preload)
+    fail("the scenario two-copies needs --preload: without it the second copy is not loaded");
   const int layout = layout_index(options);
   const fs::path lib = built_libraries();
   Library cupti = cupti_for(layout, pytorch);

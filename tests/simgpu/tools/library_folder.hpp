@@ -29,4 +29,7 @@ struct LibraryFolder {
 /// is
 LibraryFolder library_folder(const RunOptions& options, bool pytorch);
 
+/// Refuses error rules for functions that CUPTI does not have: they would never fire.
+void check_error_functions(const RunOptions& options);
+
 }  // namespace gpusim

@@ -120,6 +120,13 @@ void check_error_rule(const char* option, const std::string& item) {
          "FUNCTION:NTH:CODE, NTH being N, N+ or *, for example cuptiSubscribe_v2:1:39");
 }
 
+/// A name left out between commas is more likely a slip than nothing.
+void check_no_gap(const char* option, const std::string& list) {
+  const std::string padded = "," + list + ",";
+  if (padded.find(",,") != std::string::npos)
+    refuse(option, list.c_str(), "names with one comma between two, and none at the end");
+}
+
 }  // namespace
 
 std::vector<std::string> comma_separated(const std::string& list) {
@@ -147,9 +154,11 @@ std::string value_of(const char* option, Form form, const char* limits, const ch
     case Form::kChoice:
       return choice(option, limits, text);
     case Form::kScenarioList:
+      check_no_gap(option, text);
       for (const std::string& item : comma_separated(text)) check_scenario(option, item);
       return text;
     case Form::kErrorList:
+      check_no_gap(option, text);
       for (const std::string& item : comma_separated(text)) check_error_rule(option, item);
       return text;
     default:

@@ -7,8 +7,10 @@
 // Promises: see run_options.hpp
 #include "tools/run_options.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
@@ -166,6 +168,25 @@ const Row* row_of(const std::string& option) {
   return nullptr;
 }
 
+/// A log that cannot be written would be missed when the program has ended.
+void check_log(const char* option, const char* typed, const std::string& path) {
+  // %p is known in the program only.
+  const bool pattern = path.find("%p") != std::string::npos;
+  const bool folder_is_there =
+      access(path.substr(0, path.rfind('/') + 1).c_str(), pattern ? W_OK | X_OK : F_OK) == 0;
+  const bool was_there = access(path.c_str(), F_OK) == 0;
+  const int file = pattern || !folder_is_there
+                       ? -1
+                       : open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+  const int problem = errno;
+  if (file >= 0) close(file);
+  // A program takes another name if it finds the file there.
+  if (file >= 0 && !was_there) unlink(path.c_str());
+  if (file >= 0 || (pattern && folder_is_there)) return;
+  fail(std::string(option) + ": '" + typed + "' cannot be written: " + std::strerror(problem) +
+       "; give a file in a folder that can be written");
+}
+
 void option_with_value(RunOptions& o, const std::string& option, const char* value) {
   const Row* row = row_of(option);
   if (row == nullptr && option != "--missing" && option != "--pytorch")
@@ -173,7 +194,24 @@ void option_with_value(RunOptions& o, const std::string& option, const char* val
   if (value == nullptr) fail(option + " needs a value: see gpusim-run --help");
   if (own_option(o, option, value)) return;
   o.set(row->variable, value_of(row->option, row->form, row->limits, value));
-  if (row->form == Form::kPath) unlink(o.variable(row->variable).c_str());
+  if (row->form != Form::kPath) return;
+  check_log(row->option, value, o.variable(row->variable));
+  unlink(o.variable(row->variable).c_str());
+}
+
+/// Variables from the environment are held against the same rules as options.
+void check_inherited(RunOptions& o) {
+  for (const Row& r : kRows) {
+    const char* value = std::getenv(r.variable);
+    if (value == nullptr || *value == '\0' || o.sets(r.variable)) continue;
+    if (r.form == Form::kSize && std::strcmp(value, "0") == 0) continue;  // as if not set
+    if (r.form == Form::kFlag) {
+      value_of(r.variable, Form::kWhole, "0-1", value);
+      continue;
+    }
+    o.set(r.variable, value_of(r.variable, r.form, r.limits, value));
+    if (r.form == Form::kPath) check_log(r.variable, value, o.variable(r.variable));
+  }
 }
 
 }  // namespace
@@ -183,6 +221,12 @@ std::string RunOptions::variable(const char* name) const {
     if (known == name) return value;
   const char* inherited = std::getenv(name);
   return inherited != nullptr ? inherited : "";
+}
+
+bool RunOptions::sets(const std::string& name) const {
+  for (const auto& [known, value] : environment)
+    if (known == name) return true;
+  return false;
 }
 
 void RunOptions::set(const std::string& name, const std::string& value) {
@@ -211,6 +255,7 @@ RunOptions parse_run_options(int argc, char** argv) {
     option_with_value(o, option.substr(0, joined ? equals : option.size()), value);
     if (!joined) ++i;
   }
+  check_inherited(o);
   o.command = argv + i;
   if (i >= argc && !o.print_environment) fail("no program given: see gpusim-run --help");
   return o;

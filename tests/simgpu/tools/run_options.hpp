@@ -32,6 +32,8 @@ struct RunOptions {
 
   /// Value of a GPUSIM_* variable: as an option set it, else from the environment; empty: neither.
   std::string variable(const char* name) const;
+  /// Whether an option set that variable.
+  bool sets(const std::string& name) const;
   /// Sets or replaces a variable.
   void set(const std::string& name, const std::string& value);
 };

@@ -46,7 +46,18 @@ bool holds(std::string_view image, std::string_view word) {
   return memmem(image.data(), image.size(), whole.data(), whole.size()) != nullptr;
 }
 
+void unmap(std::string_view image) {
+  if (!image.empty()) munmap(const_cast<char*>(image.data()), image.size());
+}
+
 }  // namespace
+
+bool holds_word(const std::string& file, const std::string& word) {
+  const std::string_view image = map_file(file);
+  const bool found = holds(image, word);
+  unmap(image);
+  return found;
+}
 
 bool has_static_cudart(const std::string& file) {
   const std::string_view image = map_file(file);
@@ -55,7 +66,7 @@ bool has_static_cudart(const std::string& file) {
   for (const char* word : kRuntimeWords) found = found && holds(image, word + 1);
   // A program that needs the shared runtime has its SONAME among the dynamic strings.
   found = found && memmem(image.data(), image.size(), kShared.data(), kShared.size()) == nullptr;
-  munmap(const_cast<char*>(image.data()), image.size());
+  unmap(image);
   return found;
 }
 

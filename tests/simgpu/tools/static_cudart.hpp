@@ -15,4 +15,7 @@ namespace gpusim {
 /// program cannot run on the simulated GPU.
 bool has_static_cudart(const std::string& file);
 
+/// Whether `word` stands in the file between two zero bytes, as names of symbols do.
+bool holds_word(const std::string& file, const std::string& word);
+
 }  // namespace gpusim

@@ -44,6 +44,20 @@ TEST(LookAtProcess, TellsMissingFromQuiet) {
   EXPECT_THAT(findings[1].sentence, testing::HasSubstr("no such process"));
 }
 
+TEST(Findings, LongTopicsStandApartFromTheirSentence) {
+  EXPECT_THAT(findings_text({{Health::kGood, "process 1234567", "quiet"}}),
+              testing::HasSubstr("process 1234567 quiet"));
+}
+
+TEST(Doctor, ProcessThatIsNotThereIsAnError) {
+  Options options;
+  options.pid = 4'194'300;
+  const auto status = doctor_command(options);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().exit_status, 125);
+  EXPECT_THAT(status.error().sentence, testing::HasSubstr("there is no such process"));
+}
+
 TEST(LookAtSampling, FindsARateForThisMachine) {
   Findings findings;
   look_at_sampling(findings);

@@ -48,6 +48,12 @@ TEST(FindInstallation, MissingPartsAreNamed) {
   EXPECT_THAT(found.error().sentence, testing::HasSubstr("libgpuprof_inject.so"));
 }
 
+TEST(FindInstallation, WithoutProcTheRemedyIsToMountIt) {
+  const auto found = find_installation("", "");
+  ASSERT_FALSE(found);
+  EXPECT_THAT(found.error().sentence, testing::HasSubstr("mount -t proc proc /proc"));
+}
+
 TEST(LibExpansion, FollowsTheLoadersOwnFolder) {
   test::TempFolder folder;
   fs::create_directories(folder / "usr/lib/x86_64-linux-gnu");

@@ -34,6 +34,14 @@ TEST(IsPattern, FollowsTheEndingAndTheLetters) {
   EXPECT_FALSE(is_pattern("x.json"));
 }
 
+TEST(NamesFileInVain, IsAFolderThatLooksLikeAFile) {
+  EXPECT_TRUE(names_file_in_vain("x.json"));
+  EXPECT_TRUE(names_file_in_vain("x.json.gz"));
+  EXPECT_FALSE(names_file_in_vain("x.pt.trace.json"));
+  EXPECT_FALSE(names_file_in_vain("%p.json"));
+  EXPECT_FALSE(names_file_in_vain("out"));
+}
+
 TEST(ChooseOutput, DefaultNamesHostAndTime) {
   const auto place = choose_output("", around());
   ASSERT_TRUE(place);

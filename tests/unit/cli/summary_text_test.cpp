@@ -54,6 +54,20 @@ TEST(SummaryText, SaysThatTheGpuIsSimulatedOnlyIfItIs) {
   EXPECT_THAT(summary_text(s), HasSubstr("the GPU is simulated"));
 }
 
+TEST(SummaryText, NamesTheSession) {
+  api::Summary s = sample();
+  EXPECT_THAT(summary_text(s), testing::Not(HasSubstr("session")));
+  s.name = "nightly";
+  EXPECT_THAT(summary_text(s), HasSubstr("session nightly\n"));
+}
+
+TEST(SummaryText, SamplingThatWasOffIsNoSampler) {
+  api::Summary s = sample();
+  s.overhead.sampler = "off";
+  EXPECT_THAT(summary_text(s), HasSubstr(", no stacks sampled"));
+  EXPECT_THAT(summary_text(s), testing::Not(HasSubstr("by off")));
+}
+
 TEST(SummaryText, SaysPlainlyThatNothingWasWritten) {
   EXPECT_THAT(summary_text({}), HasSubstr("no trace file was written"));
 }

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a file says of losses and of names that are not whole.
+#include <gmock/gmock.h>
+
 #include <algorithm>
 
+#include "daemon/export/export.hpp"
+#include "gpuprof/base/notices.hpp"
 #include "tests/unit/export/export_fixture.hpp"
 
 namespace gpuprof::exporter {
@@ -44,6 +48,43 @@ TEST_F(Shortfalls, CutBuffersAreCountedAsBuffersWithTheirBytes) {
                "not know; the records behind it are lost, 1234 bytes";
       }))
       << text_.substr(0, 3000);
+}
+
+TEST_F(Shortfalls, ThreadsThatBlockOurSignalAreNamed) {
+  record([](model::EventSink& sink) {
+    sink.on(model::ThreadName{17, 2, kStart, "pool"});
+    sink.on(model::Loss{27, 0, 1, kStart + 10, kStart + 20});
+  });
+  trace();
+  EXPECT_THAT(written_.missing,
+              testing::Contains("1 thread is missing: thread blocks our signal (pool 17)"));
+}
+
+TEST_F(Shortfalls, AClosingNoticeTakesThePlaceOfItsOpeningOne) {
+  record([](model::EventSink& sink) {
+    const std::uint32_t subject = base::kNoticeHandOver;
+    sink.on(model::Notice{kStart, 1, 1, subject | base::kNoticeOpening, "it goes on"});
+    sink.on(model::Notice{kStart, 1, 1, subject | base::kNoticeClosing, "it is over"});
+    sink.on(model::Notice{kStart, 1, 1, 39, "something else"});
+  });
+  trace();
+  EXPECT_THAT(written_.missing, testing::Contains("it is over"));
+  EXPECT_THAT(written_.missing, testing::Contains("something else"));
+  EXPECT_THAT(written_.missing, testing::Not(testing::Contains("it goes on")));
+}
+
+TEST(AddSentence, NumbersOfSeveralFilesAreAddedUp) {
+  std::vector<std::string> all;
+  for (const char* sentence :
+       {"1 record is missing: ring full", "no steps: none", "2 records are missing: ring full",
+        "no steps: none", "1 record is missing: dropped by CUPTI",
+        "1 thread is missing: thread blocks our signal (a 1)",
+        "2 threads are missing: thread blocks our signal (b 2, c 3)"})
+    add_sentence(all, sentence);
+  EXPECT_THAT(
+      all, testing::ElementsAre("3 records are missing: ring full", "no steps: none",
+                                "1 record is missing: dropped by CUPTI",
+                                "3 threads are missing: thread blocks our signal (a 1, b 2, c 3)"));
 }
 
 // when the name of a real kernel has 10,000 characters

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Codes of notices that belong together: one says what goes on, a later one what it came to.
+//
+// Context:  any
+// Owns:     nothing
+// Promises: no code of CUPTI and no errno has the bits used here
+// Not here: the message itself (wire/control.hpp)
+#pragma once
+
+#include <cstdint>
+
+namespace gpuprof::base {
+
+/// The sentence holds until one of the same feature and subject with kNoticeClosing comes, which
+/// then stands in its place.
+inline constexpr std::uint32_t kNoticeOpening = 1u << 31;
+inline constexpr std::uint32_t kNoticeClosing = 1u << 30;
+
+/// Subjects: the low bits of such a code.
+inline constexpr std::uint32_t kNoticeHandOver = 1;
+
+/// Whether a notice with the code `later` takes the place of one with the code `earlier`.
+constexpr bool closes(std::uint32_t later, std::uint32_t earlier) {
+  return (later & kNoticeClosing) != 0 && earlier == ((later & ~kNoticeClosing) | kNoticeOpening);
+}
+
+}  // namespace gpuprof::base
