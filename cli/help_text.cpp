@@ -59,7 +59,7 @@ std::string overview_text() {
   std::string text =
       "usage: gpuprof COMMAND [OPTION...]\n\n"
       "Profiles unmodified GPU programs: CUDA, NVTX and host stacks in one trace.\n\n"
-      "  gpuprof run -- python train.py\n\nCommands:\n";
+      "  gpuprof run -- python3 train.py\n\nCommands:\n";
   for (const CommandRow& row : command_table()) {
     text += fmt::format("  {:<10}{}\n", row.name, row.summary);
   }

@@ -74,7 +74,9 @@ Torch torch_built_for() {
 
 std::string why_unfit(const Torch& torch) {
   const Torch built = torch_built_for();
-  const std::string build = "GPUPROF_TORCH_PYTHON=" + torch.python + " scripts/build";
+  const std::string build = "GPUPROF_TORCH_PYTHON=" + torch.python +
+                            " scripts/build (CMake alone: -DGPUSIM_WHEEL=" +
+                            std::filesystem::path(torch.folder).parent_path().string() + ")";
   if (torch.cuda.empty())
     return named(torch) +
            " is built without CUDA and cannot use a GPU, simulated or not: install "

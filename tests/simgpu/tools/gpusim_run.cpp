@@ -74,7 +74,8 @@ bool wants_pytorch(const RunOptions& o) {
     if (gpusim::torch_built_for().folder.empty())
       fail(
           "the simulated GPU was built without a wheel of PyTorch: build it again with "
-          "GPUPROF_TORCH_PYTHON=PYTHON scripts/build, PYTHON being the one that has PyTorch");
+          "GPUPROF_TORCH_PYTHON=PYTHON scripts/build, PYTHON being the one that has PyTorch "
+          "(CMake alone: -DGPUSIM_WHEEL=SITE-PACKAGES)");
     // Behind a script it cannot be looked at.
     const std::string named = gpusim::python_of_command(o.command);
     if (!named.empty()) check_fitness(gpusim::torch_of(named));

@@ -21,7 +21,7 @@ TEST(Help, OverviewIsTheOneAgreedOn) {
   EXPECT_EQ(overview_text(),
             "usage: gpuprof COMMAND [OPTION...]\n\n"
             "Profiles unmodified GPU programs: CUDA, NVTX and host stacks in one trace.\n\n"
-            "  gpuprof run -- python train.py\n\nCommands:\n"
+            "  gpuprof run -- python3 train.py\n\nCommands:\n"
             "  run       Run a program and record it\n"
             "  export    Write trace files from what a session left behind\n"
             "  doctor    Say what this machine can and cannot do\n"
