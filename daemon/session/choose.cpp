@@ -48,8 +48,10 @@ bool qualifies(const std::vector<Candidate>& all, const Candidate& one) {
   return parent == nullptr || !used(*parent);
 }
 
+/// Not CPU time: what a process did before it became the program (a launcher, a shell) is not the
+/// program, however much it was.
 auto merit(const Candidate& c) {
-  return std::tuple(c.gpu, c.cuda, c.operators + c.steps + c.ranges != 0, c.cpu_ns, c.samples);
+  return std::tuple(c.gpu, c.cuda, c.operators + c.steps + c.ranges != 0);
 }
 
 /// Left something that only its own file can show.

@@ -197,6 +197,7 @@ void other_flushed() {
     if (!room.other.active || room.other.idle_since_ns == 0) return;
     room.other.flushed = true;
     room.other.idle_since_ns = base::mono_ns();
+    hot::wake_worker();
   });
 }
 

@@ -158,7 +158,10 @@ void turn_flush(Room& room, std::uint64_t now_ns) {
 // A session of the application is over once nothing of it is on and it had time to read.
 bool other_is_done(const OtherSession& other, std::uint64_t now_ns) {
   if (other.idle_since_ns == 0) return false;
-  return elapsed_ns(now_ns, other.idle_since_ns) > (other.flushed ? kSecondNs / 4 : 2 * kSecondNs);
+  // Kineto's last call is a forced flush with all kinds off; what is launched while we rest is in
+  // neither trace. Without that flush its buffers may still have to be read.
+  constexpr std::uint64_t kFlushedNs = 20 * kMsNs, kUnflushedNs = 2 * kSecondNs;
+  return elapsed_ns(now_ns, other.idle_since_ns) > (other.flushed ? kFlushedNs : kUnflushedNs);
 }
 
 /// What is left to do when the program ends.
@@ -283,7 +286,7 @@ std::uint32_t tick(std::uint64_t now_ns) {
   deliver_sentences();
   if (room.recording || accept_lingers(now_ns)) return room.settings.flush_period_ms;
   // Its moment of rest is short, and what is launched after it is ours again.
-  if (room.other.active && room.other.idle_since_ns != 0) return 50;
+  if (room.other.active && room.other.idle_since_ns != 0) return room.other.flushed ? 10 : 50;
   return room.wanted == Wanted::kOff ? 1000 : 500;
 }
 

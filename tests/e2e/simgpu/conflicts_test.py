@@ -68,6 +68,19 @@ def stated(header):
     return any(SENTENCE in text and re.search(r"\d", text) for text in sentences)
 
 
+def check_gap(checks, name, shares, stderr):
+    """What was launched after its session and before our return is in neither trace: said, with a
+    number; and nothing goes on any more when the run is over."""
+    over = [phase["over_ns"] for phase in shares.phases if phase["what"] == "profile"]
+    neither = sum(any(o <= shares.whole.calls[op.corr].start <= o + AFTER_NS for o in over)
+                  for op in shares.ours.match.missing)
+    print("  %s: %d launches between its end and our return" % (name, neither))
+    if neither:
+        checks.expect("is in neither" in stderr, name + ": launches in neither trace are told: " + stderr[-1500:])
+    checks.expect("until it is done" not in stderr,
+                  name + ": a session that is over is not told as going on: " + stderr[-1500:])
+
+
 def check_ours(checks, name, case, shares, stderr):
     lost = shares.lost_outside_of_sessions(BEFORE_NS, AFTER_NS)
     checks.expect(not lost, "%s: we miss %d records outside of its sessions, first: %s"
@@ -83,6 +96,7 @@ def check_ours(checks, name, case, shares, stderr):
         checks.expect(stated(shares.header),
                       "%s: our trace states when or how many records were not ours: %s"
                       % (name, shares.header["missing"] + shares.header["notices"]))
+        check_gap(checks, name, shares, stderr)
     if case.starts_inside:
         opened = shares.header["window"]["start_ns"]
         session = shares.phases[0]

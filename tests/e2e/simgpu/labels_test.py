@@ -96,9 +96,10 @@ def check_recovered(checks, folder):
     program = subprocess.Popen(
         [e2e.GPUPROF, "run", "-o", output, "--summary-json", said, "--", *sim.simulated(FOREVER)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    # The first step is recorded and has been read by the daemon.
+    # By step 50 the daemon has read of the devices.
     for line in program.stdout:
-        if line.startswith("progress") and " steps 0 " not in line:
+        words = line.split()
+        if words[:1] == ["progress"] and int(words[words.index("steps") + 1]) >= 50:
             break
     spool = kill_daemon(program.pid, output)
     kept = os.path.join(folder, "kept")

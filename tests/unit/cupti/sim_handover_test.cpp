@@ -72,6 +72,25 @@ TEST_F(SimHandOver, AProfilerWithoutSubscriberGetsItsRecordsAndWeTakeUpAfterIt) 
   EXPECT_TRUE(said("is done")) << everything_said();
 }
 
+TEST_F(SimHandOver, WhatWasLaunchedBeforeOurReturnIsToldApart) {
+  program();
+  record();
+  app_session(5);
+  program().launch(4);
+  program().wait();
+  turn_for(500ms);
+  program().launch(7);
+  finish();
+  EXPECT_EQ(kernels(), 7u);
+  EXPECT_EQ(g_app_kernels.load(), 5);
+  EXPECT_TRUE(said("(5 launches and waits): they are in its trace") ||
+              said("(6 launches and waits): they are in its trace"))
+      << everything_said();
+  EXPECT_TRUE(
+      said("(5 launches and waits) from its end until gpuprof had CUPTI back is in neither"))
+      << everything_said();
+}
+
 TEST_F(SimHandOver, ASecondSessionOfTheProgramWorksToo) {
   program();
   record();

@@ -73,6 +73,14 @@ TEST(Choose, TakesEveryImageOfAProcessThatWorked) {
   EXPECT_THAT(choose({shell, first, second}, false), ElementsAre(2)) << "none worked";
 }
 
+TEST(Choose, TakesTheProgramThatALauncherBecameHoweverLittleItDid) {
+  auto launcher = process(1, 0), program = process(1, 0);
+  launcher.cpu_ns = 1'000'000'000;
+  launcher.samples = 100;
+  program.cpu_ns = program.samples = 0;
+  EXPECT_THAT(choose({launcher, program}, false), ElementsAre(1));
+}
+
 // torchrun counts the devices, which initialises CUDA, and works on none.
 TEST(Choose, LeavesOutALauncherThatOnlyInitialisedCuda) {
   auto launcher = process(1, 0), rank0 = process(2, 1), rank1 = process(3, 1);
