@@ -61,7 +61,8 @@ support::Result<Installation> find_installation(const std::string& executable,
                                                 const std::string& daemon_path) {
   if (executable.empty()) {
     return error(
-        "gpuprof cannot find its own files because /proc/self/exe cannot be read: /proc is not "
+        "the daemon and the library cannot be found because /proc/self/exe cannot be read: /proc "
+        "is not "
         "mounted here; mount it (mount -t proc proc /proc)");
   }
   const std::string bin = support::parent_folder(executable);

@@ -47,7 +47,8 @@ struct Plan {
   support::ProgramFacts facts;
   Installation installation;
   OutputPlace place;
-  std::vector<std::string> remarks;
+  std::vector<std::string> remarks;  // what is missing
+  std::vector<std::string> notes;    // what else to know
 };
 
 /// Whether the programs it starts could be recorded although it cannot be itself.
@@ -94,7 +95,7 @@ support::Result<Plan> settle_plan(const Options& options, const Surroundings& ar
   GPUPROF_TRY(installation, find_installation(support::own_executable(), options.daemon_path));
   plan.installation = installation;
   if (names_file_in_vain(options.output))
-    plan.remarks.push_back(
+    plan.notes.push_back(
         fmt::format("{} is a folder with the traces in it; -o names a file if it ends in "
                     ".pt.trace.json or .pt.trace.json.gz",
                     support::in_quotes(options.output)));
@@ -214,6 +215,7 @@ support::Result<int> run_unrecorded(Options& options, Plan& plan, const Surround
 void add_remarks(api::Summary& summary, const Plan& plan, const std::vector<std::string>& more) {
   summary.missing.insert(summary.missing.begin(), plan.remarks.begin(), plan.remarks.end());
   summary.remarks.insert(summary.remarks.begin(), more.begin(), more.end());
+  summary.remarks.insert(summary.remarks.begin(), plan.notes.begin(), plan.notes.end());
 }
 
 /// How the program ran.

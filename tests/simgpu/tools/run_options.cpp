@@ -210,7 +210,9 @@ void check_inherited(RunOptions& o) {
       value_of(r.variable, Form::kWhole, "0-1", value);
       continue;
     }
-    o.set(r.variable, value_of(r.variable, r.form, r.limits, value));
+    const std::string understood = value_of(r.variable, r.form, r.limits, value);
+    // Otherwise it stays the environment's and no option's.
+    if (understood != value) o.set(r.variable, understood);
     if (r.form == Form::kPath) check_log(r.variable, value, o.variable(r.variable));
   }
 }
