@@ -146,9 +146,9 @@ support::Result<FileWritten> write_file(const FileRequest& request, const Spelli
               request.window.start_ns - std::min(request.window.start_ns, kLeadNs),
               pid};
   trace.place = request.place;
-  write_head(trace, FileContext{request.session.host, request.worker,
-                                request.session.options.version, request.session.options.name,
-                                request.session.remarks, missing});
+  write_head(trace,
+             FileContext{request.session.host, request.worker, request.session.options.version,
+                         request.session.options.name, request.session.remarks, missing});
   GPUPROF_CHECK(write_events(request, trace));
   GPUPROF_TRY(bytes, file->finish());
   FileWritten result = describe(request, *survey, std::move(missing));

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/doctor.hpp"
 
-#include "cli/commands.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "cli/commands.hpp"
 #include "support/json.hpp"
 
 namespace gpuprof::cli {
