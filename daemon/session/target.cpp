@@ -223,7 +223,7 @@ void Target::tell_of_sudden_end(End how, std::int32_t wait_status, std::uint64_t
           support::counted(lost, "launch", "launches") + " left no record";
   writer_->on(model::Notice{now_ns, static_cast<std::uint32_t>(wire::Feature::kCuda),
                             static_cast<std::uint32_t>(wire::NoticeLevel::kMissing), 0, text});
-  missing_.push_back(text);
+  missing_.push_back({0, 0, text});
 }
 
 void Target::forget_records() {
