@@ -85,16 +85,20 @@ void Steps::found(const FoundStep& step) {
   apply(Mark{next_, step.begin_ns, 0, step.tid, mark_source_, 0});
   if (step.end_ns == 0) return;
   close(step.end_ns);
-  if (listener_ != nullptr) listener_->step_ended(current_.number, step.end_ns);
+  if (listener_ != nullptr) listener_->step_ended(current_.number, step.end_ns, true);
 }
 
 void Steps::apply(const Mark& mark) {
   if (mark.end != 0) {
     if (open_ && current_.number == mark.number) close(mark.ts_ns);
-    if (listener_ != nullptr) listener_->step_ended(mark.number, mark.ts_ns);
+    if (listener_ != nullptr) listener_->step_ended(mark.number, mark.ts_ns, false);
     return;
   }
-  if (open_) close(open_in_loop_ ? spans_.end_of(current_.start_ns, mark.ts_ns) : mark.ts_ns);
+  if (open_) {
+    close(open_in_loop_ ? spans_.end_of(current_.start_ns, mark.ts_ns) : mark.ts_ns);
+    if (listener_ != nullptr && current_.end_ns < mark.ts_ns)
+      listener_->step_ended(current_.number, current_.end_ns, true);
+  }
   const bool found = mark.source == mark_source_;
   const bool own = mark.source == static_cast<std::uint32_t>(wire::StepSource::kUser);
   open_ = true;
@@ -123,7 +127,7 @@ void Steps::finish() {
   const std::uint64_t end_ns = spans_.last_end_of(current_.start_ns);
   if (end_ns == 0) return;
   close(end_ns);
-  if (listener_ != nullptr) listener_->step_ended(current_.number, end_ns);
+  if (listener_ != nullptr) listener_->step_ended(current_.number, end_ns, true);
 }
 
 }  // namespace gpuprof::ingest

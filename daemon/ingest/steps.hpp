@@ -27,7 +27,8 @@ class Listener {
   /// of times long past: what a step is was not known then.
   /// @param label What the file calls it.
   virtual void step_began(std::uint64_t number, std::uint64_t ts_ns, std::uint64_t label) = 0;
-  virtual void step_ended(std::uint64_t number, std::uint64_t ts_ns) = 0;
+  /// @param pause  What follows, up to the next one, is of no step.
+  virtual void step_ended(std::uint64_t number, std::uint64_t ts_ns, bool pause) = 0;
   /// First launch or operator.
   virtual void first_activity(std::uint64_t ts_ns) = 0;
   /// What the target shall count as a step from now on (wire::Plan).

@@ -115,14 +115,16 @@ void Schedule::step_began(std::uint64_t number, std::uint64_t ts_ns, std::uint64
   if (state_ == State::kDone || state_ == State::kNotStarted) return;
   if (steps_seen_ && number <= last_.number) return;
   learn_rate(number, ts_ns);
-  last_ = Begin{number, ts_ns, label};
+  const bool paused = pause_ && last_ended_ + 1 == number;
+  last_ = Begin{number, ts_ns, label, paused ? last_ended_ns_ : ts_ns};
   if (kind_ == Kind::kTime) return step_in_time(number, ts_ns);
   if (kind_ != Kind::kSteps) return;
   if (state_ == State::kProvisional) first_step(number, ts_ns);
   step_in_window(last_);
 }
 
-void Schedule::step_ended(std::uint64_t number, std::uint64_t ts_ns) {
+void Schedule::step_ended(std::uint64_t number, std::uint64_t ts_ns, bool pause) {
+  pause_ = pause;
   last_ended_ = number;
   last_ended_ns_ = ts_ns;
 }

@@ -52,7 +52,8 @@ class Schedule {
   void first_activity(std::uint64_t ts_ns);
   /// May be long past: steps are found afterwards. @param label  What files call it.
   void step_began(std::uint64_t number, std::uint64_t ts_ns, std::uint64_t label);
-  void step_ended(std::uint64_t number, std::uint64_t ts_ns);
+  /// @param pause  What follows, up to the next one, is of no step.
+  void step_ended(std::uint64_t number, std::uint64_t ts_ns, bool pause = false);
   /// The process with the steps says that everything asked for is on since ts_ns.
   void recording_on(std::uint64_t ts_ns);
   /// … is off again.
@@ -88,6 +89,7 @@ class Schedule {
   enum class State { kNotStarted, kProvisional, kRunning, kInWindow, kClosing, kDone };
   struct Begin {
     std::uint64_t number, ts_ns, label;
+    std::uint64_t before_ns;  // end of what belongs to the step before
   };
   struct Interval {
     std::uint64_t on_ns, off_ns;
@@ -156,6 +158,7 @@ class Schedule {
   bool steps_seen_ = false;
   Begin last_{};  // newest step begun
   std::uint64_t last_ended_ = wire::kNever, last_ended_ns_ = 0;
+  bool pause_ = false;  // since then
   std::uint64_t rate_from_ns_ = 0, rate_from_ = 0;
   std::uint64_t step_ns_ = 0;  // recent duration of a step, 0: unknown
   std::uint64_t planned_step_ns_ = 0;

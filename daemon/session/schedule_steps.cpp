@@ -182,7 +182,7 @@ bool Schedule::close_if_over() {
                                 [this](const Begin& begin) { return begin.number >= window_end_; });
   if (end == begins_.end()) return false;
   const std::vector<Begin> rest(end, begins_.end());
-  close_steps(rest.front().number, rest.front().ts_ns);
+  close_steps(rest.front().number, rest.front().before_ns);
   next_turn();
   for (const Begin& begin : rest)
     if (state_ != State::kDone) step_in_window(begin);

@@ -244,8 +244,9 @@ void Session::target_step_began(Target& target, std::uint64_t number, std::uint6
   if (leader_ == &target) schedule_.step_began(number, ts_ns, label);
 }
 
-void Session::target_step_ended(Target& target, std::uint64_t number, std::uint64_t ts_ns) {
-  if (leader_ == &target) schedule_.step_ended(number, ts_ns);
+void Session::target_step_ended(Target& target, std::uint64_t number, std::uint64_t ts_ns,
+                                bool pause) {
+  if (leader_ == &target) schedule_.step_ended(number, ts_ns, pause);
 }
 
 void Session::target_active(Target&, std::uint64_t ts_ns) { schedule_.first_activity(ts_ns); }

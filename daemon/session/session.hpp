@@ -77,7 +77,7 @@ class Session final : private TargetEvents {
   // session.cpp: processes and client
   void target_step_began(Target&, std::uint64_t number, std::uint64_t ts_ns,
                          std::uint64_t label) override;
-  void target_step_ended(Target&, std::uint64_t number, std::uint64_t ts_ns) override;
+  void target_step_ended(Target&, std::uint64_t number, std::uint64_t ts_ns, bool pause) override;
   void target_active(Target&, std::uint64_t ts_ns) override;
   void target_recording(Target&, bool on, std::uint64_t ts_ns) override;
   void follow_leader(Target& target);

@@ -260,8 +260,8 @@ void Target::step_rule(wire::StepRule rule, std::uint64_t key) {
   shared.step_rule.store(static_cast<std::uint32_t>(rule), std::memory_order_release);
 }
 
-void Target::step_ended(std::uint64_t number, std::uint64_t ts_ns) {
-  events_.target_step_ended(*this, number, ts_ns);
+void Target::step_ended(std::uint64_t number, std::uint64_t ts_ns, bool pause) {
+  events_.target_step_ended(*this, number, ts_ns, pause);
 }
 
 void Target::first_activity(std::uint64_t ts_ns) { events_.target_active(*this, ts_ns); }

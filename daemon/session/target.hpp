@@ -30,7 +30,8 @@ class TargetEvents {
  public:
   virtual void target_step_began(Target& target, std::uint64_t number, std::uint64_t ts_ns,
                                  std::uint64_t label) = 0;
-  virtual void target_step_ended(Target& target, std::uint64_t number, std::uint64_t ts_ns) = 0;
+  virtual void target_step_ended(Target& target, std::uint64_t number, std::uint64_t ts_ns,
+                                 bool pause) = 0;
   virtual void target_active(Target& target, std::uint64_t ts_ns) = 0;
   /// Everything asked for is on since ts_ns, or off.
   virtual void target_recording(Target& target, bool on, std::uint64_t ts_ns) = 0;
@@ -142,7 +143,7 @@ class Target final : private ingest::Listener {
          Identity identity, TargetEvents& events);
 
   void step_began(std::uint64_t number, std::uint64_t ts_ns, std::uint64_t label) override;
-  void step_ended(std::uint64_t number, std::uint64_t ts_ns) override;
+  void step_ended(std::uint64_t number, std::uint64_t ts_ns, bool pause) override;
   void first_activity(std::uint64_t ts_ns) override;
   void step_rule(wire::StepRule rule, std::uint64_t key) override;
   void steps_are(const std::string& what) override { what_steps_are_ = what; }

@@ -75,7 +75,7 @@ class Heard final : public Listener {
     begins.push_back(ts_ns);
     labels.push_back(label);
   }
-  void step_ended(std::uint64_t number, std::uint64_t) override { ended.push_back(number); }
+  void step_ended(std::uint64_t number, std::uint64_t, bool) override { ended.push_back(number); }
   void first_activity(std::uint64_t ts_ns) override { activity.push_back(ts_ns); }
   void step_rule(wire::StepRule rule, std::uint64_t key) override { rules.emplace_back(rule, key); }
   void steps_are(const std::string& what) override { told.push_back(what); }

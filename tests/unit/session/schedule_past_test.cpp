@@ -58,6 +58,22 @@ TEST_P(PastSteps, AWindowFarBehindThemIsMetByTheCounter) {
 
 INSTANTIATE_TEST_SUITE_P(Steps, PastSteps, testing::Values(100'000, kMs, 7 * kMs, 60 * kMs));
 
+TEST(ScheduleOfPastSteps, AnEvaluationAfterTheLastStepIsNotInTheWindow) {
+  Schedule schedule(found(0, 0, 3, 2), true, true);
+  Program program(schedule, 10 * kMs);
+  program.wait(100 * kMs);
+  program.steps(3);
+  const std::uint64_t end = program.now() - kMs;
+  program.tick();
+  schedule.step_ended(2, end, true);
+  program.wait(200 * kMs);
+  program.steps(4);
+  program.finish();
+  EXPECT_THAT(steps_of(program.windows), ElementsAre(Steps{0, 3}, Steps{3, 3}));
+  EXPECT_EQ(end, program.windows[0].end_ns);
+  EXPECT_EQ(program.began(6), program.windows[1].end_ns);
+}
+
 TEST(ScheduleOfPastSteps, WindowsBackToBackAreCutToo) {
   Schedule schedule(found(0, 0, 2, 0), true, true);
   Program program(schedule, 10 * kMs);
