@@ -78,13 +78,15 @@ void Collectives::add(const model::Operator& op, OpKind kind, std::string_view n
     if (record_ends_.size() < kMaxPairs) record_ends_[op.id] = op.end_ns;
     return;
   }
-  (name.starts_with("nccl:") ? nccl_ : gloo_) = true;
+  const bool bare = kind == OpKind::kBareCollective;
+  if (!bare) (name.starts_with("nccl:") ? nccl_ : gloo_) = true;
   if (ranges_.size() < kMaxPairs)
     ranges_.push_back({op.id,
                        op.parent,
                        {op.start_ns, op.end_ns},
                        op.name,
-                       (op.flags & model::kRangeCrossing) != 0});
+                       (op.flags & model::kRangeCrossing) != 0,
+                       bare});
 }
 
 std::vector<model::RangeId> Collectives::finish() {
@@ -94,6 +96,7 @@ std::vector<model::RangeId> Collectives::finish() {
     if (end != nullptr) {
       by_record_[range.record] = {range.id, range.name};
       by_range_[range.id] = range.record;
+      nccl_ |= range.bare;
     }
     if (!range.crossing) continue;
     if (end == nullptr) {
@@ -131,7 +134,8 @@ std::string collective_args(std::span<const std::uint64_t> inputs, std::string_v
   InputView input;
   while (next_input(inputs, input)) in.push_back(input);
   std::string text;
-  if (const std::size_t colon = range_name.find(':'); colon != std::string_view::npos)
+  const std::size_t colon = range_name.find(':');  // newer PyTorch names no library
+  if (!range_name.empty())
     text += fmt::format(",\"Collective name\":\"{}\"", range_name.substr(colon + 1));
   if (!in.empty()) text += message(in[0]);
   if (!is_whole_record(in)) return text;

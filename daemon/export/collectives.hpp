@@ -24,7 +24,7 @@ class Collectives {
  public:
   static constexpr std::size_t kMaxPairs = 1'000'000;
 
-  /// A range nccl:… or gloo:…, or a record_param_comms.
+  /// A range nccl:… or gloo:…, one that newer PyTorch names without nccl:, or a record_param_comms.
   void add(const model::Operator& op, OpKind kind, std::string_view name);
   /// Pairs what came. Returns ids of ranges that do not nest and have no record to end with.
   std::vector<model::RangeId> finish();
@@ -45,7 +45,7 @@ class Collectives {
     model::RangeId id, record;
     Interval times;
     model::StringId name;
-    bool crossing;
+    bool crossing, bare;
   };
 
   std::vector<Ranged> ranges_;

@@ -17,6 +17,7 @@ enum class OpKind {
   kStep,             // of the program's own profiler: ProfilerStep#…
   kCommunication,    // one of the ten names the viewers know as collectives
   kOtherCollective,  // nccl: or gloo: with another name
+  kBareCollective,   // named as a collective without a library: one if a record is around it
   kCollective,       // the record PyTorch makes of a collective's arguments
   kEvaluate,         // the autograd engine runs a node
   kUserAnnotation,   // data loaders and optimizers
@@ -25,7 +26,11 @@ enum class OpKind {
 inline OpKind kind_of(std::string_view name) {
   constexpr std::array<std::string_view, 5> kCollectives = {"broadcast", "reduce", "all_reduce",
                                                             "all_gather", "reduce_scatter"};
+  const auto collective = [&](std::string_view text) {
+    return std::find(kCollectives.begin(), kCollectives.end(), text) != kCollectives.end();
+  };
   if (name.empty()) return OpKind::kPlain;
+  if (collective(name)) return OpKind::kBareCollective;
   switch (name[0]) {
     case 'P':
       return name.starts_with("ProfilerStep#") ? OpKind::kStep : OpKind::kPlain;
@@ -41,10 +46,7 @@ inline OpKind kind_of(std::string_view name) {
     case 'n':
     case 'g':
       if (!name.starts_with("nccl:") && !name.starts_with("gloo:")) return OpKind::kPlain;
-      return std::find(kCollectives.begin(), kCollectives.end(), name.substr(5)) !=
-                     kCollectives.end()
-                 ? OpKind::kCommunication
-                 : OpKind::kOtherCollective;
+      return collective(name.substr(5)) ? OpKind::kCommunication : OpKind::kOtherCollective;
     default:
       return OpKind::kPlain;
   }

@@ -167,7 +167,8 @@ void Surveyor::on(const model::Operator& e) {
   ++s_.count(Counted::kOperator);
   const OpKind kind = kind_of(s_.names.text(e.name));
   // Drawn as a step or not at all: by its name it would count as one more.
-  const bool communicates = kind == OpKind::kCommunication || kind == OpKind::kOtherCollective;
+  const bool communicates = kind == OpKind::kCommunication || kind == OpKind::kOtherCollective ||
+                            (kind == OpKind::kBareCollective && e.scope == model::kScopeUser);
   if (communicates || kind == OpKind::kCollective)
     s_.collectives.add(e, kind, s_.names.text(e.name));
   if (kind == OpKind::kStep) {

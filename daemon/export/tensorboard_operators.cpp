@@ -22,8 +22,10 @@ std::string_view OperatorPart::category_of(const model::Operator& e, OpKind kind
 void OperatorPart::write(const model::Operator& e) {
   const Survey& survey = t_.survey;
   if (!survey.overlaps({e.start_ns, e.end_ns})) return;
-  const OpKind kind = kind_of(survey.names.text(e.name));
+  OpKind kind = kind_of(survey.names.text(e.name));
   if (kind == OpKind::kStep) return;
+  if (kind == OpKind::kBareCollective)
+    kind = survey.collectives.record_of(e.id) != 0 ? OpKind::kCommunication : OpKind::kPlain;
   const Placed placed = survey.placed(e.id, e.tid, {e.start_ns, e.end_ns});
   if (survey.crosses(e) || placed.place == Place::kCrossing) return write_span(e);
   const bool op = placed.place == Place::kFree || survey.step_operators.contains(e.name);
@@ -38,7 +40,10 @@ void OperatorPart::write_nested(const model::Operator& e, OpKind kind, std::stri
   const std::string_view name = survey.names.text(e.name);
   const std::string_view stack = t_.stacks.line(e.stack, e.start_ns);
   JsonText& json = t_.event(name.size() + stack.size());
-  json.raw("{\"ph\":\"X\",\"cat\":\"").raw(category).raw("\",\"name\":\"").raw(name);
+  json.raw("{\"ph\":\"X\",\"cat\":\"").raw(category).raw("\",\"name\":\"");
+  // The viewer knows collectives by their library.
+  const bool bare = kind == OpKind::kCommunication && name.find(':') == std::string_view::npos;
+  json.raw(bare && !t_.spelling.collective_by_record ? "nccl:" : "").raw(name);
   t_.row(t_.host_pid, e.tid);
   t_.interval(drawn.start_ns, drawn.end_ns);
   json.raw(",\"args\":{\"External id\":").number(e.id);

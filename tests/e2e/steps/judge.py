@@ -24,10 +24,11 @@ def load(path):
 
 
 class Judge:
-    """`slack_ns`: how far the clocks of trace and marker may differ."""
+    """`slack_ns`: how far the clocks of trace and marker may differ; `open_head`: how early the first
+    step begins is left to it, since packages fetch and prepare at the head of their loops."""
 
-    def __init__(self, truth, trace, slack_ns=0):
-        self.truth = truth
+    def __init__(self, truth, trace, slack_ns=0, open_head=False):
+        self.truth, self.open_head = truth, open_head
         self.slack = slack_ns
         tid = trace.steps[0].tid if trace.steps else None
         self.operators = [o for o in trace.operators if tid is None or o.tid == tid]
@@ -47,7 +48,7 @@ class Judge:
         if not index:  # what the loader fetched for the first step is part of it
             fetch = [o for o in earlier if o.name.startswith(FETCH)]
             earlier = [o for o in earlier if not fetch or o.end < fetch[-1].start]
-            earlier = [o for o in earlier if o.start < inside[0].start]
+            earlier = [o for o in earlier if o.start < inside[0].start and not self.open_head]
         return Body(inside[0].start, max(o.end for o in inside),
                     max((o.end for o in earlier), default=0))
 
@@ -82,14 +83,15 @@ class Judge:
         return wrong
 
 
-def verdict(truth, trace, first=0, count=None, label=1, tail=0, slack_ns=0):
+def verdict(truth, trace, first=0, count=None, label=1, tail=0, slack_ns=0,
+            open_head=False):
     """Sentences on what is wrong; none if all is right.
 
     `first`, `count`: which true steps the trace holds (all); `label`: what the first of them is
     called; `tail`: so many steps without any operator may follow."""
     count = len(truth) - first if count is None else count
     steps = list(trace.steps)
-    judge = Judge(truth, trace, slack_ns)
+    judge = Judge(truth, trace, slack_ns, open_head)
     while tail and len(steps) > count and not judge.between(steps[-1].start, steps[-1].end):
         steps.pop()
         tail -= 1

@@ -79,7 +79,8 @@ def examine(program, done, truth, paths):
     if not program.steps:
         return ["%d steps were invented (%s)" % (len(trace.steps), trace.steps[0].args)
                 for _ in trace.steps[:1]]
-    wrong = judge.verdict(truth, trace, label=program.label, tail=program.tail)
+    wrong = judge.verdict(truth, trace, label=program.label, tail=program.tail,
+                          open_head=program.where == "-")
     return wrong[:4] + described(program, trace)
 
 

@@ -195,6 +195,26 @@ TEST_F(Operators, OnlyTheTenCollectivesAreAnnotations) {
   EXPECT_EQ(events("cpu_op").size(), 2u);
 }
 
+// newer PyTorch names the range all_reduce; the record of its arguments is around it
+TEST_F(Operators, ACollectiveWithoutItsLibrarysNameGetsOne) {
+  record([](model::EventSink& sink) {
+    sink.on(model::StringDef{1, "all_reduce"});
+    sink.on(model::StringDef{2, "record_param_comms"});
+    auto inner = op(2, 1, 20, 30);
+    inner.scope = model::kScopeUser;
+    inner.parent = 1;
+    sink.on(inner);
+    sink.on(op(1, 2, 10, 40));
+    sink.on(op(3, 1, 50, 60));  // somebody else's of that name
+  });
+  trace();
+  ASSERT_EQ(events("user_annotation").size(), 1u);
+  EXPECT_STREQ((*events("user_annotation")[0])["name"].GetString(), "nccl:all_reduce");
+  ASSERT_EQ(events("cpu_op").size(), 2u);
+  EXPECT_STREQ((*events("cpu_op")[0])["args"]["Collective name"].GetString(), "all_reduce");
+  EXPECT_STREQ((*events("cpu_op")[1])["name"].GetString(), "all_reduce");
+}
+
 // when an operator lies over a step's border, and one reaches out of the window
 TEST_F(Operators, LieAmongStepsAsRangesDo) {
   record([](model::EventSink& sink) {
