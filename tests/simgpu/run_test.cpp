@@ -102,6 +102,11 @@ TEST(Launcher, RefusesNonsenseInOneSentence) {
 TEST(Launcher, RefusesWhatWouldQuietlyDoNothing) {
   expect_refused("--truth /no/such/folder/t true", "'/no/such/folder/t' cannot be written");
   expect_refused("--log /no/such/%p.jsonl true", "--log: '/no/such/%p.jsonl' cannot be written");
+  // Neither to be written nor to be removed.
+  const std::string pipe = simtest::scratch("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  expect_refused("--truth " + pipe + " true", "is no plain file");
+  EXPECT_TRUE(std::filesystem::exists(pipe));
   expect_refused("--errors cuptiSubscirbe:1:39 true", "no function 'cuptiSubscirbe'");
   expect_refused("--scenario shuffled,,empty-buffer true", "one comma between two");
   expect_refused("--scenario shuffled, true", "one comma between two");

@@ -25,7 +25,7 @@ def options_of(command):
     names = set()
     for line in text.splitlines():
         if re.match(r"  (-|    --)", line):
-            names.update(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", line[:26]))
+            names.update(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", re.split(r" {2,}", line.strip())[0]))
     return names
 
 

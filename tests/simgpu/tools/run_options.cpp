@@ -8,6 +8,7 @@
 #include "tools/run_options.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -171,18 +172,22 @@ const Row* row_of(const std::string& option) {
 
 /// A log that cannot be written would be missed when the program has ended.
 void check_log(const char* option, const char* typed, const std::string& path) {
+  struct stat about {};
+  const bool there = stat(path.c_str(), &about) == 0;
+  if (there && !S_ISREG(about.st_mode))
+    fail(std::string(option) + ": '" + typed +
+         "' is no plain file, and the log is written through a mapping; give a file");
   // %p is known in the program only.
   const bool pattern = path.find("%p") != std::string::npos;
   const bool folder_is_there =
       access(path.substr(0, path.rfind('/') + 1).c_str(), pattern ? W_OK | X_OK : F_OK) == 0;
-  const bool was_there = access(path.c_str(), F_OK) == 0;
   const int file = pattern || !folder_is_there
                        ? -1
                        : open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
   const int problem = errno;
   if (file >= 0) close(file);
   // A program takes another name if it finds the file there.
-  if (file >= 0 && !was_there) unlink(path.c_str());
+  if (file >= 0 && !there) unlink(path.c_str());
   if (file >= 0 || (pattern && folder_is_there)) return;
   fail(std::string(option) + ": '" + typed + "' cannot be written: " + std::strerror(problem) +
        "; give a file in a folder that can be written");
