@@ -21,7 +21,7 @@ import struct
 import sys
 import time
 
-MAGIC, MAJOR = 0x4C544347, 1
+MAGIC, MAJOR = 0x4C544347, 2
 HEADER = struct.Struct("<IHHII")
 OPEN, STARTED, ENDED, END = 64, 65, 66, 67
 READY, PROGRESS, SUMMARY, FAILURE = 96, 97, 98, 99
