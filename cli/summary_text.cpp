@@ -58,25 +58,45 @@ std::string counts_text(api::Counts counts, bool name_first) {
   return support::join(parts, ", ");
 }
 
+/// The folder that all of them are in, or in folders of.
+std::string common_folder(const std::vector<api::SummaryFile>& files) {
+  std::string folder = support::parent_folder(files[0].path);
+  const auto holds = [&](const api::SummaryFile& file) {
+    return folder == "/" || file.path.rfind(folder + "/", 0) == 0;
+  };
+  while (folder.size() > 1 && !std::all_of(files.begin(), files.end(), holds))
+    folder = support::parent_folder(folder);
+  return folder;
+}
+
+std::string below(const std::string& path, const std::string& folder) {
+  return path.rfind(folder + "/", 0) == 0 ? path.substr(folder.size() + 1)
+                                          : support::base_name(path);
+}
+
 void add_files(const api::Summary& s, Lines& lines) {
   if (s.files.empty()) {
     lines.add("no trace file was written");
     return;
   }
+  const std::string& format = s.files[0].format;
   std::uint64_t bytes = 0, events = 0;
+  bool several = false;
   for (const api::SummaryFile& file : s.files) {
     bytes += file.bytes;
-    events += file.events;
+    // Another format tells of the same events.
+    if (file.format == format) events += file.events;
+    several = several || file.format != format;
   }
+  const std::string folder = common_folder(s.files);
   lines.add(fmt::format("{} in {} ({}, {})", counted(s.files.size(), "trace file", "trace files"),
-                        support::parent_folder(s.files[0].path), human_bytes(bytes),
-                        counted(events, "event", "events")));
+                        folder, human_bytes(bytes), counted(events, "event", "events")));
   for (std::size_t i = 0; i < std::min(s.files.size(), kFilesNamed); ++i) {
     const api::SummaryFile& file = s.files[i];
-    std::string detail = counted(file.events, "event", "events");
+    std::string detail = several ? file.format + ", " : "";
+    detail += fmt::format("process {}, {}", file.pid, counted(file.events, "event", "events"));
     if (file.steps != 0) detail += ", " + counted(file.steps, "step", "steps");
-    lines.add(
-        fmt::format("  {} (process {}, {})", support::base_name(file.path), file.pid, detail));
+    lines.add(fmt::format("  {} ({})", below(file.path, folder), detail));
   }
   if (s.files.size() > kFilesNamed) {
     lines.add(fmt::format("  and {} more", s.files.size() - kFilesNamed));

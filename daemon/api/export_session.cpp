@@ -171,6 +171,8 @@ void add_files(Summary& summary, const std::vector<exporter::FileWritten>& files
     summary.files.push_back(
         {file.path, file.format, file.pid, file.window, file.bytes, file.events, file.steps});
     summary.simulated = summary.simulated || file.simulated;
+    // Another format tells of the same events.
+    if (file.format != summary.files.front().format) continue;
     add_counts(summary.events_by_kind, file.events_by_kind);
     add_counts(summary.drops_by_reason, file.drops_by_reason);
     for (const std::string& sentence : file.missing)

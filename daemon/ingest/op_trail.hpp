@@ -19,16 +19,19 @@ namespace gpuprof::ingest {
 class OpTrail {
  public:
   static constexpr std::size_t kMost = 200'000;
+  /// Autograd records what is followed; optimizers and evaluations run without.
+  enum class Kind : std::uint8_t { kFollowed, kUnfollowed, kBackward };
   struct Op {
     std::uint64_t name_id, begin_ns, end_ns;
     std::uint32_t lane, tid;
+    Kind kind;
   };
 
   void begins(const Lane& lane, const wire::OpBegin& op) {
     if (ops_.size() >= kMost) return;
     if (lane.index >= open_.size()) open_.resize(lane.index + 1, {0, 0});
     open_[lane.index] = {op.object, ops_.size()};
-    ops_.push_back(Op{op.name_id, op.ts_ns, op.ts_ns, lane.index, lane.tid});
+    ops_.push_back(Op{op.name_id, op.ts_ns, op.ts_ns, lane.index, lane.tid, kind_of(op)});
     stacks_ += op.stack_id != 0;
   }
   void ends(const Lane& lane, const wire::OpEnd& end) {
@@ -43,10 +46,11 @@ class OpTrail {
 
   /// Most operators came without a Python stack.
   bool without_stacks() const { return stacks_ * 10 < ops_.size(); }
-  /// Those of the thread that ran most.
+  /// Those of the thread that ran most, threads of autograd aside.
   std::vector<Op> busiest_thread() const {
     std::vector<std::size_t> counts;
     for (const Op& op : ops_) {
+      if (op.kind == Kind::kBackward) continue;
       if (op.lane >= counts.size()) counts.resize(op.lane + 1);
       ++counts[op.lane];
     }
@@ -59,6 +63,12 @@ class OpTrail {
   }
 
  private:
+  static constexpr std::uint16_t kBackwardScope = 1;  // at::RecordScope
+  static Kind kind_of(const wire::OpBegin& op) {
+    if (op.scope == kBackwardScope) return Kind::kBackward;
+    return op.sequence < 0 ? Kind::kUnfollowed : Kind::kFollowed;
+  }
+
   struct Open {
     std::uint64_t object;
     std::size_t index;

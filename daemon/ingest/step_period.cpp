@@ -10,6 +10,7 @@
 #include <array>
 #include <map>
 #include <unordered_map>
+#include <utility>
 
 namespace gpuprof::ingest {
 namespace {
@@ -51,7 +52,8 @@ std::size_t by_correlation(const std::vector<std::uint32_t>& sequence) {
   return static_cast<std::size_t>(first - match.begin()) + 1;
 }
 
-/// The distance of the rarest three names in a row that come again at equal distances.
+/// The distance of the rarest three names in a row that come again at equal distances all along:
+/// an initialisation repeats itself, too.
 std::size_t by_anchors(const std::vector<std::uint32_t>& sequence) {
   std::map<std::array<std::uint32_t, 3>, std::vector<std::size_t>> places;
   for (std::size_t i = 0; i + 2 < sequence.size(); ++i)
@@ -59,6 +61,7 @@ std::size_t by_anchors(const std::vector<std::uint32_t>& sequence) {
   std::size_t fewest = ~std::size_t{0}, distance = 0;
   for (const auto& [names, at] : places) {
     if (at.size() < kFewestPeriods || at.size() >= fewest) continue;
+    if (at.back() - at.front() < sequence.size() / 2) continue;
     std::map<std::size_t, std::size_t> gaps;
     for (std::size_t i = 1; i < at.size(); ++i) ++gaps[at[i] - at[i - 1]];
     const auto usual = std::max_element(
@@ -89,6 +92,59 @@ std::size_t next_begin(const Ops& ops, std::size_t first, std::size_t expected,
   return ops.size();
 }
 
+/// Operators in a row that autograd did not follow: an optimizer, and perhaps an evaluation.
+struct Run {
+  std::size_t begin, end;
+};
+
+/// Those that autograd follows again after, which end within the cycle from `first` on or begin
+/// there and end in the next.
+std::vector<Run> unfollowed(const Ops& ops, std::size_t first, std::size_t period) {
+  using Kind = OpTrail::Kind;
+  std::vector<Run> runs;
+  // What is open at `first` is seen whole at the end of the cycle.
+  std::size_t begin = first;
+  while (begin < first + period && ops[begin].kind == Kind::kUnfollowed) ++begin;
+  if (begin == first + period) return runs;
+  std::size_t length = 0;
+  for (std::size_t i = begin; i < std::min(begin + period, ops.size()); ++i) {
+    if (ops[i].kind == Kind::kUnfollowed) {
+      ++length;
+      continue;
+    }
+    if (ops[i].kind == Kind::kFollowed && length != 0) runs.push_back({i - length, i});
+    length = 0;
+  }
+  if (length != 0) runs.push_back({begin + period - length, begin + period});
+  return runs;
+}
+
+/// The longest of the runs, and how many begin like it: so many updates.
+std::pair<Run, std::size_t> updates_of(const Ops& ops, const std::vector<Run>& runs) {
+  const Run longest = *std::max_element(runs.begin(), runs.end(), [](const Run& a, const Run& b) {
+    return a.end - a.begin < b.end - b.begin;
+  });
+  const std::size_t compared = std::min<std::size_t>(longest.end - longest.begin, 4);
+  const auto alike = [&](const Run& run) {
+    return run.end - run.begin >= compared && same_names(ops, longest.begin, run.begin, compared);
+  };
+  return {longest, static_cast<std::size_t>(std::count_if(runs.begin(), runs.end(), alike))};
+}
+
+/// Where the step before `second` begins, which may do more or less than the others: there
+/// are no gradients to clear, and no momentum; `second`: there is none.
+std::size_t begin_of_first(const Ops& ops, std::size_t second, std::size_t period) {
+  if (second < period / 2) return second;
+  const std::size_t expected = second < period ? 0 : second - period;
+  for (std::size_t lead = 0; lead <= period / 2; ++lead) {
+    const std::size_t begin = next_begin(ops, second + lead, expected + lead, period);
+    if (begin >= second) continue;
+    // Where nothing stands before it, it may have begun earlier than it was seen.
+    return begin == 0 && lead != 0 ? second : begin;
+  }
+  return second;
+}
+
 }  // namespace
 
 std::size_t find_period(const Ops& ops) {
@@ -104,7 +160,18 @@ std::vector<FoundStep> cut_by_period(const Ops& ops, std::size_t period) {
   while (first + 2 * period < ops.size() && !same_names(ops, first, first + period, period))
     ++first;
   while (first > 0 && ops[first - 1].name_id == ops[first - 1 + period].name_id) --first;
+  if (first + 2 * period > ops.size()) return {};
   std::vector<FoundStep> steps;
+  if (const std::vector<Run> runs = unfollowed(ops, first, period); !runs.empty()) {
+    const auto [update, times] = updates_of(ops, runs);
+    // Several steps and what is done after them, again and again.
+    if (times > 1) return {};
+    const std::size_t second = update.end < first + period ? update.end : update.end - period;
+    first = begin_of_first(ops, second, period);
+    if (first != second)
+      steps.push_back({ops[first].begin_ns, ops[second - 1].end_ns, ops[first].tid});
+    first = second;
+  }
   for (std::size_t at = first; at + period <= ops.size();) {
     const std::size_t next = next_begin(ops, first, at + period, period);
     const bool last = next + period / 2 > ops.size();

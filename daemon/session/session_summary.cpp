@@ -113,6 +113,8 @@ void add_files(api::Summary& made, const std::vector<exporter::FileWritten>& fil
     made.files.push_back(api::SummaryFile{file.path, file.format, file.pid, file.window, file.bytes,
                                           file.events, file.steps});
     made.simulated = made.simulated || file.simulated;
+    // Another format tells of the same events.
+    if (file.format != files.front().format) continue;
     for (const auto& [kind, count] : file.events_by_kind) kinds[kind] += count;
     for (const std::string& sentence : file.missing) exporter::add_sentence(made.missing, sentence);
   }

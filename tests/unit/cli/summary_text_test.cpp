@@ -39,6 +39,18 @@ TEST(SummaryText, TellsFilesWindowsEventsDropsOverheadAndHowToOpen) {
   }
 }
 
+TEST(SummaryText, TellsFormatsApartAndCountsTheirEventsOnce) {
+  api::Summary s = sample();
+  s.files = {{"/out/h_7.1.pt.trace.json.gz", "tensorboard", 7, 0, 2048, 1000, 3},
+             {"/out/kineto/span_0001/h_7.1.pt.trace.json.gz", "kineto", 7, 0, 2048, 1000, 3}};
+  const std::string text = summary_text(s);
+  for (const char* part : {"2 trace files in /out (4.0 KiB, 1000 events)",
+                           "  h_7.1.pt.trace.json.gz (tensorboard, process 7,",
+                           "  kineto/span_0001/h_7.1.pt.trace.json.gz (kineto, process 7,"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+}
+
 TEST(SummaryText, EveryLineSaysWhoSpeaks) {
   const std::string text = summary_text(sample());
   ASSERT_EQ(text.back(), '\n');

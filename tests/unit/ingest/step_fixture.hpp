@@ -68,7 +68,7 @@ class StepFinderTest : public AssemblerTest {
       const std::uint16_t scope = text.rfind("aten::", 0) == 0 ? 0 : 7;
       const std::uint64_t id = name(text);
       ++object_;
-      put(wire::OpBegin{t_, id, stack, 0, -1, object_, ++op_, 0, 0, scope, flags}, {}, lane);
+      put(wire::OpBegin{t_, id, stack, 0, sequence_, object_, ++op_, 0, 0, scope, flags}, {}, lane);
       t_ += took_ns;
       put(wire::OpEnd{t_, object_, op_, 0}, {}, lane);
     } else {
@@ -101,6 +101,7 @@ class StepFinderTest : public AssemblerTest {
 
   std::uint64_t t_ = 0, drained_ = 0, object_ = 0, counted_ = 0;
   std::uint32_t op_ = 0;
+  std::int64_t sequence_ = -1;  // of the next operators: autograd does not follow them
   bool recording_ = true;
   std::pair<wire::StepRule, std::uint64_t> rule_seen_{wire::StepRule::kNone, 0};
   std::vector<std::uint64_t> truth_;  // begins of the steps

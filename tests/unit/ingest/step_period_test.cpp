@@ -83,6 +83,65 @@ TEST_F(Repetition, WithNoiseIsRightOrNothing) {
   }
 }
 
+/// As C++ programs do it: no ranges of optimizers, and only those run unfollowed.
+class Training : public Repetition {
+ protected:
+  void followed(const std::vector<const char*>& texts) {
+    for (const char* text : texts) {
+      sequence_ = 1;
+      op(text, 0, 10 * kUs);
+    }
+    sequence_ = -1;
+  }
+  void update(bool first) {
+    for (int parameter = 0; parameter < 4; ++parameter) {
+      op(first ? "aten::clone" : "aten::mul_", 0, 10 * kUs);
+      op("aten::add_", 0, 10 * kUs);
+    }
+  }
+  void train(bool first) {
+    truth_.push_back(t_);
+    if (!first) followed({"aten::detach_", "aten::detach_"});
+    followed({"aten::linear", "aten::relu", "aten::linear", "aten::tanh", "aten::linear",
+              "aten::sum", "aten::mul", "aten::mean", "aten::ones_like"});
+    update(first);
+  }
+};
+
+TEST_F(Training, BeginsItsStepsAfterTheUpdate) {
+  initialise();
+  for (int i = 0; i < 40; ++i) train(i == 0);
+  finish();
+  EXPECT_EQ(truth_, begins());
+}
+
+TEST_F(Training, SeenFromItsMiddleOnBeginsItsStepsThereToo) {
+  followed({"aten::sum", "aten::mul", "aten::mean", "aten::ones_like"});
+  update(false);
+  for (int i = 0; i < 40; ++i) train(false);
+  finish();
+  EXPECT_EQ(truth_, begins());
+}
+
+TEST_F(Training, IsNotMistakenForAnInitialisationThatRepeats) {
+  for (int layer = 0; layer < 8; ++layer)
+    for (const char* text : {"aten::empty", "aten::empty", "aten::uniform_", "aten::uniform_"})
+      op(text, 0, kUs);
+  for (int i = 0; i < 40; ++i) train(i == 0);
+  finish();
+  EXPECT_EQ(truth_, begins());
+}
+
+TEST_F(Training, WithAnEvaluationNowAndThenIsNotASingleStep) {
+  for (int i = 0; i < 60; ++i) {
+    train(i == 0);
+    if (i % 6 == 5)
+      for (int batch = 0; batch < 3; ++batch) op("aten::sigmoid", 0, 10 * kUs);
+  }
+  finish();
+  EXPECT_THAT(sink_.steps, IsEmpty());
+}
+
 TEST_F(Repetition, OfOptimizersCutsWhereTheLastOfThemEnds) {
   const Lane lane{0, 100, 1};
   initialise();
