@@ -122,7 +122,8 @@ class Schedule {
   bool close_if_over();
   void miss();
   void tell_missed();
-  bool settle_first();
+  bool has_no_gap(const Begin& first, std::uint64_t end_ns) const;
+  bool settle_first(std::uint64_t end_ns = wire::kNever);
   std::uint64_t latest_end() const;
   void await_recording(std::uint64_t number);
   void close_steps(std::uint64_t end_number, std::uint64_t end_ns);

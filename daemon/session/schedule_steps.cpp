@@ -21,6 +21,10 @@ constexpr std::size_t kMostBegins = 65'536;
 constexpr std::uint64_t kRateSpanNs = 20'000'000;
 /// A window whose last step has ended waits this long for the begin of the next one.
 constexpr std::uint64_t kNextStepNs = 250'000'000;
+/// What a step is is found after some of them: those are to be had only if they were recorded.
+/// Importing and building a model may come before, and make operators; so recording goes on for at
+/// least this long after the start, and after the provisional window until the choice is made.
+constexpr std::uint64_t kSearchNs = 30'000'000'000, kChoiceNs = 500'000'000;
 
 }  // namespace
 
@@ -30,26 +34,29 @@ std::string Schedule::steps_text(std::uint64_t first, std::uint64_t count) const
          std::to_string(label(first) + count - 1);
 }
 
-// Recording runs until five seconds after the first operator or launch. A program that has made
-// none by the time-out stops recording but goes on counting: its steps may still come.
+// Recording runs until five seconds after the first operator or launch, among operators longer. A
+// program that has made none by the time-out stops recording but goes on counting: its steps may
+// still come.
 void Schedule::tick_provisional(std::uint64_t now_ns) {
   const std::uint64_t timeout_ns = start_ns_ + options_.step_timeout_ns;
   const std::uint64_t over_ns = activity_ns_ != 0
                                     ? activity_ns_ + kProvisionalNs
                                     : std::max(timeout_ns, start_ns_ + kProvisionalNs);
+  const std::uint64_t off_ns =
+      among_operators_ ? std::max(over_ns + kChoiceNs, start_ns_ + kSearchNs) : over_ns;
   const bool looks = now_ns < look_until_ns_;
-  if (now_ns >= over_ns)
+  if (now_ns >= off_ns)
     plan_.mode = plan_.follower_mode = looks ? AgentState::kRecording : AgentState::kCounting;
   const std::uint64_t give_up_ns = activity_ns_ != 0 ? std::max(timeout_ns, over_ns) : wire::kNever;
   if (now_ns >= give_up_ns) {
     finish_provisional(now_ns);
     return become_done();
   }
-  const std::uint64_t off_ns = now_ns < over_ns ? over_ns : look_until_ns_;
-  deadline_ns_ = plan_.mode == AgentState::kRecording ? std::min(off_ns, give_up_ns) : give_up_ns;
+  const std::uint64_t next_ns = now_ns < off_ns ? off_ns : look_until_ns_;
+  deadline_ns_ = plan_.mode == AgentState::kRecording ? std::min(next_ns, give_up_ns) : give_up_ns;
 }
 
-// Importing and building a model take longer than the provisional window, and make operators.
+// A very large model is being built.
 void Schedule::look_again(std::uint64_t now_ns) {
   if (state_ != State::kProvisional || !among_operators_ || plan_.mode != AgentState::kCounting)
     return;
@@ -160,7 +167,7 @@ void Schedule::step_in_window(const Begin& begin) {
     window_end_ = now.end;
   }
   if (state_ == State::kInWindow) {
-    if (begin.number >= latest_end() && !settle_first()) {
+    if (begin.number >= latest_end() && !settle_first(begin.ts_ns)) {
       miss();
       return step_in_window(begin);
     }
@@ -215,11 +222,28 @@ void Schedule::await_recording(std::uint64_t number) {
                             std::min(latest_end(), number + lead_steps() + (now.end - now.active)));
 }
 
-/// The first step that lies wholly in what was recorded; false: none does yet.
-bool Schedule::settle_first() {
+/// Nothing is missing from a window that begins with this step. @param end_ns  See settle_first().
+bool Schedule::has_no_gap(const Begin& first, std::uint64_t end_ns) const {
+  if (recorded_.empty()) return true;
+  const auto one = std::find_if(recorded_.begin(), recorded_.end(), [&](const Interval& interval) {
+    return first.ts_ns >= interval.on_ns && first.ts_ns < interval.off_ns;
+  });
+  if (one == recorded_.end()) return false;
+  if (one->off_ns == wire::kNever) return true;
+  const Turn now = turn(turn_);
+  const std::uint64_t end = std::min(
+      now.end == wire::kNever ? wire::kNever : first.number + (now.end - now.active), latest_end());
+  const auto after = std::find_if(begins_.begin(), begins_.end(),
+                                  [&](const Begin& begin) { return begin.number >= end; });
+  return (after == begins_.end() ? end_ns : after->ts_ns) <= one->off_ns;
+}
+
+/// The first step from which on all was recorded; false: there is none yet.
+/// @param end_ns  When the window is over, where begins_ does not say; kNever: not known.
+bool Schedule::settle_first(std::uint64_t end_ns) {
   if (first_settled_) return true;
   const auto first = std::find_if(begins_.begin(), begins_.end(),
-                                  [&](const Begin& begin) { return recorded(begin.ts_ns); });
+                                  [&](const Begin& begin) { return has_no_gap(begin, end_ns); });
   if (first == begins_.end()) return false;
   first_settled_ = true;
   window_first_ = *first;
@@ -292,7 +316,7 @@ void Schedule::finish_steps(std::uint64_t now_ns) {
   }
   const bool ended = last_ended_ == last_.number;
   const std::uint64_t end_number = ended ? last_.number + 1 : last_.number;
-  if (!settle_first()) return miss();
+  if (!settle_first(last_.ts_ns)) return miss();
   if (end_number > window_first_.number)
     return close_steps(end_number, ended ? last_ended_ns_ : last_.ts_ns);
   if (index_ != 0) return;  // no whole step, and earlier windows have some

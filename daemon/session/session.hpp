@@ -126,6 +126,7 @@ class Session final : private TargetEvents {
   void finish_up(std::uint64_t now_ns);
   api::Summary summary(std::uint64_t now_ns);
   void add_lost_image(api::Summary& made, std::size_t index) const;
+  std::string steps_sentence() const;
   void send_summary(const api::Summary& summary);
 
   Setup setup_;
@@ -156,6 +157,7 @@ class Session final : private TargetEvents {
   std::vector<model::Window> windows_;  // all that were cut
   bool whole_run_pending_ = false;
   bool size_reached_ = false;
+  bool counted_to_the_end_ = true;  // of the command: steps
   std::vector<std::uint32_t> chosen_;
   std::vector<std::size_t> chosen_targets_;
   std::vector<exporter::FileWritten> files_;

@@ -48,6 +48,7 @@ bool Session::should_end(std::uint64_t now_ns) const {
 void Session::begin_ending(std::uint64_t now_ns) {
   ending_ns_ = command_ended_ns_ != 0 ? command_ended_ns_ : now_ns;
   state_ = State::kFlushing;
+  counted_to_the_end_ = !schedule_.done();
   flush_token_ = next_token_++;
   flush_deadline_ns_ = now_ns + kLastFlushNs;
   for (const auto& target : targets_) {

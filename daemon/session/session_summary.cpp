@@ -107,6 +107,20 @@ void add_overhead(api::SummaryOverhead& overhead, const Target& target) {
   overhead.nvtx_calls += stats.value(wire::Counter::kNvtxCalls);
 }
 
+/// What is said of some files only says of how many.
+void add_missing(api::Summary& made, const std::vector<exporter::FileWritten>& files) {
+  std::map<std::string, std::size_t> said;
+  for (const exporter::FileWritten& file : files)
+    for (const std::string& sentence : file.missing) {
+      ++said[sentence];
+      exporter::add_sentence(made.missing, sentence);
+    }
+  for (std::string& sentence : made.missing)
+    if (const auto found = said.find(sentence); found != said.end() && found->second < files.size())
+      sentence +=
+          " (" + std::to_string(found->second) + " of " + std::to_string(files.size()) + " files)";
+}
+
 void add_files(api::Summary& made, const std::vector<exporter::FileWritten>& files) {
   std::map<std::string, std::uint64_t> kinds;
   for (const exporter::FileWritten& file : files) {
@@ -116,9 +130,9 @@ void add_files(api::Summary& made, const std::vector<exporter::FileWritten>& fil
     // Another format tells of the same events.
     if (file.format != files.front().format) continue;
     for (const auto& [kind, count] : file.events_by_kind) kinds[kind] += count;
-    for (const std::string& sentence : file.missing) exporter::add_sentence(made.missing, sentence);
   }
   made.events_by_kind.assign(kinds.begin(), kinds.end());
+  add_missing(made, files);
 }
 
 }  // namespace
@@ -171,14 +185,18 @@ api::Summary Session::summary(std::uint64_t now_ns) {
     made.missing.push_back(support::counted(processes_refused_, "process", "processes") +
                            " could not be served and recorded.");
   if (leader_ != nullptr && !leader_->what_steps_are().empty())
-    made.remarks.push_back("Steps: " + std::to_string(leader_->counts().steps) + " " +
-                           leader_->what_steps_are() + ".");
+    made.remarks.push_back(steps_sentence());
   for (const auto& [key, sentence] : remarks_) add_once(made.remarks, sentence);
   made.failures = failures_;
   made.complete = failures_.empty();
   if (!made.files.empty() && !setup_.options.output_is_pattern)
     made.open_with.push_back("tensorboard --logdir " + folder_.output());
   return made;
+}
+
+std::string Session::steps_sentence() const {
+  return "Steps: " + std::to_string(leader_->counts().steps) + " " + leader_->what_steps_are() +
+         (counted_to_the_end_ ? "." : "; none was counted after the last window.");
 }
 
 void Session::add_lost_image(api::Summary& made, std::size_t index) const {

@@ -85,6 +85,9 @@ class Program {
   std::uint64_t now() const { return now_; }
   std::uint64_t began(std::uint64_t number) const { return began_[number]; }
   std::uint64_t recorded_ns() const { return recorded_ns_; }
+  /// When recording went on last, and how often.
+  std::uint64_t on_since() const { return on_since_; }
+  std::uint64_t times_on() const { return times_on_; }
 
   /// What a step is is not known yet: they are told of once this is false.
   bool hidden = false;
@@ -98,7 +101,7 @@ class Program {
                         (plan.mode == wire::AgentState::kCounting && number != wire::kNever &&
                          number >= plan.on_step && number < plan.off_step);
     if (wanted && !recording_) schedule_.recording_on(now_ + latency_ns_);
-    if (wanted && !recording_) on_since_ = now_;
+    if (wanted && !recording_) on_since_ = now_, ++times_on_;
     if (!wanted && recording_) {
       recorded_ns_ += now_ - on_since_;
       schedule_.recording_off(now_);
@@ -115,7 +118,7 @@ class Program {
   std::uint64_t now_ = 1000 * kSecond, next_tick_ = 1000 * kSecond;
   std::vector<std::uint64_t> began_, pending_;
   bool recording_ = false;
-  std::uint64_t on_since_ = 0, recorded_ns_ = 0;
+  std::uint64_t on_since_ = 0, recorded_ns_ = 0, times_on_ = 0;
 };
 
 struct Steps {

@@ -17,6 +17,7 @@ api::SessionOptions found(std::uint64_t wait, std::uint64_t warmup, std::uint64_
                           std::uint64_t repeat) {
   auto options = in_steps(0, wait, warmup, active, repeat);
   options.step = "auto";
+  options.step_timeout_ns = 60 * kSecond;
   return options;
 }
 
@@ -74,6 +75,51 @@ TEST(ScheduleOfPastSteps, AnEvaluationAfterTheLastStepIsNotInTheWindow) {
   EXPECT_EQ(program.began(6), program.windows[1].end_ns);
 }
 
+// Given a program whose first operators come long before its steps
+TEST(ScheduleOfPastSteps, StepsAfterAModelWasBuiltAreRecorded) {
+  Schedule schedule(found(2, 1, 3, 1), true, true);
+  Program program(schedule, kSecond);
+  schedule.first_activity(program.now());
+  program.wait(20 * kSecond);
+  program.hidden = true;
+  program.steps(4);
+  program.hidden = false;
+  program.steps(6);
+  program.finish();
+  EXPECT_THAT(steps_of(program.windows), ElementsAre(Steps{3, 3}));
+  EXPECT_THAT(program.remarks, IsEmpty());
+  EXPECT_EQ(1u, program.times_on()) << "recording was never off in between";
+}
+
+TEST(ScheduleOfPastSteps, RecordingGoesOnUntilTheChoice) {
+  Schedule schedule(found(2, 1, 3, 1), true, true);
+  Program program(schedule, kSecond);
+  program.wait(40 * kSecond);
+  schedule.first_activity(program.now());
+  program.wait(5 * kSecond + 100 * kMs);
+  EXPECT_EQ(AgentState::kRecording, schedule.plan().mode);
+  program.wait(kSecond);
+  EXPECT_EQ(AgentState::kCounting, schedule.plan().mode);
+}
+
+// Given steps of which the first windows' were recorded in part
+TEST(ScheduleOfPastSteps, AStepWithAGapIsNoWholeStep) {
+  Schedule schedule(found(0, 0, 3, 1), true, true);
+  Program program(schedule, 4 * kSecond);
+  schedule.first_activity(program.now());
+  program.wait(25 * kSecond);
+  program.hidden = true;
+  program.steps(3);
+  program.hidden = false;
+  program.steps(6);
+  program.finish();
+  ASSERT_EQ(1u, program.windows.size());
+  EXPECT_EQ(3u, program.windows[0].steps);
+  EXPECT_GE(program.windows[0].start_ns, program.on_since()) << "no gap in the window";
+  ASSERT_EQ(1u, program.remarks.size());
+  EXPECT_THAT(program.remarks[0].second, HasSubstr("instead of steps 1 to 3"));
+}
+
 TEST(ScheduleOfPastSteps, WindowsBackToBackAreCutToo) {
   Schedule schedule(found(0, 0, 2, 0), true, true);
   Program program(schedule, 10 * kMs);
@@ -93,7 +139,9 @@ TEST(ScheduleOfPastSteps, WhatPassedUnrecordedIsMadeUpForAndSaid) {
   Schedule schedule(found(2, 1, 3, 1), true, true);
   Program program(schedule, 100 * kMs);
   schedule.first_activity(program.now());
-  program.wait(6 * kSecond);
+  program.wait(29 * kSecond);
+  EXPECT_EQ(AgentState::kRecording, schedule.plan().mode);
+  program.wait(2 * kSecond);
   EXPECT_EQ(AgentState::kCounting, schedule.plan().mode);
   program.hidden = true;
   program.steps(20);
@@ -111,7 +159,7 @@ TEST(ScheduleOfPastSteps, WindowsWithoutAnyRecordedStepAreCounted) {
   Schedule schedule(found(2, 1, 3, 4), true, true);
   Program program(schedule, 100 * kMs);
   schedule.first_activity(program.now());
-  program.wait(6 * kSecond);
+  program.wait(31 * kSecond);
   program.hidden = true;
   program.steps(17);
   program.hidden = false;
@@ -132,7 +180,7 @@ TEST(ScheduleOfPastSteps, OperatorsAreLookedAtAgainWhileNoStepIsFound) {
       program.wait(100 * kMs);
     }
   };
-  wait(7 * kSecond);
+  wait(32 * kSecond);
   EXPECT_EQ(AgentState::kCounting, schedule.plan().mode);
   wait(2 * kSecond);
   EXPECT_EQ(AgentState::kRecording, schedule.plan().mode) << "after three seconds";
