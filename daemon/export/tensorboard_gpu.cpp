@@ -170,10 +170,11 @@ void GpuPart::write(const model::Sync& e) {
   json.number(t_.owner(e.range)).raw(",\"stream\":").signed_number(stream);
   json.raw(",\"correlation\":").number(e.correlation).raw(",\"device\":");
   json.number(device < kDeviceRows ? device : 0).raw(",\"context\":").number(e.context);
-  // What was waited for, in the words of the reader that follows waits; -1: not known.
+  // What was waited for; -1: not known, as the call that recorded the event and its stream always
+  // are. HTA's critical path joins the two and gives up where a stream stands beside no call.
   const bool of_event = e.event != 0 && e.event != model::kNoObject;
-  json.raw(",\"wait_on_stream\":").signed_number(stream);
-  json.raw(",\"wait_on_cuda_event_record_corr_id\":-1,\"wait_on_cuda_event_id\":");
+  json.raw(",\"wait_on_stream\":-1,\"wait_on_cuda_event_record_corr_id\":-1");
+  json.raw(",\"wait_on_cuda_event_id\":");
   json.signed_number(of_event ? std::int64_t{e.event} : -1);
   json.raw("}}");
 }
