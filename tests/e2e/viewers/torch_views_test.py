@@ -2,7 +2,7 @@
 """PyTorch programs nobody edited, in every view of the real TensorBoard plugin.
 
 usage: torch_views_test.py [--only CASE,…] [--keep FOLDER]
-On the CPU: cpu, ranks, diff. On the simulated GPU: gpu, advice, straggler."""
+On the CPU: cpu, ranks, diff. On the simulated GPU: gpu, advice, straggler, path."""
 
 import argparse
 import os
@@ -29,7 +29,7 @@ class Bench:
         self.checks, self.base = checks, base
         self.python = torch_runs.torch_python()
 
-    def record(self, name, arguments, ranks=0, run=None, program=PROGRAM):
+    def record(self, name, arguments, ranks=0, run=None, program=PROGRAM, options=()):
         """One recorded run in BASE/NAME/RUN; returns the folder of the runs."""
         folder = os.path.join(self.base, name)
         out = os.path.join(folder, run or "run")
@@ -43,7 +43,7 @@ class Bench:
                        str(max(1, ranks)), "--", *command]
         else:
             environment["CUDA_VISIBLE_DEVICES"] = ""
-        done = e2e.gpuprof(["-o", out, "--span-size", "100000000"], command, env=environment,
+        done = e2e.gpuprof(["-o", out, "--span-size", "100000000", *options], command, env=environment,
                            timeout=300)
         with open(os.path.join(folder, "stderr.txt"), "wb") as file:
             file.write(done.stderr)
@@ -139,6 +139,24 @@ def straggler(bench):
                             % (rank, longer))
 
 
+def path(bench):
+    """Two ranks, whose streams wait for events of others, in HTA."""
+    if not viewers.python_of("hta"):
+        bench.checks.skip("path: HTA is not installed")
+        return
+    program = os.path.join(torch_runs.ZOO, "ddp.py")
+    folder = bench.record("path", ["--steps", "10"], ranks=2, program=program,
+                          options=["--format", "kineto"])
+    found = viewers.hta(os.path.join(folder, "run", "kineto", "span_0001"), "critical-path")
+    bench.checks.equal(found["ranks"], [0, 1], "path: ranks")
+    bench.checks.expect((found["critical_path"] or {}).get("nodes", 0) > 100,
+                        "path: critical path: %s" % found["critical_path"])
+    for name in ("temporal", "kernel_types", "idle", "queue"):
+        bench.checks.expect(found[name], "path: nothing in " + name)
+    bench.checks.expect(all(count > 100 for count in found["launches"].values()),
+                        "path: launches %s" % found["launches"])
+
+
 def diff(bench):
     bench.record("diff", [], run="base")
     folder = bench.record("diff", ["--width", "256"], run="wide")
@@ -148,7 +166,7 @@ def diff(bench):
     bench.checks.expect("left" in text and "right" in text, "diff: both sides: %s" % text[:300])
 
 
-CASES = {f.__name__: f for f in (cpu, ranks, diff, gpu, advice, straggler)}
+CASES = {f.__name__: f for f in (cpu, ranks, diff, gpu, advice, straggler, path)}
 
 
 def main():
