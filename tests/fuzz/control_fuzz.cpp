@@ -16,10 +16,10 @@ namespace {
 using namespace gpuprof;
 
 struct Deaf final : session::TargetEvents {
-  void target_step_began(session::Target&, std::uint64_t, std::uint64_t) override {}
-  void target_step_ended(session::Target&, std::uint64_t, std::uint64_t) override {}
+  void target_step_began(session::Target&, std::uint64_t, std::uint64_t, std::uint64_t) override {}
+  void target_step_ended(session::Target&, std::uint64_t, std::uint64_t, bool) override {}
   void target_active(session::Target&, std::uint64_t) override {}
-  void target_recording(session::Target&, std::uint64_t) override {}
+  void target_recording(session::Target&, bool, std::uint64_t) override {}
 };
 
 const std::string& folder() {
