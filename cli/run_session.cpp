@@ -125,6 +125,7 @@ bool RunSession::wait_for_summary(Outcome* outcome, const std::function<int()>& 
   DaemonPulse pulse;
   const auto daemon = static_cast<pid_t>(ready_.daemon_pid);
   int interrupted = 0;
+  bool told = false;
   while (true) {
     api::Event event = client_.receive(kLook_ns);
     auto state = DaemonPulse::State::kAlive;
@@ -138,6 +139,7 @@ bool RunSession::wait_for_summary(Outcome* outcome, const std::function<int()>& 
         failures_.push_back(std::move(event.text));
         break;
       case Kind::kProgress:
+        told = true;
         line.show(event.text.empty() ? "writing the trace:" : event.text, event.done, event.total);
         break;
       case Kind::kClosed:
@@ -145,7 +147,8 @@ bool RunSession::wait_for_summary(Outcome* outcome, const std::function<int()>& 
         lost_why_ = event.text;
         return false;
       case Kind::kNothing:
-        line.show("writing the trace ...");
+        // The daemon's own words come as often as we look: this must not replace them.
+        if (!told) line.show("writing the trace ...");
         state = pulse.see(look_at(daemon));
         break;
     }

@@ -12,6 +12,7 @@
 #include "cli/parse.hpp"
 #include "daemon/api/step_spec.hpp"
 #include "gpuprof/wire/control.hpp"
+#include "support/text.hpp"
 
 namespace gpuprof::cli {
 namespace {
@@ -50,6 +51,18 @@ support::Result<void> one_unit(const std::vector<std::pair<const char*, Part>>& 
                   in_steps, in_time));
 }
 
+/// Windows that follow each other faster than anything can be switched or written.
+support::Result<void> long_enough(const api::Schedule& schedule) {
+  constexpr std::uint64_t kLeast_ns = 1'000'000;
+  const std::uint64_t turn = schedule.wait.value + schedule.warmup.value + schedule.active.value;
+  if (schedule.active.unit != api::Extent::Unit::kTime || schedule.repeat == 1 || turn >= kLeast_ns)
+    return {};
+  return error(fmt::format(
+      "--wait, --warmup and --active add up to {}: a window each so often cannot be switched or "
+      "written; let them add up to 1 ms at least, or give --repeat 1",
+      support::human_duration(turn)));
+}
+
 }  // namespace
 
 support::Result<void> settle(Options& options) {
@@ -71,6 +84,7 @@ support::Result<void> settle(Options& options) {
   schedule.warmup = extent_of(options.warmup);
   schedule.active = extent_of(active);
   schedule.repeat = options.duration ? 1 : options.repeat.value_or(0);
+  GPUPROF_CHECK(long_enough(schedule));
   schedule.given = options.skip_first || wait || options.warmup || active || options.repeat;
   if (options.repeat && !active) {
     return error("--repeat needs --active: how long is a window?");

@@ -16,6 +16,8 @@ namespace gpuprof::support {
 namespace {
 
 constexpr std::uint64_t kBetweenLines_ns = 100'000'000;
+// Whoever reads a log then wonders why nothing happens.
+constexpr std::uint64_t kLong_ns = 15'000'000'000;
 
 void write_all(int fd, const std::string& text) {
   std::size_t done = 0;
@@ -37,8 +39,13 @@ ProgressLine::ProgressLine(int fd, std::uint64_t silent_ns)
     : fd_(fd), terminal_(isatty(fd) == 1), start_ns_(base::mono_ns()), silent_ns_(silent_ns) {}
 
 void ProgressLine::show(const std::string& text) {
-  if (!terminal_) return;
   const std::uint64_t now = base::mono_ns();
+  if (!terminal_) {
+    if (fd_ < 0 || told_ || now - start_ns_ < kLong_ns) return;
+    told_ = true;
+    write_all(fd_, "gpuprof: still " + text + "\n");
+    return;
+  }
   if (now - start_ns_ < silent_ns_ || now - last_ns_ < kBetweenLines_ns) return;
   last_ns_ = now;
   shown_ = true;
@@ -46,7 +53,6 @@ void ProgressLine::show(const std::string& text) {
 }
 
 void ProgressLine::show(const std::string& text, std::uint64_t done, std::uint64_t total) {
-  if (!terminal_) return;
   const std::string of = total == 0 ? "" : " of " + human_count(total);
   show(done == 0 && total == 0 ? text : fmt::format("{} {}{} events", text, human_count(done), of));
 }

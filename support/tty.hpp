@@ -4,7 +4,7 @@
 //
 // Context:  daemon | cli
 // Owns:     the line, until cleared or destroyed
-// Promises: silent unless the descriptor is a terminal; silent for the first second
+// Promises: silent for the first second; on what is no terminal one whole line, after 15 s
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class ProgressLine {
  private:
   int fd_;
   bool terminal_;
-  bool shown_ = false;
+  bool shown_ = false, told_ = false;
   std::uint64_t start_ns_, silent_ns_, last_ns_ = 0;
 };
 

@@ -40,6 +40,7 @@ class StepSink final : public model::IgnoringSink {
       others_inside |= e.start_ns < window_.end_ns && e.end_ns > window_.start_ns;
       return;
     }
+    ++found;
     start_ns = std::min(start_ns, e.start_ns);
     end_ns = std::max(end_ns, e.end_ns);
   }
@@ -48,12 +49,33 @@ class StepSink final : public model::IgnoringSink {
     return start_ns >= end_ns ||
            (!others_inside && start_ns >= window_.start_ns && end_ns <= window_.end_ns);
   }
-  std::uint64_t start_ns = ~0ULL, end_ns = 0;
+  bool all_found() const { return found >= window_.steps; }
+  std::uint64_t start_ns = ~0ULL, end_ns = 0, found = 0;
   bool others_inside = false;
 
  private:
   const model::Window& window_;
 };
+
+/// The window's steps, looked for ever further around it: a step is written when it ends, and
+/// slower processes end theirs later. Mostly it is the first look; the last reads seconds of
+/// events.
+support::Result<StepSink> find_steps(const spool::ProcessEntry& process,
+                                     const model::Window& window) {
+  const std::uint64_t length_ns = window.end_ns - window.start_ns;
+  for (const std::uint64_t slack_ns : {std::uint64_t{0}, kSlackNs / 100, kSlackNs}) {
+    const std::uint64_t before_ns = slack_ns == 0 ? 0 : length_ns + slack_ns;
+    const std::uint64_t after_ns = slack_ns == 0 ? 0 : 2 * length_ns + slack_ns;
+    StepSink sink(window);
+    GPUPROF_TRY(end, spool::replay(process.spool_path,
+                                   {window.start_ns - std::min(window.start_ns, before_ns),
+                                    window.end_ns + after_ns},
+                                   sink));
+    (void)end;
+    if (sink.all_found() || slack_ns == kSlackNs) return sink;
+  }
+  return StepSink(window);
+}
 
 /// The window as this process lived it: the same steps, at its own times. A process without
 /// steps is cut at the session's instants.
@@ -61,14 +83,7 @@ support::Result<model::Window> own_window(const spool::ProcessEntry& process,
                                           const model::Window& window) {
   model::Window own = window;
   if (window.steps == 0) return own;
-  StepSink sink(window);
-  const std::uint64_t length_ns = window.end_ns - window.start_ns;
-  // A step is written when it ends; slower processes end theirs later.
-  GPUPROF_TRY(end, spool::replay(process.spool_path,
-                                 {window.start_ns - std::min(window.start_ns, length_ns + kSlackNs),
-                                  window.end_ns + 2 * length_ns + kSlackNs},
-                                 sink));
-  (void)end;
+  GPUPROF_TRY(sink, find_steps(process, window));
   if (sink.as_the_session()) return own;
   own.start_ns = sink.start_ns;
   own.end_ns = sink.end_ns;

@@ -120,7 +120,7 @@ class Session final : private TargetEvents {
   bool keep(std::size_t position, std::size_t count) const;
   std::vector<Candidate> candidates() const;
   std::vector<std::uint32_t> choose_processes();
-  support::Result<spool::SessionView> view_of(const std::vector<std::string>& spool_files) const;
+  spool::SessionView view_of_chosen() const;
   std::vector<std::string> chosen_spools() const;
   void send_progress(std::uint64_t now_ns);
   void finish_up(std::uint64_t now_ns);
@@ -160,6 +160,7 @@ class Session final : private TargetEvents {
   bool counted_to_the_end_ = true;  // of the command: steps
   std::vector<std::uint32_t> chosen_;
   std::vector<std::size_t> chosen_targets_;
+  std::vector<std::string> logged_spools_;  // the choice as the log has it
   std::vector<exporter::FileWritten> files_;
   std::vector<Remark> remarks_;
   std::vector<std::string> failures_;

@@ -20,14 +20,14 @@ namespace {
 constexpr std::uint64_t kGraceNs = 20'000'000;
 constexpr std::uint64_t kLastFlushNs = 1'500'000'000;
 constexpr std::uint64_t kProgressPeriodNs = 100'000'000;
+/// Where it is worth a word that each window is a file.
+constexpr std::size_t kManyWindows = 1000;
 
 bool gone(const base::UniqueFd& pidfd) {
   if (!pidfd) return true;
   pollfd one{pidfd.get(), POLLIN, 0};
   return ::poll(&one, 1, 0) == 1;
 }
-
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
 
@@ -105,6 +105,10 @@ void Session::queue_window(const model::Window& window) {
   if (!last_only && !keep(windows_.size(), 0)) return;
   windows_.push_back(window);
   log_->window(window);
+  if (windows_.size() == kManyWindows && !last_only)
+    remark("windows", "There are " + std::to_string(kManyWindows) +
+                          " windows and more, each with a file for every process; --repeat N "
+                          "bounds them, longer ones (--active) are fewer.");
   if (!last_only) {
     choose_processes();
     post_window(window);
@@ -120,38 +124,34 @@ std::vector<std::string> Session::chosen_spools() const {
 }
 
 /// The session as exporters see it, without the images that get no file.
-support::Result<spool::SessionView> Session::view_of(
-    const std::vector<std::string>& spool_files) const {
-  GPUPROF_TRY(view, spool::open_session(folder_.path()));
-  std::erase_if(view.processes, [&](const spool::ProcessEntry& entry) {
-    return std::find(spool_files.begin(), spool_files.end(), base_name(entry.spool_path)) ==
-           spool_files.end();
-  });
+spool::SessionView Session::view_of_chosen() const {
+  spool::SessionView view;
+  view.folder = folder_.path();
+  view.host = setup_.host;
+  view.options = setup_.options;
+  view.chosen = chosen_;
+  view.remarks = remarks_;
+  for (const std::size_t i : chosen_targets_) {
+    const Target::Identity& identity = targets_[i]->identity();
+    view.processes.push_back({identity.pid, folder_.path() + "/" + identity.spool_file});
+  }
   return view;
 }
 
 void Session::post_window(const model::Window& window) {
-  worker_->post(
-      [this, window, spools = chosen_spools(), pids = chosen_]() -> std::function<void()> {
-        using Files = std::vector<exporter::FileWritten>;
-        auto result = [&]() -> support::Result<Files> {
-          GPUPROF_TRY(view, view_of(spools));
-          return exporter::write_window(view, window, pids, [this](auto done, auto total) {
-            progress_done_.store(done, std::memory_order_relaxed);
-            progress_total_.store(total, std::memory_order_relaxed);
-          });
-        }();
-        return [this, window, result = std::move(result)] { window_written(window, result); };
-      });
+  worker_->post([this, window, view = view_of_chosen()]() -> std::function<void()> {
+    auto result = exporter::write_window(view, window, view.chosen, [this](auto done, auto all) {
+      progress_done_.store(done, std::memory_order_relaxed);
+      progress_total_.store(all, std::memory_order_relaxed);
+    });
+    return [this, window, result = std::move(result)] { window_written(window, result); };
+  });
 }
 
 void Session::post_by_size() {
-  worker_->post([this, spools = chosen_spools(), pids = chosen_]() -> std::function<void()> {
+  worker_->post([this, view = view_of_chosen()]() -> std::function<void()> {
     using Windows = std::vector<model::Window>;
-    auto result = [&]() -> support::Result<Windows> {
-      GPUPROF_TRY(view, view_of(spools));
-      return exporter::windows_by_size(view, pids);
-    }();
+    auto result = exporter::windows_by_size(view, view.chosen);
     return [this, result = std::move(result)] {
       if (!result) {
         failures_.push_back(result.error().sentence);
@@ -198,14 +198,19 @@ std::vector<std::uint32_t> Session::choose_processes() {
     const std::uint32_t pid = targets_[i]->identity().pid;
     if (std::find(chosen_.begin(), chosen_.end(), pid) == chosen_.end()) chosen_.push_back(pid);
   }
-  log_->chosen(chosen_, chosen_spools());
+  std::vector<std::string> spools = chosen_spools();
+  if (spools != logged_spools_) log_->chosen(chosen_, spools);
+  logged_spools_ = std::move(spools);
   return chosen_;
 }
 
 void Session::send_progress(std::uint64_t now_ns) {
   if (!client_ || now_ns - progress_sent_ns_ < kProgressPeriodNs) return;
   progress_sent_ns_ = now_ns;
-  const std::string text = "writing the trace";
+  const std::size_t windows = worker_->pending();
+  const std::string text =
+      windows < 2 ? "writing the trace"
+                  : "writing the trace, " + std::to_string(windows) + " windows to go:";
   client_->send(wire::Progress{progress_done_.load(std::memory_order_relaxed),
                                progress_total_.load(std::memory_order_relaxed),
                                static_cast<std::uint32_t>(text.size()), 0},

@@ -186,6 +186,10 @@ api::Summary Session::summary(std::uint64_t now_ns) {
                            " could not be served and recorded.");
   if (leader_ != nullptr && !leader_->what_steps_are().empty())
     made.remarks.push_back(steps_sentence());
+  if (made.files.empty() && !windows_.empty() && chosen_.empty() && !targets_.empty())
+    made.missing.push_back(
+        "no trace file: every window was over before a process of the program could be recorded, "
+        "which takes some ms; let windows begin later (--delay) or be longer (--active, -d)");
   for (const auto& [key, sentence] : remarks_) add_once(made.remarks, sentence);
   made.failures = failures_;
   made.complete = failures_.empty();

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -20,6 +21,29 @@
 
 namespace gpuprof::spool {
 namespace {
+
+/// Block headers, read a page at a time: a session of many short windows has many small blocks.
+class Headers {
+ public:
+  explicit Headers(int fd) : fd_(fd) {}
+
+  bool read(std::uint64_t offset, BlockHeader* header) {
+    if (offset < at_ || offset + sizeof *header > at_ + held_) {
+      at_ = offset;
+      const ssize_t n = ::pread(fd_, page_.data(), page_.size(), static_cast<off_t>(offset));
+      held_ = n > 0 ? static_cast<std::size_t>(n) : 0;
+      if (held_ < sizeof *header) return false;
+    }
+    std::memcpy(header, page_.data() + (offset - at_), sizeof *header);
+    return true;
+  }
+
+ private:
+  int fd_;
+  std::uint64_t at_ = 0;
+  std::size_t held_ = 0;
+  std::array<std::byte, 4096> page_;
+};
 
 bool read_at(int fd, std::uint64_t offset, void* to, std::size_t bytes) {
   auto* at = static_cast<char*>(to);
@@ -37,7 +61,7 @@ bool read_at(int fd, std::uint64_t offset, void* to, std::size_t bytes) {
 class Replay {
  public:
   Replay(int fd, std::uint64_t file_bytes, const ReplayRange& range, model::EventSink& sink)
-      : fd_(fd), file_bytes_(file_bytes), range_(range), sink_(sink) {}
+      : fd_(fd), headers_(fd), file_bytes_(file_bytes), range_(range), sink_(sink) {}
 
   ReplayEnd run() {
     while (at_ < file_bytes_ && block()) {
@@ -49,7 +73,7 @@ class Replay {
   /// One block; false where the file ends inside it or it is damaged.
   bool block() {
     BlockHeader header;
-    if (!read_at(fd_, at_, &header, sizeof header)) return false;
+    if (!headers_.read(at_, &header)) return false;
     damaged_ = !plausible(header) || header.sequence != sequence_;
     const std::uint64_t next = at_ + sizeof header + header.stored_bytes;
     if (damaged_ || next > file_bytes_) return false;
@@ -70,6 +94,7 @@ class Replay {
   }
 
   int fd_;
+  Headers headers_;
   std::uint64_t file_bytes_;
   const ReplayRange& range_;
   model::EventSink& sink_;
@@ -125,8 +150,9 @@ support::Result<std::vector<BlockSummary>> block_summaries(const std::string& pa
   GPUPROF_TRY(spool, open_spool(path));
   std::vector<BlockSummary> blocks;
   BlockHeader header;
+  Headers headers(spool.fd.get());
   for (std::uint64_t at = sizeof(FileHeader); spool.whole_header && at < spool.bytes;) {
-    if (!read_at(spool.fd.get(), at, &header, sizeof header) || !plausible(header)) break;
+    if (!headers.read(at, &header) || !plausible(header)) break;
     at += sizeof header + header.stored_bytes;
     if (at > spool.bytes) break;
     if (header.min_ns < range.to_ns && header.max_ns >= range.from_ns)

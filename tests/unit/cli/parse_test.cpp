@@ -109,6 +109,15 @@ TEST(Parse, ZeroFitsStepsAndTime) {
   EXPECT_EQ(s.active.unit, Unit::kTime);
 }
 
+TEST(Parse, WindowsAboveAThousandASecondAreRefused) {
+  const auto refused = parse({"run", "--active", "1us", "--wait", "1us", "p"});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().sentence, HasSubstr("add up to 2 us"));
+  EXPECT_TRUE(parse({"run", "--active", "1ms", "p"}));
+  EXPECT_TRUE(parse({"run", "-d", "1us", "p"})) << "one window only";
+  EXPECT_TRUE(parse({"run", "--active", "1", "p"})) << "a step";
+}
+
 TEST(Parse, TraceWordsBecomeBits) {
   const api::SessionOptions s = run({"-t", "cuda,python", "p"}).session;
   EXPECT_EQ(s.trace, 1U | 8U);

@@ -173,6 +173,34 @@ TEST_F(Spool, SkipsBlocksOutsideTheRangeButNeverDefinitions) {
   EXPECT_EQ(got.facts, 1u);
 }
 
+TEST_F(Spool, GivesBackManyBlocksOfEverySize) {
+  // given blocks from a few bytes to several pages, as short windows leave them
+  auto writer = ProcessWriter::create(path()).take();
+  std::uint64_t written = 0;
+  for (std::uint64_t block = 0; block < 500; ++block) {
+    for (std::uint64_t i = 0; i < block % 7 * block; ++i, ++written)
+      writer->on(model::Sample{written * 977, 10, static_cast<std::uint32_t>(written * 31), 5, 0});
+    writer->on(model::Sample{written++ * 977, 10, 1, 5, 0});
+    writer->flush();
+  }
+  // when read
+  struct Count : model::IgnoringSink {
+    using model::IgnoringSink::on;
+    void on(const model::Sample& e) override { in_order += e.ts_ns == samples++ * 977; }
+    std::uint64_t samples = 0, in_order = 0;
+  } got;
+  const auto end = replay(path(), {}, got);
+  // then all came, in order
+  ASSERT_TRUE(end.ok());
+  EXPECT_TRUE(end.value().complete);
+  EXPECT_EQ(got.samples, written);
+  EXPECT_EQ(got.in_order, written);
+  std::uint64_t events = 0;
+  const auto blocks = block_summaries(path(), {}).take();
+  for (const BlockSummary& block : blocks) events += block.events;
+  EXPECT_EQ(events, written);
+}
+
 TEST_F(Spool, StopsAtTheLastWholeBlockWhereverItIsCut) {
   // given a spool of several blocks, and where each ends
   std::vector<std::uint64_t> ends;
