@@ -43,6 +43,8 @@ class Assembler {
   void look_for_steps(const StepSearch& search) { finder_.look_for(search); }
   /// The time for looking is over, or no longer wanted.
   void choose_steps(std::uint64_t now_ns) { finder_.choose_now(now_ns, Patience::kSome); }
+  /// Loops told of so far.
+  std::size_t loops_seen() const { return finder_.loops(); }
   /// There may be steps, but what they are is not known.
   bool steps_undecided() const { return finder_.undecided(); }
 

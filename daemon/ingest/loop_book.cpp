@@ -93,7 +93,7 @@ void LoopBook::begins_iteration(Loop& loop, const Lane& lane, const wire::LoopMa
     loop.op_ns_before = op_ns_;
     loop.optimizers_before = optimizers_;
     // Of an iteration whose begin was not told.
-    loop.op_ns = loop.optimizers = loop.updates = 0;
+    loop.op_ns = loop.set_up_ns = loop.optimizers = loop.updates = 0;
   }
   loop.last_ns = mark.ts_ns;
   const bool first = (mark.flags & wire::kMarkFirst) != 0;
@@ -174,6 +174,7 @@ bool LoopBook::ends(const Lane& lane, const wire::OpEnd& end) {
   ++news_;
   for (Loop* one : *owner.around) {
     one->op_ns += took_ns;
+    if (owner.kind == OpKind::kSetUp) one->set_up_ns += took_ns;
     one->op_ns_after = op_ns_;
     one->last_op_ns = end.ts_ns;
     if (!one->iterations.empty()) one->iterations.back().end_ns = end.ts_ns;

@@ -23,6 +23,7 @@ enum class OpKind : std::uint8_t {
   kOther,
   kOptimizer,  // Optimizer.step#…
   kLoader,     // the __next__ of a DataLoader
+  kSetUp,      // makes, fills or copies tensors
 };
 
 struct Iteration {
@@ -46,6 +47,7 @@ struct Loop {
   bool updated = false;                     // this iteration had one
   std::uint64_t first_ns = 0, last_ns = 0;  // begin of its first and of its newest iteration
   std::uint64_t op_ns = 0;                  // time of top-level operators inside
+  std::uint64_t set_up_ns = 0;              // … that only make, fill or copy
   std::uint64_t op_ns_before = 0;           // of the whole process at its first iteration
   std::uint64_t op_ns_after = 0;            // … at its newest operator
   std::uint64_t last_op_ns = 0;

@@ -50,6 +50,8 @@ class StepFinder {
   /// Chooses with what is there, if that is enough.
   void choose_now(std::uint64_t now_ns, Patience patience);
 
+  /// Loops seen so far.
+  std::size_t loops() const { return book_.loops().size(); }
   /// There are operators, and what a step of them is is not known.
   bool undecided() const {
     return looking() && chosen_.source == wire::StepSource::kNone && book_.first_ns() != 0;
@@ -58,7 +60,6 @@ class StepFinder {
  private:
   struct Special {
     OpKind kind = OpKind::kOther;
-    bool range = false;  // of the program's own, but told like an operator
     std::string text;
   };
   /// An iteration of the chosen loop that the target did not count and that may be empty.

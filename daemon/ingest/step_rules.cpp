@@ -51,6 +51,9 @@ bool is_live(const Loop& loop, std::uint64_t now_ns) {
   return newest + std::max(kQuietNs, 2 * each_ns) >= now_ns;
 }
 
+/// Models are built, and their weights loaded, in loops that compute next to nothing.
+bool computes(const Loop& loop) { return loop.set_up_ns * 10 < loop.op_ns * 9; }
+
 bool is_busy(const Loop& loop) {
   const std::uint64_t all_ns = loop.op_ns_after - loop.op_ns_before;
   return loop.op_ns != 0 && loop.op_ns * 10 >= all_ns * 9;
@@ -107,7 +110,7 @@ StepChoice busiest_loop(const LoopBook& book, std::uint64_t now_ns, Patience pat
   for (const auto& [id, loop] : book.loops()) {
     if (loop.in_module() || loop.count() < kFewest || !enough(loop, patience) || !is_busy(loop))
       continue;
-    if (patience != Patience::kNone && !is_live(loop, now_ns)) continue;
+    if (patience != Patience::kNone && !(is_live(loop, now_ns) && computes(loop))) continue;
     candidates.push_back(&loop);
     if (busiest == nullptr || loop.op_ns > busiest->op_ns) busiest = &loop;
   }

@@ -61,7 +61,8 @@ class Schedule {
   /// Forgets what was said of recording: another process has the steps.
   void recording_unknown() { recorded_.clear(); }
   /// Operators come, but no step was found among them yet.
-  void look_again(std::uint64_t now_ns);
+  /// @param at_once  One of their loops was not there before.
+  void look_again(std::uint64_t now_ns, bool at_once);
   void tick(std::uint64_t now_ns);
   /// The command is gone. Closes what is open.
   void finish(std::uint64_t now_ns);

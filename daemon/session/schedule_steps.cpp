@@ -57,14 +57,14 @@ void Schedule::tick_provisional(std::uint64_t now_ns) {
 }
 
 // A very large model is being built.
-void Schedule::look_again(std::uint64_t now_ns) {
+void Schedule::look_again(std::uint64_t now_ns, bool at_once) {
   if (state_ != State::kProvisional || !among_operators_ || plan_.mode != AgentState::kCounting)
     return;
   if (next_look_ns_ == 0) next_look_ns_ = now_ns + pause_ns_;
   deadline_ns_ = std::min(deadline_ns_, next_look_ns_);
-  if (now_ns < next_look_ns_) return;
+  if (now_ns < next_look_ns_ && !at_once) return;
   look_until_ns_ = now_ns + kLookNs;
-  pause_ns_ *= 2;
+  if (!at_once) pause_ns_ *= 2;
   next_look_ns_ = look_until_ns_ + pause_ns_;
   tick_provisional(now_ns);
 }

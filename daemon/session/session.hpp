@@ -137,6 +137,7 @@ class Session final : private TargetEvents {
   std::unique_ptr<Connection> client_;
   Schedule schedule_;
   std::vector<std::unique_ptr<Target>> targets_;
+  std::size_t loops_looked_at_ = 0;
   Target* leader_ = nullptr;  // the first process with steps: its numbers are the session's
   State state_ = State::kRunning;
 

@@ -116,12 +116,15 @@ void Session::look_for_lost_image(const Target& target, std::uint64_t now_ns) {
 void Session::look_for_steps(std::uint64_t now_ns) {
   const bool enough = schedule_.looked_enough(now_ns);
   bool undecided = false;
+  std::size_t loops = 0;
   for (const auto& target : targets_) {
     if (!target->steps_undecided()) continue;
     if (enough) target->choose_steps(now_ns);
     undecided = undecided || target->steps_undecided();
+    loops += target->loops_seen();
   }
-  if (undecided) schedule_.look_again(now_ns);
+  if (undecided) schedule_.look_again(now_ns, loops > loops_looked_at_);
+  if (schedule_.plan().mode == wire::AgentState::kRecording) loops_looked_at_ = loops;
 }
 
 void Session::apply_plan(std::uint64_t now_ns) {

@@ -70,6 +70,7 @@ class Target final : private ingest::Listener {
   void look_for_steps(const ingest::StepSearch& search) { assembler_->look_for_steps(search); }
   /// There may be steps, but what they are is not known yet.
   bool steps_undecided() const { return !finished_ && assembler_->steps_undecided(); }
+  std::size_t loops_seen() const { return finished_ ? 0 : assembler_->loops_seen(); }
   /// No more is needed to choose than what is there.
   void choose_steps(std::uint64_t now_ns);
   /// What its steps are; empty: there are none, or the option said what.

@@ -225,6 +225,28 @@ TEST_F(StepFinderTest, InitialisationInALoopIsNotTheStep) {
   EXPECT_EQ(truth_, begins_of(sink_.steps));
 }
 
+TEST_F(StepFinderTest, BuildingAModelForLongIsNotTheStep) {
+  // Given weights loaded in a loop for eight seconds, then a loop without optimizers
+  loop(kOther, 5, 9);
+  loop(kInner, 37, 60);
+  stack(11, {kOther});
+  stack(12, {kInner});
+  for (int i = 0; i < 400; ++i) {
+    iterate(kOther, i == 0 ? kMarkFirst : 0);
+    op("aten::empty", 11, 5 * kMs);
+    op("aten::copy_", 11, 15 * kMs);
+  }
+  EXPECT_THAT(heard_.told, IsEmpty());
+  for (int i = 0; i < 300; ++i) {
+    iterate(kInner, i == 0 ? kMarkFirst : 0);
+    truth_.push_back(t_);
+    op("aten::linear", 12, 10 * kMs);
+  }
+  EXPECT_THAT(heard_.told, ElementsAre(HasSubstr("train.py:37")));
+  finish();
+  EXPECT_EQ(truth_, begins_of(sink_.steps));
+}
+
 TEST_F(StepFinderTest, AProgramWithoutLoopsHasNoSteps) {
   stack(11, {});
   for (int i = 0; i < 100; ++i) op(i % 2 == 0 ? "aten::linear" : "aten::relu", 11, 100 * kMs);

@@ -176,7 +176,7 @@ TEST(ScheduleOfPastSteps, OperatorsAreLookedAtAgainWhileNoStepIsFound) {
   schedule.first_activity(program.now());
   const auto wait = [&](std::uint64_t ns) {
     for (std::uint64_t done = 0; done < ns; done += 100 * kMs) {
-      schedule.look_again(program.now());
+      schedule.look_again(program.now(), false);
       program.wait(100 * kMs);
     }
   };
@@ -186,6 +186,10 @@ TEST(ScheduleOfPastSteps, OperatorsAreLookedAtAgainWhileNoStepIsFound) {
   EXPECT_EQ(AgentState::kRecording, schedule.plan().mode) << "after three seconds";
   wait(2 * kSecond);
   EXPECT_EQ(AgentState::kCounting, schedule.plan().mode) << "two seconds long";
+  schedule.look_again(program.now(), true);
+  EXPECT_EQ(AgentState::kRecording, schedule.plan().mode) << "a new loop";
+  wait(3 * kSecond);
+  EXPECT_EQ(AgentState::kCounting, schedule.plan().mode);
   wait(25 * kSecond);
   EXPECT_TRUE(schedule.done());
   EXPECT_THAT(program.remarks[0].second, HasSubstr("No step was seen (--step auto)"));
