@@ -104,11 +104,19 @@ void Target::disconnected(std::uint64_t now_ns) {
   if (disconnected_ns_ == 0) disconnected_ns_ = now_ns;
 }
 
+// A target that has not counted a step yet has nothing to compare with the plan's borders, although
+// steps of its were found: what the plan wants at the next one holds.
+bool Target::is_due(const AgentPlan& plan) const {
+  return has_steps_ && segment_.stats().steps.load(std::memory_order_relaxed) == 0 &&
+         plan.on_step <= latest_step_ + 1 && latest_step_ + 1 < plan.off_step;
+}
+
 // The window is closed while its borders are moved: an agent that compares in between sees
 // "no window" rather than a mix of two.
 void Target::set_plan(const AgentPlan& plan, bool has_own_steps) {
   if (finished_) return;
-  const AgentState mode = has_own_steps ? plan.mode : plan.follower_mode;
+  AgentState mode = has_own_steps ? plan.mode : plan.follower_mode;
+  if (has_own_steps && mode == AgentState::kCounting && is_due(plan)) mode = AgentState::kRecording;
   const std::uint64_t offset = assembler_->steps().offset();
   const auto own = [offset](std::uint64_t step) {
     return step == wire::kNever ? step : step - std::min(step, offset);

@@ -149,6 +149,7 @@ class Target final : private ingest::Listener {
   void step_rule(wire::StepRule rule, std::uint64_t key) override;
   void steps_are(const std::string& what) override { what_steps_are_ = what; }
 
+  bool is_due(const AgentPlan& plan) const;
   void on_hello_again(const wire::Packet& packet);
   void on_module(const wire::Packet& packet);
   void on_text_message(const wire::Packet& packet);
