@@ -102,8 +102,7 @@ void StepFinder::choose(const StepChoice& choice, std::uint64_t now_ns) {
   if (choice.loop != nullptr)
     number_iterations(*choice.loop);
   else
-    number_found(
-        cut_by_optimizer(trail_.busiest_thread(), book_.optimizer_ends(), choice.optimizer_name));
+    number_updates();
   if (listener_ != nullptr) listener_->step_rule(rule_, choice.key());
   trail_.forget();
   book_.start_over();
@@ -126,6 +125,16 @@ void StepFinder::number_iterations(const Loop& loop) {
   settle(true);
   if (last.end_ns != 0) steps_.spans().works_until(last.end_ns);
   if ((last.flags & kIterationLeft) != 0) steps_.spans().leaves();
+}
+
+// What follows the newest update is a step, too, though the target does not count its begin.
+void StepFinder::number_updates() {
+  const std::vector<OptimizerEnd>& ends = book_.optimizer_ends();
+  number_found(cut_by_optimizer(trail_.busiest_thread(), ends, chosen_.optimizer_name));
+  const auto newest = std::find_if(ends.rbegin(), ends.rend(), [this](const OptimizerEnd& end) {
+    return end.name_id == chosen_.optimizer_name;
+  });
+  if (newest != ends.rend()) pending_ = Pending{newest->end_ns, newest->tid, false};
 }
 
 void StepFinder::number_found(const std::vector<FoundStep>& steps) {

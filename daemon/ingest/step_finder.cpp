@@ -16,6 +16,7 @@ constexpr std::string_view kStepPrefix = "Optimizer.step#";
 constexpr std::string_view kLoaderPrefix = "enumerate(DataLoader)";
 constexpr std::size_t kMostSpecial = 4096;
 constexpr std::uint32_t kUser = static_cast<std::uint32_t>(wire::StepSource::kUser);
+constexpr std::uint32_t kOptimizer = static_cast<std::uint32_t>(wire::StepSource::kOptimizer);
 constexpr std::uint32_t kLoop = static_cast<std::uint32_t>(wire::StepSource::kLoop);
 constexpr std::uint16_t kUserScope = 7;  // at::RecordScope
 
@@ -135,16 +136,32 @@ void StepFinder::begin(const Lane& lane, const wire::OpBegin& op) {
 
 void StepFinder::end(const Lane& lane, const wire::OpEnd& end) {
   if (!looking()) return;
-  const bool work = book_.open_kind(lane) != OpKind::kLoader;
+  const OpKind kind = book_.open_kind(lane);
+  const bool work = kind != OpKind::kLoader;
   const bool top = book_.ends(lane, end);
   if (chosen_.source == wire::StepSource::kNone) return trail_.ends(lane, end);
+  if (top && kind == OpKind::kOptimizer && !book_.optimizer_ends().empty())
+    update_ended(book_.optimizer_ends().back());
   if (chose_loop() && top && work && in_chosen_loop(lane)) steps_.spans().works_until(end.ts_ns);
+}
+
+// Until the target knows the rule. Where it counts an end, its mark follows at once.
+void StepFinder::update_ended(const OptimizerEnd& end) {
+  if (chosen_.source != wire::StepSource::kOptimizer || target_counts_ ||
+      end.name_id != chosen_.optimizer_name || end.end_ns <= pending_.begin_ns)
+    return;
+  settle(true);
+  pending_ = Pending{end.end_ns, end.tid, false};
 }
 
 void StepFinder::counted(const wire::StepMark& mark) {
   if (!looking() || (mark.flags & wire::kStepEnd) != 0) return;
   seen(mark.ts_ns);
   if (mark.source == kLoop) settle(!pending_.loader);
+  if (mark.source == kOptimizer) {
+    settle(pending_.begin_ns != mark.ts_ns);
+    target_counts_ = true;
+  }
   if (mark.source != kUser || chosen_.source == wire::StepSource::kUser) return;
   pending_ = {};
   suspended_ = false;

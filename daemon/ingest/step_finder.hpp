@@ -62,7 +62,8 @@ class StepFinder {
     OpKind kind = OpKind::kOther;
     std::string text;
   };
-  /// An iteration of the chosen loop that the target did not count and that may be empty.
+  /// An iteration of the chosen loop that the target did not count and that may be empty, or what
+  /// follows an update.
   struct Pending {
     std::uint64_t begin_ns = 0;  // 0: there is none
     std::uint32_t tid = 0;
@@ -76,6 +77,8 @@ class StepFinder {
   void seen(std::uint64_t ts_ns);
   void choose(const StepChoice& choice, std::uint64_t now_ns);
   void number_iterations(const Loop& loop);
+  void number_updates();
+  void update_ended(const OptimizerEnd& end);
   void number_found(const std::vector<FoundStep>& steps);
   void choose_period();
   void place(const StepChoice& choice);
@@ -102,7 +105,8 @@ class StepFinder {
   wire::StepRule rule_ = wire::StepRule::kNone;
   std::uint32_t lane_ = ~0U;  // of the chosen loop's newest iteration
   Pending pending_;
-  bool suspended_ = false;  // the target tells of all loops again
+  bool target_counts_ = false;  // updates
+  bool suspended_ = false;      // the target tells of all loops again
   std::uint64_t suspended_ns_ = 0;
   std::uint64_t newest_ns_ = 0, steps_seen_ = 0;  // of the chosen steps
   std::uint64_t first_step_ns_ = 0;
