@@ -127,7 +127,8 @@ def main():
     command = [python, PROGRAM, "--steps", str(arguments.steps)]
     with e2e.Folder("pytorch") as folder:
         plain = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        ours = e2e.gpuprof(["-q", "-o", folder, "-r", str(arguments.rate)], command, timeout=300)
+        ours = e2e.gpuprof(["-q", "-o", folder, "-r", str(arguments.rate), "--span-size", "100M"],
+                            command, timeout=300)
         checks.equal(ours.returncode, plain.returncode, "status")
         checks.equal(ours.stdout, plain.stdout, "stdout")
         checks.equal(ours.stderr, plain.stderr, "stderr")
