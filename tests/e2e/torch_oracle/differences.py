@@ -2,7 +2,7 @@
 """Two traces of one run, held against each other: operators, memory, modules, owners of kernels.
 
 Every function returns sentences on what differs; none if nothing does. Two differences are ours by
-design (docs/trace-format.md): of a list of tensors the first sixteen are written, and a device's
+design (docs/trace-format.md): of a list of tensors the first 512 are written, and a device's
 addresses carry the device above bit 48, since viewers pair blocks by address alone."""
 
 import collections
@@ -12,7 +12,7 @@ FIELDS = ("Input Dims", "Input type", "Sequence number")
 MEMORY = ("Addr", "Bytes", "Total Allocated", "Total Reserved", "Device Type", "Device Id")
 MODULE = "nn.Module: "
 SHOWN = 4
-LISTED = 16
+LISTED = 512
 ADDRESS = (1 << 48) - 1
 
 
