@@ -199,7 +199,7 @@ std::string summary_text(const api::Summary& s) {
   add_overhead(s, lines);
   if (s.peers_refused != 0) {
     lines.add(counted(s.peers_refused, "connection", "connections") +
-              " from other users or sessions refused");
+              " refused: of another user, another version, or a session that is over");
   }
   for (const std::string& sentence : s.missing) lines.add("missing: " + sentence);
   for (const std::string& sentence : s.remarks) lines.add("note: " + sentence);

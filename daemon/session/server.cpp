@@ -66,7 +66,7 @@ void Server::accept_all() {
     if (who.uid != ::getuid()) {
       connection->refuse("This daemon serves the processes of its own user only.");
       ++refused_;
-      for (const auto& session : sessions_) session->peer_refused();
+      for (const auto& session : sessions_) session->peer_of_other_user(who.uid);
       continue;
     }
     if (strangers_.size() >= kMostStrangers) continue;

@@ -101,6 +101,12 @@ std::int32_t Session::status_of(const Target& target) const {
   return target.identity().pid == command_pid_ ? wait_status_ : -1;
 }
 
+void Session::peer_of_other_user(std::uint32_t uid) {
+  constexpr std::size_t kMostUsers = 4;
+  ++peers_refused_;
+  if (users_refused_.size() < kMostUsers) users_refused_.insert(uid);
+}
+
 Target* Session::parked(std::uint32_t pid, std::uint64_t start_ticks) {
   for (const auto& target : targets_) {
     const Target::Identity& old = target->identity();

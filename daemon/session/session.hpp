@@ -14,6 +14,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,7 @@ class Session final : private TargetEvents {
   void add_agent(std::unique_ptr<Connection> connection, const wire::Hello& hello,
                  const wire::Packet& packet, const Credentials& peer);
   void peer_refused() { ++peers_refused_; }
+  void peer_of_other_user(std::uint32_t uid);
 
   /// Everything that is due at `now_ns`.
   void tick(std::uint64_t now_ns);
@@ -166,6 +168,7 @@ class Session final : private TargetEvents {
   std::vector<Remark> remarks_;
   std::vector<std::string> failures_;
   std::map<std::string, std::string> lost_images_;  // spool file → why no image follows it
+  std::set<std::uint32_t> users_refused_;           // the first few
   std::uint64_t peers_refused_ = 0, processes_seen_ = 0, processes_refused_ = 0;
   std::atomic<std::uint64_t> progress_done_{0}, progress_total_{0};
   std::uint64_t progress_sent_ns_ = 0;

@@ -6,6 +6,7 @@
 // Owns:     see session.hpp
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -184,6 +185,12 @@ api::Summary Session::summary(std::uint64_t now_ns) {
   if (processes_refused_ != 0)
     made.missing.push_back(support::counted(processes_refused_, "process", "processes") +
                            " could not be served and recorded.");
+  for (const std::uint32_t uid : users_refused_)
+    made.missing.push_back(
+        "a process of user " + std::to_string(uid) + " was not recorded: gpuprof runs as user " +
+        std::to_string(::getuid()) +
+        " and its daemon serves that user only; start gpuprof behind what changes the user "
+        "(setpriv, gosu, su): setpriv ... gpuprof run -- PROGRAM");
   if (leader_ != nullptr && !leader_->what_steps_are().empty())
     made.remarks.push_back(steps_sentence());
   if (made.files.empty() && !windows_.empty() && chosen_.empty() && !targets_.empty())

@@ -220,7 +220,10 @@ void Target::tell_of_sudden_end(End how, std::int32_t wait_status, std::uint64_t
   else
     text += " ended without a good-bye (killed, crashed, or left by a bare system call)";
   if (lost == 0) {
-    if (how == End::kVanished) how_it_ended_ = text + "; what it had recorded by then is here";
+    // An exit without one: an exec led to a program that is not recorded, and that is told.
+    const bool exited = wait_status >= 0 && WIFEXITED(wait_status);
+    if (how == End::kVanished && !exited)
+      how_it_ended_ = text + "; what it had recorded by then is here";
     return;
   }
   const std::uint64_t end_ns = disconnected_ns_ != 0 ? disconnected_ns_ : now_ns;

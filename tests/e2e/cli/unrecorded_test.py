@@ -2,6 +2,7 @@
 """Why a program was not recorded: each reason that can be known has its own sentence."""
 
 import os
+import shutil
 import subprocess
 
 import e2e
@@ -27,6 +28,18 @@ def says(checks, folder, command, status, part, what):
     return text
 
 
+def another_user(checks, folder):
+    setpriv = shutil.which("setpriv")
+    python = shutil.which("python3", path="/usr/bin")
+    enters = subprocess.run([setpriv or "false", "--reuid", "65534", "--clear-groups", "test", "-r",
+                             e2e.LIBRARY], capture_output=True)
+    if os.geteuid() != 0 or not python or enters.returncode != 0:
+        return checks.skip("another user: needs root, setpriv and a build that others can read")
+    spin = "import time\nend = time.time() + 0.3\nwhile time.time() < end: pass"
+    says(checks, folder, [setpriv, "--reuid", "65534", "--clear-groups", python, "-c", spin], 0,
+         "user 65534 was not recorded", "a program that changes its user")
+
+
 def main():
     checks = e2e.Checks()
     with e2e.Folder("unrecorded") as folder:
@@ -44,6 +57,7 @@ def main():
             says(checks, folder, [static], 9, "no program that it started did", "static, no children")
         else:
             checks.skip("the compiler cannot link statically")
+        another_user(checks, folder)
         library = compiled(folder, "libgone.so", "int gone(void) { return 1; }", "-shared", "-fPIC")
         needs = compiled(folder, "needs", "int gone(void); int main(void) { return gone(); }", library)
         os.remove(library)
