@@ -194,6 +194,7 @@ std::uint32_t one_turn() {
   look_for_driver();
   std::uint32_t next_ms = std::min<std::uint32_t>(500, torch::tick(now));
   if (cupti::driver_was_seen()) next_ms = std::min(next_ms, cupti::tick(now));
+  sample::retire_ended_threads(now);
   if (g_core.state == wire::AgentState::kRecording) next_ms = std::min(next_ms, sample::tick(now));
   return std::max<std::uint32_t>(next_ms, 1);
 }

@@ -11,6 +11,7 @@
 #include "inject/cupti/cbids.hpp"
 #include "inject/cupti/devices.hpp"
 #include "inject/cupti/flusher.hpp"
+#include "inject/cupti/hazards.hpp"
 #include "inject/cupti/live.hpp"
 #include "inject/cupti/names.hpp"
 #include "inject/cupti/translate.hpp"
@@ -20,6 +21,9 @@ namespace gpuprof::cupti {
 constinit Live g_live;
 
 namespace {
+
+// Bursts of short threads would use the pool up between two flushes.
+constexpr std::uint32_t kHurriedMs = 5;
 
 using hot::count;
 using wire::Counter;
@@ -157,7 +161,7 @@ std::size_t end_of(const CUpti_Activity* record, const std::uint8_t* buffer) {
 }
 
 void drain(std::uint8_t* buffer, std::size_t valid_bytes) {
-  const hot::Guard guard(hot::Role::kCallback);
+  const hot::Guard guard(hot::Role::kCallback, true);
   Transfer transfer(guard, base::mono_ns());
   bool may_wait = guard && guard.tid() == hot::g_state.helper_tid.load(std::memory_order_relaxed);
   CUpti_Activity* at = nullptr;
@@ -197,6 +201,8 @@ void CUPTIAPI buffer_requested(std::uint8_t** buffer, std::size_t* bytes,
   bool discard = false;
   *buffer = g_buffers.take(bytes, &discard);
   *max_records = 0;
+  if (g_buffers.low() && flush_period_ms(g_live.api.version, kHurriedMs) == kHurriedMs)
+    hurry_flush(kHurriedMs);
   if (!discard || !hot::alive()) return;
   count(Counter::kCuptiDiscardBuffer);
   note_seen(kSawDiscard);

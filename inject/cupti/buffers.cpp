@@ -71,7 +71,10 @@ std::uint8_t* BufferPool::take(std::size_t* bytes, bool* discard) {
     if (index != kMaxBuffers)
       std::memset(at(index), 0, used_[index].exchange(0, std::memory_order_relaxed));
   }
-  if (index != kMaxBuffers) return at(index);
+  if (index != kMaxBuffers) {
+    out_.fetch_add(1, std::memory_order_relaxed);
+    return at(index);
+  }
   *discard = true;
   *bytes = kDiscardBytes;
   return at(count_);
@@ -84,6 +87,7 @@ void BufferPool::give_back(const std::uint8_t* buffer, std::size_t used) {
   const auto dirty = static_cast<std::uint32_t>(used < bytes_ ? used : bytes_);
   used_[index].store(dirty, std::memory_order_relaxed);
   (dirty == 0 ? clean_ : dirty_).push(index, next_);
+  out_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void BufferPool::clean() {

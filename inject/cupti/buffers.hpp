@@ -39,6 +39,9 @@ class BufferPool {
   /// A buffer to be filled; the discard buffer when none is left (`*discard` tells).
   std::uint8_t* take(std::size_t* bytes, bool* discard);
 
+  /// Half of the buffers are with CUPTI: threads that ended keep theirs until a flush.
+  bool low() const { return out_.load(std::memory_order_relaxed) * 2 >= count_; }
+
   /// A buffer comes back with `used` bytes written. Foreign pointers are ignored.
   void give_back(const std::uint8_t* buffer, std::size_t used);
 
@@ -56,6 +59,7 @@ class BufferPool {
   std::atomic<std::uint8_t*> base_{nullptr};
   std::uint32_t bytes_ = 0;
   std::uint32_t count_ = 0;
+  std::atomic<std::uint32_t> out_{0};
   IndexStack clean_, dirty_;
   std::atomic<std::uint32_t> next_[kMaxBuffers] = {};
   std::atomic<std::uint32_t> used_[kMaxBuffers] = {};  // bytes to zero before the next use

@@ -38,7 +38,7 @@ struct Flusher {
   Word done{0};   // futex of those who wait
   std::atomic<bool> forced{false};
   std::atomic<bool> foreign{false};
-  std::atomic<std::uint64_t> running_since{0};
+  std::atomic<std::uint64_t> running_since{0}, flushed_ns{0};
 };
 constinit Flusher g_flusher;
 
@@ -68,6 +68,7 @@ void count_dropped() {
 }
 
 void flush_once(bool forced) {
+  { const hot::Guard claims(hot::Role::kCallback, true); }
   g_flusher.running_since.store(base::mono_ns(), std::memory_order_release);
   record_clock(g_live.api);
   g_live.api.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
@@ -75,6 +76,7 @@ void flush_once(bool forced) {
   g_flusher.foreign.store(record_clock(g_live.api), std::memory_order_relaxed);
   g_buffers.clean();
   hot::count(wire::Counter::kFlushes);
+  g_flusher.flushed_ns.store(base::mono_ns(), std::memory_order_relaxed);
   g_flusher.running_since.store(0, std::memory_order_release);
 }
 
@@ -151,6 +153,15 @@ std::uint32_t ask_flush(bool forced) {
   const std::uint32_t ticket = g_flusher.asked.fetch_add(1, std::memory_order_acq_rel) + 1;
   futex_wake(g_flusher.asked);
   return ticket;
+}
+
+void hurry_flush(std::uint32_t spacing_ms) {
+  if (phase() != Phase::kRunning) return;
+  if (g_flusher.asked.load(std::memory_order_relaxed) !=
+      g_flusher.done.load(std::memory_order_relaxed))
+    return;
+  const std::uint64_t flushed_ns = g_flusher.flushed_ns.load(std::memory_order_relaxed);
+  if (base::mono_ns() - flushed_ns >= std::uint64_t{spacing_ms} * 1'000'000) ask_flush(false);
 }
 
 bool wait_flush(std::uint32_t ticket, std::uint32_t deadline_ms) {

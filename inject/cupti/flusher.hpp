@@ -3,7 +3,8 @@
 // One helper thread that calls cuptiActivityFlushAll, so that a flush that never returns holds
 // neither the worker nor the program's exit.
 //
-// Context:  start, stop, ask, wait: worker | boundary; wait_for_room: callback, on that thread only
+// Context:  start, stop, ask, wait: worker | boundary; hurry: callback; wait_for_room: callback, on
+//           that thread only
 // Owns:     the thread, while records are expected
 // Promises: every wait has a deadline; a hung flush is reported, and then nothing more is asked
 // Not here: when to flush (room.cpp)
@@ -23,6 +24,9 @@ bool stop_flusher(std::uint32_t deadline_ms);
 
 /// Asks for a flush and returns at once. @return a ticket for wait_flush.
 std::uint32_t ask_flush(bool forced);
+
+/// Asks for a flush unless one is asked for or was done less than `spacing_ms` ago. Callback.
+void hurry_flush(std::uint32_t spacing_ms);
 
 /// Waits until the flush of this ticket is done. False: deadline passed.
 bool wait_flush(std::uint32_t ticket, std::uint32_t deadline_ms);

@@ -110,9 +110,10 @@ void tell_what_callbacks_saw(Room& room) {
              "CUPTI wrote records its own iterator does not know; the rest of each such buffer "
              "was lost and counted.");
   if ((seen & kSawDiscard) != 0)
-    say_once(room, kSaidDiscard, NoticeLevel::kMissing,
-             "GPU records were lost because all buffers for CUPTI were in use; --buffer-size "
-             "makes more.");
+    say_once(
+        room, kSaidDiscard, NoticeLevel::kMissing,
+        "GPU records were lost because all buffers for CUPTI were in use: more threads launched "
+        "work between two flushes than there are buffers. How many records is not known.");
   if (clock_was_foreign())
     say_once(room, kSaidForeignClock, NoticeLevel::kInfo,
              "Another profiler in the program changed CUPTI's clock; times are converted.");

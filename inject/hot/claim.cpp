@@ -45,13 +45,16 @@ bool claim_between(Outlet& outlet, Role role, std::uint32_t tid, std::uint32_t b
 
 }  // namespace
 
-bool claim_lane(Outlet& outlet, Role role, std::uint32_t tid) {
+bool claim_lane(Outlet& outlet, Role role, std::uint32_t tid, bool delivers) {
+  // CUPTI's own thread, ours that flushes, and one to spare.
+  constexpr std::uint32_t kForDelivery = 3;
   const std::uint32_t large = g_state.large_lanes;
   const std::uint32_t all = g_state.lane_count;
-  const bool got = role == Role::kCallback ? claim_between(outlet, role, tid, 0, large) ||
+  const std::uint32_t kept = delivers || large <= 2 * kForDelivery ? 0 : kForDelivery;
+  const bool got = role == Role::kCallback ? claim_between(outlet, role, tid, kept, large) ||
                                                  claim_between(outlet, role, tid, large, all)
                                            : claim_between(outlet, role, tid, large, all) ||
-                                                 claim_between(outlet, role, tid, 0, large);
+                                                 claim_between(outlet, role, tid, kept, large);
   if (!got) {
     outlet.refused = true;
     count(wire::Counter::kThreadsWithoutLane);

@@ -27,7 +27,7 @@ std::uint32_t cut_utf8(const char* text, std::uint32_t bytes, std::uint32_t limi
 
 }  // namespace
 
-Guard::Guard(Role role) : saved_errno_(errno) {
+Guard::Guard(Role role, bool delivers) : saved_errno_(errno) {
   const auto bit = static_cast<std::uint8_t>(role);
   if (!alive() || (t_inside & bit) != 0) return;
   ThreadBlock* block = this_thread();
@@ -37,7 +37,8 @@ Guard::Guard(Role role) : saved_errno_(errno) {
   }
   Outlet& outlet = role == Role::kCallback ? block->callback : block->signal;
   if (!outlet.lane.valid() &&
-      (outlet.refused || !claim_lane(outlet, role, block->tid.load(std::memory_order_relaxed)))) {
+      (outlet.refused ||
+       !claim_lane(outlet, role, block->tid.load(std::memory_order_relaxed), delivers))) {
     count(wire::Counter::kDroppedNoLane);
     return;
   }

@@ -20,7 +20,9 @@ namespace gpuprof::hot {
 /// running in this context on this thread (a callback inside a callback).
 class Guard {
  public:
-  explicit Guard(Role role);
+  /// @param delivers  Many threads' records are to come through this one: a large lane, if this is
+  ///                  the first record of the thread.
+  explicit Guard(Role role, bool delivers = false);
   ~Guard();
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;

@@ -6,13 +6,17 @@
 // Owns:     which trigger is in use and when what is due
 #include "inject/sample/sampler.hpp"
 
+#include <errno.h>
 #include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 
 #include "gpuprof/base/clock.hpp"
 #include "inject/hot/outbox.hpp"
 #include "inject/hot/state.hpp"
+#include "inject/hot/thread_block.hpp"
 #include "inject/python/frames.hpp"
 #include "inject/sample/blocked.hpp"
 #include "inject/sample/fault_guard.hpp"
@@ -229,6 +233,18 @@ void stop() {
 }
 
 void forget_sampling() { g_sampler = Sampler{}; }
+
+void retire_ended_threads(std::uint64_t now_ns) {
+  constexpr std::uint64_t kPeriodNs = 30'000'000;
+  static std::uint64_t looked_ns = 0;
+  if (g_sampler.on || now_ns - looked_ns < kPeriodNs) return;
+  looked_ns = now_ns;
+  hot::retire_threads(
+      [](std::uint32_t tid, void*) {
+        return ::syscall(SYS_tgkill, getpid(), tid, 0) != 0 && errno == ESRCH;
+      },
+      nullptr);
+}
 
 std::uint32_t tick(std::uint64_t now_ns) {
   refresh_modules();

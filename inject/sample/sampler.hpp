@@ -44,6 +44,9 @@ void stop();
 /// threads' lanes. Returns how long the worker may sleep, in ms.
 std::uint32_t tick(std::uint64_t now_ns);
 
+/// Gives back the lanes of threads that have ended, where no sampler looks at the threads. Worker.
+void retire_ended_threads(std::uint64_t now_ns);
+
 /// fork: prepare stops sampling and waits (bounded) until no handler runs; the parent goes on;
 /// the child forgets everything and closes inherited perf descriptors.
 void before_fork();

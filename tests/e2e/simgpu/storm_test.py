@@ -6,6 +6,7 @@ usage: storm_test.py [--launches N] [--cases NAME,...]
 
   rate     50,000 launches a second
   default  as fast as the simulated driver's default cost of a call allows
+  bursts   160 threads of 20 launches each, 8 at a time: more than there are buffers for CUPTI
   full     no cost of a call at all: more than any real driver can launch"""
 
 import argparse
@@ -23,6 +24,7 @@ MOST_DAEMON_BYTES = 256 << 20
 CASES = {
     "rate": (["--rate", "50000"], ["--api-cost", "0", "--kernel-time", "500ns"]),
     "default": ([], ["--kernel-time", "500ns"]),
+    "bursts": (["--burst", "8"], []),
     "full": ([], ["--api-cost", "0", "--kernel-time", "500ns"]),
 }
 # Which stage could not keep up, by what was lost there.
@@ -44,12 +46,17 @@ def storm(launches, case, folder):
 
 
 def check(checks, case, launches):
+    if case == "bursts":
+        launches = 160 * 20
     with e2e.Folder("storm-" + case) as folder:
         ran, said, told = storm(launches, case, folder)
         checks.equal(ran.returncode, 0, case + ": status")
         checks.equal(said["launched"], launches, case + ": the program launched")
         kept = told["events_by_kind"].get("kernels", 0)
         lost = dict(told["drops_by_reason"])
+        if case == "bursts":
+            checks.expect("no CUPTI buffer left" not in lost, "bursts: buffers: %r" % lost)
+            checks.expect("no ring left for the thread" not in lost, "bursts: rings: %r" % lost)
         dropped = told["ring_drops_by_kind"].get("kernels", 0) + lost.get("dropped by CUPTI", 0)
         memory = told["overhead"]["daemon_peak_bytes"]
         stage = next((text for reason, text in STAGES if lost.get(reason)), "none")

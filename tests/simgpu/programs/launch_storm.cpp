@@ -3,7 +3,9 @@
 // As many kernel launches as asked for, as fast as asked for, on several streams: the load under
 // which a profiler must lose nothing or say what it lost.
 //
-//   sim_storm [--launches N] [--streams N] [--rate PER_SECOND] [--depth N]
+//   sim_storm [--launches N] [--streams N] [--rate PER_SECOND] [--depth N] [--burst THREADS]
+//
+// With --burst, threads that end after 20 launches make them, so many at a time.
 //
 // Context:  a program of its own
 // Owns:     nothing
@@ -17,6 +19,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -26,6 +29,7 @@ struct Options {
   long streams = 4;
   long rate = 0;
   long depth = 8;
+  long burst = 0;
 };
 
 constexpr int kKernels = 16;
@@ -50,6 +54,7 @@ Options parse(int argc, char** argv) {
     if (std::strcmp(argv[i], "--streams") == 0) o.streams = value;
     if (std::strcmp(argv[i], "--rate") == 0) o.rate = value;
     if (std::strcmp(argv[i], "--depth") == 0) o.depth = value;
+    if (std::strcmp(argv[i], "--burst") == 0) o.burst = value;
   }
   return o;
 }
@@ -102,16 +107,38 @@ void keep_rate(const Options& o, std::uint64_t start_ns, long i) {
   }
 }
 
+void launch_all(const Options& o, const Gpu& gpu, std::uint64_t start_ns) {
+  for (long i = 0; i < o.launches; ++i) {
+    keep_rate(o, start_ns, i);
+    launch_from(gpu, i, o.depth);
+  }
+}
+
+void launch_in_bursts(const Options& o, const Gpu& gpu) {
+  constexpr long kLaunchesOfAThread = 20;
+  CUcontext context = nullptr;
+  check(cuCtxGetCurrent(&context), "cuCtxGetCurrent");
+  for (long done = 0; done < o.launches;) {
+    std::vector<std::thread> threads;
+    for (long t = 0; t < o.burst && done < o.launches; ++t, done += kLaunchesOfAThread)
+      threads.emplace_back([&gpu, &o, context, done] {
+        check(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+        for (long i = 0; i < kLaunchesOfAThread; ++i) launch_from(gpu, done + i, o.depth);
+      });
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const Options o = parse(argc, argv);
   const Gpu gpu = prepare(o);
   const std::uint64_t start_ns = now_ns();
-  for (long i = 0; i < o.launches; ++i) {
-    keep_rate(o, start_ns, i);
-    launch_from(gpu, i, o.depth);
-  }
+  if (o.burst > 0)
+    launch_in_bursts(o, gpu);
+  else
+    launch_all(o, gpu, start_ns);
   const std::uint64_t launched_ns = now_ns();
   for (CUstream s : gpu.streams) check(cuStreamSynchronize(s), "cuStreamSynchronize");
   const double seconds = static_cast<double>(launched_ns - start_ns) * 1e-9;

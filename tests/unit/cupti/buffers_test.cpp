@@ -57,6 +57,18 @@ TEST(BufferPool, WhatWasUsedComesBackZeroed) {
   }
 }
 
+TEST(BufferPool, IsLowOnceHalfOfItIsOut) {
+  const auto pool = make_pool(4096, 4);
+  std::size_t bytes;
+  bool discard;
+  std::uint8_t* const first = pool->take(&bytes, &discard);
+  EXPECT_FALSE(pool->low());
+  pool->take(&bytes, &discard);
+  EXPECT_TRUE(pool->low());
+  pool->give_back(first, 100);
+  EXPECT_FALSE(pool->low());
+}
+
 TEST(BufferPool, StrangersAreIgnored) {
   const auto pool = make_pool(4096, 2);
   std::size_t bytes;
