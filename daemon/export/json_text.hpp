@@ -8,6 +8,7 @@
 // Not here: commas: callers know where they stand
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
@@ -38,8 +39,7 @@ class JsonText {
   }
 
   JsonText& raw(std::string_view text) {
-    std::memcpy(at_, text.data(), text.size());
-    at_ += text.size();
+    at_ = std::copy(text.begin(), text.end(), at_);
     return *this;
   }
   /// A literal: its copy is a few moves, where one of unknown length is a call.

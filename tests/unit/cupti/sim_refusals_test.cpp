@@ -197,7 +197,7 @@ TEST_F(SimRefusals, NoMoreBuffersIsCountedAndTold) {
   flush(true, 1000);
   turn();
   EXPECT_GT(segment_.counter(Counter::kCuptiDiscardBuffer), 0u);
-  EXPECT_TRUE(said("--buffer-size")) << everything_said();
+  EXPECT_TRUE(said("all buffers for CUPTI were in use")) << everything_said();
 }
 
 TEST_F(SimRefusals, AForkedChildTouchesNothing) {
