@@ -58,17 +58,17 @@ std::uint64_t intern(const Guard& guard, const char* text, std::uint32_t bytes,
   const std::uint32_t kept = cut_utf8(text, bytes, wire::kMaxTextBytes);
   const std::uint64_t id = base::hash_bytes(text, bytes);
   Outlet& outlet = guard.outlet();
-  if (outlet.strings.seen_or_add(id, outlet.lane.epoch())) return id;
+  if (outlet.strings.sent(id, outlet.lane.epoch())) return id;
   const wire::StringDef def{id, kept, kept == bytes ? 0 : wire::kStringCut};
-  if (!record(guard, def, ts_ns, text, kept)) outlet.strings.forget(id);
+  if (record(guard, def, ts_ns, text, kept)) outlet.strings.add(id);
   return id;
 }
 
 void define_stack(const Guard& guard, const wire::StackDef& def, const void* tail,
                   std::uint32_t tail_bytes, std::uint64_t ts_ns) {
   Outlet& outlet = guard.outlet();
-  if (outlet.stacks.seen_or_add(def.id, outlet.lane.epoch())) return;
-  if (!record(guard, def, ts_ns, tail, tail_bytes)) outlet.stacks.forget(def.id);
+  if (outlet.stacks.sent(def.id, outlet.lane.epoch())) return;
+  if (record(guard, def, ts_ns, tail, tail_bytes)) outlet.stacks.add(def.id);
 }
 
 }  // namespace gpuprof::hot

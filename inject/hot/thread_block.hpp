@@ -21,25 +21,23 @@ namespace gpuprof::hot {
 template <std::uint32_t kSlots>
 class SentTable {
  public:
-  /// True if `id` was sent in this epoch; remembers it otherwise.
-  bool seen_or_add(std::uint64_t id, std::uint32_t lane_epoch) {
+  /// True if `id` was sent in this epoch.
+  bool sent(std::uint64_t id, std::uint32_t lane_epoch) {
     if (epoch_ != lane_epoch) clear(lane_epoch);
-    std::uint64_t* pair = &ids_[(id & (kSlots / 2 - 1)) * 2];
-    if (pair[0] == id || pair[1] == id) return true;
+    const std::uint64_t* pair = &ids_[place(id)];
+    return pair[0] == id || pair[1] == id;
+  }
+  /// Its definition was sent, after sent() said that it was not.
+  void add(std::uint64_t id) {
+    std::uint64_t* pair = &ids_[place(id)];
     pair[1] = pair[0];
     pair[0] = id;
-    return false;
-  }
-  /// Takes back the last add of `id` (its definition was dropped).
-  void forget(std::uint64_t id) {
-    std::uint64_t* pair = &ids_[(id & (kSlots / 2 - 1)) * 2];
-    if (pair[0] == id) pair[0] = 0;
-    if (pair[1] == id) pair[1] = 0;
   }
   /// Another lane, perhaps of another daemon: nothing was sent yet. No lane's epoch is 0.
   void forget_all() { epoch_ = 0; }
 
  private:
+  static std::uint64_t place(std::uint64_t id) { return (id & (kSlots / 2 - 1)) * 2; }
   void clear(std::uint32_t lane_epoch) {
     for (std::uint64_t& id : ids_) id = 0;
     epoch_ = lane_epoch;

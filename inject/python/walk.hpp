@@ -157,10 +157,9 @@ class Walk {
 
   void define_once(std::uint64_t id, const std::byte* code) {
     hot::Outlet& outlet = guard_.outlet();
-    if (outlet.codes.seen_or_add(id, outlet.lane.epoch())) return;
+    if (outlet.codes.sent(id, outlet.lane.epoch())) return;
     // Only what arrived counts as sent: a fault while reading the strings leaves through longjmp.
-    outlet.codes.forget(id);
-    if (define(id, code)) outlet.codes.seen_or_add(id, outlet.lane.epoch());
+    if (define(id, code)) outlet.codes.add(id);
   }
 
   bool define(std::uint64_t id, const std::byte* code) {

@@ -83,14 +83,14 @@ Chosen chosen() {
 
 void define(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op, const LoopAt& loop,
             std::uint64_t id) {
-  if (mine.defined.seen_or_add(id, guard.outlet().lane.epoch())) return;
+  if (mine.defined.sent(id, guard.outlet().lane.epoch())) return;
   const std::uint32_t flags = loop.level >= op.module_level ? wire::kLoopInModule : 0;
   const wire::LoopDef def{id, loop.code->id, loop.span.target, loop.span.jump, loop.level, flags};
-  if (!hot::record(guard, def, op.ts_ns)) mine.defined.forget(id);
+  if (hot::record(guard, def, op.ts_ns)) mine.defined.add(id);
 }
 
 void tell_stack(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op) {
-  if (mine.stacks.seen_or_add(op.stack_id, guard.outlet().lane.epoch())) return;
+  if (mine.stacks.sent(op.stack_id, guard.outlet().lane.epoch())) return;
   LoopAt loops[kMaxLoops];
   std::uint64_t ids[kMaxLoops];
   const std::uint32_t count = mine.iterations.around(loops);
@@ -99,8 +99,8 @@ void tell_stack(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op) 
     define(guard, mine, op, loops[i], ids[i]);
   }
   const wire::StackLoops body{op.stack_id, count, 0};
-  if (!hot::record(guard, body, op.ts_ns, ids, count * static_cast<std::uint32_t>(sizeof ids[0])))
-    mine.stacks.forget(op.stack_id);
+  if (hot::record(guard, body, op.ts_ns, ids, count * static_cast<std::uint32_t>(sizeof ids[0])))
+    mine.stacks.add(op.stack_id);
 }
 
 void tell_iteration(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op,

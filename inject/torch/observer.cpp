@@ -93,9 +93,9 @@ std::uint64_t define_inputs(const hot::Guard& guard, ThreadState& state, Library
   const Inputs inputs = read_inputs(library, object, words);
   if (inputs.words == 0) return 0;
   const std::uint64_t id = base::hash_words(words, inputs.words, inputs.flags) | 1;
-  if (state.inputs.seen_or_add(id, outlet.lane.epoch())) return id;
+  if (state.inputs.sent(id, outlet.lane.epoch())) return id;
   const wire::InputsDef def{id, inputs.words, inputs.flags};
-  if (!hot::record(guard, def, now_ns, words, inputs.words * 8)) state.inputs.forget(id);
+  if (hot::record(guard, def, now_ns, words, inputs.words * 8)) state.inputs.add(id);
   return id;
 }
 

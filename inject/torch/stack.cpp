@@ -78,11 +78,11 @@ bool Stack::send_parts(const hot::Guard& guard, std::uint32_t detail, std::uint6
     python::send_code(guard, level.raw.code, ts_ns);
     if (!module || !wants(detail, wire::kTorchModules)) continue;
     const std::uint64_t id = module_id(level.module);
-    if (modules_.seen_or_add(id, outlet.lane.epoch())) continue;
+    if (modules_.sent(id, outlet.lane.epoch())) continue;
     const char* name = python::type_name(level.module.type);
     const auto bytes = static_cast<std::uint32_t>(strnlen(name, kMaxTypeName));
     const wire::TorchModuleDef def{id, level.module.address, bytes, 0};
-    if (!hot::record(guard, def, ts_ns, name, bytes)) modules_.forget(id);
+    if (hot::record(guard, def, ts_ns, name, bytes)) modules_.add(id);
   }
   return outlet.lane.epoch() == epoch;
 }
@@ -109,8 +109,7 @@ std::uint64_t Stack::define(const hot::Guard& guard, std::uint32_t detail, std::
   if (!wants(detail, wire::kTorchStack) && inner.hash[1] == kNoFrames) return 0;
   if (id == 0) id = 1;
   hot::Outlet& outlet = guard.outlet();
-  if (outlet.stacks.seen_or_add(id, outlet.lane.epoch())) return id;
-  outlet.stacks.forget(id);
+  if (outlet.stacks.sent(id, outlet.lane.epoch())) return id;
   if (!send_parts(guard, detail, ts_ns)) return id;
   constexpr std::uint32_t kRoom = wire::kMaxPythonFrames;
   static_assert(sizeof outlet.scratch >= kRoom * sizeof(wire::PyFrame));

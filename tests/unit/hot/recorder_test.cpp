@@ -196,4 +196,16 @@ TEST_F(Recorder, ErrnoIsKept) {
 }
 
 }  // namespace
+TEST(SentTable, RemembersTwoThatShareAPlaceUntilTheLaneIsAnothers) {
+  SentTable<8> table;
+  for (const std::uint64_t id : {1u, 5u}) {
+    EXPECT_FALSE(table.sent(id, 7));
+    EXPECT_FALSE(table.sent(id, 7)) << "what was not added was dropped";
+    table.add(id);
+  }
+  EXPECT_TRUE(table.sent(1, 7));
+  EXPECT_TRUE(table.sent(5, 7));
+  EXPECT_FALSE(table.sent(5, 8));
+}
+
 }  // namespace gpuprof::hot
