@@ -170,11 +170,12 @@ bool LoopBook::ends(const Lane& lane, const wire::OpEnd& end) {
   Thread& owner = thread(lane);
   if (owner.object == 0 || owner.object != end.object || end.ts_ns < owner.begin_ns) return false;
   const std::uint64_t took_ns = end.ts_ns - owner.begin_ns;
-  op_ns_ += took_ns;
+  const bool set_up = owner.kind == OpKind::kSetUp, counts = owner.kind != OpKind::kMove;
+  // What a program is about is not to build and load models, and both may take long.
+  if (counts && !set_up) op_ns_ += took_ns;
   ++news_;
   for (Loop* one : *owner.around) {
-    one->op_ns += took_ns;
-    if (owner.kind == OpKind::kSetUp) one->set_up_ns += took_ns;
+    if (counts) (set_up ? one->set_up_ns : one->op_ns) += took_ns;
     one->op_ns_after = op_ns_;
     one->last_op_ns = end.ts_ns;
     if (!one->iterations.empty()) one->iterations.back().end_ns = end.ts_ns;

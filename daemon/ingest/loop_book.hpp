@@ -14,17 +14,10 @@
 #include <vector>
 
 #include "daemon/ingest/decoder.hpp"
+#include "daemon/ingest/op_kinds.hpp"
 #include "gpuprof/wire/records.hpp"
 
 namespace gpuprof::ingest {
-
-/// What a loop does that is told from its operators' names.
-enum class OpKind : std::uint8_t {
-  kOther,
-  kOptimizer,  // Optimizer.step#…
-  kLoader,     // the __next__ of a DataLoader
-  kSetUp,      // makes, fills or copies tensors
-};
 
 struct Iteration {
   std::uint64_t begin_ns;
@@ -46,8 +39,8 @@ struct Loop {
   bool one_update_each = true;              // no entry that is over had another number of them
   bool updated = false;                     // this iteration had one
   std::uint64_t first_ns = 0, last_ns = 0;  // begin of its first and of its newest iteration
-  std::uint64_t op_ns = 0;                  // time of top-level operators inside
-  std::uint64_t set_up_ns = 0;              // … that only make, fill or copy
+  std::uint64_t op_ns = 0;                  // of top-level operators inside that compute
+  std::uint64_t set_up_ns = 0;              // of those that only make or fill tensors
   std::uint64_t op_ns_before = 0;           // of the whole process at its first iteration
   std::uint64_t op_ns_after = 0;            // … at its newest operator
   std::uint64_t last_op_ns = 0;

@@ -11,35 +11,11 @@
 namespace gpuprof::ingest {
 namespace {
 
-constexpr std::string_view kOptimizerPrefix = "Optimizer.";
-constexpr std::string_view kStepPrefix = "Optimizer.step#";
-constexpr std::string_view kLoaderPrefix = "enumerate(DataLoader)";
 constexpr std::size_t kMostSpecial = 4096;
 constexpr std::uint32_t kUser = static_cast<std::uint32_t>(wire::StepSource::kUser);
 constexpr std::uint32_t kOptimizer = static_cast<std::uint32_t>(wire::StepSource::kOptimizer);
 constexpr std::uint32_t kLoop = static_cast<std::uint32_t>(wire::StepSource::kLoop);
 constexpr std::uint16_t kUserScope = 7;  // at::RecordScope
-
-/// By themselves they are no step: a model is made of them.
-constexpr std::string_view kSetUp[] = {
-    "add_",    "arange",      "as_strided", "clamp_",   "clone",      "contiguous",    "copy_",
-    "detach",  "detach_",     "div_",       "empty",    "empty_like", "empty_strided", "erfinv_",
-    "expand",  "eye",         "fill_",      "full",     "item",       "lift_fresh",    "mul_",
-    "narrow",  "normal_",     "ones",       "permute",  "rand",       "randn",         "reshape",
-    "resize_", "result_type", "select",     "set_",     "slice",      "split",         "t",
-    "to",      "transpose",   "unbind",     "uniform_", "view",       "view_as",       "zero_",
-    "zeros",   "zeros_like"};
-
-bool is_set_up(std::string_view text) {
-  constexpr std::string_view kSpace = "aten::";
-  return text.substr(0, kSpace.size()) == kSpace &&
-         std::find(std::begin(kSetUp), std::end(kSetUp), text.substr(kSpace.size())) !=
-             std::end(kSetUp);
-}
-
-bool starts_with(std::string_view text, std::string_view with) {
-  return text.substr(0, with.size()) == with;
-}
 
 }  // namespace
 
@@ -53,14 +29,9 @@ void StepFinder::define(const wire::StringDef& def, const Tail& tail) {
   if (!looking()) return;
   const std::string_view text(reinterpret_cast<const char*>(tail.data),
                               std::min<std::size_t>(def.bytes, tail.bytes));
-  const bool loader = starts_with(text, kLoaderPrefix);
-  const bool set_up = is_set_up(text);
-  if (!loader && !set_up && !starts_with(text, kOptimizerPrefix)) return;
+  const OpKind kind = kind_of(text);
+  if (kind == OpKind::kOther && !is_of_optimizer(text)) return;
   if (special_.size() >= kMostSpecial || special_.contains(def.id)) return;
-  const OpKind kind = loader                           ? OpKind::kLoader
-                      : set_up                         ? OpKind::kSetUp
-                      : starts_with(text, kStepPrefix) ? OpKind::kOptimizer
-                                                       : OpKind::kOther;
   special_[def.id] = Special{kind, std::string(text)};
 }
 

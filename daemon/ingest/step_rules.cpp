@@ -39,6 +39,19 @@ bool holds_all_optimizers(const LoopBook& book, const Loop& loop) {
          loop.optimizers == book.optimizers() - loop.optimizers_before;
 }
 
+/// Of an outer loop that has not gone round yet nothing is known: the inner one must have gone on
+/// at its usual pace for a while. A pause (something is compiled) says nothing.
+bool settled(const Loop& loop, Patience patience) {
+  if (patience != Patience::kSome || loop.entries > 1 || loop.count() >= kMany) return true;
+  std::vector<std::uint64_t> lengths;
+  for (std::size_t i = 1; i < loop.iterations.size(); ++i)
+    lengths.push_back(loop.iterations[i].begin_ns - loop.iterations[i - 1].begin_ns);
+  if (lengths.empty()) return false;
+  const auto median = lengths.begin() + static_cast<std::ptrdiff_t>((lengths.size() - 1) / 2);
+  std::nth_element(lengths.begin(), median, lengths.end());
+  return *median * loop.count() >= kQuietNs;
+}
+
 /// Each time it is entered it makes one update: its iterations are parts of a step (gradients are
 /// accumulated over them), and the loop around it makes the steps.
 bool makes_one_update(const Loop& loop) {
@@ -52,7 +65,7 @@ bool is_live(const Loop& loop, std::uint64_t now_ns) {
 }
 
 /// Models are built, and their weights loaded, in loops that compute next to nothing.
-bool computes(const Loop& loop) { return loop.set_up_ns * 10 < loop.op_ns * 9; }
+bool computes(const Loop& loop) { return loop.set_up_ns < loop.op_ns * 9; }
 
 bool is_busy(const Loop& loop) {
   const std::uint64_t all_ns = loop.op_ns_after - loop.op_ns_before;
@@ -92,14 +105,18 @@ StepChoice named_loop(const LoopBook& book, const LoopPlaces& places, const Step
 
 StepChoice loop_with_optimizer(const LoopBook& book, Patience patience) {
   const Loop* chosen = nullptr;
+  bool more = false;  // a loop around it
   for (const Loop* loop : book.around_optimizer()) {
     if (!holds_all_optimizers(book, *loop)) continue;
+    more = chosen != nullptr;
     if (chosen != nullptr && !makes_one_update(*chosen)) break;
     // At the very end an outer loop that went round once is none.
     if (chosen != nullptr && patience == Patience::kNone && loop->count() < 2) break;
     chosen = loop;
+    more = false;
   }
   if (chosen == nullptr || chosen->count() < 2 || !enough(*chosen, patience)) return {};
+  if (more && !settled(*chosen, patience)) return {};
   return loop_choice(*chosen, kSureOptimizerLoop, true);
 }
 
@@ -110,7 +127,7 @@ StepChoice busiest_loop(const LoopBook& book, std::uint64_t now_ns, Patience pat
   for (const auto& [id, loop] : book.loops()) {
     if (loop.in_module() || loop.count() < kFewest || !enough(loop, patience) || !is_busy(loop))
       continue;
-    if (patience != Patience::kNone && !(is_live(loop, now_ns) && computes(loop))) continue;
+    if (!computes(loop) || (patience != Patience::kNone && !is_live(loop, now_ns))) continue;
     candidates.push_back(&loop);
     if (busiest == nullptr || loop.op_ns > busiest->op_ns) busiest = &loop;
   }

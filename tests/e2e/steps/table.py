@@ -40,6 +40,7 @@ TABLE = {
     "accumulate-map": Program("accumulate.py map", 12),
     "gan": Program("adversaries.py 1", 15),
     "critic": Program("adversaries.py 5", 15),
+    "critic-slow-start": Program("adversaries.py 5 7", 15),
     "scaler": Program("scaler.py", 27),
     "lbfgs": Program("closures.py lbfgs", 15),
     "lightning-like": Program("closures.py lightning", 15),

@@ -20,6 +20,12 @@ inline int line_is_offset(std::string_view, std::uint16_t, std::int32_t first_li
   return first_line + offset;
 }
 
+inline std::vector<std::uint64_t> begins_of(const std::vector<model::Step>& steps) {
+  std::vector<std::uint64_t> begins;
+  for (const model::Step& step : steps) begins.push_back(step.start_ns);
+  return begins;
+}
+
 class StepFinderTest : public AssemblerTest {
  protected:
   StepFinderTest() { look(wire::StepSource::kAuto); }
