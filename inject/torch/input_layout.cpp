@@ -2,7 +2,7 @@
 //
 // Trials.
 //
-// Context:  callback (calibrate_lists: worker)
+// Context:  callback (calibrate_lists, expect_places: worker)
 #include "inject/torch/input_layout.hpp"
 
 #include "gpuprof/base/bytes.hpp"
@@ -21,6 +21,12 @@ constexpr std::uint32_t kInVain = 4096;
 constexpr std::uint32_t kDtypes = 64;
 // From the tag of lists: Bool, Tuple, String, Blob, GenericList.
 constexpr std::uint32_t kFromBoolToList = 4;
+// Of a tensor, from its sizes: {strides like sizes}, then where its elements begin.
+constexpr std::uint32_t kStridesAt = 48, kOffsetAt = 88;
+// From the end of the counts of references to the pointer to a tensor's version: storage, gradient,
+// extra.
+constexpr std::uint32_t kToVersion = 24;
+constexpr std::uint64_t kPage = 4096;
 
 template <typename T>
 T peek(std::uint64_t at) {
@@ -42,7 +48,8 @@ bool fits(std::uint64_t tensor, std::uint32_t sizes) {
   return product == elements && product > 1;
 }
 
-void learn_tensor(Learnt& sizes, std::uint64_t tensor) {
+void learn_tensor(InputLayout& layout, std::uint64_t tensor) {
+  Learnt& sizes = layout.sizes;
   if (!base::object_readable(tensor, kSizesPlaces[2] + kDtypeAt + 8)) return sizes.refuse();
   std::uint32_t place = 0, fitting = 0;
   for (const std::uint32_t at : kSizesPlaces)
@@ -52,7 +59,8 @@ void learn_tensor(Learnt& sizes, std::uint64_t tensor) {
     }
   if (fitting == 1)
     sizes.agrees(place, kTensorsAgreed);
-  else
+  // Numbers tell of no place, and there may be nothing else for long.
+  else if (layout.expected_sizes == 0 || !tensor_makes_sense(tensor, layout.expected_sizes))
     sizes.says_nothing(kInVain);
 }
 
@@ -69,13 +77,37 @@ bool fits_list(std::uint64_t list, std::uint32_t items) {
          peek<Value>(begin).tag < kMaxTags;
 }
 
-void learn_list(Learnt& items, std::uint64_t list) {
+void learn_list(InputLayout& layout, std::uint64_t list) {
+  Learnt& items = layout.items;
   if (!base::object_readable(list, kItemsPlaces[1] + kVectorBytes + 8)) return items.refuse();
   const bool first = fits_list(list, kItemsPlaces[0]), second = fits_list(list, kItemsPlaces[1]);
   if (first != second)
     items.agrees(kItemsPlaces[first ? 0 : 1], kListsAgreed);
-  else
+  else if (layout.expected_items == 0 || !list_makes_sense(list, layout.expected_items))
     items.says_nothing(kInVain);
+}
+
+/// The tensor that stands for none: one size of 0 with a stride of 1, and nothing else but a type.
+bool is_undefined_tensor(std::uint64_t tensor, std::uint32_t sizes) {
+  const std::uint64_t at = tensor + sizes;
+  for (std::uint32_t word = 0; word <= kOffsetAt; word += 8)
+    if (peek<std::uint64_t>(at + word) != (word == 0 || word == kStridesAt ? 1u : 0u)) return false;
+  const auto dtype = peek<std::uint16_t>(at + kDtypeAt);
+  return peek<std::uint64_t>(at + kElementsAt) <= 1 && dtype != 0 && dtype < kDtypes;
+}
+
+/// How long the counts of references are that lists have as well: ahead of a tensor's sizes, the
+/// pointer to its version is all that is not empty.
+std::uint32_t items_of_lists(std::uint64_t tensor, std::uint32_t sizes) {
+  std::uint32_t version = 0, count = 0;
+  for (std::uint32_t at = 8; at < sizes; at += 8)
+    if (peek<std::uint64_t>(tensor + at) != 0) {
+      version = at;
+      ++count;
+    }
+  for (const std::uint32_t items : kItemsPlaces)
+    if (count == 1 && version == items + kToVersion) return items;
+  return 0;
 }
 
 /// A list that is none, but has a type of items where a list could have it.
@@ -107,6 +139,47 @@ void calibrate_lists(Library& library) {
   layout.bool_tag = found - kFromBoolToList;
 }
 
+void expect_places(InputLayout& layout) {
+  const std::uint64_t tensor = layout.undefined_tensor;
+  if (!base::object_readable(tensor, kSizesPlaces[2] + kDtypeAt + 8)) return;
+  std::uint32_t place = 0, fitting = 0;
+  for (const std::uint32_t at : kSizesPlaces)
+    if (is_undefined_tensor(tensor, at)) {
+      place = at;
+      ++fitting;
+    }
+  if (fitting != 1) return;
+  layout.expected_sizes = place;
+  layout.expected_items = items_of_lists(tensor, place);
+}
+
+bool tensor_makes_sense(std::uint64_t tensor, std::uint32_t sizes) {
+  if (!base::object_readable(tensor, sizes + kDtypeAt + 8)) return false;
+  const std::uint64_t at = tensor + sizes;
+  const auto dims = peek<std::uint64_t>(at);
+  if (dims > wire::kMaxInputDims || peek<std::uint16_t>(at + kDtypeAt) >= kDtypes) return false;
+  std::uint64_t from = at + kDimsAt;
+  if (dims > kOwnDims) from = peek<std::uint64_t>(from);
+  if (dims != 0 && !base::object_readable(from, dims * 8)) return false;
+  std::int64_t product = 1;
+  for (std::uint64_t i = 0; i < dims; ++i) {
+    const auto size = peek<std::int64_t>(from + i * 8);
+    if (size < 0 || __builtin_mul_overflow(product, size, &product)) return false;
+  }
+  return product == peek<std::int64_t>(at + kElementsAt);
+}
+
+bool list_makes_sense(std::uint64_t list, std::uint32_t items) {
+  if (!base::object_readable(list, items + kVectorBytes + 8)) return false;
+  const auto begin = peek<std::uint64_t>(list + items);
+  const auto end = peek<std::uint64_t>(list + items + 8);
+  const auto capacity = peek<std::uint64_t>(list + items + 16);
+  const std::uint64_t bytes = end - begin;
+  if (end < begin || capacity < end || bytes % sizeof(Value) != 0 || bytes > kPage) return false;
+  return bytes == 0 ||
+         (base::object_readable(begin, bytes) && peek<Value>(begin).tag < kMaxTags);
+}
+
 void learn_inputs(InputLayout& layout, std::uint64_t values, std::uint64_t count) {
   if (count > wire::kMaxInputs) count = wire::kMaxInputs;
   if (!base::object_readable(values, count * sizeof(Value))) return layout.sizes.refuse();
@@ -115,9 +188,9 @@ void learn_inputs(InputLayout& layout, std::uint64_t values, std::uint64_t count
     if (value.tag >= kMaxTags) return layout.sizes.refuse();
     if (value.tag == kTagTensor && value.payload != layout.undefined_tensor &&
         layout.sizes.place() == 0)
-      learn_tensor(layout.sizes, value.payload);
+      learn_tensor(layout, value.payload);
     if (value.tag == layout.list_tag && value.tag != 0 && layout.items.place() == 0)
-      learn_list(layout.items, value.payload);
+      learn_list(layout, value.payload);
   }
 }
 

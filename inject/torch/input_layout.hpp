@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Learns how inputs are kept: the tag of lists by asking libtorch about a made-up one, the rest by
-// looking at the first tensors and lists that come by.
+// Learns how inputs are kept: the tag of lists by asking libtorch about a made-up one, places by
+// looking at the one tensor that libtorch has made itself, then at the first that come by.
 //
-// Context:  worker (calibrate_lists), callback (learn_inputs)
+// Context:  worker (calibrate_lists, expect_places), callback (the rest)
 // Owns:     nothing
-// Promises: learn_inputs reads nothing before the kernel has said that it can be read
+// Promises: nothing is read before the kernel has said that it can be
 // Not here: RecordFunction itself (calibrate.hpp), reading once all is known (inputs.hpp)
 #pragma once
 
@@ -33,6 +33,15 @@ inline constexpr std::uint32_t kOwnDims = 5;
 
 /// Asks libtorch which tag lists have. Worker.
 void calibrate_lists(Library& library);
+
+/// Looks where the tensor that stands for none keeps its sizes, so that the first operators have
+/// shapes. Worker.
+void expect_places(InputLayout& layout);
+
+/// Whether this may be a tensor with its sizes there, all of whose sizes can be read.
+bool tensor_makes_sense(std::uint64_t tensor, std::uint32_t sizes);
+/// Whether this may be a list with its items there, all of which can be read.
+bool list_makes_sense(std::uint64_t list, std::uint32_t items);
 
 /// Looks at the tensors and lists among an operator's inputs while something is to be learnt.
 void learn_inputs(InputLayout& layout, std::uint64_t values, std::uint64_t count);

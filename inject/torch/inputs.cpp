@@ -25,10 +25,29 @@ T peek(std::uint64_t at) {
   return base::load<T>(reinterpret_cast<const std::byte*>(at));
 }
 
+/// Where tensors and lists keep what is read.
+struct Places {
+  std::uint32_t sizes = 0;  // 0: nobody knows
+  std::uint32_t items = 0;  // 0: lists are not followed
+  // Each object is looked at before it is believed.
+  bool try_sizes = false, try_items = false;
+};
+
+Places places_of(const InputLayout& layout) {
+  Places places{layout.sizes.place(), layout.items.place()};
+  if (places.sizes == Learnt::kRefused) return {};
+  places.try_sizes = places.sizes == 0;
+  places.try_items = places.items == 0;
+  if (places.try_sizes) places.sizes = layout.expected_sizes;
+  if (places.try_items) places.items = layout.expected_items;
+  if (places.items == Learnt::kRefused || layout.list_tag == 0) places.items = 0;
+  return places;
+}
+
 class Writer {
  public:
-  Writer(const InputLayout& layout, std::uint32_t sizes, std::uint32_t items, std::uint64_t* words)
-      : layout_(layout), sizes_(sizes), items_(items), words_(words) {}
+  Writer(const InputLayout& layout, const Places& places, std::uint64_t* words)
+      : layout_(layout), at_(places), words_(words) {}
 
   /// False: there is no room for all of it; nothing was written.
   bool value(const Value& value) {
@@ -45,7 +64,7 @@ class Writer {
     if (value.tag == kTagInt) return scalar(InputForm::kInt, value.payload);
     if (value.tag == kTagNone) return put(head(InputForm::kNothing));
     if (value.tag == kTagDouble) return scalar(InputForm::kDouble, value.payload);
-    if (value.tag == layout_.list_tag && items_ != 0) return list(value.payload);
+    if (value.tag == layout_.list_tag && at_.items != 0) return list(value.payload);
     if (value.tag == layout_.bool_tag && value.tag != 0)
       return scalar(InputForm::kBool, value.payload & kBoolMask);
     return put(head(InputForm::kOther));
@@ -64,11 +83,12 @@ class Writer {
 
   bool tensor(std::uint64_t at) {
     if (at == 0 || at == layout_.undefined_tensor) return put(head(InputForm::kOther));
-    const auto dims = peek<std::uint64_t>(at + sizes_);
+    if (at_.try_sizes && !tensor_makes_sense(at, at_.sizes)) return put(head(InputForm::kOther));
+    const auto dims = peek<std::uint64_t>(at + at_.sizes);
     if (dims > wire::kMaxInputDims) return put(head(InputForm::kOther));
-    std::uint64_t from = at + sizes_ + kDimsAt;
+    std::uint64_t from = at + at_.sizes + kDimsAt;
     if (dims > kOwnDims) from = peek<std::uint64_t>(from);
-    const InputHead what{InputForm::kTensor, peek<std::uint8_t>(at + sizes_ + kDtypeAt),
+    const InputHead what{InputForm::kTensor, peek<std::uint8_t>(at + at_.sizes + kDtypeAt),
                          static_cast<std::uint16_t>(dims), 0};
     if (used_ + 1 + dims > wire::kMaxInputWords) return false;
     words_[used_++] = what.word();
@@ -77,7 +97,8 @@ class Writer {
   }
 
   bool list(std::uint64_t at) {
-    const std::uint64_t items = at + items_;
+    if (at_.try_items && !list_makes_sense(at, at_.items)) return put(head(InputForm::kOther));
+    const std::uint64_t items = at + at_.items;
     const auto begin = peek<std::uint64_t>(items);
     const auto end = peek<std::uint64_t>(items + 8);
     const std::uint64_t total = (end - begin) / sizeof(Value);
@@ -121,7 +142,7 @@ class Writer {
   }
 
   const InputLayout& layout_;
-  std::uint32_t sizes_, items_;  // items_ 0: lists are not followed
+  const Places at_;
   std::uint64_t* words_;
   std::uint32_t used_ = 0;
 };
@@ -133,12 +154,12 @@ Inputs read_inputs(Library& library, const std::byte* function, std::uint64_t* w
   const auto count = base::load<std::uint64_t>(function + library.at.inputs + 8);
   InputLayout& layout = library.input;
   const std::uint32_t sizes = layout.sizes.place();
-  std::uint32_t items = layout.items.place();
   if (sizes == Learnt::kRefused || count == 0) return {};
-  if (sizes == 0 || (items == 0 && layout.list_tag != 0)) learn_inputs(layout, values, count);
-  if (sizes == 0) return {};
-  if (items == Learnt::kRefused || layout.list_tag == 0) items = 0;
-  Writer writer(layout, sizes, items, words);
+  if (sizes == 0 || (layout.items.place() == 0 && layout.list_tag != 0))
+    learn_inputs(layout, values, count);
+  const Places places = places_of(layout);
+  if (places.sizes == 0) return {};
+  Writer writer(layout, places, words);
   for (std::uint64_t i = 0; i < count; ++i)
     if (i == wire::kMaxInputs || !writer.value(peek<Value>(values + i * sizeof(Value))))
       return {writer.used(), wire::kInputsCut};

@@ -98,6 +98,9 @@ struct InputLayout {
   std::uint32_t bool_tag = 0;
   Learnt sizes;  // of a tensor
   Learnt items;  // of a list: {begin, end, capacity}, then their type
+  // Where libtorch's own tensor that stands for none has them; 0: nobody knows before `sizes` and
+  // `items` do. Believed of objects that make sense there.
+  std::uint32_t expected_sizes = 0, expected_items = 0;
 };
 
 struct Library {

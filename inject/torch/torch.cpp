@@ -93,7 +93,10 @@ void hook_exit() {
 void take_in(std::uint32_t copy) {
   Library& library = g_libraries[copy];
   const char* why = calibrate(library);
-  if (why == nullptr) calibrate_lists(library);
+  if (why == nullptr) {
+    calibrate_lists(library);
+    expect_places(library.input);
+  }
   tell(library, why);
   hook_exit();
 }

@@ -23,8 +23,6 @@ def main():
     if torch.cuda.is_available():
         torch.cuda.init()
         activities.append(ProfilerActivity.CUDA)
-    for _ in range(30):  # the layout of tensors is confirmed on the first ones (docs/pytorch-versions.md)
-        torch.cat([torch.ones(2, 3), torch.ones(2, 3)]).sum()
     session = profile(activities=activities, record_shapes=True, profile_memory=True,
                       with_stack=mode == "stack")
     session.start()

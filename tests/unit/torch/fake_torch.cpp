@@ -49,6 +49,17 @@ T get(const std::byte* object, std::uint32_t at) {
   return value;
 }
 
+/// The tensor that stands for none: one size of 0 with a stride of 1, a type, and ahead of the sizes
+/// a version after the three that it lacks.
+struct FakeUndefined {
+  constexpr FakeUndefined(std::uint32_t sizes) {
+    words[kLayout.items / 8 + 3] = 0x5000;
+    words[sizes / 8] = words[sizes / 8 + 6] = 1;
+    words[sizes / 8 + 13] = 0x7f002f;
+  }
+  std::uint64_t words[40] = {};
+};
+
 std::uint64_t thread_number() {
   static std::atomic<std::uint64_t> next{1};
   thread_local const std::uint64_t number = next++;
@@ -118,7 +129,8 @@ struct Variant {
 
 }  // namespace
 
-EXPORT const char undefined_tensor[256] asm("_ZN3c1019UndefinedTensorImpl10_singletonE") = {};
+EXPORT const FakeUndefined undefined_tensor asm("_ZN3c1019UndefinedTensorImpl10_singletonE") =
+    kLayout.sizes;
 
 EXPORT std::uint64_t add(Callback callback) asm(
     "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE");
@@ -162,7 +174,7 @@ bool is_tensor_list(const std::byte* value) {
 }
 
 EXPORT const FakeTorch fake_torch = {kLayout,
-                                     undefined_tensor,
+                                     &undefined_tensor,
                                      g_tensor_type,
                                      begin,
                                      [](std::byte* object) { finish(object); },

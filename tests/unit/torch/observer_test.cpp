@@ -124,6 +124,37 @@ TEST_P(EachCopy, SaysWhatEndsOnAnotherThread) {
   EXPECT_EQ(hot::this_thread()->open_op, 0u);
 }
 
+// Nothing was learnt from others: libtorch's own tensor has told where things are.
+TEST_P(EachCopy, ReadsTheInputsOfTheFirstOperator) {
+  copy.run("aten::cat", {copy.list({copy.tensor({2, 3}), copy.tensor({4, 3})}, true),
+                         copy.tensor({1, 2, 3, 4, 5, 6, 7}, 15), copy.tensor({}), copy.tensor({0}),
+                         copy.list({Copy::integer(8)}, false), copy.list({}, false)});
+  const auto begins = observed.begins();
+  ASSERT_EQ(begins.size(), 1u);
+  EXPECT_EQ(observed.inputs(begins[0].body.inputs_id),
+            (std::vector<std::uint64_t>{head(InputForm::kTensorList, 2, 2),
+                                        head(InputForm::kTensor, 2, 0, 6),
+                                        2,
+                                        3,
+                                        head(InputForm::kTensor, 2, 0, 6),
+                                        4,
+                                        3,
+                                        head(InputForm::kTensor, 7, 0, 15),
+                                        1,
+                                        2,
+                                        3,
+                                        4,
+                                        5,
+                                        6,
+                                        7,
+                                        head(InputForm::kTensor, 0, 0, 6),
+                                        head(InputForm::kTensor, 1, 0, 6),
+                                        0,
+                                        head(InputForm::kIntList, 1, 1),
+                                        8,
+                                        head(InputForm::kIntList)}));
+}
+
 TEST_P(EachCopy, WritesEveryFormOfInput) {
   copy.learn();
   std::vector<FakeValue> many(wire::kMaxListTensors + 4, copy.tensor({2}));

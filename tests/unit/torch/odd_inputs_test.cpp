@@ -3,6 +3,7 @@
 // Inputs that are not laid out as any version has them, before anything is known and at the exit.
 #include <sys/mman.h>
 
+#include "gpuprof/wire/inputs.hpp"
 #include "inject/torch/observer.hpp"
 #include "tests/unit/torch/observer_fixture.hpp"
 
@@ -28,9 +29,33 @@ TEST(OddInputs, AreNotFollowedIntoMemoryThatCannotBeRead) {
   Copy copy("torch-2.7");
   Observed observed;
   copy.run("aten::cat", {FakeValue{unreadable(), copy.torch().layout.list_tag}});
+  const auto first = observed.begins();
+  ASSERT_EQ(first.size(), 1u);
+  const auto other = wire::InputHead{wire::InputForm::kOther}.word();
+  EXPECT_EQ(observed.inputs(first[0].body.inputs_id), std::vector<std::uint64_t>{other});
+  observed.segment.forget();
   copy.run("aten::relu", {FakeValue{unreadable() + 4096 - 16, 1}});
   for (int i = 0; i < 40; ++i) copy.run("aten::relu", {copy.tensor({2, 3})});
   EXPECT_TRUE(none_has_inputs(observed));
+}
+
+// A tag that is a tensor's, and what is there is none: not before as many as it takes have been
+// seen.
+TEST(OddInputs, AreLookedAtOneByOneWhileTheyAreNew) {
+  Copy copy("torch-2.1");
+  Observed observed;
+  std::vector<std::uint64_t> garbage(64, 0x1234567);
+  const FakeValue none{reinterpret_cast<std::uint64_t>(garbage.data()), 1};
+  const FakeValue far = copy.tensor({1, 2, 3, 4, 5, 6});
+  std::memcpy(reinterpret_cast<std::byte*>(far.payload) + copy.torch().layout.sizes + 8,
+              garbage.data(), 8);
+  copy.run("aten::relu", {none, far, copy.tensor({2, 3})});
+  const auto begins = observed.begins();
+  ASSERT_EQ(begins.size(), 1u);
+  const auto other = wire::InputHead{wire::InputForm::kOther}.word();
+  EXPECT_EQ(observed.inputs(begins[0].body.inputs_id),
+            (std::vector<std::uint64_t>{
+                other, other, wire::InputHead{wire::InputForm::kTensor, 6, 2}.word(), 2, 3}));
 }
 
 TEST(OddInputs, AreGivenUpWhereSizesAreInNoKnownPlace) {
