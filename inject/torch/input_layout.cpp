@@ -57,8 +57,7 @@ void learn_tensor(InputLayout& layout, std::uint64_t tensor) {
       place = at;
       ++fitting;
     }
-  if (fitting == 1)
-    sizes.agrees(place, kTensorsAgreed);
+  if (fitting == 1) sizes.agrees(place, kTensorsAgreed);
   // Numbers tell of no place, and there may be nothing else for long.
   else if (layout.expected_sizes == 0 || !tensor_makes_sense(tensor, layout.expected_sizes))
     sizes.says_nothing(kInVain);
@@ -176,8 +175,7 @@ bool list_makes_sense(std::uint64_t list, std::uint32_t items) {
   const auto capacity = peek<std::uint64_t>(list + items + 16);
   const std::uint64_t bytes = end - begin;
   if (end < begin || capacity < end || bytes % sizeof(Value) != 0 || bytes > kPage) return false;
-  return bytes == 0 ||
-         (base::object_readable(begin, bytes) && peek<Value>(begin).tag < kMaxTags);
+  return bytes == 0 || (base::object_readable(begin, bytes) && peek<Value>(begin).tag < kMaxTags);
 }
 
 void learn_inputs(InputLayout& layout, std::uint64_t values, std::uint64_t count) {

@@ -49,8 +49,8 @@ T get(const std::byte* object, std::uint32_t at) {
   return value;
 }
 
-/// The tensor that stands for none: one size of 0 with a stride of 1, a type, and ahead of the sizes
-/// a version after the three that it lacks.
+/// The tensor that stands for none: one size of 0 with a stride of 1, a type, and ahead of the
+/// sizes a version after the three that it lacks.
 struct FakeUndefined {
   constexpr FakeUndefined(std::uint32_t sizes) {
     words[kLayout.items / 8 + 3] = 0x5000;
