@@ -50,6 +50,10 @@ void ModulePaths::define(const model::StackDef& stack) {
   std::uint64_t context = 1;
   Path path = 0;
   for (auto frame = stack.python.rbegin(); frame != stack.python.rend(); ++frame) {
+    if ((frame->flags & model::kPyModule) != 0 && levels_.size() - first == kMaxDepth) {
+      ++cut_;
+      break;
+    }
     if ((frame->flags & model::kPyModule) != 0) {
       path = enter(path, frame->code);
       levels_.push_back({path, context});

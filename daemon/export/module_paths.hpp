@@ -32,9 +32,15 @@ class ModulePaths {
     bool operator==(const Level&) const = default;
   };
   static constexpr std::size_t kMaxLevels = 4u << 20;
+  /// The plugin's processes pickle the tree of modules and operators, which goes 196 levels deep.
+  /// Modules of the forward pass are found around those of the backward pass again.
+  static constexpr std::size_t kMaxDepth = 40;
 
   void define(const model::TorchModule& module);
   void define(const model::StackDef& stack);
+
+  /// Stacks of which the calls below kMaxDepth others are left out.
+  std::uint64_t cut() const { return cut_; }
 
   bool empty() const { return paths_.size() == 1; }
   /// Outermost first.
@@ -65,6 +71,7 @@ class ModulePaths {
   std::map<model::StringId, std::uint32_t> of_class_;
   std::vector<Level> levels_;
   std::vector<Chain> chains_;
+  std::uint64_t cut_ = 0;
 };
 
 }  // namespace gpuprof::exporter

@@ -44,6 +44,11 @@ std::string_view name_of(Shortfall kind) {
       "GPU events launched before the window are not in the file",
       "GPU events are drawn without the host call that launched them: it was lost",
       "ranges that do not nest are drawn as spans of their own and are no operators",
+      "ranges and operators nested deeper than 100 are drawn as spans of their own: TensorBoard's "
+      "plugin would not load the file",
+      "stacks have calls of modules nested deeper than 40, which are not drawn: TensorBoard's "
+      "plugin "
+      "would not load the file",
       "ranges hold whole steps and no launch of their own: drawn, but no operators",
       "ranges reach over the border of the window and are cut there",
       "calls and GPU events lie in a range that had not ended when the file was written",
@@ -142,6 +147,17 @@ void Surveyor::on(const model::Sample& e) {
   ++s_.count(Counted::kSample);
 }
 
+/// Counts what is no operator by its flags.
+bool Surveyor::is_apart(std::uint32_t flags) {
+  if ((flags & model::kRangeDeep) != 0)
+    ++s_.count(Shortfall::kDeepRange);
+  else if ((flags & model::kRangeCrossing) != 0)
+    ++s_.count(Shortfall::kCrossingRange);
+  else
+    return false;
+  return true;
+}
+
 void Surveyor::on(const model::Range& e) {
   if (!s_.overlaps({e.start_ns, e.end_ns})) return;
   thread(e.tid).drawn = true;
@@ -154,10 +170,7 @@ void Surveyor::on(const model::Range& e) {
     return;
   }
   ++s_.count(Counted::kRange);
-  if ((e.flags & model::kRangeCrossing) != 0) {
-    ++s_.count(Shortfall::kCrossingRange);
-    return;
-  }
+  if (is_apart(e.flags)) return;
   nested({e.id, e.tid, e.name, e.start_ns, e.end_ns});
 }
 
@@ -169,15 +182,14 @@ void Surveyor::on(const model::Operator& e) {
   // Drawn as a step or not at all: by its name it would count as one more.
   const bool communicates = kind == OpKind::kCommunication || kind == OpKind::kOtherCollective ||
                             (kind == OpKind::kBareCollective && e.scope == model::kScopeUser);
-  if (communicates || kind == OpKind::kCollective)
+  const bool deep = (e.flags & model::kRangeDeep) != 0;
+  if (!deep && (communicates || kind == OpKind::kCollective))
     s_.collectives.add(e, kind, s_.names.text(e.name));
   if (kind == OpKind::kStep) {
     ++user_steps_;
-  } else if (communicates && (e.flags & model::kRangeCrossing) != 0) {
+  } else if (!deep && communicates && (e.flags & model::kRangeCrossing) != 0) {
     // Its end is another operator's; which one is known when all have come.
-  } else if ((e.flags & model::kRangeCrossing) != 0) {
-    ++s_.count(Shortfall::kCrossingRange);
-  } else {
+  } else if (!is_apart(e.flags)) {
     nested({e.id, e.tid, e.name, e.start_ns, e.end_ns});
   }
 }
@@ -292,6 +304,7 @@ void Surveyor::finish() {
   clip_straddlers();
   place_ranges();
   s_.count(Shortfall::kCutName) = s_.names.cut();
+  s_.count(Shortfall::kDeepModule) = s_.modules.cut();
   s_.count(Shortfall::kInputsLeftOut) = s_.inputs.left_out();
   const auto own = static_cast<std::uint64_t>(
       std::count_if(s_.steps.begin(), s_.steps.end(), [](const model::Step& step) {

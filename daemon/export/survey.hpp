@@ -78,6 +78,8 @@ enum class Shortfall : std::uint32_t {
   kLaunchedBefore,  // GPU events whose launch lies before the window
   kCallLost,        // GPU events whose launch lies in the window and is not there
   kCrossingRange,   // push/pop ranges and operators that do not nest
+  kDeepRange,       // push/pop ranges and operators below too many others
+  kDeepModule,      // stacks whose inner calls of modules are not drawn
   kEnclosingRange,  // the same around whole steps
   kClippedRange,    // ranges that reach over the window's border
   kRangeStillOpen,  // calls inside a range that had not ended when the file was written
@@ -166,8 +168,9 @@ struct Survey {
     return range.start_ns < window.end_ns &&
            (range.end_ns > window.start_ns || range.start_ns >= window.start_ns);
   }
-  /// It does not nest, and is drawn apart.
+  /// It does not nest, or too deep, and is drawn apart.
   bool crosses(const model::Operator& op) const {
+    if ((op.flags & model::kRangeDeep) != 0) return true;
     return (op.flags & model::kRangeCrossing) != 0 && collectives.rejoined(op.id) == nullptr;
   }
   /// How a push/pop range or operator is drawn: cut at the window, placed among the steps.
@@ -243,6 +246,7 @@ class Surveyor final : public model::IgnoringSink {
   template <typename E>
   void gpu(const E& event, Counted kind);
   void nested(const Straddler& range);
+  bool is_apart(std::uint32_t flags);
   void decide(const Undecided& event);
   void clip_straddlers();
   void place_ranges();

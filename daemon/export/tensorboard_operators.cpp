@@ -85,12 +85,15 @@ void OperatorPart::arrow(std::string_view name, const BackwardLink& link) {
 }
 
 void OperatorPart::write_span(const model::Operator& e) {
+  const bool deep = (e.flags & model::kRangeDeep) != 0;
+  const std::string_view category = deep ? "torch_deep" : "torch_crossing";
   const std::string_view name = t_.survey.names.text(e.name);
   const std::uint64_t start = std::max(e.start_ns, t_.survey.window.start_ns);
   const std::uint64_t end = std::max(start, std::min(e.end_ns, t_.survey.window.end_ns));
   for (const bool begins : {true, false}) {
     JsonText& json = t_.event(name.size());
-    json.raw(begins ? "{\"ph\":\"b\"" : "{\"ph\":\"e\"").raw(",\"cat\":\"torch_crossing\",\"id\":");
+    json.raw(begins ? "{\"ph\":\"b\"" : "{\"ph\":\"e\"").raw(",\"cat\":\"").raw(category);
+    json.raw("\",\"id\":");
     json.number(e.id).raw(",\"name\":\"").raw(name);
     t_.row(t_.host_pid, begins ? e.tid : e.end_tid);
     t_.ts(begins ? start : end);

@@ -55,6 +55,7 @@ void RangePart::write(const model::Range& e) {
   if (!survey.overlaps({e.start_ns, e.end_ns})) return;
   if (e.kind == model::RangeKind::kMark) return write_mark(e);
   if (e.kind != model::RangeKind::kPushPop) return write_span(e, "nvtx_range");
+  if ((e.flags & model::kRangeDeep) != 0) return write_span(e, "nvtx_deep");
   const Placed placed = survey.placed(e.id, e.tid, {e.start_ns, e.end_ns});
   if ((e.flags & model::kRangeCrossing) != 0 || placed.place == Place::kCrossing)
     return write_span(e, "nvtx_crossing");

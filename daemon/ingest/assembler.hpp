@@ -82,7 +82,7 @@ class Assembler {
   void on(const Lane& lane, const wire::KernelMark& r, const Tail&) { steps_.add(lane, r); }
   void on(const Lane&, const wire::NameMatch& r, const Tail&) { steps_.add(r); }
   void on(const Lane& lane, const wire::RangePush& r, const Tail&) {
-    ranges_.push(lane, r, innermost(lane, 0));
+    ranges_.push(lane, r, innermost(lane, 0), operators_.depth(lane));
   }
   void on(const Lane& lane, const wire::RangePop& r, const Tail&) { ranges_.pop(lane, r); }
   void on(const Lane& lane, const wire::RangeStart& r, const Tail&) { ranges_.start(lane, r); }

@@ -18,6 +18,7 @@ struct Limits {
   std::uint32_t launches = 1u << 20;    // a power of two: launches remembered for their kernels
   std::uint32_t range_depth = 4096;     // open push/pop ranges of one thread
   std::uint32_t operator_depth = 1024;  // open operators of one thread
+  std::uint32_t drawn_depth = 100;      // deeper ones of a thread are marked kRangeDeep
   std::uint32_t open_ranges = 100'000;  // start/end ranges open at once
   std::uint32_t kernel_marks = 65'536;  // step marks waiting for their name's match
 };

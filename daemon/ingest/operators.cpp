@@ -48,7 +48,8 @@ void Operators::lane_lost(const Lane& lane) {
   owner.lost = !owner.open.empty();
 }
 
-void Operators::begin(const Lane& lane, const wire::OpBegin& begin, model::RangeId parent) {
+void Operators::begin(const Lane& lane, const wire::OpBegin& begin, model::RangeId parent,
+                      std::size_t ranges) {
   Thread& owner = thread(lane);
   owner.tid = lane.tid;
   if (begin.thread != 0) os_threads_[begin.thread] = lane.tid;
@@ -73,6 +74,7 @@ void Operators::begin(const Lane& lane, const wire::OpBegin& begin, model::Range
   op.tid = op.end_tid = lane.tid;
   op.scope = begin.scope;
   op.flags = (begin.flags & wire::kOpTopLevel) != 0 ? model::kOpTopLevel : 0;
+  if (owner.open.size() + ranges >= limits_.drawn_depth) op.flags |= model::kRangeDeep;
   // PyTorch gives the node's number to the node only, not to the range around its evaluation.
   if (begin.scope == model::kScopeBackward && !owner.open.empty() &&
       owner.open.back().op.sequence < 0)
@@ -110,8 +112,11 @@ void Operators::end(const Lane& lane, const wire::OpEnd& end) {
 Operators::Innermost Operators::innermost(const Lane& lane, std::uint32_t op_id) const {
   if (lane.index >= threads_.size()) return {};
   const auto& open = threads_[lane.index].open;
-  for (auto at = open.rbegin(); at != open.rend(); ++at)
-    if (op_id == 0 || at->op_id == op_id) return {at->op.id, at->op.start_ns};
+  bool found = op_id == 0;
+  for (auto at = open.rbegin(); at != open.rend(); ++at) {
+    found = found || at->op_id == op_id;
+    if (found && (at->op.flags & model::kRangeDeep) == 0) return {at->op.id, at->op.start_ns};
+  }
   return {};
 }
 

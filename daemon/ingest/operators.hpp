@@ -35,7 +35,9 @@ class Operators {
   void lane_lost(const Lane& lane);
 
   /// @param parent Innermost range or operator open on the thread.
-  void begin(const Lane& lane, const wire::OpBegin& begin, model::RangeId parent);
+  /// @param ranges Ranges open on the thread.
+  void begin(const Lane& lane, const wire::OpBegin& begin, model::RangeId parent,
+             std::size_t ranges);
   void end(const Lane& lane, const wire::OpEnd& end);
 
   /// An operator open on a thread.
@@ -43,7 +45,12 @@ class Operators {
     model::RangeId id = 0;  // 0: there is none
     std::uint64_t start_ns = 0;
   };
-  /// The operator a launch names; without a name (0) the innermost one.
+  /// Operators open on the lane's thread.
+  std::size_t depth(const Lane& lane) const {
+    return lane.index < threads_.size() ? threads_[lane.index].open.size() : 0;
+  }
+  /// The operator a launch names; without a name (0) the innermost one. Not one that is too deep:
+  /// its nearest outer one that is not.
   Innermost innermost(const Lane& lane, std::uint32_t op_id) const;
 
   /// Closes, as unfinished, everything that began before `ts_ns`.

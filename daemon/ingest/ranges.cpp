@@ -67,14 +67,17 @@ void Ranges::lane_lost(const Lane& lane, std::uint64_t ts_ns) {
   close_all(thread(lane), ~0ULL, ts_ns);
 }
 
-void Ranges::push(const Lane& lane, const wire::RangePush& push, model::RangeId parent) {
+void Ranges::push(const Lane& lane, const wire::RangePush& push, model::RangeId parent,
+                  std::size_t operators) {
   Thread& owner = thread(lane);
   owner.tid = lane.tid;
   if (owner.open.size() >= limits_.range_depth) {
     ++owner.too_deep;
     return losses_.add(LossReason::kRangeTooDeep, lane.tid, 1, push.ts_ns, push.ts_ns);
   }
+  const bool deep = owner.open.size() + operators >= limits_.drawn_depth;
   owner.open.push_back(begun(push, lane, names_, RangeKind::kPushPop));
+  if (deep) owner.open.back().flags |= model::kRangeDeep;
   owner.open.back().id = next_id_++;
   owner.open.back().parent = parent;
 }
@@ -122,9 +125,14 @@ void Ranges::mark(const Lane& lane, const wire::MarkEvent& mark) {
 
 model::RangeId Ranges::innermost(const Lane& lane, std::uint64_t* start_ns) const {
   *start_ns = 0;
-  if (lane.index >= threads_.size() || threads_[lane.index].open.empty()) return 0;
-  *start_ns = threads_[lane.index].open.back().start_ns;
-  return threads_[lane.index].open.back().id;
+  if (lane.index >= threads_.size()) return 0;
+  const auto& open = threads_[lane.index].open;
+  for (auto at = open.rbegin(); at != open.rend(); ++at) {
+    if ((at->flags & model::kRangeDeep) != 0) continue;
+    *start_ns = at->start_ns;
+    return at->id;
+  }
+  return 0;
 }
 
 // A range that has a stack lies in ranges that have one: the walk ends there.

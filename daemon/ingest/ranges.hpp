@@ -27,13 +27,19 @@ class Ranges {
   /// Records of this lane were dropped: begins and ends may be missing, nothing open is trusted.
   void lane_lost(const Lane& lane, std::uint64_t ts_ns);
 
-  void push(const Lane& lane, const wire::RangePush& push, model::RangeId parent);
+  /// @param operators Operators open on the thread.
+  void push(const Lane& lane, const wire::RangePush& push, model::RangeId parent,
+            std::size_t operators);
   void pop(const Lane& lane, const wire::RangePop& pop);
   void start(const Lane& lane, const wire::RangeStart& start);
   void end(const Lane& lane, const wire::RangeEnd& end);
   void mark(const Lane& lane, const wire::MarkEvent& mark);
 
-  /// Innermost push/pop range open on the lane's thread, and when it began; 0 = none.
+  /// Push/pop ranges open on the lane's thread.
+  std::size_t depth(const Lane& lane) const {
+    return lane.index < threads_.size() ? threads_[lane.index].open.size() : 0;
+  }
+  /// Innermost of them that is not too deep, and when it began; 0 = none.
   model::RangeId innermost(const Lane& lane, std::uint64_t* start_ns) const;
   /// A launch with a stack happened on the lane's thread: open ranges without one take it.
   void launched(const Lane& lane, model::StackId stack);

@@ -181,6 +181,7 @@ struct Range {
 inline constexpr std::uint32_t kRangeCrossing = 1;    // does not nest on its thread
 inline constexpr std::uint32_t kRangeUnfinished = 2;  // open when the recording ended
 inline constexpr std::uint32_t kRangeNoBegin = 4;     // opened before the recording began
+inline constexpr std::uint32_t kRangeDeep = 32;       // below more than viewers' programs can nest
 
 /// An operator, autograd node or user range of PyTorch.
 struct Operator {

@@ -2,7 +2,7 @@
 """PyTorch programs nobody edited, in every view of the real TensorBoard plugin.
 
 usage: torch_views_test.py [--only CASE,…] [--keep FOLDER]
-On the CPU: cpu, ranks, diff. On the simulated GPU: gpu, advice, straggler, path."""
+On the CPU: cpu, deep, ranks, diff. On the simulated GPU: gpu, advice, straggler, path."""
 
 import argparse
 import os
@@ -18,6 +18,7 @@ import torch_runs  # noqa: E402
 import viewers  # noqa: E402
 
 PROGRAM = os.path.join(HERE, "programs", "views.py")
+DEEP = os.path.join(HERE, "programs", "deep.py")
 LOADING, IDLE, UNITS = "input data loading", "low utilization", "Tensor Cores eligible"
 LATE_US = 20_000  # of the last rank of the straggler script
 
@@ -36,7 +37,7 @@ class Bench:
         shutil.rmtree(out, ignore_errors=True)
         command = torch_runs.script(self.python, folder, program, arguments, ranks, wrapped=False)
         environment = dict(os.environ, **torch_runs.environment())
-        if "cuda" in arguments or program != PROGRAM:
+        if "cuda" in arguments or program not in (PROGRAM, DEEP):
             torch_runs.need()
             # Of newer ones the plugin does not know the kernels of matrix units.
             command = [sim.GPUSIM_RUN, "--quiet", "--model", "a100", "--devices",
@@ -83,6 +84,25 @@ def cpu(bench):
     bench.checks.equal(set(inside), {"Sequential_0", "Linear_1"}, "cpu: modules in the model")
     bench.checks.equal(set(inside.get("Sequential_0", {})), {"Linear_0", "ReLU_0"},
                        "cpu: modules in its body")
+
+
+def deep(bench):
+    """Ranges, NVTX ranges and modules inside hundreds of others: the plugin still takes the file."""
+    worker, = bench.workers(bench.record("deep", [], program=DEEP))
+    bench.views("deep", worker, ["Overview", "Operator", "Trace", "Module"])
+    bench.checks.expect("outer 0" in worker["operators"], "deep: the outermost range")
+    path, = e2e.traces(os.path.join(bench.base, "deep", "run"))
+    file = e2e.load(path)
+    spans = {kind: len({event["name"] for event in file["traceEvents"]
+                        if event.get("cat") == kind and event["ph"] == "b"})
+             for kind in ("torch_deep", "nvtx_deep")}
+    print("deep: spans of their own", spans)
+    bench.checks.expect(spans["torch_deep"] >= 300, "deep: ranges drawn as spans: %s" % spans)
+    if "nvtx 0" in worker["operators"]:  # a PyTorch without CUDA has none
+        bench.checks.expect(spans["nvtx_deep"] >= 900, "deep: NVTX drawn as spans: %s" % spans)
+    said = str(file["gpuprof"])
+    for words in ("nested deeper than 100", "modules nested deeper than 40"):
+        bench.checks.expect(words in said, "deep: the file does not say %r" % words)
 
 
 def ranks(bench):
@@ -166,7 +186,7 @@ def diff(bench):
     bench.checks.expect("left" in text and "right" in text, "diff: both sides: %s" % text[:300])
 
 
-CASES = {f.__name__: f for f in (cpu, ranks, diff, gpu, advice, straggler, path)}
+CASES = {f.__name__: f for f in (cpu, deep, ranks, diff, gpu, advice, straggler, path)}
 
 
 def main():

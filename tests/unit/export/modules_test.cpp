@@ -136,6 +136,21 @@ TEST_F(Modules, LastFromTheFirstToTheLastOperatorThatRanInThem) {
   paths();
 }
 
+TEST_F(Modules, BelowVeryManyOthersAreNotDrawn) {
+  record([](model::EventSink& sink) {
+    define(sink);
+    std::vector<model::PythonFrame> frames(60, {1, -1, model::kPyModule});
+    sink.on(model::StackDef{9, 0, {}, frames});
+    sink.on(op(1, 10, 20, 9));
+  });
+  trace();
+  EXPECT_EQ(events("python_function").size(), 40u);
+  const auto says = [](const std::string& sentence) {
+    return sentence.rfind("1 stacks have calls of modules nested deeper than 40", 0) == 0;
+  };
+  EXPECT_TRUE(std::any_of(written_.missing.begin(), written_.missing.end(), says));
+}
+
 TEST_F(Modules, EndWithTheStepTheCallAndTheOperatorAround) {
   record([](model::EventSink& sink) {
     define(sink);

@@ -156,6 +156,26 @@ TEST_F(Operators, OwnTheKernelsLaunchedInThem) {
               "operators"));
 }
 
+TEST_F(Operators, BelowVeryManyOthersAreSpansOfTheirOwn) {
+  record([](model::EventSink& sink) {
+    auto deep = op(6, 0, 50, 80);
+    deep.flags = model::kRangeDeep;
+    sink.on(deep);
+    auto range = ExportTest::range(7, 55, 60);
+    range.flags = model::kRangeDeep;
+    sink.on(range);
+    sink.on(op(5, 0, 10, 90));
+  });
+  trace();
+  EXPECT_EQ(events("cpu_op").size(), 1u);
+  EXPECT_EQ(events("torch_deep", "b").size(), 1u);
+  EXPECT_EQ(events("torch_deep", "e").size(), 1u);
+  EXPECT_EQ(events("nvtx_deep", "b").size(), 1u);
+  EXPECT_TRUE(
+      missing("2 ranges and operators nested deeper than 100 are drawn as spans of their own: "
+              "TensorBoard's plugin would not load the file"));
+}
+
 TEST_F(Operators, StepsOfTheProgramsProfilerAreWrittenOnce) {
   record([](model::EventSink& sink) {
     sink.on(model::StringDef{1, "ProfilerStep#7"});

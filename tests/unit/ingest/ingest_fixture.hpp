@@ -31,6 +31,7 @@ class Collected final : public model::IgnoringSink {
   }
   void on(const model::Sample& e) override { samples.push_back(e); }
   void on(const model::Range& e) override { ranges.push_back(e); }
+  void on(const model::Operator& e) override { operators.push_back(e); }
   void on(const model::Step& e) override { steps.push_back(e); }
   void on(const model::ApiCall& e) override { calls.push_back(e); }
   void on(const model::Kernel& e) override { kernels.push_back(e); }
@@ -53,6 +54,7 @@ class Collected final : public model::IgnoringSink {
   std::vector<Code> codes;
   std::vector<model::Sample> samples;
   std::vector<model::Range> ranges;
+  std::vector<model::Operator> operators;
   std::vector<model::Step> steps;
   std::vector<model::ApiCall> calls;
   std::vector<model::Kernel> kernels;
