@@ -76,7 +76,7 @@ class Assembler {
   }
   void on(const Lane& lane, const wire::Sample& r, const Tail&);
   void on(const Lane& lane, const wire::StepMark& r, const Tail&) {
-    finder_.counted(r);
+    finder_.counted(lane, r);
     steps_.add(lane, r);
   }
   void on(const Lane& lane, const wire::KernelMark& r, const Tail&) { steps_.add(lane, r); }

@@ -22,6 +22,15 @@ bool holds(const std::vector<Loop*>& loops, const Loop* one) {
 
 }  // namespace
 
+Iteration* Loop::newest(std::uint32_t tid) {
+  constexpr std::size_t kFar = 64;
+  for (std::size_t back = 1; back <= std::min(iterations.size(), kFar); ++back) {
+    Iteration& one = iterations[iterations.size() - back];
+    if (one.tid == tid) return &one;
+  }
+  return nullptr;
+}
+
 LoopBook::Thread& LoopBook::thread(const Lane& lane) {
   if (lane.index >= threads_.size()) threads_.resize(lane.index + 1);
   return threads_[lane.index];
@@ -82,19 +91,38 @@ void LoopBook::keep(Loop& loop, const Iteration& one) {
   ++kept_;
 }
 
-void LoopBook::add_update(Loop& loop) {
+// Its loops follow, one by one.
+void LoopBook::optimizer_began(std::uint32_t lane) {
+  Thread& owner = threads_[lane];
+  ++news_;
+  ++optimizers_;
+  ++owner.optimizers;
+  owner.around_optimizer.clear();
+  for (Loop* one : owner.ran) ++one->missed;
+  if (owner.optimizers > threads_[trainer_].optimizers) trainer_ = lane;
+}
+
+void LoopBook::optimizer_inside(Loop& loop, Thread& owner) {
+  owner.around_optimizer.push_back(&loop);
+  if (holds(owner.ran, &loop)) --loop.missed;
+  ++loop.optimizers;
   if (!loop.updated) ++loop.updates;
   loop.updated = true;
+}
+
+const std::vector<Loop*>& LoopBook::around_optimizer() const {
+  return trainer_ < threads_.size() ? threads_[trainer_].around_optimizer : kNoLoops;
 }
 
 void LoopBook::begins_iteration(Loop& loop, const Lane& lane, const wire::LoopMark& mark) {
   if (loop.first_ns == 0) {
     loop.first_ns = mark.ts_ns;
     loop.op_ns_before = op_ns_;
-    loop.optimizers_before = optimizers_;
     // Of an iteration whose begin was not told.
     loop.op_ns = loop.set_up_ns = loop.optimizers = loop.updates = 0;
   }
+  Thread& owner = thread(lane);
+  if (!holds(owner.ran, &loop)) owner.ran.push_back(&loop);
   loop.last_ns = mark.ts_ns;
   const bool first = (mark.flags & wire::kMarkFirst) != 0;
   if (first) {
@@ -104,7 +132,7 @@ void LoopBook::begins_iteration(Loop& loop, const Lane& lane, const wire::LoopMa
   }
   loop.updated = false;
   ++((mark.flags & wire::kMarkWeak) != 0 && !first ? loop.weak : loop.strong);
-  if (first && !loop.iterations.empty()) loop.iterations.back().flags |= kIterationLeft;
+  if (Iteration* left = first ? loop.newest(lane.tid) : nullptr) left->flags |= kIterationLeft;
   keep(loop, Iteration{mark.ts_ns, 0, lane.tid, mark.flags});
 }
 
@@ -115,33 +143,29 @@ void LoopBook::mark(const Lane& lane, const wire::LoopMark& mark) {
   if (first_ns_ == 0) first_ns_ = mark.ts_ns;
   main_lane_ = lane.index;
   if ((mark.flags & wire::kMarkOptimizer) == 0) return begins_iteration(*one, lane, mark);
-  if ((mark.flags & wire::kMarkFirst) != 0) {
-    ++optimizers_;
-    around_optimizer_.clear();
-  }
-  around_optimizer_.push_back(one);
-  ++one->optimizers;
-  add_update(*one);
+  Thread& owner = thread(lane);
+  if ((mark.flags & wire::kMarkFirst) != 0) optimizer_began(lane.index);
+  optimizer_inside(*one, owner);
 }
 
 void LoopBook::optimizer(const Lane& lane, const wire::OpBegin& op) {
   const bool top = (op.flags & wire::kOpTopLevel) != 0;
   const std::vector<Loop*>* loops = nullptr;
+  std::uint32_t owner = lane.index;
   if (top) {
     const auto found = stacks_.find(op.stack_id);
     loops = found == stacks_.end() ? nullptr : &found->second;
   } else {
     // Below another operator, or in a thread of the engine: the iteration that runs is its own.
     loops = thread(lane).around;
-    if (loops == nullptr || loops->empty()) loops = thread(Lane{main_lane_, 0, 0}).around;
+    if (loops == nullptr || loops->empty()) {
+      owner = main_lane_;
+      loops = thread(Lane{main_lane_, 0, 0}).around;
+    }
   }
-  ++news_;
-  ++optimizers_;
-  around_optimizer_ = loops != nullptr ? *loops : kNoLoops;
-  for (Loop* one : around_optimizer_) {
-    ++one->optimizers;
-    add_update(*one);
-  }
+  thread(lane);  // makes room
+  optimizer_began(owner);
+  for (Loop* one : loops != nullptr ? *loops : kNoLoops) optimizer_inside(*one, threads_[owner]);
 }
 
 void LoopBook::begins(const Lane& lane, const wire::OpBegin& op, OpKind kind) {
@@ -151,8 +175,8 @@ void LoopBook::begins(const Lane& lane, const wire::OpBegin& op, OpKind kind) {
   if (first_ns_ == 0) first_ns_ = op.ts_ns;
   if (owner.around != around && owner.around != nullptr)
     for (Loop* one : *owner.around)
-      if (!holds(*around, one) && !one->iterations.empty())
-        one->iterations.back().flags |= kIterationLeft;
+      if (Iteration* left = holds(*around, one) ? nullptr : one->newest(lane.tid))
+        left->flags |= kIterationLeft;
   owner.around = around;
   owner.object = op.object;
   owner.begin_ns = op.ts_ns;
@@ -160,10 +184,7 @@ void LoopBook::begins(const Lane& lane, const wire::OpBegin& op, OpKind kind) {
   owner.kind = kind;
   const std::uint32_t flags = kIterationSeen | (kind == OpKind::kLoader ? 0 : kIterationWorked);
   for (Loop* one : *around)
-    if (!one->iterations.empty()) {
-      Iteration& now = one->iterations.back();
-      now.flags = (now.flags | flags) & ~kIterationLeft;
-    }
+    if (Iteration* now = one->newest(lane.tid)) now->flags = (now->flags | flags) & ~kIterationLeft;
 }
 
 bool LoopBook::ends(const Lane& lane, const wire::OpEnd& end) {
@@ -178,7 +199,7 @@ bool LoopBook::ends(const Lane& lane, const wire::OpEnd& end) {
     if (counts) (set_up ? one->set_up_ns : one->op_ns) += took_ns;
     one->op_ns_after = op_ns_;
     one->last_op_ns = end.ts_ns;
-    if (!one->iterations.empty()) one->iterations.back().end_ns = end.ts_ns;
+    if (Iteration* now = one->newest(lane.tid)) now->end_ns = end.ts_ns;
   }
   if (owner.kind == OpKind::kOptimizer && optimizer_ends_.size() < kMostEnds)
     optimizer_ends_.push_back({owner.name_id, owner.begin_ns, end.ts_ns, lane.tid});
@@ -209,7 +230,12 @@ void LoopBook::start_over() {
   }
   kept_ = 0;
   optimizers_ = op_ns_ = 0;
-  around_optimizer_.clear();
+  trainer_ = 0;
+  for (Thread& one : threads_) {
+    one.ran.clear();
+    one.around_optimizer.clear();
+    one.optimizers = 0;
+  }
   optimizer_ends_.clear();
 }
 

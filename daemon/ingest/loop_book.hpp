@@ -44,8 +44,11 @@ struct Loop {
   std::uint64_t op_ns_before = 0;           // of the whole process at its first iteration
   std::uint64_t op_ns_after = 0;            // … at its newest operator
   std::uint64_t last_op_ns = 0;
-  std::uint64_t optimizers = 0, optimizers_before = 0;
+  std::uint64_t optimizers = 0;  // that ran inside
+  std::uint64_t missed = 0;      // … outside, in a thread that had run the loop
 
+  /// The iteration that the thread is in or was in last; null: none, or many of others since.
+  Iteration* newest(std::uint32_t tid);
   /// Iterations of its own count where it has any.
   bool counts_weak() const { return strong == entries; }
   std::uint64_t count() const { return counts_weak() ? strong + weak : strong; }
@@ -87,8 +90,8 @@ class LoopBook {
   const Loop* find(std::uint64_t id) const;
   /// The same loop for what is only the owner's to change.
   Loop* find(std::uint64_t id);
-  /// Loops around the newest optimizer, innermost first.
-  const std::vector<Loop*>& around_optimizer() const { return around_optimizer_; }
+  /// Loops around the newest optimizer of the thread with most of them, innermost first.
+  const std::vector<Loop*>& around_optimizer() const;
   /// Whether some stack has `inner` inside `outer`.
   bool inside(const Loop* inner, const Loop* outer) const;
   /// Loops around the newest top-level operator of the lane, innermost first.
@@ -109,19 +112,23 @@ class LoopBook {
     std::uint64_t object = 0, begin_ns = 0, name_id = 0;  // of the open top-level operator
     const std::vector<Loop*>* around = nullptr;           // the newest one
     OpKind kind = OpKind::kOther;
+    std::vector<Loop*> ran;  // whose iterations it began
+    std::vector<Loop*> around_optimizer;
+    std::uint64_t optimizers = 0;
   };
 
   Thread& thread(const Lane& lane);
   Loop* loop(std::uint64_t id);
   void keep(Loop& loop, const Iteration& one);
   void begins_iteration(Loop& loop, const Lane& lane, const wire::LoopMark& mark);
-  static void add_update(Loop& loop);
+  void optimizer_began(std::uint32_t lane);
+  void optimizer_inside(Loop& loop, Thread& owner);
 
   std::map<std::uint64_t, Loop> loops_;
   std::unordered_map<std::uint64_t, std::vector<Loop*>> stacks_;
   std::vector<Thread> threads_;  // by lane
   std::uint32_t main_lane_ = 0;  // the newest that told of an iteration
-  std::vector<Loop*> around_optimizer_;
+  std::uint32_t trainer_ = 0;    // the lane with most optimizers
   std::vector<OptimizerEnd> optimizer_ends_;
   std::uint64_t kept_ = 0;
   std::uint64_t optimizers_ = 0, op_ns_ = 0, first_ns_ = 0, news_ = 0;

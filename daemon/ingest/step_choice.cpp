@@ -5,6 +5,7 @@
 // Context:  daemon (ingest thread)
 // Owns:     see step_finder.hpp
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "daemon/ingest/step_finder.hpp"
@@ -16,14 +17,41 @@ namespace {
 constexpr std::uint64_t kLookEveryNs = 20'000'000;
 /// A chosen loop that was not seen for this long, or this many steps, may be over.
 constexpr std::uint64_t kQuietNs = 5'000'000'000, kQuietSteps = 20;
-/// So many optimizers outside of the chosen loop: the program has moved on.
-constexpr std::uint64_t kMostStrangers = 3;
+/// So many optimizers outside of the chosen loop: the program has moved on, unless another thread
+/// runs them while the one of the loop does not rest.
+constexpr std::uint64_t kMostStrangers = 3, kShortRestNs = 1'000'000'000;
+
+/// Threads that run a loop side by side make steps of one of them: the one that went round most
+/// often, and whatever was before or after it.
+std::vector<Iteration> of_one_thread(const std::vector<Iteration>& all) {
+  struct Thread {
+    std::uint64_t count = 0, first_ns = 0, last_ns = 0;
+  };
+  std::map<std::uint32_t, Thread> threads;
+  for (const Iteration& one : all) {
+    Thread& its = threads[one.tid];
+    if (its.count++ == 0) its.first_ns = one.begin_ns;
+    its.last_ns = one.begin_ns;
+  }
+  if (threads.size() < 2) return all;
+  const auto busiest = std::max_element(
+      threads.begin(), threads.end(),
+      [](const auto& a, const auto& b) { return a.second.count < b.second.count; });
+  const Thread most = busiest->second;
+  std::vector<Iteration> kept;
+  for (const Iteration& one : all) {
+    const Thread& its = threads[one.tid];
+    if (one.tid == busiest->first || its.last_ns < most.first_ns || its.first_ns > most.last_ns)
+      kept.push_back(one);
+  }
+  return kept;
+}
 
 /// Iterations that count, each with what the ones between it and the next one did.
 std::vector<Iteration> counted_iterations(const Loop& loop) {
   constexpr std::uint32_t kDid = kIterationWorked | kIterationSeen;
   std::vector<Iteration> counted;
-  for (const Iteration& one : loop.iterations) {
+  for (const Iteration& one : of_one_thread(loop.iterations)) {
     if (loop.counts(one) || counted.empty()) {
       counted.push_back(one);
       continue;
@@ -32,7 +60,7 @@ std::vector<Iteration> counted_iterations(const Loop& loop) {
     last.flags = (last.flags & ~kIterationLeft) | (one.flags & (kDid | kIterationLeft));
     last.end_ns = std::max(last.end_ns, one.end_ns);
   }
-  // Of several threads each came in its own order.
+  // One thread's came in order, what another one did before may have come later.
   std::stable_sort(counted.begin(), counted.end(),
                    [](const Iteration& a, const Iteration& b) { return a.begin_ns < b.begin_ns; });
   return counted;
@@ -97,13 +125,14 @@ void StepFinder::choose(const StepChoice& choice, std::uint64_t now_ns) {
   suspended_ = false;
   pending_ = {};
   newest_ns_ = now_ns;
-  strangers_ = 0;
+  strangers_ = others_ = 0;
+  beside_.clear();
   place(choice);
   if (choice.loop != nullptr)
     number_iterations(*choice.loop);
   else
     number_updates();
-  if (listener_ != nullptr) listener_->step_rule(rule_, choice.key());
+  if (listener_ != nullptr) listener_->step_rule(rule_, choice.key(), tid_);
   trail_.forget();
   book_.start_over();
 }
@@ -120,6 +149,7 @@ void StepFinder::number_iterations(const Loop& loop) {
   }
   if (all.empty()) return;
   const Iteration& last = all.back();
+  tid_ = last.tid;
   pending_ = Pending{last.begin_ns, last.tid, is_empty(last)};
   if ((last.flags & kIterationWorked) == 0) return;
   settle(true);
@@ -184,7 +214,10 @@ void StepFinder::watch(std::uint64_t now_ns) {
   const std::uint64_t each_ns = steps_seen_ < 2 ? 0 : (newest_ns_ - first_step_ns_) / steps_seen_;
   if (!suspended_) {
     const std::uint64_t quiet_ns = std::max(kQuietNs, kQuietSteps * each_ns);
-    if (strangers_ >= kMostStrangers || now_ns > newest_ns_ + quiet_ns) suspend(now_ns);
+    const bool rests = now_ns > newest_ns_ + std::max(kShortRestNs, 3 * each_ns);
+    if (strangers_ >= kMostStrangers || (others_ >= kMostStrangers && rests) ||
+        now_ns > newest_ns_ + quiet_ns)
+      suspend(now_ns);
     return;
   }
   const bool same = chosen_.with_optimizer;
@@ -199,12 +232,13 @@ void StepFinder::suspend(std::uint64_t now_ns) {
   suspended_ = true;
   suspended_ns_ = now_ns;
   book_.start_over();
-  if (listener_ != nullptr) listener_->step_rule(wire::StepRule::kNone, 0);
+  if (listener_ != nullptr) listener_->step_rule(wire::StepRule::kNone, 0, 0);
 }
 
-void StepFinder::resume() {
+void StepFinder::resume(std::uint32_t tid) {
   suspended_ = false;
-  if (listener_ != nullptr) listener_->step_rule(rule_, chosen_.key());
+  tid_ = tid;
+  if (listener_ != nullptr) listener_->step_rule(rule_, chosen_.key(), tid_);
 }
 
 }  // namespace gpuprof::ingest

@@ -11,7 +11,7 @@
 namespace gpuprof::ingest {
 namespace {
 
-constexpr std::size_t kMostSpecial = 4096;
+constexpr std::size_t kMostSpecial = 4096, kMostBeside = 4096;
 constexpr std::uint32_t kUser = static_cast<std::uint32_t>(wire::StepSource::kUser);
 constexpr std::uint32_t kOptimizer = static_cast<std::uint32_t>(wire::StepSource::kOptimizer);
 constexpr std::uint32_t kLoop = static_cast<std::uint32_t>(wire::StepSource::kLoop);
@@ -63,10 +63,13 @@ void StepFinder::mark(const Lane& lane, const wire::LoopMark& mark) {
   if ((mark.flags & wire::kMarkOptimizer) != 0) return;
   const bool weak = (mark.flags & wire::kMarkWeak) != 0 && (mark.flags & wire::kMarkFirst) == 0;
   if (weak && rule_ != wire::StepRule::kLoopWeak) return;
-  if (suspended_) resume();
+  if (suspended_) resume(lane.tid);
+  if (!is_steps_thread(lane)) {
+    if (beside_.size() < kMostBeside) beside_.push_back({mark.ts_ns, 0, lane.tid});
+    return;
+  }
   settle(!pending_.loader);
   pending_ = Pending{mark.ts_ns, lane.tid, false};
-  lane_ = lane.index;
 }
 
 void StepFinder::settle(bool worked) {
@@ -77,10 +80,21 @@ void StepFinder::settle(bool worked) {
   seen(one.begin_ns);
 }
 
+/// The thread that counted has ended, and this one went on before the target heard of the choice.
+void StepFinder::follow(std::uint32_t tid) {
+  tid_ = tid;
+  for (const FoundStep& one : std::exchange(beside_, {}))
+    if (one.tid == tid) {
+      steps_.spans().begins(one.begin_ns);
+      steps_.found(one);
+    }
+}
+
 void StepFinder::seen(std::uint64_t ts_ns) {
   if (steps_seen_++ == 0) first_step_ns_ = ts_ns;
   newest_ns_ = std::max(newest_ns_, ts_ns);
-  strangers_ = 0;
+  strangers_ = others_ = 0;
+  beside_.clear();
 }
 
 void StepFinder::begin(const Lane& lane, const wire::OpBegin& op) {
@@ -95,14 +109,16 @@ void StepFinder::begin(const Lane& lane, const wire::OpBegin& op) {
   book_.begins(lane, op, kind);
   if (chosen_.source == wire::StepSource::kNone) return trail_.begins(lane, op);
   if (!chose_loop()) return;
-  if (in_chosen_loop(lane)) {
+  const bool inside = in_chosen_loop(lane);
+  if (kind == OpKind::kOptimizer && !inside) ++(is_steps_thread(lane) ? strangers_ : others_);
+  if (!is_steps_thread(lane)) return;
+  if (inside) {
     if (pending_.begin_ns != 0 && kind == OpKind::kLoader) pending_.loader = true;
     if (pending_.begin_ns != 0 && kind != OpKind::kLoader) settle(true);
     if (kind != OpKind::kLoader) steps_.spans().works();
-  } else if (lane.index == lane_) {
+  } else {
     steps_.spans().leaves();
   }
-  if (kind == OpKind::kOptimizer && !in_chosen_loop(lane)) ++strangers_;
 }
 
 void StepFinder::end(const Lane& lane, const wire::OpEnd& end) {
@@ -113,7 +129,8 @@ void StepFinder::end(const Lane& lane, const wire::OpEnd& end) {
   if (chosen_.source == wire::StepSource::kNone) return trail_.ends(lane, end);
   if (top && kind == OpKind::kOptimizer && !book_.optimizer_ends().empty())
     update_ended(book_.optimizer_ends().back());
-  if (chose_loop() && top && work && in_chosen_loop(lane)) steps_.spans().works_until(end.ts_ns);
+  if (top && work && is_steps_thread(lane) && in_chosen_loop(lane))
+    steps_.spans().works_until(end.ts_ns);
 }
 
 // Until the target knows the rule. Where it counts an end, its mark follows at once.
@@ -125,14 +142,17 @@ void StepFinder::update_ended(const OptimizerEnd& end) {
   pending_ = Pending{end.end_ns, end.tid, false};
 }
 
-void StepFinder::counted(const wire::StepMark& mark) {
+void StepFinder::counted(const Lane& lane, const wire::StepMark& mark) {
   if (!looking() || (mark.flags & wire::kStepEnd) != 0) return;
-  seen(mark.ts_ns);
-  if (mark.source == kLoop) settle(!pending_.loader);
+  if (mark.source == kLoop) {
+    settle(!pending_.loader);
+    if (tid_ != lane.tid) follow(lane.tid);
+  }
   if (mark.source == kOptimizer) {
     settle(pending_.begin_ns != mark.ts_ns);
     target_counts_ = true;
   }
+  seen(mark.ts_ns);
   if (mark.source != kUser || chosen_.source == wire::StepSource::kUser) return;
   pending_ = {};
   suspended_ = false;

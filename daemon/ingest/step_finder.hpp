@@ -41,7 +41,7 @@ class StepFinder {
   void begin(const Lane& lane, const wire::OpBegin& op);
   void end(const Lane& lane, const wire::OpEnd& end);
   /// A step the target counted. Before Steps::add().
-  void counted(const wire::StepMark& mark);
+  void counted(const Lane& lane, const wire::StepMark& mark);
   void lane_lost(const Lane& lane);
 
   void round_done(std::uint64_t now_ns);
@@ -72,8 +72,11 @@ class StepFinder {
 
   bool looking() const { return among_operators_; }
   bool chose_loop() const { return chosen_.source == wire::StepSource::kLoop; }
+  /// Of whichever thread.
   bool in_chosen_loop(const Lane& lane) const;
+  bool is_steps_thread(const Lane& lane) const { return chose_loop() && lane.tid == tid_; }
   void settle(bool worked);
+  void follow(std::uint32_t tid);
   void seen(std::uint64_t ts_ns);
   void choose(const StepChoice& choice, std::uint64_t now_ns);
   void number_iterations(const Loop& loop);
@@ -85,7 +88,7 @@ class StepFinder {
   void tell(const std::string& what);
   std::string text_of(const StepChoice& choice, const std::string& where) const;
   void suspend(std::uint64_t now_ns);
-  void resume();
+  void resume(std::uint32_t tid);
   void watch(std::uint64_t now_ns);
 
   Steps& steps_;
@@ -103,14 +106,17 @@ class StepFinder {
   bool placed_ = false;  // where that is is known
   std::string before_;   // what steps were before the choice
   wire::StepRule rule_ = wire::StepRule::kNone;
-  std::uint32_t lane_ = ~0U;  // of the chosen loop's newest iteration
+  std::uint32_t tid_ = 0;  // whose iterations of the chosen loop are the steps
   Pending pending_;
   bool target_counts_ = false;  // updates
   bool suspended_ = false;      // the target tells of all loops again
   std::uint64_t suspended_ns_ = 0;
   std::uint64_t newest_ns_ = 0, steps_seen_ = 0;  // of the chosen steps
   std::uint64_t first_step_ns_ = 0;
-  std::uint64_t strangers_ = 0;  // optimizers outside of the chosen loop since its newest step
+  /// Optimizers outside of the chosen loop since its newest step: in its thread, in others.
+  std::uint64_t strangers_ = 0, others_ = 0;
+  /// Begins of its iterations in other threads since then: one of them may count from now on.
+  std::vector<FoundStep> beside_;
   std::uint64_t looked_ns_ = 0, news_ = 0;
   std::string what_;
 };

@@ -34,9 +34,9 @@ StepChoice loop_choice(const Loop& loop, std::uint32_t confidence, bool with_opt
   return {wire::StepSource::kLoop, confidence, &loop, with_optimizer, 0};
 }
 
-bool holds_all_optimizers(const LoopBook& book, const Loop& loop) {
-  return loop.count() != 0 && loop.optimizers != 0 &&
-         loop.optimizers == book.optimizers() - loop.optimizers_before;
+/// Of the threads that run it, since they entered it first.
+bool holds_all_optimizers(const Loop& loop) {
+  return loop.count() != 0 && loop.optimizers != 0 && loop.missed == 0;
 }
 
 /// Of an outer loop that has not gone round yet nothing is known: the inner one must have gone on
@@ -107,7 +107,7 @@ StepChoice loop_with_optimizer(const LoopBook& book, Patience patience) {
   const Loop* chosen = nullptr;
   bool more = false;  // a loop around it
   for (const Loop* loop : book.around_optimizer()) {
-    if (!holds_all_optimizers(book, *loop)) continue;
+    if (!holds_all_optimizers(*loop)) continue;
     more = chosen != nullptr;
     if (chosen != nullptr && !makes_one_update(*chosen)) break;
     // At the very end an outer loop that went round once is none.
@@ -166,7 +166,7 @@ StepChoice choose_step(const LoopBook& book, const LoopPlaces& places, const Ste
   const auto& around = book.around_optimizer();
   if (patience != Patience::kNone &&
       std::any_of(around.begin(), around.end(), [&](const Loop* one) {
-        return holds_all_optimizers(book, *one) && one->last_ns + kPatienceNs >= now_ns;
+        return holds_all_optimizers(*one) && one->last_ns + kPatienceNs >= now_ns;
       }))
     return {};
   if (book.optimizers() != 0 && around.empty() && search.wants_optimizers())

@@ -32,7 +32,7 @@ class Listener {
   /// First launch or operator.
   virtual void first_activity(std::uint64_t ts_ns) = 0;
   /// What the target shall count as a step from now on (wire::Plan).
-  virtual void step_rule(wire::StepRule rule, std::uint64_t key) = 0;
+  virtual void step_rule(wire::StepRule rule, std::uint64_t key, std::uint32_t tid) = 0;
   /// What the steps are is known now, or is another thing than it was: a clause for people.
   virtual void steps_are(const std::string& what) = 0;
 

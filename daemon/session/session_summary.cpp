@@ -206,8 +206,10 @@ api::Summary Session::summary(std::uint64_t now_ns) {
 }
 
 std::string Session::steps_sentence() const {
-  return "Steps: " + std::to_string(leader_->counts().steps) + " " + leader_->what_steps_are() +
-         (counted_to_the_end_ ? "." : "; none was counted after the last window.");
+  const std::string count = std::to_string(leader_->counts().steps);
+  const std::string& what = leader_->what_steps_are();
+  if (counted_to_the_end_) return "Steps: " + count + " " + what + ".";
+  return "Steps: " + what + "; " + count + " were counted, until the last window was over.";
 }
 
 void Session::add_lost_image(api::Summary& made, std::size_t index) const {

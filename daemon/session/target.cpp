@@ -263,11 +263,12 @@ void Target::step_began(std::uint64_t number, std::uint64_t ts_ns, std::uint64_t
 }
 
 // No rule while its key changes: a target that looks in between counts nothing.
-void Target::step_rule(wire::StepRule rule, std::uint64_t key) {
+void Target::step_rule(wire::StepRule rule, std::uint64_t key, std::uint32_t tid) {
   wire::Plan& shared = segment_.plan();
   constexpr auto kNone = static_cast<std::uint32_t>(wire::StepRule::kNone);
   shared.step_rule.store(kNone, std::memory_order_seq_cst);
   shared.step_key.store(key, std::memory_order_seq_cst);
+  shared.step_tid.store(tid, std::memory_order_seq_cst);
   shared.step_rule.store(static_cast<std::uint32_t>(rule), std::memory_order_release);
 }
 

@@ -146,7 +146,7 @@ class Target final : private ingest::Listener {
   void step_began(std::uint64_t number, std::uint64_t ts_ns, std::uint64_t label) override;
   void step_ended(std::uint64_t number, std::uint64_t ts_ns, bool pause) override;
   void first_activity(std::uint64_t ts_ns) override;
-  void step_rule(wire::StepRule rule, std::uint64_t key) override;
+  void step_rule(wire::StepRule rule, std::uint64_t key, std::uint32_t tid) override;
   void steps_are(const std::string& what) override { what_steps_are_ = what; }
 
   bool is_due(const AgentPlan& plan) const;

@@ -6,7 +6,10 @@
 // Owns:     a mapping with one place a thread, never unmapped
 #include "inject/torch/loops.hpp"
 
+#include <errno.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <atomic>
 
@@ -135,6 +138,23 @@ bool is_inside(const ThreadLoops& mine, std::uint64_t loop_id) {
   return false;
 }
 
+bool has_ended(std::uint32_t tid) {
+  const int saved = errno;
+  const bool gone = ::syscall(SYS_tgkill, getpid(), tid, 0) != 0 && errno == ESRCH;
+  errno = saved;
+  return gone;
+}
+
+/// Whether this thread is the one whose iterations are steps: others may run the loop beside it,
+/// and one may follow when it has ended.
+bool is_counting_thread(std::uint32_t tid) {
+  std::atomic<std::uint32_t>& chosen = hot::g_state.plan->step_tid;
+  std::uint32_t counting = chosen.load(std::memory_order_relaxed);
+  if (counting == 0 || counting == tid) return true;
+  return has_ended(counting) &&
+         chosen.compare_exchange_strong(counting, tid, std::memory_order_relaxed);
+}
+
 /// Counts an iteration of the chosen loop. One that only asks a loader, which has nothing more, is
 /// none: what a loader begins waits for the next operator.
 void count_round(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op, bool round,
@@ -179,6 +199,7 @@ void top_level_begins(const hot::Guard& guard, const TopLevel& op) {
     else if (counts(choice.rule, begun[i].flags) && begun[i].id() == choice.key)
       round = true;
   }
+  if (round) round = is_counting_thread(guard.tid());
   if (choice.rule == wire::StepRule::kLoop || choice.rule == wire::StepRule::kLoopWeak)
     count_round(guard, *mine, op, round, choice.key);
   else

@@ -143,7 +143,11 @@ struct Plan {
   /// kOptimizer): the daemon's choice, once it has seen enough. step_key is written first.
   std::atomic<std::uint32_t> step_rule;  // StepRule
   std::atomic<std::uint64_t> step_key;   // LoopDef::id, or StringDef::id of an operator's name
-  std::uint64_t reserved[2];
+  /// The thread whose iterations count; 0: any. Once it has ended, the agent puts the next thread
+  /// that runs the loop in its place.
+  std::atomic<std::uint32_t> step_tid;
+  std::uint32_t reserved32;
+  std::uint64_t reserved;
 };
 static_assert(sizeof(Plan) == 64);
 

@@ -19,6 +19,7 @@ CASES = {
     "mlp-late": ("long.py mlp 20000", ["--skip-first", "12000"], (12004, 12010)),
     "transformer": ("long.py transformer 120", [], (4, 10)),
     "transformer-late": ("long.py transformer 150", ["--skip-first", "90"], (94, 100)),
+    "convolution": ("long.py convolution 1000", [], (4, 10)),
     "loader": ("loader.py --epochs 40 --evaluate", [], (4, 10)),
 }
 

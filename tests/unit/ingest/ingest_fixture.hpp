@@ -79,10 +79,14 @@ class Heard final : public Listener {
   }
   void step_ended(std::uint64_t number, std::uint64_t, bool) override { ended.push_back(number); }
   void first_activity(std::uint64_t ts_ns) override { activity.push_back(ts_ns); }
-  void step_rule(wire::StepRule rule, std::uint64_t key) override { rules.emplace_back(rule, key); }
+  void step_rule(wire::StepRule rule, std::uint64_t key, std::uint32_t tid) override {
+    rules.emplace_back(rule, key);
+    rule_tid = tid;
+  }
   void steps_are(const std::string& what) override { told.push_back(what); }
   std::vector<std::uint64_t> began, ended, activity, begins, labels;
   std::vector<std::pair<wire::StepRule, std::uint64_t>> rules;
+  std::uint32_t rule_tid = 0;  // of the newest
   std::vector<std::string> told;
 };
 

@@ -59,14 +59,16 @@ class StepFinderTest : public AssemblerTest {
         std::string(reinterpret_cast<const char*>(loops.data()), loops.size() * 8));
   }
   /// An iteration of the loop begins. Once the target has been told, it counts itself.
-  void iterate(std::uint64_t loop, std::uint32_t flags = 0) {
+  void iterate(std::uint64_t loop, std::uint32_t flags = 0, const Lane& lane = {0, 100, 1}) {
     const bool weak = (flags & wire::kMarkWeak) != 0 && (flags & wire::kMarkFirst) == 0;
     const auto [rule, key] = rule_seen_;
     if (rule == wire::StepRule::kNone)
-      put(wire::LoopMark{t_, loop, flags, 0});
-    else if (key == loop && (rule == wire::StepRule::kLoopWeak || !weak))
+      put(wire::LoopMark{t_, loop, flags, 0}, {}, lane);
+    else if (key == loop && (rule == wire::StepRule::kLoopWeak || !weak) &&
+             (heard_.rule_tid == lane.tid || ended_.contains(heard_.rule_tid)))
       put(wire::StepMark{t_, counted_++, static_cast<std::uint32_t>(wire::StepSource::kLoop),
-                         wire::kStepBegin, 0});
+                         wire::kStepBegin, 0},
+          {}, lane);
   }
   void op(const std::string& text, std::uint64_t stack, std::uint64_t took_ns,
           std::uint16_t flags = wire::kOpTopLevel, const Lane& lane = {0, 100, 1}) {
@@ -110,6 +112,7 @@ class StepFinderTest : public AssemblerTest {
   std::int64_t sequence_ = -1;  // of the next operators: autograd does not follow them
   bool recording_ = true;
   std::pair<wire::StepRule, std::uint64_t> rule_seen_{wire::StepRule::kNone, 0};
+  std::set<std::uint32_t> ended_;     // threads
   std::vector<std::uint64_t> truth_;  // begins of the steps
 };
 

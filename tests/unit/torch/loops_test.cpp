@@ -7,6 +7,7 @@
 
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "inject/torch/iterations.hpp"
@@ -130,6 +131,28 @@ TEST_F(Loops, CountOnlyTheChosenOne) {
   choose(wire::StepRule::kLoopWeak, id);
   op(6);
   EXPECT_EQ(steps().size(), 3u);
+}
+
+TEST_F(Loops, CountOfOneThreadOnlyWhileItLives) {
+  const std::uint64_t id = loop();
+  segment_.plan().step_tid.store(hot::this_tid());
+  choose(wire::StepRule::kLoop, id);
+  std::uint32_t other = 0;
+  std::thread beside([&] {
+    op(8);
+    op(6);
+    other = hot::this_tid();
+  });
+  beside.join();
+  EXPECT_TRUE(steps().empty());
+  op(8);
+  op(6);
+  EXPECT_EQ(steps().size(), 1u);
+  segment_.plan().step_tid.store(other);  // it has ended
+  op(8);
+  op(6);
+  EXPECT_EQ(steps().size(), 2u);
+  EXPECT_EQ(segment_.plan().step_tid.load(), hot::this_tid());
 }
 
 TEST_F(Loops, SayWhereOptimizersAreWhileNothingIsRecorded) {
