@@ -30,6 +30,10 @@ struct Placed {
 /// A range that makes the step may miss its border by this much.
 inline constexpr std::uint64_t kSnapNs = 2'000;
 
+/// A step is drawn this much longer where nothing follows: readers add up start and length in
+/// floating point, where equal borders can come to cross. Modules take less.
+inline constexpr std::uint64_t kStepMoreNs = 20;
+
 /// @param steps Sorted by start.
 Placed place_among_steps(const std::vector<model::Step>& steps, std::uint32_t tid, Interval range);
 

@@ -213,12 +213,20 @@ void Surveyor::nested(const Straddler& range) {
                       (range.start_ns < s_.steps.back().start_ns ||
                        range.end_ns + kSnapNs >= s_.steps.back().end_ns);
   if (border && on_step_border_.size() < kMaxOnStepBorder) on_step_border_.push_back(range);
+  if (!s_.steps.empty()) follows(s_.steps.back(), range);
   if (border) return;
   if (recent_.size() < kMaxRecent) {
     recent_.push_back(range);
   } else {
     recent_[recent_at_++ % kMaxRecent] = range;
   }
+}
+
+// One that began a little before the step's end is drawn from there on.
+void Surveyor::follows(const model::Step& step, const Straddler& range) {
+  if (range.tid == step.tid && range.end_ns > step.end_ns && range.start_ns > step.start_ns &&
+      range.start_ns + kSnapNs >= step.end_ns && range.start_ns <= step.end_ns + kStepMoreNs)
+    s_.followed_ends.insert(step.end_ns);
 }
 
 void Surveyor::on(const model::Step& e) {
@@ -229,6 +237,7 @@ void Surveyor::on(const model::Step& e) {
   s_.steps.push_back(e);
   ++s_.count(Counted::kStep);
   for (const Straddler& range : recent_) {
+    follows(e, range);
     const bool touches =
         range.tid == e.tid && (range.start_ns < e.start_ns || range.end_ns + kSnapNs >= e.end_ns);
     if (touches && on_step_border_.size() < kMaxOnStepBorder) on_step_border_.push_back(range);

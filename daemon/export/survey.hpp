@@ -13,6 +13,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -136,6 +137,7 @@ struct Survey {
   std::set<std::pair<std::uint32_t, std::int64_t>> gpu_rows;   // device, stream (-1: none)
   std::set<std::pair<std::uint32_t, std::int64_t>> sync_rows;  // device, row
   std::vector<model::Step> steps;                              // whole ones inside the window
+  std::unordered_set<std::uint64_t> followed_ends;  // of steps, something else begins at once
   PagedBits launched;                  // correlation ids of the host calls that are kept
   std::uint32_t first_launched = ~0U;  // lowest of them
   PagedBits on_gpu;                    // correlation ids of GPU events
@@ -248,6 +250,7 @@ class Surveyor final : public model::IgnoringSink {
   void nested(const Straddler& range);
   bool is_apart(std::uint32_t flags);
   void decide(const Undecided& event);
+  void follows(const model::Step& step, const Straddler& range);
   void clip_straddlers();
   void place_ranges();
 

@@ -39,13 +39,12 @@ std::string payload_text(const model::Range& range) {
   }
 }
 
-/// Readers add up start and length in floating point, where equal borders can come to cross: a step
-/// ends a nanosecond before one that follows at once, else a few after its last operator.
-std::uint64_t drawn_end_ns(const model::Step& step, const model::Step* next) {
-  constexpr std::uint64_t kMoreNs = 20;  // what is next begins later, and modules take less
-  if (next != nullptr && next->tid == step.tid && next->start_ns <= step.end_ns + kMoreNs)
+/// A nanosecond before what follows at once, else a few after its last operator.
+std::uint64_t drawn_end_ns(const Survey& survey, const model::Step& step, const model::Step* next) {
+  if (next != nullptr && next->tid == step.tid && next->start_ns <= step.end_ns + kStepMoreNs)
     return std::max(step.start_ns, next->start_ns - 1);
-  return step.end_ns + kMoreNs;
+  if (survey.followed_ends.contains(step.end_ns)) return std::max(step.start_ns, step.end_ns - 1);
+  return step.end_ns + kStepMoreNs;
 }
 
 }  // namespace
@@ -131,7 +130,8 @@ void write_steps(Trace& t) {
     t.row(t.host_pid, step.tid);
     const model::Step* const next = i + 1 < steps.size() ? &steps[i + 1] : nullptr;
     // Whole numbers add up exactly.
-    t.interval(step.start_ns, t.spelling.whole_us ? step.end_ns : drawn_end_ns(step, next));
+    t.interval(step.start_ns,
+               t.spelling.whole_us ? step.end_ns : drawn_end_ns(t.survey, step, next));
     json.raw(",\"args\":{\"External id\":").number(kStepIdOffset + step.number);
     json.raw(",\"source\":\"").raw(name_of(static_cast<StepBy>(step.source)));
     json.raw("\",\"confidence\":").raw(fmt::format("{}", step.confidence / 100.0));

@@ -31,6 +31,12 @@ def critical_path(analysis, rank):
     return {"complete": bool(complete), "nodes": len(graph.critical_path_nodes)}
 
 
+def below_zero(frames):
+    """Columns in which something lasts less than no time."""
+    return sorted({"%s: %s" % (name, column) for name, frame in frames
+                   for column in frame.select_dtypes("number") if (frame[column] < 0).any()})
+
+
 def analyse(folder, with_path):
     from hta.trace_analysis import TraceAnalysis
     analysis = TraceAnalysis(trace_dir=folder)
@@ -40,9 +46,17 @@ def analyse(folder, with_path):
     launches = analysis.get_cuda_kernel_launch_stats(ranks=ranks, visualize=False)
     bandwidth = analysis.get_memory_bw_summary(ranks=ranks)
     queue = analysis.get_queue_length_summary(ranks=ranks)
+    temporal = analysis.get_temporal_breakdown(visualize=False)
+    overlap = analysis.get_comm_comp_overlap(visualize=False)
+    timed = [("temporal", temporal), ("overlap", overlap), ("idle", idle), ("kernels", kernels),
+             ("kernel types", kernel_types), *(("launches", frame) for frame in launches.values())]
+    if queue is not None:
+        timed.append(("queue", queue))
     return {
         "ranks": ranks,
-        "temporal": records(analysis.get_temporal_breakdown(visualize=False)),
+        "below_zero": below_zero(timed),
+        "overlap": records(overlap),
+        "temporal": records(temporal),
         "kernel_types": records(kernel_types),
         "kernels": records(kernels),
         "idle": records(idle),

@@ -61,12 +61,14 @@ class Bench:
         missing = set(names) - set(worker["views"])
         self.checks.expect(not missing, "%s: views %s are missing" % (what, sorted(missing)))
 
-    def columns(self, what, worker, names):
+    def columns(self, what, worker, names, most=False):
+        """Each step has some of each; with `most`, some steps may have none."""
         steps = worker["overview"]["steps"]
         self.checks.expect(len(steps) >= 10, "%s: %d steps" % (what, len(steps)))
         for name in names:
             empty = [row["Step"] for row in steps if not row.get(name, 0) > 0]
-            self.checks.expect(not empty, "%s: no %s in steps %s" % (what, name, empty[:5]))
+            self.checks.expect(len(empty) <= (len(steps) // 2 if most else 0),
+                               "%s: no %s in steps %s" % (what, name, empty[:5]))
 
 
 def of_script(stacks):
@@ -109,7 +111,8 @@ def ranks(bench):
     found = bench.workers(bench.record("ranks", ["--ranks"], ranks=2), 2)
     for worker in found:
         bench.views("ranks", worker, ["Overview", "Operator", "Trace", "Distributed"])
-        bench.columns("ranks", worker, ["CPU Exec"])
+        # On a busy machine gloo's threads end their ranges late: these fill whole steps.
+        bench.columns("ranks", worker, ["CPU Exec"], most=True)
     told = next(iter(found[0].get("distributed", {}).values()), {})
     bench.checks.expect(told.get("commops"), "ranks: communication operators: %s" % str(told)[:300])
 
@@ -171,7 +174,8 @@ def path(bench):
     bench.checks.equal(found["ranks"], [0, 1], "path: ranks")
     bench.checks.expect((found["critical_path"] or {}).get("nodes", 0) > 100,
                         "path: critical path: %s" % found["critical_path"])
-    for name in ("temporal", "kernel_types", "idle", "queue"):
+    bench.checks.equal(found["below_zero"], [], "path: columns with negative values")
+    for name in ("temporal", "overlap", "kernel_types", "idle", "queue"):
         bench.checks.expect(found[name], "path: nothing in " + name)
     bench.checks.expect(all(count > 100 for count in found["launches"].values()),
                         "path: launches %s" % found["launches"])

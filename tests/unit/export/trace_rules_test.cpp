@@ -234,6 +234,30 @@ TEST_F(TraceRules, TheRangeBehindAStepIsAnOperatorInAllStepsIfItLaunchesItself) 
   EXPECT_EQ(external_id(*events("kernel")[0]), 8u);
 }
 
+TEST_F(TraceRules, TheLastStepEndsBeforeWhatFollowsAtOnce) {
+  record([](model::EventSink& sink) {
+    sink.on(step(1, 100, 300));
+    sink.on(range(7, 110, 290));
+    sink.on(range(8, 300, 350));
+  });
+  trace();
+  ASSERT_EQ(events("cpu_op").size(), 2u);
+  const Value &drawn = *events("user_annotation").at(0), &next = *events("cpu_op")[1];
+  EXPECT_LT(drawn["ts"].GetDouble() + drawn["dur"].GetDouble(), next["ts"].GetDouble());
+}
+
+TEST_F(TraceRules, SoItDoesIfItIsToldLate) {
+  record([](model::EventSink& sink) {
+    sink.on(range(7, 110, 290));
+    sink.on(range(8, 299, 350));
+    sink.on(step(1, 100, 300));
+  });
+  trace();
+  ASSERT_EQ(events("cpu_op").size(), 2u);
+  const Value &drawn = *events("user_annotation").at(0), &next = *events("cpu_op")[1];
+  EXPECT_LT(drawn["ts"].GetDouble() + drawn["dur"].GetDouble(), next["ts"].GetDouble());
+}
+
 TEST_F(TraceRules, OnlyWholeStepsAreWritten) {
   record([](model::EventSink& sink) {
     sink.on(step(1, 0, 300));
