@@ -56,6 +56,7 @@ class Reader {
     if (count > kMaxLocals) count = kMaxLocals;
     if (!may_read(locals, 8 * (count + 1))) return;
     out->locals = 1;
+    if (count == 0) out->globals = globals_of(frame.frame);
     for (std::uint64_t i = 0; i < count; ++i) out->locals = mix(out->locals, word(locals + i * 8));
     for (std::uint32_t i = 0; i < loops && i < kMaxIterators; ++i) {
       if (!may_read(stack + i * 8, 8)) return;
@@ -66,6 +67,11 @@ class Reader {
   }
 
  private:
+  std::uint64_t globals_of(std::uint64_t frame) const {
+    if (at_.frame_globals == kNone || !may_read(frame + at_.frame_globals, 8)) return 0;
+    const std::uint64_t dict = word(frame + at_.frame_globals);
+    return may_read(dict + at_.dict_version, 8) ? word(dict + at_.dict_version) : 0;
+  }
   bool may_read(std::uint64_t at, std::uint64_t bytes) const {
     return plausible(at) && (!careful_ || base::object_readable(at, bytes));
   }

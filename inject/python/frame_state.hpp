@@ -19,6 +19,8 @@ inline constexpr std::uint32_t kMaxIterators = 3;
 
 struct FrameState {
   std::uint64_t locals;  // hash over the objects that the local variables hold
+  std::uint64_t
+      globals;  // of a frame without local variables: changes with its globals; 0: unknown
   struct {
     std::uint64_t address;
     std::uint64_t content;  // hash; 0 for what Python code implements

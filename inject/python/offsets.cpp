@@ -93,6 +93,12 @@ DebugOffsets parse_debug_offsets(const std::byte* runtime, std::size_t bytes, st
   found.minor = minor;
   found.runtime_current = found.cframe_frame = found.cframe_previous = found.frame_is_entry = kNone;
   found.code_string = found.frame_stack = kNone;
+  found.frame_globals = found.dict_version = kNone;
+  // Not in its own table.
+  if (const Offsets* usual = built_in_offsets(minor); usual != nullptr) {
+    found.frame_globals = usual->frame_globals;
+    found.dict_version = usual->dict_version;
+  }
   fill(word, group, &found);
   const auto runtime_bytes = base::load<std::uint64_t>(runtime + kRuntimeSize * 8);
   if (!fits(word, group) || !word.plausible || found.runtime_interpreters >= runtime_bytes)

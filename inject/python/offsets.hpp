@@ -40,7 +40,8 @@ struct Offsets {
   std::uint32_t frame_stack;  // → value stack, behind them (before 3.11)
   std::uint32_t frame_owner;
   std::uint32_t frame_is_entry;
-  std::uint32_t frame_locals;  // the first of its local variables
+  std::uint32_t frame_locals;   // the first of its local variables
+  std::uint32_t frame_globals;  // → dict
   std::uint32_t code_file;
   std::uint32_t code_name;
   std::uint32_t code_qualname;
@@ -55,6 +56,7 @@ struct Offsets {
   std::uint32_t str_compact_data;
   std::uint32_t bytes_length;
   std::uint32_t bytes_data;
+  std::uint32_t dict_version;  // changes with the dict
   std::uint32_t object_type;
 
   bool operator==(const Offsets&) const = default;

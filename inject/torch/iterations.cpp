@@ -80,7 +80,7 @@ class Iterations::Comparison {
 
   /// Frames from `end` on are new though those outside stand where they stood. The innermost loop
   /// around them went round, unless C code called twice (`map`, `sorted`): a mark is strong where
-  /// byte code made the call.
+  /// byte code made the call, or stored a global variable before it.
   void repeat(std::uint32_t end) {
     bool by_code = true;
     for (std::uint32_t level = end; level-- > 0;) {
@@ -91,7 +91,9 @@ class Iterations::Comparison {
       const std::int32_t at = was_.levels_[level].at;
       const std::int32_t loop = code->innermost(at, at);
       if (loop < 0) continue;
-      begin(level, by_code ? 0 : wire::kMarkWeak, code, loop);
+      // Code that was called may store globals, too: by itself that says nothing.
+      const bool ran = by_code || was_.levels_[level].stored;
+      begin(level, ran ? 0 : wire::kMarkWeak, code, loop);
       return;
     }
   }
@@ -130,7 +132,7 @@ class Iterations::Comparison {
     const python::CodeLoops* code = moved ? look_.loops(frame(level).code) : was.loops;
     was.loops = code;
     was.actual = was.at = actual;
-    was.in_loop = false;
+    was.in_loop = was.stored = false;
     if (code == nullptr) {
       if (actual < before.at) repeat(level);
       return moved;
@@ -139,6 +141,7 @@ class Iterations::Comparison {
     const bool handles = actual >= code->handlers && code->innermost(actual, actual) < 0;
     if (handles || (!moved && before.at != before.actual)) was.at = before.at;
     keep_state(level, code);
+    was.stored = was.in_loop && before.in_loop && was.state.globals != before.state.globals;
     if (handles) return moved;
     return compare(level, code, before, moved);
   }
@@ -173,7 +176,7 @@ class Iterations::Comparison {
     level_is.frame = now.frame;
     level_is.code = now.code;
     level_is.at = level_is.actual = now.instr_offset;
-    level_is.in_loop = false;
+    level_is.in_loop = level_is.stored = false;
     level_is.loops = code;
     level_is.yields = code != nullptr && code->yields;
     if (code == nullptr) return;

@@ -65,6 +65,7 @@ class Iterations {
     std::int32_t actual;  // where it is
     bool yields;
     bool in_loop;
+    bool stored;                     // in a global variable, since the operator before
     const python::CodeLoops* loops;  // of `code`; null: cannot be read
     python::FrameState state;        // if in_loop
   };

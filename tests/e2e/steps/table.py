@@ -63,6 +63,7 @@ TABLE = {
     "tokens": shape("tokens", 48, "loop"),
     "generation": Program("generate.py plain", 40, "loop"),
     "generation-module": Program("generate.py module", 40, "loop"),
+    "generation-logged": Program("generate.py logged", 40, "loop"),
     "threads": Program("threads.py 40", 40),
     "threads-long": Program("threads.py 3000", 3000),
     "user-schedule": Program("user_schedule.py", 20, "user", label=0, tail=1),

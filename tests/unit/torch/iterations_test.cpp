@@ -161,6 +161,17 @@ TEST_F(Rule, AFrameThatHoldsSomethingElseRan) {
   EXPECT_EQ(op({{'m', 20}, {'f', 2, wire::kPyEntry}}), "m10");
 }
 
+TEST_F(Rule, AGlobalVariableStoredBeforeANewCallTellsThatTheCodeRan) {
+  function('m', {{10, 90, 14}});
+  EXPECT_EQ(op({{'m', 20}, {'f', 2, wire::kPyEntry}}), "+m10");
+  EXPECT_EQ(op({{'m', 20}, {'f', 2, wire::kPyEntry, 0x77000}}), "~m10") << "as `map` calls";
+  holds('m').globals = 7;
+  EXPECT_EQ(op({{'m', 20}, {'f', 4, wire::kPyEntry, 0x77000}}), "") << "what was called stored it";
+  holds('m').globals = 8;
+  EXPECT_EQ(op({{'m', 20}, {'f', 2, wire::kPyEntry, 0x78000}}), "m10");
+  EXPECT_EQ(op({{'m', 20}, {'f', 2, wire::kPyEntry, 0x79000}}), "~m10");
+}
+
 TEST_F(Rule, IteratorsTellWhichLoopWentRound) {
   function('m', {{10, 90, 14}, {20, 60, 24}});
   holds('m').iterators[0] = {0x100, 1};
