@@ -237,7 +237,6 @@ void Surveyor::on(const model::Step& e) {
   s_.steps.push_back(e);
   ++s_.count(Counted::kStep);
   for (const Straddler& range : recent_) {
-    follows(e, range);
     const bool touches =
         range.tid == e.tid && (range.start_ns < e.start_ns || range.end_ns + kSnapNs >= e.end_ns);
     if (touches && on_step_border_.size() < kMaxOnStepBorder) on_step_border_.push_back(range);
@@ -344,6 +343,12 @@ void Surveyor::place_ranges() {
   const auto place = [this](const Straddler& range) {
     return place_among_steps(s_.steps, range.tid, {range.start_ns, range.end_ns}).place;
   };
+  for (const Straddler& range : on_step_border_) {
+    const auto next = std::lower_bound(
+        s_.steps.begin(), s_.steps.end(), range.start_ns,
+        [](const model::Step& step, std::uint64_t ns) { return step.start_ns < ns; });
+    if (next != s_.steps.begin()) follows(*std::prev(next), range);
+  }
   // By name, so that what is an operator in one step is one in all.
   for (const Straddler& range : on_step_border_)
     if (owners_.test(range.id) && place(range) == Place::kEnclosing)

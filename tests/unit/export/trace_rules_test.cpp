@@ -250,11 +250,12 @@ TEST_F(TraceRules, SoItDoesIfItIsToldLate) {
   record([](model::EventSink& sink) {
     sink.on(range(7, 110, 290));
     sink.on(range(8, 299, 350));
+    sink.on(step(0, 0, 100));
     sink.on(step(1, 100, 300));
   });
   trace();
   ASSERT_EQ(events("cpu_op").size(), 2u);
-  const Value &drawn = *events("user_annotation").at(0), &next = *events("cpu_op")[1];
+  const Value &drawn = *events("user_annotation").at(1), &next = *events("cpu_op")[1];
   EXPECT_LT(drawn["ts"].GetDouble() + drawn["dur"].GetDouble(), next["ts"].GetDouble());
 }
 
