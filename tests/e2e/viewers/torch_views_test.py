@@ -2,7 +2,7 @@
 """PyTorch programs nobody edited, in every view of the real TensorBoard plugin.
 
 usage: torch_views_test.py [--only CASE,…] [--keep FOLDER]
-On the CPU: cpu, deep, ranks, diff. On the simulated GPU: gpu, advice, straggler, path."""
+On the CPU: cpu, deep, ranks, diff. On the simulated GPU: gpu, advice, parallel, straggler, path."""
 
 import argparse
 import os
@@ -20,6 +20,8 @@ import viewers  # noqa: E402
 PROGRAM = os.path.join(HERE, "programs", "views.py")
 DEEP = os.path.join(HERE, "programs", "deep.py")
 LOADING, IDLE, UNITS = "input data loading", "low utilization", "Tensor Cores eligible"
+ON_DEVICE = ("Kernel", "Memcpy", "Memset", "Communication")
+FULL, TALK = "at the limit of device memory", "high time cost on communication"
 LATE_US = 20_000  # of the last rank of the straggler script
 
 
@@ -30,7 +32,7 @@ class Bench:
         self.checks, self.base = checks, base
         self.python = torch_runs.torch_python()
 
-    def record(self, name, arguments, ranks=0, run=None, program=PROGRAM, options=()):
+    def record(self, name, arguments, ranks=0, run=None, program=PROGRAM, options=(), devices=1):
         """One recorded run in BASE/NAME/RUN; returns the folder of the runs."""
         folder = os.path.join(self.base, name)
         out = os.path.join(folder, run or "run")
@@ -41,7 +43,7 @@ class Bench:
             torch_runs.need()
             # Of newer ones the plugin does not know the kernels of matrix units.
             command = [sim.GPUSIM_RUN, "--quiet", "--model", "a100", "--devices",
-                       str(max(1, ranks)), "--", *command]
+                       str(max(devices, ranks)), "--", *command]
         else:
             environment["CUDA_VISIBLE_DEVICES"] = ""
         done = e2e.gpuprof(["-o", out, "--span-size", "100000000", *options], command, env=environment,
@@ -126,24 +128,49 @@ def gpu(bench):
     bench.checks.expect(worker.get("memory", {}).get("GPU0"), "gpu: memory of the device")
 
 
+def usual(steps, among=None):
+    """Median time of each category: first steps are unlike the others."""
+    return {name: statistics.median(row[name] for row in steps) for name in steps[0]
+            if isinstance(steps[0][name], (int, float)) and (not among or name in among)}
+
+
 def advice(bench):
-    cases = {  # arguments: (what must be said, what must not be said)
-        "slow": (["--slow-loader"], [LOADING], []),
-        "small": (["--width", "16"], [IDLE, UNITS], []),
-        "good": (["--width", "8192", "--repeat", "8", "--half"], [], [UNITS, IDLE, LOADING]),
+    cases = {  # arguments: (what must be said, what must not be said, what takes most of a step)
+        "slow": (["--slow-loader"], [LOADING], [], "DataLoader"),
+        "small": (["--width", "16"], [IDLE, UNITS], [], None),
+        "good": (["--width", "8192", "--repeat", "8", "--half"], [], [UNITS, IDLE, LOADING, FULL],
+                 "Kernel"),
+        "copies": (["--copies"], [IDLE], [LOADING], "Memcpy"),
+        "host": (["--host-work"], [IDLE], [LOADING], "CPU Exec"),
+        "fill": (["--fill"], [FULL], [], None),
     }
-    for name, (arguments, said, unsaid) in cases.items():
+    for name, (arguments, said, unsaid, most) in cases.items():
         worker, = bench.workers(bench.record("advice-" + name, ["--device", "cuda", *arguments]))
         text = worker["overview"]["advice"]
         for part in said:
             bench.checks.expect(part in text, "advice, %s: nothing of %r: %s" % (name, part, text))
         for part in unsaid:
             bench.checks.expect(part not in text, "advice, %s: %r: %s" % (name, part, text))
+        if most:
+            # A stand-in's copies keep the host busy, which the real ones would not.
+            times = usual(worker["overview"]["steps"], ON_DEVICE if most == "Memcpy" else None)
+            bench.checks.equal(max(times, key=times.get), most, "advice, %s: %s" % (name, times))
+
+
+def parallel(bench):
+    """What the plugin says of two devices of one process."""
+    folder = bench.record("data-parallel", [], devices=2,
+                          program=os.path.join(torch_runs.ZOO, "data_parallel.py"))
+    worker, = bench.workers(folder)
+    text = worker["overview"]["advice"]
+    bench.checks.expect("use DistributedDataParallel instead" in text, "parallel: %s" % text)
 
 
 def straggler(bench):
     program = os.path.join(torch_runs.ZOO, "straggler.py")
     found = bench.workers(bench.record("straggler", ["--steps", "20"], ranks=4, program=program), 4)
+    bench.checks.expect(any(TALK in worker["overview"]["advice"] for worker in found),
+                        "straggler: %s" % [worker["overview"]["advice"] for worker in found])
     told = next(iter(found[0].get("distributed", {}).values()), {})
     steps = told.get("waittime", {}).get("data", {})
     bench.checks.expect(len(steps) > 10, "straggler: steps of the Distributed view: %s" % list(steps))
@@ -190,7 +217,7 @@ def diff(bench):
     bench.checks.expect("left" in text and "right" in text, "diff: both sides: %s" % text[:300])
 
 
-CASES = {f.__name__: f for f in (cpu, deep, ranks, diff, gpu, advice, straggler, path)}
+CASES = {f.__name__: f for f in (cpu, deep, ranks, diff, gpu, advice, parallel, straggler, path)}
 
 
 def main():

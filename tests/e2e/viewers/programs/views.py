@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A training that can be given a bottleneck; nothing in it knows of profilers.
 
-usage: views.py [--device cpu|cuda] [--ranks] [--slow-loader] [--half] [--width N] [--repeat N] [--steps N]
+usage: views.py [--device cpu|cuda] [--ranks] [--slow-loader] [--copies] [--host-work] [--fill] [--half]
+                [--width N] [--repeat N] [--steps N]
   --slow-loader  a sample takes 3 ms to load
+  --copies       64 MiB come from the device in each step
+  --host-work    operators on the CPU that a step waits for
+  --fill         takes 95 % of the device's memory
   --half         16-bit floating point, for which GPUs have matrix units
   --width N      rows and columns of the matrices: small ones leave a GPU idle
   --repeat N     pass the body so often"""
@@ -58,13 +62,19 @@ def prepared(options):
                              batch_size=None)
 
 
+def prepared_on_host():
+    x = torch.ones(256, 256)
+    for _ in range(40):
+        x = torch.sin(x @ x)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--steps", type=int, default=12)
     parser.add_argument("--width", type=int, default=64)
     parser.add_argument("--repeat", type=int, default=1)
-    for flag in ("--ranks", "--slow-loader", "--half"):
+    for flag in ("--ranks", "--slow-loader", "--copies", "--host-work", "--fill", "--half"):
         parser.add_argument(flag, action="store_true")
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -72,8 +82,16 @@ def main():
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
     model, loader = prepared(options)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    spare = torch.empty(1 << 24, device=options.device) if options.copies else None
+    if options.fill:
+        spare = torch.empty(int(torch.cuda.mem_get_info()[1] * 0.95), dtype=torch.uint8,
+                            device=options.device)
     for x in loader:
         x = x.to(options.device)
+        if options.copies:
+            spare.cpu()
+        if options.host_work:
+            prepared_on_host()
         loss = model(x).square().mean()
         optimizer.zero_grad()
         loss.backward()
