@@ -84,6 +84,7 @@ void apply_torch(wire::AgentState state) {
   if ((bits & hot::kOnOperators) != 0) wanted = torch::Wanted::kOperators;
   torch::look_for_steps(static_cast<wire::StepSource>(g_core.config.step_source));
   torch::want(wanted, g_core.config.torch_detail);
+  torch::tick(base::mono_ns());
 }
 
 void switch_to(wire::AgentState state) {
@@ -92,10 +93,11 @@ void switch_to(wire::AgentState state) {
   // On: bits first, so that nothing is missed; off: bits first, so that nothing more comes.
   hot::g_state.on.store(hot_bits(state), std::memory_order_release);
   hot::g_state.stats->state.store(static_cast<std::uint64_t>(state), std::memory_order_release);
+  // A program that is linked with libtorch may be running operators already.
+  apply_torch(state);
   if (is && !was && samples_wanted()) sample::start(sampler_settings());
   if (!is && was) sample::stop();
   apply_cuda(state);
-  apply_torch(state);
   g_core.state = state;
 }
 
