@@ -66,7 +66,9 @@ bool is_whole_record(const std::vector<InputView>& in) {
   const auto number = [&](std::size_t i) {
     return in[i].form == Form::kNumber && in[i].number == InputView::Number::kInt;
   };
-  const auto list = [&](std::size_t i) { return in[i].form == Form::kNumberList; };
+  const auto list = [&](std::size_t i) {
+    return in[i].form == Form::kNumberList && in[i].number == InputView::Number::kInt;
+  };
   return in.size() == 10 && number(3) && in[4].form == Form::kOther && list(5) && list(6) &&
          number(7) && number(8) && number(9);
 }

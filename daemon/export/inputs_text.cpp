@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <iterator>
 
 #include "daemon/export/json_text.hpp"
@@ -33,7 +34,13 @@ enum : std::uint64_t {
   kIntList,
   kDoubleList,
   kBoolList,
+  kComplex = 10,
+  kSymbol,
+  kMixedList,
 };
+
+/// Of longer lists of numbers PyTorch's profiler says nothing.
+constexpr std::uint32_t kLongestList = 30;
 
 constexpr std::array<std::string_view, 30> kDtypes = {
     "unsigned char",
@@ -78,6 +85,15 @@ std::size_t list_length(std::span<const std::uint64_t> words, std::uint32_t tens
   return at <= words.size() ? at : 0;
 }
 
+/// How many of `words` the entries of a list of numbers take; none where they make no sense.
+std::size_t numbers_length(std::span<const std::uint64_t> words, std::uint64_t numbers) {
+  auto rest = words;
+  InputView input;
+  for (std::uint64_t i = 0; i < numbers; ++i)
+    if (rest.empty() || (rest[0] & 0xff) == kMixedList || !next_input(rest, input)) return 0;
+  return words.size() - rest.size();
+}
+
 /// A list, `write` called for each entry with commas between.
 template <typename Write>
 void list(std::string& out, std::span<const std::uint64_t> values, const char* comma,
@@ -118,33 +134,68 @@ std::string_view type_of(const InputView& input) {
     case Form::kNumber:
       return "Scalar";
     case Form::kNumberList:
-      return "ScalarList";
+      return input.total > kLongestList ? "" : "ScalarList";
     default:
       return "";
   }
 }
 
-/// As PyTorch prints an IValue: a double always shows that it is one.
+/// As PyTorch prints one: by a whole number and a dot where it is one of 64 bits, else all digits.
+void append_double(std::string& out, double value) {
+  constexpr double kLimit = 0x1p63;
+  if (value >= -kLimit && value < kLimit && std::trunc(value) == value)
+    fmt::format_to(std::back_inserter(out), "{}.", static_cast<std::int64_t>(value));
+  else
+    fmt::format_to(std::back_inserter(out), "{:.17g}", value);
+}
+
+/// As PyTorch prints an IValue.
 void append_value(std::string& out, Number number, std::uint64_t word) {
   if (number == Number::kBool) {
     out += word != 0 ? "True" : "False";
   } else if (number == Number::kInt) {
     fmt::format_to(std::back_inserter(out), "{}", static_cast<std::int64_t>(word));
   } else {
-    const std::string text = fmt::format("{:.6g}", std::bit_cast<double>(word));
-    out += text;
-    if (text.find_first_not_of("-0123456789") == std::string::npos) out += '.';
+    append_double(out, std::bit_cast<double>(word));
   }
+}
+
+void append_number(std::string& out, const InputView& input) {
+  if (input.number == Number::kComplex) {
+    const auto imaginary = std::bit_cast<double>(input.values[1]);
+    append_double(out, std::bit_cast<double>(input.values[0]));
+    out += imaginary >= 0 ? '+' : '-';
+    append_double(out, std::abs(imaginary));
+    out += 'j';
+  } else if (input.number != Number::kSymbol) {
+    append_value(out, input.number, input.values[0]);
+  }
+}
+
+/// Entries with heads of their own.
+void append_mixed(std::string& out, std::span<const std::uint64_t> words) {
+  out += '[';
+  InputView entry;
+  for (bool first = true; next_input(words, entry); first = false) {
+    if (!first) out += ", ";
+    if (entry.form == Form::kNumber && entry.number != Number::kSymbol)
+      append_number(out, entry);
+    else
+      out += '?';
+  }
+  out += ']';
 }
 
 void append_concrete(std::string& out, const InputView& input) {
   out += '"';
-  if (input.form == Form::kNumber && !input.values.empty()) {
-    append_value(out, input.number, input.values[0]);
-  } else if (input.form == Form::kNumberList) {
-    list(out, input.values, ", ",
-         [&](std::uint64_t word) { append_value(out, input.number, word); });
-    if (input.values.size() < input.total) out.insert(out.size() - 1, ", ...");
+  if (input.form == Form::kNumber) {
+    append_number(out, input);
+  } else if (input.form == Form::kNumberList && input.total <= kLongestList) {
+    if (input.number == Number::kMixed)
+      append_mixed(out, input.values);
+    else
+      list(out, input.values, ", ",
+           [&](std::uint64_t word) { append_value(out, input.number, word); });
   }
   out += '"';
 }
@@ -178,6 +229,14 @@ bool next_input(std::span<const std::uint64_t>& words, InputView& input) {
     input.form = Form::kNumberList;
     input.number = static_cast<Number>(form - kIntList);
     length = count;
+  } else if (form == kComplex || form == kSymbol) {
+    input.form = Form::kNumber;
+    input.number = form == kComplex ? Number::kComplex : Number::kSymbol;
+    length = form == kComplex ? 2 : 0;
+  } else if (form == kMixedList) {
+    input.form = Form::kNumberList;
+    input.number = Number::kMixed;
+    length = numbers_length(rest, count);
   } else {
     input.form = form == 0 ? Form::kNothing : Form::kOther;
   }

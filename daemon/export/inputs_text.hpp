@@ -22,13 +22,13 @@ namespace gpuprof::exporter {
 /// One input, decoded.
 struct InputView {
   enum class Form : std::uint8_t { kNothing, kTensor, kTensorList, kNumber, kNumberList, kOther };
-  enum class Number : std::uint8_t { kInt, kDouble, kBool };
+  enum class Number : std::uint8_t { kInt, kDouble, kBool, kComplex, kSymbol, kMixed };
 
   Form form = Form::kNothing;
   Number number = Number::kInt;
   std::uint8_t dtype = 0;
   std::uint32_t total = 0;                // entries of a list, kept or not
-  std::span<const std::uint64_t> values;  // sizes of a tensor; values; words of a list's tensors
+  std::span<const std::uint64_t> values;  // sizes of a tensor; values; words of a list's entries
 };
 
 /// Takes the next input from the front of `words`; false at the end or where they make no sense.

@@ -21,8 +21,8 @@ constexpr std::uint32_t kInVain = 4096;
 constexpr std::uint32_t kDtypes = 64;
 // From the tag of lists: Bool, Tuple, String, Blob, GenericList.
 constexpr std::uint32_t kFromBoolToList = 4;
-// Of a tensor, from its sizes: {strides like sizes}, then where its elements begin.
-constexpr std::uint32_t kStridesAt = 48, kOffsetAt = 88;
+// Of a tensor, from its sizes: where its elements begin.
+constexpr std::uint32_t kOffsetAt = 88;
 // From the end of the counts of references to the pointer to a tensor's version: storage, gradient,
 // extra.
 constexpr std::uint32_t kToVersion = 24;

@@ -22,12 +22,18 @@ struct Value {
 static_assert(sizeof(Value) == 16);
 
 /// Tags that never changed.
-inline constexpr std::uint32_t kTagNone = 0, kTagTensor = 1, kTagDouble = 3, kTagInt = 5;
+inline constexpr std::uint32_t kTagNone = 0, kTagTensor = 1, kTagDouble = 3, kTagComplex = 4,
+                               kTagInt = 5;
+/// From the tag of booleans back: of those that are not known yet, fractions, whole numbers.
+inline constexpr std::uint32_t kSymbolTags = 3;
 /// No version has tags from here on.
 inline constexpr std::uint32_t kMaxTags = 40;
 
 /// Of a tensor, in bytes from its sizes {count, five of them or a pointer}.
-inline constexpr std::uint32_t kDimsAt = 8, kElementsAt = 96, kDtypeAt = 104;
+inline constexpr std::uint32_t kDimsAt = 8, kStridesAt = 48, kElementsAt = 96, kDtypeAt = 104;
+/// Of a tensor, from the end of the counts of references: what few tensors have, first of all the
+/// sizes that are not known yet.
+inline constexpr std::uint32_t kExtraAt = 16;
 /// So many sizes lie in the tensor itself.
 inline constexpr std::uint32_t kOwnDims = 5;
 

@@ -6,6 +6,7 @@
 #include "inject/torch/inputs.hpp"
 
 #include "gpuprof/base/bytes.hpp"
+#include "gpuprof/base/readable.hpp"
 #include "inject/torch/input_layout.hpp"
 
 namespace gpuprof::torch {
@@ -61,13 +62,25 @@ class Writer {
  private:
   bool any(const Value& value) {
     if (value.tag == kTagTensor) return tensor(value.payload);
-    if (value.tag == kTagInt) return scalar(InputForm::kInt, value.payload);
     if (value.tag == kTagNone) return put(head(InputForm::kNothing));
-    if (value.tag == kTagDouble) return scalar(InputForm::kDouble, value.payload);
+    if (is_number(value.tag)) return number(value);
     if (value.tag == layout_.list_tag && at_.items != 0) return list(value.payload);
-    if (value.tag == layout_.bool_tag && value.tag != 0)
-      return scalar(InputForm::kBool, value.payload & kBoolMask);
     return put(head(InputForm::kOther));
+  }
+
+  bool is_symbol(std::uint32_t tag) const {
+    return tag < layout_.bool_tag && tag + kSymbolTags >= layout_.bool_tag;
+  }
+  bool is_number(std::uint32_t tag) const {
+    return tag == kTagInt || tag == kTagDouble || tag == kTagComplex ||
+           (tag == layout_.bool_tag && tag != 0) || is_symbol(tag);
+  }
+  bool number(const Value& value) {
+    if (value.tag == kTagInt) return scalar(InputForm::kInt, value.payload);
+    if (value.tag == kTagDouble) return scalar(InputForm::kDouble, value.payload);
+    if (value.tag == kTagComplex) return complex(value.payload);
+    if (value.tag == layout_.bool_tag) return scalar(InputForm::kBool, value.payload & kBoolMask);
+    return put(head(InputForm::kSymbol));
   }
 
   bool put(std::uint64_t word) {
@@ -81,18 +94,45 @@ class Writer {
   }
   bool scalar(InputForm form, std::uint64_t bits) { return put(head(form)) && put(bits); }
 
+  // Behind the counts of references that lists have, too, where both parts are aligned as one.
+  bool complex(std::uint64_t at) {
+    if (at_.items == 0) return put(head(InputForm::kSymbol));
+    const std::uint64_t parts = at + (at_.items + 15) / 16 * 16;
+    if (at_.try_items && !base::object_readable(parts, 16)) return put(head(InputForm::kOther));
+    return put(head(InputForm::kComplex)) && put(peek<std::uint64_t>(parts)) &&
+           put(peek<std::uint64_t>(parts + 8));
+  }
+
   bool tensor(std::uint64_t at) {
     if (at == 0 || at == layout_.undefined_tensor) return put(head(InputForm::kOther));
     if (at_.try_sizes && !tensor_makes_sense(at, at_.sizes)) return put(head(InputForm::kOther));
     const auto dims = peek<std::uint64_t>(at + at_.sizes);
     if (dims > wire::kMaxInputDims) return put(head(InputForm::kOther));
     std::uint64_t from = at + at_.sizes + kDimsAt;
+    if ((dims == 0 || peek<std::uint64_t>(from) == 0) && has_no_sizes(at, dims))
+      return put(head(InputForm::kOther));
     if (dims > kOwnDims) from = peek<std::uint64_t>(from);
     const InputHead what{InputForm::kTensor, peek<std::uint8_t>(at + at_.sizes + kDtypeAt),
                          static_cast<std::uint16_t>(dims), 0};
     if (used_ + 1 + dims > wire::kMaxInputWords) return false;
     words_[used_++] = what.word();
     for (std::uint64_t i = 0; i < dims; ++i) words_[used_++] = peek<std::uint64_t>(from + i * 8);
+    return true;
+  }
+
+  // Sizes that are not known yet, or a list of tensors that calls itself one: what stands where
+  // sizes are is what a new tensor has there. In place of both, torch.profiler writes nothing.
+  bool has_no_sizes(std::uint64_t at, std::uint64_t dims) const {
+    if (at_.items != 0) {
+      const auto extra = peek<std::uint64_t>(at + at_.items + kExtraAt);
+      if (at_.try_items && extra != 0 && !base::object_readable(extra, 8)) return true;
+      if (extra != 0 && peek<std::uint64_t>(extra) != 0) return true;
+    }
+    if (dims < 2 || dims > kOwnDims) return false;
+    const std::uint64_t sizes = at + at_.sizes + kDimsAt, strides = at + at_.sizes + kStridesAt;
+    for (std::uint64_t i = 1; i < dims; ++i)
+      if (peek<std::uint64_t>(sizes + i * 8) != 0 || peek<std::uint64_t>(strides + i * 8) != 0)
+        return false;
     return true;
   }
 
@@ -108,8 +148,20 @@ class Writer {
     const auto first = peek<Value>(begin).tag;
     if (first == kTagInt) return values(InputForm::kIntList, first, begin, total);
     if (first == kTagDouble) return values(InputForm::kDoubleList, first, begin, total);
-    if (first == layout_.bool_tag) return values(InputForm::kBoolList, first, begin, total);
+    if (first == layout_.bool_tag && first != 0)
+      return values(InputForm::kBoolList, first, begin, total);
+    if (is_number(first)) return numbers(begin, total);
     return put(head(InputForm::kOther));
+  }
+
+  bool numbers(std::uint64_t from, std::uint64_t total) {
+    const std::uint64_t kept = total < wire::kMaxListValues ? total : wire::kMaxListValues;
+    if (!put(head(InputForm::kNumberList, kept, total))) return false;
+    for (std::uint64_t i = 0; i < kept; ++i) {
+      const auto item = peek<Value>(from + i * sizeof(Value));
+      if (!(is_number(item.tag) ? number(item) : put(head(InputForm::kOther)))) return false;
+    }
+    return true;
   }
 
   bool tensors(std::uint64_t from, std::uint64_t total) {
@@ -132,9 +184,9 @@ class Writer {
     for (std::uint64_t i = 0; i < kept; ++i) {
       const auto item = peek<Value>(from + i * sizeof(Value));
       if (item.tag != tag) {
-        // Numbers that are not known yet among known ones.
+        // Among others, or numbers that are not known yet among known ones.
         used_ = before;
-        return put(head(InputForm::kOther));
+        return numbers(from, total);
       }
       if (!put(item.payload & mask)) return false;
     }

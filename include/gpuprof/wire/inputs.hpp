@@ -7,11 +7,13 @@
 // Promises: a reader never leaves the words it was given
 //
 // Each input begins with a head word; what follows depends on its form:
-//   kNothing, kOther  nothing
+//   kNothing, kSymbol, kOther  nothing
 //   kTensor           `count` sizes
 //   kTensorList       `count` tensors, each with a head of its own; `total` of the list
 //   kInt, kDouble, kBool  the value (bit pattern)
+//   kComplex              two values: the real part, the imaginary one
 //   kIntList, kDoubleList, kBoolList  `count` values; `total` of the list
+//   kNumberList           `count` numbers, each with a head of its own; `total` of the list
 #pragma once
 
 #include <cstddef>
@@ -30,6 +32,9 @@ enum class InputForm : std::uint8_t {
   kDoubleList = 7,
   kBoolList = 8,
   kOther = 9,  // strings, devices, generators, dictionaries …
+  kComplex = 10,
+  kSymbol = 11,      // a number that is not known yet: dynamic shapes, while they are traced
+  kNumberList = 12,  // numbers of several kinds, or of the two above
 };
 
 /// The first word of an input.
@@ -51,9 +56,9 @@ struct InputHead {
 
 /// Bounds of what is taken of one operator.
 inline constexpr std::uint32_t kMaxInputs = 64;
-inline constexpr std::uint32_t kMaxInputDims = 16;     // a tensor with more is kOther
+inline constexpr std::uint32_t kMaxInputDims = 64;     // a tensor with more is kOther
 inline constexpr std::uint32_t kMaxListTensors = 512;  // of one list
-inline constexpr std::uint32_t kMaxListValues = 16;    // of one list
+inline constexpr std::uint32_t kMaxListValues = 30;    // of one list
 inline constexpr std::uint32_t kMaxInputWords = 1900;  // of all inputs together
 
 }  // namespace gpuprof::wire

@@ -6,13 +6,16 @@ design (docs/trace-format.md): of a list of tensors the first 512 are written, a
 addresses carry the device above bit 48, since viewers pair blocks by address alone."""
 
 import collections
+import re
 
 PARENT = "autograd::engine::evaluate_function:"
-FIELDS = ("Input Dims", "Input type", "Sequence number")
+FIELDS = ("Input Dims", "Input type", "Concrete Inputs", "Sequence number")
 MEMORY = ("Addr", "Bytes", "Total Allocated", "Total Reserved", "Device Type", "Device Id")
 MODULE = "nn.Module: "
 SHOWN = 4
 LISTED = 512
+# An expression of dynamic shapes: we tell that a number is not known, not what it is called.
+SYMBOL = re.compile(r"(?:(?<=\[)|(?<=, )|^)[^\[\],]*\b[suz]+\d+\b[^\[\],]*")
 ADDRESS = (1 << 48) - 1
 
 
@@ -28,6 +31,9 @@ def key(operator, lists=True):
     """What both must say. Whether the engine's range around a node repeats the node's number is
     left to each: follows() checks it. `lists`: shapes of tensors in lists are compared."""
     values = list(operator.key(FIELDS))
+    if isinstance(values[4], tuple):
+        shown = [SYMBOL.sub("?", value) for value in values[4]]
+        values[4] = tuple("" if value == "?" else value for value in shown)
     if operator.name.startswith(PARENT):
         values[-1] = None
     if isinstance(values[2], tuple):

@@ -20,7 +20,8 @@ import sim  # noqa: E402
 import torch_runs  # noqa: E402
 import torch_trace  # noqa: E402
 
-MODELS = ("mlp", "conv", "transformer")
+MODELS = ("mlp", "conv", "transformer", "scalars", "dynamic")
+PROGRAMS = {"scalars": "scalars.py", "dynamic": "dynamic.py"}
 WHOLE = ["--span-size", "100000000"]
 SHARE = 0.999  # of the kernels must have torch.profiler's operator
 
@@ -39,7 +40,7 @@ def python_with_torch(asked=None):
 def start(python, model, mode, folder, device="cpu", under=True):
     """One run with both witnesses; returns the CompletedProcess."""
     command = [python, os.path.join(HERE, "wrap.py"), folder, mode,
-               os.path.join(HERE, "programs", "models.py"), model, "--device", device]
+               os.path.join(HERE, "programs", PROGRAMS.get(model, "models.py")), model, "--device", device]
     environment = dict(os.environ, **torch_runs.environment())
     if device == "cuda":
         command = [sim.GPUSIM_RUN, "--cupti", "per-client", "--quiet", "--"] + command

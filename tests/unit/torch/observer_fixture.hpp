@@ -63,6 +63,15 @@ class Copy {
     // Only one byte of a boolean is written.
     return {0xabcdef00u | (value ? 1u : 0u), torch_->layout.list_tag - 4u};
   }
+  FakeValue complex(double real_part, double imaginary) {
+    std::byte* made = memory(128);
+    const std::uint32_t at = (torch_->layout.items + 15) / 16 * 16;
+    put(made, at, real_part);
+    put(made, at + 8, imaginary);
+    return {reinterpret_cast<std::uint64_t>(made), 4};
+  }
+  /// A whole number of dynamic shapes.
+  FakeValue symbol() const { return {0, torch_->layout.list_tag - 4u - 3u}; }
   FakeValue list(const std::vector<FakeValue>& items, bool tensors) {
     lists_.push_back(items);
     lists_.back().reserve(items.size() + 1);
