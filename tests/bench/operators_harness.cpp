@@ -6,6 +6,7 @@
 // Context:  tests
 #include <cstdio>
 #include <map>
+#include <random>
 #include <string>
 
 #include "gpuprof/base/clock.hpp"
@@ -118,6 +119,19 @@ void operators_empty(int on, int inputs) {
 }
 
 void operators_forget() { segment().forget(); }
+
+/// Switches `times` times between all levels, off at the end. Not a line of Python between them.
+void operators_switch(unsigned long times, unsigned seed) {
+  std::minstd_rand random(seed);
+  for (unsigned long i = 0; i < times; ++i) {
+    if (i % 1024 == 0) segment().forget();
+    if (i % 2 == 0)
+      operators_on(static_cast<int>(1 + random() % 2), static_cast<unsigned>(random() % 32));
+    else
+      operators_off();
+  }
+  operators_off();
+}
 
 unsigned long operators_dropped() { return segment().counter(wire::Counter::kDroppedLaneFull); }
 

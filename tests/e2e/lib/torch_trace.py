@@ -44,6 +44,7 @@ class Trace:
     memory: list = dataclasses.field(default_factory=list)   # (time, args)
     modules: list = dataclasses.field(default_factory=list)  # Operators of python_function
     kernels: list = dataclasses.field(default_factory=list)  # (name, args)
+    crossing: list = dataclasses.field(default_factory=list)  # (name, tid, time it began)
     heads: list = dataclasses.field(default_factory=list)
     exact: bool = True  # times are nanoseconds
 
@@ -67,6 +68,8 @@ def _add(trace, event, zero):
     cat, phase = event.get("cat"), event.get("ph")
     if phase == "i" and event.get("name") == "[memory]":
         trace.memory.append((_ns(zero, event["ts"]), event["args"]))
+    if phase == "b" and cat == "torch_crossing":
+        trace.crossing.append((event["name"], event["tid"], _ns(zero, event["ts"])))
     if phase != "X":
         return
     if cat == "kernel":

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two traces of one run, held against each other: operators, memory, modules, owners of kernels.
 
-Every function returns sentences on what differs; none if nothing does. Two differences are ours by
-design (docs/trace-format.md): of a list of tensors the first 512 are written, and a device's
-addresses carry the device above bit 48, since viewers pair blocks by address alone."""
+Every function returns sentences on what differs; none if nothing does. Three differences are ours by
+design (docs/trace-format.md): of a list of tensors the first 512 are written, a device's addresses
+carry the device above bit 48, since viewers pair blocks by address alone, and what does not nest is
+written as "torch_crossing" (without_crossing)."""
 
 import collections
 import re
@@ -24,7 +25,23 @@ def within(trace, begin, end):
     trace.operators = [o for o in trace.operators if begin <= o.start <= end]
     trace.modules = [m for m in trace.modules if begin <= m.start <= end]
     trace.memory = [(t, args) for t, args in trace.memory if begin <= t <= end]
+    trace.crossing = [c for c in trace.crossing if begin <= c[2] <= end]
     return trace
+
+
+def without_crossing(theirs, ours):
+    """Takes what we say does not nest out of torch.profiler's operators."""
+    wrong = []
+    for name, tid, start in ours.crossing:
+        same = [o for o in theirs.operators if (o.name, o.tid) == (name, tid)]
+        found = min(same, key=lambda o: abs(o.start - start), default=None)
+        inside = found and [o for o in theirs.operators if o.tid == tid and o is not found and (
+            found.start < o.start < found.end < o.end or o.start < found.start < o.end < found.end)]
+        if inside:
+            theirs.operators.remove(found)
+        else:
+            wrong.append("crossing: torch.profiler has no %s that does not nest" % name)
+    return wrong[:SHOWN]
 
 
 def key(operator, lists=True):

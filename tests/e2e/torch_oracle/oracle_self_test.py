@@ -62,12 +62,14 @@ def lies(name):
         "other shapes": change("Input Dims", [[1]]),
         "no shapes": lambda t: named(t, name).args.pop("Input Dims"),
         "other types": change("Input type", ["double"]),
+        "other values": change("Concrete Inputs", ["2."]),
         "another number": change("Sequence number", 12345),
     }
 
 
 def everything(theirs, ours):
-    return (differences.operators(theirs, ours) + differences.follows(ours) + differences.memory(theirs, ours)
+    return (differences.without_crossing(theirs, ours) + differences.operators(theirs, ours)
+            + differences.follows(ours) + differences.memory(theirs, ours)
             + differences.modules(theirs, ours) + differences.kernels(theirs, ours)[0])
 
 
@@ -83,6 +85,8 @@ OTHERS = {
     "a parent with a number of its own": lambda t: next(
         o for o in t.operators if o.name.startswith(differences.PARENT)).args.update(
             {"Sequence number": 77777}),
+    "an operator that is said to cross others": lambda t: t.crossing.append(
+        (t.operators[0].name, t.operators[0].tid, t.operators[0].start)),
     "a record of memory missing": lambda t: t.memory.pop(),
     "other bytes": lambda t: t.memory[0][1].update({"Bytes": 1}),
     "another address": lambda t: t.memory[0][1].update({"Addr": 1}),

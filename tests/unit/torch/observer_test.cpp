@@ -213,33 +213,21 @@ TEST_P(EachCopy, WritesEveryFormOfInput) {
 
 TEST_P(EachCopy, WritesNumbersOfAllKinds) {
   const FakeValue symbol = copy.symbol();
-  copy.run("aten::add", {copy.complex(1.5, -2), symbol,
-                         copy.list({Copy::integer(3), Copy::real(0.5), copy.boolean(true)}, false),
-                         copy.list({copy.complex(0, 1)}, false),
-                         copy.list({symbol, Copy::integer(4)}, false)});
+  copy.run("aten::add",
+           {copy.complex(1.5, -2), symbol,
+            copy.list({Copy::integer(3), Copy::real(0.5), copy.boolean(true)}, false),
+            copy.list({copy.complex(0, 1)}, false), copy.list({symbol, Copy::integer(4)}, false)});
   const auto begins = observed.begins();
   ASSERT_EQ(begins.size(), 1u);
   const auto bits = [](double value) { return Copy::real(value).payload; };
-  EXPECT_EQ(observed.inputs(begins[0].body.inputs_id),
-            (std::vector<std::uint64_t>{head(InputForm::kComplex),
-                                        bits(1.5),
-                                        bits(-2),
-                                        head(InputForm::kSymbol),
-                                        head(InputForm::kNumberList, 3, 3),
-                                        head(InputForm::kInt),
-                                        3,
-                                        head(InputForm::kDouble),
-                                        bits(0.5),
-                                        head(InputForm::kBool),
-                                        1,
-                                        head(InputForm::kNumberList, 1, 1),
-                                        head(InputForm::kComplex),
-                                        bits(0),
-                                        bits(1),
-                                        head(InputForm::kNumberList, 2, 2),
-                                        head(InputForm::kSymbol),
-                                        head(InputForm::kInt),
-                                        4}));
+  EXPECT_EQ(
+      observed.inputs(begins[0].body.inputs_id),
+      (std::vector<std::uint64_t>{
+          head(InputForm::kComplex), bits(1.5), bits(-2), head(InputForm::kSymbol),
+          head(InputForm::kNumberList, 3, 3), head(InputForm::kInt), 3, head(InputForm::kDouble),
+          bits(0.5), head(InputForm::kBool), 1, head(InputForm::kNumberList, 1, 1),
+          head(InputForm::kComplex), bits(0), bits(1), head(InputForm::kNumberList, 2, 2),
+          head(InputForm::kSymbol), head(InputForm::kInt), 4}));
 }
 
 TEST_P(EachCopy, CutsWhatIsTooMuch) {
