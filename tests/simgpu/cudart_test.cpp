@@ -101,6 +101,9 @@ TEST(Cudart, RefusesWhatADeviceCouldNotDo) {
   EXPECT_EQ(said["cooperative"], "720 last 720 then 0");
   EXPECT_EQ(said["memory"], "2 last 2 then 0");
   EXPECT_EQ(said["free"], "1 last 1 then 0");
+  for (const char* beyond : {"copy", "fill", "rows", "endless"})
+    EXPECT_EQ(said[beyond], "1 last 1 then 0") << beyond;
+  EXPECT_EQ(said["function"], "98 last 98 then 0");
   EXPECT_EQ(said["device"], "101 last 101 then 0");
   EXPECT_EQ(said["symbol"], "13 last 13 then 0");
   EXPECT_EQ(said["legacy"], "900 last 900 then 0");

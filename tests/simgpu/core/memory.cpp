@@ -37,13 +37,14 @@ Table& table() {
 bool take_device_bytes(Device* device, std::size_t bytes) {
   std::uint64_t used = device->used_bytes.load();
   do {
-    if (used + bytes > device->total_bytes) return false;
+    if (bytes > device->total_bytes || used > device->total_bytes - bytes) return false;
   } while (!device->used_bytes.compare_exchange_weak(used, used + bytes));
   return true;
 }
 
 int allocate(Context* context, MemoryKind kind, std::size_t bytes, std::uintptr_t* address) {
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (bytes > SIZE_MAX - kGranule) return CUDA_ERROR_OUT_OF_MEMORY;
   const std::size_t rounded = (bytes + kGranule - 1) / kGranule * kGranule;
   const bool on_device = kind == kDeviceMemory || kind == kManaged;
   if (on_device && !take_device_bytes(context->device, rounded)) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -76,6 +77,7 @@ int release(std::uintptr_t address) {
 bool adopt(const Allocation& allocation) {
   const std::lock_guard<std::mutex> lock(table().mutex);
   auto& map = table().by_base;
+  if (allocation.bytes > UINTPTR_MAX - allocation.base) return false;
   const auto next = map.lower_bound(allocation.base);
   if (next != map.end() && next->first < allocation.base + allocation.bytes) return false;
   if (next != map.begin()) {
@@ -104,6 +106,25 @@ bool find_allocation(std::uintptr_t address, Allocation* found) {
   if (address >= it->second.base + it->second.bytes) return false;
   *found = it->second;
   return true;
+}
+
+bool is_plausible(const Extent& e) {
+  std::size_t bytes = 0;
+  std::uintptr_t end = 0;
+  if (e.base == 0) return false;
+  if (__builtin_mul_overflow(e.rows - 1, e.pitch, &bytes) ||
+      __builtin_add_overflow(bytes, e.bytes, &bytes) || __builtin_add_overflow(e.base, bytes, &end))
+    return false;
+  const std::lock_guard<std::mutex> lock(table().mutex);
+  const auto& map = table().by_base;
+  auto it = map.upper_bound(e.base);
+  if (it == map.begin()) return true;
+  --it;
+  std::uintptr_t reached = it->second.base + it->second.bytes;
+  if (e.base >= reached) return true;
+  while (reached < end && ++it != map.end() && it->second.base == reached)
+    reached += it->second.bytes;
+  return reached >= end;
 }
 
 MemoryKind memory_kind(std::uintptr_t address) {

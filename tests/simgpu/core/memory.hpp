@@ -37,6 +37,14 @@ bool disown(std::uintptr_t base, Allocation* was);
 bool take_device_bytes(Device* device, std::size_t bytes);
 /// Finds the allocation an address lies in.
 bool find_allocation(std::uintptr_t address, Allocation* found);
+/// Rows of bytes, each `pitch` after the one before.
+struct Extent {
+  std::uintptr_t base;
+  std::size_t bytes, rows, pitch;
+};
+/// Whether the extent ends in the allocation it begins in, or in those that adjoin it. An unknown
+/// address is pageable memory of the host, which is trusted; null never is.
+bool is_plausible(const Extent& extent);
 /// Kind of memory behind an address; unknown addresses are pageable.
 MemoryKind memory_kind(std::uintptr_t address);
 

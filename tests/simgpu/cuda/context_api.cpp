@@ -93,6 +93,7 @@ CUresult CUDAAPI cuCtxGetCurrent(CUcontext* pctx) {
 
 CUresult CUDAAPI cuCtxGetDevice(CUdevice* device) {
   GPUSIM_DRIVER_API(cuCtxGetDevice, device);
+  if (device == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_VALUE);
   Context* c = current_context();
   if (c == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_CONTEXT);
   *device = c->device->ordinal;
@@ -101,6 +102,7 @@ CUresult CUDAAPI cuCtxGetDevice(CUdevice* device) {
 
 CUresult CUDAAPI cuCtxGetFlags(unsigned int* flags) {
   GPUSIM_DRIVER_API(cuCtxGetFlags, flags);
+  if (flags == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_VALUE);
   if (current_context() == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_CONTEXT);
   *flags = current_context()->flags;
   return GPUSIM_DONE(CUDA_SUCCESS);
@@ -108,6 +110,7 @@ CUresult CUDAAPI cuCtxGetFlags(unsigned int* flags) {
 
 CUresult CUDAAPI cuCtxGetId(CUcontext ctx, unsigned long long* ctxId) {
   GPUSIM_DRIVER_API(cuCtxGetId, ctx, ctxId);
+  if (ctxId == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_VALUE);
   Context* c = ctx != nullptr ? as_context(ctx) : current_context();
   if (c == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_CONTEXT);
   *ctxId = c->id;
@@ -116,6 +119,7 @@ CUresult CUDAAPI cuCtxGetId(CUcontext ctx, unsigned long long* ctxId) {
 
 CUresult CUDAAPI cuCtxGetApiVersion(CUcontext ctx, unsigned int* version) {
   GPUSIM_DRIVER_API(cuCtxGetApiVersion, ctx, version);
+  if (version == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_VALUE);
   *version = 3020;
   return GPUSIM_DONE(CUDA_SUCCESS);
 }

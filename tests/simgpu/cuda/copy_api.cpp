@@ -4,7 +4,7 @@
 //
 // Context:  application threads
 // Owns:     nothing
-// Promises: device addresses are checked, host addresses are trusted, as the real driver does
+// Promises: lengths are checked where the memory is known, pageable host memory is trusted
 // Not here: allocation (memory_api.cpp), when bytes move (core/timeline.cpp)
 #include "core/memory.hpp"
 #include "core/timeline.hpp"
@@ -74,9 +74,15 @@ DeviceOp describe(const Copy& c) {
   return op;
 }
 
+bool is_plausible(const Copy& c) {
+  return gpusim::is_plausible({c.to, c.bytes, c.rows, c.to_pitch}) &&
+         gpusim::is_plausible({c.from, c.bytes, c.rows, c.from_pitch});
+}
+
 int copy(const Copy& c) {
   if (c.stream == nullptr) return stream_error();
   if (c.bytes == 0 || c.rows == 0) return CUDA_SUCCESS;
+  if (!is_plausible(c)) return CUDA_ERROR_INVALID_VALUE;
   DeviceOp op = describe(c);
   const int result = submit(c.stream, op, effect_of(c));
   // Device-to-device copies return at once even from the synchronous call, as the real driver's do.
@@ -100,6 +106,8 @@ int copy_peer(CUcontext to_context, CUcontext from_context, const Copy& c) {
   auto* dst = reinterpret_cast<Context*>(to_context);
   if (c.stream == nullptr) return stream_error();
   if (!live(src) || !live(dst)) return CUDA_ERROR_INVALID_CONTEXT;
+  if (c.bytes == 0) return CUDA_SUCCESS;
+  if (!is_plausible(c)) return CUDA_ERROR_INVALID_VALUE;
   DeviceOp op{};
   op.kind = OpKind::kPeerCopy;
   op.async = c.async;
@@ -144,7 +152,11 @@ int fill(const Fill& f, Stream* stream, bool async) {
   if (stream == nullptr) return stream_error();
   if (f.count == 0 || f.rows == 0) return CUDA_SUCCESS;
   if (!find_allocation(f.to, &a)) return CUDA_ERROR_INVALID_VALUE;
-  const std::size_t row_bytes = f.count * static_cast<std::size_t>(f.width);
+  std::size_t row_bytes = 0;
+  if (__builtin_mul_overflow(f.count, static_cast<std::size_t>(f.width), &row_bytes) ||
+      (f.rows > 1 && f.pitch < row_bytes) ||
+      !gpusim::is_plausible({f.to, row_bytes, f.rows, f.pitch}))
+    return CUDA_ERROR_INVALID_VALUE;
   DeviceOp op{};
   op.kind = OpKind::kMemset;
   op.async = async;

@@ -167,6 +167,60 @@ TEST_F(Driver, CopiesAndFillsRows) {
   EXPECT_EQ(cuMemFree(p), CUDA_SUCCESS);
 }
 
+TEST_F(Driver, RefusesToCopyAndFillMoreThanThereIs) {
+  constexpr std::size_t kBytes = 1u << 20, kAll = ~std::size_t{0};
+  CUdeviceptr p = 0, other = 0;
+  void* pinned = nullptr;
+  std::vector<unsigned char> host(kBytes);
+  ASSERT_EQ(cuMemAlloc(&p, kBytes), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemAlloc(&other, 4 * kBytes), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemAllocHost(&pinned, kBytes), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemcpyHtoD(p, host.data(), kBytes), CUDA_SUCCESS) << "all of it";
+  // Allocations may adjoin: what lies 1 GiB on does not.
+  for (const std::size_t bytes : {std::size_t{1} << 30, kAll}) {
+    EXPECT_EQ(cuMemcpyHtoD(p, host.data(), bytes), CUDA_ERROR_INVALID_VALUE) << bytes;
+    EXPECT_EQ(cuMemcpyDtoH(host.data(), p, bytes), CUDA_ERROR_INVALID_VALUE) << bytes;
+    EXPECT_EQ(cuMemcpyDtoD(other, p, bytes), CUDA_ERROR_INVALID_VALUE) << bytes;
+    EXPECT_EQ(cuMemcpyHtoDAsync(p, pinned, bytes, nullptr), CUDA_ERROR_INVALID_VALUE) << bytes;
+    EXPECT_EQ(cuMemcpy(p, other, bytes), CUDA_ERROR_INVALID_VALUE) << bytes;
+    EXPECT_EQ(cuMemsetD8(p, 1, bytes), CUDA_ERROR_INVALID_VALUE) << bytes;
+    EXPECT_EQ(cuMemsetD32Async(p, 1, bytes, nullptr), CUDA_ERROR_INVALID_VALUE) << bytes;
+    EXPECT_EQ(cuMemsetD2D8(p, 4096, 1, 16, bytes), CUDA_ERROR_INVALID_VALUE) << bytes;
+    CUdeviceptr none = 0;
+    EXPECT_EQ(cuMemAlloc(&none, bytes), CUDA_ERROR_OUT_OF_MEMORY) << bytes;
+  }
+  EXPECT_EQ(cuMemsetD2D8(p, 8, 1, 16, 2), CUDA_ERROR_INVALID_VALUE) << "rows overlap";
+  EXPECT_EQ(cuMemcpy(0, p, 16), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuMemcpy(p, 0, 16), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuMemcpyHtoD(p, nullptr, 16), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuMemHostRegister(host.data(), kAll, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuMemFreeHost(pinned), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemFree(other), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemFree(p), CUDA_SUCCESS);
+}
+
+TEST_F(Driver, RefusesNullWhereSomethingMustBe) {
+  CUmodule module = nullptr;
+  EXPECT_EQ(cuModuleLoadData(&module, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuModuleLoadData(nullptr, "simulated"), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuModuleLoad(&module, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuLaunchKernel(nullptr, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr),
+            CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(cuLaunchKernelEx(nullptr, nullptr, nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
+  CUlaunchConfig config{};
+  config.numAttrs = 1;
+  EXPECT_EQ(cuLaunchKernelEx(&config, nullptr, nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuCtxGetDevice(nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuCtxGetFlags(nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuCtxGetId(nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuCtxGetApiVersion(nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuStreamGetCtx(nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuStreamGetFlags(nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuStreamGetId(nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuStreamGetPriority(nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuStreamIsCapturing(nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_F(Driver, RegistersHostMemoryOnce) {
   std::vector<char> bytes(4096);
   unsigned type = 0;

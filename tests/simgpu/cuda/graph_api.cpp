@@ -50,6 +50,7 @@ CUresult CUDAAPI cuStreamEndCapture(CUstream hStream, CUgraph* phGraph) {
 
 CUresult CUDAAPI cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus* captureStatus) {
   GPUSIM_DRIVER_API(cuStreamIsCapturing, hStream, captureStatus);
+  if (captureStatus == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_VALUE);
   const Stream* s = stream_of(hStream);
   if (s == nullptr) return GPUSIM_DONE(stream_error());
   *captureStatus =

@@ -97,7 +97,8 @@ CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, vo
                                   void** extra) {
   const cuLaunchKernelEx_params p{config, f, kernelParams, extra};
   GPUSIM_DRIVER_FRAME(cuLaunchKernelEx, &p, symbol(f));
-  if (config == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_VALUE);
+  if (config == nullptr || (config->numAttrs != 0 && config->attrs == nullptr))
+    return GPUSIM_DONE(CUDA_ERROR_INVALID_VALUE);
   return GPUSIM_DONE(launch(function_of(f), stream_of(config->hStream), shape_of(*config)));
 }
 

@@ -37,7 +37,8 @@ int allocate_host(void** pp, std::size_t bytes) {
 
 int register_host(void* p, std::size_t bytes) {
   Context* c = current_context();
-  if (p == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (p == nullptr || bytes == 0 || bytes > UINTPTR_MAX - reinterpret_cast<std::uintptr_t>(p))
+    return CUDA_ERROR_INVALID_VALUE;
   if (c == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   return adopt({reinterpret_cast<std::uintptr_t>(p), bytes, c->device, c, kPinned})
              ? CUDA_SUCCESS

@@ -59,6 +59,7 @@ CUresult CUDAAPI cuStreamCreateWithPriority(CUstream* phStream, unsigned int fla
 
 CUresult CUDAAPI cuStreamGetPriority(CUstream hStream, int* priority) {
   GPUSIM_DRIVER_API(cuStreamGetPriority, hStream, priority);
+  if (priority == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_VALUE);
   const Stream* s = stream_of(hStream);
   if (s == nullptr) return GPUSIM_DONE(stream_error());
   *priority = s->priority;
@@ -67,6 +68,7 @@ CUresult CUDAAPI cuStreamGetPriority(CUstream hStream, int* priority) {
 
 CUresult CUDAAPI cuStreamGetFlags(CUstream hStream, unsigned int* flags) {
   GPUSIM_DRIVER_API(cuStreamGetFlags, hStream, flags);
+  if (flags == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_VALUE);
   const Stream* s = stream_of(hStream);
   if (s == nullptr) return GPUSIM_DONE(stream_error());
   *flags = s->flags;
@@ -75,6 +77,7 @@ CUresult CUDAAPI cuStreamGetFlags(CUstream hStream, unsigned int* flags) {
 
 CUresult CUDAAPI cuStreamGetId(CUstream hStream, unsigned long long* streamId) {
   GPUSIM_DRIVER_API(cuStreamGetId, hStream, streamId);
+  if (streamId == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_VALUE);
   const Stream* s = stream_of(hStream);
   if (s == nullptr) return GPUSIM_DONE(stream_error());
   *streamId = s->id;
@@ -83,6 +86,7 @@ CUresult CUDAAPI cuStreamGetId(CUstream hStream, unsigned long long* streamId) {
 
 CUresult CUDAAPI cuStreamGetCtx(CUstream hStream, CUcontext* pctx) {
   GPUSIM_DRIVER_API(cuStreamGetCtx, hStream, pctx);
+  if (pctx == nullptr) return GPUSIM_DONE(CUDA_ERROR_INVALID_VALUE);
   const Stream* s = stream_of(hStream);
   if (s == nullptr) return GPUSIM_DONE(stream_error());
   *pctx = reinterpret_cast<CUcontext>(s->context);

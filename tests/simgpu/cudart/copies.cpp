@@ -49,8 +49,12 @@ CopyKind direction(cudaMemcpyKind kind, const Ends& e) {
   }
 }
 
-/// Device addresses must be known; host addresses are trusted as the real runtime does.
-bool addresses_fit(CopyKind kind, const Ends& e) {
+/// Device addresses must be known, known memory long enough; pageable memory is trusted as the
+/// real runtime does.
+bool addresses_fit(CopyKind kind, const Rows& r, const Ends& e) {
+  if (!is_plausible({r.to, r.bytes, r.rows, r.to_pitch}) ||
+      !is_plausible({r.from, r.bytes, r.rows, r.from_pitch}))
+    return false;
   const bool from_device = kind == kDtoH || kind == kDtoD;
   const bool to_device = kind == kHtoD || kind == kDtoD;
   return (!from_device || e.from_known) && (!to_device || e.to_known);
@@ -103,7 +107,7 @@ int copy_bytes(const Rows& r, cudaMemcpyKind kind, cudaStream_t handle, bool asy
   if (r.to == 0 || r.from == 0) return cudaErrorInvalidValue;
   const Ends ends = look_up(r);
   const CopyKind way = direction(kind, ends);
-  if (!addresses_fit(way, ends)) return cudaErrorInvalidValue;
+  if (!addresses_fit(way, r, ends)) return cudaErrorInvalidValue;
   if (!async && stream->capture != nullptr) return cudaErrorStreamCaptureUnsupported;
   // Pageable memory may be gone when this call returns, so such copies are not asynchronous.
   const bool pageable = ends.from.kind == kPageable || ends.to.kind == kPageable;
@@ -131,7 +135,8 @@ int copy_between(std::uintptr_t to, int to_device, std::uintptr_t from, int from
   if (bytes == 0) return cudaSuccess;
   const Rows r{to, from, bytes, 1, 0, 0};
   const Ends ends = look_up(r);
-  if (!ends.from_known || !ends.to_known) return cudaErrorInvalidValue;
+  if (!ends.from_known || !ends.to_known || !addresses_fit(kDtoD, r, ends))
+    return cudaErrorInvalidValue;
   DeviceOp op = describe(r, kDtoD, ends, *stream, async);
   if (src != dst) make_peer_copy(op, *src, *dst);
   Effect effect{};
@@ -147,7 +152,8 @@ int fill_bytes(const Rows& r, int value, cudaStream_t handle, bool async) {
   if (stream == nullptr) return error;
   if (r.bytes == 0 || r.rows == 0) return cudaSuccess;
   Allocation a{};
-  if (!find_allocation(r.to, &a)) return cudaErrorInvalidValue;
+  if (!find_allocation(r.to, &a) || !is_plausible({r.to, r.bytes, r.rows, r.to_pitch}))
+    return cudaErrorInvalidValue;
   if (!async && stream->capture != nullptr) return cudaErrorStreamCaptureUnsupported;
   DeviceOp op{};
   op.kind = OpKind::kMemset;

@@ -120,7 +120,8 @@ cudaError_t CUDARTAPI cudaLaunchKernelExC(const cudaLaunchConfig_t* config, cons
   const Function* f = function_at(func);
   const GPUSIM_PARAMS_cudaLaunchKernelExC p{config, func, args};
   GPUSIM_RUNTIME_FRAME(cudaLaunchKernelExC, &p, name_of(f));
-  if (config == nullptr) return GPUSIM_DONE(cudaErrorInvalidValue);
+  if (config == nullptr || (config->numAttrs != 0 && config->attrs == nullptr))
+    return GPUSIM_DONE(cudaErrorInvalidValue);
   LaunchShape shape = shape_of(config->gridDim, config->blockDim, config->dynamicSmemBytes, false);
   read_attributes(*config, &shape);
   return GPUSIM_DONE(launch(f, config->stream, shape));

@@ -46,7 +46,7 @@ int register_host(void* p, std::size_t bytes) {
   int error = cudaSuccess;
   Context* c = runtime_context(&error);
   if (c == nullptr) return error;
-  if (p == nullptr || bytes == 0) return cudaErrorInvalidValue;
+  if (p == nullptr || bytes == 0 || bytes > UINTPTR_MAX - address(p)) return cudaErrorInvalidValue;
   Allocation a{};
   if (find_allocation(address(p), &a)) return cudaErrorHostMemoryAlreadyRegistered;
   const Allocation whole{address(p), bytes, c->device, c, kPinned, true};

@@ -162,6 +162,14 @@ int errors() {
       cudaLaunchCooperativeKernel(kernel, dim3(1 << 20), dim3(256), nullptr, 0, nullptr));
   say("memory", cudaMalloc(&p, prop.totalGlobalMem + 1));
   say("free", cudaFree(&p));
+  void* small = nullptr;
+  CHECK(cudaMalloc(&small, 4096));
+  say("copy", cudaMemcpy(small, &prop, 1 << 30, cudaMemcpyHostToDevice));
+  say("fill", cudaMemset(small, 1, 1 << 30));
+  say("rows", cudaMemset2D(small, 1 << 20, 1, 16, 1 << 20));
+  say("endless", cudaMemcpyAsync(&prop, small, ~size_t{0}, cudaMemcpyDeviceToHost, nullptr));
+  say("function", cudaLaunchKernel(nullptr, dim3(1), dim3(32), nullptr, 0, nullptr));
+  CHECK(cudaFree(small));
   say("device", cudaSetDevice(99));
   say("symbol", cudaGetSymbolAddress(&p, &stream));
   say("legacy", cudaStreamBeginCapture(nullptr, cudaStreamCaptureModeGlobal));

@@ -100,6 +100,8 @@ def main():
             torch.cuda.synchronize()
     if options.ranks:
         dist.destroy_process_group()
+    if options.device == "cuda":
+        time.sleep(0.2)  # the interpreter's end aborts the program if autograd's thread still works
 
 
 if __name__ == "__main__":
