@@ -97,7 +97,9 @@ class Assembler {
   }
   void on(const Lane& lane, const wire::Allocation& r, const Tail&);
   void on(const Lane&, const wire::LoopDef& r, const Tail&) { finder_.define(r); }
-  void on(const Lane&, const wire::StackLoops& r, const Tail& tail) { finder_.define(r, tail); }
+  void on(const Lane& lane, const wire::StackLoops& r, const Tail& tail) {
+    finder_.define(lane, r, tail);
+  }
   void on(const Lane& lane, const wire::LoopMark& r, const Tail&);
   void on(const Lane& lane, const wire::Launch& r, const Tail&);
   void on(const Lane& lane, const wire::ApiCall& r, const Tail&) { joins_.add(r, place(lane)); }

@@ -60,14 +60,23 @@ void LoopBook::define(const wire::LoopDef& def) {
   if (Loop* known = loop(def.id); known != nullptr) known->def = def;
 }
 
-void LoopBook::define(const wire::StackLoops& stack, const Tail& tail) {
-  if (stack.stack_id == 0 || stack.count * sizeof(std::uint64_t) > tail.bytes) return;
-  if (stacks_.size() >= kMostStacks && !stacks_.contains(stack.stack_id)) return;
+void LoopBook::define(const Lane& lane, const wire::StackLoops& stack, const Tail& tail) {
+  if (stack.count * sizeof(std::uint64_t) > tail.bytes) return;
+  std::uint64_t id = stack.stack_id;
+  if (id == 0) id = base::hash_bytes(tail.data, stack.count * sizeof(std::uint64_t)) | 1;
+  if (stack.stack_id == 0) thread(lane).place = id;
+  if (stacks_.size() >= kMostStacks && !stacks_.contains(id)) return;
   std::vector<Loop*> loops;
   for (std::uint32_t i = 0; i < stack.count; ++i)
     if (Loop* one = loop(base::load<std::uint64_t>(tail.data + i * sizeof(std::uint64_t))))
       loops.push_back(one);
-  stacks_[stack.stack_id] = std::move(loops);
+  stacks_[id] = std::move(loops);
+}
+
+const std::vector<Loop*>& LoopBook::around(const Lane& lane, const wire::OpBegin& op) {
+  auto found = stacks_.find(op.stack_id);
+  if (found == stacks_.end()) found = stacks_.find(thread(lane).place);
+  return found == stacks_.end() ? kNoLoops : found->second;
 }
 
 // The oldest half of the longest list goes: what is left is enough to choose by, and the count of
@@ -153,8 +162,7 @@ void LoopBook::optimizer(const Lane& lane, const wire::OpBegin& op) {
   const std::vector<Loop*>* loops = nullptr;
   std::uint32_t owner = lane.index;
   if (top) {
-    const auto found = stacks_.find(op.stack_id);
-    loops = found == stacks_.end() ? nullptr : &found->second;
+    loops = &around(lane, op);
   } else {
     // Below another operator, or in a thread of the engine: the iteration that runs is its own.
     loops = thread(lane).around;
@@ -170,8 +178,7 @@ void LoopBook::optimizer(const Lane& lane, const wire::OpBegin& op) {
 
 void LoopBook::begins(const Lane& lane, const wire::OpBegin& op, OpKind kind) {
   Thread& owner = thread(lane);
-  const auto known = stacks_.find(op.stack_id);
-  const std::vector<Loop*>* around = known == stacks_.end() ? &kNoLoops : &known->second;
+  const std::vector<Loop*>* around = &this->around(lane, op);
   if (first_ns_ == 0) first_ns_ = op.ts_ns;
   if (owner.around != around && owner.around != nullptr)
     for (Loop* one : *owner.around)
@@ -207,7 +214,7 @@ bool LoopBook::ends(const Lane& lane, const wire::OpEnd& end) {
   return true;
 }
 
-void LoopBook::lane_lost(const Lane& lane) { thread(lane).object = 0; }
+void LoopBook::lane_lost(const Lane& lane) { thread(lane).object = thread(lane).place = 0; }
 
 const std::vector<Loop*>& LoopBook::around(const Lane& lane) const {
   if (lane.index >= threads_.size() || threads_[lane.index].around == nullptr) return kNoLoops;

@@ -75,7 +75,7 @@ class LoopBook {
 
   // Records, in the order of their lane.
   void define(const wire::LoopDef& def);
-  void define(const wire::StackLoops& stack, const Tail& tail);
+  void define(const Lane& lane, const wire::StackLoops& stack, const Tail& tail);
   void mark(const Lane& lane, const wire::LoopMark& mark);
   /// A top-level operator.
   void begins(const Lane& lane, const wire::OpBegin& op, OpKind kind);
@@ -112,12 +112,14 @@ class LoopBook {
     std::uint64_t object = 0, begin_ns = 0, name_id = 0;  // of the open top-level operator
     const std::vector<Loop*>* around = nullptr;           // the newest one
     OpKind kind = OpKind::kOther;
-    std::vector<Loop*> ran;  // whose iterations it began
+    std::uint64_t place = 0;  // in `stacks_`, of operators without a stack of their own
+    std::vector<Loop*> ran;   // whose iterations it began
     std::vector<Loop*> around_optimizer;
     std::uint64_t optimizers = 0;
   };
 
   Thread& thread(const Lane& lane);
+  const std::vector<Loop*>& around(const Lane& lane, const wire::OpBegin& op);
   Loop* loop(std::uint64_t id);
   void keep(Loop& loop, const Iteration& one);
   void begins_iteration(Loop& loop, const Lane& lane, const wire::LoopMark& mark);
@@ -125,6 +127,7 @@ class LoopBook {
   void optimizer_inside(Loop& loop, Thread& owner);
 
   std::map<std::uint64_t, Loop> loops_;
+  /// By stack, or by hash of the loops where no stacks are recorded.
   std::unordered_map<std::uint64_t, std::vector<Loop*>> stacks_;
   std::vector<Thread> threads_;  // by lane
   std::uint32_t main_lane_ = 0;  // the newest that told of an iteration

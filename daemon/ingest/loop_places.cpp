@@ -8,11 +8,11 @@
 
 #include <algorithm>
 
+#include "daemon/ingest/service_code.hpp"
+
 namespace gpuprof::ingest {
 namespace {
 
-constexpr std::string_view kWorkerFile = "torch/utils/data/_utils/worker.py";
-constexpr std::string_view kWorkerName = "_worker_loop";
 constexpr std::int32_t kUnit = 2;  // bytes of an instruction
 
 bool ends_in(std::string_view text, std::string_view end) {
@@ -27,7 +27,7 @@ void LoopPlaces::define(const wire::PyCodeDef& def, const Tail& tail) {
   const std::string_view text(reinterpret_cast<const char*>(tail.data), lengths);
   const std::string_view file = text.substr(0, def.file_bytes);
   const std::string_view name = text.substr(def.file_bytes, def.name_bytes);
-  if (ends_in(file, kWorkerFile) && name == kWorkerName) loader_worker_ = true;
+  if (is_service_code(file, name)) loader_worker_ = true;
   if (bytes_ + lengths > most_bytes_) return;
   bytes_ += lengths;
   codes_[def.id] =

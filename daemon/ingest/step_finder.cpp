@@ -46,8 +46,8 @@ void StepFinder::define(const wire::LoopDef& def) {
   if (looking()) book_.define(def);
 }
 
-void StepFinder::define(const wire::StackLoops& stack, const Tail& tail) {
-  if (looking()) book_.define(stack, tail);
+void StepFinder::define(const Lane& lane, const wire::StackLoops& stack, const Tail& tail) {
+  if (looking()) book_.define(lane, stack, tail);
 }
 
 bool StepFinder::in_chosen_loop(const Lane& lane) const {

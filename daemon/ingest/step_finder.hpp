@@ -36,7 +36,7 @@ class StepFinder {
   void define(const wire::StringDef& def, const Tail& tail);
   void define(const wire::PyCodeDef& def, const Tail& tail);
   void define(const wire::LoopDef& def);
-  void define(const wire::StackLoops& stack, const Tail& tail);
+  void define(const Lane& lane, const wire::StackLoops& stack, const Tail& tail);
   void mark(const Lane& lane, const wire::LoopMark& mark);
   void begin(const Lane& lane, const wire::OpBegin& op);
   void end(const Lane& lane, const wire::OpEnd& end);

@@ -29,6 +29,7 @@ struct ThreadLoops {
   std::uint64_t user_label, user_number;  // of the user's own step that is open
   hot::SentTable<256> defined;            // LoopDefs by id
   hot::SentTable<1024> stacks;            // StackLoops by stack
+  std::uint64_t around;                   // … without stacks: hash of the last ones told
   Iterations iterations;
 };
 
@@ -60,6 +61,7 @@ ThreadLoops* this_threads(const hot::Guard& guard) {
     mine.user_step_open = mine.held = false;
     mine.defined.forget_all();
     mine.stacks.forget_all();
+    mine.around = 0;
     mine.iterations.forget();
   }
   return &mine;
@@ -90,20 +92,36 @@ void define(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op, cons
   const std::uint32_t flags = loop.level >= op.module_level ? wire::kLoopInModule : 0;
   const wire::LoopDef def{id, loop.code->id, loop.span.target, loop.span.jump, loop.level, flags};
   if (hot::record(guard, def, op.ts_ns)) mine.defined.add(id);
+  python::send_code(guard, op.frames[op.frame_count - 1 - loop.level].code, op.ts_ns);
 }
 
-void tell_stack(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op) {
-  if (mine.stacks.sent(op.stack_id, guard.outlet().lane.epoch())) return;
-  LoopAt loops[kMaxLoops];
+/// False: it found no room.
+bool tell_loops(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op, const LoopAt* loops,
+                std::uint32_t count) {
   std::uint64_t ids[kMaxLoops];
-  const std::uint32_t count = mine.iterations.around(loops);
   for (std::uint32_t i = 0; i < count; ++i) {
     ids[i] = loops[i].id();
     define(guard, mine, op, loops[i], ids[i]);
   }
   const wire::StackLoops body{op.stack_id, count, 0};
-  if (hot::record(guard, body, op.ts_ns, ids, count * static_cast<std::uint32_t>(sizeof ids[0])))
-    mine.stacks.add(op.stack_id);
+  return hot::record(guard, body, op.ts_ns, ids, count * static_cast<std::uint32_t>(sizeof ids[0]));
+}
+
+void tell_stack(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op) {
+  if (mine.stacks.sent(op.stack_id, guard.outlet().lane.epoch())) return;
+  LoopAt loops[kMaxLoops];
+  const std::uint32_t count = mine.iterations.around(loops);
+  if (tell_loops(guard, mine, op, loops, count)) mine.stacks.add(op.stack_id);
+}
+
+/// The same for an operator whose stack is not recorded.
+void tell_around(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op) {
+  LoopAt loops[kMaxLoops];
+  const std::uint32_t count = mine.iterations.around(loops);
+  std::uint64_t hash = base::hash_step(0x61726fu, guard.outlet().lane.epoch());
+  for (std::uint32_t i = 0; i < count; ++i) hash = base::hash_step(hash, loops[i].id());
+  if (hash == mine.around) return;
+  mine.around = tell_loops(guard, mine, op, loops, count) ? hash : 0;
 }
 
 void tell_iteration(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op,
@@ -188,7 +206,10 @@ void top_level_begins(const hot::Guard& guard, const TopLevel& op) {
   if (mine == nullptr) return;
   LoopAt begun[kMaxLoops];
   const std::uint32_t count = mine->iterations.next(op, Look{}, begun);
-  if (op.stack_id != 0) tell_stack(guard, *mine, op);
+  if (op.stack_id != 0)
+    tell_stack(guard, *mine, op);
+  else if (hot::on(hot::kOnOperators))
+    tell_around(guard, *mine, op);
   const bool unseen = op.optimizer && !hot::on(hot::kOnOperators);
   if (count == 0 && !mine->held && !unseen) return;
   const Chosen choice = chosen();

@@ -20,7 +20,7 @@ namespace gpuprof::torch {
 struct TopLevel {
   std::uint64_t ts_ns;
   std::uint64_t name_id;             // base::hash_bytes of its name
-  std::uint64_t stack_id;            // of its StackDef; 0: none was made (counting)
+  std::uint64_t stack_id;            // of its StackDef; 0: none was made of its frames
   const python::QuickFrame* frames;  // innermost first
   std::uint32_t frame_count;
   std::uint32_t module_level;  // level (0 outermost) of the outermost module call; ~0: none

@@ -141,7 +141,8 @@ class Beginning {
     if (stack || steps) state_.stack.take(guard_.tid());
     const std::uint64_t stack_id = stack ? state_.stack.define(guard_, detail, now_ns_) : 0;
     if (op_.is_step) user_step_begins(guard_, op_.step, now_ns_);
-    if (steps) tell_loops(stack_id);
+    // An id made of modules alone says nothing of loops.
+    if (steps) tell_loops((detail & wire::kTorchStack) != 0 ? stack_id : 0);
     if (recording) record(stack_id);
   }
 

@@ -84,10 +84,12 @@ struct LoopDef {
 inline constexpr std::uint32_t kLoopInModule = 1;  // inside a module's call
 
 /// Loops around every operator of one stack. Tail: `count` loop ids, innermost first.
-/// Sent with the first top-level operator of that stack in a lane, after their LoopDefs.
+/// Sent with the first top-level operator of that stack in a lane, after their LoopDefs. Where no
+/// stacks are recorded, sent for the operators that follow in the lane as often as the loops
+/// change.
 struct StackLoops {
   static constexpr Kind kKind = Kind::kStackLoops;
-  std::uint64_t stack_id;
+  std::uint64_t stack_id;  // 0: of the operators that follow
   std::uint32_t count;
   std::uint32_t reserved;
 };

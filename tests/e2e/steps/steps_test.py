@@ -89,7 +89,8 @@ def one(python, name, folder):
     program = TABLE[name]
     os.makedirs(folder, exist_ok=True)
     try:
-        done, truth, paths = run(python, program.command, folder, WHOLE, program.timeout)
+        done, truth, paths = run(python, program.command, folder,
+                                WHOLE + list(program.options), program.timeout)
     except subprocess.TimeoutExpired:
         return ["not done after %d s" % program.timeout], "", False
     if done.returncode == 77:

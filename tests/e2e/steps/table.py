@@ -14,6 +14,7 @@ class Program:
     where: str = ""       # the file whose loop it is; "": the script; "-": any
     timeout: int = 120
     needs: str = ""       # "compiler": of C++
+    options: tuple = ()   # of gpuprof
 
 
 def shape(form, steps, source="loop+optimizer"):
@@ -66,6 +67,10 @@ TABLE = {
     "generation-logged": Program("generate.py logged", 40, "loop"),
     "threads": Program("threads.py 40", 40),
     "threads-long": Program("threads.py 3000", 3000),
+    "critic-no-stacks": Program("adversaries.py 5", 15, options=("--no-with-stack",)),
+    "tokens-no-stacks": Program("shapes.py tokens", 48, "loop",
+                                options=("--no-with-stack", "--no-with-modules")),
+    "workers-no-stacks": Program("loader.py --workers 2", 24, options=("--no-with-stack",)),
     "user-schedule": Program("user_schedule.py", 20, "user", label=0, tail=1),
     "accelerate": Program("packages.py accelerate", 14, where="-"),
     "lightning": Program("packages.py lightning", 18, where="-"),

@@ -189,6 +189,27 @@ TEST_F(StepFinderTest, TheLoadersStopIterationIsNoStep) {
   expect_consecutive(sink_.steps);
 }
 
+TEST_F(StepFinderTest, LoopsAreKnownWithoutStacks) {
+  // Given `--no-with-stack`, and a critic's loop of five updates before the generator's
+  loop(kInner, 40, 50);
+  loop(kOuter, 30, 60);
+  std::vector<std::uint64_t> outer;
+  for (int i = 0; i < 60; ++i) {
+    iterate(kOuter, i == 0 ? kMarkFirst : 0);
+    outer.push_back(t_);
+    stack(0, {kInner, kOuter});
+    for (int critic = 0; critic < 5; ++critic) {
+      iterate(kInner, critic == 0 ? kMarkFirst : 0);
+      op("aten::linear", 0, 5 * kMs);
+      op("Optimizer.step#RMSprop.step", 0, kMs);
+    }
+    stack(0, {kOuter});
+    op("Optimizer.step#Adam.step", 77, kMs);  // a stack of modules only
+  }
+  finish();
+  EXPECT_EQ(outer, begins_of(sink_.steps));
+}
+
 TEST_F(StepFinderTest, StrongIterationsCountWhereThereAreAny) {
   // Given `map(f, batches)` inside the training loop: weak iterations beside the strong ones
   loop(kInner, 37, 60);

@@ -108,6 +108,20 @@ TEST_F(Loops, AreToldForEachStackOnce) {
   EXPECT_EQ(stacks[2].body.count, 0u) << "behind the loop";
 }
 
+TEST_F(Loops, WithoutStacksAreToldWhereTheyChange) {
+  op(6);
+  op(8);
+  op(6);
+  op(40);
+  op(40);
+  const auto around = segment_.all<wire::StackLoops>();
+  ASSERT_EQ(around.size(), 2u);
+  EXPECT_EQ(around[0].body.stack_id, 0u);
+  EXPECT_EQ(around[0].body.count, 1u);
+  EXPECT_EQ(around[1].body.count, 0u) << "behind the loop";
+  EXPECT_EQ(segment_.all<wire::PyCodeDef>().size(), 1u) << "the loop's code, for its file and line";
+}
+
 TEST_F(Loops, InsideAModuleSaySo) {
   op(6, 500, 1, 0);
   EXPECT_EQ(segment_.all<wire::LoopDef>().at(0).body.flags, wire::kLoopInModule);
