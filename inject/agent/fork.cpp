@@ -28,7 +28,7 @@ constexpr std::uint32_t kParkDeadlineMs = 200;
 // A child that lives on (a DataLoader worker) uses this much soon; one that only execs never does.
 constexpr std::uint64_t kChildWakeCpuNs = 10'000'000;
 // After fork() has returned Python looks at the number of threads; this is past that.
-constexpr std::uint64_t kParentResumeCpuNs = 1'000'000;
+constexpr std::uint64_t kParentResumeCpuNs = 3'000'000;
 
 struct ForkState {
   bool running = false;  // the agent was awake when fork began
@@ -99,12 +99,11 @@ void fork_parent() {
   sample::after_fork_parent();
   if (g_fork.paused) hot::worker_go_on();
   if (g_fork.parked) {
+    // The worker may have had no time yet to choose one.
+    const int signal = sample::claim_signal();
+    if (signal != 0) hot::worker_resume_after_cpu(kParentResumeCpuNs, signal);
     hot::worker_allow_resume();
-    const int signal = sample::signal_number();
-    if (signal != 0)
-      hot::worker_resume_after_cpu(kParentResumeCpuNs, signal);
-    else
-      hot::worker_resume();
+    if (signal == 0) hot::worker_resume();
   }
   errno = saved;
 }

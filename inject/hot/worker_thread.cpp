@@ -206,19 +206,25 @@ void worker_pause_point() {
 void worker_allow_resume() { g_worker.held.store(false, std::memory_order_release); }
 
 void worker_resume_after_cpu(std::uint64_t cpu_ns, int signal) {
-  if (g_worker.timer_armed.exchange(true, std::memory_order_acq_rel)) return;
+  const itimerspec when{
+      {0, 0},
+      {static_cast<time_t>(cpu_ns / 1'000'000'000u), static_cast<long>(cpu_ns % 1'000'000'000u)}};
+  const auto tid = static_cast<std::uint32_t>(::syscall(SYS_gettid));
+  if (g_worker.timer_armed.exchange(true, std::memory_order_acq_rel)) {
+    // What is left of an earlier fork's time would end before Python has counted after this one.
+    if (g_worker.timer_tid == tid) timer_settime(g_worker.timer, 0, &when, nullptr);
+    return;
+  }
+  g_worker.timer_tid = tid;
   sigevent event;
   memset(&event, 0, sizeof event);
   event.sigev_notify = SIGEV_THREAD_ID;
   event.sigev_signo = signal;
 #ifdef sigev_notify_thread_id
-  event.sigev_notify_thread_id = static_cast<pid_t>(::syscall(SYS_gettid));
+  event.sigev_notify_thread_id = static_cast<pid_t>(tid);
 #else
-  event._sigev_un._tid = static_cast<pid_t>(::syscall(SYS_gettid));
+  event._sigev_un._tid = static_cast<pid_t>(tid);
 #endif
-  const itimerspec when{
-      {0, 0},
-      {static_cast<time_t>(cpu_ns / 1'000'000'000u), static_cast<long>(cpu_ns % 1'000'000'000u)}};
   if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &g_worker.timer) != 0 ||
       timer_settime(g_worker.timer, 0, &when, nullptr) != 0)
     g_worker.timer_armed.store(false, std::memory_order_release);

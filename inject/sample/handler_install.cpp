@@ -2,7 +2,7 @@
 //
 // Chooses our signal and keeps its handler in place.
 //
-// Context:  worker
+// Context:  worker; boundary while the worker is parked
 // Owns:     the disposition
 #include <signal.h>
 #include <string.h>

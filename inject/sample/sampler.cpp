@@ -191,6 +191,8 @@ bool prepare() {
 
 int signal_number() { return handled_signal(); }
 
+int claim_signal() { return install_handler(); }
+
 void refresh_modules() {
   if (!g_sampler.prepared) return;
   const Snapshot* before = current_snapshot();

@@ -31,6 +31,10 @@ bool prepare();
 /// for signals of a POSIX timer the agent armed while no sampling is on.
 int signal_number();
 
+/// The same; installs the handler if there is none yet, 0 if no signal is free. Worker, or
+/// boundary while the worker is parked.
+int claim_signal();
+
 /// Refreshes the module snapshot if the loader's add/sub counters changed, and sends what is
 /// new or gone. Cheap when nothing changed.
 void refresh_modules();

@@ -165,12 +165,27 @@ TEST_F(WorkerThread, RunsInAForkedChildFromThePausedState) {
 
 void resume_hook() { worker_resume(); }
 
-TEST_F(WorkerThread, CpuTimerResumesWithoutInterruptingSleep) {
+std::atomic<int> g_fired{0};
+
+void resume_on_the_test_signal() {
   struct sigaction action {};
-  action.sa_handler = [](int) { resume_if_parked(); };
+  action.sa_handler = [](int) {
+    ++g_fired;
+    resume_if_parked();
+  };
   action.sa_flags = SA_RESTART;
   sigaction(SIGRTMIN + 4, &action, nullptr);
   g_resume_hook = resume_hook;
+}
+
+template <typename Condition>
+void work_while(Condition goes_on) {
+  volatile std::uint64_t sum = 0;
+  for (int i = 0; i < 2'000'000'000 && goes_on(); ++i) sum = sum + 1;
+}
+
+TEST_F(WorkerThread, CpuTimerResumesWithoutInterruptingSleep) {
+  resume_on_the_test_signal();
   ASSERT_TRUE(worker_park(1000));
   worker_allow_resume();
   worker_resume_after_cpu(1'000'000, SIGRTMIN + 4);
@@ -179,8 +194,21 @@ TEST_F(WorkerThread, CpuTimerResumesWithoutInterruptingSleep) {
   EXPECT_EQ(nanosleep(&wait, &left), 0);
   EXPECT_TRUE(worker_parked());
   // Working does
-  volatile std::uint64_t sum = 0;
-  for (int i = 0; i < 2'000'000'000 && worker_parked(); ++i) sum = sum + 1;
+  work_while(worker_parked);
+  EXPECT_FALSE(worker_parked());
+  worker_resume_timer_done();
+}
+
+TEST_F(WorkerThread, CpuTimerStartsAnewAfterAnotherFork) {
+  resume_on_the_test_signal();
+  ASSERT_TRUE(worker_park(1000));
+  g_fired = 0;
+  worker_resume_after_cpu(1'000'000, SIGRTMIN + 4);
+  work_while([] { return g_fired == 0; });
+  EXPECT_TRUE(worker_parked()) << "it fired while another fork held the worker";
+  worker_resume_after_cpu(1'000'000, SIGRTMIN + 4);
+  worker_allow_resume();
+  work_while(worker_parked);
   EXPECT_FALSE(worker_parked());
   worker_resume_timer_done();
 }
