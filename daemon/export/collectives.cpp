@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
+#include <optional>
 
 namespace gpuprof::exporter {
 namespace {
@@ -34,9 +36,13 @@ std::uint64_t elements(std::span<const std::uint64_t> sizes) {
 }
 
 /// The tensors that go in: elements of all of them, type of the first.
-std::string message(const InputView& input) {
-  std::uint64_t sum = 0;
-  std::uint8_t dtype = 255;
+struct Message {
+  std::uint64_t elements = 0;
+  std::uint8_t dtype = 255;  // no tensor
+};
+
+Message message_of(const InputView& input) {
+  auto [sum, dtype] = Message{};
   InputView tensor;
   auto rest = input.values;
   if (input.form == Form::kTensor) {
@@ -48,10 +54,46 @@ std::string message(const InputView& input) {
       if (dtype == 255) dtype = tensor.dtype;
     }
   }
-  if (dtype == 255) return {};
-  std::string text = fmt::format(",\"In msg nelems\":{}", sum);
-  if (dtype < kScalarTypes.size()) text += fmt::format(",\"dtype\":\"{}\"", kScalarTypes[dtype]);
-  return text;
+  return {sum, dtype};
+}
+
+/// What comes out of as many elements, where the splits tell: rows or elements of each part.
+std::optional<std::uint64_t> elements_out(const InputView& split_in, const InputView& split_out,
+                                          std::uint64_t in) {
+  const auto sum = [](const InputView& split) {
+    return std::accumulate(split.values.begin(), split.values.end(), std::uint64_t{0});
+  };
+  const bool whole = split_in.values.size() == split_in.total &&
+                     split_out.values.size() == split_out.total && sum(split_in) != 0;
+  if (!whole || in % sum(split_in) != 0) return std::nullopt;
+  return in / sum(split_in) * sum(split_out);
+}
+
+/// The same without splits, where name and group tell.
+std::optional<std::uint64_t> elements_out(std::string_view name, std::uint64_t in,
+                                          std::uint64_t group) {
+  constexpr std::array<std::string_view, 6> kSame = {
+      "all_reduce", "allreduce_coalesced", "broadcast", "_broadcast_oop", "reduce", "_reduce_oop"};
+  constexpr std::array<std::string_view, 3> kTimes = {"all_gather", "_all_gather_base", "gather"};
+  constexpr std::array<std::string_view, 2> kParts = {"reduce_scatter", "_reduce_scatter_base"};
+  const auto one_of = [&](const auto& names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  const bool peers = name.starts_with("send ") || name.starts_with("recv ");
+  if (one_of(kSame) || peers || name == "all_to_all") return in;
+  if (one_of(kTimes)) return in * group;
+  if (one_of(kParts) && group != 0) return in / group;
+  return std::nullopt;
+}
+
+/// Members of a group whose ranks lie evenly, as PyTorch's profiler writes them.
+std::string members(std::int64_t start, std::int64_t stride, std::int64_t size) {
+  constexpr std::int64_t kMost = 30;  // as many as PyTorch's profiler writes
+  if (size < 1 || size > kMost || start < 0 || (stride < 1 && size > 1)) return {};
+  std::string text;
+  for (std::int64_t i = 0; i < size; ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", start + i * stride);
+  return fmt::format(",\"Process Group Ranks\":\"[{}]\"", text);
 }
 
 std::string split(std::string_view key, const InputView& input) {
@@ -137,10 +179,18 @@ std::string collective_args(std::span<const std::uint64_t> inputs, std::string_v
   while (next_input(inputs, input)) in.push_back(input);
   std::string text;
   const std::size_t colon = range_name.find(':');  // newer PyTorch names no library
-  if (!range_name.empty())
-    text += fmt::format(",\"Collective name\":\"{}\"", range_name.substr(colon + 1));
-  if (!in.empty()) text += message(in[0]);
+  const std::string_view name = range_name.substr(colon + 1);
+  if (!name.empty()) text += fmt::format(",\"Collective name\":\"{}\"", name);
+  const Message message = in.empty() ? Message{} : message_of(in[0]);
+  const bool sent = message.dtype != 255;
+  if (sent) text += fmt::format(",\"In msg nelems\":{}", message.elements);
+  if (message.dtype < kScalarTypes.size())
+    text += fmt::format(",\"dtype\":\"{}\"", kScalarTypes[message.dtype]);
   if (!is_whole_record(in)) return text;
+  const bool split_up = !in[5].values.empty() || !in[6].values.empty();
+  const auto out = split_up ? elements_out(in[5], in[6], message.elements)
+                            : elements_out(name, message.elements, in[9].values[0]);
+  if (sent && out) text += fmt::format(",\"Out msg nelems\":{}", *out);
   const auto number = [&](std::string_view key, std::size_t at) {
     text += fmt::format(",\"{}\":{}", key, static_cast<std::int64_t>(in[at].values[0]));
   };
@@ -150,7 +200,8 @@ std::string collective_args(std::span<const std::uint64_t> inputs, std::string_v
   number("Global rank start", 7);
   number("Global rank stride", 8);
   number("Group size", 9);
-  return text;
+  const auto value = [&](std::size_t at) { return static_cast<std::int64_t>(in[at].values[0]); };
+  return text + members(value(7), value(8), value(9));
 }
 
 }  // namespace gpuprof::exporter

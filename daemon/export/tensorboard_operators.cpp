@@ -57,9 +57,11 @@ void OperatorPart::write_nested(const model::Operator& e, OpKind kind, std::stri
   } else {
     json.text(survey.inputs.members(e.inputs));
   }
-  if (kind == OpKind::kCollective)
+  if (kind == OpKind::kCollective) {
+    const model::StringId range = survey.collectives.name_of(e.id);
     json.text(collective_args(survey.inputs.words(e.inputs),
-                              survey.names.text(survey.collectives.name_of(e.id))));
+                              range == 0 ? std::string_view{} : survey.names.text(range)));
+  }
   json.need(128);
   if ((e.flags & model::kRangeUnfinished) != 0) json.raw(",\"unfinished\":true");
   if (survey.clipped.contains(e.id)) json.raw(",\"cut at window\":true");
