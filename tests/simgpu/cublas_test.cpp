@@ -43,11 +43,10 @@ bool has(const Outcome& run, const std::string& name) {
 TEST(Cublas, EachFamilyAnswersAsTheRealOne) {
   const Outcome run = families();
   ASSERT_EQ(run.exit_code, 0) << run.output;
-  const std::map<std::string, std::string> expected = {{"no_such_type", "15"},
-                                                       {"negative", "7"},
-                                                       {"layout_size", "7"},
-                                                       {"set_backwards", "7"},
-                                                       {"used_after_destroy", "1"}};
+  const std::map<std::string, std::string> expected = {
+      {"no_such_type", "15"}, {"negative", "7"},          {"layout_size", "7"},
+      {"set_backwards", "7"}, {"groups_absent", "7"},     {"groups_negative", "7"},
+      {"groups_handle", "1"}, {"used_after_destroy", "1"}};
   EXPECT_GT(run.count("call"), 30u);
   for (const Row& row : run.of("call"))
     for (const auto& [name, value] : row.fields) {

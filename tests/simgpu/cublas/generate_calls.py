@@ -125,6 +125,11 @@ def body(name: str, routine: str, arguments: dict[str, str]) -> str:
     run = f"gpusim::run(gpusim::Routine::k{routine}, call)"
     if "group_count" not in arguments:
         return "\n  ".join([*lines, f"return {run};"])
+    missing = " || ".join(f"{name} == nullptr" for name in arguments
+                          if name.endswith("_array") and name != "alpha_array" and name != "beta_array")
+    lines += ["if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;",
+              f"if (group_count < 0 || (group_count > 0 && (group_size == nullptr || {missing})))",
+              "  return CUBLAS_STATUS_INVALID_VALUE;"]
     each = [f"call.{field} = {field}_array[i];" for field in ("transa", "transb", "m", "n", "k")]
     loop = ["for (std::int64_t i = 0; i < group_count; ++i) {", *each, "call.batch = group_size[i];",
             f"if (const cublasStatus_t s = {run}; s != CUBLAS_STATUS_SUCCESS) return s;", "}"]

@@ -147,6 +147,19 @@ void attributes() {
       cublasLtMatrixLayoutGetAttribute(&layout, CUBLASLT_MATRIX_LAYOUT_ROWS, &rows, 4, nullptr));
 }
 
+/// Groups of products whose arrays are not there.
+void absent_groups() {
+  const auto call = [](cublasHandle_t handle, int groups) {
+    return cublasSgemmGroupedBatched(handle, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
+                                     nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
+                                     groups, nullptr);
+  };
+  say("groups_absent", call(g_handle, 2));
+  say("groups_negative", call(g_handle, -1));
+  say("groups_none", call(g_handle, 0));
+  say("groups_handle", call(nullptr, 2));
+}
+
 int families() {
   say("create", cublasCreate_v2(&g_handle));
   products();
@@ -161,6 +174,7 @@ int families() {
   lt_product("lt_fp8", reinterpret_cast<cublasLtHandle_t>(g_handle), CUDA_R_8F_E4M3,
              CUBLASLT_EPILOGUE_DEFAULT);
   attributes();
+  absent_groups();
   say("lt_destroy", cublasLtDestroy(lt));
   say("destroy", cublasDestroy_v2(g_handle));
   say("used_after_destroy", cublasSetStream_v2(g_handle, nullptr));
