@@ -99,7 +99,10 @@ void OperatorPart::write_span(const model::Operator& e) {
     json.number(e.id).raw(",\"name\":\"").raw(name);
     t_.row(t_.host_pid, begins ? e.tid : e.end_tid);
     t_.ts(begins ? start : end);
-    json.raw(",\"args\":{\"operator\":").number(e.id).raw("}}");
+    json.raw(",\"args\":{\"operator\":").number(e.id);
+    if (!begins && (e.flags & model::kRangeUnfinished) != 0) json.raw(",\"unfinished\":true");
+    if (!begins && (start != e.start_ns || end != e.end_ns)) json.raw(",\"cut at window\":true");
+    json.raw("}}");
   }
   --t_.written;  // two lines, one event
 }

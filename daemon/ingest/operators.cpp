@@ -80,13 +80,18 @@ void Operators::begin(const Lane& lane, const wire::OpBegin& begin, model::Range
       owner.open.back().op.sequence < 0)
     owner.open.back().op.sequence = begin.sequence;
   owner.open.push_back(Open{op, begin.object, begin.op_id, begin.forward_thread});
+  if (!waiting_.empty()) end_if_it_came_first(owner, begin);
 }
 
-bool Operators::end_in(Thread& owner, const wire::OpEnd& end, std::uint32_t end_tid) {
-  const auto found = std::find_if(owner.open.rbegin(), owner.open.rend(),
-                                  [&](const Open& open) { return open.object == end.object; });
-  if (found == owner.open.rend()) return false;
-  const auto at = std::prev(found.base());
+// Memory that serves again may have begun once more by the time its end on another thread is read.
+Operators::OpenAt Operators::find(Thread& owner, const wire::OpEnd& end) {
+  const auto found = std::find_if(owner.open.rbegin(), owner.open.rend(), [&](const Open& open) {
+    return open.object == end.object && open.op.start_ns <= end.ts_ns;
+  });
+  return found == owner.open.rend() ? owner.open.end() : std::prev(found.base());
+}
+
+void Operators::end_at(Thread& owner, OpenAt at, const wire::OpEnd& end, std::uint32_t end_tid) {
   if (owner.lost) {
     // The ends of the inner ones were among what was dropped.
     for (auto inner = owner.open.end(); inner != std::next(at);)
@@ -97,16 +102,41 @@ bool Operators::end_in(Thread& owner, const wire::OpEnd& end, std::uint32_t end_
   close(*at, end.ts_ns, end_tid, nests ? 0 : model::kRangeCrossing);
   owner.open.erase(at);
   owner.lost = owner.lost && !owner.open.empty();
-  return true;
 }
 
-// An end whose begin nobody saw belongs to an operator that was open when recording began.
+// An end whose begin nobody saw belongs to an operator that was open when recording began, or to
+// one in a lane that is read after this one.
 void Operators::end(const Lane& lane, const wire::OpEnd& end) {
   Thread& owner = thread(lane);
   owner.tid = lane.tid;
-  if (end_in(owner, end, lane.tid) || end.op_id != 0) return;
-  for (Thread& other : threads_)
-    if (&other != &owner && end_in(other, end, lane.tid)) return;
+  if (end.op_id != 0) {
+    const OpenAt at = find(owner, end);
+    if (at != owner.open.end()) end_at(owner, at, end, lane.tid);
+    return;
+  }
+  Thread* newest = nullptr;
+  OpenAt newest_at;
+  for (Thread& any : threads_) {
+    const OpenAt at = find(any, end);
+    if (at == any.open.end()) continue;
+    if (newest != nullptr && newest_at->op.start_ns >= at->op.start_ns) continue;
+    newest = &any;
+    newest_at = at;
+  }
+  if (newest != nullptr) return end_at(*newest, newest_at, end, lane.tid);
+  if (waiting_.size() >= kMaxWaiting) waiting_.erase(waiting_.begin());
+  waiting_.push_back({end.object, end.ts_ns, lane.tid});
+}
+
+void Operators::end_if_it_came_first(Thread& owner, const wire::OpBegin& begin) {
+  const auto of_this = [&](const Waiting& end) { return end.object == begin.object; };
+  std::erase_if(waiting_,
+                [&](const Waiting& end) { return of_this(end) && end.ts_ns < begin.ts_ns; });
+  const auto found = std::find_if(waiting_.begin(), waiting_.end(), of_this);
+  if (found == waiting_.end()) return;
+  close(owner.open.back(), found->ts_ns, found->tid, model::kRangeCrossing);
+  owner.open.pop_back();
+  waiting_.erase(found);
 }
 
 Operators::Innermost Operators::innermost(const Lane& lane, std::uint32_t op_id) const {

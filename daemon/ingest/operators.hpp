@@ -69,9 +69,20 @@ class Operators {
     std::vector<Open> open;
   };
 
+  /// An end on another thread than its begin, which was not read yet.
+  struct Waiting {
+    std::uint64_t object;
+    std::uint64_t ts_ns;
+    std::uint32_t tid;
+  };
+  static constexpr std::size_t kMaxWaiting = 256;
+  using OpenAt = std::vector<Open>::iterator;
+
   Thread& thread(const Lane& lane);
   void close(Open& open, std::uint64_t ts_ns, std::uint32_t end_tid, std::uint32_t flags);
-  bool end_in(Thread& thread, const wire::OpEnd& end, std::uint32_t end_tid);
+  static OpenAt find(Thread& thread, const wire::OpEnd& end);
+  void end_at(Thread& thread, OpenAt at, const wire::OpEnd& end, std::uint32_t end_tid);
+  void end_if_it_came_first(Thread& thread, const wire::OpBegin& begin);
 
   Names& names_;
   model::EventSink& sink_;
@@ -81,6 +92,7 @@ class Operators {
   const Limits& limits_;
   model::RangeId& next_id_;
   std::vector<Thread> threads_;                                  // by lane
+  std::vector<Waiting> waiting_;                                 // oldest first
   std::unordered_map<std::uint32_t, std::uint32_t> os_threads_;  // by PyTorch's number
 };
 

@@ -12,6 +12,7 @@ import sys
 
 import e2e
 import torch_programs as programs
+import torch_trace
 
 WHOLE = ["--span-size", "100000000"]
 
@@ -91,6 +92,65 @@ def ranges(checks, python, folder):
     checks.expect(run.crossing["generator one"] == rounds, "ranges: what does not nest is told apart")
 
 
+def remote_ranges(trace):
+    """(name, begin, end, marks) of every remote…, in ns; however it is drawn."""
+    zero, begins = trace["gpuprof"]["window"]["start_ns"] - torch_trace.MARGIN_NS, {}
+    for e in trace["traceEvents"]:
+        if not str(e.get("name")).startswith("remote"):
+            continue
+        at = zero + round(e["ts"] * 1000)
+        if e["ph"] == "X":
+            yield e["name"], at, at + round(e["dur"] * 1000), e["args"]
+        elif e["ph"] == "b":
+            begins[e["id"]] = at
+        elif e["ph"] == "e":
+            yield e["name"], begins.pop(e["id"]), at, e["args"]
+
+
+def one_future(checks, case, told, found, window):
+    """A range is no longer than it was, and what is shorter says so."""
+    name, begin, end, marks = found
+    before, began, ending, ended = told[name]
+    # What began before the window is drawn from a little before it, outer ranges first.
+    earliest = max(before, window["start_ns"]) if before > window["start_ns"] else \
+        window["start_ns"] - torch_trace.MARGIN_NS
+    checks.expect(earliest <= begin <= max(began, window["start_ns"]),
+                  "%s: %s begins where it began" % (case, name))
+    checks.expect(begin <= end, "%s: %s has no negative length" % (case, name))
+    open_ = marks.get("unfinished") or marks.get("cut at window")
+    if open_:
+        checks.expect(ended == 0 or end <= ended, "%s: %s ends before it ended" % (case, name))
+    else:
+        checks.expect(ending <= end <= ended, "%s: %s ends %d ns from where it ended, %s"
+                      % (case, name, end - ending, marks))
+    return bool(open_)
+
+
+def futures(checks, python, folder):
+    for case, options in {"whole": WHOLE, "windows": programs.MANY_WINDOWS}.items():
+        place = os.path.join(folder, case)
+        os.makedirs(place)
+        run = Recorded(place, options, programs.command(python, "futures.py", "2.5"))
+        checks.equal(run.done.returncode, 0, case + ": " + run.done.stderr.decode()[-800:])
+        told = {name: tuple(map(int, moments)) for name, *moments in
+                (line.split() for line in run.done.stdout.decode().splitlines())}
+        open_, closed = set(), set()
+        for trace in run.traces:
+            for found in remote_ranges(trace):
+                shorter = one_future(checks, case, told, found, trace["gpuprof"]["window"])
+                (open_ if shorter else closed).add(found[0])
+        never = {name for name, moments in told.items() if moments[2] == 0}
+        checks.expect(len(never) >= 5 and not never & closed, case + ": ranges that never end")
+        if case == "whole":
+            checks.equal(closed, set(told) - never, case + ": ranges that end")
+            checks.equal(open_, never, case + ": ranges without an end")
+        else:
+            checks.expect(len(open_) >= 5, "%s: ranges open over a border: %d" % (case, len(open_)))
+        checks.expect(run.names["aten::cos"] > 1000, case + ": what was forked")
+        checks.equal([e["name"] for t in run.traces for e in t["traceEvents"]
+                      if e.get("dur", 0) < 0], [], case + ": negative times")
+
+
 def workers(checks, python, folder):
     for how in ("fork", "spawn"):
         place = os.path.join(folder, how)
@@ -130,7 +190,7 @@ def ranks(checks, python, folder):
     checks.equal((one, other), (32, 32), "ranks: whole training of each")
 
 
-CASES = {case.__name__: case for case in (killed, threads, ranges, workers, ranks)}
+CASES = {case.__name__: case for case in (killed, threads, ranges, futures, workers, ranks)}
 
 
 def main():
