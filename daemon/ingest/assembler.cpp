@@ -56,7 +56,7 @@ void Assembler::on(const Lane& lane, const wire::Launch& r, const Tail&) {
   active_since(r.ts_ns);
   const model::StackId stack = names_.stack(r.stack_id);
   ranges_.launched(lane, stack);
-  launches_.add(r, innermost(lane, r.op_id), stack);
+  launches_.add(r, owner(lane, r.op_id), stack);
 }
 
 void Assembler::active_since(std::uint64_t ts_ns) {
@@ -71,6 +71,13 @@ model::RangeId Assembler::innermost(const Lane& lane, std::uint32_t op_id) const
   const model::RangeId range = ranges_.innermost(lane, &range_ns);
   const Operators::Innermost op = operators_.innermost(lane, op_id);
   return op.id != 0 && op.start_ns >= range_ns ? op.id : range;
+}
+
+// CUB and others push ranges of their own inside an operator: what they launch is the operator's,
+// as PyTorch's profiler has it. In a range of the program's own they are what is innermost.
+model::RangeId Assembler::owner(const Lane& lane, std::uint32_t op_id) const {
+  const Operators::Innermost op = operators_.innermost(lane, op_id);
+  return op.id != 0 && op.scope != model::kScopeUser ? op.id : innermost(lane, op_id);
 }
 
 void Assembler::on(const Lane& lane, const wire::OpBegin& r, const Tail&) {

@@ -147,6 +147,7 @@ class Assembler {
  private:
   void active_since(std::uint64_t ts_ns);
   model::RangeId innermost(const Lane& lane, std::uint32_t op_id) const;
+  model::RangeId owner(const Lane& lane, std::uint32_t op_id) const;
   Place place(const Lane& lane) const { return clocks_.place(lane.index == clock_lane_); }
 
   model::EventSink& sink_;

@@ -130,8 +130,11 @@ void Operators::end(const Lane& lane, const wire::OpEnd& end) {
 
 void Operators::end_if_it_came_first(Thread& owner, const wire::OpBegin& begin) {
   const auto of_this = [&](const Waiting& end) { return end.object == begin.object; };
-  std::erase_if(waiting_,
-                [&](const Waiting& end) { return of_this(end) && end.ts_ns < begin.ts_ns; });
+  // All lanes are read many times a second.
+  constexpr std::uint64_t kLong_ns = 2'000'000'000;
+  std::erase_if(waiting_, [&](const Waiting& end) {
+    return of_this(end) ? end.ts_ns < begin.ts_ns : end.ts_ns + kLong_ns < begin.ts_ns;
+  });
   const auto found = std::find_if(waiting_.begin(), waiting_.end(), of_this);
   if (found == waiting_.end()) return;
   close(owner.open.back(), found->ts_ns, found->tid, model::kRangeCrossing);
@@ -145,7 +148,8 @@ Operators::Innermost Operators::innermost(const Lane& lane, std::uint32_t op_id)
   bool found = op_id == 0;
   for (auto at = open.rbegin(); at != open.rend(); ++at) {
     found = found || at->op_id == op_id;
-    if (found && (at->op.flags & model::kRangeDeep) == 0) return {at->op.id, at->op.start_ns};
+    if (found && (at->op.flags & model::kRangeDeep) == 0)
+      return {at->op.id, at->op.start_ns, at->op.scope};
   }
   return {};
 }

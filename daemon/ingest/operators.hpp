@@ -44,6 +44,7 @@ class Operators {
   struct Innermost {
     model::RangeId id = 0;  // 0: there is none
     std::uint64_t start_ns = 0;
+    std::uint32_t scope = 0;
   };
   /// Operators open on the lane's thread.
   std::size_t depth(const Lane& lane) const {

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whose a launch is, and whose an end that comes from another thread.
+#include "tests/unit/ingest/ingest_fixture.hpp"
+
+namespace gpuprof::ingest {
+namespace {
+
+using testing::SizeIs;
+
+class Owners : public AssemblerTest {
+ protected:
+  static constexpr std::uint16_t kFunction = 0, kUser = 7;  // at::RecordScope
+  static constexpr Lane kFirst{0, 100, 1}, kSecond{1, 101, 1}, kThird{2, 102, 1};
+
+  void begin(std::uint64_t ts, std::uint64_t object, std::uint32_t op_id, std::uint16_t scope,
+             const Lane& lane = kFirst) {
+    put(wire::OpBegin{ts, name("op"), 0, 0, -1, object, op_id, 0, 0, scope, 0}, {}, lane);
+  }
+  void end(std::uint64_t ts, std::uint64_t object, std::uint32_t op_id, const Lane& lane = kFirst) {
+    put(wire::OpEnd{ts, object, op_id, 0}, {}, lane);
+  }
+  /// A launch in an NVTX range inside an operator or range of PyTorch of this scope.
+  void launch_in_a_range_inside(std::uint16_t scope) {
+    begin(100, 5, 1, scope);
+    push(110, name("cub::DeviceSelect::Flagged"));
+    launch(7, 120);
+    api(7, 119, 125);
+    pop(130);
+    end(140, 5, 1);
+    assembler_->finish(now_);
+  }
+  const model::Operator* begun_at(std::uint64_t ts) const {
+    for (const model::Operator& op : sink_.operators)
+      if (op.start_ns == ts) return &op;
+    return nullptr;
+  }
+};
+
+TEST_F(Owners, AnOperatorOwnsTheLaunchesOfARangeInsideIt) {
+  launch_in_a_range_inside(kFunction);
+  ASSERT_THAT(sink_.operators, SizeIs(1));
+  ASSERT_THAT(sink_.calls, SizeIs(1));
+  EXPECT_EQ(sink_.operators[0].id, sink_.calls[0].range);
+}
+
+TEST_F(Owners, ARangeInsideARangeOfTheProgramOwnsItsLaunches) {
+  launch_in_a_range_inside(kUser);
+  ASSERT_THAT(sink_.ranges, SizeIs(1));
+  ASSERT_THAT(sink_.calls, SizeIs(1));
+  EXPECT_EQ(sink_.ranges[0].id, sink_.calls[0].range);
+}
+
+TEST_F(Owners, AnEndOnAnotherThreadMayBeReadBeforeItsBegin) {
+  end(200, 5, 0, kSecond);
+  begin(100, 5, 1, kUser);
+  assembler_->finish(now_);
+  ASSERT_THAT(sink_.operators, SizeIs(1));
+  EXPECT_EQ(sink_.operators[0].end_ns, 200u);
+  EXPECT_EQ(sink_.operators[0].end_tid, kSecond.tid);
+}
+
+TEST_F(Owners, AnEndOfMemoryThatServesAgainEndsTheEarlierOne) {
+  begin(100, 5, 1, kUser);
+  begin(300, 5, 1, kUser, kThird);
+  end(200, 5, 0, kSecond);
+  end(400, 5, 1, kThird);
+  assembler_->finish(now_);
+  ASSERT_NE(begun_at(100), nullptr);
+  ASSERT_NE(begun_at(300), nullptr);
+  EXPECT_EQ(begun_at(100)->end_ns, 200u);
+  EXPECT_EQ(begun_at(300)->end_ns, 400u);
+}
+
+TEST_F(Owners, AnEndNobodyBeganEndsNothingThatBeginsLater) {
+  end(200, 5, 0, kSecond);
+  begin(300, 5, 1, kUser);
+  end(350, 5, 1);
+  assembler_->finish(now_);
+  ASSERT_THAT(sink_.operators, SizeIs(1));
+  EXPECT_EQ(sink_.operators[0].end_ns, 350u);
+}
+
+}  // namespace
+}  // namespace gpuprof::ingest
