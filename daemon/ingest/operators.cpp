@@ -52,6 +52,7 @@ void Operators::begin(const Lane& lane, const wire::OpBegin& begin, model::Range
                       std::size_t ranges) {
   Thread& owner = thread(lane);
   owner.tid = lane.tid;
+  if (!waiting_.empty()) settle(owner, begin.ts_ns);
   if (begin.thread != 0) os_threads_[begin.thread] = lane.tid;
   // An object address that begins again has ended meanwhile; so has all that was opened in it.
   if (owner.lost) {
@@ -80,7 +81,6 @@ void Operators::begin(const Lane& lane, const wire::OpBegin& begin, model::Range
       owner.open.back().op.sequence < 0)
     owner.open.back().op.sequence = begin.sequence;
   owner.open.push_back(Open{op, begin.object, begin.op_id, begin.forward_thread});
-  if (!waiting_.empty()) end_if_it_came_first(owner, begin);
 }
 
 // Memory that serves again may have begun once more by the time its end on another thread is read.
@@ -128,18 +128,19 @@ void Operators::end(const Lane& lane, const wire::OpEnd& end) {
   waiting_.push_back({end.object, end.ts_ns, lane.tid});
 }
 
-void Operators::end_if_it_came_first(Thread& owner, const wire::OpBegin& begin) {
-  const auto of_this = [&](const Waiting& end) { return end.object == begin.object; };
+// Its memory may have served others before, so that only what is still open once its thread is past
+// the end is what ended there.
+void Operators::settle(Thread& owner, std::uint64_t ts_ns) {
   // All lanes are read many times a second.
   constexpr std::uint64_t kLong_ns = 2'000'000'000;
   std::erase_if(waiting_, [&](const Waiting& end) {
-    return of_this(end) ? end.ts_ns < begin.ts_ns : end.ts_ns + kLong_ns < begin.ts_ns;
+    if (end.ts_ns >= ts_ns) return false;
+    const OpenAt at = find(owner, wire::OpEnd{end.ts_ns, end.object, 0, 0});
+    if (at == owner.open.end()) return ts_ns - end.ts_ns > kLong_ns;
+    close(*at, end.ts_ns, end.tid, model::kRangeCrossing);
+    owner.open.erase(at);
+    return true;
   });
-  const auto found = std::find_if(waiting_.begin(), waiting_.end(), of_this);
-  if (found == waiting_.end()) return;
-  close(owner.open.back(), found->ts_ns, found->tid, model::kRangeCrossing);
-  owner.open.pop_back();
-  waiting_.erase(found);
 }
 
 Operators::Innermost Operators::innermost(const Lane& lane, std::uint32_t op_id) const {
@@ -156,6 +157,7 @@ Operators::Innermost Operators::innermost(const Lane& lane, std::uint32_t op_id)
 
 void Operators::close_before(std::uint64_t ts_ns) {
   for (Thread& owner : threads_) {
+    settle(owner, ts_ns);
     const auto stays =
         std::stable_partition(owner.open.begin(), owner.open.end(),
                               [&](const Open& open) { return open.op.start_ns < ts_ns; });

@@ -83,7 +83,7 @@ class Operators {
   void close(Open& open, std::uint64_t ts_ns, std::uint32_t end_tid, std::uint32_t flags);
   static OpenAt find(Thread& thread, const wire::OpEnd& end);
   void end_at(Thread& thread, OpenAt at, const wire::OpEnd& end, std::uint32_t end_tid);
-  void end_if_it_came_first(Thread& thread, const wire::OpBegin& begin);
+  void settle(Thread& thread, std::uint64_t ts_ns);
 
   Names& names_;
   model::EventSink& sink_;

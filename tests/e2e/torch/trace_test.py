@@ -81,7 +81,9 @@ def ranges(checks, python, folder):
     rounds = 30
     run = Recorded(folder, WHOLE, programs.command(python, "ranges.py", str(rounds)))
     checks.equal(run.done.returncode, 0, "ranges: status")
-    checks.equal(run.summary["drops_by_reason"], {}, "ranges: drops")
+    drops = dict(run.summary["drops_by_reason"])
+    drops.pop("blocked thread moved", None)  # a sample's
+    checks.equal(drops, {}, "ranges: drops")
     whole = run.names + run.crossing
     for name, count in {"aten::mm": 50, "generator one": 1, "generator two": 1, "inner": 1,
                         "generator left open": 1, "ended by a future": 1, "outer": 1}.items():

@@ -60,6 +60,20 @@ TEST_F(Owners, AnEndOnAnotherThreadMayBeReadBeforeItsBegin) {
   EXPECT_EQ(sink_.operators[0].end_tid, kSecond.tid);
 }
 
+TEST_F(Owners, AnEndReadEarlyIsNotThatOfAnotherInTheSameMemoryBefore) {
+  end(400, 5, 0, kSecond);
+  begin(100, 5, 1, kUser);
+  end(200, 5, 1);
+  begin(300, 5, 2, kUser);
+  begin(500, 6, 3, kUser);
+  end(600, 6, 3);
+  assembler_->finish(now_);
+  ASSERT_NE(begun_at(100), nullptr);
+  ASSERT_NE(begun_at(300), nullptr);
+  EXPECT_EQ(begun_at(100)->end_ns, 200u);
+  EXPECT_EQ(begun_at(300)->end_ns, 400u);
+}
+
 TEST_F(Owners, AnEndOfMemoryThatServesAgainEndsTheEarlierOne) {
   begin(100, 5, 1, kUser);
   begin(300, 5, 1, kUser, kThird);
