@@ -160,6 +160,7 @@ void Assembler::round_done(std::uint64_t now_ns) {
   steps_.round_done();
   clocks_.reached(now_ns);
   joins_.round_done();
+  operators_.round_done(now_ns);
   clock_report_.round_done(sink_, clocks_);
   held_.round_done();
   if (rounds_to_close_ != 0 && --rounds_to_close_ == 0) {

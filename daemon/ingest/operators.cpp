@@ -104,8 +104,8 @@ void Operators::end_at(Thread& owner, OpenAt at, const wire::OpEnd& end, std::ui
   owner.lost = owner.lost && !owner.open.empty();
 }
 
-// An end whose begin nobody saw belongs to an operator that was open when recording began, or to
-// one in a lane that is read after this one.
+// An end without a number belongs to an operator of another thread, whose lane may be read after
+// this one, or to one that was open when recording began.
 void Operators::end(const Lane& lane, const wire::OpEnd& end) {
   Thread& owner = thread(lane);
   owner.tid = lane.tid;
@@ -114,16 +114,6 @@ void Operators::end(const Lane& lane, const wire::OpEnd& end) {
     if (at != owner.open.end()) end_at(owner, at, end, lane.tid);
     return;
   }
-  Thread* newest = nullptr;
-  OpenAt newest_at;
-  for (Thread& any : threads_) {
-    const OpenAt at = find(any, end);
-    if (at == any.open.end()) continue;
-    if (newest != nullptr && newest_at->op.start_ns >= at->op.start_ns) continue;
-    newest = &any;
-    newest_at = at;
-  }
-  if (newest != nullptr) return end_at(*newest, newest_at, end, lane.tid);
   if (waiting_.size() >= kMaxWaiting) waiting_.erase(waiting_.begin());
   waiting_.push_back({end.object, end.ts_ns, lane.tid});
 }
@@ -153,6 +143,12 @@ Operators::Innermost Operators::innermost(const Lane& lane, std::uint32_t op_id)
       return {at->op.id, at->op.start_ns, at->op.scope};
   }
   return {};
+}
+
+void Operators::round_done(std::uint64_t now_ns) {
+  if (!waiting_.empty())
+    for (Thread& owner : threads_) settle(owner, last_round_ns_);
+  last_round_ns_ = now_ns;
 }
 
 void Operators::close_before(std::uint64_t ts_ns) {

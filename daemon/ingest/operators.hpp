@@ -54,6 +54,9 @@ class Operators {
   /// its nearest outer one that is not.
   Innermost innermost(const Lane& lane, std::uint32_t op_id) const;
 
+  /// All lanes have been read since the call before this one.
+  void round_done(std::uint64_t now_ns);
+
   /// Closes, as unfinished, everything that began before `ts_ns`.
   void close_before(std::uint64_t ts_ns);
 
@@ -92,7 +95,8 @@ class Operators {
   EventCounts& counts_;
   const Limits& limits_;
   model::RangeId& next_id_;
-  std::vector<Thread> threads_;                                  // by lane
+  std::vector<Thread> threads_;  // by lane
+  std::uint64_t last_round_ns_ = 0;
   std::vector<Waiting> waiting_;                                 // oldest first
   std::unordered_map<std::uint32_t, std::uint32_t> os_threads_;  // by PyTorch's number
 };
