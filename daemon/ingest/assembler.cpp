@@ -84,6 +84,7 @@ void Assembler::on(const Lane& lane, const wire::OpBegin& r, const Tail&) {
   if (!life_.holds(r.ts_ns))
     return losses_.add(model::LossReason::kTimeImplausible, lane.tid, 1, 0, 0);
   active_since(r.ts_ns);
+  operators_.reached(lane, r.ts_ns);
   operators_.begin(lane, r, innermost(lane, 0), ranges_.depth(lane));
   finder_.begin(lane, r);
 }

@@ -52,7 +52,6 @@ void Operators::begin(const Lane& lane, const wire::OpBegin& begin, model::Range
                       std::size_t ranges) {
   Thread& owner = thread(lane);
   owner.tid = lane.tid;
-  if (!waiting_.empty()) settle(owner, begin.ts_ns);
   if (begin.thread != 0) os_threads_[begin.thread] = lane.tid;
   // An object address that begins again has ended meanwhile; so has all that was opened in it.
   if (owner.lost) {
@@ -84,22 +83,22 @@ void Operators::begin(const Lane& lane, const wire::OpBegin& begin, model::Range
 }
 
 // Memory that serves again may have begun once more by the time its end on another thread is read.
-Operators::OpenAt Operators::find(Thread& owner, const wire::OpEnd& end) {
+Operators::OpenAt Operators::find(Thread& owner, std::uint64_t object, std::uint64_t end_ns) {
   const auto found = std::find_if(owner.open.rbegin(), owner.open.rend(), [&](const Open& open) {
-    return open.object == end.object && open.op.start_ns <= end.ts_ns;
+    return open.object == object && open.op.start_ns <= end_ns;
   });
   return found == owner.open.rend() ? owner.open.end() : std::prev(found.base());
 }
 
-void Operators::end_at(Thread& owner, OpenAt at, const wire::OpEnd& end, std::uint32_t end_tid) {
+void Operators::end_at(Thread& owner, OpenAt at, std::uint64_t end_ns) {
   if (owner.lost) {
     // The ends of the inner ones were among what was dropped.
     for (auto inner = owner.open.end(); inner != std::next(at);)
-      close(*--inner, end.ts_ns, end_tid, model::kRangeUnfinished);
+      close(*--inner, end_ns, owner.tid, model::kRangeUnfinished);
     owner.open.erase(std::next(at), owner.open.end());
   }
-  const bool nests = std::next(at) == owner.open.end() && end_tid == owner.tid;
-  close(*at, end.ts_ns, end_tid, nests ? 0 : model::kRangeCrossing);
+  const bool nests = std::next(at) == owner.open.end();
+  close(*at, end_ns, owner.tid, nests ? 0 : model::kRangeCrossing);
   owner.open.erase(at);
   owner.lost = owner.lost && !owner.open.empty();
 }
@@ -110,8 +109,8 @@ void Operators::end(const Lane& lane, const wire::OpEnd& end) {
   Thread& owner = thread(lane);
   owner.tid = lane.tid;
   if (end.op_id != 0) {
-    const OpenAt at = find(owner, end);
-    if (at != owner.open.end()) end_at(owner, at, end, lane.tid);
+    const OpenAt at = find(owner, end.object, end.ts_ns);
+    if (at != owner.open.end()) end_at(owner, at, end.ts_ns);
     return;
   }
   if (waiting_.size() >= kMaxWaiting) waiting_.erase(waiting_.begin());
@@ -125,7 +124,7 @@ void Operators::settle(Thread& owner, std::uint64_t ts_ns) {
   constexpr std::uint64_t kLong_ns = 2'000'000'000;
   std::erase_if(waiting_, [&](const Waiting& end) {
     if (end.ts_ns >= ts_ns) return false;
-    const OpenAt at = find(owner, wire::OpEnd{end.ts_ns, end.object, 0, 0});
+    const OpenAt at = find(owner, end.object, end.ts_ns);
     if (at == owner.open.end()) return ts_ns - end.ts_ns > kLong_ns;
     close(*at, end.ts_ns, end.tid, model::kRangeCrossing);
     owner.open.erase(at);

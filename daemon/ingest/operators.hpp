@@ -39,6 +39,10 @@ class Operators {
   void begin(const Lane& lane, const wire::OpBegin& begin, model::RangeId parent,
              std::size_t ranges);
   void end(const Lane& lane, const wire::OpEnd& end);
+  /// The lane's thread has been read up to `ts_ns`: what ended on others until then is closed.
+  void reached(const Lane& lane, std::uint64_t ts_ns) {
+    if (!waiting_.empty()) settle(thread(lane), ts_ns);
+  }
 
   /// An operator open on a thread.
   struct Innermost {
@@ -73,7 +77,7 @@ class Operators {
     std::vector<Open> open;
   };
 
-  /// An end on another thread than its begin, which was not read yet.
+  /// An end on another thread than its begin, which may not have been read yet.
   struct Waiting {
     std::uint64_t object;
     std::uint64_t ts_ns;
@@ -84,8 +88,8 @@ class Operators {
 
   Thread& thread(const Lane& lane);
   void close(Open& open, std::uint64_t ts_ns, std::uint32_t end_tid, std::uint32_t flags);
-  static OpenAt find(Thread& thread, const wire::OpEnd& end);
-  void end_at(Thread& thread, OpenAt at, const wire::OpEnd& end, std::uint32_t end_tid);
+  static OpenAt find(Thread& thread, std::uint64_t object, std::uint64_t end_ns);
+  void end_at(Thread& thread, OpenAt at, std::uint64_t end_ns);
   void settle(Thread& thread, std::uint64_t ts_ns);
 
   Names& names_;

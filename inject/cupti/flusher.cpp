@@ -68,6 +68,7 @@ void count_dropped() {
 }
 
 void flush_once(bool forced) {
+  // Claims this thread's large lane before the program's threads have taken all of them.
   { const hot::Guard claims(hot::Role::kCallback, true); }
   g_flusher.running_since.store(base::mono_ns(), std::memory_order_release);
   record_clock(g_live.api);

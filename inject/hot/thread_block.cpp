@@ -7,6 +7,7 @@
 // Promises: a claim is a compare-and-swap per slot; a thread that gets nothing is counted once
 #include "inject/hot/thread_block.hpp"
 
+#include <errno.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -91,6 +92,13 @@ ThreadBlock* this_thread() {
   t_block = nullptr;
   t_block = claim_block(t_tid, epoch);
   return t_block;
+}
+
+bool thread_has_ended(std::uint32_t tid) {
+  const int saved = errno;
+  const bool ended = ::syscall(SYS_tgkill, getpid(), tid, 0) != 0 && errno == ESRCH;
+  errno = saved;
+  return ended;
 }
 
 void retire_threads(bool (*gone)(std::uint32_t tid, void* arg), void* arg) {

@@ -88,6 +88,9 @@ std::uint32_t index_of(const ThreadBlock& block);
 /// This thread's kernel id without a system call after the first look.
 std::uint32_t this_tid();
 
+/// The kernel knows no such thread of this process any more. Keeps errno. Any context.
+bool thread_has_ended(std::uint32_t tid);
+
 /// Gives back the lanes of threads for which `gone(tid, arg)` says true. Worker.
 void retire_threads(bool (*gone)(std::uint32_t tid, void* arg), void* arg);
 

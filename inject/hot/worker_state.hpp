@@ -30,7 +30,6 @@ struct Worker {
   bool (*body)() = nullptr;
   std::atomic<bool> timer_armed{false};
   timer_t timer{};
-  std::uint32_t timer_tid = 0;  // the thread whose CPU clock it is on
 };
 extern Worker g_worker;
 

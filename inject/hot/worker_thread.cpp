@@ -206,32 +206,30 @@ void worker_pause_point() {
 void worker_allow_resume() { g_worker.held.store(false, std::memory_order_release); }
 
 void worker_resume_after_cpu(std::uint64_t cpu_ns, int signal) {
-  const itimerspec when{
-      {0, 0},
-      {static_cast<time_t>(cpu_ns / 1'000'000'000u), static_cast<long>(cpu_ns % 1'000'000'000u)}};
-  const auto tid = static_cast<std::uint32_t>(::syscall(SYS_gettid));
-  if (g_worker.timer_armed.exchange(true, std::memory_order_acq_rel)) {
-    // What is left of an earlier fork's time would end before Python has counted after this one.
-    if (g_worker.timer_tid == tid) timer_settime(g_worker.timer, 0, &when, nullptr);
-    return;
-  }
-  g_worker.timer_tid = tid;
+  // What is left of an earlier fork's time would end before Python has counted after this one, or
+  // belongs to a thread that never runs again.
+  if (g_worker.timer_armed.exchange(true, std::memory_order_acq_rel)) timer_delete(g_worker.timer);
+  const auto tid = static_cast<pid_t>(::syscall(SYS_gettid));
   sigevent event;
   memset(&event, 0, sizeof event);
   event.sigev_notify = SIGEV_THREAD_ID;
   event.sigev_signo = signal;
 #ifdef sigev_notify_thread_id
-  event.sigev_notify_thread_id = static_cast<pid_t>(tid);
+  event.sigev_notify_thread_id = tid;
 #else
-  event._sigev_un._tid = static_cast<pid_t>(tid);
+  event._sigev_un._tid = tid;
 #endif
+  const itimerspec when{
+      {0, 0},
+      {static_cast<time_t>(cpu_ns / 1'000'000'000u), static_cast<long>(cpu_ns % 1'000'000'000u)}};
   if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &g_worker.timer) != 0 ||
       timer_settime(g_worker.timer, 0, &when, nullptr) != 0)
     g_worker.timer_armed.store(false, std::memory_order_release);
 }
 
 void worker_resume_timer_done() {
-  // timer_delete frees glibc's bookkeeping: only the worker itself calls this, never a handler.
+  // timer_delete frees glibc's bookkeeping: the worker itself, or a fork while it is parked; never
+  // a handler.
   if (g_worker.timer_armed.exchange(false, std::memory_order_acq_rel)) timer_delete(g_worker.timer);
 }
 

@@ -6,10 +6,7 @@
 // Owns:     which trigger is in use and when what is due
 #include "inject/sample/sampler.hpp"
 
-#include <errno.h>
 #include <stdio.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -241,11 +238,7 @@ void retire_ended_threads(std::uint64_t now_ns) {
   static std::uint64_t looked_ns = 0;
   if (g_sampler.on || now_ns - looked_ns < kPeriodNs) return;
   looked_ns = now_ns;
-  hot::retire_threads(
-      [](std::uint32_t tid, void*) {
-        return ::syscall(SYS_tgkill, getpid(), tid, 0) != 0 && errno == ESRCH;
-      },
-      nullptr);
+  hot::retire_threads([](std::uint32_t tid, void*) { return hot::thread_has_ended(tid); }, nullptr);
 }
 
 std::uint32_t tick(std::uint64_t now_ns) {

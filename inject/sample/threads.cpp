@@ -79,7 +79,7 @@ int task_directory() {
   return kept.fd = move_to_top(fd);
 }
 
-bool is_alive(pid_t tid) { return ::syscall(SYS_tgkill, getpid(), tid, 0) == 0 || errno != ESRCH; }
+bool is_alive(pid_t tid) { return !hot::thread_has_ended(static_cast<std::uint32_t>(tid)); }
 
 ThreadEntry* find(pid_t tid) {
   ThreadEntry* const end = g_threads.entries + g_threads.count;

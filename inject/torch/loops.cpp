@@ -6,14 +6,12 @@
 // Owns:     a mapping with one place a thread, never unmapped
 #include "inject/torch/loops.hpp"
 
-#include <errno.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <atomic>
 
 #include "inject/hot/steps.hpp"
+#include "inject/hot/thread_block.hpp"
 #include "inject/torch/iterations.hpp"
 
 namespace gpuprof::torch {
@@ -156,20 +154,13 @@ bool is_inside(const ThreadLoops& mine, std::uint64_t loop_id) {
   return false;
 }
 
-bool has_ended(std::uint32_t tid) {
-  const int saved = errno;
-  const bool gone = ::syscall(SYS_tgkill, getpid(), tid, 0) != 0 && errno == ESRCH;
-  errno = saved;
-  return gone;
-}
-
 /// Whether this thread is the one whose iterations are steps: others may run the loop beside it,
 /// and one may follow when it has ended.
 bool is_counting_thread(std::uint32_t tid) {
   std::atomic<std::uint32_t>& chosen = hot::g_state.plan->step_tid;
   std::uint32_t counting = chosen.load(std::memory_order_relaxed);
   if (counting == 0 || counting == tid) return true;
-  return has_ended(counting) &&
+  return hot::thread_has_ended(counting) &&
          chosen.compare_exchange_strong(counting, tid, std::memory_order_relaxed);
 }
 

@@ -33,7 +33,7 @@ enum class InputForm : std::uint8_t {
   kBoolList = 8,
   kOther = 9,  // strings, devices, generators, dictionaries …
   kComplex = 10,
-  kSymbol = 11,      // a number that is not known yet: dynamic shapes, while they are traced
+  kSymbol = 11,      // a number whose value is not known: of dynamic shapes, while they are traced
   kNumberList = 12,  // numbers of several kinds, or of the two above
 };
 

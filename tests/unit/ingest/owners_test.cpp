@@ -30,10 +30,11 @@ class Owners : public AssemblerTest {
     end(140, 5, 1);
     assembler_->finish(now_);
   }
-  const model::Operator* begun_at(std::uint64_t ts) const {
+  /// Of what began then; 0: nothing did.
+  std::uint64_t end_of(std::uint64_t start_ns) const {
     for (const model::Operator& op : sink_.operators)
-      if (op.start_ns == ts) return &op;
-    return nullptr;
+      if (op.start_ns == start_ns) return op.end_ns;
+    return 0;
   }
 };
 
@@ -60,6 +61,17 @@ TEST_F(Owners, AnEndOnAnotherThreadMayBeReadBeforeItsBegin) {
   EXPECT_EQ(sink_.operators[0].end_tid, kSecond.tid);
 }
 
+TEST_F(Owners, WhatEndedOnAnotherThreadIsNoParentOfWhatFollows) {
+  begin(100, 5, 1, kUser);
+  end(200, 5, 0, kSecond);
+  begin(300, 6, 2, kFunction);
+  end(400, 6, 2);
+  assembler_->finish(now_);
+  ASSERT_THAT(sink_.operators, SizeIs(2));
+  EXPECT_EQ(sink_.operators[1].start_ns, 300u);
+  EXPECT_EQ(sink_.operators[1].parent, 0u);
+}
+
 TEST_F(Owners, AnEndReadEarlyIsNotThatOfAnotherInTheSameMemoryBefore) {
   end(400, 5, 0, kSecond);
   begin(100, 5, 1, kUser);
@@ -68,10 +80,8 @@ TEST_F(Owners, AnEndReadEarlyIsNotThatOfAnotherInTheSameMemoryBefore) {
   begin(500, 6, 3, kUser);
   end(600, 6, 3);
   assembler_->finish(now_);
-  ASSERT_NE(begun_at(100), nullptr);
-  ASSERT_NE(begun_at(300), nullptr);
-  EXPECT_EQ(begun_at(100)->end_ns, 200u);
-  EXPECT_EQ(begun_at(300)->end_ns, 400u);
+  EXPECT_EQ(end_of(100), 200u);
+  EXPECT_EQ(end_of(300), 400u);
 }
 
 TEST_F(Owners, AnEndOfMemoryThatServesAgainEndsTheEarlierOne) {
@@ -80,10 +90,8 @@ TEST_F(Owners, AnEndOfMemoryThatServesAgainEndsTheEarlierOne) {
   end(200, 5, 0, kSecond);
   end(400, 5, 1, kThird);
   assembler_->finish(now_);
-  ASSERT_NE(begun_at(100), nullptr);
-  ASSERT_NE(begun_at(300), nullptr);
-  EXPECT_EQ(begun_at(100)->end_ns, 200u);
-  EXPECT_EQ(begun_at(300)->end_ns, 400u);
+  EXPECT_EQ(end_of(100), 200u);
+  EXPECT_EQ(end_of(300), 400u);
 }
 
 TEST_F(Owners, AnEndNobodyBeganEndsNothingThatBeginsLater) {

@@ -47,47 +47,40 @@ TEST_F(StepFinderTest, TheLoopAroundTheOptimizerIsTheStep) {
   EXPECT_EQ(sink_.steps[0].end_ns, sink_.steps[1].start_ns);
 }
 
-TEST_F(StepFinderTest, NothingIsChosenWhileALoopMayStillBeAnInnerOne) {
-  // Given a critic's loop of five updates before the generator's first
-  loop(kInner, 40, 50);
-  loop(kOuter, 30, 60);
-  stack(11, {kInner, kOuter});
-  stack(12, {kOuter});
-  std::vector<std::uint64_t> outer;
-  for (int i = 0; i < 60; ++i) {
-    iterate(kOuter, i == 0 ? kMarkFirst : 0);
-    outer.push_back(t_);
-    for (int critic = 0; critic < 5; ++critic) {
-      iterate(kInner, critic == 0 ? kMarkFirst : 0);
-      op("aten::linear", 11, 5 * kMs);
-      op("Optimizer.step#RMSprop.step", 11, kMs);
+/// A critic with five updates, each of so long an operator, for each of the generator's.
+class Critic : public StepFinderTest {
+ protected:
+  /// @return Where each step begins. @param pause_ns In the first one, after the fourth update.
+  std::vector<std::uint64_t> train(std::uint64_t update_ns, std::uint64_t pause_ns) {
+    loop(kInner, 40, 50);
+    loop(kOuter, 30, 60);
+    stack(11, {kInner, kOuter});
+    stack(12, {kOuter});
+    std::vector<std::uint64_t> outer;
+    for (int i = 0; i < 60; ++i) {
+      iterate(kOuter, i == 0 ? kMarkFirst : 0);
+      outer.push_back(t_);
+      for (int critic = 0; critic < 5; ++critic) {
+        iterate(kInner, critic == 0 ? kMarkFirst : 0);
+        op("aten::linear", 11, update_ns);
+        op("Optimizer.step#RMSprop.step", 11, kMs);
+        if (i == 0 && critic == 3 && pause_ns != 0) pass(pause_ns);
+      }
+      op("Optimizer.step#Adam.step", 12, kMs);
     }
-    op("Optimizer.step#Adam.step", 12, kMs);
+    finish();
+    return outer;
   }
-  finish();
+};
+
+TEST_F(Critic, NothingIsChosenWhileALoopMayStillBeAnInnerOne) {
+  const auto outer = train(5 * kMs, 0);
   EXPECT_EQ(outer, begins_of(sink_.steps));
   EXPECT_THAT(heard_.told, SizeIs(1));
 }
 
-TEST_F(StepFinderTest, APauseInTheFirstStepDoesNotMakeTheInnerLoopTheStep) {
-  // Given a critic's loop whose fourth update takes longer than anyone looks
-  loop(kInner, 40, 50);
-  loop(kOuter, 30, 60);
-  stack(11, {kInner, kOuter});
-  stack(12, {kOuter});
-  std::vector<std::uint64_t> outer;
-  for (int i = 0; i < 60; ++i) {
-    iterate(kOuter, i == 0 ? kMarkFirst : 0);
-    outer.push_back(t_);
-    for (int critic = 0; critic < 5; ++critic) {
-      iterate(kInner, critic == 0 ? kMarkFirst : 0);
-      op("aten::linear", 11, 50 * kMs);
-      op("Optimizer.step#RMSprop.step", 11, kMs);
-      if (i == 0 && critic == 3) pass(7 * kSecond);
-    }
-    op("Optimizer.step#Adam.step", 12, kMs);
-  }
-  finish();
+TEST_F(Critic, APauseInTheFirstStepDoesNotMakeTheInnerLoopTheStep) {
+  const auto outer = train(50 * kMs, 7 * kSecond);  // longer than anyone looks
   EXPECT_EQ(outer, begins_of(sink_.steps));
   EXPECT_THAT(heard_.told, SizeIs(1));
 }
