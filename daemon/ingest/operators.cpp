@@ -103,16 +103,15 @@ void Operators::end_at(Thread& owner, OpenAt at, std::uint64_t end_ns) {
   owner.lost = owner.lost && !owner.open.empty();
 }
 
-// An end without a number belongs to an operator of another thread, whose lane may be read after
-// this one, or to one that was open when recording began.
+// An end without a number belongs to an operator below so many others that its thread no longer
+// knew it, to one of another thread, whose lane may be read after this one, or to one that was open
+// when recording began.
 void Operators::end(const Lane& lane, const wire::OpEnd& end) {
   Thread& owner = thread(lane);
   owner.tid = lane.tid;
-  if (end.op_id != 0) {
-    const OpenAt at = find(owner, end.object, end.ts_ns);
-    if (at != owner.open.end()) end_at(owner, at, end.ts_ns);
-    return;
-  }
+  const OpenAt at = find(owner, end.object, end.ts_ns);
+  if (at != owner.open.end()) return end_at(owner, at, end.ts_ns);
+  if (end.op_id != 0) return;
   if (waiting_.size() >= kMaxWaiting) waiting_.erase(waiting_.begin());
   waiting_.push_back({end.object, end.ts_ns, lane.tid});
 }

@@ -37,6 +37,17 @@ TEST_F(Depth, MarksWhatLiesBelowTooManyOperatorsAndRanges) {
     EXPECT_EQ(op.start_ns >= 110, (op.flags & model::kRangeDeep) != 0) << op.start_ns;
 }
 
+TEST_F(Depth, EndsOfWhatTheThreadNoLongerKnewNest) {
+  for (std::uint64_t i = 0; i < 8; i += 2) begin(i);
+  for (std::uint64_t i = 6; i > 2; i -= 2) end(i);
+  for (const std::uint64_t i : {2, 0}) put(wire::OpEnd{2000 - i, i + 1, 0, 0});
+  ASSERT_THAT(sink_.operators, SizeIs(4));
+  for (const auto& op : sink_.operators) {
+    EXPECT_EQ(0u, op.flags);
+    EXPECT_EQ(2100 - op.start_ns, op.end_ns);
+  }
+}
+
 TEST_F(Depth, WhatFollowsIsNoLongerDeep) {
   Limits limits;
   limits.drawn_depth = 3;
