@@ -100,6 +100,10 @@ const CodeLoops* find(Table& table, const Offsets& at, const CodeLoops& wanted) 
   found.handlers = scan.handlers;
   found.known = scan.known;
   found.yields = scan.yields;
+  // It is the only one whose file and name are the same text.
+  found.inserted =
+      wanted.name ==
+      base::load<std::uint64_t>(reinterpret_cast<const std::byte*>(wanted.address) + at.code_file);
   found.count = static_cast<std::uint16_t>(scan.count);
   found.spans = &table.spans[spans % kMaxAllSpans];
   return new (&table.codes[place]) CodeLoops(found);

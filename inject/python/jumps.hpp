@@ -23,6 +23,7 @@ struct CodeLoops {
   std::int32_t handlers;  // exception handlers lie from here to the end; kNoHandlers
   bool known;             // false: its instructions cannot be read
   bool yields;            // a generator or coroutine
+  bool inserted;          // what specialised byte code puts between a class and its __init__
   std::uint16_t count;    // of `spans`
   const JumpSpan* spans;  // by target: a loop comes before those inside it
 

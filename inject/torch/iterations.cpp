@@ -13,7 +13,7 @@ namespace gpuprof::torch {
 
 std::uint64_t LoopAt::id() const {
   std::uint64_t id = base::hash_step(0x6c6f6f70u, code->id);
-  id = base::hash_step(id, level);
+  id = base::hash_step(id, depth);
   id = base::hash_step(id, static_cast<std::uint32_t>(span.target));
   return id == 0 ? 1 : id;
 }
@@ -54,7 +54,8 @@ class Iterations::Comparison {
 
   void begin(std::uint32_t level, std::uint32_t flags, const python::CodeLoops* code,
              std::int32_t loop) {
-    if (count_ < kMaxLoops) begun_[count_++] = LoopAt{level, flags, code, code->spans[loop]};
+    const std::uint32_t depth = was_.levels_[level].depth;
+    if (count_ < kMaxLoops) begun_[count_++] = LoopAt{level, depth, flags, code, code->spans[loop]};
   }
   /// Loops that hold `now` and, from the loop `inside` on, were not there before; without `inside`
   /// (-1), those that do not hold `before`.
@@ -168,6 +169,10 @@ class Iterations::Comparison {
     return true;
   }
 
+  static std::uint32_t depth_inside(const Level& outer) {
+    const bool inserted = outer.loops != nullptr && outer.loops->inserted;
+    return outer.depth + (outer.code != 0 && !inserted ? 1 : 0);
+  }
   /// The frame at `level` was not there before.
   void enter(std::uint32_t level) {
     const python::QuickFrame& now = frame(level);
@@ -175,6 +180,7 @@ class Iterations::Comparison {
     Level& level_is = was_.levels_[level];
     level_is.frame = now.frame;
     level_is.code = now.code;
+    level_is.depth = level == 0 ? 0 : depth_inside(was_.levels_[level - 1]);
     level_is.at = level_is.actual = now.instr_offset;
     level_is.in_loop = level_is.stored = false;
     level_is.loops = code;
@@ -229,7 +235,7 @@ std::uint32_t Iterations::around(LoopAt* loops) const {
     const python::CodeLoops* code = levels_[level].loops;
     for (std::int32_t i = code->count - 1; i >= 0 && count < kMaxLoops; --i)
       if (code->spans[i].holds(levels_[level].at))
-        loops[count++] = LoopAt{level, 0, code, code->spans[i]};
+        loops[count++] = LoopAt{level, levels_[level].depth, 0, code, code->spans[i]};
   }
   return count;
 }

@@ -19,6 +19,7 @@ namespace gpuprof::torch {
 /// A loop around an operator, or one whose iteration it begins.
 struct LoopAt {
   std::uint32_t level;  // of its frame, 0 outermost
+  std::uint32_t depth;  // the same without what comes and goes as byte code is specialised
   std::uint32_t flags;  // wire::kMark…
   const python::CodeLoops* code;
   python::JumpSpan span;
@@ -63,6 +64,7 @@ class Iterations {
     std::uint64_t frame, code;
     std::int32_t at;      // where it counts as being: in an exception handler, where it was before
     std::int32_t actual;  // where it is
+    std::uint32_t depth;  // LoopAt::depth
     bool yields;
     bool in_loop;
     bool stored;                     // in a global variable, since the operator before

@@ -78,7 +78,7 @@ struct LoopDef {
   std::uint64_t code_id;                    // of a PyCodeDef
   std::int32_t target_offset, jump_offset;  // bytes from the start of the byte code: its head,
                                             // and the instruction that jumps back to it
-  std::uint32_t level;                      // of its frame, 0 outermost
+  std::uint32_t level;                      // of its frame, 0 outermost, without shims
   std::uint32_t flags;                      // kLoop…
 };
 inline constexpr std::uint32_t kLoopInModule = 1;  // inside a module's call

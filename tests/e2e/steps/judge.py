@@ -84,11 +84,12 @@ class Judge:
 
 
 def verdict(truth, trace, first=0, count=None, label=1, tail=0, slack_ns=0,
-            open_head=False):
+            open_head=False, labels=None):
     """Sentences on what is wrong; none if all is right.
 
     `first`, `count`: which true steps the trace holds (all); `label`: what the first of them is
-    called; `tail`: so many steps without any operator may follow."""
+    called, which the others count on from; `labels`: what each true step is called instead; `tail`: so
+    many steps without any operator may follow."""
     count = len(truth) - first if count is None else count
     steps = list(trace.steps)
     judge = Judge(truth, trace, slack_ns, open_head)
@@ -98,9 +99,10 @@ def verdict(truth, trace, first=0, count=None, label=1, tail=0, slack_ns=0,
     wrong = []
     if len(steps) != count:
         wrong.append("%d steps instead of %d" % (len(steps), count))
-    labels = [step.label for step in steps]
-    if labels != list(range(label, label + len(steps))):
-        wrong.append("labels %s… do not count from %d" % (labels[:6], label))
+    found = [step.label for step in steps]
+    expected = labels[first:][:len(steps)] if labels else list(range(label, label + len(steps)))
+    if found != expected:
+        wrong.append("labels %s… instead of %s…" % (found[:6], expected[:6]))
     for i in range(min(len(steps), count)):
         following = steps[i + 1] if i + 1 < len(steps) else None
         wrong += judge.step(first + i, steps[i], following)

@@ -132,8 +132,8 @@ def of_torch(checks, python, folder):
     with open(os.path.join(folder, "truth.json"), encoding="utf-8") as file:
         noted = json.load(file)
     trace = torch_trace.kineto(path, noted["real_ns"] - noted["mono_ns"])
-    found(checks, trace, noted["steps"], "torch.profiler", first=4, count=8, label=4,
-          slack_ns=2 * US)
+    found(checks, trace, noted["steps"], "torch.profiler", first=4, count=8, slack_ns=2 * US,
+          labels=noted["labels"])
 
 
 def main():

@@ -38,6 +38,11 @@ def environment(folder):
                 TORCHINDUCTOR_COMPILE_THREADS="1", HF_HUB_OFFLINE="1")
 
 
+def noted(folder):
+    path = os.path.join(folder, "truth.json")
+    return judge.load(path) if os.path.exists(path) else {"steps": []}
+
+
 def run(python, command, folder, arguments=(), timeout=120):
     """One program under gpuprof: (CompletedProcess, true steps, paths of the traces)."""
     out = os.path.join(folder, "out")
@@ -45,9 +50,7 @@ def run(python, command, folder, arguments=(), timeout=120):
     script, *rest = command.split()
     done = e2e.gpuprof(["-o", out, *arguments], [python, os.path.join(PROGRAMS, script), *rest],
                        env=environment(folder), timeout=timeout)
-    path = os.path.join(folder, "truth.json")
-    truth = judge.load(path)["steps"] if os.path.exists(path) else []
-    return done, truth, e2e.traces(out)
+    return done, noted(folder)["steps"], e2e.traces(out)
 
 
 def described(program, trace):
@@ -65,7 +68,7 @@ def described(program, trace):
     return wrong[:2]
 
 
-def examine(program, done, truth, paths):
+def examine(program, done, truth, paths, labels):
     """Sentences on what is wrong with one run."""
     if done.returncode != 0:
         return ["status %d: %s" % (done.returncode, done.stderr.decode()[-1500:])]
@@ -79,8 +82,8 @@ def examine(program, done, truth, paths):
     if not program.steps:
         return ["%d steps were invented (%s)" % (len(trace.steps), trace.steps[0].args)
                 for _ in trace.steps[:1]]
-    wrong = judge.verdict(truth, trace, label=program.label, tail=program.tail,
-                          open_head=program.where == "-")
+    wrong = judge.verdict(truth, trace, tail=program.tail,
+                          open_head=program.where == "-", labels=labels)
     return wrong[:4] + described(program, trace)
 
 
@@ -95,7 +98,8 @@ def one(python, name, folder):
         return ["not done after %d s" % program.timeout], "", False
     if done.returncode == 77:
         return [], "%s: this PyTorch or a package lacks it" % name, True
-    return examine(program, done, truth, paths), "%s: %d steps" % (name, len(truth)), False
+    wrong = examine(program, done, truth, paths, noted(folder).get("labels"))
+    return wrong, "%s: %d steps" % (name, len(truth)), False
 
 
 def usable(name):

@@ -9,7 +9,6 @@ class Program:
     command: str          # script and arguments
     steps: int            # 0: it has none
     source: str = "loop+optimizer"
-    label: int = 1        # of the first step
     tail: int = 0         # steps without operators that may follow
     where: str = ""       # the file whose loop it is; "": the script; "-": any
     timeout: int = 120
@@ -71,7 +70,7 @@ TABLE = {
     "tokens-no-stacks": Program("shapes.py tokens", 48, "loop",
                                 options=("--no-with-stack", "--no-with-modules")),
     "workers-no-stacks": Program("loader.py --workers 2", 24, options=("--no-with-stack",)),
-    "user-schedule": Program("user_schedule.py", 20, "user", label=0, tail=1),
+    "user-schedule": Program("user_schedule.py", 20, "user", tail=1),
     "accelerate": Program("packages.py accelerate", 14, where="-"),
     "lightning": Program("packages.py lightning", 18, where="-"),
     "transformers": Program("packages.py transformers", 12, where="-"),

@@ -81,6 +81,12 @@ class Rule : public ::testing::Test {
     return text;
   }
 
+  LoopAt innermost() {
+    LoopAt loops[kMaxLoops] = {};
+    EXPECT_GT(iterations_.around(loops), 0u);
+    return loops[0];
+  }
+
  private:
   static std::uint64_t code(char function) { return static_cast<std::uint64_t>(function) * 0x1000; }
   static std::uint64_t usual_frame(char function) { return code(function) + 0x800; }
@@ -224,6 +230,21 @@ TEST_F(Rule, AGeneratorThatGoesOnWasNotEntered) {
   EXPECT_EQ(op({{'m', 10}, {'g', 10}}), "m10 ~g4");
   EXPECT_EQ(op({{'m', 20}}), "");
   EXPECT_EQ(op({{'m', 10}, {'g', 10, 0, 0x99000}}), "m10 +g4") << "another generator";
+}
+
+TEST_F(Rule, ALoopIsTheSameWhetherOrNotItsGeneratorIsCalledThroughC) {
+  function('m', {{10, 90, 14}});
+  function('g', {{4, 40, 8}}, python::kNoHandlers, true);
+  const At shim{'\0', 0, wire::kPyShim, 0x88000};
+  op({{'m', 10}, shim, {'g', 10}});
+  const std::uint64_t before = innermost().id();
+  EXPECT_EQ(innermost().level, 2u);
+  op({{'m', 20}});
+  EXPECT_EQ(op({{'m', 10}, {'g', 10}}), "m10 ~g4") << "specialised byte code calls it directly";
+  EXPECT_EQ(innermost().level, 1u);
+  EXPECT_EQ(innermost().id(), before);
+  op({{'m', 10}, {'m', 20, 0, 0x99000}, {'g', 10}});
+  EXPECT_NE(innermost().id(), before) << "deeper";
 }
 
 TEST_F(Rule, KeepsToItsBounds) {

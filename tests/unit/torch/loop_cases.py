@@ -191,3 +191,14 @@ def loop_in_recursion():
             train_step()
     down(30)
     return {"main": 7}
+
+
+@program
+def loop_in_constructor():
+    class Trained:
+        def __init__(self):
+            for _ in range(4):  # loop: main
+                train_step()
+    for _ in range(6):  # loop: models
+        Trained()
+    return {"main": 24, "models": 6}

@@ -45,7 +45,7 @@ void count(const torch::TopLevel& op, const torch::LoopAt& loop) {
   Counted& counted = g_counted[loop.id()];
   counted.code = op.frames[op.frame_count - 1 - loop.level].code;
   counted.target = static_cast<std::uint64_t>(loop.span.target);
-  counted.level = loop.level;
+  counted.level = loop.depth;
   if ((loop.flags & wire::kMarkFirst) != 0)
     ++counted.first;
   else if ((loop.flags & wire::kMarkWeak) != 0)

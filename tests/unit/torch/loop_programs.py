@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs programs with loops of every kind; each knows how often its loops go round.
 
-    loop_programs.py LIBRARY     prints "PROGRAM LOOP TRUTH COUNTED strong weak first" for each loop
+    loop_programs.py LIBRARY     prints "PROGRAM LOOP TRUTH COUNTED IDS strong weak first" for each loop
 
+IDS: as how many loops it was told of, one of which is right but for recursion.
 A loop that is judged has `# loop: NAME` behind its head. An operator is a call of the library.
 """
 
@@ -59,8 +60,10 @@ def main():
             line, path = one.line()
             sums.setdefault(known.get((path, line)), []).append((one.strong, one.weak, one.first))
         for loop, times in truth.items():
-            strong, weak, first = (sum(column) for column in zip(*sums.get(loop, [(0, 0, 0)])))
-            print(program.__name__, loop, times, first + (strong or weak), strong, weak, first)
+            told = sums.get(loop, [(0, 0, 0)])
+            strong, weak, first = (sum(column) for column in zip(*told))
+            print(program.__name__, loop, times, first + (strong or weak), len(told), strong, weak,
+                  first)
     return 0
 
 
