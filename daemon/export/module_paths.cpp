@@ -34,7 +34,7 @@ T& at_id(std::vector<T>& all, std::uint32_t id) {
 
 void ModulePaths::define(const model::TorchModule& module) {
   if (module.id > kMaxId) return;
-  at_id(objects_, module.id) = {module.class_name, of_class_[module.class_name]++};
+  at_id(objects_, module.id) = {module.class_name, of_class_[module.type]++};
 }
 
 ModulePaths::Path ModulePaths::enter(Path parent, model::TorchModuleId module) {

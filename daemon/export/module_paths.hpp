@@ -47,7 +47,7 @@ class ModulePaths {
   std::span<const Level> chain(model::StackId stack) const;
   Path parent(Path path) const { return paths_[path].parent; }
   model::TorchModuleId module(Path path) const { return paths_[path].module; }
-  /// `Class_k`, k counting the objects of the class; escaped.
+  /// `Class_k`, k counting the objects of the class, from 0 for each class of that name; escaped.
   std::string name(Path path, const NameTable& names) const;
 
  private:
@@ -68,7 +68,7 @@ class ModulePaths {
   std::vector<Node> paths_{Node{}};
   std::map<std::pair<Path, model::TorchModuleId>, Path> by_parent_;
   std::vector<Object> objects_;
-  std::map<model::StringId, std::uint32_t> of_class_;
+  std::map<std::uint64_t, std::uint32_t> of_class_;  // by address of the class
   std::vector<Level> levels_;
   std::vector<Chain> chains_;
   std::uint64_t cut_ = 0;

@@ -114,7 +114,7 @@ void Names::define(const wire::TorchModuleDef& def, const Tail& tail) {
   refused(modules_, before, LossReason::kNameTableFull);
   if (id == 0) return;
   const std::string_view name(reinterpret_cast<const char*>(tail.data), def.name_bytes);
-  sink_.on(model::TorchModule{id, intern(name), def.object});
+  sink_.on(model::TorchModule{id, intern(name), def.object, def.type});
 }
 
 model::StringId Names::intern(std::string_view text) {
@@ -145,7 +145,7 @@ model::TorchModuleId Names::torch_module(std::uint64_t wire_id) {
   modules_.lose(id);
   losses_.add(LossReason::kNameUndefined, 0, 1, 0, 0);
   sink_.on(model::TorchModule{
-      id, intern(modules_.is_overflow(id) ? "(too many modules)" : "(module lost)"), 0});
+      id, intern(modules_.is_overflow(id) ? "(too many modules)" : "(module lost)"), 0, 0});
   return id;
 }
 

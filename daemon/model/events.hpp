@@ -83,6 +83,7 @@ struct TorchModule {
   TorchModuleId id;
   StringId class_name;
   std::uint64_t object;  // address
+  std::uint64_t type;    // address of its class: others may be of the same name
 };
 
 struct Process {

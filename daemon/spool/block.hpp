@@ -17,7 +17,7 @@ namespace gpuprof::spool {
 
 inline constexpr char kFileMagic[8] = {'G', 'P', 'S', 'P', 'O', 'O', 'L', '\n'};
 /// Raised with every change of fields.hpp or of a struct below; readers take only their own.
-inline constexpr std::uint32_t kSpoolVersion = 2;
+inline constexpr std::uint32_t kSpoolVersion = 3;
 
 struct FileHeader {
   char magic[8];

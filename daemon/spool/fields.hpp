@@ -172,7 +172,7 @@ void fields(F& f, E& e) {
 }
 template <class F, Is<model::TorchModule> E>
 void fields(F& f, E& e) {
-  f(e.id, e.class_name, e.object);
+  f(e.id, e.class_name, e.object, e.type);
 }
 template <class F, Is<model::Operator> E>
 void fields(F& f, E& e) {
@@ -202,7 +202,7 @@ static_assert(sizeof(model::ApiCall) == 56 && sizeof(model::Kernel) == 112);
 static_assert(sizeof(model::MemCopy) == 72 && sizeof(model::MemSet) == 72);
 static_assert(sizeof(model::Sync) == 48 && sizeof(model::Overhead) == 32);
 static_assert(sizeof(model::GraphExec) == 48 && sizeof(model::Inputs) == 24);
-static_assert(sizeof(model::TorchModule) == 16 && sizeof(model::Operator) == 72);
+static_assert(sizeof(model::TorchModule) == 24 && sizeof(model::Operator) == 72);
 static_assert(sizeof(model::Allocation) == 64);
 
 }  // namespace gpuprof::spool

@@ -81,7 +81,7 @@ bool Stack::send_parts(const hot::Guard& guard, std::uint32_t detail, std::uint6
     if (modules_.sent(id, outlet.lane.epoch())) continue;
     const char* name = python::type_name(level.module.type);
     const auto bytes = static_cast<std::uint32_t>(strnlen(name, kMaxTypeName));
-    const wire::TorchModuleDef def{id, level.module.address, bytes, 0};
+    const wire::TorchModuleDef def{id, level.module.address, level.module.type, bytes, 0};
     if (hot::record(guard, def, ts_ns, name, bytes)) modules_.add(id);
   }
   return outlet.lane.epoch() == epoch;

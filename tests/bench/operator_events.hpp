@@ -49,12 +49,12 @@ class OperatorEvents {
                                  "/home/user/project/train.py"};
     for (model::StringId id = kLinear; id <= kFile; ++id)
       sink_.on(model::StringDef{id, names[id - 1]});
-    sink_.on(model::TorchModule{1, kNet, 0x1000});
+    sink_.on(model::TorchModule{1, kNet, 0x1000, 0x10});
     for (std::uint32_t i = 0; i < 8; ++i)
       sink_.on(
           model::PythonCode{i + 1, kFile, kClass, static_cast<std::int32_t>(10 * i), 11, 1, ""});
     for (std::uint32_t layer = 0; layer < kLayers; ++layer) {
-      sink_.on(model::TorchModule{layer + 2, kClass, 0x2000 + layer});
+      sink_.on(model::TorchModule{layer + 2, kClass, 0x2000 + layer, 0x20});
       const std::array<model::PythonFrame, 8> frames = {{{1, -1, 0},
                                                          {2, -1, 0},
                                                          {layer + 2, -1, model::kPyModule},

@@ -56,6 +56,7 @@ struct TorchModuleDef {
   static constexpr Kind kKind = Kind::kTorchModuleDef;
   std::uint64_t id;
   std::uint64_t object;  // address
+  std::uint64_t type;    // address of its class
   std::uint32_t name_bytes;
   std::uint32_t reserved;
 };

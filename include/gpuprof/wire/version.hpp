@@ -11,7 +11,7 @@
 namespace gpuprof::wire {
 
 /// Library and daemon ship together: the major must match exactly.
-inline constexpr std::uint16_t kWireMajor = 2;
+inline constexpr std::uint16_t kWireMajor = 3;
 /// A new record kind raises only this; an older daemon skips it by length and counts it.
 inline constexpr std::uint16_t kWireMinor = 0;
 

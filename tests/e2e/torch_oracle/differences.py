@@ -29,6 +29,12 @@ def within(trace, begin, end):
     return trace
 
 
+def without_ranges_of_libraries(trace):
+    """NVTX ranges, as CUB pushes them inside operators: torch.profiler does not know them."""
+    trace.operators = [o for o in trace.operators if "domain" not in o.args]
+    return trace
+
+
 def without_crossing(theirs, ours):
     """Takes what we say does not nest out of torch.profiler's operators."""
     wrong = []

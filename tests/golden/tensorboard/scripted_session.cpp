@@ -119,7 +119,7 @@ class Script {
     sink_.on(model::StackDef{kInForward, 0, {}, all});
     sink_.on(model::StackDef{kInTrain, 0, {}, all.subspan(1)});
     sink_.on(model::StackDef{kInMain, 0, {}, all.subspan(2)});
-    sink_.on(model::TorchModule{1, kLinearClass, 0x7f00'0000'1000});
+    sink_.on(model::TorchModule{1, kLinearClass, 0x7f00'0000'1000, 0x7f00'0000'2000});
     const std::array<model::PythonFrame, 4> in_module = {
         {{3, -1, 0}, {1, -1, model::kPyModule}, {2, -1, 0}, {1, -1, model::kPyEntry}}};
     sink_.on(model::StackDef{kInModule, 0, {}, in_module});

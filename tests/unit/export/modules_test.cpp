@@ -50,9 +50,9 @@ class Modules : public test::ExportTest {
     sink.on(model::StringDef{7, "nccl:all_reduce"});
     sink.on(model::StringDef{
         8, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"});
-    sink.on(model::TorchModule{1, 1, 0x1000});
-    sink.on(model::TorchModule{2, 2, 0x2000});
-    sink.on(model::TorchModule{3, 2, 0x3000});
+    sink.on(model::TorchModule{1, 1, 0x1000, 0x10});
+    sink.on(model::TorchModule{2, 2, 0x2000, 0x20});
+    sink.on(model::TorchModule{3, 2, 0x3000, 0x20});
     const auto stack = [&](model::StackId id, std::vector<model::PythonFrame> frames) {
       sink.on(model::StackDef{id, 0, {}, frames});
     };
@@ -169,6 +169,21 @@ TEST_F(Modules, EndWithTheStepTheCallAndTheOperatorAround) {
   EXPECT_EQ(modules(),
             (Names{"Net_0 10-20", "Net_0 30-40", "Net_0 50-60", "Net_0 72-78", "Net_0 82-88"}));
   paths();
+}
+
+// Each graph that torch.compile makes is of a class of its own, and all have one name.
+TEST_F(Modules, AreCountedForEachClassOfTheirName) {
+  record([](model::EventSink& sink) {
+    define(sink);
+    sink.on(model::TorchModule{4, 2, 0x4000, 0x40});
+    sink.on(model::StackDef{6, 0, {}, std::vector<model::PythonFrame>{{4, -1, model::kPyModule}}});
+    sink.on(op(1, 10, 20, 3));
+    sink.on(op(2, 30, 40, 5));
+    sink.on(op(3, 50, 60, 6));
+  });
+  trace();
+  EXPECT_EQ(modules(),
+            (Names{"Net_0 10-40", "Linear_0 10-20", "Linear_1 30-40", "Linear_0 50-60"}));
 }
 
 // A call that began before a range and went on in it would lose the whole file.
