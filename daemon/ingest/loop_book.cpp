@@ -57,7 +57,16 @@ Loop* LoopBook::find(std::uint64_t id) {
 }
 
 void LoopBook::define(const wire::LoopDef& def) {
-  if (Loop* known = loop(def.id); known != nullptr) known->def = def;
+  Loop* known = loop(def.id);
+  if (known == nullptr) return;
+  known->def = def;
+  if (set_up_codes_.contains(def.code_id)) known->def.flags |= kLoopSetsUp;
+}
+
+void LoopBook::sets_up(std::uint64_t code_id) {
+  if (set_up_codes_.size() >= kMostLoops || !set_up_codes_.insert(code_id).second) return;
+  for (auto& [id, loop] : loops_)
+    if (loop.def.code_id == code_id) loop.def.flags |= kLoopSetsUp;
 }
 
 void LoopBook::define(const Lane& lane, const wire::StackLoops& stack, const Tail& tail) {
@@ -194,11 +203,17 @@ void LoopBook::begins(const Lane& lane, const wire::OpBegin& op, OpKind kind) {
     if (Iteration* now = one->newest(lane.tid)) now->flags = (now->flags | flags) & ~kIterationLeft;
 }
 
+bool LoopBook::sets_up(const Thread& owner) const {
+  if (owner.kind == OpKind::kSetUp) return true;
+  return !set_up_codes_.empty() && std::any_of(owner.around->begin(), owner.around->end(),
+                                               [](const Loop* one) { return one->sets_up(); });
+}
+
 bool LoopBook::ends(const Lane& lane, const wire::OpEnd& end) {
   Thread& owner = thread(lane);
   if (owner.object == 0 || owner.object != end.object || end.ts_ns < owner.begin_ns) return false;
   const std::uint64_t took_ns = end.ts_ns - owner.begin_ns;
-  const bool set_up = owner.kind == OpKind::kSetUp, counts = owner.kind != OpKind::kMove;
+  const bool set_up = sets_up(owner), counts = owner.kind != OpKind::kMove;
   // What a program is about is not to build and load models, and both may take long.
   if (counts && !set_up) op_ns_ += took_ns;
   ++news_;

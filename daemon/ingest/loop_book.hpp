@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -28,6 +29,9 @@ struct Iteration {
 inline constexpr std::uint32_t kIterationWorked = 1u << 16;  // more than the loader's __next__
 inline constexpr std::uint32_t kIterationLeft = 1u << 17;    // the loop was left after it
 inline constexpr std::uint32_t kIterationSeen = 1u << 18;    // some operator was told of
+
+/// In LoopDef::flags: what runs inside is no work of the program.
+inline constexpr std::uint32_t kLoopSetsUp = 1u << 16;
 
 struct Loop {
   wire::LoopDef def{};
@@ -60,6 +64,7 @@ struct Loop {
     return counts_weak() ? forgotten_strong + forgotten_weak : forgotten_strong;
   }
   bool in_module() const { return (def.flags & wire::kLoopInModule) != 0; }
+  bool sets_up() const { return (def.flags & kLoopSetsUp) != 0; }
 };
 
 /// End of one top-level Optimizer.step range.
@@ -75,6 +80,8 @@ class LoopBook {
 
   // Records, in the order of their lane.
   void define(const wire::LoopDef& def);
+  /// Loops of this code object, told of before or after, set up.
+  void sets_up(std::uint64_t code_id);
   void define(const Lane& lane, const wire::StackLoops& stack, const Tail& tail);
   void mark(const Lane& lane, const wire::LoopMark& mark);
   /// A top-level operator.
@@ -120,6 +127,7 @@ class LoopBook {
 
   Thread& thread(const Lane& lane);
   const std::vector<Loop*>& around(const Lane& lane, const wire::OpBegin& op);
+  bool sets_up(const Thread& owner) const;  // its open operator does
   Loop* loop(std::uint64_t id);
   void keep(Loop& loop, const Iteration& one);
   void begins_iteration(Loop& loop, const Lane& lane, const wire::LoopMark& mark);
@@ -127,6 +135,7 @@ class LoopBook {
   void optimizer_inside(Loop& loop, Thread& owner);
 
   std::map<std::uint64_t, Loop> loops_;
+  std::set<std::uint64_t> set_up_codes_;
   /// By stack, or by hash of the loops where no stacks are recorded.
   std::unordered_map<std::uint64_t, std::vector<Loop*>> stacks_;
   std::vector<Thread> threads_;  // by lane

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Processes that only serve another one, told by the Python code they run.
+// What is not the program's own work, told by the Python code that runs it.
 //
 // Context:  daemon (ingest thread); pure
 // Owns:     nothing
@@ -23,6 +23,12 @@ inline bool is_service_code(std::string_view file, std::string_view name) {
         file.substr(file.size() - end.size()) == end)
       return true;
   return false;
+}
+
+/// Whether PyTorch's compiler runs this: it tries operators, on tensors of its own, to know them. A
+/// program may import it without compiling anything.
+inline bool is_compiler_code(std::string_view file) {
+  return file.find("/torch/_dynamo/") != std::string_view::npos;
 }
 
 /// Whether PyTorch names the main thread of such a process so.

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "daemon/ingest/service_code.hpp"
+
 namespace gpuprof::ingest {
 namespace {
 
@@ -16,6 +18,11 @@ constexpr std::uint32_t kUser = static_cast<std::uint32_t>(wire::StepSource::kUs
 constexpr std::uint32_t kOptimizer = static_cast<std::uint32_t>(wire::StepSource::kOptimizer);
 constexpr std::uint32_t kLoop = static_cast<std::uint32_t>(wire::StepSource::kLoop);
 constexpr std::uint16_t kUserScope = 7;  // at::RecordScope
+
+std::string_view file_of(const wire::PyCodeDef& def, const Tail& tail) {
+  return {reinterpret_cast<const char*>(tail.data),
+          std::min<std::size_t>(def.file_bytes, tail.bytes)};
+}
 
 }  // namespace
 
@@ -38,6 +45,7 @@ void StepFinder::define(const wire::StringDef& def, const Tail& tail) {
 void StepFinder::define(const wire::PyCodeDef& def, const Tail& tail) {
   if (!looking()) return;
   places_.define(def, tail);
+  if (is_compiler_code(file_of(def, tail))) book_.sets_up(def.id);
   // A loop chosen while only counting: its code is told of with the first stack recorded.
   if (chose_loop() && !placed_ && def.id == chosen_.loop->def.code_id) place(chosen_);
 }

@@ -74,6 +74,28 @@ TEST_F(StepFinderTest, BuildingAModelForLongIsNotTheStep) {
   EXPECT_EQ(truth_, begins_of(sink_.steps));
 }
 
+TEST_F(StepFinderTest, WhatTheCompilerTriesWhenItIsImportedIsNotTheStep) {
+  // Given a loop of torch._dynamo with more operator time than the program, of two lanes
+  const Lane worker{1, 101, 1};
+  put(wire::LoopDef{kOther, 8, 5, 9, 0, 0});
+  code(8, "/venv/torch/_dynamo/variables/torch_function.py", "populate");
+  put(wire::LoopDef{kOther, 8, 5, 9, 0, 0}, {}, worker);
+  loop(kInner, 37, 60);
+  stack(11, {kOther});
+  stack(12, {kInner});
+  for (int i = 0; i < 38; ++i) {
+    iterate(kOther, i == 0 ? kMarkFirst : 0);
+    op("aten::matmul", 11, 10 * kMs);
+  }
+  for (int i = 0; i < 20; ++i) {
+    iterate(kInner, i == 0 ? kMarkFirst : 0);
+    truth_.push_back(t_);
+    op("aten::linear", 12, kMs);
+  }
+  finish();
+  EXPECT_EQ(truth_, begins_of(sink_.steps));
+}
+
 TEST_F(StepFinderTest, AProgramWithoutLoopsHasNoSteps) {
   stack(11, {});
   for (int i = 0; i < 100; ++i) op(i % 2 == 0 ? "aten::linear" : "aten::relu", 11, 100 * kMs);
