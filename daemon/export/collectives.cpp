@@ -12,6 +12,8 @@
 #include <numeric>
 #include <optional>
 
+#include "daemon/export/json_text.hpp"
+
 namespace gpuprof::exporter {
 namespace {
 
@@ -72,26 +74,30 @@ std::optional<std::uint64_t> elements_out(const InputView& split_in, const Input
 /// The same without splits, where name and group tell.
 std::optional<std::uint64_t> elements_out(std::string_view name, std::uint64_t in,
                                           std::uint64_t group) {
-  constexpr std::array<std::string_view, 6> kSame = {
-      "all_reduce", "allreduce_coalesced", "broadcast", "_broadcast_oop", "reduce", "_reduce_oop"};
-  constexpr std::array<std::string_view, 3> kTimes = {"all_gather", "_all_gather_base", "gather"};
+  constexpr std::array<std::string_view, 11> kSame = {
+      "all_reduce", "allreduce",   "allreduce_coalesced", "broadcast",   "_broadcast_oop",
+      "reduce",     "_reduce_oop", "all_to_all",          "all_to_allv", "send",
+      "recv"};
+  constexpr std::array<std::string_view, 4> kTimes = {"all_gather", "_all_gather_base",
+                                                      "_allgather_base", "gather"};
   constexpr std::array<std::string_view, 2> kParts = {"reduce_scatter", "_reduce_scatter_base"};
   const auto one_of = [&](const auto& names) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
   const bool peers = name.starts_with("send ") || name.starts_with("recv ");
-  if (one_of(kSame) || peers || name == "all_to_all") return in;
+  if (one_of(kSame) || peers) return in;
   if (one_of(kTimes)) return in * group;
   if (one_of(kParts) && group != 0) return in / group;
   return std::nullopt;
 }
 
-/// Members of a group whose ranks lie evenly, as PyTorch's profiler writes them.
+/// Members of a group whose ranks lie evenly, as PyTorch's profiler writes them; it writes none of
+/// others.
 std::string members(std::int64_t start, std::int64_t stride, std::int64_t size) {
   constexpr std::int64_t kMost = 30;  // as many as PyTorch's profiler writes
-  if (size < 1 || size > kMost || start < 0 || (stride < 1 && size > 1)) return {};
+  if (size > kMost) return {};
   std::string text;
-  for (std::int64_t i = 0; i < size; ++i)
+  for (std::int64_t i = 0; i < size && stride > 0; ++i)
     text += fmt::format("{}{}", i == 0 ? "" : ", ", start + i * stride);
   return fmt::format(",\"Process Group Ranks\":\"[{}]\"", text);
 }
@@ -103,23 +109,98 @@ std::string split(std::string_view key, const InputView& input) {
   return fmt::format(",\"{}\":\"[{}]\"", key, text);
 }
 
-/// tensors, sequence number, group, rank, name, two splits, start, stride, size.
-bool is_whole_record(const std::vector<InputView>& in) {
-  const auto number = [&](std::size_t i) {
-    return in[i].form == Form::kNumber && in[i].number == InputView::Number::kInt;
-  };
-  const auto list = [&](std::size_t i) {
-    return in[i].form == Form::kNumberList && in[i].number == InputView::Number::kInt;
-  };
-  return in.size() == 10 && number(3) && in[4].form == Form::kOther && list(5) && list(6) &&
-         number(7) && number(8) && number(9);
+std::string quoted(std::string_view key, std::string_view value) {
+  std::string text = fmt::format(",\"{}\":\"", key);
+  append_escaped(text, value);
+  return text + '"';
 }
+
+std::vector<InputView> decoded(std::span<const std::uint64_t> words) {
+  std::vector<InputView> in;
+  InputView input;
+  while (next_input(words, input)) in.push_back(input);
+  return in;
+}
+
+bool is_int(const InputView& input) {
+  return input.form == Form::kNumber && input.number == InputView::Number::kInt;
+}
+
+/// The inputs of a record_param_comms behind its tensors, which some have not.
+struct Told {
+  InputView sequence, group, rank, name, split_in, split_out, start, stride, size;
+  std::optional<bool> async;  // not told by all versions
+  bool sends = true;          // some tensor
+
+  static std::optional<Told> of(std::span<const InputView> in) {
+    if (auto record = behind_tensors(in)) {
+      record->sends = false;
+      return record;
+    }
+    if (in.empty()) return std::nullopt;
+    auto record = behind_tensors(in.subspan(1));
+    if (record) record->sends = in[0].form != Form::kTensorList || in[0].total != 0;
+    return record;
+  }
+
+  static std::optional<Told> behind_tensors(std::span<const InputView> in) {
+    const auto list = [](const InputView& input) {
+      return input.form == Form::kNumberList && input.number == InputView::Number::kInt;
+    };
+    if (in.size() < 9 || in.size() > 10) return std::nullopt;
+    if (!is_int(in[2]) || !list(in[4]) || !list(in[5])) return std::nullopt;
+    if (!is_int(in[6]) || !is_int(in[7]) || !is_int(in[8])) return std::nullopt;
+    Told record{in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7], in[8], {}};
+    if (in.size() == 10 && in[9].form == Form::kNumber && in[9].number == InputView::Number::kBool)
+      record.async = in[9].values[0] != 0;
+    return record;
+  }
+
+  std::optional<std::uint64_t> elements_out(std::string_view called, std::uint64_t in) const {
+    if (in == 0) return 0;
+    const bool split_up = !split_in.values.empty() || !split_out.values.empty();
+    return split_up ? exporter::elements_out(split_in, split_out, in)
+                    : exporter::elements_out(called, in, size.values[0]);
+  }
+
+  static std::int64_t value(const InputView& number) {
+    return static_cast<std::int64_t>(number.values[0]);
+  }
+
+  std::string sequence_text() const {
+    const auto parts =
+        decoded(sequence.form == Form::kTuple ? sequence.values : std::span<const std::uint64_t>());
+    const InputView& number = parts.empty() ? sequence : parts[0];
+    return is_int(number) ? fmt::format(",\"Seq\":{}", value(number)) : std::string();
+  }
+
+  std::string group_text() const {
+    constexpr std::array<std::string_view, 2> kKeys = {"Process Group Name",
+                                                       "Process Group Description"};
+    if (group.form == Form::kText) return quoted(kKeys[0], group.text());
+    if (group.form != Form::kTuple) return {};
+    std::string text;
+    const auto parts = decoded(group.values);
+    for (std::size_t i = 0; i < std::min(parts.size(), kKeys.size()); ++i)
+      if (parts[i].form == Form::kText && parts[i].total != 0)
+        text += quoted(kKeys[i], parts[i].text());
+    return text;
+  }
+
+  std::string members_text() const {
+    std::string text;
+    if (value(start) >= 0) text += fmt::format(",\"Global rank start\":{}", value(start));
+    if (value(stride) > 0) text += fmt::format(",\"Global rank stride\":{}", value(stride));
+    text += fmt::format(",\"Group size\":{}", value(size));
+    return text + members(value(start), value(stride), value(size));
+  }
+};
 
 }  // namespace
 
 void Collectives::add(const model::Operator& op, OpKind kind, std::string_view name) {
   if (kind == OpKind::kCollective) {
-    if (record_ends_.size() < kMaxPairs) record_ends_[op.id] = op.end_ns;
+    if (records_.size() < kMaxPairs) records_[op.id] = {op.end_ns, op.inputs};
     return;
   }
   const bool bare = kind == OpKind::kBareCollective;
@@ -136,21 +217,21 @@ void Collectives::add(const model::Operator& op, OpKind kind, std::string_view n
 std::vector<model::RangeId> Collectives::finish() {
   std::vector<model::RangeId> loose;
   for (const Ranged& range : ranges_) {
-    const std::uint64_t* const end = look_up(record_ends_, range.record);
-    if (end != nullptr) {
+    const Recorded* const record = look_up(records_, range.record);
+    if (record != nullptr) {
       by_record_[range.record] = {range.id, range.name};
-      by_range_[range.id] = range.record;
+      by_range_[range.id] = {range.record, record->inputs};
       nccl_ |= range.bare;
     }
     if (!range.crossing) continue;
-    if (end == nullptr) {
+    if (record == nullptr) {
       loose.push_back(range.id);
     } else {
-      rejoined_[range.id] = {range.times.start_ns, std::min(range.times.end_ns, *end)};
+      rejoined_[range.id] = {range.times.start_ns, std::min(range.times.end_ns, record->end_ns)};
     }
   }
   ranges_ = {};
-  record_ends_ = {};
+  records_ = {};
   return loose;
 }
 
@@ -160,8 +241,13 @@ model::RangeId Collectives::range_of(model::RangeId record) const {
 }
 
 model::RangeId Collectives::record_of(model::RangeId range) const {
-  const model::RangeId* const record = look_up(by_range_, range);
-  return record == nullptr ? 0 : *record;
+  const Record* const record = look_up(by_range_, range);
+  return record == nullptr ? 0 : record->id;
+}
+
+model::InputsId Collectives::inputs_of(model::RangeId range) const {
+  const Record* const record = look_up(by_range_, range);
+  return record == nullptr ? 0 : record->inputs;
 }
 
 model::StringId Collectives::name_of(model::RangeId record) const {
@@ -174,34 +260,26 @@ const Interval* Collectives::rejoined(model::RangeId range) const {
 }
 
 std::string collective_args(std::span<const std::uint64_t> inputs, std::string_view range_name) {
-  std::vector<InputView> in;
-  InputView input;
-  while (next_input(inputs, input)) in.push_back(input);
+  const std::vector<InputView> in = decoded(inputs);
+  const std::optional<Told> record = Told::of(in);
+  std::string name(range_name.substr(range_name.find(':') + 1));  // newer PyTorch names no library
+  if (record && record->name.form == Form::kText) name = record->name.text();
   std::string text;
-  const std::size_t colon = range_name.find(':');  // newer PyTorch names no library
-  const std::string_view name = range_name.substr(colon + 1);
-  if (!name.empty()) text += fmt::format(",\"Collective name\":\"{}\"", name);
-  const Message message = in.empty() ? Message{} : message_of(in[0]);
-  const bool sent = message.dtype != 255;
-  if (sent) text += fmt::format(",\"In msg nelems\":{}", message.elements);
+  if (!name.empty()) text += quoted("Collective name", name);
+  Message message = in.empty() ? Message{} : message_of(in[0]);
+  // Nothing is sent: PyTorch calls that bytes.
+  if (record && !record->sends) message = {0, 0};
+  const bool known = message.dtype != 255;
+  if (known) text += fmt::format(",\"In msg nelems\":{}", message.elements);
   if (message.dtype < kScalarTypes.size())
     text += fmt::format(",\"dtype\":\"{}\"", kScalarTypes[message.dtype]);
-  if (!is_whole_record(in)) return text;
-  const bool split_up = !in[5].values.empty() || !in[6].values.empty();
-  const auto out = split_up ? elements_out(in[5], in[6], message.elements)
-                            : elements_out(name, message.elements, in[9].values[0]);
-  if (sent && out) text += fmt::format(",\"Out msg nelems\":{}", *out);
-  const auto number = [&](std::string_view key, std::size_t at) {
-    text += fmt::format(",\"{}\":{}", key, static_cast<std::int64_t>(in[at].values[0]));
-  };
-  if (in[1].form == Form::kNumber) number("Seq", 1);
-  number("Rank", 3);
-  text += split("In split size", in[5]) + split("Out split size", in[6]);
-  number("Global rank start", 7);
-  number("Global rank stride", 8);
-  number("Group size", 9);
-  const auto value = [&](std::size_t at) { return static_cast<std::int64_t>(in[at].values[0]); };
-  return text + members(value(7), value(8), value(9));
+  if (!record) return text;
+  const auto out = record->elements_out(name, message.elements);
+  if (known && out) text += fmt::format(",\"Out msg nelems\":{}", *out);
+  text += record->sequence_text() + fmt::format(",\"Rank\":{}", Told::value(record->rank));
+  if (record->async) text += fmt::format(",\"Is asynchronized op\":{}", *record->async);
+  text += split("In split size", record->split_in) + split("Out split size", record->split_out);
+  return text + record->group_text() + record->members_text();
 }
 
 }  // namespace gpuprof::exporter

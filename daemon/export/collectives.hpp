@@ -34,6 +34,8 @@ class Collectives {
   model::RangeId record_of(model::RangeId range) const;
   /// Name of the range made for a record; 0: not known.
   model::StringId name_of(model::RangeId record) const;
+  /// Inputs of the record that a range was made for; 0: none.
+  model::InputsId inputs_of(model::RangeId range) const;
   /// Where a range that ended elsewhere is drawn; null for all others.
   const Interval* rejoined(model::RangeId range) const;
   const std::unordered_map<model::RangeId, Interval>& all_rejoined() const { return rejoined_; }
@@ -49,13 +51,21 @@ class Collectives {
   };
 
   std::vector<Ranged> ranges_;
-  std::unordered_map<model::RangeId, std::uint64_t> record_ends_;
+  struct Recorded {
+    std::uint64_t end_ns;
+    model::InputsId inputs;
+  };
+  std::unordered_map<model::RangeId, Recorded> records_;
   struct Pair {
     model::RangeId range;
     model::StringId name;
   };
+  struct Record {
+    model::RangeId id;
+    model::InputsId inputs;
+  };
   std::unordered_map<model::RangeId, Pair> by_record_;
-  std::unordered_map<model::RangeId, model::RangeId> by_range_;
+  std::unordered_map<model::RangeId, Record> by_range_;
   std::unordered_map<model::RangeId, Interval> rejoined_;
   bool nccl_ = false, gloo_ = false;
 };

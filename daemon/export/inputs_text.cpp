@@ -11,6 +11,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <iterator>
 
 #include "daemon/export/json_text.hpp"
@@ -37,6 +38,8 @@ enum : std::uint64_t {
   kComplex = 10,
   kSymbol,
   kMixedList,
+  kText,
+  kTuple,
 };
 
 /// Of longer lists of numbers PyTorch's profiler says nothing.
@@ -85,12 +88,18 @@ std::size_t list_length(std::span<const std::uint64_t> words, std::uint32_t tens
   return at <= words.size() ? at : 0;
 }
 
-/// How many of `words` the entries of a list of numbers take; none where they make no sense.
+bool is_nest(std::uint64_t head) {
+  const std::uint64_t form = head & 0xff;
+  return form == kMixedList || form == kTuple;
+}
+
+/// How many of `words` the entries of a list of numbers or a tuple take; none where they make no
+/// sense.
 std::size_t numbers_length(std::span<const std::uint64_t> words, std::uint64_t numbers) {
   auto rest = words;
   InputView input;
   for (std::uint64_t i = 0; i < numbers; ++i)
-    if (rest.empty() || (rest[0] & 0xff) == kMixedList || !next_input(rest, input)) return 0;
+    if (rest.empty() || is_nest(rest[0]) || !next_input(rest, input)) return 0;
   return words.size() - rest.size();
 }
 
@@ -202,6 +211,13 @@ void append_concrete(std::string& out, const InputView& input) {
 
 }  // namespace
 
+std::string InputView::text() const {
+  std::string bytes(values.size() * sizeof(std::uint64_t), '\0');
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  if (total <= bytes.size()) return bytes.substr(0, total);
+  return bytes + "…";
+}
+
 std::string_view dtype_name(std::uint8_t dtype) {
   return dtype < kDtypes.size() ? kDtypes[dtype] : std::string_view();
 }
@@ -236,6 +252,12 @@ bool next_input(std::span<const std::uint64_t>& words, InputView& input) {
   } else if (form == kMixedList) {
     input.form = Form::kNumberList;
     input.number = Number::kMixed;
+    length = numbers_length(rest, count);
+  } else if (form == kText) {
+    input.form = Form::kText;
+    length = count;
+  } else if (form == kTuple) {
+    input.form = Form::kTuple;
     length = numbers_length(rest, count);
   } else {
     input.form = form == 0 ? Form::kNothing : Form::kOther;

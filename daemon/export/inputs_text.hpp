@@ -21,14 +21,26 @@ namespace gpuprof::exporter {
 
 /// One input, decoded.
 struct InputView {
-  enum class Form : std::uint8_t { kNothing, kTensor, kTensorList, kNumber, kNumberList, kOther };
+  enum class Form : std::uint8_t {
+    kNothing,
+    kTensor,
+    kTensorList,
+    kNumber,
+    kNumberList,
+    kText,
+    kTuple,
+    kOther
+  };
   enum class Number : std::uint8_t { kInt, kDouble, kBool, kComplex, kSymbol, kMixed };
 
   Form form = Form::kNothing;
   Number number = Number::kInt;
   std::uint8_t dtype = 0;
-  std::uint32_t total = 0;                // entries of a list, kept or not
+  std::uint32_t total = 0;                // entries of a list, bytes of a text, kept or not
   std::span<const std::uint64_t> values;  // sizes of a tensor; values; words of a list's entries
+
+  /// Of a text, what was kept; a longer one ends in "…".
+  std::string text() const;
 };
 
 /// Takes the next input from the front of `words`; false at the end or where they make no sense.

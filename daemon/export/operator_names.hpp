@@ -15,7 +15,7 @@ namespace gpuprof::exporter {
 enum class OpKind {
   kPlain,
   kStep,             // of the program's own profiler: ProfilerStep#…
-  kCommunication,    // one of the ten names the viewers know as collectives
+  kCommunication,    // a collective the viewers know, perhaps by another name
   kOtherCollective,  // nccl: or gloo: with another name
   kBareCollective,   // named as a collective without a library: one if a record is around it
   kCollective,       // the record PyTorch makes of a collective's arguments
@@ -23,14 +23,43 @@ enum class OpKind {
   kUserAnnotation,   // data loaders and optimizers
 };
 
-inline OpKind kind_of(std::string_view name) {
-  constexpr std::array<std::string_view, 5> kCollectives = {"broadcast", "reduce", "all_reduce",
-                                                            "all_gather", "reduce_scatter"};
-  const auto collective = [&](std::string_view text) {
-    return std::find(kCollectives.begin(), kCollectives.end(), text) != kCollectives.end();
+/// The name by which TensorBoard's plugin knows a collective; without its library. Empty: none.
+inline std::string_view plugin_name(std::string_view collective) {
+  struct Row {
+    std::string_view name, plugin;
   };
+  constexpr std::array<Row, 19> kRows = {{
+      {"broadcast", "broadcast"},
+      {"reduce", "reduce"},
+      {"all_reduce", "all_reduce"},
+      {"all_gather", "all_gather"},
+      {"reduce_scatter", "reduce_scatter"},
+      // Sharded parameters talk by these.
+      {"_all_gather_base", "all_gather"},
+      {"_reduce_scatter_base", "reduce_scatter"},
+      {"all_gather_into_tensor_coalesced", "all_gather"},
+      {"reduce_scatter_tensor_coalesced", "reduce_scatter"},
+      {"allGatherSingleImpl", "all_gather"},
+      {"reduceScatterSingleImpl", "reduce_scatter"},
+      {"all_gather_single", "all_gather"},
+      {"reduce_scatter_single", "reduce_scatter"},
+      {"all_gather_single_coalesced", "all_gather"},
+      {"reduce_scatter_single_coalesced", "reduce_scatter"},
+      {"allreduce_coalesced", "all_reduce"},
+      {"all_reduce_barrier", "all_reduce"},
+      {"_broadcast_oop", "broadcast"},
+      {"_reduce_oop", "reduce"},
+  }};
+  const auto row = std::find_if(kRows.begin(), kRows.end(),
+                                [&](const Row& one) { return one.name == collective; });
+  return row == kRows.end() ? std::string_view() : row->plugin;
+}
+
+inline OpKind kind_of(std::string_view name) {
   if (name.empty()) return OpKind::kPlain;
-  if (collective(name)) return OpKind::kBareCollective;
+  const auto bare = [&] {
+    return plugin_name(name).empty() ? OpKind::kPlain : OpKind::kBareCollective;
+  };
   switch (name[0]) {
     case 'P':
       return name.starts_with("ProfilerStep#") ? OpKind::kStep : OpKind::kPlain;
@@ -39,14 +68,18 @@ inline OpKind kind_of(std::string_view name) {
     case 'e':
       return name.starts_with("enumerate(Data") ? OpKind::kUserAnnotation : OpKind::kPlain;
     case 'r':
-      return name == "record_param_comms" ? OpKind::kCollective : OpKind::kPlain;
+      return name == "record_param_comms" ? OpKind::kCollective : bare();
     case 'a':
-      return name.starts_with("autograd::engine::evaluate_function: ") ? OpKind::kEvaluate
-                                                                       : OpKind::kPlain;
+      if (name.starts_with("aten::")) return OpKind::kPlain;
+      return name.starts_with("autograd::engine::evaluate_function: ") ? OpKind::kEvaluate : bare();
+    case '_':
+    case 'b':
+      return bare();
     case 'n':
     case 'g':
       if (!name.starts_with("nccl:") && !name.starts_with("gloo:")) return OpKind::kPlain;
-      return collective(name.substr(5)) ? OpKind::kCommunication : OpKind::kOtherCollective;
+      return plugin_name(name.substr(5)).empty() ? OpKind::kOtherCollective
+                                                 : OpKind::kCommunication;
     default:
       return OpKind::kPlain;
   }

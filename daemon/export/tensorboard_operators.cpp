@@ -19,6 +19,14 @@ std::string_view OperatorPart::category_of(const model::Operator& e, OpKind kind
   return e.scope == model::kScopeUser ? t_.spelling.own_range : "cpu_op";
 }
 
+/// The plugin knows five collectives, each by the name of a library in front.
+OperatorPart::ShownName OperatorPart::shown_name(std::string_view name, OpKind kind) const {
+  if (kind != OpKind::kCommunication || t_.spelling.collective_by_record) return {"", name};
+  const std::size_t colon = name.find(':');
+  if (colon == std::string_view::npos) return {"nccl:", plugin_name(name)};
+  return {name.substr(0, colon + 1), plugin_name(name.substr(colon + 1))};
+}
+
 void OperatorPart::write(const model::Operator& e) {
   const Survey& survey = t_.survey;
   if (!survey.overlaps({e.start_ns, e.end_ns})) return;
@@ -41,9 +49,8 @@ void OperatorPart::write_nested(const model::Operator& e, OpKind kind, std::stri
   const std::string_view stack = t_.stacks.line(e.stack, e.start_ns);
   JsonText& json = t_.event(name.size() + stack.size());
   json.raw("{\"ph\":\"X\",\"cat\":\"").raw(category).raw("\",\"name\":\"");
-  // The viewer knows collectives by their library.
-  const bool bare = kind == OpKind::kCommunication && name.find(':') == std::string_view::npos;
-  json.raw(bare && !t_.spelling.collective_by_record ? "nccl:" : "").raw(name);
+  const ShownName shown = shown_name(name, kind);
+  json.raw(shown.library).raw(shown.name);
   t_.row(t_.host_pid, e.tid);
   t_.interval(drawn.start_ns, drawn.end_ns);
   json.raw(",\"args\":{\"External id\":").number(e.id);
@@ -52,16 +59,8 @@ void OperatorPart::write_nested(const model::Operator& e, OpKind kind, std::stri
   if (e.forward_tid != 0) json.raw(",\"Fwd thread id\":").number(e.forward_tid);
   if (found.module != 0)
     json.text(",\"Module\":\"").text(survey.modules.name(found.module, survey.names)).text("\"");
-  if (kind == OpKind::kCommunication) {
-    json.text(survey.inputs.flat_members(e.inputs));
-  } else {
-    json.text(survey.inputs.members(e.inputs));
-  }
-  if (kind == OpKind::kCollective) {
-    const model::StringId range = survey.collectives.name_of(e.id);
-    json.text(collective_args(survey.inputs.words(e.inputs),
-                              range == 0 ? std::string_view{} : survey.names.text(range)));
-  }
+  if (!name.ends_with(shown.name)) json.text(",\"PyTorch name\":\"").text(name).text("\"");
+  write_inputs(e, kind);
   json.need(128);
   if ((e.flags & model::kRangeUnfinished) != 0) json.raw(",\"unfinished\":true");
   if (survey.clipped.contains(e.id)) json.raw(",\"cut at window\":true");
@@ -69,6 +68,21 @@ void OperatorPart::write_nested(const model::Operator& e, OpKind kind, std::stri
   if (!found.link) return;
   arrow("fwdbwd", *found.link);
   if (t_.spelling.both_arrows && t_.takes_arrows) arrow("forward_backward", *found.link);
+}
+
+void OperatorPart::write_inputs(const model::Operator& e, OpKind kind) {
+  InputsText& inputs = t_.survey.inputs;
+  const Collectives& collectives = t_.survey.collectives;
+  if (kind == OpKind::kCommunication) {
+    const std::string own = inputs.flat_members(e.inputs);
+    t_.json.text(own.empty() ? inputs.flat_members(collectives.inputs_of(e.id)) : own);
+    return;
+  }
+  t_.json.text(inputs.members(e.inputs));
+  if (kind != OpKind::kCollective) return;
+  const model::StringId range = collectives.name_of(e.id);
+  t_.json.text(collective_args(inputs.words(e.inputs),
+                               range == 0 ? std::string_view{} : t_.survey.names.text(range)));
 }
 
 void OperatorPart::arrow(std::string_view name, const BackwardLink& link) {

@@ -122,6 +122,11 @@ class OperatorPart {
                     const Interval& drawn);
   void write_span(const model::Operator& op);
   std::string_view category_of(const model::Operator& op, OpKind kind) const;
+  struct ShownName {
+    std::string_view library, name;
+  };
+  ShownName shown_name(std::string_view name, OpKind kind) const;
+  void write_inputs(const model::Operator& op, OpKind kind);
   void arrow(std::string_view name, const BackwardLink& link);
 
   Trace& t_;

@@ -5,6 +5,8 @@
 // Context:  callback
 #include "inject/torch/inputs.hpp"
 
+#include <string.h>
+
 #include "gpuprof/base/bytes.hpp"
 #include "gpuprof/base/readable.hpp"
 #include "inject/torch/input_layout.hpp"
@@ -20,6 +22,11 @@ using wire::InputHead;
 constexpr std::uint64_t kBoolMask = 1;
 // Longer lists were never seen; what is longer is none.
 constexpr std::uint64_t kLongestList = 1u << 24;
+// From the tag of booleans: what texts and short tuples have.
+constexpr std::uint32_t kFromBoolToTuple = 1, kFromBoolToText = 2;
+// So many values lie in the tuple itself, behind their number.
+constexpr std::uint64_t kOwnValues = 3;
+constexpr std::uint64_t kPage = 4096, kUserHalf = std::uint64_t{1} << 47;
 
 template <typename T>
 T peek(std::uint64_t at) {
@@ -45,10 +52,21 @@ Places places_of(const InputLayout& layout) {
   return places;
 }
 
+/// Copies a text that ends with 0. False: not all of it can be read.
+bool copy_text(std::uint64_t from, char* to, std::uint32_t most) {
+  if (from < kPage || from >= kUserHalf) return false;
+  for (std::uint32_t i = 0; i < most; ++i) {
+    if ((i == 0 || (from + i) % kPage == 0) && !base::word_readable(from + i)) return false;
+    to[i] = peek<char>(from + i);
+    if (to[i] == '\0') return true;
+  }
+  return true;
+}
+
 class Writer {
  public:
-  Writer(const InputLayout& layout, const Places& places, std::uint64_t* words)
-      : layout_(layout), at_(places), words_(words) {}
+  Writer(const InputLayout& layout, const Places& places, std::uint64_t* words, bool texts)
+      : layout_(layout), at_(places), words_(words), texts_(texts) {}
 
   /// False: there is no room for all of it; nothing was written.
   bool value(const Value& value) {
@@ -65,7 +83,46 @@ class Writer {
     if (value.tag == kTagNone) return put(head(InputForm::kNothing));
     if (is_number(value.tag)) return number(value);
     if (value.tag == layout_.list_tag && at_.items != 0) return list(value.payload);
+    if (is_text(value.tag)) return text(value.payload);
+    if (texts_ && value.tag == layout_.bool_tag + kFromBoolToTuple) return tuple(value.payload);
     return put(head(InputForm::kOther));
+  }
+
+  bool is_text(std::uint32_t tag) const {
+    return texts_ && at_.items != 0 && tag == layout_.bool_tag + kFromBoolToText;
+  }
+
+  // Behind the counts of references that lists have, too. Both forms of std::string begin with the
+  // address of their bytes, which end with 0.
+  bool text(std::uint64_t at) {
+    char bytes[wire::kMaxInputText + 8] = {};
+    if (!base::object_readable(at, at_.items + 8) ||
+        !copy_text(peek<std::uint64_t>(at + at_.items), bytes, wire::kMaxInputText + 1))
+      return put(head(InputForm::kOther));
+    const auto total = static_cast<std::uint32_t>(strnlen(bytes, wire::kMaxInputText + 1));
+    const std::uint32_t kept = total < wire::kMaxInputText ? total : wire::kMaxInputText;
+    const std::uint32_t count = (kept + 7) / 8;
+    if (used_ + 1 + count > wire::kMaxInputWords) return false;
+    words_[used_++] = head(InputForm::kText, count, total);
+    memcpy(words_ + used_, bytes, count * 8);
+    used_ += count;
+    return true;
+  }
+
+  bool tuple(std::uint64_t at) {
+    if (at_.items == 0 || !base::object_readable(at, at_.items + 8 + kOwnValues * sizeof(Value)))
+      return put(head(InputForm::kOther));
+    const auto count = peek<std::uint64_t>(at + at_.items);
+    if (count == 0 || count > kOwnValues) return put(head(InputForm::kOther));
+    if (!put(head(InputForm::kTuple, count, count))) return false;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const auto item = peek<Value>(at + at_.items + 8 + i * sizeof(Value));
+      if (!(is_number(item.tag) ? number(item)
+            : is_text(item.tag) ? text(item.payload)
+                                : put(head(InputForm::kOther))))
+        return false;
+    }
+    return true;
   }
 
   bool is_symbol(std::uint32_t tag) const {
@@ -196,12 +253,13 @@ class Writer {
   const InputLayout& layout_;
   const Places at_;
   std::uint64_t* words_;
+  const bool texts_;
   std::uint32_t used_ = 0;
 };
 
 }  // namespace
 
-Inputs read_inputs(Library& library, const std::byte* function, std::uint64_t* words) {
+Inputs read_inputs(Library& library, const std::byte* function, std::uint64_t* words, bool texts) {
   const auto values = base::load<std::uint64_t>(function + library.at.inputs);
   const auto count = base::load<std::uint64_t>(function + library.at.inputs + 8);
   InputLayout& layout = library.input;
@@ -211,7 +269,7 @@ Inputs read_inputs(Library& library, const std::byte* function, std::uint64_t* w
     learn_inputs(layout, values, count);
   const Places places = places_of(layout);
   if (places.sizes == 0) return {};
-  Writer writer(layout, places, words);
+  Writer writer(layout, places, words, texts);
   for (std::uint64_t i = 0; i < count; ++i)
     if (i == wire::kMaxInputs || !writer.value(peek<Value>(values + i * sizeof(Value))))
       return {writer.used(), wire::kInputsCut};

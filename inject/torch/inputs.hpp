@@ -22,7 +22,8 @@ struct Inputs {
 /// Writes the inputs of a RecordFunction that was made with them.
 ///
 /// @param words Room for wire::kMaxInputWords.
+/// @param texts Texts and short tuples are taken, too.
 /// @return No words while it is not known how tensors are kept.
-Inputs read_inputs(Library& library, const std::byte* function, std::uint64_t* words);
+Inputs read_inputs(Library& library, const std::byte* function, std::uint64_t* words, bool texts);
 
 }  // namespace gpuprof::torch

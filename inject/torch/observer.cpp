@@ -22,6 +22,9 @@ namespace {
 
 constexpr std::uint32_t kAnyUse = hot::kOnOperators | hot::kOnOpSteps;
 
+// Its texts say which collective of which group it is.
+constexpr char kCollective[] = "record_param_comms";
+
 constinit std::atomic<bool> g_exiting{false};
 constinit std::atomic<std::uint32_t> g_detail{0};
 
@@ -86,11 +89,11 @@ bool read_step(const char* name, std::uint64_t* k) {
 }
 
 std::uint64_t define_inputs(const hot::Guard& guard, ThreadState& state, Library& library,
-                            const std::byte* object, std::uint64_t now_ns) {
+                            const std::byte* object, bool texts, std::uint64_t now_ns) {
   hot::Outlet& outlet = guard.outlet();
   static_assert(sizeof outlet.scratch >= wire::kMaxInputWords * 8);
   auto* words = reinterpret_cast<std::uint64_t*>(outlet.scratch);
-  const Inputs inputs = read_inputs(library, object, words);
+  const Inputs inputs = read_inputs(library, object, words, texts);
   if (inputs.words == 0) return 0;
   const std::uint64_t id = base::hash_words(words, inputs.words, inputs.flags) | 1;
   if (state.inputs.sent(id, outlet.lane.epoch())) return id;
@@ -161,7 +164,8 @@ class Beginning {
     begin.name_id = op_.name_id;
     begin.stack_id = stack_id;
     if (library_.with_inputs.load(std::memory_order_relaxed))
-      begin.inputs_id = define_inputs(guard_, state_, library_, object_, now_ns_);
+      begin.inputs_id = define_inputs(guard_, state_, library_, object_,
+                                      strcmp(name_, kCollective) == 0, now_ns_);
     begin.sequence = function_.sequence();
     begin.object = op_.object;
     begin.op_id = op_.op_id;

@@ -14,6 +14,8 @@
 //   kComplex              two values: the real part, the imaginary one
 //   kIntList, kDoubleList, kBoolList  `count` values; `total` of the list
 //   kNumberList           `count` numbers, each with a head of its own; `total` of the list
+//   kText                 `count` words of bytes, filled up with zeros; `total` bytes in all
+//   kTuple                `count` numbers and texts, each with a head of its own
 #pragma once
 
 #include <cstddef>
@@ -31,10 +33,12 @@ enum class InputForm : std::uint8_t {
   kIntList = 6,
   kDoubleList = 7,
   kBoolList = 8,
-  kOther = 9,  // strings, devices, generators, dictionaries …
+  kOther = 9,  // devices, generators, dictionaries, strings of most operators …
   kComplex = 10,
   kSymbol = 11,      // a number whose value is not known: of dynamic shapes, while they are traced
   kNumberList = 12,  // numbers of several kinds, or of the two above
+  kText = 13,        // this and the next: of collectives alone
+  kTuple = 14,
 };
 
 /// The first word of an input.
@@ -59,6 +63,7 @@ inline constexpr std::uint32_t kMaxInputs = 64;
 inline constexpr std::uint32_t kMaxInputDims = 64;     // a tensor with more is kOther
 inline constexpr std::uint32_t kMaxListTensors = 512;  // of one list
 inline constexpr std::uint32_t kMaxListValues = 30;    // of one list
+inline constexpr std::uint32_t kMaxInputText = 64;     // bytes of a text, then it is cut
 inline constexpr std::uint32_t kMaxInputWords = 1900;  // of all inputs together
 
 }  // namespace gpuprof::wire

@@ -349,36 +349,6 @@ TEST_F(Modules, ACollectivesKernelsNameItsRange) {
   EXPECT_EQ((*events("kernel")[0])["args"]["External id"].GetInt(), 1) << "the record";
 }
 
-TEST(CollectiveArgs, TellWhatComesOutByNameGroupOrSplits) {
-  // tensors, sequence number, group, rank, name, two splits, start, stride, size
-  const auto args = [](std::string_view range, std::vector<std::uint64_t> in,
-                       std::vector<std::uint64_t> out, std::uint64_t stride = 2) {
-    constexpr std::uint64_t kList = 2 | 1 << 16 | 1ULL << 32, kTensor = 1 | 6 << 8 | 1 << 16,
-                            kInt = 3, kOther = 9;
-    std::vector<std::uint64_t> words = {kList, kTensor, 24, kInt, 11, kOther, kInt, 1, kOther};
-    for (const auto* split : {&in, &out}) {
-      words.push_back(6 | split->size() << 16 | split->size() << 32);
-      words.insert(words.end(), split->begin(), split->end());
-    }
-    for (const std::uint64_t one : {std::uint64_t{1}, stride, std::uint64_t{3}})
-      words.insert(words.end(), {kInt, one});
-    return collective_args(words, range);
-  };
-  const auto has = [](const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-  };
-  EXPECT_TRUE(has(args("nccl:all_reduce", {}, {}), "\"Out msg nelems\":24"));
-  EXPECT_TRUE(has(args("nccl:all_gather", {}, {}), "\"Out msg nelems\":72"));
-  EXPECT_TRUE(has(args("nccl:_reduce_scatter_base", {}, {}), "\"Out msg nelems\":8"));
-  EXPECT_FALSE(has(args("nccl:scatter", {}, {}), "Out msg"));
-  EXPECT_TRUE(has(args("nccl:all_to_all", {1, 2}, {3, 3}), "\"Out msg nelems\":48")) << "rows of 8";
-  EXPECT_FALSE(has(args("nccl:all_to_all", {3, 4}, {3, 3}), "Out msg")) << "no whole rows";
-  EXPECT_TRUE(has(args("", {24}, {48}), "\"Out msg nelems\":48"));
-  EXPECT_FALSE(has(args("", {24}, {48}), "Collective name"));
-  EXPECT_TRUE(has(args("", {}, {}), "\"Process Group Ranks\":\"[1, 3, 5]\""));
-  EXPECT_FALSE(has(args("", {}, {}, 0), "Process Group Ranks"));
-}
-
 TEST_F(Modules, TheFileForHtaHasWholeMicrosecondsAndOneFolderASpan) {
   session_.options.formats = {"kineto"};
   record([](model::EventSink& sink) {

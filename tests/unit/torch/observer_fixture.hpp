@@ -72,6 +72,24 @@ class Copy {
   }
   /// A whole number of dynamic shapes.
   FakeValue symbol() const { return {0, torch_->layout.list_tag - 4u - 3u}; }
+  /// @param old As before GCC 5: nothing but an address.
+  FakeValue text(const std::string& value, bool old = false) {
+    std::byte* made = memory(128);
+    std::byte* at = made + torch_->layout.items;
+    std::byte* bytes = value.size() < 16 && !old ? at + 16 : memory(value.size() + 1);
+    std::memcpy(bytes, value.c_str(), value.size() + 1);
+    put(at, 0, bytes);
+    if (!old) put(at, 8, value.size());
+    return {reinterpret_cast<std::uint64_t>(made), torch_->layout.list_tag - 2u};
+  }
+  FakeValue tuple(const std::vector<FakeValue>& items) {
+    std::byte* made = memory(128);
+    std::byte* at = made + torch_->layout.items;
+    put(at, 0, items.size());
+    for (std::size_t i = 0; i < items.size() && i < 3; ++i)
+      put(at, static_cast<std::uint32_t>(8 + i * sizeof(FakeValue)), items[i]);
+    return {reinterpret_cast<std::uint64_t>(made), torch_->layout.list_tag - 3u};
+  }
   FakeValue list(const std::vector<FakeValue>& items, bool tensors) {
     lists_.push_back(items);
     lists_.back().reserve(items.size() + 1);

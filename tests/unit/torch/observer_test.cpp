@@ -230,6 +230,46 @@ TEST_P(EachCopy, WritesNumbersOfAllKinds) {
           head(InputForm::kSymbol), head(InputForm::kInt), 4}));
 }
 
+std::uint64_t word(const char* text) {
+  std::uint64_t made = 0;
+  std::memcpy(&made, text, std::strlen(text));
+  return made;
+}
+
+TEST_P(EachCopy, WritesTextsOfCollectivesAlone) {
+  const std::string long_text(wire::kMaxInputText + 1, 'x');
+  const std::vector<FakeValue> inputs = {
+      copy.tuple({Copy::integer(7), copy.boolean(false)}),
+      copy.tuple({copy.text("0"), copy.text("twelve bytes", true)}),
+      copy.text(""),
+      copy.text(long_text),
+      copy.tuple({copy.text("a"), copy.tuple({Copy::integer(1)}), Copy::none()}),
+      copy.tuple(std::vector<FakeValue>(4, Copy::integer(1)))};
+  copy.run("record_param_comms", inputs);
+  copy.run("record_param", inputs);
+  const auto begins = observed.begins();
+  ASSERT_EQ(begins.size(), 2u);
+  const std::uint64_t other = head(InputForm::kOther);
+  std::vector<std::uint64_t> expected = {head(InputForm::kTuple, 2, 2),
+                                         head(InputForm::kInt),
+                                         7,
+                                         head(InputForm::kBool),
+                                         0,
+                                         head(InputForm::kTuple, 2, 2),
+                                         head(InputForm::kText, 1, 1),
+                                         word("0"),
+                                         head(InputForm::kText, 2, 12),
+                                         word("twelve b"),
+                                         word("ytes"),
+                                         head(InputForm::kText),
+                                         head(InputForm::kText, 8, wire::kMaxInputText + 1)};
+  expected.insert(expected.end(), wire::kMaxInputText / 8, word("xxxxxxxx"));
+  expected.insert(expected.end(), {head(InputForm::kTuple, 3, 3), head(InputForm::kText, 1, 1),
+                                   word("a"), other, other, other});
+  EXPECT_EQ(observed.inputs(begins[0].body.inputs_id), expected);
+  EXPECT_EQ(observed.inputs(begins[1].body.inputs_id), std::vector<std::uint64_t>(6, other));
+}
+
 TEST_P(EachCopy, CutsWhatIsTooMuch) {
   copy.learn();
   observed.segment.forget();

@@ -39,6 +39,29 @@ TEST(OddInputs, AreNotFollowedIntoMemoryThatCannotBeRead) {
   EXPECT_TRUE(none_has_inputs(observed));
 }
 
+TEST(OddInputs, TextsAreNotReadWhereNothingCanBeRead) {
+  Copy copy("torch-2.15");
+  Observed observed;
+  const std::uint32_t list_tag = copy.torch().layout.list_tag;
+  // Ends at the end of what can be read, and goes on beyond.
+  auto* pages = static_cast<char*>(
+      mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_EQ(mprotect(pages + 4096, 4096, PROT_NONE), 0);
+  std::memset(pages, 'x', 4096);
+  FakeValue beyond = copy.text("");
+  const std::uint64_t last = reinterpret_cast<std::uint64_t>(pages) + 4096 - 3;
+  std::memcpy(reinterpret_cast<std::byte*>(beyond.payload) + copy.torch().layout.items, &last, 8);
+  const FakeValue text{unreadable(), list_tag - 2u}, tuple{unreadable(), list_tag - 3u};
+  copy.run("record_param_comms",
+           {text, tuple, copy.tuple({text}), beyond, FakeValue{8, list_tag - 2u}});
+  const auto begins = observed.begins();
+  ASSERT_EQ(begins.size(), 1u);
+  const auto other = wire::InputHead{wire::InputForm::kOther}.word();
+  const auto one = wire::InputHead{wire::InputForm::kTuple, 0, 1, 1}.word();
+  EXPECT_EQ(observed.inputs(begins[0].body.inputs_id),
+            (std::vector<std::uint64_t>{other, other, one, other, other, other}));
+}
+
 // A tag that is a tensor's, and what is there is none: not before as many as it takes have been
 // seen.
 TEST(OddInputs, AreLookedAtOneByOneWhileTheyAreNew) {
