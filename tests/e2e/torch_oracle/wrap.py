@@ -3,7 +3,7 @@
 
 usage: wrap.py FOLDER shapes|stack SCRIPT [ARGUMENTS...]
 Writes FOLDER/kineto.json and FOLDER/window.json: pid, begin_ns and end_ns of the session on
-CLOCK_MONOTONIC, and how far CLOCK_REALTIME was ahead of it."""
+CLOCK_MONOTONIC, and how far CLOCK_REALTIME was ahead of it. Of several ranks each in FOLDER/RANK."""
 
 import json
 import os
@@ -17,10 +17,14 @@ from torch.profiler import ProfilerActivity, profile
 
 def main():
     folder, mode, script = sys.argv[1:4]
+    if "RANK" in os.environ:
+        folder = os.path.join(folder, os.environ["RANK"])
+        os.makedirs(folder, exist_ok=True)
     sys.argv = sys.argv[3:]
     sys.path[0] = os.path.dirname(os.path.abspath(script))
     activities = [ProfilerActivity.CPU]
     if torch.cuda.is_available():
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
         torch.cuda.init()
         activities.append(ProfilerActivity.CUDA)
     session = profile(activities=activities, record_shapes=True, profile_memory=True,

@@ -95,7 +95,9 @@ def worker_views(plugin, run, worker, span):
         kernels = plugin.get("/kernel/table", group_by="Kernel", **key)["data"]
         owners = plugin.get("/kernel/table", group_by="KernelNameAndOpName", **key)["data"]
         found["kernels"] = rows(kernels)
+        found["matrix_units"] = dict(plugin.get("/kernel/tc_pie", **key)["total"]["rows"])
         found["owners"] = [[row["Name"], row["Operator"]] for row in rows(owners)]
+        found["owner_rows"] = rows(owners)
     if "Memory" in views:
         curve = plugin.get("/memory_curve", **key)
         found["memory"] = {device: len(rows) for device, rows in curve["rows"].items()}

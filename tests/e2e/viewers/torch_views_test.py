@@ -2,7 +2,8 @@
 """PyTorch programs nobody edited, in every view of the real TensorBoard plugin.
 
 usage: torch_views_test.py [--only CASE,…] [--keep FOLDER]
-On the CPU: cpu, deep, ranks, diff. On the simulated GPU: gpu, advice, parallel, straggler, path."""
+On the CPU: cpu, deep, ranks, diff. On the simulated GPU: gpu, kernels, advice, parallel, sharded,
+straggler, path."""
 
 import argparse
 import os
@@ -13,6 +14,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "..", "simgpu", "oracle"))
 import e2e  # noqa: E402
+import kernel_view  # noqa: E402
 import sim  # noqa: E402
 import torch_runs  # noqa: E402
 import viewers  # noqa: E402
@@ -86,6 +88,8 @@ def cpu(bench):
     bench.checks.expect(worker.get("memory", {}).get("CPU"), "cpu: memory of the host")
     inside = worker.get("modules", {}).get("Net_0", {})
     bench.checks.equal(set(inside), {"Sequential_0", "Linear_1"}, "cpu: modules in the model")
+    bench.checks.expect("Kernel" not in worker["views"] and not worker["overview"]["gpus"],
+                        "cpu: figures of a GPU: %s" % worker["overview"]["gpus"])
     bench.checks.equal(set(inside.get("Sequential_0", {})), {"Linear_0", "ReLU_0"},
                        "cpu: modules in its body")
 
@@ -128,6 +132,15 @@ def gpu(bench):
     bench.checks.expect(worker.get("memory", {}).get("GPU0"), "gpu: memory of the device")
 
 
+def kernels(bench):
+    """Matrix units, blocks and occupancy: in mixed precision, with 16 and with 32 bits alone."""
+    for name, arguments in {"mixed": ["--autocast"], "half": ["--half"], "single": []}.items():
+        folder = bench.record("kernels-" + name, ["--device", "cuda", "--width", "2048", *arguments])
+        worker, = bench.workers(folder)
+        path, = e2e.traces(os.path.join(folder, "run"))
+        kernel_view.check(bench.checks, "kernels, " + name, worker, e2e.load(path), name != "single")
+
+
 def usual(steps, among=None):
     """Median time of each category: first steps are unlike the others."""
     return {name: statistics.median(row[name] for row in steps) for name in steps[0]
@@ -164,6 +177,26 @@ def parallel(bench):
     worker, = bench.workers(folder)
     text = worker["overview"]["advice"]
     bench.checks.expect("use DistributedDataParallel instead" in text, "parallel: %s" % text)
+
+
+def sharded(bench):
+    """Collectives of sharded parameters, which PyTorch does not call what the plugin looks for."""
+    steps, layers, elements, ranks_ = 12, 4, 128 * 128 + 128, 2
+    program = os.path.join(torch_runs.ZOO, "fsdp2.py")
+    found = bench.workers(bench.record("sharded", ["--steps", str(steps)], ranks=ranks_,
+                                       program=program), ranks_)
+    for worker in found:
+        bench.views("sharded", worker, ["Overview", "Operator", "Kernel", "Distributed"])
+        bench.columns("sharded", worker, ["Communication"], most=True)
+    told = next(iter(found[0].get("distributed", {}).values()), {})
+    bench.checks.equal(len(told.get("commops", {}).get("data", {})), ranks_, "sharded: ranks told of")
+    for rank, table in told.get("commops", {}).get("data", {}).items():
+        rows = {row[0]: row[1:4] for row in table["rows"]}  # calls, bytes, bytes of each
+        shard = 4 * elements // ranks_
+        # Gathered for the forward and for the backward pass.
+        wanted = {"nccl:all_gather": [2 * layers * steps, 2 * layers * steps * shard, shard],
+                  "nccl:reduce_scatter": [layers * steps, layers * steps * 4 * elements, 4 * elements]}
+        bench.checks.equal(rows, wanted, "sharded: collectives of %s" % rank)
 
 
 def straggler(bench):
@@ -217,7 +250,8 @@ def diff(bench):
     bench.checks.expect("left" in text and "right" in text, "diff: both sides: %s" % text[:300])
 
 
-CASES = {f.__name__: f for f in (cpu, deep, ranks, diff, gpu, advice, parallel, straggler, path)}
+CASES = {f.__name__: f for f in (cpu, deep, ranks, diff, gpu, kernels, advice, parallel, sharded,
+                                 straggler, path)}
 
 
 def main():

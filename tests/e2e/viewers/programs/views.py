@@ -2,12 +2,13 @@
 """A training that can be given a bottleneck; nothing in it knows of profilers.
 
 usage: views.py [--device cpu|cuda] [--ranks] [--slow-loader] [--copies] [--host-work] [--fill] [--half]
-                [--width N] [--repeat N] [--steps N]
+                [--autocast] [--width N] [--repeat N] [--steps N]
   --slow-loader  a sample takes 3 ms to load
   --copies       64 MiB come from the device in each step
   --host-work    operators on the CPU that a step waits for
   --fill         takes 95 % of the device's memory
   --half         16-bit floating point, for which GPUs have matrix units
+  --autocast     the same where PyTorch's automatic mixed precision chooses it
   --width N      rows and columns of the matrices: small ones leave a GPU idle
   --repeat N     pass the body so often"""
 
@@ -74,7 +75,8 @@ def main():
     parser.add_argument("--steps", type=int, default=12)
     parser.add_argument("--width", type=int, default=64)
     parser.add_argument("--repeat", type=int, default=1)
-    for flag in ("--ranks", "--slow-loader", "--copies", "--host-work", "--fill", "--half"):
+    for flag in ("--ranks", "--slow-loader", "--copies", "--host-work", "--fill", "--half",
+                 "--autocast"):
         parser.add_argument(flag, action="store_true")
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -92,7 +94,8 @@ def main():
             spare.cpu()
         if options.host_work:
             prepared_on_host()
-        loss = model(x).square().mean()
+        with torch.autocast(options.device, torch.bfloat16, enabled=options.autocast):
+            loss = model(x).square().mean()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
