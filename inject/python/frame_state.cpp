@@ -19,6 +19,8 @@ namespace {
 
 /// Local variables looked at.
 constexpr std::uint64_t kMaxLocals = 32;
+/// Values on a frame's stack.
+constexpr std::uint64_t kMaxOperands = 64;
 /// No frame has more room for local variables.
 constexpr std::uint64_t kMaxFrameBytes = 1u << 20;
 /// Of an iterator, behind its count of references and its type.
@@ -56,7 +58,9 @@ class Reader {
     if (count > kMaxLocals) count = kMaxLocals;
     if (!may_read(locals, 8 * (count + 1))) return;
     out->locals = 1;
-    if (count == 0) out->globals = globals_of(frame.frame);
+    if (count == 0)
+      out->globals =
+          at_.frame_top != kNone ? operands_of(frame.frame, stack) : globals_of(frame.frame);
     for (std::uint64_t i = 0; i < count; ++i) out->locals = mix(out->locals, word(locals + i * 8));
     for (std::uint32_t i = 0; i < loops && i < kMaxIterators; ++i) {
       if (!may_read(stack + i * 8, 8)) return;
@@ -67,6 +71,16 @@ class Reader {
   }
 
  private:
+  /// A dictionary of 3.14 does not tell that it changed. What a call is given is of the frame
+  /// itself.
+  std::uint64_t operands_of(std::uint64_t frame, std::uint64_t stack) const {
+    const std::uint64_t field = frame + at_.frame_top;
+    const std::uint64_t top = may_read(field, 8) ? word(field) : 0;
+    if (top <= stack || top - stack > 8 * kMaxOperands || !may_read(stack, top - stack)) return 0;
+    std::uint64_t hash = 1;
+    for (std::uint64_t at = stack; at < top; at += 8) hash = mix(hash, word(at) & ~kTags);
+    return hash;
+  }
   std::uint64_t globals_of(std::uint64_t frame) const {
     if (at_.frame_globals == kNone || !may_read(frame + at_.frame_globals, 8)) return 0;
     const std::uint64_t dict = word(frame + at_.frame_globals);

@@ -19,8 +19,9 @@ inline constexpr std::uint32_t kMaxIterators = 3;
 
 struct FrameState {
   std::uint64_t locals;  // hash over the objects that the local variables hold
-  std::uint64_t
-      globals;  // of a frame without local variables: changes with its globals; 0: unknown
+  /// Of a frame without local variables: changes with its globals, in 3.14 with the operands of its
+  /// instruction; 0: unknown.
+  std::uint64_t globals;
   struct {
     std::uint64_t address;
     std::uint64_t content;  // hash; 0 for what Python code implements

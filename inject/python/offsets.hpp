@@ -38,6 +38,7 @@ struct Offsets {
   std::uint32_t frame_previous;
   std::uint32_t frame_instr;  // int index before 3.11, then a pointer
   std::uint32_t frame_stack;  // → value stack, behind them (before 3.11)
+  std::uint32_t frame_top;    // → behind the last value of that stack (3.14)
   std::uint32_t frame_owner;
   std::uint32_t frame_is_entry;
   std::uint32_t frame_locals;   // the first of its local variables

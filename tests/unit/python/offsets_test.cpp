@@ -90,6 +90,7 @@ TEST(Offsets, ComeFromTheLongerTableOf314) {
   EXPECT_EQ(out.frame_instr, 56u);
   EXPECT_EQ(out.frame_locals, 80u);
   EXPECT_EQ(out.frame_owner, 74u);
+  EXPECT_EQ(out.frame_top, 64u);
   EXPECT_EQ(out.code_qualname, 128u);
   EXPECT_EQ(out.code_table, 136u);
   EXPECT_EQ(out.code_first_line, 68u);

@@ -332,6 +332,13 @@ def nothing_changes():
     return {"main": 6}
 
 
+class Model:
+    def __call__(self, text):  # called by C code
+        train_step()
+        return text + [0]
+
+
+model = Model()
 CODES = []  # of scripts; looked at after they ran
 
 LONG = "def long_body():\n for _ in range(6):  # loop: main\n  mm()\n" + \
@@ -343,6 +350,11 @@ SCRIPTS = {
     "script_for": ("for batch in range(6):  # loop: main\n train_step()\n", {"main": 6}),
     "script_list": ("for batch in [1.5] * 6:  # loop: main\n train_step()\n", {"main": 6}),
     "script_while": ("n = 0\nwhile n < 6:  # loop: main\n n += 1\n train_step()\n", {"main": 6}),
+    # In most rounds nothing but the call of the model runs operators.
+    "script_logged": ("text = [0]\nwhile len(text) < 13:  # loop: main\n text = model(text)\n"
+                      " if len(text) % 4 == 0:\n  loss()\n", {"main": 12}),
+    "script_map": ("for batch in range(6):  # loop: main\n list(map(model, [[0]] * 3))\n step()\n",
+                   {"main": 6}),
     "script_epochs": ("for epoch in range(3):  # loop: epochs\n"
                       " for batch in enumerate([1] * 4):  # loop: main\n"
                       "  train_step()\n", {"epochs": 3, "main": 12}),
