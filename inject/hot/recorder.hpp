@@ -7,6 +7,8 @@
 // Promises: whole record or counted drop; never waits, allocates, locks; errno kept
 #pragma once
 
+#include <errno.h>
+
 #include <cstdint>
 
 #include "gpuprof/base/bytes.hpp"
@@ -22,8 +24,21 @@ class Guard {
  public:
   /// @param delivers  Many threads' records are to come through this one: a large lane, if this is
   ///                  the first record of the thread.
-  explicit Guard(Role role, bool delivers = false);
-  ~Guard();
+  explicit Guard(Role role, bool delivers = false) : saved_errno_(errno) {
+    const auto bit = static_cast<std::uint8_t>(role);
+    if (!alive() || (t_here.inside & bit) != 0) return;
+    ThreadBlock* block = this_thread();
+    Outlet* outlet = outlet_of(block, role);
+    if ((outlet == nullptr || !outlet->lane.valid()) && !get_lane(block, role, delivers)) return;
+    t_here.inside = static_cast<std::uint8_t>(t_here.inside | bit);
+    bit_ = bit;
+    block_ = block;
+    outlet_ = outlet;
+  }
+  ~Guard() {
+    if (bit_ != 0) t_here.inside = static_cast<std::uint8_t>(t_here.inside & ~bit_);
+    errno = saved_errno_;
+  }
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
@@ -33,6 +48,13 @@ class Guard {
   std::uint32_t tid() const { return block_->tid.load(std::memory_order_relaxed); }
 
  private:
+  static Outlet* outlet_of(ThreadBlock* block, Role role) {
+    if (block == nullptr) return nullptr;
+    return role == Role::kCallback ? &block->callback : &block->signal;
+  }
+  /// The first record of a thread. False: counted, as there is no lane for it.
+  static bool get_lane(ThreadBlock* block, Role role, bool delivers);
+
   ThreadBlock* block_ = nullptr;
   Outlet* outlet_ = nullptr;
   std::uint8_t bit_ = 0;
@@ -41,19 +63,34 @@ class Guard {
 
 /// Pushes one record; a drop is counted by the lane, in Counter::kDroppedLaneFull and by kind.
 template <typename R>
-inline bool record(const Guard& guard, const R& body, std::uint64_t ts_ns,
-                   const void* tail = nullptr, std::uint32_t tail_bytes = 0) {
+inline bool record(const Guard& guard, const R& body, std::uint64_t ts_ns) {
+  if (guard.outlet().lane.push(body, ts_ns)) return true;
+  count_drop(R::kKind);
+  return false;
+}
+template <typename R>
+inline bool record(const Guard& guard, const R& body, std::uint64_t ts_ns, const void* tail,
+                   std::uint32_t tail_bytes) {
   if (guard.outlet().lane.push(body, ts_ns, tail, tail_bytes)) return true;
   count_drop(R::kKind);
   return false;
 }
 
+/// Sends the definition of a text.
+void define_text(const Guard& guard, std::uint64_t id, const char* text, std::uint32_t bytes,
+                 std::uint64_t ts_ns);
+
 /// Id of a text, sending its definition first if this lane has not seen it.
 ///
 /// @param text  `bytes` bytes, need not end in NUL; sent up to kMaxTextBytes (cut at a UTF-8
 /// border).
-std::uint64_t intern(const Guard& guard, const char* text, std::uint32_t bytes,
-                     std::uint64_t ts_ns);
+inline std::uint64_t intern(const Guard& guard, const char* text, std::uint32_t bytes,
+                            std::uint64_t ts_ns) {
+  const std::uint64_t id = base::hash_bytes(text, bytes);
+  Outlet& outlet = guard.outlet();
+  if (!outlet.strings.sent(id, outlet.lane.epoch())) define_text(guard, id, text, bytes, ts_ns);
+  return id;
+}
 
 /// Sends a stack definition if this lane has not seen `id`.
 /// @param tail native program counters then PyFrames, as StackDef says.

@@ -19,15 +19,12 @@
 
 namespace gpuprof::hot {
 
+constinit thread_local Here t_here{};
+
 namespace {
 
 std::atomic<ThreadBlock*> g_blocks{nullptr};
 constinit std::atomic<std::uint32_t> g_next_owner{1};
-
-// All of the library's thread-local data but the fault guard's: 24 bytes, no destructor.
-thread_local ThreadBlock* t_block = nullptr;
-thread_local std::uint32_t t_tid = 0;
-thread_local std::uint32_t t_epoch = 0;  // epoch in which t_block (or its absence) was decided
 
 ThreadBlock* claim_block(std::uint32_t tid, std::uint32_t epoch) {
   ThreadBlock* blocks = g_blocks.load(std::memory_order_acquire);
@@ -40,6 +37,7 @@ ThreadBlock* claim_block(std::uint32_t tid, std::uint32_t epoch) {
         !block.tid.compare_exchange_strong(free, tid, std::memory_order_acq_rel))
       continue;
     block.epoch = epoch;
+    block.index = (tid + i) % kMaxThreadBlocks;
     block.open_op = 0;
     block.owner = g_next_owner.fetch_add(1, std::memory_order_relaxed);
     reset(block.callback);
@@ -71,27 +69,21 @@ bool map_thread_blocks() {
   return true;
 }
 
-std::uint32_t index_of(const ThreadBlock& block) {
-  return static_cast<std::uint32_t>(&block - g_blocks.load(std::memory_order_relaxed));
-}
-
 std::uint32_t this_tid() {
-  if (t_tid == 0) t_tid = static_cast<std::uint32_t>(::syscall(SYS_gettid));
-  return t_tid;
+  if (t_here.tid == 0) t_here.tid = static_cast<std::uint32_t>(::syscall(SYS_gettid));
+  return t_here.tid;
 }
 
-ThreadBlock* this_thread() {
-  const std::uint32_t epoch = g_state.epoch.load(std::memory_order_acquire);
-  if (t_epoch == epoch) return t_block;
+ThreadBlock* claim_thread(std::uint32_t epoch) {
   if (!alive()) return nullptr;
   // A child of fork inherits the parent's cached id.
-  t_tid = static_cast<std::uint32_t>(::syscall(SYS_gettid));
+  t_here.tid = static_cast<std::uint32_t>(::syscall(SYS_gettid));
   // Decided before the claim: a signal in the middle finds "no block" and drops its sample
   // instead of claiming a second block.
-  t_epoch = epoch;
-  t_block = nullptr;
-  t_block = claim_block(t_tid, epoch);
-  return t_block;
+  t_here.epoch = epoch;
+  t_here.block = nullptr;
+  t_here.block = claim_block(t_here.tid, epoch);
+  return t_here.block;
 }
 
 bool thread_has_ended(std::uint32_t tid) {
@@ -118,8 +110,8 @@ void forget_threads_after_fork() {
   // The table is ours alone here; dropping the pages makes it a table of free blocks again.
   ThreadBlock* blocks = g_blocks.load(std::memory_order_acquire);
   if (blocks != nullptr) madvise(blocks, sizeof(ThreadBlock) * kMaxThreadBlocks, MADV_DONTNEED);
-  t_block = nullptr;
-  t_tid = 0;
+  t_here.block = nullptr;
+  t_here.tid = 0;
 }
 
 }  // namespace gpuprof::hot

@@ -38,12 +38,12 @@ class SentTable {
 
  private:
   static std::uint64_t place(std::uint64_t id) { return (id & (kSlots / 2 - 1)) * 2; }
-  void clear(std::uint32_t lane_epoch) {
+  [[gnu::noinline, gnu::cold]] void clear(std::uint32_t lane_epoch) {
     for (std::uint64_t& id : ids_) id = 0;
     epoch_ = lane_epoch;
   }
   std::uint32_t epoch_ = 0;
-  std::uint64_t ids_[kSlots] = {};
+  alignas(16) std::uint64_t ids_[kSlots] = {};  // a pair lies in one line of the cache
 };
 
 /// One lane's producer end and what went through it.
@@ -69,6 +69,8 @@ struct ThreadBlock {
   std::uint32_t open_op;
   /// Another number for each thread that had this block; never 0.
   std::uint32_t owner;
+  /// Its place in the table: rooms keep what they have for a thread by it.
+  std::uint32_t index;
   Outlet callback;
   Outlet signal;
 };
@@ -78,12 +80,24 @@ inline constexpr std::uint32_t kMaxThreadBlocks = 256;
 /// Maps the table of blocks. Worker, once per process. False: no memory.
 bool map_thread_blocks();
 
+/// What a thread knows of itself: nearly all of the library's thread-local data, no destructor.
+struct Here {
+  ThreadBlock* block;
+  std::uint32_t tid;    // 0: not asked for yet
+  std::uint32_t epoch;  // in which `block` (or its absence) was decided
+  std::uint8_t inside;  // one bit a Role: our code already runs there
+};
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local Here t_here;
+
+/// Decides which block this thread has in this epoch.
+ThreadBlock* claim_thread(std::uint32_t epoch);
+
 /// This thread's block, claimed at first use. Null: none left (counted) or not alive.
 /// Context: signal | callback. Thread: the caller's own block.
-ThreadBlock* this_thread();
-
-/// Its place in the table, below kMaxThreadBlocks: rooms keep what they have for a thread by it.
-std::uint32_t index_of(const ThreadBlock& block);
+inline ThreadBlock* this_thread() {
+  const std::uint32_t epoch = g_state.epoch.load(std::memory_order_acquire);
+  return t_here.epoch == epoch ? t_here.block : claim_thread(epoch);
+}
 
 /// This thread's kernel id without a system call after the first look.
 std::uint32_t this_tid();

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "gpuprof/base/readable.hpp"
+#include "inject/python/quick_look.hpp"
 #include "inject/python/runtime.hpp"
 #include "inject/python/walk.hpp"
 
@@ -47,6 +48,9 @@ class QuickWalk {
   }
   std::uint32_t count() const { return count_; }
 
+  /// Reads the frame and goes to the one outside of it. False: as run().
+  bool one(std::uint64_t* frame);
+
  private:
   bool may_read(std::uint64_t at, std::uint32_t bytes) const {
     return plausible(at) && (!kCareful || base::object_readable(at, bytes));
@@ -61,39 +65,39 @@ class QuickWalk {
     return true;
   }
 
-  bool one(std::uint64_t* frame) {
-    if (!may_read(*frame, runtime_.frame_bytes)) return false;
-    QuickFrame& out = frames_[count_];
-    const auto* bytes = reinterpret_cast<const std::byte*>(*frame);
-    out.frame = *frame;
-    *frame = base::load<std::uint64_t>(bytes + at_.frame_previous);
-    if (at_.minor >= 12 && base::load<std::uint8_t>(bytes + at_.frame_owner) >= kFirstShimOwner) {
-      out.code = 0;
-      out.instr_offset = 0;
-      out.flags = wire::kPyShim;
-      ++count_;
-      return true;
-    }
-    out.code = base::load<std::uint64_t>(bytes + at_.frame_code);
-    if (at_.minor >= 14) out.code &= ~std::uint64_t{3};  // a tagged reference
-    if (!may_read(out.code, runtime_.code_bytes)) return false;
-    const auto* code = reinterpret_cast<const std::byte*>(out.code);
-    if (base::load<std::uint64_t>(code + at_.object_type) != runtime_.code_type) return false;
-    out.instr_offset = instruction_offset(at_, out.code, code, bytes);
-    const bool entry =
-        at_.minor < 11 ||
-        (at_.frame_is_entry != kNone && base::load<std::uint8_t>(bytes + at_.frame_is_entry) != 0);
-    out.flags = entry ? wire::kPyEntry : 0;
-    ++count_;
-    return true;
-  }
-
   const Runtime& runtime_;
   const Offsets& at_;
   QuickFrame* frames_;
   std::uint32_t room_;
   std::uint32_t count_ = 0;
 };
+
+template <bool kCareful>
+bool QuickWalk<kCareful>::one(std::uint64_t* frame) {
+  if (!may_read(*frame, runtime_.frame_bytes)) return false;
+  QuickFrame& out = frames_[count_];
+  const auto* bytes = reinterpret_cast<const std::byte*>(*frame);
+  out.frame = *frame;
+  *frame = base::load<std::uint64_t>(bytes + at_.frame_previous);
+  if (at_.minor >= 12 && base::load<std::uint8_t>(bytes + at_.frame_owner) >= kFirstShimOwner) {
+    out.code = 0;
+    out.instr_offset = 0;
+    out.flags = wire::kPyShim;
+    ++count_;
+    return true;
+  }
+  out.code = base::load<std::uint64_t>(bytes + at_.frame_code);
+  if (at_.minor >= 14) out.code &= ~std::uint64_t{3};  // a tagged reference
+  if (!may_read(out.code, runtime_.code_bytes)) return false;
+  const auto* code = reinterpret_cast<const std::byte*>(out.code);
+  if (base::load<std::uint64_t>(code + at_.object_type) != runtime_.code_type) return false;
+  out.instr_offset = instruction_offset(at_, out.code, code, bytes);
+  const bool entry = at_.minor < 11 || (at_.frame_is_entry != kNone &&
+                                        base::load<std::uint8_t>(bytes + at_.frame_is_entry) != 0);
+  out.flags = entry ? wire::kPyEntry : 0;
+  ++count_;
+  return true;
+}
 
 std::uint32_t try_walk(const Runtime& runtime, std::uint64_t state, std::uint32_t tid,
                        QuickFrame* frames, std::uint32_t room) {
@@ -142,6 +146,23 @@ std::uint32_t quick_frames(std::uint32_t tid, QuickFrame* frames, std::uint32_t 
   return quick.count();
 }
 
+const Runtime* proven_runtime() {
+  if (g_good.load(std::memory_order_relaxed) < kTrials) return nullptr;
+  const Runtime* runtime = g_runtime.load(std::memory_order_acquire);  // pairs with find_runtime
+  return runtime == nullptr || runtime->this_state == nullptr ? nullptr : runtime;
+}
+
+bool quick_frame(const Runtime& runtime, std::uint64_t frame, QuickFrame* out) {
+  return QuickWalk<false>(runtime, out, 1).one(&frame);
+}
+
+void code_facts(const Runtime& runtime, std::uint64_t code, CodeFacts* facts) {
+  const auto name = peek<std::uint64_t>(code + name_field(runtime.at));
+  const auto line = peek<std::uint32_t>(code + runtime.at.code_first_line);
+  if (facts->code == code && facts->name == name && facts->line == line) return;
+  *facts = CodeFacts{code, name, code_id_of(code), line, is_module_call(code)};
+}
+
 bool quick_frames_refused() { return g_bad.load(std::memory_order_relaxed) >= kFailures; }
 
 std::uint64_t code_id_of(std::uint64_t code) {
@@ -172,12 +193,7 @@ bool is_module_call(std::uint64_t code) {
 
 Object first_local(std::uint64_t frame) {
   const Runtime* runtime = g_runtime.load(std::memory_order_acquire);
-  if (runtime == nullptr || runtime->at.frame_locals == kNone) return {0, 0};
-  auto object = peek<std::uint64_t>(frame + runtime->at.frame_locals);
-  if (runtime->at.minor >= 14) object &= ~std::uint64_t{3};  // a tagged reference
-  if (!plausible(object)) return {0, 0};
-  const auto type = peek<std::uint64_t>(object + runtime->at.object_type);
-  return plausible(type) ? Object{object, type} : Object{0, 0};
+  return runtime == nullptr ? Object{0, 0} : Looker(*runtime).first_local(frame);
 }
 
 const char* type_name(std::uint64_t type) {

@@ -53,7 +53,7 @@ ThreadLoops* table() {
 ThreadLoops* this_threads(const hot::Guard& guard) {
   ThreadLoops* all = table();
   if (all == nullptr) return nullptr;
-  ThreadLoops& mine = all[hot::index_of(guard.block())];
+  ThreadLoops& mine = all[guard.block().index];
   if (mine.owner != guard.block().owner) {
     mine.owner = guard.block().owner;
     mine.user_step_open = mine.held = false;

@@ -63,29 +63,37 @@ class Function {
   const std::byte* object_;
 };
 
-bool starts_with(const char* text, const char* prefix, std::size_t bytes) {
-  return strncmp(text, prefix, bytes) == 0;
-}
-template <std::size_t N>
-bool starts_with(const char* text, const char (&prefix)[N]) {
-  return starts_with(text, prefix, N - 1);
-}
+/// A name and its length.
+struct Name {
+  const char* text;
+  std::uint32_t bytes;
+
+  template <std::size_t N>
+  bool starts_with(const char (&prefix)[N]) const {
+    return bytes >= N - 1 && text[0] == prefix[0] && memcmp(text, prefix, N - 1) == 0;
+  }
+  template <std::size_t N>
+  bool is(const char (&other)[N]) const {
+    return bytes == N - 1 && starts_with(other);
+  }
+};
 
 // Ranges of the program's own are looked through; PyTorch's own two kinds of ranges are not.
-bool is_looked_through(const char* name) {
-  return !starts_with(name, "Optimizer.") && !starts_with(name, "enumerate(DataLoader)");
+bool is_looked_through(const Name& name) {
+  return !name.starts_with("Optimizer.") && !name.starts_with("enumerate(DataLoader)");
 }
 
 // The number of a ProfilerStep#K; false for another name.
-bool read_step(const char* name, std::uint64_t* k) {
+bool read_step(const Name& name, std::uint64_t* k) {
   constexpr char kStep[] = "ProfilerStep#";
-  if (!starts_with(name, kStep)) return false;
-  const char* at = name + sizeof kStep - 1;
+  if (!name.starts_with(kStep)) return false;
+  const char* const digits = name.text + sizeof kStep - 1;
+  const char* at = digits;
   std::uint64_t number = 0;
   for (; *at >= '0' && *at <= '9'; ++at)
     number = number * 10 + static_cast<std::uint64_t>(*at - '0');
   *k = number;
-  return *at == '\0' && at != name + sizeof kStep - 1;
+  return *at == '\0' && at != digits;
 }
 
 std::uint64_t define_inputs(const hot::Guard& guard, ThreadState& state, Library& library,
@@ -114,66 +122,60 @@ class Beginning {
 
   void run() {
     const bool recording = hot::on(hot::kOnOperators);
-    op_.object = function_.address();
-    op_.scope = function_.scope();
-    op_.top_level = state_.open.at_top();
-    op_.encloses = true;
+    const std::uint16_t scope = function_.scope();
+    OpenOp op{};
+    op.top_level = state_.open.at_top();
+    op.encloses = true;
     if (++state_.last_op_id == 0) ++state_.last_op_id;
-    op_.op_id = state_.last_op_id;
+    op.op_id = state_.last_op_id;
     // Counting, all that is inside another one is only kept count of.
-    if (recording || op_.top_level || op_.scope == static_cast<std::uint16_t>(Scope::kUser))
-      look(recording);
-    state_.open.push(op_);
-    guard_.block().open_op = op_.op_id;
+    if (recording || op.top_level || scope == static_cast<std::uint16_t>(Scope::kUser))
+      look(recording, scope, &op);
+    state_.open.push(function_.address(), op);
+    guard_.block().open_op = op.op_id;
   }
 
  private:
-  void look(bool recording) {
+  void look(bool recording, std::uint16_t scope, OpenOp* op) {
     now_ns_ = base::mono_ns();
-    name_ = function_.name();
-    if (op_.scope == static_cast<std::uint16_t>(Scope::kUser)) {
-      op_.encloses = !is_looked_through(name_);
-      op_.is_step = read_step(name_, &op_.step);
+    const char* text = function_.name();
+    const Name name{text, static_cast<std::uint32_t>(strlen(text))};
+    if (scope == static_cast<std::uint16_t>(Scope::kUser)) {
+      op->encloses = !is_looked_through(name);
+      op->is_step = read_step(name, &op->step);
     }
-    const auto bytes = static_cast<std::uint32_t>(strlen(name_));
-    op_.name_id =
-        recording ? hot::intern(guard_, name_, bytes, now_ns_) : base::hash_bytes(name_, bytes);
+    op->name_id = recording ? hot::intern(guard_, name.text, name.bytes, now_ns_)
+                            : base::hash_bytes(name.text, name.bytes);
     const std::uint32_t detail = recording ? g_detail.load(std::memory_order_relaxed) : 0;
     const bool stack = (detail & (wire::kTorchStack | wire::kTorchModules)) != 0;
-    const bool steps = hot::on(hot::kOnOpSteps) && op_.top_level && !op_.is_step;
+    const bool steps = hot::on(hot::kOnOpSteps) && op->top_level && !op->is_step;
     if (stack || steps) state_.stack.take(guard_.tid());
     const std::uint64_t stack_id = stack ? state_.stack.define(guard_, detail, now_ns_) : 0;
-    if (op_.is_step) user_step_begins(guard_, op_.step, now_ns_);
+    if (op->is_step) user_step_begins(guard_, op->step, now_ns_);
     // An id made of modules alone says nothing of loops.
-    if (steps) tell_loops((detail & wire::kTorchStack) != 0 ? stack_id : 0);
-    if (recording) record(stack_id);
+    if (steps) tell_loops(name, *op, (detail & wire::kTorchStack) != 0 ? stack_id : 0);
+    if (recording) record(name, *op, scope, stack_id);
   }
 
-  void tell_loops(std::uint64_t stack_id) {
+  void tell_loops(const Name& name, const OpenOp& op, std::uint64_t stack_id) {
     const Stack& stack = state_.stack;
-    top_level_begins(guard_,
-                     TopLevel{now_ns_, op_.name_id, stack_id, stack.frames(), stack.frame_count(),
-                              stack.module_level(), starts_with(name_, "autograd::engine::"),
-                              starts_with(name_, "enumerate(DataLoader)"),
-                              starts_with(name_, "Optimizer.step#")});
+    top_level_begins(
+        guard_,
+        TopLevel{now_ns_, op.name_id, stack_id, stack.frames(), stack.frame_count(),
+                 stack.module_level(), name.starts_with("autograd::engine::"),
+                 name.starts_with("enumerate(DataLoader)"), name.starts_with("Optimizer.step#")});
   }
 
-  void record(std::uint64_t stack_id) {
-    wire::OpBegin begin{};
-    begin.ts_ns = now_ns_;
-    begin.name_id = op_.name_id;
-    begin.stack_id = stack_id;
-    if (library_.with_inputs.load(std::memory_order_relaxed))
-      begin.inputs_id = define_inputs(guard_, state_, library_, object_,
-                                      strcmp(name_, kCollective) == 0, now_ns_);
-    begin.sequence = function_.sequence();
-    begin.object = op_.object;
-    begin.op_id = op_.op_id;
-    begin.forward_thread = function_.forward_thread();
-    begin.thread = function_.thread();
-    begin.scope = op_.scope;
-    begin.flags = op_.top_level ? wire::kOpTopLevel : 0;
-    hot::record(guard_, begin, now_ns_);
+  void record(const OpenOp& op, std::uint16_t scope, std::uint64_t stack_id) {
+    const std::uint64_t inputs_id = library_.with_inputs.load(std::memory_order_relaxed)
+                                        ? define_inputs(guard_, state_, library_, object_, now_ns_)
+                                        : 0;
+    const std::uint16_t flags = op.top_level ? wire::kOpTopLevel : 0;
+    hot::record(guard_,
+                wire::OpBegin{now_ns_, op.name_id, stack_id, inputs_id, function_.sequence(),
+                              function_.address(), op.op_id, function_.forward_thread(),
+                              function_.thread(), scope, flags},
+                now_ns_);
   }
 
   const hot::Guard& guard_;
@@ -181,8 +183,6 @@ class Beginning {
   Library& library_;
   const std::byte* object_;
   Function function_;
-  OpenOp op_{};
-  const char* name_ = "";
   std::uint64_t now_ns_ = 0;
 };
 

@@ -25,46 +25,71 @@ bool wants(std::uint32_t detail, std::uint32_t bit) { return (detail & bit) != 0
 
 }  // namespace
 
-bool Stack::unchanged(const Level& level, const python::QuickFrame& now) const {
-  if (!(level.raw == now)) return false;
-  if (now.code == 0) return true;
-  if (level.mark != python::code_mark(now.code)) return false;
-  // The same call of the same function may be one of another module.
-  return level.module.address == 0 || level.module == python::first_local(now.frame);
-}
-
-void Stack::renew(std::uint32_t at, const python::QuickFrame& now) {
+void Stack::renew(const python::Runtime& runtime, std::uint32_t at, const python::QuickFrame& now) {
+  const python::Looker looker(runtime);
   Level& level = levels_[at];
-  level.raw = now;
-  level.mark = 0;
+  raw(at) = now;
+  level.look = looker.look(now);
   level.module = python::Object{0, 0};
   level.code_id = 0;
-  const std::uint64_t* outer = at == 0 ? nullptr : levels_[at - 1].hash;
-  for (std::uint32_t i = 0; i < 2; ++i) level.hash[i] = outer == nullptr ? kNoFrames : outer[i];
+  for (std::uint32_t i = 0; i < 2; ++i) hash_[at][i] = at == 0 ? kNoFrames : hash_[at - 1][i];
   if (now.code == 0) return;
-  level.mark = python::code_mark(now.code);
-  if (python::is_module_call(now.code)) level.module = python::first_local(now.frame);
-  level.code_id = python::code_id_of(now.code);
+  python::CodeFacts& code = codes_[(now.code >> 5 ^ now.code >> 12) % kCodes];
+  python::code_facts(runtime, now.code, &code);
+  if (code.module_call) level.module = looker.first_local(now.frame);
+  level.code_id = code.id;
   const std::uint64_t place =
-      base::hash_step(level.code_id, static_cast<std::uint32_t>(now.instr_offset));
-  level.hash[0] = base::hash_step(level.hash[0], place);
+      code.id + static_cast<std::uint32_t>(now.instr_offset) * 0x9e3779b97f4a7c15ULL;
+  hash_[at][0] = base::hash_step(hash_[at][0], place);
   if (level.module.address != 0)
-    level.hash[1] = base::hash_step(level.hash[1] + place, module_id(level.module));
+    hash_[at][1] = base::hash_step(hash_[at][1] + place, module_id(level.module));
+}
+
+void Stack::changed_from(std::uint32_t level, std::uint32_t count) {
+  id_of_ = 0;
+  count_ = count;
+  if (module_level_ < level) return;
+  module_level_ = kNoModule;
+  for (; level < count && module_level_ == kNoModule; ++level)
+    if (levels_[level].module.address != 0) module_level_ = level;
+}
+
+bool Stack::take_quickly(const python::Runtime& runtime) {
+  const python::Looker looker(runtime);
+  const std::uint32_t count = looker.chain(chain_, kMaxStackLevels);
+  const std::uint32_t known = count < count_ ? count : count_;
+  const std::uint64_t* frame = chain_ + count;
+  std::uint32_t same = 0;
+  for (; same < known; ++same) {
+    const Level& level = levels_[same];
+    --frame;
+    if (!looker.same(level.look, *frame)) break;
+    // The same call of the same function may be one of another module.
+    if (level.module.address != 0 && !(level.module == looker.first_local(*frame))) break;
+  }
+  if (same == count && same == count_) return true;
+  for (std::uint32_t level = same; level < count; ++level) {
+    python::QuickFrame now;
+    if (!python::quick_frame(runtime, chain_[count - 1 - level], &now)) return false;
+    renew(runtime, level, now);
+  }
+  changed_from(same, count);
+  return true;
+}
+
+// While nobody knows whether frames are as they should be, and once they are not.
+void Stack::take_carefully(std::uint32_t tid) {
+  const std::uint32_t count = python::quick_frames(tid, raw_, kMaxStackLevels);
+  memmove(raw_ + (kMaxStackLevels - count), raw_, count * sizeof raw_[0]);
+  const python::Runtime* runtime = python::g_runtime.load(std::memory_order_acquire);
+  for (std::uint32_t level = 0; level < count; ++level) renew(*runtime, level, raw(level));
+  module_level_ = kNoModule;
+  changed_from(0, count);
 }
 
 void Stack::take(std::uint32_t tid) {
-  const std::uint32_t known = count_;
-  count_ = python::quick_frames(tid, raw_, kMaxStackLevels);
-  std::uint32_t level = 0;
-  while (level < count_ && level < known && unchanged(levels_[level], raw_[count_ - 1 - level]))
-    ++level;
-  for (; level < count_; ++level) renew(level, raw_[count_ - 1 - level]);
-}
-
-std::uint32_t Stack::module_level() const {
-  for (std::uint32_t level = 0; level < count_; ++level)
-    if (levels_[level].module.address != 0) return level;
-  return kNoModule;
+  const python::Runtime* runtime = python::proven_runtime();
+  if (runtime == nullptr || !take_quickly(*runtime)) take_carefully(tid);
 }
 
 // False: something found no room, so what refers to it must not count as sent.
@@ -74,8 +99,8 @@ bool Stack::send_parts(const hot::Guard& guard, std::uint32_t detail, std::uint6
   for (std::uint32_t i = 0; i < count_; ++i) {
     const Level& level = levels_[i];
     const bool module = level.module.address != 0;
-    if (level.raw.code == 0 || (!module && !wants(detail, wire::kTorchStack))) continue;
-    python::send_code(guard, level.raw.code, ts_ns);
+    if (level.look.code == 0 || (!module && !wants(detail, wire::kTorchStack))) continue;
+    python::send_code(guard, level.look.code, ts_ns);
     if (!module || !wants(detail, wire::kTorchModules)) continue;
     const std::uint64_t id = module_id(level.module);
     if (modules_.sent(id, outlet.lane.epoch())) continue;
@@ -93,34 +118,44 @@ std::uint32_t Stack::write(std::uint32_t detail, wire::PyFrame* to, std::uint32_
     const Level& level = levels_[i];
     const bool module = level.module.address != 0 && wants(detail, wire::kTorchModules);
     // A shim parts runs of native frames, of which there are none here.
-    if (level.raw.code == 0 || (!module && !wants(detail, wire::kTorchStack))) continue;
-    to[count++] = wire::PyFrame{level.code_id, level.raw.instr_offset, level.raw.flags};
+    if (level.look.code == 0 || (!module && !wants(detail, wire::kTorchStack))) continue;
+    to[count++] = wire::PyFrame{level.code_id, raw(i).instr_offset, raw(i).flags};
     if (module) to[count++] = wire::PyFrame{module_id(level.module), 0, wire::kPyModule};
   }
   return count;
 }
 
-std::uint64_t Stack::define(const hot::Guard& guard, std::uint32_t detail, std::uint64_t ts_ns) {
-  if (count_ == 0) return 0;
-  const Level& inner = levels_[count_ - 1];
+std::uint64_t Stack::id_for(std::uint32_t detail) const {
+  const std::uint64_t* hash = hash_[count_ - 1];
+  if (hash[wants(detail, wire::kTorchStack) ? 0 : 1] == kNoFrames) return 0;
   std::uint64_t id = 0;
-  if (wants(detail, wire::kTorchStack)) id = inner.hash[0];
-  if (wants(detail, wire::kTorchModules)) id = base::mix64(id + inner.hash[1]);
-  if (!wants(detail, wire::kTorchStack) && inner.hash[1] == kNoFrames) return 0;
-  if (id == 0) id = 1;
+  if (wants(detail, wire::kTorchStack)) id = hash[0];
+  if (wants(detail, wire::kTorchModules)) id = base::mix64(id + hash[1]);
+  return id == 0 ? 1 : id;
+}
+
+void Stack::send(const hot::Guard& guard, std::uint32_t detail, std::uint64_t ts_ns) {
   hot::Outlet& outlet = guard.outlet();
-  if (outlet.stacks.sent(id, outlet.lane.epoch())) return id;
-  if (!send_parts(guard, detail, ts_ns)) return id;
+  if (!send_parts(guard, detail, ts_ns)) return;
   constexpr std::uint32_t kRoom = wire::kMaxPythonFrames;
   static_assert(sizeof outlet.scratch >= kRoom * sizeof(wire::PyFrame));
   auto* frames = reinterpret_cast<wire::PyFrame*>(outlet.scratch);
   const std::uint32_t count = write(detail, frames, kRoom);
-  if (count == 0) return 0;
   const std::uint32_t flags = count_ == kMaxStackLevels ? wire::kStackPythonDeep : 0;
-  const wire::StackDef def{id, 0, static_cast<std::uint16_t>(count), flags};
+  const wire::StackDef def{id_, 0, static_cast<std::uint16_t>(count), flags};
   hot::define_stack(guard, def, frames, count * static_cast<std::uint32_t>(sizeof(wire::PyFrame)),
                     ts_ns);
-  return id;
+}
+
+std::uint64_t Stack::define(const hot::Guard& guard, std::uint32_t detail, std::uint64_t ts_ns) {
+  if (count_ == 0) return 0;
+  if (id_of_ != detail) {
+    id_ = id_for(detail);
+    id_of_ = detail;
+  }
+  hot::Outlet& outlet = guard.outlet();
+  if (id_ != 0 && !outlet.stacks.sent(id_, outlet.lane.epoch())) send(guard, detail, ts_ns);
+  return id_;
 }
 
 }  // namespace gpuprof::torch

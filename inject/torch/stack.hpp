@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "inject/hot/recorder.hpp"
-#include "inject/python/quick.hpp"
+#include "inject/python/quick_look.hpp"
 
 namespace gpuprof::torch {
 
@@ -24,6 +24,8 @@ class Stack {
  public:
   void clear() {
     count_ = 0;
+    module_level_ = kNoModule;
+    id_of_ = 0;
     modules_.forget_all();
   }
 
@@ -35,30 +37,43 @@ class Stack {
   std::uint64_t define(const hot::Guard& guard, std::uint32_t detail, std::uint64_t ts_ns);
 
   /// What take() read, innermost first.
-  const python::QuickFrame* frames() const { return raw_; }
+  const python::QuickFrame* frames() const { return raw_ + (kMaxStackLevels - count_); }
   std::uint32_t frame_count() const { return count_; }
   /// Level (0 outermost) of the outermost module call; kNoModule: none.
-  std::uint32_t module_level() const;
+  std::uint32_t module_level() const { return module_level_; }
 
  private:
-  /// One frame, as it was when it was first seen.
-  struct Level {
-    python::QuickFrame raw;
-    std::uint64_t mark;     // python::code_mark
+  /// One frame, as it was when it was first seen: what is compared lies in one line of the cache.
+  struct alignas(64) Level {
+    python::FrameLook look;
     python::Object module;  // zeros: not the call of a module
-    std::uint64_t code_id;  // 0: not computed yet
-    std::uint64_t hash[2];  // of this and all outer ones: frames, modules
+    std::uint64_t code_id;  // 0: of a shim
   };
+  static constexpr std::uint32_t kCodes = 128;
 
-  bool unchanged(const Level& level, const python::QuickFrame& now) const;
-  void renew(std::uint32_t level, const python::QuickFrame& now);
+  bool take_quickly(const python::Runtime& runtime);
+  void take_carefully(std::uint32_t tid);
+  void renew(const python::Runtime& runtime, std::uint32_t level, const python::QuickFrame& now);
+  void changed_from(std::uint32_t level, std::uint32_t count);
+  python::QuickFrame& raw(std::uint32_t level) { return raw_[kMaxStackLevels - 1 - level]; }
+  const python::QuickFrame& raw(std::uint32_t level) const {
+    return raw_[kMaxStackLevels - 1 - level];
+  }
+  std::uint64_t id_for(std::uint32_t detail) const;
   bool send_parts(const hot::Guard& guard, std::uint32_t detail, std::uint64_t ts_ns);
+  void send(const hot::Guard& guard, std::uint32_t detail, std::uint64_t ts_ns);
   std::uint32_t write(std::uint32_t detail, wire::PyFrame* to, std::uint32_t room) const;
 
   std::uint32_t count_;
-  hot::SentTable<512> modules_;
-  python::QuickFrame raw_[kMaxStackLevels];  // innermost first
+  std::uint32_t module_level_;
+  std::uint64_t id_;                         // define()'s last result …
+  std::uint32_t id_of_;                      // … for this detail; 0: the frames changed since
+  std::uint64_t chain_[kMaxStackLevels];     // their addresses, innermost first
   Level levels_[kMaxStackLevels];            // outermost first
+  std::uint64_t hash_[kMaxStackLevels][2];   // of a level and all outer ones: frames, modules
+  python::QuickFrame raw_[kMaxStackLevels];  // innermost first, the outermost at the very end
+  python::CodeFacts codes_[kCodes];          // by address
+  hot::SentTable<512> modules_;
 };
 
 }  // namespace gpuprof::torch

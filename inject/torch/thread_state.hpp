@@ -7,6 +7,7 @@
 // Promises: bounded; operators deeper than the table are recorded but not remembered
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "inject/hot/recorder.hpp"
@@ -16,25 +17,37 @@ namespace gpuprof::torch {
 
 /// One operator or range that has begun and not ended.
 struct OpenOp {
-  std::uint64_t object;
   std::uint64_t name_id;  // of a top-level one, else 0
+  std::uint64_t step;     // K of a ProfilerStep#K
   std::uint32_t op_id;
-  std::uint16_t scope;
   bool top_level;
-  bool encloses;       // what begins inside it is not top-level
-  bool is_step;        // ProfilerStep#K
-  std::uint64_t step;  // … and its K
+  bool encloses;  // what begins inside it is not top-level
+  bool is_step;   // ProfilerStep#K
 };
 
 /// The operators of one thread that are open, innermost last.
 class OpenOps {
  public:
-  void clear() { *this = OpenOps(); }
+  void clear() { count_ = enclosing_ = 0; }
 
   /// Takes back what was left open under this address: it began again, so it has ended.
-  void push(const OpenOp& op);
+  void push(std::uint64_t object, const OpenOp& op) {
+    // One that ended on another thread is still here; its memory may serve again only after that.
+    for (std::uint32_t i = 0; i < count_; ++i)
+      if (objects_[i] == object) remove(i--);
+    if (count_ == kMost) remove(0);
+    objects_[count_] = object;
+    open_[count_++] = op;
+    enclosing_ += op.encloses ? 1 : 0;
+  }
+
   /// Takes `object` out, wherever it is. False: it did not begin here.
-  bool take(std::uint64_t object, OpenOp* op);
+  bool take(std::uint64_t object, OpenOp* op) {
+    if (count_ == 0 || objects_[count_ - 1] != object) return take_from_below(object, op);
+    *op = open_[--count_];
+    enclosing_ -= op->encloses ? 1 : 0;
+    return true;
+  }
 
   /// Whether an operator that begins now is top-level.
   bool at_top() const { return enclosing_ == 0; }
@@ -44,9 +57,11 @@ class OpenOps {
  private:
   static constexpr std::uint32_t kMost = 192;
   void remove(std::uint32_t index);
+  bool take_from_below(std::uint64_t object, OpenOp* op);
 
   std::uint32_t count_ = 0;
   std::uint32_t enclosing_ = 0;  // of them
+  std::uint64_t objects_[kMost] = {};
   OpenOp open_[kMost] = {};
 };
 
@@ -61,8 +76,21 @@ struct ThreadState {
 /// Maps the table. Worker. False: no memory.
 bool map_thread_states();
 
+/// One for each hot::ThreadBlock; null before map_thread_states().
+extern std::atomic<ThreadState*> g_thread_states;
+
+/// Makes it the one of the thread that has the block now.
+void take_over(ThreadState& state, std::uint32_t owner);
+
 /// The calling thread's own; null before map_thread_states().
-ThreadState* state_of(const hot::Guard& guard);
+inline ThreadState* state_of(const hot::Guard& guard) {
+  ThreadState* states = g_thread_states.load(std::memory_order_acquire);
+  if (states == nullptr) return nullptr;
+  const hot::ThreadBlock& block = guard.block();
+  ThreadState& state = states[block.index];
+  if (state.owner != block.owner) take_over(state, block.owner);
+  return &state;
+}
 
 /// In the child of a fork: the memory is ours alone there. Boundary.
 void forget_thread_states_after_fork();

@@ -44,24 +44,42 @@ constexpr std::uint64_t hash_step(std::uint64_t hash, std::uint64_t word) {
   return mix64(hash ^ word) + 0x9e3779b97f4a7c15ULL;
 }
 
-/// Hash of a byte string; equal bytes give equal values in target and daemon.
-inline std::uint64_t hash_bytes(const void* data, std::size_t bytes) {
-  const auto* p = static_cast<const unsigned char*>(data);
-  std::uint64_t hash = 0x67707570726f66ULL ^ bytes;
-  for (; bytes >= 8; p += 8, bytes -= 8) hash = hash_step(hash, load<std::uint64_t>(p));
-  std::uint64_t rest = 0;
-  for (std::size_t i = 0; i < bytes; ++i) rest |= static_cast<std::uint64_t>(p[i]) << (8 * i);
-  return hash_step(hash, rest);
+/// Both halves of a long product as one word.
+constexpr std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
+  __extension__ using Wide = unsigned __int128;
+  const Wide product = static_cast<Wide>(a) * b;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
-/// Hash of whole words, for long runs of them: two words for one long multiplication.
+/// Hash of a byte string; equal bytes give equal values in target and daemon. Two words for one
+/// long multiplication: it runs at every operator.
+inline std::uint64_t hash_bytes(const void* data, std::size_t bytes) {
+  const auto* p = static_cast<const unsigned char*>(data);
+  std::uint64_t hash = 0x67707570726f66ULL + bytes * 0x9e3779b97f4a7c15ULL;
+  for (; bytes > 16; p += 16, bytes -= 16)
+    hash = fold(load<std::uint64_t>(p) ^ 0xa0761d6478bd642fULL,
+                load<std::uint64_t>(p + 8) ^ 0xe7037ed1a0b428dbULL ^ hash) +
+           (hash >> 29);
+  // The last words overlap the ones before: no byte is looked at alone.
+  std::uint64_t first = 0, last = 0;
+  if (bytes >= 8) {
+    first = load<std::uint64_t>(p);
+    last = load<std::uint64_t>(p + bytes - 8);
+  } else if (bytes >= 4) {
+    first = load<std::uint32_t>(p);
+    last = load<std::uint32_t>(p + bytes - 4);
+  } else if (bytes != 0) {
+    first = static_cast<std::uint64_t>(p[0]) << 16 | static_cast<std::uint64_t>(p[bytes / 2]) << 8 |
+            p[bytes - 1];
+  }
+  const std::uint64_t mixed =
+      fold(first ^ 0x8ebc6af09c88c6e3ULL, last ^ 0x589965cc75374cc3ULL ^ hash);
+  return fold(mixed ^ 0xa0761d6478bd642fULL, (hash >> 29) ^ 0x1d8e4e27c47d124fULL);
+}
+
+/// Hash of whole words, for long runs of them.
 inline std::uint64_t hash_words(const std::uint64_t* words, std::size_t count,
                                 std::uint64_t seed = 0) {
-  __extension__ using Wide = unsigned __int128;
-  const auto fold = [](std::uint64_t a, std::uint64_t b) {
-    const Wide product = static_cast<Wide>(a) * b;
-    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
-  };
   std::uint64_t hash = seed ^ (count * 0x9e3779b97f4a7c15ULL);
   for (; count >= 2; words += 2, count -= 2)
     hash = fold(words[0] ^ 0xa0761d6478bd642fULL, words[1] ^ 0xe7037ed1a0b428dbULL ^ hash) +

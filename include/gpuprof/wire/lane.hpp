@@ -13,6 +13,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
+#include <type_traits>
 
 #include "gpuprof/wire/codec.hpp"
 
@@ -38,6 +40,8 @@ struct TailPart {
 
 /// The target's end. One thread, one context.
 class LaneWriter {
+  static constexpr std::uint64_t kPrefetchAhead = 256;
+
  public:
   LaneWriter() = default;
   LaneWriter(LaneHeader* header, std::byte* ring, std::uint64_t capacity_bytes)
@@ -71,9 +75,24 @@ class LaneWriter {
   }
 
   template <typename R>
-  bool push(const R& record, std::uint64_t ts_ns, const void* tail = nullptr,
-            std::uint32_t tail_bytes = 0) {
+  bool push(const R& record, std::uint64_t ts_ns, const void* tail, std::uint32_t tail_bytes) {
     return push_raw(R::kKind, &record, sizeof record, tail, tail_bytes, ts_ns);
+  }
+
+  /// The same without a tail. In nearly all cases the record is made where it will be read.
+  template <typename R>
+  bool push(const R& record, std::uint64_t ts_ns) {
+    static_assert(std::is_trivially_copyable_v<R> && alignof(R) <= 8);
+    constexpr std::uint32_t kLength = frame_bytes(sizeof(R), 0);
+    const std::uint64_t at = head_ & (capacity_ - 1);
+    if (lost_count_ != 0 || capacity_ - at < kLength || head_ - cached_tail_ + kLength > capacity_)
+      return push_raw(R::kKind, &record, sizeof record, nullptr, 0, ts_ns);
+    std::byte* to = ring_ + at;
+    new (to) FrameHeader{kLength, static_cast<std::uint16_t>(R::kKind),
+                         static_cast<std::uint16_t>(kLength - sizeof(FrameHeader) - sizeof(R))};
+    new (to + sizeof(FrameHeader)) R(record);
+    publish(kLength);
+    return true;
   }
 
   template <typename R, std::uint32_t kParts>
@@ -125,11 +144,26 @@ class LaneWriter {
       if (parts[i].bytes != 0) std::memcpy(to, parts[i].data, parts[i].bytes);
       to += parts[i].bytes;
     }
+    publish(length);
+    return true;
+  }
+
+  void publish(std::uint32_t length) {
     head_ += length;
     header_->pushed.store(header_->pushed.load(std::memory_order_relaxed) + 1,
                           std::memory_order_relaxed);
     header_->head.store(head_, std::memory_order_release);  // pairs with LaneReader::next
-    return true;
+    // The ring is larger than the caches that are near: what is written next is on its way then.
+    prefetch_to_write(ring_ + ((head_ + kPrefetchAhead) & (capacity_ - 1)));
+  }
+
+  static void prefetch_to_write(const std::byte* at) {
+#if defined(__x86_64__)
+    // Not what the compiler makes of __builtin_prefetch without -mprfchw, which asks for reading.
+    asm volatile("prefetchw %0" : : "m"(*at));
+#else
+    __builtin_prefetch(at, 1);
+#endif
   }
 
   bool has_room(std::uint64_t bytes) {
