@@ -39,6 +39,7 @@ ThreadBlock* claim_block(std::uint32_t tid, std::uint32_t epoch) {
     block.epoch = epoch;
     block.index = (tid + i) % kMaxThreadBlocks;
     block.open_op = 0;
+    block.ticks = Ticks{};
     block.owner = g_next_owner.fetch_add(1, std::memory_order_relaxed);
     reset(block.callback);
     reset(block.signal);

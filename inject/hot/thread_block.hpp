@@ -13,6 +13,7 @@
 
 #include "gpuprof/wire/lane.hpp"
 #include "inject/hot/state.hpp"
+#include "inject/hot/ticks.hpp"
 
 namespace gpuprof::hot {
 
@@ -71,6 +72,8 @@ struct ThreadBlock {
   std::uint32_t owner;
   /// Its place in the table: rooms keep what they have for a thread by it.
   std::uint32_t index;
+  /// For callbacks.
+  Ticks ticks;
   Outlet callback;
   Outlet signal;
 };

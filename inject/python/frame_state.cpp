@@ -41,9 +41,18 @@ std::uint64_t word(std::uint64_t at) {
   return base::load<std::uint64_t>(reinterpret_cast<const void*>(at));
 }
 
-/// Only ever compared with the same frame's last one: cheap matters more than well mixed.
-std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
-  return ((hash << 7 | hash >> 57) ^ value) * 0x9e3779b97f4a7c15ULL;
+/// Hash of `count` words. Only ever compared with the same frame's last one: cheap matters more
+/// than well mixed, and no product waits for the one before it.
+std::uint64_t hash_of(std::uint64_t at, std::uint64_t count) {
+  std::uint64_t hash = count, salt = 0xa0761d6478bd642fULL;
+  for (; count >= 2; at += 16, count -= 2, salt += 0x9e3779b97f4a7c15ULL)
+    hash += base::fold(word(at) ^ salt, word(at + 8) + salt);
+  return count == 0 ? hash : hash + base::fold(word(at) ^ salt, salt);
+}
+
+/// Compares no more than it must: most names begin with another letter.
+bool begins_with(const char* name, const char* prefix, std::size_t bytes) {
+  return *name == *prefix && strncmp(name, prefix, bytes) == 0;
 }
 
 class Reader {
@@ -57,11 +66,10 @@ class Reader {
     std::uint64_t count = (stack - locals) / 8;
     if (count > kMaxLocals) count = kMaxLocals;
     if (!may_read(locals, 8 * (count + 1))) return;
-    out->locals = 1;
+    out->locals = hash_of(locals, count) + 1;
     if (count == 0)
       out->globals =
           at_.frame_top != kNone ? operands_of(frame.frame, stack) : globals_of(frame.frame);
-    for (std::uint64_t i = 0; i < count; ++i) out->locals = mix(out->locals, word(locals + i * 8));
     for (std::uint32_t i = 0; i < loops && i < kMaxIterators; ++i) {
       if (!may_read(stack + i * 8, 8)) return;
       const std::uint64_t value = word(stack + i * 8);
@@ -78,7 +86,8 @@ class Reader {
     const std::uint64_t top = may_read(field, 8) ? word(field) : 0;
     if (top <= stack || top - stack > 8 * kMaxOperands || !may_read(stack, top - stack)) return 0;
     std::uint64_t hash = 1;
-    for (std::uint64_t at = stack; at < top; at += 8) hash = mix(hash, word(at) & ~kTags);
+    for (std::uint64_t at = stack; at < top; at += 8)
+      hash = base::fold(hash ^ 0xa0761d6478bd642fULL, word(at) & ~kTags) + hash;
     return hash;
   }
   std::uint64_t globals_of(std::uint64_t frame) const {
@@ -109,8 +118,8 @@ class Reader {
     const std::uint64_t name_at = word(type + kTypeName);
     if (name_at == 0 || (careful_ && !base::word_readable(name_at))) return false;
     const auto* name = reinterpret_cast<const char*>(name_at);
-    return strncmp(name, "generator", 9) != 0 && strncmp(name, "coroutine", 9) != 0 &&
-           strncmp(name, "async_gen", 9) != 0;
+    return !begins_with(name, "generator", 9) && !begins_with(name, "coroutine", 9) &&
+           !begins_with(name, "async_gen", 9);
   }
 
   std::uint64_t content_of(std::uint64_t object) const {
@@ -120,10 +129,7 @@ class Reader {
     std::uint64_t bytes = word(type + kTypeBasicSize);
     if (bytes > kMaxContentBytes) bytes = kMaxContentBytes;
     if (bytes < kHeadBytes || !may_read(object, bytes)) return 0;
-    std::uint64_t hash = 1;
-    for (std::uint64_t at = kHeadBytes; at + 8 <= bytes; at += 8)
-      hash = mix(hash, word(object + at));
-    return hash;
+    return hash_of(object + kHeadBytes, (bytes - kHeadBytes) / 8) + 1;
   }
 
   const Offsets& at_;

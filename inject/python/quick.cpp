@@ -193,7 +193,7 @@ bool is_module_call(std::uint64_t code) {
 
 Object first_local(std::uint64_t frame) {
   const Runtime* runtime = g_runtime.load(std::memory_order_acquire);
-  return runtime == nullptr ? Object{0, 0} : Looker(*runtime).first_local(frame);
+  return runtime == nullptr ? Object{0, 0} : first_local(*runtime, frame);
 }
 
 const char* type_name(std::uint64_t type) {

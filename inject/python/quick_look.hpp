@@ -26,28 +26,71 @@ struct FrameLook {
 /// The frame was entered from C (3.11): no address has this bit.
 inline constexpr std::uint64_t kEntryBit = std::uint64_t{1} << 63;
 
+/// Low bits of what a frame holds are marks in newer versions.
+inline std::uint64_t tags_of(const Runtime& runtime) { return runtime.at.minor >= 14 ? 3 : 0; }
+
+/// The first local variable of a running frame (`self` of a method); zeros where there is none.
+inline Object first_local(const Runtime& runtime, std::uint64_t frame) {
+  if (runtime.at.frame_locals == kNone) return {0, 0};
+  const auto* local = reinterpret_cast<const std::byte*>(frame + runtime.at.frame_locals);
+  const std::uint64_t object = base::load<std::uint64_t>(local) & ~tags_of(runtime);
+  if (!plausible(object)) return {0, 0};
+  const auto* type_at = reinterpret_cast<const std::byte*>(object + runtime.at.object_type);
+  const auto type = base::load<std::uint64_t>(type_at);
+  return plausible(type) ? Object{object, type} : Object{0, 0};
+}
+
+/// How versions tell where a frame is, and what kind of frame it is.
+enum class FrameForm {
+  kNumber,  // an instruction's number, before 3.11
+  kEntry,   // 3.11: its address, and whether C entered the frame
+  kOwner,   // its address, and who owns the frame
+};
+
+inline FrameForm form_of(const Offsets& at) {
+  if (at.minor < 11) return FrameForm::kNumber;
+  return at.frame_is_entry != kNone ? FrameForm::kEntry : FrameForm::kOwner;
+}
+
 /// Looks at frames of one interpreter.
+template <FrameForm kForm>
 class Looker {
  public:
-  explicit Looker(const Runtime& runtime) : at_(runtime.at), this_state_(runtime.this_state) {}
+  explicit Looker(const Runtime& runtime)
+      : runtime_(runtime),
+        code_at_(runtime.at.frame_code),
+        instr_at_(runtime.at.frame_instr),
+        kind_at_(kForm == FrameForm::kEntry ? runtime.at.frame_is_entry : runtime.at.frame_owner),
+        tags_(tags_of(runtime)) {}
 
-  /// Addresses of the calling thread's frames, innermost first.
-  std::uint32_t chain(std::uint64_t* frames, std::uint32_t room) const {
-    const auto state = reinterpret_cast<std::uint64_t>(this_state_());
+  /// The calling thread's innermost frame; not plausible: there is none.
+  std::uint64_t top() const {
+    const Offsets& at = runtime_.at;
+    const auto state = reinterpret_cast<std::uint64_t>(runtime_.this_state());
     if (!plausible(state)) return 0;
-    auto frame = word(state + at_.thread_frame);
-    if (at_.cframe_frame != kNone) frame = plausible(frame) ? word(frame + at_.cframe_frame) : 0;
-    const std::uint32_t previous = at_.frame_previous;
+    const std::uint64_t frame = word(state + at.thread_frame);
+    if (at.cframe_frame == kNone) return frame;
+    return plausible(frame) ? word(frame + at.cframe_frame) : 0;
+  }
+
+  /// Addresses of the frame and of those outside of it, innermost first.
+  std::uint32_t chain(std::uint64_t frame, std::uint64_t* frames, std::uint32_t room) const {
+    const std::uint32_t previous = runtime_.at.frame_previous;
     std::uint32_t count = 0;
     for (; count < room && plausible(frame); frame = word(frame + previous))
       frames[count++] = frame;
     return count;
   }
 
+  /// Whether a frame that has not ended is still at the same place.
+  bool stands(const FrameLook& was, std::uint64_t frame) const {
+    return was.frame == frame && was.code != 0 && was.instr == instr_of(frame);
+  }
+
   bool same(const FrameLook& was, std::uint64_t frame) const {
     if (was.frame != frame) return false;
-    if (is_shim(frame)) return was.code == 0;
-    return was.code == code_of(frame) && was.instr == instr_of(frame) && was.code != 0 &&
+    if (is_shim(frame) || was.code == 0) return is_shim(frame) && was.code == 0;
+    return was.code == (word(frame + code_at_) & ~tags_) && was.instr == instr_of(frame) &&
            was.mark == code_mark(was.code);
   }
 
@@ -57,41 +100,26 @@ class Looker {
     return {read.frame, read.code, instr_of(read.frame), code_mark(read.code)};
   }
 
-  /// The first local variable of a running frame (`self` of a method); zeros where there is none.
-  Object first_local(std::uint64_t frame) const {
-    if (at_.frame_locals == kNone) return {0, 0};
-    const std::uint64_t object = word(frame + at_.frame_locals) & ~tags();
-    if (!plausible(object)) return {0, 0};
-    const std::uint64_t type = word(object + at_.object_type);
-    return plausible(type) ? Object{object, type} : Object{0, 0};
-  }
-
  private:
   static std::uint64_t word(std::uint64_t at) {
     return base::load<std::uint64_t>(reinterpret_cast<const std::byte*>(at));
   }
-  static std::uint8_t byte(std::uint64_t at) {
-    return base::load<std::uint8_t>(reinterpret_cast<const std::byte*>(at));
+  std::uint8_t kind_of(std::uint64_t frame) const {
+    return base::load<std::uint8_t>(reinterpret_cast<const std::byte*>(frame + kind_at_));
   }
-  /// Low bits of what a frame holds are marks in newer versions.
-  std::uint64_t tags() const { return at_.minor >= 14 ? 3 : 0; }
   bool is_shim(std::uint64_t frame) const {
-    return at_.minor >= 12 && byte(frame + at_.frame_owner) >= kFirstShimOwner;
-  }
-  std::uint64_t code_of(std::uint64_t frame) const {
-    return word(frame + at_.frame_code) & ~tags();
+    return kForm == FrameForm::kOwner && runtime_.at.minor >= 12 &&
+           kind_of(frame) >= kFirstShimOwner;
   }
   std::uint64_t instr_of(std::uint64_t frame) const {
-    // A number before 3.11.
-    if (at_.minor < 11)
-      return base::load<std::uint32_t>(reinterpret_cast<const std::byte*>(frame + at_.frame_instr));
-    const std::uint64_t instr = word(frame + at_.frame_instr);
-    const bool entry = at_.frame_is_entry != kNone && byte(frame + at_.frame_is_entry) != 0;
-    return entry ? instr | kEntryBit : instr;
+    const std::uint64_t instr = word(frame + instr_at_);
+    if (kForm == FrameForm::kNumber) return static_cast<std::uint32_t>(instr);
+    return kForm == FrameForm::kEntry && kind_of(frame) != 0 ? instr | kEntryBit : instr;
   }
 
-  const Offsets& at_;
-  void* (*const this_state_)();
+  const Runtime& runtime_;
+  const std::uint32_t code_at_, instr_at_, kind_at_;
+  const std::uint64_t tags_;
 };
 
 /// The interpreter whose frames have proven to be laid out as is known; null: quick_frames() is to

@@ -63,66 +63,58 @@ bool copy_text(std::uint64_t from, char* to, std::uint32_t most) {
   return true;
 }
 
+/// Writes words from a place on, and says where it got to; null: there was no room for all of it.
 class Writer {
  public:
-  Writer(const InputLayout& layout, const Places& places, std::uint64_t* words, bool texts)
-      : layout_(layout), at_(places), words_(words), texts_(texts) {}
+  using Words = std::uint64_t*;
 
-  /// False: there is no room for all of it; nothing was written.
-  bool value(const Value& value) {
-    const std::uint32_t before = used_;
-    if (any(value)) return true;
-    used_ = before;
-    return false;
+  Writer(const InputLayout& layout, const Places& places, const std::uint64_t* end, bool texts)
+      : layout_(layout), at_(places), end_(end), texts_(texts) {}
+
+  Words value(const Value& value, Words to) const {
+    if (value.tag == kTagTensor) return tensor(value.payload, to);
+    if (value.tag == kTagNone) return put(head(InputForm::kNothing), to);
+    if (is_number(value.tag)) return number(value, to);
+    if (value.tag == layout_.list_tag && at_.items != 0) return list(value.payload, to);
+    if (is_text(value.tag)) return text(value.payload, to);
+    if (texts_ && value.tag == layout_.bool_tag + kFromBoolToTuple) return tuple(value.payload, to);
+    return put(head(InputForm::kOther), to);
   }
-  std::uint32_t used() const { return used_; }
 
  private:
-  bool any(const Value& value) {
-    if (value.tag == kTagTensor) return tensor(value.payload);
-    if (value.tag == kTagNone) return put(head(InputForm::kNothing));
-    if (is_number(value.tag)) return number(value);
-    if (value.tag == layout_.list_tag && at_.items != 0) return list(value.payload);
-    if (is_text(value.tag)) return text(value.payload);
-    if (texts_ && value.tag == layout_.bool_tag + kFromBoolToTuple) return tuple(value.payload);
-    return put(head(InputForm::kOther));
-  }
-
   bool is_text(std::uint32_t tag) const {
     return texts_ && at_.items != 0 && tag == layout_.bool_tag + kFromBoolToText;
   }
 
   // Behind the counts of references that lists have, too. Both forms of std::string begin with the
   // address of their bytes, which end with 0.
-  bool text(std::uint64_t at) {
+  [[gnu::noinline]] Words text(std::uint64_t at, Words to) const {
     char bytes[wire::kMaxInputText + 8] = {};
     if (!base::object_readable(at, at_.items + 8) ||
         !copy_text(peek<std::uint64_t>(at + at_.items), bytes, wire::kMaxInputText + 1))
-      return put(head(InputForm::kOther));
+      return put(head(InputForm::kOther), to);
     const auto total = static_cast<std::uint32_t>(strnlen(bytes, wire::kMaxInputText + 1));
     const std::uint32_t kept = total < wire::kMaxInputText ? total : wire::kMaxInputText;
     const std::uint32_t count = (kept + 7) / 8;
-    if (used_ + 1 + count > wire::kMaxInputWords) return false;
-    words_[used_++] = head(InputForm::kText, count, total);
-    memcpy(words_ + used_, bytes, count * 8);
-    used_ += count;
-    return true;
+    if (!room(1 + count, to)) return nullptr;
+    *to = head(InputForm::kText, count, total);
+    memcpy(to + 1, bytes, count * 8);
+    return to + 1 + count;
   }
 
-  bool tuple(std::uint64_t at) {
+  [[gnu::noinline]] Words tuple(std::uint64_t at, Words to) const {
     if (at_.items == 0 || !base::object_readable(at, at_.items + 8 + kOwnValues * sizeof(Value)))
-      return put(head(InputForm::kOther));
+      return put(head(InputForm::kOther), to);
     const auto count = peek<std::uint64_t>(at + at_.items);
-    if (count == 0 || count > kOwnValues) return put(head(InputForm::kOther));
-    if (!put(head(InputForm::kTuple, count, count))) return false;
-    for (std::uint64_t i = 0; i < count; ++i) {
+    if (count == 0 || count > kOwnValues) return put(head(InputForm::kOther), to);
+    to = put(head(InputForm::kTuple, count, count), to);
+    for (std::uint64_t i = 0; i < count && to != nullptr; ++i) {
       const auto item = peek<Value>(at + at_.items + 8 + i * sizeof(Value));
-      if (!(is_number(item.tag) ? number(item)
-            : is_text(item.tag) ? text(item.payload)
-                                : put(head(InputForm::kOther))))
-        return false;
+      to = is_number(item.tag) ? number(item, to)
+           : is_text(item.tag) ? text(item.payload, to)
+                               : put(head(InputForm::kOther), to);
     }
-    return true;
+    return to;
   }
 
   bool is_symbol(std::uint32_t tag) const {
@@ -132,54 +124,65 @@ class Writer {
     return tag == kTagInt || tag == kTagDouble || tag == kTagComplex ||
            (tag == layout_.bool_tag && tag != 0) || is_symbol(tag);
   }
-  bool number(const Value& value) {
-    if (value.tag == kTagInt) return scalar(InputForm::kInt, value.payload);
-    if (value.tag == kTagDouble) return scalar(InputForm::kDouble, value.payload);
-    if (value.tag == kTagComplex) return complex(value.payload);
-    if (value.tag == layout_.bool_tag) return scalar(InputForm::kBool, value.payload & kBoolMask);
-    return put(head(InputForm::kSymbol));
+  Words number(const Value& value, Words to) const {
+    if (value.tag == kTagInt) return scalar(InputForm::kInt, value.payload, to);
+    if (value.tag == kTagDouble) return scalar(InputForm::kDouble, value.payload, to);
+    if (value.tag == kTagComplex) return complex(value.payload, to);
+    if (value.tag == layout_.bool_tag)
+      return scalar(InputForm::kBool, value.payload & kBoolMask, to);
+    return put(head(InputForm::kSymbol), to);
   }
 
-  bool put(std::uint64_t word) {
-    if (used_ == wire::kMaxInputWords) return false;
-    words_[used_++] = word;
-    return true;
+  bool room(std::uint64_t words, Words to) const {
+    return words <= static_cast<std::uint64_t>(end_ - to);
   }
-  static std::uint64_t head(InputForm form, std::uint64_t count = 0, std::uint64_t total = 0) {
+  Words put(std::uint64_t word, Words to) const {
+    if (to == nullptr || to == end_) return nullptr;
+    *to = word;
+    return to + 1;
+  }
+  static constexpr std::uint64_t head(InputForm form, std::uint64_t count = 0,
+                                      std::uint64_t total = 0) {
     return InputHead{form, 0, static_cast<std::uint16_t>(count), static_cast<std::uint32_t>(total)}
         .word();
   }
-  bool scalar(InputForm form, std::uint64_t bits) { return put(head(form)) && put(bits); }
-
-  // Behind the counts of references that lists have, too, where both parts are aligned as one.
-  bool complex(std::uint64_t at) {
-    if (at_.items == 0) return put(head(InputForm::kSymbol));
-    const std::uint64_t parts = at + (at_.items + 15) / 16 * 16;
-    if (at_.try_items && !base::object_readable(parts, 16)) return put(head(InputForm::kOther));
-    return put(head(InputForm::kComplex)) && put(peek<std::uint64_t>(parts)) &&
-           put(peek<std::uint64_t>(parts + 8));
+  Words scalar(InputForm form, std::uint64_t bits, Words to) const {
+    if (!room(2, to)) return nullptr;
+    to[0] = head(form);
+    to[1] = bits;
+    return to + 2;
   }
 
-  bool tensor(std::uint64_t at) {
-    if (at == 0 || at == layout_.undefined_tensor) return put(head(InputForm::kOther));
-    if (at_.try_sizes && !tensor_makes_sense(at, at_.sizes)) return put(head(InputForm::kOther));
+  // Behind the counts of references that lists have, too, where both parts are aligned as one.
+  [[gnu::noinline]] Words complex(std::uint64_t at, Words to) const {
+    if (at_.items == 0) return put(head(InputForm::kSymbol), to);
+    const std::uint64_t parts = at + (at_.items + 15) / 16 * 16;
+    if (at_.try_items && !base::object_readable(parts, 16)) return put(head(InputForm::kOther), to);
+    return put(peek<std::uint64_t>(parts + 8),
+               put(peek<std::uint64_t>(parts), put(head(InputForm::kComplex), to)));
+  }
+
+  Words tensor(std::uint64_t at, Words to) const {
+    if (at == 0 || at == layout_.undefined_tensor) return put(head(InputForm::kOther), to);
+    if (at_.try_sizes && !tensor_makes_sense(at, at_.sizes))
+      return put(head(InputForm::kOther), to);
     const auto dims = peek<std::uint64_t>(at + at_.sizes);
-    if (dims > wire::kMaxInputDims) return put(head(InputForm::kOther));
+    if (dims > wire::kMaxInputDims) return put(head(InputForm::kOther), to);
     std::uint64_t from = at + at_.sizes + kDimsAt;
     if ((dims == 0 || peek<std::uint64_t>(from) == 0) && has_no_sizes(at, dims))
-      return put(head(InputForm::kOther));
+      return put(head(InputForm::kOther), to);
     if (dims > kOwnDims) from = peek<std::uint64_t>(from);
-    const InputHead what{InputForm::kTensor, peek<std::uint8_t>(at + at_.sizes + kDtypeAt),
-                         static_cast<std::uint16_t>(dims), 0};
-    if (used_ + 1 + dims > wire::kMaxInputWords) return false;
-    words_[used_++] = what.word();
-    for (std::uint64_t i = 0; i < dims; ++i) words_[used_++] = peek<std::uint64_t>(from + i * 8);
-    return true;
+    if (!room(1 + dims, to)) return nullptr;
+    *to++ = InputHead{InputForm::kTensor, peek<std::uint8_t>(at + at_.sizes + kDtypeAt),
+                      static_cast<std::uint16_t>(dims), 0}
+                .word();
+    for (std::uint64_t i = 0; i < dims; ++i) *to++ = peek<std::uint64_t>(from + i * 8);
+    return to;
   }
 
   // Sizes that are not known yet, or a list of tensors that calls itself one: what stands where
   // sizes are is what a new tensor has there. In place of both, torch.profiler writes nothing.
-  bool has_no_sizes(std::uint64_t at, std::uint64_t dims) const {
+  [[gnu::noinline]] bool has_no_sizes(std::uint64_t at, std::uint64_t dims) const {
     if (at_.items != 0) {
       const auto extra = peek<std::uint64_t>(at + at_.items + kExtraAt);
       if (at_.try_items && extra != 0 && !base::object_readable(extra, 8)) return true;
@@ -193,68 +196,63 @@ class Writer {
     return true;
   }
 
-  bool list(std::uint64_t at) {
-    if (at_.try_items && !list_makes_sense(at, at_.items)) return put(head(InputForm::kOther));
+  [[gnu::noinline]] Words list(std::uint64_t at, Words to) const {
+    if (at_.try_items && !list_makes_sense(at, at_.items)) return put(head(InputForm::kOther), to);
     const std::uint64_t items = at + at_.items;
     const auto begin = peek<std::uint64_t>(items);
     const auto end = peek<std::uint64_t>(items + 8);
     const std::uint64_t total = (end - begin) / sizeof(Value);
-    if (end < begin || total > kLongestList) return put(head(InputForm::kOther));
-    if (peek<std::uint64_t>(items + 24) == layout_.tensor_type) return tensors(begin, total);
-    if (total == 0) return put(head(InputForm::kIntList));
+    if (end < begin || total > kLongestList) return put(head(InputForm::kOther), to);
+    if (peek<std::uint64_t>(items + 24) == layout_.tensor_type) return tensors(begin, total, to);
+    if (total == 0) return put(head(InputForm::kIntList), to);
     const auto first = peek<Value>(begin).tag;
-    if (first == kTagInt) return values(InputForm::kIntList, first, begin, total);
-    if (first == kTagDouble) return values(InputForm::kDoubleList, first, begin, total);
+    if (first == kTagInt) return values(InputForm::kIntList, first, begin, total, to);
+    if (first == kTagDouble) return values(InputForm::kDoubleList, first, begin, total, to);
     if (first == layout_.bool_tag && first != 0)
-      return values(InputForm::kBoolList, first, begin, total);
-    if (is_number(first)) return numbers(begin, total);
-    return put(head(InputForm::kOther));
+      return values(InputForm::kBoolList, first, begin, total, to);
+    if (is_number(first)) return numbers(begin, total, to);
+    return put(head(InputForm::kOther), to);
   }
 
-  bool numbers(std::uint64_t from, std::uint64_t total) {
+  Words numbers(std::uint64_t from, std::uint64_t total, Words to) const {
     const std::uint64_t kept = total < wire::kMaxListValues ? total : wire::kMaxListValues;
-    if (!put(head(InputForm::kNumberList, kept, total))) return false;
-    for (std::uint64_t i = 0; i < kept; ++i) {
+    to = put(head(InputForm::kNumberList, kept, total), to);
+    for (std::uint64_t i = 0; i < kept && to != nullptr; ++i) {
       const auto item = peek<Value>(from + i * sizeof(Value));
-      if (!(is_number(item.tag) ? number(item) : put(head(InputForm::kOther)))) return false;
+      to = is_number(item.tag) ? number(item, to) : put(head(InputForm::kOther), to);
     }
-    return true;
+    return to;
   }
 
-  bool tensors(std::uint64_t from, std::uint64_t total) {
+  Words tensors(std::uint64_t from, std::uint64_t total, Words to) const {
     const std::uint64_t kept = total < wire::kMaxListTensors ? total : wire::kMaxListTensors;
-    if (!put(head(InputForm::kTensorList, kept, total))) return false;
-    for (std::uint64_t i = 0; i < kept; ++i) {
+    to = put(head(InputForm::kTensorList, kept, total), to);
+    for (std::uint64_t i = 0; i < kept && to != nullptr; ++i) {
       const auto item = peek<Value>(from + i * sizeof(Value));
-      const bool room =
-          item.tag == kTagTensor ? tensor(item.payload) : put(head(InputForm::kOther));
-      if (!room) return false;
+      to = item.tag == kTagTensor ? tensor(item.payload, to) : put(head(InputForm::kOther), to);
     }
-    return true;
+    return to;
   }
 
-  bool values(InputForm form, std::uint32_t tag, std::uint64_t from, std::uint64_t total) {
+  Words values(InputForm form, std::uint32_t tag, std::uint64_t from, std::uint64_t total,
+               Words const to) const {
     const std::uint64_t kept = total < wire::kMaxListValues ? total : wire::kMaxListValues;
-    const std::uint32_t before = used_;
     const std::uint64_t mask = form == InputForm::kBoolList ? kBoolMask : ~std::uint64_t{0};
-    if (!put(head(form, kept, total))) return false;
+    if (!room(1 + kept, to)) return nullptr;
+    to[0] = head(form, kept, total);
     for (std::uint64_t i = 0; i < kept; ++i) {
       const auto item = peek<Value>(from + i * sizeof(Value));
-      if (item.tag != tag) {
-        // Among others, or numbers that are not known yet among known ones.
-        used_ = before;
-        return numbers(from, total);
-      }
-      if (!put(item.payload & mask)) return false;
+      // Among others, or numbers that are not known yet among known ones.
+      if (item.tag != tag) return numbers(from, total, to);
+      to[1 + i] = item.payload & mask;
     }
-    return true;
+    return to + 1 + kept;
   }
 
   const InputLayout& layout_;
   const Places at_;
-  std::uint64_t* words_;
+  const std::uint64_t* const end_;
   const bool texts_;
-  std::uint32_t used_ = 0;
 };
 
 }  // namespace
@@ -269,11 +267,15 @@ Inputs read_inputs(Library& library, const std::byte* function, std::uint64_t* w
     learn_inputs(layout, values, count);
   const Places places = places_of(layout);
   if (places.sizes == 0) return {};
-  Writer writer(layout, places, words, texts);
-  for (std::uint64_t i = 0; i < count; ++i)
-    if (i == wire::kMaxInputs || !writer.value(peek<Value>(values + i * sizeof(Value))))
-      return {writer.used(), wire::kInputsCut};
-  return {writer.used(), 0};
+  const Writer writer(layout, places, words + wire::kMaxInputWords, texts);
+  std::uint64_t* to = words;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::uint64_t* next =
+        i == wire::kMaxInputs ? nullptr : writer.value(peek<Value>(values + i * sizeof(Value)), to);
+    if (next == nullptr) return {static_cast<std::uint32_t>(to - words), wire::kInputsCut};
+    to = next;
+  }
+  return {static_cast<std::uint32_t>(to - words), 0};
 }
 
 }  // namespace gpuprof::torch

@@ -8,7 +8,6 @@
 
 #include <atomic>
 
-#include "gpuprof/base/clock.hpp"
 #include "inject/hot/recorder.hpp"
 
 namespace gpuprof::torch {
@@ -25,7 +24,7 @@ void record_allocation(const MemoryReport& report) {
   const hot::Guard guard(hot::Role::kCallback);
   if (!guard) return;
   wire::Allocation record;
-  record.ts_ns = base::mono_ns();
+  record.ts_ns = guard.block().ticks.now_ns();
   record.address = reinterpret_cast<std::uintptr_t>(report.address);
   record.bytes = report.bytes;
   record.total_allocated_bytes = report.allocated;

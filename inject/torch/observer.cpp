@@ -10,7 +10,6 @@
 #include <atomic>
 
 #include "gpuprof/base/bytes.hpp"
-#include "gpuprof/base/clock.hpp"
 #include "inject/hot/recorder.hpp"
 #include "inject/torch/inputs.hpp"
 #include "inject/torch/loops.hpp"
@@ -110,6 +109,12 @@ std::uint64_t define_inputs(const hot::Guard& guard, ThreadState& state, Library
   return id;
 }
 
+/// Whether Python may run on in the same frame while a range of this kind is open.
+bool may_go_on(std::uint16_t scope) {
+  return scope != static_cast<std::uint16_t>(Scope::kFunction) &&
+         scope != static_cast<std::uint16_t>(Scope::kBackward);
+}
+
 /// One operator that begins, with what it takes to tell of it.
 class Beginning {
  public:
@@ -137,7 +142,7 @@ class Beginning {
 
  private:
   void look(bool recording, std::uint16_t scope, OpenOp* op) {
-    now_ns_ = base::mono_ns();
+    now_ns_ = guard_.block().ticks.now_ns();
     const char* text = function_.name();
     const Name name{text, static_cast<std::uint32_t>(strlen(text))};
     if (scope == static_cast<std::uint16_t>(Scope::kUser)) {
@@ -149,7 +154,10 @@ class Beginning {
     const std::uint32_t detail = recording ? g_detail.load(std::memory_order_relaxed) : 0;
     const bool stack = (detail & (wire::kTorchStack | wire::kTorchModules)) != 0;
     const bool steps = hot::on(hot::kOnOpSteps) && op->top_level && !op->is_step;
-    if (stack || steps) state_.stack.take(guard_.tid());
+    if (stack || steps) {
+      state_.stack.take(guard_.tid(), state_.open.innermost_stack());
+      if (!may_go_on(scope)) op->stack = state_.stack.version();
+    }
     const std::uint64_t stack_id = stack ? state_.stack.define(guard_, detail, now_ns_) : 0;
     if (op->is_step) user_step_begins(guard_, op->step, now_ns_);
     // An id made of modules alone says nothing of loops.
@@ -166,10 +174,11 @@ class Beginning {
                  name.starts_with("enumerate(DataLoader)"), name.starts_with("Optimizer.step#")});
   }
 
-  void record(const OpenOp& op, std::uint16_t scope, std::uint64_t stack_id) {
-    const std::uint64_t inputs_id = library_.with_inputs.load(std::memory_order_relaxed)
-                                        ? define_inputs(guard_, state_, library_, object_, now_ns_)
-                                        : 0;
+  void record(const Name& name, const OpenOp& op, std::uint16_t scope, std::uint64_t stack_id) {
+    const std::uint64_t inputs_id =
+        library_.with_inputs.load(std::memory_order_relaxed)
+            ? define_inputs(guard_, state_, library_, object_, name.is(kCollective), now_ns_)
+            : 0;
     const std::uint16_t flags = op.top_level ? wire::kOpTopLevel : 0;
     hot::record(guard_,
                 wire::OpBegin{now_ns_, op.name_id, stack_id, inputs_id, function_.sequence(),
@@ -193,7 +202,7 @@ void begins(Library& library, const std::byte* object) {
   if (state != nullptr) Beginning(guard, *state, library, object).run();
 }
 
-// Reading the clock costs more than all else here.
+// What time it is costs more than all else here.
 bool counts_ends() {
   const wire::Plan* plan = hot::g_state.plan;
   return hot::on(hot::kOnOpSteps) && plan != nullptr &&
@@ -213,7 +222,7 @@ void ends(const std::byte* object) {
   const bool recording = hot::on(hot::kOnOperators);
   const bool may_count = op.top_level && !op.is_step && counts_ends();
   if (!recording && !may_count && !op.is_step) return;
-  const std::uint64_t now_ns = base::mono_ns();
+  const std::uint64_t now_ns = guard.block().ticks.now_ns();
   if (recording) hot::record(guard, wire::OpEnd{now_ns, address, op.op_id, 0}, now_ns);
   if (op.is_step) user_step_ends(guard, op.step, now_ns);
   if (may_count) top_level_ends(guard, op.name_id, now_ns);

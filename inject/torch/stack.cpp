@@ -25,18 +25,18 @@ bool wants(std::uint32_t detail, std::uint32_t bit) { return (detail & bit) != 0
 
 }  // namespace
 
-void Stack::renew(const python::Runtime& runtime, std::uint32_t at, const python::QuickFrame& now) {
-  const python::Looker looker(runtime);
+void Stack::renew(const python::Runtime& runtime, std::uint32_t at, const python::QuickFrame& now,
+                  const python::FrameLook& look) {
   Level& level = levels_[at];
   raw(at) = now;
-  level.look = looker.look(now);
+  level.look = look;
   level.module = python::Object{0, 0};
   level.code_id = 0;
   for (std::uint32_t i = 0; i < 2; ++i) hash_[at][i] = at == 0 ? kNoFrames : hash_[at - 1][i];
   if (now.code == 0) return;
   python::CodeFacts& code = codes_[(now.code >> 5 ^ now.code >> 12) % kCodes];
   python::code_facts(runtime, now.code, &code);
-  if (code.module_call) level.module = looker.first_local(now.frame);
+  if (code.module_call) level.module = python::first_local(runtime, now.frame);
   level.code_id = code.id;
   const std::uint64_t place =
       code.id + static_cast<std::uint32_t>(now.instr_offset) * 0x9e3779b97f4a7c15ULL;
@@ -48,15 +48,21 @@ void Stack::renew(const python::Runtime& runtime, std::uint32_t at, const python
 void Stack::changed_from(std::uint32_t level, std::uint32_t count) {
   id_of_ = 0;
   count_ = count;
+  if (++version_ == 0) ++version_;
   if (module_level_ < level) return;
   module_level_ = kNoModule;
   for (; level < count && module_level_ == kNoModule; ++level)
     if (levels_[level].module.address != 0) module_level_ = level;
 }
 
-bool Stack::take_quickly(const python::Runtime& runtime) {
-  const python::Looker looker(runtime);
-  const std::uint32_t count = looker.chain(chain_, kMaxStackLevels);
+template <python::FrameForm kForm>
+bool Stack::take_quickly(const python::Runtime& runtime, std::uint32_t around) {
+  const python::Looker<kForm> looker(runtime);
+  const std::uint64_t top = looker.top();
+  // All frames wait for the operator around this one, unless it called Python.
+  if (around == version_ && count_ != 0 && looker.stands(levels_[count_ - 1].look, top))
+    return true;
+  const std::uint32_t count = looker.chain(top, chain_, kMaxStackLevels);
   const std::uint32_t known = count < count_ ? count : count_;
   const std::uint64_t* frame = chain_ + count;
   std::uint32_t same = 0;
@@ -65,31 +71,47 @@ bool Stack::take_quickly(const python::Runtime& runtime) {
     --frame;
     if (!looker.same(level.look, *frame)) break;
     // The same call of the same function may be one of another module.
-    if (level.module.address != 0 && !(level.module == looker.first_local(*frame))) break;
+    if (level.module.address != 0 && !(level.module == python::first_local(runtime, *frame))) break;
   }
   if (same == count && same == count_) return true;
   for (std::uint32_t level = same; level < count; ++level) {
     python::QuickFrame now;
     if (!python::quick_frame(runtime, chain_[count - 1 - level], &now)) return false;
-    renew(runtime, level, now);
+    renew(runtime, level, now, looker.look(now));
   }
   changed_from(same, count);
   return true;
 }
 
-// While nobody knows whether frames are as they should be, and once they are not.
+// While nobody knows whether frames are as they should be, and once they are not: the next one is
+// compared with none of these.
 void Stack::take_carefully(std::uint32_t tid) {
   const std::uint32_t count = python::quick_frames(tid, raw_, kMaxStackLevels);
   memmove(raw_ + (kMaxStackLevels - count), raw_, count * sizeof raw_[0]);
   const python::Runtime* runtime = python::g_runtime.load(std::memory_order_acquire);
-  for (std::uint32_t level = 0; level < count; ++level) renew(*runtime, level, raw(level));
+  for (std::uint32_t level = 0; level < count; ++level)
+    renew(*runtime, level, python::QuickFrame(raw(level)), python::FrameLook{});
   module_level_ = kNoModule;
   changed_from(0, count);
 }
 
-void Stack::take(std::uint32_t tid) {
+void Stack::take(std::uint32_t tid, std::uint32_t around) {
+  using python::FrameForm;
   const python::Runtime* runtime = python::proven_runtime();
-  if (runtime == nullptr || !take_quickly(*runtime)) take_carefully(tid);
+  if (runtime == nullptr) return take_carefully(tid);
+  bool taken = false;
+  switch (python::form_of(runtime->at)) {
+    case FrameForm::kNumber:
+      taken = take_quickly<FrameForm::kNumber>(*runtime, around);
+      break;
+    case FrameForm::kEntry:
+      taken = take_quickly<FrameForm::kEntry>(*runtime, around);
+      break;
+    case FrameForm::kOwner:
+      taken = take_quickly<FrameForm::kOwner>(*runtime, around);
+      break;
+  }
+  if (!taken) take_carefully(tid);
 }
 
 // False: something found no room, so what refers to it must not count as sent.
@@ -99,8 +121,8 @@ bool Stack::send_parts(const hot::Guard& guard, std::uint32_t detail, std::uint6
   for (std::uint32_t i = 0; i < count_; ++i) {
     const Level& level = levels_[i];
     const bool module = level.module.address != 0;
-    if (level.look.code == 0 || (!module && !wants(detail, wire::kTorchStack))) continue;
-    python::send_code(guard, level.look.code, ts_ns);
+    if (level.code_id == 0 || (!module && !wants(detail, wire::kTorchStack))) continue;
+    python::send_code(guard, raw(i).code, ts_ns);
     if (!module || !wants(detail, wire::kTorchModules)) continue;
     const std::uint64_t id = module_id(level.module);
     if (modules_.sent(id, outlet.lane.epoch())) continue;
@@ -118,7 +140,7 @@ std::uint32_t Stack::write(std::uint32_t detail, wire::PyFrame* to, std::uint32_
     const Level& level = levels_[i];
     const bool module = level.module.address != 0 && wants(detail, wire::kTorchModules);
     // A shim parts runs of native frames, of which there are none here.
-    if (level.look.code == 0 || (!module && !wants(detail, wire::kTorchStack))) continue;
+    if (level.code_id == 0 || (!module && !wants(detail, wire::kTorchStack))) continue;
     to[count++] = wire::PyFrame{level.code_id, raw(i).instr_offset, raw(i).flags};
     if (module) to[count++] = wire::PyFrame{module_id(level.module), 0, wire::kPyModule};
   }

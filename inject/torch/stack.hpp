@@ -30,7 +30,12 @@ class Stack {
   }
 
   /// Reads the calling thread's frames.
-  void take(std::uint32_t tid);
+  ///
+  /// @param around version() when an operator began that has not returned to Python since; 0: there
+  ///               is none.
+  void take(std::uint32_t tid, std::uint32_t around);
+  /// Another number whenever take() found other frames; never 0 afterwards.
+  std::uint32_t version() const { return version_; }
 
   /// Id of the stack as `detail` (wire::kTorchStack, kTorchModules) wants it, its definition sent
   /// if this lane has not seen it. 0: there are no frames.
@@ -51,9 +56,11 @@ class Stack {
   };
   static constexpr std::uint32_t kCodes = 128;
 
-  bool take_quickly(const python::Runtime& runtime);
+  template <python::FrameForm kForm>
+  bool take_quickly(const python::Runtime& runtime, std::uint32_t around);
   void take_carefully(std::uint32_t tid);
-  void renew(const python::Runtime& runtime, std::uint32_t level, const python::QuickFrame& now);
+  void renew(const python::Runtime& runtime, std::uint32_t level, const python::QuickFrame& now,
+             const python::FrameLook& look);
   void changed_from(std::uint32_t level, std::uint32_t count);
   python::QuickFrame& raw(std::uint32_t level) { return raw_[kMaxStackLevels - 1 - level]; }
   const python::QuickFrame& raw(std::uint32_t level) const {
@@ -66,6 +73,7 @@ class Stack {
 
   std::uint32_t count_;
   std::uint32_t module_level_;
+  std::uint32_t version_;
   std::uint64_t id_;                         // define()'s last result …
   std::uint32_t id_of_;                      // … for this detail; 0: the frames changed since
   std::uint64_t chain_[kMaxStackLevels];     // their addresses, innermost first

@@ -20,6 +20,7 @@ struct OpenOp {
   std::uint64_t name_id;  // of a top-level one, else 0
   std::uint64_t step;     // K of a ProfilerStep#K
   std::uint32_t op_id;
+  std::uint32_t stack;  // Stack::version as it began; 0: Python may go on while it is open
   bool top_level;
   bool encloses;  // what begins inside it is not top-level
   bool is_step;   // ProfilerStep#K
@@ -53,6 +54,8 @@ class OpenOps {
   bool at_top() const { return enclosing_ == 0; }
   /// Number of the innermost one; 0: there is none.
   std::uint32_t innermost() const { return count_ == 0 ? 0 : open_[count_ - 1].op_id; }
+  /// OpenOp::stack of the innermost one; 0: there is none.
+  std::uint32_t innermost_stack() const { return count_ == 0 ? 0 : open_[count_ - 1].stack; }
 
  private:
   static constexpr std::uint32_t kMost = 192;

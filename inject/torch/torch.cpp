@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "inject/hot/outbox.hpp"
+#include "inject/hot/ticks.hpp"
 #include "inject/python/frames.hpp"
 #include "inject/python/quick.hpp"
 #include "inject/torch/calibrate.hpp"
@@ -92,6 +93,7 @@ void hook_exit() {
 
 void take_in(std::uint32_t copy) {
   Library& library = g_libraries[copy];
+  hot::look_for_ticks();
   const char* why = calibrate(library);
   if (why == nullptr) {
     calibrate_lists(library);

@@ -133,7 +133,7 @@ TEST_P(QuickFrames, BecomeTheStackOfAnOperator) {
   static torch::Stack stack;
   stack.clear();
   const auto take = [&](std::uint32_t detail) {
-    stack.take(guard.tid());
+    stack.take(guard.tid(), 0);
     return stack.define(guard, detail, 1);
   };
   const std::uint32_t both = wire::kTorchStack | wire::kTorchModules;
@@ -168,7 +168,7 @@ TEST(Stack, WithoutModulesIsNoneWhereOnlyModulesAreWanted) {
   fakes::InProcessSegment segment(2, 2);
   const hot::Guard guard(hot::Role::kCallback);
   static torch::Stack stack;
-  stack.take(guard.tid());
+  stack.take(guard.tid(), 0);
   EXPECT_EQ(stack.define(guard, wire::kTorchModules, 1), 0u);
   EXPECT_EQ(stack.module_level(), torch::kNoModule);
 }
@@ -181,11 +181,11 @@ TEST(Stack, CodeAtTheSameAddressIsAnotherOne) {
   fakes::InProcessSegment segment(2, 2);
   const hot::Guard guard(hot::Role::kCallback);
   static torch::Stack stack;
-  stack.take(guard.tid());
+  stack.take(guard.tid(), 0);
   const std::uint64_t first = stack.define(guard, wire::kTorchStack, 1);
   python.put(code, python.runtime.at.code_qualname, python.ascii("second"));
   python.put<std::uint64_t>(code, 24, 8);  // its constants
-  stack.take(guard.tid());
+  stack.take(guard.tid(), 0);
   EXPECT_NE(stack.define(guard, wire::kTorchStack, 1), first);
 }
 
@@ -195,7 +195,7 @@ TEST(Stack, IsDefinedAgainAfterADrop) {
   fakes::InProcessSegment segment(2, 2);
   const hot::Guard guard(hot::Role::kCallback);
   static torch::Stack stack;
-  stack.take(guard.tid());
+  stack.take(guard.tid(), 0);
   stack.define(guard, wire::kTorchStack, 1);
   const std::string filler(8000, 'x');
   while (hot::record(guard, wire::StringDef{1, 8000, 0}, 1, filler.data(), 8000)) {

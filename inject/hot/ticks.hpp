@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CLOCK_MONOTONIC of one thread, read from the processor's counter for a millisecond or two and
+// then compared again: reading the clock is what an operator's record costs most.
+//
+// Context:  callback (its own thread only)
+// Owns:     nothing
+// Promises: never goes back; where the kernel does not trust the counter, the clock itself
+// Not here: who may use the counter (clock_source.cpp)
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "gpuprof/base/clock.hpp"
+
+namespace gpuprof::hot {
+
+/// Whether the kernel itself keeps time by the processor's counter.
+extern std::atomic<bool> g_ticks_are_time;
+
+/// Looks which counter the kernel uses. Worker.
+void look_for_ticks();
+
+#if defined(__x86_64__)
+
+/// Zeroed memory is a valid one.
+class Ticks {
+ public:
+  std::uint64_t now_ns() {
+    const std::uint64_t passed = read() - ticks_;
+    if (slope_ == 0 || passed >= kTrusted) return ask();
+    const std::uint64_t now = ns_ + (passed * slope_ >> 32);
+    return now > floor_ ? now : floor_;
+  }
+
+ private:
+  /// So many ticks after a comparison the next one is due: a millisecond or two.
+  static constexpr std::uint64_t kTrusted = std::uint64_t{1} << 22;
+  /// From comparisons closer than this nothing is learnt …
+  static constexpr std::uint64_t kEnough = kTrusted / 2;
+  /// … nor from those further apart, in ns: the machine may have slept.
+  static constexpr std::uint64_t kTooLong = std::uint64_t{1} << 31;
+
+  static std::uint64_t read() { return __builtin_ia32_rdtsc(); }
+  std::uint64_t ask();
+  void learn(std::uint64_t ticks, std::uint64_t ns);
+
+  std::uint64_t ticks_, ns_;  // the last comparison
+  std::uint64_t slope_;       // 2^32 ns a tick; 0: not known
+  std::uint64_t floor_;       // nothing later was ever told
+};
+
+#else
+
+class Ticks {
+ public:
+  std::uint64_t now_ns() { return base::mono_ns(); }
+};
+
+#endif
+
+}  // namespace gpuprof::hot
