@@ -14,6 +14,10 @@ constinit std::atomic<bool> g_ticks_are_time{false};
 
 namespace {
 
+/// Ticks between which the clock was read: where they are more, the thread was interrupted each
+/// time.
+constexpr std::uint64_t kClose = 1u << 14;
+
 struct Both {
   std::uint64_t ticks, ns, gap;
 };
@@ -47,7 +51,7 @@ std::uint64_t Ticks::ask() {
     const std::uint64_t told = ns_ + (kTrusted * slope_ >> 32);
     if (slope_ != 0 && told > floor_) floor_ = told;
     const Both both = read_closely();
-    learn(both.ticks, both.ns);
+    if (both.gap < kClose) learn(both.ticks, both.ns);
     now = both.ns;
   }
   return now > floor_ ? now : floor_;

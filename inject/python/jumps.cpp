@@ -78,13 +78,18 @@ std::uint32_t take(std::atomic<std::uint32_t>& used, std::uint32_t amount, std::
   return first;
 }
 
-bool is_this(const CodeLoops& known, const CodeLoops& wanted) {
-  return known.address == wanted.address && known.name == wanted.name &&
-         known.first_line == wanted.first_line;
-}
+/// What tells code objects apart that were at one address.
+struct Wanted {
+  std::uint64_t address, name;
+  std::uint32_t first_line;
+
+  bool is(const CodeLoops& known) const {
+    return known.address == address && known.name == name && known.first_line == first_line;
+  }
+};
 
 /// Reads the code object; what cannot be read is remembered, too. Null: no room for one more.
-const CodeLoops* find(Table& table, const Offsets& at, const CodeLoops& wanted) {
+const CodeLoops* find(Table& table, const Offsets& at, const Wanted& wanted) {
   const std::uint32_t place = take(table.codes_used, 1, kMaxCodes);
   if (place == kNone) return nullptr;
   JumpScan scan;
@@ -95,7 +100,10 @@ const CodeLoops* find(Table& table, const Offsets& at, const CodeLoops& wanted) 
     scan = JumpScan{};
   else
     std::memcpy(&table.spans[spans], scan.spans, scan.count * sizeof(JumpSpan));
-  CodeLoops found = wanted;
+  CodeLoops found{};
+  found.address = wanted.address;
+  found.name = wanted.name;
+  found.first_line = wanted.first_line;
   found.id = code_id(at, wanted.address, reinterpret_cast<const std::byte*>(wanted.address));
   found.handlers = scan.handlers;
   found.known = scan.known;
@@ -116,10 +124,8 @@ const CodeLoops* code_loops(std::uint64_t code) {
   Table* all = runtime == nullptr || !plausible(code) ? nullptr : table();
   if (all == nullptr) return nullptr;
   const auto* bytes = reinterpret_cast<const std::byte*>(code);
-  CodeLoops wanted{};
-  wanted.address = code;
-  wanted.name = base::load<std::uint64_t>(bytes + name_field(runtime->at));
-  wanted.first_line = base::load<std::uint32_t>(bytes + runtime->at.code_first_line);
+  const Wanted wanted{code, base::load<std::uint64_t>(bytes + name_field(runtime->at)),
+                      base::load<std::uint32_t>(bytes + runtime->at.code_first_line)};
   const std::uint64_t start = code * 0x9e3779b97f4a7c15ULL >> 40;
   for (std::uint64_t i = 0; i < kProbes; ++i) {
     std::atomic<const CodeLoops*>& slot = all->slots[(start + i) % kSlots];
@@ -130,7 +136,7 @@ const CodeLoops* code_loops(std::uint64_t code) {
       // Another thread may have found the same, or another code for this slot.
       if (slot.compare_exchange_strong(known, found, std::memory_order_acq_rel)) known = found;
     }
-    if (is_this(*known, wanted)) return known->known ? known : nullptr;
+    if (wanted.is(*known)) return known->known ? known : nullptr;
   }
   return nullptr;
 }

@@ -14,8 +14,8 @@
 
 namespace gpuprof::python {
 
-/// What is remembered of a code object.
-struct CodeLoops {
+/// What is remembered of a code object, in one line of the cache.
+struct alignas(64) CodeLoops {
   std::uint64_t address;
   std::uint64_t name;  // of its name object: addresses of code are used again
   std::uint32_t first_line;

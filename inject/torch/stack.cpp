@@ -34,7 +34,7 @@ void Stack::renew(const python::Runtime& runtime, std::uint32_t at, const python
   level.code_id = 0;
   for (std::uint32_t i = 0; i < 2; ++i) hash_[at][i] = at == 0 ? kNoFrames : hash_[at - 1][i];
   if (now.code == 0) return;
-  python::CodeFacts& code = codes_[(now.code >> 5 ^ now.code >> 12) % kCodes];
+  python::CodeFacts& code = codes_[now.code * 0x9e3779b97f4a7c15ULL >> 40 & (kCodes - 1)];
   python::code_facts(runtime, now.code, &code);
   if (code.module_call) level.module = python::first_local(runtime, now.frame);
   level.code_id = code.id;

@@ -54,7 +54,7 @@ class Stack {
     python::Object module;  // zeros: not the call of a module
     std::uint64_t code_id;  // 0: of a shim
   };
-  static constexpr std::uint32_t kCodes = 128;
+  static constexpr std::uint32_t kCodes = 256;
 
   template <python::FrameForm kForm>
   bool take_quickly(const python::Runtime& runtime, std::uint32_t around);

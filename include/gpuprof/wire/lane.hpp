@@ -40,8 +40,6 @@ struct TailPart {
 
 /// The target's end. One thread, one context.
 class LaneWriter {
-  static constexpr std::uint64_t kPrefetchAhead = 256;
-
  public:
   LaneWriter() = default;
   LaneWriter(LaneHeader* header, std::byte* ring, std::uint64_t capacity_bytes)
@@ -153,17 +151,6 @@ class LaneWriter {
     header_->pushed.store(header_->pushed.load(std::memory_order_relaxed) + 1,
                           std::memory_order_relaxed);
     header_->head.store(head_, std::memory_order_release);  // pairs with LaneReader::next
-    // The ring is larger than the caches that are near: what is written next is on its way then.
-    prefetch_to_write(ring_ + ((head_ + kPrefetchAhead) & (capacity_ - 1)));
-  }
-
-  static void prefetch_to_write(const std::byte* at) {
-#if defined(__x86_64__)
-    // Not what the compiler makes of __builtin_prefetch without -mprfchw, which asks for reading.
-    asm volatile("prefetchw %0" : : "m"(*at));
-#else
-    __builtin_prefetch(at, 1);
-#endif
   }
 
   bool has_room(std::uint64_t bytes) {

@@ -162,6 +162,64 @@ TEST_P(QuickFrames, BecomeTheStackOfAnOperator) {
   EXPECT_EQ(segment.all<wire::StackDef>().back().body.python_count, 2u);
 }
 
+TEST_P(QuickFrames, StandStillWhileAnOperatorIsOpen) {
+  Inside inside(GetParam());
+  FakeInterpreter& python = inside.python;
+  const std::uint32_t code_at = python.runtime.at.frame_code;
+  const std::uint64_t outer = python.frame(python.code("main"), 0);
+  const std::uint64_t inner = python.frame(python.code("step"), outer);
+  inside.at(inner);
+  QuickFrame found[64];
+  for (int i = 0; i < 40; ++i) ASSERT_EQ(frames(found), 2u);
+  static torch::Stack stack;
+  stack.clear();
+  stack.take(hot::this_tid(), 0);
+  const std::uint32_t version = stack.version();
+  // Nobody looks outside of the innermost frame while an operator is open around this one …
+  const std::uint64_t other = python.code("other");
+  python.put(outer, code_at, other);
+  stack.take(hot::this_tid(), version);
+  EXPECT_EQ(stack.version(), version);
+  EXPECT_NE(stack.frames()[1].code, other);
+  // … unless it began with another stack, …
+  stack.take(hot::this_tid(), version - 1);
+  EXPECT_NE(stack.version(), version);
+  EXPECT_EQ(stack.frames()[1].code, other);
+  // … or called Python since.
+  python.put(outer, code_at, python.code("main"));
+  inside.at(python.frame(python.code("hook"), inner));
+  stack.take(hot::this_tid(), stack.version());
+  ASSERT_EQ(stack.frame_count(), 3u);
+  EXPECT_NE(stack.frames()[2].code, other);
+}
+
+TEST_P(QuickFrames, AreComparedOneByOne) {
+  Inside inside(GetParam());
+  FakeInterpreter& python = inside.python;
+  const std::uint64_t outer_code = python.code("main"), inner_code = python.code("step");
+  const std::uint64_t outer = python.frame(outer_code, 0, 8);
+  const std::uint64_t inner = python.frame(inner_code, outer, 6);
+  inside.at(inner);
+  QuickFrame found[64];
+  for (int i = 0; i < 40; ++i) ASSERT_EQ(frames(found), 2u);
+  static torch::Stack stack;
+  stack.clear();
+  stack.take(hot::this_tid(), 0);
+  const std::uint32_t version = stack.version();
+  stack.take(hot::this_tid(), 0);
+  EXPECT_EQ(stack.version(), version);
+  // Deeper, less deep, elsewhere: what is told is what the frames are.
+  const std::uint64_t tops[] = {python.frame(outer_code, inner, 2), outer,
+                                python.frame(inner_code, outer, 4), inner};
+  for (const std::uint64_t top : tops) {
+    inside.at(top);
+    const std::uint32_t count = frames(found);
+    stack.take(hot::this_tid(), 0);
+    ASSERT_EQ(stack.frame_count(), count);
+    for (std::uint32_t i = 0; i < count; ++i) EXPECT_TRUE(stack.frames()[i] == found[i]) << i;
+  }
+}
+
 TEST(Stack, WithoutModulesIsNoneWhereOnlyModulesAreWanted) {
   Inside inside(11);
   inside.at(inside.python.frame(inside.python.code("main"), 0));
@@ -181,7 +239,8 @@ TEST(Stack, CodeAtTheSameAddressIsAnotherOne) {
   fakes::InProcessSegment segment(2, 2);
   const hot::Guard guard(hot::Role::kCallback);
   static torch::Stack stack;
-  stack.take(guard.tid(), 0);
+  // With care first, then without.
+  for (int i = 0; i < 50; ++i) stack.take(guard.tid(), 0);
   const std::uint64_t first = stack.define(guard, wire::kTorchStack, 1);
   python.put(code, python.runtime.at.code_qualname, python.ascii("second"));
   python.put<std::uint64_t>(code, 24, 8);  // its constants

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The processor's counter as a clock, against the clock itself.
+#include "inject/hot/ticks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+namespace gpuprof::hot {
+namespace {
+
+// Between two comparisons the counter may be off by what they are off: far less than this.
+constexpr std::uint64_t kOff = 50'000;
+
+/// Asks for `ms`, each time between two looks at the clock.
+void compare(Ticks& ticks, std::uint64_t ms) {
+  const std::uint64_t end = base::mono_ns() + ms * 1'000'000;
+  std::uint64_t last = 0, before = 0;
+  while ((before = base::mono_ns()) < end) {
+    const std::uint64_t now = ticks.now_ns(), after = base::mono_ns();
+    ASSERT_GE(now + kOff, before);
+    ASSERT_LE(now, after + kOff);
+    ASSERT_GE(now, last);
+    last = now;
+  }
+}
+
+TEST(Ticks, TellTheTimeOfTheClock) {
+  look_for_ticks();
+  Ticks ticks{};
+  compare(ticks, 50);
+}
+
+TEST(Ticks, GoOnAfterTheThreadSlept) {
+  look_for_ticks();
+  Ticks ticks{};
+  for (int i = 0; i < 5; ++i) {
+    compare(ticks, 10);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  compare(ticks, 10);
+}
+
+TEST(Ticks, AreTheClockWhereTheCounterIsNotTrusted) {
+  g_ticks_are_time.store(false);
+  Ticks ticks{};
+  compare(ticks, 20);
+}
+
+// The kernel would know, but a thread may be somewhere else before it does.
+TEST(Ticks, NeverGoBackWhenTrustEnds) {
+  look_for_ticks();
+  Ticks ticks{};
+  compare(ticks, 20);
+  const std::uint64_t last = ticks.now_ns();
+  g_ticks_are_time.store(false);
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_GE(ticks.now_ns(), last);
+}
+
+}  // namespace
+}  // namespace gpuprof::hot
