@@ -87,7 +87,8 @@ class Reader {
     if (top <= stack || top - stack > 8 * kMaxOperands || !may_read(stack, top - stack)) return 0;
     std::uint64_t hash = 1;
     for (std::uint64_t at = stack; at < top; at += 8)
-      hash = base::fold(hash ^ 0xa0761d6478bd642fULL, word(at) & ~kTags) + hash;
+      hash = base::fold(hash ^ 0xa0761d6478bd642fULL, (word(at) & ~kTags) ^ 0xe7037ed1a0b428dbULL) +
+             hash;
     return hash;
   }
   std::uint64_t globals_of(std::uint64_t frame) const {
