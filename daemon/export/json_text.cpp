@@ -10,6 +10,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
+
+#include "daemon/export/gzip_file.hpp"
 
 namespace gpuprof::exporter {
 namespace {

@@ -17,9 +17,9 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/export/gzip_file.hpp"
-
 namespace gpuprof::exporter {
+
+class GzipFile;
 
 /// Appends `text` with JSON escapes; bytes that are not UTF-8 become U+FFFD.
 void append_escaped(std::string& out, std::string_view text);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "daemon/export/gzip_file.hpp"
 #include "daemon/export/module_pass.hpp"
 #include "daemon/export/shortfalls.hpp"
 #include "daemon/export/tensorboard_parts.hpp"

@@ -239,6 +239,7 @@ void Session::command_started(std::uint32_t pid) {
 
 void Session::follow_leader(Target& target) {
   leader_ = &target;
+  leader_ns_ = base::mono_ns();
   spdlog::info("session {}: steps come from process {}", hex(setup_.key), target.identity().pid);
   schedule_.recording_unknown();
   for (const auto& [ts_ns, on] : target.recorded()) target_recording(target, on, ts_ns);

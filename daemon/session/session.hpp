@@ -140,7 +140,8 @@ class Session final : private TargetEvents {
   Schedule schedule_;
   std::vector<std::unique_ptr<Target>> targets_;
   std::size_t loops_looked_at_ = 0;
-  Target* leader_ = nullptr;  // the first process with steps: its numbers are the session's
+  Target* leader_ = nullptr;     // the first process with steps: its numbers are the session's
+  std::uint64_t leader_ns_ = 0;  // when it was found
   State state_ = State::kRunning;
 
   std::uint64_t opened_ns_ = 0, ending_ns_ = 0;

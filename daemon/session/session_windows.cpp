@@ -168,7 +168,8 @@ bool Session::flush_answered(std::uint64_t token, std::uint64_t deadline_ns,
   });
 }
 
-// A window of steps is cut at the same step in every process: the slower ones may take longer.
+// A window of steps is cut at the same step in every process: the slower ones may take longer, to
+// come there and, at first, until it is known what their steps are.
 bool Session::followers_are_past(Cut& cut, std::uint64_t now_ns) {
   if (cut.window.steps == 0 || state_ != State::kRunning) return true;
   for (const auto& target : targets_)
@@ -179,8 +180,11 @@ bool Session::followers_are_past(Cut& cut, std::uint64_t now_ns) {
   const std::uint64_t last = cut.window.first_step + cut.window.steps;
   return now_ns >= cut.step_deadline_ns ||
          std::none_of(targets_.begin(), targets_.end(), [&](const auto& target) {
-           return !target->finished() && target->has_steps() && target->latest_step() < last &&
-                  !target->process_gone();
+           const bool behind = target->has_steps()
+                                   ? target->latest_step() < last
+                                   : target->steps_undecided() && !target->serves() &&
+                                         now_ns < leader_ns_ + kFollowerWaitNs;
+           return behind && !target->finished() && !target->process_gone();
          });
 }
 

@@ -99,6 +99,15 @@ def ours(paths):
     return trace.sort()
 
 
+def steps_of(loaded):
+    """Steps of one file that was loaded, in order."""
+    trace = Trace()
+    for event in loaded["traceEvents"]:
+        if STEP.match(str(event.get("name"))):
+            _add(trace, event, 0)
+    return trace.sort().steps
+
+
 def kineto(path, real_minus_mono):
     """What torch.profiler wrote; its times are those of CLOCK_REALTIME."""
     trace = Trace()

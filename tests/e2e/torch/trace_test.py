@@ -190,7 +190,32 @@ def ranks(checks, python, folder):
     checks.equal((one, other), (32, 32), "ranks: whole training of each")
 
 
-CASES = {case.__name__: case for case in (killed, threads, ranges, futures, workers, ranks)}
+def spans(checks, python, folder):
+    """Two ranks with two loader workers each, cut into several files: at the same steps."""
+    line = [python, "-m", "torch.distributed.run", "--nproc-per-node", "2",
+            *programs.command(python, "two_ranks.py", "fork")[1:]]
+    windows = ["--wait", "2", "--warmup", "1", "--active", "3", "--repeat", "2"]
+    for case, options in {"windows": windows, "sizes": ["--span-size", "1500"]}.items():
+        place = os.path.join(folder, case)
+        os.makedirs(place)
+        run = Recorded(place, options, line)
+        checks.equal(run.done.returncode, 0, case + ": " + run.done.stderr.decode()[-800:])
+        of_rank = collections.defaultdict(list)  # labels of each file's steps, by time
+        for trace in sorted(run.traces, key=lambda t: t["gpuprof"]["window"]["start_ns"]):
+            of_rank[trace["distributedInfo"]["rank"]].append(
+                [s.label for s in torch_trace.steps_of(trace)])
+        checks.equal(sorted(of_rank), [0, 1], case + ": workers in the viewer")
+        checks.equal(of_rank[0], of_rank[1], case + ": steps in each file of both ranks")
+        if case == "windows":
+            checks.equal(of_rank[0], [[4, 5, 6], [10, 11, 12]], case + ": steps")
+        else:
+            whole = [label for labels in of_rank[0] for label in labels]
+            checks.equal(whole, list(range(1, 33)), case + ": every step in one file")
+            checks.expect(len(of_rank[0]) >= 2, case + ": files %s" % of_rank[0])
+        print("spans, %s: steps of each file %s" % (case, of_rank[0]), flush=True)
+
+
+CASES = {case.__name__: case for case in (killed, threads, ranges, futures, workers, ranks, spans)}
 
 
 def main():

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <random>
 
+#include "daemon/export/gzip_file.hpp"
 #include "daemon/export/json_text.hpp"
 #include "tests/unit/export/export_fixture.hpp"
 
