@@ -60,13 +60,14 @@ void LoopBook::define(const wire::LoopDef& def) {
   Loop* known = loop(def.id);
   if (known == nullptr) return;
   known->def = def;
-  if (set_up_codes_.contains(def.code_id)) known->def.flags |= kLoopSetsUp;
+  const auto flagged = flagged_codes_.find(def.code_id);
+  if (flagged != flagged_codes_.end()) known->def.flags |= flagged->second;
 }
 
-void LoopBook::sets_up(std::uint64_t code_id) {
-  if (set_up_codes_.size() >= kMostLoops || !set_up_codes_.insert(code_id).second) return;
+void LoopBook::flag_code(std::uint64_t code_id, std::uint32_t flags) {
+  if (flagged_codes_.size() >= kMostLoops || !flagged_codes_.emplace(code_id, flags).second) return;
   for (auto& [id, loop] : loops_)
-    if (loop.def.code_id == code_id) loop.def.flags |= kLoopSetsUp;
+    if (loop.def.code_id == code_id) loop.def.flags |= flags;
 }
 
 void LoopBook::define(const Lane& lane, const wire::StackLoops& stack, const Tail& tail) {
@@ -205,8 +206,8 @@ void LoopBook::begins(const Lane& lane, const wire::OpBegin& op, OpKind kind) {
 
 bool LoopBook::sets_up(const Thread& owner) const {
   if (owner.kind == OpKind::kSetUp) return true;
-  return !set_up_codes_.empty() && std::any_of(owner.around->begin(), owner.around->end(),
-                                               [](const Loop* one) { return one->sets_up(); });
+  return !flagged_codes_.empty() && std::any_of(owner.around->begin(), owner.around->end(),
+                                                [](const Loop* one) { return one->sets_up(); });
 }
 
 bool LoopBook::ends(const Lane& lane, const wire::OpEnd& end) {

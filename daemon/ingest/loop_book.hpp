@@ -10,7 +10,6 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -80,8 +79,8 @@ class LoopBook {
 
   // Records, in the order of their lane.
   void define(const wire::LoopDef& def);
-  /// Loops of this code object, told of before or after, set up.
-  void sets_up(std::uint64_t code_id);
+  /// Loops of this code object, told of before or after, have these flags besides their own.
+  void flag_code(std::uint64_t code_id, std::uint32_t flags);
   void define(const Lane& lane, const wire::StackLoops& stack, const Tail& tail);
   void mark(const Lane& lane, const wire::LoopMark& mark);
   /// A top-level operator.
@@ -135,7 +134,7 @@ class LoopBook {
   void optimizer_inside(Loop& loop, Thread& owner);
 
   std::map<std::uint64_t, Loop> loops_;
-  std::set<std::uint64_t> set_up_codes_;
+  std::map<std::uint64_t, std::uint32_t> flagged_codes_;
   /// By stack, or by hash of the loops where no stacks are recorded.
   std::unordered_map<std::uint64_t, std::vector<Loop*>> stacks_;
   std::vector<Thread> threads_;  // by lane

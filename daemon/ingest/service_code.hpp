@@ -31,6 +31,13 @@ inline bool is_compiler_code(std::string_view file) {
   return file.find("/torch/_dynamo/") != std::string_view::npos;
 }
 
+/// Whether this runs a traced graph node by node: an iteration is a part of some model's call.
+inline bool is_graph_code(std::string_view file) {
+  constexpr std::string_view kInterpreter = "/torch/fx/interpreter.py";
+  return file.size() >= kInterpreter.size() &&
+         file.substr(file.size() - kInterpreter.size()) == kInterpreter;
+}
+
 /// Whether PyTorch names the main thread of such a process so.
 inline bool is_service_thread(std::string_view name) { return name == "pt_data_worker"; }
 

@@ -45,7 +45,9 @@ void StepFinder::define(const wire::StringDef& def, const Tail& tail) {
 void StepFinder::define(const wire::PyCodeDef& def, const Tail& tail) {
   if (!looking()) return;
   places_.define(def, tail);
-  if (is_compiler_code(file_of(def, tail))) book_.sets_up(def.id);
+  const std::string_view file = file_of(def, tail);
+  if (is_compiler_code(file)) book_.flag_code(def.id, kLoopSetsUp);
+  if (is_graph_code(file)) book_.flag_code(def.id, wire::kLoopInModule);
   // A loop chosen while only counting: its code is told of with the first stack recorded.
   if (chose_loop() && !placed_ && def.id == chosen_.loop->def.code_id) place(chosen_);
 }

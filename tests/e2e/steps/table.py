@@ -77,4 +77,5 @@ TABLE = {
     "stepless-script": Program("stepless.py straight", 0),
     "stepless-recursion": Program("stepless.py recursive", 0),
     "stepless-requests": Program("stepless.py requests", 0),
+    "stepless-compiled": Program("stepless.py compiled", 0),
 }

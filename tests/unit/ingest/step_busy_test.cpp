@@ -96,6 +96,24 @@ TEST_F(StepFinderTest, WhatTheCompilerTriesWhenItIsImportedIsNotTheStep) {
   EXPECT_EQ(truth_, begins_of(sink_.steps));
 }
 
+TEST_F(StepFinderTest, NodesOfATracedGraphAreNoSteps) {
+  // Given a graph of six nodes that is run twenty times by the program's loop
+  put(wire::LoopDef{kInner, 8, 5, 9, 0, 0});
+  code(8, "/venv/torch/fx/interpreter.py", "run");
+  loop(kOuter, 37, 60);
+  stack(11, {kInner, kOuter});
+  for (int i = 0; i < 120; ++i) {
+    if (i % 6 == 0) {
+      iterate(kOuter, i == 0 ? kMarkFirst : 0);
+      truth_.push_back(t_);
+    }
+    iterate(kInner, i % 6 == 0 ? kMarkFirst : 0);
+    op("aten::linear", 11, 5 * kMs);
+  }
+  finish();
+  EXPECT_EQ(truth_, begins_of(sink_.steps));
+}
+
 TEST_F(StepFinderTest, AProgramWithoutLoopsHasNoSteps) {
   stack(11, {});
   for (int i = 0; i < 100; ++i) op(i % 2 == 0 ? "aten::linear" : "aten::relu", 11, 100 * kMs);

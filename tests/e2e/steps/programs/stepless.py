@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Work of PyTorch without steps.
 
-usage: stepless.py straight|recursive|requests|lasting"""
+usage: stepless.py straight|recursive|requests|compiled|lasting"""
 
 import random
 import sys
@@ -43,6 +43,21 @@ def requests():
         time.sleep(0.2)
         second = model(torch.randn(9, 16)).softmax(1).max().item()
     return first + second + random.random()
+
+
+def compiled():
+    """Two functions are compiled, each is called once: the compiler's own loops are no steps."""
+    def waves(x):
+        y = torch.cat([x, x * 2]).sin()
+        return (y + x.shape[0]).cos().sum() * y.mean().exp()
+
+    def fold(x):
+        y = (x @ x.t()).softmax(1)
+        return (y.relu() - y.tanh()).abs().max()
+
+    one = torch.compile(waves, backend="aot_eager", dynamic=True)(torch.ones(4, 3))
+    other = torch.compile(fold, backend="aot_eager", dynamic=True)(torch.ones(5, 2))
+    return one.item() + other.item()
 
 
 def lasting():
