@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <map>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "inject/python/frames.hpp"
 #include "inject/python/quick.hpp"
 #include "inject/torch/iterations.hpp"
+#include "inject/torch/stack.hpp"
 
 namespace {
 
@@ -34,6 +36,20 @@ std::mutex g_mutex;
 std::map<std::uint64_t, Counted> g_counted;
 /// Not thread-local: what a library loaded late may have of that is little.
 std::map<std::uint32_t, torch::Iterations> g_iterations;
+
+std::map<std::uint32_t, std::unique_ptr<torch::Stack>> g_stacks;
+unsigned g_differences = 0;
+
+/// What is compared with the operator before must say what is read anew.
+void compare(const python::QuickFrame* frames, std::uint32_t count) {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  std::unique_ptr<torch::Stack>& stack = g_stacks[hot::this_tid()];
+  if (stack == nullptr) stack.reset(new torch::Stack());
+  stack->take(hot::this_tid(), 0);
+  bool same = stack->frame_count() == count;
+  for (std::uint32_t i = 0; same && i < count; ++i) same = stack->frames()[i] == frames[i];
+  g_differences += same ? 0 : 1;
+}
 
 torch::Iterations& iterations(std::uint32_t tid) {
   const std::lock_guard<std::mutex> lock(g_mutex);
@@ -67,6 +83,7 @@ unsigned probe_mark(const char* name) {
   const std::uint32_t frame_count =
       python::quick_frames(hot::this_tid(), frames, torch::kMaxLevels + 1);
   if (frame_count == 0 || frame_count > torch::kMaxLevels) return 0;
+  compare(frames, frame_count);
   const torch::TopLevel op{1,   base::hash_bytes(name, strlen(name)),        0, frames, frame_count,
                            ~0u, strncmp(name, "autograd::engine::", 18) == 0};
   torch::LoopAt begun[torch::kMaxLoops];
@@ -74,6 +91,9 @@ unsigned probe_mark(const char* name) {
   for (std::uint32_t i = 0; i < begin_count; ++i) count(op, begun[i]);
   return frame_count;
 }
+
+/// How often a stack that was compared was another one than the thread's frames.
+unsigned probe_differences() { return g_differences; }
 
 /// Copies at most `room` loops and forgets everything. Returns how many there were.
 unsigned probe_take(Counted* to, unsigned room) {

@@ -64,7 +64,7 @@ def main():
             strong, weak, first = (sum(column) for column in zip(*told))
             print(program.__name__, loop, times, first + (strong or weak), len(told), strong, weak,
                   first)
-    return 0
+    return 1 if LIBRARY.probe_differences() else 0
 
 
 if __name__ == "__main__":
