@@ -89,6 +89,15 @@ void Assembler::on(const Lane& lane, const wire::OpBegin& r, const Tail&) {
   finder_.begin(lane, r);
 }
 
+void Assembler::on(const Lane& lane, const wire::OpEnd& r, const Tail&) {
+  const Operators::Innermost open =
+      r.op_id == 0 ? Operators::Innermost{} : operators_.innermost(lane, r.op_id);
+  operators_.end(lane, r);
+  finder_.end(lane, r);
+  if (open.id != 0 && open.scope == model::kScopeUser)
+    finder_.range_ended(lane.tid, open.start_ns, r.ts_ns);
+}
+
 void Assembler::on(const Lane& lane, const wire::LoopMark& r, const Tail&) {
   if (!life_.holds(r.ts_ns))
     return losses_.add(model::LossReason::kTimeImplausible, lane.tid, 1, 0, 0);
@@ -184,8 +193,12 @@ void Assembler::recording_stopped(std::uint64_t ts_ns) {
 void Assembler::finish(std::uint64_t now_ns) {
   round_done(now_ns);
   ranges_.close_before(now_ns);
-  operators_.close_before(now_ns);
   finder_.finish(now_ns);
+  // What is still open ends with the program, and so does the step it is in.
+  operators_.each_open([&](std::uint32_t tid, std::uint64_t begin_ns) {
+    finder_.range_ended(tid, begin_ns, now_ns);
+  });
+  operators_.close_before(now_ns);
   steps_.round_done();
   steps_.finish();
   joins_.finish();

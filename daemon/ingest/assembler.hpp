@@ -91,10 +91,7 @@ class Assembler {
   void on(const Lane&, const wire::InputsDef& r, const Tail& tail) { names_.define(r, tail); }
   void on(const Lane&, const wire::TorchModuleDef& r, const Tail& tail) { names_.define(r, tail); }
   void on(const Lane& lane, const wire::OpBegin& r, const Tail&);
-  void on(const Lane& lane, const wire::OpEnd& r, const Tail&) {
-    operators_.end(lane, r);
-    finder_.end(lane, r);
-  }
+  void on(const Lane& lane, const wire::OpEnd& r, const Tail&);
   void on(const Lane& lane, const wire::Allocation& r, const Tail&);
   void on(const Lane&, const wire::LoopDef& r, const Tail&) { finder_.define(r); }
   void on(const Lane& lane, const wire::StackLoops& r, const Tail& tail) {

@@ -58,6 +58,13 @@ class Operators {
   /// its nearest outer one that is not.
   Innermost innermost(const Lane& lane, std::uint32_t op_id) const;
 
+  /// Calls `tell(tid, begin_ns)` for each operator that is open.
+  template <typename Tell>
+  void each_open(const Tell& tell) const {
+    for (const Thread& one : threads_)
+      for (const Open& open : one.open) tell(one.tid, open.op.start_ns);
+  }
+
   /// All lanes have been read since the call before this one.
   void round_done(std::uint64_t now_ns);
 

@@ -31,6 +31,11 @@ class StepSpans {
   void works_until(std::uint64_t ts_ns) {
     if (!spans_.empty() && ts_ns >= spans_.back().begin_ns) spans_.back().end_ns = ts_ns;
   }
+  /// A range of the program's own has ended: one that began in the newest step is part of it.
+  void encloses(std::uint64_t begin_ns, std::uint64_t end_ns) {
+    if (spans_.empty() || spans_.back().left || begin_ns < spans_.back().begin_ns) return;
+    spans_.back().end_ns = std::max(spans_.back().end_ns, end_ns);
+  }
   /// An operator outside of the loop has begun.
   void leaves() {
     if (!spans_.empty()) spans_.back().left = true;

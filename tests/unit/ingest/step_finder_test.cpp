@@ -85,6 +85,30 @@ TEST_F(Critic, APauseInTheFirstStepDoesNotMakeTheInnerLoopTheStep) {
   EXPECT_THAT(heard_.told, SizeIs(1));
 }
 
+// Without its end the program was killed inside of it.
+class InARange : public StepFinderTest, public testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(ThatEnds, InARange, testing::Bool());
+
+TEST_P(InARange, TheLastStepLastsAsLongAsTheRange) {
+  loop(kInner, 37, 60);
+  stack(11, {kInner});
+  for (int i = 0; i < 300; ++i) {
+    iterate(kInner, i == 0 ? kMarkFirst : 0);
+    const std::uint64_t range = ++object_;
+    const std::uint32_t number = ++op_;
+    put(wire::OpBegin{t_, name("round"), 11, 0, -1, range, number, 0, 0, 7, wire::kOpTopLevel});
+    train(11);
+    pass(200 * kUs);
+    if (i < 299 || GetParam()) put(wire::OpEnd{t_, range, number, 0});
+  }
+  const std::uint64_t last_ns = t_;
+  pass(GetParam() ? 300 * kUs : 0);
+  finish();
+  ASSERT_THAT(sink_.steps, SizeIs(300));
+  EXPECT_EQ(last_ns, sink_.steps[299].end_ns);
+  EXPECT_EQ(sink_.steps[1].start_ns, sink_.steps[0].end_ns);
+}
+
 TEST_F(StepFinderTest, LongStepsOfAnEpochAreNotWaitedForForLong) {
   loop(kInner, 40, 50);
   loop(kOuter, 30, 60);
