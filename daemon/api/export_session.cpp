@@ -37,8 +37,12 @@ class Tally final : public model::IgnoringSink {
     if (s.state == 0) about.cpu_ns += s.weight_ns;
     saw(s.ts_ns, s.ts_ns);
   }
-  void on(const model::Range& r) override { ++about.ranges, saw(r.start_ns, r.end_ns); }
-  void on(const model::Operator& o) override { ++about.operators, saw(o.start_ns, o.end_ns); }
+  void on(const model::Range& r) override {
+    if ((r.flags & model::kRangeStillOpen) == 0) ++about.ranges, saw(r.start_ns, r.end_ns);
+  }
+  void on(const model::Operator& o) override {
+    if ((o.flags & model::kRangeStillOpen) == 0) ++about.operators, saw(o.start_ns, o.end_ns);
+  }
   void on(const model::Step& s) override { ++about.steps, saw(s.start_ns, s.end_ns); }
   void on(const model::ApiCall& c) override { ++about.api_calls, saw(c.start_ns, c.end_ns); }
   void on(const model::Kernel& k) override { ++about.gpu_events, saw(k.start_ns, k.end_ns); }

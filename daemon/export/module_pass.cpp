@@ -23,7 +23,7 @@ ModulePass::ModulePass(Trace& trace)
 
 void ModulePass::on(const model::Operator& e) {
   const Survey& survey = t_.survey;
-  if (!survey.overlaps({e.start_ns, e.end_ns})) return;
+  if (!survey.overlaps({e.start_ns, e.end_ns}) || survey.copies.replaces(e)) return;
   const OpKind kind = kind_of(survey.names.text(e.name));
   const Placed placed = survey.placed(e.id, e.tid, {e.start_ns, e.end_ns});
   const bool nests = survey.operator_of(e.id) != 0;
@@ -39,7 +39,9 @@ void ModulePass::on(const model::Operator& e) {
 }
 
 void ModulePass::on(const model::Range& e) {
-  if (e.kind != model::RangeKind::kPushPop || !t_.survey.overlaps({e.start_ns, e.end_ns})) return;
+  if (e.kind != model::RangeKind::kPushPop || !t_.survey.overlaps({e.start_ns, e.end_ns}) ||
+      t_.survey.copies.replaces(e))
+    return;
   // Its own place among the modules is not known: what is called in it ends with it.
   calls_.add({e.id, e.parent, e.tid, 0, {e.start_ns, e.end_ns}, t_.survey.operator_of(e.id) != 0});
 }

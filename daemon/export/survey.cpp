@@ -158,7 +158,7 @@ bool Surveyor::is_apart(std::uint32_t flags) {
   return true;
 }
 
-void Surveyor::on(const model::Range& e) {
+void Surveyor::take(const model::Range& e) {
   if (!s_.overlaps({e.start_ns, e.end_ns})) return;
   thread(e.tid).drawn = true;
   if (e.kind == model::RangeKind::kMark) {
@@ -174,7 +174,7 @@ void Surveyor::on(const model::Range& e) {
   nested({e.id, e.tid, e.name, e.start_ns, e.end_ns});
 }
 
-void Surveyor::on(const model::Operator& e) {
+void Surveyor::take(const model::Operator& e) {
   if (!s_.overlaps({e.start_ns, e.end_ns})) return;
   thread(e.tid).drawn = true;
   ++s_.count(Counted::kOperator);
@@ -305,6 +305,7 @@ void Surveyor::on(const model::Overhead& e) {
 }
 
 void Surveyor::finish() {
+  s_.copies.for_each([this](const auto& e) { take(e); });
   for (const Undecided& event : undecided_) decide(event);
   undecided_ = {};
   s_.count(Shortfall::kCrossingRange) += s_.collectives.finish().size();

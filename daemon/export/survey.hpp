@@ -21,6 +21,7 @@
 #include "daemon/export/inputs_text.hpp"
 #include "daemon/export/module_paths.hpp"
 #include "daemon/export/name_table.hpp"
+#include "daemon/export/open_copies.hpp"
 #include "daemon/export/paged_bits.hpp"
 #include "daemon/export/stack_text.hpp"
 #include "daemon/export/step_borders.hpp"
@@ -124,6 +125,7 @@ struct Survey {
   InputsText inputs;
   ModulePaths modules;
   Collectives collectives;
+  OpenCopies copies;
   std::uint32_t pid = 0, ppid = 0;
   std::string exe, command_line;
   std::map<std::uint32_t, Thread> threads;
@@ -217,8 +219,12 @@ class Surveyor final : public model::IgnoringSink {
   void on(const model::Device& e) override { s_.devices[e.device] = e; }
   void on(const model::Context& e) override { s_.contexts[e.context] = e; }
   void on(const model::Sample& e) override;
-  void on(const model::Range& e) override;
-  void on(const model::Operator& e) override;
+  void on(const model::Range& e) override {
+    if (!s_.copies.hold(e)) take(e);
+  }
+  void on(const model::Operator& e) override {
+    if (!s_.copies.hold(e)) take(e);
+  }
   void on(const model::Allocation& e) override;
   void on(const model::Step& e) override;
   void on(const model::ApiCall& e) override;
@@ -245,6 +251,8 @@ class Surveyor final : public model::IgnoringSink {
   };
 
   Survey::Thread& thread(std::uint32_t tid);
+  void take(const model::Range& e);
+  void take(const model::Operator& e);
   template <typename E>
   void gpu(const E& event, Counted kind);
   void nested(const Straddler& range);

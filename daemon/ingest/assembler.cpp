@@ -41,7 +41,7 @@ void Assembler::on(const Lane& lane, const wire::Lost& r, const Tail&) {
   lost_told_ += r.count;
   if (lane.role == static_cast<std::uint32_t>(wire::LaneRole::kSignal)) return;
   ranges_.lane_lost(lane, r.first_ns);
-  operators_.lane_lost(lane);
+  operators_.lane_lost(lane, r.first_ns);
   finder_.lane_lost(lane);
 }
 

@@ -125,6 +125,14 @@ class Assembler {
   /// Writes the losses known so far, so that they are told apart from later ones.
   void write_losses(std::uint64_t now_ns);
 
+  /// A window is cut: writes copies of ranges and operators that are open, for its file.
+  void copy_open(std::uint64_t now_ns) {
+    if (now_ns == copied_ns_) return;  // for another window already
+    copied_ns_ = now_ns;
+    ranges_.copy_open(now_ns);
+    operators_.copy_open(now_ns);
+  }
+
   /// The process is gone or the session ends; nothing follows. Sends everything.
   void finish(std::uint64_t now_ns);
 
@@ -170,6 +178,7 @@ class Assembler {
   std::uint64_t stopped_ns_ = 0;
   std::uint32_t rounds_to_close_ = 0;
   std::uint64_t losses_written_ns_ = 0;
+  std::uint64_t copied_ns_ = 0;
   std::uint64_t last_delivery_ns_ = 0;  // the agent reads the clock whenever it asks for records
 };
 

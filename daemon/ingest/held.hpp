@@ -44,6 +44,13 @@ class Held {
     ranges_.waiting.push_back(range);
   }
 
+  /// A copy of an open one goes out before whatever follows.
+  void send_copy(const model::Range& range) {
+    names_.settle_stack(range.stack);
+    names_.settle_string(range.name);
+    sink_.on(range);
+  }
+
   /// A drain round is over: what waited for all of it goes out, defined or lost.
   void round_done() {
     for (const model::Sample& sample : samples_.turn()) {

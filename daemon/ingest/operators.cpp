@@ -7,6 +7,7 @@
 #include "daemon/ingest/operators.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace gpuprof::ingest {
 
@@ -22,30 +23,46 @@ void Operators::close(Open& open, std::uint64_t ts_ns, std::uint32_t end_tid, st
   op.end_ns = std::max(ts_ns, op.start_ns);
   op.end_tid = end_tid;
   op.flags |= flags;
-  if (open.forward_thread != 0) {
-    const auto known = os_threads_.find(open.forward_thread);
-    if (known != os_threads_.end()) op.forward_tid = known->second;
-  }
+  complete(open);
   if (!life_.holds(op.start_ns, op.end_ns))
     return losses_.add(LossReason::kTimeImplausible, op.tid, 1, 0, 0);
-  names_.settle_string(op.name);
-  names_.settle_stack(op.stack);
-  names_.settle_inputs(op.inputs);
   ++counts_.operators;
   sink_.on(op);
 }
 
+/// What was not known when it began.
+void Operators::complete(Open& open) {
+  model::Operator& op = open.op;
+  if (open.forward_thread != 0) {
+    const auto known = os_threads_.find(open.forward_thread);
+    if (known != os_threads_.end()) op.forward_tid = known->second;
+  }
+  names_.settle_string(op.name);
+  names_.settle_stack(op.stack);
+  names_.settle_inputs(op.inputs);
+}
+
 void Operators::lane_opened(const Lane& lane, std::uint64_t ts_ns) {
   Thread& owner = thread(lane);
-  for (auto at = owner.open.rbegin(); at != owner.open.rend(); ++at)
-    close(*at, ts_ns, owner.tid, model::kRangeUnfinished);
+  for (auto at = owner.open.rbegin(); at != owner.open.rend(); ++at) end_unseen(owner, *at, ts_ns);
   owner = Thread{};
   owner.tid = lane.tid;
 }
 
-void Operators::lane_lost(const Lane& lane) {
+void Operators::lane_lost(const Lane& lane, std::uint64_t ts_ns) {
   Thread& owner = thread(lane);
-  owner.lost = !owner.open.empty();
+  owner.in_doubt = !owner.open.empty();
+  for (Open& open : owner.open)
+    if (open.doubt_ns == 0) open.doubt_ns = std::max(ts_ns, open.op.start_ns + 1);
+}
+
+/// Until when it was surely open, as known at `ts_ns`.
+std::uint64_t Operators::known_open(const Open& open, std::uint64_t ts_ns) {
+  return open.doubt_ns != 0 ? std::min(open.doubt_ns, ts_ns) : ts_ns;
+}
+
+void Operators::end_unseen(const Thread& owner, Open& open, std::uint64_t ts_ns) {
+  close(open, known_open(open, ts_ns), owner.tid, model::kRangeUnfinished);
 }
 
 void Operators::begin(const Lane& lane, const wire::OpBegin& begin, model::RangeId parent,
@@ -53,14 +70,13 @@ void Operators::begin(const Lane& lane, const wire::OpBegin& begin, model::Range
   Thread& owner = thread(lane);
   owner.tid = lane.tid;
   if (begin.thread != 0) os_threads_[begin.thread] = lane.tid;
-  // An object address that begins again has ended meanwhile; so has all that was opened in it.
-  if (owner.lost) {
-    const auto same = std::find_if(owner.open.begin(), owner.open.end(),
-                                   [&](const Open& open) { return open.object == begin.object; });
-    for (auto at = owner.open.end(); at != same;)
-      close(*--at, begin.ts_ns, lane.tid, model::kRangeUnfinished);
-    owner.open.erase(same, owner.open.end());
-  }
+  // An object that begins again has ended meanwhile.
+  if (owner.in_doubt)
+    std::erase_if(owner.open, [&](Open& open) {
+      const bool ended = open.doubt_ns != 0 && open.object == begin.object;
+      if (ended) end_unseen(owner, open, begin.ts_ns);
+      return ended;
+    });
   if (owner.open.size() >= limits_.operator_depth)
     return losses_.add(LossReason::kRangeTooDeep, lane.tid, 1, begin.ts_ns, begin.ts_ns);
   model::Operator op{};
@@ -83,24 +99,43 @@ void Operators::begin(const Lane& lane, const wire::OpBegin& begin, model::Range
 }
 
 // Memory that serves again may have begun once more by the time its end on another thread is read.
-Operators::OpenAt Operators::find(Thread& owner, std::uint64_t object, std::uint64_t end_ns) {
+Operators::OpenAt Operators::find(Thread& owner, std::uint64_t object, std::uint64_t end_ns,
+                                  std::uint32_t op_id) {
   const auto found = std::find_if(owner.open.rbegin(), owner.open.rend(), [&](const Open& open) {
-    return open.object == object && open.op.start_ns <= end_ns;
+    return open.object == object && open.op.start_ns <= end_ns &&
+           (op_id == 0 || open.op_id == op_id);
   });
   return found == owner.open.rend() ? owner.open.end() : std::prev(found.base());
 }
 
 void Operators::end_at(Thread& owner, OpenAt at, std::uint64_t end_ns) {
-  if (owner.lost) {
-    // The ends of the inner ones were among what was dropped.
-    for (auto inner = owner.open.end(); inner != std::next(at);)
-      close(*--inner, end_ns, owner.tid, model::kRangeUnfinished);
-    owner.open.erase(std::next(at), owner.open.end());
-  }
-  const bool nests = std::next(at) == owner.open.end();
+  const bool nests = std::all_of(std::next(at), owner.open.end(),
+                                 [](const Open& inner) { return inner.doubt_ns != 0; });
   close(*at, end_ns, owner.tid, nests ? 0 : model::kRangeCrossing);
   owner.open.erase(at);
-  owner.lost = owner.lost && !owner.open.empty();
+}
+
+// What lies further in than the innermost open one has ended, but for what ends now; what lies
+// further out has not. One that began while records were dropped tells nothing.
+void Operators::learn_open(Thread& owner, std::uint32_t innermost, std::uint32_t ending,
+                           std::uint64_t ts_ns) {
+  if (!owner.in_doubt) return;
+  const auto known = std::find_if(owner.open.rbegin(), owner.open.rend(),
+                                  [&](const Open& open) { return open.op_id == innermost; });
+  if (innermost != 0 && (known == owner.open.rend() || known->doubt_ns == 0)) return;
+  const OpenAt inner = innermost == 0 ? owner.open.begin() : known.base();
+  const model::RangeId outer = innermost == 0 ? 0 : known->op.id;
+  std::for_each(owner.open.begin(), inner, [](Open& open) { open.doubt_ns = 0; });
+  const auto ended = [&](const Open& open) { return open.doubt_ns != 0 && open.op_id != ending; };
+  for (auto at = owner.open.rbegin(); at != std::make_reverse_iterator(inner); ++at) {
+    if (!ended(*at)) continue;
+    end_unseen(owner, *at, ts_ns);
+    // What began in the meantime was thought to be inside it.
+    for (auto later = inner; later != owner.open.end(); ++later)
+      if (later->op.parent == at->op.id && !ended(*later)) later->op.parent = outer;
+  }
+  owner.open.erase(std::remove_if(inner, owner.open.end(), ended), owner.open.end());
+  owner.in_doubt = false;
 }
 
 // An end without a number belongs to an operator below so many others that its thread no longer
@@ -109,7 +144,8 @@ void Operators::end_at(Thread& owner, OpenAt at, std::uint64_t end_ns) {
 void Operators::end(const Lane& lane, const wire::OpEnd& end) {
   Thread& owner = thread(lane);
   owner.tid = lane.tid;
-  const OpenAt at = find(owner, end.object, end.ts_ns);
+  learn_open(owner, end.outer, end.op_id, end.ts_ns);
+  const OpenAt at = find(owner, end.object, end.ts_ns, end.op_id);
   if (at != owner.open.end()) return end_at(owner, at, end.ts_ns);
   if (end.op_id != 0) return;
   if (waiting_.size() >= kMaxWaiting) waiting_.erase(waiting_.begin());
@@ -149,14 +185,26 @@ void Operators::round_done(std::uint64_t now_ns) {
   last_round_ns_ = now_ns;
 }
 
+void Operators::copy_open(std::uint64_t ts_ns) {
+  for (Thread& owner : threads_) {
+    for (auto open = owner.open.rbegin(); open != owner.open.rend(); ++open) {
+      complete(*open);
+      model::Operator op = open->op;
+      op.end_ns = std::max(known_open(*open, ts_ns), op.start_ns);
+      if (op.end_ns == std::exchange(open->copied_ns, op.end_ns)) continue;
+      op.flags |= model::kRangeUnfinished | model::kRangeStillOpen;
+      if (life_.holds(op.start_ns, op.end_ns)) sink_.on(op);
+    }
+  }
+}
+
 void Operators::close_before(std::uint64_t ts_ns) {
   for (Thread& owner : threads_) {
     settle(owner, ts_ns);
     const auto stays =
         std::stable_partition(owner.open.begin(), owner.open.end(),
                               [&](const Open& open) { return open.op.start_ns < ts_ns; });
-    for (auto at = stays; at != owner.open.begin();)
-      close(*--at, ts_ns, owner.tid, model::kRangeUnfinished);
+    for (auto at = stays; at != owner.open.begin();) end_unseen(owner, *--at, ts_ns);
     owner.open.erase(owner.open.begin(), stays);
   }
 }

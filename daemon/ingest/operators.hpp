@@ -31,8 +31,8 @@ class Operators {
 
   /// The lane has a new owner: what the last one left open is closed unfinished.
   void lane_opened(const Lane& lane, std::uint64_t ts_ns);
-  /// Records of this lane were dropped: what is open may have ended.
-  void lane_lost(const Lane& lane);
+  /// Records of this lane were dropped since `ts_ns`: what is open may have ended.
+  void lane_lost(const Lane& lane, std::uint64_t ts_ns);
 
   /// @param parent Innermost range or operator open on the thread.
   /// @param ranges Ranges open on the thread.
@@ -68,6 +68,9 @@ class Operators {
   /// All lanes have been read since the call before this one.
   void round_done(std::uint64_t now_ns);
 
+  /// Writes a copy of what is open, as it is at `ts_ns`.
+  void copy_open(std::uint64_t ts_ns);
+
   /// Closes, as unfinished, everything that began before `ts_ns`.
   void close_before(std::uint64_t ts_ns);
 
@@ -77,10 +80,14 @@ class Operators {
     std::uint64_t object;
     std::uint32_t op_id;
     std::uint32_t forward_thread;
+    // Its end may be among what has been dropped since; 0: it is open. What ended unseen is drawn
+    // up to here: it was open until then.
+    std::uint64_t doubt_ns = 0;
+    std::uint64_t copied_ns = 0;  // end of its newest copy
   };
   struct Thread {
     std::uint32_t tid = 0;
-    bool lost = false;  // records were dropped while something was open
+    bool in_doubt = false;  // some may be
     std::vector<Open> open;
   };
 
@@ -94,9 +101,15 @@ class Operators {
   using OpenAt = std::vector<Open>::iterator;
 
   Thread& thread(const Lane& lane);
+  void complete(Open& open);
   void close(Open& open, std::uint64_t ts_ns, std::uint32_t end_tid, std::uint32_t flags);
-  static OpenAt find(Thread& thread, std::uint64_t object, std::uint64_t end_ns);
+  static OpenAt find(Thread& thread, std::uint64_t object, std::uint64_t end_ns,
+                     std::uint32_t op_id = 0);
   void end_at(Thread& thread, OpenAt at, std::uint64_t end_ns);
+  static std::uint64_t known_open(const Open& open, std::uint64_t ts_ns);
+  void end_unseen(const Thread& thread, Open& open, std::uint64_t ts_ns);
+  void learn_open(Thread& thread, std::uint32_t innermost, std::uint32_t ending,
+                  std::uint64_t ts_ns);
   void settle(Thread& thread, std::uint64_t ts_ns);
 
   Names& names_;

@@ -142,6 +142,16 @@ void Ranges::launched(const Lane& lane, model::StackId stack) {
   for (auto at = open.rbegin(); at != open.rend() && at->stack == 0; ++at) at->stack = stack;
 }
 
+void Ranges::copy_open(std::uint64_t ts_ns) {
+  const auto copy = [&](model::Range range) {
+    range.end_ns = std::max(ts_ns, range.start_ns);
+    range.flags |= model::kRangeUnfinished | model::kRangeStillOpen;
+    held_.send_copy(range);
+  };
+  for (const Thread& owner : threads_) std::for_each(owner.open.rbegin(), owner.open.rend(), copy);
+  for (const auto& [id, range] : started_) copy(range);
+}
+
 void Ranges::close_before(std::uint64_t ts_ns) {
   for (Thread& owner : threads_) close_all(owner, ts_ns, ts_ns);
   for (auto at = started_.begin(); at != started_.end();) {

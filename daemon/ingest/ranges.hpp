@@ -44,6 +44,9 @@ class Ranges {
   /// A launch with a stack happened on the lane's thread: open ranges without one take it.
   void launched(const Lane& lane, model::StackId stack);
 
+  /// Writes a copy of what is open, as it is at `ts_ns`.
+  void copy_open(std::uint64_t ts_ns);
+
   /// Closes, as unfinished, everything that began before `ts_ns`.
   void close_before(std::uint64_t ts_ns);
 

@@ -182,7 +182,10 @@ struct Range {
 inline constexpr std::uint32_t kRangeCrossing = 1;    // does not nest on its thread
 inline constexpr std::uint32_t kRangeUnfinished = 2;  // open when the recording ended
 inline constexpr std::uint32_t kRangeNoBegin = 4;     // opened before the recording began
-inline constexpr std::uint32_t kRangeDeep = 32;       // below more than viewers' programs can nest
+/// A copy of one that was open when a window was cut, for that window's file; later copies and the
+/// event itself have the same id.
+inline constexpr std::uint32_t kRangeStillOpen = 64;
+inline constexpr std::uint32_t kRangeDeep = 32;  // below more than viewers' programs can nest
 
 /// An operator, autograd node or user range of PyTorch.
 struct Operator {

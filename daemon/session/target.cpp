@@ -163,6 +163,7 @@ void Target::flush_spool() {
 void Target::settle(std::uint64_t now_ns) {
   if (finished_) return;
   assembler_->write_losses(now_ns);
+  assembler_->copy_open(now_ns);
   writer_->flush();
 }
 

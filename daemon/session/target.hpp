@@ -90,7 +90,7 @@ class Target final : private ingest::Listener {
   /// The next rounds wait for no clock reading.
   void hurry();
   void flush_spool();
-  /// A window is complete: what it lost is written, too.
+  /// A window is complete: what it lost and what is open in it is written, too.
   void settle(std::uint64_t now_ns);
 
   void ask_flush(std::uint64_t token, bool forced);

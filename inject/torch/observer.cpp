@@ -223,7 +223,10 @@ void ends(const std::byte* object) {
   const bool may_count = op.top_level && !op.is_step && counts_ends();
   if (!recording && !may_count && !op.is_step) return;
   const std::uint64_t now_ns = guard.block().ticks.now_ns();
-  if (recording) hot::record(guard, wire::OpEnd{now_ns, address, op.op_id, 0}, now_ns);
+  if (recording) {
+    const wire::OpEnd end{now_ns, address, op.op_id, state->open.innermost()};
+    hot::record(guard, end, now_ns);
+  }
   if (op.is_step) user_step_ends(guard, op.step, now_ns);
   if (may_count) top_level_ends(guard, op.name_id, now_ns);
 }

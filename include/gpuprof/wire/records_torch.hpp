@@ -37,7 +37,7 @@ struct OpEnd {
   std::uint64_t ts_ns;
   std::uint64_t object;
   std::uint32_t op_id;  // 0: it did not begin on this thread
-  std::uint32_t reserved;
+  std::uint32_t outer;  // op_id of the innermost one that is still open on this thread; 0: none
 };
 
 /// Inputs behind an id: `words` 64-bit words as gpuprof/wire/inputs.hpp describes them.

@@ -3,6 +3,7 @@
 times become nanoseconds on CLOCK_MONOTONIC."""
 
 import dataclasses
+import json
 import re
 
 import e2e
@@ -111,7 +112,8 @@ def steps_of(loaded):
 def kineto(path, real_minus_mono):
     """What torch.profiler wrote; its times are those of CLOCK_REALTIME."""
     trace = Trace()
-    loaded = e2e.load(path)
+    with open(path, encoding="utf-8", errors="replace") as file:  # 2.1 names code that is gone
+        loaded = json.load(file)
     trace.exact = "baseTimeNanoseconds" in loaded
     zero = int(loaded.get("baseTimeNanoseconds", 0)) - real_minus_mono
     for event in loaded["traceEvents"]:

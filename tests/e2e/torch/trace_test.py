@@ -15,6 +15,7 @@ import torch_programs as programs
 import torch_trace
 
 WHOLE = ["--span-size", "100000000"]
+BORDER_NS = 20_000_000  # so near to a border either side is right
 
 
 class Recorded:
@@ -129,26 +130,73 @@ def one_future(checks, case, told, found, window):
     return bool(open_)
 
 
+def recorded_futures(checks, place, case, options, python):
+    """A run of the program, and what it told of its ranges."""
+    os.makedirs(place)
+    run = Recorded(place, options, programs.command(python, "futures.py", "2.5"))
+    checks.equal(run.done.returncode, 0, case + ": " + run.done.stderr.decode()[-800:])
+    told = {name: tuple(map(int, moments)) for name, *moments in
+            (line.split() for line in run.done.stdout.decode().splitlines())}
+    checks.equal([e["name"] for t in run.traces for e in t["traceEvents"] if e.get("dur", 0) < 0],
+                 [], case + ": negative times")
+    checks.expect(run.names["aten::cos"] > 1000, case + ": what was forked")
+    return run, told
+
+
 def futures(checks, python, folder):
-    for case, options in {"whole": WHOLE}.items():
-        place = os.path.join(folder, case)
-        os.makedirs(place)
-        run = Recorded(place, options, programs.command(python, "futures.py", "2.5"))
-        checks.equal(run.done.returncode, 0, case + ": " + run.done.stderr.decode()[-800:])
-        told = {name: tuple(map(int, moments)) for name, *moments in
-                (line.split() for line in run.done.stdout.decode().splitlines())}
-        open_, closed = set(), set()
+    run, told = recorded_futures(checks, os.path.join(folder, "whole"), "whole", WHOLE, python)
+    open_, closed = set(), set()
+    for trace in run.traces:
+        for found in remote_ranges(trace):
+            shorter = one_future(checks, "whole", told, found, trace["gpuprof"]["window"])
+            (open_ if shorter else closed).add(found[0])
+    never = {name for name, moments in told.items() if moments[2] == 0}
+    checks.expect(len(never) >= 5 and not never & closed, "whole: ranges that never end")
+    checks.equal(closed, set(told) - never, "whole: ranges that end")
+    checks.equal(open_, never, "whole: ranges without an end")
+
+
+# Recording goes off between two windows, or on from one to the next.
+WINDOWS = {"apart": ["--wait", "200ms", "--active", "400ms", "--repeat", "0"],
+           "adjoining": ["--active", "300ms", "--repeat", "0"]}
+
+
+def drawn_in(checks, case, told, trace):
+    """Ranges of a window, each at most once and as far as it lies there; counts what the case is of."""
+    window, seen = trace["gpuprof"]["window"], collections.Counter()
+    start = window["start_ns"]
+    end = start + window["duration_ns"]
+    drawn = {found[0]: found for found in remote_ranges(trace)}
+    checks.equal(len(list(remote_ranges(trace))), len(drawn), case + ": each range once")
+    for name, (before, began, ending, ended) in told.items():
+        outside = began > end or (ended != 0 and ended < start)
+        if name not in drawn:
+            # What began while nothing was recorded is not known; nor what began at the border.
+            known = not outside and (case == "adjoining" or before > start + BORDER_NS) \
+                and end - began > BORDER_NS and (ended == 0 or ending - start > BORDER_NS)
+            checks.expect(not known, "%s: window %d has no %s" % (case, window["index"], name))
+            continue
+        checks.expect(not outside, "%s: %s is in another window" % (case, name))
+        shorter = one_future(checks, case, told, drawn[name], window)
+        over = began < start or ended == 0 or ended > end
+        checks.expect(shorter or not over, "%s: %s is cut and says so" % (case, name))
+        checks.expect(drawn[name][2] <= end + BORDER_NS, "%s: %s is cut at the border" % (case, name))
+        seen["began before"] += began < start
+        seen["ended later"] += ended > end
+        seen["whole"] += not shorter
+    return seen
+
+
+def future_windows(checks, python, folder):
+    for case, options in WINDOWS.items():
+        run, told = recorded_futures(checks, os.path.join(folder, case), case, options, python)
+        seen = collections.Counter()
         for trace in run.traces:
-            for found in remote_ranges(trace):
-                shorter = one_future(checks, case, told, found, trace["gpuprof"]["window"])
-                (open_ if shorter else closed).add(found[0])
-        never = {name for name, moments in told.items() if moments[2] == 0}
-        checks.expect(len(never) >= 5 and not never & closed, case + ": ranges that never end")
-        checks.equal(closed, set(told) - never, case + ": ranges that end")
-        checks.equal(open_, never, case + ": ranges without an end")
-        checks.expect(run.names["aten::cos"] > 1000, case + ": what was forked")
-        checks.equal([e["name"] for t in run.traces for e in t["traceEvents"]
-                      if e.get("dur", 0) < 0], [], case + ": negative times")
+            seen += drawn_in(checks, case, told, trace)
+        checks.expect(len(run.traces) >= 3 and seen["ended later"] >= 5, "%s: %s" % (case, seen))
+        if case == "adjoining":
+            checks.expect(seen["began before"] >= 5, "%s: %s" % (case, seen))
+        print(case, dict(seen))
 
 
 def workers(checks, python, folder):
@@ -215,7 +263,8 @@ def spans(checks, python, folder):
         print("spans, %s: steps of each file %s" % (case, of_rank[0]), flush=True)
 
 
-CASES = {case.__name__: case for case in (killed, threads, ranges, futures, workers, ranks, spans)}
+CASES = {case.__name__: case for case in (killed, threads, ranges, futures, future_windows, workers,
+                                          ranks, spans)}
 
 
 def main():

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What was open when a window was cut: in its file once, as it ended or as its newest copy.
+#include <gmock/gmock.h>
+
+#include "tests/unit/export/export_fixture.hpp"
+
+namespace gpuprof::exporter {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+/// The window is 0 to 1000 us.
+class OpenCopies : public test::ExportTest {
+ protected:
+  static constexpr std::uint32_t kCopy = model::kRangeUnfinished | model::kRangeStillOpen;
+
+  static model::Operator op(model::RangeId id, std::int64_t from_us, std::int64_t to_us,
+                            std::uint32_t flags) {
+    const model::Range times = range(id, from_us, to_us);
+    model::Operator o{};
+    o.start_ns = times.start_ns;
+    o.end_ns = times.end_ns;
+    o.id = id;
+    o.name = 1;
+    o.sequence = -1;
+    o.tid = o.end_tid = kPid;
+    o.flags = flags;
+    return o;
+  }
+  static model::Range nvtx(model::RangeId id, std::int64_t from_us, std::int64_t to_us,
+                           std::uint32_t flags) {
+    model::Range r = range(id, from_us, to_us);
+    r.name = 1;
+    r.flags = flags;
+    return r;
+  }
+  /// Durations of what is drawn, in us.
+  std::vector<double> drawn() {
+    std::vector<double> found;
+    for (const auto* event : events("cpu_op")) found.push_back((*event)["dur"].GetDouble());
+    return found;
+  }
+};
+
+TEST_F(OpenCopies, AreDrawnUpToTheWindowsEndAndMarked) {
+  record([](model::EventSink& sink) {
+    sink.on(model::StringDef{1, "epoch"});
+    sink.on(op(7, 100, 1100, kCopy));
+    sink.on(nvtx(8, 200, 1100, kCopy));
+  });
+  trace();
+  const auto found = events("cpu_op");
+  ASSERT_THAT(found, SizeIs(2));
+  for (const auto* event : found) {
+    EXPECT_TRUE((*event)["args"]["unfinished"].GetBool());
+    EXPECT_TRUE((*event)["args"]["cut at window"].GetBool());
+    EXPECT_NEAR((*event)["ts"].GetDouble() + (*event)["dur"].GetDouble(), 2000, 0.01);
+  }
+}
+
+TEST_F(OpenCopies, GiveWayToTheEventItself) {
+  record([](model::EventSink& sink) {
+    sink.on(model::StringDef{1, "epoch"});
+    sink.on(op(7, -500, 50, kCopy));
+    sink.on(op(7, -500, 400, 0));
+    sink.on(nvtx(8, -500, 50, kCopy));
+    sink.on(nvtx(8, -500, 300, 0));
+  });
+  trace();
+  const auto found = events("cpu_op");
+  ASSERT_THAT(found, SizeIs(2));
+  for (const auto* event : found) EXPECT_FALSE((*event)["args"].HasMember("unfinished"));
+  EXPECT_THAT(drawn(), testing::UnorderedElementsAre(testing::DoubleNear(400, 0.01),
+                                                     testing::DoubleNear(300, 0.01)));
+}
+
+TEST_F(OpenCopies, GiveWayToTheNewestOne) {
+  record([](model::EventSink& sink) {
+    sink.on(model::StringDef{1, "epoch"});
+    sink.on(op(7, -500, 50, kCopy));
+    sink.on(op(7, -500, 1050, kCopy));
+    sink.on(op(7, -500, 2050, kCopy));
+  });
+  trace();
+  EXPECT_THAT(drawn(), testing::ElementsAre(testing::DoubleNear(1000, 0.01)));
+}
+
+TEST_F(OpenCopies, OwnTheCallsInside) {
+  record([](model::EventSink& sink) {
+    sink.on(model::StringDef{1, "epoch"});
+    sink.on(call(1, 300, 310, 7));
+    sink.on(op(7, 100, 1100, kCopy));
+  });
+  trace();
+  ASSERT_THAT(events("cuda_runtime"), SizeIs(1));
+  EXPECT_EQ((*events("cuda_runtime")[0])["args"]["External id"].GetUint64(), 7u);
+}
+
+TEST_F(OpenCopies, OfOtherWindowsAreNotDrawn) {
+  record([](model::EventSink& sink) {
+    sink.on(model::StringDef{1, "epoch"});
+    sink.on(op(7, -500, -100, kCopy));
+    sink.on(op(8, 1500, 1600, kCopy));
+  });
+  trace();
+  EXPECT_THAT(events("cpu_op"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace gpuprof::exporter

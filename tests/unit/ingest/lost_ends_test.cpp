@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Operators whose ends were dropped: none lasts longer than it did.
+#include "tests/unit/ingest/ingest_fixture.hpp"
+
+namespace gpuprof::ingest {
+namespace {
+
+using testing::SizeIs;
+
+class LostEnds : public AssemblerTest {
+ protected:
+  void begin(std::uint64_t ts, std::uint64_t object, std::uint32_t op_id) {
+    put(wire::OpBegin{ts, name("op"), 0, 0, -1, object, op_id, 0, 0, 0, 0});
+  }
+  /// @param outer Of those that stay open, the innermost one.
+  void end(std::uint64_t ts, std::uint64_t object, std::uint32_t op_id, std::uint32_t outer) {
+    put(wire::OpEnd{ts, object, op_id, outer});
+  }
+  void lost(std::uint64_t count, std::uint64_t first_ns, std::uint64_t last_ns) {
+    put(wire::Lost{count, first_ns, last_ns});
+  }
+  /// The one that began then.
+  const model::Operator& at(std::uint64_t start_ns) const {
+    const auto found =
+        std::find_if(sink_.operators.begin(), sink_.operators.end(),
+                     [&](const model::Operator& op) { return op.start_ns == start_ns; });
+    EXPECT_NE(found, sink_.operators.end()) << start_ns;
+    return found == sink_.operators.end() ? none_ : *found;
+  }
+  static constexpr std::uint32_t kUnfinished = model::kRangeUnfinished;
+  const model::Operator none_{};
+};
+
+TEST_F(LostEnds, WhatEndedUnseenLastsUntilTheFirstDropOnly) {
+  begin(100, 1, 1);
+  begin(110, 2, 2);
+  begin(120, 3, 3);
+  lost(2, 130, 150);  // the ends of both inner ones
+  begin(500, 4, 4);
+  end(510, 4, 4, 1);
+  end(600, 1, 1, 0);
+  ASSERT_THAT(sink_.operators, SizeIs(4));
+  for (const std::uint64_t start : {110, 120}) {
+    EXPECT_EQ(130u, at(start).end_ns);
+    EXPECT_EQ(kUnfinished, at(start).flags);
+  }
+  EXPECT_EQ(600u, at(100).end_ns);
+  EXPECT_EQ(0u, at(100).flags);
+  EXPECT_EQ(0u, at(500).flags);
+}
+
+TEST_F(LostEnds, WhatBeginsAfterwardsIsInsideWhatIsStillOpen) {
+  begin(100, 1, 1);
+  begin(110, 2, 2);
+  lost(1, 130, 130);
+  begin(500, 4, 4);
+  begin(510, 5, 5);
+  end(520, 5, 5, 4);
+  end(530, 4, 4, 1);
+  end(600, 1, 1, 0);
+  EXPECT_EQ(at(100).id, at(500).parent);
+  EXPECT_EQ(at(500).id, at(510).parent);
+  EXPECT_EQ(130u, at(110).end_ns);
+}
+
+TEST_F(LostEnds, WhatIsStillOpenEndsWhereItEnds) {
+  begin(100, 1, 1);
+  begin(110, 2, 2);
+  lost(40, 130, 200);  // whole operators
+  begin(500, 4, 44);
+  end(510, 4, 44, 2);
+  end(520, 2, 2, 1);
+  end(530, 1, 1, 0);
+  ASSERT_THAT(sink_.operators, SizeIs(3));
+  for (const model::Operator& op : sink_.operators) EXPECT_EQ(0u, op.flags);
+  EXPECT_EQ(520u, at(110).end_ns);
+  EXPECT_EQ(at(110).id, at(500).parent);
+}
+
+TEST_F(LostEnds, OneThatBeganAmongTheDropsTellsNothingOfTheOthers) {
+  begin(100, 1, 1);
+  lost(1, 130, 130);  // the begin of operator 2
+  begin(200, 3, 3);
+  end(210, 3, 3, 2);
+  ASSERT_THAT(sink_.operators, SizeIs(1));
+  end(220, 2, 2, 1);  // nothing is known of it
+  end(230, 1, 1, 0);
+  ASSERT_THAT(sink_.operators, SizeIs(2));
+  EXPECT_EQ(230u, at(100).end_ns);
+  EXPECT_EQ(0u, at(100).flags);
+}
+
+TEST_F(LostEnds, MemoryThatServesAgainIsNotTheOperatorBefore) {
+  begin(100, 1, 1);
+  lost(2, 130, 400);  // its end, and the begin of another one in the same memory
+  end(500, 1, 2, 0);
+  ASSERT_THAT(sink_.operators, SizeIs(1));
+  EXPECT_EQ(130u, at(100).end_ns);
+  EXPECT_EQ(kUnfinished, at(100).flags);
+}
+
+// It may have ended on a thread whose records were not dropped.
+TEST_F(LostEnds, ARangeThatAFutureEndsStaysOpen) {
+  begin(100, 1, 1);
+  begin(110, 2, 2);
+  lost(2, 130, 150);  // an operator inside both
+  end(200, 1, 1, 2);
+  put(wire::OpEnd{400, 2, 0, 0}, {}, {1, 101, 1});
+  assembler_->finish(now_);
+  ASSERT_THAT(sink_.operators, SizeIs(2));
+  EXPECT_EQ(200u, at(100).end_ns);
+  EXPECT_EQ(400u, at(110).end_ns);
+  EXPECT_EQ(101u, at(110).end_tid);
+}
+
+TEST_F(LostEnds, CopiesOfWhatIsInDoubtAreNoLongerThanIsKnown) {
+  begin(100, 1, 1);
+  push(105, name("range"));
+  begin(110, 2, 2);
+  assembler_->copy_open(120);
+  lost(3, 130, 150);
+  assembler_->copy_open(300);
+  assembler_->copy_open(400);  // nothing is new
+  constexpr std::uint32_t kCopy = model::kRangeUnfinished | model::kRangeStillOpen;
+  ASSERT_THAT(sink_.operators, SizeIs(4));
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(i < 2 ? 120u : 130u, sink_.operators[i].end_ns);
+    EXPECT_EQ(kCopy, sink_.operators[i].flags);
+  }
+  ASSERT_FALSE(sink_.ranges.empty());
+  EXPECT_EQ(kCopy, sink_.ranges[0].flags);
+  EXPECT_EQ(0u, assembler_->counts().operators) << "copies do not count";
+}
+
+TEST_F(LostEnds, AtTheEndWhatIsInDoubtIsNoLongerThanIsKnown) {
+  begin(100, 1, 1);
+  lost(3, 130, 150);
+  assembler_->finish(now_);
+  ASSERT_THAT(sink_.operators, SizeIs(1));
+  EXPECT_EQ(130u, at(100).end_ns);
+  EXPECT_EQ(kUnfinished, at(100).flags);
+}
+
+}  // namespace
+}  // namespace gpuprof::ingest
