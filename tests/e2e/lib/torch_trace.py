@@ -113,7 +113,7 @@ def kineto(path, real_minus_mono):
     """What torch.profiler wrote; its times are those of CLOCK_REALTIME."""
     trace = Trace()
     with open(path, encoding="utf-8", errors="replace") as file:  # 2.1 names code that is gone
-        loaded = json.load(file)
+        loaded = json.load(file, strict=False)
     trace.exact = "baseTimeNanoseconds" in loaded
     zero = int(loaded.get("baseTimeNanoseconds", 0)) - real_minus_mono
     for event in loaded["traceEvents"]:

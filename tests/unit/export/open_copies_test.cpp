@@ -94,8 +94,8 @@ TEST_F(OpenCopies, OwnTheCallsInside) {
     sink.on(op(7, 100, 1100, kCopy));
   });
   trace();
-  ASSERT_THAT(events("cuda_runtime"), SizeIs(1));
-  EXPECT_EQ((*events("cuda_runtime")[0])["args"]["External id"].GetUint64(), 7u);
+  ASSERT_THAT(events("runtime"), SizeIs(1));
+  EXPECT_EQ((*events("runtime")[0])["args"]["External id"].GetUint64(), 7u);
 }
 
 TEST_F(OpenCopies, OfOtherWindowsAreNotDrawn) {
