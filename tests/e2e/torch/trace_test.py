@@ -15,7 +15,7 @@ import torch_programs as programs
 import torch_trace
 
 WHOLE = ["--span-size", "100000000"]
-BORDER_NS = 20_000_000  # so near to a border either side is right
+BORDER_NS = 60_000_000  # so near to a border either side is right
 
 
 class Recorded:
