@@ -24,7 +24,8 @@ class OpenCopies {
     for (const auto& [id, e] : operators_) take(e);
   }
 
-  /// Later passes. True: its end or a newer copy is drawn.
+  /// Later passes, in which the spool may have more than in the first: what was looked at then is
+  /// what is drawn. True: another one is drawn in its place.
   bool replaces(const model::Range& e) const { return replaces(e, ranges_); }
   bool replaces(const model::Operator& e) const { return replaces(e, operators_); }
 
@@ -45,9 +46,11 @@ class OpenCopies {
   }
   template <typename E>
   static bool replaces(const E& e, const Newest<E>& newest) {
-    if ((e.flags & model::kRangeStillOpen) == 0) return false;
+    const bool copy = (e.flags & model::kRangeStillOpen) != 0;
+    if (!copy && newest.empty()) return false;
     const auto at = newest.find(e.id);
-    return at == newest.end() || at->second.end_ns != e.end_ns;
+    if (at == newest.end()) return copy;
+    return !copy || at->second.end_ns != e.end_ns;
   }
 
   Newest<model::Range> ranges_;

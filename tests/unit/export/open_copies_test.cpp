@@ -3,6 +3,7 @@
 // What was open when a window was cut: in its file once, as it ended or as its newest copy.
 #include <gmock/gmock.h>
 
+#include "daemon/export/open_copies.hpp"
 #include "tests/unit/export/export_fixture.hpp"
 
 namespace gpuprof::exporter {
@@ -12,7 +13,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 /// The window is 0 to 1000 us.
-class OpenCopies : public test::ExportTest {
+class OpenCopiesTest : public test::ExportTest {
  protected:
   static constexpr std::uint32_t kCopy = model::kRangeUnfinished | model::kRangeStillOpen;
 
@@ -44,7 +45,7 @@ class OpenCopies : public test::ExportTest {
   }
 };
 
-TEST_F(OpenCopies, AreDrawnUpToTheWindowsEndAndMarked) {
+TEST_F(OpenCopiesTest, AreDrawnUpToTheWindowsEndAndMarked) {
   record([](model::EventSink& sink) {
     sink.on(model::StringDef{1, "epoch"});
     sink.on(op(7, 100, 1100, kCopy));
@@ -60,7 +61,7 @@ TEST_F(OpenCopies, AreDrawnUpToTheWindowsEndAndMarked) {
   }
 }
 
-TEST_F(OpenCopies, GiveWayToTheEventItself) {
+TEST_F(OpenCopiesTest, GiveWayToTheEventItself) {
   record([](model::EventSink& sink) {
     sink.on(model::StringDef{1, "epoch"});
     sink.on(op(7, -500, 50, kCopy));
@@ -76,7 +77,7 @@ TEST_F(OpenCopies, GiveWayToTheEventItself) {
                                                      testing::DoubleNear(300, 0.01)));
 }
 
-TEST_F(OpenCopies, GiveWayToTheNewestOne) {
+TEST_F(OpenCopiesTest, GiveWayToTheNewestOne) {
   record([](model::EventSink& sink) {
     sink.on(model::StringDef{1, "epoch"});
     sink.on(op(7, -500, 50, kCopy));
@@ -87,7 +88,7 @@ TEST_F(OpenCopies, GiveWayToTheNewestOne) {
   EXPECT_THAT(drawn(), testing::ElementsAre(testing::DoubleNear(1000, 0.01)));
 }
 
-TEST_F(OpenCopies, OwnTheCallsInside) {
+TEST_F(OpenCopiesTest, OwnTheCallsInside) {
   record([](model::EventSink& sink) {
     sink.on(model::StringDef{1, "epoch"});
     sink.on(call(1, 300, 310, 7));
@@ -98,7 +99,21 @@ TEST_F(OpenCopies, OwnTheCallsInside) {
   EXPECT_EQ((*events("runtime")[0])["args"]["External id"].GetUint64(), 7u);
 }
 
-TEST_F(OpenCopies, OfOtherWindowsAreNotDrawn) {
+// The program goes on while its file is written.
+TEST_F(OpenCopiesTest, StandForWhatEndsBetweenThePasses) {
+  exporter::OpenCopies copies;
+  const model::Operator copy = op(7, 100, 1100, kCopy), newer = op(7, 100, 2100, kCopy);
+  const model::Operator end = op(7, 100, 1200, 0);
+  ASSERT_TRUE(copies.hold(copy));
+  EXPECT_FALSE(copies.replaces(copy));
+  EXPECT_TRUE(copies.replaces(newer));
+  EXPECT_TRUE(copies.replaces(end));
+  ASSERT_FALSE(copies.hold(end));
+  EXPECT_TRUE(copies.replaces(copy));
+  EXPECT_FALSE(copies.replaces(end));
+}
+
+TEST_F(OpenCopiesTest, OfOtherWindowsAreNotDrawn) {
   record([](model::EventSink& sink) {
     sink.on(model::StringDef{1, "epoch"});
     sink.on(op(7, -500, -100, kCopy));
