@@ -21,7 +21,9 @@ import struct
 import sys
 import time
 
-MAGIC, MAJOR = 0x4C544347, 2
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e", "lib"))
+from wire import MAGIC, MAJOR  # noqa: E402
+
 HEADER = struct.Struct("<IHHII")
 OPEN, STARTED, ENDED, END = 64, 65, 66, 67
 READY, PROGRESS, SUMMARY, FAILURE = 96, 97, 98, 99

@@ -8,8 +8,8 @@ import subprocess
 import time
 
 import e2e
+from wire import MAGIC, MAJOR
 
-MAGIC, MAJOR = 0x4C544347, 2
 OPEN_SESSION, COMMAND_STARTED, COMMAND_ENDED = 64, 65, 66
 SESSION_READY, SUMMARY, FAILURE = 96, 98, 99
 
