@@ -199,6 +199,11 @@ void LoopBook::begins(const Lane& lane, const wire::OpBegin& op, OpKind kind) {
   owner.begin_ns = op.ts_ns;
   owner.name_id = op.name_id;
   owner.kind = kind;
+  if (kind == OpKind::kBackward) {
+    ++backward_;
+    if (!around->empty()) ++backward_in_loops_;
+    for (Loop* one : *around) ++one->backward;
+  }
   const std::uint32_t flags = kIterationSeen | (kind == OpKind::kLoader ? 0 : kIterationWorked);
   for (Loop* one : *around)
     if (Iteration* now = one->newest(lane.tid)) now->flags = (now->flags | flags) & ~kIterationLeft;
@@ -252,7 +257,7 @@ void LoopBook::start_over() {
     loop.def = def;
   }
   kept_ = 0;
-  optimizers_ = op_ns_ = 0;
+  optimizers_ = op_ns_ = backward_ = backward_in_loops_ = 0;
   trainer_ = 0;
   for (Thread& one : threads_) {
     one.ran.clear();

@@ -47,6 +47,7 @@ struct Loop {
   std::uint64_t op_ns_before = 0;           // of the whole process at its first iteration
   std::uint64_t op_ns_after = 0;            // … at its newest operator
   std::uint64_t last_op_ns = 0;
+  std::uint64_t backward = 0;    // nodes of autograd inside
   std::uint64_t optimizers = 0;  // that ran inside
   std::uint64_t missed = 0;      // … outside, in a thread that had run the loop
 
@@ -104,6 +105,9 @@ class LoopBook {
   const std::vector<Loop*>& around(const Lane& lane) const;
   const std::vector<OptimizerEnd>& optimizer_ends() const { return optimizer_ends_; }
   std::uint64_t optimizers() const { return optimizers_; }
+  /// Nodes of autograd: all, and those known to lie in a loop. Not those of a thread of its own.
+  std::uint64_t backward() const { return backward_; }
+  std::uint64_t backward_in_loops() const { return backward_in_loops_; }
   std::uint64_t op_ns() const { return op_ns_; }
   /// When the first operator or iteration was told of; 0: none was.
   std::uint64_t first_ns() const { return first_ns_; }
@@ -143,6 +147,7 @@ class LoopBook {
   std::vector<OptimizerEnd> optimizer_ends_;
   std::uint64_t kept_ = 0;
   std::uint64_t optimizers_ = 0, op_ns_ = 0, first_ns_ = 0, news_ = 0;
+  std::uint64_t backward_ = 0, backward_in_loops_ = 0;
 };
 
 }  // namespace gpuprof::ingest

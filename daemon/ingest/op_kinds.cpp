@@ -14,6 +14,7 @@ namespace {
 constexpr std::string_view kOptimizerPrefix = "Optimizer.";
 constexpr std::string_view kStepPrefix = "Optimizer.step#";
 constexpr std::string_view kLoaderPrefix = "enumerate(DataLoader)";
+constexpr std::string_view kBackwardPrefix = "autograd::engine::";
 constexpr std::string_view kAtenPrefix = "aten::";
 
 constexpr std::string_view kSetUp =
@@ -40,6 +41,7 @@ bool lists(std::string_view names, std::string_view one) {
 OpKind kind_of(std::string_view name) {
   if (starts_with(name, kLoaderPrefix)) return OpKind::kLoader;
   if (starts_with(name, kStepPrefix)) return OpKind::kOptimizer;
+  if (starts_with(name, kBackwardPrefix)) return OpKind::kBackward;
   if (!starts_with(name, kAtenPrefix)) return OpKind::kOther;
   const std::string_view op = name.substr(kAtenPrefix.size());
   if (lists(kSetUp, op)) return OpKind::kSetUp;

@@ -15,6 +15,7 @@ enum class OpKind : std::uint8_t {
   kOther,
   kOptimizer,  // Optimizer.step#…
   kLoader,     // the __next__ of a DataLoader
+  kBackward,   // a node of autograd
   kSetUp,      // makes or fills tensors: a model is built of such
   kMove,       // copies tensors or waits for the device: loading a model and work of one both do
 };

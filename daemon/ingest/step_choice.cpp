@@ -17,6 +17,9 @@ namespace {
 constexpr std::uint64_t kLookEveryNs = 20'000'000;
 /// A chosen loop that was not seen for this long, or this many steps, may be over.
 constexpr std::uint64_t kQuietNs = 5'000'000'000, kQuietSteps = 20;
+/// Instead of a loop that proved to be part of a step another one is looked for so long, or so many
+/// times as long as the first update took to come.
+constexpr std::uint64_t kDoubtNs = 60'000'000'000, kDoubtUpdates = 4;
 /// So many optimizers outside of the chosen loop: the program has moved on, unless another thread
 /// runs them while the one of the loop does not rest.
 constexpr std::uint64_t kMostStrangers = 3, kShortRestNs = 1'000'000'000;
@@ -122,7 +125,7 @@ void StepFinder::choose(const StepChoice& choice, std::uint64_t now_ns) {
               std::to_string(steps_.next() + 1) + " on ";
   chosen_ = choice;
   rule_ = choice.rule();
-  suspended_ = false;
+  suspended_ = doubted_ = trusted_ = false;
   pending_ = {};
   newest_ns_ = now_ns;
   strangers_ = others_ = 0;
@@ -195,6 +198,9 @@ void StepFinder::choose_now(std::uint64_t now_ns, Patience patience) {
 
 void StepFinder::finish(std::uint64_t now_ns) {
   choose_now(now_ns, Patience::kNone);
+  if (doubted_)
+    if (const StepChoice choice = loop_with_optimizer(book_, Patience::kNone))
+      choose(choice, now_ns);
   settle(!pending_.loader);
 }
 
@@ -220,11 +226,35 @@ void StepFinder::watch(std::uint64_t now_ns) {
       suspend(now_ns);
     return;
   }
+  if (doubted_) return look_again(now_ns);
   const bool same = chosen_.with_optimizer;
   StepChoice choice = loop_with_optimizer(book_, Patience::kMuch);
   if (!choice && !same && now_ns > suspended_ns_ + kQuietNs)
     choice = busiest_loop(book_, now_ns, Patience::kSome);
   if (choice && choice.loop != chosen_.loop) choose(choice, now_ns);
+}
+
+// The first update came after the choice.
+void StepFinder::late_update(const Lane& lane, bool inside, std::uint64_t now_ns) {
+  if (chosen_.with_optimizer || trusted_ || suspended_ || search_.wants_named_loop()) return;
+  if (!is_steps_thread(lane)) return;
+  if (!inside) {
+    suspend(now_ns);
+    doubted_ = true;
+    return;
+  }
+  chosen_.with_optimizer = true;
+  chosen_.confidence = kSureOptimizerLoop;
+  place(chosen_);
+}
+
+void StepFinder::look_again(std::uint64_t now_ns) {
+  const StepChoice choice = loop_with_optimizer(book_, Patience::kSome);
+  if (choice) return choose(choice, now_ns);
+  const std::uint64_t update_ns = suspended_ns_ - std::min(first_step_ns_, suspended_ns_);
+  if (now_ns < suspended_ns_ + std::max(kDoubtNs, kDoubtUpdates * update_ns)) return;
+  doubted_ = false;
+  trusted_ = true;
 }
 
 void StepFinder::suspend(std::uint64_t now_ns) {

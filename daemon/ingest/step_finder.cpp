@@ -73,6 +73,7 @@ void StepFinder::mark(const Lane& lane, const wire::LoopMark& mark) {
   if ((mark.flags & wire::kMarkOptimizer) != 0) return;
   const bool weak = (mark.flags & wire::kMarkWeak) != 0 && (mark.flags & wire::kMarkFirst) == 0;
   if (weak && rule_ != wire::StepRule::kLoopWeak) return;
+  if (doubted_) return;
   if (suspended_) resume(lane.tid);
   if (!is_steps_thread(lane)) {
     if (beside_.size() < kMostBeside) beside_.push_back({mark.ts_ns, 0, lane.tid});
@@ -121,6 +122,7 @@ void StepFinder::begin(const Lane& lane, const wire::OpBegin& op) {
   if (!chose_loop()) return;
   const bool inside = in_chosen_loop(lane);
   if (kind == OpKind::kOptimizer && !inside) ++(is_steps_thread(lane) ? strangers_ : others_);
+  if (kind == OpKind::kOptimizer) late_update(lane, inside, op.ts_ns);
   if (!is_steps_thread(lane)) return;
   if (inside) {
     if (pending_.begin_ns != 0 && kind == OpKind::kLoader) pending_.loader = true;

@@ -94,6 +94,8 @@ class StepFinder {
   void suspend(std::uint64_t now_ns);
   void resume(std::uint32_t tid);
   void watch(std::uint64_t now_ns);
+  void late_update(const Lane& lane, bool inside, std::uint64_t now_ns);
+  void look_again(std::uint64_t now_ns);
 
   Steps& steps_;
   Names& names_;
@@ -115,6 +117,8 @@ class StepFinder {
   bool target_counts_ = false;  // updates
   bool suspended_ = false;      // the target tells of all loops again
   std::uint64_t suspended_ns_ = 0;
+  bool doubted_ = false;  // … since updates lie outside: it does not go on by itself
+  bool trusted_ = false;  // updates outside of it led to no other loop
   std::uint64_t newest_ns_ = 0, steps_seen_ = 0;  // of the chosen steps
   std::uint64_t first_step_ns_ = 0;
   /// Optimizers outside of the chosen loop since its newest step: in its thread, in others.

@@ -18,6 +18,8 @@ constexpr std::uint64_t kShortestNs = 100'000'000;
 constexpr std::uint64_t kQuietNs = 1'000'000'000;
 /// Training steps may take this long.
 constexpr std::uint64_t kPatienceNs = 60 * kQuietNs;
+/// Gradients are summed up this long, and over so many iterations, before the first update.
+constexpr std::uint64_t kFirstUpdateNs = 20 * kQuietNs, kManyBatches = 128;
 
 /// What was seen of it is enough.
 bool enough(std::uint64_t count, std::uint64_t entries, std::uint64_t span_ns, Patience patience) {
@@ -66,6 +68,17 @@ bool is_live(const Loop& loop, std::uint64_t now_ns) {
 
 /// Models are built, and their weights loaded, in loops that compute next to nothing.
 bool computes(const Loop& loop) { return loop.set_up_ns < loop.op_ns * 9; }
+
+/// Of a training only a loop that goes backward may be the step.
+bool trains(const LoopBook& book, const Loop& loop) {
+  return book.backward_in_loops() == 0 || loop.backward != 0;
+}
+
+/// An optimizer may yet come, and with it the loop that makes the steps.
+bool awaits_update(const LoopBook& book, std::uint64_t now_ns, Patience patience) {
+  return patience == Patience::kSome && book.backward() != 0 && book.optimizers() == 0 &&
+         now_ns < book.first_ns() + kFirstUpdateNs;
+}
 
 bool is_busy(const Loop& loop) {
   const std::uint64_t all_ns = loop.op_ns_after - loop.op_ns_before;
@@ -127,6 +140,7 @@ StepChoice busiest_loop(const LoopBook& book, std::uint64_t now_ns, Patience pat
   for (const auto& [id, loop] : book.loops()) {
     if (loop.in_module() || loop.count() < kFewest || !enough(loop, patience) || !is_busy(loop))
       continue;
+    if (!trains(book, loop)) continue;
     if (!computes(loop) || (patience != Patience::kNone && !is_live(loop, now_ns))) continue;
     candidates.push_back(&loop);
     if (busiest == nullptr || loop.op_ns > busiest->op_ns) busiest = &loop;
@@ -171,7 +185,10 @@ StepChoice choose_step(const LoopBook& book, const LoopPlaces& places, const Ste
     return {};
   if (book.optimizers() != 0 && around.empty() && search.wants_optimizers())
     if (const StepChoice chosen = last_optimizer(book, patience)) return chosen;
-  return busiest_loop(book, now_ns, patience);
+  const StepChoice busiest = busiest_loop(book, now_ns, patience);
+  if (busiest && busiest.loop->count() < kManyBatches && awaits_update(book, now_ns, patience))
+    return {};
+  return busiest;
 }
 
 }  // namespace gpuprof::ingest

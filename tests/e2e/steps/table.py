@@ -37,6 +37,7 @@ TABLE = {
     "evaluation": Program("loader.py --epochs 3 --evaluate", 36),
     "accumulate-nested": Program("accumulate.py nested", 12),
     "accumulate-flat": Program("accumulate.py flat", 30),
+    "accumulate-slowly": Program("accumulate.py slowly", 4),
     "accumulate-map": Program("accumulate.py map", 12),
     "gan": Program("adversaries.py 1", 15),
     "critic": Program("adversaries.py 5", 15),

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gradient accumulation by four.
 
-usage: accumulate.py nested|flat|map
+usage: accumulate.py nested|flat|slowly|map
   nested  updates x micro-batches, as in the trainers: the update is the step
   flat    one loop with a remainder of two at its end: its iteration is the step
+  slowly  the same as nested, and the first update comes late
   map     micro-batches through map(): the update is the step"""
 
 import sys
+import time
 
 import torch
 
@@ -25,11 +27,12 @@ def main():
         loss.backward()
         return loss.detach()
 
-    def nested():
-        for _ in range(12):
+    def nested(updates=12, pause=0):
+        for _ in range(updates):
             with truth.step:
                 for batch in batches:
                     micro(batch)
+                    time.sleep(pause)
                 optimizer.step()
                 optimizer.zero_grad()
 
@@ -50,7 +53,10 @@ def main():
                 optimizer.step()
                 optimizer.zero_grad()
 
-    {"nested": nested, "flat": flat, "map": by_map}[sys.argv[1]]()
+    def slowly():
+        nested(4, 1.8)
+
+    {"nested": nested, "flat": flat, "slowly": slowly, "map": by_map}[sys.argv[1]]()
 
 
 if __name__ == "__main__":
