@@ -58,7 +58,8 @@ std::string version_text() { return fmt::format("gpuprof {}\n", kVersion); }
 std::string overview_text() {
   std::string text =
       "usage: gpuprof COMMAND [OPTION...]\n\n"
-      "Profiles unmodified GPU programs: CUDA, NVTX and host stacks in one trace.\n\n"
+      "Profiles unmodified GPU programs: CUDA, NVTX, PyTorch's operators and host\n"
+      "stacks in one trace.\n\n"
       "  gpuprof run -- python3 train.py\n\nCommands:\n";
   for (const CommandRow& row : command_table()) {
     text += fmt::format("  {:<10}{}\n", row.name, row.summary);

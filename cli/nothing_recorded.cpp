@@ -18,7 +18,7 @@ constexpr std::uint64_t kAtOnce_ns = 2'000'000'000;
 constexpr int kLoaderFailed = 127;  // also what a shell says of a command that is not there
 
 std::string ending_text(int wait_status) {
-  return WIFSIGNALED(wait_status) ? fmt::format("of signal {}", WTERMSIG(wait_status))
+  return WIFSIGNALED(wait_status) ? "of " + support::signal_text(WTERMSIG(wait_status))
                                   : fmt::format("with exit status {}", WEXITSTATUS(wait_status));
 }
 

@@ -34,8 +34,10 @@ constexpr std::array kTable = {
     OptionRow{"-f,--force", "", kOutput, kRun | kExport,
               "Overwrite existing files (an existing folder is fine without it)", "", "",
               set::force},
-    OptionRow{"--format", "LIST", kOutput, kRun | kExport, "Formats to write, separated by commas",
-              "tensorboard", "@formats", set::format},
+    OptionRow{
+        "--format", "LIST", kOutput, kRun | kExport,
+        "Formats to write, separated by commas: tensorboard (also for Perfetto), kineto (for HTA)",
+        "tensorboard", "@formats", set::format},
     OptionRow{"--span-size", "N", kOutput, kRun,
               "Events in a file when no schedule cuts (k and M are understood)", "200k", "",
               set::span_size},

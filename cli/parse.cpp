@@ -59,6 +59,11 @@ support::Error value_missing(const OptionRow& row, const std::string& name) {
   return error(fmt::format("{} needs a value: {} {}", name, name, row.value));
 }
 
+/// A lone `--` ends the options: nobody means it as a value (`--name=--` would say so).
+bool no_value_at(const std::vector<std::string>& words, std::size_t at) {
+  return at >= words.size() || words[at] == "--";
+}
+
 /// How many words the option at `at` takes: 1, or 2 with a value of its own.
 support::Result<std::size_t> words_of_option(const std::vector<std::string>& words, std::size_t at,
                                              const CommandRow& command) {
@@ -73,7 +78,7 @@ support::Result<std::size_t> words_of_option(const std::vector<std::string>& wor
       return error(fmt::format("{} is a switch and takes no value", name));
     }
     if (!takes_value || equals != std::string::npos) return std::size_t{1};
-    if (at + 1 == words.size()) return value_missing(*row, name);
+    if (no_value_at(words, at + 1)) return value_missing(*row, name);
     return std::size_t{2};
   }
   // A bundle such as -qv or -qoOUT: the first one with a value takes what is left of the word.
@@ -86,7 +91,7 @@ support::Result<std::size_t> words_of_option(const std::vector<std::string>& wor
       return equals_sign(*row, name, word.substr(i + 2));
     }
     if (i + 1 < word.size()) return std::size_t{1};
-    if (at + 1 == words.size()) return value_missing(*row, name);
+    if (no_value_at(words, at + 1)) return value_missing(*row, name);
     return std::size_t{2};
   }
   return std::size_t{1};

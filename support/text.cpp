@@ -6,6 +6,7 @@
 #include "support/text.hpp"
 
 #include <fmt/format.h>
+#include <string.h>
 
 #include <algorithm>
 #include <charconv>
@@ -217,6 +218,12 @@ std::string human_duration(std::uint64_t ns) {
   if (ns < 1'000'000'000) return fmt::format("{:.3g} ms", value / 1e6);
   if (ns < 120'000'000'000) return fmt::format("{:.2f} s", value / 1e9);
   return fmt::format("{:.1f} min", value / 60e9);
+}
+
+std::string signal_text(int signal) {
+  const char* const name = ::sigabbrev_np(signal);
+  return name == nullptr ? fmt::format("signal {}", signal)
+                         : fmt::format("signal {} (SIG{})", signal, name);
 }
 
 std::string shell_joined(const std::vector<std::string>& words) {

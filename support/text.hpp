@@ -56,6 +56,8 @@ std::string human_count(std::uint64_t count);
 std::string counted(std::uint64_t count, std::string_view one, std::string_view many);
 /// `3.4 MiB`.
 std::string human_bytes(std::uint64_t bytes);
+/// `signal 15 (SIGTERM)`; a number alone where it has no name.
+std::string signal_text(int signal);
 /// `1.50 s`, `320 us`.
 std::string human_duration(std::uint64_t ns);
 

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include "gpuprof/wire/control.hpp"
+
 namespace gpuprof::api {
 namespace {
 
@@ -186,6 +188,10 @@ support::Result<SessionOptions> checked(SessionOptions options) {
 }
 
 }  // namespace
+
+bool SessionOptions::wants_samples() const {
+  return rate_hz != 0 && (trace & (wire::kTracePython | wire::kTraceNative)) != 0;
+}
 
 std::string to_text(const SessionOptions& options) {
   std::string text;

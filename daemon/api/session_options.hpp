@@ -62,6 +62,9 @@ struct SessionOptions {
   std::string working_directory;
   std::string version;  // of the CLI
   std::string max_overhead = "off";
+
+  /// Stacks are sampled unless -r or -t says otherwise.
+  bool wants_samples() const;
 };
 
 /// `key=value` lines; newlines and backslashes in values are escaped as \n and \\.

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "daemon/export/export.hpp"
@@ -38,6 +39,15 @@ std::string no_gpu_rows(const Survey& s) {
   return "no GPU rows: no CUDA call and no GPU activity was seen in this window";
 }
 
+std::string no_samples(const Survey& s) {
+  const std::uint64_t length_ns = s.window.end_ns - std::min(s.window.start_ns, s.window.end_ns);
+  if (length_ns >= s.sample_period_ns)
+    return "no sampled stacks: no thread was sampled in this window";
+  return fmt::format("no sampled stacks: this window lasts {}, and a thread is sampled every {}",
+                     support::human_duration(length_ns),
+                     support::human_duration(s.sample_period_ns));
+}
+
 void lanes(const Survey& s, std::vector<std::string>& out) {
   if (gpu_events(s) == 0) out.push_back(no_gpu_rows(s));
   if (s.count(Counted::kOperator) + s.count(Counted::kRange) == 0)
@@ -45,8 +55,7 @@ void lanes(const Survey& s, std::vector<std::string>& out) {
         "no operators: the process ran none of PyTorch's and pushed no NVTX range in this window");
   if (s.steps.empty())
     out.push_back("no steps: none was seen whole in this window; the overview takes it as one");
-  if (s.count(Counted::kSample) == 0)
-    out.push_back("no sampled stacks: no thread was sampled in this window");
+  if (s.count(Counted::kSample) == 0 && s.samples_wanted) out.push_back(no_samples(s));
 }
 
 std::uint64_t in_window(const Survey& s, LossReason reason) {
@@ -63,25 +72,46 @@ std::pair<const char*, const char*> noun_of(LossReason reason) {
     case LossReason::kThreadNoTrigger:
     case LossReason::kThreadNoLane:
       return {"thread is", "threads are"};
+    case LossReason::kBlockedTorn:
+      return {"stack sample is", "stack samples are"};
     default:
       return {"record is", "records are"};
   }
 }
 
-/// " (python3 17, pool 18)": the threads that blocked our signal, as far as they are known.
-std::string masked_threads(const Survey& s) {
-  constexpr std::size_t kNamed = 4;
-  std::vector<std::string> names;
-  std::size_t more = 0;
-  for (const auto& [tid, thread] : s.threads) {
-    if (!thread.masked) continue;
-    if (names.size() == kNamed)
-      ++more;
-    else
+/// Threads that blocked our signal, as far as they are known.
+struct Masked {
+  std::size_t number = 0;
+  std::vector<std::string> names;  // "python3 17", the first ones
+
+  void add(std::uint32_t tid, const Survey::Thread& thread) {
+    constexpr std::size_t kNamed = 4;
+    if (++number <= kNamed)
       names.push_back(fmt::format("{} {}", thread.name.empty() ? "thread" : thread.name, tid));
   }
-  if (more != 0) names.push_back(fmt::format("{} more", more));
-  return names.empty() ? "" : " (" + support::join(names, ", ") + ")";
+  std::string text() const {
+    std::vector<std::string> all = names;
+    if (number > names.size()) all.push_back(fmt::format("{} more", number - names.size()));
+    return all.empty() ? "" : " (" + support::join(all, ", ") + ")";
+  }
+};
+
+/// Who has no sample at all is missing; who has some blocked our signal for a while only.
+void masked_threads(const Survey& s, std::uint64_t count, std::vector<std::string>& out) {
+  Masked never, for_a_while;
+  for (const auto& [tid, thread] : s.threads)
+    if (thread.masked) (thread.sampled ? for_a_while : never).add(tid, thread);
+  if (never.number == 0 && for_a_while.number < count) never.number = count - for_a_while.number;
+  if (never.number != 0)
+    out.push_back(
+        fmt::format("{} missing: {}{}",
+                    never.number == 1 ? "1 thread is" : fmt::format("{} threads are", never.number),
+                    name_of(LossReason::kThreadMasked), never.names.empty() ? "" : never.text()));
+  if (for_a_while.number != 0)
+    out.push_back(fmt::format(
+        "{} blocked our signal, for a while at least; what was computed then was not sampled{}",
+        for_a_while.number == 1 ? "1 thread" : fmt::format("{} threads", for_a_while.number),
+        for_a_while.text()));
 }
 
 std::string sentence_of(const Survey& s, LossReason reason, std::uint64_t count) {
@@ -97,8 +127,7 @@ std::string sentence_of(const Survey& s, LossReason reason, std::uint64_t count)
                        one ? "1 name was" : fmt::format("{} names were", count),
                        one ? "it from others" : "them apart");
   const auto [singular, plural] = noun_of(reason);
-  return fmt::format("{} {} missing: {}{}", count, one ? singular : plural, name_of(reason),
-                     reason == LossReason::kThreadMasked ? masked_threads(s) : "");
+  return fmt::format("{} {} missing: {}", count, one ? singular : plural, name_of(reason));
 }
 
 /// A sentence that begins with a number and may end with a list in brackets.
@@ -113,6 +142,8 @@ constexpr std::pair<std::string_view, std::string_view> kPlurals[] = {
     {" record is missing", " records are missing"},
     {" thread is missing", " threads are missing"},
     {" buffer is missing", " buffers are missing"},
+    {" stack sample is missing", " stack samples are missing"},
+    {" thread blocked our signal", " threads blocked our signal"},
 };
 constexpr std::size_t kLongList = 200;
 
@@ -125,6 +156,10 @@ CountedText take_apart(const std::string& sentence) {
   parts.text = sentence.substr(at);
   for (const auto& [one, many] : kPlurals)
     if (parts.text.starts_with(one)) parts.text = std::string(many) + parts.text.substr(one.size());
+  for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(Shortfall::kCount); ++i) {
+    const auto kind = static_cast<Shortfall>(i);
+    if (parts.text.substr(1) == name_of_one(kind)) parts.text = fmt::format(" {}", name_of(kind));
+  }
   if (const std::size_t open = parts.text.rfind(" ("); parts.text.ends_with(")")) {
     parts.list = parts.text.substr(open + 2, parts.text.size() - open - 3);
     parts.text.resize(open);
@@ -168,16 +203,22 @@ std::vector<std::string> shortfalls(const Survey& s) {
   std::vector<std::string> out;
   for (const auto& notice : s.notices)
     if (notice.level >= kMissing) out.push_back(notice.text);
-  for (const auto& [reason, loss] : s.losses)
-    if (loss.in_window != 0 && reason != static_cast<std::uint32_t>(LossReason::kCuptiUnknownBytes))
-      out.push_back(sentence_of(s, static_cast<LossReason>(reason), loss.in_window));
+  for (const auto& [number, loss] : s.losses) {
+    const auto reason = static_cast<LossReason>(number);
+    if (loss.in_window == 0 || reason == LossReason::kCuptiUnknownBytes) continue;
+    if (reason == LossReason::kThreadMasked)
+      masked_threads(s, loss.in_window, out);
+    else
+      out.push_back(sentence_of(s, reason, loss.in_window));
+  }
   if (!s.replay_complete)
     out.push_back("the spool ends inside a block: what came after it was lost with the daemon");
   clocks(s, out);
   lanes(s, out);
   for (std::size_t i = 0; i < s.shortfalls.size(); ++i)
-    if (s.shortfalls[i] != 0)
-      out.push_back(fmt::format("{} {}", s.shortfalls[i], name_of(static_cast<Shortfall>(i))));
+    if (const auto kind = static_cast<Shortfall>(i); s.shortfalls[i] != 0)
+      out.push_back(fmt::format("{} {}", s.shortfalls[i],
+                                s.shortfalls[i] == 1 ? name_of_one(kind) : name_of(kind)));
   return out;
 }
 

@@ -62,6 +62,28 @@ std::string_view name_of(Shortfall kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
+std::string_view name_of_one(Shortfall kind) {
+  constexpr std::array<std::string_view, static_cast<std::size_t>(Shortfall::kCount)> kNames = {
+      "GPU event launched before the window is not in the file",
+      "GPU event is drawn without the host call that launched it: it was lost",
+      "range that does not nest is drawn as a span of its own and is no operator",
+      "range or operator nested deeper than 100 is drawn as a span of its own: TensorBoard's "
+      "plugin would not load the file",
+      "stack has calls of modules nested deeper than 40, which are not drawn: TensorBoard's "
+      "plugin would not load the file",
+      "range holds whole steps and no launch of its own: drawn, but no operator",
+      "range reaches over the border of the window and is cut there",
+      "call or GPU event lies in a range that had not ended when the file was written",
+      "GPU event of a device beyond index 63 is not in the file",
+      "host call inside another one with the same correlation id is drawn without link",
+      "sample is deeper than is drawn; its innermost frames are cut",
+      "name is too long to be written whole; …#HASH at its end tells it from others",
+      "range ProfilerStep# of the program is not drawn: the steps of this file are others",
+      "memory record of a device that is neither the host nor CUDA is not in the file",
+      "different set of operator inputs is not shown: there were too many"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
 std::int64_t sync_row(const model::Sync& sync) {
   constexpr std::uint32_t kStreamSync = 3;  // CUPTI's value
   if (sync.stream == model::kNoObject) return -1;
@@ -108,7 +130,8 @@ void Surveyor::on(const model::Process& e) {
 void Surveyor::on(const model::ThreadName& e) {
   if (!e.name.empty()) thread(e.tid).name = e.name;
   constexpr std::uint32_t kMasked = 2;  // on the wire: kThreadMasked
-  if ((e.flags & kMasked) != 0) thread(e.tid).masked = true;
+  const std::uint64_t until_ns = std::max(s_.window.end_ns, s_.window.settled_ns);
+  if ((e.flags & kMasked) != 0 && e.ts_ns < until_ns) thread(e.tid).masked = true;
 }
 
 void Surveyor::on(const model::Notice& e) {

@@ -94,13 +94,16 @@ enum class Shortfall : std::uint32_t {
   kInputsLeftOut,   // sets of operator inputs for which there was no room
   kCount
 };
+/// What is said of several, behind their number.
 std::string_view name_of(Shortfall kind);
+/// The same of one.
+std::string_view name_of_one(Shortfall kind);
 
 struct Survey {
   struct Thread {
     std::string name;
     bool drawn = false, sampled = false;
-    bool masked = false;  // it blocked our signal
+    bool masked = false;  // it blocked our signal, for a while at least
     std::uint64_t running_samples = 0, blocked_samples = 0;
     std::uint64_t sampled_cpu_ns = 0;    // CPU time the running samples stand for
     std::uint64_t last_call_end_ns = 0;  // calls that began inside the window
@@ -150,6 +153,8 @@ struct Survey {
   std::array<std::uint64_t, static_cast<std::size_t>(Counted::kCount)> counts{};
   std::array<std::uint64_t, static_cast<std::size_t>(Shortfall::kCount)> shortfalls{};
   bool replay_complete = true;
+  bool samples_wanted = true;          // the options asked for stacks
+  std::uint64_t sample_period_ns = 0;  // CPU time between two of a thread; 0: not known
 
   std::uint64_t& count(Counted kind) { return counts[static_cast<std::size_t>(kind)]; }
   std::uint64_t count(Counted kind) const { return counts[static_cast<std::size_t>(kind)]; }

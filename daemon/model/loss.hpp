@@ -32,7 +32,7 @@ enum class LossReason : std::uint32_t {
   kSpoolFull = 15,      // the disk refused
   kSampleNoRoom = 16,   // too little stack left on the thread
   kUnwindFault = 17,
-  kBlockedTorn = 18,  // the blocked thread moved while it was read
+  kBlockedTorn = 18,  // the blocked thread moved while it was read: its sample was thrown away
   kPopWithoutPush = 19,
   kJoinTableFull = 20,
   kDuplicateCall = 21,  // inner host call with the same correlation id
@@ -75,7 +75,7 @@ constexpr std::string_view name_of(LossReason reason) {
       "spool could not be written",
       "too little stack to sample",
       "stack walk faulted",
-      "blocked thread moved",
+      "waiting thread went on while its stack was read",
       "range end without begin",
       "launch table full",
       "inner call of another call",

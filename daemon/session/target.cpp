@@ -217,7 +217,7 @@ void Target::tell_of_sudden_end(End how, std::int32_t wait_status, std::uint64_t
   if (how == End::kReplaced)
     text += " was replaced by another program (exec)";
   else if (wait_status >= 0 && WIFSIGNALED(wait_status))
-    text += " ended without a good-bye, of signal " + std::to_string(WTERMSIG(wait_status));
+    text += " was ended by " + support::signal_text(WTERMSIG(wait_status));
   else
     text += " ended without a good-bye (killed, crashed, or left by a bare system call)";
   if (lost == 0) {

@@ -6,6 +6,7 @@
 
 #include "cli/help_text.hpp"
 #include "cli/option_table.hpp"
+#include "daemon/api/formats.hpp"
 #include "support/files.hpp"
 
 namespace gpuprof::cli {
@@ -20,7 +21,8 @@ std::string in_tree(const std::string& name) {
 TEST(Help, OverviewIsTheOneAgreedOn) {
   EXPECT_EQ(overview_text(),
             "usage: gpuprof COMMAND [OPTION...]\n\n"
-            "Profiles unmodified GPU programs: CUDA, NVTX and host stacks in one trace.\n\n"
+            "Profiles unmodified GPU programs: CUDA, NVTX, PyTorch's operators and host\n"
+            "stacks in one trace.\n\n"
             "  gpuprof run -- python3 train.py\n\nCommands:\n"
             "  run       Run a program and record it\n"
             "  export    Write trace files from what a session left behind\n"
@@ -39,6 +41,11 @@ TEST(Help, NamesEveryOptionOfEveryCommandInEightyColumns) {
     }
     for (const std::string& line : support::split(text, '\n')) EXPECT_LE(line.size(), 80U) << line;
   }
+}
+
+TEST(Help, NamesTheFormats) {
+  for (const std::string& format : api::format_names())
+    EXPECT_THAT(find_option("--format", kRun)->help, HasSubstr(format));
 }
 
 TEST(Completions, KnowEveryOptionAndCommand) {

@@ -28,7 +28,7 @@ TEST(NothingRecorded, LoaderThatFailed) {
 
 TEST(NothingRecorded, KilledAtOnce) {
   const std::string text = why_nothing_recorded(of_kind(ProgramKind::kDynamic), "a", 9, 1'000'000);
-  EXPECT_THAT(text, HasSubstr("ended of signal 9"));
+  EXPECT_THAT(text, HasSubstr("ended of signal 9 (SIGKILL)"));
   EXPECT_THAT(text, testing::Not(HasSubstr("missing")));
 }
 

@@ -60,6 +60,52 @@ TEST_F(Shortfalls, ThreadsThatBlockOurSignalAreNamed) {
               testing::Contains("1 thread is missing: thread blocks our signal (pool 17)"));
 }
 
+TEST_F(Shortfalls, ThreadsWithSamplesBlockedOurSignalForAWhileOnly) {
+  record([](model::EventSink& sink) {
+    for (std::uint32_t tid : {17, 18, 19}) sink.on(model::ThreadName{tid, 2, kStart, "pool"});
+    sink.on(model::ThreadName{20, 2, kStart + 2'000'000, "later"});
+    model::Sample sample{};
+    sample.ts_ns = kStart + 10;
+    for (sample.tid = 18; sample.tid <= 19; ++sample.tid) sink.on(sample);
+    sink.on(model::Loss{27, 0, 1, kStart + 10, kStart + 20});
+  });
+  trace();
+  EXPECT_THAT(written_.missing,
+              testing::IsSupersetOf(
+                  {"1 thread is missing: thread blocks our signal (pool 17)",
+                   "2 threads blocked our signal, for a while at least; what was computed then "
+                   "was not sampled (pool 18, pool 19)"}));
+}
+
+TEST_F(Shortfalls, AThrownAwaySampleIsToldAsOne) {
+  record([](model::EventSink& sink) { sink.on(model::Loss{18, 0, 1, kStart + 10, kStart + 20}); });
+  trace();
+  EXPECT_THAT(written_.missing,
+              testing::Contains(
+                  "1 stack sample is missing: waiting thread went on while its stack was read"));
+}
+
+TEST_F(Shortfalls, WithoutSamplingNoSamplesAreMissing) {
+  const auto about_samples = testing::Contains(testing::HasSubstr("no sampled stacks"));
+  record([](model::EventSink&) {});
+  session_.options.rate_hz = 0;
+  trace();
+  EXPECT_THAT(written_.missing, testing::Not(about_samples));
+  session_.options.force = true;
+  session_.options.rate_hz = 100;
+  session_.options.trace = 1;
+  trace();
+  EXPECT_THAT(written_.missing, testing::Not(about_samples));
+  session_.options.trace = 31;
+  trace();
+  EXPECT_THAT(written_.missing, testing::Contains("no sampled stacks: this window lasts 1 ms, and "
+                                                  "a thread is sampled every 10 ms"));
+  window_.end_ns = kStart + 10'000'000;
+  trace();
+  EXPECT_THAT(written_.missing,
+              testing::Contains("no sampled stacks: no thread was sampled in this window"));
+}
+
 TEST_F(Shortfalls, AClosingNoticeTakesThePlaceOfItsOpeningOne) {
   record([](model::EventSink& sink) {
     const std::uint32_t subject = base::kNoticeHandOver;
@@ -79,12 +125,15 @@ TEST(AddSentence, NumbersOfSeveralFilesAreAddedUp) {
        {"1 record is missing: ring full", "no steps: none", "2 records are missing: ring full",
         "no steps: none", "1 record is missing: dropped by CUPTI",
         "1 thread is missing: thread blocks our signal (a 1)",
-        "2 threads are missing: thread blocks our signal (b 2, c 3)"})
+        "2 threads are missing: thread blocks our signal (b 2, c 3)",
+        "1 range reaches over the border of the window and is cut there",
+        "1 range reaches over the border of the window and is cut there"})
     add_sentence(all, sentence);
   EXPECT_THAT(
       all, testing::ElementsAre("3 records are missing: ring full", "no steps: none",
                                 "1 record is missing: dropped by CUPTI",
-                                "3 threads are missing: thread blocks our signal (a 1, b 2, c 3)"));
+                                "3 threads are missing: thread blocks our signal (a 1, b 2, c 3)",
+                                "2 ranges reach over the border of the window and are cut there"));
 }
 
 // when the name of a real kernel has 10,000 characters

@@ -81,7 +81,8 @@ TEST_F(DaemonTest, KilledProcessSaysWhatCuptiHadNotDelivered) {
   });
   client_->command_started(static_cast<std::uint32_t>(child));
   const api::Summary summary = finish(wait_for(child));
-  EXPECT_THAT(summary.missing, Contains(AllOf(HasSubstr("of signal 9"), HasSubstr("7 launches"))));
+  EXPECT_THAT(summary.missing, Contains(AllOf(HasSubstr("was ended by signal 9 (SIGKILL)"),
+                                              HasSubstr("7 launches"))));
 }
 
 TEST_F(DaemonTest, RefusesAnotherSessionsKey) {
