@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <map>
 #include <string_view>
 #include <vector>
@@ -124,7 +126,8 @@ void add_events(const api::Summary& s, Lines& lines) {
   const std::string events = counts_text(s.events_by_kind, false);
   if (!events.empty()) lines.add("events: " + events);
   const std::string drops = counts_text(s.drops_by_reason, true);
-  lines.add(drops.empty() ? "drops: none" : "drops: " + drops);
+  const char* const none = s.drops_known ? "drops: none" : "drops: not known";
+  lines.add(drops.empty() ? none : "drops: " + drops);
   const std::string records = counts_text(s.ring_drops_by_kind, false);
   if (!records.empty()) lines.add("  found no room in a ring: " + records);
 }
@@ -172,10 +175,23 @@ void add_overhead(const api::Summary& s, Lines& lines) {
   lines.add(line);
 }
 
+/// The spool lies beside the files: where one found no room the other does not.
+bool disk_is_full(const api::Summary& s) {
+  return std::any_of(s.failures.begin(), s.failures.end(), [](const std::string& sentence) {
+    return sentence.find(std::strerror(ENOSPC)) != sentence.npos ||
+           sentence.find(std::strerror(EDQUOT)) != sentence.npos;
+  });
+}
+
 void add_failures(const api::Summary& s, Lines& lines) {
   for (const std::string& sentence : s.failures) lines.add("failed: " + sentence);
   if (!s.spool_folder.empty()) {
-    lines.add("recover with: gpuprof export " + support::shell_joined({s.spool_folder}));
+    const std::string spool = support::shell_joined({s.spool_folder});
+    if (disk_is_full(s))
+      lines.add("recover with: gpuprof export -o OTHER " + spool +
+                " (OTHER: a folder where there is room)");
+    else
+      lines.add("recover with: gpuprof export " + spool);
   }
 }
 

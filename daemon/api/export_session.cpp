@@ -50,6 +50,8 @@ class Tally final : public model::IgnoringSink {
   void on(const model::MemSet& m) override { ++about.gpu_events, saw(m.start_ns, m.end_ns); }
   void on(const model::GraphExec& g) override { ++about.gpu_events, saw(g.start_ns, g.end_ns); }
 
+  void on(const model::ProcessEnd&) override { ended = true; }
+
   bool qualifies() const {
     return about.gpu_events + about.api_calls + about.ranges + about.steps + about.operators != 0;
   }
@@ -59,6 +61,7 @@ class Tally final : public model::IgnoringSink {
   std::uint64_t first_ns = ~0ULL, last_ns = 0;
   std::uint64_t real_minus_mono_ns = 0;
   bool readable = true;
+  bool ended = false;  // its spool tells how the process ended, and that comes last
 
  private:
   void saw(std::uint64_t from_ns, std::uint64_t to_ns) {
@@ -132,6 +135,9 @@ void settle_choice(const Tallies& tallies, spool::SessionView* view, Summary* su
     summary->processes.back().role = traced ? "traced" : "quiet";
     if (!traced) continue;
     kept.push_back(process);
+    // The last event of a window without more lies at its end.
+    if (!tallies[i].ended) kept.back().cut_ns = tallies[i].last_ns;
+    summary->drops_known = summary->drops_known && tallies[i].ended;
     if (std::find(view->chosen.begin(), view->chosen.end(), process.pid) == view->chosen.end())
       view->chosen.push_back(process.pid);
   }

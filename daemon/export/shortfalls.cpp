@@ -213,6 +213,11 @@ std::vector<std::string> shortfalls(const Survey& s) {
   }
   if (!s.replay_complete)
     out.push_back("the spool ends inside a block: what came after it was lost with the daemon");
+  if (s.cut_short)
+    out.push_back(
+        "the last records are missing: the spool of the process was not written to its end, which "
+        "a "
+        "full disk, a limit on file sizes or the daemon's death prevented");
   clocks(s, out);
   lanes(s, out);
   for (std::size_t i = 0; i < s.shortfalls.size(); ++i)

@@ -153,6 +153,7 @@ struct Survey {
   std::array<std::uint64_t, static_cast<std::size_t>(Counted::kCount)> counts{};
   std::array<std::uint64_t, static_cast<std::size_t>(Shortfall::kCount)> shortfalls{};
   bool replay_complete = true;
+  bool cut_short = false;              // the spool lacks its end, and that is part of this window
   bool samples_wanted = true;          // the options asked for stacks
   std::uint64_t sample_period_ns = 0;  // CPU time between two of a thread; 0: not known
 

@@ -80,6 +80,7 @@ support::Result<void> survey_process(const FileRequest& request, Survey& survey,
                                      StackText& stacks) {
   survey.window = request.window;
   survey.pid = request.process.pid;
+  survey.cut_short = request.process.cut_ns < request.window.end_ns;
   survey.samples_wanted = request.session.options.wants_samples();
   if (survey.samples_wanted)
     survey.sample_period_ns = 1'000'000'000 / request.session.options.rate_hz;

@@ -129,6 +129,9 @@ class Session final : private TargetEvents {
   api::Summary summary(std::uint64_t now_ns);
   void add_lost_image(api::Summary& made, std::size_t index) const;
   std::string steps_sentence() const;
+  std::string matches_sentence(std::uint64_t steps) const;
+  /// Some process has an event in its spool: else nobody could recover anything.
+  bool anything_stored() const;
   void send_summary(const api::Summary& summary);
 
   Setup setup_;

@@ -134,6 +134,7 @@ spool::SessionView Session::view_of_chosen() const {
   for (const std::size_t i : chosen_targets_) {
     const Target::Identity& identity = targets_[i]->identity();
     view.processes.push_back({identity.pid, folder_.path() + "/" + identity.spool_file});
+    if (!targets_[i]->writer().ok()) view.processes.back().cut_ns = 0;
   }
   return view;
 }

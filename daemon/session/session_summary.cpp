@@ -14,6 +14,7 @@
 #include <set>
 #include <string>
 
+#include "daemon/api/step_spec.hpp"
 #include "daemon/model/loss.hpp"
 #include "daemon/session/session.hpp"
 #include "support/text.hpp"
@@ -166,6 +167,8 @@ api::Summary Session::summary(std::uint64_t now_ns) {
     if (made.processes.back().role == "traced") {
       for (const auto& [reason, count] : target.losses().totals())
         drops[std::string(model::name_of(reason))] += count;
+      if (const std::uint64_t lost = target.writer().events_lost(); lost != 0)
+        drops[std::string(model::name_of(model::LossReason::kSpoolFull))] += lost;
       for (const auto& [what, count] : target.stats().drops_by_kind()) ring_drops[what] += count;
       for (const std::string& sentence : target.missing()) add_once(made.missing, sentence);
       if (!target.how_it_ended().empty()) add_once(made.remarks, target.how_it_ended());
@@ -191,8 +194,9 @@ api::Summary Session::summary(std::uint64_t now_ns) {
         std::to_string(::getuid()) +
         " and its daemon serves that user only; start gpuprof behind what changes the user "
         "(setpriv, gosu, su): setpriv ... gpuprof run -- PROGRAM");
-  if (leader_ != nullptr && !leader_->what_steps_are().empty())
-    made.remarks.push_back(steps_sentence());
+  if (leader_ != nullptr)
+    if (const std::string sentence = steps_sentence(); !sentence.empty())
+      made.remarks.push_back(sentence);
   if (made.files.empty() && !windows_.empty() && chosen_.empty() && !targets_.empty())
     made.missing.push_back(
         "no trace file: every window was over before a process of the program could be recorded, "
@@ -208,8 +212,24 @@ api::Summary Session::summary(std::uint64_t now_ns) {
 std::string Session::steps_sentence() const {
   const std::string count = std::to_string(leader_->counts().steps);
   const std::string& what = leader_->what_steps_are();
+  if (what.empty()) return matches_sentence(leader_->counts().steps);
   if (counted_to_the_end_) return "Steps: " + count + " " + what + ".";
   return "Steps: " + what + "; " + count + " were counted, until the last window was over.";
+}
+
+/// Of steps that the option names itself; "" of others.
+std::string Session::matches_sentence(std::uint64_t steps) const {
+  const auto step = api::parse_step(setup_.options.step);
+  const bool ranges = step.ok() && step.value().source == api::StepSpec::Source::kNvtx;
+  const bool launches = step.ok() && step.value().source == api::StepSpec::Source::kKernel;
+  if (!ranges && !launches) return "";
+  const bool one = steps == 1;
+  return "Steps: " + std::to_string(steps) + (ranges ? " range" : " launch") +
+         (one      ? " that matches "
+          : ranges ? "s that match "
+                   : "es that match ") +
+         setup_.options.step +
+         (counted_to_the_end_ ? "." : "; counted until the last window was over.");
 }
 
 void Session::add_lost_image(api::Summary& made, std::size_t index) const {
@@ -222,10 +242,15 @@ void Session::add_lost_image(api::Summary& made, std::size_t index) const {
   add_once(made.missing, lost->second);
 }
 
+bool Session::anything_stored() const {
+  return std::any_of(targets_.begin(), targets_.end(),
+                     [](const auto& target) { return target->writer().events_written() != 0; });
+}
+
 void Session::finish_up(std::uint64_t now_ns) {
   log_->ended(failures_.empty() ? "complete" : "with failures");
   api::Summary made = summary(now_ns);
-  if (!made.complete) {
+  if (!made.complete && anything_stored()) {
     made.spool_folder = folder_.path();
   } else {
     folder_.remove();

@@ -85,6 +85,8 @@ class SessionLog {
 struct ProcessEntry {
   std::uint32_t pid;
   std::string spool_path;
+  /// Its spool was not written to its end: of what is later than this, something is lost.
+  std::uint64_t cut_ns = ~0ULL;
 };
 /// A session folder read back, also one whose daemon died.
 struct SessionView {

@@ -13,6 +13,15 @@ import e2e
 
 PYTHON = e2e.real_python("/usr/bin/python3") or sys.executable
 SPIN = "import time\nend = time.time() + %s\nwhile time.time() < end: sum(range(1000))"
+# Each function has a name and a file of its own: nothing packs well.
+MANY_STACKS = """import os, time
+end = time.time() + 4
+while time.time() < end:
+    name = "f" + os.urandom(200).hex()
+    scope = {}
+    exec(compile("def %s():\\n  sum(range(50000))" % name, name, "exec"), scope)
+    scope[name]()
+"""
 NOBODY = 65534
 
 
@@ -124,8 +133,46 @@ def full_disk(checks, folder):
         checks.equal(done.returncode, 0, "full disk: the program's status")
         checks.expect("No space left" in text, "full disk: " + text)
         checks.equal(text.count("gpuprof export"), 1, "full disk: the way to recover, once: " + text)
+        checks.expect("gpuprof export -o OTHER " in text, "full disk: to another folder: " + text)
     finally:
         subprocess.run(["umount", small])
+
+
+def cut_short(checks, folder):
+    """Events found no room on the disk; what was stored is exported and called incomplete."""
+    small, out = os.path.join(folder, "short"), os.path.join(folder, "elsewhere")
+    os.mkdir(small)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", small],
+                      capture_output=True).returncode != 0:
+        checks.skip("mounting a small file system is not allowed here")
+        return
+    try:
+        done = e2e.gpuprof(["-o", os.path.join(small, "out"), "-r", "1000"],
+                           [PYTHON, "-c", MANY_STACKS], cwd=folder)
+        text = done.stderr.decode()
+        checks.expect("later events are lost" in text and "drops: none" not in text, "cut short: " + text)
+        spool = glob.glob(os.path.join(small, "out", ".gpuprof-spool-*"))[0]
+        status, text = export("-o", out, spool)
+        checks.equal(status, 0, "cut short: " + text)
+        checks.expect("drops: not known" in text and "missing: the last records are missing" in text,
+                      "cut short: the export says so: " + text)
+        trace = e2e.load(e2e.traces(out)[-1])
+        checks.expect(any("the last records are missing" in sentence
+                          for sentence in trace["gpuprof"]["missing"]),
+                      "cut short: the file says so: %s" % trace["gpuprof"].get("missing"))
+    finally:
+        subprocess.run(["umount", small])
+
+
+def nothing_stored(checks, folder):
+    """No process could be recorded: nothing to recover, and no word of it."""
+    out = os.path.join(folder, "nothing")
+    done = subprocess.run(["bash", "-c", "ulimit -f 20; exec \"$@\"", "bash", e2e.GPUPROF, "run", "-o", out,
+                           PYTHON, "-c", SPIN % 0.3], cwd=folder, capture_output=True, timeout=60)
+    text = done.stderr.decode()
+    checks.expect("failed: " in text and "ulimit -f" in text, "nothing stored: it is told: " + text)
+    checks.expect("recover with" not in text, "nothing stored: nothing to recover: " + text)
+    checks.equal(glob.glob(os.path.join(out, ".gpuprof-spool-*")), [], "nothing stored: no spool is left")
 
 
 def recovered_once(checks, folder):
@@ -161,7 +208,7 @@ def main():
         spool = spool_left_behind(folder)
         for case in (refused, damaged_records, unreadable):
             case(checks, folder, spool)
-    for case in (full_disk, recovered_once, summary_file):
+    for case in (full_disk, cut_short, nothing_stored, recovered_once, summary_file):
         with e2e.Folder("spools") as folder:
             case(checks, folder)
     checks.done()

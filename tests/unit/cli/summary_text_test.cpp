@@ -102,6 +102,23 @@ TEST(SummaryText, OneOfAThingIsSingular) {
   }
 }
 
+TEST(SummaryText, AFullDiskIsRecoveredFromElsewhere) {
+  api::Summary s = sample();
+  s.spool_folder = "/out/.gpuprof-spool-1-a";
+  s.failures = {"the spool could not be written (No space left on device)"};
+  EXPECT_THAT(summary_text(s),
+              HasSubstr("recover with: gpuprof export -o OTHER /out/.gpuprof-spool-1-a (OTHER: a "
+                        "folder where there is room)\n"));
+}
+
+TEST(SummaryText, DropsThatNobodyCountedAreNotNone) {
+  api::Summary s = sample();
+  s.drops_by_reason.clear();
+  EXPECT_THAT(summary_text(s), HasSubstr("drops: none\n"));
+  s.drops_known = false;
+  EXPECT_THAT(summary_text(s), HasSubstr("drops: not known\n"));
+}
+
 TEST(SummaryText, KeptSpoolComesWithTheCommandThatRecoversIt) {
   api::Summary s;
   s.spool_folder = "/out dir/.gpuprof-spool-1-2";
