@@ -147,7 +147,7 @@ TEST_F(Modules, BelowVeryManyOthersAreNotDrawn) {
   trace();
   EXPECT_EQ(events("python_function").size(), 40u);
   const auto says = [](const std::string& sentence) {
-    return sentence.rfind("1 stacks have calls of modules nested deeper than 40", 0) == 0;
+    return sentence.rfind("1 stack has calls of modules nested deeper than 40", 0) == 0;
   };
   EXPECT_TRUE(std::any_of(written_.missing.begin(), written_.missing.end(), says));
 }

@@ -188,8 +188,8 @@ TEST_F(Operators, OwnTheKernelsLaunchedInThem) {
   EXPECT_EQ(events("cpu_op").size(), 1u);
   EXPECT_EQ(events("torch_crossing", "b").size(), 1u);
   EXPECT_TRUE(
-      missing("1 ranges that do not nest are drawn as spans of their own and are no "
-              "operators"));
+      missing("1 range that does not nest is drawn as a span of its own and is no "
+              "operator"));
 }
 
 TEST_F(Operators, BelowVeryManyOthersAreSpansOfTheirOwn) {
@@ -280,8 +280,8 @@ TEST_F(Operators, MemoryIsWrittenForHostAndCudaWithoutCommonAddresses) {
   EXPECT_EQ((*records[3])["args"]["Bytes"].GetInt(), -64);
   EXPECT_EQ((*records[3])["args"]["Total Allocated"].GetInt(), 300);
   EXPECT_EQ((*records[3])["args"]["Total Reserved"].GetInt(), 400);
-  EXPECT_TRUE(missing(
-      "1 memory records of devices that are neither the host nor CUDA are not in the file"));
+  EXPECT_TRUE(
+      missing("1 memory record of a device that is neither the host nor CUDA is not in the file"));
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ TEST_F(TraceRules, GpuEventsGoWithTheirLaunch) {
   EXPECT_EQ(document_["gpuprof"]["events"]["kernels"].GetUint(), 1u);
   bool said = false;
   for (const std::string& sentence : written_.missing)
-    said |= sentence == "1 GPU events launched before the window are not in the file";
+    said |= sentence == "1 GPU event launched before the window is not in the file";
   EXPECT_TRUE(said);
 }
 
@@ -125,7 +125,7 @@ TEST_F(TraceRules, KernelsWhoseCallWasLostAreDrawnWithoutIt) {
   ASSERT_EQ(events("kernel").size(), 1u);
   EXPECT_EQ((*events("kernel")[0])["args"]["correlation"].GetUint(), 12u);
   EXPECT_TRUE(std::find(written_.missing.begin(), written_.missing.end(),
-                        "1 GPU events are drawn without the host call that launched them: it was "
+                        "1 GPU event is drawn without the host call that launched it: it was "
                         "lost") != written_.missing.end());
 }
 
