@@ -149,7 +149,8 @@ void add_processes(const api::Summary& s, Lines& lines) {
   for (const api::SummaryProcess& process : s.processes) ++roles[process.role];
   std::vector<std::string> parts;
   for (const auto& [role, count] : roles) parts.push_back(fmt::format("{} {}", count, role));
-  lines.add(fmt::format("{} processes seen: {}", s.processes_seen, support::join(parts, ", ")));
+  lines.add(fmt::format("{} processes seen{}{}", s.processes_seen, parts.empty() ? "" : ": ",
+                        support::join(parts, ", ")));
   std::size_t named = 0;
   for (const api::SummaryProcess& process : s.processes) {
     if (process.role == "traced" && named++ < kProcessesNamed) lines.add(process_text(process));

@@ -144,7 +144,9 @@ void Session::add_agent(std::unique_ptr<Connection> connection, const wire::Hell
                      folder_.path() + "/" + spool_file, setup_.options.buffer_size_bytes, *this);
   if (!made) {
     ++processes_refused_;
-    failures_.push_back(made.error().sentence);
+    const std::string& why = made.error().sentence;
+    if (std::find(failures_.begin(), failures_.end(), why) == failures_.end())
+      failures_.push_back(why);
     return connection->refuse(made.error().sentence);
   }
   Target* target = targets_.emplace_back(made.take()).get();
