@@ -55,6 +55,16 @@ inline std::string_view plugin_name(std::string_view collective) {
   return row == kRows.end() ? std::string_view() : row->plugin;
 }
 
+inline constexpr std::string_view kUserStepPrefix = "ProfilerStep#";
+
+/// Whether it is a ProfilerStep#K; K has at most 18 digits, as where steps are recorded.
+inline bool is_user_step(std::string_view name) {
+  if (!name.starts_with(kUserStepPrefix)) return false;
+  name.remove_prefix(kUserStepPrefix.size());
+  return !name.empty() && name.size() <= 18 &&
+         name.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 inline OpKind kind_of(std::string_view name) {
   if (name.empty()) return OpKind::kPlain;
   const auto bare = [&] {
@@ -62,7 +72,7 @@ inline OpKind kind_of(std::string_view name) {
   };
   switch (name[0]) {
     case 'P':
-      return name.starts_with("ProfilerStep#") ? OpKind::kStep : OpKind::kPlain;
+      return is_user_step(name) ? OpKind::kStep : OpKind::kPlain;
     case 'O':
       return name.starts_with("Optimizer.") ? OpKind::kUserAnnotation : OpKind::kPlain;
     case 'e':

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <new>
 
+#include "inject/python/code_id.hpp"
 #include "inject/python/runtime.hpp"
 
 namespace gpuprof::python {
@@ -30,7 +31,10 @@ struct Table {
   std::atomic<std::uint32_t> codes_used;
   std::atomic<std::uint32_t> spans_used;
   CodeLoops codes[kMaxCodes];
+  std::atomic<std::uint64_t> marks[kMaxCodes];  // CodeMark of each: addresses are used again
   JumpSpan spans[kMaxAllSpans];
+
+  std::atomic<std::uint64_t>& mark_of(const CodeLoops* code) { return marks[code - codes]; }
 };
 
 constinit std::atomic<Table*> g_table{nullptr};
@@ -78,42 +82,40 @@ std::uint32_t take(std::atomic<std::uint32_t>& used, std::uint32_t amount, std::
   return first;
 }
 
-/// What tells code objects apart that were at one address.
-struct Wanted {
-  std::uint64_t address, name;
-  std::uint32_t first_line;
-
-  bool is(const CodeLoops& known) const {
-    return known.address == address && known.name == name && known.first_line == first_line;
-  }
-};
-
 /// Reads the code object; what cannot be read is remembered, too. Null: no room for one more.
-const CodeLoops* find(Table& table, const Offsets& at, const Wanted& wanted) {
-  const std::uint32_t place = take(table.codes_used, 1, kMaxCodes);
-  if (place == kNone) return nullptr;
+/// `stale` was at the same address and is given back, marked anew, where it serves as well.
+const CodeLoops* find(Table& table, const Offsets& at, std::uint64_t address, std::uint64_t mark,
+                      const CodeLoops* stale) {
   JumpScan scan;
-  const ByteCode bytes = byte_code(at, wanted.address);
+  const auto* code = reinterpret_cast<const std::byte*>(address);
+  const ByteCode bytes = byte_code(at, address);
   scan_jumps(at.minor, bytes.at, bytes.bytes, &scan);
-  const std::uint32_t spans = take(table.spans_used, scan.count, kMaxAllSpans);
-  if (spans == kNone)
-    scan = JumpScan{};
-  else
-    std::memcpy(&table.spans[spans], scan.spans, scan.count * sizeof(JumpSpan));
   CodeLoops found{};
-  found.address = wanted.address;
-  found.name = wanted.name;
-  found.first_line = wanted.first_line;
-  found.id = code_id(at, wanted.address, reinterpret_cast<const std::byte*>(wanted.address));
+  found.address = address;
+  found.id = code_id(OwnMemory{}, at, address, code);
   found.handlers = scan.handlers;
   found.known = scan.known;
   found.yields = scan.yields;
   // It is the only one whose file and name are the same text.
-  found.inserted =
-      wanted.name ==
-      base::load<std::uint64_t>(reinterpret_cast<const std::byte*>(wanted.address) + at.code_file);
+  found.inserted = base::load<std::uint64_t>(code + name_field(at)) ==
+                   base::load<std::uint64_t>(code + at.code_file);
   found.count = static_cast<std::uint16_t>(scan.count);
+  if (stale != nullptr && stale->serves(found)) {
+    table.mark_of(stale).store(mark, std::memory_order_relaxed);
+    return stale;
+  }
+  const std::uint32_t place = take(table.codes_used, 1, kMaxCodes);
+  if (place == kNone) return nullptr;
+  const std::uint32_t spans = take(table.spans_used, scan.count, kMaxAllSpans);
+  if (spans == kNone) {
+    found.handlers = JumpScan{}.handlers;
+    found.known = found.yields = false;
+    found.count = 0;
+  } else {
+    std::memcpy(&table.spans[spans], scan.spans, scan.count * sizeof(JumpSpan));
+  }
   found.spans = &table.spans[spans % kMaxAllSpans];
+  table.marks[place].store(mark, std::memory_order_relaxed);
   return new (&table.codes[place]) CodeLoops(found);
 }
 
@@ -123,20 +125,21 @@ const CodeLoops* code_loops(std::uint64_t code) {
   const Runtime* runtime = g_runtime.load(std::memory_order_acquire);  // pairs with find_runtime
   Table* all = runtime == nullptr || !plausible(code) ? nullptr : table();
   if (all == nullptr) return nullptr;
-  const auto* bytes = reinterpret_cast<const std::byte*>(code);
-  const Wanted wanted{code, base::load<std::uint64_t>(bytes + name_field(runtime->at)),
-                      base::load<std::uint32_t>(bytes + runtime->at.code_first_line)};
+  const std::uint64_t mark = CodeMark(runtime->at).of(code);
   const std::uint64_t start = code * 0x9e3779b97f4a7c15ULL >> 40;
   for (std::uint64_t i = 0; i < kProbes; ++i) {
     std::atomic<const CodeLoops*>& slot = all->slots[(start + i) % kSlots];
     const CodeLoops* known = slot.load(std::memory_order_acquire);  // pairs with the exchange below
-    if (known == nullptr) {
-      const CodeLoops* found = find(*all, runtime->at, wanted);
+    if (known != nullptr && known->address != code) continue;
+    if (known == nullptr || all->mark_of(known).load(std::memory_order_relaxed) != mark) {
+      const CodeLoops* found = find(*all, runtime->at, code, mark, known);
       if (found == nullptr) return nullptr;
       // Another thread may have found the same, or another code for this slot.
-      if (slot.compare_exchange_strong(known, found, std::memory_order_acq_rel)) known = found;
+      if (found == known || slot.compare_exchange_strong(known, found, std::memory_order_acq_rel))
+        known = found;
+      if (known->address != code) continue;
     }
-    if (wanted.is(*known)) return known->known ? known : nullptr;
+    return known->known ? known : nullptr;
   }
   return nullptr;
 }

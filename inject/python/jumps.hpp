@@ -17,15 +17,21 @@ namespace gpuprof::python {
 /// What is remembered of a code object, in one line of the cache.
 struct alignas(64) CodeLoops {
   std::uint64_t address;
-  std::uint64_t name;  // of its name object: addresses of code are used again
-  std::uint32_t first_line;
-  std::uint64_t id;       // PyCodeDef::id
+  std::uint64_t id;       // PyCodeDef::id; without loops perhaps of earlier code at this address
   std::int32_t handlers;  // exception handlers lie from here to the end; kNoHandlers
   bool known;             // false: its instructions cannot be read
   bool yields;            // a generator or coroutine
   bool inserted;          // what specialised byte code puts between a class and its __init__
   std::uint16_t count;    // of `spans`
   const JumpSpan* spans;  // by target: a loop comes before those inside it
+
+  /// Whether this serves for code found at the same address later.
+  bool serves(const CodeLoops& other) const {
+    if (id == other.id) return count == other.count;
+    return count == 0 && other.count == 0 && handlers == other.handlers &&
+                              known == other.known && yields == other.yields &&
+                              inserted == other.inserted;
+  }
 
   /// Index of the innermost loop that holds every offset from `low` to `high`; -1: none.
   std::int32_t innermost(std::int32_t low, std::int32_t high) const {

@@ -100,6 +100,7 @@ DebugOffsets parse_debug_offsets(const std::byte* runtime, std::size_t bytes, st
     found.dict_version = usual->dict_version;
   }
   fill(word, group, &found);
+  found.code_version = found.code_locals - 4;
   found.frame_top = minor >= 14 ? word(group.frame + 6) : kNone;
   const auto runtime_bytes = base::load<std::uint64_t>(runtime + kRuntimeSize * 8);
   if (!fits(word, group) || !word.plausible || found.runtime_interpreters >= runtime_bytes)

@@ -78,6 +78,7 @@ bool QuickWalk<kCareful>::one(std::uint64_t* frame) {
   QuickFrame& out = frames_[count_];
   const auto* bytes = reinterpret_cast<const std::byte*>(*frame);
   out.frame = *frame;
+  out.code_id = 0;
   *frame = base::load<std::uint64_t>(bytes + at_.frame_previous);
   if (at_.minor >= 12 && base::load<std::uint8_t>(bytes + at_.frame_owner) >= kFirstShimOwner) {
     out.code = 0;
@@ -157,10 +158,9 @@ bool quick_frame(const Runtime& runtime, std::uint64_t frame, QuickFrame* out) {
 }
 
 void code_facts(const Runtime& runtime, std::uint64_t code, CodeFacts* facts) {
-  const auto name = peek<std::uint64_t>(code + name_field(runtime.at));
-  const auto line = peek<std::uint32_t>(code + runtime.at.code_first_line);
-  if (facts->code == code && facts->name == name && facts->line == line) return;
-  *facts = CodeFacts{code, name, code_id_of(code), line, is_module_call(code)};
+  const std::uint64_t mark = CodeMark(runtime.at).of(code);
+  if (facts->code == code && facts->mark == mark) return;
+  *facts = CodeFacts{code, mark, code_id_of(code), is_module_call(code)};
 }
 
 bool quick_frames_refused() { return g_bad.load(std::memory_order_relaxed) >= kFailures; }
@@ -168,10 +168,12 @@ bool quick_frames_refused() { return g_bad.load(std::memory_order_relaxed) >= kF
 std::uint64_t code_id_of(std::uint64_t code) {
   const Runtime* runtime = g_runtime.load(std::memory_order_acquire);
   if (runtime == nullptr) return 0;
-  return code_id(runtime->at, code, reinterpret_cast<const std::byte*>(code));
+  return code_id(OwnMemory{}, runtime->at, code, reinterpret_cast<const std::byte*>(code));
 }
 
-void send_code(const hot::Guard& guard, std::uint64_t code, std::uint64_t ts_ns) {
+void send_code(const hot::Guard& guard, std::uint64_t code, std::uint64_t id, std::uint64_t ts_ns) {
+  const hot::Outlet& outlet = guard.outlet();
+  if (guard.outlet().codes.sent(id, outlet.lane.epoch())) return;
   const Runtime* runtime = g_runtime.load(std::memory_order_acquire);
   if (runtime == nullptr) return;
   OwnMemory memory;

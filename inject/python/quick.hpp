@@ -11,7 +11,6 @@
 
 #include <cstdint>
 
-#include "gpuprof/base/bytes.hpp"
 #include "inject/hot/recorder.hpp"
 
 namespace gpuprof::python {
@@ -22,8 +21,13 @@ struct QuickFrame {
   std::uint64_t code;         // address of its code object; 0: an interpreter-entry shim
   std::int32_t instr_offset;  // bytes from the start of the byte code, as wire::PyFrame has it
   std::uint32_t flags;        // wire::kPyShim, kPyEntry
+  std::uint64_t code_id;      // PyCodeDef::id; 0: of a shim, or not asked for (quick_frames)
 
-  bool operator==(const QuickFrame&) const = default;
+  /// Whether both are at the same place of one address.
+  bool operator==(const QuickFrame& other) const {
+    return frame == other.frame && code == other.code && instr_offset == other.instr_offset &&
+           flags == other.flags;
+  }
 };
 
 /// Frames of the calling thread, innermost first; 0 for a thread without Python state.
@@ -32,19 +36,11 @@ std::uint32_t quick_frames(std::uint32_t tid, QuickFrame* frames, std::uint32_t 
 /// Whether stacks were given up, because one made no sense. Any context.
 bool quick_frames_refused();
 
-/// Changes when another code object takes the place of this one in memory: its constants and names,
-/// before 3.11 its byte code and first line. They lie beside what quick_frames() has just read.
-inline std::uint64_t code_mark(std::uint64_t code) {
-  const auto* at = reinterpret_cast<const std::byte*>(code);
-  return base::load<std::uint64_t>(at + 24) + base::load<std::uint64_t>(at + 32) * 3 +
-         base::load<std::uint64_t>(at + 40) * 5 + base::load<std::uint64_t>(at + 48) * 7;
-}
-
 /// PyCodeDef::id of a code object.
 std::uint64_t code_id_of(std::uint64_t code);
 
-/// Sends the code object's PyCodeDef if this lane has not seen it.
-void send_code(const hot::Guard& guard, std::uint64_t code, std::uint64_t ts_ns);
+/// Sends the code object's PyCodeDef if this lane has not seen this id of it.
+void send_code(const hot::Guard& guard, std::uint64_t code, std::uint64_t id, std::uint64_t ts_ns);
 
 /// Whether this is the function through which PyTorch calls a module: `_wrapped_call_impl` of
 /// torch/nn/modules/module.py.

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "gpuprof/base/bytes.hpp"
+#include "inject/python/code_id.hpp"
 #include "inject/python/quick.hpp"
 #include "inject/python/runtime.hpp"
 
@@ -21,7 +22,7 @@ struct FrameLook {
   std::uint64_t frame;
   std::uint64_t code;   // 0: an interpreter-entry shim
   std::uint64_t instr;  // as the frame keeps it, and kEntryBit
-  std::uint64_t mark;   // code_mark; 0 of a shim
+  std::uint64_t mark;   // CodeMark; 0 of a shim
 };
 /// The frame was entered from C (3.11): no address has this bit.
 inline constexpr std::uint64_t kEntryBit = std::uint64_t{1} << 63;
@@ -91,16 +92,20 @@ class Looker {
     if (was.frame != frame) return false;
     if (is_shim(frame) || was.code == 0) return is_shim(frame) && was.code == 0;
     return was.code == (word(frame + code_at_) & ~tags_) && was.instr == instr_of(frame) &&
-           was.mark == code_mark(was.code);
+           was.mark == mark_of(was.code);
   }
 
   /// Of a frame that was read.
   FrameLook look(const QuickFrame& read) const {
     if (read.code == 0) return {read.frame, 0, 0, 0};
-    return {read.frame, read.code, instr_of(read.frame), code_mark(read.code)};
+    return {read.frame, read.code, instr_of(read.frame), mark_of(read.code)};
   }
 
  private:
+  std::uint64_t mark_of(std::uint64_t code) const {
+    const CodeMark mark(runtime_.at);
+    return kForm == FrameForm::kOwner ? mark.numbered(code) : mark.by_content(code);
+  }
   static std::uint64_t word(std::uint64_t at) {
     return base::load<std::uint64_t>(reinterpret_cast<const std::byte*>(at));
   }
@@ -129,11 +134,10 @@ const Runtime* proven_runtime();
 /// Reads one frame that chain() told of. False: it is not as this version has it.
 bool quick_frame(const Runtime& runtime, std::uint64_t frame, QuickFrame* out);
 
-/// What is known of a code object, by what its id is made of.
+/// What is known of a code object.
 struct CodeFacts {
-  std::uint64_t code, name;
-  std::uint64_t id;  // PyCodeDef::id
-  std::uint32_t line;
+  std::uint64_t code, mark;  // CodeMark
+  std::uint64_t id;          // PyCodeDef::id
   bool module_call;  // is_module_call()
 };
 

@@ -45,17 +45,6 @@ inline std::uint32_t name_field(const Offsets& at) {
   return at.code_qualname != kNone ? at.code_qualname : at.code_name;
 }
 
-/// PyCodeDef::id. Addresses are used again after a code object is freed; name and line tell most of
-/// them apart.
-///
-/// @param code What lies at `address`: as many bytes as Runtime::code_bytes.
-inline std::uint64_t code_id(const Offsets& at, std::uint64_t address, const std::byte* code) {
-  std::uint64_t id = base::hash_step(0x7079u, address);
-  id = base::hash_step(id, base::load<std::uint64_t>(code + name_field(at)));
-  id = base::hash_step(id, base::load<std::uint32_t>(code + at.code_first_line));
-  return id == 0 ? 1 : id;
-}
-
 /// An instruction pointer outside its byte code: no line table reaches this far.
 inline constexpr std::int32_t kOffsetUnknown = 0x7fffffff;
 /// Frame owners from here on are interpreter-entry shims (3.12+).

@@ -15,23 +15,12 @@
 #include "gpuprof/base/bytes.hpp"
 #include "gpuprof/wire/records.hpp"
 #include "inject/hot/recorder.hpp"
+#include "inject/python/code_id.hpp"
 #include "inject/python/frames.hpp"
 #include "inject/python/runtime.hpp"
 #include "inject/python/text.hpp"
 
 namespace gpuprof::python {
-
-/// Largest part of a frame or code object that is looked at.
-inline constexpr std::uint32_t kViewBytes = 256;
-
-/// Our own address space; a bad pointer ends in the fault guard of inject/sample.
-struct OwnMemory {
-  const std::byte* view(std::uint64_t at, std::uint32_t, std::byte*) const { return keep(at, 0); }
-  const std::byte* keep(std::uint64_t at, std::uint32_t) const {
-    return reinterpret_cast<const std::byte*>(at);
-  }
-  void clear() const {}
-};
 
 /// One walk. Memory gives `view(address, bytes, room)`, bytes valid until the next view into the
 /// same room, and `keep(address, bytes)`, bytes valid until `clear()`; both null if unreadable.
@@ -58,7 +47,7 @@ class Walk {
   void send_code(std::uint64_t address) {
     std::byte room[kViewBytes];
     const std::byte* code = memory_.view(address, runtime_.code_bytes, room);
-    if (code != nullptr) define_once(code_id(at_, address, code), code);
+    if (code != nullptr) define_once(code_id(memory_, at_, address, code), code);
   }
 
  private:
@@ -150,7 +139,7 @@ class Walk {
         base::load<std::uint64_t>(code + at_.object_type) != runtime_.code_type)
       return false;
     out->instr_offset = instruction_offset(at_, address, code, frame);
-    out->code_id = code_id(at_, address, code);
+    out->code_id = code_id(memory_, at_, address, code);
     define_once(out->code_id, code);
     return true;
   }

@@ -49,7 +49,8 @@ class Iterations::Comparison {
   }
   bool same_frame(std::uint32_t level) const {
     const Level& was = was_.levels_[level];
-    return was.frame == frame(level).frame && was.code == frame(level).code;
+    return was.frame == frame(level).frame && was.code == frame(level).code &&
+           was.code_id == frame(level).code_id;
   }
 
   void begin(std::uint32_t level, std::uint32_t flags, const python::CodeLoops* code,
@@ -180,6 +181,7 @@ class Iterations::Comparison {
     Level& level_is = was_.levels_[level];
     level_is.frame = now.frame;
     level_is.code = now.code;
+    level_is.code_id = now.code_id;
     level_is.depth = level == 0 ? 0 : depth_inside(was_.levels_[level - 1]);
     level_is.at = level_is.actual = now.instr_offset;
     level_is.in_loop = level_is.stored = false;

@@ -61,7 +61,7 @@ class Iterations {
 
  private:
   struct Level {
-    std::uint64_t frame, code;
+    std::uint64_t frame, code, code_id;
     std::int32_t at;      // where it counts as being: in an exception handler, where it was before
     std::int32_t actual;  // where it is
     std::uint32_t depth;  // LoopAt::depth

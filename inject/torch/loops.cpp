@@ -90,7 +90,8 @@ void define(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op, cons
   const std::uint32_t flags = loop.level >= op.module_level ? wire::kLoopInModule : 0;
   const wire::LoopDef def{id, loop.code->id, loop.span.target, loop.span.jump, loop.depth, flags};
   if (hot::record(guard, def, op.ts_ns)) mine.defined.add(id);
-  python::send_code(guard, op.frames[op.frame_count - 1 - loop.level].code, op.ts_ns);
+  const python::QuickFrame& frame = op.frames[op.frame_count - 1 - loop.level];
+  python::send_code(guard, frame.code, loop.code->id, op.ts_ns);
 }
 
 /// False: it found no room.

@@ -82,7 +82,7 @@ bool is_looked_through(const Name& name) {
   return !name.starts_with("Optimizer.") && !name.starts_with("enumerate(DataLoader)");
 }
 
-// The number of a ProfilerStep#K; false for another name.
+// The number of a ProfilerStep#K, of as many digits as fit; false for another name.
 bool read_step(const Name& name, std::uint64_t* k) {
   constexpr char kStep[] = "ProfilerStep#";
   if (!name.starts_with(kStep)) return false;
@@ -92,7 +92,7 @@ bool read_step(const Name& name, std::uint64_t* k) {
   for (; *at >= '0' && *at <= '9'; ++at)
     number = number * 10 + static_cast<std::uint64_t>(*at - '0');
   *k = number;
-  return *at == '\0' && at != digits;
+  return *at == '\0' && at != digits && at - digits <= 18;
 }
 
 std::uint64_t define_inputs(const hot::Guard& guard, ThreadState& state, Library& library,
@@ -109,10 +109,11 @@ std::uint64_t define_inputs(const hot::Guard& guard, ThreadState& state, Library
   return id;
 }
 
-/// Whether Python may run on in the same frame while a range of this kind is open.
-bool may_go_on(std::uint16_t scope) {
-  return scope != static_cast<std::uint16_t>(Scope::kFunction) &&
-         scope != static_cast<std::uint16_t>(Scope::kBackward);
+/// Whether Python may run on in the same frame while a range of this kind is open. Python opens
+/// ranges of the first kind, too (_RecordFunctionFast), but none that is named as an operator is.
+bool may_go_on(std::uint16_t scope, const Name& name) {
+  if (scope == static_cast<std::uint16_t>(Scope::kFunction)) return !name.starts_with("aten::");
+  return scope != static_cast<std::uint16_t>(Scope::kBackward);
 }
 
 /// One operator that begins, with what it takes to tell of it.
@@ -156,7 +157,7 @@ class Beginning {
     const bool steps = hot::on(hot::kOnOpSteps) && op->top_level && !op->is_step;
     if (stack || steps) {
       state_.stack.take(guard_.tid(), state_.open.innermost_stack());
-      if (!may_go_on(scope)) op->stack = state_.stack.version();
+      if (!may_go_on(scope, name)) op->stack = state_.stack.version();
     }
     const std::uint64_t stack_id = stack ? state_.stack.define(guard_, detail, now_ns_) : 0;
     if (op->is_step) user_step_begins(guard_, op->step, now_ns_);

@@ -31,13 +31,12 @@ void Stack::renew(const python::Runtime& runtime, std::uint32_t at, const python
   raw(at) = now;
   level.look = look;
   level.module = python::Object{0, 0};
-  level.code_id = 0;
   for (std::uint32_t i = 0; i < 2; ++i) hash_[at][i] = at == 0 ? kNoFrames : hash_[at - 1][i];
   if (now.code == 0) return;
   python::CodeFacts& code = codes_[now.code * 0x9e3779b97f4a7c15ULL >> 40 & (kCodes - 1)];
   python::code_facts(runtime, now.code, &code);
   if (code.module_call) level.module = python::first_local(runtime, now.frame);
-  level.code_id = code.id;
+  raw(at).code_id = code.id;
   const std::uint64_t place =
       code.id + static_cast<std::uint32_t>(now.instr_offset) * 0x9e3779b97f4a7c15ULL;
   hash_[at][0] = base::hash_step(hash_[at][0], place);
@@ -121,8 +120,8 @@ bool Stack::send_parts(const hot::Guard& guard, std::uint32_t detail, std::uint6
   for (std::uint32_t i = 0; i < count_; ++i) {
     const Level& level = levels_[i];
     const bool module = level.module.address != 0;
-    if (level.code_id == 0 || (!module && !wants(detail, wire::kTorchStack))) continue;
-    python::send_code(guard, raw(i).code, ts_ns);
+    if (raw(i).code_id == 0 || (!module && !wants(detail, wire::kTorchStack))) continue;
+    python::send_code(guard, raw(i).code, raw(i).code_id, ts_ns);
     if (!module || !wants(detail, wire::kTorchModules)) continue;
     const std::uint64_t id = module_id(level.module);
     if (modules_.sent(id, outlet.lane.epoch())) continue;
@@ -140,8 +139,8 @@ std::uint32_t Stack::write(std::uint32_t detail, wire::PyFrame* to, std::uint32_
     const Level& level = levels_[i];
     const bool module = level.module.address != 0 && wants(detail, wire::kTorchModules);
     // A shim parts runs of native frames, of which there are none here.
-    if (level.code_id == 0 || (!module && !wants(detail, wire::kTorchStack))) continue;
-    to[count++] = wire::PyFrame{level.code_id, raw(i).instr_offset, raw(i).flags};
+    if (raw(i).code_id == 0 || (!module && !wants(detail, wire::kTorchStack))) continue;
+    to[count++] = wire::PyFrame{raw(i).code_id, raw(i).instr_offset, raw(i).flags};
     if (module) to[count++] = wire::PyFrame{module_id(level.module), 0, wire::kPyModule};
   }
   return count;

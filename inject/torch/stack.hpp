@@ -52,7 +52,6 @@ class Stack {
   struct alignas(64) Level {
     python::FrameLook look;
     python::Object module;  // zeros: not the call of a module
-    std::uint64_t code_id;  // 0: of a shim
   };
   static constexpr std::uint32_t kCodes = 256;
 

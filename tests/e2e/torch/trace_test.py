@@ -203,6 +203,21 @@ def future_windows(checks, python, folder):
         print(case, dict(seen))
 
 
+def cells(checks, python, folder):
+    """Code that takes the place of other code in memory keeps its own file, lines and loops."""
+    run = Recorded(folder, WHOLE, programs.command(python, "cells.py"))
+    frames = {e["args"]["Concrete Inputs"][0]: e["args"]["Call stack"].split(";")[0]
+              for e in run.operators if e["name"] == "aten::ones"}
+    for k in range(1, 60):
+        checks.equal(frames.get("[%d]" % k), "<cell-%d>(%d): <module>" % (k, k), "cells: cell")
+    for k in range(100, 160):
+        checks.equal(frames.get("[%d]" % k), "made.py(%d): made" % (k - 98), "cells: function")
+    checks.equal(len(run.traces), 1, "cells: files")
+    said = json.dumps(run.summary)
+    checks.expect("20 iterations of the loop at <train-3>:6" in said,
+                  "cells: the last loop is one of its own: " + said)
+
+
 def workers(checks, python, folder):
     for how in ("fork", "spawn"):
         place = os.path.join(folder, how)
@@ -267,7 +282,7 @@ def spans(checks, python, folder):
         print("spans, %s: steps of each file %s" % (case, of_rank[0]), flush=True)
 
 
-CASES = {case.__name__: case for case in (killed, threads, ranges, futures, future_windows, workers,
+CASES = {case.__name__: case for case in (killed, threads, ranges, futures, future_windows, cells, workers,
                                           ranks, spans)}
 
 

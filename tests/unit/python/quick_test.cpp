@@ -248,6 +248,53 @@ TEST(Stack, CodeAtTheSameAddressIsAnotherOne) {
   EXPECT_NE(stack.define(guard, wire::kTorchStack, 1), first);
 }
 
+/// Puts other code, made of objects at the same addresses, where `code` is.
+void overwrite(Inside& inside, std::uint64_t code, std::string_view file, std::string_view table) {
+  const Offsets& at = inside.python.runtime.at;
+  const auto* bytes = reinterpret_cast<const std::byte*>(code);
+  std::memcpy(reinterpret_cast<void*>(base::load<std::uint64_t>(bytes + at.code_file) +
+                                      at.str_ascii_data),
+              file.data(), file.size());
+  std::memcpy(
+      reinterpret_cast<void*>(base::load<std::uint64_t>(bytes + at.code_table) + at.bytes_data),
+      table.data(), table.size());
+  static std::uint32_t number = 0;
+  inside.python.put(code, at.code_version, ++number);
+}
+
+TEST_P(QuickFrames, OfCodeMadeOfOldAddressesAreOthers) {
+  Inside inside(GetParam());
+  FakeInterpreter& python = inside.python;
+  const std::string long_table(400, '\x01');
+  for (const std::string_view table : {std::string_view("\x02\x01"), std::string_view(long_table)}) {
+    const std::uint64_t code =
+        python.code(python.ascii("<cell-1>"), python.ascii("<module>"), 1, table);
+    inside.at(python.frame(code, 0));
+    fakes::InProcessSegment segment(2, 2);
+    const hot::Guard guard(hot::Role::kCallback);
+    static torch::Stack stack;
+    stack.clear();
+    const auto take = [&] {
+      stack.take(guard.tid(), 0);
+      return stack.define(guard, wire::kTorchStack, 1);
+    };
+    for (int i = 0; i < 50; ++i) take();
+    const std::uint64_t first = take(), first_code = code_id_of(code);
+    overwrite(inside, code, "<cell-2>", table);
+    const std::uint64_t second = take();
+    EXPECT_NE(second, first);
+    EXPECT_NE(stack.frames()[0].code_id, first_code);
+    overwrite(inside, code, "<cell-2>", "\x03");
+    EXPECT_NE(take(), second);
+    // What comes back is what it was.
+    overwrite(inside, code, "<cell-1>", table);
+    EXPECT_EQ(take(), first);
+    const auto defs = segment.all<wire::PyCodeDef>();
+    ASSERT_EQ(defs.size(), 3u);
+    EXPECT_EQ(defs[1].tail.substr(0, 8), "<cell-2>");
+  }
+}
+
 TEST(Stack, IsDefinedAgainAfterADrop) {
   Inside inside(11);
   inside.at(inside.python.frame(inside.python.code("main"), 0));

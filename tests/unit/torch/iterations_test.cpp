@@ -64,7 +64,7 @@ class Rule : public ::testing::Test {
     std::vector<python::QuickFrame> frames;
     for (auto at = stack.rbegin(); at != stack.rend(); ++at)
       frames.push_back({at->frame != 0 ? at->frame : usual_frame(at->function), code(at->function),
-                        at->instruction, at->flags});
+                        at->instruction, at->flags, 0});
     LoopAt begun[kMaxLoops];
     const TopLevel top{1,   name,  0, frames.data(), static_cast<std::uint32_t>(frames.size()),
                        ~0u, engine};

@@ -38,7 +38,7 @@ class Loops : public ::testing::Test {
           std::uint32_t module_level = ~0u, bool loader = false, bool optimizer = false) {
     const hot::Guard guard(hot::Role::kCallback);
     ASSERT_TRUE(guard);
-    const python::QuickFrame frame{0x10000, code_, at, 0};
+    const python::QuickFrame frame{0x10000, code_, at, 0, 0};
     top_level_begins(
         guard, TopLevel{++now_, name, stack_id, &frame, 1, module_level, false, loader, optimizer});
     top_level_ends(guard, name, ++now_);
@@ -89,7 +89,7 @@ TEST_F(Loops, AreDefinedOnceAndEachIterationIsTold) {
   EXPECT_EQ(defs[0].body.level, 0u);
   EXPECT_EQ(defs[0].body.flags, 0u);
   EXPECT_EQ(defs[0].body.code_id,
-            python::code_id(python_.runtime.at, code_, reinterpret_cast<const std::byte*>(code_)));
+            python::code_id_of(code_));
   EXPECT_EQ(marks(), (std::vector<std::uint32_t>{wire::kMarkFirst, 0, wire::kMarkWeak}));
   EXPECT_TRUE(steps().empty());
 }

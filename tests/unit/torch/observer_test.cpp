@@ -87,8 +87,11 @@ TEST_P(EachCopy, LooksThroughRangesOfTheProgramsOwn) {
 TEST_P(EachCopy, CountsTheProgramsOwnSteps) {
   copy.torch().begin(object[0], {"ProfilerStep#12", -1, nullptr, 0, 7});
   copy.torch().end(object[0]);
-  copy.torch().begin(object[0], {"ProfilerStep#x", -1, nullptr, 0, 7});
-  copy.torch().end(object[0]);
+  for (const char* other : {"ProfilerStep#x", "ProfilerStep#", "ProfilerStep#-1", "ProfilerStep#1 ",
+                            "ProfilerStep#1234567890123456789"}) {
+    copy.torch().begin(object[0], {other, -1, nullptr, 0, 7});
+    copy.torch().end(object[0]);
+  }
   const auto marks = observed.segment.all<wire::StepMark>();
   ASSERT_EQ(marks.size(), 2u);
   EXPECT_EQ(marks[0].body.label, 12u);
