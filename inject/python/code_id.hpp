@@ -95,7 +95,9 @@ template <typename Memory>
 std::uint64_t code_id(const Memory& memory, const Offsets& at, std::uint64_t address,
                       const std::byte* code) {
   const ContentHash<Memory> hash(memory, at);
-  const auto field = [code](std::uint32_t where) { return base::load<std::uint64_t>(code + where); };
+  const auto field = [code](std::uint32_t where) {
+    return base::load<std::uint64_t>(code + where);
+  };
   std::uint64_t id = base::hash_step(0x7079u, address);
   id = base::hash_step(id, base::load<std::uint32_t>(code + at.code_first_line));
   id = base::hash_step(id, hash.text(field(at.code_file)));
@@ -116,8 +118,7 @@ class CodeMark {
   }
 
   std::uint64_t numbered(std::uint64_t code) const {
-    return constants_and_names(code) +
-           load<std::uint32_t>(code + at_.code_version) * kOdd[0];
+    return constants_and_names(code) + load<std::uint32_t>(code + at_.code_version) * kOdd[0];
   }
 
   /// Where they have none. What lies around a short text is looked at, too: it changes as little.

@@ -28,9 +28,8 @@ struct alignas(64) CodeLoops {
   /// Whether this serves for code found at the same address later.
   bool serves(const CodeLoops& other) const {
     if (id == other.id) return count == other.count;
-    return count == 0 && other.count == 0 && handlers == other.handlers &&
-                              known == other.known && yields == other.yields &&
-                              inserted == other.inserted;
+    return count == 0 && other.count == 0 && handlers == other.handlers && known == other.known &&
+           yields == other.yields && inserted == other.inserted;
   }
 
   /// Index of the innermost loop that holds every offset from `low` to `high`; -1: none.

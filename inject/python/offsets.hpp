@@ -48,9 +48,9 @@ struct Offsets {
   std::uint32_t code_qualname;
   std::uint32_t code_first_line;
   std::uint32_t code_table;
-  std::uint32_t code_bytes;   // start of the byte code (3.11+)
-  std::uint32_t code_string;  // → bytes object that holds the byte code (before 3.11)
-  std::uint32_t code_locals;  // → tuple of their names (3.11+)
+  std::uint32_t code_bytes;    // start of the byte code (3.11+)
+  std::uint32_t code_string;   // → bytes object that holds the byte code (before 3.11)
+  std::uint32_t code_locals;   // → tuple of their names (3.11+)
   std::uint32_t code_version;  // another number for every code object (3.12+)
   std::uint32_t str_length;
   std::uint32_t str_state;

@@ -138,7 +138,7 @@ bool quick_frame(const Runtime& runtime, std::uint64_t frame, QuickFrame* out);
 struct CodeFacts {
   std::uint64_t code, mark;  // CodeMark
   std::uint64_t id;          // PyCodeDef::id
-  bool module_call;  // is_module_call()
+  bool module_call;          // is_module_call()
 };
 
 /// Makes `facts` those of `code`, which they may be already.

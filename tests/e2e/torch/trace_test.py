@@ -212,6 +212,10 @@ def cells(checks, python, folder):
         checks.equal(frames.get("[%d]" % k), "<cell-%d>(%d): <module>" % (k, k), "cells: cell")
     for k in range(100, 160):
         checks.equal(frames.get("[%d]" % k), "made.py(%d): made" % (k - 98), "cells: function")
+    lines = [int(e["args"]["Call stack"].split(";")[1].split("(")[1].split(")")[0])
+             for size in (200, 201) for e in run.operators
+             if e["name"] == "aten::ones" and e["args"]["Concrete Inputs"][0] == "[%d]" % size]
+    checks.expect(len(lines) == 2 and lines[1] == lines[0] + 1, "cells: in a quick range: %s" % lines)
     checks.equal(len(run.traces), 1, "cells: files")
     said = json.dumps(run.summary)
     checks.expect("20 iterations of the loop at <train-3>:6" in said,

@@ -216,9 +216,9 @@ TEST_F(Operators, OtherRangesWithTheNameOfAStepAreNone) {
   const char* const names[] = {"ProfilerStep#", "ProfilerStep#abc", "ProfilerStep#-1",
                                "ProfilerStep#1234567890123456789"};
   record([&](model::EventSink& sink) {
-    for (std::uint64_t i = 0; i < 4; ++i) {
+    for (std::uint32_t i = 0; i < 4; ++i) {
       sink.on(model::StringDef{i + 1, names[i]});
-      const auto start = static_cast<std::int64_t>(i * 100);
+      const std::int64_t start = i * 100;
       sink.on(op(5 + i, i + 1, start, start + 90));
     }
   });
@@ -227,8 +227,9 @@ TEST_F(Operators, OtherRangesWithTheNameOfAStepAreNone) {
   ASSERT_EQ(drawn.size(), 4u);
   for (std::size_t i = 0; i < 4; ++i)
     EXPECT_EQ((*drawn[i])["name"].GetString(), std::string("range ") + names[i]);
-  EXPECT_FALSE(missing("4 ranges ProfilerStep# of the program are not drawn: the steps of this file "
-                       "are others"));
+  EXPECT_FALSE(
+      missing("4 ranges ProfilerStep# of the program are not drawn: the steps of this file "
+              "are others"));
 }
 
 TEST_F(Operators, StepsOfTheProgramsProfilerAreWrittenOnce) {

@@ -252,9 +252,9 @@ TEST(Stack, CodeAtTheSameAddressIsAnotherOne) {
 void overwrite(Inside& inside, std::uint64_t code, std::string_view file, std::string_view table) {
   const Offsets& at = inside.python.runtime.at;
   const auto* bytes = reinterpret_cast<const std::byte*>(code);
-  std::memcpy(reinterpret_cast<void*>(base::load<std::uint64_t>(bytes + at.code_file) +
-                                      at.str_ascii_data),
-              file.data(), file.size());
+  std::memcpy(
+      reinterpret_cast<void*>(base::load<std::uint64_t>(bytes + at.code_file) + at.str_ascii_data),
+      file.data(), file.size());
   std::memcpy(
       reinterpret_cast<void*>(base::load<std::uint64_t>(bytes + at.code_table) + at.bytes_data),
       table.data(), table.size());
@@ -266,7 +266,8 @@ TEST_P(QuickFrames, OfCodeMadeOfOldAddressesAreOthers) {
   Inside inside(GetParam());
   FakeInterpreter& python = inside.python;
   const std::string long_table(400, '\x01');
-  for (const std::string_view table : {std::string_view("\x02\x01"), std::string_view(long_table)}) {
+  for (const std::string_view table :
+       {std::string_view("\x02\x01"), std::string_view(long_table)}) {
     const std::uint64_t code =
         python.code(python.ascii("<cell-1>"), python.ascii("<module>"), 1, table);
     inside.at(python.frame(code, 0));
