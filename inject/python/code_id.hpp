@@ -121,7 +121,8 @@ class CodeMark {
     return constants_and_names(code) + load<std::uint32_t>(code + at_.code_version) * kOdd[0];
   }
 
-  /// Where they have none. What lies around a short text is looked at, too: it changes as little.
+  /// Where they have none. Of a short text its object's head is looked at, too: that changes as
+  /// little; what lies behind the object is not.
   std::uint64_t by_content(std::uint64_t code) const {
     const std::uint64_t file = word(code + at_.code_file), name = word(code + name_field(at_)),
                         table = word(code + at_.code_table);
@@ -136,9 +137,9 @@ class CodeMark {
       mark += end(file + (ascii ? at_.str_ascii_data : at_.str_compact_data), bytes) * kOdd[2];
     }
     if (!plausible(table)) return mark;
-    const std::uint64_t from = table + at_.bytes_data;
-    return mark + word(from) * kOdd[3] + word(from + 8) * kOdd[4] +
-           end(from, word(table + at_.bytes_length)) * kOdd[5];
+    const std::uint64_t from = table + at_.bytes_data, bytes = word(table + at_.bytes_length);
+    return mark + word(from) * kOdd[3] + word(bytes > 8 ? from + 8 : from) * kOdd[4] +
+           end(from, bytes) * kOdd[5];
   }
 
  private:
