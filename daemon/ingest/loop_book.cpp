@@ -201,7 +201,10 @@ void LoopBook::begins(const Lane& lane, const wire::OpBegin& op, OpKind kind) {
   owner.kind = kind;
   if (kind == OpKind::kBackward) {
     ++backward_;
-    if (!around->empty()) ++backward_in_loops_;
+    if (!around->empty()) {
+      ++backward_in_loops_;
+      last_backward_ = {op.ts_ns, op_ns_};
+    }
     for (Loop* one : *around) ++one->backward;
   }
   const std::uint32_t flags = kIterationSeen | (kind == OpKind::kLoader ? 0 : kIterationWorked);
@@ -258,6 +261,7 @@ void LoopBook::start_over() {
   }
   kept_ = 0;
   optimizers_ = op_ns_ = backward_ = backward_in_loops_ = 0;
+  last_backward_ = {};
   trainer_ = 0;
   for (Thread& one : threads_) {
     one.ran.clear();

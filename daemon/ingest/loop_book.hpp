@@ -108,6 +108,11 @@ class LoopBook {
   /// Nodes of autograd: all, and those known to lie in a loop. Not those of a thread of its own.
   std::uint64_t backward() const { return backward_; }
   std::uint64_t backward_in_loops() const { return backward_in_loops_; }
+  struct Backward {
+    std::uint64_t ts_ns = 0, op_ns = 0;  // when, and what op_ns() was
+  };
+  /// The newest of those in a loop.
+  const Backward& last_backward() const { return last_backward_; }
   std::uint64_t op_ns() const { return op_ns_; }
   /// When the first operator or iteration was told of; 0: none was.
   std::uint64_t first_ns() const { return first_ns_; }
@@ -148,6 +153,7 @@ class LoopBook {
   std::uint64_t kept_ = 0;
   std::uint64_t optimizers_ = 0, op_ns_ = 0, first_ns_ = 0, news_ = 0;
   std::uint64_t backward_ = 0, backward_in_loops_ = 0;
+  Backward last_backward_;
 };
 
 }  // namespace gpuprof::ingest

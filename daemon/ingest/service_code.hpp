@@ -19,9 +19,7 @@ inline bool is_service_code(std::string_view file, std::string_view name) {
       {"/torch/_inductor/compile_worker/__main__.py", "main"},
   };
   for (const auto& [end, function] : kLoops)
-    if (name == function && file.size() >= end.size() &&
-        file.substr(file.size() - end.size()) == end)
-      return true;
+    if (name == function && file.ends_with(end)) return true;
   return false;
 }
 
@@ -33,9 +31,7 @@ inline bool is_compiler_code(std::string_view file) {
 
 /// Whether this runs a traced graph node by node: an iteration is a part of some model's call.
 inline bool is_graph_code(std::string_view file) {
-  constexpr std::string_view kInterpreter = "/torch/fx/interpreter.py";
-  return file.size() >= kInterpreter.size() &&
-         file.substr(file.size() - kInterpreter.size()) == kInterpreter;
+  return file.ends_with("/torch/fx/interpreter.py");
 }
 
 /// Whether PyTorch names the main thread of such a process so.

@@ -143,7 +143,9 @@ void StepFinder::choose(const StepChoice& choice, std::uint64_t now_ns) {
 // The last one is open: its end, and whether there is more in it than the loader, comes later.
 void StepFinder::number_iterations(const Loop& loop) {
   steps_.skip(loop.forgotten());
-  const std::vector<Iteration> all = counted_iterations(loop);
+  std::vector<Iteration> all = counted_iterations(loop);
+  // What began before the newest step, of another loop, is part of that one.
+  std::erase_if(all, [this](const Iteration& one) { return one.begin_ns <= begun_ns_; });
   const std::uint64_t median_ns = median_length(all);
   for (std::size_t i = 0; i + 1 < all.size(); ++i) {
     if (is_empty(all[i])) continue;
@@ -198,9 +200,7 @@ void StepFinder::choose_now(std::uint64_t now_ns, Patience patience) {
 
 void StepFinder::finish(std::uint64_t now_ns) {
   choose_now(now_ns, Patience::kNone);
-  if (doubted_)
-    if (const StepChoice choice = loop_with_optimizer(book_, Patience::kNone))
-      choose(choice, now_ns);
+  if (doubted_) look_back(now_ns);
   settle(!pending_.loader);
 }
 
@@ -251,10 +251,27 @@ void StepFinder::late_update(const Lane& lane, bool inside, std::uint64_t now_ns
 void StepFinder::look_again(std::uint64_t now_ns) {
   const StepChoice choice = loop_with_optimizer(book_, Patience::kSome);
   if (choice) return choose(choice, now_ns);
-  const std::uint64_t update_ns = suspended_ns_ - std::min(first_step_ns_, suspended_ns_);
-  if (now_ns < suspended_ns_ + std::max(kDoubtNs, kDoubtUpdates * update_ns)) return;
+  if (now_ns >= suspended_ns_ + std::max(kDoubtNs, kDoubtUpdates * first_update_ns())) trust();
+}
+
+// Nothing follows. Gradients may have been summed up for one more update.
+void StepFinder::look_back(std::uint64_t now_ns) {
+  if (const StepChoice choice = loop_with_optimizer(book_, Patience::kNone))
+    return choose(choice, now_ns);
+  const auto& ends = book_.optimizer_ends();
+  const std::uint64_t update_ns = ends.empty() ? suspended_ns_ : ends.back().end_ns;
+  if (chosen_.backward && now_ns <= update_ns + first_update_ns()) return;
+  trust();
+  const StepChoice other = busiest_loop(book_, now_ns, Patience::kNone);
+  if (other && other.loop != chosen_.loop && other.loop->last_ns > other.loop->first_ns + kQuietNs)
+    choose(other, now_ns);
+}
+
+// The updates outside have nothing to do with the loop.
+void StepFinder::trust() {
   doubted_ = false;
   trusted_ = true;
+  number_iterations(*chosen_.loop);
 }
 
 void StepFinder::suspend(std::uint64_t now_ns) {

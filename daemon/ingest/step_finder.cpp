@@ -104,6 +104,7 @@ void StepFinder::follow(std::uint32_t tid) {
 void StepFinder::seen(std::uint64_t ts_ns) {
   if (steps_seen_++ == 0) first_step_ns_ = ts_ns;
   newest_ns_ = std::max(newest_ns_, ts_ns);
+  begun_ns_ = std::max(begun_ns_, ts_ns);
   strangers_ = others_ = 0;
   beside_.clear();
 }
@@ -167,7 +168,7 @@ void StepFinder::counted(const Lane& lane, const wire::StepMark& mark) {
   seen(mark.ts_ns);
   if (mark.source != kUser || chosen_.source == wire::StepSource::kUser) return;
   pending_ = {};
-  suspended_ = false;
+  suspended_ = doubted_ = false;
   chosen_ = StepChoice{wire::StepSource::kUser, kSureNamed, nullptr, false, 0};
   tell("ProfilerStep# ranges of the program's own");
 }

@@ -9,6 +9,7 @@
 // Not here: the rules (step_rules.hpp), numbers and ends (steps.hpp)
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <unordered_map>
@@ -96,6 +97,12 @@ class StepFinder {
   void watch(std::uint64_t now_ns);
   void late_update(const Lane& lane, bool inside, std::uint64_t now_ns);
   void look_again(std::uint64_t now_ns);
+  void look_back(std::uint64_t now_ns);
+  void trust();
+  /// How long the first update outside of the chosen loop took to come.
+  std::uint64_t first_update_ns() const {
+    return suspended_ns_ - std::min(first_step_ns_, suspended_ns_);
+  }
 
   Steps& steps_;
   Names& names_;
@@ -121,6 +128,7 @@ class StepFinder {
   bool trusted_ = false;  // updates outside of it led to no other loop
   std::uint64_t newest_ns_ = 0, steps_seen_ = 0;  // of the chosen steps
   std::uint64_t first_step_ns_ = 0;
+  std::uint64_t begun_ns_ = 0;  // begin of the newest step that has a number
   /// Optimizers outside of the chosen loop since its newest step: in its thread, in others.
   std::uint64_t strangers_ = 0, others_ = 0;
   /// Begins of its iterations in other threads since then: one of them may count from now on.

@@ -69,9 +69,16 @@ bool is_live(const Loop& loop, std::uint64_t now_ns) {
 /// Models are built, and their weights loaded, in loops that compute next to nothing.
 bool computes(const Loop& loop) { return loop.set_up_ns < loop.op_ns * 9; }
 
-/// Of a training only a loop that goes backward may be the step.
-bool trains(const LoopBook& book, const Loop& loop) {
-  return book.backward_in_loops() == 0 || loop.backward != 0;
+/// Looking back, most of the work came after the training.
+bool has_trained(const LoopBook& book, std::uint64_t now_ns, Patience patience) {
+  const LoopBook::Backward& last = book.last_backward();
+  if (patience == Patience::kNone) return (book.op_ns() - last.op_ns) * 2 > book.op_ns();
+  return now_ns > last.ts_ns + kPatienceNs;
+}
+
+/// Of a training, as long as it is one, only a loop that goes backward may be the step.
+bool trains(const LoopBook& book, const Loop& loop, std::uint64_t now_ns, Patience patience) {
+  return book.backward_in_loops() == 0 || loop.backward != 0 || has_trained(book, now_ns, patience);
 }
 
 /// An optimizer may yet come, and with it the loop that makes the steps.
@@ -140,7 +147,7 @@ StepChoice busiest_loop(const LoopBook& book, std::uint64_t now_ns, Patience pat
   for (const auto& [id, loop] : book.loops()) {
     if (loop.in_module() || loop.count() < kFewest || !enough(loop, patience) || !is_busy(loop))
       continue;
-    if (!trains(book, loop)) continue;
+    if (!trains(book, loop, now_ns, patience)) continue;
     if (!computes(loop) || (patience != Patience::kNone && !is_live(loop, now_ns))) continue;
     candidates.push_back(&loop);
     if (busiest == nullptr || loop.op_ns > busiest->op_ns) busiest = &loop;
@@ -152,7 +159,9 @@ StepChoice busiest_loop(const LoopBook& book, std::uint64_t now_ns, Patience pat
   for (const Loop* one : candidates)
     if (one != chosen && one->op_ns * 10 >= busiest->op_ns * 9 && book.inside(one, chosen))
       chosen = one;
-  return loop_choice(*chosen, kSureLoop, false);
+  StepChoice choice = loop_choice(*chosen, kSureLoop, false);
+  choice.backward = chosen->backward != 0 || book.backward() > book.backward_in_loops();
+  return choice;
 }
 
 StepChoice last_optimizer(const LoopBook& book, Patience patience) {

@@ -33,6 +33,7 @@ struct StepChoice {
   const Loop* loop = nullptr;        // kLoop
   bool with_optimizer = false;       // kLoop: every optimizer seen ran inside
   std::uint64_t optimizer_name = 0;  // kOptimizer: StringDef::id
+  bool backward = false;             // busiest_loop(): autograd may have gone backward inside
 
   explicit operator bool() const { return source != wire::StepSource::kNone; }
   wire::StepRule rule() const;
