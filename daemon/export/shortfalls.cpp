@@ -158,7 +158,8 @@ CountedText take_apart(const std::string& sentence) {
     if (parts.text.starts_with(one)) parts.text = std::string(many) + parts.text.substr(one.size());
   for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(Shortfall::kCount); ++i) {
     const auto kind = static_cast<Shortfall>(i);
-    if (parts.text.substr(1) == name_of_one(kind)) parts.text = fmt::format(" {}", name_of(kind));
+    if (parts.text.substr(1) == sentence_of(kind, 1))
+      parts.text = fmt::format(" {}", sentence_of(kind, 2));
   }
   if (const std::size_t open = parts.text.rfind(" ("); parts.text.ends_with(")")) {
     parts.list = parts.text.substr(open + 2, parts.text.size() - open - 3);
@@ -215,15 +216,13 @@ std::vector<std::string> shortfalls(const Survey& s) {
     out.push_back("the spool ends inside a block: what came after it was lost with the daemon");
   if (s.cut_short)
     out.push_back(
-        "the last records are missing: the spool of the process was not written to its end, which "
-        "a "
-        "full disk, a limit on file sizes or the daemon's death prevented");
+        "the last records are missing: the spool of the process was not written to its end, "
+        "which a full disk, a limit on file sizes or the daemon's death prevented");
   clocks(s, out);
   lanes(s, out);
   for (std::size_t i = 0; i < s.shortfalls.size(); ++i)
     if (const auto kind = static_cast<Shortfall>(i); s.shortfalls[i] != 0)
-      out.push_back(fmt::format("{} {}", s.shortfalls[i],
-                                s.shortfalls[i] == 1 ? name_of_one(kind) : name_of(kind)));
+      out.push_back(fmt::format("{} {}", s.shortfalls[i], sentence_of(kind, s.shortfalls[i])));
   return out;
 }
 

@@ -24,66 +24,6 @@ constexpr std::size_t kMaxSteps = 1'000'000;
 
 }  // namespace
 
-std::string_view name_of(Counted kind) {
-  constexpr std::array<std::string_view, static_cast<std::size_t>(Counted::kCount)> kNames = {
-      "kernels",          "memory copies", "memory sets", "synchronisations", "overhead records",
-      "graph runs",       "API calls",     "operators",   "memory records",   "ranges",
-      "start/end ranges", "marks",         "steps",       "samples"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
-
-std::string_view name_of(StepBy by) {
-  constexpr std::array<std::string_view, 9> kNames = {
-      "", "auto", "user", "loop", "optimizer", "nvtx", "kernel", "period", "loop+optimizer"};
-  const auto index = static_cast<std::size_t>(by);
-  return index < kNames.size() ? kNames[index] : kNames[0];
-}
-
-std::string_view name_of(Shortfall kind) {
-  constexpr std::array<std::string_view, static_cast<std::size_t>(Shortfall::kCount)> kNames = {
-      "GPU events launched before the window are not in the file",
-      "GPU events are drawn without the host call that launched them: it was lost",
-      "ranges that do not nest are drawn as spans of their own and are no operators",
-      "ranges and operators nested deeper than 100 are drawn as spans of their own: TensorBoard's "
-      "plugin would not load the file",
-      "stacks have calls of modules nested deeper than 40, which are not drawn: TensorBoard's "
-      "plugin "
-      "would not load the file",
-      "ranges hold whole steps and no launch of their own: drawn, but no operators",
-      "ranges reach over the border of the window and are cut there",
-      "calls and GPU events lie in a range that had not ended when the file was written",
-      "GPU events of devices beyond index 63 are not in the file",
-      "host calls inside another one with the same correlation id are drawn without link",
-      "samples are deeper than is drawn; their innermost frames are cut",
-      "names are too long to be written whole; …#HASH at the end of each tells them apart",
-      "ranges ProfilerStep# of the program are not drawn: the steps of this file are others",
-      "memory records of devices that are neither the host nor CUDA are not in the file",
-      "different sets of operator inputs are not shown: there were too many"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
-
-std::string_view name_of_one(Shortfall kind) {
-  constexpr std::array<std::string_view, static_cast<std::size_t>(Shortfall::kCount)> kNames = {
-      "GPU event launched before the window is not in the file",
-      "GPU event is drawn without the host call that launched it: it was lost",
-      "range that does not nest is drawn as a span of its own and is no operator",
-      "range or operator nested deeper than 100 is drawn as a span of its own: TensorBoard's "
-      "plugin would not load the file",
-      "stack has calls of modules nested deeper than 40, which are not drawn: TensorBoard's "
-      "plugin would not load the file",
-      "range holds whole steps and no launch of its own: drawn, but no operator",
-      "range reaches over the border of the window and is cut there",
-      "call or GPU event lies in a range that had not ended when the file was written",
-      "GPU event of a device beyond index 63 is not in the file",
-      "host call inside another one with the same correlation id is drawn without link",
-      "sample is deeper than is drawn; its innermost frames are cut",
-      "name is too long to be written whole; …#HASH at its end tells it from others",
-      "range ProfilerStep# of the program is not drawn: the steps of this file are others",
-      "memory record of a device that is neither the host nor CUDA is not in the file",
-      "different set of operator inputs is not shown: there were too many"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
-
 std::int64_t sync_row(const model::Sync& sync) {
   constexpr std::uint32_t kStreamSync = 3;  // CUPTI's value
   if (sync.stream == model::kNoObject) return -1;

@@ -8,6 +8,7 @@
 // Not here: how it is written (tensorboard_*.cpp)
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "daemon/export/collectives.hpp"
+#include "daemon/export/counted.hpp"
 #include "daemon/export/inputs_text.hpp"
 #include "daemon/export/module_paths.hpp"
 #include "daemon/export/name_table.hpp"
@@ -36,68 +38,10 @@ inline constexpr std::int64_t kStreamSyncOffset = 1'000'000;
 /// Row of a synchronisation on its device; -1: it concerns no stream.
 std::int64_t sync_row(const model::Sync& sync);
 
-/// Who found a step (model::Step::source).
-enum class StepBy : std::uint32_t {
-  kNone,
-  kAuto,
-  kUser,
-  kLoop,
-  kOptimizer,
-  kNvtx,
-  kKernel,
-  kPeriod,
-  kLoopOptimizer
-};
-std::string_view name_of(StepBy by);
-
 /// The viewers know memory of the host and of CUDA devices.
 inline bool is_known_memory(const model::Allocation& e) {
   return e.device_type == 0 || (e.device_type == 1 && e.device >= 0 && e.device < 64);
 }
-
-/// Kinds of event as files and summaries count them.
-enum class Counted : std::uint32_t {
-  kKernel,
-  kMemCopy,
-  kMemSet,
-  kSync,
-  kOverhead,
-  kGraph,
-  kCall,
-  kOperator,
-  kAllocation,
-  kRange,
-  kSpan,
-  kMark,
-  kStep,
-  kSample,
-  kCount
-};
-std::string_view name_of(Counted kind);
-
-/// Events left out of a file or written otherwise than asked for, with the reason.
-enum class Shortfall : std::uint32_t {
-  kLaunchedBefore,  // GPU events whose launch lies before the window
-  kCallLost,        // GPU events whose launch lies in the window and is not there
-  kCrossingRange,   // push/pop ranges and operators that do not nest
-  kDeepRange,       // push/pop ranges and operators below too many others
-  kDeepModule,      // stacks whose inner calls of modules are not drawn
-  kEnclosingRange,  // the same around whole steps
-  kClippedRange,    // ranges that reach over the window's border
-  kRangeStillOpen,  // calls inside a range that had not ended when the file was written
-  kFarDevice,       // device index beyond what the viewers take
-  kInnerCall,       // host calls inside another with the same correlation id
-  kDeepStack,       // samples deeper than is drawn
-  kCutName,         // names longer than is written
-  kForeignStep,     // ranges ProfilerStep# of the program that are not the file's steps
-  kOtherMemory,     // memory of devices that the viewers do not know
-  kInputsLeftOut,   // sets of operator inputs for which there was no room
-  kCount
-};
-/// What is said of several, behind their number.
-std::string_view name_of(Shortfall kind);
-/// The same of one.
-std::string_view name_of_one(Shortfall kind);
 
 struct Survey {
   struct Thread {

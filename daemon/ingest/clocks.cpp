@@ -90,7 +90,7 @@ std::uint64_t Clocks::arrival_ns(Place place) const {
 std::uint64_t Clocks::miss_ns(const Span& span, Place place, const Bounds& bounds) const {
   return std::max({beyond(bounds.launched_ns, span.start_ns),
                    beyond(span.start_ns, bounds.begun_by_ns),
-                   beyond(span.end_ns, arrival_ns(place))});
+                   beyond(bounds.open_at_ns, span.end_ns), beyond(span.end_ns, arrival_ns(place))});
 }
 
 bool Clocks::to_mono(Span* times, Place place, const Bounds& bounds) {
@@ -114,22 +114,24 @@ bool Clocks::near_change(std::size_t placed, std::size_t other, Place place) con
 }
 
 // The era of the reading before it, unless its times are impossible there and possible in another.
+// Possible in none, by what a thread lost the processor for: the one that comes nearest.
 bool Clocks::choose(Span* times, Place place, const Bounds& bounds) {
   const std::size_t placed = era_at(place.readings == 0 ? 0 : place.readings - 1);
   const auto of = [&](std::size_t era) {
     return eras_[era].to_mono(times->start_ns, times->end_ns);
   };
-  const auto fits = [&](std::size_t era) {
-    return eras_[era].has_rate() && miss_ns(of(era), place, bounds) <= kJitterNs;
+  const auto miss = [&](std::size_t era) {
+    return eras_[era].has_rate() ? miss_ns(of(era), place, bounds) : ~std::uint64_t{0};
   };
-  const bool at_home = fits(placed);
   std::size_t chosen = placed;
-  std::uint64_t off_ns = 0;
+  std::uint64_t least_ns = miss(placed), off_ns = 0;
+  const bool at_home = least_ns <= kJitterNs, known = eras_[placed].has_rate();
   for (std::size_t era = eras_.size(); era-- > 0;) {
-    if (era == placed || (at_home && !near_change(placed, era, place)) || !fits(era)) continue;
-    if (!at_home && chosen == placed)
-      chosen = era;
-    else
+    if (era == placed || (at_home && !near_change(placed, era, place))) continue;
+    const std::uint64_t its_ns = miss(era);
+    if (least_ns > kJitterNs && its_ns < least_ns && (known || its_ns <= kJitterNs))
+      chosen = era, least_ns = its_ns;
+    else if (its_ns <= kJitterNs)
       off_ns = std::max({off_ns, beyond(of(era).start_ns, of(chosen).start_ns),
                          beyond(of(chosen).start_ns, of(era).start_ns)});
   }

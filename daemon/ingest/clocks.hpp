@@ -32,6 +32,7 @@ struct Place {
 struct Bounds {
   std::uint64_t launched_ns = 0;                  // nothing starts before its launch; 0: not known
   std::uint64_t begun_by_ns = ~std::uint64_t{0};  // of a host call whose callback was seen
+  std::uint64_t open_at_ns = 0;                   // the same: it had not ended then
 };
 
 class Clocks {

@@ -176,7 +176,8 @@ void Joins::write_call(const HeldCall& held, const LaunchEntry* entry) {
   const wire::ApiCall& call = held.record;
   Bounds bounds = bounds_of(call.correlation, entry);
   if (entry != nullptr && (entry->flags & kLaunchSeen) != 0) {
-    if (entry->api == call.api) bounds.begun_by_ns = entry->ts_ns;
+    // The callback comes in the midst of its call, long after the begin if others ran meanwhile.
+    if (entry->api == call.api) bounds = {life_.from_ns, entry->ts_ns, entry->ts_ns};
   } else if (call.correlation != 0 && clocks_.eras().size() > 1) {
     const std::uint64_t after_ns = launches_.neighbour_ns(call.correlation, 1);
     if (after_ns != 0) bounds.begun_by_ns = after_ns;

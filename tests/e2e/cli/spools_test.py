@@ -119,12 +119,9 @@ def unreadable(checks, folder, spool):
 
 def full_disk(checks, folder):
     small = os.path.join(folder, "small")
-    os.mkdir(small)
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", small],
-                      capture_output=True).returncode != 0:
-        checks.skip("mounting a small file system is not allowed here")
-        return
-    try:
+    with e2e.SmallDisk(small, 64) as mounted:
+        if not mounted:
+            return checks.skip("mounting a small file system is not allowed here")
         with open(os.path.join(small, "filler"), "wb") as file:
             file.write(b"x" * 44 * 1024)
         done = e2e.gpuprof(["-o", os.path.join(small, "out"), "-r", "1000"],
@@ -134,19 +131,14 @@ def full_disk(checks, folder):
         checks.expect("No space left" in text, "full disk: " + text)
         checks.equal(text.count("gpuprof export"), 1, "full disk: the way to recover, once: " + text)
         checks.expect("gpuprof export -o OTHER " in text, "full disk: to another folder: " + text)
-    finally:
-        subprocess.run(["umount", small])
 
 
 def cut_short(checks, folder):
     """Events found no room on the disk; what was stored is exported and called incomplete."""
     small, out = os.path.join(folder, "short"), os.path.join(folder, "elsewhere")
-    os.mkdir(small)
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", small],
-                      capture_output=True).returncode != 0:
-        checks.skip("mounting a small file system is not allowed here")
-        return
-    try:
+    with e2e.SmallDisk(small, 200) as mounted:
+        if not mounted:
+            return checks.skip("mounting a small file system is not allowed here")
         done = e2e.gpuprof(["-o", os.path.join(small, "out"), "-r", "1000"],
                            [PYTHON, "-c", MANY_STACKS], cwd=folder)
         text = done.stderr.decode()
@@ -160,8 +152,6 @@ def cut_short(checks, folder):
         checks.expect(any("the last records are missing" in sentence
                           for sentence in trace["gpuprof"]["missing"]),
                       "cut short: the file says so: %s" % trace["gpuprof"].get("missing"))
-    finally:
-        subprocess.run(["umount", small])
 
 
 def nothing_stored(checks, folder):

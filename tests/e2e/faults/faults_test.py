@@ -59,12 +59,9 @@ def cupti_row(checks, folder, name, sim_args, words, wants_kernels):
 def disk_full(checks, folder):
     """The disk is full: the program goes on, the sentence says what was kept where."""
     small = os.path.join(folder, "small")
-    os.mkdir(small)
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", small],
-                      capture_output=True).returncode != 0:
-        checks.skip("disk-full: mounting a small file system is not allowed here")
-        return
-    try:
+    with e2e.SmallDisk(small, 256) as mounted:
+        if not mounted:
+            return checks.skip("disk-full: mounting a small file system is not allowed here")
         arguments = ["--steps", "400", "--kernels", "200", "--host-ms", "0"]
         ours = sim.run(["-o", os.path.join(small, "out"), "--step", "nvtx:step"], arguments)
         said = ours.stderr.decode()
@@ -72,8 +69,6 @@ def disk_full(checks, folder):
         checks.expect(b"result steps 400" in ours.stdout, "disk-full: the program's output")
         checks.expect("No space" in said or "full" in said, "disk-full: the sentence: " + said[-500:])
         print("disk-full: %s" % [line for line in said.splitlines() if "space" in line][:2])
-    finally:
-        subprocess.run(["umount", small])
 
 
 def target_segv(checks, folder):

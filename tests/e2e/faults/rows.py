@@ -120,16 +120,12 @@ def outputs(rows, folder):
     open(taken, "w", encoding="utf-8").close()
     rows.run("output: file in the way", ["run", "-o", taken, "true"], 125)
     small = os.path.join(folder, "small")
-    os.mkdir(small)
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", small],
-                      capture_output=True).returncode != 0:
-        return rows.checks.skip("disk full: no small file system can be mounted here")
-    try:
+    with e2e.SmallDisk(small, 256) as mounted:
+        if not mounted:
+            return rows.checks.skip("disk full: no small file system can be mounted here")
         command = sim.simulated(["--steps", "300", "--kernels", "200", "--host-ms", "0"])
         rows.run("disk full", ["run", "-o", os.path.join(small, "out"), "--step", "nvtx:step", "--",
                                *command], 0, "[Ss]pace|full|recover", env=QUIET)
-    finally:
-        subprocess.run(["umount", small])
 
 
 def daemons(rows, folder):

@@ -41,6 +41,23 @@ class Folder:
             print("kept: " + self.path, file=sys.stderr)
 
 
+class SmallDisk:
+    """A file system of so many KiB at a path; `path` is None where none can be mounted here."""
+
+    def __init__(self, path, kib):
+        os.mkdir(path)
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=%dk" % kib, "tmpfs", path],
+                              capture_output=True)
+        self.path = path if done.returncode == 0 else None
+
+    def __enter__(self):
+        return self.path
+
+    def __exit__(self, *_):
+        if self.path:
+            subprocess.run(["umount", self.path])
+
+
 def real_python(name="python3"):
     """The interpreter itself, not a shim script in front of it; also from a pyenv's versions."""
     root = os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")

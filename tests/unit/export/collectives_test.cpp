@@ -54,18 +54,6 @@ Words tensors(const Words& sizes) {
 
 class Collective : public test::ExportTest {
  protected:
-  static model::Operator op(model::RangeId id, model::StringId name, std::int64_t from_us,
-                            std::int64_t to_us) {
-    model::Operator o{};
-    const model::Range times = range(id, from_us, to_us);
-    o.start_ns = times.start_ns;
-    o.end_ns = times.end_ns;
-    o.id = id;
-    o.name = name;
-    o.sequence = -1;
-    o.tid = o.end_tid = kPid;
-    return o;
-  }
   /// A range of the program's own inside the record of its arguments.
   void record_one(const std::string& name) {
     record([&](model::EventSink& sink) {

@@ -123,6 +123,18 @@ class ExportTest : public testing::Test {
     r.tid = r.end_tid = kPid;
     return r;
   }
+  static model::Operator op(model::RangeId id, model::StringId name, std::int64_t from_us,
+                            std::int64_t to_us) {
+    const model::Range times = range(id, from_us, to_us);
+    model::Operator o{};
+    o.start_ns = times.start_ns;
+    o.end_ns = times.end_ns;
+    o.id = id;
+    o.name = name;
+    o.sequence = -1;
+    o.tid = o.end_tid = kPid;
+    return o;
+  }
   static model::Step step(std::uint64_t number, std::uint64_t from_us, std::uint64_t to_us) {
     model::Step s{};
     s.start_ns = kStart + from_us * 1000;

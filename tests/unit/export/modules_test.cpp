@@ -24,18 +24,12 @@ class Modules : public test::ExportTest {
     const Value* event;
   };
 
-  static model::Operator op(model::RangeId id, std::uint64_t from_us, std::uint64_t to_us,
+  static model::Operator op(model::RangeId id, std::int64_t from_us, std::int64_t to_us,
                             model::StackId stack, model::RangeId parent = 0,
                             model::StringId name = 0) {
-    model::Operator o{};
-    o.start_ns = kStart + from_us * 1000;
-    o.end_ns = kStart + to_us * 1000;
-    o.id = id;
+    model::Operator o = ExportTest::op(id, name, from_us, to_us);
     o.parent = parent;
-    o.name = name;
     o.stack = stack;
-    o.sequence = -1;
-    o.tid = o.end_tid = kPid;
     return o;
   }
 

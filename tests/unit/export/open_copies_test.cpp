@@ -19,14 +19,7 @@ class OpenCopiesTest : public test::ExportTest {
 
   static model::Operator op(model::RangeId id, std::int64_t from_us, std::int64_t to_us,
                             std::uint32_t flags) {
-    const model::Range times = range(id, from_us, to_us);
-    model::Operator o{};
-    o.start_ns = times.start_ns;
-    o.end_ns = times.end_ns;
-    o.id = id;
-    o.name = 1;
-    o.sequence = -1;
-    o.tid = o.end_tid = kPid;
+    model::Operator o = ExportTest::op(id, 1, from_us, to_us);
     o.flags = flags;
     return o;
   }

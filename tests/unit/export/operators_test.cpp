@@ -22,18 +22,6 @@ constexpr std::uint64_t head(std::uint64_t form, std::uint64_t dtype = 0, std::u
 
 class Operators : public test::ExportTest {
  protected:
-  static model::Operator op(model::RangeId id, model::StringId name, std::int64_t from_us,
-                            std::int64_t to_us) {
-    model::Operator o{};
-    const model::Range times = range(id, from_us, to_us);
-    o.start_ns = times.start_ns;
-    o.end_ns = times.end_ns;
-    o.id = id;
-    o.name = name;
-    o.sequence = -1;
-    o.tid = o.end_tid = kPid;
-    return o;
-  }
   const Value& args_of(std::uint64_t id) {
     static const Value kNone(rapidjson::kObjectType);
     for (const auto& event : document_["traceEvents"].GetArray())

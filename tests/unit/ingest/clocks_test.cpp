@@ -255,7 +255,7 @@ TEST(Clocks, ASmallStepLeavesRecordsAroundItInDoubtAndSaysSo) {
   EXPECT_EQ(1010 * kMs, start_of(clocks, kReal + 1010 * kMs, before, {1001 * kMs}));
   EXPECT_EQ(1u, clocks.ambiguous());
   EXPECT_EQ(3 * kMs, clocks.ambiguous_by_ns());
-  const Bounds call{1010 * kMs, 1010 * kMs};
+  const Bounds call{0, 1010 * kMs, 1010 * kMs};
   EXPECT_EQ(1010 * kMs, start_of(clocks, kReal + 1013 * kMs, before, call));
   EXPECT_EQ(1u, clocks.ambiguous()) << "a host call is known by its callback";
 }

@@ -64,18 +64,47 @@ TEST_F(AssemblerTest, WithoutAnyRateRecordsAreCounted) {
 }
 
 /// CUPTI's clock is set back by a second between two readings.
-TEST_F(AssemblerTest, ACallWithoutACallbackLiesBetweenItsNeighbours) {
-  constexpr std::uint64_t kBack = 1'000'000'000;
-  now_ = 3'000'000'000;
-  const auto reading = [&](std::uint64_t mono, std::uint64_t back) {
+class SetBack : public AssemblerTest {
+ protected:
+  static constexpr std::uint64_t kBack = 1'000'000'000;
+
+  void SetUp() override {
+    AssemblerTest::SetUp();
+    now_ = 3'000'000'000;
+    reading(1'990'000'000, 0);
+  }
+  void reading(std::uint64_t mono, std::uint64_t back) {
     put(wire::ClockSync{kRealOffset + mono - back, mono, kRealOffset + mono - back, mono, 0, 20, 0},
         {}, kFlushLane);
-  };
-  reading(1'990'000'000, 0);
+  }
+};
+
+TEST_F(SetBack, ACallWhoseCallbackCameLateIsOfTheClockItWasWrittenWith) {
+  reading(2'100'000'000, kBack);
+  launch(11, 2'001'000'000);  // a millisecond after the call began
+  api(11, 2'000'000'000, 2'001'100'000);
+  reading(2'200'000'000, kBack);
+  rounds(4);
+  ASSERT_THAT(sink_.calls, SizeIs(1));
+  EXPECT_EQ(2'000'000'000u, sink_.calls[0].start_ns);
+}
+
+TEST_F(SetBack, ACallWithoutACallbackLiesBetweenItsNeighbours) {
   launch(10, 2'000'000'000);
   launch(12, 2'001'000'000);
   api(11, 2'000'500'000 - kBack, 2'000'501'000 - kBack);
   reading(2'100'000'000, kBack);
+  reading(2'200'000'000, kBack);
+  rounds(4);
+  ASSERT_THAT(sink_.calls, SizeIs(1));
+  EXPECT_EQ(2'000'500'000u, sink_.calls[0].start_ns);
+}
+
+TEST_F(SetBack, WhatFitsNoClockIsOfTheNearest) {
+  launch(10, 2'002'000'000);  // its thread lost the processor between its number and its callback
+  launch(12, 2'003'000'000);
+  reading(2'100'000'000, kBack);
+  api(11, 2'000'500'000, 2'000'501'000);
   reading(2'200'000'000, kBack);
   rounds(4);
   ASSERT_THAT(sink_.calls, SizeIs(1));
