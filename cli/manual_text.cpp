@@ -122,7 +122,8 @@ std::string bash_value_cases() {
 std::string zsh_row(const OptionRow& row) {
   std::string help;
   for (const char c : std::string_view(row.help).substr(0, std::string_view(row.help).find(". "))) {
-    if (c == '[' || c == ']' || c == ':' || c == '\'') continue;
+    if (c == '[' || c == ']' || c == '\'') continue;
+    if (c == ':') help += '\\';
     help += c;
   }
   const std::string words = completion_words(row);

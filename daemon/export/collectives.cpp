@@ -263,9 +263,12 @@ std::string collective_args(std::span<const std::uint64_t> inputs, std::string_v
   const std::vector<InputView> in = decoded(inputs);
   const std::optional<Told> record = Told::of(in);
   std::string name(range_name.substr(range_name.find(':') + 1));  // newer PyTorch names no library
-  if (record && record->name.form == Form::kText) name = record->name.text();
+  if (record && record->name.form == Form::kText) {
+    name.clear();
+    append_escaped(name, record->name.text());
+  }
   std::string text;
-  if (!name.empty()) text += quoted("Collective name", name);
+  if (!name.empty()) text += fmt::format(",\"Collective name\":\"{}\"", name);
   Message message = in.empty() ? Message{} : message_of(in[0]);
   // Nothing is sent: PyTorch calls that bytes.
   if (record && !record->sends) message = {0, 0};

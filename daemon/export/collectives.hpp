@@ -5,7 +5,7 @@
 // Context:  daemon (export thread) | cli
 // Owns:     the pairs of one file, at most kMaxPairs
 // Promises: a range that ended elsewhere is drawn until its record's end, so that it nests
-// Not here: how they are written (collective_args.cpp)
+// Not here: how they are written (tensorboard_operators.cpp)
 #pragma once
 
 #include <cstdint>
@@ -71,6 +71,8 @@ class Collectives {
 };
 
 /// Arguments of record_param_comms as PyTorch's profiler names them: what its inputs tell.
+///
+/// @param range_name As NameTable::text gives it: escaped for JSON.
 std::string collective_args(std::span<const std::uint64_t> inputs, std::string_view range_name);
 
 }  // namespace gpuprof::exporter

@@ -57,6 +57,12 @@ inline std::string_view plugin_name(std::string_view collective) {
 
 inline constexpr std::string_view kUserStepPrefix = "ProfilerStep#";
 
+/// What is drawn in front of a name: the plugin takes any such name for a step, and fails where no
+/// number follows.
+inline std::string_view lead_of(std::string_view name) {
+  return name.starts_with(kUserStepPrefix) ? "range " : "";
+}
+
 /// Whether it is a ProfilerStep#K; K has at most 18 digits, as where steps are recorded.
 inline bool is_user_step(std::string_view name) {
   if (!name.starts_with(kUserStepPrefix)) return false;

@@ -68,7 +68,6 @@ std::pair<const char*, const char*> noun_of(LossReason reason) {
   switch (reason) {
     case LossReason::kCuptiNoBuffer:
       return {"buffer is", "buffers are"};
-    case LossReason::kThreadMasked:
     case LossReason::kThreadNoTrigger:
     case LossReason::kThreadNoLane:
       return {"thread is", "threads are"};

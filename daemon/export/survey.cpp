@@ -71,7 +71,11 @@ void Surveyor::on(const model::ThreadName& e) {
   if (!e.name.empty()) thread(e.tid).name = e.name;
   constexpr std::uint32_t kMasked = 2;  // on the wire: kThreadMasked
   const std::uint64_t until_ns = std::max(s_.window.end_ns, s_.window.settled_ns);
-  if ((e.flags & kMasked) != 0 && e.ts_ns < until_ns) thread(e.tid).masked = true;
+  if ((e.flags & kMasked) == 0) return;
+  // Counted once a thread, as the loss is.
+  Survey::Thread& it = thread(e.tid);
+  if (it.masked_ns == 0) it.masked_ns = e.ts_ns;
+  it.masked = it.masked_ns >= s_.window.start_ns && it.masked_ns < until_ns;
 }
 
 void Surveyor::on(const model::Notice& e) {

@@ -47,7 +47,8 @@ struct Survey {
   struct Thread {
     std::string name;
     bool drawn = false, sampled = false;
-    bool masked = false;  // it blocked our signal, for a while at least
+    bool masked = false;  // it blocked our signal, for a while at least: first seen in this window
+    std::uint64_t masked_ns = 0;  // when that was first seen; 0: never
     std::uint64_t running_samples = 0, blocked_samples = 0;
     std::uint64_t sampled_cpu_ns = 0;    // CPU time the running samples stand for
     std::uint64_t last_call_end_ns = 0;  // calls that began inside the window

@@ -21,9 +21,8 @@ std::string_view OperatorPart::category_of(const model::Operator& e, OpKind kind
 
 /// The plugin knows five collectives, each by the name of a library in front.
 OperatorPart::ShownName OperatorPart::shown_name(std::string_view name, OpKind kind) const {
-  // The plugin takes any such name for a step, and fails where no number follows.
-  if (name.starts_with(kUserStepPrefix)) return {"range ", name};
-  if (kind != OpKind::kCommunication || t_.spelling.collective_by_record) return {"", name};
+  if (kind != OpKind::kCommunication || t_.spelling.collective_by_record)
+    return {lead_of(name), name};
   const std::size_t colon = name.find(':');
   if (colon == std::string_view::npos) return {"nccl:", plugin_name(name)};
   return {name.substr(0, colon + 1), plugin_name(name.substr(colon + 1))};

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "daemon/export/operator_names.hpp"
 #include "daemon/export/tensorboard_parts.hpp"
 
 namespace gpuprof::exporter {
@@ -67,7 +68,8 @@ void RangePart::write_nested(const model::Range& e, std::string_view category,
   const std::string_view name = t_.survey.names.text(e.name);
   const std::string_view stack = t_.stacks.line(e.stack, e.start_ns);
   JsonText& json = t_.event(name.size() + stack.size());
-  json.raw("{\"ph\":\"X\",\"cat\":\"").raw(category).raw("\",\"name\":\"").raw(name);
+  json.raw("{\"ph\":\"X\",\"cat\":\"").raw(category).raw("\",\"name\":\"");
+  json.raw(lead_of(name)).raw(name);
   t_.row(t_.host_pid, e.tid);
   t_.interval(drawn.start_ns, drawn.end_ns);
   json.raw(",\"args\":{\"External id\":").number(e.id);

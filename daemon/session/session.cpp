@@ -144,9 +144,7 @@ void Session::add_agent(std::unique_ptr<Connection> connection, const wire::Hell
                      folder_.path() + "/" + spool_file, setup_.options.buffer_size_bytes, *this);
   if (!made) {
     ++processes_refused_;
-    const std::string& why = made.error().sentence;
-    if (std::find(failures_.begin(), failures_.end(), why) == failures_.end())
-      failures_.push_back(why);
+    failed(made.error().sentence);
     return connection->refuse(made.error().sentence);
   }
   Target* target = targets_.emplace_back(made.take()).get();

@@ -130,6 +130,7 @@ class Session final : private TargetEvents {
   void add_lost_image(api::Summary& made, std::size_t index) const;
   std::string steps_sentence() const;
   std::string matches_sentence(std::uint64_t steps) const;
+  void failed(const std::string& sentence);
   /// Some process has an event in its spool: else nobody could recover anything.
   bool anything_stored() const;
   void send_summary(const api::Summary& summary);

@@ -134,7 +134,7 @@ spool::SessionView Session::view_of_chosen() const {
   for (const std::size_t i : chosen_targets_) {
     const Target::Identity& identity = targets_[i]->identity();
     view.processes.push_back({identity.pid, folder_.path() + "/" + identity.spool_file});
-    if (!targets_[i]->writer().ok()) view.processes.back().cut_ns = 0;
+    view.processes.back().cut_ns = targets_[i]->writer().lost_from_ns();
   }
   return view;
 }
@@ -155,7 +155,7 @@ void Session::post_by_size() {
     auto result = exporter::windows_by_size(view, view.chosen);
     return [this, result = std::move(result)] {
       if (!result) {
-        failures_.push_back(result.error().sentence);
+        failed(result.error().sentence);
         return;
       }
       const Windows& windows = result.value();
@@ -172,7 +172,7 @@ void Session::post_by_size() {
 void Session::window_written(const model::Window& window,
                              support::Result<std::vector<exporter::FileWritten>> result) {
   if (!result) {
-    failures_.push_back(result.error().sentence);
+    failed(result.error().sentence);
     spdlog::error("window {}: {}", window.index, result.error().sentence);
     return;
   }

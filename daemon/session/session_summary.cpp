@@ -178,7 +178,7 @@ api::Summary Session::summary(std::uint64_t now_ns) {
         made.overhead.effective_rate_hz = static_cast<double>(target.stats().rate_mhz()) / 1000;
       }
     }
-    if (!target.writer().ok()) failures_.push_back(target.writer().failure());
+    if (!target.writer().ok()) failed(target.writer().failure());
   }
   made.drops_by_reason.assign(drops.begin(), drops.end());
   made.ring_drops_by_kind.assign(ring_drops.begin(), ring_drops.end());
@@ -220,17 +220,17 @@ std::string Session::steps_sentence() const {
 /// Of steps that the option names itself; "" of others.
 std::string Session::matches_sentence(std::uint64_t steps) const {
   const auto step = api::parse_step(setup_.options.step);
-  const bool ranges = step.ok() && step.value().source == api::StepSpec::Source::kNvtx;
-  const bool launches = step.ok() && step.value().source == api::StepSpec::Source::kKernel;
-  if (!ranges && !launches) return "";
-  const bool one = steps == 1;
-  return "Steps: " + std::to_string(steps) + (ranges ? " range" : " launch") +
-         (one      ? " that matches "
-          : ranges ? "s that match "
-                   : "es that match ") +
+  using Source = api::StepSpec::Source;
+  if (!step.ok() ||
+      (step.value().source != Source::kNvtx && step.value().source != Source::kKernel))
+    return "";
+  return "Steps: " + support::counted(steps, "step that matches ", "steps that match ") +
          setup_.options.step +
          (counted_to_the_end_ ? "." : "; counted until the last window was over.");
 }
+
+/// What failed for several processes or files is told once.
+void Session::failed(const std::string& sentence) { add_once(failures_, sentence); }
 
 void Session::add_lost_image(api::Summary& made, std::size_t index) const {
   const Target::Identity& identity = targets_[index]->identity();

@@ -102,7 +102,7 @@ class Core {
   void add(const E& event) {
     OpenBlock& block = model::Timed<E> ? events_ : definitions_;
     if (!failure_.empty()) {
-      lost_ += model::Timed<E> ? 1 : 0;
+      if constexpr (model::Timed<E>) lose(1, first_ns(event));
       return;
     }
     if (!model::Timed<E> && EventEncoder::limit(event) > kMaxRawBytes / 2) {
@@ -139,15 +139,21 @@ class Core {
   }
 
   std::string failure_;
-  std::uint64_t written_ = 0, events_written_ = 0, lost_ = 0;
+  std::uint64_t written_ = 0, events_written_ = 0, lost_ = 0, lost_from_ns_ = ~0ULL;
 
  private:
+  void lose(std::uint64_t count, std::uint64_t from_ns) {
+    lost_ += count;
+    lost_from_ns_ = std::min(lost_from_ns_, from_ns);
+  }
+
   void write(OpenBlock& block) {
     if (block.empty()) return;
     const bool timed = &block == &events_;
     const bool done = failure_.empty() && packer_ &&
                       write_raw(packer_->pack(block.header(sequence_++), block.bytes()));
-    if (timed) (done ? events_written_ : lost_) += block.count();
+    if (done && timed) events_written_ += block.count();
+    if (!done && timed) lose(block.count(), block.header(0).min_ns);
     block.clear();
   }
 
@@ -218,6 +224,7 @@ class Writer final : public AllKindsOf<WithCore, model::Events>::Type {
   std::uint64_t bytes_written() const override { return core_.written_; }
   std::uint64_t events_written() const override { return core_.events_written_; }
   std::uint64_t events_lost() const override { return core_.lost_; }
+  std::uint64_t lost_from_ns() const override { return core_.lost_from_ns_; }
 };
 
 }  // namespace

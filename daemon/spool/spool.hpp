@@ -38,6 +38,8 @@ class ProcessWriter : public model::EventSink {
   virtual std::uint64_t bytes_written() const = 0;
   virtual std::uint64_t events_written() const = 0;  // timed events, not definitions
   virtual std::uint64_t events_lost() const = 0;
+  /// The earliest begin of these, CLOCK_MONOTONIC; ~0: none.
+  virtual std::uint64_t lost_from_ns() const = 0;
 };
 
 /// Which part of a process's spool to replay.

@@ -58,7 +58,7 @@ def by_kernel(checks, folder):
     result = sim.run(["-o", folder, "--step", "kernel:adam", *STEPS],
                      ["--steps", "14", "--kernels", "20", "--step-ms", "60"])
     found = windows(folder)
-    checks.expect(b" launches that match kernel:adam" in result.stderr, "kernel: told: %r" % result.stderr)
+    checks.expect(b" steps that match kernel:adam" in result.stderr, "kernel: told: %r" % result.stderr)
     checks.equal(len(found), 2, "kernel: files (help: %s)" % names[:0])
     for facts in found:
         checks.equal(len(facts.steps), 2, "kernel: steps per file")

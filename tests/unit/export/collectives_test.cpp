@@ -167,6 +167,14 @@ TEST(CollectiveArgs, TellNameGroupAndSequenceNumberByTexts) {
   EXPECT_FALSE(has(lists_of_lists, "msg nelems")) << "not known";
 }
 
+TEST(CollectiveArgs, EscapeAName) {
+  // As the name of a range comes: escaped already.
+  EXPECT_EQ(collective_args({}, R"(gloo:a\"b)"), R"(,"Collective name":"a\"b")");
+  const Words words = together({number(0), text("0"), number(0), text("a\"b"), list({}), list({}),
+                                number(0), number(1), number(1)});
+  EXPECT_TRUE(has(collective_args(words, ""), R"("Collective name":"a\"b")"));
+}
+
 TEST(CollectiveArgs, SayThatATextWasCut) {
   const Words words = together({number(0), text(std::string(64, 'x'), 65), number(0), text("init"),
                                 list({}), list({}), number(0), number(1), number(1)});
@@ -180,7 +188,8 @@ TEST(CollectiveArgs, AreNeverReadBeyondTheirEnd) {
                                 tuple({text("0"), other()}), number(1), text("send"), list({1}),
                                 list({1}), number(0), number(1), number(2), boolean(true)});
   for (std::size_t i = 0; i < whole.size(); ++i) {
-    collective_args(std::span(whole).first(i), "");
+    const Words cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(i));
+    collective_args(cut, "");
     for (const std::uint64_t bits : {0xffffffff0000ULL, 0xe0ULL, 0xfULL, ~0ULL}) {
       Words bent = whole;
       bent[i] ^= bits;

@@ -77,6 +77,25 @@ TEST_F(Shortfalls, ThreadsWithSamplesBlockedOurSignalForAWhileOnly) {
                    "was not sampled (pool 18, pool 19)"}));
 }
 
+TEST_F(Shortfalls, AThreadThatBlocksOurSignalIsToldInOneFile) {
+  record([this](model::EventSink& sink) {
+    sink.on(model::ThreadName{17, 2, kStart, "first"});
+    sink.on(model::Loss{27, 0, 1, kStart, kStart});
+    sink.on(model::ThreadName{17, 2, window_.end_ns + 10, "first"});
+    sink.on(model::ThreadName{18, 2, window_.end_ns + 10, "second"});
+    sink.on(model::Loss{27, 0, 1, window_.end_ns + 10, window_.end_ns + 10});
+  });
+  trace();
+  EXPECT_THAT(written_.missing,
+              testing::Contains("1 thread is missing: thread blocks our signal (first 17)"));
+  session_.options.force = true;
+  window_.start_ns = window_.end_ns;
+  window_.end_ns += 1000;
+  trace();
+  EXPECT_THAT(written_.missing,
+              testing::Contains("1 thread is missing: thread blocks our signal (second 18)"));
+}
+
 TEST_F(Shortfalls, AThrownAwaySampleIsToldAsOne) {
   record([](model::EventSink& sink) { sink.on(model::Loss{18, 0, 1, kStart + 10, kStart + 20}); });
   trace();

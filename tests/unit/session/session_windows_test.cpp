@@ -46,7 +46,7 @@ TEST_F(DaemonTest, WindowsHoldExactlyTheAskedSteps) {
   EXPECT_EQ(2u, summary.files.size());
   EXPECT_THAT(summary.remarks,
               testing::ElementsAre(HasSubstr(
-                  " ranges that match nvtx:step; counted until the last window was over.")));
+                  " steps that match nvtx:step; counted until the last window was over.")));
 }
 
 TEST_F(DaemonTest, StepsOf100MicrosecondsAreCutExactly) {
@@ -81,7 +81,7 @@ TEST_F(DaemonTest, StepsOf100MicrosecondsAreCutExactly) {
   EXPECT_EQ(3u, summary.windows[0].steps);
   EXPECT_THAT(summary.remarks,
               testing::ElementsAre(HasSubstr(
-                  " ranges that match nvtx:step; counted until the last window was over.")));
+                  " steps that match nvtx:step; counted until the last window was over.")));
 }
 
 TEST_F(DaemonTest, ProgramWithoutStepsGetsTheProvisionalWindow) {

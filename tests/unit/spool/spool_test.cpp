@@ -303,11 +303,13 @@ TEST_F(Spool, FileSizeLimitKeepsWhatWasWritten) {
     auto writer = ProcessWriter::create(file).take();
     std::mt19937_64 random(3);
     for (int i = 0; i < 200'000; ++i)
-      writer->on(model::Sample{random(), random(), 1, static_cast<std::uint32_t>(random()), 0});
+      writer->on(model::Sample{static_cast<std::uint64_t>(i) + 1, random(), 1,
+                               static_cast<std::uint32_t>(random()), 0});
     writer->flush();
     const bool good = !writer->ok() && !writer->failure().empty() && writer->events_lost() > 0 &&
                       writer->events_written() > 0 &&
-                      writer->events_written() + writer->events_lost() == 200'000;
+                      writer->events_written() + writer->events_lost() == 200'000 &&
+                      writer->lost_from_ns() == writer->events_written() + 1;
     _exit(good ? 0 : 1);
   }
   int status = 0;
