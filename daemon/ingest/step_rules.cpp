@@ -153,8 +153,6 @@ StepChoice busiest_loop(const LoopBook& book, std::uint64_t now_ns, Patience pat
     if (busiest == nullptr || loop.op_ns > busiest->op_ns) busiest = &loop;
   }
   if (busiest == nullptr) return {};
-  // Looking back, what took the lesser part of the program is not what it is about.
-  if (patience == Patience::kNone && busiest->op_ns * 2 < book.op_ns()) return {};
   const Loop* chosen = busiest;
   for (const Loop* one : candidates)
     if (one != chosen && one->op_ns * 10 >= busiest->op_ns * 9 && book.inside(one, chosen))
@@ -195,9 +193,11 @@ StepChoice choose_step(const LoopBook& book, const LoopPlaces& places, const Ste
   if (book.optimizers() != 0 && around.empty() && search.wants_optimizers())
     if (const StepChoice chosen = last_optimizer(book, patience)) return chosen;
   const StepChoice busiest = busiest_loop(book, now_ns, patience);
-  if (busiest && busiest.loop->count() < kManyBatches && awaits_update(book, now_ns, patience))
-    return {};
-  return busiest;
+  if (!busiest) return {};
+  if (busiest.loop->count() < kManyBatches && awaits_update(book, now_ns, patience)) return {};
+  // Looking back, what took the lesser part of the program is not what it is about.
+  const bool lesser = patience == Patience::kNone && busiest.loop->op_ns * 2 < book.op_ns();
+  return lesser ? StepChoice{} : busiest;
 }
 
 }  // namespace gpuprof::ingest

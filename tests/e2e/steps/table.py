@@ -39,6 +39,8 @@ TABLE = {
     "accumulate-flat": Program("accumulate.py flat", 30),
     "accumulate-slowly": Program("accumulate.py slowly", 4),
     "accumulate-map": Program("accumulate.py map", 12),
+    "temperature": Program("calibrate.py temperature", 120, "loop"),
+    "warm-up": Program("calibrate.py warm-up", 3000, "loop"),
     "gan": Program("adversaries.py 1", 15),
     "critic": Program("adversaries.py 5", 15),
     "critic-slow-start": Program("adversaries.py 5 7", 15),

@@ -79,6 +79,14 @@ TEST_F(DoubtTest, OfOneUpdateLeavesTheLoopThatFollowsItsSteps) {
                                                  "train.py:40, confidence 80 %")));
 }
 
+TEST_F(DoubtTest, OfAnUpdateThatTookLongLeavesTheLoopThatFollowsItsSteps) {
+  run(kBatches, kInBatches, 70);
+  op("Optimizer.step#LBFGS.step", kOutside, 30 * kSecond);
+  run(kTests, kInTests, 60);
+  finish();
+  EXPECT_EQ(truth_, begins_of(sink_.steps));
+}
+
 TEST_F(DoubtTest, OfOneUpdateLeavesTheLoopItsStepsUpToTheNextLoops) {
   run(kBatches, kInBatches, 70);
   fit();
