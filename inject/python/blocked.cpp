@@ -13,9 +13,13 @@
 namespace gpuprof::python {
 namespace {
 
-/// This process, seen through a system call that cannot fault.
+/// This process, seen through a system call that cannot fault. A frame costs two of them, its own
+/// bytes and its code object's; before 3.12, where nothing but the three texts tells a code object
+/// from the next one at its address, five to eight.
 class OtherMemory {
  public:
+  static constexpr bool kOwn = false;
+
   const std::byte* view(std::uint64_t at, std::uint32_t bytes, std::byte* room) const {
     return read(at, room, bytes) ? room : nullptr;
   }

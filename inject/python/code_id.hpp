@@ -19,9 +19,16 @@ namespace gpuprof::python {
 
 /// Largest part of an object that is looked at in one piece.
 inline constexpr std::uint32_t kViewBytes = 256;
+/// No line table is as long.
+inline constexpr std::uint64_t kMostBytes = 1u << 24;
 
-/// Our own address space; a bad pointer ends in the fault guard of inject/sample.
+/// Our own address space. A stack's walk has the fault guard of inject/sample around it, where a
+/// bad pointer ends; callbacks of operators have none: they ask only of code objects whose frames
+/// were proven (quick.hpp).
 struct OwnMemory {
+  /// What lies behind the bytes that were viewed can be looked at by plain loads.
+  static constexpr bool kOwn = true;
+
   const std::byte* view(std::uint64_t at, std::uint32_t, std::byte*) const { return keep(at, 0); }
   const std::byte* keep(std::uint64_t at, std::uint32_t) const {
     return reinterpret_cast<const std::byte*>(at);
@@ -56,7 +63,6 @@ class ContentHash {
  private:
   /// Bytes hashed at either end.
   static constexpr std::uint32_t kEnd = 96;
-  static constexpr std::uint64_t kMostBytes = 1u << 24;
   struct Span {
     std::uint32_t from, bytes;
   };
@@ -114,55 +120,63 @@ class CodeMark {
   explicit CodeMark(const Offsets& at) : at_(at) {}
 
   std::uint64_t of(std::uint64_t code) const {
-    return at_.code_version != kNone ? numbered(code) : by_content(code);
+    const std::byte* bytes = at(code);
+    return at_.code_version != kNone ? numbered(bytes) : by_content(bytes);
   }
 
-  std::uint64_t numbered(std::uint64_t code) const {
-    return constants_and_names(code) + load<std::uint32_t>(code + at_.code_version) * kOdd[0];
+  /// The interpreter's own number; 0: this version has none, or ran out of them.
+  std::uint32_t number(const std::byte* code) const {
+    return at_.code_version == kNone ? 0 : base::load<std::uint32_t>(code + at_.code_version);
+  }
+  /// @param code As many bytes as Runtime::code_bytes, wherever they were copied to.
+  std::uint64_t numbered(const std::byte* code) const {
+    return constants_and_names(code) +
+           base::load<std::uint32_t>(code + at_.code_version) * kOdd[0];
   }
 
   /// Where they have none. Of a short text its object's head is looked at, too: that changes as
   /// little; what lies behind the object is not.
-  std::uint64_t by_content(std::uint64_t code) const {
+  std::uint64_t by_content(const std::byte* code) const {
     const std::uint64_t file = word(code + at_.code_file), name = word(code + name_field(at_)),
                         table = word(code + at_.code_table);
     std::uint64_t mark = constants_and_names(code) + file * 5 + name * 7 + table * 11 +
-                         load<std::uint32_t>(code + at_.code_first_line) * kOdd[0];
+                         base::load<std::uint32_t>(code + at_.code_first_line) * kOdd[0];
     // A str that serves as a name has its hash behind its length.
-    if (plausible(name)) mark += word(name + at_.str_length + 8) * kOdd[1];
-    if (plausible(file)) {
-      const auto state = load<std::uint32_t>(file + at_.str_state);
-      const std::uint64_t bytes = word(file + at_.str_length) * (state >> 2 & 7);
-      const bool ascii = (state >> 6 & 1) != 0;
-      mark += end(file + (ascii ? at_.str_ascii_data : at_.str_compact_data), bytes) * kOdd[2];
-    }
+    if (plausible(name)) mark += word(at(name + at_.str_length + 8)) * kOdd[1];
+    if (plausible(file)) mark += end_of_text(at(file)) * kOdd[2];
     if (!plausible(table)) return mark;
-    const std::uint64_t from = table + at_.bytes_data, bytes = word(table + at_.bytes_length);
-    return mark + word(from) * kOdd[3] + word(bytes > 8 ? from + 8 : from) * kOdd[4] +
-           end(from, bytes) * kOdd[5];
+    const std::byte* from = at(table + at_.bytes_data);
+    const std::uint64_t bytes = word(at(table + at_.bytes_length));
+    mark += word(from) * kOdd[3] + word(bytes > 8 ? from + 8 : from) * kOdd[4];
+    return mark + (bytes > kMostBytes ? bytes : end(from, bytes)) * kOdd[5];
   }
 
  private:
   // Behind count, type and size; before 3.11 other fields that never change lie there.
   static constexpr std::uint32_t kConstants = 24, kNames = 32;
-  static constexpr std::uint64_t kMostBytes = 1u << 24;
   // Products are added up, not chained: none waits for another.
   static constexpr std::uint64_t kOdd[] = {0x9e3779b97f4a7c15ULL, 0xa0761d6478bd642fULL,
                                            0xe7037ed1a0b428dbULL, 0x8ebc6af09c88c6e3ULL,
                                            0x589965cc75374cc3ULL, 0x1d8e4e27c47d124fULL};
 
-  template <typename T>
-  static T load(std::uint64_t at) {
-    return base::load<T>(reinterpret_cast<const std::byte*>(at));
+  static const std::byte* at(std::uint64_t address) {
+    return reinterpret_cast<const std::byte*>(address);
   }
-  static std::uint64_t word(std::uint64_t at) { return load<std::uint64_t>(at); }
-  static std::uint64_t constants_and_names(std::uint64_t code) {
+  static std::uint64_t word(const std::byte* at) { return base::load<std::uint64_t>(at); }
+  static std::uint64_t constants_and_names(const std::byte* code) {
     return word(code + kConstants) + word(code + kNames) * 3;
   }
   /// Of the last bytes, and of how many there are.
-  static std::uint64_t end(std::uint64_t from, std::uint64_t bytes) {
-    if (bytes > kMostBytes) return bytes;
+  static std::uint64_t end(const std::byte* from, std::uint64_t bytes) {
     return word(from + bytes - 16) * kOdd[0] + word(from + bytes - 8) * kOdd[1] + bytes;
+  }
+  /// A subclass of str keeps its characters elsewhere: those are not looked at.
+  std::uint64_t end_of_text(const std::byte* text) const {
+    const TextShape shape = text_shape(base::load<std::uint32_t>(text + at_.str_state),
+                                       word(text + at_.str_length), wire::kMaxNameBytes);
+    if (shape.width == 0) return 0;
+    return end(text + (shape.ascii ? at_.str_ascii_data : at_.str_compact_data),
+               std::uint64_t{shape.units} * shape.width);
   }
 
   const Offsets& at_;

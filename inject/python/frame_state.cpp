@@ -28,9 +28,6 @@ constexpr std::uint64_t kHeadBytes = 16, kMaxContentBytes = 64;
 /// Of a type, the same on every 64-bit build.
 constexpr std::uint64_t kTypeName = 24, kTypeBasicSize = 32, kTypeFlags = 168;
 constexpr std::uint64_t kHeapType = 1 << 9;
-/// From here on the low bits of what a frame holds are marks.
-constexpr std::uint32_t kTaggedFrom = 14;
-constexpr std::uint64_t kTags = 3;
 
 /// Frames of a process that are read with care: a wrong layout must not end the program.
 constexpr std::uint32_t kTrials = 32;
@@ -41,13 +38,13 @@ std::uint64_t word(std::uint64_t at) {
   return base::load<std::uint64_t>(reinterpret_cast<const void*>(at));
 }
 
-/// Hash of `count` words. Only ever compared with the same frame's last one: cheap matters more
-/// than well mixed, and no product waits for the one before it.
-std::uint64_t hash_of(std::uint64_t at, std::uint64_t count) {
+/// Hash of `count` words, of each the bits in `mask`. Only ever compared with the same frame's last
+/// one: cheap matters more than well mixed, and no product waits for the one before it.
+std::uint64_t hash_of(std::uint64_t at, std::uint64_t count, std::uint64_t mask = ~0ULL) {
   std::uint64_t hash = count, salt = 0xa0761d6478bd642fULL;
   for (; count >= 2; at += 16, count -= 2, salt += 0x9e3779b97f4a7c15ULL)
-    hash += base::fold(word(at) ^ salt, word(at + 8) + salt);
-  return count == 0 ? hash : hash + base::fold(word(at) ^ salt, salt);
+    hash += base::fold((word(at) & mask) ^ salt, (word(at + 8) & mask) + salt);
+  return count == 0 ? hash : hash + base::fold((word(at) & mask) ^ salt, salt);
 }
 
 /// Compares no more than it must: most names begin with another letter.
@@ -72,8 +69,7 @@ class Reader {
           at_.frame_top != kNone ? operands_of(frame.frame, stack) : globals_of(frame.frame);
     for (std::uint32_t i = 0; i < loops && i < kMaxIterators; ++i) {
       if (!may_read(stack + i * 8, 8)) return;
-      const std::uint64_t value = word(stack + i * 8);
-      out->iterators[i].address = at_.minor >= kTaggedFrom ? value & ~kTags : value;
+      out->iterators[i].address = word(stack + i * 8) & ~tags_of(at_);
       out->iterators[i].content = content_of(out->iterators[i].address);
     }
   }
@@ -85,11 +81,7 @@ class Reader {
     const std::uint64_t field = frame + at_.frame_top;
     const std::uint64_t top = may_read(field, 8) ? word(field) : 0;
     if (top <= stack || top - stack > 8 * kMaxOperands || !may_read(stack, top - stack)) return 0;
-    std::uint64_t hash = 1;
-    for (std::uint64_t at = stack; at < top; at += 8)
-      hash = base::fold(hash ^ 0xa0761d6478bd642fULL, (word(at) & ~kTags) ^ 0xe7037ed1a0b428dbULL) +
-             hash;
-    return hash;
+    return hash_of(stack, (top - stack) / 8, ~tags_of(at_)) + 1;
   }
   std::uint64_t globals_of(std::uint64_t frame) const {
     if (at_.frame_globals == kNone || !may_read(frame + at_.frame_globals, 8)) return 0;

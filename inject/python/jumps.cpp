@@ -39,6 +39,10 @@ struct Table {
 
 constinit std::atomic<Table*> g_table{nullptr};
 
+/// In a slot whose code object went away when there was no room for the next one at its address:
+/// what lies behind this slot is still found.
+constexpr CodeLoops kGone{};
+
 Table* table() {
   Table* known = g_table.load(std::memory_order_acquire);
   if (known != nullptr) return known;
@@ -86,6 +90,9 @@ std::uint32_t take(std::atomic<std::uint32_t>& used, std::uint32_t amount, std::
 /// `stale` was at the same address and is given back, marked anew, where it serves as well.
 const CodeLoops* find(Table& table, const Offsets& at, std::uint64_t address, std::uint64_t mark,
                       const CodeLoops* stale) {
+  // Reading is dear: not at every operator for nothing.
+  if (stale == nullptr && table.codes_used.load(std::memory_order_relaxed) == kMaxCodes)
+    return nullptr;
   JumpScan scan;
   const auto* code = reinterpret_cast<const std::byte*>(address);
   const ByteCode bytes = byte_code(at, address);
@@ -96,9 +103,10 @@ const CodeLoops* find(Table& table, const Offsets& at, std::uint64_t address, st
   found.handlers = scan.handlers;
   found.known = scan.known;
   found.yields = scan.yields;
-  // It is the only one whose file and name are the same text.
-  found.inserted = base::load<std::uint64_t>(code + name_field(at)) ==
-                   base::load<std::uint64_t>(code + at.code_file);
+  // No compiler made it, so it has no number; its file and its name are the same text.
+  found.inserted = at.code_version != kNone && CodeMark(at).number(code) == 0 &&
+                   base::load<std::uint64_t>(code + name_field(at)) ==
+                       base::load<std::uint64_t>(code + at.code_file);
   found.count = static_cast<std::uint16_t>(scan.count);
   if (stale != nullptr && stale->serves(found)) {
     table.mark_of(stale).store(mark, std::memory_order_relaxed);
@@ -133,7 +141,11 @@ const CodeLoops* code_loops(std::uint64_t code) {
     if (known != nullptr && known->address != code) continue;
     if (known == nullptr || all->mark_of(known).load(std::memory_order_relaxed) != mark) {
       const CodeLoops* found = find(*all, runtime->at, code, mark, known);
-      if (found == nullptr) return nullptr;
+      if (found == nullptr) {
+        // What is at this address now is unknown from here on, too.
+        if (known != nullptr) slot.compare_exchange_strong(known, &kGone, std::memory_order_acq_rel);
+        return nullptr;
+      }
       // Another thread may have found the same, or another code for this slot.
       if (found == known || slot.compare_exchange_strong(known, found, std::memory_order_acq_rel))
         known = found;

@@ -80,15 +80,14 @@ bool QuickWalk<kCareful>::one(std::uint64_t* frame) {
   out.frame = *frame;
   out.code_id = 0;
   *frame = base::load<std::uint64_t>(bytes + at_.frame_previous);
-  if (at_.minor >= 12 && base::load<std::uint8_t>(bytes + at_.frame_owner) >= kFirstShimOwner) {
+  if (is_shim(at_, bytes)) {
     out.code = 0;
     out.instr_offset = 0;
     out.flags = wire::kPyShim;
     ++count_;
     return true;
   }
-  out.code = base::load<std::uint64_t>(bytes + at_.frame_code);
-  if (at_.minor >= 14) out.code &= ~std::uint64_t{3};  // a tagged reference
+  out.code = base::load<std::uint64_t>(bytes + at_.frame_code) & ~tags_of(at_);
   if (!may_read(out.code, runtime_.code_bytes)) return false;
   const auto* code = reinterpret_cast<const std::byte*>(out.code);
   if (base::load<std::uint64_t>(code + at_.object_type) != runtime_.code_type) return false;
@@ -133,6 +132,15 @@ Characters ascii(const Offsets& at, std::uint64_t text) {
   return {reinterpret_cast<const char*>(text + at.str_ascii_data), length};
 }
 
+bool is_module_call(const Offsets& at, std::uint64_t code) {
+  const Characters name = ascii(at, peek<std::uint64_t>(code + at.code_name));
+  if (name.bytes != sizeof kModuleCall - 1 || !name.ends_with(kModuleCall, name.bytes))
+    return false;
+  // Not ASCII: a folder of the program's; the function's name has to do.
+  const Characters path = ascii(at, peek<std::uint64_t>(code + at.code_file));
+  return path.bytes == 0 || path.ends_with(kModuleFile, sizeof kModuleFile - 1);
+}
+
 }  // namespace
 
 std::uint32_t quick_frames(std::uint32_t tid, QuickFrame* frames, std::uint32_t room) {
@@ -157,45 +165,22 @@ bool quick_frame(const Runtime& runtime, std::uint64_t frame, QuickFrame* out) {
   return QuickWalk<false>(runtime, out, 1).one(&frame);
 }
 
-void code_facts(const Runtime& runtime, std::uint64_t code, CodeFacts* facts) {
-  const std::uint64_t mark = CodeMark(runtime.at).of(code);
+void code_facts(const Runtime& runtime, std::uint64_t code, std::uint64_t mark, CodeFacts* facts) {
   if (facts->code == code && facts->mark == mark) return;
-  *facts = CodeFacts{code, mark, code_id_of(code), is_module_call(code)};
+  const auto* bytes = reinterpret_cast<const std::byte*>(code);
+  *facts = CodeFacts{code, mark, code_id(OwnMemory{}, runtime.at, code, bytes),
+                     is_module_call(runtime.at, code)};
 }
 
 bool quick_frames_refused() { return g_bad.load(std::memory_order_relaxed) >= kFailures; }
 
-std::uint64_t code_id_of(std::uint64_t code) {
-  const Runtime* runtime = g_runtime.load(std::memory_order_acquire);
-  if (runtime == nullptr) return 0;
-  return code_id(OwnMemory{}, runtime->at, code, reinterpret_cast<const std::byte*>(code));
-}
-
 void send_code(const hot::Guard& guard, std::uint64_t code, std::uint64_t id, std::uint64_t ts_ns) {
-  const hot::Outlet& outlet = guard.outlet();
-  if (guard.outlet().codes.sent(id, outlet.lane.epoch())) return;
+  hot::Outlet& outlet = guard.outlet();
+  if (outlet.codes.sent(id, outlet.lane.epoch())) return;
   const Runtime* runtime = g_runtime.load(std::memory_order_acquire);
   if (runtime == nullptr) return;
   OwnMemory memory;
   Walk<OwnMemory>(memory, *runtime, guard, ts_ns).send_code(code);
-}
-
-bool is_module_call(std::uint64_t code) {
-  const Runtime* runtime = g_runtime.load(std::memory_order_acquire);
-  if (runtime == nullptr) return false;
-  const Offsets& at = runtime->at;
-  const Characters name = ascii(at, peek<std::uint64_t>(code + at.code_name));
-  if (name.bytes != sizeof kModuleCall - 1 || !name.ends_with(kModuleCall, name.bytes))
-    return false;
-  const std::uint64_t file = peek<std::uint64_t>(code + at.code_file);
-  // Not ASCII: a folder of the program's; the function's name has to do.
-  const Characters path = ascii(at, file);
-  return path.bytes == 0 || path.ends_with(kModuleFile, sizeof kModuleFile - 1);
-}
-
-Object first_local(std::uint64_t frame) {
-  const Runtime* runtime = g_runtime.load(std::memory_order_acquire);
-  return runtime == nullptr ? Object{0, 0} : first_local(*runtime, frame);
 }
 
 const char* type_name(std::uint64_t type) {

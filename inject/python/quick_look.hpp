@@ -27,14 +27,11 @@ struct FrameLook {
 /// The frame was entered from C (3.11): no address has this bit.
 inline constexpr std::uint64_t kEntryBit = std::uint64_t{1} << 63;
 
-/// Low bits of what a frame holds are marks in newer versions.
-inline std::uint64_t tags_of(const Runtime& runtime) { return runtime.at.minor >= 14 ? 3 : 0; }
-
 /// The first local variable of a running frame (`self` of a method); zeros where there is none.
 inline Object first_local(const Runtime& runtime, std::uint64_t frame) {
   if (runtime.at.frame_locals == kNone) return {0, 0};
   const auto* local = reinterpret_cast<const std::byte*>(frame + runtime.at.frame_locals);
-  const std::uint64_t object = base::load<std::uint64_t>(local) & ~tags_of(runtime);
+  const std::uint64_t object = base::load<std::uint64_t>(local) & ~tags_of(runtime.at);
   if (!plausible(object)) return {0, 0};
   const auto* type_at = reinterpret_cast<const std::byte*>(object + runtime.at.object_type);
   const auto type = base::load<std::uint64_t>(type_at);
@@ -61,8 +58,7 @@ class Looker {
       : runtime_(runtime),
         code_at_(runtime.at.frame_code),
         instr_at_(runtime.at.frame_instr),
-        kind_at_(kForm == FrameForm::kEntry ? runtime.at.frame_is_entry : runtime.at.frame_owner),
-        tags_(tags_of(runtime)) {}
+        tags_(tags_of(runtime.at)) {}
 
   /// The calling thread's innermost frame; not plausible: there is none.
   std::uint64_t top() const {
@@ -104,44 +100,29 @@ class Looker {
  private:
   std::uint64_t mark_of(std::uint64_t code) const {
     const CodeMark mark(runtime_.at);
-    return kForm == FrameForm::kOwner ? mark.numbered(code) : mark.by_content(code);
+    const auto* bytes = reinterpret_cast<const std::byte*>(code);
+    return kForm == FrameForm::kOwner ? mark.numbered(bytes) : mark.by_content(bytes);
   }
   static std::uint64_t word(std::uint64_t at) {
     return base::load<std::uint64_t>(reinterpret_cast<const std::byte*>(at));
   }
-  std::uint8_t kind_of(std::uint64_t frame) const {
-    return base::load<std::uint8_t>(reinterpret_cast<const std::byte*>(frame + kind_at_));
+  bool entered_from_c(std::uint64_t frame) const {
+    const auto* flag = reinterpret_cast<const std::byte*>(frame + runtime_.at.frame_is_entry);
+    return base::load<std::uint8_t>(flag) != 0;
   }
   bool is_shim(std::uint64_t frame) const {
-    return kForm == FrameForm::kOwner && runtime_.at.minor >= 12 &&
-           kind_of(frame) >= kFirstShimOwner;
+    return kForm == FrameForm::kOwner &&
+           python::is_shim(runtime_.at, reinterpret_cast<const std::byte*>(frame));
   }
   std::uint64_t instr_of(std::uint64_t frame) const {
     const std::uint64_t instr = word(frame + instr_at_);
     if (kForm == FrameForm::kNumber) return static_cast<std::uint32_t>(instr);
-    return kForm == FrameForm::kEntry && kind_of(frame) != 0 ? instr | kEntryBit : instr;
+    return kForm == FrameForm::kEntry && entered_from_c(frame) ? instr | kEntryBit : instr;
   }
 
   const Runtime& runtime_;
-  const std::uint32_t code_at_, instr_at_, kind_at_;
+  const std::uint32_t code_at_, instr_at_;
   const std::uint64_t tags_;
 };
-
-/// The interpreter whose frames have proven to be laid out as is known; null: quick_frames() is to
-/// be asked.
-const Runtime* proven_runtime();
-
-/// Reads one frame that chain() told of. False: it is not as this version has it.
-bool quick_frame(const Runtime& runtime, std::uint64_t frame, QuickFrame* out);
-
-/// What is known of a code object.
-struct CodeFacts {
-  std::uint64_t code, mark;  // CodeMark
-  std::uint64_t id;          // PyCodeDef::id
-  bool module_call;          // is_module_call()
-};
-
-/// Makes `facts` those of `code`, which they may be already.
-void code_facts(const Runtime& runtime, std::uint64_t code, CodeFacts* facts);
 
 }  // namespace gpuprof::python

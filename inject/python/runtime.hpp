@@ -50,6 +50,14 @@ inline constexpr std::int32_t kOffsetUnknown = 0x7fffffff;
 /// Frame owners from here on are interpreter-entry shims (3.12+).
 inline constexpr std::uint8_t kFirstShimOwner = 3;
 
+/// Whether the frame whose bytes lie here is no function's.
+inline bool is_shim(const Offsets& at, const std::byte* frame) {
+  return at.minor >= 12 && base::load<std::uint8_t>(frame + at.frame_owner) >= kFirstShimOwner;
+}
+
+/// Low bits of the references that a frame holds are marks from 3.14 on.
+inline std::uint64_t tags_of(const Offsets& at) { return at.minor >= 14 ? 3 : 0; }
+
 /// Where a frame is in its byte code, in bytes from the start of it.
 ///
 /// @param address Of the code object, whose bytes lie at `code`.

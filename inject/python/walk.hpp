@@ -16,6 +16,7 @@
 #include "gpuprof/wire/records.hpp"
 #include "inject/hot/recorder.hpp"
 #include "inject/python/code_id.hpp"
+#include "inject/python/code_ids.hpp"
 #include "inject/python/frames.hpp"
 #include "inject/python/runtime.hpp"
 #include "inject/python/text.hpp"
@@ -23,7 +24,8 @@
 namespace gpuprof::python {
 
 /// One walk. Memory gives `view(address, bytes, room)`, bytes valid until the next view into the
-/// same room, and `keep(address, bytes)`, bytes valid until `clear()`; both null if unreadable.
+/// same room, and `keep(address, bytes)`, bytes valid until `clear()`; both null if unreadable. kOwn
+/// says whether plain loads would do as well.
 template <typename Memory>
 class Walk {
  public:
@@ -47,7 +49,7 @@ class Walk {
   void send_code(std::uint64_t address) {
     std::byte room[kViewBytes];
     const std::byte* code = memory_.view(address, runtime_.code_bytes, room);
-    if (code != nullptr) define_once(code_id(memory_, at_, address, code), code);
+    if (code != nullptr) define_once(id_of(address, code), code);
   }
 
  private:
@@ -115,14 +117,13 @@ class Walk {
         plausible(address) ? memory_.view(address, runtime_.frame_bytes, room) : nullptr;
     if (frame == nullptr) return false;
     *previous = base::load<std::uint64_t>(frame + at_.frame_previous);
-    if (at_.minor >= 12 && base::load<std::uint8_t>(frame + at_.frame_owner) >= kFirstShimOwner) {
+    if (is_shim(at_, frame)) {
       *out = wire::PyFrame{0, 0, wire::kPyShim};
       return true;
     }
     out->flags = is_entry(frame) ? wire::kPyEntry : 0;
-    auto code = base::load<std::uint64_t>(frame + at_.frame_code);
-    if (at_.minor >= 14) code &= ~std::uint64_t{3};  // a tagged reference
-    return one_code(code, frame, out);
+    const auto code = base::load<std::uint64_t>(frame + at_.frame_code);
+    return one_code(code & ~tags_of(at_), frame, out);
   }
 
   bool is_entry(const std::byte* frame) const {
@@ -139,9 +140,25 @@ class Walk {
         base::load<std::uint64_t>(code + at_.object_type) != runtime_.code_type)
       return false;
     out->instr_offset = instruction_offset(at_, address, code, frame);
-    out->code_id = code_id(memory_, at_, address, code);
+    out->code_id = id_of(address, code);
     define_once(out->code_id, code);
     return true;
+  }
+
+  /// Three texts are read for it, unless it is remembered.
+  std::uint64_t id_of(std::uint64_t address, const std::byte* code) {
+    const CodeMark mark(at_);
+    // Without a number the texts themselves are compared. Elsewhere that is as much as to read them.
+    const bool numbered = mark.number(code) != 0;
+    if (!numbered && (at_.code_version != kNone || !Memory::kOwn))
+      return code_id(memory_, at_, address, code);
+    const std::uint64_t is = numbered ? mark.numbered(code) : mark.by_content(code);
+    CodeIds& known = code_ids(guard_);
+    std::uint64_t id = known.find(address, is);
+    if (id != 0) return id;
+    id = code_id(memory_, at_, address, code);
+    known.add(address, is, id);
+    return id;
   }
 
   void define_once(std::uint64_t id, const std::byte* code) {

@@ -34,7 +34,7 @@ void Stack::renew(const python::Runtime& runtime, std::uint32_t at, const python
   for (std::uint32_t i = 0; i < 2; ++i) hash_[at][i] = at == 0 ? kNoFrames : hash_[at - 1][i];
   if (now.code == 0) return;
   python::CodeFacts& code = codes_[now.code * 0x9e3779b97f4a7c15ULL >> 40 & (kCodes - 1)];
-  python::code_facts(runtime, now.code, &code);
+  python::code_facts(runtime, now.code, look.mark, &code);
   if (code.module_call) level.module = python::first_local(runtime, now.frame);
   raw(at).code_id = code.id;
   const std::uint64_t place =
@@ -83,13 +83,16 @@ bool Stack::take_quickly(const python::Runtime& runtime, std::uint32_t around) {
 }
 
 // While nobody knows whether frames are as they should be, and once they are not: the next one is
-// compared with none of these.
+// compared with none of these, as no frame lies at address 0.
 void Stack::take_carefully(std::uint32_t tid) {
   const std::uint32_t count = python::quick_frames(tid, raw_, kMaxStackLevels);
   memmove(raw_ + (kMaxStackLevels - count), raw_, count * sizeof raw_[0]);
   const python::Runtime* runtime = python::g_runtime.load(std::memory_order_acquire);
-  for (std::uint32_t level = 0; level < count; ++level)
-    renew(*runtime, level, python::QuickFrame(raw(level)), python::FrameLook{});
+  for (std::uint32_t level = 0; level < count; ++level) {
+    const python::QuickFrame now = raw(level);
+    const std::uint64_t mark = now.code == 0 ? 0 : python::CodeMark(runtime->at).of(now.code);
+    renew(*runtime, level, now, python::FrameLook{0, 0, 0, mark});
+  }
   module_level_ = kNoModule;
   changed_from(0, count);
 }

@@ -51,15 +51,18 @@ constexpr std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
-/// Hash of a byte string; equal bytes give equal values in target and daemon. Two words for one
-/// long multiplication: it runs at every operator.
+/// Adds two words for one long multiplication.
+constexpr std::uint64_t hash_pair(std::uint64_t hash, std::uint64_t a, std::uint64_t b) {
+  return fold(a ^ 0xa0761d6478bd642fULL, b ^ 0xe7037ed1a0b428dbULL ^ hash) + (hash >> 29);
+}
+
+/// Hash of a byte string; equal bytes give equal values in target and daemon. Cheap: it
+/// runs at every operator.
 inline std::uint64_t hash_bytes(const void* data, std::size_t bytes) {
   const auto* p = static_cast<const unsigned char*>(data);
   std::uint64_t hash = 0x67707570726f66ULL + bytes * 0x9e3779b97f4a7c15ULL;
   for (; bytes > 16; p += 16, bytes -= 16)
-    hash = fold(load<std::uint64_t>(p) ^ 0xa0761d6478bd642fULL,
-                load<std::uint64_t>(p + 8) ^ 0xe7037ed1a0b428dbULL ^ hash) +
-           (hash >> 29);
+    hash = hash_pair(hash, load<std::uint64_t>(p), load<std::uint64_t>(p + 8));
   // The last words overlap the ones before: no byte is looked at alone.
   std::uint64_t first = 0, last = 0;
   if (bytes >= 8) {
@@ -81,9 +84,7 @@ inline std::uint64_t hash_bytes(const void* data, std::size_t bytes) {
 inline std::uint64_t hash_words(const std::uint64_t* words, std::size_t count,
                                 std::uint64_t seed = 0) {
   std::uint64_t hash = seed ^ (count * 0x9e3779b97f4a7c15ULL);
-  for (; count >= 2; words += 2, count -= 2)
-    hash = fold(words[0] ^ 0xa0761d6478bd642fULL, words[1] ^ 0xe7037ed1a0b428dbULL ^ hash) +
-           (hash >> 29);
+  for (; count >= 2; words += 2, count -= 2) hash = hash_pair(hash, words[0], words[1]);
   if (count != 0) hash = fold(words[0] ^ 0x8ebc6af09c88c6e3ULL, hash ^ 0x589965cc75374cc3ULL);
   return mix64(hash);
 }

@@ -41,6 +41,7 @@ class FakeInterpreter {
   std::uint64_t ascii(std::string_view text) {
     const std::uint64_t at = make(runtime.at.str_ascii_data + text.size());
     put<std::uint64_t>(at, runtime.at.str_length, text.size());
+    put(at, runtime.at.str_length + 8, base::hash_bytes(text.data(), text.size()));
     put<std::uint32_t>(at, runtime.at.str_state, 0xabcd0000u | 1u << 6 | 1u << 5 | 1u << 2);
     std::memcpy(reinterpret_cast<void*>(at + runtime.at.str_ascii_data), text.data(), text.size());
     return at;
@@ -71,9 +72,15 @@ class FakeInterpreter {
     put(at, o.code_name, name);
     put(at, o.code_qualname, name);
     put(at, o.code_first_line, line);
+    number(at);
     put(at, o.code_table, bytes(table));
     if (o.code_bytes != python::kNone) put<std::uint64_t>(at, o.bytes_length, 20);  // code units
     return at;
+  }
+  /// What 3.12 and newer give to each code object, the next one at an old address, too.
+  void number(std::uint64_t its_code) {
+    static std::uint32_t last = 0;
+    put(its_code, runtime.at.code_version, ++last);
   }
   std::uint64_t code(std::string_view name, std::int32_t line = 1) {
     return code(ascii("train.py"), ascii(name), line);

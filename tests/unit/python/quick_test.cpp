@@ -9,6 +9,7 @@
 #include "inject/torch/stack.hpp"
 #include "tests/fakes/in_process_segment.hpp"
 #include "tests/unit/python/fake_interpreter.hpp"
+#include "tests/unit/python/same_place.hpp"
 
 namespace gpuprof::python {
 namespace {
@@ -55,6 +56,12 @@ class Inside {
  private:
   std::uint64_t module_code_ = 0;
 };
+
+CodeFacts facts_of(const FakeInterpreter& python, std::uint64_t code) {
+  CodeFacts facts{};
+  code_facts(python.runtime, code, CodeMark(python.runtime.at).of(code), &facts);
+  return facts;
+}
 
 std::uint32_t frames(QuickFrame* to, std::uint32_t room = 64) {
   return quick_frames(hot::this_tid(), to, room);
@@ -120,12 +127,12 @@ TEST_P(QuickFrames, KnowTheCallsOfModules) {
   inside.at(inside.module_frame(0, linear));
   QuickFrame found[64];
   ASSERT_EQ(frames(found), 1u);
-  EXPECT_TRUE(is_module_call(found[0].code));
-  const Object self = first_local(found[0].frame);
+  EXPECT_TRUE(facts_of(python, found[0].code).module_call);
+  const Object self = first_local(python.runtime, found[0].frame);
   EXPECT_EQ(self.address, linear);
   EXPECT_STREQ(type_name(self.type), "Linear");
-  EXPECT_FALSE(is_module_call(python.code("_wrapped_call_impl")));
-  EXPECT_FALSE(is_module_call(python.code("forward")));
+  EXPECT_FALSE(facts_of(python, python.code("_wrapped_call_impl")).module_call);
+  EXPECT_FALSE(facts_of(python, python.code("forward")).module_call);
 }
 
 TEST_P(QuickFrames, BecomeTheStackOfAnOperator) {
@@ -221,7 +228,7 @@ TEST_P(QuickFrames, AreComparedOneByOne) {
     const std::uint32_t count = frames(found);
     stack.take(hot::this_tid(), 0);
     ASSERT_EQ(stack.frame_count(), count);
-    for (std::uint32_t i = 0; i < count; ++i) EXPECT_TRUE(stack.frames()[i] == found[i]) << i;
+    for (std::uint32_t i = 0; i < count; ++i) EXPECT_TRUE(tests::same_place(stack.frames()[i], found[i])) << i;
   }
 }
 
@@ -263,8 +270,7 @@ void overwrite(Inside& inside, std::uint64_t code, std::string_view file, std::s
   std::memcpy(
       reinterpret_cast<void*>(base::load<std::uint64_t>(bytes + at.code_table) + at.bytes_data),
       table.data(), table.size());
-  static std::uint32_t number = 0;
-  inside.python.put(code, at.code_version, ++number);
+  inside.python.number(code);
 }
 
 TEST_P(QuickFrames, OfCodeMadeOfOldAddressesAreOthers) {
@@ -285,7 +291,7 @@ TEST_P(QuickFrames, OfCodeMadeOfOldAddressesAreOthers) {
       return stack.define(guard, wire::kTorchStack, 1);
     };
     for (int i = 0; i < 50; ++i) take();
-    const std::uint64_t first = take(), first_code = code_id_of(code);
+    const std::uint64_t first = take(), first_code = facts_of(python, code).id;
     overwrite(inside, code, "<cell-2>", table);
     const std::uint64_t second = take();
     EXPECT_NE(second, first);
@@ -299,6 +305,27 @@ TEST_P(QuickFrames, OfCodeMadeOfOldAddressesAreOthers) {
     ASSERT_EQ(defs.size(), 3u);
     EXPECT_EQ(defs[1].tail.substr(0, 8), "<cell-2>");
   }
+}
+
+/// A str object of a subclass, which keeps its characters elsewhere, at the end of what can be read.
+std::uint64_t subclassed(const Offsets& at) {
+  auto* page = static_cast<std::byte*>(
+      mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  EXPECT_EQ(mprotect(page + 4096, 4096, PROT_NONE), 0);
+  std::byte* text = page + 4096 - at.str_compact_data - 8;
+  base::store<std::uint64_t>(text + at.str_length, 64);
+  base::store<std::uint32_t>(text + at.str_state, 1u << 2);  // not compact, a byte a character
+  return reinterpret_cast<std::uint64_t>(text);
+}
+
+TEST_P(QuickFrames, OfAFileWhoseNameLiesElsewhereAreFollowed) {
+  Inside inside(GetParam());
+  FakeInterpreter& python = inside.python;
+  const std::uint64_t file = subclassed(python.runtime.at);
+  const std::uint64_t name = python.ascii("<module>");
+  const CodeFacts first = facts_of(python, python.code(file, name, 1));
+  EXPECT_NE(first.mark, facts_of(python, python.code(file, name, 2)).mark);
+  EXPECT_NE(first.id, 0u);
 }
 
 TEST(Stack, IsDefinedAgainAfterADrop) {

@@ -13,12 +13,18 @@ namespace {
 
 using tests::FakeInterpreter;
 
-struct Plain {
+/// What another thread's bytes cost: every look is a system call there.
+struct CountedMemory : OwnMemory {
+  static constexpr bool kOwn = false;
+  explicit CountedMemory(int* counter) : looks(counter) {}
+
   const std::byte* view(std::uint64_t at, std::uint32_t, std::byte*) const { return keep(at, 0); }
-  const std::byte* keep(std::uint64_t at, std::uint32_t) const {
-    return reinterpret_cast<const std::byte*>(at);
+  const std::byte* keep(std::uint64_t at, std::uint32_t bytes) const {
+    ++*looks;
+    return OwnMemory::keep(at, bytes);
   }
-  void clear() const {}
+
+  int* looks;
 };
 
 struct Sent {
@@ -47,14 +53,18 @@ struct Result {
   wire::PyFrame frames[wire::kMaxPythonFrames];
 };
 
-Result walk(FakeInterpreter& python, std::uint64_t state,
-            std::uint32_t room = wire::kMaxPythonFrames) {
+template <typename Memory>
+Result walk_in(Memory& memory, FakeInterpreter& python, std::uint64_t state, std::uint32_t room) {
   Result result{};
   const hot::Guard guard(hot::Role::kSignal);
   EXPECT_TRUE(guard);
-  Plain memory;
-  result.read = Walk<Plain>(memory, python.runtime, guard, 1).run(state, result.frames, room);
+  result.read = Walk<Memory>(memory, python.runtime, guard, 1).run(state, result.frames, room);
   return result;
+}
+Result walk(FakeInterpreter& python, std::uint64_t state,
+            std::uint32_t room = wire::kMaxPythonFrames) {
+  OwnMemory memory;
+  return walk_in(memory, python, state, room);
 }
 
 class EachVersion : public testing::TestWithParam<int> {
@@ -187,18 +197,64 @@ TEST(Walk, TakesTheOuterFramesWhileACframeIsNew) {
   }
 }
 
-TEST(Walk, TellsApartCodeObjectsThatUsedOneAddress) {
+TEST_P(EachVersion, TellsApartCodeObjectsThatUsedOneAddress) {
   Lanes lanes;
-  FakeInterpreter python(13);
-  const std::uint64_t code = python.code("first", 10);
-  const std::uint64_t state = python.state(python.frame(code, python.shim(0)));
+  FakeInterpreter python(static_cast<std::uint32_t>(GetParam()));
+  const std::uint64_t file = python.ascii("<cell-1>");
+  const std::uint64_t code = python.code(file, python.ascii("f"), 10);
+  const std::uint64_t state = python.state(python.frame(code, 0));
   walk(python, state);
-  python.put(code, python.runtime.at.code_qualname, python.ascii("second"));
+  // Its file's name is made where the last one's was.
+  std::memcpy(reinterpret_cast<void*>(file + python.runtime.at.str_ascii_data), "<cell-2>", 8);
+  python.number(code);
+  walk(python, state);
+  // Made by no compiler: its name alone tells.
+  python.put(code, python.runtime.at.code_version, 0);
+  python.put(code, name_field(python.runtime.at), python.ascii("g"));
+  walk(python, state);
+  python.put(code, name_field(python.runtime.at), python.ascii("h"));
   walk(python, state);
   const std::vector<Sent> codes = lanes.codes();
-  ASSERT_EQ(codes.size(), 2u);
-  EXPECT_EQ(codes[1].name, "second");
-  EXPECT_NE(codes[0].def.id, codes[1].def.id);
+  ASSERT_EQ(codes.size(), 4u);
+  EXPECT_EQ(codes[1].file, "<cell-2>");
+  EXPECT_EQ(codes[2].name, "g");
+  EXPECT_EQ(codes[3].name, "h");
+}
+
+TEST(Walk, ReadsTheTextsOfACodeObjectOnce) {
+  for (const std::uint32_t minor : {11u, 12u, 13u}) {
+    SCOPED_TRACE(minor);
+    Lanes lanes;
+    FakeInterpreter python(minor);
+    const std::uint64_t inner = python.code("inner"), outer = python.code("outer");
+    const std::uint64_t below = python.frame(outer, minor >= 12 ? python.shim(0) : 0);
+    if (minor == 11) python.set_entry(below);
+    const std::uint64_t state = python.state(python.frame(inner, below));
+    int looks[3] = {};
+    Result results[3];
+    for (int i = 0; i < 3; ++i) {
+      CountedMemory memory(&looks[i]);
+      results[i] = walk_in(memory, python, state, 8);
+    }
+    EXPECT_LT(looks[1], looks[0]);
+    EXPECT_EQ(looks[2], looks[1]);
+    const int chain = minor < 13 ? 4 : 1;  // the thread's state, and two cframes
+    if (minor >= 12) {
+      EXPECT_EQ(looks[1], chain + 2 + 2 + 1) << "a frame and its code each, and the shim";
+    }
+    EXPECT_EQ(results[1].frames[0].code_id, results[0].frames[0].code_id);
+    EXPECT_EQ(results[1].frames[1].code_id, results[0].frames[1].code_id);
+  }
+}
+
+TEST(Walk, KnowsACodeObjectInOneContextOnly) {
+  Lanes lanes;
+  FakeInterpreter python(13);
+  const hot::Guard signal(hot::Role::kSignal), callback(hot::Role::kCallback);
+  code_ids(signal).add(4096, 7, 1);
+  EXPECT_EQ(code_ids(signal).find(4096, 7), 1u);
+  EXPECT_EQ(code_ids(signal).find(4096, 8), 0u) << "another one at its address";
+  EXPECT_EQ(code_ids(callback).find(4096, 7), 0u) << "a signal may come while that one is written";
 }
 
 TEST(Walk, SendsAnyNameAsUtf8) {

@@ -19,6 +19,7 @@
 #include "inject/python/quick.hpp"
 #include "inject/torch/iterations.hpp"
 #include "inject/torch/stack.hpp"
+#include "tests/unit/python/same_place.hpp"
 
 namespace {
 
@@ -47,7 +48,7 @@ void compare(const python::QuickFrame* frames, std::uint32_t count) {
   if (stack == nullptr) stack.reset(new torch::Stack());
   stack->take(hot::this_tid(), 0);
   bool same = stack->frame_count() == count;
-  for (std::uint32_t i = 0; same && i < count; ++i) same = stack->frames()[i] == frames[i];
+  for (std::uint32_t i = 0; same && i < count; ++i) same = tests::same_place(stack->frames()[i], frames[i]);
   g_differences += same ? 0 : 1;
 }
 

@@ -88,7 +88,9 @@ TEST_F(Loops, AreDefinedOnceAndEachIterationIsTold) {
   EXPECT_EQ(defs[0].body.jump_offset, 18);
   EXPECT_EQ(defs[0].body.level, 0u);
   EXPECT_EQ(defs[0].body.flags, 0u);
-  EXPECT_EQ(defs[0].body.code_id, python::code_id_of(code_));
+  const auto codes = segment_.all<wire::PyCodeDef>();
+  ASSERT_EQ(codes.size(), 1u);
+  EXPECT_EQ(defs[0].body.code_id, codes[0].body.id);
   EXPECT_EQ(marks(), (std::vector<std::uint32_t>{wire::kMarkFirst, 0, wire::kMarkWeak}));
   EXPECT_TRUE(steps().empty());
 }
