@@ -130,8 +130,7 @@ class CodeMark {
   }
   /// @param code As many bytes as Runtime::code_bytes, wherever they were copied to.
   std::uint64_t numbered(const std::byte* code) const {
-    return constants_and_names(code) +
-           base::load<std::uint32_t>(code + at_.code_version) * kOdd[0];
+    return constants_and_names(code) + base::load<std::uint32_t>(code + at_.code_version) * kOdd[0];
   }
 
   /// Where they have none. Of a short text its object's head is looked at, too: that changes as

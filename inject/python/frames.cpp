@@ -3,7 +3,7 @@
 // The calling thread's Python frames, by plain loads.
 //
 // Context:  signal | callback
-// Owns:     g_runtime (written by find.cpp), what each thread remembers of code objects
+// Owns:     g_runtime (written by find.cpp), g_code_ids
 // Promises: no system call, lock or allocation; one pthread_getspecific inside the interpreter
 #include "inject/python/frames.hpp"
 
@@ -12,11 +12,9 @@
 namespace gpuprof::python {
 
 constinit std::atomic<const Runtime*> g_runtime{nullptr};
+constinit CodeIds g_code_ids{};
 
 namespace {
-
-/// By block and role. Pages of blocks that no sampled thread has are never touched.
-constinit CodeIds g_code_ids[hot::kMaxThreadBlocks][2];
 
 template <typename T>
 T peek(std::uint64_t at) {
@@ -60,11 +58,6 @@ std::uint64_t own_state(const Runtime& runtime, std::uint32_t tid) {
 }
 
 }  // namespace
-
-CodeIds& code_ids(const hot::Guard& guard) {
-  const hot::ThreadBlock& block = guard.block();
-  return g_code_ids[block.index][&guard.outlet() == &block.signal ? 1 : 0];
-}
 
 bool ready() { return g_runtime.load(std::memory_order_acquire) != nullptr; }
 

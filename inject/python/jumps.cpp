@@ -143,7 +143,8 @@ const CodeLoops* code_loops(std::uint64_t code) {
       const CodeLoops* found = find(*all, runtime->at, code, mark, known);
       if (found == nullptr) {
         // What is at this address now is unknown from here on, too.
-        if (known != nullptr) slot.compare_exchange_strong(known, &kGone, std::memory_order_acq_rel);
+        if (known != nullptr)
+          slot.compare_exchange_strong(known, &kGone, std::memory_order_acq_rel);
         return nullptr;
       }
       // Another thread may have found the same, or another code for this slot.

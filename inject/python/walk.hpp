@@ -24,8 +24,8 @@
 namespace gpuprof::python {
 
 /// One walk. Memory gives `view(address, bytes, room)`, bytes valid until the next view into the
-/// same room, and `keep(address, bytes)`, bytes valid until `clear()`; both null if unreadable. kOwn
-/// says whether plain loads would do as well.
+/// same room, and `keep(address, bytes)`, bytes valid until `clear()`; both null if unreadable.
+/// kOwn says whether plain loads would do as well.
 template <typename Memory>
 class Walk {
  public:
@@ -148,16 +148,16 @@ class Walk {
   /// Three texts are read for it, unless it is remembered.
   std::uint64_t id_of(std::uint64_t address, const std::byte* code) {
     const CodeMark mark(at_);
-    // Without a number the texts themselves are compared. Elsewhere that is as much as to read them.
+    // Without a number the texts themselves are compared. Elsewhere that is as much as to read
+    // them.
     const bool numbered = mark.number(code) != 0;
     if (!numbered && (at_.code_version != kNone || !Memory::kOwn))
       return code_id(memory_, at_, address, code);
     const std::uint64_t is = numbered ? mark.numbered(code) : mark.by_content(code);
-    CodeIds& known = code_ids(guard_);
-    std::uint64_t id = known.find(address, is);
+    std::uint64_t id = g_code_ids.find(address, is);
     if (id != 0) return id;
     id = code_id(memory_, at_, address, code);
-    known.add(address, is, id);
+    g_code_ids.add(address, is, id);
     return id;
   }
 

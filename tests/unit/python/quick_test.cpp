@@ -228,7 +228,8 @@ TEST_P(QuickFrames, AreComparedOneByOne) {
     const std::uint32_t count = frames(found);
     stack.take(hot::this_tid(), 0);
     ASSERT_EQ(stack.frame_count(), count);
-    for (std::uint32_t i = 0; i < count; ++i) EXPECT_TRUE(tests::same_place(stack.frames()[i], found[i])) << i;
+    for (std::uint32_t i = 0; i < count; ++i)
+      EXPECT_TRUE(tests::same_place(stack.frames()[i], found[i])) << i;
   }
 }
 
@@ -307,7 +308,8 @@ TEST_P(QuickFrames, OfCodeMadeOfOldAddressesAreOthers) {
   }
 }
 
-/// A str object of a subclass, which keeps its characters elsewhere, at the end of what can be read.
+/// A str object of a subclass, which keeps its characters elsewhere, at the end of what can be
+/// read.
 std::uint64_t subclassed(const Offsets& at) {
   auto* page = static_cast<std::byte*>(
       mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));

@@ -247,16 +247,6 @@ TEST(Walk, ReadsTheTextsOfACodeObjectOnce) {
   }
 }
 
-TEST(Walk, KnowsACodeObjectInOneContextOnly) {
-  Lanes lanes;
-  FakeInterpreter python(13);
-  const hot::Guard signal(hot::Role::kSignal), callback(hot::Role::kCallback);
-  code_ids(signal).add(4096, 7, 1);
-  EXPECT_EQ(code_ids(signal).find(4096, 7), 1u);
-  EXPECT_EQ(code_ids(signal).find(4096, 8), 0u) << "another one at its address";
-  EXPECT_EQ(code_ids(callback).find(4096, 7), 0u) << "a signal may come while that one is written";
-}
-
 TEST(Walk, SendsAnyNameAsUtf8) {
   Lanes lanes;
   FakeInterpreter python(12);

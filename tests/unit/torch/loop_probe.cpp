@@ -48,7 +48,8 @@ void compare(const python::QuickFrame* frames, std::uint32_t count) {
   if (stack == nullptr) stack.reset(new torch::Stack());
   stack->take(hot::this_tid(), 0);
   bool same = stack->frame_count() == count;
-  for (std::uint32_t i = 0; same && i < count; ++i) same = tests::same_place(stack->frames()[i], frames[i]);
+  for (std::uint32_t i = 0; same && i < count; ++i)
+    same = tests::same_place(stack->frames()[i], frames[i]);
   g_differences += same ? 0 : 1;
 }
 
