@@ -46,6 +46,7 @@ class Held {
 
   /// A copy of an open one goes out before whatever follows.
   void send_copy(const model::Range& range) {
+    if (!life_.holds(range.start_ns, range.end_ns)) return;  // counted when it ends
     names_.settle_stack(range.stack);
     names_.settle_string(range.name);
     sink_.on(range);

@@ -39,6 +39,18 @@ TEST_F(Losses, AreToldApartOnceTheyAreWritten) {
   EXPECT_EQ(9000u, sink_.losses[1].first_ns);
 }
 
+TEST_F(Losses, ARangeOfDamagedMemoryIsNotCopiedIntoWindows) {
+  assembler_->seed_life(100'000'000'000);
+  assembler_->round_begins(200'000'000'000);
+  push(0, name("early"));
+  push(1ULL << 63, name("late"));
+  put(wire::RangeStart{1ULL << 62, name("later"), 3, 0, 0, 0, 0, 0});
+  push(150'000'000'000, name("right"));
+  assembler_->copy_open(190'000'000'000);
+  ASSERT_THAT(sink_.ranges, SizeIs(1));
+  EXPECT_EQ(150'000'000'000u, sink_.ranges[0].start_ns);
+}
+
 TEST_F(Losses, ANameSentCutIsMarkedAndCounted) {
   const std::uint64_t one = 0x1234567800000000, two = 0x8765432100000000;
   put(wire::StringDef{one, 4, wire::kStringCut}, "same");
