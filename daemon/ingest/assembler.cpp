@@ -56,6 +56,7 @@ void Assembler::on(const Lane& lane, const wire::Launch& r, const Tail&) {
   active_since(r.ts_ns);
   const model::StackId stack = names_.stack(r.stack_id);
   ranges_.launched(lane, stack);
+  operators_.launched(lane, r.op_id, r.ts_ns);
   launches_.add(r, owner(lane, r.op_id), stack);
 }
 
@@ -195,9 +196,10 @@ void Assembler::finish(std::uint64_t now_ns) {
   ranges_.close_before(now_ns);
   finder_.finish(now_ns);
   // What is still open ends with the program, and so does the step it is in.
-  operators_.each_open([&](std::uint32_t tid, std::uint64_t begin_ns) {
-    finder_.range_ended(tid, begin_ns, now_ns);
-  });
+  operators_.each_open(now_ns,
+                       [&](std::uint32_t tid, std::uint64_t begin_ns, std::uint64_t end_ns) {
+                         finder_.range_ended(tid, begin_ns, end_ns);
+                       });
   operators_.close_before(now_ns);
   steps_.round_done();
   steps_.finish();

@@ -148,7 +148,7 @@ void Operators::end(const Lane& lane, const wire::OpEnd& end) {
   const OpenAt at = find(owner, end.object, end.ts_ns, end.op_id);
   if (at != owner.open.end()) return end_at(owner, at, end.ts_ns);
   if (end.op_id != 0) return;
-  if (waiting_.size() >= kMaxWaiting) waiting_.erase(waiting_.begin());
+  if (waiting_.size() >= kMaxWaiting) settle_oldest();
   waiting_.push_back({end.object, end.ts_ns, lane.tid});
 }
 
@@ -161,10 +161,26 @@ void Operators::settle(Thread& owner, std::uint64_t ts_ns) {
     if (end.ts_ns >= ts_ns) return false;
     const OpenAt at = find(owner, end.object, end.ts_ns);
     if (at == owner.open.end()) return ts_ns - end.ts_ns > kLong_ns;
-    close(*at, end.ts_ns, end.tid, model::kRangeCrossing);
-    owner.open.erase(at);
+    end_elsewhere(owner, at, end);
     return true;
   });
+}
+
+void Operators::end_elsewhere(Thread& owner, OpenAt at, const Waiting& end) {
+  close(*at, end.ts_ns, end.tid, model::kRangeCrossing);
+  owner.open.erase(at);
+}
+
+// More than can wait have come since the lanes were last read: the first of them goes by what has
+// been read so far.
+void Operators::settle_oldest() {
+  const Waiting end = waiting_.front();
+  waiting_.erase(waiting_.begin());
+  for (Thread& owner : threads_) {
+    const OpenAt at = find(owner, end.object, end.ts_ns);
+    if (at != owner.open.end()) return end_elsewhere(owner, at, end);
+  }
+  losses_.add(LossReason::kPopWithoutPush, end.tid, 1, end.ts_ns, end.ts_ns);
 }
 
 Operators::Innermost Operators::innermost(const Lane& lane, std::uint32_t op_id) const {

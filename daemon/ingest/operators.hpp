@@ -39,6 +39,10 @@ class Operators {
   void begin(const Lane& lane, const wire::OpBegin& begin, model::RangeId parent,
              std::size_t ranges);
   void end(const Lane& lane, const wire::OpEnd& end);
+  /// A launch on the lane's thread names the innermost open one; 0: there is none.
+  void launched(const Lane& lane, std::uint32_t op_id, std::uint64_t ts_ns) {
+    learn_open(thread(lane), op_id, 0, ts_ns);
+  }
   /// The lane's thread has been read up to `ts_ns`: what ended on others until then is closed.
   void reached(const Lane& lane, std::uint64_t ts_ns) {
     if (!waiting_.empty()) settle(thread(lane), ts_ns);
@@ -58,11 +62,12 @@ class Operators {
   /// its nearest outer one that is not.
   Innermost innermost(const Lane& lane, std::uint32_t op_id) const;
 
-  /// Calls `tell(tid, begin_ns)` for each operator that is open.
+  /// Calls `tell(tid, begin_ns, end_ns)` for each operator that is open. Until `end_ns`, at most
+  /// `now_ns`, it surely is.
   template <typename Tell>
-  void each_open(const Tell& tell) const {
+  void each_open(std::uint64_t now_ns, const Tell& tell) const {
     for (const Thread& one : threads_)
-      for (const Open& open : one.open) tell(one.tid, open.op.start_ns);
+      for (const Open& open : one.open) tell(one.tid, open.op.start_ns, known_open(open, now_ns));
   }
 
   /// All lanes have been read since the call before this one.
@@ -110,7 +115,9 @@ class Operators {
   void end_unseen(const Thread& thread, Open& open, std::uint64_t ts_ns);
   void learn_open(Thread& thread, std::uint32_t innermost, std::uint32_t ending,
                   std::uint64_t ts_ns);
+  void end_elsewhere(Thread& thread, OpenAt at, const Waiting& end);
   void settle(Thread& thread, std::uint64_t ts_ns);
+  void settle_oldest();
 
   Names& names_;
   model::EventSink& sink_;

@@ -142,5 +142,37 @@ TEST_F(LostEnds, AtTheEndWhatIsInDoubtIsNoLongerThanIsKnown) {
   EXPECT_EQ(kUnfinished, at(100).flags);
 }
 
+TEST_F(LostEnds, ALaunchOutsideOfAnyOperatorTellsThatTheyHaveEnded) {
+  begin(100, 1, 1);
+  lost(1, 130, 130);
+  push(200, name("range"));
+  launch(7, 210);
+  api(7, 209, 220);
+  pop(230);
+  launch(8, 240);
+  api(8, 239, 250);
+  assembler_->finish(now_);
+  EXPECT_EQ(130u, at(100).end_ns);
+  ASSERT_THAT(sink_.ranges, SizeIs(1));
+  ASSERT_THAT(sink_.calls, SizeIs(2));
+  EXPECT_EQ(sink_.ranges[0].id, sink_.calls[0].range);
+  EXPECT_EQ(0u, sink_.calls[1].range);
+}
+
+TEST_F(LostEnds, ALaunchThatNamesAnOperatorTellsThatInnerOnesHaveEnded) {
+  begin(100, 1, 1);
+  begin(110, 2, 2);
+  lost(1, 130, 130);
+  put(wire::Launch{200, 0, 7, 2, 0, 211, 100, 1, 0});
+  push(300, name("range"));
+  pop(310);
+  end(400, 1, 1, 0);
+  EXPECT_EQ(130u, at(110).end_ns);
+  ASSERT_THAT(sink_.ranges, SizeIs(1));
+  EXPECT_EQ(at(100).id, sink_.ranges[0].parent);
+  EXPECT_EQ(400u, at(100).end_ns);
+  EXPECT_EQ(0u, at(100).flags);
+}
+
 }  // namespace
 }  // namespace gpuprof::ingest

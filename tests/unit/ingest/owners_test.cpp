@@ -103,5 +103,24 @@ TEST_F(Owners, AnEndNobodyBeganEndsNothingThatBeginsLater) {
   EXPECT_EQ(sink_.operators[0].end_ns, 350u);
 }
 
+// A daemon that had no turn for a while reads all begins, then all ends.
+TEST_F(Owners, NoEndOfABurstIsLost) {
+  constexpr std::uint32_t kMany = 300;
+  for (std::uint32_t i = 1; i <= kMany; ++i) begin(1000 + i, i, i, kUser);
+  for (std::uint32_t i = 1; i <= kMany; ++i) end(2000 + i, i, 0, kSecond);
+  rounds();
+  ASSERT_THAT(sink_.operators, SizeIs(kMany));
+  for (const model::Operator& op : sink_.operators) EXPECT_EQ(op.end_ns, op.start_ns + 1000);
+  EXPECT_TRUE(assembler_->losses().totals().empty());
+}
+
+TEST_F(Owners, EndsThatNobodyBeganAreCountedWhereTheyAreTooMany) {
+  for (std::uint32_t i = 1; i <= 300; ++i) end(2000 + i, i, 0, kSecond);
+  const auto& lost = assembler_->losses().totals();
+  ASSERT_THAT(lost, SizeIs(1));
+  EXPECT_EQ(lost.begin()->first, model::LossReason::kPopWithoutPush);
+  EXPECT_EQ(lost.begin()->second, 300u - 256u);
+}
+
 }  // namespace
 }  // namespace gpuprof::ingest
