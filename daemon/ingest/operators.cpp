@@ -117,19 +117,22 @@ void Operators::end_at(Thread& owner, OpenAt at, std::uint64_t end_ns) {
 
 // What lies further in than the innermost open one has ended, but for what ends now; what lies
 // further out has not. One that began while records were dropped tells nothing.
-void Operators::learn_open(Thread& owner, std::uint32_t innermost, std::uint32_t ending,
-                           std::uint64_t ts_ns) {
+void Operators::learn_open(Thread& owner, const wire::OpEnd& end) {
   if (!owner.in_doubt) return;
+  const std::uint32_t innermost = end.outer;
   const auto known = std::find_if(owner.open.rbegin(), owner.open.rend(),
                                   [&](const Open& open) { return open.op_id == innermost; });
   if (innermost != 0 && (known == owner.open.rend() || known->doubt_ns == 0)) return;
   const OpenAt inner = innermost == 0 ? owner.open.begin() : known.base();
   const model::RangeId outer = innermost == 0 ? 0 : known->op.id;
   std::for_each(owner.open.begin(), inner, [](Open& open) { open.doubt_ns = 0; });
-  const auto ended = [&](const Open& open) { return open.doubt_ns != 0 && open.op_id != ending; };
+  const auto ended = [&](const Open& open) {
+    const bool now = end.op_id == 0 ? open.object == end.object : open.op_id == end.op_id;
+    return open.doubt_ns != 0 && !now;
+  };
   for (auto at = owner.open.rbegin(); at != std::make_reverse_iterator(inner); ++at) {
     if (!ended(*at)) continue;
-    end_unseen(owner, *at, ts_ns);
+    end_unseen(owner, *at, end.ts_ns);
     // What began in the meantime was thought to be inside it.
     for (auto later = inner; later != owner.open.end(); ++later)
       if (later->op.parent == at->op.id && !ended(*later)) later->op.parent = outer;
@@ -144,7 +147,7 @@ void Operators::learn_open(Thread& owner, std::uint32_t innermost, std::uint32_t
 void Operators::end(const Lane& lane, const wire::OpEnd& end) {
   Thread& owner = thread(lane);
   owner.tid = lane.tid;
-  learn_open(owner, end.outer, end.op_id, end.ts_ns);
+  learn_open(owner, end);
   const OpenAt at = find(owner, end.object, end.ts_ns, end.op_id);
   if (at != owner.open.end()) return end_at(owner, at, end.ts_ns);
   if (end.op_id != 0) return;
@@ -186,7 +189,7 @@ void Operators::settle_oldest() {
 Operators::Innermost Operators::innermost(const Lane& lane, std::uint32_t op_id) const {
   if (lane.index >= threads_.size()) return {};
   const auto& open = threads_[lane.index].open;
-  bool found = op_id == 0;
+  bool found = op_id == 0 || op_id == wire::kOpUnknown;
   for (auto at = open.rbegin(); at != open.rend(); ++at) {
     found = found || at->op_id == op_id;
     if (found && (at->op.flags & model::kRangeDeep) == 0)

@@ -39,9 +39,9 @@ class Operators {
   void begin(const Lane& lane, const wire::OpBegin& begin, model::RangeId parent,
              std::size_t ranges);
   void end(const Lane& lane, const wire::OpEnd& end);
-  /// A launch on the lane's thread names the innermost open one; 0: there is none.
+  /// A launch on the lane's thread names the innermost open one, as OpEnd::outer does.
   void launched(const Lane& lane, std::uint32_t op_id, std::uint64_t ts_ns) {
-    learn_open(thread(lane), op_id, 0, ts_ns);
+    learn_open(thread(lane), wire::OpEnd{ts_ns, 0, 0, op_id});
   }
   /// The lane's thread has been read up to `ts_ns`: what ended on others until then is closed.
   void reached(const Lane& lane, std::uint64_t ts_ns) {
@@ -58,8 +58,8 @@ class Operators {
   std::size_t depth(const Lane& lane) const {
     return lane.index < threads_.size() ? threads_[lane.index].open.size() : 0;
   }
-  /// The operator a launch names; without a name (0) the innermost one. Not one that is too deep:
-  /// its nearest outer one that is not.
+  /// The operator a launch names; without a name (0, kOpUnknown) the innermost one. Not one that is
+  /// too deep: its nearest outer one that is not.
   Innermost innermost(const Lane& lane, std::uint32_t op_id) const;
 
   /// Calls `tell(tid, begin_ns, end_ns)` for each operator that is open. Until `end_ns`, at most
@@ -113,8 +113,7 @@ class Operators {
   void end_at(Thread& thread, OpenAt at, std::uint64_t end_ns);
   static std::uint64_t known_open(const Open& open, std::uint64_t ts_ns);
   void end_unseen(const Thread& thread, Open& open, std::uint64_t ts_ns);
-  void learn_open(Thread& thread, std::uint32_t innermost, std::uint32_t ending,
-                  std::uint64_t ts_ns);
+  void learn_open(Thread& thread, const wire::OpEnd& end);
   void end_elsewhere(Thread& thread, OpenAt at, const Waiting& end);
   void settle(Thread& thread, std::uint64_t ts_ns);
   void settle_oldest();

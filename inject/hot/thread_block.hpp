@@ -66,7 +66,7 @@ enum class Role : std::uint32_t { kCallback = 1, kSignal = 2 };
 struct ThreadBlock {
   std::atomic<std::uint32_t> tid;  // 0: free
   std::uint32_t epoch;
-  /// OpBegin::op_id of the innermost PyTorch operator open on this thread; 0: none.
+  /// Of the innermost PyTorch operator open on this thread, as OpEnd::outer.
   std::uint32_t open_op;
   /// Another number for each thread that had this block; never 0.
   std::uint32_t owner;

@@ -132,7 +132,7 @@ class Beginning {
     OpenOp op{};
     op.top_level = state_.open.at_top();
     op.encloses = true;
-    if (++state_.last_op_id == 0) ++state_.last_op_id;
+    if (++state_.last_op_id == wire::kOpUnknown) state_.last_op_id = 1;
     op.op_id = state_.last_op_id;
     // Counting, all that is inside another one is only kept count of.
     if (recording || op.top_level || scope == static_cast<std::uint16_t>(Scope::kUser))
@@ -218,8 +218,8 @@ void ends(const std::byte* object) {
   if (state == nullptr) return;
   OpenOp op{};
   const auto address = reinterpret_cast<std::uint64_t>(object);
-  const bool began_here = state->open.take(address, &op);
-  if (began_here) guard.block().open_op = state->open.innermost();
+  state->open.take(address, &op);
+  guard.block().open_op = state->open.innermost();
   const bool recording = hot::on(hot::kOnOperators);
   const bool may_count = op.top_level && !op.is_step && counts_ends();
   if (!recording && !may_count && !op.is_step) return;

@@ -31,6 +31,8 @@ bool OpenOps::take_from_below(std::uint64_t object, OpenOp* op) {
     remove(i);
     return true;
   }
+  // One of another thread is taken for a forgotten one: both are rare.
+  if (forgotten_ != 0) --forgotten_;
   return false;
 }
 

@@ -29,20 +29,23 @@ struct OpenOp {
 /// The operators of one thread that are open, innermost last.
 class OpenOps {
  public:
-  void clear() { count_ = enclosing_ = 0; }
+  void clear() { count_ = enclosing_ = forgotten_ = 0; }
 
   /// Takes back what was left open under this address: it began again, so it has ended.
   void push(std::uint64_t object, const OpenOp& op) {
     // One that ended on another thread is still here; its memory may serve again only after that.
     for (std::uint32_t i = 0; i < count_; ++i)
       if (objects_[i] == object) remove(i--);
-    if (count_ == kMost) remove(0);
+    if (count_ == kMost) {
+      remove(0);
+      ++forgotten_;
+    }
     objects_[count_] = object;
     open_[count_++] = op;
     enclosing_ += op.encloses ? 1 : 0;
   }
 
-  /// Takes `object` out, wherever it is. False: it did not begin here.
+  /// Takes `object` out, wherever it is. False: it did not begin here, or was forgotten.
   bool take(std::uint64_t object, OpenOp* op) {
     if (count_ == 0 || objects_[count_ - 1] != object) return take_from_below(object, op);
     *op = open_[--count_];
@@ -52,8 +55,11 @@ class OpenOps {
 
   /// Whether an operator that begins now is top-level.
   bool at_top() const { return enclosing_ == 0; }
-  /// Number of the innermost one; 0: there is none.
-  std::uint32_t innermost() const { return count_ == 0 ? 0 : open_[count_ - 1].op_id; }
+  /// Number of the innermost one; 0: there is none; wire::kOpUnknown: it was forgotten.
+  std::uint32_t innermost() const {
+    if (count_ != 0) return open_[count_ - 1].op_id;
+    return forgotten_ == 0 ? 0 : wire::kOpUnknown;
+  }
   /// OpenOp::stack of the innermost one; 0: there is none.
   std::uint32_t innermost_stack() const { return count_ == 0 ? 0 : open_[count_ - 1].stack; }
 
@@ -64,6 +70,7 @@ class OpenOps {
 
   std::uint32_t count_ = 0;
   std::uint32_t enclosing_ = 0;  // of them
+  std::uint32_t forgotten_ = 0;  // open beside them, as far as is known
   std::uint64_t objects_[kMost] = {};
   OpenOp open_[kMost] = {};
 };

@@ -23,7 +23,7 @@ struct Launch {
   std::uint16_t flags;  // kLaunch…
   std::uint32_t cbid;
   std::uint32_t tid;
-  std::uint32_t op_id;  // OpBegin::op_id of the innermost operator open on this thread; 0: none
+  std::uint32_t op_id;  // of the innermost operator open on this thread, as OpEnd::outer
   std::uint32_t reserved;
 };
 inline constexpr std::uint16_t kLaunchRuns = 1;  // a kernel or a graph: GPU records are to follow

@@ -22,7 +22,7 @@ struct OpBegin {
   std::uint64_t inputs_id;  // InputsDef; 0: not taken
   std::int64_t sequence;    // of autograd; negative: none
   std::uint64_t object;     // address of the RecordFunction: pairs with OpEnd
-  std::uint32_t op_id;      // counts the operators of this thread; never 0
+  std::uint32_t op_id;      // counts the operators of this thread; never 0 or kOpUnknown
   std::uint32_t forward_thread;  // PyTorch's number of the thread that ran the forward; 0: none
   std::uint32_t thread;          // PyTorch's number of this thread; 0: not known
   std::uint16_t scope;           // at::RecordScope: 0 function, 1 backward, 2 TorchScript, 7 user
@@ -36,9 +36,12 @@ struct OpEnd {
   static constexpr Kind kKind = Kind::kOpEnd;
   std::uint64_t ts_ns;
   std::uint64_t object;
-  std::uint32_t op_id;  // 0: it did not begin on this thread
-  std::uint32_t outer;  // op_id of the innermost one that is still open on this thread; 0: none
+  std::uint32_t op_id;  // 0: it did not begin on this thread, or the thread has forgotten it
+  // op_id of the innermost one that is still open on this thread; 0: none; or kOpUnknown
+  std::uint32_t outer;
 };
+/// For the op_id of one that is open and forgotten: too many were open inside it.
+inline constexpr std::uint32_t kOpUnknown = ~0U;
 
 /// Inputs behind an id: `words` 64-bit words as gpuprof/wire/inputs.hpp describes them.
 /// id = hash over the tail. Sent at first sight in a lane and again after any drop in it.

@@ -174,5 +174,24 @@ TEST_F(LostEnds, ALaunchThatNamesAnOperatorTellsThatInnerOnesHaveEnded) {
   EXPECT_EQ(0u, at(100).flags);
 }
 
+// The thread remembers 192 of them.
+TEST_F(LostEnds, WhatItsThreadHasForgottenIsNotSaidToHaveEnded) {
+  constexpr std::uint32_t kDeep = 200, kForgotten = 8;
+  for (std::uint32_t i = 1; i <= kDeep; ++i) begin(100 + i, i, i);
+  for (std::uint32_t i = kDeep; i > kForgotten + 1; --i) end(1000 - i, i, i, i - 1);
+  lost(2, 1000, 1010);  // a whole one
+  end(1100, kForgotten + 1, kForgotten + 1, wire::kOpUnknown);
+  put(wire::Launch{1200, 0, 7, 2, 0, 211, 100, wire::kOpUnknown, 0});
+  api(7, 1190, 1210);
+  for (std::uint32_t i = kForgotten; i > 0; --i) end(2000 - i, i, 0, i == 1 ? 0 : wire::kOpUnknown);
+  assembler_->finish(now_);
+  ASSERT_THAT(sink_.operators, SizeIs(kDeep));
+  for (const model::Operator& op : sink_.operators)
+    EXPECT_EQ(0u, op.flags & ~model::kRangeDeep) << op.start_ns;
+  EXPECT_EQ(1999u, at(101).end_ns);
+  ASSERT_THAT(sink_.calls, SizeIs(1));
+  EXPECT_EQ(at(100 + kForgotten).id, sink_.calls[0].range);
+}
+
 }  // namespace
 }  // namespace gpuprof::ingest

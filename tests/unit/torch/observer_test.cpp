@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Three fake copies of libtorch in one process, laid out as 2.1, 2.7 and 2.15 are.
+#include <array>
+
 #include "gpuprof/wire/inputs.hpp"
 #include "inject/torch/library.hpp"
 #include "tests/unit/torch/observer_fixture.hpp"
@@ -66,6 +68,28 @@ TEST_P(EachCopy, NamesTheOpenOperatorToLaunches) {
   copy.torch().end(object[0]);
   EXPECT_EQ(hot::this_thread()->open_op, 0u);
   EXPECT_EQ(observed.begins()[0].body.op_id, outer);
+}
+
+TEST_P(EachCopy, NestsDeeperThanIsRemembered) {
+  constexpr std::size_t kMost = 192, kDeep = kMost + 8;
+  std::vector<std::array<std::byte, 1024>> objects(kDeep);
+  for (auto& nested : objects) copy.torch().begin(nested.data(), {"deep"});
+  std::vector<std::uint32_t> open;  // as launches were told
+  for (auto at = objects.rbegin(); at != objects.rend(); ++at) {
+    copy.torch().end(at->data());
+    open.push_back(hot::this_thread()->open_op);
+  }
+  const auto begins = observed.begins();
+  const auto ends = observed.ends();
+  ASSERT_EQ(ends.size(), kDeep);
+  for (std::size_t i = 0; i < kDeep; ++i) {
+    const bool remembered = i + 1 < kMost, last = i + 1 == kDeep;
+    const std::uint32_t outer = last         ? 0
+                                : remembered ? begins[kDeep - 2 - i].body.op_id
+                                             : wire::kOpUnknown;
+    EXPECT_EQ(ends[i].body.outer, outer) << i;
+    EXPECT_EQ(open[i], outer) << i;
+  }
 }
 
 TEST_P(EachCopy, LooksThroughRangesOfTheProgramsOwn) {
