@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "daemon/ingest/code_texts.hpp"
 #include "daemon/ingest/service_code.hpp"
 
 namespace gpuprof::ingest {
@@ -22,17 +23,13 @@ bool ends_in(std::string_view text, std::string_view end) {
 }  // namespace
 
 void LoopPlaces::define(const wire::PyCodeDef& def, const Tail& tail) {
-  const std::uint64_t lengths = std::uint64_t{def.file_bytes} + def.name_bytes + def.table_bytes;
-  if (lengths > tail.bytes || codes_.contains(def.id)) return;
-  const std::string_view text(reinterpret_cast<const char*>(tail.data), lengths);
-  const std::string_view file = text.substr(0, def.file_bytes);
-  const std::string_view name = text.substr(def.file_bytes, def.name_bytes);
-  if (is_service_code(file, name)) loader_worker_ = true;
-  if (bytes_ + lengths > most_bytes_) return;
-  bytes_ += lengths;
+  const auto texts = code_texts(def, tail);
+  if (!texts || codes_.contains(def.id)) return;
+  if (is_service_code(texts->file, texts->name)) loader_worker_ = true;
+  if (bytes_ + texts->bytes() > most_bytes_) return;
+  bytes_ += texts->bytes();
   codes_[def.id] =
-      Code{std::string(file), std::string(text.substr(def.file_bytes + def.name_bytes)),
-           def.first_line, def.py_minor};
+      Code{std::string(texts->file), std::string(texts->table), def.first_line, def.py_minor};
 }
 
 int LoopPlaces::line(const Code& code, std::int32_t offset) const {

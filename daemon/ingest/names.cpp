@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string>
 
+#include "daemon/ingest/code_texts.hpp"
 #include "daemon/ingest/service_code.hpp"
 #include "daemon/model/cut_name.hpp"
 #include "gpuprof/base/bytes.hpp"
@@ -80,19 +81,16 @@ void Names::define(const wire::StackDef& def, const Tail& tail) {
 }
 
 void Names::define(const wire::PyCodeDef& def, const Tail& tail) {
-  const std::uint64_t lengths = std::uint64_t{def.file_bytes} + def.name_bytes + def.table_bytes;
-  if (lengths > tail.bytes) return losses_.add(LossReason::kRecordMalformed, 0, 1, 0, 0);
+  const auto texts = code_texts(def, tail);
+  if (!texts) return losses_.add(LossReason::kRecordMalformed, 0, 1, 0, 0);
   const std::uint64_t before = codes_.refused();
   const model::CodeId id = codes_.define(def.id);
   refused(codes_, before, LossReason::kCodeTableFull);
   if (id == 0) return;
-  const std::string_view text(reinterpret_cast<const char*>(tail.data), lengths);
-  const std::string_view file = text.substr(0, def.file_bytes);
-  const std::string_view name = text.substr(def.file_bytes, def.name_bytes);
-  serves_ = serves_ || is_service_code(file, name);
-  const model::StringId file_id = intern(file), name_id = intern(name);
+  serves_ = serves_ || is_service_code(texts->file, texts->name);
+  const model::StringId file_id = intern(texts->file), name_id = intern(texts->name);
   sink_.on(model::PythonCode{id, file_id, name_id, def.first_line, def.py_minor, def.flags,
-                             text.substr(def.file_bytes + def.name_bytes)});
+                             texts->table});
 }
 
 void Names::define(const wire::InputsDef& def, const Tail& tail) {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "daemon/ingest/code_texts.hpp"
 #include "daemon/ingest/service_code.hpp"
 
 namespace gpuprof::ingest {
@@ -20,8 +21,8 @@ constexpr std::uint32_t kLoop = static_cast<std::uint32_t>(wire::StepSource::kLo
 constexpr std::uint16_t kUserScope = 7;  // at::RecordScope
 
 std::string_view file_of(const wire::PyCodeDef& def, const Tail& tail) {
-  return {reinterpret_cast<const char*>(tail.data),
-          std::min<std::size_t>(def.file_bytes, tail.bytes)};
+  const auto texts = code_texts(def, tail);
+  return texts ? texts->file : std::string_view{};
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The last step, and what may have ended in it without the daemon having seen it.
+// The last step, and what may have ended in it without the daemon having seen it; damaged code.
 #include "tests/unit/ingest/step_fixture.hpp"
 
 namespace gpuprof::ingest {
@@ -37,6 +37,18 @@ TEST_F(LastStep, LastsNoLongerThanARangeIsKnownToBeOpen) {
   ASSERT_EQ(5u, sink_.steps.size());
   EXPECT_GE(sink_.steps.back().end_ns, worked_until_);
   EXPECT_LE(sink_.steps.back().end_ns, worked_until_ + kMs);
+}
+
+TEST_F(StepFinderTest, APathThatIsCutShortByDamageIsNotBelieved) {
+  loop(1, 40, 50);
+  put(wire::PyCodeDef{7, 0, 11, 0, ~0U, 0, 0, 0}, "/venv/torch/_dynamo/utils.py");
+  stack(11, {1});
+  for (int i = 0; i < 20; ++i) {
+    iterate(1, i == 0 ? wire::kMarkFirst : 0);
+    train(11, nullptr);
+  }
+  finish();
+  EXPECT_EQ(truth_, begins_of(sink_.steps));
 }
 
 }  // namespace
