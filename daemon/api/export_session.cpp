@@ -12,6 +12,7 @@
 
 #include "daemon/api/formats.hpp"
 #include "daemon/export/export.hpp"
+#include "daemon/export/open_copies.hpp"
 #include "daemon/model/ignoring_sink.hpp"
 #include "daemon/spool/spool.hpp"
 #include "support/files.hpp"
@@ -38,10 +39,10 @@ class Tally final : public model::IgnoringSink {
     saw(s.ts_ns, s.ts_ns);
   }
   void on(const model::Range& r) override {
-    if ((r.flags & model::kRangeStillOpen) == 0) ++about.ranges, saw(r.start_ns, r.end_ns);
+    if (!copies.hold(r)) ++about.ranges, saw(r.start_ns, r.end_ns);
   }
   void on(const model::Operator& o) override {
-    if ((o.flags & model::kRangeStillOpen) == 0) ++about.operators, saw(o.start_ns, o.end_ns);
+    if (!copies.hold(o)) ++about.operators, saw(o.start_ns, o.end_ns);
   }
   void on(const model::Step& s) override { ++about.steps, saw(s.start_ns, s.end_ns); }
   void on(const model::ApiCall& c) override { ++about.api_calls, saw(c.start_ns, c.end_ns); }
@@ -59,6 +60,7 @@ class Tally final : public model::IgnoringSink {
 
   SummaryProcess about;
   std::uint64_t first_ns = ~0ULL, last_ns = 0;
+  exporter::OpenCopies copies;
   std::uint64_t real_minus_mono_ns = 0;
   bool readable = true;
   bool ended = false;  // its spool tells how the process ended, and that comes last
@@ -159,7 +161,9 @@ void add_rest(const spool::SessionView& view, std::vector<model::Window>* window
   window.settled_ns = ~0ULL;
   for (const Tally& one : rest) {
     if (!one.readable || !one.has_events()) continue;
-    window.start_ns = std::min(window.start_ns, std::max(one.first_ns, windows->back().end_ns));
+    // What was open over the last window's end begins there.
+    const std::uint64_t first_ns = one.copies.any_lasts() ? 0 : one.first_ns;
+    window.start_ns = std::min(window.start_ns, std::max(first_ns, windows->back().end_ns));
     window.end_ns = std::max(window.end_ns, one.last_ns + 1);
     window.stamp_real_ns = window.start_ns + one.real_minus_mono_ns;
   }

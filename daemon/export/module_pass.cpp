@@ -21,9 +21,10 @@ ModulePass::ModulePass(Trace& trace)
       calls_(trace.survey.modules, trace.survey.steps, [this](const ModuleCall& c) { take(c); }),
       links_(trace.survey.modules) {}
 
-void ModulePass::on(const model::Operator& e) {
+void ModulePass::on(const model::Operator& told) {
   const Survey& survey = t_.survey;
-  if (!survey.overlaps({e.start_ns, e.end_ns}) || survey.copies.replaces(e)) return;
+  const model::Operator e = survey.whole(told);
+  if (!survey.overlaps({e.start_ns, e.end_ns}) || survey.copies.replaces(told)) return;
   const OpKind kind = kind_of(survey.names.text(e.name));
   const Placed placed = survey.placed(e.id, e.tid, {e.start_ns, e.end_ns});
   const bool nests = survey.operator_of(e.id) != 0;
@@ -38,9 +39,10 @@ void ModulePass::on(const model::Operator& e) {
   if (takes_arrows_) begins.push_back(found.link->forward_ns);
 }
 
-void ModulePass::on(const model::Range& e) {
+void ModulePass::on(const model::Range& told) {
+  const model::Range e = t_.survey.whole(told);
   if (e.kind != model::RangeKind::kPushPop || !t_.survey.overlaps({e.start_ns, e.end_ns}) ||
-      t_.survey.copies.replaces(e))
+      t_.survey.copies.replaces(told))
     return;
   // Its own place among the modules is not known: what is called in it ends with it.
   calls_.add({e.id, e.parent, e.tid, 0, {e.start_ns, e.end_ns}, t_.survey.operator_of(e.id) != 0});

@@ -4,7 +4,8 @@
 //
 // Context:  daemon (export thread) | cli
 // Owns:     the newest copy of what has not ended as far as the spool tells
-// Promises: each range and operator is drawn once: as it ended, else as its newest copy
+// Promises: each range and operator is drawn once: as it ended, else as its newest copy; nothing
+//           that is not known to have ended ends inside a window
 #pragma once
 
 #include <unordered_map>
@@ -22,6 +23,18 @@ class OpenCopies {
   void for_each(Take&& take) const {
     for (const auto& [id, e] : ranges_) take(e);
     for (const auto& [id, e] : operators_) take(e);
+  }
+  /// The copy says how long it was open at least, and no end was told since.
+  template <typename E>
+  static bool lasts(const E& e) {
+    constexpr std::uint32_t kBoth = model::kRangeStillOpen | model::kRangeInDoubt;
+    return (e.flags & kBoth) == model::kRangeStillOpen;
+  }
+  /// One of the newest copies does.
+  bool any_lasts() const {
+    bool any = false;
+    for_each([&](const auto& e) { any = any || lasts(e); });
+    return any;
   }
 
   /// Later passes, in which the spool may have more than in the first: what was looked at then is

@@ -14,7 +14,6 @@ namespace gpuprof::exporter {
 namespace {
 
 /// Bounds of what is kept a file: beyond them the rule for ordinary events holds.
-constexpr std::size_t kMaxStraddlers = 10'000;
 constexpr std::size_t kMaxOnStepBorder = 100'000;
 constexpr std::size_t kMaxUndecided = 2'000'000;
 constexpr std::size_t kMaxRecent = 65'536;
@@ -47,6 +46,11 @@ Placed Survey::placed(model::RangeId id, std::uint32_t tid, Interval range) cons
     range = {clip->second.start_ns, clip->second.end_ns};
   if (const Interval* const drawn = collectives.rejoined(id); drawn != nullptr) range = *drawn;
   return place_among_steps(steps, tid, range);
+}
+
+std::uint64_t Survey::border_ns(std::uint32_t tid) const {
+  const auto at = threads.find(tid);
+  return std::max(window.end_ns, at == threads.end() ? 0 : at->second.last_call_end_ns);
 }
 
 std::uint32_t Survey::main_tid() const { return steps.empty() ? pid : steps.front().tid; }
@@ -272,7 +276,7 @@ void Surveyor::on(const model::Overhead& e) {
 }
 
 void Surveyor::finish() {
-  s_.copies.for_each([this](const auto& e) { take(e); });
+  s_.copies.for_each([this](const auto& e) { take(s_.whole(e)); });
   for (const Undecided& event : undecided_) decide(event);
   undecided_ = {};
   s_.count(Shortfall::kCrossingRange) += s_.collectives.finish().size();
@@ -300,7 +304,7 @@ void Surveyor::clip_straddlers() {
   for (const Straddler& range : straddlers_) {
     const std::uint64_t rank = ++depth[range.tid];
     const std::uint64_t first = s_.window.start_ns - std::min(rank, s_.window.start_ns);
-    const std::uint64_t last = std::max(s_.window.end_ns, s_.threads[range.tid].last_call_end_ns);
+    const std::uint64_t last = s_.border_ns(range.tid);
     s_.clipped[range.id] = {std::max(range.start_ns, first), std::min(range.end_ns, last + rank)};
   }
 }

@@ -8,6 +8,7 @@
 // Not here: how it is written (tensorboard_*.cpp)
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -37,6 +38,9 @@ namespace gpuprof::exporter {
 inline constexpr std::int64_t kStreamSyncOffset = 1'000'000;
 /// Row of a synchronisation on its device; -1: it concerns no stream.
 std::int64_t sync_row(const model::Sync& sync);
+
+/// As many ranges are cut at a window's border; each outer one a nanosecond later.
+inline constexpr std::size_t kMaxStraddlers = 10'000;
 
 /// The viewers know memory of the host and of CUDA devices.
 inline bool is_known_memory(const model::Allocation& e) {
@@ -127,6 +131,14 @@ struct Survey {
   bool crosses(const model::Operator& op) const {
     if ((op.flags & model::kRangeDeep) != 0) return true;
     return (op.flags & model::kRangeCrossing) != 0 && collectives.rejoined(op.id) == nullptr;
+  }
+  /// Where ranges of a thread are cut: its last call may end after the window.
+  std::uint64_t border_ns(std::uint32_t tid) const;
+  /// A range or operator as long as it is: what is still open reaches over the border.
+  template <typename E>
+  E whole(E e) const {
+    if (OpenCopies::lasts(e)) e.end_ns = std::max(e.end_ns, border_ns(e.tid) + kMaxStraddlers);
+    return e;
   }
   /// How a push/pop range or operator is drawn: cut at the window, placed among the steps.
   Placed placed(model::RangeId id, std::uint32_t tid, Interval range) const;

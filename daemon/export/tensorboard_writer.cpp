@@ -28,7 +28,7 @@ class EventsWriter final : public model::IgnoringSink {
  public:
   EventsWriter(Trace& trace, const FileRequest& request)
       : request_(request),
-        copies_(trace.survey.copies),
+        survey_(trace.survey),
         ranges_(trace),
         operators_(trace),
         calls_(trace),
@@ -38,10 +38,10 @@ class EventsWriter final : public model::IgnoringSink {
   using model::IgnoringSink::on;
   void on(const model::Sample& e) override { pass(flame_, e); }
   void on(const model::Range& e) override {
-    if (!copies_.replaces(e)) pass(ranges_, e);
+    if (!survey_.copies.replaces(e)) pass(ranges_, survey_.whole(e));
   }
   void on(const model::Operator& e) override {
-    if (!copies_.replaces(e)) pass(operators_, e);
+    if (!survey_.copies.replaces(e)) pass(operators_, survey_.whole(e));
   }
   void on(const model::Allocation& e) override { pass(operators_, e); }
   void on(const model::ApiCall& e) override { pass(calls_, e); }
@@ -62,7 +62,7 @@ class EventsWriter final : public model::IgnoringSink {
   }
 
   const FileRequest& request_;
-  const OpenCopies& copies_;
+  const Survey& survey_;
   std::uint64_t done_ = 0;
   RangePart ranges_;
   OperatorPart operators_;

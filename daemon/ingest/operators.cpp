@@ -212,6 +212,7 @@ void Operators::copy_open(std::uint64_t ts_ns) {
       op.end_ns = std::max(known_open(*open, ts_ns), op.start_ns);
       if (op.end_ns == std::exchange(open->copied_ns, op.end_ns)) continue;
       op.flags |= model::kRangeUnfinished | model::kRangeStillOpen;
+      if (open->doubt_ns != 0) op.flags |= model::kRangeInDoubt;
       if (life_.holds(op.start_ns, op.end_ns)) sink_.on(op);
     }
   }

@@ -185,6 +185,8 @@ inline constexpr std::uint32_t kRangeNoBegin = 4;     // opened before the recor
 /// A copy of one that was open when a window was cut, for that window's file; later copies and the
 /// event itself have the same id.
 inline constexpr std::uint32_t kRangeStillOpen = 64;
+/// Such a copy of one that may have ended at its end_ns, unseen.
+inline constexpr std::uint32_t kRangeInDoubt = 128;
 inline constexpr std::uint32_t kRangeDeep = 32;  // below more than viewers' programs can nest
 
 /// An operator, autograd node or user range of PyTorch.

@@ -81,6 +81,55 @@ TEST_F(OpenCopiesTest, GiveWayToTheNewestOne) {
   EXPECT_THAT(drawn(), testing::ElementsAre(testing::DoubleNear(1000, 0.01)));
 }
 
+// The daemon was killed, or this process is slower than the one that was cut.
+TEST_F(OpenCopiesTest, LastToTheWindowsEndWhereverItIs) {
+  record([](model::EventSink& sink) {
+    sink.on(model::StringDef{1, "epoch"});
+    sink.on(nvtx(8, -200, 50, kCopy));
+    sink.on(op(7, -100, 50, kCopy));
+    sink.on(call(1, 900, 1100, 7));  // the last call of its thread ends after the window
+    model::Range span = nvtx(9, 20, 50, kCopy);
+    span.kind = model::RangeKind::kStartEnd;
+    sink.on(span);
+  });
+  trace();
+  const auto found = events("cpu_op");
+  ASSERT_THAT(found, SizeIs(2));
+  double inner_end = 0, outer_end = 0;
+  for (const auto* event : found) {
+    const double end = (*event)["ts"].GetDouble() + (*event)["dur"].GetDouble();
+    EXPECT_NEAR(end, 2100, 0.01);
+    EXPECT_TRUE((*event)["args"]["unfinished"].GetBool());
+    EXPECT_TRUE((*event)["args"]["cut at window"].GetBool());
+    ((*event)["args"]["External id"].GetUint64() == 7 ? inner_end : outer_end) = end;
+  }
+  EXPECT_GT(outer_end, inner_end);
+  const auto spans = events("nvtx_range", "e");
+  ASSERT_THAT(spans, SizeIs(1));
+  EXPECT_NEAR((*spans[0])["ts"].GetDouble(), 2000, 0.01);
+}
+
+TEST_F(OpenCopiesTest, FromBeforeTheWindowLastThroughIt) {
+  record([](model::EventSink& sink) {
+    sink.on(model::StringDef{1, "epoch"});
+    sink.on(op(7, -500, -400, kCopy));
+    sink.on(nvtx(8, 10, 20, 0));
+  });
+  trace();
+  EXPECT_THAT(drawn(), testing::UnorderedElementsAre(testing::DoubleNear(1000, 0.01),
+                                                     testing::DoubleNear(10, 0.01)));
+}
+
+TEST_F(OpenCopiesTest, LastNoLongerThanIsKnown) {
+  record([](model::EventSink& sink) {
+    sink.on(model::StringDef{1, "epoch"});
+    sink.on(op(7, 100, 300, kCopy));
+    sink.on(op(7, 100, 400, kCopy | model::kRangeInDoubt));
+  });
+  trace();
+  EXPECT_THAT(drawn(), testing::ElementsAre(testing::DoubleNear(300, 0.01)));
+}
+
 TEST_F(OpenCopiesTest, OwnTheCallsInside) {
   record([](model::EventSink& sink) {
     sink.on(model::StringDef{1, "epoch"});
@@ -109,7 +158,7 @@ TEST_F(OpenCopiesTest, StandForWhatEndsBetweenThePasses) {
 TEST_F(OpenCopiesTest, OfOtherWindowsAreNotDrawn) {
   record([](model::EventSink& sink) {
     sink.on(model::StringDef{1, "epoch"});
-    sink.on(op(7, -500, -100, kCopy));
+    sink.on(op(7, -500, -100, kCopy | model::kRangeInDoubt));
     sink.on(op(8, 1500, 1600, kCopy));
   });
   trace();

@@ -126,7 +126,7 @@ TEST_F(LostEnds, CopiesOfWhatIsInDoubtAreNoLongerThanIsKnown) {
   ASSERT_THAT(sink_.operators, SizeIs(4));
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(i < 2 ? 120u : 130u, sink_.operators[i].end_ns);
-    EXPECT_EQ(kCopy, sink_.operators[i].flags);
+    EXPECT_EQ(i < 2 ? kCopy : kCopy | model::kRangeInDoubt, sink_.operators[i].flags);
   }
   ASSERT_FALSE(sink_.ranges.empty());
   EXPECT_EQ(kCopy, sink_.ranges[0].flags);
