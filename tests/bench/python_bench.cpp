@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <vector>
 
 #include "gpuprof/base/clock.hpp"
@@ -78,7 +77,7 @@ std::uint64_t median_ns(tests::FakeInterpreter& python, bool numbered, int turns
     const std::uint64_t begin = base::mono_ns();
     Walk<Memory>(memory, python.runtime, guard, 1).run(state, frames, wire::kMaxPythonFrames);
     ns.push_back(base::mono_ns() - begin);
-    if (segment.counter(wire::Counter::kDroppedLaneFull) != 0) std::abort();
+    if (i % 64 == 0) segment.forget();
   }
   std::nth_element(ns.begin(), ns.begin() + turns / 2, ns.end());
   return ns[static_cast<std::size_t>(turns / 2)];
