@@ -137,10 +137,10 @@ void settle_choice(const Tallies& tallies, spool::SessionView* view, Summary* su
     summary->processes.back().role = traced ? "traced" : "quiet";
     if (!traced) continue;
     kept.push_back(process);
-    // What belongs to a window was stored before the window was.
-    if (!tallies[i].ended)
-      kept.back().cut_ns =
-          std::max(tallies[i].last_ns, view->windows.empty() ? 0 : view->windows.back().end_ns);
+    if (!tallies[i].ended) kept.back().cut_ns = tallies[i].last_ns;
+    // A daemon that died had stored what belongs to a window before it named the window.
+    if (!tallies[i].ended && !view->ended && !view->windows.empty())
+      kept.back().cut_ns = std::max(kept.back().cut_ns, view->windows.back().end_ns);
     summary->drops_known = summary->drops_known && tallies[i].ended;
     if (std::find(view->chosen.begin(), view->chosen.end(), process.pid) == view->chosen.end())
       view->chosen.push_back(process.pid);

@@ -101,9 +101,9 @@ void fork_parent() {
   if (g_fork.parked) {
     // The worker may have had no time yet to choose one.
     const int signal = sample::claim_signal();
-    if (signal != 0) hot::worker_resume_after_cpu(kParentResumeCpuNs, signal);
+    const bool later = signal != 0 && hot::worker_resume_after_cpu(kParentResumeCpuNs, signal);
     hot::worker_allow_resume();
-    if (signal == 0) hot::worker_resume();
+    if (!later) hot::worker_resume();
   }
   errno = saved;
 }

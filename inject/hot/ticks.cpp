@@ -3,7 +3,7 @@
 // Compares the counter with the clock.
 //
 // Context:  callback
-// Owns:     nothing
+// Owns:     see ticks.hpp
 #include "inject/hot/ticks.hpp"
 
 namespace gpuprof::hot {
@@ -16,7 +16,7 @@ namespace {
 
 /// Ticks between which the clock was read: where they are more, the thread was interrupted each
 /// time.
-constexpr std::uint64_t kClose = 1u << 14;
+constexpr std::uint64_t kClose = 1u << 11;
 
 struct Both {
   std::uint64_t ticks, ns, gap;
@@ -42,14 +42,16 @@ Both read_closely() {
 }  // namespace
 
 std::uint64_t Ticks::ask() {
-  if (!g_ticks_are_time.load(std::memory_order_relaxed)) return base::mono_ns();
+  // However far the counter came, nothing later than this was told since the last comparison.
+  const std::uint64_t told = ns_ + (kTrusted * slope_ >> 32);
+  if (slope_ != 0 && told > floor_) floor_ = told;
   std::uint64_t now = 0;
-  if (slope_ == 0 && ticks_ != 0 && read() - ticks_ < kEnough) {
+  if (!g_ticks_are_time.load(std::memory_order_relaxed)) {
+    slope_ = ticks_ = 0;
+    now = base::mono_ns();
+  } else if (ticks_ != 0 && slope_ == 0 && read() - ticks_ < kEnough) {
     now = base::mono_ns();
   } else {
-    // However far the counter came, nothing later than this was told since the last comparison.
-    const std::uint64_t told = ns_ + (kTrusted * slope_ >> 32);
-    if (slope_ != 0 && told > floor_) floor_ = told;
     const Both both = read_closely();
     if (both.gap < kClose) learn(both.ticks, both.ns);
     now = both.ns;

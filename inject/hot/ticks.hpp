@@ -4,9 +4,10 @@
 // then compared again: reading the clock is what an operator's record costs most.
 //
 // Context:  callback (its own thread only)
-// Owns:     nothing
-// Promises: never goes back; where the kernel does not trust the counter, the clock itself
-// Not here: who may use the counter (clock_source.cpp)
+// Owns:     whether the counter is time
+// Promises: never goes back; where the kernel does not trust the counter, the clock itself, and the
+//           counter is never read
+// Not here: how the kernel is asked (clock_source.cpp)
 #pragma once
 
 #include <atomic>
@@ -19,7 +20,7 @@ namespace gpuprof::hot {
 /// Whether the kernel itself keeps time by the processor's counter.
 extern std::atomic<bool> g_ticks_are_time;
 
-/// Looks which counter the kernel uses. Worker.
+/// Looks which counter the kernel uses: as often as operators are switched on. Worker.
 void look_for_ticks();
 
 #if defined(__x86_64__)
@@ -28,8 +29,10 @@ void look_for_ticks();
 class Ticks {
  public:
   std::uint64_t now_ns() {
+    // Who may not read the counter has no slope.
+    if (slope_ == 0) return ask();
     const std::uint64_t passed = read() - ticks_;
-    if (slope_ == 0 || passed >= kTrusted) return ask();
+    if (passed >= kTrusted) return ask();
     const std::uint64_t now = ns_ + (passed * slope_ >> 32);
     return now > floor_ ? now : floor_;
   }

@@ -11,6 +11,7 @@
 // and look just after fork() has returned. A thread made anew would need malloc, which no signal
 // handler may call.
 #include "inject/hot/worker_thread.hpp"
+#include "inject/hot/thread_block.hpp"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -142,7 +143,7 @@ bool gone_for_the_kernel(std::uint64_t deadline) {
   const auto tid = g_state.worker_tid.load(std::memory_order_relaxed);
   const int saved = errno;
   const timespec pause{0, 20'000};
-  while (tid != 0 && ::syscall(SYS_tgkill, getpid(), tid, 0) == 0 && base::mono_ns() < deadline)
+  while (tid != 0 && !thread_has_ended(tid) && base::mono_ns() < deadline)
     nanosleep(&pause, nullptr);
   errno = saved;
   return true;
@@ -205,7 +206,7 @@ void worker_pause_point() {
 
 void worker_allow_resume() { g_worker.held.store(false, std::memory_order_release); }
 
-void worker_resume_after_cpu(std::uint64_t cpu_ns, int signal) {
+bool worker_resume_after_cpu(std::uint64_t cpu_ns, int signal) {
   // What is left of an earlier fork's time would end before Python has counted after this one, or
   // belongs to a thread that never runs again.
   if (g_worker.timer_armed.exchange(true, std::memory_order_acq_rel)) timer_delete(g_worker.timer);
@@ -222,9 +223,11 @@ void worker_resume_after_cpu(std::uint64_t cpu_ns, int signal) {
   const itimerspec when{
       {0, 0},
       {static_cast<time_t>(cpu_ns / 1'000'000'000u), static_cast<long>(cpu_ns % 1'000'000'000u)}};
-  if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &g_worker.timer) != 0 ||
-      timer_settime(g_worker.timer, 0, &when, nullptr) != 0)
-    g_worker.timer_armed.store(false, std::memory_order_release);
+  const bool made = timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &g_worker.timer) == 0;
+  if (made && timer_settime(g_worker.timer, 0, &when, nullptr) == 0) return true;
+  if (made) timer_delete(g_worker.timer);
+  g_worker.timer_armed.store(false, std::memory_order_release);
+  return false;
 }
 
 void worker_resume_timer_done() {

@@ -52,8 +52,8 @@ inline void resume_if_parked() {
 /// Arms a one-shot timer on the calling thread's CPU clock that raises `signal` there, whose
 /// handler calls resume_if_parked(), in place of one that is armed already. What fires before
 /// worker_allow_resume() is lost. Never interrupts a sleeping thread. Boundary, while the worker is
-/// parked.
-void worker_resume_after_cpu(std::uint64_t cpu_ns, int signal);
+/// parked. False: there can be no such timer now.
+bool worker_resume_after_cpu(std::uint64_t cpu_ns, int signal);
 
 /// The timer has fired or is not needed. Signal | worker.
 void worker_resume_timer_done();

@@ -7,7 +7,6 @@
 #include "inject/sample/threads.hpp"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -26,7 +26,6 @@ constexpr std::uint32_t kOffsetAt = 88;
 // From the end of the counts of references to the pointer to a tensor's version: storage, gradient,
 // extra.
 constexpr std::uint32_t kToVersion = 24;
-constexpr std::uint64_t kPage = 4096;
 
 template <typename T>
 T peek(std::uint64_t at) {
@@ -174,7 +173,8 @@ bool list_makes_sense(std::uint64_t list, std::uint32_t items) {
   const auto end = peek<std::uint64_t>(list + items + 8);
   const auto capacity = peek<std::uint64_t>(list + items + 16);
   const std::uint64_t bytes = end - begin;
-  if (end < begin || capacity < end || bytes % sizeof(Value) != 0 || bytes > kPage) return false;
+  if (end < begin || capacity < end || bytes % sizeof(Value) != 0 || bytes > base::kPageBytes)
+    return false;
   return bytes == 0 || (base::object_readable(begin, bytes) && peek<Value>(begin).tag < kMaxTags);
 }
 

@@ -26,7 +26,6 @@ constexpr std::uint64_t kLongestList = 1u << 24;
 constexpr std::uint32_t kFromBoolToTuple = 1, kFromBoolToText = 2;
 // So many values lie in the tuple itself, behind their number.
 constexpr std::uint64_t kOwnValues = 3;
-constexpr std::uint64_t kPage = 4096, kUserHalf = std::uint64_t{1} << 47;
 
 template <typename T>
 T peek(std::uint64_t at) {
@@ -54,9 +53,10 @@ Places places_of(const InputLayout& layout) {
 
 /// Copies a text that ends with 0. False: not all of it can be read.
 bool copy_text(std::uint64_t from, char* to, std::uint32_t most) {
-  if (from < kPage || from >= kUserHalf) return false;
+  if (!base::user_address(from)) return false;
   for (std::uint32_t i = 0; i < most; ++i) {
-    if ((i == 0 || (from + i) % kPage == 0) && !base::word_readable(from + i)) return false;
+    if ((i == 0 || (from + i) % base::kPageBytes == 0) && !base::word_readable(from + i))
+      return false;
     to[i] = peek<char>(from + i);
     if (to[i] == '\0') return true;
   }

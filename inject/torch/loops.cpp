@@ -88,7 +88,7 @@ void define(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op, cons
             std::uint64_t id) {
   if (mine.defined.sent(id, guard.outlet().lane.epoch())) return;
   const std::uint32_t flags = loop.level >= op.module_level ? wire::kLoopInModule : 0;
-  const wire::LoopDef def{id, loop.code->id, loop.span.target, loop.span.jump, loop.depth, flags};
+  const wire::LoopDef def{id, loop.code->id, loop.span.target, loop.span.jump, flags, 0};
   if (hot::record(guard, def, op.ts_ns)) mine.defined.add(id);
   const python::QuickFrame& frame = op.frames[op.frame_count - 1 - loop.level];
   python::send_code(guard, frame.code, loop.code->id, op.ts_ns);

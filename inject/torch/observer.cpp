@@ -102,7 +102,8 @@ std::uint64_t define_inputs(const hot::Guard& guard, ThreadState& state, Library
   auto* words = reinterpret_cast<std::uint64_t*>(outlet.scratch);
   const Inputs inputs = read_inputs(library, object, words, texts);
   if (inputs.words == 0) return 0;
-  const std::uint64_t id = base::hash_words(words, inputs.words, inputs.flags) | 1;
+  std::uint64_t id = base::hash_words(words, inputs.words, inputs.flags);
+  if (id == 0) id = 1;  // 0: none
   if (state.inputs.sent(id, outlet.lane.epoch())) return id;
   const wire::InputsDef def{id, inputs.words, inputs.flags};
   if (hot::record(guard, def, now_ns, words, inputs.words * 8)) state.inputs.add(id);

@@ -93,7 +93,6 @@ void hook_exit() {
 
 void take_in(std::uint32_t copy) {
   Library& library = g_libraries[copy];
-  hot::look_for_ticks();
   const char* why = calibrate(library);
   if (why == nullptr) {
     calibrate_lists(library);
@@ -114,6 +113,7 @@ void want(Wanted wanted, std::uint32_t detail) {
   g_room.detail = detail;
   set_detail(detail);
   if (wanted != Wanted::kOff && !map_thread_states()) g_room.wanted = Wanted::kOff;
+  if (g_room.wanted != Wanted::kOff) hot::look_for_ticks();
   follow_all();
 }
 

@@ -15,6 +15,13 @@
 
 namespace gpuprof::base {
 
+inline constexpr std::uint64_t kPageBytes = 4096;
+
+/// Whether something of a program's can lie there: in the user half, not in the first page.
+constexpr bool user_address(std::uint64_t at) {
+  return at >= kPageBytes && at < (std::uint64_t{1} << 47);
+}
+
 /// Whether the aligned word around `at` can be read. One system call: the kernel looks at the new
 /// mask before it finds that there is no such way to set one.
 inline bool word_readable(std::uint64_t at) {
@@ -25,9 +32,7 @@ inline bool word_readable(std::uint64_t at) {
 /// Whether `bytes` can be read at `at`, which must be possible for an object of 8-byte alignment.
 /// Not for more than a page.
 inline bool object_readable(std::uint64_t at, std::uint64_t bytes) {
-  constexpr std::uint64_t kUserHalf = std::uint64_t{1} << 47;
-  return at >= 4096 && at % 8 == 0 && at < kUserHalf && word_readable(at) &&
-         word_readable(at + bytes - 1);
+  return user_address(at) && at % 8 == 0 && word_readable(at) && word_readable(at + bytes - 1);
 }
 
 }  // namespace gpuprof::base

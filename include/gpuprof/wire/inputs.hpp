@@ -14,7 +14,8 @@
 //   kComplex              two values: the real part, the imaginary one
 //   kIntList, kDoubleList, kBoolList  `count` values; `total` of the list
 //   kNumberList           `count` numbers, each with a head of its own; `total` of the list
-//   kText                 `count` words of bytes, filled up with zeros; `total` bytes in all
+//   kText                 `count` words of bytes, filled up with zeros; `total` bytes in all,
+//                     kMaxInputText + 1 of every longer one
 //   kTuple                `count` numbers and texts, each with a head of its own
 #pragma once
 
@@ -45,8 +46,8 @@ enum class InputForm : std::uint8_t {
 struct InputHead {
   InputForm form = InputForm::kNothing;
   std::uint8_t dtype = 0;   // of a tensor: c10::ScalarType
-  std::uint16_t count = 0;  // sizes, tensors or values that follow
-  std::uint32_t total = 0;  // entries of a list, kept or not
+  std::uint16_t count = 0;  // what follows: sizes, tensors, values, words of a text, parts
+  std::uint32_t total = 0;  // entries of a list or tuple, bytes of a text, kept or not
 
   constexpr std::uint64_t word() const {
     return static_cast<std::uint64_t>(form) | std::uint64_t{dtype} << 8 |

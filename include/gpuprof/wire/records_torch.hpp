@@ -75,15 +75,15 @@ struct Allocation {
   std::int32_t device;                                        // index; -1: the host
 };
 
-/// A loop of the Python program. id = hash over level, code object and target.
+/// A loop of the Python program. id = hash over depth of its frame, code object and target.
 struct LoopDef {
   static constexpr Kind kKind = Kind::kLoopDef;
   std::uint64_t id;
   std::uint64_t code_id;                    // of a PyCodeDef
   std::int32_t target_offset, jump_offset;  // bytes from the start of the byte code: its head,
                                             // and the instruction that jumps back to it
-  std::uint32_t level;                      // of its frame, 0 outermost, without shims
   std::uint32_t flags;                      // kLoop…
+  std::uint32_t reserved;
 };
 inline constexpr std::uint32_t kLoopInModule = 1;  // inside a module's call
 

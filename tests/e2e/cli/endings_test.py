@@ -171,7 +171,8 @@ def unprofiled(checks, folder):
 
 def main():
     checks = e2e.Checks()
-    for case in (statuses, own_failures, summary, quiet_failures, nobody_reads, existing_file, killed_daemon, unprofiled):
+    for case in (statuses, own_failures, summary, quiet_failures, nobody_reads, existing_file,
+                 killed_daemon, unprofiled):
         with e2e.Folder("endings") as folder:
             case(checks, folder)
     checks.done()

@@ -15,9 +15,8 @@ PYTHON = e2e.real_python("/usr/bin/python3") or sys.executable
 SPIN = "import time\nend = time.time() + %s\nwhile time.time() < end: sum(range(1000))"
 # Each function has a name and a file of its own: nothing packs well.
 MANY_STACKS = """import os, time
-end = time.time() + 4
-while time.time() < end:
-    name = "f" + os.urandom(200).hex()
+while time.thread_time() < 2:
+    name = "f" + os.urandom(1500).hex()
     scope = {}
     exec(compile("def %s():\\n  sum(range(50000))" % name, name, "exec"), scope)
     scope[name]()
@@ -161,7 +160,8 @@ def nothing_stored(checks, folder):
                            "sh", "-c", "%s -c pass; %s -c pass" % (PYTHON, PYTHON)], cwd=folder,
                           capture_output=True, timeout=60)
     text = done.stderr.decode()
-    checks.expect(text.count("gpuprof: failed: ") == 1 and "ulimit -f" in text, "nothing stored: it is told once: " + text)
+    checks.expect(text.count("gpuprof: failed: ") == 1 and "ulimit -f" in text,
+                  "nothing stored: it is told once: " + text)
     checks.expect(" processes seen: \n" not in text, "nothing stored: no list without entries: " + text)
     checks.expect("recover with" not in text, "nothing stored: nothing to recover: " + text)
     checks.equal(glob.glob(os.path.join(out, ".gpuprof-spool-*")), [], "nothing stored: no spool is left")

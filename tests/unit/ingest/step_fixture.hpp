@@ -40,7 +40,7 @@ class StepFinderTest : public AssemblerTest {
   /// Loops are named by small numbers; `target` is the offset of its head, i.e. its line.
   void loop(std::uint64_t id, std::int32_t target, std::int32_t jump, std::uint32_t flags = 0) {
     code(7, "train.py", "main");
-    put(wire::LoopDef{id, 7, target, jump, 0, flags});
+    put(wire::LoopDef{id, 7, target, jump, flags, 0});
   }
   void code(std::uint64_t id, const std::string& file, const std::string& name) {
     const wire::PyCodeDef def{id,

@@ -86,7 +86,6 @@ TEST_F(Loops, AreDefinedOnceAndEachIterationIsTold) {
   ASSERT_EQ(defs.size(), 1u);
   EXPECT_EQ(defs[0].body.target_offset, 2);
   EXPECT_EQ(defs[0].body.jump_offset, 18);
-  EXPECT_EQ(defs[0].body.level, 0u);
   EXPECT_EQ(defs[0].body.flags, 0u);
   const auto codes = segment_.all<wire::PyCodeDef>();
   ASSERT_EQ(codes.size(), 1u);
