@@ -6,13 +6,18 @@ The same program runs in turn without a profiler, under gpuprof that only counts
 that records all of it with every option of PyTorch, and with torch.profiler that records the same.
 Printed: the median step of each run as a ratio to the plain run of the same round (median of the
 rounds, their quartiles), in wall and in CPU time of the training thread; and how long the end took:
-from the last step to the return of the command with its file written.
+from the last step to the return of the command with its file written. And, since two runs of a
+program differ by more than that, the steps inside and outside the windows of one run: ten steps are
+recorded, ten only counted, in turn.
 
 usage: torch_steps_bench.py GPUPROF PYTHON [--rounds N] [--steps N]
 """
 
 import argparse
 import contextlib
+import glob
+import gzip
+import json
 import os
 import statistics
 import subprocess
@@ -47,6 +52,7 @@ def train(steps, profiled, folder):
         ended = time.time()
     if profiled:
         profiler.export_chrome_trace(os.path.join(folder, "trace.json.gz"))
+    print("STEPS", *wall)
     print("RESULT", statistics.median(wall[WARM:]), statistics.median(cpu[WARM:]), ended)
 
 
@@ -65,6 +71,39 @@ def run(mode, options):
             sys.exit("%s: status %d\n%s" % (mode, done.returncode, done.stderr))
         wall, cpu, ended = map(float, line[0].split()[1:])
         return wall, cpu, returned - ended
+
+
+def recorded_steps(folder):
+    """Numbers of the steps that the files of a run hold."""
+    for path in glob.glob(os.path.join(folder, "*.pt.trace.json.gz")):
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            for event in json.load(file)["traceEvents"]:
+                if event.get("name", "").startswith("ProfilerStep#"):
+                    yield int(event["name"].split("#")[1])
+
+
+def alternate(options):
+    """Of each window of a run, its median step to those of the ten steps before and behind it."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [options.gpuprof, "run", "-q", "-o", folder, *RECORDING, "--wait", "10", "--warmup", "0",
+             "--active", "10", "--repeat", "0", "--", options.python, os.path.abspath(__file__),
+             "--train", "400", "alternating", folder], capture_output=True, text=True, check=False)
+        line = [text for text in done.stdout.splitlines() if text.startswith("STEPS ")]
+        inside = set(recorded_steps(folder))
+    if not line or len(inside) < 100:
+        sys.exit("alternating: status %d, %d steps recorded\n%s" % (done.returncode, len(inside), done.stderr))
+    steps = [float(text) for text in line[0].split()[1:]]
+    ratios = []
+    for first in sorted(i for i in inside if i - 1 not in inside):
+        window, around = range(first, first + 10), [*range(first - 10, first), *range(first + 10, first + 20)]
+        if first < 60 or around[-1] >= len(steps) or not inside.issuperset(window) \
+                or not inside.isdisjoint(around):
+            continue
+        # The first step of each does what switches.
+        before, within, behind = (statistics.median(steps[i + 1:i + 10]) for i in (first - 10, first, first + 10))
+        ratios.append(2 * within / (before + behind))
+    return ratios
 
 
 def spread(values):
@@ -88,6 +127,8 @@ def main():
         ratios = [[one[mode][i] / one["plain"][i] for one in rounds] for i in (0, 1)]
         ends = [one[mode][2] - one["plain"][2] for one in rounds]
         print("%-15s wall %s  CPU %s  end + %s s" % (mode, *map(spread, ratios), spread(ends)))
+    ratios = [ratio for _ in range(options.rounds) for ratio in alternate(options)]
+    print("recorded to counted steps of one run: %s, %d windows" % (spread(ratios), len(ratios)))
     return None
 
 

@@ -10,6 +10,8 @@ import e2e
 
 MARGIN_NS = 1_000_000  # ours: time 0 is this long before the window (docs/trace-format.md)
 STEP = re.compile(r"ProfilerStep#(\d+)$")
+# A name of torch.profiler's with a quote in it.
+PYTHON_NAME = re.compile(r'^(    "ph": "X", "cat": "python_function", "name": )".*[^\\]".*"(, "pid": )', re.M)
 ANNOTATIONS = ("cpu_op", "user_annotation")
 
 
@@ -112,8 +114,13 @@ def steps_of(loaded):
 def kineto(path, real_minus_mono):
     """What torch.profiler wrote; its times are those of CLOCK_REALTIME."""
     trace = Trace()
-    with open(path, encoding="utf-8", errors="replace") as file:  # 2.1 names code that is gone
-        loaded = json.load(file, strict=False)
+    # It may name code that is gone: then the name is whatever lies there, quotes and all.
+    with open(path, encoding="utf-8", errors="replace") as file:
+        text = file.read()
+    try:
+        loaded = json.loads(text, strict=False)
+    except json.JSONDecodeError:
+        loaded = json.loads(PYTHON_NAME.sub(r'\1"gone"\2', text), strict=False)
     trace.exact = "baseTimeNanoseconds" in loaded
     zero = int(loaded.get("baseTimeNanoseconds", 0)) - real_minus_mono
     for event in loaded["traceEvents"]:
