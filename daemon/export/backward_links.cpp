@@ -23,6 +23,13 @@ BackwardLinks::Found BackwardLinks::add(const model::Operator& op, OpKind kind,
   return {};
 }
 
+bool BackwardLinks::knows(const model::Operator& node) const {
+  const auto thread = forward_.find(node.forward_tid);
+  return thread != forward_.end() &&
+         thread->second[static_cast<std::uint64_t>(node.sequence) % kSlots].sequence ==
+             node.sequence;
+}
+
 // Inner operators carry the number too; the one that began last made the node.
 void BackwardLinks::remember(const model::Operator& op, std::uint64_t drawn_ns) {
   auto found = forward_.find(op.tid);

@@ -31,7 +31,10 @@ class BackwardLinks {
     ModulePaths::Path module = 0;      // of the forward operator
     std::optional<BackwardLink> link;  // comes with the range around the node's evaluation
   };
-  /// Operators in the order they ended.
+  /// Whether the forward operator of this node has come.
+  bool knows(const model::Operator& node) const;
+
+  /// Operators in the order they ended, nodes behind their forward operators (forward_first.hpp).
   ///
   /// @param drawn_ns  Where the file lets it begin.
   /// @param outermost Nothing but steps is drawn around it: the viewer finds no others' nodes.

@@ -51,7 +51,7 @@ void ModuleCalls::leave(Scopes& scopes, const Ended& op,
   if (inner == scopes.end()) return;
   auto& open = inner->second.open;
   std::size_t around = 0;
-  if (op.stack != 0) {
+  if (op.known) {
     while (around < std::min(open.size(), chain.size()) && open[around].level == chain[around])
       ++around;
   } else if (const auto outer = scopes.find(op.parent); outer != scopes.end()) {
@@ -71,7 +71,7 @@ void ModuleCalls::add(const Ended& op) {
   if (known == threads_.end() && chain.empty()) return;
   Scopes& scopes = known == threads_.end() ? threads_[op.tid] : known->second;
   leave(scopes, op, op.nests ? chain : chain.first(0));
-  if (!op.nests || op.stack == 0) return;
+  if (!op.nests || !op.known) return;
   if (scopes.size() > kMaxScopes) {
     for (auto& [parent, scope] : scopes) close(scope, 0, op.tid, op.drawn.start_ns);
     scopes.clear();

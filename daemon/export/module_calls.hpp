@@ -41,9 +41,10 @@ class ModuleCalls {
   struct Ended {
     model::RangeId id, parent;
     std::uint32_t tid;
-    model::StackId stack;  // 0: not known
+    model::StackId stack;  // 0: none
     Interval drawn;
     bool nests;  // false: not drawn as an operator
+    bool known;  // in which modules it ran: in none, where there is no stack
   };
   void add(const Ended& op);
   void finish();

@@ -28,8 +28,16 @@ void ModulePass::on(const model::Operator& told) {
   const OpKind kind = kind_of(survey.names.text(e.name));
   const Placed placed = survey.placed(e.id, e.tid, {e.start_ns, e.end_ns});
   const bool nests = survey.operator_of(e.id) != 0;
-  calls_.add({e.id, e.parent, e.tid, e.stack, placed.drawn, nests});
-  if (!nests) return;
+  // Where only modules are recorded, what ran in none has no stack.
+  const bool known = e.stack != 0 || !survey.stacks_wanted;
+  calls_.add({e.id, e.parent, e.tid, e.stack, placed.drawn, nests, known});
+  if (nests) order_.add(e, kind, [this](const model::Operator& op) { link(op); });
+}
+
+void ModulePass::link(const model::Operator& e) {
+  const Survey& survey = t_.survey;
+  const OpKind kind = kind_of(survey.names.text(e.name));
+  const Placed placed = survey.placed(e.id, e.tid, {e.start_ns, e.end_ns});
   const bool outermost = survey.operator_of(e.parent) == 0;
   const auto found = links_.add(e, kind, placed.drawn.start_ns, outermost);
   if (kind == OpKind::kEvaluate && outermost) evaluated(e, placed.drawn.start_ns);
@@ -45,7 +53,8 @@ void ModulePass::on(const model::Range& told) {
       t_.survey.copies.replaces(told))
     return;
   // Its own place among the modules is not known: what is called in it ends with it.
-  calls_.add({e.id, e.parent, e.tid, 0, {e.start_ns, e.end_ns}, t_.survey.operator_of(e.id) != 0});
+  const bool nests = t_.survey.operator_of(e.id) != 0;
+  calls_.add({e.id, e.parent, e.tid, 0, {e.start_ns, e.end_ns}, nests, false});
 }
 
 void ModulePass::evaluated(const model::Operator& op, std::uint64_t start_ns) {
@@ -86,6 +95,7 @@ bool ModulePass::every_call_has_one() {
 }
 
 void ModulePass::finish() {
+  order_.finish([this](const model::Operator& op) { link(op); });
   calls_.finish();
   // It also fails where gradients are added up before any node ran, and mistakes threads.
   takes_arrows_ = takes_arrows_ && first_evaluated_.size() < 2 &&

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "daemon/export/backward_links.hpp"
+#include "daemon/export/forward_first.hpp"
 #include "daemon/export/module_calls.hpp"
 #include "daemon/export/tensorboard_parts.hpp"
 
@@ -35,12 +36,14 @@ class ModulePass final : public model::IgnoringSink {
   };
 
   void take(const ModuleCall& call);
+  void link(const model::Operator& op);
   void evaluated(const model::Operator& op, std::uint64_t start_ns);
   bool every_call_has_one();
 
   Trace& t_;
   ModuleCalls calls_;
   BackwardLinks links_;
+  ForwardFirst order_{links_};
   std::vector<Call> written_;
   std::map<std::uint32_t, std::vector<std::uint64_t>> forward_;  // begins, by thread
   std::map<std::uint32_t, std::pair<std::uint64_t, bool>> first_evaluated_;

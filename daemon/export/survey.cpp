@@ -45,7 +45,13 @@ Placed Survey::placed(model::RangeId id, std::uint32_t tid, Interval range) cons
   if (const auto clip = clipped.find(id); clip != clipped.end())
     range = {clip->second.start_ns, clip->second.end_ns};
   if (const Interval* const drawn = collectives.rejoined(id); drawn != nullptr) range = *drawn;
-  return place_among_steps(steps, tid, range);
+  Placed placed = place_among_steps(steps, tid, range);
+  // A step that another one follows is drawn a nanosecond shorter; so is what ends with it.
+  const Interval& drawn = placed.drawn;
+  if (placed.place == Place::kFree && drawn.end_ns > drawn.start_ns + 1 && tid == main_tid() &&
+      followed_ends.contains(drawn.end_ns))
+    --placed.drawn.end_ns;
+  return placed;
 }
 
 std::uint64_t Survey::border_ns(std::uint32_t tid) const {

@@ -103,7 +103,8 @@ struct Survey {
   std::array<std::uint64_t, static_cast<std::size_t>(Shortfall::kCount)> shortfalls{};
   bool replay_complete = true;
   bool cut_short = false;              // the spool lacks its end, and that is part of this window
-  bool samples_wanted = true;          // the options asked for stacks
+  bool samples_wanted = true;          // the options asked for stacks of samples
+  bool stacks_wanted = true;           // … and of PyTorch's operators
   std::uint64_t sample_period_ns = 0;  // CPU time between two of a thread; 0: not known
 
   std::uint64_t& count(Counted kind) { return counts[static_cast<std::size_t>(kind)]; }

@@ -31,8 +31,18 @@ OperatorPart::ShownName OperatorPart::shown_name(std::string_view name, OpKind k
 void OperatorPart::write(const model::Operator& e) {
   const Survey& survey = t_.survey;
   if (!survey.overlaps({e.start_ns, e.end_ns})) return;
-  OpKind kind = kind_of(survey.names.text(e.name));
+  const OpKind kind = kind_of(survey.names.text(e.name));
   if (kind == OpKind::kStep) return;
+  order_.add(e, kind, [this](const model::Operator& op) { write_now(op); });
+}
+
+void OperatorPart::finish() {
+  order_.finish([this](const model::Operator& op) { write_now(op); });
+}
+
+void OperatorPart::write_now(const model::Operator& e) {
+  const Survey& survey = t_.survey;
+  OpKind kind = kind_of(survey.names.text(e.name));
   if (kind == OpKind::kBareCollective)
     kind = survey.collectives.record_of(e.id) != 0 ? OpKind::kCommunication : OpKind::kPlain;
   const Placed placed = survey.placed(e.id, e.tid, {e.start_ns, e.end_ns});

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "daemon/export/backward_links.hpp"
+#include "daemon/export/forward_first.hpp"
 #include "daemon/export/json_text.hpp"
 #include "daemon/export/spelling.hpp"
 #include "daemon/export/stack_text.hpp"
@@ -116,8 +117,10 @@ class OperatorPart {
   explicit OperatorPart(Trace& trace) : t_(trace), links_(trace.survey.modules) {}
   void write(const model::Operator& op);
   void write(const model::Allocation& allocation);
+  void finish();
 
  private:
+  void write_now(const model::Operator& op);
   void write_nested(const model::Operator& op, OpKind kind, std::string_view category,
                     const Interval& drawn);
   void write_span(const model::Operator& op);
@@ -131,6 +134,7 @@ class OperatorPart {
 
   Trace& t_;
   BackwardLinks links_;
+  ForwardFirst order_{links_};
   std::uint64_t arrows_ = 0;
 };
 

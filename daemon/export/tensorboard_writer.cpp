@@ -52,7 +52,10 @@ class EventsWriter final : public model::IgnoringSink {
   void on(const model::Overhead& e) override { pass(calls_, e); }
   void on(const model::GraphExec& e) override { pass(gpu_, e); }
 
-  void finish() { flame_.finish(); }
+  void finish() {
+    operators_.finish();
+    flame_.finish();
+  }
 
  private:
   template <typename Part, typename E>
@@ -82,6 +85,7 @@ support::Result<void> survey_process(const FileRequest& request, Survey& survey,
   survey.pid = request.process.pid;
   survey.cut_short = request.process.cut_ns < request.window.end_ns;
   survey.samples_wanted = request.session.options.wants_samples();
+  survey.stacks_wanted = request.session.options.with_stack;
   if (survey.samples_wanted)
     survey.sample_period_ns = 1'000'000'000 / request.session.options.rate_hz;
   Surveyor surveyor(survey, stacks);

@@ -102,7 +102,7 @@ class Operators {
     std::uint64_t ts_ns;
     std::uint32_t tid;
   };
-  static constexpr std::size_t kMaxWaiting = 256;
+  static constexpr std::size_t kMaxWaiting = 4096;
   using OpenAt = std::vector<Open>::iterator;
 
   Thread& thread(const Lane& lane);

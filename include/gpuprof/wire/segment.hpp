@@ -174,7 +174,7 @@ static_assert(sizeof(SegmentHeader) == 64);
 /// Default sizes; --buffer-size scales the counts.
 inline constexpr std::uint64_t kLargeLaneBytes = 1u << 20;
 inline constexpr std::uint64_t kSmallLaneBytes = 64u << 10;
-inline constexpr std::uint32_t kDefaultLargeLanes = 20;
+inline constexpr std::uint32_t kDefaultLargeLanes = 40;
 inline constexpr std::uint32_t kDefaultSmallLanes = 224;
 
 /// Where things lie, from the lane counts alone; both sides compute it the same way.

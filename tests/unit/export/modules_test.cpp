@@ -108,6 +108,18 @@ class Modules : public test::ExportTest {
 
 using Names = std::vector<std::string>;
 
+TEST_F(Modules, AreLeftByAnOperatorWithoutAStackWhereNoneIsRecorded) {
+  session_.options.with_stack = false;
+  record([](model::EventSink& sink) {
+    define(sink);
+    sink.on(op(1, 10, 20, 3));
+    sink.on(op(2, 30, 40, 0));
+    sink.on(op(3, 50, 60, 3));
+  });
+  trace();
+  EXPECT_EQ(modules(), (Names{"Net_0 10-20", "Linear_0 10-20", "Net_0 50-60", "Linear_0 50-60"}));
+}
+
 TEST_F(Modules, LastFromTheFirstToTheLastOperatorThatRanInThem) {
   record([](model::EventSink& sink) {
     define(sink);
@@ -253,6 +265,47 @@ TEST_F(Modules, BackwardNodesPointToTheOperatorTheyComeFrom) {
     if (std::string((*one)["name"].GetString()).find("MmBackward0") != std::string::npos) {
       EXPECT_STREQ((*one)["args"]["Module"].GetString(), "Linear_0");
     }
+}
+
+// Autograd's thread may be read before the one that called it.
+TEST_F(Modules, BackwardNodesThatComeBeforeTheirOperatorsFindThem) {
+  record([](model::EventSink& sink) {
+    define(sink);
+    const auto backward = [&](model::RangeId id, std::int64_t sequence, std::int64_t from_us) {
+      auto node = op(id, from_us + 5, from_us + 8, 0, id + 1, 5),
+           around = op(id + 1, from_us, from_us + 9, 0, 0, 4);
+      node.scope = model::kScopeBackward;
+      node.forward_tid = kPid;
+      node.sequence = around.sequence = sequence;
+      for (model::Operator* one : {&node, &around}) {
+        one->tid = one->end_tid = kPid + 1;
+        sink.on(*one);
+      }
+    };
+    const auto forward = [&](model::RangeId id, std::int64_t sequence, std::int64_t from_us) {
+      auto one = op(id, from_us, from_us + 10, 3, 0, 3);
+      one.sequence = sequence;
+      sink.on(one);
+    };
+    backward(11, 5, 110);
+    backward(21, 6, 210);
+    backward(31, 9, 310);  // of what is not in the file
+    forward(1, 5, 10);
+    forward(2, 6, 30);
+  });
+  trace();
+  EXPECT_EQ(events("fwdbwd", "s").size(), 2u);
+  std::map<std::uint64_t, std::string> modules;
+  for (const Value* one : events("cpu_op"))
+    if ((*one)["tid"].GetUint() == kPid + 1)
+      modules[(*one)["args"]["External id"].GetUint64()] =
+          (*one)["args"].HasMember("Module") ? (*one)["args"]["Module"].GetString() : "";
+  EXPECT_EQ(modules, (std::map<std::uint64_t, std::string>{{11, "Linear_0"},
+                                                           {12, "Linear_0"},
+                                                           {21, "Linear_0"},
+                                                           {22, "Linear_0"},
+                                                           {31, ""},
+                                                           {32, ""}}));
 }
 
 // The installed plugin fails on a module without backward, and on gradients added up first.

@@ -225,6 +225,24 @@ TEST_F(Operators, OtherRangesWithTheNameOfAStepAreNone) {
               "are others"));
 }
 
+// Steps that end with the optimizer's.
+TEST_F(Operators, WhatEndsWithItsStepIsNoLongerThanIt) {
+  record([](model::EventSink& sink) {
+    sink.on(model::StringDef{1, "Optimizer.step#SGD.step"});
+    sink.on(op(5, 1, 80, 100));
+    sink.on(step(0, 0, 100));
+    sink.on(op(6, 1, 100, 200));
+    sink.on(step(1, 100, 200));
+  });
+  trace();
+  std::map<std::string, double> ends;
+  for (const auto& event : document_["traceEvents"].GetArray())
+    if (event["ph"].GetString() == std::string("X"))
+      ends[event["name"].GetString() + std::to_string(event["ts"].GetDouble())] =
+          event["ts"].GetDouble() + event["dur"].GetDouble();
+  EXPECT_LE(ends.at("Optimizer.step#SGD.step1080.000000"), ends.at("ProfilerStep#01000.000000"));
+}
+
 TEST_F(Operators, StepsOfTheProgramsProfilerAreWrittenOnce) {
   record([](model::EventSink& sink) {
     sink.on(model::StringDef{1, "ProfilerStep#7"});
