@@ -58,7 +58,7 @@ steps(2)
 
 # The ranks print in turn: nothing else orders them, and the first to fail ends the others.
 SPAWN = r"""
-import sys, torch, torch.multiprocessing as mp
+import sys, time, torch, torch.multiprocessing as mp
 def work(rank, printed):
     torch.cuda.set_device(rank)
     x = torch.randn(64, 64, device="cuda")
@@ -68,6 +68,7 @@ def work(rank, printed):
     print("rank", rank, x.device, flush=True)
     if rank == 1: sys.exit(4)
     printed.set()
+    time.sleep(60)  # until it is terminated, as the other one has failed
 if __name__ == "__main__":
     try:
         mp.spawn(work, (mp.get_context("spawn").Event(),), nprocs=2, join=True)

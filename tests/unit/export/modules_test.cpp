@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls of modules, arrows to the backward pass, collectives; the file for HTA.
+// Calls of modules, collectives; the file for HTA.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -9,102 +9,12 @@
 
 #include "daemon/export/collectives.hpp"
 #include "daemon/export/operator_names.hpp"
-#include "tests/unit/export/export_fixture.hpp"
+#include "tests/unit/export/modules_fixture.hpp"
 
 namespace gpuprof::exporter {
 namespace {
 
 using Value = rapidjson::Value;
-
-class Modules : public test::ExportTest {
- protected:
-  struct Drawn {
-    std::uint64_t start, end;
-    std::string name, category;
-    const Value* event;
-  };
-
-  static model::Operator op(model::RangeId id, std::int64_t from_us, std::int64_t to_us,
-                            model::StackId stack, model::RangeId parent = 0,
-                            model::StringId name = 0) {
-    model::Operator o = ExportTest::op(id, name, from_us, to_us);
-    o.parent = parent;
-    o.stack = stack;
-    return o;
-  }
-
-  /// Stacks: 1 outside any module; 2 in Net; 3 in Net and its Linear; 4 in Net called elsewhere.
-  static void define(model::EventSink& sink) {
-    sink.on(model::StringDef{1, "Net"});
-    sink.on(model::StringDef{2, "Linear"});
-    sink.on(model::StringDef{3, "aten::mm"});
-    sink.on(model::StringDef{4, "autograd::engine::evaluate_function: MmBackward0"});
-    sink.on(model::StringDef{5, "MmBackward0"});
-    sink.on(model::StringDef{6, "record_param_comms"});
-    sink.on(model::StringDef{7, "nccl:all_reduce"});
-    sink.on(model::StringDef{
-        8, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"});
-    sink.on(model::TorchModule{1, 1, 0x1000, 0x10});
-    sink.on(model::TorchModule{2, 2, 0x2000, 0x20});
-    sink.on(model::TorchModule{3, 2, 0x3000, 0x20});
-    const auto stack = [&](model::StackId id, std::vector<model::PythonFrame> frames) {
-      sink.on(model::StackDef{id, 0, {}, frames});
-    };
-    const model::PythonFrame main{1, 10, model::kPyEntry}, elsewhere{1, 30, model::kPyEntry};
-    const model::PythonFrame net{1, -1, model::kPyModule}, linear{2, -1, model::kPyModule},
-        other{3, -1, model::kPyModule};
-    stack(1, {main});
-    stack(2, {{2, 4, 0}, net, main});
-    stack(3, {{3, 4, 0}, linear, {2, 8, 0}, net, main});
-    stack(4, {{2, 4, 0}, net, elsewhere});
-    stack(5, {{3, 4, 0}, other, {2, 12, 0}, net, main});
-  }
-
-  /// What the plugin makes a tree of, in its order: by start, longest first, else as in the file.
-  std::vector<Drawn> tree() {
-    std::vector<Drawn> found;
-    for (const auto& event : document_["traceEvents"].GetArray()) {
-      if (std::string(event["ph"].GetString()) != "X") continue;
-      const std::string category = event["cat"].GetString();
-      if (category != "cpu_op" && category != "python_function" && category != "user_annotation")
-        continue;
-      const auto ns = [&](const char* key) {
-        return static_cast<std::uint64_t>(event[key].GetDouble() * 1000 + 0.5);
-      };
-      found.push_back(
-          {ns("ts"), ns("ts") + ns("dur"), event["name"].GetString(), category, &event});
-    }
-    std::stable_sort(found.begin(), found.end(), [](const Drawn& a, const Drawn& b) {
-      return a.start != b.start ? a.start < b.start : a.end > b.end;
-    });
-    return found;
-  }
-  /// Names around each event, as "outer/inner"; fails where one crosses another.
-  std::vector<std::string> paths() {
-    std::vector<std::string> out;
-    std::vector<Drawn> open;
-    for (const Drawn& one : tree()) {
-      while (!open.empty() && open.back().end <= one.start && open.back().end != open.back().start)
-        open.pop_back();
-      if (!open.empty()) {
-        EXPECT_LE(one.end, open.back().end) << one.name << " crosses " << open.back().name;
-      }
-      open.push_back(one);
-      std::string path;
-      for (const Drawn& around : open) path += (path.empty() ? "" : "/") + around.name;
-      out.push_back(path);
-    }
-    return out;
-  }
-  std::vector<std::string> modules() {
-    std::vector<std::string> out;
-    for (const Drawn& one : tree())
-      if (one.category == "python_function")
-        out.push_back(one.name.substr(11) + " " + std::to_string((one.start - 1'000'000) / 1000) +
-                      "-" + std::to_string((one.end - 1'000'000) / 1000));
-    return out;
-  }
-};
 
 using Names = std::vector<std::string>;
 
@@ -238,102 +148,6 @@ TEST_F(Modules, NeverCrossAnything) {
   trace();
   EXPECT_GT(events("python_function").size(), 50u);
   paths();
-}
-
-TEST_F(Modules, BackwardNodesPointToTheOperatorTheyComeFrom) {
-  record([](model::EventSink& sink) {
-    define(sink);
-    auto outer = op(1, 10, 40, 3, 0, 3), inner = op(2, 20, 30, 3, 1, 3);
-    outer.sequence = inner.sequence = 5;
-    sink.on(inner);
-    sink.on(outer);
-    auto node = op(4, 110, 130, 1, 3, 5), around = op(3, 100, 140, 1, 0, 4);
-    node.scope = model::kScopeBackward;
-    node.forward_tid = kPid;
-    node.sequence = around.sequence = 5;
-    sink.on(node);
-    sink.on(around);
-  });
-  trace();
-  for (const char* spelling : {"fwdbwd", "forward_backward"}) {
-    ASSERT_EQ(events(spelling, "s").size(), 1u) << spelling;
-    ASSERT_EQ(events(spelling, "f").size(), 1u) << spelling;
-    EXPECT_EQ((*events(spelling, "s")[0])["ts"].GetDouble(), 1020) << "the last that began";
-    EXPECT_EQ((*events(spelling, "f")[0])["ts"].GetDouble(), 1110) << "the node";
-  }
-  for (const Value* one : events("cpu_op"))
-    if (std::string((*one)["name"].GetString()).find("MmBackward0") != std::string::npos) {
-      EXPECT_STREQ((*one)["args"]["Module"].GetString(), "Linear_0");
-    }
-}
-
-// Autograd's thread may be read before the one that called it.
-TEST_F(Modules, BackwardNodesThatComeBeforeTheirOperatorsFindThem) {
-  record([](model::EventSink& sink) {
-    define(sink);
-    const auto backward = [&](model::RangeId id, std::int64_t sequence, std::int64_t from_us) {
-      auto node = op(id, from_us + 5, from_us + 8, 0, id + 1, 5),
-           around = op(id + 1, from_us, from_us + 9, 0, 0, 4);
-      node.scope = model::kScopeBackward;
-      node.forward_tid = kPid;
-      node.sequence = around.sequence = sequence;
-      for (model::Operator* one : {&node, &around}) {
-        one->tid = one->end_tid = kPid + 1;
-        sink.on(*one);
-      }
-    };
-    const auto forward = [&](model::RangeId id, std::int64_t sequence, std::int64_t from_us) {
-      auto one = op(id, from_us, from_us + 10, 3, 0, 3);
-      one.sequence = sequence;
-      sink.on(one);
-    };
-    backward(11, 5, 110);
-    backward(21, 6, 210);
-    backward(31, 9, 310);  // of what is not in the file
-    forward(1, 5, 10);
-    forward(2, 6, 30);
-  });
-  trace();
-  EXPECT_EQ(events("fwdbwd", "s").size(), 2u);
-  std::map<std::uint64_t, std::string> modules;
-  for (const Value* one : events("cpu_op"))
-    if ((*one)["tid"].GetUint() == kPid + 1)
-      modules[(*one)["args"]["External id"].GetUint64()] =
-          (*one)["args"].HasMember("Module") ? (*one)["args"]["Module"].GetString() : "";
-  EXPECT_EQ(modules, (std::map<std::uint64_t, std::string>{{11, "Linear_0"},
-                                                           {12, "Linear_0"},
-                                                           {21, "Linear_0"},
-                                                           {22, "Linear_0"},
-                                                           {31, ""},
-                                                           {32, ""}}));
-}
-
-// The installed plugin fails on a module without backward, and on gradients added up first.
-TEST_F(Modules, ArrowsAreLeftOutWhereTheViewerWouldLoseTheFile) {
-  for (const bool accumulates : {false, true}) {
-    session_.processes.clear();
-    std::filesystem::remove(folder_ + "/4000.spool");
-    session_.options.output = folder_ + (accumulates ? "/a" : "/b");
-    record([&](model::EventSink& sink) {
-      define(sink);
-      auto forward = op(1, 10, 20, 3, 0, 3);
-      forward.sequence = 5;
-      sink.on(forward);
-      if (accumulates) {
-        sink.on(op(9, 80, 90, 1, 0, 8));
-      } else {
-        sink.on(op(2, 30, 40, 5, 0, 3));  // Linear_1 has no backward
-      }
-      auto node = op(4, 110, 130, 1, 3, 5);
-      node.scope = model::kScopeBackward;
-      node.forward_tid = kPid;
-      node.sequence = 5;
-      sink.on(node);
-      sink.on(op(3, 100, 140, 1, 0, 4));
-    });
-    trace();
-    EXPECT_TRUE(events("forward_backward", "s").empty()) << accumulates;
-  }
 }
 
 TEST_F(Modules, ACollectivesKernelsNameItsRange) {
