@@ -89,15 +89,15 @@ class ForwardFirst {
       const Held held = thread.nodes.front();
       thread.nodes.pop_front();
       --held_;
-      if (held.op.scope != model::kScopeBackward) evaluations_.erase(held.op.id);
+      // A range that has not come yet need not wait any more.
+      if (held.op.scope == model::kScopeBackward) evaluations_.erase(held.op.parent);
       take(held.op);
     }
-    if (held_ == 0) evaluations_.clear();
   }
 
   const BackwardLinks& links_;
   std::unordered_map<std::uint32_t, Thread> threads_;
-  std::unordered_map<model::RangeId, std::uint32_t> evaluations_;  // of what waits: forward thread
+  std::unordered_map<model::RangeId, std::uint32_t> evaluations_;  // of nodes that wait: the thread
   Thread* last_ = nullptr;
   std::uint32_t last_tid_ = 0;
   std::size_t held_ = 0;

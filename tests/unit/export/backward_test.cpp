@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 
+#include "daemon/export/forward_first.hpp"
 #include "tests/unit/export/modules_fixture.hpp"
 
 namespace gpuprof::exporter {
@@ -77,6 +78,34 @@ TEST_F(Modules, BackwardNodesThatComeBeforeTheirOperatorsFindThem) {
                                                            {22, "Linear_0"},
                                                            {31, ""},
                                                            {32, ""}}));
+}
+
+// Its evaluation is read after the forward thread went on, while another thread's node still waits.
+TEST(ForwardFirst, AnEvaluationThatComesLateWaitsForNothing) {
+  const ModulePaths paths;
+  const BackwardLinks links(paths);
+  ForwardFirst order(links);
+  std::vector<model::RangeId> taken;
+  const auto add = [&](const model::Operator& op, OpKind kind) {
+    order.add(op, kind, [&](const model::Operator& one) { taken.push_back(one.id); });
+  };
+  const auto node = [&](model::RangeId id, std::uint32_t forward_tid) {
+    model::Operator op{};
+    op.id = id, op.parent = id + 1, op.tid = 9, op.forward_tid = forward_tid;
+    op.start_ns = 100, op.end_ns = 110;
+    op.scope = model::kScopeBackward;
+    add(op, OpKind::kPlain);
+  };
+  node(11, 1);
+  node(21, 2);
+  EXPECT_TRUE(taken.empty());
+  model::Operator forward{};
+  forward.id = 5, forward.tid = 1, forward.end_ns = 200;
+  add(forward, OpKind::kPlain);
+  model::Operator around{};
+  around.id = 12, around.tid = 9, around.end_ns = 120;
+  add(around, OpKind::kEvaluate);
+  EXPECT_EQ(taken, (std::vector<model::RangeId>{5, 11, 12}));
 }
 
 // The installed plugin fails on a module without backward, and on gradients added up first.

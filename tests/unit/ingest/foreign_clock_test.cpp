@@ -77,16 +77,19 @@ class SetBack : public AssemblerTest {
     put(wire::ClockSync{kRealOffset + mono - back, mono, kRealOffset + mono - back, mono, 0, 20, 0},
         {}, kFlushLane);
   }
+  void one_call_began_at(std::uint64_t ns) {
+    reading(2'200'000'000, kBack);
+    rounds(4);
+    ASSERT_THAT(sink_.calls, SizeIs(1));
+    EXPECT_EQ(ns, sink_.calls[0].start_ns);
+  }
 };
 
 TEST_F(SetBack, ACallWhoseCallbackCameLateIsOfTheClockItWasWrittenWith) {
   reading(2'100'000'000, kBack);
   launch(11, 2'001'000'000);  // a millisecond after the call began
   api(11, 2'000'000'000, 2'001'100'000);
-  reading(2'200'000'000, kBack);
-  rounds(4);
-  ASSERT_THAT(sink_.calls, SizeIs(1));
-  EXPECT_EQ(2'000'000'000u, sink_.calls[0].start_ns);
+  one_call_began_at(2'000'000'000);
 }
 
 TEST_F(SetBack, ACallWithoutACallbackLiesBetweenItsNeighbours) {
@@ -94,10 +97,7 @@ TEST_F(SetBack, ACallWithoutACallbackLiesBetweenItsNeighbours) {
   launch(12, 2'001'000'000);
   api(11, 2'000'500'000 - kBack, 2'000'501'000 - kBack);
   reading(2'100'000'000, kBack);
-  reading(2'200'000'000, kBack);
-  rounds(4);
-  ASSERT_THAT(sink_.calls, SizeIs(1));
-  EXPECT_EQ(2'000'500'000u, sink_.calls[0].start_ns);
+  one_call_began_at(2'000'500'000);
 }
 
 TEST_F(SetBack, WhatFitsNoClockIsOfTheNearest) {
@@ -105,10 +105,7 @@ TEST_F(SetBack, WhatFitsNoClockIsOfTheNearest) {
   launch(12, 2'003'000'000);
   reading(2'100'000'000, kBack);
   api(11, 2'000'500'000, 2'000'501'000);
-  reading(2'200'000'000, kBack);
-  rounds(4);
-  ASSERT_THAT(sink_.calls, SizeIs(1));
-  EXPECT_EQ(2'000'500'000u, sink_.calls[0].start_ns);
+  one_call_began_at(2'000'500'000);
 }
 
 TEST_F(AssemblerTest, SaysWhenCuptisClockBecomesAnother) {
