@@ -17,9 +17,15 @@ namespace gpuprof::base {
 
 inline constexpr std::uint64_t kPageBytes = 4096;
 
+#if defined(__aarch64__)
+inline constexpr int kUserAddressBits = 48;
+#else
+inline constexpr int kUserAddressBits = 47;
+#endif
+
 /// Whether something of a program's can lie there: in the user half, not in the first page.
 constexpr bool user_address(std::uint64_t at) {
-  return at >= kPageBytes && at < (std::uint64_t{1} << 47);
+  return at >= kPageBytes && at < (std::uint64_t{1} << kUserAddressBits);
 }
 
 /// Whether the aligned word around `at` can be read. One system call: the kernel looks at the new

@@ -19,9 +19,12 @@
 namespace gpuprof::wire {
 
 inline constexpr std::uint32_t kControlMagic = 0x4c544347;  // "GCTL"
-/// The one environment variable of ours: `ADDRESS;session=HEX;pid=N`. ADDRESS is a socket path, or
-/// `@NAME` for an abstract socket; pid is the process started as the command (absent: none).
+/// The one environment variable of ours: `ADDRESS;session=HEX;pid=N;name=NAME`. ADDRESS is a socket
+/// path, `@NAME` for an abstract socket, or `armed`: nobody is there yet, wait at the door
+/// (wire/door.hpp). pid is the process started as the command (absent: none), name what --name
+/// said.
 inline constexpr char kSocketVariable[] = "GPUPROF_SOCKET";
+inline constexpr char kArmedAddress[] = "armed";
 
 /// Longest packet either side sends or accepts.
 inline constexpr std::size_t kMaxPacketBytes = 64 * 1024;
@@ -38,6 +41,7 @@ enum class MessageType : std::uint16_t {
   kFlushDone = 8,
   kBye = 9,
   kFact = 10,
+  kEndAsked = 11,
   // daemon → agent
   kConfig = 32,  // carries the segment's memfd (SCM_RIGHTS)
   kPlanChanged = 33,
@@ -57,6 +61,14 @@ enum class MessageType : std::uint16_t {
   kSummary = 98,
   kFailure = 99,
   kStatus = 100,
+  // cli or daemon → agent, at its door
+  kDoorQuery = 128,
+  kDoorJoin = 129,
+  kDoorStop = 130,
+  kDoorDetach = 131,
+  // agent → cli, at its door
+  kDoorStatus = 160,
+  kDoorDone = 161,
 };
 
 struct ControlHeader {
@@ -175,7 +187,21 @@ struct Bye {
   std::uint32_t reserved;
   std::uint64_t ts_ns;
 };
-enum class ByeReason : std::uint32_t { kExit = 0, kExec = 1, kStopped = 2, kDisabled = 3 };
+enum class ByeReason : std::uint32_t {
+  kExit = 0,
+  kExec = 1,
+  kStopped = 2,
+  kDisabled = 3,
+  kHandedOver = 4,  // another daemon has it now
+  kDetached = 5,    // `gpuprof detach`
+};
+
+/// Somebody at the process's door wants the session to end (`gpuprof stop`).
+struct EndAsked {
+  static constexpr MessageType kType = MessageType::kEndAsked;
+  std::uint32_t pid;  // who asked
+  std::uint32_t reserved;
+};
 
 enum class SamplerKind : std::uint32_t {
   kOff = 0,
@@ -230,6 +256,8 @@ struct Flush {
   std::uint64_t token;
   std::uint64_t forced;
 };
+/// The session is over for this process. It waits at its door again, or lets go of everything if
+/// its Join said so.
 struct Stop {
   static constexpr MessageType kType = MessageType::kStop;
   std::uint64_t reason;
@@ -253,6 +281,15 @@ struct SessionReady {
   std::uint64_t session;
   std::uint32_t daemon_pid;
   std::uint32_t address_bytes;
+};
+/// A running process is to be recorded, too: the daemon joins it at its door. Tail: the door's path
+/// as the daemon sees it, or `@NAME`. pid 0 and no tail: nobody else will be asked for.
+struct Capture {
+  static constexpr MessageType kType = MessageType::kCapture;
+  std::uint32_t pid;
+  std::uint32_t flags;  // kJoin…
+  std::uint32_t text_bytes;
+  std::uint32_t reserved;
 };
 struct CommandStarted {
   static constexpr MessageType kType = MessageType::kCommandStarted;

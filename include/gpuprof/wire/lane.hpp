@@ -42,17 +42,25 @@ struct TailPart {
 class LaneWriter {
  public:
   LaneWriter() = default;
-  LaneWriter(LaneHeader* header, std::byte* ring, std::uint64_t capacity_bytes)
+  LaneWriter(LaneHeader* header, std::byte* ring, std::uint64_t capacity_bytes,
+             std::uint32_t first_epoch = 1)
       : header_(header),
         ring_(ring),
         capacity_(capacity_bytes),
         head_(header->head.load(std::memory_order_relaxed)),
-        cached_tail_(header->tail.load(std::memory_order_acquire)) {}
+        cached_tail_(header->tail.load(std::memory_order_acquire)),
+        epoch_(first_epoch) {}
 
   bool valid() const { return header_ != nullptr; }
 
   /// Changes each time a record is dropped: what was "already sent" must be sent again.
   std::uint32_t epoch() const { return epoch_; }
+
+  /// Of a valid lane.
+  std::uint64_t capacity_bytes() const { return capacity_; }
+  std::uint64_t unread_bytes() const {
+    return head_ - header_->tail.load(std::memory_order_acquire);
+  }
 
   /// Pushes one record whole, or counts one drop.
   ///
