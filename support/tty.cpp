@@ -47,7 +47,16 @@ void ProgressLine::show(const std::string& text) {
     return;
   }
   if (now - start_ns_ < silent_ns_ || now - last_ns_ < kBetweenLines_ns) return;
-  last_ns_ = now;
+  write(text, now);
+}
+
+void ProgressLine::stage(const std::string& text) {
+  const std::uint64_t now = base::mono_ns();
+  if (terminal_ && now - start_ns_ >= silent_ns_) write(text, now);
+}
+
+void ProgressLine::write(const std::string& text, std::uint64_t now_ns) {
+  last_ns_ = now_ns;
   shown_ = true;
   write_all(fd_, "\r\033[K" + text.substr(0, columns(fd_) - 1));
 }

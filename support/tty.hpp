@@ -24,9 +24,13 @@ class ProgressLine {
   void show(const std::string& text);
   /// `TEXT 1.2 M of 3.4 M events`; total 0: unknown.
   void show(const std::string& text, std::uint64_t done, std::uint64_t total);
+  /// Replaces the line now, however young it is.
+  void stage(const std::string& text);
   void clear();
 
  private:
+  void write(const std::string& text, std::uint64_t now_ns);
+
   int fd_;
   bool terminal_;
   bool shown_ = false, told_ = false;
