@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The search for a thread at a safe place, and what is done with it.
+//
+// Context:  the tracing thread
+#include "daemon/attach/attempt.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <thread>
+
+#include "daemon/attach/checks.hpp"
+#include "daemon/attach/injection.hpp"
+#include "daemon/attach/step_out.hpp"
+#include "daemon/attach/threads.hpp"
+#include "gpuprof/base/clock.hpp"
+#include "support/files.hpp"
+#include "support/proc.hpp"
+
+namespace gpuprof::attach {
+namespace {
+
+constexpr std::uint64_t kStopNs = 200'000'000;
+constexpr int kRounds = 3;  // over all threads, before one is stepped out
+// In all: a thread in a library that was loaded a moment ago shows no way out of it.
+constexpr int kMostRounds = 12;
+constexpr int kTurns = 64;  // of stepping out, of one thread
+constexpr std::size_t kMostThreads = 64;
+
+}  // namespace
+
+Attempt::Attempt(const Request& request, const LibraryFile& library, const Target& target,
+                 std::uint64_t begun_ns)
+    : request_(request),
+      library_(library),
+      target_(target),
+      until_ns_(begun_ns + request.deadline_ns),
+      copy_(target.pid, library),
+      safe_point_(target) {
+  done_.was_loaded = target.loaded_entry != 0;
+}
+
+void Attempt::passed(Step step) const {
+  if (request_.at_step) request_.at_step(step);
+  stop_here_if_asked(step);
+}
+
+support::Result<Injected> Attempt::run() {
+  if (target_.loaded_entry == 0 && !copy_.can_be_in_memory()) {
+    GPUPROF_TRY(path, copy_.in_a_file());
+    path_ = path;
+  }
+  passed(Step::kChecked);
+  for (int round = 0; round < kMostRounds && base::mono_ns() < until_ns_; ++round) {
+    if (round != 0) std::this_thread::sleep_for(std::chrono::milliseconds(round));
+    if (search(round >= kRounds)) return *std::move(result_);
+  }
+  if (done_.tries == 0 && failure_ != 0) return cannot_trace();
+  return support::error(fmt::format(
+      "no thread of process {} stood at a place where a library can be loaded (the last one: {}): "
+      "try again later",
+      request_.pid, why_));
+}
+
+support::Error Attempt::cannot_trace() const {
+  // Somebody else may have become its tracer since we looked.
+  const auto still = may_attach(request_.pid, request_.ignore_seccomp);
+  return still ? support::error(why_denied(request_.pid, look_why_denied(request_.pid, failure_)))
+               : still.error();
+}
+
+/// True: there is a result.
+bool Attempt::search(bool may_step_out) {
+  std::size_t looked_at = 0;
+  for (const Candidate& candidate : threads_by_merit(request_.pid)) {
+    if (base::mono_ns() > until_ns_ || ++looked_at > kMostThreads) break;
+    if (candidate.stack_pointer != 0) safe_point_.prepare(candidate.stack_pointer);
+    if (one_thread(candidate.tid, may_step_out)) return true;
+  }
+  return false;
+}
+
+bool Attempt::one_thread(pid_t tid, bool may_step_out) {
+  Tracee tracee;
+  const int failure = tracee.seize(tid);
+  if (failure != 0) {
+    failure_ = failure;
+    return false;
+  }
+  passed(Step::kSeized);
+  std::uint64_t paused_ns = base::mono_ns();
+  if (!stops(tracee)) {
+    why_ = "it does not stop";
+    return false;
+  }
+  if (!same_program()) return true;
+  passed(Step::kStopped);
+  ++done_.tries;
+  Verdict verdict = judge(tracee);
+  for (int turn = 0; !verdict.safe && may_step_out && turn < kTurns; ++turn) {
+    const auto say = [this](Step step) { passed(step); };
+    if (verdict.way_out == 0 || !step_out(tracee, verdict.way_out, until_ns_, say)) break;
+    done_.stepped_out = true;
+    paused_ns = base::mono_ns();
+    verdict = judge(tracee);
+  }
+  if (!verdict.safe) {
+    why_ = verdict.why;
+    return false;
+  }
+  done_.tid = tid;
+  return inject(tracee, paused_ns);
+}
+
+/// One that waits for a disk is left alone soon, one that waits for a processor is not.
+bool Attempt::stops(Tracee& tracee) const {
+  Stop how = tracee.stop(base::mono_ns() + kStopNs);
+  const std::string stat = fmt::format("/proc/{}/task/{}/stat", request_.pid, tracee.tid());
+  while (how == Stop::kNone && base::mono_ns() < until_ns_ &&
+         support::parse_stat(support::read_small_file(stat)).state != 'D')
+    how = tracee.wait(base::mono_ns() + kStopNs);
+  return how == Stop::kTrap;
+}
+
+/// While one of its threads stands still the process cannot start another program.
+bool Attempt::same_program() {
+  std::uint8_t byte = 0;
+  if (target_.memory->read(target_.gadgets.call, byte)) return true;
+  another_program_ = true;
+  result_ = support::error(fmt::format(
+      "process {} started another program while we looked at it: try again", request_.pid));
+  return false;
+}
+
+Verdict Attempt::judge(const Tracee& tracee) {
+  arch::Registers registers;
+  if (!arch::read_registers(tracee.tid(), registers)) return {false, "it ended", 0};
+  return safe_point_.judge(tracee.tid(), registers);
+}
+
+bool Attempt::inject(Tracee& tracee, std::uint64_t paused_ns) {
+  Injection injection({request_, library_, target_, copy_, path_, until_ns_}, tracee);
+  auto answer = injection.run();
+  done_.pause_ns = base::mono_ns() - paused_ns;
+  if (!answer && !injection.touched()) {
+    why_ = answer.error().sentence;
+    return false;
+  }
+  if (!answer) {
+    result_ = answer.error();
+    return true;
+  }
+  done_.answer = answer.value();
+  result_ = done_;
+  return true;
+}
+
+}  // namespace gpuprof::attach

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The search for a thread at a safe place, and what is done with it.
+//
+// Context:  construction anywhere, run() on a thread of its own: its end lets go of whatever thread
+//           of the process could not be stopped in time
+// Owns:     what is known of safe places, the copy of the library
+// Promises: a thread that is looked at and not used goes on at once
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "daemon/attach/inject.hpp"
+#include "daemon/attach/library_copy.hpp"
+#include "daemon/attach/library_file.hpp"
+#include "daemon/attach/safe_point.hpp"
+#include "daemon/attach/target.hpp"
+#include "daemon/attach/tracee.hpp"
+
+namespace gpuprof::attach {
+
+class Attempt {
+ public:
+  Attempt(const Request& request, const LibraryFile& library, const Target& target,
+          std::uint64_t begun_ns);
+
+  support::Result<Injected> run();
+  /// The process has started another program since `target` was made: it is worth looking again.
+  bool is_another_program() const { return another_program_; }
+
+ private:
+  bool search(bool may_step_out);
+  bool one_thread(pid_t tid, bool may_step_out);
+  bool stops(Tracee& tracee) const;
+  bool same_program();
+  Verdict judge(const Tracee& tracee);
+  bool inject(Tracee& tracee, std::uint64_t paused_ns);
+  void passed(Step step) const;
+  support::Error cannot_trace() const;
+
+  const Request& request_;
+  const LibraryFile& library_;
+  const Target& target_;
+  const std::uint64_t until_ns_;
+  LibraryCopy copy_;
+  std::string path_;  // of the copy, where it has to be a file
+  SafePoint safe_point_;
+  Injected done_;
+  int failure_ = 0;  // errno of the last seize
+  bool another_program_ = false;
+  std::string why_ = "it has no thread that can be stopped";
+  std::optional<support::Result<Injected>> result_;
+};
+
+}  // namespace gpuprof::attach

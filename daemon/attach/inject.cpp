@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loads libgpuprof_inject.so into a running process and calls its gpuprof_attach.
+//
+// Context:  daemon | cli
+#include "daemon/attach/inject.hpp"
+
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include "daemon/attach/attempt.hpp"
+#include "daemon/attach/checks.hpp"
+#include "gpuprof/base/clock.hpp"
+
+namespace gpuprof::attach {
+namespace {
+
+// Waits of microseconds are rounded up to this.
+constexpr unsigned long kTimerSlackNs = 1'000;
+constexpr std::size_t kMostArgument = 3 << 10;
+constexpr int kHurry = -19;
+constexpr int kLooks = 50, kPrograms = 3;
+constexpr std::chrono::milliseconds kBetweenLooks{10};
+
+/// A program that is just being started has half of its libraries.
+support::Result<Target> look_patiently(const Request& request, const LibraryFile& library) {
+  for (int turn = 1;; ++turn) {
+    auto target = look_at(request.pid, library);
+    if (target || turn == kLooks) return target;
+    std::this_thread::sleep_for(kBetweenLooks);
+    GPUPROF_CHECK(may_attach(request.pid, request.ignore_seccomp));
+  }
+}
+
+support::Result<Injected> try_to_inject(const Request& request, std::uint64_t begun_ns) {
+  if (request.argument.size() >= kMostArgument || request.argument.find('\0') != std::string::npos)
+    return support::error("the text for the library is too long or holds a NUL byte");
+  GPUPROF_TRY(library, read_library(request.library));
+  for (int program = 1;; ++program) {
+    GPUPROF_CHECK(may_attach(request.pid, request.ignore_seccomp));
+    GPUPROF_TRY(target, look_patiently(request, library));
+    Attempt attempt(request, library, target, begun_ns);
+    std::optional<support::Result<Injected>> result;
+    std::thread([&] {
+      prctl(PR_SET_TIMERSLACK, kTimerSlackNs, 0, 0, 0);
+      // While it waits for a processor, a thread of the program stands still. Root only; else as it
+      // is.
+      setpriority(PRIO_PROCESS, 0, kHurry);
+      result = attempt.run();
+    }).join();
+    if (!attempt.is_another_program() || program == kPrograms) return *std::move(result);
+  }
+}
+
+}  // namespace
+
+support::Result<Injected> inject(const Request& request) {
+  const std::uint64_t begun_ns = base::mono_ns();
+  auto result = try_to_inject(request, begun_ns);
+  if (result) {
+    result.value().total_ns = base::mono_ns() - begun_ns;
+    return result;
+  }
+  // Whatever was missing: it was so because the process was about to end.
+  const ProcessStatus status = read_status(request.pid);
+  if (!status.there || status.ending)
+    return support::error(why_not_by_status(request.pid, status, {}, request.ignore_seccomp));
+  return result;
+}
+
+}  // namespace gpuprof::attach

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is done with one stopped thread: it loads the library, calls it, becomes what it was.
+//
+// Context:  the tracing thread
+#include "daemon/attach/injection.hpp"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "gpuprof/base/clock.hpp"
+
+namespace gpuprof::attach {
+namespace {
+
+constexpr std::uint64_t kPageBytes = 4096, kScratchBytes = 512 << 10;
+// From low to high: one page of code, block and texts, the stack that grows towards them.
+constexpr std::uint64_t kBlockAt = kPageBytes, kNameAt = kBlockAt + 512, kPathAt = kBlockAt + 1024;
+constexpr std::uint64_t kArgumentAt = kBlockAt + kPageBytes;
+// A killed tracer costs the program this much; a living one takes microseconds.
+constexpr std::int64_t kWaitForUsMicroseconds = 50'000;
+// What signal handlers may need below the frame, before their signals are blocked.
+constexpr std::uint64_t kRoomBelow = 16 << 10;
+
+// A look at its memory takes a lock that its loader takes as well, and whoever waits for that on a
+// busy machine waits for his next time slice too.
+constexpr std::uint64_t kLookAgainNs = 300'000;
+constexpr std::uint64_t kStopNs = 200'000'000;
+
+constexpr std::uint64_t bit_of(int signal) { return std::uint64_t{1} << (signal - 1); }
+// glibc's own: a thread that calls setuid waits, with a lock that dlopen takes, until every other
+// has answered it.
+constexpr int kSetuidSignal = 33;
+// Faults stay: a blocked one would end the program although it has a handler.
+constexpr std::uint64_t kBlocked =
+    ~(bit_of(kSetuidSignal) | bit_of(SIGSEGV) | bit_of(SIGBUS) | bit_of(SIGILL) | bit_of(SIGTRAP) |
+      bit_of(SIGFPE) | bit_of(SIGSYS));
+
+bool is_failure(std::uint64_t answer) { return answer > ~std::uint64_t{4095}; }
+
+template <typename T>
+std::span<const std::uint8_t> bytes_of(const T& value) {
+  return {reinterpret_cast<const std::uint8_t*>(&value), sizeof value};
+}
+
+std::span<const std::uint8_t> with_nul(const std::string& text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.c_str()), text.size() + 1};
+}
+
+}  // namespace
+
+void Injection::passed(Step step) const {
+  if (means_.request.at_step) means_.request.at_step(step);
+  stop_here_if_asked(step);
+}
+
+support::Error Injection::gone(const char* doing) const {
+  return support::error(fmt::format("process {} ended, or its thread {} did, while {}",
+                                    means_.target.pid, tracee_.tid(), doing));
+}
+
+support::Error Injection::late(const char* doing) const {
+  return support::error(fmt::format(
+      "process {} did not finish {} in {} ms, probably because another of its threads holds a lock "
+      "that this needs: it goes on by itself and ends what was begun; try again later",
+      means_.target.pid, doing, means_.request.deadline_ns / 1'000'000));
+}
+
+std::uint64_t Injection::block_address() const { return scratch_ + kBlockAt; }
+
+support::Result<int> Injection::run() {
+  auto answer = go();
+  put_back();
+  return answer;
+}
+
+support::Result<int> Injection::go() {
+  GPUPROF_CHECK(prepare());
+  GPUPROF_CHECK(write_code());
+  if (!arch::set_start(tracee_.tid(), saved_, scratch_, scratch_ + kPageBytes + kScratchBytes,
+                       block_address()))
+    return gone("our instructions were started");
+  passed(Step::kStarted);
+  if (block_.make_file != 0) {
+    auto given = give_file();
+    // Our instructions close what they opened.
+    if (!given && tracee_.stands() && tracee_.resume(false) && wait_for_end())
+      tracee_.stop(means_.until_ns);
+    if (!given) return given.error();
+  }
+  if (!tracee_.resume(false)) return gone("the library was loaded");
+  passed(Step::kLoading);
+  GPUPROF_CHECK(wait_for_end());
+  return read_answer();
+}
+
+/// Frame and scratch memory.
+support::Result<void> Injection::prepare() {
+  const pid_t tid = tracee_.tid();
+  if (!arch::save(tid, saved_)) return gone("its registers were read");
+  frame_ = arch::frame_below(saved_, means_.target.gadgets);
+  const Mapping* stack = mapping_of(means_.target.maps, arch::sp(saved_.registers));
+  if (stack == nullptr || !stack->writable || frame_.address < stack->start + kRoomBelow)
+    return support::error("on a stack without room for a signal frame");
+  if (!means_.target.memory->write(frame_.address, frame_.bytes, tid))
+    return gone("its stack was written");
+  passed(Step::kFrameWritten);
+  GPUPROF_TRY(scratch, call(SYS_mmap,
+                            {0, kPageBytes + kScratchBytes, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS, ~0ULL, 0},
+                            Announce::kMap));
+  if (is_failure(scratch))
+    return support::error(fmt::format("process {} gets no memory ({}): raise its limit",
+                                      means_.target.pid, strerror(-static_cast<int>(scratch))));
+  scratch_ = scratch;
+  passed(Step::kMapped);
+  GPUPROF_TRY(code, call(SYS_mmap, {scratch_, kPageBytes, PROT_READ | PROT_EXEC,
+                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, ~0ULL, 0}));
+  if (is_failure(code))
+    return support::error(fmt::format(
+        "process {} may not map memory that can be executed ({}): a security policy forbids it; "
+        "start the program with `gpuprof run`",
+        means_.target.pid, strerror(-static_cast<int>(code))));
+  passed(Step::kCodeMapped);
+  return {};
+}
+
+support::Result<void> Injection::write_code() {
+  const Target& target = means_.target;
+  block_.scratch = scratch_;
+  block_.scratch_bytes = kPageBytes + kScratchBytes;
+  block_.frame = frame_.address;
+  block_.call = target.gadgets.call;
+  block_.restore = target.gadgets.restore;
+  block_.wait_part = kWaitForUsMicroseconds * arch::kWaitPartsPerUs;
+  block_.error_number = target.error_number;
+  block_.argument = scratch_ + kArgumentAt;
+  if (target.loaded_entry != 0) {
+    block_.entry = target.loaded_entry;
+  } else {
+    block_.entry = means_.library.entry;
+    block_.open_library = target.open_library;
+    block_.last_error = target.last_error;
+    block_.make_file = means_.path.empty() ? 1 : 0;
+    block_.file_name = scratch_ + kNameAt;
+    block_.path = scratch_ + kPathAt;
+  }
+  const pid_t tid = tracee_.tid();
+  if (!target.memory->write(scratch_, arch::stub(), tid) ||
+      !target.memory->write(block_address(), bytes_of(block_), tid) ||
+      !target.memory->write(scratch_ + kNameAt, with_nul(kLibraryName), tid) ||
+      !target.memory->write(scratch_ + kPathAt, with_nul(means_.path), tid) ||
+      !target.memory->write(scratch_ + kArgumentAt, with_nul(means_.request.argument), tid))
+    return gone("our instructions were written");
+  passed(Step::kCodeWritten);
+  return {};
+}
+
+support::Result<void> Injection::run_to_call(long number) {
+  for (int signal = 0;;) {
+    if (!tracee_.resume(true, signal)) return gone("it made a system call for us");
+    const Stop how = tracee_.wait(means_.until_ns);
+    if (how == Stop::kNone) return late("a system call of ours");
+    if (how == Stop::kGone || how == Stop::kFailure) return gone("it made a system call for us");
+    arch::Registers registers;
+    if (how == Stop::kCall && arch::read_registers(tracee_.tid(), registers) &&
+        registers.call == number)
+      return {};
+    // Only faults, glibc's own and the stop of the whole process come here: none is kept from it.
+    signal = how == Stop::kSignal ? tracee_.signal() : 0;
+  }
+}
+
+support::Result<std::uint64_t> Injection::call(long number,
+                                               const std::array<std::uint64_t, 6>& arguments,
+                                               Announce announce) {
+  const pid_t tid = tracee_.tid();
+  if (!arch::set_call(tid, saved_, means_.target.gadgets, frame_, number, arguments))
+    return gone("its registers were written");
+  framed_ = true;
+  if (announce == Announce::kMap) passed(Step::kMapCall);
+  if (announce == Announce::kUnmap) passed(Step::kUnmapCall);
+  // After the registers: they are what puts the mask back.
+  if (!arch::write_mask(tid, kBlocked)) return gone("its signals were blocked");
+  if (announce == Announce::kMap) passed(Step::kMasked);
+  GPUPROF_CHECK(run_to_call(number));
+  if (announce == Announce::kMap) passed(Step::kMapEntered);
+  GPUPROF_CHECK(run_to_call(number));
+  arch::Registers registers;
+  if (!arch::read_registers(tid, registers)) return gone("it made a system call for us");
+  return arch::result(registers);
+}
+
+support::Result<void> Injection::give_file() {
+  GPUPROF_CHECK(run_to_call(SYS_memfd_create));
+  GPUPROF_CHECK(run_to_call(SYS_memfd_create));
+  passed(Step::kFileMade);
+  arch::Registers registers;
+  if (!arch::read_registers(tracee_.tid(), registers)) return gone("a file was made");
+  const auto file = static_cast<std::int64_t>(arch::result(registers));
+  GPUPROF_TRY(path, file >= 0 ? means_.copy.in_memory(file) : means_.copy.in_a_file());
+  const std::uint64_t go = 1;
+  if (!means_.target.memory->write(scratch_ + kPathAt, with_nul(path), tracee_.tid()) ||
+      !means_.target.memory->write(block_address() + offsetof(Block, go), bytes_of(go),
+                                   tracee_.tid()))
+    return gone("the library was written");
+  passed(Step::kFileWritten);
+  return {};
+}
+
+/// Without stops: the block says when it is over.
+support::Result<void> Injection::wait_for_end() {
+  for (;;) {
+    std::uint64_t state = kRunning;
+    if (means_.target.memory->read(block_address(), state) && state == kEnded) break;
+    const Stop how = tracee_.wait(base::mono_ns() + kLookAgainNs);
+    if (how == Stop::kGone || how == Stop::kFailure) return gone("it loaded our library");
+    if (how == Stop::kNone) {
+      if (base::mono_ns() > means_.until_ns) return late("the loading of our library");
+      continue;
+    }
+    const int signal = how == Stop::kSignal ? tracee_.signal() : 0;
+    if (!tracee_.resume(false, signal)) return gone("it loaded our library");
+  }
+  passed(Step::kCalled);
+  return {};
+}
+
+support::Result<int> Injection::read_answer() {
+  const Stop how = tracee_.stop(means_.until_ns);
+  if (how == Stop::kNone) return late("a wait");
+  const bool read = how == Stop::kTrap && means_.target.memory->read(block_address(), block_);
+  if (!read) return gone("its answer was read");
+  passed(Step::kHeld);
+  if (block_.entered != 0) return static_cast<int>(block_.answer);
+  const std::string words =
+      block_.error_text == 0 ? "" : means_.target.memory->read_text(block_.error_text, 1024);
+  return support::error(fmt::format("the loader of process {} refused our library: {}",
+                                    means_.target.pid,
+                                    words.empty() ? "it did not say why" : words));
+}
+
+/// The thread becomes the program's: memory first, then, where the kernel can restart its system
+/// call, registers last. Every part may fail: the frame then does the same.
+void Injection::put_back() {
+  if (!tracee_.stands()) {
+    // It has gone past the deadline: never interrupted in the middle, it ends alone.
+    if (tracee_.tid() != 0 && tracee_.stop(base::mono_ns() + kStopNs) == Stop::kTrap)
+      tracee_.detach();
+    return;
+  }
+  if (framed_) {
+    if (scratch_ != 0) {
+      if (!call(SYS_munmap, {scratch_, kPageBytes + kScratchBytes, 0, 0, 0, 0}, Announce::kUnmap))
+        return;
+      passed(Step::kUnmapped);
+    }
+    if (!tracee_.interrupt() || !tracee_.resume(false)) return;
+    if (tracee_.wait(base::mono_ns() + kStopNs) != Stop::kTrap) return;
+    passed(Step::kAtRest);
+    if (arch::write_vectors(tracee_.tid(), saved_)) {
+      passed(Step::kVectors);
+      arch::write_mask(tracee_.tid(), saved_.mask);
+      passed(Step::kMask);
+      arch::write_registers(tracee_.tid(), saved_);
+      passed(Step::kRegisters);
+    }
+  }
+  tracee_.detach();
+  passed(Step::kDetached);
+}
+
+}  // namespace gpuprof::attach

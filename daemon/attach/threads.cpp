@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which thread of a process is stopped for an injection.
+//
+// Context:  daemon | cli
+#include "daemon/attach/threads.hpp"
+
+#include <dirent.h>
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "support/files.hpp"
+#include "support/proc.hpp"
+#include "support/text.hpp"
+
+namespace gpuprof::attach {
+namespace {
+
+// Calls that a stop does not end early, whatever their options.
+constexpr long kContinued[] = {
+#ifdef SYS_poll
+    SYS_poll,  SYS_select,
+#endif
+    SYS_futex, SYS_nanosleep, SYS_clock_nanosleep, SYS_ppoll, SYS_pselect6,
+};
+
+constexpr const char* kOwnThread = "gpuprof\n";
+
+std::vector<pid_t> threads_of(pid_t pid) {
+  std::vector<pid_t> threads;
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(
+      opendir(fmt::format("/proc/{}/task", pid).c_str()), closedir);
+  while (folder != nullptr) {
+    const dirent* entry = readdir(folder.get());
+    if (entry == nullptr) break;
+    const int tid = atoi(entry->d_name);
+    if (tid > 0) threads.push_back(tid);
+  }
+  return threads;
+}
+
+struct Ranked {
+  int demerit;  // lower is better
+  Candidate candidate;
+};
+
+/// Demerit below 0: not at all.
+Ranked rank(pid_t pid, pid_t tid) {
+  const std::string folder = fmt::format("/proc/{}/task/{}/", pid, tid);
+  if (support::read_small_file(folder + "comm") == kOwnThread) return {-1, {}};
+  const char state = support::parse_stat(support::read_small_file(folder + "stat")).state;
+  if (state == 'Z' || state == 'X' || state == '?') return {-1, {}};
+  if (state == 'D') return {5, {tid, 0}};
+  const SleepingCall call = parse_call(support::read_small_file(folder + "syscall"));
+  if (state == 'S' && call.number >= 0) {
+    const bool continued = std::find(std::begin(kContinued), std::end(kContinued), call.number) !=
+                           std::end(kContinued);
+    return {continued ? 0 : 1, {tid, call.stack_pointer}};
+  }
+  return {tid == pid ? 4 : 3, {tid, 0}};
+}
+
+}  // namespace
+
+// number, six arguments, stack pointer, program counter; `running` or `-1 ...` where it is in no
+// call
+SleepingCall parse_call(std::string_view line) {
+  const std::vector<std::string> words = support::split(line, ' ');
+  constexpr std::size_t kNumber = 0, kStackPointer = 7;
+  SleepingCall call;
+  if (words.size() <= kStackPointer) return call;
+  call.number = strtol(words[kNumber].c_str(), nullptr, 10);
+  call.stack_pointer = strtoull(words[kStackPointer].c_str(), nullptr, 16);
+  return call;
+}
+
+std::vector<Candidate> threads_by_merit(pid_t pid) {
+  std::vector<Ranked> ranked;
+  for (const pid_t tid : threads_of(pid)) {
+    const Ranked one = rank(pid, tid);
+    if (one.demerit >= 0) ranked.push_back(one);
+  }
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const Ranked& a, const Ranked& b) { return a.demerit < b.demerit; });
+  std::vector<Candidate> threads;
+  for (const Ranked& one : ranked) threads.push_back(one.candidate);
+  return threads;
+}
+
+}  // namespace gpuprof::attach

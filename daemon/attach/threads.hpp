@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which thread of a process is stopped for an injection.
+//
+// Context:  daemon | cli
+// Owns:     nothing
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace gpuprof::attach {
+
+struct Candidate {
+  pid_t tid = 0;
+  std::uint64_t stack_pointer = 0;  // of a thread that sleeps; 0: it runs
+};
+
+/// Threads of a process, the one that loses least by a stop first: those that sleep in a call that
+/// the kernel continues, then other sleepers, then running ones, the main thread last among those.
+/// Our own thread there and ended ones are not in it.
+std::vector<Candidate> threads_by_merit(pid_t pid);
+
+/// A row of /proc/PID/task/TID/syscall.
+struct SleepingCall {
+  long number = -1;  // -1: the thread runs, or sleeps in no call
+  std::uint64_t stack_pointer = 0;
+};
+SleepingCall parse_call(std::string_view line);
+
+}  // namespace gpuprof::attach
