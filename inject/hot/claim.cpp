@@ -12,8 +12,15 @@ namespace gpuprof::hot {
 
 namespace {
 
-bool claim_entry(Outlet& outlet, Role role, std::uint32_t tid, std::uint32_t index) {
-  wire::LaneEntry& entry = g_state.lanes[index];
+struct Claim {
+  const Directory& directory;
+  Outlet& outlet;
+  Role role;
+  std::uint32_t tid;
+};
+
+bool claim_entry(const Claim& claim, std::uint32_t index) {
+  wire::LaneEntry& entry = claim.directory.lanes[index];
   auto expected = static_cast<std::uint32_t>(wire::LaneState::kFree);
   if (entry.state.load(std::memory_order_relaxed) != expected) return false;
   // acq_rel: pairs with the daemon's release when it freed the lane (its tail is then final).
@@ -21,42 +28,45 @@ bool claim_entry(Outlet& outlet, Role role, std::uint32_t tid, std::uint32_t ind
                                            static_cast<std::uint32_t>(wire::LaneState::kActive),
                                            std::memory_order_acq_rel))
     return false;
-  std::uint8_t* segment = g_state.segment.load(std::memory_order_relaxed);
-  auto* header = entry.lane.resolve<wire::LaneHeader>(segment, g_state.segment_bytes);
+  auto* header =
+      entry.lane.resolve<wire::LaneHeader>(claim.directory.segment, claim.directory.segment_bytes);
   if (header == nullptr) return false;
-  entry.tid.store(tid, std::memory_order_relaxed);
-  entry.role.store(static_cast<std::uint32_t>(role), std::memory_order_relaxed);
-  outlet.entry = index;
-  outlet.lane = wire::LaneWriter(header, reinterpret_cast<std::byte*>(header) + wire::kRingOffset,
-                                 entry.capacity_bytes);
+  entry.tid.store(claim.tid, std::memory_order_relaxed);
+  entry.role.store(static_cast<std::uint32_t>(claim.role), std::memory_order_relaxed);
+  claim.outlet.entry = index;
+  // No number of another session's lane: what was sent through that is not known here.
+  const std::uint32_t first_epoch = (claim.directory.epoch << 16) + 1;
+  claim.outlet.lane =
+      wire::LaneWriter(header, reinterpret_cast<std::byte*>(header) + wire::kRingOffset,
+                       entry.capacity_bytes, first_epoch);
   const std::uint64_t now = base::mono_ns();
-  outlet.lane.push(wire::LaneOpen{tid, static_cast<std::uint32_t>(role), now}, now);
+  claim.outlet.lane.push(wire::LaneOpen{claim.tid, static_cast<std::uint32_t>(claim.role), now},
+                         now);
   return true;
 }
 
-bool claim_between(Outlet& outlet, Role role, std::uint32_t tid, std::uint32_t begin,
-                   std::uint32_t end) {
+bool claim_between(const Claim& claim, std::uint32_t begin, std::uint32_t end) {
   if (begin == end) return false;
   const std::uint32_t span = end - begin;
   for (std::uint32_t i = 0; i < span; ++i)
-    if (claim_entry(outlet, role, tid, begin + (tid + i) % span)) return true;
+    if (claim_entry(claim, begin + (claim.tid + i) % span)) return true;
   return false;
 }
 
 }  // namespace
 
-bool claim_lane(Outlet& outlet, Role role, std::uint32_t tid, bool delivers) {
+bool claim_lane(ThreadBlock& block, Role role, bool delivers) {
   // CUPTI's own thread, ours that flushes, and one to spare.
   constexpr std::uint32_t kForDelivery = 3;
-  const std::uint32_t large = g_state.large_lanes;
-  const std::uint32_t all = g_state.lane_count;
+  const Claim claim{block.directory, block.outlet_of(role), role, block.tid};
+  const std::uint32_t large = block.directory.large_lanes;
+  const std::uint32_t all = block.directory.lane_count;
   const std::uint32_t kept = delivers || large <= 2 * kForDelivery ? 0 : kForDelivery;
-  const bool got = role == Role::kCallback ? claim_between(outlet, role, tid, kept, large) ||
-                                                 claim_between(outlet, role, tid, large, all)
-                                           : claim_between(outlet, role, tid, large, all) ||
-                                                 claim_between(outlet, role, tid, kept, large);
+  const bool got = role == Role::kCallback
+                       ? claim_between(claim, kept, large) || claim_between(claim, large, all)
+                       : claim_between(claim, large, all) || claim_between(claim, kept, large);
   if (!got) {
-    outlet.refused = true;
+    claim.outlet.refused = true;
     count(wire::Counter::kThreadsWithoutLane);
   }
   return got;

@@ -10,11 +10,11 @@
 
 namespace gpuprof::hot {
 
-/// Claims a free lane and writes its LaneOpen. Callback lanes prefer large ones, signal lanes
-/// take small ones; either falls back to the other size. The first large ones are for threads
-/// through which CUPTI delivers what all others did (`delivers`). False: none (counted once a
-/// thread).
-bool claim_lane(Outlet& outlet, Role role, std::uint32_t tid, bool delivers);
+/// Claims a free lane of the block's session and writes its LaneOpen. Callback lanes prefer large
+/// ones, signal lanes take small ones; either falls back to the other size. The first large ones
+/// are for threads through which CUPTI delivers what all others did (`delivers`). False: none
+/// (counted once a thread).
+bool claim_lane(ThreadBlock& block, Role role, bool delivers);
 
 /// Marks the lane as no longer written to; the daemon drains and frees it.
 void retire_lane(Outlet& outlet);

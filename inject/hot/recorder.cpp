@@ -22,13 +22,37 @@ std::uint32_t cut_utf8(const char* text, std::uint32_t bytes, std::uint32_t limi
 
 }  // namespace
 
-bool Guard::get_lane(ThreadBlock* block, Role role, bool delivers) {
-  Outlet* outlet = outlet_of(block, role);
-  if (outlet != nullptr && !outlet->refused &&
-      claim_lane(*outlet, role, block->tid.load(std::memory_order_relaxed), delivers))
-    return true;
-  count(wire::Counter::kDroppedNoLane);
-  return false;
+void Guard::enter_first(Role role, bool delivers) {
+  ThreadSlot* slot = t_here.slot != nullptr ? t_here.slot : claim_slot();
+  if (slot == nullptr) return;
+  std::atomic<std::uint8_t>& mark = slot->mark_of(role);
+  if (mark.load(std::memory_order_relaxed) != 0) return;
+  mark.store(1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (alive() && prepare(*slot, role, delivers))
+    mark_ = &mark;
+  else
+    mark.store(0, std::memory_order_release);
+}
+
+bool Guard::prepare(ThreadSlot& slot, Role role, bool delivers) {
+  const std::uint32_t epoch = g_state.epoch.load(std::memory_order_acquire);
+  if (slot.epoch.load(std::memory_order_relaxed) != epoch) {
+    // A signal inside a callback of another session, which goes on with what it has.
+    const Role other = role == Role::kCallback ? Role::kSignal : Role::kCallback;
+    if (slot.mark_of(other).load(std::memory_order_relaxed) != 0 || !renew_block(slot))
+      return false;
+  }
+  ThreadBlock* block = slot.block;
+  Outlet* outlet = block == nullptr ? nullptr : &block->outlet_of(role);
+  if (outlet == nullptr ||
+      (!outlet->lane.valid() && (outlet->refused || !claim_lane(*block, role, delivers)))) {
+    count(wire::Counter::kDroppedNoLane);
+    return false;
+  }
+  block_ = block;
+  outlet_ = outlet;
+  return true;
 }
 
 void define_text(const Guard& guard, std::uint64_t id, const char* text, std::uint32_t bytes,

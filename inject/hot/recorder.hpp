@@ -9,6 +9,7 @@
 
 #include <errno.h>
 
+#include <atomic>
 #include <cstdint>
 
 #include "gpuprof/base/bytes.hpp"
@@ -25,18 +26,13 @@ class Guard {
   /// @param delivers  Many threads' records are to come through this one: a large lane, if this is
   ///                  the first record of the thread.
   explicit Guard(Role role, bool delivers = false) : saved_errno_(errno) {
-    const auto bit = static_cast<std::uint8_t>(role);
-    if (!alive() || (t_here.inside & bit) != 0) return;
-    ThreadBlock* block = this_thread();
-    Outlet* outlet = outlet_of(block, role);
-    if ((outlet == nullptr || !outlet->lane.valid()) && !get_lane(block, role, delivers)) return;
-    t_here.inside = static_cast<std::uint8_t>(t_here.inside | bit);
-    bit_ = bit;
-    block_ = block;
-    outlet_ = outlet;
+    ThreadSlot* slot = t_here.slot;
+    if (slot == nullptr || !enter(*slot, role)) [[unlikely]]
+      enter_first(role, delivers);
   }
   ~Guard() {
-    if (bit_ != 0) t_here.inside = static_cast<std::uint8_t>(t_here.inside & ~bit_);
+    // release; pairs with reclaim.cpp
+    if (mark_ != nullptr) mark_->store(0, std::memory_order_release);
     errno = saved_errno_;
   }
   Guard(const Guard&) = delete;
@@ -45,19 +41,38 @@ class Guard {
   explicit operator bool() const { return outlet_ != nullptr; }
   Outlet& outlet() const { return *outlet_; }
   ThreadBlock& block() const { return *block_; }
-  std::uint32_t tid() const { return block_->tid.load(std::memory_order_relaxed); }
+  std::uint32_t tid() const { return block_->tid; }
 
  private:
-  static Outlet* outlet_of(ThreadBlock* block, Role role) {
-    if (block == nullptr) return nullptr;
-    return role == Role::kCallback ? &block->callback : &block->signal;
+  /// Marks this thread, and takes the lane it has in this session. False: it has none, or is
+  /// marked already.
+  bool enter(ThreadSlot& slot, Role role) {
+    std::atomic<std::uint8_t>& mark = slot.mark_of(role);
+    if (mark.load(std::memory_order_relaxed) != 0) return false;
+    mark.store(1, std::memory_order_relaxed);
+    // For the compiler; what the processor reorders the worker's membarrier sees (reclaim.cpp).
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (alive() && slot.epoch.load(std::memory_order_relaxed) ==
+                       g_state.epoch.load(std::memory_order_acquire)) {
+      ThreadBlock* block = slot.block;
+      Outlet* outlet = block == nullptr ? nullptr : &block->outlet_of(role);
+      if (outlet != nullptr && outlet->lane.valid()) {
+        block_ = block;
+        outlet_ = outlet;
+        mark_ = &mark;
+        return true;
+      }
+    }
+    mark.store(0, std::memory_order_release);
+    return false;
   }
-  /// The first record of a thread. False: counted, as there is no lane for it.
-  static bool get_lane(ThreadBlock* block, Role role, bool delivers);
+  /// The first record of a thread in this session. Where it gets no lane it is counted.
+  [[gnu::noinline, gnu::cold]] void enter_first(Role role, bool delivers);
+  bool prepare(ThreadSlot& slot, Role role, bool delivers);
 
   ThreadBlock* block_ = nullptr;
   Outlet* outlet_ = nullptr;
-  std::uint8_t bit_ = 0;
+  std::atomic<std::uint8_t>* mark_ = nullptr;
   int saved_errno_;
 };
 

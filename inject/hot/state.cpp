@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "inject/hot/outbox.hpp"
+#include "inject/hot/worker_bell.hpp"
 
 namespace gpuprof::hot {
 
@@ -16,6 +17,7 @@ constinit State g_state;
 constinit Outbox g_outbox;
 
 void wake_worker() {
+  ring_bell();
   if (!alive()) return;
   const int saved = errno;
   wire::wake_agent(*g_state.plan);

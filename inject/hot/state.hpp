@@ -3,10 +3,27 @@
 // The one piece of process-wide state that callback and signal code may look at.
 //
 // Context:  signal | callback (read), worker (write)
-// Owns:     nothing: the agent maps the segment and the alive page, and never unmaps them
+// Owns:     nothing: what it points to comes and goes with sessions (reclaim.hpp)
 // Promises: constant-initialised, trivially destructible: valid before constructors and after
 //           destructors
 // Not here: who decides (inject/agent)
+//
+// A session ends while threads of the program are anywhere. What they may look at, and why it is
+// there:
+//   alive, *alive   any time, any context         the page is the library's own (window.hpp)
+//   plan, stats     any time, any context: count, The pointers never change once set. Between
+//                   wake_worker, step_begin,      sessions zeroed memory is mapped there: what is
+//                   CUPTI's buffer callbacks,     counted is forgotten, whoever is woken does not
+//                   torch's loops, exit()         exist
+//   segment, lanes, inside a Guard (renew_block,  withdraw() waits for everybody inside; each
+//   their numbers   claim_lane), or the worker    block has a copy for those it waits for in vain
+//   a ThreadBlock,  inside a Guard                the same
+//   its lanes
+//   ThreadSlot      any time, its own thread;     the library's own memory; nobody gets the place
+//                   the worker                    of a thread that lives
+// The worker itself withdraws, so nothing vanishes under its own steps (retire_threads, ticks).
+// Rooms add: module snapshots, stacks of handlers and the frame cache by SnapshotUse
+// (sample/phdr_snapshot.hpp), tables of Python code by the Guard.
 #pragma once
 
 #include <atomic>
@@ -39,7 +56,7 @@ struct State {
   wire::LaneEntry* lanes = nullptr;
   std::uint32_t lane_count = 0;
   std::uint32_t large_lanes = 0;
-  wire::Stats* stats = nullptr;
+  wire::Stats* stats = nullptr;  // null before the first session only
   wire::Plan* plan = nullptr;
   /// Kernel thread id of our worker; its own CUDA calls are not recorded.
   std::atomic<std::uint32_t> worker_tid{0};

@@ -3,7 +3,7 @@
 // Claims and gives back thread blocks and lanes without locks.
 //
 // Context:  signal
-// Owns:     the table of blocks (mapped once, never unmapped)
+// Owns:     the places of threads, for ever; the table of blocks, while a segment is published
 // Promises: a claim is a compare-and-swap per slot; a thread that gets nothing is counted once
 #include "inject/hot/thread_block.hpp"
 
@@ -23,30 +23,29 @@ constinit thread_local Here t_here{};
 
 namespace {
 
-std::atomic<ThreadBlock*> g_blocks{nullptr};
+constinit std::atomic<ThreadBlock*> g_blocks{nullptr};
 constinit std::atomic<std::uint32_t> g_next_owner{1};
+constinit ThreadSlot g_slots[kMaxThreadBlocks];
 
-ThreadBlock* claim_block(std::uint32_t tid, std::uint32_t epoch) {
-  ThreadBlock* blocks = g_blocks.load(std::memory_order_acquire);
-  if (blocks == nullptr) return nullptr;
-  // Start at a place of the thread's own: 200 threads do not walk the same 200 taken slots.
-  for (std::uint32_t i = 0; i < kMaxThreadBlocks; ++i) {
-    ThreadBlock& block = blocks[(tid + i) % kMaxThreadBlocks];
-    std::uint32_t free = 0;
-    if (block.tid.load(std::memory_order_relaxed) != 0 ||
-        !block.tid.compare_exchange_strong(free, tid, std::memory_order_acq_rel))
-      continue;
-    block.epoch = epoch;
-    block.index = (tid + i) % kMaxThreadBlocks;
-    block.open_op = 0;
-    block.ticks = Ticks{};
-    block.owner = g_next_owner.fetch_add(1, std::memory_order_relaxed);
-    reset(block.callback);
-    reset(block.signal);
-    return &block;
+bool is_present(std::uint32_t epoch) {
+  return alive() && g_state.epoch.load(std::memory_order_acquire) == epoch;
+}
+
+void retire(ThreadSlot& slot) {
+  // acquire: pairs with the end of the thread's last Guard
+  for (std::atomic<std::uint8_t>& mark : slot.inside) (void)mark.load(std::memory_order_acquire);
+  const bool present =
+      g_state.segment.load(std::memory_order_relaxed) != nullptr &&
+      slot.epoch.load(std::memory_order_relaxed) == g_state.epoch.load(std::memory_order_relaxed);
+  if (slot.block != nullptr && present) {
+    retire_lane(slot.block->callback);
+    retire_lane(slot.block->signal);
   }
-  count(wire::Counter::kThreadsWithoutLane);
-  return nullptr;
+  slot.block = nullptr;
+  slot.epoch.store(0, std::memory_order_relaxed);
+  // A thread that was ended in the middle of our code.
+  for (std::atomic<std::uint8_t>& mark : slot.inside) mark.store(0, std::memory_order_relaxed);
+  slot.tid.store(0, std::memory_order_release);
 }
 
 }  // namespace
@@ -70,22 +69,78 @@ bool map_thread_blocks() {
   return true;
 }
 
+void unmap_thread_blocks() {
+  ThreadBlock* blocks = g_blocks.exchange(nullptr, std::memory_order_acq_rel);
+  if (blocks != nullptr) munmap(blocks, sizeof(ThreadBlock) * kMaxThreadBlocks);
+}
+
+void for_each_slot(void (*visitor)(ThreadSlot& slot, void* argument), void* argument) {
+  for (ThreadSlot& slot : g_slots)
+    if (slot.tid.load(std::memory_order_acquire) != 0) visitor(slot, argument);
+}
+
 std::uint32_t this_tid() {
   if (t_here.tid == 0) t_here.tid = static_cast<std::uint32_t>(::syscall(SYS_gettid));
   return t_here.tid;
 }
 
-ThreadBlock* claim_thread(std::uint32_t epoch) {
+ThreadSlot* claim_slot() {
   if (!alive()) return nullptr;
-  // A child of fork inherits the parent's cached id.
-  t_here.tid = static_cast<std::uint32_t>(::syscall(SYS_gettid));
-  // Decided before the claim: a signal in the middle finds "no block" and drops its sample
-  // instead of claiming a second block.
-  t_here.epoch = epoch;
-  t_here.block = nullptr;
-  t_here.block = claim_block(t_here.tid, epoch);
-  return t_here.block;
+  // Noted before the claim: a signal in the middle finds no place and drops its sample instead of
+  // claiming a second one.
+  const std::uint32_t epoch = g_state.epoch.load(std::memory_order_acquire);
+  const bool asked = t_here.asked == epoch;
+  t_here.asked = epoch;
+  if (!asked) {
+    // A child of fork inherits the parent's cached id.
+    const auto tid = t_here.tid = static_cast<std::uint32_t>(::syscall(SYS_gettid));
+    // Start at a place of the thread's own: 200 threads do not walk the same 200 taken slots.
+    for (std::uint32_t i = 0; i < kMaxThreadBlocks; ++i) {
+      ThreadSlot& slot = g_slots[(tid + i) % kMaxThreadBlocks];
+      std::uint32_t free = 0;
+      if (slot.tid.load(std::memory_order_relaxed) == 0 &&
+          slot.tid.compare_exchange_strong(free, tid, std::memory_order_acq_rel))
+        return t_here.slot = &slot;
+    }
+    count(wire::Counter::kThreadsWithoutLane);
+  }
+  count(wire::Counter::kDroppedNoLane);
+  return nullptr;
 }
+
+bool renew_block(ThreadSlot& slot) {
+  const std::uint32_t epoch = g_state.epoch.load(std::memory_order_acquire);
+  if (slot.block != nullptr) slot.block = nullptr;
+  // Before the block is there: a signal in the middle drops its sample.
+  slot.epoch.store(epoch, std::memory_order_relaxed);
+  // The mark may be older than this epoch. Now either the worker sees that this thread is inside
+  // with it, or we that it is over (reclaim.cpp).
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (!is_present(epoch)) return false;
+  const auto index = static_cast<std::uint32_t>(&slot - g_slots);
+  ThreadBlock& block = g_blocks.load(std::memory_order_acquire)[index];
+  block.directory = Directory{g_state.segment.load(std::memory_order_relaxed),
+                              g_state.segment_bytes,
+                              g_state.lanes,
+                              g_state.lane_count,
+                              g_state.large_lanes,
+                              epoch};
+  std::atomic_thread_fence(std::memory_order_acquire);
+  // Held up here for longer than the worker waits, it may have copied half of the next one.
+  if (!is_present(epoch)) return false;
+  block.tid = slot.tid.load(std::memory_order_relaxed);
+  block.index = index;
+  block.open_op = 0;
+  block.ticks = Ticks{};
+  block.owner = g_next_owner.fetch_add(1, std::memory_order_relaxed);
+  reset(block.callback);
+  reset(block.signal);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  slot.block = &block;
+  return true;
+}
+
+void forget_this_thread() { t_here = Here{}; }
 
 bool thread_has_ended(std::uint32_t tid) {
   const int saved = errno;
@@ -95,24 +150,23 @@ bool thread_has_ended(std::uint32_t tid) {
 }
 
 void retire_threads(bool (*gone)(std::uint32_t tid, void* arg), void* arg) {
-  ThreadBlock* blocks = g_blocks.load(std::memory_order_acquire);
-  if (blocks == nullptr) return;
-  for (std::uint32_t i = 0; i < kMaxThreadBlocks; ++i) {
-    ThreadBlock& block = blocks[i];
-    const std::uint32_t tid = block.tid.load(std::memory_order_acquire);
-    if (tid == 0 || !gone(tid, arg)) continue;
-    retire_lane(block.callback);
-    retire_lane(block.signal);
-    block.tid.store(0, std::memory_order_release);
+  for (ThreadSlot& slot : g_slots) {
+    const std::uint32_t tid = slot.tid.load(std::memory_order_acquire);
+    if (tid != 0 && gone(tid, arg)) retire(slot);
   }
 }
 
 void forget_threads_after_fork() {
-  // The table is ours alone here; dropping the pages makes it a table of free blocks again.
-  ThreadBlock* blocks = g_blocks.load(std::memory_order_acquire);
-  if (blocks != nullptr) madvise(blocks, sizeof(ThreadBlock) * kMaxThreadBlocks, MADV_DONTNEED);
-  t_here.block = nullptr;
-  t_here.tid = 0;
+  // All of it is ours alone here.
+  for (ThreadSlot& slot : g_slots) {
+    if (slot.tid.load(std::memory_order_relaxed) == 0) continue;
+    slot.block = nullptr;
+    slot.epoch.store(0, std::memory_order_relaxed);
+    for (std::atomic<std::uint8_t>& mark : slot.inside) mark.store(0, std::memory_order_relaxed);
+    slot.tid.store(0, std::memory_order_relaxed);
+  }
+  t_here = Here{};
+  unmap_thread_blocks();
 }
 
 }  // namespace gpuprof::hot

@@ -4,7 +4,7 @@
 //
 // Context:  signal | callback (its own thread only), worker (retire)
 // Owns:     its lanes, from claim to retire
-// Promises: no lock, no allocation: blocks come from a table mapped at start
+// Promises: no lock, no allocation: blocks come from a table mapped with each segment
 #pragma once
 
 #include <atomic>
@@ -63,44 +63,78 @@ struct Outlet {
 
 enum class Role : std::uint32_t { kCallback = 1, kSignal = 2 };
 
-struct ThreadBlock {
-  std::atomic<std::uint32_t> tid;  // 0: free
+/// Where the lanes of one segment are. Each block has a copy: a thread that is still inside when
+/// its session is over must not meet the next one's.
+struct Directory {
+  std::uint8_t* segment;
+  std::uint64_t segment_bytes;
+  wire::LaneEntry* lanes;
+  std::uint32_t lane_count, large_lanes;
   std::uint32_t epoch;
+};
+
+struct ThreadBlock {
+  std::uint32_t tid;
   /// Of the innermost PyTorch operator open on this thread, as OpEnd::outer.
   std::uint32_t open_op;
-  /// Another number for each thread that had this block; never 0.
+  /// Another number for each thread and session that had this block; never 0.
   std::uint32_t owner;
   /// Its place in the table: rooms keep what they have for a thread by it.
   std::uint32_t index;
+  Directory directory;
   /// For callbacks.
   Ticks ticks;
   Outlet callback;
   Outlet signal;
+
+  Outlet& outlet_of(Role role) { return role == Role::kCallback ? callback : signal; }
 };
 
 inline constexpr std::uint32_t kMaxThreadBlocks = 256;
 
-/// Maps the table of blocks. Worker, once per process. False: no memory.
+/// A thread's place, in the library's own memory: it stays its thread's until that has ended,
+/// through any number of sessions, so that nobody else ever writes its marks.
+struct alignas(64) ThreadSlot {
+  std::atomic<std::uint32_t> tid{0};  // 0: free
+  /// Of `block`; 0: of none.
+  std::atomic<std::uint32_t> epoch{0};
+  /// Null while it is made ready, and where there is none.
+  ThreadBlock* block = nullptr;
+  /// One a Role: our code runs there and may use block and segment (reclaim.hpp).
+  std::atomic<std::uint8_t> inside[2]{};
+
+  std::atomic<std::uint8_t>& mark_of(Role role) {
+    return inside[static_cast<std::uint32_t>(role) - 1];
+  }
+};
+
+/// Maps the table of blocks. Worker. False: no memory.
 bool map_thread_blocks();
+
+/// Unmaps it. Nobody is inside, nor gets there before map_thread_blocks(). Worker.
+void unmap_thread_blocks();
+
+/// Calls visitor(slot, argument) for each place that has a thread. Worker.
+void for_each_slot(void (*visitor)(ThreadSlot& slot, void* argument), void* argument);
 
 /// What a thread knows of itself: nearly all of the library's thread-local data, no destructor.
 struct Here {
-  ThreadBlock* block;
+  ThreadSlot* slot;
   std::uint32_t tid;    // 0: not asked for yet
-  std::uint32_t epoch;  // in which `block` (or its absence) was decided
-  std::uint8_t inside;  // one bit a Role: our code already runs there
+  std::uint32_t asked;  // for a place in this epoch
 };
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local Here t_here;
 
-/// Decides which block this thread has in this epoch.
-ThreadBlock* claim_thread(std::uint32_t epoch);
+/// Takes a place for this thread, at its first use. Null: none left (counted), or not alive.
+ThreadSlot* claim_slot();
 
-/// This thread's block, claimed at first use. Null: none left (counted) or not alive.
-/// Context: signal | callback. Thread: the caller's own block.
-inline ThreadBlock* this_thread() {
-  const std::uint32_t epoch = g_state.epoch.load(std::memory_order_acquire);
-  return t_here.epoch == epoch ? t_here.block : claim_thread(epoch);
-}
+/// Makes this thread's block ready for what is published now. The thread is marked inside, in one
+/// role. False: nothing is published any more.
+bool renew_block(ThreadSlot& slot);
+
+/// The calling thread becomes another one for the kernel: what it had stays with the old id.
+/// Worker.
+void forget_this_thread();
 
 /// This thread's kernel id without a system call after the first look.
 std::uint32_t this_tid();
@@ -108,7 +142,8 @@ std::uint32_t this_tid();
 /// The kernel knows no such thread of this process any more. Keeps errno. Any context.
 bool thread_has_ended(std::uint32_t tid);
 
-/// Gives back the lanes of threads for which `gone(tid, arg)` says true. Worker.
+/// Gives back the lanes and places of threads for which `gone(tid, arg)` says true: they have
+/// ended. Worker.
 void retire_threads(bool (*gone)(std::uint32_t tid, void* arg), void* arg);
 
 /// In the child of a fork: forget every block (the memory is ours alone there). Boundary.

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "inject/hot/state.hpp"
+#include "inject/hot/thread_block.hpp"
 #include "inject/hot/worker_state.hpp"
 #include "inject/hot/worker_thread.hpp"
 
@@ -32,16 +33,21 @@ namespace {
 // An id above the kernel's limit of 2^22: no thread ever has it.
 constexpr std::uint32_t kNoThreadsId = 0x3ffffffe;
 
+}  // namespace
+
 // glibc's recursive mutexes compare owners with the id it recorded. 0 is the owner of a free one:
 // with that the worker would walk into the loader's lock. And the id of a thread that came later
 // would send that one setuid's signal twice.
-void set_glibc_id() {
+void forget_glibc_id() {
   std::uint32_t* recorded = g_worker.glibc_tid.load(std::memory_order_relaxed);
-  if (recorded != nullptr) *recorded = kNoThreadsId;
+  if (recorded != nullptr) __atomic_store_n(recorded, kNoThreadsId, __ATOMIC_RELEASE);
 }
 
+namespace {
+
 int worker_entry(void*) {
-  set_glibc_id();
+  forget_glibc_id();  // in a forked child glibc has written 0
+  forget_this_thread();
   g_state.worker_tid.store(static_cast<std::uint32_t>(::syscall(SYS_gettid)),
                            std::memory_order_relaxed);
   const bool parks = g_worker.body();

@@ -26,12 +26,17 @@ struct Worker {
   std::atomic<void*> thread_pointer{nullptr};
   // Where glibc keeps the id of the thread it made; null where the kernel does not tell.
   std::atomic<std::uint32_t*> glibc_tid{nullptr};
+  std::atomic<std::uint32_t> glibc_tid_offset{0};  // from pthread_self; 0: not known
   std::atomic<std::uint8_t*> resume_stack{nullptr};
   bool (*body)() = nullptr;
+  long first_wait_ns = 0;
   std::atomic<bool> timer_armed{false};
   timer_t timer{};
 };
 extern Worker g_worker;
+
+/// No setuid that begins later finds the worker's thread. Worker.
+void forget_glibc_id();
 
 /// Continues the calling thread, made by pthread_create, as one glibc does not signal. Worker.
 [[noreturn]] void hand_over_worker();

@@ -47,42 +47,43 @@ long futex(std::atomic<std::uint32_t>* word, int op, std::uint32_t value, const 
   return ::syscall(SYS_futex, word, op, value, wait, nullptr, 0);
 }
 
-// glibc has it at 0x2d0 from the thread pointer; looked for, not believed.
+// glibc has it 0x2d0 (x86-64) or 0xd0 bytes (aarch64) into its record of the thread, which
+// pthread_self points to; looked for, not believed.
 std::uint32_t* glibc_tid_of_this_thread() {
   constexpr std::uint32_t kSearchWords = 0x400 / 4;
   std::uint32_t* recorded = nullptr;
   const auto own = static_cast<std::uint32_t>(::syscall(SYS_gettid));
   if (prctl(PR_GET_TID_ADDRESS, &recorded, 0, 0, 0) == 0 && recorded != nullptr && *recorded == own)
     return recorded;
-  auto* words = static_cast<std::uint32_t*>(__builtin_thread_pointer());
+  auto* words = reinterpret_cast<std::uint32_t*>(pthread_self());
   for (std::uint32_t i = 0; i < kSearchWords; ++i)
     if (words[i] == own) return words + i;
   return nullptr;
 }
 
+std::uint32_t bytes_into_record(const std::uint32_t* recorded) {
+  return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(recorded) - pthread_self());
+}
+
 // From now on the kernel clears a word of ours when this thread ends, not glibc's record of its id.
 void take_glibc_id() {
-  g_worker.glibc_tid.store(glibc_tid_of_this_thread(), std::memory_order_relaxed);
+  std::uint32_t* recorded = glibc_tid_of_this_thread();
+  g_worker.glibc_tid.store(recorded, std::memory_order_relaxed);
+  g_worker.glibc_tid_offset.store(recorded == nullptr ? 0 : bytes_into_record(recorded),
+                                  std::memory_order_relaxed);
   ::syscall(SYS_set_tid_address, &g_first_tid);
 }
 
 void* first_entry(void*) {
   g_worker.thread_pointer.store(__builtin_thread_pointer(), std::memory_order_relaxed);
   take_glibc_id();
+  // A setuid that has begun is answered on the way out of the kernel or in this wait, one that
+  // begins waits for no answer of a thread that is about to end.
+  forget_glibc_id();
+  const timespec wait{0, g_worker.first_wait_ns};
+  if (wait.tv_nsec != 0) nanosleep(&wait, nullptr);
   count_thread_out();
   hand_over_worker();
-}
-
-// A setuid now would signal the thread that is about to end, and wait for its answer for ever.
-void wait_for_hand_over() {
-  const std::uint64_t deadline = base::mono_ns() + kHandOverDeadline_ns;
-  std::uint32_t alive = 0;
-  while ((alive = g_first_tid.load(std::memory_order_acquire)) != 0) {
-    const std::uint64_t now = base::mono_ns();
-    if (now >= deadline) return;
-    const timespec wait{0, static_cast<long>(deadline - now)};
-    futex(&g_first_tid, FUTEX_WAIT, alive, &wait);
-  }
 }
 
 std::uint8_t* map_stack() {
@@ -93,10 +94,11 @@ std::uint8_t* map_stack() {
 
 }  // namespace
 
-bool worker_start(bool (*body)()) {
+bool worker_start(bool (*body)(), long first_wait_ns) {
   std::uint8_t* stack = map_stack();
   if (stack == nullptr) return false;
   g_worker.body = body;
+  g_worker.first_wait_ns = first_wait_ns;
   // glibc's block lies at the top of the half it is given; a resumed thread uses the other half.
   constexpr std::size_t kHalf = kStackBytes / 2;
   g_worker.resume_stack.store(stack + kHalf, std::memory_order_relaxed);
@@ -117,21 +119,26 @@ bool worker_start(bool (*body)()) {
     munmap(stack, kStackBytes);
     return false;
   }
-  wait_for_hand_over();
   return true;
+}
+
+void worker_wait_for_hand_over() {
+  const std::uint64_t deadline = base::mono_ns() + kHandOverDeadline_ns;
+  std::uint32_t alive = 0;
+  while ((alive = g_first_tid.load(std::memory_order_acquire)) != 0) {
+    const std::uint64_t now = base::mono_ns();
+    if (now >= deadline) return;
+    const timespec wait{0, static_cast<long>(deadline - now)};
+    futex(&g_first_tid, FUTEX_WAIT, alive, &wait);
+  }
 }
 
 std::uint32_t glibc_tid_offset() {
   // The worker's own record is no longer true (worker_resume.cpp).
-  const std::uint32_t* recorded = g_worker.glibc_tid.load(std::memory_order_relaxed);
-  const void* pointer = g_worker.thread_pointer.load(std::memory_order_relaxed);
-  if (recorded == nullptr) {
-    recorded = glibc_tid_of_this_thread();
-    pointer = __builtin_thread_pointer();
-  }
-  if (recorded == nullptr) return 0;
-  return static_cast<std::uint32_t>(reinterpret_cast<const std::byte*>(recorded) -
-                                    static_cast<const std::byte*>(pointer));
+  const std::uint32_t known = g_worker.glibc_tid_offset.load(std::memory_order_relaxed);
+  if (known != 0) return known;
+  const std::uint32_t* recorded = glibc_tid_of_this_thread();
+  return recorded == nullptr ? 0 : bytes_into_record(recorded);
 }
 
 bool worker_park_wanted() { return g_worker.park_wanted.load(std::memory_order_relaxed); }
@@ -153,6 +160,7 @@ bool gone_for_the_kernel(std::uint64_t deadline) {
 
 bool worker_park(std::uint32_t deadline_ms) {
   const std::uint64_t deadline = base::mono_ns() + deadline_ms * 1'000'000ULL;
+  worker_wait_for_hand_over();  // the kernel counts that thread, too
   const WorkerPhase phase = g_worker.phase.load(std::memory_order_acquire);
   if (phase != WorkerPhase::kRunning && phase != WorkerPhase::kParked) return true;
   g_worker.held.store(true, std::memory_order_release);
@@ -161,8 +169,11 @@ bool worker_park(std::uint32_t deadline_ms) {
   for (;;) {
     // pairs with the kernel's clear-and-wake at thread end
     const std::uint32_t tid = g_worker.kernel_tid.load(std::memory_order_acquire);
-    if (tid == 0 && g_worker.phase.load(std::memory_order_acquire) == WorkerPhase::kParked)
+    if (tid == 0 && g_worker.phase.load(std::memory_order_acquire) == WorkerPhase::kParked) {
+      // It may have been parked before: the next one must not find the wish of this one.
+      g_worker.park_wanted.store(false, std::memory_order_relaxed);
       return gone_for_the_kernel(deadline);
+    }
     const std::uint64_t now = base::mono_ns();
     if (now >= deadline) break;
     const timespec wait{0, static_cast<long>(std::min<std::uint64_t>(deadline - now, 1'000'000))};
@@ -237,6 +248,7 @@ void worker_resume_timer_done() {
 }
 
 void worker_after_fork_child() {
+  g_first_tid.store(0, std::memory_order_relaxed);  // it is the parent's
   // POSIX timers are not inherited.
   g_worker.timer_armed.store(false, std::memory_order_relaxed);
   g_worker.park_wanted.store(false, std::memory_order_relaxed);

@@ -15,7 +15,13 @@ namespace gpuprof::hot {
 /// Starts the thread with every signal blocked. `body` returns true to park (it is called again
 /// from its beginning at each resume) or false to end for good. Boundary. False: no thread could
 /// be made.
-bool worker_start(bool (*body)());
+/// @param first_wait_ns  It sleeps this long (below 1 s) before it begins: it takes no processor
+///                       from a caller in a hurry.
+bool worker_start(bool (*body)(), long first_wait_ns = 0);
+
+/// Waits, 20 ms at most, until the thread that glibc made for it has ended: a setuid that is called
+/// in the moment in which it does may wait for it for ever. Boundary.
+void worker_wait_for_hand_over();
 
 /// True in the worker when it should return from `body` soon so that it can be parked.
 bool worker_park_wanted();
@@ -58,8 +64,8 @@ bool worker_resume_after_cpu(std::uint64_t cpu_ns, int signal);
 /// The timer has fired or is not needed. Signal | worker.
 void worker_resume_timer_done();
 
-/// Where the C library's record of a thread keeps the kernel's id of it, in bytes from the thread
-/// pointer on; 0 unknown. Worker | boundary.
+/// Where the C library's record of a thread keeps the kernel's id of it, in bytes from what
+/// pthread_self points to; 0 unknown. Worker | boundary.
 std::uint32_t glibc_tid_offset();
 
 /// In a forked child: the thread counts as parked if it was parked or paused before the fork, else

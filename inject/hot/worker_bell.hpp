@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Wakes the worker where it waits for descriptors rather than for the plan's futex word.
+//
+// Context:  ring: signal | callback | boundary; the rest: worker
+// Owns:     nothing
+// Promises: a ring after seen() ends the wait that follows; ringing while nobody waits costs no
+//           system call
+//
+// Why a signal: the worker has a table of descriptors of its own, so no thread of the program can
+// write to one of its. SIGURG is ignored by default, so that one sent too late harms nobody.
+#pragma once
+
+#include <signal.h>
+
+#include <cstdint>
+
+namespace gpuprof::hot {
+
+inline constexpr int kBellSignal = SIGURG;
+
+/// Makes a bell_wait() that is going on, or about to begin, return. Keeps errno.
+void ring_bell();
+
+/// How often it was rung; read before looking at what it may have been rung for.
+std::uint32_t bell_seen();
+
+/// Marks the worker as waiting. False: it was rung since `seen`, do not wait.
+bool bell_begin(std::uint32_t seen);
+void bell_end();
+
+}  // namespace gpuprof::hot
