@@ -123,10 +123,8 @@ void walk(Turn& turn, ThreadEntry& entry, const Place& place, std::uint64_t weig
     return;
   }
   StackRequest request;
-  for (greg_t& value : request.start.general) value = 0;
-  request.start.general[REG_RSP] = static_cast<greg_t>(place.stack);
-  request.start.general[REG_RIP] = static_cast<greg_t>(place.program_counter);
-  request.start.general[REG_RBP] = static_cast<greg_t>(guess_frame_pointer(place.stack, bytes));
+  request.start =
+      registers_at(place.program_counter, place.stack, guess_frame_pointer(place.stack, bytes));
   request.interrupted = true;
   request.copy = StackCopy{place.stack, bytes, g_copy};
   request.blocked_tid = entry.tid;

@@ -43,18 +43,16 @@ bool is_our_stack(std::uintptr_t address) {
 }
 
 // A handler of the program's may run inside a guarded call of ours (callback context leaves
-// signals open); its faults are its own. memcpy and friends are leaves: who called them is on top
-// of the stack.
+// signals open); its faults are its own. memcpy and friends are leaves: who called them is
+// known (on x86-64, by the top of the stack).
 bool caused_by_us(const ucontext_t* context) {
-  const greg_t* general = context->uc_mcontext.gregs;
-  if (is_our_code(static_cast<std::uintptr_t>(general[REG_RIP]))) return true;
-  const auto stack = static_cast<std::uintptr_t>(general[REG_RSP]);
+  if (is_our_code(program_counter(context))) return true;
+  const std::uintptr_t stack = stack_pointer(context);
   const auto landing = reinterpret_cast<std::uintptr_t>(t_landing);
   // In our signal handler every other signal is blocked.
   if (is_our_stack(landing) && is_our_stack(stack)) return true;
   constexpr std::uintptr_t kNear = 64u << 10;
-  return stack < landing && landing - stack < kNear &&
-         is_our_code(*reinterpret_cast<const std::uintptr_t*>(stack));
+  return stack < landing && landing - stack < kNear && is_our_code(leaf_caller(context));
 }
 
 void give_back(int signal, const KernelAction& programs, const siginfo_t* info) {
@@ -96,6 +94,7 @@ bool guarded(void (*body)(void*), void* argument) {
   return true;
 }
 
-bool guard_in_force() { return g_fault_layers.in_force.load(std::memory_order_relaxed); }
+// Behind a SnapshotUse: either it is closed here, or the worker sees the use and waits for it.
+bool guard_in_force() { return g_fault_layers.in_force.load(std::memory_order_seq_cst); }
 
 }  // namespace gpuprof::sample

@@ -27,7 +27,10 @@ enum class GuardState { kArmed, kGivenUp };
 /// faults itself too often, or layers ran out.
 GuardState arm_guard();
 
-/// Restores the program's dispositions where ours are still in force.
+/// No read begins any more under the guard's protection (guard_in_force); those under way go on.
+void close_guard();
+
+/// Restores the program's dispositions where ours are still in force. None may be under way.
 void disarm_guard();
 
 }  // namespace gpuprof::sample

@@ -9,6 +9,7 @@
 
 #include "inject/sample/fault_guard.hpp"
 #include "inject/sample/fault_layers.hpp"
+#include "inject/sample/machine.hpp"
 #include "inject/sample/phdr_snapshot.hpp"
 
 namespace gpuprof::sample {
@@ -62,21 +63,31 @@ Restorer restorer() {
   return found = set.restorer;
 }
 
+// In the form the processor needs it; a function pointer that is null where none is needed.
+bool find_restorer(std::uint64_t* flag, Restorer* function) {
+  constexpr std::uint64_t kRestorerFlag = 0x04000000;
+  if constexpr (!kNeedsRestorer) return true;
+  *flag = kRestorerFlag;
+  *function = restorer();
+  return *function != nullptr;
+}
+
 bool arm(int signal) {
   KernelAction now{};
   kernel_action(signal, nullptr, &now);
   if (layer_of(now) >= 0) return true;
   const int layer = choose_layer(signal, now);
-  if (layer < 0 || restorer() == nullptr) return false;
+  std::uint64_t restorer_flag = 0;
+  Restorer restore = nullptr;
+  if (layer < 0 || !find_restorer(&restorer_flag, &restore)) return false;
   FaultLayer& mine = g_fault_layers.of(signal)[layer];
   mine.used = true;
   mine.programs = now;
-  constexpr std::uint64_t kRestorerFlag = 0x04000000;
   // SA_ONSTACK exactly where the program has it: it made its alternate stack large enough for a
   // handler, and a stack overflow of its own must reach it there. Elsewhere a small alternate
   // stack would turn a fault of ours into a death.
-  const KernelAction action{kHandlers[layer], SA_SIGINFO | kRestorerFlag | (now.flags & SA_ONSTACK),
-                            restorer(), ~kFaultSignals};
+  const KernelAction action{kHandlers[layer], SA_SIGINFO | restorer_flag | (now.flags & SA_ONSTACK),
+                            restore, ~kFaultSignals};
   KernelAction replaced{};
   kernel_action(signal, &action, &replaced);
   if (!(replaced == now)) mine.programs = replaced;  // the program was quicker
@@ -105,12 +116,15 @@ GuardState arm_guard() {
   find_own_code();
   const bool too_often = g_fault_layers.given_back.load(std::memory_order_relaxed) >= kMaxGivenBack;
   const bool armed = !too_often && arm(SIGSEGV) && arm(SIGBUS);
-  g_fault_layers.in_force.store(armed, std::memory_order_relaxed);
+  // Behind it lies what start() has set; pairs with guard_in_force.
+  g_fault_layers.in_force.store(armed, std::memory_order_release);
   return armed ? GuardState::kArmed : GuardState::kGivenUp;
 }
 
+void close_guard() { g_fault_layers.in_force.store(false, std::memory_order_seq_cst); }
+
 void disarm_guard() {
-  g_fault_layers.in_force.store(false, std::memory_order_relaxed);
+  close_guard();
   disarm(SIGSEGV);
   disarm(SIGBUS);
 }

@@ -6,12 +6,11 @@
 // Owns:     nothing
 // Promises: waits 5 ms at most; the child has no trigger, no descriptor and no fault handler of
 //           ours; our signal's handler stays there, it is how the agent may wake up again
+#include <errno.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "gpuprof/base/clock.hpp"
 #include "inject/sample/fault_guard.hpp"
 #include "inject/sample/handler.hpp"
 #include "inject/sample/perf_descriptors.hpp"
@@ -24,7 +23,7 @@ namespace gpuprof::sample {
 
 namespace {
 
-constexpr std::uint64_t kLongestWaitNs = 5'000'000;
+constexpr std::uint32_t kLongestWaitMs = 5;
 
 // The number may be the program's by now.
 void close_if_ours(int fd, std::uint64_t event_id) {
@@ -36,10 +35,10 @@ void close_if_ours(int fd, std::uint64_t event_id) {
 
 void before_fork() {
   hold_handler(true);
-  const std::uint64_t end_ns = base::mono_ns() + kLongestWaitNs;
-  const timespec pause{0, 20'000};
   // A handler at work may hold a lock of libunwind's pools, which the child would never see freed.
-  while (snapshot_users() != 0 && base::mono_ns() < end_ns) nanosleep(&pause, nullptr);
+  const int saved = errno;
+  wait_for_snapshot_users(kLongestWaitMs);
+  errno = saved;
 }
 
 void after_fork_parent() { hold_handler(false); }

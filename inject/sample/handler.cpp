@@ -61,7 +61,7 @@ void act_as_default(int signal, const siginfo_t* info) {
 
 bool on_alternate_stack(const ucontext_t* context) {
   const auto low = reinterpret_cast<std::uintptr_t>(context->uc_stack.ss_sp);
-  const auto stack = static_cast<std::uintptr_t>(context->uc_mcontext.gregs[REG_RSP]);
+  const std::uintptr_t stack = stack_pointer(context);
   return (context->uc_stack.ss_flags & SS_DISABLE) == 0 && stack - low < context->uc_stack.ss_size;
 }
 
@@ -93,7 +93,7 @@ void take_sample(void* argument) {
   // Restored by the return from the handler.
   if ((kernel_mask(job.context) & kFaultSignals) != 0) open_fault_signals();
   StackRequest request;
-  for (int i = 0; i < NGREG; ++i) request.start.general[i] = job.context->uc_mcontext.gregs[i];
+  registers_of(job.context, &request.start);
   request.interrupted = true;
   request.parts = g_handler.settings.parts;
   const std::uint64_t stack = take_stack(*job.guard, request, ts_ns);

@@ -3,7 +3,7 @@
 // Our signal and what it does.
 //
 // Context:  signal (the handler), worker (the rest)
-// Owns:     the disposition of one realtime signal, for the life of the process
+// Owns:     the disposition of one realtime signal, from install_handler to remove_handler
 // Promises: a signal of the same number that is not ours has the effect it would have had
 #pragma once
 
@@ -23,6 +23,10 @@ struct HandlerSettings {
 /// @return the signal, 0 if none is free.
 int install_handler();
 int handled_signal();
+
+/// Puts back what was there before, if the program has not put its own there since. Nothing of ours
+/// may send that signal any more; what is still pending is thrown away.
+void remove_handler();
 
 /// Whether the program has put its own handler there since.
 bool handler_was_replaced();

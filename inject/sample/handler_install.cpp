@@ -15,6 +15,9 @@ namespace gpuprof::sample {
 
 namespace {
 
+// What stood there before us, to be put back bit for bit.
+constinit KernelAction g_before{};
+
 bool is_ours(const KernelAction& action) { return action.handler == on_sample_signal; }
 
 // Everything but the faults is held back: a fault must reach the guard.
@@ -48,6 +51,8 @@ int install_handler() {
     KernelAction now{};
     if (!kernel_action(signal, nullptr, &now)) continue;
     if (now.handler != nullptr && !is_ours(now)) continue;
+    // Ours still: of a process that was forked, or what the program restored.
+    g_before = is_ours(now) ? KernelAction{} : now;
     set_handler(signal);
     g_handler.signal.store(signal, std::memory_order_release);
     return signal;
@@ -76,6 +81,16 @@ void flush_pending_signals() {
   ignore.sa_handler = SIG_IGN;
   sigaction(signal, &ignore, nullptr);
   set_handler(signal);
+}
+
+void remove_handler() {
+  const int signal = g_handler.signal.exchange(0, std::memory_order_acq_rel);
+  if (signal == 0) return;
+  // As above: what is pending is forgotten before the default action could meet it.
+  const KernelAction ignore{reinterpret_cast<decltype(KernelAction::handler)>(1), 0, nullptr, 0};
+  KernelAction found{};
+  if (!kernel_action(signal, &ignore, &found)) return;
+  kernel_action(signal, is_ours(found) ? &g_before : &found, nullptr);
 }
 
 }  // namespace gpuprof::sample

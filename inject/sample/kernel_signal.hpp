@@ -16,7 +16,7 @@
 
 namespace gpuprof::sample {
 
-/// struct kernel_sigaction on x86-64.
+/// struct kernel_sigaction, the same on x86-64 and aarch64.
 struct KernelAction {
   void (*handler)(int, siginfo_t*, void*);
   std::uint64_t flags;

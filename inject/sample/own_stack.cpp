@@ -3,7 +3,7 @@
 // The stacks of the signal handler.
 //
 // Context:  signal
-// Owns:     one mapping, never unmapped
+// Owns:     one mapping
 #include "inject/sample/own_stack.hpp"
 
 #include <sys/mman.h>
@@ -31,6 +31,13 @@ bool map_own_stacks() {
       static_cast<std::uintptr_t>(memory) + kOwnStackBytes * kMaxOwnStacks;
   g_stacks.store(reinterpret_cast<char*>(memory), std::memory_order_release);
   return true;
+}
+
+void unmap_own_stacks() {
+  char* stacks = g_stacks.exchange(nullptr, std::memory_order_acq_rel);
+  if (stacks == nullptr) return;
+  g_fault_layers.own_stacks_begin = g_fault_layers.own_stacks_end = 0;
+  ::syscall(SYS_munmap, stacks, kOwnStackBytes * kMaxOwnStacks);
 }
 
 OwnStack own_stack_of(std::uint32_t entry) {

@@ -2,8 +2,8 @@
 //
 // Stacks for our signal handler, one a lane, and what the handler remembers between samples.
 //
-// Context:  signal (own_stack_of), worker (map_own_stacks)
-// Owns:     one mapping for the life of the process; pages are touched at first use
+// Context:  signal (own_stack_of), worker (the rest)
+// Owns:     one mapping; pages are touched at first use
 // Promises: a sample takes the kernel's signal frame and less than 1 KiB from the interrupted
 //           stack; unwinding and Python run here
 #pragma once
@@ -28,8 +28,11 @@ struct OwnStack {
   void* top;  // 16-byte aligned
 };
 
-/// Worker, once. False: no memory.
+/// Worker. False: no memory.
 bool map_own_stacks();
+
+/// No handler is at work, nor will be before map_own_stacks(). Worker.
+void unmap_own_stacks();
 
 /// The stack that goes with lane `entry`; memory null if there is none.
 OwnStack own_stack_of(std::uint32_t entry);

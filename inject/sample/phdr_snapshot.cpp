@@ -7,11 +7,13 @@
 #include "inject/sample/phdr_snapshot.hpp"
 
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
 
 #include "gpuprof/base/bytes.hpp"
+#include "gpuprof/base/clock.hpp"
 
 namespace gpuprof::sample {
 
@@ -113,6 +115,16 @@ std::uint32_t reclaim_snapshots() {
 
 std::uint32_t snapshot_users() {
   return g_users[0].load(std::memory_order_seq_cst) + g_users[1].load(std::memory_order_seq_cst);
+}
+
+bool wait_for_snapshot_users(std::uint32_t deadline_ms) {
+  const std::uint64_t end_ns = base::mono_ns() + deadline_ms * std::uint64_t{1'000'000};
+  const timespec pause{0, 20'000};
+  while (snapshot_users() != 0) {
+    if (base::mono_ns() >= end_ns) return false;
+    ::syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &pause, nullptr);
+  }
+  return true;
 }
 
 void snapshot_forget_users() {

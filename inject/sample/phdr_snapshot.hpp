@@ -65,7 +65,8 @@ const SnapshotModule* find_module(const Snapshot* snapshot, std::uintptr_t addre
 /// address libunwind is looking for.
 int answer_phdr_query(int (*callback)(dl_phdr_info*, std::size_t, void*), void* data);
 
-/// Publishes `snapshot` (ours from now on); the old one is freed once nobody can see it. Worker.
+/// Publishes `snapshot` (ours from now on, null: none); the old one is freed once nobody can see
+/// it. Worker.
 void publish_snapshot(Snapshot* snapshot);
 
 /// Frees what nobody can see any more. Worker. Returns how many wait.
@@ -73,6 +74,10 @@ std::uint32_t reclaim_snapshots();
 
 /// Handlers and walks under way now. Any context.
 std::uint32_t snapshot_users();
+
+/// Waits until there was a moment without any. What each looks at first after its SnapshotUse has
+/// been taken away: none that comes later does more. Worker | boundary. False: not in time.
+bool wait_for_snapshot_users(std::uint32_t deadline_ms);
 
 /// In the child of a fork: users of other threads are gone. Boundary.
 void snapshot_forget_users();

@@ -11,9 +11,11 @@
 #include <algorithm>
 
 #include "gpuprof/base/clock.hpp"
+#include "gpuprof/base/loader_counts.hpp"
 #include "inject/hot/outbox.hpp"
 #include "inject/hot/state.hpp"
 #include "inject/hot/thread_block.hpp"
+#include "inject/hot/worker_thread.hpp"
 #include "inject/python/frames.hpp"
 #include "inject/sample/blocked.hpp"
 #include "inject/sample/fault_guard.hpp"
@@ -36,6 +38,8 @@ namespace {
 constexpr std::uint64_t kScanNs = 40'000'000;
 constexpr std::uint64_t kBlockedNs = 75'000'000;  // every second scan
 constexpr std::uint32_t kHighestRate = 20'000;
+// A walk is over within a millisecond; longer waits only who has no processor.
+constexpr std::uint32_t kStopWaitMs = 100, kReleaseWaitMs = 1000;
 
 struct Sampler {
   bool prepared = false, native = false;
@@ -193,8 +197,8 @@ int claim_signal() { return install_handler(); }
 void refresh_modules() {
   if (!g_sampler.prepared) return;
   const Snapshot* before = current_snapshot();
-  const LoaderCounts counts = loader_counts();
-  if (before != nullptr && counts == LoaderCounts{before->adds, before->subs}) return;
+  const base::LoaderCounts counts = base::loader_counts();
+  if (before != nullptr && counts == base::LoaderCounts{before->adds, before->subs}) return;
   Snapshot* after = build_snapshot();
   if (after == nullptr) return;
   report_modules(before, after, base::mono_ns());
@@ -227,8 +231,33 @@ void stop() {
     flush_pending_signals();
     g_sampler.on = false;
   }
-  disarm_guard();
+  close_guard();
+  // A walk may still be under way; its faults would be the program's. One that stays keeps the
+  // guard where it is, which harms nobody.
+  if (wait_for_snapshot_users(kStopWaitMs)) disarm_guard();
   reclaim_snapshots();
+}
+
+void give_up_signal() {
+  hot::worker_resume_timer_done();
+  remove_handler();
+}
+
+bool release() {
+  stop();
+  give_up_signal();
+  release_threads();
+  // Launch stacks end here; behind it no handler or walk looks at what is unmapped below.
+  publish_snapshot(nullptr);
+  const bool empty = wait_for_snapshot_users(kReleaseWaitMs);
+  if (empty) {
+    disarm_guard();
+    unwind_release();
+    unmap_own_stacks();
+  }
+  reclaim_snapshots();
+  g_sampler = Sampler{};
+  return empty;
 }
 
 void forget_sampling() { g_sampler = Sampler{}; }

@@ -3,7 +3,8 @@
 // Host stack sampling: one trigger per running thread, a signal-free walk for blocked ones.
 //
 // Context:  worker, except the fork hooks (boundary)
-// Owns:     triggers (perf descriptors or timers), the signal handler, the module snapshot
+// Owns:     triggers (perf descriptors or timers), the signal handler, the module snapshot, from
+//           prepare() to release()
 // Promises: off means no signal arrives; no EINTR with perf and cpu-timer triggers
 // Not here: stacks at API callbacks (launch_stack.hpp), Python frames (inject/python)
 #pragma once
@@ -22,7 +23,8 @@ struct Settings {
   bool python = true;
 };
 
-/// Builds the module snapshot, warms the unwinder and sends the module list. Once, worker.
+/// Builds the module snapshot, warms the unwinder and sends the module list. At the begin of each
+/// session, worker.
 /// Must have run before launch stacks are taken. False: no native stacks in this process.
 bool prepare();
 
@@ -34,6 +36,18 @@ int signal_number();
 /// The same; installs the handler if there is none yet, 0 if no signal is free. Worker, or
 /// boundary while the worker is parked.
 int claim_signal();
+
+/// Takes the handler back, where there is no session: the signal's disposition is again what it was
+/// before us, a timer of worker_resume_after_cpu is deleted, nothing stays pending. Not while a
+/// fork is under way: the agent may be about to arm that timer. Worker.
+void give_up_signal();
+
+/// Ends a session: stops, gives the signal up, disarms the fault guard, closes every descriptor,
+/// unmaps lists, snapshots, caches and stacks. prepare() makes all of it again. What stays: a few
+/// pages of libunwind's pools (unwind_libunwind_prepare.cpp). After hot::withdraw(). Worker.
+/// @return false: a walk is still under way after a second; its memory and the fault guard stay,
+///         and the next release() takes them.
+bool release();
 
 /// Refreshes the module snapshot if the loader's add/sub counters changed, and sends what is
 /// new or gone. Cheap when nothing changed.

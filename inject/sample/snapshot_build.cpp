@@ -14,6 +14,7 @@
 #include <algorithm>
 
 #include "gpuprof/base/bytes.hpp"
+#include "gpuprof/base/loader_counts.hpp"
 
 namespace gpuprof::sample {
 
@@ -43,13 +44,6 @@ int measure(dl_phdr_info* info, std::size_t, void* data) {
     if (info->dlpi_phdr[i].p_type == PT_LOAD) ++needs->segments;
   needs->name_bytes += strlen(info->dlpi_name) + 1;
   return 0;
-}
-
-int read_counts(dl_phdr_info* info, std::size_t size, void* data) {
-  auto* counts = static_cast<LoaderCounts*>(data);
-  if (size >= offsetof(dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs)
-    *counts = LoaderCounts{info->dlpi_adds, info->dlpi_subs};
-  return 1;
 }
 
 void read_note(const unsigned char* note, std::size_t bytes, SnapshotModule* module) {
@@ -118,8 +112,7 @@ int copy(dl_phdr_info* info, std::size_t size, void* data) {
     fill->overflow = true;
     return 1;
   }
-  LoaderCounts counts;
-  read_counts(info, size, &counts);
+  const base::LoaderCounts counts = base::loader_counts(*info, size);
   fill->snapshot->adds = counts.adds;
   fill->snapshot->subs = counts.subs;
   if (needs.segments == 0) return 0;
@@ -170,12 +163,6 @@ bool fill_once(const Needs& needs, Snapshot** result) {
 }
 
 }  // namespace
-
-LoaderCounts loader_counts() {
-  LoaderCounts counts;
-  dl_iterate_phdr(read_counts, &counts);
-  return counts;
-}
 
 Snapshot* build_snapshot() {
   Snapshot* snapshot = nullptr;

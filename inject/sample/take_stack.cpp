@@ -53,7 +53,7 @@ void take_native(Job& job) {
   if (guard_in_force() && guarded(walk_native, &job)) return;
   if (guard_in_force()) hot::count(wire::Counter::kUnwindFaults);
   // The program counter at least is known.
-  job.tail->native[0] = static_cast<std::uint64_t>(job.request->start.general[REG_RIP]);
+  job.tail->native[0] = program_counter(job.request->start);
   job.walk = Walk{1, wire::kStackNativeTruncated};
 }
 

@@ -235,6 +235,12 @@ void close_threads() {
   close_directory();
 }
 
+void release_threads() {
+  close_threads();
+  if (g_threads.entries != nullptr) munmap(g_threads.entries, sizeof(ThreadEntry) * kMaxThreads);
+  g_threads.entries = nullptr;
+}
+
 void scan_threads(std::uint64_t now_ns) {
   if (g_threads.entries == nullptr) return;
   ++g_threads.scan;

@@ -49,6 +49,9 @@ bool open_threads(const TriggerKind* kind, const TriggerPlan& plan);
 /// Closes every trigger and forgets the list.
 void close_threads();
 
+/// Gives back the list's memory, too.
+void release_threads();
+
 /// Looks for new and dead threads, re-checks some of the known ones.
 void scan_threads(std::uint64_t now_ns);
 

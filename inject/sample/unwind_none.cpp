@@ -11,12 +11,14 @@ namespace gpuprof::sample {
 
 bool unwind_prepare() { return false; }
 
+void unwind_release() {}
+
 void unwind_forget() {}
 
 Walk unwind(const Registers& start, bool, const StackCopy&, std::uint64_t* frames,
             std::uint32_t room) {
   if (room == 0) return Walk{};
-  frames[0] = static_cast<std::uint64_t>(start.general[REG_RIP]);
+  frames[0] = program_counter(start);
   return Walk{1, wire::kStackNativeTruncated};
 }
 
