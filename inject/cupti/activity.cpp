@@ -210,7 +210,9 @@ void CUPTIAPI buffer_requested(std::uint8_t** buffer, std::size_t* bytes,
 
 void CUPTIAPI buffer_completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t,
                                std::size_t valid_bytes) {
-  if (!hot::alive() || !g_buffers.owns(buffer)) return;
+  if (!g_buffers.owns(buffer)) return;
+  // It comes back whoever listens: our memory is let go of when all have.
+  if (!hot::alive()) return g_buffers.give_back(buffer, valid_bytes);
   g_live.completions.fetch_add(1, std::memory_order_relaxed);
   count(Counter::kCuptiBuffers);
   if (valid_bytes > g_buffers.buffer_bytes()) valid_bytes = g_buffers.buffer_bytes();

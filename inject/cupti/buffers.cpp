@@ -7,6 +7,7 @@
 #include "inject/cupti/buffers.hpp"
 
 #include <sys/mman.h>
+#include <time.h>
 
 #include <cstring>
 
@@ -15,6 +16,25 @@
 namespace gpuprof::cupti {
 
 constinit BufferPool g_buffers;
+
+namespace {
+
+// In the library's own memory, untouched until it is needed: valid with no pool, too.
+alignas(4096) constinit std::uint8_t g_discard[kDiscardBytes] = {};
+
+// seq_cst; pairs with unmap(), which closes first and then looks who is inside.
+class Inside {
+ public:
+  explicit Inside(std::atomic<std::uint32_t>& count) : count_(count) { count_.fetch_add(1); }
+  ~Inside() { count_.fetch_sub(1); }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  std::atomic<std::uint32_t>& count_;
+};
+
+}  // namespace
 
 void IndexStack::push(std::uint32_t index, std::atomic<std::uint32_t>* next) {
   std::uint64_t top = top_.load(std::memory_order_relaxed);
@@ -39,14 +59,21 @@ std::uint32_t IndexStack::pop(std::atomic<std::uint32_t>* next) {
   return static_cast<std::uint32_t>(top) - 1;
 }
 
+// A pool of none is one, too: it has nothing but the discard buffer.
+std::size_t BufferPool::mapped_bytes() const {
+  return count_ == 0 ? 4096 : std::size_t{bytes_} * count_;
+}
+
 bool BufferPool::map(std::uint32_t bytes, std::uint32_t count) {
   if (mapped()) return true;
   bytes_ = static_cast<std::uint32_t>(base::align_up(bytes, 4096));
   count_ = count < kMaxBuffers ? count : kMaxBuffers;
-  const std::size_t total = std::size_t{bytes_} * count_ + kDiscardBytes;
-  void* memory = mmap(nullptr, total, PROT_READ | PROT_WRITE,
+  void* memory = mmap(nullptr, mapped_bytes(), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return false;
+  clean_.clear();
+  dirty_.clear();
+  for (std::uint32_t i = 0; i < count_; ++i) used_[i].store(0, std::memory_order_relaxed);
   for (std::uint32_t i = count_; i-- > 0;) clean_.push(i, next_);
   base_.store(static_cast<std::uint8_t*>(memory), std::memory_order_release);
   return true;
@@ -63,10 +90,12 @@ bool BufferPool::owns(const std::uint8_t* buffer) const {
 }
 
 std::uint8_t* BufferPool::take(std::size_t* bytes, bool* discard) {
+  const Inside here(inside_);
+  const bool open = mapped() && !closed_.load();
   *discard = false;
   *bytes = bytes_;
-  std::uint32_t index = clean_.pop(next_);
-  if (index == kMaxBuffers) {
+  std::uint32_t index = open ? clean_.pop(next_) : kMaxBuffers;
+  if (open && index == kMaxBuffers) {
     index = dirty_.pop(next_);
     if (index != kMaxBuffers)
       std::memset(at(index), 0, used_[index].exchange(0, std::memory_order_relaxed));
@@ -77,10 +106,11 @@ std::uint8_t* BufferPool::take(std::size_t* bytes, bool* discard) {
   }
   *discard = true;
   *bytes = kDiscardBytes;
-  return at(count_);
+  return g_discard;
 }
 
 void BufferPool::give_back(const std::uint8_t* buffer, std::size_t used) {
+  const Inside here(inside_);
   if (!owns(buffer)) return;
   const auto index = static_cast<std::uint32_t>(
       static_cast<std::size_t>(buffer - base_.load(std::memory_order_relaxed)) / bytes_);
@@ -90,7 +120,27 @@ void BufferPool::give_back(const std::uint8_t* buffer, std::size_t used) {
   out_.fetch_sub(1, std::memory_order_relaxed);
 }
 
+bool BufferPool::all_back() const { return inside_.load() == 0 && out_.load() == 0; }
+
+bool BufferPool::unmap(std::uint32_t deadline_ms) {
+  if (!mapped()) return true;
+  closed_.store(true);
+  for (std::uint32_t waited = 0; !all_back() && waited < deadline_ms; ++waited) {
+    const timespec pause{0, 1'000'000};
+    nanosleep(&pause, nullptr);
+  }
+  const bool back = all_back();
+  if (back) {
+    std::uint8_t* memory = base_.exchange(nullptr);
+    munmap(memory, mapped_bytes());
+  }
+  closed_.store(false);
+  return back;
+}
+
 void BufferPool::clean() {
+  const Inside here(inside_);
+  if (!mapped() || closed_.load()) return;
   for (std::uint32_t n = 0; n < count_; ++n) {
     const std::uint32_t index = dirty_.pop(next_);
     if (index == kMaxBuffers) return;

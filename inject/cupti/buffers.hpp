@@ -2,8 +2,8 @@
 //
 // The pool of activity buffers: one mapping, two lock-free lists, one buffer to throw away into.
 //
-// Context:  map: worker | boundary; take, give_back, owns: callback; clean: worker
-// Owns:     the mapping, for the life of the process (a completion may come after our shutdown)
+// Context:  map: worker | boundary; take, give_back, owns: callback; clean, unmap: worker
+// Owns:     the mapping, until unmap() finds that CUPTI has given every buffer back
 // Promises: take never returns null; what take returns is zeroed unless it is the discard buffer
 // Not here: what is in a buffer (activity.cpp)
 #pragma once
@@ -21,6 +21,7 @@ inline constexpr std::uint32_t kDiscardBytes = 256u << 10;
 class IndexStack {
  public:
   void push(std::uint32_t index, std::atomic<std::uint32_t>* next);
+  void clear() { top_.store(0, std::memory_order_relaxed); }
   /// kMaxBuffers: empty.
   std::uint32_t pop(std::atomic<std::uint32_t>* next);
 
@@ -32,9 +33,13 @@ class IndexStack {
 
 class BufferPool {
  public:
-  /// Maps `count` buffers of `bytes` (rounded up to a page). Once; false: no memory.
+  /// Maps `count` buffers of `bytes` (rounded up to a page), unless they are; false: no memory.
   bool map(std::uint32_t bytes, std::uint32_t count);
   bool mapped() const { return base_.load(std::memory_order_acquire) != nullptr; }
+
+  /// Waits until every buffer is back and nobody is inside, then unmaps. False: not in time; all
+  /// stays as it was.
+  bool unmap(std::uint32_t deadline_ms);
 
   /// A buffer to be filled; the discard buffer when none is left (`*discard` tells).
   std::uint8_t* take(std::size_t* bytes, bool* discard);
@@ -56,7 +61,12 @@ class BufferPool {
  private:
   std::uint8_t* at(std::uint32_t index) const;
 
+  bool all_back() const;
+  std::size_t mapped_bytes() const;
+
   std::atomic<std::uint8_t*> base_{nullptr};
+  std::atomic<std::uint32_t> inside_{0};  // threads in take() or give_back()
+  std::atomic<bool> closed_{false};       // nothing is handed out
   std::uint32_t bytes_ = 0;
   std::uint32_t count_ = 0;
   std::atomic<std::uint32_t> out_{0};

@@ -38,6 +38,7 @@ void record_launch(const hot::Guard& guard, wire::ApiDomain domain, CUpti_Callba
   const CallClass call_class = class_of(domain, cbid);
   if (call_class == CallClass::kKernel || call_class == CallClass::kGraph)
     launch.flags = wire::kLaunchRuns;
+  if (call_class == CallClass::kGraph) note_seen(kSawGraph);
   launch.tid = guard.tid();
   launch.op_id = guard.block().open_op;
   hot::record(guard, launch, now_ns);

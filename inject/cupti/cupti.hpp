@@ -24,9 +24,18 @@ struct Settings {
 
 enum class Wanted { kOff, kKernelSteps, kRecording };
 
-/// The driver has called InitializeInjection in this process. Boundary; remembers, no CUPTI call.
+/// The driver has called InitializeInjection in this process. Boundary, on that thread; no CUPTI
+/// call.
 void driver_seen();
 bool driver_was_seen();
+
+/// The same, found by the worker: the driver was there before us, or its injection leads elsewhere.
+void driver_found();
+
+/// The worker is about to leave the program's table of descriptors, which CUDA and CUPTI need.
+void before_own_files();
+/// The worker ends for good: nothing of ours runs in this process any more.
+void worker_ends();
 
 /// libcuda.so.1 is mapped (the fallback poller's question). Worker.
 bool driver_mapped();
@@ -49,10 +58,19 @@ std::uint32_t tick(std::uint64_t now_ns);
 /// Delivers what is complete (forced: everything); bounded by `deadline_ms`. Worker.
 bool flush(bool forced, std::uint32_t deadline_ms);
 
+/// Lets go of CUPTI, after want(kOff): no kind, callback, subscriber, replaced slot and buffer of
+/// ours is left; the thread ends unless it is kept (worker_ends). The next want() begins anew.
+/// Worker.
+/// @return False: something of ours had to stay: a flush that hangs, buffers CUPTI did not give
+/// back
+///         in time, or kernel records that this CUPTI cannot switch off (hazards.hpp).
+bool release(std::uint32_t deadline_ms);
+
 /// Process exit (registered from InitializeInjection, and from the _exit family). Boundary.
 void before_exit();
 
 void before_fork();
+/// On a thread of the program, if the worker goes on as it is.
 void after_fork_parent();
 void after_fork_child();
 

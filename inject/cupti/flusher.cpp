@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The flush thread: a counter of what was asked, a counter of what is done, two futexes.
+// The flush thread: counters of what was asked and of what is done, and a futex for each who waits.
 //
 // Context:  worker | boundary, and the thread itself
 // Owns:     the thread
@@ -20,6 +20,7 @@
 #include "inject/cupti/buffers.hpp"
 #include "inject/cupti/clock.hpp"
 #include "inject/cupti/live.hpp"
+#include "inject/hot/thread_block.hpp"
 #include "inject/hot/thread_count.hpp"
 
 namespace gpuprof::cupti {
@@ -34,8 +35,13 @@ enum class Phase : std::uint32_t { kNone, kRunning, kEnding, kEnded };
 struct Flusher {
   pthread_t thread{};
   Word phase{static_cast<std::uint32_t>(Phase::kNone)};
-  Word asked{0};  // futex of the thread
+  Word news{0};   // futex of the thread: grows with each thing to do
+  Word asked{0};  // flushes
   Word done{0};   // futex of those who wait
+  std::atomic<void (*)()> job{nullptr};
+  Word jobs_asked{0};
+  Word jobs_done{0};  // futex of who waits
+  std::atomic<bool> kept{false};
   std::atomic<bool> forced{false};
   std::atomic<bool> foreign{false};
   std::atomic<std::uint64_t> running_since{0}, flushed_ns{0};
@@ -81,22 +87,38 @@ void flush_once(bool forced) {
   g_flusher.running_since.store(0, std::memory_order_release);
 }
 
+void tell_thread() {
+  g_flusher.news.fetch_add(1, std::memory_order_release);
+  futex_wake(g_flusher.news);
+}
+
+void run_jobs() {
+  // acquire; pairs with the release in run_on_helper
+  const auto job = g_flusher.job.exchange(nullptr, std::memory_order_acq_rel);
+  if (job == nullptr) return;
+  job();
+  g_flusher.jobs_done.fetch_add(1, std::memory_order_release);
+  futex_wake(g_flusher.jobs_done);
+}
+
+void run_flushes() {
+  const std::uint32_t asked = g_flusher.asked.load(std::memory_order_acquire);
+  if (asked == g_flusher.done.load(std::memory_order_relaxed)) return;
+  flush_once(g_flusher.forced.exchange(false, std::memory_order_acq_rel));
+  g_flusher.done.store(asked, std::memory_order_release);
+  futex_wake(g_flusher.done);
+}
+
 void* run(void*) {
   prctl(PR_SET_NAME, "gpuprof-flush");
   hot::count_thread_out();
   hot::g_state.helper_tid.store(static_cast<std::uint32_t>(syscall(SYS_gettid)),
                                 std::memory_order_relaxed);
-  std::uint32_t done = g_flusher.done.load(std::memory_order_relaxed);
   while (phase() == Phase::kRunning) {
-    const std::uint32_t asked = g_flusher.asked.load(std::memory_order_acquire);
-    if (asked == done) {
-      futex_wait(g_flusher.asked, asked, 3'600'000'000'000);
-      continue;
-    }
-    flush_once(g_flusher.forced.exchange(false, std::memory_order_acq_rel));
-    done = asked;
-    g_flusher.done.store(done, std::memory_order_release);
-    futex_wake(g_flusher.done);
+    const std::uint32_t news = g_flusher.news.load(std::memory_order_acquire);
+    run_jobs();
+    run_flushes();
+    futex_wait(g_flusher.news, news, 3'600'000'000'000);
   }
   set_phase(Phase::kEnded);
   futex_wake(g_flusher.phase);
@@ -124,6 +146,9 @@ bool start_flusher() {
   if (phase() == Phase::kEnding) return false;  // a hung one was left behind
   if (phase() == Phase::kEnded) pthread_join(g_flusher.thread, nullptr);
   g_flusher.done.store(g_flusher.asked.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  g_flusher.job.store(nullptr, std::memory_order_relaxed);
+  g_flusher.jobs_done.store(g_flusher.jobs_asked.load(std::memory_order_relaxed),
+                            std::memory_order_relaxed);
   set_phase(Phase::kRunning);
   if (create_thread()) return true;
   set_phase(Phase::kNone);
@@ -134,8 +159,7 @@ bool stop_flusher(std::uint32_t deadline_ms) {
   if (phase() == Phase::kNone) return true;
   if (phase() == Phase::kRunning) {
     set_phase(Phase::kEnding);
-    g_flusher.asked.fetch_add(1, std::memory_order_release);
-    futex_wake(g_flusher.asked);
+    tell_thread();
   }
   const std::uint64_t until = base::mono_ns() + std::uint64_t{deadline_ms} * 1'000'000;
   while (phase() == Phase::kEnding) {
@@ -152,8 +176,41 @@ bool stop_flusher(std::uint32_t deadline_ms) {
 std::uint32_t ask_flush(bool forced) {
   if (forced) g_flusher.forced.store(true, std::memory_order_release);
   const std::uint32_t ticket = g_flusher.asked.fetch_add(1, std::memory_order_acq_rel) + 1;
-  futex_wake(g_flusher.asked);
+  tell_thread();
   return ticket;
+}
+
+void keep_helper() { g_flusher.kept.store(start_flusher(), std::memory_order_relaxed); }
+
+bool drop_helper(std::uint32_t deadline_ms) {
+  g_flusher.kept.store(false, std::memory_order_relaxed);
+  return stop_flusher(deadline_ms);
+}
+
+bool helper_is_kept() {
+  return g_flusher.kept.load(std::memory_order_relaxed) && phase() == Phase::kRunning;
+}
+
+bool run_on_helper(void (*job)(), std::uint32_t deadline_ms) {
+  const std::uint32_t tid = hot::this_tid();
+  const bool has_descriptors =
+      !hot::is_our_thread(tid) || tid == hot::g_state.helper_tid.load(std::memory_order_relaxed);
+  if (has_descriptors || !helper_is_kept()) {
+    job();
+    return true;
+  }
+  std::uint32_t done = g_flusher.jobs_done.load(std::memory_order_acquire);
+  if (done != g_flusher.jobs_asked.load(std::memory_order_relaxed)) return false;
+  const std::uint32_t ticket = g_flusher.jobs_asked.fetch_add(1, std::memory_order_relaxed) + 1;
+  g_flusher.job.store(job, std::memory_order_release);
+  tell_thread();
+  const std::uint64_t until = base::mono_ns() + std::uint64_t{deadline_ms} * 1'000'000;
+  while ((done = g_flusher.jobs_done.load(std::memory_order_acquire)) != ticket) {
+    const std::uint64_t now = base::mono_ns();
+    if (now >= until || phase() != Phase::kRunning) return false;
+    futex_wait(g_flusher.jobs_done, done, until - now);
+  }
+  return true;
 }
 
 void hurry_flush(std::uint32_t spacing_ms) {
@@ -184,15 +241,10 @@ std::uint64_t flush_running_since() {
 bool clock_was_foreign() { return g_flusher.foreign.load(std::memory_order_relaxed); }
 
 bool wait_for_room(const hot::Guard& guard) {
-  const wire::LaneEntry& entry = hot::g_state.lanes[guard.outlet().entry];
-  const auto* header = entry.lane.resolve<wire::LaneHeader>(
-      hot::g_state.segment.load(std::memory_order_relaxed), hot::g_state.segment_bytes);
-  if (header == nullptr) return false;
+  const wire::LaneWriter& lane = guard.outlet().lane;
   // A daemon that is gone must not hold the flush for longer than this.
   for (int tries = 0; tries < 50; ++tries) {
-    const std::uint64_t filled =
-        header->head.load(std::memory_order_relaxed) - header->tail.load(std::memory_order_acquire);
-    if (filled < entry.capacity_bytes / 2) return true;
+    if (lane.unread_bytes() < lane.capacity_bytes() / 2) return true;
     const timespec pause{0, 1'000'000};
     nanosleep(&pause, nullptr);
   }

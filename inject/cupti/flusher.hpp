@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One helper thread that calls cuptiActivityFlushAll, so that a flush that never returns holds
-// neither the worker nor the program's exit.
+// neither the worker nor the program's exit; where nobody else can, it makes all our calls of
+// CUPTI.
 //
-// Context:  start, stop, ask, wait: worker | boundary; hurry: callback; wait_for_room: callback, on
-//           that thread only
-// Owns:     the thread, while records are expected
+// Context:  start, stop, ask, wait, keep, run: worker | boundary; hurry: callback; wait_for_room:
+//           callback, on that thread only
+// Owns:     the thread, while records are expected or it is kept
 // Promises: every wait has a deadline; a hung flush is reported, and then nothing more is asked
 // Not here: when to flush (room.cpp)
 #pragma once
@@ -21,6 +22,18 @@ bool start_flusher();
 
 /// Ends the thread; waits at most `deadline_ms`, a hung one is left behind. True: it is gone.
 bool stop_flusher(std::uint32_t deadline_ms);
+
+/// Starts the thread from a thread that has the program's descriptors, and keeps it: the worker has
+/// a table of its own, in which CUDA's and CUPTI's are not. From now on calls of CUPTI are made by
+/// it.
+void keep_helper();
+bool helper_is_kept();
+/// Ends it for good. False: it hangs and is left behind.
+bool drop_helper(std::uint32_t deadline_ms);
+
+/// Runs `job` where CUPTI can work: on a thread of the program here, else on the kept one, if there
+/// is one. False: it did not end in time, and goes on; or the one before it has not ended.
+bool run_on_helper(void (*job)(), std::uint32_t deadline_ms);
 
 /// Asks for a flush and returns at once. @return a ticket for wait_flush.
 std::uint32_t ask_flush(bool forced);

@@ -26,6 +26,8 @@ using wire::NoticeLevel;
 
 constexpr std::uint32_t kLockMs = 1000;
 constexpr std::uint32_t kFlushMs = 1000;
+// From its last call to our next question for the slot.
+constexpr std::uint64_t kFreedNs = 50'000'000;
 
 // From here on nobody records: what is launched until we have CUPTI back is in no trace.
 void note_done(OtherSession& other, std::uint64_t now_ns) {
@@ -34,15 +36,11 @@ void note_done(OtherSession& other, std::uint64_t now_ns) {
   other.done_launches_at = g_live.launches.load(std::memory_order_relaxed);
 }
 
-void update_idle(OtherSession& other) {
-  const bool busy = other.subscribed || other.kinds != 0;
-  if (busy) {
-    other.idle_since_ns = other.done_ns = 0;
-    other.flushed = false;
-  } else if (other.idle_since_ns == 0) {
-    other.idle_since_ns = base::mono_ns();
-    note_done(other, other.idle_since_ns);
-  }
+// It had the slot before we came: now it may be free.
+void ask_soon(Room& room) {
+  if (room.slot != Slot::kTaken) return;
+  room.retry_at_ns = base::mono_ns() + kFreedNs;
+  hot::wake_worker();
 }
 
 // What is in CUPTI's buffers is ours and must come back to us before the program's callbacks
@@ -95,6 +93,17 @@ void with_room(F f) {
 }
 
 }  // namespace
+
+void update_idle(OtherSession& other) {
+  const bool busy = other.subscribed || other.kinds != 0;
+  if (busy) {
+    other.idle_since_ns = other.done_ns = 0;
+    other.flushed = false;
+  } else if (other.idle_since_ns == 0) {
+    other.idle_since_ns = base::mono_ns();
+    note_done(other, other.idle_since_ns);
+  }
+}
 
 void open_share(Room& room, std::uint64_t now_ns) {
   OtherSession& other = room.other;
@@ -159,6 +168,7 @@ void other_subscribed(bool worked) {
 void other_unsubscribed(bool worked) {
   with_room([worked](Room& room) {
     if (worked) room.other.subscribed = false;
+    ask_soon(room);
     update_idle(room.other);
   });
 }
@@ -194,6 +204,7 @@ void other_disabled(std::uint32_t kind) {
 
 void other_flushed() {
   with_room([](Room& room) {
+    ask_soon(room);
     if (!room.other.active || room.other.idle_since_ns == 0) return;
     room.other.flushed = true;
     room.other.idle_since_ns = base::mono_ns();

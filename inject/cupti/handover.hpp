@@ -32,4 +32,8 @@ void other_disabled(std::uint32_t kind);
 void other_flushed();
 void other_finalized();
 
+/// Whether it rests, and since when, after `other` changed. Under the room's lock.
+struct OtherSession;
+void update_idle(OtherSession& other);
+
 }  // namespace gpuprof::cupti

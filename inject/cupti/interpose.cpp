@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CUPTI functions of the program that pass through us first, when our library is preloaded.
+// CUPTI functions of the program that pass through us first: by name when our library is preloaded,
+// else through the program's own tables (late.cpp).
 //
 // Context:  boundary (application threads)
 // Owns:     nothing
@@ -9,6 +10,7 @@
 // Not here: why each is wrapped (exports.txt)
 #include "inject/cupti/forward.hpp"
 #include "inject/cupti/handover.hpp"
+#include "inject/cupti/late.hpp"
 
 namespace {
 
@@ -115,3 +117,23 @@ GPUPROF_EXPORT cuptiFinalize(void) {
   other_finalized();
   return result;
 }
+
+namespace gpuprof::cupti {
+
+#define GPUPROF_ROW(name) \
+  { #name, reinterpret_cast < void*>(&::name), false }
+const got::Replacement kWrappers[] = {
+    GPUPROF_ROW(cuptiSubscribe),
+    GPUPROF_ROW(cuptiSubscribe_v2),
+    GPUPROF_ROW(cuptiUnsubscribe),
+    GPUPROF_ROW(cuptiActivityRegisterCallbacks),
+    GPUPROF_ROW(cuptiActivityRegisterTimestampCallback),
+    GPUPROF_ROW(cuptiActivityEnable),
+    GPUPROF_ROW(cuptiActivityEnableAndDump),
+    GPUPROF_ROW(cuptiActivityDisable),
+    GPUPROF_ROW(cuptiActivityFlushAll),
+    GPUPROF_ROW(cuptiFinalize),
+    {},
+};
+
+}  // namespace gpuprof::cupti

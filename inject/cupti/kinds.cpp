@@ -8,6 +8,7 @@
 
 #include "inject/cupti/cbids.hpp"
 #include "inject/cupti/hazards.hpp"
+#include "inject/cupti/late.hpp"
 #include "inject/cupti/live.hpp"
 #include "inject/cupti/room.hpp"
 #include "inject/cupti/sentences.hpp"
@@ -147,6 +148,21 @@ void callback_switch(Room& room, CUpti_CallbackDomain domain, std::uint32_t cbid
   g_live.api.cuptiEnableCallback(on ? 1 : 0, room.subscriber, domain, cbid);
 }
 
+// Kernel records that begin late had whole modules instrumented anew before CUDA 11.2: programs
+// stood still for seconds.
+bool may_stall(Room& room, const KindRow& row) {
+  if (row.kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || !driver_is_late() ||
+      !has_hazard(g_live.api.version, Hazard::kAttachInstruments))
+    return false;
+  if ((room.said & kSaidLateKernels) == 0)
+    say(NoticeLevel::kMissing, 0,
+        "No kernels in the trace: with CUPTI %u (before CUDA 11.2) switching them on in a running "
+        "program can hold it up for seconds. Start the program under gpuprof run.",
+        g_live.api.version);
+  room.said |= kSaidLateKernels;
+  return true;
+}
+
 }  // namespace
 
 void enable_kinds(Room& room) {
@@ -156,7 +172,7 @@ void enable_kinds(Room& room) {
     // First: it must be on before a graph is instantiated, and excludes records of its nodes.
     switch_on(room, kGraphKind);
   for (const KindRow& row : kKinds)
-    if (!room.budget_stopped || !row.device_work) switch_on(room, row);
+    if ((!room.budget_stopped || !row.device_work) && !may_stall(room, row)) switch_on(room, row);
   if (g_live.api.cuptiActivityEnableAllSyncRecords != nullptr)
     g_live.api.cuptiActivityEnableAllSyncRecords(0);
   // Last: enabling a whole kind erases per-function filters.

@@ -22,6 +22,7 @@ inline constexpr std::uint32_t kSawDiscard = 2;
 inline constexpr std::uint32_t kSawZeroTimes = 4;
 inline constexpr std::uint32_t kSawGraphBudget = 8;
 inline constexpr std::uint32_t kSawIncomplete = 16;
+inline constexpr std::uint32_t kSawGraph = 32;  // a launch of one
 
 struct Live {
   Api api;        // immutable while a callback can run

@@ -14,10 +14,12 @@
 #include "inject/cupti/flusher.hpp"
 #include "inject/cupti/hazards.hpp"
 #include "inject/cupti/kernel_steps.hpp"
+#include "inject/cupti/late.hpp"
 #include "inject/cupti/live.hpp"
 #include "inject/cupti/mapped.hpp"
 #include "inject/cupti/sentences.hpp"
 #include "inject/hot/outbox.hpp"
+#include "inject/hot/thread_block.hpp"
 
 namespace gpuprof::cupti {
 
@@ -32,6 +34,8 @@ constinit std::atomic<bool> g_driver_seen{false};
 constexpr std::uint64_t kMsNs = 1'000'000;
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
 constexpr std::uint32_t kLockMs = 2000;
+/// For a turn; one that takes longer goes on by itself.
+constexpr std::uint32_t kTurnMs = 500;
 /// A flush that takes longer than this is called hung.
 constexpr std::uint64_t kHungNs = 5 * kSecondNs;
 /// Launches without a completed buffer for this long mean that our callbacks were replaced.
@@ -54,6 +58,7 @@ void begin_recording(Room& room, std::uint64_t now_ns) {
   room.devices_sent = false;
   g_live.accept_until_ns.store(wire::kNever, std::memory_order_release);
   enable_kinds(room);
+  say_what_is_late(room);
   room.recording = true;
   room.recording_since_ns = room.silent_since_ns = now_ns;
   room.next_flush_ns = now_ns;
@@ -101,6 +106,10 @@ void stop_at_budget(Room& room) {
 void tell_what_callbacks_saw(Room& room) {
   const std::uint32_t seen = g_live.seen.load(std::memory_order_relaxed);
   if ((seen & kSawGraphBudget) != 0) stop_at_budget(room);
+  if ((seen & kSawGraph) != 0 && driver_is_late() && room.settings.graph_nodes)
+    say_once(room, kSaidLateGraphs, NoticeLevel::kMissing,
+             "The program launches CUDA graphs. Of graphs that were instantiated before gpuprof "
+             "came CUPTI may tell less: nodes without names, copies that look like kernels.");
   if ((seen & kSawZeroTimes) != 0)
     say_once(room, kSaidZeroTimes, NoticeLevel::kMissing,
              "Some GPU records came without valid times (device buffers exhausted, or a fault in "
@@ -138,7 +147,7 @@ void watch_for_replacement(Room& room, std::uint64_t now_ns) {
 
 void turn_flush(Room& room, std::uint64_t now_ns) {
   if (room.other.active || !records_expected(room, now_ns)) {
-    if (!room.recording && flush_running_since() == 0) stop_flusher(100);
+    if (!room.recording && !helper_is_kept() && flush_running_since() == 0) stop_flusher(100);
     return;
   }
   const std::uint64_t since = flush_running_since();
@@ -193,6 +202,48 @@ bool may_look_for_driver(Room& room, std::uint64_t now_ns) {
   return room.driver.stub || driver_ready(room.driver);
 }
 
+std::uint32_t turn(std::uint64_t now_ns) {
+  const RoomLock lock(1);
+  if (!lock) return 5;
+  Room& room = g_room;
+  if (room.dead) return 1000;
+  if (room.exiting) return 1000;
+  if (room.other.active) watch_joined_session(room);
+  if (room.other.active && other_is_done(room.other, now_ns)) {
+    room.other.active = false;
+    close_share(room, now_ns);
+    room.said &= ~(kSaidHandOver | kSaidForeignClock);
+    if (room.wanted != Wanted::kOff)
+      say(NoticeLevel::kInfo, 0,
+          "The program's own profiler is done: GPU events are recorded again.");
+  }
+  apply(room, now_ns);
+  if (room.open) {
+    if (room.recording && !room.devices_sent && query_devices(room.driver)) {
+      record_devices();
+      room.devices_sent = true;
+    }
+    tell_what_callbacks_saw(room);
+    watch_for_replacement(room, now_ns);
+    turn_flush(room, now_ns);
+  }
+  if (room.recording || accept_lingers(now_ns)) return room.settings.flush_period_ms;
+  // Its moment of rest is short, and what is launched after it is ours again.
+  if (room.other.active && room.other.idle_since_ns != 0) return room.other.flushed ? 10 : 50;
+  return room.wanted == Wanted::kOff ? 1000 : 500;
+}
+
+// What tick() found out on the thread that talks to CUPTI.
+constinit std::atomic<std::uint32_t> g_next_ms{0};
+
+void apply_now() {
+  // Who holds it now may wait for a flush of this very thread; the next turn applies it then.
+  const RoomLock lock(helper_is_kept() ? 100 : kLockMs);
+  if (lock) apply(g_room, base::mono_ns());
+}
+
+void turn_now() { g_next_ms.store(turn(base::mono_ns()), std::memory_order_relaxed); }
+
 }  // namespace
 
 void apply(Room& room, std::uint64_t now_ns) {
@@ -213,13 +264,18 @@ void apply(Room& room, std::uint64_t now_ns) {
     return;
   }
   if (!room.open && !may_look_for_driver(room, now_ns)) return;
-  if (!open_cupti(room, now_ns) || !take_slot(room, now_ns)) return;
+  if (!open_cupti(room, now_ns)) return;
+  if (room.slot != Slot::kOurs && joins_running_session(room, now_ns)) return;
+  if (!take_slot(room, now_ns)) return;
+  hook_late_exit();
   if (room.wanted == Wanted::kRecording)
     begin_recording(room, now_ns);
   else
     end_recording(room, now_ns);
   set_callbacks(room, room.wanted);
 }
+
+bool on_our_thread() { return hot::is_our_thread(hot::this_tid()); }
 
 RoomLock::RoomLock(std::uint32_t deadline_ms) {
   timespec until;
@@ -233,7 +289,11 @@ RoomLock::~RoomLock() {
   if (held_) pthread_mutex_unlock(&g_room.lock);
 }
 
-void driver_seen() { g_driver_seen.store(true, std::memory_order_release); }
+void driver_seen() {
+  // This thread has the program's descriptors, the worker has not.
+  if (!on_our_thread()) keep_helper();
+  g_driver_seen.store(true, std::memory_order_release);
+}
 bool driver_was_seen() { return g_driver_seen.load(std::memory_order_acquire); }
 
 bool driver_mapped() {
@@ -244,11 +304,15 @@ bool driver_mapped() {
 bool kinds_kept() { return g_live.kinds_kept.load(std::memory_order_relaxed); }
 
 void want(Wanted wanted, const Settings& settings) {
-  const RoomLock lock(kLockMs);
-  if (!lock) return;
-  g_room.wanted = wanted;
-  g_room.settings = settings;
-  apply(g_room, base::mono_ns());
+  // First, so that no session of the program begins unseen. Inside cuInit it is too early.
+  if (wanted != Wanted::kOff && on_our_thread()) follow_callers();
+  {
+    const RoomLock lock(kLockMs);
+    if (!lock) return;
+    g_room.wanted = wanted;
+    g_room.settings = settings;
+  }
+  run_on_helper(apply_now, kLockMs);
 }
 
 bool set_step_expression(const char* expression) {
@@ -258,37 +322,12 @@ bool set_step_expression(const char* expression) {
 
 std::uint32_t tick(std::uint64_t now_ns) {
   match_waiting(now_ns);
+  follow_callers();
+  const bool done = run_on_helper(turn_now, kTurnMs);
   const RoomLock lock(1);
   if (!lock) return 5;
-  Room& room = g_room;
-  if (room.dead) return 1000;
-  if (room.exiting) {
-    deliver_sentences();
-    return 1000;
-  }
-  if (room.other.active && other_is_done(room.other, now_ns)) {
-    room.other.active = false;
-    close_share(room, now_ns);
-    room.said &= ~(kSaidHandOver | kSaidForeignClock);
-    if (room.wanted != Wanted::kOff)
-      say(NoticeLevel::kInfo, 0,
-          "The program's own profiler is done: GPU events are recorded again.");
-  }
-  apply(room, now_ns);
-  if (room.open) {
-    if (room.recording && !room.devices_sent && query_devices(room.driver)) {
-      record_devices();
-      room.devices_sent = true;
-    }
-    tell_what_callbacks_saw(room);
-    watch_for_replacement(room, now_ns);
-    turn_flush(room, now_ns);
-  }
   deliver_sentences();
-  if (room.recording || accept_lingers(now_ns)) return room.settings.flush_period_ms;
-  // Its moment of rest is short, and what is launched after it is ours again.
-  if (room.other.active && room.other.idle_since_ns != 0) return room.other.flushed ? 10 : 50;
-  return room.wanted == Wanted::kOff ? 1000 : 500;
+  return done ? g_next_ms.load(std::memory_order_relaxed) : 50;
 }
 
 bool flush(bool forced, std::uint32_t deadline_ms) {
@@ -332,8 +371,6 @@ void before_fork() {
   const RoomLock lock(200);
   if (lock) stop_flusher(200);
 }
-
-void after_fork_parent() {}
 
 void after_fork_child() {
   const bool had_cupti =

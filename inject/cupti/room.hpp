@@ -65,6 +65,7 @@ struct Room {
   bool recording = false;
   bool budget_stopped = false;
   bool devices_sent = false;
+  bool facts_sent = false;
   std::uint64_t recording_since_ns = 0;
   std::uint64_t next_flush_ns = 0;
   std::uint64_t next_look_ns = 0;
@@ -84,6 +85,9 @@ inline constexpr std::uint32_t kSaidZeroTimes = 32;
 inline constexpr std::uint32_t kSaidHandOver = 64;
 inline constexpr std::uint32_t kSaidKept = 128;
 inline constexpr std::uint32_t kSaidExpression = 256;
+inline constexpr std::uint32_t kSaidLate = 512;
+inline constexpr std::uint32_t kSaidLateGraphs = 1024;
+inline constexpr std::uint32_t kSaidLateKernels = 2048;
 
 extern Room g_room;
 
@@ -105,6 +109,9 @@ class RoomLock {
  private:
   bool held_;
 };
+
+/// Whether the calling thread is the agent's worker or our helper.
+bool on_our_thread();
 
 constexpr std::uint64_t kind_bit(std::uint32_t kind) {
   return kind < 64 ? std::uint64_t{1} << kind : 0;

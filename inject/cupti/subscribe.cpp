@@ -52,14 +52,15 @@ void say_not_found(const Room& room) {
         "its folder into LD_LIBRARY_PATH.");
 }
 
-void state_facts(const Room& room) {
+void state_facts(Room& room) {
+  room.facts_sent = true;
   state_fact("cupti_path", "%s", room.copy.path);
   state_fact("cupti_version", "%u", g_live.api.version);
   state_fact("cupti_origin", "%s", origin_text(room.copy.origin));
   state_fact("cuda_driver_version", "%u.%u", room.driver.version / 1000,
              room.driver.version % 1000 / 10);
   if (room.copy.mapped_copies > 1) state_fact("cupti_copies_mapped", "%u", room.copy.mapped_copies);
-  if (room.copy.simulated && !room.driver.simulated) state_fact("simulated", "true");
+  if (room.copy.simulated || room.driver.simulated) state_fact("simulated", "true");
   for (const HazardRow& row : kHazards)
     if (has_hazard(g_live.api.version, row.hazard)) {
       state_fact("cupti_caution", "%s", row.fact);
@@ -97,8 +98,7 @@ void not_ready(Room& room, CUptiResult result, std::uint64_t now_ns) {
   // One more try is for a driver that is just starting; as long as cuInit has not succeeded (we
   // were attached before it) there is nothing to conclude. Only the worker may ask: inside cuInit
   // itself a question could wait for cuInit to end.
-  const bool on_worker = hot::this_tid() == hot::g_state.worker_tid.load(std::memory_order_relaxed);
-  const bool started = on_worker && driver_ready(room.driver);
+  const bool started = on_our_thread() && driver_ready(room.driver);
   if (room.driver.handle != nullptr && !room.driver.stub &&
       (!started || room.not_ready_retries++ == 0)) {
     room.retry_at_ns = now_ns + kRefusedRetryNs;
@@ -180,15 +180,18 @@ bool settle(Room& room) {
 }  // namespace
 
 bool open_cupti(Room& room, std::uint64_t now_ns) {
-  if (room.open) return true;
+  if (room.open) {
+    if (!room.facts_sent) state_facts(room);
+    return true;
+  }
   if (now_ns < room.next_open_ns) return false;
   if (room.driver.handle == nullptr) room.driver = find_driver();
-  // Before CUPTI is looked for: a trace without GPU events is of a simulated GPU all the same.
-  if (room.driver.simulated && !room.open_failed) state_fact("simulated", "true");
   if (room.driver.stub || !locate_cupti(room.driver, &room.copy, &g_live.api)) {
     // A framework may bring its own copy later.
     room.next_open_ns = now_ns + kTakenRetryNs;
     if (!room.open_failed) say_not_found(room);
+    // A trace without GPU events is of a simulated GPU all the same.
+    if (room.driver.simulated && !room.open_failed) state_fact("simulated", "true");
     room.open_failed = true;
     return false;
   }
