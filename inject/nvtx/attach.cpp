@@ -6,7 +6,11 @@
 // Owns:     nothing
 #include <atomic>
 
+#include "gpuprof/base/clock.hpp"
+#include "inject/got/got.hpp"
+#include "inject/hot/state.hpp"
 #include "inject/nvtx/handlers.hpp"
+#include "inject/nvtx/late.hpp"
 #include "inject/nvtx/names.hpp"
 #include "inject/nvtx/nvtx.hpp"
 
@@ -50,6 +54,16 @@ int initialize(void* get_export_table) {
 
 bool was_seen() { return g_seen.load(std::memory_order_acquire); }
 
-void tick() { tell_names(); }
+void tick() {
+  // Preloaded, NVTX looks for us itself.
+  if (hot::on(hot::kOnNvtx | hot::kOnNvtxSteps) && !got::in_front()) follow_late(base::mono_ns());
+  tell_names();
+}
+
+void release() {
+  release_late();
+  forget_open_ranges();
+  tell_names_again();
+}
 
 }  // namespace gpuprof::nvtx

@@ -31,7 +31,19 @@ struct PushState {
   std::uint64_t step : 28;  // its number
 };
 static_assert(sizeof(PushState) == 8 && kDomains <= 256);
-thread_local PushState t_push = {};
+thread_local PushState t_push_state = {};
+// Which forget_open_ranges() the state has heard of.
+thread_local std::uint32_t t_push_era = 0;
+constinit std::atomic<std::uint32_t> g_push_era{0};
+
+PushState& push_state() {
+  const std::uint32_t era = g_push_era.load(std::memory_order_relaxed);
+  if (t_push_era != era) {
+    t_push_era = era;
+    t_push_state = {};
+  }
+  return t_push_state;
+}
 
 constinit std::atomic<std::uint64_t> g_next_range{1};
 
@@ -112,22 +124,24 @@ bool is_step(const Event& event) {
 }
 
 int push_quiet() {
-  t_push.step_open = 0;
-  return static_cast<int>(t_push.depth++);
+  PushState& mine = push_state();
+  mine.step_open = 0;
+  return static_cast<int>(mine.depth++);
 }
 
 int push(const Event& event) {
-  const int depth = static_cast<int>(t_push.depth++);
-  const bool in_step = t_push.step_open != 0;
-  if (in_step && t_push.step_domain == event.domain) ++t_push.step_open;
+  PushState& mine = push_state();
+  const int depth = static_cast<int>(mine.depth++);
+  const bool in_step = mine.step_open != 0;
+  if (in_step && mine.step_domain == event.domain) ++mine.step_open;
   const hot::Guard guard(hot::Role::kCallback);
   if (!guard) return depth;
   hot::count(wire::Counter::kNvtxCalls);
   const std::uint64_t now_ns = base::mono_ns();
   if (!in_step && is_step(event)) {
-    t_push.step = hot::step_begin(guard, kStep, now_ns) & 0xFFFFFFF;
-    t_push.step_domain = event.domain & 0xFF;
-    t_push.step_open = 1;
+    mine.step = hot::step_begin(guard, kStep, now_ns) & 0xFFFFFFF;
+    mine.step_domain = event.domain & 0xFF;
+    mine.step_open = 1;
   }
   if (!hot::on(hot::kOnNvtx)) return depth;
   wire::RangePush record{};
@@ -137,23 +151,24 @@ int push(const Event& event) {
 }
 
 int pop(nvtxDomainHandle_t handle) {
+  PushState& mine = push_state();
   // A pop without a push: NVTX wants a negative answer.
-  if (t_push.depth == 0) return -2;
-  t_push.depth--;
-  const int depth = static_cast<int>(t_push.depth);
+  if (mine.depth == 0) return -2;
+  mine.depth--;
+  const int depth = static_cast<int>(mine.depth);
   if (!hot::on(kAnyUse)) return depth;
   const std::uint32_t domain = domain_index(handle);
   bool ends_step = false;
-  if (t_push.step_open != 0 && t_push.step_domain == domain) {
-    t_push.step_open--;
-    ends_step = t_push.step_open == 0;
+  if (mine.step_open != 0 && mine.step_domain == domain) {
+    mine.step_open--;
+    ends_step = mine.step_open == 0;
   }
   const hot::Guard guard(hot::Role::kCallback);
   if (!guard) return depth;
   hot::count(wire::Counter::kNvtxCalls);
   const std::uint64_t now_ns = base::mono_ns();
   if (hot::on(hot::kOnNvtx)) hot::record(guard, wire::RangePop{now_ns, domain, 0}, now_ns);
-  if (ends_step) hot::step_end(guard, kStep, t_push.step, now_ns);
+  if (ends_step) hot::step_end(guard, kStep, mine.step, now_ns);
   return depth;
 }
 
@@ -306,6 +321,8 @@ NvtxFunctionPointer as_entry(F function) {
   Entry { NVTX_CBID_##module##_##name, as_entry(static_cast<type>(function)) }
 
 }  // namespace
+
+void forget_open_ranges() { g_push_era.fetch_add(1, std::memory_order_relaxed); }
 
 Entries core_entries() {
   static const Entry entries[] = {

@@ -28,4 +28,7 @@ struct Entries {
 Entries core_entries();
 Entries core2_entries();
 
+/// Ranges that are open will not be seen to end: each thread's depth begins anew. Worker.
+void forget_open_ranges();
+
 }  // namespace gpuprof::nvtx

@@ -3,10 +3,8 @@
 // Append-only tables: a slot is written by whoever claimed it and published by a flag.
 //
 // Context:  callback
-// Owns:     the mapping
+// Owns:     the tables
 #include "inject/nvtx/names.hpp"
-
-#include <sys/mman.h>
 
 #include <atomic>
 #include <cstring>
@@ -49,6 +47,8 @@ struct Tables {
   ThreadName threads[kThreadNames];
   char text[kTextPool];
 };
+// Untouched pages until something is named.
+constinit Tables g_memory{};
 constinit std::atomic<Tables*> g_tables{nullptr};
 
 // Handles are addresses of our slots: a handle of another tool is told apart by its range.
@@ -95,14 +95,9 @@ std::uint32_t put_utf8(std::uint32_t code, char* to) {
 
 bool map_tables() {
   if (g_tables.load(std::memory_order_acquire) != nullptr) return true;
-  void* memory = mmap(nullptr, sizeof(Tables), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return false;
-  Tables* expected = nullptr;
-  auto* tables = static_cast<Tables*>(memory);
-  tables->domains_used.store(1, std::memory_order_relaxed);
-  if (!g_tables.compare_exchange_strong(expected, tables, std::memory_order_acq_rel))
-    munmap(memory, sizeof(Tables));
+  std::uint32_t unused = 0;
+  g_memory.domains_used.compare_exchange_strong(unused, 1, std::memory_order_relaxed);
+  g_tables.store(&g_memory, std::memory_order_release);
   return true;
 }
 
@@ -198,6 +193,15 @@ void tell_names() {
     name[slot.bytes] = '\0';
     hot::g_outbox.thread(wire::Thread{slot.tid, 0, base::mono_ns(), slot.bytes, 0}, name);
     slot.state.store(kTold, std::memory_order_release);
+  }
+}
+
+void tell_names_again() {
+  Tables* tables = g_tables.load(std::memory_order_acquire);
+  if (tables == nullptr) return;
+  for (NamedDomain& domain : tables->domains) {
+    std::uint32_t state = kTold;
+    domain.state.compare_exchange_strong(state, kReady, std::memory_order_acq_rel);
   }
 }
 

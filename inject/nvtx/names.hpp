@@ -3,7 +3,7 @@
 // Handles the program gets from us: domains and registered strings; and names of threads.
 //
 // Context:  callback; tell: worker
-// Owns:     tables of fixed size, mapped at the first use, never freed
+// Owns:     tables of fixed size in the library's own memory: the program keeps what it was handed
 // Promises: no lock; a full table answers a handle that means "no name"
 // Not here: messages of single events (handlers.cpp)
 #pragma once
@@ -41,6 +41,9 @@ void add_thread_name(std::uint32_t tid, Text name);
 
 /// Sends what was named since the last call, to the outbox. Worker.
 void tell_names();
+
+/// The next tell_names() tells of domains again, to another daemon. Worker.
+void tell_names_again();
 
 /// Wide characters (UTF-32) as UTF-8, cut to `room` bytes at a character's border.
 Text to_utf8(const wchar_t* wide, char* to, std::uint32_t room);
