@@ -141,6 +141,8 @@ Read read_blocked(const hot::Guard& guard, pid_t tid, wire::PyFrame* frames, std
   return Walk<OtherMemory>(memory, *runtime, guard, ts_ns).run(state, frames, room);
 }
 
-void after_fork_child() { g_states.forget(); }
+void forget_states() { g_states.forget(); }
+
+void after_fork_child() { forget_states(); }
 
 }  // namespace gpuprof::python

@@ -47,6 +47,13 @@ class CodeIds {
     entry.version.store(version + 2, std::memory_order_release);
   }
 
+  /// Forgets all, also what was left half written. Nobody uses it meanwhile.
+  void clear() {
+    for (Set& set : sets_)
+      for (Entry& entry : set.entries)
+        if (entry.version.load(std::memory_order_relaxed) != 0) entry.clear();
+  }
+
  private:
   static constexpr std::uint32_t kSets = 1024;
   struct Entry {
@@ -54,6 +61,11 @@ class CodeIds {
     std::atomic<std::uint64_t> code;     // address
     std::atomic<std::uint64_t> mark;     // CodeMark
     std::atomic<std::uint64_t> id;
+
+    void clear() {
+      version.store(0, std::memory_order_relaxed);
+      code.store(0, std::memory_order_relaxed);
+    }
   };
   struct alignas(64) Set {
     Entry entries[2];

@@ -3,7 +3,7 @@
 // Finds the interpreter among the mapped modules and decides how it is read.
 //
 // Context:  worker
-// Owns:     one Runtime in static storage for each interpreter found, for ever
+// Owns:     one Runtime in static storage for each interpreter found
 // Promises: one notice for an interpreter that cannot be read, never two for the same
 // Not here: reading frames (walk.hpp)
 #include <link.h>
@@ -13,9 +13,14 @@
 
 #include "gpuprof/base/bytes.hpp"
 #include "inject/hot/outbox.hpp"
+#include "inject/hot/reclaim.hpp"
 #include "inject/hot/worker_thread.hpp"
+#include "inject/python/code_ids.hpp"
 #include "inject/python/elf_lookup.hpp"
+#include "inject/python/frame_state.hpp"
 #include "inject/python/frames.hpp"
+#include "inject/python/jumps.hpp"
+#include "inject/python/quick.hpp"
 #include "inject/python/runtime.hpp"
 
 namespace gpuprof::python {
@@ -132,13 +137,15 @@ std::uint32_t largest(std::initializer_list<std::uint32_t> ends) {
   return most + 8;
 }
 
-/// A handler may be looking at the old one, so each gets a place of its own; a process that
-/// brings up more interpreters than this one after the other keeps the last.
-Runtime* next_place() {
-  static Runtime places[4];
-  static unsigned used = 0;
-  return used < 4 ? &places[used++] : nullptr;
-}
+/// Addresses of the interpreter that is read, and of one that cannot be.
+std::uint64_t g_known = 0, g_refused = 0;
+
+/// A handler may be looking at the old one, so each gets a place of its own; a session that sees
+/// more interpreters than this one after the other keeps the last.
+Runtime g_places[4];
+unsigned g_places_used = 0;
+
+Runtime* next_place() { return g_places_used < 4 ? &g_places[g_places_used++] : nullptr; }
 
 void publish(const Found& found, const Offsets& at) {
   Runtime* runtime = next_place();
@@ -154,23 +161,23 @@ void publish(const Found& found, const Offsets& at) {
   runtime->tid_in_pthread = hot::glibc_tid_offset();
   // Resolves the interpreter's own lazy binding here and not in a handler.
   if (runtime->this_state != nullptr) runtime->this_state();
+  g_minor.store(static_cast<int>(at.minor), std::memory_order_relaxed);
   g_runtime.store(runtime, std::memory_order_release);  // pairs with read_own
 }
 
 }  // namespace
 
 bool find_runtime() {
-  static std::uint64_t s_known = 0, s_refused = 0;
   const Found found = look_at_modules();
-  if (s_known != 0 && found.runtime == s_known) return true;
-  if (s_known != 0) {
+  if (g_known != 0 && found.runtime == g_known) return true;
+  if (g_known != 0) {
     // The library was unloaded: its addresses mean nothing any more.
     g_runtime.store(nullptr, std::memory_order_release);
-    s_known = 0;
+    g_known = 0;
   }
   if (!found.any_python && found.runtime == 0) return false;
   const std::uint64_t identity = found.runtime != 0 ? found.runtime : found.this_state;
-  if (identity == s_refused) return true;
+  if (identity == g_refused) return true;
   const std::uint32_t version = version_of(found);
   char text[32];
   version_text(version, text, sizeof text);
@@ -182,13 +189,26 @@ bool find_runtime() {
                         ? "only 3.8 to 3.14 can be read"
                         : choose_offsets(found, minor, &at);
   if (why != nullptr) {
-    s_refused = identity;
+    g_refused = identity;
     refuse(text, why);
     return true;
   }
-  s_known = found.runtime;
+  g_known = found.runtime;
   publish(found, at);
   return true;
+}
+
+void release() {
+  g_runtime.store(nullptr, std::memory_order_release);
+  g_known = g_refused = 0;
+  forget_states();
+  // Whoever is still inside may hold a place, an entry or a code object's loops.
+  if (!hot::nobody_inside()) return;
+  g_places_used = 0;
+  g_code_ids.clear();
+  unmap_loops();
+  forget_trials();
+  forget_frame_trials();
 }
 
 }  // namespace gpuprof::python

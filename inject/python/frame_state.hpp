@@ -32,4 +32,7 @@ struct FrameState {
 ///              at least, lie on its stack.
 void frame_state(const QuickFrame& frame, std::uint32_t loops, FrameState* out);
 
+/// The next frames are read with care again. Worker.
+void forget_frame_trials();
+
 }  // namespace gpuprof::python

@@ -12,6 +12,7 @@
 namespace gpuprof::python {
 
 constinit std::atomic<const Runtime*> g_runtime{nullptr};
+constinit std::atomic<int> g_minor{0};
 constinit CodeIds g_code_ids{};
 
 namespace {
@@ -61,10 +62,7 @@ std::uint64_t own_state(const Runtime& runtime, std::uint32_t tid) {
 
 bool ready() { return g_runtime.load(std::memory_order_acquire) != nullptr; }
 
-int minor_version() {
-  const Runtime* runtime = g_runtime.load(std::memory_order_acquire);
-  return runtime == nullptr ? 0 : static_cast<int>(runtime->at.minor);
-}
+int minor_version() { return g_minor.load(std::memory_order_relaxed); }
 
 Read read_own(const hot::Guard& guard, wire::PyFrame* frames, std::uint32_t room,
               std::uint64_t ts_ns) {

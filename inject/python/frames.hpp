@@ -26,7 +26,7 @@ bool find_runtime();
 /// Whether an interpreter we can read was found. Any context.
 bool ready();
 
-/// Y of the 3.Y that was found, 0 if none. Any context.
+/// Y of the last 3.Y that was found, 0 if none; also between sessions. Any context.
 int minor_version();
 
 struct Read {
@@ -43,6 +43,14 @@ Read read_own(const hot::Guard& guard, wire::PyFrame* frames, std::uint32_t room
 /// process_vm_readv. The caller checks afterwards that the thread did not move.
 Read read_blocked(const hot::Guard& guard, pid_t tid, wire::PyFrame* frames, std::uint32_t room,
                   std::uint64_t ts_ns);
+
+/// Forgets the interpreter and every code object, whose addresses may be others' when a session
+/// comes again; unmaps the table of loops. find_runtime() looks, and tells, anew. After
+/// hot::withdraw(); while somebody is inside, what it may look at stays. Worker.
+void release();
+
+/// Forgets which thread has which state. Worker.
+void forget_states();
 
 /// In the child of a fork: thread states of other threads are gone.
 void after_fork_child();

@@ -129,6 +129,11 @@ const CodeLoops* find(Table& table, const Offsets& at, std::uint64_t address, st
 
 }  // namespace
 
+void unmap_loops() {
+  Table* all = g_table.exchange(nullptr, std::memory_order_acq_rel);
+  if (all != nullptr) munmap(all, sizeof(Table));
+}
+
 const CodeLoops* code_loops(std::uint64_t code) {
   const Runtime* runtime = g_runtime.load(std::memory_order_acquire);  // pairs with find_runtime
   Table* all = runtime == nullptr || !plausible(code) ? nullptr : table();

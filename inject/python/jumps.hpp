@@ -44,4 +44,7 @@ struct alignas(64) CodeLoops {
 /// is not known, somebody traces its lines, or there is no room for one more.
 const CodeLoops* code_loops(std::uint64_t code);
 
+/// Forgets every code object and gives the table's memory back. Nobody holds one. Worker.
+void unmap_loops();
+
 }  // namespace gpuprof::python

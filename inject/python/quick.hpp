@@ -32,6 +32,9 @@ std::uint32_t quick_frames(std::uint32_t tid, QuickFrame* frames, std::uint32_t 
 /// Whether stacks were given up, because one made no sense. Any context.
 bool quick_frames_refused();
 
+/// Stacks have to prove anew that they can be read. Nobody reads one. Worker.
+void forget_trials();
+
 /// The interpreter whose frames have proven to be laid out as is known; null: quick_frames() is to
 /// be asked.
 const Runtime* proven_runtime();

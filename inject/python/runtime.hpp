@@ -4,7 +4,7 @@
 //
 // Context:  signal | callback (read), worker (write)
 // Owns:     nothing
-// Promises: immutable once published; null means "no interpreter we can read"
+// Promises: immutable while published; null means "no interpreter we can read"
 // Not here: how it is found (find.cpp)
 #pragma once
 
@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "gpuprof/base/bytes.hpp"
+#include "gpuprof/base/readable.hpp"
 #include "inject/python/offsets.hpp"
 
 namespace gpuprof::python {
@@ -29,6 +30,8 @@ struct Runtime {
 };
 
 extern std::atomic<const Runtime*> g_runtime;
+/// Its Y of 3.Y; known also after release().
+extern std::atomic<int> g_minor;
 
 /// Interpreters and thread states looked at when a state is searched.
 inline constexpr std::uint32_t kMaxInterpreters = 64;
@@ -36,9 +39,7 @@ inline constexpr std::uint32_t kMaxStatesInHandler = 256;
 inline constexpr std::uint32_t kMaxStates = 8192;
 
 /// Whether a pointer can be one to an interpreter's object: aligned, user half, not the first page.
-inline bool plausible(std::uint64_t at) {
-  return at >= 4096 && at < (std::uint64_t{1} << 47) && at % 8 == 0;
-}
+inline bool plausible(std::uint64_t at) { return base::user_address(at) && at % 8 == 0; }
 
 /// Where a code object has its longest name.
 inline std::uint32_t name_field(const Offsets& at) {
