@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gpuprof/base/loader_counts.hpp"
 #include "inject/hot/outbox.hpp"
 #include "inject/python/elf_lookup.hpp"
 #include "inject/torch/version.hpp"
@@ -26,12 +27,6 @@ constexpr std::uint64_t kConstructorsNs = 100'000'000;
 
 std::uint64_t s_seen_adds = 0;
 std::uint32_t s_count = 0;
-
-int read_adds(dl_phdr_info* info, std::size_t size, void* to) {
-  if (size >= offsetof(dl_phdr_info, dlpi_adds) + sizeof info->dlpi_adds)
-    *static_cast<std::uint64_t*>(to) = info->dlpi_adds;
-  return 1;
-}
 
 /// Modules that define the symbol.
 struct Candidates {
@@ -113,8 +108,7 @@ bool add_library(const char* path) {
 }  // namespace
 
 bool modules_changed() {
-  std::uint64_t adds = 0;
-  dl_iterate_phdr(read_adds, &adds);
+  const std::uint64_t adds = base::loader_counts().adds;
   if (adds == s_seen_adds) return false;
   s_seen_adds = adds;
   return true;

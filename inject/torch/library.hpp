@@ -12,12 +12,21 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace gpuprof::torch {
 
+/// std::unique_ptr<at::ObserverContext>, of which there is none: its destructor, which does
+/// nothing, makes it a class that is returned in memory, where each processor wants that to be.
+struct NoContext {
+  void* nothing = nullptr;
+  ~NoContext() {}
+};
+static_assert(!std::is_trivially_copyable_v<NoContext> && sizeof(NoContext) == 8);
+
 /// at::RecordFunctionCallback as libtorch takes it: by value.
 struct RecordFunctionCallback {
-  void* (*start)(void** context, const std::byte* function);
+  NoContext (*start)(const std::byte* function);
   void (*end)(const std::byte* function, void* context);
   double probability = 1;
   bool scopes[10] = {};

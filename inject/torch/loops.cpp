@@ -3,7 +3,7 @@
 // Tells the daemon of loops and their iterations, or counts them once it has chosen one.
 //
 // Context:  callback (look_for_steps: worker; forget_loops_after_fork: boundary)
-// Owns:     a mapping with one place a thread, never unmapped
+// Owns:     a mapping with one place a thread, until unmap_loops()
 #include "inject/torch/loops.hpp"
 
 #include <sys/mman.h>
@@ -244,6 +244,12 @@ void user_step_ends(const hot::Guard& guard, std::uint64_t k, std::uint64_t ts_n
   if (mine == nullptr || !mine->user_step_open || mine->user_label != k) return;
   mine->user_step_open = false;
   hot::step_end(guard, wire::StepSource::kUser, mine->user_number, ts_ns);
+}
+
+void unmap_loops() {
+  ThreadLoops* all = g_threads.exchange(nullptr, std::memory_order_acq_rel);
+  if (all != nullptr) munmap(all, kTableBytes);
+  g_user_steps.store(false, std::memory_order_relaxed);
 }
 
 void forget_loops_after_fork() {

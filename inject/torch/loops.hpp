@@ -46,4 +46,7 @@ void user_step_ends(const hot::Guard& guard, std::uint64_t k, std::uint64_t ts_n
 /// In the child of a fork. Boundary.
 void forget_loops_after_fork();
 
+/// Once no thread is inside a Guard, nor can come. Worker.
+void unmap_loops();
+
 }  // namespace gpuprof::torch

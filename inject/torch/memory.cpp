@@ -21,6 +21,8 @@ constinit std::atomic<bool> g_was_asked{false};
 
 void record_allocation(const MemoryReport& report) {
   if (!hot::on(hot::kOnAllocations)) return;
+  // Those that the program's own profiler asked for, if it runs: not all there are.
+  if (report.device_type == kDeviceCpu && cpu_memory_refused()) return;
   const hot::Guard guard(hot::Role::kCallback);
   if (!guard) return;
   wire::Allocation record;
@@ -46,6 +48,8 @@ bool cpu_memory_asked() {
 }
 
 bool cpu_memory_was_asked() { return g_was_asked.load(std::memory_order_relaxed); }
+
+bool cpu_memory_refused() { return g_asked.load(std::memory_order_relaxed) == kNo; }
 
 void settle_cpu_memory(bool asked) {
   const std::uint32_t before = g_asked.load(std::memory_order_relaxed);

@@ -36,6 +36,9 @@ bool cpu_memory_asked();
 /// did not ask it to know of.
 bool cpu_memory_was_asked();
 
+/// Whether it was settled that PyTorch's CPU allocator is not to report.
+bool cpu_memory_refused();
+
 /// The settings are known. Once told no, it stays so: blocks were missed. Worker.
 void settle_cpu_memory(bool asked);
 

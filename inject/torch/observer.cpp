@@ -235,10 +235,10 @@ void ends(const std::byte* object) {
 
 // libtorch passes nothing of ours along: each copy has callbacks of its own.
 template <std::uint32_t kCopy>
-void* on_start(void** context, const std::byte* function) {
-  *context = nullptr;
+NoContext on_start(const std::byte* function) {
+  NoContext none;
   if (wanted()) begins(g_libraries[kCopy], function);
-  return context;
+  return none;
 }
 
 void on_end(const std::byte* function, void*) {

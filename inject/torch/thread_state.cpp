@@ -54,6 +54,11 @@ bool map_thread_states() {
   return true;
 }
 
+void unmap_thread_states() {
+  ThreadState* states = g_thread_states.exchange(nullptr, std::memory_order_acq_rel);
+  if (states != nullptr) munmap(states, kTableBytes);
+}
+
 void forget_thread_states_after_fork() {
   ThreadState* states = g_thread_states.load(std::memory_order_acquire);
   if (states != nullptr) madvise(states, kTableBytes, MADV_DONTNEED);

@@ -3,7 +3,7 @@
 // What the observer keeps for each thread: the operators open on it.
 //
 // Context:  callback (its own thread only), worker (map)
-// Owns:     one mapping, never unmapped
+// Owns:     one mapping, from map_thread_states() to unmap_thread_states()
 // Promises: bounded; operators deeper than the table are recorded but not remembered
 #pragma once
 
@@ -85,6 +85,9 @@ struct ThreadState {
 
 /// Maps the table. Worker. False: no memory.
 bool map_thread_states();
+
+/// Once no thread is inside a Guard, nor can come. Worker.
+void unmap_thread_states();
 
 /// One for each hot::ThreadBlock; null before map_thread_states().
 extern std::atomic<ThreadState*> g_thread_states;

@@ -9,14 +9,17 @@
 #include <stdlib.h>
 
 #include "inject/hot/outbox.hpp"
+#include "inject/hot/reclaim.hpp"
 #include "inject/hot/ticks.hpp"
 #include "inject/python/frames.hpp"
 #include "inject/python/quick.hpp"
 #include "inject/torch/calibrate.hpp"
 #include "inject/torch/find.hpp"
 #include "inject/torch/input_layout.hpp"
+#include "inject/torch/late.hpp"
 #include "inject/torch/library.hpp"
 #include "inject/torch/loops.hpp"
+#include "inject/torch/memory.hpp"
 #include "inject/torch/observer.hpp"
 #include "inject/torch/thread_state.hpp"
 
@@ -29,9 +32,12 @@ constexpr std::uint32_t kLookMs = 50;
 struct Room {
   Wanted wanted = Wanted::kOff;
   std::uint32_t detail = 0;
-  std::uint32_t libraries = 0;  // calibrated
+  std::uint32_t libraries = 0;          // calibrated
+  std::uint32_t told = 0;               // to the daemon of this session
+  const char* why[kMaxLibraries] = {};  // null: laid out as known
   bool exit_hook = false;
   bool told_no_stacks = false;
+  bool told_late_memory = false;
 };
 constinit Room g_room;
 
@@ -62,6 +68,18 @@ void say_that_stacks_are_missing() {
   hot::notice(wire::Feature::kTorch, wire::NoticeLevel::kMissing, 0,
               "this Python keeps its frames in another way than its version does: PyTorch's "
               "operators have no Python stacks and no modules, and no loop is found as a step.");
+}
+
+bool memory_wanted() {
+  return g_room.wanted == Wanted::kOperators && (g_room.detail & wire::kTorchMemory) != 0;
+}
+
+void follow_late_memory() {
+  if (!memory_wanted() || g_room.libraries == 0) return;
+  follow_memory();
+  if (g_room.told_late_memory || !cpu_memory_refused()) return;
+  g_room.told_late_memory = true;
+  say_late_memory();
 }
 
 void unregister(Library& library) {
@@ -98,8 +116,13 @@ void take_in(std::uint32_t copy) {
     calibrate_lists(library);
     expect_places(library.input);
   }
-  tell(library, why);
+  g_room.why[copy] = why;
   hook_exit();
+}
+
+void tell_all() {
+  for (; g_room.told < g_room.libraries; ++g_room.told)
+    tell(g_libraries[g_room.told], g_room.why[g_room.told]);
 }
 
 void follow_all() {
@@ -120,12 +143,25 @@ void want(Wanted wanted, std::uint32_t detail) {
 std::uint32_t tick(std::uint64_t now_ns) {
   if (g_room.wanted == Wanted::kOff) return ~0u;
   say_that_stacks_are_missing();
+  follow_late_memory();
+  tell_all();
   if (!modules_changed()) return kLookMs;
   if (stacks_wanted() && !python::ready()) python::find_runtime();
   const std::uint32_t found = find_libraries(now_ns);
   for (; g_room.libraries < found; ++g_room.libraries) take_in(g_room.libraries);
   follow_all();
   return kLookMs;
+}
+
+bool release() {
+  want(Wanted::kOff, 0);
+  restore_memory();
+  g_room.told = 0;
+  g_room.told_no_stacks = g_room.told_late_memory = false;
+  if (!hot::nobody_inside()) return false;
+  unmap_thread_states();
+  unmap_loops();
+  return true;
 }
 
 void after_fork_child() {

@@ -26,6 +26,12 @@ void want(Wanted wanted, std::uint32_t detail);
 /// @return milliseconds until it wants to look again.
 std::uint32_t tick(std::uint64_t now_ns);
 
+/// Lets go of PyTorch: no registration, no replaced slot; and of all memory of ours if no thread is
+/// inside our code and none can come (hot::nobody_inside, after the segment was withdrawn). The
+/// next want() begins anew.
+/// @return False: somebody is inside, the memory is kept.
+bool release();
+
 /// In the child of a fork. Boundary.
 void after_fork_child();
 
