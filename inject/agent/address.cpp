@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parses the one environment variable, in the constructor: no allocation, no locale.
+// Parses the one environment variable, in the constructor, and what an attach says: no allocation,
+// no locale.
 //
 // Context:  boundary
 #include "inject/agent/address.hpp"
@@ -46,19 +47,30 @@ bool parse_socket(const char* text, const char* end, Address* out) {
   return true;
 }
 
+void copy_name(const char* text, const char* end, Address* out) {
+  auto bytes = static_cast<std::size_t>(end - text);
+  if (bytes >= sizeof out->name) bytes = sizeof out->name - 1;
+  memcpy(out->name, text, bytes);
+}
+
 }  // namespace
 
 bool parse_address(const char* text, Address* out) {
   memset(out, 0, sizeof *out);
   if (text == nullptr) return false;
   const char* end = end_of_field(text);
-  if (!parse_socket(text, end, out)) return false;
+  const bool armed = end - text == 5 && strncmp(text, "armed", 5) == 0;
+  if (!armed && !parse_socket(text, end, out)) return false;
   while (*end == ';') {
     const char* field = end + 1;
     end = end_of_field(field);
     if (strncmp(field, "session=", 8) == 0) out->session = parse_number(field + 8, end, 16);
     if (strncmp(field, "pid=", 4) == 0)
       out->command_pid = static_cast<std::uint32_t>(parse_number(field + 4, end, 10));
+    if (strncmp(field, "name=", 5) == 0) copy_name(field + 5, end, out);
+    if (strncmp(field, "nonce=", 6) == 0) out->nonce = parse_number(field + 6, end, 16);
+    if (strncmp(field, "patience=", 9) == 0)
+      out->patience_ms = static_cast<std::uint32_t>(parse_number(field + 9, end, 10));
   }
   return true;
 }

@@ -15,12 +15,16 @@ namespace gpuprof::agent {
 
 struct Address {
   sockaddr_un socket;
-  socklen_t socket_bytes;
+  socklen_t socket_bytes;  // 0: armed, there is no daemon yet
   std::uint64_t session;
   std::uint32_t command_pid;  // 0: none
+  std::uint64_t nonce;        // of the door; 0: any
+  std::uint32_t patience_ms;  // lets go if nobody has come by then; 0: waits for ever
+  char name[64];              // --name
 };
 
-/// Parses `ADDRESS;session=HEX;pid=N`. No allocation. False: not ours to use.
+/// Parses `ADDRESS;session=HEX;pid=N;name=NAME;nonce=HEX;patience=MS`, where ADDRESS may be the
+/// word `armed`. No allocation. False: not ours to use.
 bool parse_address(const char* text, Address* out);
 
 }  // namespace gpuprof::agent

@@ -40,24 +40,55 @@ bool injection_names_us() {
 }  // namespace
 
 void set_phase(Phase phase) {
-  if (phase == Phase::kDisabled) torch::settle_cpu_memory(false);
+  if (phase != Phase::kReady && phase != Phase::kStarting) torch::settle_cpu_memory(false);
   g_core.phase.store(static_cast<std::uint32_t>(phase), std::memory_order_release);
   ::syscall(SYS_futex, &g_core.phase, FUTEX_WAKE_PRIVATE, 1 << 30, nullptr, nullptr, 0);
 }
 
-void load(bool python_linked, unsigned long python_version) {
-  if (!parse_address(getenv(wire::kSocketVariable), &g_core.address)) return;
+namespace {
+
+// Longer than a stopped thread needs to be let go.
+constexpr long kFirstWaitNs = 5'000'000;
+
+void take_address() {
   g_core.has_address = true;
-  g_core.python_counts_threads = python_version >= 0x030c0000;
   g_core.load_ns = base::mono_ns();
   g_core.injection_is_ours = injection_names_us();
-  pthread_atfork(fork_prepare, fork_parent, fork_child);
+  if (!g_core.fork_hooked)
+    g_core.fork_hooked = pthread_atfork(fork_prepare, fork_parent, fork_child) == 0;
+}
+
+}  // namespace
+
+void load(bool python_linked, unsigned long python_version) {
+  g_core.python_linked = python_linked;
+  g_core.python_counts_threads = python_version >= 0x030c0000;
+  if (!parse_address(getenv(wire::kSocketVariable), &g_core.address)) return;
+  take_address();
   std::uint32_t why = 0;
   if (g_core.address.command_pid != 0 &&
       g_core.address.command_pid == static_cast<std::uint32_t>(getpid()))
     why |= wire::kWokeCommand;
   if (python_linked) why |= wire::kWokePython;
   if (why != 0) wake(why);
+}
+
+int attach(const char* text) {
+  constexpr std::uint32_t kLeavingMs = 100;
+  const auto phase = static_cast<Phase>(g_core.phase.load(std::memory_order_acquire));
+  if (phase != Phase::kDormant && phase != Phase::kDisabled) return kAlreadyAwake;
+  Address address;
+  if (!parse_address(text, &address)) return kNotUnderstood;
+  g_core.address = address;
+  take_address();
+  // A worker that has let go a moment ago may still be on its way out.
+  hot::worker_park(kLeavingMs);
+  hot::worker_allow_resume();
+  set_phase(Phase::kDormant);
+  wake(wire::kWokeAttach | (g_core.python_linked ? wire::kWokePython : 0));
+  const bool failed =
+      g_core.phase.load(std::memory_order_acquire) == static_cast<std::uint32_t>(Phase::kDisabled);
+  return failed ? kNoThread : kAwake;
 }
 
 void wake(std::uint32_t why) {
@@ -68,8 +99,12 @@ void wake(std::uint32_t why) {
   if (g_core.phase.compare_exchange_strong(dormant, static_cast<std::uint32_t>(Phase::kStarting),
                                            std::memory_order_acq_rel)) {
     g_core.owner_pid.store(getpid(), std::memory_order_release);
-    if (!hot::worker_parked() ? !hot::worker_start(worker_body) : !hot::worker_resume())
+    // A thread that was stopped for us is not held up; it calls nothing in this moment.
+    const bool hurries = (why & wire::kWokeAttach) != 0;
+    if (hot::worker_parked() ? !hot::worker_resume()
+                             : !hot::worker_start(worker_body, hurries ? kFirstWaitNs : 0))
       set_phase(Phase::kDisabled);
+    if (!hurries) hot::worker_wait_for_hand_over();
   } else if ((before & why) != why) {
     hot::wake_worker();  // Hello again, with one more reason
   }

@@ -19,6 +19,17 @@ namespace gpuprof::agent {
 /// @param python_version Its Py_Version, 0 where there is none (no Python, or before 3.11).
 void load(bool python_linked, unsigned long python_version);
 
+/// What attach() answers.
+inline constexpr int kAwake = 0;          // the worker runs, a door will open
+inline constexpr int kAlreadyAwake = 1;   // it ran before, there is a door
+inline constexpr int kNotUnderstood = 2;  // the text is not ours
+inline constexpr int kNoThread = 3;
+
+/// The library was brought in by `gpuprof attach`, now or earlier. Called once more on a thread of
+/// the program that was stopped at a safe place. Returns at once.
+/// @param text  Like GPUPROF_SOCKET; copied.
+int attach(const char* text);
+
 /// A reason to wake has appeared (wire::kWoke…). Starts the worker at the first one. Any thread.
 void wake(std::uint32_t why);
 

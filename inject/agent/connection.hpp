@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "gpuprof/base/unique_fd.hpp"
 #include "gpuprof/wire/control.hpp"
@@ -38,8 +39,15 @@ enum class Received { kPacket, kNothing, kPeerGone, kDescriptorLost };
 
 class Connection {
  public:
-  /// Connects, checks that the peer runs under our own uid.
+  /// Connects, checks that the peer runs under our own uid, or is root.
   bool open(const Address& address);
+  /// Takes over a connected socket, whose peer was checked.
+  bool take(base::UniqueFd socket) { return socket_.adopt(std::move(socket)); }
+  /// Takes over what another one is connected to.
+  void take_from(Connection* other) {
+    close();
+    std::swap(socket_, other->socket_);
+  }
   void close();
   bool connected() const { return socket_.fd >= 0; }
 
@@ -58,6 +66,7 @@ class Connection {
 
   /// The descriptor went with the table it was in.
   void forget() { socket_.fd = -1; }
+  int fd() const { return socket_.fd; }
 
   bool intact() const { return socket_.ours(); }
 

@@ -15,14 +15,33 @@
 #include "gpuprof/wire/segment.hpp"
 #include "inject/agent/address.hpp"
 #include "inject/agent/connection.hpp"
+#include "inject/agent/door.hpp"
 
 namespace gpuprof::agent {
 
-enum class Phase : std::uint32_t { kDormant = 0, kStarting = 1, kReady = 2, kDisabled = 3 };
+/// kDormant: never woken, or detached. kArmed: the worker waits at the door. kReady: in a session.
+enum class Phase : std::uint32_t {
+  kDormant = 0,
+  kStarting = 1,
+  kReady = 2,
+  kDisabled = 3,
+  kArmed = 4,
+};
+
+/// What the worker does next.
+enum class Next {
+  kGoOn,
+  kConnect,   // to the daemon the address names, perhaps again
+  kJoined,    // a daemon is at the other end of the connection
+  kArmed,     // wait at the door
+  kDetached,  // let go of everything; the thread's memory stays for the next attach
+  kPark,      // for a fork
+};
 
 struct Core {
   Address address{};
   bool has_address = false;
+  bool python_linked = false, fork_hooked = false;
   bool python_counts_threads = false;  // linked with Python 3.12 or later
   bool injection_is_ours = false;      // CUDA_INJECTION64_PATH names this library
   std::uint64_t load_ns = 0;
@@ -32,8 +51,16 @@ struct Core {
   std::uint32_t told_woke = 0;          // what the last Hello said
   bool own_files = false;               // the worker has a table of descriptors of its own
   bool set_up = false;                  // the segment is mapped and the rooms are configured
+  bool detach_after = false;            // let go of everything when the session ends
+  bool detach_answered = false;         // somebody at the door waits for that
+  std::uint64_t join_ns = 0;            // CLOCK_MONOTONIC of the last Join; 0: none
+  std::uint64_t armed_ns = 0;           // … when the worker began to wait for the first one
+  std::uint64_t cpu_base_ns = 0;        // CPU time of this thread that is none of the session's
   std::uint32_t seen_wake = 0;          // Plan::wake at the begin of this turn
   Connection connection;
+  Door door;
+  Connection caller;  // at the door
+  OwnFd bell;         // a signalfd of hot::kBellSignal
   wire::Config config{};
   char step_text[1024] = {};
   // What is in force now (worker only).
@@ -44,7 +71,7 @@ struct Core {
 
 extern Core g_core;
 
-/// Body of the worker (worker.cpp). True: park. False: the agent is done.
+/// Body of the worker (worker.cpp). Always true: the thread can be continued.
 bool worker_body();
 
 /// Compares plan and step counter with what is in force; switches rooms (states.cpp). Worker.
@@ -58,6 +85,9 @@ void restart_sampling();
 
 /// Settings of the rooms from the config (states.cpp). Worker.
 void configure_rooms();
+
+/// Nothing of what the rooms had for a session is left (states.cpp). Worker, after all_off().
+void release_rooms();
 
 /// Tells PyTorch's CPU allocator whether its reports are wanted (states.cpp). Worker.
 void settle_memory();
@@ -75,8 +105,30 @@ void send_environment_facts();
 /// Worker.
 void follow_credentials();
 
-/// Sends Hello with the present reasons. Worker.
+/// Sends Hello with the present reasons (hello.cpp). Worker.
 bool say_hello();
+
+/// Connects to the daemon of the address, or takes the one that has joined (session.cpp). Worker.
+/// @return kGoOn: set up; kPark, or what to do without a session.
+Next begin_session(Next how);
+/// After a fork: the same session with a new connection (session.cpp). Worker.
+Next come_back();
+/// Turns until the session is over for us (session.cpp). Worker.
+Next live_in_session();
+
+/// Waits at the door (armed.cpp). Worker.
+Next wait_at_door();
+/// Waits for `timeout_ms` at most: for somebody at the door, the connection, if it `listens`, or a
+/// ring (armed.cpp). Worker. @param seen  What bell_seen() said before looking for news.
+void wait_for_ring(std::uint32_t seen, int timeout_ms, bool listens);
+
+/// How long to wait, from `begun_ns` on, before a Python that may end within milliseconds is worth
+/// any preparation; 0: no longer, or there is something to do (session.cpp). Worker.
+std::uint32_t short_life_left_ms(std::uint64_t begun_ns);
+/// Answers who is at the door, if anybody (requests.cpp). Worker.
+Next answer_door();
+/// Whoever asked for it hears that we have let go (requests.cpp). Worker.
+void say_detached();
 
 void set_phase(Phase phase);
 

@@ -28,8 +28,11 @@ void wait_for_a_short_command() {
 void before_exit() {
   wait_for_a_short_command();
   // In a vfork child all our memory is the parent's: the pid is the only thing that tells.
-  if (!hot::alive() || g_core.owner_pid.load(std::memory_order_acquire) != getpid()) return;
+  if (g_core.owner_pid.load(std::memory_order_acquire) != getpid()) return;
   const int saved = errno;
+  unlink_door();
+  errno = saved;
+  if (!hot::alive()) return;
   if (cupti::driver_was_seen()) cupti::before_exit();
   // Through the segment: the socket is in the worker's own table of descriptors.
   hot::g_state.stats->bye.store(static_cast<std::uint64_t>(wire::ByeReason::kExit) + 1,

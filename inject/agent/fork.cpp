@@ -42,7 +42,8 @@ std::atomic<std::uint32_t> g_child_reasons{0};
 bool awake() {
   const std::uint32_t phase = g_core.phase.load(std::memory_order_acquire);
   return phase == static_cast<std::uint32_t>(Phase::kReady) ||
-         phase == static_cast<std::uint32_t>(Phase::kStarting);
+         phase == static_cast<std::uint32_t>(Phase::kStarting) ||
+         phase == static_cast<std::uint32_t>(Phase::kArmed);
 }
 
 // Python 3.12 and later look at the number of the kernel's threads after each fork, and warn.
@@ -95,7 +96,7 @@ void fork_prepare() {
 void fork_parent() {
   if (!g_fork.running) return;
   const int saved = errno;
-  cupti::after_fork_parent();
+  if (!g_fork.parked) cupti::after_fork_parent();
   sample::after_fork_parent();
   if (g_fork.paused) hot::worker_go_on();
   if (g_fork.parked) {
@@ -121,14 +122,20 @@ void fork_child() {
   python::after_fork_child();
   torch::after_fork_child();
   // With a table of its own the worker's descriptors have not come along.
-  if (g_core.own_files) g_core.connection.forget();
+  if (g_core.own_files) g_core.connection.forget(), g_core.caller.forget(), g_core.bell.fd = -1;
+  g_core.door.leave_to_parent(!g_core.own_files);
   g_core.connection.close();
+  g_core.caller.close();
+  g_core.bell.close();
   g_core.set_up = false;
+  g_core.join_ns = g_core.armed_ns = 0;
+  g_core.address.nonce = g_core.address.patience_ms = 0;
   g_core.woke.store(0, std::memory_order_relaxed);
   g_core.told_woke = 0;
   g_core.phase.store(static_cast<std::uint32_t>(Phase::kDormant), std::memory_order_release);
   const std::uint32_t lasting = why & (wire::kWokeCommand | wire::kWokePython);
-  const int signal = sample::signal_number();
+  // While nothing is recorded there is no signal of ours yet.
+  const int signal = lasting != 0 ? sample::claim_signal() : 0;
   if (lasting != 0 && (g_fork.parked || g_fork.paused) && signal != 0) {
     // The command is one process: its children are descendants like any other.
     g_child_reasons.store((why & wire::kWokePython) != 0 ? wire::kWokePython : 0,

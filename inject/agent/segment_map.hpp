@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Maps the daemon's segment into this process and publishes it to callback and signal code.
+// Maps the daemon's segment into this process, checks it and has it published.
 //
 // Context:  worker; after_fork_child: boundary
-// Owns:     the mapping and the alive page, for the life of the process
-// Promises: every size and offset of the header is checked before use; a mapping is never undone
+// Owns:     nothing: what is published belongs to inject/hot/reclaim.hpp
+// Promises: every size and offset of the header is checked before use
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace gpuprof::agent {
 /// False: not a segment of ours; nothing was published.
 bool publish_segment(int fd, std::uint64_t bytes);
 
-/// Callback and signal code stop using the segment from here on; it stays mapped.
+/// Callback and signal code stop using the segment, then it is unmapped. Waits a second at most.
 void withdraw_segment();
 
 /// Drops the parent's mapping in a forked child. Boundary.

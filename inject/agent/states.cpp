@@ -8,9 +8,11 @@
 #include "gpuprof/base/clock.hpp"
 #include "inject/agent/core.hpp"
 #include "inject/cupti/cupti.hpp"
+#include "inject/got/got.hpp"
 #include "inject/hot/state.hpp"
 #include "inject/hot/steps.hpp"
 #include "inject/nvtx/nvtx.hpp"
+#include "inject/python/frames.hpp"
 #include "inject/sample/sampler.hpp"
 #include "inject/torch/loops.hpp"
 #include "inject/torch/memory.hpp"
@@ -131,7 +133,20 @@ void configure_rooms() {
     sample::prepare();
 }
 
-void settle_memory() { torch::settle_cpu_memory(torch_memory_wanted()); }
+void release_rooms() {
+  constexpr std::uint32_t kReleaseMs = 1000;
+  cupti::release(kReleaseMs);
+  torch::release();
+  nvtx::release();
+  sample::release();
+  python::release();
+}
+
+// PyTorch complains, on stderr, of each block that it learns of only when it is given back.
+void settle_memory() {
+  const bool from_the_first_block = g_core.join_ns == 0 && got::in_front();
+  torch::settle_cpu_memory(torch_memory_wanted() && from_the_first_block);
+}
 
 void apply_plan() {
   const wire::Plan* plan = hot::g_state.plan;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PyTorch's memory reports pass through us, when our library is preloaded.
+// PyTorch's memory reports pass through us: by name when our library is preloaded, else through the
+// tables of libtorch's libraries (torch/late.hpp), GPU memory alone.
 //
 // Context:  callback (threads of the program inside PyTorch's allocators)
 // Owns:     nothing
@@ -11,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "inject/torch/late.hpp"
 #include "inject/torch/memory.hpp"
 #include "inject/torch/program_blocks.hpp"
 #include "inject/torch/real_memory.hpp"
@@ -75,3 +77,13 @@ void c10::reportMemoryUsageToProfiler(void* address, std::int64_t bytes, std::si
   torch::record_allocation(report);
   pass_on(real_of(__builtin_return_address(0)), report);
 }
+
+namespace gpuprof::torch {
+
+const got::Replacement kMemoryWrappers[] = {
+    {"_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE",
+     reinterpret_cast<void*>(&c10::reportMemoryUsageToProfiler), true},
+    {},
+};
+
+}  // namespace gpuprof::torch
