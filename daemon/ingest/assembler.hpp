@@ -41,8 +41,10 @@ class Assembler {
 
   /// Steps are looked for among operators, as --step says.
   void look_for_steps(const StepSearch& search) { finder_.look_for(search); }
-  /// The time for looking is over, or no longer wanted.
-  void choose_steps(std::uint64_t now_ns) { finder_.choose_now(now_ns, Patience::kSome); }
+  /// The time for looking is over, or no longer wanted. @param last  Nothing follows either.
+  void choose_steps(std::uint64_t now_ns, bool last) {
+    finder_.choose_now(now_ns, last ? Patience::kNone : Patience::kSome);
+  }
   /// Loops told of so far.
   std::size_t loops_seen() const { return finder_.loops(); }
   /// There may be steps, but what they are is not known.

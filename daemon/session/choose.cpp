@@ -82,7 +82,8 @@ std::vector<std::size_t> choose(const std::vector<Candidate>& candidates, bool a
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const bool best = std::find(images.begin(), images.end(), i) != images.end();
     const bool good = qualifies(candidates, candidates[i]);
-    if (best ? good || all : good && did_work(candidates[i])) chosen.push_back(i);
+    const bool wanted = good || all || candidates[i].named;
+    if (best ? wanted : good && did_work(candidates[i])) chosen.push_back(i);
   }
   if (!chosen.empty() || images.empty()) return chosen;
   const auto best = std::max_element(images.begin(), images.end(), [&](auto a, auto b) {

@@ -137,6 +137,8 @@ void Schedule::tick(std::uint64_t now_ns) {
 
 void Schedule::finish(std::uint64_t now_ns) {
   if (state_ == State::kDone) return;
+  // Nobody could be joined, and that is said.
+  if (state_ == State::kNotStarted && options_.of_running) return become_done();
   if (state_ == State::kNotStarted) start_ns_ = now_ns;
   if (kind_ == Kind::kWholeRun) {
     model::Window window;
@@ -157,6 +159,25 @@ void Schedule::finish(std::uint64_t now_ns) {
 void Schedule::stop_recording(std::uint64_t now_ns) {
   if (state_ == State::kDone) return;
   finish(now_ns);
+}
+
+std::string Schedule::progress_text() const {
+  std::string window = "window " + std::to_string(index_ + 1);
+  if (options_.schedule.repeat != 0) window += " of " + std::to_string(options_.schedule.repeat);
+  switch (state_) {
+    case State::kNotStarted:
+      return "joining";
+    case State::kProvisional:
+      return "waiting for a step";
+    case State::kRunning:
+      return "waiting for " + window;
+    case State::kInWindow:
+    case State::kClosing:
+      return "recording " + window;
+    case State::kDone:
+      return "writing the trace";
+  }
+  return "";
 }
 
 }  // namespace gpuprof::session

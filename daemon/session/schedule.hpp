@@ -74,6 +74,8 @@ class Schedule {
   const AgentPlan& plan() const { return plan_; }
   bool whole_run() const { return kind_ == Kind::kWholeRun; }
   bool done() const { return state_ == State::kDone; }
+  /// What it waits for or does, in a few words: "recording window 2 of 3".
+  std::string progress_text() const;
   /// No step was seen, and what was recorded to find some is complete.
   bool looked_enough(std::uint64_t now_ns) const {
     return state_ == State::kProvisional && activity_ns_ != 0 &&
@@ -140,6 +142,9 @@ class Schedule {
   void step_in_time(std::uint64_t number, std::uint64_t ts_ns);
   void close_time(std::uint64_t end_ns, std::uint64_t end_step);
   void finish_time(std::uint64_t now_ns);
+
+  /// What ended when there is no more to record: of running processes it is not the program.
+  std::string subject() const { return options_.of_running ? "recording" : "program"; }
 
   const api::SessionOptions options_;
   const bool has_step_source_, among_operators_;

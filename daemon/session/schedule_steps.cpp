@@ -36,7 +36,7 @@ std::string Schedule::steps_text(std::uint64_t first, std::uint64_t count) const
 
 // Recording runs until five seconds after the first operator or launch, among operators longer. A
 // program that has made none by the time-out stops recording but goes on counting: its steps may
-// still come.
+// still come. Of a process that ran already they are not waited for.
 void Schedule::tick_provisional(std::uint64_t now_ns) {
   const std::uint64_t timeout_ns = start_ns_ + options_.step_timeout_ns;
   const std::uint64_t over_ns = activity_ns_ != 0
@@ -47,7 +47,9 @@ void Schedule::tick_provisional(std::uint64_t now_ns) {
   const bool looks = now_ns < look_until_ns_;
   if (now_ns >= off_ns)
     plan_.mode = plan_.follower_mode = looks ? AgentState::kRecording : AgentState::kCounting;
-  const std::uint64_t give_up_ns = activity_ns_ != 0 ? std::max(timeout_ns, over_ns) : wire::kNever;
+  // A program may import and load for minutes; a process that runs already has done so.
+  const bool gives_up = activity_ns_ != 0 || options_.of_running;
+  const std::uint64_t give_up_ns = gives_up ? std::max(timeout_ns, over_ns) : wire::kNever;
   if (now_ns >= give_up_ns) {
     finish_provisional(now_ns);
     return become_done();
@@ -85,7 +87,7 @@ void Schedule::finish_provisional(std::uint64_t now_ns) {
   close(window);
   remarks_.emplace_back(
       "steps", why + "; the file holds the first 5 s after the " +
-                   (activity_ns_ != 0 ? "first operator or launch" : "start of the program") +
+                   (activity_ns_ != 0 ? "first operator or launch" : "start of the " + subject()) +
                    " instead.");
 }
 
@@ -273,7 +275,7 @@ void Schedule::close_steps(std::uint64_t end_number, std::uint64_t end_ns) {
             (wanted == 0 ? "those from step " + std::to_string(label(asked.active)) + " on"
                          : steps_text(asked.active, wanted)) +
             (window.first_step != asked.active ? ": recording was not on yet at its first step."
-                                               : ": the program ended."));
+                                               : ": the " + subject() + " ended."));
   close(window);
 }
 
@@ -308,7 +310,7 @@ void Schedule::tick_steps(std::uint64_t now_ns) {
 void Schedule::finish_steps(std::uint64_t now_ns) {
   if (state_ != State::kInWindow || begins_.empty()) {
     if (index_ + missed_ == 0)
-      remarks_.emplace_back("steps", "The program ended after step " +
+      remarks_.emplace_back("steps", "The " + subject() + " ended after step " +
                                          std::to_string(label(last_.number)) +
                                          ", before the first window was due (step " +
                                          std::to_string(label(turn(0).active)) + ").");
@@ -326,9 +328,9 @@ void Schedule::finish_steps(std::uint64_t now_ns) {
   window.end_ns = now_ns;
   window.first_step = window_first_.number;
   window.first_label = window_first_.label;
-  window.why = "program ended inside the step";
-  remarks_.emplace_back(
-      "window 0", "Window 0 holds a part of step " + first + ": the program ended inside it.");
+  window.why = subject() + " ended inside the step";
+  remarks_.emplace_back("window 0", "Window 0 holds a part of step " + first + ": the " +
+                                        subject() + " ended inside it.");
   close(window);
 }
 

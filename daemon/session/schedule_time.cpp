@@ -91,7 +91,7 @@ void Schedule::finish_time(std::uint64_t now_ns) {
     return close_time(now_ns, ended ? last_.number + 1 : wire::kNever);
   }
   if (index_ == 0)
-    remarks_.emplace_back("window", "The program ended after " +
+    remarks_.emplace_back("window", "The " + subject() + " ended after " +
                                         std::to_string((now_ns - start_ns_) / 1'000'000) +
                                         " ms, before the first window was due (after " +
                                         std::to_string(turn(0).active / 1'000'000) + " ms).");

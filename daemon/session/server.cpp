@@ -56,6 +56,12 @@ Server::~Server() {
     ::unlink(setup_.address.c_str());
 }
 
+// Forked children of a process that root records.
+bool Server::serves(std::uint32_t uid) const {
+  return std::any_of(sessions_.begin(), sessions_.end(),
+                     [uid](const auto& session) { return session->serves(uid); });
+}
+
 void Server::accept_all() {
   for (int i = 0; i < 64; ++i) {
     base::UniqueFd socket(
@@ -63,7 +69,7 @@ void Server::accept_all() {
     if (!socket) return;
     auto connection = std::make_unique<Connection>(std::move(socket), loop_);
     const Credentials who = connection->credentials();
-    if (who.uid != ::getuid()) {
+    if (who.uid != ::getuid() && !serves(who.uid)) {
       connection->refuse("This daemon serves the processes of its own user only.");
       ++refused_;
       for (const auto& session : sessions_) session->peer_of_other_user(who.uid);

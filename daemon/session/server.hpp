@@ -52,6 +52,7 @@ class Server {
 
   explicit Server(Setup setup);
   void accept_all();
+  bool serves(std::uint32_t uid) const;
   void receive_from(Stranger& stranger);
   void introduce(Stranger& stranger, const wire::Packet& packet, std::uint16_t major);
   void open_session(Stranger& stranger, const wire::Packet& packet);

@@ -65,6 +65,13 @@ Session::Session(Setup setup, AgentConfig config, SpoolFolder folder,
       log_(std::move(log)),
       loop_(loop),
       schedule_(setup_.options, config_.search.can_mark(), config_.search.among_operators()),
+      captures_(
+          loop_,
+          [this](auto connection, const auto& hello, const auto& packet, const auto& who) {
+            users_joined_.insert(who.uid);
+            add_agent(std::move(connection), hello, packet, who);
+          },
+          [this](std::uint32_t, const std::string& sentence) { failed(sentence); }),
       opened_ns_(base::mono_ns()) {
   if (client != nullptr) client_ = std::move(*client);
   if (client_) client_->watch([this] { receive_from_client(); });
@@ -72,11 +79,12 @@ Session::Session(Setup setup, AgentConfig config, SpoolFolder folder,
 }
 
 void Session::announce(const std::string& address) {
+  address_ = address + ";session=" + hex(setup_.key);
+  if (!setup_.options.name.empty()) address_ += ";name=" + setup_.options.name;
   if (!client_) return;
-  const std::string value = address + ";session=" + hex(setup_.key);
   client_->send(wire::SessionReady{setup_.key, static_cast<std::uint32_t>(::getpid()),
-                                   static_cast<std::uint32_t>(value.size())},
-                value);
+                                   static_cast<std::uint32_t>(address_.size())},
+                address_);
 }
 
 // An exec gives the same process a new image and a new agent: the old one has ended.
@@ -217,6 +225,7 @@ void Session::on_client_message(const wire::Packet& packet) {
   wire::EndSession end;
   if (packet.as(&started)) return command_started(started.pid);
   if (packet.as(&end)) return end_now();
+  if (packet.type == wire::MessageType::kCapture) return capture(packet);
   if (packet.as(&ended)) {
     command_ended_ = true;
     wait_status_ = ended.wait_status;
@@ -229,6 +238,25 @@ void Session::on_client_message(const wire::Packet& packet) {
     return;
   }
   client_->fail("The daemon does not know this request.");
+}
+
+void Session::capture(const wire::Packet& packet) {
+  wire::Capture asked;
+  if (!packet.as(&asked) || packet.tail_bytes != asked.text_bytes) return;
+  if ((asked.flags & wire::kJoinNamed) != 0) named_.insert(asked.pid);
+  if (asked.pid == 0) {
+    captures_.complete();
+    return;
+  }
+  captures_.begin(asked.pid, std::string(packet.tail, packet.tail_bytes), asked.flags, setup_.key,
+                  address_, base::mono_ns());
+}
+
+void Session::target_end_asked(Target& target, std::uint32_t by_pid) {
+  spdlog::info("session {}: process {} asks for its end at the door of {}", hex(setup_.key), by_pid,
+               target.identity().pid);
+  stopped_by_hand_ = true;
+  end_now();
 }
 
 void Session::command_started(std::uint32_t pid) {

@@ -21,6 +21,7 @@
 #include "daemon/api/summary.hpp"
 #include "daemon/export/export.hpp"
 #include "daemon/session/agent_config.hpp"
+#include "daemon/session/captures.hpp"
 #include "daemon/session/choose.hpp"
 #include "daemon/session/export_worker.hpp"
 #include "daemon/session/schedule.hpp"
@@ -48,6 +49,8 @@ class Session final : private TargetEvents {
   void add_agent(std::unique_ptr<Connection> connection, const wire::Hello& hello,
                  const wire::Packet& packet, const Credentials& peer);
   void peer_refused() { ++peers_refused_; }
+  /// A process of this user was joined: its children are welcome.
+  bool serves(std::uint32_t uid) const { return users_joined_.contains(uid); }
   void peer_of_other_user(std::uint32_t uid);
 
   /// Everything that is due at `now_ns`.
@@ -87,6 +90,9 @@ class Session final : private TargetEvents {
   void receive_from(Target* target);
   void receive_from_client();
   void on_client_message(const wire::Packet& packet);
+  void capture(const wire::Packet& packet);
+  void target_end_asked(Target&, std::uint32_t by_pid) override;
+  bool captures_are_over() const;
   void client_closed();
   void command_started(std::uint32_t pid);
   Target* parked(std::uint32_t pid, std::uint64_t start_ticks);
@@ -148,11 +154,15 @@ class Session final : private TargetEvents {
   std::uint64_t leader_ns_ = 0;  // when it was found
   State state_ = State::kRunning;
 
+  Captures captures_;
+  std::set<std::uint32_t> named_;  // running processes that get a file whatever they do
+  std::string address_;            // with the session's key
   std::uint64_t opened_ns_ = 0, ending_ns_ = 0;
   bool started_ = false;
   std::uint32_t command_pid_ = 0;
   base::UniqueFd command_pidfd_;
   bool command_ended_ = false, end_requested_ = false, client_gone_ = false;
+  bool stopped_by_hand_ = false;
   std::int32_t wait_status_ = -1;
   std::uint64_t command_ended_ns_ = 0;
 
@@ -174,6 +184,7 @@ class Session final : private TargetEvents {
   std::vector<std::string> failures_;
   std::map<std::string, std::string> lost_images_;  // spool file → why no image follows it
   std::set<std::uint32_t> users_refused_;           // the first few
+  std::set<std::uint32_t> users_joined_;
   std::uint64_t peers_refused_ = 0, processes_seen_ = 0, processes_refused_ = 0;
   std::atomic<std::uint64_t> progress_done_{0}, progress_total_{0};
   std::uint64_t progress_sent_ns_ = 0;

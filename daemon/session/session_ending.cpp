@@ -40,9 +40,18 @@ std::size_t Session::live_targets() const {
 // a client the command itself is watched.
 bool Session::should_end(std::uint64_t now_ns) const {
   if (end_requested_) return true;
+  if (setup_.options.of_running) return captures_are_over();
   if (command_ended_) return now_ns - command_ended_ns_ >= kGraceNs;
   if (!client_gone_ || !gone(command_pidfd_)) return false;
   return setup_.options.wait_for != "all" || live_targets() == 0;
+}
+
+// A session of running processes ends with its schedule, with the last of them, or with whoever
+// asked for it.
+bool Session::captures_are_over() const {
+  if (client_gone_) return true;
+  if (!captures_.is_complete() || captures_.pending()) return false;
+  return live_targets() == 0 || (schedule_.done() && cuts_.empty());
 }
 
 void Session::begin_ending(std::uint64_t now_ns) {
@@ -184,7 +193,7 @@ std::vector<Candidate> Session::candidates() const {
   for (const auto& target : targets_) {
     const ingest::EventCounts& counts = target->counts();
     const Target::Identity& identity = target->identity();
-    all.push_back(Candidate{identity.pid, identity.ppid, identity.pid == command_pid_,
+    all.push_back(Candidate{identity.pid, identity.ppid, named_.contains(identity.pid),
                             target->used_cuda(), target->worked_on_gpu(), target->serves(),
                             counts.operators, counts.steps, counts.ranges, counts.samples,
                             counts.cpu_ns});
@@ -208,6 +217,11 @@ std::vector<std::uint32_t> Session::choose_processes() {
 void Session::send_progress(std::uint64_t now_ns) {
   if (!client_ || now_ns - progress_sent_ns_ < kProgressPeriodNs) return;
   progress_sent_ns_ = now_ns;
+  if (state_ == State::kRunning) {
+    const std::string text = schedule_.progress_text();
+    client_->send(wire::Progress{0, 0, static_cast<std::uint32_t>(text.size()), 0}, text);
+    return;
+  }
   const std::size_t windows = worker_->pending();
   const std::string text =
       windows < 2 ? "writing the trace"

@@ -201,6 +201,9 @@ api::Summary Session::summary(std::uint64_t now_ns) {
     made.missing.push_back(
         "no trace file: every window was over before a process of the program could be recorded, "
         "which takes some ms; let windows begin later (--delay) or be longer (--active, -d)");
+  made.stopped = stopped_by_hand_;
+  if (stopped_by_hand_)
+    made.remarks.push_back("The recording was ended with `gpuprof stop`; the program went on.");
   for (const auto& [key, sentence] : remarks_) add_once(made.remarks, sentence);
   made.failures = failures_;
   made.complete = failures_.empty();

@@ -47,6 +47,7 @@ void Session::start_clock(std::uint64_t now_ns) {
 
 void Session::tick(std::uint64_t now_ns) {
   if (state_ == State::kFinished) return;
+  captures_.tick(now_ns);
   if (state_ != State::kWriting) {
     if (now_ns - last_drain_ns_ >= kDrainPeriodNs) drain(now_ns);
     bury(now_ns);
@@ -56,6 +57,7 @@ void Session::tick(std::uint64_t now_ns) {
       collect_windows();
       apply_plan(now_ns);
       check_size(now_ns);
+      if (setup_.options.of_running) send_progress(now_ns);
     }
   }
   work_on_cuts(now_ns);
@@ -75,7 +77,8 @@ std::uint64_t Session::next_deadline() const {
   }
   if (draining || last_drain_ns_ < drain_until_ns_)
     next = std::min(next, last_drain_ns_ + kDrainPeriodNs);
-  if (state_ == State::kWriting || silent || client_gone_ || command_ended_)
+  if (state_ == State::kWriting || silent || client_gone_ || command_ended_ ||
+      setup_.options.of_running)
     next = std::min(next, base::mono_ns() + 50'000'000);
   return next;
 }
@@ -96,10 +99,11 @@ void Session::bury(std::uint64_t now_ns) {
     const bool gone = target->process_gone();
     if (!gone) look_for_lost_image(*target, now_ns);
     if (gone && await_status(*target)) continue;
-    if (!gone && (target->parked() || now_ns - target->disconnected_ns() < kSilentNs)) continue;
-    const auto how = target->said_bye() ? Target::End::kSaidBye
-                     : gone             ? Target::End::kVanished
-                                        : Target::End::kLeftAlive;
+    const bool silent = target->let_go() || now_ns - target->disconnected_ns() >= kSilentNs;
+    if (!gone && (target->parked() || !silent)) continue;
+    const auto how = !gone                ? Target::End::kLeftAlive
+                     : target->said_bye() ? Target::End::kSaidBye
+                                          : Target::End::kVanished;
     target->finish(how, gone ? status_of(*target) : -1, now_ns);
   }
 }
@@ -109,7 +113,13 @@ void Session::look_for_lost_image(const Target& target, std::uint64_t now_ns) {
   if (target.said_bye() || target.parked() || now_ns - target.disconnected_ns() < kExecNs) return;
   const Target::Identity& identity = target.identity();
   if (lost_images_.contains(identity.spool_file)) return;
-  lost_images_[identity.spool_file] = support::why_image_is_lost(identity.pid, identity.exe);
+  std::string why = support::why_image_is_lost(identity.pid, identity.exe);
+  // It was never in the environment, so that cannot be why.
+  if (!why.empty() && (identity.woke & wire::kWokeAttach) != 0)
+    why = "process " + std::to_string(identity.pid) +
+          " went on as another program (exec), which is not recorded: what `gpuprof attach` brings "
+          "in does not outlive an exec; attach again";
+  lost_images_[identity.spool_file] = why;
 }
 
 // Where the schedule has none and the time for looking is over, less must do for a choice.
@@ -204,6 +214,8 @@ void Session::work_on_cuts(std::uint64_t now_ns) {
       for (const auto& target : targets_) target->hurry();
       // Back to back rather than 5 ms apart: what is published is published.
       for (; cut.rounds != 0; --cut.rounds) drain(now_ns);
+      if (setup_.options.of_running && schedule_.done() && cuts_.size() == 1)
+        for (const auto& target : targets_) target->choose_steps(now_ns, true);
       for (const auto& target : targets_) target->settle(now_ns);
     }
     model::Window window = cut.window;

@@ -148,8 +148,8 @@ void Target::drain(std::uint64_t now_ns) {
   segment_.plan().drain_ns.store(now_ns, std::memory_order_relaxed);
 }
 
-void Target::choose_steps(std::uint64_t now_ns) {
-  if (!finished_) assembler_->choose_steps(now_ns);
+void Target::choose_steps(std::uint64_t now_ns, bool last) {
+  if (!finished_) assembler_->choose_steps(now_ns, last);
 }
 
 void Target::hurry() {

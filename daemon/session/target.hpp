@@ -33,6 +33,9 @@ class TargetEvents {
   virtual void target_step_ended(Target& target, std::uint64_t number, std::uint64_t ts_ns,
                                  bool pause) = 0;
   virtual void target_active(Target& target, std::uint64_t ts_ns) = 0;
+  /// Somebody at the process's door, process `by_pid` as that one sees it, wants the session to
+  /// end.
+  virtual void target_end_asked(Target& target, std::uint32_t by_pid) = 0;
   /// Everything asked for is on since ts_ns, or off.
   virtual void target_recording(Target& target, bool on, std::uint64_t ts_ns) = 0;
 
@@ -72,7 +75,7 @@ class Target final : private ingest::Listener {
   bool steps_undecided() const { return !finished_ && assembler_->steps_undecided(); }
   std::size_t loops_seen() const { return finished_ ? 0 : assembler_->loops_seen(); }
   /// No more is needed to choose than what is there.
-  void choose_steps(std::uint64_t now_ns);
+  void choose_steps(std::uint64_t now_ns, bool last = false);
   /// What its steps are; empty: there are none, or the option said what.
   const std::string& what_steps_are() const { return what_steps_are_; }
 
@@ -106,6 +109,8 @@ class Target final : private ingest::Listener {
   std::uint64_t disconnected_ns() const { return disconnected_ns_; }
   bool process_gone() const;
   bool said_bye() const;
+  /// The agent has let go of this session; the process lives on.
+  bool let_go() const { return let_go_; }
   /// Its worker is parked for a fork: the connection is closed, the agent is not.
   bool parked() const;
   bool wants_draining() const { return !finished_ && mode_ != wire::AgentState::kArmed; }
@@ -183,7 +188,7 @@ class Target final : private ingest::Listener {
   std::uint64_t disconnected_ns_ = 0;
   std::uint64_t facts_ = 0;
   std::uint64_t latest_step_ = 0;
-  bool has_steps_ = false, said_bye_ = false, finished_ = false;
+  bool has_steps_ = false, said_bye_ = false, let_go_ = false, finished_ = false;
   bool recording_ = false;
   bool serves_ = false;
   End end_ = End::kAlive;

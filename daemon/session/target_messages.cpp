@@ -47,6 +47,7 @@ void Target::on_message(const wire::Packet& packet) {
   wire::StateReport state;
   wire::FlushDone flushed;
   wire::Bye bye;
+  wire::EndAsked end;
   switch (packet.type) {
     case wire::MessageType::kHello:
       return on_hello_again(packet);
@@ -66,6 +67,12 @@ void Target::on_message(const wire::Packet& packet) {
       return;
     case wire::MessageType::kBye:
       if (packet.as(&bye)) said_bye_ = true;
+      let_go_ =
+          said_bye_ && (bye.reason == static_cast<std::uint32_t>(wire::ByeReason::kHandedOver) ||
+                        bye.reason == static_cast<std::uint32_t>(wire::ByeReason::kDetached));
+      return;
+    case wire::MessageType::kEndAsked:
+      if (packet.as(&end)) events_.target_end_asked(*this, end.pid);
       return;
     default:
       return;  // of a later minor version

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Running processes that a session is to record: joined at their doors.
+//
+// Context:  daemon (ingest thread)
+// Owns:     connections whose other end has not said Hello yet
+// Promises: each one asked for becomes a process of the session, or a sentence
+// Not here: finding doors (daemon/api/doors), what the process is then asked (session.cpp)
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+
+#include "daemon/session/connection.hpp"
+#include "gpuprof/wire/door.hpp"
+
+namespace gpuprof::session {
+
+class Captures {
+ public:
+  using Joined = std::function<void(std::unique_ptr<Connection>, const wire::Hello&,
+                                    const wire::Packet&, const Credentials&)>;
+  using Failed = std::function<void(std::uint32_t pid, const std::string& sentence)>;
+
+  Captures(EventLoop& loop, Joined joined, Failed failed);
+
+  /// @param door    Path of its socket, or `@NAME`.
+  /// @param address What forked children of it are to connect to.
+  void begin(std::uint32_t pid, const std::string& door, std::uint32_t flags, std::uint64_t session,
+             const std::string& address, std::uint64_t now_ns);
+  /// Gives up what has not answered. Removes what is done.
+  void tick(std::uint64_t now_ns);
+
+  /// Nobody else will be asked for.
+  void complete() { complete_ = true; }
+  bool is_complete() const { return complete_; }
+  bool pending() const { return !waiting_.empty(); }
+
+ private:
+  struct Waiting {
+    std::uint32_t pid;
+    std::uint64_t since_ns;
+    std::unique_ptr<Connection> connection;
+    bool done = false;
+  };
+  void receive_from(Waiting& one);
+  void fail(Waiting& one, const std::string& why);
+
+  EventLoop& loop_;
+  Joined joined_;
+  Failed failed_;
+  std::list<Waiting> waiting_;
+  bool complete_ = false;
+};
+
+}  // namespace gpuprof::session
