@@ -16,8 +16,10 @@
 #include <cstddef>
 #include <utility>
 
+#include "gpuprof/wire/door.hpp"
+
 #include "gpuprof/base/clock.hpp"
-#include "gpuprof/wire/control.hpp"
+#include "gpuprof/wire/door.hpp"
 
 namespace gpuprof::api {
 namespace {
@@ -70,6 +72,14 @@ support::Result<Ready> Client::open(const SessionOptions& options, std::uint64_t
 
 bool Client::command_started(std::uint32_t pid) { return send(wire::CommandStarted{pid, 0}, {}); }
 bool Client::command_ended(int wait_status) { return send(wire::CommandEnded{wait_status, 0}, {}); }
+bool Client::capture(std::uint32_t pid, const std::string& door, bool named, bool then_detach) {
+  const std::uint32_t flags =
+      (named ? wire::kJoinNamed : 0) | (then_detach ? wire::kJoinThenDetach : 0);
+  return send(wire::Capture{pid, flags, static_cast<std::uint32_t>(door.size()), 0}, door);
+}
+
+bool Client::captures_complete() { return send(wire::Capture{0, 0, 0, 0}, {}); }
+
 bool Client::end_session() { return send(wire::EndSession{0}, {}); }
 
 Event Client::closed(const std::string& why) {

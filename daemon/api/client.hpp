@@ -52,6 +52,10 @@ class Client {
   bool command_started(std::uint32_t pid);
   bool command_ended(int wait_status);
   bool end_session();
+  /// Has a running process recorded, too. @param door  As daemon/api/doors found it.
+  bool capture(std::uint32_t pid, const std::string& door, bool named, bool then_detach);
+  /// That were all: from now on the session may end with them.
+  bool captures_complete();
 
   /// The next thing the daemon says; kNothing after `timeout_ns`. Parts of a summary are joined.
   Event receive(std::uint64_t timeout_ns);

@@ -50,6 +50,7 @@ void for_each_field(Options& o, Visit&& visit) {
   visit("on_no_step", o.on_no_step);
   visit("step_timeout_ns", o.step_timeout_ns);
   visit("armed", o.armed);
+  visit("of_running", o.of_running);
   visit("name", o.name);
   visit("wait_for", o.wait_for);
   visit("command_line", o.command_line);

@@ -7,6 +7,7 @@
 // Promises: to_text and from_text are inverse; from_text refuses unknown keys and bad values
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -28,6 +29,9 @@ struct Schedule {
   /// True if any of them was given: otherwise the whole run is recorded.
   bool given = false;
 };
+
+/// Longest --name; what the library keeps of it.
+inline constexpr std::size_t kMostNameBytes = 63;
 
 struct SessionOptions {
   // output
@@ -55,6 +59,7 @@ struct SessionOptions {
   std::string on_no_step = "time";
   std::uint64_t step_timeout_ns = 30'000'000'000ULL;
   bool armed = false;
+  bool of_running = false;  // of processes that run already: ends with the schedule
   // who
   std::string name;  // --name
   std::string wait_for = "primary";

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Asks a process something at its door and waits for the answer.
+//
+// Context:  cli
+#include "daemon/api/door_call.hpp"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <sstream>
+
+#include "daemon/api/doors.hpp"
+#include "gpuprof/base/clock.hpp"
+#include "gpuprof/wire/door.hpp"
+#include "gpuprof/wire/segment.hpp"
+#include "support/unix_socket.hpp"
+
+namespace gpuprof::api {
+namespace {
+
+using support::error;
+
+/// Its worker answers within a turn (100 ms); letting go of CUPTI may take a second or two.
+constexpr int kAnswerMs = 2000;
+constexpr int kDetachMs = 10'000;
+
+using Buffer = std::array<std::byte, 8192>;
+
+/// EAGAIN: so many wait there already that nobody else can, until the worker turns to them.
+base::UniqueFd knock(const Door& door, int timeout_ms) {
+  const std::uint64_t deadline_ns =
+      base::mono_ns() + static_cast<std::uint64_t>(timeout_ms) * 1'000'000;
+  for (;;) {
+    base::UniqueFd socket = support::connect_socket(door.path, SOCK_NONBLOCK);
+    if (socket || errno != EAGAIN || base::mono_ns() >= deadline_ns) return socket;
+    usleep(5000);
+  }
+}
+
+/// The answer, in `buffer`.
+template <typename M>
+support::Result<wire::Packet> call(const Door& door, const M& request, int timeout_ms,
+                                   Buffer& buffer) {
+  const std::string who = "process " + std::to_string(door.pid);
+  const base::UniqueFd socket = knock(door, timeout_ms);
+  if (!socket) return error(who + " does not answer at its door (" + std::strerror(errno) + ")");
+  alignas(8) std::array<std::byte, 256> out;
+  const std::size_t bytes = wire::encode_message(request, nullptr, 0, out.data(), out.size());
+  if (::send(socket.get(), out.data(), bytes, MSG_NOSIGNAL) < 0)
+    return error(who + " closed its door (" + std::strerror(errno) + ")");
+  pollfd one{socket.get(), POLLIN, 0};
+  if (::poll(&one, 1, timeout_ms) != 1)
+    return error(who + " does not answer; is it stopped? (`kill -CONT " + std::to_string(door.pid) +
+                 "` lets it go on)");
+  const ssize_t got = ::recv(socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+  wire::Packet packet;
+  std::uint16_t major = 0;
+  if (got <= 0) return error(who + " closed its door");
+  if (!wire::parse_packet(buffer.data(), static_cast<std::size_t>(got), &packet, &major) ||
+      major != wire::kWireMajor)
+    return error("the library in " + who + " is of another version of gpuprof");
+  if (packet.type == wire::MessageType::kRefused)
+    return error(who + ": " + std::string(packet.tail, packet.tail_bytes));
+  return packet;
+}
+
+const char* state_text(std::uint32_t state) {
+  switch (static_cast<wire::AgentState>(state)) {
+    case wire::AgentState::kCounting:
+      return "counting";
+    case wire::AgentState::kRecording:
+      return "recording";
+    case wire::AgentState::kCountingKindsKept:
+      return "counting, kinds kept";
+    default:
+      return "armed";
+  }
+}
+
+std::string value_of(const std::string& text, const std::string& key) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (line.rfind(key + "=", 0) == 0) return line.substr(key.size() + 1);
+  return "";
+}
+
+template <typename M>
+support::Result<void> ask(const Door& door, const M& request, int timeout_ms) {
+  alignas(8) Buffer buffer;
+  const auto answer = call(door, request, timeout_ms, buffer);
+  if (!answer) return answer.error();
+  return {};
+}
+
+}  // namespace
+
+std::uint32_t listener_of(const std::string& path, int* failure) {
+  const base::UniqueFd socket = support::connect_socket(path, SOCK_NONBLOCK);
+  *failure = errno;
+  if (!socket) return 0;
+  ucred who{};
+  socklen_t bytes = sizeof who;
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &who, &bytes) != 0) return 0;
+  return who.pid > 0 ? static_cast<std::uint32_t>(who.pid) : 0;
+}
+
+bool is_open(const Door& door) {
+  int failure = 0;
+  return listener_of(door.path, &failure) != 0 || failure == EAGAIN;
+}
+
+support::Result<ProcessStatus> ask_status(const Door& door) {
+  alignas(8) Buffer buffer;
+  GPUPROF_TRY(packet, call(door, wire::DoorQuery{}, kAnswerMs, buffer));
+  wire::DoorStatus said;
+  if (!packet.as(&said)) return error("the answer is none of gpuprof");
+  const std::string text(packet.tail, packet.tail_bytes);
+  ProcessStatus status;
+  status.door = door;
+  status.name = value_of(text, "name");
+  status.state = state_text(said.state);
+  status.in_session = said.in_session != 0;
+  status.attached = value_of(text, "attached") == "1";
+  status.cuda = value_of(text, "cuda") == "1";
+  status.nvtx = value_of(text, "nvtx") == "1";
+  status.daemon_pid = said.daemon_pid;
+  status.steps = said.steps;
+  status.dropped = said.dropped;
+  status.worker_cpu_ns = said.worker_cpu_ns;
+  status.age_ns = base::mono_ns() - said.armed_ns;
+  return status;
+}
+
+support::Result<void> ask_stop(const Door& door) { return ask(door, wire::DoorStop{}, kAnswerMs); }
+
+support::Result<void> ask_detach(const Door& door) {
+  return ask(door, wire::DoorDetach{}, kDetachMs);
+}
+
+}  // namespace gpuprof::api

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One request at a door.
+//
+// Context:  cli
+// Owns:     nothing
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace gpuprof::api {
+
+/// The process that listens at a socket (a path, or `@NAME`), as we see it; 0: none, `failure` says
+/// why.
+std::uint32_t listener_of(const std::string& path, int* failure);
+
+}  // namespace gpuprof::api

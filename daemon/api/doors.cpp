@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Looks for doors: in our own folders, in those of other mount namespaces, among abstract names.
+//
+// Context:  cli
+#include "daemon/api/doors.hpp"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <set>
+
+#include "daemon/api/door_call.hpp"
+#include "gpuprof/wire/door.hpp"
+#include "support/files.hpp"
+#include "support/text.hpp"
+
+namespace gpuprof::api {
+namespace {
+
+/// Names in a folder; none if it cannot be read.
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  DIR* open = ::opendir(folder.c_str());
+  if (open == nullptr) return names;
+  while (const dirent* entry = ::readdir(open)) names.emplace_back(entry->d_name);
+  ::closedir(open);
+  return names;
+}
+
+bool is_number(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+/// Folders of doors below a root ("" or /proc/PID/root), of every user.
+std::vector<std::string> door_folders(const std::string& root) {
+  std::vector<std::string> folders;
+  for (const wire::DoorFolder& place : wire::kDoorFolders) {
+    const std::string before = place.before;
+    const std::size_t slash = before.rfind('/');
+    const std::string parent = root + before.substr(0, slash), start = before.substr(slash + 1);
+    for (const std::string& name : names_in(parent))
+      if (name.rfind(start, 0) == 0 && is_number(name.substr(start.size())))
+        folders.push_back(parent + "/" + name + place.after);
+  }
+  return folders;
+}
+
+/// The process that answers at a path; 0: none. A file that nobody listens behind is removed.
+///
+/// @param named  The id its name tells, where that is an id as we see it, too; else 0. It stands
+///               for a process that is stopped and at whose door others wait already.
+std::uint32_t who_answers(const std::string& path, std::uint32_t named) {
+  int failure = 0;
+  const std::uint32_t pid = listener_of(path, &failure);
+  if (pid == 0 && failure == ECONNREFUSED && path[0] == '/') ::unlink(path.c_str());
+  return pid == 0 && failure == EAGAIN ? named : pid;
+}
+
+/// @param wanted  Only doors of this id, as the process sees itself; 0: all.
+void add_from_folders(const std::string& root, std::uint32_t wanted, std::vector<Door>& doors) {
+  const std::string start = wanted == 0 ? "" : std::to_string(wanted) + "-";
+  for (const std::string& folder : door_folders(root))
+    for (const std::string& name : names_in(folder)) {
+      if (!name.ends_with(wire::kDoorSuffix) || name.rfind(start, 0) != 0) continue;
+      const std::string path = folder + "/" + name;
+      const auto named = static_cast<std::uint32_t>(std::strtoul(name.c_str(), nullptr, 10));
+      if (const std::uint32_t pid = who_answers(path, root.empty() ? named : 0); pid != 0)
+        doors.push_back({pid, path});
+    }
+}
+
+/// Abstract names are of one network namespace: ours.
+void add_abstract(std::vector<Door>& doors) {
+  std::ifstream sockets("/proc/net/unix");
+  std::set<std::string> names;
+  for (std::string line; std::getline(sockets, line);) {
+    const std::size_t at = line.find(std::string(" ") + wire::kAbstractDoorStart);
+    if (at != std::string::npos) names.insert(line.substr(at + 1));
+  }
+  for (const std::string& name : names)
+    if (const std::uint32_t pid = who_answers(name, 0); pid != 0) doors.push_back({pid, name});
+}
+
+std::string link_text(const std::string& path) {
+  char text[256];
+  const ssize_t bytes = ::readlink(path.c_str(), text, sizeof text);
+  return bytes > 0 ? std::string(text, static_cast<std::size_t>(bytes)) : "";
+}
+
+/// What tells apart places that do not see our files: mount namespace and root folder.
+std::string place_of(const std::string& proc) {
+  const std::string space = link_text(proc + "/ns/mnt"), root = link_text(proc + "/root");
+  return space.empty() || root.empty() ? "" : space + root;
+}
+
+/// The id of the process as it sees itself.
+std::uint32_t inner_pid(std::uint32_t pid) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("NSpid:", 0) != 0) continue;
+    const std::size_t last = line.find_last_of("\t ");
+    return static_cast<std::uint32_t>(std::strtoul(line.c_str() + last + 1, nullptr, 10));
+  }
+  return pid;
+}
+
+void sort_and_thin(std::vector<Door>& doors) {
+  std::stable_sort(doors.begin(), doors.end(),
+                   [](const Door& a, const Door& b) { return a.pid < b.pid; });
+  doors.erase(std::unique(doors.begin(), doors.end(),
+                          [](const Door& a, const Door& b) { return a.pid == b.pid; }),
+              doors.end());
+}
+
+}  // namespace
+
+std::vector<Door> find_doors() {
+  std::vector<Door> doors;
+  add_from_folders("", 0, doors);
+  std::set<std::string> seen = {place_of("/proc/self")};
+  for (const std::string& name : names_in("/proc")) {
+    if (!is_number(name)) continue;
+    const std::string place = place_of("/proc/" + name);
+    if (!place.empty() && seen.insert(place).second)
+      add_from_folders("/proc/" + name + "/root", 0, doors);
+  }
+  add_abstract(doors);
+  sort_and_thin(doors);
+  return doors;
+}
+
+Door door_of(std::uint32_t pid) {
+  std::vector<Door> doors;
+  const std::string proc = "/proc/" + std::to_string(pid);
+  const bool near = place_of(proc) == place_of("/proc/self") || place_of(proc).empty();
+  add_from_folders(near ? "" : proc + "/root", inner_pid(pid), doors);
+  if (doors.empty()) add_abstract(doors);
+  for (const Door& door : doors)
+    if (door.pid == pid) return door;
+  return Door{pid, ""};
+}
+
+}  // namespace gpuprof::api
