@@ -21,6 +21,37 @@ constexpr std::array kCommands = {
                "belongs to the program. Nothing is written to stdout; the summary goes to stderr "
                "at the end. The exit status is the program's.",
                run_command},
+    CommandRow{"attach", kAttach, "attach [OPTION...] PID...", "Record processes that run already",
+               "Brings the library into running, unprepared processes, records one schedule (5 s "
+               "where none is given; Ctrl-C ends it early), writes the files and takes everything "
+               "out again but the library's own pages. A process that has the library already is "
+               "recorded without that. The paths of the files are printed on stdout.",
+               attach_command},
+    CommandRow{"capture", kCapture, "capture [OPTION...] PID|NAME...",
+               "Record processes that wait for it",
+               "Records one schedule (5 s where none is given; Ctrl-C ends it early) of processes "
+               "that have the library in them and are not recorded now: started by `gpuprof run "
+               "--armed`, with the variables of `gpuprof env`, by a `gpuprof run` whose schedule "
+               "is over, or left by `gpuprof attach --stay`. NAME is what --name said there. The "
+               "paths of the files are printed on stdout.",
+               capture_command},
+    CommandRow{"status", kStatus, "status [OPTION...] [PID|NAME...]",
+               "List processes with gpuprof in them",
+               "Lists your processes that have the library in them, what each is doing, what it "
+               "can record, and what that has cost.",
+               status_command},
+    CommandRow{"stop", kStop, "stop [OPTION...] PID|NAME...", "End a recording",
+               "Ends the sessions that record these processes now; whoever started them writes the "
+               "files. The processes go on.",
+               stop_command},
+    CommandRow{"detach", kDetach, "detach [OPTION...] PID|NAME...", "Take gpuprof out of processes",
+               "Ends what is recorded of these processes and takes everything of gpuprof's out of "
+               "them but the library's own pages. The processes go on.",
+               detach_command},
+    CommandRow{"env", kEnv, "env [OPTION...]", "Print variables for what cannot be wrapped",
+               "Prints the environment variables that make a program started with them wait for "
+               "`gpuprof capture`: for container images, notebooks and job files.",
+               env_command},
     CommandRow{"export", kExport, "export [OPTION...] SPOOL",
                "Write trace files from what a session left behind",
                "Writes the trace files of a session from its spool folder (.gpuprof-spool-...), "
@@ -36,8 +67,7 @@ constexpr std::array kCommands = {
                "Lists the commands, or explains one of them and its options.", help_command},
 };
 
-constexpr const char* kLater[] = {"status",  "stop", "detach", "attach",
-                                  "capture", "env",  "report", "diff"};
+constexpr const char* kLater[] = {"report", "diff"};
 
 }  // namespace
 

@@ -34,6 +34,12 @@ bool is_later_command(const std::string& name);
 support::Result<int> run_command(Options& options);
 support::Result<int> export_command(Options& options);
 support::Result<int> doctor_command(Options& options);
+support::Result<int> attach_command(Options& options);
+support::Result<int> capture_command(Options& options);
+support::Result<int> stop_command(Options& options);
+support::Result<int> detach_command(Options& options);
+support::Result<int> status_command(Options& options);
+support::Result<int> env_command(Options& options);
 support::Result<int> help_command(Options& options);
 
 }  // namespace gpuprof::cli

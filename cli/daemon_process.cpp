@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cstddef>
@@ -21,8 +20,13 @@
 #include "support/child.hpp"
 #include "support/files.hpp"
 #include "support/text.hpp"
+#include "support/unix_socket.hpp"
 
 namespace gpuprof::cli {
+
+namespace {
+constexpr std::size_t kMostAddress = 107;
+}
 
 support::Result<DaemonProcess> start_daemon(const std::string& daemon,
                                             std::vector<std::string> environment, bool verbose) {
@@ -57,19 +61,12 @@ support::Result<DaemonProcess> start_daemon(const std::string& daemon,
 }
 
 support::Result<DaemonProcess> connect_daemon(const std::string& address) {
-  sockaddr_un name{};
-  name.sun_family = AF_UNIX;
-  const bool abstract = address[0] == '@';
-  if (address.size() < 2 || address.size() >= sizeof name.sun_path) {
+  if (address.size() < 2 || address.size() > kMostAddress) {
     return support::error(fmt::format("--daemon {}: an address has 2 to 107 characters",
                                       support::in_quotes(address)));
   }
-  memcpy(name.sun_path, address.data(), address.size());
-  if (abstract) name.sun_path[0] = '\0';
-  const auto length =
-      static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + address.size() + (abstract ? 0 : 1));
-  base::UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  if (!socket || connect(socket.get(), reinterpret_cast<const sockaddr*>(&name), length) != 0) {
+  base::UniqueFd socket = support::connect_socket(address, 0);
+  if (!socket) {
     const int failure = errno;
     const char* const advice =
         failure == EACCES || failure == EPERM

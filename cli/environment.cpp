@@ -56,7 +56,8 @@ ProgramEnvironment program_environment(const std::vector<std::string>& original,
                                        const std::string& address) {
   ProgramEnvironment env;
   env.words = original;
-  if (support::environment_has(original, wire::kSocketVariable)) {
+  const std::string outer = environment_get(original, wire::kSocketVariable);
+  if (!outer.empty() && outer.rfind(wire::kArmedAddress, 0) != 0) {
     env.remarks.push_back(
         "this run is inside another gpuprof session: its processes are recorded "
         "here and not there");

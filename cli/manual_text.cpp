@@ -119,6 +119,20 @@ std::string bash_value_cases() {
   return text;
 }
 
+std::string command_names() {
+  std::vector<std::string> names;
+  for (const CommandRow& row : command_table()) names.emplace_back(row.name);
+  return support::join(names, " ");
+}
+
+/// Commands with this bit, as a pattern of the shell's case.
+std::string commands_of(unsigned bits) {
+  std::vector<std::string> names;
+  for (const CommandRow& row : command_table())
+    if ((row.bit & bits) != 0) names.emplace_back(row.name);
+  return support::join(names, "|");
+}
+
 std::string zsh_row(const OptionRow& row) {
   std::string help;
   for (const char c : std::string_view(row.help).substr(0, std::string_view(row.help).find(". "))) {
@@ -185,11 +199,9 @@ std::string markdown_options_text() {
 }
 
 std::string bash_completion_text() {
-  std::string commands;
   std::string lists;
   std::string with_value;
   for (const CommandRow& row : command_table()) {
-    commands += (commands.empty() ? "" : " ") + std::string(row.name);
     lists += fmt::format("    {}) options=\"{}\" ;;\n", row.name,
                          support::join(words_of(row, false), " "));
     if (row.bit == kRun) with_value = support::join(words_of(row, true), "|");
@@ -220,10 +232,12 @@ std::string bash_completion_text() {
       "  case $prev in\n@CASES  esac\n"
       "  case $cur in\n"
       "    -*) COMPREPLY=($(compgen -W \"$options\" -- \"$cur\")) ;;\n"
-      "    *)\n      if [ \"$command\" = run ]; then\n"
-      "        COMPREPLY=($(compgen -c -- \"$cur\"))\n      else\n"
-      "        compopt -o filenames 2>/dev/null\n"
-      "        COMPREPLY=($(compgen -f -- \"$cur\"))\n      fi ;;\n"
+      "    *)\n      case $command in\n"
+      "        run) COMPREPLY=($(compgen -c -- \"$cur\")) ;;\n"
+      "        @PROCESSES) COMPREPLY=($(compgen -W \"$(cd /proc && echo [0-9]*)\" -- \"$cur\")) "
+      ";;\n"
+      "        *)\n          compopt -o filenames 2>/dev/null\n"
+      "          COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n      esac ;;\n"
       "  esac\n}\ncomplete -F _gpuprof gpuprof\n";
   const auto replace_all = [&text](const std::string& from, const std::string& to) {
     for (std::size_t at = text.find(from); at != std::string::npos;
@@ -231,7 +245,8 @@ std::string bash_completion_text() {
       text.replace(at, from.size(), to);
     }
   };
-  replace_all("@COMMANDS", commands);
+  replace_all("@COMMANDS", command_names());
+  replace_all("@PROCESSES", commands_of(kOfProcesses));
   replace_all("@LISTS", lists);
   replace_all("@VALUES", with_value);
   replace_all("@CASES", bash_value_cases());
@@ -260,7 +275,9 @@ std::string zsh_completion_text() {
       text +=
           "    _arguments -s -S $options '(-)1:program:_command_names -e' '*::argument:_normal'\n";
     } else if (row.bit == kHelp) {
-      text += "    _arguments -s $options '1:command:(run export doctor help)'\n";
+      text += fmt::format("    _arguments -s $options '1:command:({})'\n", command_names());
+    } else if ((row.bit & kOfProcesses) != 0) {
+      text += "    _arguments -s $options '*:process:_pids'\n";
     } else {
       text += "    _arguments -s $options '*:file:_files'\n";
     }

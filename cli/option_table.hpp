@@ -19,7 +19,18 @@ inline constexpr unsigned kRun = 1;
 inline constexpr unsigned kExport = 2;
 inline constexpr unsigned kDoctor = 4;
 inline constexpr unsigned kHelp = 8;
-inline constexpr unsigned kEvery = kRun | kExport | kDoctor | kHelp;
+inline constexpr unsigned kAttach = 16;
+inline constexpr unsigned kCapture = 32;
+inline constexpr unsigned kStatus = 64;
+inline constexpr unsigned kStop = 128;
+inline constexpr unsigned kDetach = 256;
+inline constexpr unsigned kEnv = 512;
+/// Commands whose words are processes.
+inline constexpr unsigned kOfProcesses = kAttach | kCapture | kStatus | kStop | kDetach;
+/// Commands that record.
+inline constexpr unsigned kRecording = kRun | kAttach | kCapture;
+inline constexpr unsigned kEvery =
+    kRecording | kExport | kDoctor | kHelp | kStatus | kStop | kDetach | kEnv;
 
 /// What the setter of a switch gets for its opposite.
 inline constexpr char kNegated[] = "no";
@@ -35,6 +46,7 @@ struct OptionRow {
   /// Takes the value over (of a switch: "" or kNegated), or says in one sentence what is wrong with
   /// it.
   support::Result<void> (*set)(Options& options, const std::string& value);
+  bool repeats = false;  // each one given counts, not only the last
 };
 
 std::span<const OptionRow> option_table();

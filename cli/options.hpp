@@ -32,7 +32,11 @@ struct Options {
   bool verbose = false;
   bool strict = false;
 
-  bool json = false;      // doctor
+  bool json = false;   // doctor, status, env
+  bool shell = false;  // env
+  // attach, capture, stop, detach
+  std::vector<std::uint32_t> pids;
+  bool children = false, all = false, stay = false, ignore_seccomp = false;
   std::uint32_t pid = 0;  // doctor
   bool help = false;
 };

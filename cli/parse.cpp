@@ -109,6 +109,14 @@ support::Result<Cut> cut_options(const std::vector<std::string>& words, const Co
   return Cut{at, at};
 }
 
+template <typename Take>
+void add_option_with_value(CLI::App& app, const OptionRow& row, const Take& take) {
+  if (row.repeats)
+    app.add_option(row.names)->take_all()->each(take);
+  else
+    app.add_option_function<std::string>(row.names, take)->take_last();
+}
+
 /// Gives the options to CLI11, built from the table.
 support::Result<void> read_options(std::vector<std::string> words, const CommandRow& command,
                                    Options* options) {
@@ -126,7 +134,7 @@ support::Result<void> read_options(std::vector<std::string> words, const Command
       app.add_flag(row.names)->take_all()->each(
           [take](const std::string& value) { take(value == "false" ? kNegated : ""); });
     } else {
-      app.add_option_function<std::string>(row.names, take)->take_last();
+      add_option_with_value(app, row, take);
     }
   }
   try {

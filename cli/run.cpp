@@ -22,10 +22,11 @@
 #include "cli/nothing_recorded.hpp"
 #include "cli/output_place.hpp"
 #include "cli/program.hpp"
+#include "cli/report.hpp"
 #include "cli/run_session.hpp"
-#include "cli/summary_text.hpp"
 #include "cli/version.hpp"
 #include "gpuprof/base/clock.hpp"
+#include "gpuprof/wire/control.hpp"
 #include "support/child.hpp"
 #include "support/elf_probe.hpp"
 #include "support/files.hpp"
@@ -109,25 +110,6 @@ support::Result<Plan> settle_plan(const Options& options, const Surroundings& ar
   return plan;
 }
 
-/// The file must be writable before the program starts; it is written at the end.
-support::Result<void> check_summary_file(const std::string& path) {
-  if (path.empty()) return {};
-  const auto refused = [&path](const std::string& why) {
-    return error(fmt::format("--summary-json: cannot write {}: {}; name another file",
-                             support::in_quotes(path), why));
-  };
-  const std::string folder = support::parent_folder(path);
-  if (support::is_folder(path)) return refused("it is a folder");
-  if (support::file_exists(path)) {
-    if (access(path.c_str(), W_OK) != 0) return refused(strerror(errno));
-  } else if (!support::is_folder(folder)) {
-    return refused("there is no folder " + support::in_quotes(folder));
-  } else if (access(folder.c_str(), W_OK | X_OK) != 0) {
-    return refused(strerror(errno));
-  }
-  return {};
-}
-
 api::SessionOptions session_options(const Options& options, const Plan& plan,
                                     const Surroundings& around) {
   api::SessionOptions session = options.session;
@@ -151,35 +133,6 @@ support::Launch launch_of(const Options& options, const Plan& plan,
   return launch;
 }
 
-void write_all(int fd, const std::string& text) {
-  std::size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t n = ::write(fd, text.data() + done, text.size() - done);
-    if (n <= 0) return;
-    done += static_cast<std::size_t>(n);
-  }
-}
-
-/// Prints and saves; false if the summary file could not be written.
-bool report(const Options& options, const api::Summary& summary) {
-  write_all(STDERR_FILENO, options.quiet ? failures_text(summary) : summary_text(summary));
-  if (options.summary_json.empty()) return true;
-  std::FILE* file = std::fopen(options.summary_json.c_str(), "we");
-  const std::string json = to_json(summary) + "\n";
-  bool good = file != nullptr && std::fwrite(json.data(), 1, json.size(), file) == json.size();
-  int failure = good ? 0 : errno;
-  if (file != nullptr && std::fclose(file) != 0 && good) {
-    good = false;
-    failure = errno;
-  }
-  if (!good) {
-    write_all(STDERR_FILENO,
-              fmt::format("gpuprof: cannot write the summary to {}: {}\n",
-                          support::in_quotes(options.summary_json), strerror(failure)));
-  }
-  return good;
-}
-
 [[noreturn]] void end(const Options& options, int wait_status, bool failed) {
   if (failed && options.strict) _exit(125);
   end_like(wait_status);
@@ -190,17 +143,25 @@ void adopt_if(bool wait_all) {
   if (wait_all) Program::adopt_descendants();
 }
 
-/// The program alone; the summary says why it was not recorded.
-support::Result<int> run_unrecorded(Options& options, Plan& plan, const Surroundings& around) {
-  ProgramEnvironment environment =
-      program_environment(around.environment, plan.installation, "", "");
-  Program program;
+/// The program without a daemon beside it. @return its wait status.
+support::Result<int> run_alone(const Options& options, const Plan& plan,
+                               ProgramEnvironment environment, Program& program) {
   const bool wait_all = options.session.wait_for == "all";
   auto started = program.start(launch_of(options, plan, std::move(environment.words)),
                                [wait_all](pid_t) { adopt_if(wait_all); });
   if (!started) return started.error();
   const int wait_status = program.follow({});
   if (wait_all) program.follow_descendants({});
+  return wait_status;
+}
+
+/// The program alone; the summary says why it was not recorded.
+support::Result<int> run_unrecorded(Options& options, Plan& plan, const Surroundings& around) {
+  Program program;
+  GPUPROF_TRY(
+      wait_status,
+      run_alone(options, plan, program_environment(around.environment, plan.installation, "", ""),
+                program));
   program.restore();
   api::Summary summary;
   summary.version = kVersion;
@@ -209,6 +170,20 @@ support::Result<int> run_unrecorded(Options& options, Plan& plan, const Surround
   summary.missing = plan.remarks;
   report(options, summary);
   end(options, wait_status, true);
+}
+
+/// The program alone, waiting for `gpuprof capture`: there is no daemon until then.
+support::Result<int> run_armed(Options& options, Plan& plan, const Surroundings& around,
+                               PreloadName& preload) {
+  const std::string& name = options.session.name;
+  ProgramEnvironment environment =
+      program_environment(around.environment, plan.installation, preload.word(),
+                          wire::kArmedAddress + (name.empty() ? "" : ";name=" + name));
+  Program program;
+  GPUPROF_TRY(wait_status, run_alone(options, plan, std::move(environment), program));
+  preload.remove();
+  program.restore();
+  end(options, wait_status, false);
 }
 
 /// Remarks of ours go before the daemon's.
@@ -296,6 +271,18 @@ support::Result<int> run_recorded(Options& options, Plan& plan, const Surroundin
   end(options, course.wait_status, outcome.failed);
 }
 
+/// What is given here would be forgotten by then.
+support::Result<void> armed_takes(const Options& options) {
+  if (!options.session.armed) return {};
+  const char* what = options.session.schedule.given  ? "the schedule"
+                     : !options.output.empty()       ? "-o"
+                     : !options.summary_json.empty() ? "--summary-json"
+                                                     : nullptr;
+  if (what == nullptr) return {};
+  return error(
+      fmt::format("--armed records nothing by itself; give {} to `gpuprof capture`", what));
+}
+
 }  // namespace
 
 support::Result<int> run_command(Options& options) {
@@ -304,6 +291,7 @@ support::Result<int> run_command(Options& options) {
   if (!options.summary_json.empty()) {
     options.summary_json = support::absolute_path(options.summary_json, around.working_folder);
   }
+  GPUPROF_CHECK(armed_takes(options));
   GPUPROF_TRY(plan, settle_plan(options, around));
   GPUPROF_CHECK(check_summary_file(options.summary_json));
   const bool preloadable = plan.facts.preloadable();
@@ -319,7 +307,8 @@ support::Result<int> run_command(Options& options) {
     preload.remove();
     return run_unrecorded(options, plan, around);
   }
-  auto result = run_recorded(options, plan, around, preload);
+  auto result = options.session.armed ? run_armed(options, plan, around, preload)
+                                      : run_recorded(options, plan, around, preload);
   preload.remove();
   return result;
 }

@@ -103,16 +103,34 @@ Outcome RunSession::finish(int wait_status, const std::function<int()>& interrup
     take_early_summary(&outcome);
   } else {
     if (!lost_) client_.command_ended(wait_status);
-    if (lost_ || !wait_for_summary(&outcome, interrupts)) recover(&outcome);
+    support::ProgressLine line(setup_.quiet ? -1 : STDERR_FILENO);
+    if (lost_ || !wait_for_summary(&outcome, interrupts, line)) recover(&outcome);
   }
+  return conclude(std::move(outcome));
+}
+
+Outcome RunSession::conclude(Outcome outcome) {
   for (std::string& sentence : failures_) outcome.summary.failures.push_back(std::move(sentence));
   if (!outcome.summary.failures.empty() || !outcome.summary.complete) outcome.failed = true;
   return outcome;
 }
 
+void RunSession::capture(std::uint32_t pid, const std::string& door, bool named, bool then_detach) {
+  of_running_ = true;
+  client_.capture(pid, door, named, then_detach);
+}
+
+Outcome RunSession::record(const std::function<int()>& interrupts, support::ProgressLine& line) {
+  Outcome outcome;
+  client_.captures_complete();
+  if (!wait_for_summary(&outcome, interrupts, line)) recover(&outcome);
+  return conclude(std::move(outcome));
+}
+
 void RunSession::take_early_summary(Outcome* outcome) {
   outcome->summary = std::move(*early_);
   outcome->summary_came = true;
+  if (outcome->summary.stopped) return;
   outcome->summary.failures.push_back(
       "the daemon gpuprofd was told to end (SIGTERM, SIGINT or SIGHUP) while the program still "
       "ran; "
@@ -120,8 +138,8 @@ void RunSession::take_early_summary(Outcome* outcome) {
 }
 
 /// True if the summary came, or waiting was given up with the daemon left to itself.
-bool RunSession::wait_for_summary(Outcome* outcome, const std::function<int()>& interrupts) {
-  support::ProgressLine line(setup_.quiet ? -1 : STDERR_FILENO);
+bool RunSession::wait_for_summary(Outcome* outcome, const std::function<int()>& interrupts,
+                                  support::ProgressLine& line) {
   DaemonPulse pulse;
   const auto daemon = static_cast<pid_t>(ready_.daemon_pid);
   int interrupted = 0;
@@ -140,7 +158,11 @@ bool RunSession::wait_for_summary(Outcome* outcome, const std::function<int()>& 
         break;
       case Kind::kProgress:
         told = true;
-        line.show(event.text.empty() ? "writing the trace:" : event.text, event.done, event.total);
+        if (event.total == 0 && of_running_)
+          line.show(event.text);
+        else
+          line.show(event.text.empty() ? "writing the trace:" : event.text, event.done,
+                    event.total);
         break;
       case Kind::kClosed:
         lost_ = true;
@@ -148,11 +170,13 @@ bool RunSession::wait_for_summary(Outcome* outcome, const std::function<int()>& 
         return false;
       case Kind::kNothing:
         // The daemon's own words come as often as we look: this must not replace them.
-        if (!told) line.show("writing the trace ...");
+        if (!told && !of_running_) line.show("writing the trace ...");
         state = pulse.see(look_at(daemon));
         break;
     }
+    const int before = interrupted;
     interrupted += interrupts();
+    if (of_running_ && before == 0 && interrupted != 0) client_.end_session();
     if (interrupted < 2 && state == DaemonPulse::State::kAlive) continue;
     leave_behind(outcome, state);
     return true;
@@ -161,7 +185,7 @@ bool RunSession::wait_for_summary(Outcome* outcome, const std::function<int()>& 
 
 /// Ends without the daemon, which may still write: nothing of its is touched.
 void RunSession::leave_behind(Outcome* outcome, DaemonPulse::State state) {
-  left_behind_ = true;
+  left_behind_ = outcome->left_behind = true;
   const std::uint32_t pid = ready_.daemon_pid;
   api::Summary& summary = outcome->summary;
   summary.complete = false;

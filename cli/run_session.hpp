@@ -21,6 +21,7 @@
 #include "daemon/api/client.hpp"
 #include "daemon/api/summary.hpp"
 #include "support/result.hpp"
+#include "support/tty.hpp"
 
 namespace gpuprof::cli {
 
@@ -29,6 +30,7 @@ struct Outcome {
   api::Summary summary;
   bool failed = false;  // we did not do what was asked: counts with --strict
   bool summary_came = false;
+  bool left_behind = false;  // the daemon goes on without us
 };
 
 class RunSession {
@@ -63,15 +65,29 @@ class RunSession {
   ///                    one we stop waiting.
   Outcome finish(int wait_status, const std::function<int()>& interrupts);
 
+  /// Has a running process recorded.
+  ///
+  /// @param door         As daemon/api/doors found it.
+  /// @param named        It gets a file whatever it does.
+  /// @param then_detach  It lets go of everything afterwards.
+  void capture(std::uint32_t pid, const std::string& door, bool named, bool then_detach);
+  /// Of running processes: waits until the schedule is over and the files are written.
+  ///
+  /// @param interrupts  As for finish(); the first one ends the recording.
+  /// @param line        Shows how far it is.
+  Outcome record(const std::function<int()>& interrupts, support::ProgressLine& line);
+
   /// The program could not be started: nothing is written.
   void abandon();
 
  private:
   explicit RunSession(api::Client client) : client_(std::move(client)) {}
   void take_early_summary(Outcome* outcome);
-  bool wait_for_summary(Outcome* outcome, const std::function<int()>& interrupts);
+  bool wait_for_summary(Outcome* outcome, const std::function<int()>& interrupts,
+                        support::ProgressLine& line);
   void leave_behind(Outcome* outcome, DaemonPulse::State state);
   void recover(Outcome* outcome);
+  Outcome conclude(Outcome outcome);
   std::string kept_spool() const;
 
   api::Client client_;
@@ -82,6 +98,7 @@ class RunSession {
   std::vector<std::string> failures_;
   std::string lost_why_;
   bool closed_ = false, lost_ = false, left_behind_ = false;
+  bool of_running_ = false;  // no program of ours: the schedule ends the session
 };
 
 }  // namespace gpuprof::cli

@@ -238,10 +238,13 @@ Answer max_overhead(Options& o, const std::string& value) {
 Answer name(Options& o, const std::string& value) {
   constexpr std::string_view kAllowed =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-  if (value.empty() || value.size() > 64 ||
+  const bool number = value.find_first_not_of("0123456789") == std::string::npos;
+  if (value.size() > api::kMostNameBytes || number ||
       value.find_first_not_of(kAllowed) != std::string::npos) {
-    return error(fmt::format("--name cannot be {}; it takes 1 to 64 letters, digits and . _ -",
-                             in_quotes(value)));
+    return error(
+        fmt::format("--name cannot be {}; it takes 1 to {} letters, digits and . _ -, and "
+                    "not digits alone, which are the number of a process",
+                    in_quotes(value), api::kMostNameBytes));
   }
   o.session.name = value;
   return {};
@@ -270,6 +273,28 @@ Answer pid(Options& o, const std::string& value) {
   o.pid = static_cast<std::uint32_t>(number_of);
   return {};
 }
+
+Answer pids(Options& o, const std::string& value) {
+  for (const std::string& word : support::split(value, ',')) {
+    std::uint64_t number_of = 0;
+    GPUPROF_CHECK(number("--pid", word, support::parse_unsigned, 1, 1ULL << 22,
+                         "it is the number of a running process", &number_of));
+    o.pids.push_back(static_cast<std::uint32_t>(number_of));
+  }
+  return {};
+}
+
+Answer armed(Options& o, const std::string&) { return o.session.armed = true, Answer{}; }
+
+Answer children(Options& o, const std::string&) { return o.children = true, Answer{}; }
+
+Answer all(Options& o, const std::string&) { return o.all = true, Answer{}; }
+
+Answer stay(Options& o, const std::string&) { return o.stay = true, Answer{}; }
+
+Answer ignore_seccomp(Options& o, const std::string&) { return o.ignore_seccomp = true, Answer{}; }
+
+Answer shell(Options& o, const std::string&) { return o.shell = true, Answer{}; }
 
 std::string trace_words() {
   std::vector<std::string> words;

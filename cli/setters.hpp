@@ -52,6 +52,13 @@ Answer quiet(Options& o, const std::string& value);
 Answer verbose(Options& o, const std::string& value);
 Answer json(Options& o, const std::string& value);
 Answer pid(Options& o, const std::string& value);
+Answer pids(Options& o, const std::string& value);
+Answer armed(Options& o, const std::string& value);
+Answer children(Options& o, const std::string& value);
+Answer all(Options& o, const std::string& value);
+Answer stay(Options& o, const std::string& value);
+Answer ignore_seccomp(Options& o, const std::string& value);
+Answer shell(Options& o, const std::string& value);
 Answer help(Options& o, const std::string& value);
 
 /// Whether `-t torch` and other words are known; for completions and the help.

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gpuprof attach: record processes that were started without us.
+//
+// Context:  cli
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "cli/capture_session.hpp"
+#include "cli/chosen.hpp"
+#include "cli/commands.hpp"
+#include "daemon/api/attach.hpp"
+#include "gpuprof/base/clock.hpp"
+#include "gpuprof/wire/control.hpp"
+#include "support/proc.hpp"
+#include "support/text.hpp"
+#include "support/write_signals.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+using support::error;
+
+/// The library's worker opens the door within a millisecond; a busy machine may need longer.
+constexpr std::uint64_t kDoor_ns = 3'000'000'000;
+/// Where it said that it runs, but is on its way out: so long until it is asked again.
+constexpr std::uint64_t kLeaving_ns = 200'000'000;
+/// It lets go by itself if nobody has come by then.
+constexpr int kPatience_ms = 10'000;
+
+struct Chosen {
+  std::uint32_t pid = 0;
+  api::Door door;     // empty path: the library must be brought in
+  bool named = true;  // not only found by --children
+};
+
+std::string argument(bool stay) {
+  std::random_device device;
+  const std::uint64_t nonce = (std::uint64_t{device()} << 32) | device();
+  return fmt::format("{};nonce={:x}{}", wire::kArmedAddress, nonce,
+                     stay ? "" : fmt::format(";patience={}", kPatience_ms));
+}
+
+/// Empty path: there was none within so long.
+api::Door wait_for_door(std::uint32_t pid, std::uint64_t longest_ns) {
+  const std::uint64_t deadline_ns = base::mono_ns() + longest_ns;
+  for (;;) {
+    api::Door door = api::door_of(pid);
+    if (!door.path.empty() || base::mono_ns() >= deadline_ns) return door;
+    usleep(1000);
+  }
+}
+
+support::Error no_door(std::uint32_t pid) {
+  return error(fmt::format(
+      "the library is in process {} but does not answer: its thread did not get to run, or can "
+      "make no socket in /run/user, /tmp, /dev/shm or by an abstract name; it lets go of itself in "
+      "{} s",
+      pid, kPatience_ms / 1000));
+}
+
+/// Brings the library in where it is not.
+support::Result<api::Door> open_door(const Chosen& one, const Options& options,
+                                     CaptureSession& session, std::vector<api::Attached>& pauses) {
+  if (!one.door.path.empty()) return one.door;
+  constexpr int kRunsAlready = 1, kMostKnown = kRunsAlready;  // inject/agent/agent.hpp
+  api::AttachRequest request;
+  request.pid = static_cast<pid_t>(one.pid);
+  request.library = session.installation().library;
+  request.argument = argument(options.stay);
+  request.ignore_seccomp = options.ignore_seccomp;
+  const std::uint64_t deadline_ns = base::mono_ns() + kDoor_ns;
+  for (;;) {
+    GPUPROF_TRY(attached, api::attach(request));
+    if (attached.answer > kMostKnown)
+      return error(fmt::format("the library in process {} cannot start its thread (answer {})",
+                               one.pid, attached.answer));
+    session.show(fmt::format("injected ({} pause)", support::human_duration(attached.pause_ns)));
+    pauses.push_back(attached);
+    const bool may_leave = attached.answer == kRunsAlready;
+    const api::Door door = wait_for_door(one.pid, may_leave ? kLeaving_ns : kDoor_ns);
+    if (!door.path.empty()) return door;
+    if (!may_leave || base::mono_ns() >= deadline_ns) return no_door(one.pid);
+  }
+}
+
+support::Result<void> may_record(const Chosen& one, const Options& options) {
+  const auto pid = static_cast<pid_t>(one.pid);
+  const support::ProcessStat stat = support::process_stat(pid);
+  // Its thread could be made to load the library, but the library's own would not run.
+  if (stat.state == 'T')
+    return error(fmt::format("process {} is stopped; let it go on first: kill -CONT {}", pid, pid));
+  if (one.door.path.empty()) return api::may_attach(pid, options.ignore_seccomp);
+  GPUPROF_TRY(status, api::ask_status(one.door));
+  return not_recorded_now(status);
+}
+
+/// Everything that can be known without touching a process.
+///
+/// Errors: a process that was named cannot be recorded; of those that --children found it is left
+/// out, with a sentence in `failures`.
+support::Result<std::vector<Chosen>> choose_processes(const Options& options,
+                                                      std::vector<std::string>& failures) {
+  GPUPROF_TRY(pids, processes_by_id(options, "attach"));
+  Options without_children = options;
+  without_children.children = false;
+  GPUPROF_TRY(named, processes_by_id(without_children, "attach"));
+  std::vector<Chosen> chosen;
+  for (std::size_t i = 0; i < pids.size(); ++i) {
+    const Chosen one{pids[i], api::door_of(pids[i]), i < named.size()};
+    const auto may = may_record(one, options);
+    if (may)
+      chosen.push_back(one);
+    else if (one.named)
+      return may.error();
+    else
+      failures.push_back(may.error().sentence);
+  }
+  return chosen;
+}
+
+/// One sentence, however many processes there are.
+void tell_pauses(const std::vector<api::Attached>& all, CaptureSession& session) {
+  if (all.empty()) return;
+  std::uint64_t longest_ns = 0, loaded = 0;
+  for (const api::Attached& one : all) {
+    longest_ns = std::max(longest_ns, one.pause_ns);
+    loaded += one.was_loaded ? 1 : 0;
+  }
+  const std::string pause = support::human_duration(longest_ns);
+  const char* how = loaded == all.size() ? "woken" : "brought in";
+  session.remark(
+      all.size() == 1
+          ? fmt::format("the library was {} while a thread stood still for {}", how, pause)
+          : fmt::format("the library was {} while a thread of each of {} processes stood "
+                        "still, for {} at most",
+                        how, all.size(), pause));
+}
+
+}  // namespace
+
+support::Result<int> attach_command(Options& options) {
+  support::ignore_write_signals();
+  std::vector<std::string> failures;
+  GPUPROF_TRY(chosen, choose_processes(options, failures));
+  GPUPROF_TRY(session, CaptureSession::open(options));
+  std::vector<api::Attached> pauses;
+  std::size_t added = 0;
+  for (const Chosen& one : chosen) {
+    auto door = open_door(one, options, *session, pauses);
+    if (door) {
+      session->add(door.value(), one.named, one.door.path.empty() && !options.stay);
+      ++added;
+    } else {
+      failures.push_back(door.error().sentence);
+    }
+  }
+  if (added == 0) {
+    session->abandon();
+    return error(failures.front());
+  }
+  tell_pauses(pauses, *session);
+  for (const std::string& sentence : failures) session->missing(sentence);
+  GPUPROF_TRY(status, session->finish(options));
+  return failures.empty() ? status : 125;
+}
+
+}  // namespace gpuprof::cli

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One recording of processes that run already: session, output, interrupts, summary.
+//
+// Context:  cli
+#include "cli/capture_session.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+
+#include "cli/environment.hpp"
+#include "cli/report.hpp"
+#include "cli/version.hpp"
+#include "gpuprof/base/clock.hpp"
+#include "support/files.hpp"
+#include "support/text.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+using support::error;
+
+constexpr std::uint64_t kDefaultLength_ns = 5'000'000'000;
+/// Here the recording is what is waited for, from the first moment.
+constexpr std::uint64_t kSilent_ns = 0;
+/// A process lets go within tens of milliseconds, of CUPTI within a second or two.
+constexpr std::uint64_t kDetach_ns = 5'000'000'000;
+
+std::atomic<int> g_interrupts{0};
+
+void count_interrupt(int) { g_interrupts.fetch_add(1); }
+
+void take_interrupts() {
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = count_interrupt;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
+}
+
+void give_interrupts_back() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_DFL);
+}
+
+bool found_among_operators(const std::string& step) {
+  return step == "auto" || step == "optimizer" || step.rfind("loop", 0) == 0;
+}
+
+/// One window, of 5 s unless a length is given: nobody waits here for the program's end.
+support::Result<void> settle_schedule(Options& options) {
+  options.session.of_running = true;
+  api::Schedule& schedule = options.session.schedule;
+  schedule.given = true;
+  schedule.repeat = options.repeat.value_or(1);
+  using Unit = api::Extent::Unit;
+  const bool at_once = schedule.skip_first.value + schedule.wait.value + schedule.warmup.value == 0;
+  // The step that runs when we come is none to record; of steps with marks of their own the first
+  // one seen is whole.
+  if (schedule.active.unit == Unit::kSteps && at_once &&
+      found_among_operators(options.session.step))
+    schedule.skip_first = {Unit::kSteps, 1};
+  if (schedule.active.unit != Unit::kNone) return {};
+  for (const api::Extent* part : {&schedule.skip_first, &schedule.wait, &schedule.warmup})
+    if (part->unit == api::Extent::Unit::kSteps)
+      return error("the schedule counts steps, but not how many to record; say so with --active N");
+  schedule.active = {api::Extent::Unit::kTime, kDefaultLength_ns};
+  return {};
+}
+
+}  // namespace
+
+support::Result<std::unique_ptr<CaptureSession>> CaptureSession::open(Options& options) {
+  std::unique_ptr<CaptureSession> made(new CaptureSession());
+  const Surroundings around = surroundings_now();
+  GPUPROF_CHECK(settle_schedule(options));
+  GPUPROF_CHECK(check_summary_file(options.summary_json));
+  GPUPROF_TRY(place, choose_output(options.output, around));
+  made->place_ = place;
+  GPUPROF_TRY(installation, find_installation(support::own_executable(), options.daemon_path));
+  made->installation_ = installation;
+  GPUPROF_CHECK(prepare_output(&made->place_, options.session.force));
+  options.session.output = made->place_.output;
+  options.session.output_is_pattern = made->place_.is_pattern;
+  options.session.working_directory = around.working_folder;
+  options.session.version = kVersion;
+  take_interrupts();
+  auto session =
+      RunSession::open(installation, daemon_environment(around.environment), options.session,
+                       {made->place_.folder, options.quiet, options.verbose});
+  if (!session) {
+    support::remove_if_empty(made->place_.made);
+    return session.error();
+  }
+  made->session_ = session.take();
+  made->line_ =
+      std::make_unique<support::ProgressLine>(options.quiet ? -1 : STDERR_FILENO, kSilent_ns);
+  return made;
+}
+
+CaptureSession::~CaptureSession() { give_interrupts_back(); }
+
+void CaptureSession::add(const api::Door& door, bool named, bool then_detach) {
+  session_->capture(door.pid, door.path, named, then_detach);
+  if (then_detach) to_detach_.push_back(door);
+}
+
+/// The door is the last thing of ours that goes.
+void CaptureSession::wait_for_detached(api::Summary& summary) {
+  const std::uint64_t deadline_ns = base::mono_ns() + kDetach_ns;
+  for (const api::Door& door : to_detach_) {
+    while (api::is_open(door) && base::mono_ns() < deadline_ns) {
+      line_->show("detaching");
+      usleep(5000);
+    }
+    if (api::is_open(door))
+      summary.missing.push_back(fmt::format(
+          "process {} has not let go of the library yet; is it stopped? It does so as soon as it "
+          "can, `gpuprof status` shows whether it has",
+          door.pid));
+  }
+  if (!to_detach_.empty()) line_->stage("detached");
+}
+
+void CaptureSession::abandon() {
+  session_->abandon();
+  session_.reset();
+  support::remove_if_empty(place_.made);
+}
+
+support::Result<int> CaptureSession::finish(const Options& options) {
+  Outcome outcome = session_->record([] { return g_interrupts.exchange(0); }, *line_);
+  session_.reset();
+  api::Summary& summary = outcome.summary;
+  if (!outcome.left_behind) wait_for_detached(summary);
+  line_.reset();
+  summary.remarks.insert(summary.remarks.begin(), remarks_.begin(), remarks_.end());
+  summary.missing.insert(summary.missing.begin(), missing_.begin(), missing_.end());
+  for (const api::SummaryFile& file : summary.files) std::printf("%s\n", file.path.c_str());
+  const bool printed = std::fflush(stdout) == 0;
+  const bool reported = report(options, summary);
+  support::remove_if_empty(place_.made);
+  if (!printed) return error("cannot write to stdout");
+  return outcome.failed || !reported || summary.files.empty() ? 125 : 0;
+}
+
+}  // namespace gpuprof::cli

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which running processes a command line means.
+//
+// Context:  cli
+#include "cli/chosen.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "support/proc.hpp"
+#include "support/text.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+using support::error;
+using support::in_quotes;
+
+/// 0: no process's id.
+std::uint32_t id_of(const std::string& word) {
+  if (word.empty() || word.find_first_not_of("0123456789") != std::string::npos) return 0;
+  const auto number = support::parse_unsigned(word);
+  return number && number.value() <= (1U << 22) ? static_cast<std::uint32_t>(number.value()) : 0;
+}
+
+void add(std::vector<std::uint32_t>& pids, std::uint32_t pid) {
+  if (std::find(pids.begin(), pids.end(), pid) == pids.end()) pids.push_back(pid);
+}
+
+/// Grows while it is walked: children of children.
+void add_children(std::vector<std::uint32_t>& pids) {
+  for (std::size_t i = 0; i < pids.size(); ++i)
+    for (const pid_t child : support::children_of(static_cast<pid_t>(pids[i])))
+      if (support::process_stat(child).state != 'Z') add(pids, static_cast<std::uint32_t>(child));
+}
+
+support::Error nobody(const char* command) {
+  return error(fmt::format("{} needs a process: gpuprof {} PID", command, command));
+}
+
+bool is_there(std::uint32_t pid) { return kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM; }
+
+support::Error no_process(std::uint32_t pid) {
+  return error(fmt::format("there is no process {}; `ps` lists what there is", pid));
+}
+
+support::Error without_library(std::uint32_t pid) {
+  if (!is_there(pid)) return no_process(pid);
+  if (kill(static_cast<pid_t>(pid), 0) != 0)
+    return error(
+        fmt::format("process {} is another user's; run gpuprof as that user, or as root", pid));
+  return error(fmt::format(
+      "process {} does not have gpuprof's library in it; `gpuprof attach {}` brings it in", pid,
+      pid));
+}
+
+/// Of the children only those that have the library in them.
+support::Result<std::vector<Found>> found_by_id(std::vector<std::uint32_t> pids, bool children) {
+  const std::size_t named = pids.size();
+  if (children) add_children(pids);
+  std::vector<Found> found;
+  for (std::size_t i = 0; i < pids.size(); ++i) {
+    const api::Door door = api::door_of(pids[i]);
+    if (door.path.empty() && i < named) return without_library(pids[i]);
+    if (door.path.empty()) continue;
+    GPUPROF_TRY(status, api::ask_status(door));
+    found.push_back({status, i < named});
+  }
+  return found;
+}
+
+/// What does not answer cannot say its name, and is left out.
+void add_found_by_name(std::vector<Found>& found, const std::vector<std::string>& names, bool all) {
+  for (const api::Door& door : api::find_doors()) {
+    if (std::any_of(found.begin(), found.end(),
+                    [&](const auto& one) { return one.door.pid == door.pid; }))
+      continue;
+    const auto status = api::ask_status(door);
+    if (!status) continue;
+    const bool named = std::find(names.begin(), names.end(), status.value().name) != names.end();
+    if (named || all) found.push_back({status.value(), named});
+  }
+}
+
+}  // namespace
+
+support::Result<void> not_recorded_now(const api::ProcessStatus& status) {
+  if (!status.in_session || status.state == "armed") return {};
+  return error(
+      fmt::format("process {} is being recorded already, by the daemon with process id {}; "
+                  "wait until that is over, or end it with `gpuprof stop {}`",
+                  status.door.pid, status.daemon_pid, status.door.pid));
+}
+
+support::Result<std::vector<std::uint32_t>> processes_by_id(const Options& options,
+                                                            const char* command) {
+  std::vector<std::uint32_t> pids;
+  for (const std::uint32_t pid : options.pids) add(pids, pid);
+  for (const std::string& word : options.words) {
+    if (id_of(word) == 0)
+      return error(fmt::format("{} is no process: {} takes the numbers of running processes (`ps`)",
+                               in_quotes(word), command));
+    add(pids, id_of(word));
+  }
+  if (pids.empty()) return nobody(command);
+  for (const std::uint32_t pid : pids)
+    if (!is_there(pid)) return no_process(pid);
+  if (options.children) add_children(pids);
+  return pids;
+}
+
+support::Result<std::vector<Found>> processes_by_door(const Options& options, const char* command) {
+  std::vector<std::uint32_t> pids;
+  std::vector<std::string> names;
+  for (const std::uint32_t pid : options.pids) add(pids, pid);
+  for (const std::string& word : options.words)
+    if (id_of(word) != 0)
+      add(pids, id_of(word));
+    else
+      names.push_back(word);
+  if (pids.empty() && names.empty() && !options.all) return nobody(command);
+  GPUPROF_TRY(found, found_by_id(pids, options.children));
+  if (names.empty() && !options.all) return found;
+  add_found_by_name(found, names, options.all);
+  for (const std::string& name : names)
+    if (std::none_of(found.begin(), found.end(), [&](const auto& one) { return one.name == name; }))
+      return error(fmt::format("there is no process named {}; `gpuprof status` lists what there is",
+                               in_quotes(name)));
+  if (found.empty())
+    return error(
+        "no process of yours has gpuprof's library in it; start one with `gpuprof run "
+        "--armed`, or bring it into a running one with `gpuprof attach PID`");
+  return found;
+}
+
+}  // namespace gpuprof::cli

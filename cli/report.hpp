@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tells what a session came to: the summary on stderr, and as JSON where it was asked for.
+//
+// Context:  cli
+// Owns:     nothing
+#pragma once
+
+#include <string>
+
+#include "cli/options.hpp"
+#include "daemon/api/summary.hpp"
+#include "support/result.hpp"
+
+namespace gpuprof::cli {
+
+/// An error unless the file of --summary-json can be written; nothing is written yet.
+support::Result<void> check_summary_file(const std::string& path);
+
+/// Prints and saves; false if the summary file could not be written.
+bool report(const Options& options, const api::Summary& summary);
+
+}  // namespace gpuprof::cli
