@@ -15,6 +15,12 @@ if(POLICY CMP0167)
   cmake_policy(SET CMP0167 NEW)
 endif()
 
+if(CMAKE_CROSSCOMPILING)
+  include(HostHeaders)
+  include(CudaHeaders)
+  return()
+endif()
+
 find_package(Threads REQUIRED)
 find_package(Boost 1.71 REQUIRED)
 find_package(fmt REQUIRED)

@@ -23,6 +23,15 @@ as_root() {
   fi
 }
 
+# Optional: scripts/setup --aarch64. Ubuntu 22.04 comes with GCC 11, but has 12 as well.
+aarch64_package() {
+  if [ "$(apt-cache depends g++ 2>/dev/null | grep -c 'g++-11')" -gt 0 ]; then
+    echo g++-12-aarch64-linux-gnu
+  else
+    echo g++-aarch64-linux-gnu
+  fi
+}
+
 # On some releases libFuzzer and Clang's sanitizers are in a package named after its version.
 setup_clang_runtime() {
   local version

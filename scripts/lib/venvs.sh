@@ -36,6 +36,15 @@ setup_viewers() {
   venv hta "287 MB" --no-deps
 }
 
+# Its packages are added to an interpreter with PyTorch of the same version.
+setup_programs() {
+  if "$(real_python)" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+    venv programs "133 MB"
+  else
+    say "the Jupyter kernel of requirements/programs.txt needs Python 3.11: tests with it will say SKIPPED"
+  fi
+}
+
 # The interpreter that has PyTorch, or nothing.
 torch_python() {
   local python
