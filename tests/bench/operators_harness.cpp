@@ -109,10 +109,7 @@ void operators_empty(int on, int inputs) {
   handle = 0;
   if (on == 0) return;
   torch::RecordFunctionCallback callback = torch::callbacks_of(0);
-  callback.start = [](void** context, const std::byte*) -> void* {
-    *context = nullptr;
-    return context;
-  };
+  callback.start = [](const std::byte*) { return torch::NoContext{}; };
   callback.end = [](const std::byte*, void*) {};
   callback.inputs = inputs != 0;
   handle = call.add_global(callback);

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
@@ -204,6 +205,19 @@ class Library(CheckCase):
     def test_tls_finds_a_library_that_does_not_load(self):
         library = self.library("int gone(void);\nint f(void) { return gone(); }\n", "-Wl,-z,now")
         self.assert_finds("cannot be loaded", "check_tls", "--library", library)
+
+    def test_tls_of_another_processor_is_read_but_not_loaded(self):
+        compiler = shutil.which("aarch64-linux-gnu-gcc")
+        if compiler is None:
+            self.skipTest("no aarch64-linux-gnu-gcc here: scripts/setup --aarch64")
+        with unittest.mock.patch.dict(os.environ, CC=compiler):
+            source = "__thread int t;\nint f(void) { return ++t; }\n"
+            self.assert_finds("dynamic TLS", "check_tls", "--library", self.library(source))
+            good = self.library(source, "-ftls-model=initial-exec", name="libgood.so")
+        status, said = self.check("check_tls", "--library", good)
+        self.assertEqual(status, 0, said)
+        self.assertIn("another processor", said)
+        self.assert_passes("check_needs", "--library", good)
 
 
 class Format(CheckCase):

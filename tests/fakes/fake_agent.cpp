@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <utility>
 
 #include "gpuprof/base/clock.hpp"
 
@@ -33,6 +34,17 @@ bool FakeAgent::connect(const std::string& variable, const Options& options) {
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + address.size() +
                                              (address[0] == '@' ? 0 : 1));
   if (::connect(socket_.get(), reinterpret_cast<sockaddr*>(&name), length) != 0) return false;
+  return introduce(
+      key == std::string::npos ? 0 : std::strtoull(variable.c_str() + key + 8, nullptr, 16),
+      options);
+}
+
+bool FakeAgent::join(base::UniqueFd connection, std::uint64_t session, const Options& options) {
+  socket_ = std::move(connection);
+  return introduce(session, options);
+}
+
+bool FakeAgent::introduce(std::uint64_t session, const Options& options) {
   wire::Hello hello{};
   hello.major = options.major;
   hello.minor = wire::kWireMinor;
@@ -44,8 +56,7 @@ bool FakeAgent::connect(const std::string& variable, const Options& options) {
   hello.process_start_ticks = options.start_ticks;
   hello.exe_bytes = static_cast<std::uint32_t>(options.exe.size());
   hello.command_bytes = static_cast<std::uint32_t>(options.command.size());
-  hello.session =
-      key == std::string::npos ? 0 : std::strtoull(variable.c_str() + key + 8, nullptr, 16);
+  hello.session = session;
   return send(hello, options.exe + options.command) && receive_config();
 }
 

@@ -32,6 +32,8 @@ class FakeAgent {
   /// Connects to `ADDRESS;session=HEX`, says hello, waits for the segment. False: refused.
   bool connect(const std::string& variable, const Options& options);
   bool connect(const std::string& variable) { return connect(variable, Options{}); }
+  /// The same for a daemon that came to our door (FakeDoor::next_join).
+  bool join(base::UniqueFd connection, std::uint64_t session, const Options& options);
   const std::string& refusal() const { return refusal_; }
   const wire::Config& config() const { return config_; }
   const std::string& step_text() const { return step_text_; }
@@ -68,6 +70,7 @@ class FakeAgent {
   int socket() const { return socket_.get(); }
 
  private:
+  bool introduce(std::uint64_t session, const Options& options);
   bool receive_config();
   bool map(int fd);
   wire::AgentState wanted() const;

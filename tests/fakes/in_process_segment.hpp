@@ -167,7 +167,8 @@ class InProcessSegment {
   void publish(std::uint32_t large_lanes, std::uint32_t lanes) {
     auto& state = hot::g_state;
     hot::map_thread_blocks();
-    hot::retire_threads([](std::uint32_t, void*) { return true; }, nullptr);
+    hot::retire_threads([](std::uint32_t tid, void*) { return hot::thread_has_ended(tid); },
+                        nullptr);
     state.segment_bytes = layout_.total_bytes;
     state.lanes = reinterpret_cast<wire::LaneEntry*>(base_ + layout_.directory_offset);
     state.lane_count = lanes;

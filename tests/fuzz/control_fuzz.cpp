@@ -19,6 +19,7 @@ struct Deaf final : session::TargetEvents {
   void target_step_began(session::Target&, std::uint64_t, std::uint64_t, std::uint64_t) override {}
   void target_step_ended(session::Target&, std::uint64_t, std::uint64_t, bool) override {}
   void target_active(session::Target&, std::uint64_t) override {}
+  void target_end_asked(session::Target&, std::uint32_t) override {}
   void target_recording(session::Target&, bool, std::uint64_t) override {}
 };
 

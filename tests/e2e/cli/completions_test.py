@@ -10,6 +10,7 @@ import e2e
 
 BASH = os.path.join(e2e.SOURCE, "docs", "completions", "gpuprof.bash")
 ZSH = os.path.join(e2e.SOURCE, "docs", "completions", "_gpuprof")
+COMMANDS = ("run", "attach", "capture", "status", "stop", "detach", "env", "export", "doctor", "help")
 
 
 def offered(words):
@@ -33,11 +34,14 @@ def main():
     checks = e2e.Checks()
     if shutil.which("bash"):
         checks.equal(set(offered(["gpuprof", ""])) - {"--help", "--version"},
-                     {"run", "export", "doctor", "help"}, "commands")
-        for command in ("run", "export", "doctor"):
+                     set(COMMANDS), "commands")
+        for command in COMMANDS[:-1]:  # help takes a command
             known = options_of(command)
             checks.expect("--help" in known, "help lists options")
             checks.equal(set(offered(["gpuprof", command, "-"])), known, "options of " + command)
+        own = str(os.getpid())
+        for command in ("attach", "capture", "status", "stop", "detach"):
+            checks.equal(offered(["gpuprof", command, own]), [own], command + " is offered processes")
         checks.equal(offered(["gpuprof", "run", "--sampler", "p"]), ["perf"], "values")
         checks.equal([w for w in offered(["gpuprof", "run", "prog", "--fo"]) if w == "--force"], [],
                      "the program's words are not ours")

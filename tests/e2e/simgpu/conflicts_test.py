@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "ora
 import run as runner  # noqa: E402
 import torch_runs  # noqa: E402
 from run import SUITE, WHOLE, e2e  # noqa: E402
-from shares import Shares  # noqa: E402
+from shares import Shares, check_kineto  # noqa: E402
 
 SCRIPT = os.path.join(SUITE, "conflict", "own_profiler.py")
 SENTENCE = "The program started its own CUPTI profiler"
@@ -49,17 +49,6 @@ def execute(python, case, folder):
     env = dict(torch_runs.environment(), **case.env)
     return runner.execute(folder, [python, SCRIPT, folder, case.plan],
                           ["--cupti", "one", "--devices", "1", *case.sim], [*WHOLE, *case.run], env)
-
-
-def check_kineto(checks, name, shares):
-    for share in shares.rows:
-        if share.judged is None:
-            continue
-        checks.expect(share.truth and share.kineto == share.truth,
-                      "%s: PyTorch's profiler has %s of %d records" % (name, share.kineto,
-                                                                       share.truth))
-        for sentence in share.judged.failures():
-            checks.expect(False, "%s: %s" % (name, sentence))
 
 
 def stated(header):

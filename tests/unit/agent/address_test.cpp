@@ -35,9 +35,44 @@ TEST(Address, FieldsMayComeInAnyOrderAndUnknownOnesAreSkipped) {
   EXPECT_EQ(address.command_pid, 5u);
 }
 
+TEST(Address, ArmedHasNoDaemon) {
+  Address address;
+  ASSERT_TRUE(parse_address("armed", &address));
+  EXPECT_EQ(address.socket_bytes, 0u);
+  EXPECT_EQ(address.nonce, 0u);
+  EXPECT_EQ(address.patience_ms, 0u);
+  EXPECT_STREQ(address.name, "");
+}
+
+TEST(Address, ArmedReadsNameNonceAndPatience) {
+  Address address;
+  ASSERT_TRUE(parse_address("armed;name=job-7;nonce=00ff0000000000ab;patience=10000", &address));
+  EXPECT_STREQ(address.name, "job-7");
+  EXPECT_EQ(address.nonce, 0xff0000000000abu);
+  EXPECT_EQ(address.patience_ms, 10'000u);
+}
+
+TEST(Address, KeepsTheLongestNameAndCutsLongerOnes) {
+  Address address;
+  const std::string longest(63, 'n');  // api::kMostNameBytes
+  ASSERT_TRUE(parse_address(("armed;name=" + longest + ";nonce=1").c_str(), &address));
+  EXPECT_EQ(address.name, longest);
+  ASSERT_TRUE(parse_address(("armed;name=" + longest + "too long;nonce=1").c_str(), &address));
+  EXPECT_EQ(address.name, longest);
+  EXPECT_EQ(address.nonce, 1u);
+}
+
+TEST(Address, ReadsTheNameOfASessionOfADaemon) {
+  Address address;
+  ASSERT_TRUE(parse_address("@x;session=2;name=run-1", &address));
+  EXPECT_GT(address.socket_bytes, 0u);
+  EXPECT_STREQ(address.name, "run-1");
+}
+
 TEST(Address, RefusesWhatIsNoAddress) {
   Address address;
-  for (const char* text : {"", "relative/path;session=1", ";session=1", "@", "/"})
+  for (const char* text :
+       {"", "relative/path;session=1", ";session=1", "@", "/", "armedd", "arm", "armed,name=x"})
     EXPECT_FALSE(parse_address(text, &address)) << text;
   EXPECT_FALSE(parse_address(nullptr, &address));
   EXPECT_FALSE(parse_address(("/" + std::string(200, 'x')).c_str(), &address));

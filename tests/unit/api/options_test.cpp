@@ -16,7 +16,7 @@ using testing::HasSubstr;
 SessionOptions everything_changed() {
   SessionOptions o;
   o.output = "/tmp/a b\\c\nd=e";
-  o.output_is_pattern = o.force = o.all_processes = o.trace_given = o.armed = true;
+  o.output_is_pattern = o.force = o.all_processes = o.trace_given = o.armed = o.of_running = true;
   o.formats = {"tensorboard", "perfetto"};
   o.span_size_events = 1;
   o.max_size_bytes = 2;

@@ -132,6 +132,25 @@ TEST(Parse, OptionsOfExportMayFollowTheFolder) {
   EXPECT_TRUE(parsed.value().options.session.force);
 }
 
+TEST(Parse, ProcessesComeRepeatedSeparatedByCommasAndAsWords) {
+  const auto parsed = parse({"attach", "-p", "1,2", "7", "--pid=3", "-d", "2s", "-p4", "8"});
+  ASSERT_TRUE(parsed);
+  EXPECT_THAT(parsed.value().options.pids, ElementsAre(1U, 2U, 3U, 4U));
+  EXPECT_THAT(parsed.value().options.words, ElementsAre("7", "8"));
+  EXPECT_EQ(parsed.value().options.session.schedule.active.value, 2'000'000'000U);
+}
+
+TEST(Parse, CommandsOfRunningProcessesTakeTheirSwitches) {
+  const auto attach = parse({"attach", "--children", "--stay", "--ignore-seccomp", "1"});
+  ASSERT_TRUE(attach);
+  const Options& options = attach.value().options;
+  EXPECT_TRUE(options.children && options.stay && options.ignore_seccomp);
+  const auto all = parse({"capture", "--all"});
+  ASSERT_TRUE(all);
+  EXPECT_TRUE(all.value().options.all);
+  EXPECT_TRUE(run({"--armed", "--name", "job-7", "p"}).session.armed);
+}
+
 TEST(Parse, HelpOfACommandNeedsNothingElse) {
   const auto parsed = parse({"run", "--help"});
   ASSERT_TRUE(parsed);
@@ -158,9 +177,15 @@ INSTANTIATE_TEST_SUITE_P(
     All, BadInput,
     testing::Values(
         Bad{{}, "no command"}, Bad{{"runn", "p"}, "did you mean run?"},
-        Bad{{"attach", "-p", "1"}, "does not have the command 'attach' yet"},
-        Bad{{"status"}, "yet"}, Bad{{"stop"}, "yet"}, Bad{{"detach"}, "yet"},
-        Bad{{"capture"}, "yet"}, Bad{{"env"}, "yet"}, Bad{{"report"}, "yet"}, Bad{{"diff"}, "yet"},
+        Bad{{"report"}, "does not have the command 'report' yet"}, Bad{{"diff"}, "yet"},
+        Bad{{"attach", "-p", "1,x"}, "'x'"}, Bad{{"attach", "-p", "1,,2"}, "''"},
+        Bad{{"attach", "-p", "0"}, "'0'"}, Bad{{"attach", "--all"}, "no option '--all'"},
+        Bad{{"attach", "--strict", "1"}, "attach has no option '--strict'"},
+        Bad{{"capture", "--stay", "1"}, "no option '--stay'"},
+        Bad{{"capture", "-d", "5", "1"}, "write 5s for seconds"},
+        Bad{{"status", "-o", "x"}, "status has no option '-o'"},
+        Bad{{"stop", "--rate", "5", "1"}, "stop has no option '--rate'"},
+        Bad{{"env", "--name", "7"}, "not digits alone"},
         Bad{{"-o", "x", "run", "p"}, "options follow the command"},
         Bad{{"run", "--ouput", "x", "p"}, "did you mean --output?"},
         Bad{{"run", "-Z", "p"}, "no option '-Z'"}, Bad{{"run", "-qZ", "p"}, "no option '-Z'"},
@@ -172,9 +197,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{{"run", "-o=x", "p"}, "without an equals sign: -o x, or --output=x"},
         Bad{{"run", "-qo=x", "p"}, "-o x"}, Bad{{"run", "-r=", "p"}, "-r HZ, or --rate=HZ"},
         Bad{{"--version", "x"}, "--version stands alone, but 'x' follows it"},
-        Bad{{"run", "--armed", "p"}, "does not have --armed yet"},
         Bad{{"run", "--serve", "x", "p"}, "does not have --serve yet"},
-        Bad{{"run", "-p", "1", "p"}, "does not have -p yet"},
+        Bad{{"run", "-p", "1", "p"}, "run has no option '-p'"},
         Bad{{"run", "--rate", "1001", "p"}, "1000"}, Bad{{"run", "-r", "-5", "p"}, "'-5'"},
         Bad{{"run", "-r", "fast", "p"}, "whole number"},
         Bad{{"run", "-t", "cuda,foo", "p"}, "'foo'"}, Bad{{"run", "-t", "", "p"}, "''"},
@@ -210,12 +234,16 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{{"run", "--keep", "last:0", "p"}, "last:N"}, Bad{{"run", "--keep", "some", "p"}, "all"},
         Bad{{"run", "-w", "some", "p"}, "primary, all"},
         Bad{{"run", "--max-overhead", "5", "p"}, "yet"},
-        Bad{{"run", "--name", "a b", "p"}, "letters"}, Bad{{"run", "-o", "", "p"}, "empty"},
-        Bad{{"run", "-q", "-v", "p"}, "exclude"}, Bad{{"doctor", "-p", "x"}, "whole number"},
+        Bad{{"run", "--name", "a b", "p"}, "letters"},
+        Bad{{"run", "--name", std::string(64, 'n'), "p"}, "1 to 63"},
+        Bad{{"run", "--name", "4711", "p"}, "number of a process"},
+        Bad{{"run", "-o", "", "p"}, "empty"}, Bad{{"run", "-q", "-v", "p"}, "exclude"},
+        Bad{{"doctor", "-p", "x"}, "whole number"},
         Bad{{"export", "--rate", "5", "x"}, "export has no option '--rate'"}));
 
 TEST(OptionTable, EveryRowIsCompleteAndEveryNameUnique) {
-  for (const unsigned command : {kRun, kExport, kDoctor, kHelp}) {
+  for (const unsigned command :
+       {kRun, kExport, kDoctor, kHelp, kAttach, kCapture, kStatus, kStop, kDetach, kEnv}) {
     Words seen;
     for (const OptionRow& row : option_table()) {
       EXPECT_NE(std::string(row.help), "");

@@ -41,7 +41,7 @@ class Recorder : public ::testing::Test {
   }
   void TearDown() override {
     g_state.alive = nullptr;
-    retire_threads([](std::uint32_t, void*) { return true; }, nullptr);
+    retire_threads([](std::uint32_t tid, void*) { return thread_has_ended(tid); }, nullptr);
     g_state.epoch.fetch_add(1);
     g_state.stats = nullptr;
     std::free(memory_);

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "inject/hot/state.hpp"
+#include "inject/hot/worker_state.hpp"
 
 namespace gpuprof::hot {
 namespace {
@@ -57,7 +58,10 @@ bool turns_again() {
 
 class WorkerThread : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() { ASSERT_TRUE(worker_start(body)); }
+  static void SetUpTestSuite() {
+    ASSERT_TRUE(worker_start(body));
+    worker_wait_for_hand_over();
+  }
   void SetUp() override {
     worker_allow_resume();
     if (worker_parked()) worker_resume();
@@ -116,6 +120,40 @@ TEST_F(WorkerThread, HandlerInsideMallocResumesIt) {
   allocator.join();
   // Then the body has run each time
   EXPECT_TRUE(turns_again());
+}
+
+// A process whose other thread changes its groups all the time while the worker begins: glibc waits
+// for an answer of every thread it knows.
+[[noreturn]] void start_among_setgids(int first_wait_us) {
+  alarm(10);
+  worker_after_fork_child();
+  std::atomic<bool> over{false};
+  std::atomic<int> calls{0};
+  std::thread other([&] {
+    while (!over && setgid(getgid()) == 0) ++calls;
+  });
+  while (calls == 0) usleep(100);
+  usleep(static_cast<useconds_t>(first_wait_us));
+  if (!worker_start(body)) _exit(1);
+  const std::uint64_t before = g_turns;
+  for (int i = 0; i < 1000 && g_turns == before; ++i) usleep(1000);
+  over = true;
+  other.join();
+  _exit(g_turns > before ? 0 : 2);
+}
+
+TEST_F(WorkerThread, ASetgidWhileItBeginsIsAnswered) {
+  ASSERT_TRUE(worker_park(1000));
+  for (int i = 0; i < 40; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      g_worker.phase = WorkerPhase::kNone;
+      start_among_setgids(i * 7);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    ASSERT_EQ(status, 0) << "time " << i;
+  }
 }
 
 TEST_F(WorkerThread, RunsInAForkedChildFromTheParkedState) {

@@ -29,6 +29,16 @@ TEST(Choose, TakesEveryProcessThatUsedCuda) {
   EXPECT_EQ("traced", role_of(all, chosen, 1));
 }
 
+TEST(Choose, TakesRunningProcessesThatWereNamed) {
+  auto trainer = process(1, 0), named = process(2, 1), found = process(3, 1);
+  trainer.cuda = trainer.gpu = true;
+  named.named = true;
+  found.cpu_ns = 1'000'000'000;
+  EXPECT_THAT(choose({trainer, named, found}, false), ElementsAre(0, 1));
+  EXPECT_THAT(choose({named, found}, false), ElementsAre(0)) << "whatever others did";
+  EXPECT_THAT(choose({trainer, named, found}, true), ElementsAre(0, 1, 2));
+}
+
 TEST(Choose, LeavesLoaderWorkersOut) {
   auto trainer = process(1, 0), loader = process(2, 1);
   trainer.cuda = true;

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <mutex>
 
 namespace {
@@ -23,8 +24,13 @@ using gpuprof::tests::FakeTorch;
 constexpr FakeLayout kLayout = {FAKE_LAYOUT};
 constexpr std::uint32_t kThreadAt = 88, kScopeAt = 96, kNameAt = 160;
 
+/// As libtorch declares it: what a callback returns is taken over and destroyed.
+struct ObserverContext {
+  virtual ~ObserverContext() = default;
+};
+
 struct Callback {
-  void* (*start)(void** context, const std::byte* function);
+  std::unique_ptr<ObserverContext> (*start)(const std::byte* function);
   void (*end)(const std::byte* function, void* context);
   double probability;
   bool scopes[10];
@@ -85,9 +91,8 @@ void start(std::byte* object, const char* name, std::int64_t sequence) {
   put(object, kLayout.sequence, sequence);
   if (kLayout.twice) put(object, kLayout.sequence + 96, sequence);
   for (const auto& [handle, callback] : callbacks()) {
-    void* context = object;
     if (callback.scopes[get<std::uint8_t>(object, kScopeAt + kLayout.shift)])
-      callback.start(&context, object);
+      callback.start(object);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "gpuprof/wire/inputs.hpp"
+#include "inject/hot/recorder.hpp"
 #include "inject/torch/library.hpp"
 #include "tests/unit/torch/observer_fixture.hpp"
 
@@ -22,6 +23,12 @@ class EachCopy : public testing::TestWithParam<const char*> {
   std::byte object[4][1024];
 };
 INSTANTIATE_TEST_SUITE_P(All, EachCopy, testing::Values("torch-2.1", "torch-2.7", "torch-2.15"));
+
+// What a launch on this thread would be told.
+std::uint32_t open_op() {
+  const hot::Guard guard(hot::Role::kCallback);
+  return guard ? guard.block().open_op : 0;
+}
 
 std::uint64_t head(InputForm form, std::uint64_t count = 0, std::uint64_t total = 0,
                    std::uint8_t dtype = 0) {
@@ -60,13 +67,13 @@ TEST_P(EachCopy, IsToldOfWithAllItsFields) {
 
 TEST_P(EachCopy, NamesTheOpenOperatorToLaunches) {
   copy.torch().begin(object[0], {"outer"});
-  const std::uint32_t outer = hot::this_thread()->open_op;
+  const std::uint32_t outer = open_op();
   copy.torch().begin(object[1], {"inner"});
-  EXPECT_NE(hot::this_thread()->open_op, outer);
+  EXPECT_NE(open_op(), outer);
   copy.torch().end(object[1]);
-  EXPECT_EQ(hot::this_thread()->open_op, outer);
+  EXPECT_EQ(open_op(), outer);
   copy.torch().end(object[0]);
-  EXPECT_EQ(hot::this_thread()->open_op, 0u);
+  EXPECT_EQ(open_op(), 0u);
   EXPECT_EQ(observed.begins()[0].body.op_id, outer);
 }
 
@@ -77,7 +84,7 @@ TEST_P(EachCopy, NestsDeeperThanIsRemembered) {
   std::vector<std::uint32_t> open;  // as launches were told
   for (auto at = objects.rbegin(); at != objects.rend(); ++at) {
     copy.torch().end(at->data());
-    open.push_back(hot::this_thread()->open_op);
+    open.push_back(open_op());
   }
   const auto begins = observed.begins();
   const auto ends = observed.ends();
@@ -127,9 +134,9 @@ TEST_P(EachCopy, PairsEndsThatDoNotNest) {
   copy.torch().begin(object[0], {"first"});
   copy.torch().begin(object[1], {"second"});
   copy.torch().end(object[0]);
-  const std::uint32_t second = hot::this_thread()->open_op;
+  const std::uint32_t second = open_op();
   copy.torch().end(object[1]);
-  EXPECT_EQ(hot::this_thread()->open_op, 0u);
+  EXPECT_EQ(open_op(), 0u);
   const auto begins = observed.begins();
   const auto ends = observed.ends();
   ASSERT_EQ(ends.size(), 2u);
@@ -148,7 +155,7 @@ TEST_P(EachCopy, SaysWhatEndsOnAnotherThread) {
   // Its memory serves again: what was left open is not.
   copy.torch().begin(object[0], {"again"});
   copy.torch().end(object[0]);
-  EXPECT_EQ(hot::this_thread()->open_op, 0u);
+  EXPECT_EQ(open_op(), 0u);
 }
 
 // Nothing was learnt from others: libtorch's own tensor has told where things are.
@@ -352,7 +359,7 @@ TEST_P(EachCopy, KeepsCountOnlyWhileCounting) {
   EXPECT_TRUE(observed.begins().empty());
   EXPECT_TRUE(observed.ends().empty());
   EXPECT_EQ(copy.torch().boxed(), before);
-  EXPECT_EQ(hot::this_thread()->open_op, 0u);
+  EXPECT_EQ(open_op(), 0u);
 }
 
 TEST_P(EachCopy, IsLeftAloneWhenNothingIsWanted) {
@@ -363,7 +370,7 @@ TEST_P(EachCopy, IsLeftAloneWhenNothingIsWanted) {
   observed.record();
   EXPECT_EQ(copy.torch().callbacks(), 1u);
   copy.torch().end(object[0]);
-  EXPECT_EQ(hot::this_thread()->open_op, 0u);
+  EXPECT_EQ(open_op(), 0u);
 }
 
 TEST(Copies, AreToldApartAndSaidToBeKnown) {

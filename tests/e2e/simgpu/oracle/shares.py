@@ -88,3 +88,14 @@ def _used(run, pid):
 
 def _count(ops):
     return sum(op.kind in KINETO_KINDS for op in ops)
+
+
+def check_kineto(checks, name, shares):
+    """PyTorch's own profiler has lost nothing to us."""
+    for share in shares.rows:
+        if share.judged is None:
+            continue
+        checks.expect(share.truth and share.kineto == share.truth,
+                      "%s: PyTorch's profiler has %s of %d records" % (name, share.kineto, share.truth))
+        for sentence in share.judged.failures():
+            checks.expect(False, "%s: %s" % (name, sentence))

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A thread that sleeps in a call sleeps on, as long as it would: no EINTR (but for epoll_wait, which
+the kernel never continues after a stop)."""
+
+import errno
+import re
+import time
+
+import attach_lib as lib
+import e2e
+
+SPAN_MS = 400
+# What two injections in a call may add; a busy machine adds more, but not every time.
+SLACK_MS = 60
+ROUNDS = 4
+NEVER_CONTINUED = {"epoll_wait"}
+CALLS = 11
+
+
+def injections(checks, target, name):
+    for _ in range(1 if name in NEVER_CONTINUED else 2):
+        time.sleep(0.06)
+        done = lib.inject(target.pid, lib.VECTORS)
+        if name not in NEVER_CONTINUED or target.process.poll() is None:
+            checks.equal(done.get("answer"), 42, "%s: %s" % (name, done))
+
+
+def one_round(checks):
+    """How long each call took, ms; results are checked."""
+    took = {}
+    with lib.Target([lib.TARGET, "calls", "0"]) as target:
+        for line in target.process.stdout:
+            begin = re.match(r"begin (\w+)", line)
+            if begin:
+                injections(checks, target, begin[1])
+                continue
+            end = re.match(r"end (\w+) ([\d.]+) (-?\d+) (\d+)", line)
+            if not end:
+                checks.expect(line.startswith("ok"), "the last line: " + line)
+                continue
+            name, result = end[1], (int(end[3]), int(end[4]))
+            took[name] = float(end[2])
+            print("%s: %.1f ms, result %d, errno %d" % (name, took[name], *result))
+            if name in NEVER_CONTINUED:
+                checks.expect(result in ((0, 0), (-1, errno.EINTR)), "%s: %s" % (name, result))
+            else:
+                checks.equal(result, (0, 0), name + ": result and errno")
+                checks.expect(took[name] >= SPAN_MS - 1, "%s: %.1f ms" % (name, took[name]))
+        checks.equal(target.end()[0], 0, "its end")
+    checks.equal(len(took), CALLS, "calls")
+    return took
+
+
+def main():
+    lib.need()
+    checks, best = e2e.Checks(), {}
+    for _ in range(ROUNDS):
+        for name, ms in one_round(checks).items():
+            best[name] = min(ms, best.get(name, ms))
+        late = [n for n, ms in best.items() if ms > SPAN_MS + SLACK_MS]
+        if not late:
+            break
+    checks.equal(late, [], "calls that slept longer each time")
+    checks.done()
+
+
+main()

@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What cannot be attached to is refused with its own sentence, unharmed; what is only unusual works.
+
+usage: refusals_test.py [--only NAME]"""
+
+import argparse
+import ctypes
+import errno
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import attach_lib as lib
+import e2e
+import seccomp
+
+IS_ROOT = os.geteuid() == 0
+NOBODY = 65534
+SLEEP = ["sh", "-c", "echo ready; exec sleep 20"]
+PR_SET_DUMPABLE = 4
+MEMFD_CREATE, OPENAT = 319, 257
+
+
+def refused(checks, what, pid, sentence, **keywords):
+    """Whether it is refused with these words."""
+    done = lib.inject(pid, **keywords)
+    checks.expect(sentence in done.get("error", ""), "%s: %r wanted: %s" % (what, sentence, done))
+    checks.equal(done["status"], 1, what + ": status")
+
+
+def unharmed(checks, what, target):
+    checks.equal(target.process.poll(), None, what + ": it lives")
+    checks.expect(not lib.loaded(target.pid), what + ": nothing is loaded")
+
+
+def works(checks, what, target, **keywords):
+    done = lib.inject(target.pid, lib.VECTORS, **keywords)
+    checks.equal(done.get("answer"), 42, "%s: %s" % (what, done))
+    checks.expect(lib.loaded(target.pid), what + ": it is loaded")
+    checks.equal(target.process.poll(), None, what + ": it lives")
+
+
+def gone(checks):
+    process = subprocess.Popen(["true"])
+    process.wait()
+    refused(checks, "gone", process.pid, "there is no process")
+
+
+def zombie(checks):
+    process = subprocess.Popen(["true"])
+    time.sleep(0.2)
+    refused(checks, "zombie", process.pid, "has ended and only waits for its parent")
+    process.wait()
+
+
+def exiting(checks):
+    for number in range(10):
+        process = subprocess.Popen(["sleep", "0.05"])
+        time.sleep(0.04 + number * 0.002)
+        done = lib.inject(process.pid, lib.VECTORS)
+        checks.expect("answer" in done or "ended" in done.get("error", ""), "exiting: %s" % done)
+        checks.equal(process.wait(), 0, "exiting: its status")
+
+
+def kernel_thread(checks):
+    if "kthreadd" not in lib.read("/proc/2/comm"):
+        return checks.skip("kernel thread: none is seen here")
+    refused(checks, "kernel thread", 2, "is a thread of the kernel")
+
+
+def itself(checks):
+    done = subprocess.run(["sh", "-c", "exec %s $$ %s" % (lib.TOOL, lib.VECTORS)], text=True,
+                          capture_output=True)
+    checks.expect("cannot attach to itself" in done.stdout, "itself: " + done.stdout)
+
+
+def a_thread(checks):
+    with lib.Target([e2e.real_python(), lib.HERE + "/busy.py", lib.LONG]) as target:
+        time.sleep(0.2)
+        other = [int(t) for t in os.listdir("/proc/%d/task" % target.pid) if int(t) != target.pid][0]
+        refused(checks, "a thread", other, "is a thread of process %d" % target.pid)
+        unharmed(checks, "a thread", target)
+
+
+def stopped(checks):
+    with lib.Target(SLEEP) as target:
+        os.kill(target.pid, signal.SIGSTOP)
+        time.sleep(0.1)
+        refused(checks, "stopped", target.pid, "kill -CONT %d" % target.pid)
+        unharmed(checks, "stopped", target)
+        os.kill(target.pid, signal.SIGCONT)
+        works(checks, "stopped, then continued", target)
+
+
+def traced(checks):
+    with lib.Target(SLEEP) as target:
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+        if libc.ptrace(0x4206, target.pid, None, None) != 0:  # PTRACE_SEIZE
+            return checks.skip("traced: ptrace: " + os.strerror(ctypes.get_errno()))
+        refused(checks, "traced", target.pid, "is traced by process %d" % os.getpid())
+        unharmed(checks, "traced", target)
+        target.process.kill()
+
+
+def compiled(folder, name, source, *options):
+    path, code = os.path.join(folder, name), os.path.join(folder, name + ".S")
+    with open(code, "w", encoding="utf-8") as file:
+        file.write(source)
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    done = compiler and subprocess.run([compiler, "-nostdlib", *options, "-o", path, code],
+                                       capture_output=True)
+    return path if done and done.returncode == 0 else None
+
+
+# write(1, "ready\n", 6), then pause for ever
+STATIC = """.globl _start
+_start: mov $1, %eax
+mov $1, %edi
+lea text(%rip), %rsi
+mov $6, %edx
+syscall
+1: mov $34, %eax
+syscall
+jmp 1b
+text: .ascii "ready\\n"
+"""
+THIRTY_TWO = """.globl _start
+_start: mov $4, %eax
+mov $1, %ebx
+mov $text, %ecx
+mov $6, %edx
+int $0x80
+1: mov $29, %eax
+int $0x80
+jmp 1b
+text: .ascii "ready\\n"
+"""
+
+
+def other_images(checks):
+    rows = [("static", STATIC, ["-static"], "statically linked"),
+            ("32-bit", THIRTY_TWO, ["-m32", "-static"], "is a 32-bit program")]
+    with e2e.Folder("attach") as folder:
+        for name, source, options, sentence in rows:
+            path = compiled(folder, name, source, *options)
+            if path is None:
+                checks.skip(name + ": no compiler makes one here")
+                continue
+            try:
+                target = lib.Target([path])
+            except OSError as failure:
+                checks.skip("%s: %s" % (name, failure))
+                continue
+            with target:
+                if target.first != "ready":
+                    checks.skip(name + ": this kernel does not run it")
+                    continue
+                refused(checks, name, target.pid, sentence)
+                checks.equal(target.process.poll(), None, name + ": it lives")
+
+
+def as_nobody(command):
+    return ["setpriv", "--reuid=%d" % NOBODY, "--regid=%d" % NOBODY, "--clear-groups", *command]
+
+
+def other_user(checks):
+    if not IS_ROOT or not shutil.which("setpriv"):
+        return checks.skip("other user: needs root and setpriv")
+    with lib.Target(as_nobody(SLEEP)) as target:
+        works(checks, "root attaches to nobody", target)
+    with e2e.Folder("attach") as folder, lib.Target(SLEEP) as target:
+        os.chmod(folder, 0o755)
+        tool = shutil.copy(lib.TOOL, folder)
+        library = shutil.copy(lib.VECTORS, folder)
+        run = lambda pid: subprocess.run(as_nobody([tool, str(pid), library, lib.WORDS]),  # noqa: E731
+                                         capture_output=True, text=True).stdout
+        said = run(target.pid)
+        checks.expect("belongs to another user" in said, "nobody attaches to root: " + said)
+        unharmed(checks, "nobody attaches to root", target)
+        with lib.Target(as_nobody(SLEEP)) as own:
+            said = run(own.pid)
+            if "ptrace_scope" in said:
+                checks.skip("nobody attaches to nobody: " + said)
+            else:
+                checks.expect('"answer": 42' in said, "nobody attaches to nobody: " + said)
+
+
+def not_dumpable(checks):
+    if not IS_ROOT or not shutil.which("setpriv"):
+        return checks.skip("not dumpable: needs root and setpriv")
+    script = "import ctypes, time; ctypes.CDLL(None).prctl(%d, 0); print('ready', flush=True); " \
+             "time.sleep(20)" % PR_SET_DUMPABLE
+    with e2e.Folder("attach") as folder:
+        os.chmod(folder, 0o755)
+        tool = shutil.copy(lib.TOOL, folder)
+        library = shutil.copy(lib.VECTORS, folder)
+        with lib.Target(as_nobody(["/usr/bin/python3", "-c", script])) as target:
+            if target.first != "ready":
+                return checks.skip("not dumpable: nobody cannot run /usr/bin/python3")
+            said = subprocess.run(as_nobody([tool, str(target.pid), library, lib.WORDS]),
+                                  capture_output=True, text=True).stdout
+            checks.expect("not dumpable" in said, "not dumpable: " + said)
+            unharmed(checks, "not dumpable", target)
+            works(checks, "root attaches to one that is not dumpable", target)
+    return None
+
+
+def filtered(checks):
+    if not seccomp.possible():
+        return checks.skip("seccomp: not possible here")
+    with lib.Target(SLEEP, preexec_fn=seccomp.denied(seccomp.PERF_EVENT_OPEN, errno.EPERM)) as target:
+        refused(checks, "seccomp", target.pid, "--ignore-seccomp")
+        unharmed(checks, "seccomp", target)
+        works(checks, "seccomp, ignored", target, arguments=["--ignore-seccomp"])
+    with lib.Target(SLEEP, preexec_fn=seccomp.denied(MEMFD_CREATE, errno.EPERM)) as target:
+        works(checks, "memfd denied: by a file", target, arguments=["--ignore-seccomp"])
+        checks.expect(not [n for n in os.listdir("/tmp") if n.startswith(".gpuprof-")],
+                      "memfd denied: the file is gone")
+    script = "import errno, seccomp, time; seccomp.denied(%d, errno.EPERM)(); " \
+             "print('ready', flush=True); time.sleep(20)" % OPENAT
+    with lib.Target([sys.executable, "-c", script]) as target:
+        done = lib.inject(target.pid, lib.VECTORS, arguments=["--ignore-seccomp"])
+        checks.expect("cannot open shared object file" in done.get("error", ""), "open denied: %s" % done)
+        unharmed(checks, "open denied", target)
+    return None
+
+
+def twice_at_once(checks):
+    with lib.Target([lib.TARGET, "vectors", lib.LONG]) as target:
+        environment = dict(os.environ, GPUPROF_ATTACH_STOP_AT="mapped")
+        first = subprocess.Popen([lib.TOOL, str(target.pid), lib.VECTORS, lib.WORDS], env=environment,
+                                 stdout=subprocess.PIPE, text=True)
+        os.waitpid(first.pid, os.WUNTRACED)
+        refused(checks, "two at once", target.pid, "is traced by process %d" % first.pid,
+                library=lib.VECTORS)
+        first.send_signal(signal.SIGCONT)
+        checks.expect('"answer": 42' in first.communicate()[0], "two at once: the first")
+        works(checks, "after it", target)
+        refused(checks, "another build", target.pid, "another build of gpuprof's library",
+                library=e2e.LIBRARY)
+        status, last = target.finish()
+        checks.expect(status == 0, "two at once: its end: " + last)
+
+
+def unshared(options, command):
+    return ["unshare", *options, *command]
+
+
+def namespaces(checks):
+    if not IS_ROOT or subprocess.run(unshared(["-m", "-p", "-f"], ["true"]),
+                                     capture_output=True).returncode != 0:
+        return checks.skip("namespaces: cannot be made here")
+    # The library's folder is not there, and the pid is another.
+    script = "mount -t tmpfs none %s && %s echo ready && exec sleep 20"
+    for name, proc in (("with its own /proc", "mount -t proc none /proc &&"),
+                       ("with a /proc of another pid namespace", "")):
+        command = unshared(["-m", "-p", "-f", "--propagation", "private"],
+                           ["sh", "-c", script % (lib.FOLDER, proc)])
+        with lib.Target(command) as target:
+            child = inside(target.pid)
+            done = lib.inject(child, lib.VECTORS)
+            checks.equal(done.get("answer"), 42, "namespaces %s: %s" % (name, done))
+            os.kill(child, signal.SIGKILL)
+    return None
+
+
+def inside(pid):
+    """The process at the end of a chain of single children."""
+    for _ in range(50):
+        found = pid
+        while True:
+            child = subprocess.run(["ps", "-o", "pid=", "--ppid", str(found)], capture_output=True,
+                                   text=True).stdout.split()
+            if not child:
+                break
+            found = int(child[0])
+        if found != pid:
+            return found
+        time.sleep(0.02)
+    return pid
+
+
+def chroot(checks):
+    if not IS_ROOT or not shutil.which("chroot"):
+        return checks.skip("chroot: needs root")
+    with e2e.Folder("attach") as folder:
+        root = os.path.join(folder, "root")
+        libraries = subprocess.run(["ldd", lib.TARGET], capture_output=True, text=True).stdout
+        for word in [w for w in libraries.split() if w.startswith("/")]:
+            os.makedirs(root + os.path.dirname(word), exist_ok=True)
+            shutil.copy(word, root + word)
+        shutil.copy(lib.TARGET, root)
+        command = ["chroot", root, "/attach_target", "state", lib.LONG]
+        with lib.Target(command) as target:
+            os.chmod(root, stat.S_IRUSR | stat.S_IXUSR)
+            works(checks, "chroot without /proc: by a file", target)
+            checks.expect(not [n for n in os.listdir(root) if n.startswith(".gpuprof")],
+                          "chroot: the file is gone")
+    return None
+
+
+def deleted_libc(checks):
+    """The loader and C library are gone from the disk, as after an upgrade."""
+    with e2e.Folder("attach") as folder:
+        libraries = subprocess.run(["ldd", lib.TARGET], capture_output=True, text=True).stdout
+        for word in [w for w in libraries.split() if w.startswith("/")]:
+            shutil.copy(word, folder)
+        loader = [n for n in os.listdir(folder) if n.startswith("ld-linux")]
+        if not loader:
+            return checks.skip("deleted libc: ldd names no loader")
+        command = [os.path.join(folder, loader[0]), "--library-path", folder, lib.TARGET, "state", lib.LONG]
+        with lib.Target(command) as target:
+            for name in os.listdir(folder):
+                if "libstdc++" not in name and "libgcc" not in name:
+                    os.remove(os.path.join(folder, name))
+            works(checks, "deleted libc", target)
+            status, last = target.finish()
+            checks.equal(status, 0, "deleted libc: its end: " + last)
+    return None
+
+
+CASES = [gone, zombie, exiting, kernel_thread, itself, a_thread, stopped, traced, other_images,
+         other_user, not_dumpable, filtered, twice_at_once, namespaces, chroot, deleted_libc]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--only")
+    only = parser.parse_args().only
+    lib.need()
+    checks = e2e.Checks()
+    for case in CASES:
+        if only in (None, case.__name__):
+            case(checks)
+    checks.done()
+
+
+main()

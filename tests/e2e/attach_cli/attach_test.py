@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`gpuprof attach` and `detach`: what they record, what they leave in the process, what they refuse."""
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import time
+
+import e2e
+import live
+
+PREFORK = """
+import os, sys, time
+children = []
+for i in range(3):
+    pid = os.fork()
+    if pid == 0:
+        break
+    children.append(pid)
+print(os.getpid(), flush=True) if children and len(children) == 3 else None
+end = time.monotonic() + 60
+while time.monotonic() < end:
+    sum(range(300)); time.sleep(0.002)
+"""
+
+
+def paths_of(done):
+    return done.stdout.split()
+
+
+def looks(pid):
+    return live.threads(pid), live.descriptors(pid)
+
+
+def records_and_lets_go(checks, folder):
+    with live.Program(live.busy()) as program:
+        before = looks(program.pid)
+        for number in (1, 2, 3):
+            done = live.cli("attach", program.pid, "-d", "400ms", "-o", os.path.join(folder, str(number)))
+            paths = paths_of(done)
+            checks.equal((done.returncode, len(paths)), (0, 1), "attach %d: %s" % (number, done.stderr))
+            if not paths:
+                return
+            checks.expect(live.samples(paths[0]) > 0, "attach %d has stacks" % number)
+            how = "brought in" if number == 1 else "woken"
+            checks.expect("the library was %s while a thread stood still for" % how in done.stderr, done.stderr)
+            live.no_trace_of_us(checks, program.pid, before, "after attach %d" % number)
+            checks.expect(program.pid not in live.status(), "status lists it no more")
+        status, _, errors = program.end()
+        checks.equal((status, errors), (-15, ""), "the program goes on until it is ended, and says nothing")
+
+
+def stays_until_detached(checks, folder):
+    with live.Program(live.busy()) as program:
+        before = looks(program.pid)
+        done = live.cli("attach", "-p", program.pid, "--stay", "-d", "250ms", "-o", os.path.join(folder, "stay"))
+        checks.equal((done.returncode, len(paths_of(done))), (0, 1), "attach --stay: " + done.stderr)
+        row = live.wait_until_armed(program.pid)
+        checks.expect(row and row["attached"], "it waits for another capture: %r" % row)
+        done = live.cli("capture", program.pid, "-d", "250ms", "-o", os.path.join(folder, "again"))
+        checks.equal((done.returncode, len(paths_of(done))), (0, 1), "capture: " + done.stderr)
+        done = live.cli("detach", program.pid)
+        checks.equal((done.returncode, done.stdout, done.stderr), (0, "", ""), "detach")
+        live.no_trace_of_us(checks, program.pid, before, "after detach")
+        done = live.cli("detach", program.pid)
+        checks.expect(done.returncode == 125 and "does not have gpuprof's library" in done.stderr, done.stderr)
+
+
+def detach_of_a_run(checks, folder):
+    out = os.path.join(folder, "run")
+    with live.Program(live.prefix("-o", out) + live.busy(5)) as program:
+        checks.expect(live.wait_until_recorded(program.pid), "a run is recorded")
+        time.sleep(0.5)
+        done = live.cli("detach", program.pid)
+        checks.equal((done.returncode, done.stderr), (0, ""), "detach of a run's process")
+        checks.expect("gpuprof" not in live.threads(program.pid) and not live.door_files(program.pid),
+                      "nothing of ours runs there: %r" % live.threads(program.pid))
+        done = live.cli("attach", program.pid, "-d", "250ms", "-o", out + "-attach")
+        checks.equal((done.returncode, len(paths_of(done))), (0, 1), "attach wakes the library again: " + done.stderr)
+        checks.expect("woken" in done.stderr, done.stderr)
+        stdout, errors = program.process.communicate(timeout=60)
+        checks.equal((program.process.returncode, stdout), (7, b"done\n"), "the run ends as its program")
+        checks.equal(len(e2e.traces(out)), 1, "with what was recorded until then: %s" % errors.decode())
+
+
+def tree(checks, folder):
+    with live.Program([live.PYTHON, "-c", PREFORK]) as program:
+        live.wait_for(lambda: len(children_of(program.pid)) == 3)
+        pids = sorted([program.pid] + children_of(program.pid))
+        before = {pid: looks(pid) for pid in pids}
+        try:
+            out = os.path.join(folder, "tree")
+            done = live.cli("attach", program.pid, "--children", "--all-processes", "-d", "500ms", "-o", out)
+            recorded = sorted(live.head(path)["pid"] for path in paths_of(done))
+            checks.equal((done.returncode, recorded), (0, pids), "a prefork tree: " + done.stderr)
+            checks.expect("4 processes" in done.stderr, done.stderr)
+            for pid in pids:
+                live.no_trace_of_us(checks, pid, before[pid], "process %d of the tree" % pid)
+            done = live.cli("attach", "-p", "%d,%d" % tuple(pids[:2]), "-d", "250ms", "-o", out + "-two")
+            recorded = sorted(live.head(path)["pid"] for path in paths_of(done))
+            checks.equal((done.returncode, recorded), (0, pids[:2]), "two that were named: " + done.stderr)
+        finally:
+            for pid in pids[1:]:
+                live.signal_if_there(pid, signal.SIGKILL)
+
+
+def children_of(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as file:
+        return [int(word) for word in file.read().split()]
+
+
+def refusals(checks, folder):
+    with live.Program(live.busy()) as program:
+        before = looks(program.pid)
+        fixed = os.path.join(folder, "fixed.pt.trace.json")
+        open(fixed, "w").close()
+        free = 1 << 21
+        ended = subprocess.Popen(["true"])
+        ended.wait()
+        rows = [
+            (["attach"], "needs a process"), (["capture"], "needs a process"), (["stop"], "needs a process"),
+            (["attach", "nobody"], "'nobody' is no process"), (["attach", "0"], "'0' is no process"),
+            (["attach", free], "no process %d" % free), (["attach", ended.pid], "no process"),
+            (["capture", free], "there is no process %d" % free), (["capture", "nobody"], "no process named 'nobody'"),
+            (["capture", program.pid], "gpuprof attach %d" % program.pid),
+            (["stop", program.pid], "does not have gpuprof's library"),
+            (["attach", program.pid, "-o", fixed], "-f"),
+            (["attach", program.pid, "-o", "/proc/none"], "output folder"),
+            (["attach", program.pid, "--summary-json", "/no/such/file"], "cannot write"),
+            (["attach", program.pid, "--daemon", "/no/such"], "daemon"),
+            (["attach", program.pid, "--wait", "3"], "--active N"),
+            (["attach", program.pid, "-d", "5"], "write 5s"),
+            (["run", "--armed", "-o", "x", "true"], "give -o to `gpuprof capture`"),
+            (["run", "--armed", "-d", "1s", "true"], "give the schedule to `gpuprof capture`"),
+            (["env", "python3"], "gpuprof run --armed python3"),
+        ]
+        for words, part in rows:
+            done = live.cli(*words, cwd=folder)
+            checks.equal((done.returncode, done.stdout), (125, ""), "%r is refused" % words)
+            checks.expect(part in done.stderr and done.stderr.count("\n") == 1, "%r says %r" % (words, done.stderr))
+        checks.equal(looks(program.pid), before, "nothing was asked of the process")
+        checks.expect("gpuprof" not in live.maps(program.pid), "and nothing was loaded into it")
+        checks.equal(sorted(os.listdir(folder)), ["fixed.pt.trace.json"], "no folder is left behind")
+        done = live.cli("attach", program.pid, "-d", "250ms", "-f", "-o", fixed)
+        checks.equal((done.returncode, paths_of(done)), (0, [fixed]), "-f overwrites: " + done.stderr)
+
+
+def stopped_process(checks, folder):
+    with live.Program(live.prefix("--armed") + live.busy()) as armed, live.Program(live.busy()) as plain:
+        live.wait_until_armed(armed.pid)
+        for pid in (armed.pid, plain.pid):
+            os.kill(pid, signal.SIGSTOP)
+            live.wait_for(lambda: live.states(pid) == {"T"})
+        try:
+            done = live.cli("capture", armed.pid, "-d", "250ms", cwd=folder)
+            checks.equal(done.returncode, 125, "capture of a stopped process")
+            checks.expect("kill -CONT %d" % armed.pid in done.stderr and done.stderr.count("\n") == 1, done.stderr)
+            row = live.status().get(armed.pid)
+            checks.equal(row and row["state"], "no answer", "status lists it all the same")
+            done = live.cli("attach", plain.pid, "-d", "250ms", cwd=folder)
+            checks.equal(done.returncode, 125, "attach to a stopped process: " + done.stderr)
+            checks.expect("stopped" in done.stderr and done.stderr.count("\n") == 1, done.stderr)
+            checks.equal(os.listdir(folder), [], "no folder is left behind")
+        finally:
+            for pid in (armed.pid, plain.pid):
+                os.kill(pid, signal.SIGCONT)
+        done = live.cli("capture", armed.pid, "-d", "250ms", "-o", os.path.join(folder, "on"))
+        checks.equal((done.returncode, len(paths_of(done))), (0, 1), "once it goes on: " + done.stderr)
+
+
+def progress(checks, folder):
+    with live.Program(live.busy()) as program:
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen(
+            [e2e.GPUPROF, "attach", str(program.pid), "--active", "600ms", "--wait", "300ms", "--repeat", "2",
+             "-o", os.path.join(folder, "tty")], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs)
+        os.close(theirs)
+        seen = b""
+        while True:
+            try:
+                part = os.read(ours, 4096)
+            except OSError:
+                break  # the other side is closed
+            if not part:
+                break
+            seen += part
+        os.close(ours)
+        checks.equal(process.wait(timeout=60), 0, "attach on a terminal")
+        text = seen.decode()
+        stages = [r"injected \([0-9.]+ [mun]?s pause\)", "waiting for window 1 of 2", "recording window 1 of 2",
+                  "recording window 2 of 2", "detached", "2 trace files"]
+        places = [match.start() if match else -1 for match in (re.search(stage, text) for stage in stages)]
+        checks.expect(-1 not in places and places == sorted(places), "stages in order %r: %r" % (places, text))
+
+
+def main():
+    checks = e2e.Checks()
+    for case in (records_and_lets_go, stays_until_detached, detach_of_a_run, tree, refusals, stopped_process,
+                 progress):
+        with e2e.Folder("attach") as folder:
+            case(checks, folder)
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How recordings of running processes end: stop, Ctrl-C, a killed command, a killed daemon, a process that
+ends, forks or becomes another program."""
+
+import os
+import signal
+import subprocess
+import time
+
+import e2e
+import live
+
+# Becomes what LATER says when it gets USR1.
+LATER = """
+import os, signal, sys, time
+def child(*_):
+    if os.fork() == 0:
+        work(1.5)
+        os._exit(0)
+def other(*_):
+    os.execv(sys.executable, [sys.executable, "-c", sys.argv[2], "30"])
+def work(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        sum(range(300)); time.sleep(0.001)
+actions = {"end": lambda *_: sys.exit(7), "fork": child, "exec": other}
+signal.signal(signal.SIGUSR1, actions[sys.argv[1]])
+print(os.getpid(), flush=True)
+work(60)
+"""
+
+
+def later(what):
+    return [live.PYTHON, "-c", LATER, what, live.BUSY]
+
+
+def paths_of(done):
+    return done.stdout.split()
+
+
+def begin(program, out, *words):
+    """A capture of `program` that has begun to record."""
+    command = live.Background("capture", program.pid, *(words or ("-d", "30s")), "-o", out)
+    return command if live.wait_until_recorded(program.pid) else None
+
+
+def stop_of_a_capture(checks, folder):
+    with live.Program(live.prefix("--armed") + live.busy()) as program:
+        live.wait_until_armed(program.pid)
+        command = begin(program, os.path.join(folder, "out"))
+        time.sleep(0.3)
+        done = live.cli("stop", program.pid)
+        checks.equal((done.returncode, done.stdout, done.stderr), (0, "", ""), "stop")
+        done = command.end(20)
+        checks.equal((done.returncode, len(paths_of(done))), (0, 1), "the capture writes its file: " + done.stderr)
+        checks.expect("ended with `gpuprof stop`" in done.stderr, done.stderr)
+        checks.expect(live.span_seconds(paths_of(done)[0]) < 10, "and its window is short")
+        checks.expect(live.wait_until_armed(program.pid), "the process waits again")
+        done = live.cli("stop", program.pid)
+        checks.expect(done.returncode == 125 and "nothing is being recorded there" in done.stderr, done.stderr)
+
+
+def stop_of_a_run(checks, folder):
+    out = os.path.join(folder, "run")
+    with live.Program(live.prefix("-o", out, "--strict") + live.busy(4)) as program:
+        live.wait_until_recorded(program.pid)
+        time.sleep(0.5)
+        done = live.cli("stop", program.pid)
+        checks.equal((done.returncode, done.stderr), (0, ""), "stop of a run")
+        checks.expect(live.wait_for(lambda: e2e.traces(out)), "its file is written while the program goes on")
+        checks.expect(program.process.poll() is None, "which it does")
+        stdout, errors = program.process.communicate(timeout=60)
+        checks.equal((program.process.returncode, stdout), (7, b"done\n"), "the run ends as its program, also with --strict")
+        checks.expect("ended with `gpuprof stop`" in errors.decode() and "failed" not in errors.decode(), errors.decode())
+        checks.equal(len(e2e.traces(out)), 1, "files")
+
+
+def interrupted_once(checks, folder):
+    with live.Program(live.prefix("--armed") + live.busy()) as armed, live.Program(live.busy()) as plain:
+        live.wait_until_armed(armed.pid)
+        before = live.threads(plain.pid), live.descriptors(plain.pid)
+        for command, pid, number in (("capture", armed.pid, signal.SIGINT), ("attach", plain.pid, signal.SIGTERM)):
+            running = live.Background(command, pid, "-d", "30s", "-o", os.path.join(folder, command))
+            live.wait_until_recorded(pid)
+            time.sleep(0.3)
+            os.kill(running.pid, number)
+            done = running.end(20)
+            checks.equal((done.returncode, len(paths_of(done))), (0, 1), "%s, interrupted: %s" % (command, done.stderr))
+        checks.expect(live.wait_until_armed(armed.pid), "the armed one waits again")
+        live.no_trace_of_us(checks, plain.pid, before, "after an interrupted attach")
+
+
+def interrupted_twice(checks, folder):
+    out = os.path.join(folder, "out")
+    with live.Program(live.prefix("--armed") + live.busy()) as program:
+        live.wait_until_armed(program.pid)
+        command = begin(program, out)
+        daemon = live.status()[program.pid]["daemon_pid"]
+        os.kill(daemon, signal.SIGSTOP)  # else it would be done before the second one
+        os.kill(command.pid, signal.SIGINT)
+        time.sleep(0.3)
+        os.kill(command.pid, signal.SIGINT)
+        done = command.end(10)
+        checks.equal(done.returncode, 125, "two interrupts: " + done.stderr)
+        checks.expect(str(daemon) in done.stderr, "the daemon is named: " + done.stderr)
+        os.kill(daemon, signal.SIGCONT)
+        checks.expect(live.wait_for(lambda: e2e.traces(out)), "it writes the file alone")
+        checks.expect(live.wait_until_armed(program.pid), "the process waits again")
+        checks.expect(live.wait_for(lambda: not os.path.exists("/proc/%d" % daemon)), "and the daemon ends")
+
+
+def killed_command(checks, folder):
+    with live.Program(live.prefix("--armed") + live.busy()) as armed, live.Program(live.busy()) as plain:
+        live.wait_until_armed(armed.pid)
+        before = live.threads(plain.pid), live.descriptors(plain.pid)
+        for command, pid in (("capture", armed.pid), ("attach", plain.pid)):
+            out = os.path.join(folder, command)
+            running = live.Background(command, pid, "-d", "30s", "-o", out)
+            live.wait_until_recorded(pid)
+            time.sleep(0.3)
+            os.kill(running.pid, signal.SIGKILL)
+            running.end()
+            checks.expect(live.wait_for(lambda: e2e.traces(out)), "%s killed: the daemon writes the file" % command)
+        checks.expect(live.wait_until_armed(armed.pid), "the armed one waits again")
+        live.wait_for(lambda: plain.pid not in live.status())
+        live.no_trace_of_us(checks, plain.pid, before, "after a killed attach")
+
+
+def killed_daemon(checks, folder):
+    with live.Program(live.prefix("--armed") + live.busy()) as armed, live.Program(live.busy()) as plain:
+        live.wait_until_armed(armed.pid)
+        before = live.threads(plain.pid), live.descriptors(plain.pid)
+        for command, pid in (("capture", armed.pid), ("attach", plain.pid)):
+            out = os.path.join(folder, command)
+            running = live.Background(command, pid, "-d", "30s", "-o", out)
+            row = live.wait_until_recorded(pid)
+            time.sleep(0.7)
+            os.kill(row["daemon_pid"], signal.SIGKILL)
+            done = running.end(20)
+            checks.equal((done.returncode, len(e2e.traces(out))), (125, 1), "%s, daemon killed: %s" % (command, done.stderr))
+            checks.expect("recovered" in done.stderr, done.stderr)
+        checks.expect(live.wait_until_armed(armed.pid), "the armed one waits again")
+        live.wait_for(lambda: plain.pid not in live.status())
+        live.no_trace_of_us(checks, plain.pid, before, "after a killed daemon")
+
+
+def killed_before_the_daemon_came(checks, folder):
+    """The library is in, and whoever brought it is gone: it lets go of itself."""
+    with live.Program(live.busy()) as program:
+        before = live.threads(program.pid), live.descriptors(program.pid)
+        os.mkdir(os.path.join(folder, "out"))
+        running = live.Background("attach", program.pid, "-d", "30s", "-o", os.path.join(folder, "out"))
+        seen = live.wait_for(lambda: live.door_files(program.pid) or running.process.poll() is not None, 10)
+        os.kill(running.pid, signal.SIGKILL)
+        running.end()
+        checks.expect(seen, "the library came in")
+        gone = live.wait_for(lambda: not live.door_files(program.pid), 20)
+        checks.expect(gone, "it lets go in time")
+        live.no_trace_of_us(checks, program.pid, before, "after a killed attach")
+
+
+def process_that_ends(checks, folder):
+    for how in ("end", "kill"):
+        with live.Program(live.prefix("--armed") + later("end")) as program:
+            live.wait_until_armed(program.pid)
+            command = begin(program, os.path.join(folder, how))
+            time.sleep(0.5)
+            os.kill(program.pid, signal.SIGKILL if how == "kill" else signal.SIGUSR1)
+            done = command.end(20)
+            checks.equal((done.returncode, len(paths_of(done))), (0, 1), "%s during a capture: %s" % (how, done.stderr))
+            status = program.process.wait(timeout=20)
+            checks.equal(status, -9 if how == "kill" else 7, "the program's own status")
+
+
+def process_that_forks(checks, folder):
+    with live.Program(live.prefix("--armed") + later("fork")) as program:
+        live.wait_until_armed(program.pid)
+        command = begin(program, os.path.join(folder, "fork"), "-d", "1500ms", "--all-processes")
+        os.kill(program.pid, signal.SIGUSR1)
+        done = command.end(30)
+        pids = [live.head(path)["pid"] for path in paths_of(done)]
+        checks.equal((done.returncode, len(pids), program.pid in pids), (0, 2, True),
+                     "a child that was forked during a capture: " + done.stderr)
+        checks.expect(live.wait_until_armed(program.pid), "the process waits again")
+
+
+def process_of_another_user_that_forks(checks, folder):
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    try:
+        if os.getuid() != 0 or subprocess.run(nobody + ["test", "-x", live.PYTHON]).returncode != 0:
+            return checks.skip("another user: needs root, and a python3 that anybody may start")
+    except OSError:
+        return checks.skip("another user: needs setpriv(1)")
+    with live.Program(nobody + later("fork")) as program:
+        command = live.Background("attach", program.pid, "-d", "2500ms", "--all-processes", "-o",
+                                  os.path.join(folder, "other"))
+        if checks.expect(live.wait_until_recorded(program.pid), "another user's process is recorded"):
+            os.kill(program.pid, signal.SIGUSR1)
+        done = command.end(30)
+        pids = [live.head(path)["pid"] for path in paths_of(done)]
+        checks.equal((done.returncode, len(pids), program.pid in pids), (0, 2, True),
+                     "and so is the child that it forks: " + done.stderr)
+
+
+def process_that_becomes_another(checks, folder):
+    with live.Program(live.prefix("--armed") + later("exec")) as program:
+        live.wait_until_armed(program.pid)
+        command = begin(program, os.path.join(folder, "exec"), "-d", "2s")
+        time.sleep(0.5)
+        os.kill(program.pid, signal.SIGUSR1)
+        done = command.end(30)
+        checks.equal(done.returncode, 0, "exec during a capture: " + done.stderr)
+        checks.expect(len(paths_of(done)) >= 1, "has a file")
+        checks.expect(live.wait_until_armed(program.pid), "the new program waits, as it was started armed")
+        done = live.cli("capture", program.pid, "-d", "250ms", "-o", os.path.join(folder, "after"))
+        checks.equal((done.returncode, len(paths_of(done))), (0, 1), "and can be captured: " + done.stderr)
+    with live.Program(later("exec")) as program:
+        command = live.Background("attach", program.pid, "-d", "2s", "-o", os.path.join(folder, "attach"))
+        checks.expect(live.wait_until_recorded(program.pid), "attached to")
+        time.sleep(0.3)
+        os.kill(program.pid, signal.SIGUSR1)
+        done = command.end(30)
+        checks.equal((done.returncode, len(paths_of(done))), (0, 1), "exec during an attach: " + done.stderr)
+        checks.expect("does not outlive an exec" in done.stderr and "LD_PRELOAD" not in done.stderr, done.stderr)
+        checks.expect(program.pid not in live.status() and not live.door_files(program.pid), "nothing of us stays")
+
+
+def stale_door(checks, folder):
+    with live.Program(live.prefix("--armed") + live.busy()) as program:
+        live.wait_until_armed(program.pid)
+        doors = live.door_files(program.pid)
+        checks.equal(len(doors), 1, "a door")
+        os.kill(program.pid, signal.SIGKILL)
+        program.process.wait(timeout=20)
+        checks.equal(live.door_files(program.pid), doors, "a killed process leaves its door's file")
+        done = live.cli("capture", program.pid, cwd=folder)
+        checks.expect(done.returncode == 125 and "there is no process" in done.stderr, done.stderr)
+        checks.expect(program.pid not in live.status(), "status does not list it")
+        checks.equal(live.door_files(program.pid), [], "and removes the file")
+    with live.Program(live.prefix("--armed") + live.busy()) as program:
+        live.wait_until_armed(program.pid)
+        for path in live.door_files(program.pid):
+            os.unlink(path)
+        checks.expect(live.wait_until_armed(program.pid, 25), "a door whose file somebody removed is opened again")
+
+
+def main():
+    checks = e2e.Checks()
+    for case in (stop_of_a_capture, stop_of_a_run, interrupted_once, interrupted_twice, killed_command, killed_daemon,
+                 killed_before_the_daemon_came, process_that_ends, process_that_forks,
+                 process_of_another_user_that_forks, process_that_becomes_another, stale_door):
+        with e2e.Folder("endings") as folder:
+            case(checks, folder)
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program that uses a GPU and runs already, on the simulated GPU: kernels and their launches are in each file,
+whoever brought the library."""
+
+import os
+
+import e2e
+import live
+import sim
+import trace_facts
+
+WINDOW = ("-d", "500ms")
+
+
+def trainer():
+    """Its process id first: the shell's, which all of them take over by exec."""
+    command = sim.simulated(["--forever", "--step-ms", "10"])
+    return ["sh", "-c", 'echo $$; exec "$@"', "sh", *command]
+
+
+def check_file(checks, done, what, ranges):
+    paths = done.stdout.split()
+    if not checks.equal((done.returncode, len(paths)), (0, 1), what + ": " + done.stderr):
+        return
+    facts = trace_facts.Facts(e2e.load(paths[0]))
+    checks.expect(len(facts.kernels) > 20, "%s: %d kernels" % (what, len(facts.kernels)))
+    launches = {launch["args"]["correlation"] for launch in facts.launches}
+    alone = [kernel for kernel in facts.kernels if kernel["args"]["correlation"] not in launches]
+    checks.equal(alone, [], what + ": kernels without a launch")
+    checks.expect("the GPU is simulated" in done.stderr, what + " says that the GPU is simulated: " + done.stderr)
+    if ranges:
+        checks.equal(facts.unlinked(), [], what + ": each kernel has its launch and range")
+
+
+def armed(checks, folder, env):
+    with live.Program(live.prefix("--armed") + trainer(), env=env) as program:
+        row = live.wait_for(lambda: "cuda" in (live.status().get(program.pid) or {}).get("can_record", []))
+        checks.expect(row, "status knows of CUDA: %r" % live.status().get(program.pid))
+        for number in (1, 2):
+            done = live.cli("capture", program.pid, *WINDOW, "-o", os.path.join(folder, str(number)))
+            check_file(checks, done, "capture %d" % number, True)
+
+
+def attached(checks, folder, env):
+    with live.Program(trainer(), env=env) as program:
+        live.wait_for(lambda: "libcuda" in live.maps(program.pid))
+        before = live.threads(program.pid), live.descriptors(program.pid)
+        for number in (1, 2):
+            done = live.cli("attach", program.pid, *WINDOW, "-o", os.path.join(folder, str(number)))
+            check_file(checks, done, "attach %d" % number, False)
+        # The simulated CUPTI keeps a thread of its own from its first use on, as the real one may.
+        kept = sorted(before[0] + ["gpusim-cupti"])
+        live.wait_for(lambda: live.threads(program.pid) in (before[0], kept), 3)
+        checks.expect(live.threads(program.pid) in (before[0], kept),
+                      "threads afterwards: %r, before: %r" % (live.threads(program.pid), before[0]))
+        checks.equal(live.door_files(program.pid), [], "its door")
+
+
+def main():
+    sim.need()
+    checks = e2e.Checks()
+    env = dict(os.environ, GPUSIM_QUIET="1")
+    for case in (armed, attached):
+        with e2e.Folder("attach-gpu") as folder:
+            case(checks, folder, env)
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes in other mount, pid and network namespaces, and of another user, are found, recorded, attached to
+and let go."""
+
+import os
+import shutil
+import signal
+import subprocess
+
+import e2e
+import live
+
+SPACES = (
+    ("mount", ["-m"], live.OWN_DOORS),
+    ("pid", ["-p", "-f", "--mount-proc"], "true"),
+    ("network", ["-n"], "true"),
+    ("every", ["-m", "-n", "-i", "-u", "-p", "-f", "--mount-proc"], live.OWN_DOORS),
+)
+
+
+def possible():
+    if os.getuid() != 0:
+        return "needs root"
+    if not shutil.which("unshare"):
+        return "needs unshare(1)"
+    for _, flags, setup in SPACES:
+        done = subprocess.run(["unshare", *flags, "sh", "-c", setup], capture_output=True, text=True)
+        if done.returncode != 0:
+            return "unshare %s: %s" % (" ".join(flags), done.stderr.strip())
+    return ""
+
+
+class Inside:
+    """The busy program in a namespace of its own, and its process id as we see it."""
+
+    def __init__(self, flags, setup, env=None):
+        # The shell must not be armed itself: it would be another process of that name.
+        script = setup + ' && exec env "$@"'
+        words = ["%s=%s" % item for item in (env or {}).items()]
+        self.program = live.Program(["unshare", *flags, "sh", "-c", script, "sh", *words, *live.busy()])
+        self.inner = self.program.pid
+        self.pid = self.program.process.pid
+        if "-f" in flags:
+            with open("/proc/%d/task/%d/children" % (self.pid, self.pid), encoding="ascii") as file:
+                self.pid = int(file.read())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        live.signal_if_there(self.pid, signal.SIGKILL)
+        self.program.pid = self.program.process.pid
+        self.program.__exit__()
+
+
+def variables(name):
+    return dict(line.split("=", 1) for line in live.cli("env", "--name", name).stdout.splitlines())
+
+
+def armed(checks, folder, space, flags, setup):
+    with Inside(flags, setup, variables("in-" + space)) as inside:
+        row = live.wait_until_armed(inside.pid)
+        if not checks.expect(row, "%s: status finds the armed process" % space):
+            return
+        checks.equal(row["name"], "in-" + space, "%s: its name" % space)
+        for number, who in enumerate((inside.pid, "in-" + space)):
+            done = live.cli("capture", who, "-d", "400ms", "-o", os.path.join(folder, str(number)))
+            paths = done.stdout.split()
+            if not checks.equal((done.returncode, len(paths)), (0, 1), "%s: capture %s: %s" % (space, who, done.stderr)):
+                continue
+            checks.expect(live.samples(paths[0]) > 0, "%s: has stacks: %r" % (space, live.head(paths[0])["threads"]))
+            names = {event.get("name") for event in e2e.load(paths[0])["traceEvents"]}
+            checks.expect(any("work" in str(name) for name in names), "%s: with names" % space)
+        checks.expect(live.wait_until_armed(inside.pid), "%s: armed again" % space)
+
+
+def attached(checks, folder, space, flags, setup):
+    with Inside(flags, setup) as inside:
+        before = live.threads(inside.pid), live.descriptors(inside.pid)
+        done = live.cli("attach", inside.pid, "-d", "400ms", "-o", os.path.join(folder, "attach"))
+        paths = done.stdout.split()
+        if checks.equal((done.returncode, len(paths)), (0, 1), "%s: attach: %s" % (space, done.stderr)):
+            checks.expect(live.samples(paths[0]) > 0, "%s: attach has stacks: %r" % (space, live.head(paths[0])["threads"]))
+        live.wait_for(lambda: live.threads(inside.pid) == before[0], 3)
+        checks.equal((live.threads(inside.pid), live.descriptors(inside.pid)), before, "%s: afterwards" % space)
+        checks.equal(live.door_files(inside.inner, "/proc/%d/root" % inside.pid), [], "%s: its door" % space)
+
+
+def of_another_user(checks, folder):
+    """Root records anybody; who is not root only his own."""
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    try:
+        if subprocess.run(nobody + ["test", "-r", e2e.LIBRARY, "-a", "-x", e2e.GPUPROF]).returncode != 0:
+            return checks.skip("another user may not read " + e2e.BUILD)
+    except OSError:
+        return checks.skip("needs setpriv(1)")
+    with live.Program(nobody + live.busy(), env=dict(os.environ, **variables("other"))) as theirs, \
+            live.Program(live.prefix("--armed") + live.busy()) as ours:
+        row = live.wait_until_armed(theirs.pid)
+        checks.equal(row and row["name"], "other", "root finds a process of another user")
+        done = live.cli("capture", theirs.pid, "-d", "400ms", "-o", os.path.join(folder, "capture"))
+        checks.equal((done.returncode, len(done.stdout.split())), (0, 1), "and records it: " + done.stderr)
+        live.wait_until_armed(ours.pid)
+        done = subprocess.run(nobody + [e2e.GPUPROF, "capture", str(ours.pid)], capture_output=True, text=True, cwd="/")
+        checks.equal((done.returncode, done.stdout, done.stderr.count("\n")), (125, "", 1), "not the other way round")
+        checks.expect(live.wait_until_armed(ours.pid), "which leaves it as it is")
+        checks.expect("another user's" in done.stderr, done.stderr)
+
+
+def main():
+    why_not = possible()
+    if why_not:
+        e2e.skip(why_not)
+    checks = e2e.Checks()
+    for space, flags, setup in SPACES:
+        for case in (armed, attached):
+            with e2e.Folder("namespaces") as folder:
+                case(checks, folder, space, flags, setup)
+    with e2e.Folder("namespaces") as folder:
+        of_another_user(checks, folder)
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()

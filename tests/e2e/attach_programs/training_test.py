@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gpuprof attach to a PyTorch training that runs, nobody prepared: what its traces hold, whether the
+viewers take them, how soon the first event comes, which steps, and that it computes the same.
+
+usage: training_test.py [--device cpu|cuda] [--times N] [--keep FOLDER]
+cuda: on the simulated GPU."""
+
+import argparse
+import json
+import os
+import shutil
+import sys
+
+import attached
+import e2e
+import torch_runs
+import torch_trace
+import trace_facts
+import viewers
+
+FIRST_EVENT_S = 1.0
+MODULES = {"Net_0", "Sequential_0", "Linear_0", "ReLU_0", "Linear_1"}
+
+
+class Training:
+    """The program, until it is told to end; then what it knows of its steps."""
+
+    def __init__(self, python, folder, device, pause):
+        self.folder = os.path.join(folder, device)
+        os.makedirs(self.folder, exist_ok=True)
+        self.command = [python, os.path.join(attached.PROGRAMS, "train.py"), self.folder, "--device", device]
+        if device != "cpu":
+            self.command = attached.on_gpu(self.command)
+        self.env = attached.environment(**({"CUDA_VISIBLE_DEVICES": ""} if device == "cpu" else {}))
+        self.program = attached.Program([*self.command, "--pause", str(pause)], self.folder, env=self.env)
+
+    def end(self):
+        """(exit status, when each step began, losses)."""
+        return (self.program.end(), *self.told())
+
+    def told(self):
+        with open(os.path.join(self.folder, "steps.json"), encoding="utf-8") as file:
+            known = json.load(file)
+        return known["began_ns"], known["losses"]
+
+    def again(self, steps):
+        """Losses of as many steps without anybody attached."""
+        program = attached.Program([*self.command, "--steps", str(steps)], self.folder, "again", env=self.env)
+        program.wait(600)
+        return self.told()[1]
+
+
+def stacks(trace):
+    """(Python frames, native frames) among the sampled ones of the training's own thread."""
+    names = [event["name"] for event in trace["traceEvents"]
+             if event.get("ph") == "B" and event.get("cat") == "cpu_sample"]
+    return (sum("train.py(" in name for name in names), sum("!" in name for name in names))
+
+
+def check_contents(checks, what, recording, device):
+    trace = e2e.load(recording.paths[0])
+    ours = torch_trace.ours(recording.paths[:1])
+    facts = trace_facts.Facts(trace)
+    python, native = stacks(trace)
+    shaped = sum(bool(op.args.get("Input Dims")) for op in ours.operators if op.name == "aten::addmm")
+    stacked = sum("train.py(" in op.args.get("Call stack", "") for op in ours.operators)
+    modules = {event.name.split(": ")[1] for event in ours.modules}
+    print("%s: %d operators (%d aten::addmm with shapes, %d with a stack of the program), %d steps, "
+          "%d modules, %d Python and %d native frames, %d kernels" % (
+              what, len(ours.operators), shaped, stacked, len(ours.steps), len(modules), python, native,
+              len(facts.kernels)), flush=True)
+    checks.expect(shaped > 0 and stacked > 100, what + ": shapes and stacks of operators")
+    checks.equal(modules, MODULES, what + ": modules")
+    checks.expect(python > 0 and native > 0, what + ": sampled frames: %d, %d" % (python, native))
+    checks.expect(len(ours.steps) >= 10 and "train.py" in ours.steps[0].args.get("where", ""),
+                  what + ": steps: %s" % ours.steps[:1])
+    if device != "cpu":
+        kernels = {k["args"].get("External id") for k in facts.kernels}
+        owners = {op["args"].get("External id") for op in facts.by_cat["cpu_op"]}
+        checks.expect(facts.kernels and kernels <= owners, what + ": %d of %d kernels' operators are there" % (
+            len(kernels & owners), len(kernels)))
+
+
+def check_viewers(checks, what, out, device):
+    """The plugin on the folder, HTA on what is below kineto."""
+    shown = viewers.plugin(out) if viewers.python_of("view") else None
+    if shown is None:
+        checks.skip("the plugin is not installed (scripts/setup --viewers)")
+    else:
+        worker = next(w for run, all_ in shown.items() if not run.startswith("kineto") for w in all_.values())
+        wanted = {"Overview", "Operator", "Trace", "Module"} | (
+            {"Kernel"} if device != "cpu" else set())
+        checks.expect(wanted <= set(worker["views"]), what + ": views %s" % worker["views"])
+        print("%s: the plugin shows %s and %d steps" % (what, ", ".join(worker["views"]),
+                                                        len(worker["overview"]["steps"])), flush=True)
+    if not viewers.python_of("hta"):
+        checks.skip("HTA is not installed (scripts/setup --viewers)")
+    elif device != "cpu":  # HTA is about kernels
+        found = viewers.hta(os.path.join(out, "kineto", "span_0001"))
+        checks.expect(found["temporal"] and len(found["kernels"]) > 3 and not found["below_zero"],
+                      what + ": HTA: %s" % str(found)[:500])
+        print("%s: HTA finds %d kinds of kernels and %d steps" % (what, len(found["kernels"]),
+                                                                  len(found["steps"])), flush=True)
+
+
+def check_steps(checks, recording, began_ns, asked):
+    """Exactly the steps that were asked for, each one iteration of the program's, one after the other."""
+    steps = torch_trace.ours(recording.paths).steps
+    iterations = []
+    for step in steps:
+        middle = (step.start + step.end) // 2
+        iterations.append(sum(1 for at in began_ns if at <= middle) - 1)
+    print("--wait 5 --warmup 2 --active 3: steps %s in the file are the program's %s" % (
+        [s.label for s in steps], iterations), flush=True)
+    checks.equal(len(steps), asked, "steps in the file")
+    checks.equal(iterations, list(range(iterations[0], iterations[0] + len(steps))),
+                 "the program's own iterations in a row")
+    counted = recording.summary["windows"][0]
+    checks.equal([s.label for s in steps], list(range(counted["first_step"], counted["first_step"] + asked)),
+                 "numbers of the steps")
+
+
+def run(checks, python, folder, device, times):
+    training = Training(python, folder, device, 0.002 if device == "cpu" else 0.01)
+    with training.program as program:
+        recordings = []
+        for number in range(times):
+            options = ["-d", "1s", *(["--format", "tensorboard,kineto"] if number == 0 else [])]
+            recording = attached.record(["attach", str(program.pid), *options],
+                                        os.path.join(folder, "%s-%d" % (device, number)))
+            checks.equal((recording.status, len(recording.paths) > 0), (0, True), recording.stderr)
+            recordings.append(recording)
+        first = [recording.first_operator_s() for recording in recordings if recording.paths]
+        print("%s: first operator %s ms after the start of gpuprof attach" % (
+            device, ", ".join("%.0f" % (1000 * s) for s in first)), flush=True)
+        checks.expect(min(first) < FIRST_EVENT_S, "%s: first operators after %s s" % (device, first))
+        scheduled = attached.record(["attach", str(program.pid), "--wait", "5", "--warmup", "2", "--active",
+                                     "3", "--repeat", "1"], os.path.join(folder, device + "-steps"))
+        checks.equal(scheduled.status, 0, scheduled.stderr)
+        status, began_ns, losses = training.end()
+    checks.equal((status, program.errors()), (0, ""), "the training's status and stderr")
+    check_contents(checks, device, recordings[0], device)
+    check_viewers(checks, device, os.path.join(folder, device + "-0"), device)
+    check_steps(checks, scheduled, began_ns, 3)
+    if device == "cpu":
+        without = training.again(len(losses))
+        checks.expect(losses == without, "losses differ from step %s on" % next(
+            (i for i, (a, b) in enumerate(zip(losses, without)) if a != b), "the end"))
+        print("%d losses, attached %d times, are those of a run without us to the last bit: %s … %s" % (
+            len(losses), times + 1, losses[0], losses[-1]), flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--times", type=int, default=3)
+    parser.add_argument("--keep")
+    options = parser.parse_args()
+    attached.need()
+    python = torch_runs.need() if options.device == "cuda" else torch_runs.torch_python()
+    checks = e2e.Checks()
+    with e2e.Folder("attach-training") as folder:
+        if options.keep:
+            shutil.rmtree(options.keep, ignore_errors=True)
+        run(checks, python, options.keep or folder, options.device, options.times)
+        if checks.failed:
+            sys.exit(checks.done())
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that run already, and what can be seen of gpuprof in them from outside."""
+
+import glob
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import e2e
+from torch_trace import MARGIN_NS
+
+PYTHON = e2e.real_python("/usr/bin/python3") or sys.executable
+# Half of the time at work: there is something to sample, and others get the processor too.
+BUSY = """
+import os, sys, time
+def work(until):
+    while time.monotonic() < until:
+        sum(range(300))
+def main(seconds):
+    print(os.getpid(), flush=True)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        work(time.monotonic() + 0.004)
+        time.sleep(0.004)
+    print("done", flush=True)
+main(float(sys.argv[1]))
+sys.exit(7)
+"""
+
+
+def busy(seconds=60):
+    return [PYTHON, "-c", BUSY, str(seconds)]
+
+
+def prefix(*words):
+    """What stands in front of a command: `gpuprof run WORDS --`."""
+    return [e2e.GPUPROF, "run", *words, "--"]
+
+
+class Program:
+    """A command in the background that prints its process id first; gone at the block's end."""
+
+    def __init__(self, command, **keywords):
+        keywords.setdefault("stderr", subprocess.PIPE)
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, **keywords)
+        self.pid = int(self.process.stdout.readline() or 0)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for pid in (self.pid, self.process.pid):
+            if self.process.poll() is None or pid != self.process.pid:
+                signal_if_there(pid, signal.SIGCONT)
+                signal_if_there(pid, signal.SIGKILL)
+        self.process.communicate(timeout=60)
+
+    def end(self):
+        """Ends the program by TERM; returns (status, stdout, stderr) of what was started."""
+        signal_if_there(self.pid, signal.SIGTERM)
+        out, errors = self.process.communicate(timeout=60)
+        return self.process.returncode, out.decode(), (errors or b"").decode()
+
+
+def signal_if_there(pid, number):
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        pass
+
+
+def cli(*words, **keywords):
+    """`gpuprof WORDS` to its end."""
+    keywords.setdefault("timeout", 120)
+    return subprocess.run([e2e.GPUPROF, *map(str, words)], stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, **keywords)
+
+
+class Background:
+    """`gpuprof WORDS` while the test goes on."""
+
+    def __init__(self, *words, **keywords):
+        self.process = subprocess.Popen([e2e.GPUPROF, *map(str, words)], stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **keywords)
+        self.pid = self.process.pid
+
+    def end(self, timeout=60):
+        out, errors = self.process.communicate(timeout=timeout)
+        return subprocess.CompletedProcess([], self.process.returncode, out, errors)
+
+
+def status():
+    """{pid: row} of `gpuprof status --json`."""
+    return {row["pid"]: row for row in json.loads(cli("status", "--json").stdout or "[]")}
+
+
+DOORS = "/tmp/gpuprof-%d" % os.getuid()
+# Seen by nobody else, as the /tmp of a container.
+OWN_DOORS = "mkdir -p -m 700 %s && mount -t tmpfs -o mode=0700 tmpfs %s" % (DOORS, DOORS)
+
+
+def alone():
+    """What stands in front of a command that is to see no process and no door but its own; None: not here."""
+    words = ["unshare", "-m", "-p", "-f", "--mount-proc", "sh", "-c", OWN_DOORS + ' && exec "$@"', "sh"]
+    try:
+        done = subprocess.run(words + ["true"], capture_output=True)
+    except OSError:
+        return None
+    return words if done.returncode == 0 else None
+
+
+def wait_for(what, seconds=20):
+    """The first true value of `what()`; None if none comes in time."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        value = what()
+        if value:
+            return value
+        time.sleep(0.02)
+    return None
+
+
+def wait_until_armed(pid, seconds=20):
+    """It waits at its door, and nobody records it."""
+    def armed():
+        row = status().get(pid)
+        return row if row and row["state"] == "armed" else None
+    return wait_for(armed, seconds)
+
+
+def wait_until_recorded(pid, seconds=20):
+    def recorded():
+        row = status().get(pid)
+        return row if row and row["state"] == "recording" else None
+    return wait_for(recorded, seconds)
+
+
+def threads(pid):
+    """Names of its threads, sorted."""
+    names = []
+    for path in glob.glob("/proc/%d/task/*/comm" % pid):
+        try:
+            with open(path, encoding="utf-8") as file:
+                names.append(file.read().strip())
+        except OSError:
+            pass  # ended meanwhile
+    return sorted(names)
+
+
+def states(pid):
+    """Letters of its threads' states, as in ps."""
+    found = set()
+    for path in glob.glob("/proc/%d/task/*/stat" % pid):
+        with open(path, encoding="utf-8") as file:
+            found.add(file.read().rpartition(")")[2].split()[0])
+    return found
+
+
+def descriptors(pid):
+    """What its descriptors lead to."""
+    found = []
+    for path in glob.glob("/proc/%d/fd/*" % pid):
+        try:
+            found.append(os.readlink(path))
+        except OSError:
+            pass
+    return sorted(found)
+
+
+def maps(pid):
+    """What is mapped there, as text."""
+    with open("/proc/%d/maps" % pid, encoding="utf-8") as file:
+        return file.read()
+
+
+def door_files(pid, root=""):
+    """Files of its doors, by its own idea of its process id."""
+    uid = os.getuid()
+    folders = ["/run/user/%d/gpuprof", "/tmp/gpuprof-%d", "/dev/shm/gpuprof-%d"]
+    return [path for folder in folders for path in glob.glob(root + folder % uid + "/%d-*.door" % pid)]
+
+
+def tracer(pid):
+    with open("/proc/%d/status" % pid, encoding="utf-8") as file:
+        return int(re.search(r"TracerPid:\s*(\d+)", file.read())[1])
+
+
+def no_trace_of_us(checks, pid, before, what):
+    """Threads and descriptors are those of `before`; no door; nobody traces it."""
+    wait_for(lambda: threads(pid) == before[0], 3)
+    checks.equal((threads(pid), descriptors(pid)), before, what + ": threads and descriptors")
+    checks.equal(door_files(pid), [], what + ": its door")
+    checks.equal(tracer(pid), 0, what + ": its tracer")
+
+
+def head(path):
+    """What a trace says of itself."""
+    return e2e.load(path)["gpuprof"]
+
+
+def first_event_ns(path):
+    """When the first thing that a trace tells of happened, CLOCK_MONOTONIC; None: it tells of nothing."""
+    trace = e2e.load(path)
+    zero = trace["gpuprof"]["window"]["start_ns"] - MARGIN_NS
+    # The range `capture` stands for the window.
+    times = [event["ts"] for event in trace["traceEvents"]
+             if event.get("ph") in ("B", "X", "i") and event.get("name") != "capture"]
+    return zero + round(min(times) * 1000) if times else None
+
+
+def span_seconds(path):
+    return head(path)["window"]["duration_ns"] / 1e9
+
+
+def samples(path):
+    """How many stacks were sampled."""
+    return head(path)["events"].get("samples", 0)

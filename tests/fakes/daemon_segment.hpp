@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A segment as a daemon makes it: a file of memory that the test keeps mapped, while rooms of
+// inject/ map it a second time, get it published and lose it again.
+//
+// Context:  tests
+// Owns:     the file and the daemon's mapping
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "gpuprof/wire/lane.hpp"
+#include "gpuprof/wire/segment.hpp"
+#include "inject/hot/reclaim.hpp"
+
+namespace gpuprof::fakes {
+
+/// Lines of /proc/self/maps that hold `text`; all of them if it is empty.
+inline int lines_of_maps(const std::string& text = "") {
+  std::ifstream maps("/proc/self/maps");
+  int count = 0;
+  for (std::string line; std::getline(maps, line);) count += line.find(text) != std::string::npos;
+  return count;
+}
+
+class DaemonSegment {
+ public:
+  explicit DaemonSegment(std::uint32_t large_lanes = 4, std::uint32_t small_lanes = 28)
+      : layout_(wire::segment_layout(large_lanes, small_lanes)), large_lanes_(large_lanes) {
+    fd_ = memfd_create("daemon_segment", MFD_CLOEXEC);
+    EXPECT_EQ(ftruncate(fd_, static_cast<off_t>(layout_.total_bytes)), 0);
+    base_ = map();
+    auto* lanes = lanes_in(base_);
+    std::uint64_t at = layout_.lanes_offset;
+    for (std::uint32_t i = 0; i < large_lanes + small_lanes; ++i) {
+      const std::uint64_t bytes = i < large_lanes ? wire::kLargeLaneBytes : wire::kSmallLaneBytes;
+      auto* header = new (base_ + at) wire::LaneHeader{};
+      lanes[i].lane.distance = base_ + at - reinterpret_cast<std::uint8_t*>(&lanes[i].lane);
+      lanes[i].capacity_bytes = bytes;
+      headers_.push_back(header);
+      readers_.emplace_back(header, reinterpret_cast<std::byte*>(base_ + at + wire::kRingOffset),
+                            bytes);
+      at += bytes + wire::kRingOffset;
+    }
+  }
+  ~DaemonSegment() {
+    munmap(base_, layout_.total_bytes);
+    close(fd_);
+  }
+  DaemonSegment(const DaemonSegment&) = delete;
+  DaemonSegment& operator=(const DaemonSegment&) = delete;
+
+  /// Maps it for the target and publishes it, as the agent does.
+  bool publish() {
+    std::uint8_t* base = map();
+    const hot::MappedSegment mapped{
+        base,
+        layout_.total_bytes,
+        lanes_in(base),
+        static_cast<std::uint32_t>(headers_.size()),
+        large_lanes_,
+        reinterpret_cast<const wire::Plan*>(base + layout_.plan_offset),
+        reinterpret_cast<const wire::Stats*>(base + layout_.stats_offset)};
+    return hot::publish(mapped, fd_);
+  }
+
+  /// Empties all lanes. @return how many records of each kind came out.
+  std::vector<std::uint64_t> drain() {
+    std::vector<std::uint64_t> kinds(wire::kKindSlots);
+    std::vector<std::byte> scratch(wire::kMaxFrameBytes);
+    for (wire::LaneReader& reader : readers_) {
+      const std::uint64_t limit = reader.published();
+      wire::LaneReader::Frame frame;
+      wire::LaneReader::Next next;
+      while ((next = reader.next(limit, scratch.data(), &frame)) == wire::LaneReader::Next::kFrame)
+        ++kinds[static_cast<std::size_t>(frame.kind)];
+      EXPECT_NE(next, wire::LaneReader::Next::kCorrupt);
+      reader.release();
+    }
+    return kinds;
+  }
+  template <typename R>
+  std::uint64_t drained() {
+    return drain()[static_cast<std::size_t>(R::kKind)];
+  }
+
+  /// Plan, statistics, directory and heads of the lanes as one number: changes with whatever the
+  /// target does.
+  std::uint64_t contents() const {
+    std::uint64_t hash = base::hash_bytes(base_, layout_.lanes_offset);
+    for (const wire::LaneHeader* header : headers_)
+      hash = base::hash_step(hash, base::hash_bytes(header, sizeof *header));
+    return hash;
+  }
+
+  const wire::Stats& stats() const {
+    return *reinterpret_cast<const wire::Stats*>(base_ + layout_.stats_offset);
+  }
+  std::uint64_t counter(wire::Counter which) const {
+    return stats().counters[static_cast<std::uint32_t>(which)].load();
+  }
+
+ private:
+  std::uint8_t* map() const {
+    void* at = mmap(nullptr, layout_.total_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+    EXPECT_NE(at, MAP_FAILED);
+    return static_cast<std::uint8_t*>(at);
+  }
+  wire::LaneEntry* lanes_in(std::uint8_t* base) const {
+    return reinterpret_cast<wire::LaneEntry*>(base + layout_.directory_offset);
+  }
+
+  wire::SegmentLayout layout_;
+  std::uint32_t large_lanes_;
+  int fd_ = -1;
+  std::uint8_t* base_ = nullptr;
+  std::vector<wire::LaneHeader*> headers_;
+  std::vector<wire::LaneReader> readers_;
+};
+
+}  // namespace gpuprof::fakes

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stands in for the door of a process with the library in it: a socket, and answers by hand.
+//
+// Context:  tests; one thread
+// Owns:     the socket and, unless abstract, its file
+#pragma once
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "gpuprof/base/unique_fd.hpp"
+#include "gpuprof/wire/door.hpp"
+
+namespace gpuprof::fakes {
+
+class FakeDoor {
+ public:
+  /// Where the library of this process, or of `pid`, would have its door.
+  static std::string path_of(unsigned pid, unsigned long long nonce) {
+    const std::string folder = "/tmp/gpuprof-" + std::to_string(::geteuid());
+    ::mkdir(folder.c_str(), 0700);
+    char name[64];
+    std::snprintf(name, sizeof name, wire::kDoorName, pid, nonce);
+    return folder + "/" + name;
+  }
+
+  /// @param path A path, or `@NAME`.
+  explicit FakeDoor(std::string path, int backlog = 8) : path_(std::move(path)) {
+    sockaddr_un name{};
+    name.sun_family = AF_UNIX;
+    std::memcpy(name.sun_path, path_.data(), path_.size());
+    const bool abstract = path_[0] == '@';
+    if (abstract) name.sun_path[0] = '\0';
+    listener_.reset(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    const auto bytes =
+        static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path_.size() + (abstract ? 0 : 1));
+    good_ = ::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&name), bytes) == 0 &&
+            ::listen(listener_.get(), backlog) == 0;
+  }
+  ~FakeDoor() {
+    if (path_[0] == '/') ::unlink(path_.c_str());
+  }
+  FakeDoor(const FakeDoor&) = delete;
+  FakeDoor& operator=(const FakeDoor&) = delete;
+
+  bool good() const { return good_; }
+  const std::string& path() const { return path_; }
+  /// As if the process had been killed: the file stays, nobody listens.
+  void die() { listener_.reset(); }
+
+  /// Waits for a request that is more than a look at who listens. Invalid: none came.
+  wire::MessageType next(int timeout_ms = 5000) {
+    for (;;) {
+      pollfd wait{listener_.get(), POLLIN, 0};
+      if (::poll(&wait, 1, timeout_ms) != 1) return wire::MessageType{};
+      caller_.reset(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      const ssize_t got = ::recv(caller_.get(), bytes_.data(), bytes_.size(), 0);
+      std::uint16_t major = 0;
+      if (got > 0 &&
+          wire::parse_packet(bytes_.data(), static_cast<std::size_t>(got), &packet_, &major))
+        return packet_.type;
+    }
+  }
+  const wire::Packet& packet() const { return packet_; }
+  std::string text() const { return std::string(packet_.tail, packet_.tail_bytes); }
+
+  template <typename M>
+  void answer(const M& body, const std::string& tail = {}, bool of_another_version = false) {
+    std::byte out[4096];
+    const std::size_t bytes = wire::encode_message(body, tail.data(), tail.size(), out, sizeof out);
+    wire::ControlHeader header;
+    std::memcpy(&header, out, sizeof header);
+    if (of_another_version) ++header.major;
+    std::memcpy(out, &header, sizeof header);
+    ::send(caller_.get(), out, bytes, MSG_NOSIGNAL);
+  }
+  void refuse(const std::string& sentence) {
+    answer(wire::Refused{0, static_cast<std::uint32_t>(sentence.size())}, sentence);
+  }
+  /// The connection of whoever asked last.
+  base::UniqueFd take_caller() { return std::move(caller_); }
+
+ private:
+  std::string path_;
+  base::UniqueFd listener_, caller_;
+  bool good_ = false;
+  alignas(8) std::array<std::byte, 8192> bytes_{};
+  wire::Packet packet_{};
+};
+
+}  // namespace gpuprof::fakes

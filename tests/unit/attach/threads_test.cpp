@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/attach/threads.hpp"
+
+#include <gtest/gtest.h>
+#include <semaphore.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+namespace gpuprof::attach {
+namespace {
+
+TEST(Threads, ReadsTheRowOfASleepingCall) {
+  const SleepingCall call =
+      parse_call("202 0x7f00 0x189 0x0 0x0 0x0 0xffffffff 0x7ffd1230 0x7f12345\n");
+  EXPECT_EQ(call.number, 202);
+  EXPECT_EQ(call.stack_pointer, 0x7ffd1230U);
+}
+
+TEST(Threads, ARunningThreadIsInNoCall) {
+  EXPECT_EQ(parse_call("running\n").number, -1);
+  EXPECT_EQ(parse_call("").number, -1);
+  EXPECT_EQ(parse_call("-1 0x7ffd1230 0x7f12345\n").number, -1);
+}
+
+TEST(Threads, TheSleeperComesFirst) {
+  // given: a thread in a futex, and this one, which runs
+  sem_t end;
+  sem_init(&end, 0, 0);
+  std::atomic<pid_t> sleeper{0};
+  std::thread thread([&] {
+    sleeper = static_cast<pid_t>(syscall(SYS_gettid));
+    sem_wait(&end);
+  });
+  while (sleeper == 0) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  // when
+  const std::vector<Candidate> threads = threads_by_merit(getpid());
+  sem_post(&end);
+  thread.join();
+  // then
+  const auto place = [&threads](pid_t tid) {
+    return std::find_if(threads.begin(), threads.end(),
+                        [tid](const Candidate& one) { return one.tid == tid; }) -
+           threads.begin();
+  };
+  EXPECT_LT(place(sleeper), place(getpid()));
+  EXPECT_LT(place(getpid()), static_cast<std::ptrdiff_t>(threads.size()));
+  EXPECT_NE(threads[static_cast<std::size_t>(place(sleeper))].stack_pointer, 0U);
+}
+
+}  // namespace
+}  // namespace gpuprof::attach

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which running processes a command line means: ids, names, children, all.
+#include "cli/chosen.hpp"
+
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <atomic>
+#include <thread>
+
+#include "gpuprof/wire/segment.hpp"
+#include "tests/fakes/fake_door.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+using fakes::FakeDoor;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using wire::AgentState;
+
+const auto kOwn = static_cast<std::uint32_t>(::getpid());
+
+/// A child that sleeps until the test is over.
+class Child {
+ public:
+  Child() : pid_(::fork()) {
+    if (pid_ != 0) return;
+    ::pause();
+    ::_exit(0);
+  }
+  ~Child() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  std::uint32_t pid() const { return static_cast<std::uint32_t>(pid_); }
+
+ private:
+  pid_t pid_;
+};
+
+/// This process as one that has the library in it: answers queries until it goes.
+class Answering {
+ public:
+  Answering(const std::string& name, AgentState state, bool in_session)
+      : door_(FakeDoor::path_of(kOwn, 77)), thread_([this, name, state, in_session] {
+          while (!over_) {
+            if (door_.next(20) != wire::MessageType::kDoorQuery) continue;
+            wire::DoorStatus status{};
+            status.state = static_cast<std::uint32_t>(state);
+            status.in_session = in_session ? 1 : 0;
+            status.daemon_pid = 4711;
+            const std::string text = "name=" + name + "\n";
+            status.text_bytes = static_cast<std::uint32_t>(text.size());
+            door_.answer(status, text);
+          }
+        }) {}
+  ~Answering() {
+    over_ = true;
+    thread_.join();
+  }
+
+ private:
+  FakeDoor door_;
+  std::atomic<bool> over_{false};
+  std::thread thread_;
+};
+
+Options with_words(std::vector<std::string> words) {
+  Options options;
+  options.words = std::move(words);
+  return options;
+}
+
+std::string sentence(const Options& options) {
+  const auto chosen = processes_by_id(options, "attach");
+  return chosen ? "" : chosen.error().sentence;
+}
+
+TEST(Chosen, IdsComeInOrderAndEachOnce) {
+  const Child child;
+  Options options = with_words({std::to_string(child.pid()), std::to_string(kOwn)});
+  options.pids = {kOwn, kOwn};
+  const auto chosen = processes_by_id(options, "attach");
+  ASSERT_TRUE(chosen.ok()) << chosen.error().sentence;
+  EXPECT_THAT(chosen.value(), ElementsAre(kOwn, child.pid()));
+}
+
+TEST(Chosen, ChildrenComeBehindTheirParents) {
+  const Child child, other;
+  Options options = with_words({std::to_string(kOwn)});
+  options.children = true;
+  const auto chosen = processes_by_id(options, "attach");
+  ASSERT_TRUE(chosen.ok());
+  EXPECT_THAT(chosen.value(), ElementsAre(kOwn, std::min(child.pid(), other.pid()),
+                                          std::max(child.pid(), other.pid())));
+}
+
+TEST(Chosen, RefusesWhatIsNoProcess) {
+  EXPECT_THAT(sentence(with_words({})), HasSubstr("needs a process: gpuprof attach PID"));
+  EXPECT_THAT(sentence(with_words({"job"})), HasSubstr("'job' is no process"));
+  EXPECT_THAT(sentence(with_words({"0"})), HasSubstr("'0' is no process"));
+  EXPECT_THAT(sentence(with_words({"-5"})), HasSubstr("'-5' is no process"));
+  EXPECT_THAT(sentence(with_words({"99999999999999999999"})), HasSubstr("is no process"));
+  pid_t gone = ::fork();
+  if (gone == 0) ::_exit(0);
+  ::waitpid(gone, nullptr, 0);
+  EXPECT_THAT(sentence(with_words({std::to_string(gone)})),
+              HasSubstr("there is no process " + std::to_string(gone)));
+}
+
+TEST(Chosen, AProcessIsFoundByIdAndByName) {
+  const Answering process("chosen-test", AgentState::kArmed, false);
+  for (const std::string& word : {std::to_string(kOwn), std::string("chosen-test")}) {
+    const auto found = processes_by_door(with_words({word}), "capture");
+    ASSERT_TRUE(found.ok()) << found.error().sentence;
+    ASSERT_EQ(1u, found.value().size());
+    EXPECT_EQ(kOwn, found.value()[0].door.pid);
+    EXPECT_TRUE(found.value()[0].named);
+  }
+}
+
+TEST(Chosen, OneMeantTwiceIsFoundOnce) {
+  const Answering process("chosen-test", AgentState::kArmed, false);
+  const auto found = processes_by_door(with_words({"chosen-test", std::to_string(kOwn)}), "stop");
+  ASSERT_TRUE(found.ok()) << found.error().sentence;
+  EXPECT_EQ(1u, found.value().size());
+}
+
+TEST(Chosen, WhatAllFindsIsNotNamed) {
+  const Answering process("chosen-test", AgentState::kArmed, false);
+  Options options;
+  options.all = true;
+  const auto found = processes_by_door(options, "capture");
+  ASSERT_TRUE(found.ok()) << found.error().sentence;
+  bool seen = false;
+  for (const Found& one : found.value()) {
+    seen = seen || one.door.pid == kOwn;
+    EXPECT_FALSE(one.named);
+  }
+  EXPECT_TRUE(seen);
+}
+
+TEST(Chosen, ChildrenWithoutTheLibraryAreLeftOut) {
+  const Answering process("chosen-test", AgentState::kArmed, false);
+  const Child child;
+  Options options = with_words({std::to_string(kOwn)});
+  options.children = true;
+  const auto found = processes_by_door(options, "capture");
+  ASSERT_TRUE(found.ok()) << found.error().sentence;
+  EXPECT_EQ(1u, found.value().size());
+}
+
+TEST(Chosen, AProcessWithoutTheLibraryIsToldFromNone) {
+  const Child child;
+  const auto without = processes_by_door(with_words({std::to_string(child.pid())}), "capture");
+  ASSERT_FALSE(without.ok());
+  EXPECT_THAT(without.error().sentence, HasSubstr("gpuprof attach " + std::to_string(child.pid())));
+  const auto nobody = processes_by_door(with_words({"no-such-name"}), "capture");
+  ASSERT_FALSE(nobody.ok());
+  EXPECT_THAT(nobody.error().sentence, HasSubstr("no process named 'no-such-name'"));
+}
+
+TEST(Chosen, WhatIsRecordedOrWaitsForItsNextWindowIsNotFree) {
+  api::ProcessStatus status;
+  status.door.pid = 5;
+  status.daemon_pid = 6;
+  status.state = "armed";
+  EXPECT_TRUE(not_recorded_now(status).ok());
+  status.in_session = true;
+  EXPECT_TRUE(not_recorded_now(status).ok()) << "the schedule is over";
+  for (const char* state : {"counting", "recording", "counting, kinds kept"}) {
+    status.state = state;
+    const auto busy = not_recorded_now(status);
+    ASSERT_FALSE(busy.ok()) << state;
+    EXPECT_THAT(busy.error().sentence, HasSubstr("gpuprof stop 5"));
+  }
+}
+
+}  // namespace
+}  // namespace gpuprof::cli

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sessions of processes that run already: joined at fake doors, ended by their schedule.
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include "tests/fakes/fake_door.hpp"
+#include "tests/unit/session/daemon_fixture.hpp"
+
+namespace gpuprof::session {
+namespace {
+
+using fakes::FakeAgent;
+using fakes::FakeDoor;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using wire::LaneRole;
+using wire::MessageType;
+
+constexpr std::uint64_t kWindowNs = 200'000'000;
+
+class CapturesTest : public DaemonTest {
+ protected:
+  CapturesTest() {
+    options_.of_running = true;
+    options_.schedule.given = true;
+    options_.schedule.active = {api::Extent::Unit::kTime, kWindowNs};
+    options_.schedule.repeat = 1;
+  }
+
+  static std::string path(unsigned long long nonce) {
+    return FakeDoor::path_of(static_cast<unsigned>(::getpid()), nonce);
+  }
+
+  api::Summary wait_for_summary() {
+    client_->captures_complete();
+    return DaemonTest::wait_for_summary();
+  }
+
+  /// A process that runs, waits at `path`, is joined, and launches ten kernels. Exits with 0 if the
+  /// daemon let it go.
+  pid_t running_process(const std::string& path, bool asks_for_its_end = false) {
+    const pid_t child = fork_child([&] {
+      client_.reset();  // else the daemon never sees its client go
+      FakeDoor door(path);
+      wire::DoorJoin join{};
+      if (door.next() != MessageType::kDoorJoin || !door.packet().as(&join)) ::_exit(3);
+      FakeAgent agent;
+      if (!agent.join(door.take_caller(), join.session, {})) ::_exit(4);
+      auto lane = agent.open_lane(1, LaneRole::kCallback);
+      for (int i = 0; i < 1000 && !agent.recording(); ++i) agent.serve(), sleep_ms(1);
+      for (std::uint32_t i = 1; i <= 10; ++i) launch(lane, i, 1);
+      if (asks_for_its_end) agent.send(wire::EndAsked{1, 0});
+      const bool stopped = agent.serve_until_stopped(10'000);
+      ::unlink(path.c_str());
+      ::_exit(stopped ? 0 : 5);
+    });
+    for (int i = 0; i < 1000 && ::access(path.c_str(), F_OK) != 0; ++i) sleep_ms(1);
+    return child;
+  }
+};
+
+TEST_F(CapturesTest, RunningProcessIsJoinedRecordedAndLetGo) {
+  open();
+  const pid_t child = running_process(path(1));
+  client_->capture(static_cast<std::uint32_t>(child), path(1), true, false);
+
+  const api::Summary summary = wait_for_summary();
+
+  EXPECT_EQ(0, wait_for(child)) << "it is told that the session is over";
+  EXPECT_THAT(summary.failures, IsEmpty());
+  ASSERT_EQ(1u, summary.files.size());
+  ASSERT_EQ(1u, summary.processes.size());
+  EXPECT_EQ(static_cast<std::uint32_t>(child), summary.processes[0].pid);
+  EXPECT_EQ(10u, summary.processes[0].gpu_events);
+  EXPECT_EQ("alive", summary.processes[0].end);
+  ASSERT_EQ(1u, summary.windows.size());
+  EXPECT_EQ(kWindowNs, summary.windows[0].end_ns - summary.windows[0].start_ns);
+  EXPECT_FALSE(summary.stopped);
+}
+
+TEST_F(CapturesTest, ProcessesOfOneSessionShareItsWindow) {
+  open();
+  const pid_t one = running_process(path(2)), other = running_process(path(3));
+  client_->capture(static_cast<std::uint32_t>(one), path(2), true, false);
+  client_->capture(static_cast<std::uint32_t>(other), path(3), true, false);
+  const api::Summary summary = wait_for_summary();
+  EXPECT_EQ(0, wait_for(one));
+  EXPECT_EQ(0, wait_for(other));
+  EXPECT_EQ(2u, summary.files.size());
+  EXPECT_EQ(1u, summary.windows.size());
+}
+
+TEST_F(CapturesTest, NobodyAtTheDoorIsAFailureAndEndsTheSession) {
+  open();
+  client_->capture(1234, folder_ + "/none.door", true, false);
+  const api::Summary summary = wait_for_summary();
+  EXPECT_THAT(summary.failures, Contains(HasSubstr("process 1234 cannot be recorded: nobody")));
+  EXPECT_THAT(summary.files, IsEmpty());
+  EXPECT_THAT(summary.remarks, IsEmpty()) << "no window was ever due";
+  EXPECT_THAT(spool_folders(), IsEmpty());
+}
+
+TEST_F(CapturesTest, OneThatFailsDoesNotHurtAnother) {
+  open();
+  const pid_t child = running_process(path(4));
+  client_->capture(1234, folder_ + "/none.door", true, false);
+  client_->capture(static_cast<std::uint32_t>(child), path(4), true, false);
+  const api::Summary summary = wait_for_summary();
+  EXPECT_EQ(0, wait_for(child));
+  EXPECT_THAT(summary.failures, Contains(HasSubstr("process 1234")));
+  EXPECT_EQ(1u, summary.files.size());
+}
+
+TEST_F(CapturesTest, AnotherProcessBehindTheDoorIsNotRecorded) {
+  open();
+  FakeDoor door(path(5));
+  client_->capture(static_cast<std::uint32_t>(::getpid()) + 1, door.path(), true, false);
+  const api::Summary summary = wait_for_summary();
+  EXPECT_THAT(summary.failures, Contains(HasSubstr("another process listens")));
+  EXPECT_EQ(MessageType{}, door.next(50)) << "it is told nothing of us";
+}
+
+TEST_F(CapturesTest, RefusalIsTheProcessesOwnSentence) {
+  open();
+  FakeDoor door(path(6));
+  client_->capture(static_cast<std::uint32_t>(::getpid()), door.path(), true, true);
+  ASSERT_EQ(MessageType::kDoorJoin, door.next());
+  wire::DoorJoin join{};
+  ASSERT_TRUE(door.packet().as(&join));
+  EXPECT_NE(0u, join.session);
+  EXPECT_NE(0u, join.flags & wire::kJoinThenDetach);
+  door.refuse("it is being recorded already");
+  const api::Summary summary = wait_for_summary();
+  EXPECT_THAT(summary.failures, Contains(HasSubstr("it is being recorded already")));
+}
+
+TEST_F(CapturesTest, SilenceIsGivenUp) {
+  open();
+  FakeDoor door(path(7));
+  client_->capture(static_cast<std::uint32_t>(::getpid()), door.path(), true, false);
+  const api::Summary summary = wait_for_summary();
+  EXPECT_THAT(summary.failures, Contains(HasSubstr("is the process stopped?")));
+}
+
+TEST_F(CapturesTest, ChildrenOfTheProcessJoinByTheAddressItWasTold) {
+  options_.all_processes = true;
+  options_.schedule.active.value = 1'000'000'000;
+  open();
+  FakeDoor door(path(8));
+  client_->capture(static_cast<std::uint32_t>(::getpid()), door.path(), true, false);
+  ASSERT_EQ(MessageType::kDoorJoin, door.next());
+  wire::DoorJoin join{};
+  ASSERT_TRUE(door.packet().as(&join));
+  client_->captures_complete();
+  const std::string address = door.text();
+  FakeAgent agent;
+  ASSERT_TRUE(agent.join(door.take_caller(), join.session, {}));
+  const pid_t child = fork_child([&] {
+    FakeAgent forked;
+    if (!forked.connect(address)) ::_exit(3);
+    ::_exit(forked.serve_until_stopped(10'000) ? 0 : 5);
+  });
+  EXPECT_TRUE(agent.serve_until_stopped(10'000));
+  EXPECT_EQ(2u, wait_for_summary().processes_seen);
+  EXPECT_EQ(0, wait_for(child));
+}
+
+TEST_F(CapturesTest, AskedForItsEndAtTheDoorTheSessionEndsAtOnce) {
+  options_.schedule.active.value = 60'000'000'000;
+  open();
+  const pid_t child = running_process(path(9), true);
+  client_->capture(static_cast<std::uint32_t>(child), path(9), true, false);
+  const api::Summary summary = wait_for_summary();
+  EXPECT_EQ(0, wait_for(child));
+  EXPECT_TRUE(summary.stopped);
+  EXPECT_THAT(summary.remarks, Contains(HasSubstr("gpuprof stop")));
+  EXPECT_EQ(1u, summary.files.size());
+}
+
+TEST_F(CapturesTest, EndedBeforeTheWindowItSaysThatNotTheProgramEnded) {
+  options_.schedule.wait = {api::Extent::Unit::kTime, 60'000'000'000};
+  open();
+  const pid_t child = running_process(path(12));
+  client_->capture(static_cast<std::uint32_t>(child), path(12), true, false);
+  sleep_ms(300);
+  client_->end_session();
+  const api::Summary summary = wait_for_summary();
+  ::kill(child, SIGKILL);  // it waits for the recording
+  wait_for(child);
+  ::unlink(path(12).c_str());
+  EXPECT_THAT(summary.remarks, Contains(HasSubstr("The recording ended after")));
+  EXPECT_THAT(summary.files, IsEmpty());
+}
+
+TEST_F(CapturesTest, TheSessionEndsWithItsClientAndWrites) {
+  options_.schedule.active.value = 60'000'000'000;
+  open();
+  const pid_t child = running_process(path(10));
+  client_->capture(static_cast<std::uint32_t>(child), path(10), true, false);
+  sleep_ms(300);
+  client_.reset();
+  EXPECT_EQ(0, wait_for(child)) << "the process is let go";
+  for (int i = 0; i < 500 && !spool_folders().empty(); ++i) sleep_ms(10);
+  const auto entries = std::filesystem::directory_iterator(options_.output);
+  EXPECT_EQ(1, std::distance(begin(entries), end(entries))) << "the file, and no spool";
+}
+
+TEST_F(CapturesTest, TheSessionEndsWithItsLastProcess) {
+  options_.schedule.active.value = 60'000'000'000;
+  open();
+  const pid_t child = running_process(path(11));
+  client_->capture(static_cast<std::uint32_t>(child), path(11), true, false);
+  sleep_ms(300);
+  ::kill(child, SIGKILL);
+  wait_for(child);
+  const api::Summary summary = wait_for_summary();
+  ASSERT_EQ(1u, summary.processes.size());
+  EXPECT_EQ("vanished", summary.processes[0].end);
+  EXPECT_EQ(1u, summary.files.size());
+  ::unlink(path(11).c_str());
+}
+
+}  // namespace
+}  // namespace gpuprof::session
