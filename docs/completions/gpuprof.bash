@@ -4,17 +4,23 @@ _gpuprof() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
   local command=${COMP_WORDS[1]} options="" i
   if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W "run export doctor help --help --version" -- "$cur"))
+    COMPREPLY=($(compgen -W "run attach capture status stop detach env export doctor help --help --version" -- "$cur"))
     return
   fi
   case $command in
-    run) options="-o --output -f --force --format --span-size --max-size --keep --all-processes --summary-json --skip-first --wait --warmup --active --repeat -y --delay -d --duration --step --on-no-step --step-timeout -t --trace --record-shapes --no-record-shapes --with-stack --no-with-stack --with-modules --no-with-modules --profile-memory --no-profile-memory -r --rate --sampler --cuda-graph --buffer-size --max-overhead -w --wait-for --name --daemon --strict -q --quiet -v --verbose -h --help" ;;
+    run) options="-o --output -f --force --format --span-size --max-size --keep --all-processes --summary-json --skip-first --wait --warmup --active --repeat -y --delay -d --duration --step --on-no-step --step-timeout -t --trace --record-shapes --no-record-shapes --with-stack --no-with-stack --with-modules --no-with-modules --profile-memory --no-profile-memory -r --rate --sampler --cuda-graph --buffer-size --max-overhead -w --wait-for --name --daemon --strict -q --quiet -v --verbose --armed -h --help" ;;
+    attach) options="-o --output -f --force --format --span-size --max-size --keep --all-processes --summary-json --skip-first --wait --warmup --active --repeat -y --delay -d --duration --step --on-no-step --step-timeout -t --trace --record-shapes --no-record-shapes --with-stack --no-with-stack --with-modules --no-with-modules --profile-memory --no-profile-memory -r --rate --sampler --cuda-graph --buffer-size --max-overhead --daemon -q --quiet -v --verbose -p --pid --children --stay --ignore-seccomp -h --help" ;;
+    capture) options="-o --output -f --force --format --span-size --max-size --keep --all-processes --summary-json --skip-first --wait --warmup --active --repeat -y --delay -d --duration --step --on-no-step --step-timeout -t --trace --record-shapes --no-record-shapes --with-stack --no-with-stack --with-modules --no-with-modules --profile-memory --no-profile-memory -r --rate --sampler --cuda-graph --buffer-size --max-overhead --daemon -q --quiet -v --verbose -p --pid --children --all -h --help" ;;
+    status) options="--json -h --help" ;;
+    stop) options="-p --pid --children --all -h --help" ;;
+    detach) options="-p --pid --children --all -h --help" ;;
+    env) options="--name --shell --json -h --help" ;;
     export) options="-o --output -f --force --format -q --quiet -v --verbose -h --help" ;;
     doctor) options="-p --pid --json -h --help" ;;
     help) options="-h --help" ;;
   esac
   if [ "$command" = help ]; then
-    COMPREPLY=($(compgen -W "run export doctor help" -- "$cur"))
+    COMPREPLY=($(compgen -W "run attach capture status stop detach env export doctor help" -- "$cur"))
     return
   fi
   # From the program on, its own completion.
@@ -67,12 +73,13 @@ _gpuprof() {
   case $cur in
     -*) COMPREPLY=($(compgen -W "$options" -- "$cur")) ;;
     *)
-      if [ "$command" = run ]; then
-        COMPREPLY=($(compgen -c -- "$cur"))
-      else
-        compopt -o filenames 2>/dev/null
-        COMPREPLY=($(compgen -f -- "$cur"))
-      fi ;;
+      case $command in
+        run) COMPREPLY=($(compgen -c -- "$cur")) ;;
+        attach|capture|status|stop|detach) COMPREPLY=($(compgen -W "$(cd /proc && echo [0-9]*)" -- "$cur")) ;;
+        *)
+          compopt -o filenames 2>/dev/null
+          COMPREPLY=($(compgen -f -- "$cur")) ;;
+      esac ;;
   esac
 }
 complete -F _gpuprof gpuprof
