@@ -33,13 +33,13 @@ constexpr std::uint64_t kLookAgainNs = 300'000;
 constexpr std::uint64_t kStopNs = 200'000'000;
 
 constexpr std::uint64_t bit_of(int signal) { return std::uint64_t{1} << (signal - 1); }
-// glibc's own: a thread that calls setuid waits, with a lock that dlopen takes, until every other
-// has answered it.
-constexpr int kSetuidSignal = 33;
 // Faults stay: a blocked one would end the program although it has a handler.
-constexpr std::uint64_t kBlocked =
-    ~(bit_of(kSetuidSignal) | bit_of(SIGSEGV) | bit_of(SIGBUS) | bit_of(SIGILL) | bit_of(SIGTRAP) |
-      bit_of(SIGFPE) | bit_of(SIGSYS));
+constexpr std::uint64_t kBlocked = ~(bit_of(SIGSEGV) | bit_of(SIGBUS) | bit_of(SIGILL) |
+                                     bit_of(SIGTRAP) | bit_of(SIGFPE) | bit_of(SIGSYS));
+// glibc's own: a thread that calls setuid waits, with a lock that dlopen takes, until every other
+// has answered it. Between two calls of ours it would keep the thread from ever making the second.
+constexpr int kSetuidSignal = 33;
+constexpr std::uint64_t kBlockedWhileLoading = kBlocked & ~bit_of(kSetuidSignal);
 
 bool is_failure(std::uint64_t answer) { return answer > ~std::uint64_t{4095}; }
 
@@ -82,6 +82,9 @@ support::Result<int> Injection::run() {
 support::Result<int> Injection::go() {
   GPUPROF_CHECK(prepare());
   GPUPROF_CHECK(write_code());
+  // Before anything that can lead to the loader, should we die now.
+  if (block_.make_file == 0 && !arch::write_mask(tracee_.tid(), kBlockedWhileLoading))
+    return gone("its signals were blocked");
   if (!arch::set_start(tracee_.tid(), saved_, scratch_, scratch_ + kPageBytes + kScratchBytes,
                        block_address()))
     return gone("our instructions were started");
@@ -90,7 +93,7 @@ support::Result<int> Injection::go() {
     auto given = give_file();
     // Our instructions close what they opened.
     if (!given && tracee_.stands() && tracee_.resume(false) && wait_for_end())
-      tracee_.stop(means_.until_ns);
+      stop_in_wait(means_.until_ns);
     if (!given) return given.error();
   }
   if (!tracee_.resume(false)) return gone("the library was loaded");
@@ -206,6 +209,7 @@ support::Result<void> Injection::give_file() {
   GPUPROF_TRY(path, file >= 0 ? means_.copy.in_memory(file) : means_.copy.in_a_file());
   const std::uint64_t go = 1;
   if (!means_.target.memory->write(scratch_ + kPathAt, with_nul(path), tracee_.tid()) ||
+      !arch::write_mask(tracee_.tid(), kBlockedWhileLoading) ||
       !means_.target.memory->write(block_address() + offsetof(Block, go), bytes_of(go),
                                    tracee_.tid()))
     return gone("the library was written");
@@ -231,11 +235,36 @@ support::Result<void> Injection::wait_for_end() {
   return {};
 }
 
+/// Of a stopped thread: it is in our instructions; or it has waited long enough for us and is the
+/// program's again; or it is in a handler.
+Injection::Place Injection::place() {
+  arch::Registers registers;
+  if (arch::read_registers(tracee_.tid(), registers) && arch::pc(registers) - scratch_ < kPageBytes)
+    return Place::kOurs;
+  std::uint64_t state = kRunning;
+  if (means_.target.memory->read(block_address(), state) && state == kEnded) return Place::kHandler;
+  framed_ = false;
+  return Place::kPrograms;
+}
+
+/// Stops the thread in its wait for us. A handler has to end first: registers that replaced its own
+/// would lose what it was called for.
+Stop Injection::stop_in_wait(std::uint64_t until_ns) {
+  Stop how = tracee_.stop(until_ns);
+  int signal = 0;
+  while (tracee_.stands() && (how == Stop::kSignal || place() == Place::kHandler)) {
+    if (!tracee_.resume(true, signal)) return Stop::kGone;
+    how = tracee_.wait(until_ns);
+    signal = how == Stop::kSignal ? tracee_.signal() : 0;
+  }
+  return how == Stop::kCall ? Stop::kTrap : how;
+}
+
 support::Result<int> Injection::read_answer() {
-  const Stop how = tracee_.stop(means_.until_ns);
+  const bool read = means_.target.memory->read(block_address(), block_);
+  const Stop how = stop_in_wait(means_.until_ns);
   if (how == Stop::kNone) return late("a wait");
-  const bool read = how == Stop::kTrap && means_.target.memory->read(block_address(), block_);
-  if (!read) return gone("its answer was read");
+  if (!read || how != Stop::kTrap) return gone("its answer was read");
   passed(Step::kHeld);
   if (block_.entered != 0) return static_cast<int>(block_.answer);
   const std::string words =

@@ -52,6 +52,9 @@ class Injection {
   support::Result<void> write_code();
   support::Result<void> give_file();
   support::Result<void> wait_for_end();
+  enum class Place { kOurs, kHandler, kPrograms };
+  Place place();
+  Stop stop_in_wait(std::uint64_t until_ns);
   support::Result<int> read_answer();
   enum class Announce { kNothing, kMap, kUnmap };
   /// One system call of the thread; its answer.

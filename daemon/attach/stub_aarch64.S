@@ -33,6 +33,7 @@
 #define SYS_PSELECT6 72
 #define SYS_MUNMAP 215
 #define SYS_MEMFD_CREATE 279
+#define INTERRUPTED 4
 #define CLOSE_ON_EXEC 1
 #define RTLD_NOW 2
 
@@ -96,6 +97,7 @@ gpuprof_attach_stub:
 	str w21, [x20]
 	mov x9, #2
 	str x9, [x19, #STATE]
+.Lwait:
 	mov x0, #0
 	mov x1, #0
 	mov x2, #0
@@ -104,6 +106,8 @@ gpuprof_attach_stub:
 	mov x5, #0
 	mov x8, #SYS_PSELECT6
 	svc #0
+	cmn x0, #INTERRUPTED
+	b.eq .Lwait
 	ldr x0, [x19, #SCRATCH]
 	ldr x1, [x19, #SCRATCH_BYTES]
 	ldr x9, [x19, #CALL]

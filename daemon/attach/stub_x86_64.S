@@ -31,6 +31,7 @@
 
 #define SYS_CLOSE 3
 #define SYS_MUNMAP 11
+#define INTERRUPTED -4
 #define SYS_SELECT 23
 #define SYS_MEMFD_CREATE 319
 #define CLOSE_ON_EXEC 1
@@ -99,7 +100,8 @@ gpuprof_attach_stub:
 	movl %r14d, (%r13)
 	movq $2, STATE(%rbx)
 	/* Not poll, futex or nanosleep: interrupted by us they would take the place in which the kernel
-	 * remembers how the program's own interrupted call goes on. */
+	 * remembers how the program's own interrupted call goes on. After a handler: what is left. */
+.Lwait:
 	movl $SYS_SELECT, %eax
 	xorl %edi, %edi
 	xorl %esi, %esi
@@ -107,6 +109,8 @@ gpuprof_attach_stub:
 	xorl %r10d, %r10d
 	leaq WAIT(%rbx), %r8
 	syscall
+	cmpl $INTERRUPTED, %eax
+	je .Lwait
 	/* Nobody came: this memory goes, from code that stays, and the frame restores the rest. */
 	movl $SYS_MUNMAP, %eax
 	movq SCRATCH(%rbx), %rdi

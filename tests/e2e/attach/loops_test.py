@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of one thread that is nearly always at a bad place: loaded or cleanly refused, none dies.
+"""Programs that are nearly always at a bad place: loaded or cleanly refused, none dies or hangs.
 
 usage: loops_test.py [--times N] [--seconds S] [--only MODE]"""
 
@@ -21,7 +21,7 @@ def allocator(name):
 
 def modes(checks):
     """Name, mode of the target, its environment, what is done to the attacher before its exec."""
-    for mode in ("malloc", "dlopen", "fork", "throw"):
+    for mode in ("malloc", "dlopen", "fork", "throw", "setuid"):
         yield mode, mode, {}, None
     if seccomp.possible():
         # Breakpoints are debug registers then.

@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/e2e/attach/target_parts.hpp"
@@ -112,6 +113,18 @@ std::uint64_t keep_red_zone() {
   return count;
 }
 
+// Each call waits until all threads have answered a signal of the C library's own.
+std::uint64_t set_ids() {
+  for (int i = 0; i < 6; ++i)
+    std::thread([] {
+      for (;;) usleep(1000);
+    }).detach();
+  std::uint64_t count = 0;
+  while (goes_on(++count, 10))
+    if (seteuid(geteuid()) != 0) throw std::runtime_error("seteuid failed");
+  return count;
+}
+
 // What a thread has beside its registers: floating-point modes, errno, blocked signals.
 sigset_t g_mask;
 
@@ -150,6 +163,7 @@ constexpr Mode kModes[] = {
     {"dlopen", open_libraries},
     {"fork", fork_children},
     {"throw", throw_exceptions},
+    {"setuid", set_ids},
     {"vectors", keep_vectors},
     {"red-zone", keep_red_zone},
     {"state", keep_state, set_state},
