@@ -7,10 +7,13 @@ NAME.cases/TEST.xml where a test program reported its own cases.
 """
 
 import pathlib
+import re
 import sys
 import xml.etree.ElementTree as xml
 
 STATES = ("passed", "failed", "skipped")
+FAILURE = r"FAILED|Failure$|ERROR: |WARNING: ThreadSanitizer|Traceback|[Tt]imeout"
+MOST_LINES, MOST_COLUMNS = 24, 300
 # ctest's words for a test in its JUnit file.
 CTEST = {"run": "passed", "fail": "failed", "notrun": "skipped", "disabled": "skipped"}
 
@@ -34,8 +37,16 @@ def cases(path):
     return found
 
 
-def group(junit):
-    """(rows, seconds) of one ctest run: rows are (test, state)."""
+def told(test):
+    """What a failed test said of it: the lines that name a failure and what follows each, else its last."""
+    said = [line.rstrip() for line in (test.findtext("system-out") or "").splitlines() if line.strip()]
+    found = {i + k for i, line in enumerate(said) if re.search(FAILURE, line) for k in range(4)}
+    lines = [said[i] for i in sorted(found) if i < len(said)] or said[-MOST_LINES:]
+    return [line[:MOST_COLUMNS] for line in lines[:MOST_LINES]]
+
+
+def group(junit, failures):
+    """(rows, seconds) of one ctest run: rows are (test, state). `failures`: {test: what it said}."""
     rows, seconds = [], 0.0
     for test in xml.parse(junit).iter("testcase"):
         name = test.get("name")
@@ -46,6 +57,8 @@ def group(junit):
         if state == "skipped" and skipped is not None and \
                 "unable to find executable" in (skipped.get("message") or "").lower():
             state = "failed"
+        if state == "failed":
+            failures[name] = told(test)
         inner = cases(junit.with_suffix(".cases") / f"{name}.xml")
         if state == "skipped" or not inner:
             rows.append((name, state))
@@ -58,14 +71,14 @@ def group(junit):
 
 def main():
     folder = pathlib.Path(sys.argv[1])
-    groups = []
+    groups, failures = [], {}
     own = folder / "own.tsv"
     if own.exists():
         lines = [line.split("\t") for line in own.read_text().splitlines()]
         groups.append(("checks", [(name, state) for name, state, _ in lines],
                        sum(int(seconds) for *_, seconds in lines)))
     for junit in sorted(folder.glob("*.junit")):
-        groups.append((junit.stem, *group(junit)))
+        groups.append((junit.stem, *group(junit, failures)))
 
     print(f"\n{'':12}{'passed':>8}{'failed':>8}{'skipped':>8}{'seconds':>9}")
     total = dict.fromkeys(STATES, 0)
@@ -79,6 +92,8 @@ def main():
             for test, state in rows:
                 if state == wanted:
                     print(f"{wanted}: {name}: {test}")
+    for test, lines in failures.items():
+        print(f"{test} said:", *lines, sep="\n    ")
     print(f"logs: {folder}")
     print(f"{total['passed']} passed, {total['failed']} failed, {total['skipped']} skipped")
     return 1 if total["failed"] or not total["passed"] else 0
