@@ -58,9 +58,10 @@ api::Door wait_for_door(std::uint32_t pid, std::uint64_t longest_ns) {
 
 support::Error no_door(std::uint32_t pid) {
   return error(fmt::format(
-      "the library is in process {} but does not answer: its thread did not get to run, or can "
-      "make no socket in /run/user, /tmp, /dev/shm or by an abstract name; it lets go of itself in "
-      "{} s",
+      "the library is in process {} but does not answer: its thread did not get to run (in a "
+      "Python "
+      "3.12 or later that forks all the time it does not), or can make no socket in /run/user, "
+      "/tmp, /dev/shm or by an abstract name; it lets go of itself in {} s",
       pid, kPatience_ms / 1000));
 }
 

@@ -7,12 +7,14 @@
 #include "daemon/session/captures.hpp"
 
 #include <errno.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <utility>
 
+#include "gpuprof/base/clock.hpp"
 #include "support/unix_socket.hpp"
 
 namespace gpuprof::session {
@@ -20,6 +22,7 @@ namespace {
 
 /// The library answers within a turn of its worker, 100 ms at most.
 constexpr std::uint64_t kPatienceNs = 3'000'000'000;
+constexpr std::uint64_t kKnockAgainNs = 1'000'000'000;
 
 /// The process that listens there is the one meant, and its user may be told of us.
 bool is(const Credentials& who, std::uint32_t pid) {
@@ -35,16 +38,32 @@ Captures::Captures(EventLoop& loop, Joined joined, Failed failed)
 
 void Captures::begin(std::uint32_t pid, const std::string& door, std::uint32_t flags,
                      std::uint64_t session, const std::string& address, std::uint64_t now_ns) {
-  Waiting& one = waiting_.emplace_back(Waiting{pid, now_ns, nullptr});
-  base::UniqueFd socket = support::connect_socket(door, SOCK_NONBLOCK);
-  if (!socket)
-    return fail(one, std::string("nobody answers at its door (") + std::strerror(errno) + ")");
+  Waiting& one = waiting_.emplace_back(
+      Waiting{pid, now_ns, door, address,
+              wire::DoorJoin{session, flags, static_cast<std::uint32_t>(address.size())}, nullptr});
+  knock(one, now_ns);
+}
+
+/// A worker that a fork of its program has put to sleep is at the door again after a moment.
+void Captures::knock(Waiting& one, std::uint64_t now_ns) {
+  one.again = false;
+  base::UniqueFd socket = support::connect_socket(one.door, SOCK_NONBLOCK);
+  if (!socket) {
+    const int failure = errno;
+    one.again = may_knock_again(one, now_ns);
+    if (!one.again)
+      fail(one, std::string("nobody answers at its door (") + std::strerror(failure) + ")");
+    return;
+  }
   one.connection = std::make_unique<Connection>(std::move(socket), loop_);
-  if (!is(one.connection->credentials(), pid))
+  if (!is(one.connection->credentials(), one.pid))
     return fail(one, "another process listens at its door");
-  one.connection->send(wire::DoorJoin{session, flags, static_cast<std::uint32_t>(address.size())},
-                       address);
+  one.connection->send(one.request, one.address);
   one.connection->watch([this, &one] { receive_from(one); });
+}
+
+bool Captures::may_knock_again(const Waiting& one, std::uint64_t now_ns) const {
+  return now_ns - one.since_ns < kKnockAgainNs && ::kill(static_cast<pid_t>(one.pid), 0) == 0;
 }
 
 void Captures::fail(Waiting& one, const std::string& why) {
@@ -53,7 +72,7 @@ void Captures::fail(Waiting& one, const std::string& why) {
 }
 
 void Captures::receive_from(Waiting& one) {
-  if (one.done) return;
+  if (one.done || one.again) return;
   wire::Packet packet;
   std::uint16_t major = 0;
   switch (one.connection->receive(&packet, &major)) {
@@ -61,8 +80,12 @@ void Captures::receive_from(Waiting& one) {
       return;
     case Connection::Received::kMessage:
       break;
-    default:
-      return fail(one, "the library in it closed the door");
+    case Connection::Received::kBroken:
+      return fail(one, "the library in it is of another version of gpuprof");
+    case Connection::Received::kClosed:
+      one.again = may_knock_again(one, base::mono_ns());
+      if (!one.again) fail(one, "the library in it closed the door");
+      return;
   }
   wire::Hello hello;
   if (packet.type == wire::MessageType::kRefused)
@@ -75,9 +98,14 @@ void Captures::receive_from(Waiting& one) {
 }
 
 void Captures::tick(std::uint64_t now_ns) {
-  for (Waiting& one : waiting_)
+  for (Waiting& one : waiting_) {
+    if (!one.done && one.again) {
+      one.connection.reset();
+      knock(one, now_ns);
+    }
     if (!one.done && now_ns - one.since_ns > kPatienceNs)
       fail(one, "the library in it did not answer within 3 s; is the process stopped?");
+  }
   waiting_.remove_if([](const Waiting& one) { return one.done; });
 }
 

@@ -43,9 +43,14 @@ class Captures {
   struct Waiting {
     std::uint32_t pid;
     std::uint64_t since_ns;
+    std::string door, address;
+    wire::DoorJoin request;
     std::unique_ptr<Connection> connection;
     bool done = false;
+    bool again = false;  // at the next tick
   };
+  void knock(Waiting& one, std::uint64_t now_ns);
+  bool may_knock_again(const Waiting& one, std::uint64_t now_ns) const;
   void receive_from(Waiting& one);
   void fail(Waiting& one, const std::string& why);
 

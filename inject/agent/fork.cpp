@@ -4,11 +4,11 @@
 //
 // Context:  boundary (resume_hook: signal)
 // Promises: the prepare handler waits 200 ms at most (50 us as a rule); the child does nothing
-// until it has used
-//           some CPU time, or CUDA or NVTX call us
+//           until it has used some CPU time, or CUDA or NVTX call us
 #include <errno.h>
 #include <unistd.h>
 
+#include "gpuprof/base/clock.hpp"
 #include "inject/agent/agent.hpp"
 #include "inject/agent/core.hpp"
 #include "inject/agent/segment_map.hpp"
@@ -27,7 +27,8 @@ namespace {
 constexpr std::uint32_t kParkDeadlineMs = 200;
 // A child that lives on (a DataLoader worker) uses this much soon; one that only execs never does.
 constexpr std::uint64_t kChildWakeCpuNs = 10'000'000;
-// After fork() has returned Python looks at the number of threads; this is past that.
+// After fork() has returned Python looks at the number of threads; this is past that. Of CPU time
+// for the timer; samples come whenever they come, to them it is time.
 constexpr std::uint64_t kParentResumeCpuNs = 3'000'000;
 
 struct ForkState {
@@ -37,7 +38,9 @@ struct ForkState {
 };
 constinit ForkState g_fork;
 bool g_alone = false;
+bool g_gone = true;  // the worker that let go is no thread of the kernel's any more
 std::atomic<std::uint32_t> g_child_reasons{0};
+std::atomic<std::uint64_t> g_forked_ns{0};
 
 bool awake() {
   const std::uint32_t phase = g_core.phase.load(std::memory_order_acquire);
@@ -51,7 +54,8 @@ bool counts_threads() { return g_core.python_counts_threads || python::minor_ver
 
 void resume_from_signal() {
   if (g_core.owner_pid.load(std::memory_order_acquire) == getpid()) {
-    hot::worker_resume();
+    const std::uint64_t forked_ns = g_forked_ns.load(std::memory_order_relaxed);
+    if (base::mono_ns() - forked_ns >= kParentResumeCpuNs) hot::worker_resume();
     return;
   }
   const std::uint32_t why = g_child_reasons.exchange(0, std::memory_order_acq_rel);
@@ -78,10 +82,33 @@ void alone_end() {
   errno = saved;
 }
 
+namespace {
+
+// One that has let go a moment ago is counted until it has ended.
+void wait_for_its_end() {
+  if (g_gone || !counts_threads()) return;
+  const int saved = errno;
+  g_gone = hot::worker_park(kParkDeadlineMs);
+  hot::worker_allow_resume();
+  errno = saved;
+}
+
+void resume_parked_worker() {
+  // It may have let go of all while the fork waited for it.
+  const int signal = awake() ? sample::claim_signal() : 0;
+  const bool later = signal != 0 && hot::worker_resume_after_cpu(kParentResumeCpuNs, signal);
+  hot::worker_allow_resume();
+  if (!later && awake()) hot::worker_resume();
+}
+
+}  // namespace
+
 void fork_prepare() {
   g_fork = ForkState{};
-  if (!awake() || g_core.owner_pid.load(std::memory_order_acquire) != getpid()) return;
+  if (g_core.owner_pid.load(std::memory_order_acquire) != getpid()) return;
+  if (!awake()) return wait_for_its_end();
   const int saved = errno;
+  g_gone = false;
   g_fork.running = true;
   hot::g_resume_hook = resume_from_signal;
   sample::before_fork();
@@ -90,6 +117,7 @@ void fork_prepare() {
     g_fork.parked = hot::worker_park(kParkDeadlineMs);
   else
     g_fork.paused = hot::worker_pause(kParkDeadlineMs);
+  cupti::before_fork();  // a worker that was just beginning may have made its helper meanwhile
   errno = saved;
 }
 
@@ -100,11 +128,8 @@ void fork_parent() {
   sample::after_fork_parent();
   if (g_fork.paused) hot::worker_go_on();
   if (g_fork.parked) {
-    // The worker may have had no time yet to choose one.
-    const int signal = sample::claim_signal();
-    const bool later = signal != 0 && hot::worker_resume_after_cpu(kParentResumeCpuNs, signal);
-    hot::worker_allow_resume();
-    if (!later) hot::worker_resume();
+    g_forked_ns.store(base::mono_ns(), std::memory_order_relaxed);
+    resume_parked_worker();
   }
   errno = saved;
 }

@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "gpuprof/base/clock.hpp"
 #include "inject/cupti/buffers.hpp"
 #include "inject/cupti/clock.hpp"
@@ -33,6 +35,8 @@ static_assert(sizeof(Word) == 4);
 enum class Phase : std::uint32_t { kNone, kRunning, kEnding, kEnded };
 
 struct Flusher {
+  // Who starts or ends the thread: the worker, and forks of the program.
+  pthread_mutex_t life = PTHREAD_MUTEX_INITIALIZER;
   pthread_t thread{};
   Word phase{static_cast<std::uint32_t>(Phase::kNone)};
   Word news{0};   // futex of the thread: grows with each thing to do
@@ -139,9 +143,45 @@ bool create_thread() {
   return result == 0;
 }
 
+constexpr std::uint32_t kStartMs = 200;
+// A fork of the program ends the thread at any time, also under those who wait for it.
+constexpr std::uint64_t kLookAgainNs = 5'000'000;
+
+// Of a thread that has ended: what it was asked and had not begun.
+bool do_left_job() {
+  const auto job = g_flusher.job.exchange(nullptr, std::memory_order_acq_rel);
+  if (job == nullptr) return false;
+  job();
+  g_flusher.jobs_done.fetch_add(1, std::memory_order_release);
+  return true;
+}
+
+class LifeLock {
+ public:
+  explicit LifeLock(std::uint32_t deadline_ms) {
+    const std::uint64_t ns =
+        base::clock_ns(CLOCK_REALTIME) + std::uint64_t{deadline_ms} * 1'000'000;
+    const timespec until{static_cast<time_t>(ns / 1'000'000'000),
+                         static_cast<long>(ns % 1'000'000'000)};
+    held_ = pthread_mutex_timedlock(&g_flusher.life, &until) == 0;
+  }
+  ~LifeLock() {
+    if (held_) pthread_mutex_unlock(&g_flusher.life);
+  }
+  LifeLock(const LifeLock&) = delete;
+  LifeLock& operator=(const LifeLock&) = delete;
+  explicit operator bool() const { return held_; }
+
+ private:
+  bool held_ = false;
+};
+
 }  // namespace
 
 bool start_flusher() {
+  if (phase() == Phase::kRunning) return true;
+  const LifeLock lock(kStartMs);
+  if (!lock) return false;
   if (phase() == Phase::kRunning) return true;
   if (phase() == Phase::kEnding) return false;  // a hung one was left behind
   if (phase() == Phase::kEnded) pthread_join(g_flusher.thread, nullptr);
@@ -156,6 +196,8 @@ bool start_flusher() {
 }
 
 bool stop_flusher(std::uint32_t deadline_ms) {
+  const LifeLock lock(deadline_ms);
+  if (!lock) return false;
   if (phase() == Phase::kNone) return true;
   if (phase() == Phase::kRunning) {
     set_phase(Phase::kEnding);
@@ -207,8 +249,9 @@ bool run_on_helper(void (*job)(), std::uint32_t deadline_ms) {
   const std::uint64_t until = base::mono_ns() + std::uint64_t{deadline_ms} * 1'000'000;
   while ((done = g_flusher.jobs_done.load(std::memory_order_acquire)) != ticket) {
     const std::uint64_t now = base::mono_ns();
-    if (now >= until || phase() != Phase::kRunning) return false;
-    futex_wait(g_flusher.jobs_done, done, until - now);
+    if (phase() != Phase::kRunning) return do_left_job();
+    if (now >= until) return false;
+    futex_wait(g_flusher.jobs_done, done, std::min(until - now, kLookAgainNs));
   }
   return true;
 }
@@ -229,7 +272,7 @@ bool wait_flush(std::uint32_t ticket, std::uint32_t deadline_ms) {
     if (static_cast<std::int32_t>(done - ticket) >= 0) return true;
     const std::uint64_t now = base::mono_ns();
     if (now >= until) return false;
-    futex_wait(g_flusher.done, done, until - now);
+    futex_wait(g_flusher.done, done, std::min(until - now, kLookAgainNs));
   }
   return false;
 }
@@ -252,6 +295,8 @@ bool wait_for_room(const hot::Guard& guard) {
 }
 
 void forget_flusher() {
+  const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+  g_flusher.life = fresh;
   hot::g_state.helper_tid.store(0, std::memory_order_relaxed);
   g_flusher.forced.store(false, std::memory_order_relaxed);
   g_flusher.running_since.store(0, std::memory_order_relaxed);

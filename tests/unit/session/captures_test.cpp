@@ -3,7 +3,10 @@
 // Sessions of processes that run already: joined at fake doors, ended by their schedule.
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
+#include "gpuprof/base/unique_fd.hpp"
 #include "tests/fakes/fake_door.hpp"
 #include "tests/unit/session/daemon_fixture.hpp"
 
@@ -60,6 +63,37 @@ class CapturesTest : public DaemonTest {
     return child;
   }
 };
+
+TEST_F(CapturesTest, DoorThatIsClosedForAMomentIsKnockedAtAgain) {
+  open();
+  const std::string where = path(21);
+  // A door of a worker that a fork of its program put to sleep: the file is there, nobody listens.
+  const base::UniqueFd gone(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  where.copy(name.sun_path, sizeof name.sun_path - 1);
+  ASSERT_EQ(0, ::bind(gone.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name));
+  const pid_t child = fork_child([&] {
+    client_.reset();
+    sleep_ms(200);
+    ::unlink(where.c_str());
+    FakeDoor door(where);
+    wire::DoorJoin join{};
+    if (door.next() != MessageType::kDoorJoin || !door.packet().as(&join)) ::_exit(3);
+    FakeAgent agent;
+    if (!agent.join(door.take_caller(), join.session, {})) ::_exit(4);
+    const bool stopped = agent.serve_until_stopped(10'000);
+    ::unlink(where.c_str());
+    ::_exit(stopped ? 0 : 5);
+  });
+  client_->capture(static_cast<std::uint32_t>(child), where, true, false);
+
+  const api::Summary summary = wait_for_summary();
+
+  EXPECT_EQ(0, wait_for(child));
+  EXPECT_THAT(summary.failures, IsEmpty());
+  EXPECT_EQ(1u, summary.processes.size());
+}
 
 TEST_F(CapturesTest, RunningProcessIsJoinedRecordedAndLetGo) {
   open();
