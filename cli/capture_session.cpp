@@ -15,6 +15,7 @@
 
 #include "cli/environment.hpp"
 #include "cli/report.hpp"
+#include "cli/running_schedule.hpp"
 #include "cli/version.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/files.hpp"
@@ -25,7 +26,6 @@ namespace {
 
 using support::error;
 
-constexpr std::uint64_t kDefaultLength_ns = 5'000'000'000;
 /// Here the recording is what is waited for, from the first moment.
 constexpr std::uint64_t kSilent_ns = 0;
 /// A process lets go within tens of milliseconds, of CUPTI within a second or two.
@@ -46,37 +46,12 @@ void give_interrupts_back() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_DFL);
 }
 
-bool found_among_operators(const std::string& step) {
-  return step == "auto" || step == "optimizer" || step.rfind("loop", 0) == 0;
-}
-
-/// One window, of 5 s unless a length is given: nobody waits here for the program's end.
-support::Result<void> settle_schedule(Options& options) {
-  options.session.of_running = true;
-  api::Schedule& schedule = options.session.schedule;
-  schedule.given = true;
-  schedule.repeat = options.repeat.value_or(1);
-  using Unit = api::Extent::Unit;
-  const bool at_once = schedule.skip_first.value + schedule.wait.value + schedule.warmup.value == 0;
-  // The step that runs when we come is none to record; of steps with marks of their own the first
-  // one seen is whole.
-  if (schedule.active.unit == Unit::kSteps && at_once &&
-      found_among_operators(options.session.step))
-    schedule.skip_first = {Unit::kSteps, 1};
-  if (schedule.active.unit != Unit::kNone) return {};
-  for (const api::Extent* part : {&schedule.skip_first, &schedule.wait, &schedule.warmup})
-    if (part->unit == api::Extent::Unit::kSteps)
-      return error("the schedule counts steps, but not how many to record; say so with --active N");
-  schedule.active = {api::Extent::Unit::kTime, kDefaultLength_ns};
-  return {};
-}
-
 }  // namespace
 
 support::Result<std::unique_ptr<CaptureSession>> CaptureSession::open(Options& options) {
   std::unique_ptr<CaptureSession> made(new CaptureSession());
   const Surroundings around = surroundings_now();
-  GPUPROF_CHECK(settle_schedule(options));
+  GPUPROF_CHECK(settle_running_schedule(options));
   GPUPROF_CHECK(check_summary_file(options.summary_json));
   GPUPROF_TRY(place, choose_output(options.output, around));
   made->place_ = place;

@@ -137,7 +137,10 @@ void FakeAgent::serve() {
     std::uint16_t major = 0;
     if (!wire::parse_packet(bytes, static_cast<std::size_t>(got), &packet, &major)) continue;
     wire::Flush flush;
-    if (packet.as(&flush)) send(wire::FlushDone{flush.token, base::mono_ns()});
+    if (packet.as(&flush)) {
+      if (flush.forced != 0) ::poll(nullptr, 0, last_flush_ms_);
+      send(wire::FlushDone{flush.token, base::mono_ns()});
+    }
     if (packet.type == wire::MessageType::kStop) stopped_ = true;
   }
   const std::uint32_t sequence = plan_->sequence.load();

@@ -52,6 +52,8 @@ class FakeAgent {
   void serve();
   /// Serves until the socket closes or `timeout_ms` passed. True if closed or stopped.
   bool serve_until_stopped(int timeout_ms);
+  /// Takes so long to deliver everything at the session's end.
+  void answer_last_flush_after(int ms) { last_flush_ms_ = ms; }
   bool recording() const { return state_ == wire::AgentState::kRecording; }
   bool stopped() const { return stopped_; }
 
@@ -86,6 +88,7 @@ class FakeAgent {
   std::uint32_t sequence_ = 0;
   wire::AgentState state_ = wire::AgentState::kArmed;
   bool stopped_ = false;
+  int last_flush_ms_ = 0;
 };
 
 }  // namespace gpuprof::fakes

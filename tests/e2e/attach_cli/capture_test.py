@@ -68,6 +68,30 @@ def two_in_a_row(checks, folder):
         checks.expect(program.process.poll() is None, "the program goes on")
 
 
+def worker_cpu_ns(checks, what, words, folder):
+    """CPU time of our thread in one recording."""
+    path = os.path.join(folder, "summary.json")
+    done = live.cli(*words, "-r", "1000", "-f", "-o", os.path.join(folder, "cost"), "--summary-json", path)
+    checks.equal((done.returncode, len(paths_of(done))), (0, 1), what + ": " + done.stderr)
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)["overhead"]["worker_cpu_ns"]
+
+
+def costs_are_of_one_capture(checks, folder):
+    """Not of all that the process has seen."""
+    for what, prefix, first in (("run --armed", live.prefix("--armed"), ["capture"]),
+                                ("attach --stay", [], ["attach", "--stay"])):
+        with live.Program(prefix + live.busy()) as program:
+            if prefix:
+                live.wait_until_armed(program.pid)
+            long_ns = worker_cpu_ns(checks, what + ", 2 s", [*first, program.pid, "-d", "2s"], folder)
+            live.wait_until_armed(program.pid)
+            short_ns = worker_cpu_ns(checks, what + ", 0.2 s", ["capture", program.pid, "-d", "200ms"], folder)
+        print("%s: CPU time of our thread in a capture of 2 s %.1f ms, in one of 0.2 s after it %.1f ms" % (
+            what, long_ns / 1e6, short_ns / 1e6))
+        checks.expect(0 < short_ns < long_ns, "%s: worker_cpu_ns %d, then %d" % (what, long_ns, short_ns))
+
+
 def first_event(checks, folder):
     with live.Program(live.prefix("--armed") + live.busy()) as program:
         live.wait_until_armed(program.pid)
@@ -201,8 +225,8 @@ def main():
     if sys.argv[1:2] == ["--alone"]:
         every_one_alone(checks, sys.argv[2])
         checks.done()
-    for case in (armed_costs_nothing, two_in_a_row, first_event, several_windows, only_one_at_a_time,
-                 after_a_schedule, by_name, every_one, from_variables):
+    for case in (armed_costs_nothing, two_in_a_row, costs_are_of_one_capture, first_event, several_windows,
+                 only_one_at_a_time, after_a_schedule, by_name, every_one, from_variables):
         with e2e.Folder("capture") as folder:
             case(checks, folder)
     checks.done()

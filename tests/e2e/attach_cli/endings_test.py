@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """How recordings of running processes end: stop, Ctrl-C, a killed command, a killed daemon, a process that
-ends, forks or becomes another program."""
+ends, forks or becomes another program, steps that never come."""
 
 import os
 import signal
@@ -28,6 +28,10 @@ signal.signal(signal.SIGUSR1, actions[sys.argv[1]])
 print(os.getpid(), flush=True)
 work(60)
 """
+
+
+# It takes 5 s, and 30 s without --step-timeout.
+GIVES_UP_S = 25
 
 
 def later(what):
@@ -225,6 +229,27 @@ def process_that_becomes_another(checks, folder):
         checks.expect(program.pid not in live.status() and not live.door_files(program.pid), "nothing of us stays")
 
 
+def steps_that_never_come(checks, folder):
+    with live.Program(live.busy(100)) as program:
+        before = live.threads(program.pid), live.descriptors(program.pid)
+        for number, (words, ends_as, sentence) in enumerate((
+                ((), (0, 1), "the file holds the first 5 s after the start of the recording instead"),
+                (("--on-no-step", "none"), (125, 0), "nothing was recorded, as --on-no-step none asks"))):
+            began = time.monotonic()
+            command = live.Background("attach", program.pid, "--active", "2", "--step-timeout", "1s", *words,
+                                      "-o", os.path.join(folder, str(number)))
+            ended = live.wait_for(lambda: command.process.poll() is not None, GIVES_UP_S)
+            took = time.monotonic() - began
+            if not checks.expect(ended, "attach %s gives up within %d s" % (" ".join(words), GIVES_UP_S)):
+                os.kill(command.pid, signal.SIGINT)
+            done = command.end()
+            checks.equal((done.returncode, len(paths_of(done))), ends_as, "no step: " + done.stderr)
+            checks.expect("No step was seen (--step auto); " + sentence in done.stderr, done.stderr)
+            print("no step within --step-timeout 1s %s: exit status %d after %.1f s" % (
+                " ".join(words), done.returncode, took))
+        live.no_trace_of_us(checks, program.pid, before, "after steps that never came")
+
+
 def stale_door(checks, folder):
     with live.Program(live.prefix("--armed") + live.busy()) as program:
         live.wait_until_armed(program.pid)
@@ -248,7 +273,8 @@ def main():
     checks = e2e.Checks()
     for case in (stop_of_a_capture, stop_of_a_run, interrupted_once, interrupted_twice, killed_command, killed_daemon,
                  killed_before_the_daemon_came, process_that_ends, process_that_forks,
-                 process_of_another_user_that_forks, process_that_becomes_another, stale_door):
+                 process_of_another_user_that_forks, process_that_becomes_another,
+                 steps_that_never_come, stale_door):
         with e2e.Folder("endings") as folder:
             case(checks, folder)
     checks.done()

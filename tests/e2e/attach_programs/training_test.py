@@ -19,20 +19,22 @@ import trace_facts
 import viewers
 
 FIRST_EVENT_S = 1.0
+SLOW_S = 0.4  # of each slow step, between its forward and its backward
 MODULES = {"Net_0", "Sequential_0", "Linear_0", "ReLU_0", "Linear_1"}
 
 
 class Training:
     """The program, until it is told to end; then what it knows of its steps."""
 
-    def __init__(self, python, folder, device, pause):
-        self.folder = os.path.join(folder, device)
+    def __init__(self, python, folder, device, pause, inside=0.0):
+        self.folder = os.path.join(folder, device + ("-slow" if inside else ""))
         os.makedirs(self.folder, exist_ok=True)
         self.command = [python, os.path.join(attached.PROGRAMS, "train.py"), self.folder, "--device", device]
         if device != "cpu":
             self.command = attached.on_gpu(self.command)
         self.env = attached.environment(**({"CUDA_VISIBLE_DEVICES": ""} if device == "cpu" else {}))
-        self.program = attached.Program([*self.command, "--pause", str(pause)], self.folder, env=self.env)
+        self.program = attached.Program(
+            [*self.command, "--pause", str(pause), "--pause-inside", str(inside)], self.folder, env=self.env)
 
     def end(self):
         """(exit status, when each step began, losses)."""
@@ -103,21 +105,37 @@ def check_viewers(checks, what, out, device):
                                                                   len(found["steps"])), flush=True)
 
 
-def check_steps(checks, recording, began_ns, asked):
+def check_steps(checks, what, recording, began_ns, asked):
     """Exactly the steps that were asked for, each one iteration of the program's, one after the other."""
     steps = torch_trace.ours(recording.paths).steps
     iterations = []
     for step in steps:
         middle = (step.start + step.end) // 2
         iterations.append(sum(1 for at in began_ns if at <= middle) - 1)
-    print("--wait 5 --warmup 2 --active 3: steps %s in the file are the program's %s" % (
-        [s.label for s in steps], iterations), flush=True)
-    checks.equal(len(steps), asked, "steps in the file")
+    print("%s: steps %s in the file are the program's %s" % (what, [s.label for s in steps], iterations), flush=True)
+    if not checks.equal(len(steps), asked, what + ": steps in the file"):
+        return []
     checks.equal(iterations, list(range(iterations[0], iterations[0] + len(steps))),
-                 "the program's own iterations in a row")
+                 what + ": the program's own iterations in a row")
     counted = recording.summary["windows"][0]
     checks.equal([s.label for s in steps], list(range(counted["first_step"], counted["first_step"] + asked)),
-                 "numbers of the steps")
+                 what + ": numbers of the steps")
+    return steps
+
+
+def slow_steps(checks, python, folder):
+    """Whoever comes finds a slow step half done: it is not the first one of the file."""
+    training = Training(python, folder, "cpu", 0, SLOW_S)
+    with training.program as program:
+        recording = attached.record(["attach", str(program.pid), "--active", "3"], os.path.join(folder, "slow"))
+        checks.equal(recording.status, 0, recording.stderr)
+        status, began_ns, _ = training.end()
+    checks.equal((status, program.errors()), (0, ""), "the slow training's status and stderr")
+    steps = check_steps(checks, "slow, --active 3", recording, began_ns, 3)
+    took_s = [(step.end - step.start) / 1e9 for step in steps]
+    print("slow, --active 3: steps of %s s, with a pause of %s s inside each" % (
+        ", ".join("%.3f" % s for s in took_s), SLOW_S), flush=True)
+    checks.expect(took_s and min(took_s) >= SLOW_S, "the first step is as long as the others: %s" % took_s)
 
 
 def run(checks, python, folder, device, times):
@@ -141,7 +159,7 @@ def run(checks, python, folder, device, times):
     checks.equal((status, program.errors()), (0, ""), "the training's status and stderr")
     check_contents(checks, device, recordings[0], device)
     check_viewers(checks, device, os.path.join(folder, device + "-0"), device)
-    check_steps(checks, scheduled, began_ns, 3)
+    check_steps(checks, "--wait 5 --warmup 2 --active 3", scheduled, began_ns, 3)
     if device == "cpu":
         without = training.again(len(losses))
         checks.expect(losses == without, "losses differ from step %s on" % next(
@@ -163,6 +181,8 @@ def main():
         if options.keep:
             shutil.rmtree(options.keep, ignore_errors=True)
         run(checks, python, options.keep or folder, options.device, options.times)
+        if options.device == "cpu":
+            slow_steps(checks, python, options.keep or folder)
         if checks.failed:
             sys.exit(checks.done())
     checks.done()

@@ -23,6 +23,38 @@ using wire::MessageType;
 
 constexpr std::uint64_t kWindowNs = 200'000'000;
 
+std::uint64_t define(wire::LaneWriter& lane, const std::string& text) {
+  const auto bytes = static_cast<std::uint32_t>(text.size());
+  const std::uint64_t id = base::hash_bytes(text.data(), text.size());
+  lane.push(wire::StringDef{id, bytes, 0}, base::mono_ns(), text.data(), bytes);
+  return id;
+}
+
+/// Iterations of a loop with an optimizer inside, 20 ms each and half of it in operators.
+void train(wire::LaneWriter& lane, std::uint32_t iterations) {
+  constexpr std::uint64_t kLoop = 1, kStack = 11;
+  const std::uint64_t linear = define(lane, "aten::linear");
+  const std::uint64_t update = define(lane, "Optimizer.step#SGD.step");
+  lane.push(wire::LoopDef{kLoop, 7, 10, 20, 0, 0}, base::mono_ns());
+  lane.push(wire::StackLoops{kStack, 1, 0}, base::mono_ns(), &kLoop, sizeof kLoop);
+  std::uint32_t op_id = 0;
+  for (std::uint32_t i = 0; i < iterations; ++i) {
+    std::uint64_t now = base::mono_ns();
+    lane.push(wire::LoopMark{now, kLoop, i == 0 ? wire::kMarkFirst : 0, 0}, now);
+    for (const std::uint64_t name : {linear, update}) {
+      ++op_id;
+      const std::uint16_t scope = name == linear ? 0 : 7;
+      lane.push(
+          wire::OpBegin{now, name, kStack, 0, -1, op_id, op_id, 0, 0, scope, wire::kOpTopLevel},
+          now);
+      sleep_ms(5);
+      now = base::mono_ns();
+      lane.push(wire::OpEnd{now, op_id, op_id, 0}, now);
+    }
+    sleep_ms(10);
+  }
+}
+
 class CapturesTest : public DaemonTest {
  protected:
   CapturesTest() {
@@ -44,6 +76,15 @@ class CapturesTest : public DaemonTest {
   /// A process that runs, waits at `path`, is joined, and launches ten kernels. Exits with 0 if the
   /// daemon let it go.
   pid_t running_process(const std::string& path, bool asks_for_its_end = false) {
+    return process_that(path, [asks_for_its_end](FakeAgent& agent, wire::LaneWriter& lane) {
+      for (std::uint32_t i = 1; i <= 10; ++i) launch(lane, i, 1);
+      if (asks_for_its_end) agent.send(wire::EndAsked{1, 0});
+    });
+  }
+
+  /// The same, but it does `work` once it is recorded.
+  pid_t process_that(const std::string& path,
+                     const std::function<void(FakeAgent&, wire::LaneWriter&)>& work) {
     const pid_t child = fork_child([&] {
       client_.reset();  // else the daemon never sees its client go
       FakeDoor door(path);
@@ -53,8 +94,7 @@ class CapturesTest : public DaemonTest {
       if (!agent.join(door.take_caller(), join.session, {})) ::_exit(4);
       auto lane = agent.open_lane(1, LaneRole::kCallback);
       for (int i = 0; i < 1000 && !agent.recording(); ++i) agent.serve(), sleep_ms(1);
-      for (std::uint32_t i = 1; i <= 10; ++i) launch(lane, i, 1);
-      if (asks_for_its_end) agent.send(wire::EndAsked{1, 0});
+      work(agent, lane);
       const bool stopped = agent.serve_until_stopped(10'000);
       ::unlink(path.c_str());
       ::_exit(stopped ? 0 : 5);
@@ -254,6 +294,23 @@ TEST_F(CapturesTest, TheSessionEndsWithItsLastProcess) {
   EXPECT_EQ("vanished", summary.processes[0].end);
   EXPECT_EQ(1u, summary.files.size());
   ::unlink(path(11).c_str());
+}
+
+// While the process is recorded so few would not do: more of them could say more.
+TEST_F(CapturesTest, FewStepsAtTheEndOfTheLastWindowAreFound) {
+  options_.step = "auto";
+  options_.schedule.active.value = 1'500'000'000;
+  open();
+  const pid_t child = process_that(path(13), [](FakeAgent& agent, wire::LaneWriter& lane) {
+    agent.answer_last_flush_after(300);  // steps are looked for there, too: the file comes first
+    train(lane, 5);
+  });
+  client_->capture(static_cast<std::uint32_t>(child), path(13), true, false);
+  const api::Summary summary = wait_for_summary();
+  EXPECT_EQ(0, wait_for(child));
+  ASSERT_EQ(1u, summary.files.size());
+  EXPECT_GE(summary.files[0].steps, 4u) << "all that another one follows";
+  EXPECT_THAT(summary.remarks, Contains(HasSubstr("(with Optimizer.step)")));
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An ordinary PyTorch training that knows nothing of profilers; it goes on until SIGTERM.
 
-usage: train.py FOLDER [--device D] [--steps N] [--pause SECONDS]
+usage: train.py FOLDER [--device D] [--steps N] [--pause SECONDS] [--pause-inside SECONDS]
+--pause: after each step; --pause-inside: between its forward and its backward.
 FOLDER/steps.json: of each step when it began (CLOCK_MONOTONIC, ns) and its loss, exactly. Says "ready"
 after three steps, and at the end how many there were.
 """
@@ -35,6 +36,7 @@ def train(model, optimizer, options, device, stopped):
         labels = torch.randint(0, 10, (32,), generator=draw).to(device)
         optimizer.zero_grad()
         loss = nn.functional.cross_entropy(model(batch), labels)
+        time.sleep(options.pause_inside)
         loss.backward()
         optimizer.step()
         losses.append(loss.item().hex())
@@ -51,6 +53,7 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--steps", type=int, default=1 << 60)
     parser.add_argument("--pause", type=float, default=0.0)
+    parser.add_argument("--pause-inside", type=float, default=0.0)
     options = parser.parse_args()
     stopped = []
     signal.signal(signal.SIGTERM, lambda *_: stopped.append(True))
