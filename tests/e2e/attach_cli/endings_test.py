@@ -10,7 +10,7 @@ import time
 import e2e
 import live
 
-# Becomes what LATER says when it gets USR1.
+# Becomes what LATER says when it gets USR1. A child is taken up after 10 ms of CPU time, which it has soon.
 LATER = """
 import os, signal, sys, time
 def child(*_):
@@ -22,7 +22,7 @@ def other(*_):
 def work(seconds):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        sum(range(300)); time.sleep(0.001)
+        sum(range(10000)); time.sleep(0.001)
 actions = {"end": lambda *_: sys.exit(7), "fork": child, "exec": other}
 signal.signal(signal.SIGUSR1, actions[sys.argv[1]])
 print(os.getpid(), flush=True)
