@@ -37,10 +37,12 @@ class Facts:
         """As the session counts them, from 0; the names of those it found itself count from 1."""
         return [int(s["name"].split("#")[1]) - 1 for s in self.steps]
 
-    def unlinked(self):
-        """Kernels whose launch, thread, or range cannot be found: list of sentences."""
+    def unlinked(self, from_within=False):
+        """Kernels whose launch, thread, or range cannot be found: list of sentences. `from_within`: the window
+        may begin within a range, which nobody has seen begin."""
         launches = {}
         bad = []
+        first = min((op["ts"] for op in self.ops), default=0) if from_within else 0
         for launch in self.launches:
             key = launch["args"].get("correlation")
             if key in launches:
@@ -53,6 +55,8 @@ class Facts:
                 bad.append("no launch for correlation %s" % kernel["args"]["correlation"])
                 continue
             op = ranges.get(launch["args"]["External id"])
+            if op is None and launch["ts"] < first:
+                continue
             if op is None:
                 bad.append("no range for External id %s" % launch["args"]["External id"])
                 continue
