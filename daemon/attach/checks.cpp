@@ -28,6 +28,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kBetweenLooks{10};
 constexpr int kLooksWithoutLoader = 3, kMostLooks = 50;
+// A process that ends looks like one without its main thread until its last thread is gone.
+constexpr int kLooksAtHeadless = 10;
 
 /// The words behind `key:` in a status text.
 std::vector<std::string> words_of(std::string_view text, std::string_view key) {
@@ -82,6 +84,7 @@ ProcessStatus parse_status(std::string_view text) {
                   (no_memory && (number_of(words_of(text, "PPid"), 0) == kParentOfAll ||
                                  status.process == static_cast<pid_t>(kParentOfAll)));
   status.ending = (no_memory && !status.kernel) || status.state == 'Z' || status.state == 'X';
+  status.headless = status.state == 'Z' && number_of(words_of(text, "Threads"), 0) > 1;
   const std::vector<std::string> features = words_of(text, "x86_Thread_features");
   status.shadow_stack = std::find(features.begin(), features.end(), "shstk") != features.end();
   status.blocked = mask_of(words_of(text, "SigBlk"));
@@ -95,6 +98,15 @@ ProcessStatus read_status(pid_t pid) {
   return parse_status(support::read_small_file(fmt::format("/proc/{}/status", pid)));
 }
 
+ProcessStatus settled_status(pid_t pid) {
+  ProcessStatus status = read_status(pid);
+  for (int turn = 0; status.headless && turn < kLooksAtHeadless; ++turn) {
+    std::this_thread::sleep_for(kBetweenLooks);
+    status = read_status(pid);
+  }
+  return status;
+}
+
 std::string why_not_by_status(pid_t pid, const ProcessStatus& status, const ProcessStatus& tracer,
                               bool ignore_seccomp) {
   if (!status.there)
@@ -105,6 +117,12 @@ std::string why_not_by_status(pid_t pid, const ProcessStatus& status, const Proc
   if (status.process != pid)
     return fmt::format("{} is a thread of process {}: attach to {}", pid, status.process,
                        status.process);
+  if (status.headless)
+    return fmt::format(
+        "the main thread of process {} ({}) has ended (pthread_exit) while others go on, and the "
+        "kernel then shows neither memory nor files of a process under its number: start its "
+        "program with `gpuprof run`",
+        pid, status.name);
   if (status.ending)
     return fmt::format(
         "process {} ({}) has ended and only waits for its parent to notice: there is "
@@ -219,7 +237,7 @@ Denied look_why_denied(pid_t pid, int error) {
 support::Result<void> may_attach(pid_t pid, bool ignore_seccomp) {
   if (pid == getpid())
     return support::error("gpuprof cannot attach to itself: name the process of your program");
-  const ProcessStatus status = read_status(pid);
+  const ProcessStatus status = settled_status(pid);
   std::string why = why_not_by_status(pid, status, read_status(status.tracer), ignore_seccomp);
   if (!why.empty()) return support::error(why);
   const base::UniqueFd memory(open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDONLY | O_CLOEXEC));

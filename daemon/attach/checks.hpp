@@ -22,11 +22,12 @@ struct ProcessStatus {
   bool there = false;
   std::string name;
   char state = '?';
-  pid_t process = 0;    // Tgid: another number is a thread's
-  pid_t tracer = 0;     // 0: none
-  int seccomp = 0;      // 0 none, 1 strict, 2 a filter
-  bool kernel = false;  // a kernel thread
-  bool ending = false;  // its memory is gone already
+  pid_t process = 0;      // Tgid: another number is a thread's
+  pid_t tracer = 0;       // 0: none
+  int seccomp = 0;        // 0 none, 1 strict, 2 a filter
+  bool kernel = false;    // a kernel thread
+  bool ending = false;    // its memory is gone already
+  bool headless = false;  // its main thread has ended, others have not been collected: as ending
   bool shadow_stack = false;
   unsigned real_uid = 0, effective_uid = 0, saved_uid = 0;
   std::uint64_t blocked = 0, caught = 0;  // signals, bit 0 is signal 1
@@ -34,6 +35,9 @@ struct ProcessStatus {
 };
 ProcessStatus parse_status(std::string_view text);
 ProcessStatus read_status(pid_t pid);
+/// A process that is about to end is not taken for one that has lost its main thread only: waits
+/// for the end, 0.1 s at most.
+ProcessStatus settled_status(pid_t pid);
 
 /// Why a process with this status is refused; "" if it is not. `tracer` is the status of the thread
 /// that traces it, if one does.

@@ -66,7 +66,7 @@ support::Result<Injected> inject(const Request& request) {
     return result;
   }
   // Whatever was missing: it was so because the process was about to end.
-  const ProcessStatus status = read_status(request.pid);
+  const ProcessStatus status = settled_status(request.pid);
   if (!status.there || status.ending)
     return support::error(why_not_by_status(request.pid, status, {}, request.ignore_seccomp));
   return result;

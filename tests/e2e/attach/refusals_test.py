@@ -57,6 +57,22 @@ def zombie(checks):
     process.wait()
 
 
+# Its main thread ends, another one goes on.
+HEADLESS = """
+import ctypes, threading, time
+threading.Thread(target=time.sleep, args=(20,)).start()
+print("ready", flush=True)
+ctypes.CDLL(None).pthread_exit(None)
+"""
+
+
+def headless(checks):
+    with lib.Target([e2e.real_python(), "-c", HEADLESS]) as target:
+        lib.wait_for(lambda: "State:\tZ" in lib.read("/proc/%d/status" % target.pid))
+        refused(checks, "no main thread", target.pid, "the main thread of process %d" % target.pid)
+        checks.equal(target.process.poll(), None, "no main thread: it lives")
+
+
 def exiting(checks):
     for number in range(10):
         process = subprocess.Popen(["sleep", "0.05"])
@@ -324,7 +340,7 @@ def deleted_libc(checks):
     return None
 
 
-CASES = [gone, zombie, exiting, kernel_thread, itself, a_thread, stopped, traced, other_images,
+CASES = [gone, zombie, headless, exiting, kernel_thread, itself, a_thread, stopped, traced, other_images,
          other_user, not_dumpable, filtered, twice_at_once, namespaces, chroot, deleted_libc]
 
 

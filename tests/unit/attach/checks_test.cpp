@@ -55,6 +55,10 @@ TEST(Status, EachRefusalHasItsSentence) {
   EXPECT_THAT(why(status_with("Tgid:\t70", "Tgid:\t69")), HasSubstr("thread of process 69"));
   EXPECT_THAT(why(status_with("S (sl", "Z (zo")), HasSubstr("has ended"));
   EXPECT_THAT(why(status_with("VmSize:\t  100 kB\n", "")), HasSubstr("has ended"));
+  EXPECT_THAT(why(status_with("State:\tS (sl", "Threads:\t1\nState:\tZ (zo")),
+              HasSubstr("has ended and"));
+  EXPECT_THAT(why(status_with("State:\tS (sl", "Threads:\t3\nState:\tZ (zo")),
+              HasSubstr("the main thread of process 70"));
   EXPECT_THAT(why(status_with("VmSize:\t  100 kB\n", "Kthread:\t1\n")), HasSubstr("the kernel"));
   EXPECT_THAT(why(status_with("TracerPid:\t0", "TracerPid:\t56")),
               HasSubstr("by process 55 (gdb)"));
