@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -56,7 +57,7 @@ support::Result<Injected> Attempt::run() {
     if (round != 0) std::this_thread::sleep_for(std::chrono::milliseconds(round));
     if (search(round >= kRounds)) return *std::move(result_);
   }
-  if (done_.tries == 0 && failure_ != 0) return cannot_trace();
+  if (done_.tries == 0 && failure_ != 0 && !holds_one_) return cannot_trace();
   return support::error(fmt::format(
       "no thread of process {} stood at a place where a library can be loaded (the last one: {}): "
       "try again later",
@@ -82,6 +83,10 @@ bool Attempt::search(bool may_step_out) {
 }
 
 bool Attempt::one_thread(pid_t tid, bool may_step_out) {
+  if (waits_for_child(tid)) {
+    why_ = "waiting for a child that it made by vfork to start its program or end";
+    return false;
+  }
   Tracee tracee;
   const int failure = tracee.seize(tid);
   if (failure != 0) {
@@ -91,7 +96,8 @@ bool Attempt::one_thread(pid_t tid, bool may_step_out) {
   passed(Step::kSeized);
   std::uint64_t paused_ns = base::mono_ns();
   if (!stops(tracee)) {
-    why_ = "it does not stop";
+    why_ = "it does not stop, as if it waited for a disk";
+    holds_one_ = true;
     return false;
   }
   if (!same_program()) return true;
@@ -111,6 +117,16 @@ bool Attempt::one_thread(pid_t tid, bool may_step_out) {
   }
   done_.tid = tid;
   return inject(tracee, paused_ns);
+}
+
+/// Most children start their program at once: it is worth a moment.
+bool Attempt::waits_for_child(pid_t tid) const {
+  const std::uint64_t until_ns = std::min(until_ns_, base::mono_ns() + kStopNs);
+  while (attach::waits_for_child(request_.pid, tid)) {
+    if (base::mono_ns() > until_ns) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
 }
 
 /// One that waits for a disk is left alone soon, one that waits for a processor is not.

@@ -32,6 +32,7 @@ class Attempt {
  private:
   bool search(bool may_step_out);
   bool one_thread(pid_t tid, bool may_step_out);
+  bool waits_for_child(pid_t tid) const;
   bool stops(Tracee& tracee) const;
   bool same_program();
   Verdict judge(const Tracee& tracee);
@@ -47,8 +48,8 @@ class Attempt {
   std::string path_;  // of the copy, where it has to be a file
   SafePoint safe_point_;
   Injected done_;
-  int failure_ = 0;  // errno of the last seize
-  bool another_program_ = false;
+  int failure_ = 0;                                   // errno of the last seize
+  bool another_program_ = false, holds_one_ = false;  // a thread that is ours, and does not stop
   std::string why_ = "it has no thread that can be stopped";
   std::optional<support::Result<Injected>> result_;
 };

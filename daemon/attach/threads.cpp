@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -30,7 +31,26 @@ constexpr long kContinued[] = {
     SYS_futex, SYS_nanosleep, SYS_clock_nanosleep, SYS_ppoll, SYS_pselect6,
 };
 
+// Made with CLONE_VFORK, if the thread sleeps in it deeper than a signal reaches.
+constexpr long kMakesChild[] = {
+#ifdef SYS_vfork
+    SYS_vfork,
+#endif
+    SYS_clone,
+    SYS_clone3,
+};
+
 constexpr const char* kOwnThread = "gpuprof\n";
+
+std::string folder_of(pid_t pid, pid_t tid) { return fmt::format("/proc/{}/task/{}/", pid, tid); }
+
+char state_in(const std::string& folder) {
+  return support::parse_stat(support::read_small_file(folder + "stat")).state;
+}
+
+bool holds(std::span<const long> calls, long number) {
+  return std::find(calls.begin(), calls.end(), number) != calls.end();
+}
 
 std::vector<pid_t> threads_of(pid_t pid) {
   std::vector<pid_t> threads;
@@ -52,17 +72,14 @@ struct Ranked {
 
 /// Demerit below 0: not at all.
 Ranked rank(pid_t pid, pid_t tid) {
-  const std::string folder = fmt::format("/proc/{}/task/{}/", pid, tid);
+  const std::string folder = folder_of(pid, tid);
   if (support::read_small_file(folder + "comm") == kOwnThread) return {-1, {}};
-  const char state = support::parse_stat(support::read_small_file(folder + "stat")).state;
+  const char state = state_in(folder);
   if (state == 'Z' || state == 'X' || state == '?') return {-1, {}};
   if (state == 'D') return {5, {tid, 0}};
   const SleepingCall call = parse_call(support::read_small_file(folder + "syscall"));
-  if (state == 'S' && call.number >= 0) {
-    const bool continued = std::find(std::begin(kContinued), std::end(kContinued), call.number) !=
-                           std::end(kContinued);
-    return {continued ? 0 : 1, {tid, call.stack_pointer}};
-  }
+  if (state == 'S' && call.number >= 0)
+    return {holds(kContinued, call.number) ? 0 : 1, {tid, call.stack_pointer}};
   return {tid == pid ? 4 : 3, {tid, 0}};
 }
 
@@ -78,6 +95,12 @@ SleepingCall parse_call(std::string_view line) {
   call.number = strtol(words[kNumber].c_str(), nullptr, 10);
   call.stack_pointer = strtoull(words[kStackPointer].c_str(), nullptr, 16);
   return call;
+}
+
+bool waits_for_child(pid_t pid, pid_t tid) {
+  const std::string folder = folder_of(pid, tid);
+  return state_in(folder) == 'D' &&
+         holds(kMakesChild, parse_call(support::read_small_file(folder + "syscall")).number);
 }
 
 std::vector<Candidate> threads_by_merit(pid_t pid) {

@@ -24,6 +24,10 @@ struct Candidate {
 /// Our own thread there and ended ones are not in it.
 std::vector<Candidate> threads_by_merit(pid_t pid);
 
+/// Whether a thread waits until a child that it made by vfork (posix_spawn, system) has started its
+/// program or ended: it cannot be stopped before.
+bool waits_for_child(pid_t pid, pid_t tid);
+
 /// A row of /proc/PID/task/TID/syscall.
 struct SleepingCall {
   long number = -1;  // -1: the thread runs, or sleeps in no call

@@ -123,6 +123,31 @@ def traced(checks):
         target.process.kill()
 
 
+# posix_spawn's child opens a pipe, and for so long its parent waits as after vfork.
+SPAWNS = """
+import os, sys, time
+print("ready", flush=True)
+opens = [(os.POSIX_SPAWN_OPEN, 5, sys.argv[1], os.O_RDONLY, 0)]
+os.waitpid(os.posix_spawn("/bin/true", ["true"], os.environ, file_actions=opens), 0)
+time.sleep(20)
+"""
+
+
+def in_vfork(checks):
+    with e2e.Folder("attach") as folder:
+        pipe = os.path.join(folder, "pipe")
+        os.mkfifo(pipe)
+        with lib.Target([e2e.real_python(), "-c", SPAWNS, pipe]) as target:
+            lib.wait_for(lambda: "State:\tD" in lib.read("/proc/%d/status" % target.pid))
+            refused(checks, "vfork", target.pid, "waiting for a child that it made by vfork")
+            unharmed(checks, "vfork", target)
+            with subprocess.Popen([lib.TOOL, str(target.pid), lib.VECTORS, lib.WORDS], text=True,
+                                  stdout=subprocess.PIPE) as tool:
+                time.sleep(0.2)
+                os.close(os.open(pipe, os.O_WRONLY))
+                checks.expect('"answer": 42' in tool.communicate()[0], "vfork: once it is over")
+
+
 def compiled(folder, name, source, *options):
     path, code = os.path.join(folder, name), os.path.join(folder, name + ".S")
     with open(code, "w", encoding="utf-8") as file:
@@ -340,8 +365,8 @@ def deleted_libc(checks):
     return None
 
 
-CASES = [gone, zombie, headless, exiting, kernel_thread, itself, a_thread, stopped, traced, other_images,
-         other_user, not_dumpable, filtered, twice_at_once, namespaces, chroot, deleted_libc]
+CASES = [gone, zombie, headless, exiting, kernel_thread, itself, a_thread, stopped, traced, in_vfork,
+         other_images, other_user, not_dumpable, filtered, twice_at_once, namespaces, chroot, deleted_libc]
 
 
 def main():
