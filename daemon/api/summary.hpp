@@ -59,7 +59,7 @@ struct Summary {
   std::string name;          // of the session, as given with --name
   bool complete = true;      // every file asked for was written
   bool drops_known = true;   // false: a spool lacks its end, and nobody counted what is lost
-  bool stopped = false;      // by `gpuprof stop`, before its time
+  bool stopped = false;      // before its time: `gpuprof stop`, Ctrl-C of a capture
   bool simulated = false;    // a traced process used a simulated GPU
   std::string spool_folder;  // kept for `gpuprof export`, empty if removed
   std::uint64_t duration_ns = 0;

@@ -135,8 +135,9 @@ void Schedule::tick(std::uint64_t now_ns) {
   if (kind_ == Kind::kSteps) return tick_steps(now_ns);
 }
 
-void Schedule::finish(std::uint64_t now_ns) {
+void Schedule::finish(std::uint64_t now_ns, const std::string& why) {
   if (state_ == State::kDone) return;
+  why_ = why;
   // Nobody could be joined, and that is said.
   if (state_ == State::kNotStarted && options_.of_running) return become_done();
   if (state_ == State::kNotStarted) start_ns_ = now_ns;

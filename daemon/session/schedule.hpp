@@ -64,8 +64,9 @@ class Schedule {
   /// @param at_once  One of their loops was not there before.
   void look_again(std::uint64_t now_ns, bool at_once);
   void tick(std::uint64_t now_ns);
-  /// The command is gone. Closes what is open.
-  void finish(std::uint64_t now_ns);
+  /// The command is gone, or somebody ends the recording. Closes what is open.
+  /// @param why  Why a window that is cut short by it ends there.
+  void finish(std::uint64_t now_ns, const std::string& why = "schedule");
   /// There is no more room (--max-size): closes what is open, nothing follows.
   void stop_recording(std::uint64_t now_ns);
   /// There are enough windows (--keep first:N): nothing follows, what is open is dropped.
@@ -161,6 +162,7 @@ class Schedule {
   std::vector<Interval> recorded_;  // by the process with the steps; the newest ones
   std::uint64_t turn_ = 0;
   std::uint32_t index_ = 0;
+  std::string why_ = "schedule";  // the next window ends where it does
 
   bool steps_seen_ = false;
   Begin last_{};  // newest step begun

@@ -266,7 +266,7 @@ void Schedule::close_steps(std::uint64_t end_number, std::uint64_t end_ns) {
   window.first_step = window_first_.number;
   window.first_label = window_first_.label;
   window.steps = end_number - window_first_.number;
-  window.why = "schedule";
+  window.why = wanted != 0 && window.steps == wanted ? "schedule" : why_;
   if (window.first_step != asked.active || (wanted != 0 && window.steps != wanted))
     remarks_.emplace_back(
         "window " + std::to_string(index_),

@@ -72,7 +72,7 @@ void Schedule::close_time(std::uint64_t end_ns, std::uint64_t end_step) {
     window.first_label = label(window_start_step_);
     window.steps = end_step - window_start_step_;
   }
-  window.why = "schedule";
+  window.why = why_;
   close(window);
   if (last_turn(turn_)) return become_done();
   ++turn_;
@@ -87,6 +87,8 @@ void Schedule::close_time(std::uint64_t end_ns, std::uint64_t end_step) {
 void Schedule::finish_time(std::uint64_t now_ns) {
   if (state_ == State::kRunning) tick_time(now_ns);
   if (state_ == State::kInWindow) {
+    const std::uint64_t end = turn(turn_).end;
+    if (end != wire::kNever && now_ns >= start_ns_ + end) why_ = "schedule";
     const bool ended = window_start_step_ != wire::kNever && last_ended_ == last_.number;
     return close_time(now_ns, ended ? last_.number + 1 : wire::kNever);
   }

@@ -224,7 +224,7 @@ void Session::on_client_message(const wire::Packet& packet) {
   wire::CommandEnded ended;
   wire::EndSession end;
   if (packet.as(&started)) return command_started(started.pid);
-  if (packet.as(&end)) return end_now();
+  if (packet.as(&end)) return end_asked();
   if (packet.type == wire::MessageType::kCapture) return capture(packet);
   if (packet.as(&ended)) {
     command_ended_ = true;
@@ -256,6 +256,13 @@ void Session::target_end_asked(Target& target, std::uint32_t by_pid) {
   spdlog::info("session {}: process {} asks for its end at the door of {}", hex(setup_.key), by_pid,
                target.identity().pid);
   stopped_by_hand_ = true;
+  end_now();
+}
+
+/// Of files that are being written already nothing is cut short.
+void Session::end_asked() {
+  const bool records = state_ == State::kRunning && !end_requested_ && !schedule_.done();
+  if (setup_.options.of_running && records) interrupted_ = true;
   end_now();
 }
 

@@ -91,6 +91,7 @@ class Session final : private TargetEvents {
   void receive_from_client();
   void on_client_message(const wire::Packet& packet);
   void capture(const wire::Packet& packet);
+  void end_asked();
   void target_end_asked(Target&, std::uint32_t by_pid) override;
   bool captures_are_over() const;
   void client_closed();
@@ -162,7 +163,8 @@ class Session final : private TargetEvents {
   std::uint32_t command_pid_ = 0;
   base::UniqueFd command_pidfd_;
   bool command_ended_ = false, end_requested_ = false, client_gone_ = false;
-  bool stopped_by_hand_ = false;
+  bool stopped_by_hand_ = false;  // by `gpuprof stop`
+  bool interrupted_ = false;      // by whoever has asked for the recording of running processes
   std::int32_t wait_status_ = -1;
   std::uint64_t command_ended_ns_ = 0;
 

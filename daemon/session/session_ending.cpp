@@ -77,7 +77,8 @@ void Session::end_targets(std::uint64_t now_ns) {
     target->finish(target->process_gone() ? Target::End::kVanished : Target::End::kLeftAlive, -1,
                    now_ns);
   }
-  schedule_.finish(ending_ns_);
+  const char* const cut_by = interrupted_ ? "interrupted" : "gpuprof stop";
+  schedule_.finish(ending_ns_, interrupted_ || stopped_by_hand_ ? cut_by : "schedule");
   collect_windows();
 }
 

@@ -201,7 +201,11 @@ api::Summary Session::summary(std::uint64_t now_ns) {
     made.missing.push_back(
         "no trace file: every window was over before a process of the program could be recorded, "
         "which takes some ms; let windows begin later (--delay) or be longer (--active, -d)");
-  made.stopped = stopped_by_hand_;
+  made.stopped = stopped_by_hand_ || interrupted_;
+  if (interrupted_)
+    made.remarks.push_back(
+        "The recording was interrupted (Ctrl-C, TERM or HUP) before its time; what was recorded by "
+        "then is here, and the program went on.");
   if (stopped_by_hand_)
     made.remarks.push_back("The recording was ended with `gpuprof stop`; the program went on.");
   for (const auto& [key, sentence] : remarks_) add_once(made.remarks, sentence);

@@ -57,7 +57,7 @@ def stop_of_a_capture(checks, folder):
         checks.equal((done.returncode, done.stdout, done.stderr), (0, "", ""), "stop")
         done = command.end(20)
         checks.equal((done.returncode, len(paths_of(done))), (0, 1), "the capture writes its file: " + done.stderr)
-        checks.expect("ended with `gpuprof stop`" in done.stderr, done.stderr)
+        checks.expect("ended with `gpuprof stop`" in done.stderr and "(gpuprof stop)" in done.stderr, done.stderr)
         checks.expect(live.span_seconds(paths_of(done)[0]) < 10, "and its window is short")
         checks.expect(live.wait_until_armed(program.pid), "the process waits again")
         done = live.cli("stop", program.pid)
@@ -90,6 +90,7 @@ def interrupted_once(checks, folder):
             os.kill(running.pid, number)
             done = running.end(20)
             checks.equal((done.returncode, len(paths_of(done))), (0, 1), "%s, interrupted: %s" % (command, done.stderr))
+            checks.expect("recorded (interrupted)" in done.stderr and "(Ctrl-C, TERM or HUP)" in done.stderr, done.stderr)
         checks.expect(live.wait_until_armed(armed.pid), "the armed one waits again")
         live.no_trace_of_us(checks, plain.pid, before, "after an interrupted attach")
 

@@ -252,7 +252,25 @@ TEST_F(CapturesTest, AskedForItsEndAtTheDoorTheSessionEndsAtOnce) {
   EXPECT_EQ(0, wait_for(child));
   EXPECT_TRUE(summary.stopped);
   EXPECT_THAT(summary.remarks, Contains(HasSubstr("gpuprof stop")));
+  ASSERT_EQ(1u, summary.windows.size());
+  EXPECT_EQ("gpuprof stop", summary.windows[0].why);
   EXPECT_EQ(1u, summary.files.size());
+}
+
+TEST_F(CapturesTest, InterruptedItSaysSo) {
+  options_.schedule.active.value = 60'000'000'000;
+  open();
+  const pid_t child = running_process(path(13));
+  client_->capture(static_cast<std::uint32_t>(child), path(13), true, false);
+  client_->captures_complete();
+  sleep_ms(500);
+  client_->end_session();
+  const api::Summary summary = DaemonTest::wait_for_summary();
+  EXPECT_EQ(0, wait_for(child));
+  EXPECT_TRUE(summary.stopped);
+  EXPECT_THAT(summary.remarks, Contains(HasSubstr("interrupted (Ctrl-C")));
+  ASSERT_EQ(1u, summary.windows.size());
+  EXPECT_EQ("interrupted", summary.windows[0].why);
 }
 
 TEST_F(CapturesTest, EndedBeforeTheWindowItSaysThatNotTheProgramEnded) {
