@@ -102,4 +102,11 @@ support::Result<LibraryFile> read_library(const std::string& path) {
   return library;
 }
 
+bool has_library(pid_t pid) {
+  const Maps maps = read_maps(pid);
+  return std::any_of(maps.begin(), maps.end(), [](const Mapping& mapping) {
+    return file_name(mapping).ends_with(kLibraryName);
+  });
+}
+
 }  // namespace gpuprof::attach

@@ -6,10 +6,13 @@
 // Owns:     the bytes
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "daemon/attach/maps.hpp"
 #include "support/result.hpp"
 
 namespace gpuprof::attach {
@@ -27,5 +30,7 @@ support::Result<LibraryFile> read_library(const std::string& path);
 inline constexpr char kEntryName[] = "gpuprof_attach";
 /// What a mapping of our library is called.
 inline constexpr char kLibraryName[] = "libgpuprof_inject.so";
+/// Whether a process has it: some build of it.
+bool has_library(pid_t pid);
 
 }  // namespace gpuprof::attach

@@ -16,6 +16,7 @@
 #include <string>
 #include <utility>
 
+#include "daemon/attach/library_file.hpp"
 #include "support/files.hpp"
 #include "support/proc.hpp"
 #include "support/text.hpp"
@@ -73,7 +74,9 @@ struct Ranked {
 /// Demerit below 0: not at all.
 Ranked rank(pid_t pid, pid_t tid) {
   const std::string folder = folder_of(pid, tid);
-  if (support::read_small_file(folder + "comm") == kOwnThread) return {-1, {}};
+  // Theirs may be called the same; ours is never the first, and never without the library.
+  if (tid != pid && support::read_small_file(folder + "comm") == kOwnThread && has_library(pid))
+    return {-1, {}};
   const char state = state_in(folder);
   if (state == 'Z' || state == 'X' || state == '?') return {-1, {}};
   if (state == 'D') return {5, {tid, 0}};

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <semaphore.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -51,6 +52,25 @@ TEST(Threads, TheSleeperComesFirst) {
   EXPECT_LT(place(sleeper), place(getpid()));
   EXPECT_LT(place(getpid()), static_cast<std::ptrdiff_t>(threads.size()));
   EXPECT_NE(threads[static_cast<std::size_t>(place(sleeper))].stack_pointer, 0U);
+}
+
+TEST(Threads, OneThatIsOnlyCalledAsOursIsTheirs) {
+  // given: this process has no library of ours
+  std::atomic<pid_t> named{0};
+  std::atomic<bool> over{false};
+  std::thread thread([&] {
+    prctl(PR_SET_NAME, "gpuprof", 0, 0, 0);
+    named = static_cast<pid_t>(syscall(SYS_gettid));
+    while (!over) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  });
+  while (named == 0) std::this_thread::yield();
+  // when
+  const std::vector<Candidate> threads = threads_by_merit(getpid());
+  over = true;
+  thread.join();
+  // then
+  EXPECT_TRUE(std::any_of(threads.begin(), threads.end(),
+                          [&](const Candidate& one) { return one.tid == named; }));
 }
 
 }  // namespace
