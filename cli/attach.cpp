@@ -4,19 +4,16 @@
 //
 // Context:  cli
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <random>
 #include <string>
 #include <vector>
 
+#include "cli/bring_in.hpp"
 #include "cli/capture_session.hpp"
 #include "cli/chosen.hpp"
 #include "cli/commands.hpp"
 #include "daemon/api/attach.hpp"
-#include "gpuprof/base/clock.hpp"
-#include "gpuprof/wire/control.hpp"
 #include "support/proc.hpp"
 #include "support/text.hpp"
 #include "support/write_signals.hpp"
@@ -26,68 +23,20 @@ namespace {
 
 using support::error;
 
-/// The library's worker opens the door within a millisecond; a busy machine may need longer.
-constexpr std::uint64_t kDoor_ns = 3'000'000'000;
-/// Where it said that it runs, but is on its way out: so long until it is asked again.
-constexpr std::uint64_t kLeaving_ns = 200'000'000;
-/// It lets go by itself if nobody has come by then.
-constexpr int kPatience_ms = 10'000;
-
 struct Chosen {
   std::uint32_t pid = 0;
   api::Door door;     // empty path: the library must be brought in
   bool named = true;  // not only found by --children
 };
 
-std::string argument(bool stay) {
-  std::random_device device;
-  const std::uint64_t nonce = (std::uint64_t{device()} << 32) | device();
-  return fmt::format("{};nonce={:x}{}", wire::kArmedAddress, nonce,
-                     stay ? "" : fmt::format(";patience={}", kPatience_ms));
-}
-
-/// Empty path: there was none within so long.
-api::Door wait_for_door(std::uint32_t pid, std::uint64_t longest_ns) {
-  const std::uint64_t deadline_ns = base::mono_ns() + longest_ns;
-  for (;;) {
-    api::Door door = api::door_of(pid);
-    if (!door.path.empty() || base::mono_ns() >= deadline_ns) return door;
-    usleep(1000);
-  }
-}
-
-support::Error no_door(std::uint32_t pid) {
-  return error(fmt::format(
-      "the library is in process {} but does not answer: its thread did not get to run (in a "
-      "Python "
-      "3.12 or later that forks all the time it does not), or can make no socket in /run/user, "
-      "/tmp, /dev/shm or by an abstract name; it lets go of itself in {} s",
-      pid, kPatience_ms / 1000));
-}
-
 /// Brings the library in where it is not.
 support::Result<api::Door> open_door(const Chosen& one, const Options& options,
                                      CaptureSession& session, std::vector<api::Attached>& pauses) {
   if (!one.door.path.empty()) return one.door;
-  constexpr int kRunsAlready = 1, kMostKnown = kRunsAlready;  // inject/agent/agent.hpp
-  api::AttachRequest request;
-  request.pid = static_cast<pid_t>(one.pid);
-  request.library = session.installation().library;
-  request.argument = argument(options.stay);
-  request.ignore_seccomp = options.ignore_seccomp;
-  const std::uint64_t deadline_ns = base::mono_ns() + kDoor_ns;
-  for (;;) {
-    GPUPROF_TRY(attached, api::attach(request));
-    if (attached.answer > kMostKnown)
-      return error(fmt::format("the library in process {} cannot start its thread (answer {})",
-                               one.pid, attached.answer));
-    session.show(fmt::format("injected ({} pause)", support::human_duration(attached.pause_ns)));
-    pauses.push_back(attached);
-    const bool may_leave = attached.answer == kRunsAlready;
-    const api::Door door = wait_for_door(one.pid, may_leave ? kLeaving_ns : kDoor_ns);
-    if (!door.path.empty()) return door;
-    if (!may_leave || base::mono_ns() >= deadline_ns) return no_door(one.pid);
-  }
+  return bring_in(one.pid, session.installation().library, options, [&](const api::Attached& done) {
+    session.show(fmt::format("injected ({} pause)", support::human_duration(done.pause_ns)));
+    pauses.push_back(done);
+  });
 }
 
 support::Result<void> may_record(const Chosen& one, const Options& options) {

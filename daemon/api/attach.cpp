@@ -5,6 +5,7 @@
 // Context:  cli
 #include "daemon/api/attach.hpp"
 
+#include "daemon/attach/checks.hpp"
 #include "daemon/attach/inject.hpp"
 
 namespace gpuprof::api {
@@ -17,9 +18,11 @@ support::Result<Attached> attach(const AttachRequest& request) {
   wanted.ignore_seccomp = request.ignore_seccomp;
   wanted.deadline_ns = request.deadline_ns;
   GPUPROF_TRY(done, gpuprof::attach::inject(wanted));
-  return Attached{done.pause_ns,   done.total_ns, done.tid,  done.stepped_out,
-                  done.was_loaded, done.answer,   done.tries};
+  return Attached{done.pause_ns,   done.total_ns, done.tid,   done.stepped_out,
+                  done.was_loaded, done.answer,   done.tries, done.program};
 }
+
+std::string program_mark(pid_t pid) { return gpuprof::attach::program_mark(pid); }
 
 support::Result<void> may_attach(pid_t pid, bool ignore_seccomp) {
   return gpuprof::attach::may_attach(pid, ignore_seccomp);

@@ -40,6 +40,7 @@ Attempt::Attempt(const Request& request, const LibraryFile& library, const Targe
       copy_(target.pid, library),
       safe_point_(target) {
   done_.was_loaded = target.loaded_entry != 0;
+  done_.program = target.program;
 }
 
 void Attempt::passed(Step step) const {

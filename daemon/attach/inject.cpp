@@ -5,6 +5,7 @@
 // Context:  daemon | cli
 #include "daemon/attach/inject.hpp"
 
+#include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
@@ -52,7 +53,15 @@ support::Result<Injected> try_to_inject(const Request& request, std::uint64_t be
       setpriority(PRIO_PROCESS, 0, kHurry);
       result = attempt.run();
     }).join();
-    if (!attempt.is_another_program() || program == kPrograms) return *std::move(result);
+    if (attempt.is_another_program() && program != kPrograms) continue;
+    // Whatever we met in it: there was a process whose program had gone.
+    const std::string now = program_mark(request.pid);
+    if (!*result && !now.empty() && now != target.program)
+      return support::error(fmt::format(
+          "process {} started another program (exec) while it was attached to, and a library does "
+          "not outlive that: attach again",
+          request.pid));
+    return *std::move(result);
   }
 }
 

@@ -38,6 +38,7 @@ struct Injected {
   bool was_loaded = false;   // the library was there; only its function was called
   int answer = 0;            // what gpuprof_attach returned
   std::uint32_t tries = 0;   // threads stopped until one stood at a safe place
+  std::string program;       // program_mark() of what it was loaded into
 };
 
 /// Takes at most `deadline_ns`, from any thread (the tracing is done by one of its own).

@@ -95,6 +95,7 @@ support::Result<Target> look_at(pid_t pid, const LibraryFile& library) {
   target.pid = pid;
   target.memory = std::make_shared<Memory>(pid);
   if (!*target.memory) return support::error(why_denied(pid, look_why_denied(pid, errno)));
+  target.program = program_mark(pid);
   target.maps = read_maps(pid);
   GPUPROF_CHECK(find_functions(target));
   GPUPROF_CHECK(find_our_library(target, library));

@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "daemon/attach/arch.hpp"
 #include "daemon/attach/library_file.hpp"
@@ -21,6 +22,7 @@ namespace gpuprof::attach {
 struct Target {
   pid_t pid = 0;
   std::shared_ptr<Memory> memory;
+  std::string program;  // program_mark()
   Maps maps;
   arch::Gadgets gadgets;
   std::uint64_t open_library = 0, last_error = 0, error_number = 0;  // in its C library

@@ -2,6 +2,9 @@
 """`gpuprof attach` to processes that are named, end or change as few do: what it says, and what it records."""
 
 import os
+import signal
+import subprocess
+import time
 
 import e2e
 import live
@@ -17,6 +20,36 @@ while time.monotonic() < end:
 """
 
 
+# Ends, or becomes another program, so many seconds after our library has come.
+LEAVES = """
+import os, sys, threading, time
+def watch():
+    while True:
+        with open("/proc/self/maps") as file:
+            if "libgpuprof_inject" in file.read():
+                break
+    time.sleep(float(sys.argv[2]))
+    if sys.argv[1] == "ends":
+        os._exit(7)
+    os.execv(sys.executable, [sys.executable, "-c", "import time; time.sleep(30)"])
+threading.Thread(target=watch, daemon=True).start()
+print(os.getpid(), flush=True)
+while True:
+    time.sleep(0.01)
+"""
+
+# May have no more threads until it gets USR1.
+TIGHT = """
+import os, resource, signal, time
+soft, hard = resource.getrlimit(resource.RLIMIT_NPROC)
+signal.signal(signal.SIGUSR1, lambda *_: resource.setrlimit(resource.RLIMIT_NPROC, (soft, hard)))
+resource.setrlimit(resource.RLIMIT_NPROC, (0, hard))
+print(os.getpid(), flush=True)
+while True:
+    sum(range(300)); time.sleep(0.002)
+"""
+
+
 def paths_of(done):
     return done.stdout.split()
 
@@ -28,7 +61,47 @@ def called_as_our_thread(checks, folder):
             checks.equal((done.returncode, len(paths_of(done))), (0, 1), "a program called gpuprof: " + done.stderr)
 
 
-CASES = (called_as_our_thread,)
+def leaves_meanwhile(checks, folder):
+    rows = (("ends", " ended while it was attached to"), ("execs", " started another program (exec) while"))
+    for how, part in rows:
+        for seconds in (0, 0.001, 0.003):
+            with live.Program([live.PYTHON, "-c", LEAVES, how, str(seconds)]) as program:
+                time.sleep(0.1)
+                begin = time.monotonic()
+                out = os.path.join(folder, "out")
+                done = live.cli("attach", program.pid, "-d", "250ms", "-o", out)
+                took, what = time.monotonic() - begin, "%s after %g s" % (how, seconds)
+                checks.expect(took < 2.5, "%s: took %.1f s" % (what, took))
+                if done.returncode == 0:  # it had begun to record before
+                    checks.equal(len(paths_of(done)), 1, what + ": has a file")
+                    continue
+                # Joined at its door in its last moment, it is the daemon that sees it go.
+                known = ("process %d%s" % (program.pid, part), "cannot be recorded", " has ended and only waits")
+                checks.expect(any(one in done.stderr for one in known), "%s: %s" % (what, done.stderr))
+
+
+def as_nobody(command):
+    return ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] + command
+
+
+def thread_is_refused(checks, folder):
+    try:
+        if os.getuid() != 0 or subprocess.run(as_nobody(["test", "-x", live.PYTHON])).returncode != 0:
+            return checks.skip("no thread: needs root, and a python3 that anybody may start")
+    except OSError:
+        return checks.skip("no thread: needs setpriv(1)")
+    with live.Program(as_nobody([live.PYTHON, "-c", TIGHT])) as program:
+        out = os.path.join(folder, "out")
+        done = live.cli("attach", program.pid, "-d", "250ms", "-o", out)
+        checks.equal((done.returncode, done.stdout, os.path.exists(out)), (125, "", False), "no thread is to be had")
+        checks.expect("cannot start its thread: the process has reached a limit" in done.stderr
+                      and done.stderr.count("\n") == 1, done.stderr)
+        os.kill(program.pid, signal.SIGUSR1)
+        done = live.cli("attach", program.pid, "-d", "250ms", "-o", out)
+        checks.equal((done.returncode, len(paths_of(done))), (0, 1), "the limit is raised: " + done.stderr)
+
+
+CASES = (called_as_our_thread, leaves_meanwhile, thread_is_refused)
 
 
 def main():

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/bring_in.hpp"
+
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace gpuprof::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+const auto kOwn = static_cast<std::uint32_t>(::getpid());
+
+TEST(BringIn, EachAnswerHasItsWords) {
+  EXPECT_EQ("", why_not_started(7, 0));
+  EXPECT_EQ("", why_not_started(7, 1));
+  EXPECT_THAT(why_not_started(7, 2), HasSubstr("process 7 does not understand"));
+  EXPECT_THAT(why_not_started(7, 3), HasSubstr("pids.max"));
+  EXPECT_THAT(why_not_started(7, 4), HasSubstr("does not know (4)"));
+}
+
+TEST(BringIn, OneThatGoesOnMayStillAnswer) {
+  EXPECT_EQ("", why_no_answer(kOwn, api::program_mark(::getpid())));
+}
+
+TEST(BringIn, AnotherProgramIsNoticed) {
+  EXPECT_NE("", api::program_mark(::getpid()));
+  EXPECT_THAT(why_no_answer(kOwn, "an earlier one"), HasSubstr("started another program (exec)"));
+}
+
+TEST(BringIn, TheEndIsNoticedBeforeAnybodyCollectsIt) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  siginfo_t info;
+  ASSERT_EQ(0, ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT));
+  const auto pid = static_cast<std::uint32_t>(child);
+  EXPECT_TRUE(has_ended(pid));
+  EXPECT_THAT(why_no_answer(pid, "x"),
+              StartsWith("process " + std::to_string(pid) + " ended while"));
+  ::waitpid(child, nullptr, 0);
+  EXPECT_TRUE(has_ended(pid));
+  EXPECT_FALSE(has_ended(kOwn));
+}
+
+}  // namespace
+}  // namespace gpuprof::cli
