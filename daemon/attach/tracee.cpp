@@ -11,12 +11,16 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include <algorithm>
+
 #include "gpuprof/base/clock.hpp"
 
 namespace gpuprof::attach {
 namespace {
 
 constexpr timespec kPause{0, 50'000};  // where there is no timer
+// Nobody is told that a thread is gone because another one of its process made an exec.
+constexpr std::uint64_t kLookAgainNs = 50'000'000;
 
 }  // namespace
 
@@ -66,9 +70,10 @@ Stop Tracee::wait(std::uint64_t until_ns) {
   const Stop now = look(WNOHANG);
   if (now != Stop::kNone) return now;
   // Asleep: a tracer that looks again and again takes the processor from the thread it waits for.
-  const bool rings = alarm_.set(until_ns);
   Stop how = Stop::kNone;
-  while (how == Stop::kNone && base::mono_ns() < until_ns) {
+  for (std::uint64_t now_ns = base::mono_ns(); how == Stop::kNone && now_ns < until_ns;
+       now_ns = base::mono_ns()) {
+    const bool rings = alarm_.set(std::min(until_ns, now_ns + kLookAgainNs));
     how = look(rings ? 0 : WNOHANG);
     if (how == Stop::kNone && !rings) nanosleep(&kPause, nullptr);
   }
