@@ -102,6 +102,7 @@ support::Result<int> attach_command(Options& options) {
   std::vector<api::Attached> pauses;
   std::size_t added = 0;
   for (const Chosen& one : chosen) {
+    if (session->interrupted()) break;
     auto door = open_door(one, options, *session, pauses);
     if (door) {
       session->add(door.value(), one.named, one.door.path.empty() && !options.stay);
@@ -112,7 +113,7 @@ support::Result<int> attach_command(Options& options) {
   }
   if (added == 0) {
     session->abandon();
-    return error(failures.front());
+    return failures.empty() ? CaptureSession::interrupted_too_early() : error(failures.front());
   }
   tell_pauses(pauses, *session);
   for (const std::string& sentence : failures) session->missing(sentence);

@@ -32,8 +32,12 @@ constexpr std::uint64_t kSilent_ns = 0;
 constexpr std::uint64_t kDetach_ns = 5'000'000'000;
 
 std::atomic<int> g_interrupts{0};
+std::atomic<bool> g_interrupted{false};
 
-void count_interrupt(int) { g_interrupts.fetch_add(1); }
+void count_interrupt(int) {
+  g_interrupted = true;
+  g_interrupts.fetch_add(1);
+}
 
 void take_interrupts() {
   struct sigaction action;
@@ -49,6 +53,8 @@ void give_interrupts_back() {
 }  // namespace
 
 support::Result<std::unique_ptr<CaptureSession>> CaptureSession::open(Options& options) {
+  // Before there is anything that we would leave behind.
+  take_interrupts();
   std::unique_ptr<CaptureSession> made(new CaptureSession());
   const Surroundings around = surroundings_now();
   GPUPROF_CHECK(settle_running_schedule(options));
@@ -62,7 +68,6 @@ support::Result<std::unique_ptr<CaptureSession>> CaptureSession::open(Options& o
   options.session.output_is_pattern = made->place_.is_pattern;
   options.session.working_directory = around.working_folder;
   options.session.version = kVersion;
-  take_interrupts();
   auto session =
       RunSession::open(installation, daemon_environment(around.environment), options.session,
                        {made->place_.folder, options.quiet, options.verbose});
@@ -81,6 +86,14 @@ CaptureSession::~CaptureSession() { give_interrupts_back(); }
 void CaptureSession::add(const api::Door& door, bool named, bool then_detach) {
   session_->capture(door.pid, door.path, named, then_detach);
   if (then_detach) to_detach_.push_back(door);
+}
+
+bool CaptureSession::interrupted() const { return g_interrupted; }
+
+support::Error CaptureSession::interrupted_too_early() {
+  return error(
+      "interrupted (Ctrl-C, TERM or HUP) before anything was recorded: there is no file, and the "
+      "program goes on; run the command again");
 }
 
 /// The door is the last thing of ours that goes.
@@ -111,6 +124,8 @@ support::Result<int> CaptureSession::finish(const Options& options) {
   session_.reset();
   api::Summary& summary = outcome.summary;
   if (!outcome.left_behind) wait_for_detached(summary);
+  if (interrupted() && summary.files.empty() && summary.failures.empty())
+    summary.failures.push_back(interrupted_too_early().sentence);
   line_.reset();
   summary.remarks.insert(summary.remarks.begin(), remarks_.begin(), remarks_.end());
   summary.missing.insert(summary.missing.begin(), missing_.begin(), missing_.end());

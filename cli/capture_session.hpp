@@ -39,6 +39,8 @@ class CaptureSession {
   /// @param named        It gets a file whatever it does.
   /// @param then_detach  It lets go of everything afterwards.
   void add(const api::Door& door, bool named, bool then_detach);
+  /// The user has tried to end us already.
+  bool interrupted() const;
   /// Where we are, on a terminal only.
   void show(const std::string& stage) { line_->stage(stage); }
   /// A sentence for the summary.
@@ -49,6 +51,8 @@ class CaptureSession {
   support::Result<int> finish(const Options& options);
   /// Nothing was asked of any process: as if it had not been opened.
   void abandon();
+  /// The sentence for that.
+  static support::Error interrupted_too_early();
 
  private:
   CaptureSession() = default;

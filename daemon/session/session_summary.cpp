@@ -202,7 +202,7 @@ api::Summary Session::summary(std::uint64_t now_ns) {
         "no trace file: every window was over before a process of the program could be recorded, "
         "which takes some ms; let windows begin later (--delay) or be longer (--active, -d)");
   made.stopped = stopped_by_hand_ || interrupted_;
-  if (interrupted_)
+  if (interrupted_ && !made.files.empty())
     made.remarks.push_back(
         "The recording was interrupted (Ctrl-C, TERM or HUP) before its time; what was recorded by "
         "then is here, and the program went on.");

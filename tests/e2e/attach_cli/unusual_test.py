@@ -101,7 +101,28 @@ def thread_is_refused(checks, folder):
         checks.equal((done.returncode, len(paths_of(done))), (0, 1), "the limit is raised: " + done.stderr)
 
 
-CASES = (called_as_our_thread, leaves_meanwhile, thread_is_refused)
+def interrupted_in_its_first_moment(checks, folder):
+    out, early = os.path.join(folder, "out"), 0
+    with live.Program(live.busy()) as program:
+        for wait_ms in range(0, 61, 4):
+            running = live.Background("attach", "-q", program.pid, "-d", "30s", "-o", out)
+            time.sleep(wait_ms / 1000)
+            running.process.send_signal(signal.SIGINT)
+            done = running.end(20)
+            what = "interrupted after %d ms: %s" % (wait_ms, done.stderr)
+            if done.returncode == 0:
+                checks.equal((len(paths_of(done)), done.stderr), (1, ""), what)
+                continue
+            checks.equal((done.stdout, os.path.exists(out) and not os.listdir(out)), ("", False), what)
+            if done.returncode != -signal.SIGINT:  # it had just been started
+                early += 1
+                checks.equal((done.returncode, done.stderr.count("\n")), (125, 1), what)
+                checks.expect("interrupted (Ctrl-C, TERM or HUP) before anything was recorded" in done.stderr, what)
+    if early == 0:
+        checks.skip("interrupted early: no moment was early enough")
+
+
+CASES = (called_as_our_thread, leaves_meanwhile, thread_is_refused, interrupted_in_its_first_moment)
 
 
 def main():
