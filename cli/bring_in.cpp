@@ -61,7 +61,7 @@ support::Error no_door(std::uint32_t pid) {
 
 bool has_ended(std::uint32_t pid) {
   const support::ProcessStat stat = support::process_stat(static_cast<pid_t>(pid));
-  return !stat.there || stat.state == 'Z' || stat.state == 'X';
+  return !stat.there || ((stat.state == 'Z' || stat.state == 'X') && stat.threads <= 1);
 }
 
 std::string why_not_started(std::uint32_t pid, int answer) {

@@ -19,7 +19,7 @@ namespace gpuprof::support {
 namespace {
 
 // Fields after the name in brackets, counted from the state.
-constexpr std::size_t kState = 0, kParent = 1, kUserTime = 11, kSystemTime = 12;
+constexpr std::size_t kState = 0, kParent = 1, kUserTime = 11, kSystemTime = 12, kThreads = 17;
 
 std::uint64_t to_number(std::string_view text) {
   std::uint64_t value = 0;
@@ -53,6 +53,7 @@ ProcessStat parse_stat(std::string_view line) {
   stat.state = fields[kState][0];
   stat.parent = static_cast<pid_t>(to_number(fields[kParent]));
   stat.cpu_ticks = to_number(fields[kUserTime]) + to_number(fields[kSystemTime]);
+  if (fields.size() > kThreads) stat.threads = to_number(fields[kThreads]);
   return stat;
 }
 

@@ -20,6 +20,7 @@ struct ProcessStat {
   char state = '?';  // R running, S sleeping, D waiting for a disk, T stopped, t traced, Z ended
   pid_t parent = 0;
   std::uint64_t cpu_ticks = 0;  // user and system time of all threads
+  std::uint64_t threads = 0;    // with Z: above 1 only the first one has ended
 
   bool stopped() const { return state == 'T' || state == 't'; }
 };

@@ -19,6 +19,7 @@ TEST(ParseStat, NameMayHoldBracketsAndBlanks) {
   EXPECT_TRUE(stat.stopped());
   EXPECT_EQ(stat.parent, 3);
   EXPECT_EQ(stat.cpu_ticks, 50U);
+  EXPECT_EQ(stat.threads, 1U);
 }
 
 TEST(ParseStat, NonsenseIsNotThere) {
