@@ -31,6 +31,16 @@ void add(std::vector<std::uint32_t>& pids, std::uint32_t pid) {
   if (std::find(pids.begin(), pids.end(), pid) == pids.end()) pids.push_back(pid);
 }
 
+/// `7` or `7,8`; empty: not of ids alone.
+std::vector<std::uint32_t> ids_of(const std::string& word) {
+  std::vector<std::uint32_t> ids;
+  for (const std::string& part : support::split(word, ',')) {
+    if (id_of(part) == 0) return {};
+    ids.push_back(id_of(part));
+  }
+  return ids;
+}
+
 /// Grows while it is walked: children of children.
 void add_children(std::vector<std::uint32_t>& pids) {
   for (std::size_t i = 0; i < pids.size(); ++i)
@@ -101,10 +111,11 @@ support::Result<std::vector<std::uint32_t>> processes_by_id(const Options& optio
   std::vector<std::uint32_t> pids;
   for (const std::uint32_t pid : options.pids) add(pids, pid);
   for (const std::string& word : options.words) {
-    if (id_of(word) == 0)
+    const std::vector<std::uint32_t> ids = ids_of(word);
+    if (ids.empty())
       return error(fmt::format("{} is no process: {} takes the numbers of running processes (`ps`)",
                                in_quotes(word), command));
-    add(pids, id_of(word));
+    for (const std::uint32_t pid : ids) add(pids, pid);
   }
   if (pids.empty()) return nobody(command);
   for (const std::uint32_t pid : pids)
@@ -117,11 +128,11 @@ support::Result<std::vector<Found>> processes_by_door(const Options& options, co
   std::vector<std::uint32_t> pids;
   std::vector<std::string> names;
   for (const std::uint32_t pid : options.pids) add(pids, pid);
-  for (const std::string& word : options.words)
-    if (id_of(word) != 0)
-      add(pids, id_of(word));
-    else
-      names.push_back(word);
+  for (const std::string& word : options.words) {
+    const std::vector<std::uint32_t> ids = ids_of(word);
+    for (const std::uint32_t pid : ids) add(pids, pid);
+    if (ids.empty()) names.push_back(word);
+  }
   if (pids.empty() && names.empty() && !options.all) return nobody(command);
   GPUPROF_TRY(found, found_by_id(pids, options.children));
   if (names.empty() && !options.all) return found;

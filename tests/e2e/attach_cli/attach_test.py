@@ -98,9 +98,11 @@ def tree(checks, folder):
             checks.expect("4 processes" in done.stderr, done.stderr)
             for pid in pids:
                 live.no_trace_of_us(checks, pid, before[pid], "process %d of the tree" % pid)
-            done = live.cli("attach", "-p", "%d,%d" % tuple(pids[:2]), "-d", "250ms", "-o", out + "-two")
-            recorded = sorted(live.head(path)["pid"] for path in paths_of(done))
-            checks.equal((done.returncode, recorded), (0, pids[:2]), "two that were named: " + done.stderr)
+            for option in (["-p"], []):
+                two = option + ["%d,%d" % tuple(pids[:2])]
+                done = live.cli("attach", *two, "-d", "250ms", "-o", out + "-two%d" % len(option))
+                recorded = sorted(live.head(path)["pid"] for path in paths_of(done))
+                checks.equal((done.returncode, recorded), (0, pids[:2]), "two that were named: " + done.stderr)
         finally:
             for pid in pids[1:]:
                 live.signal_if_there(pid, signal.SIGKILL)

@@ -88,6 +88,16 @@ TEST(Chosen, IdsComeInOrderAndEachOnce) {
   EXPECT_THAT(chosen.value(), ElementsAre(kOwn, child.pid()));
 }
 
+TEST(Chosen, SeveralIdsMayStandInOneWord) {
+  const Child child;
+  const std::string both = std::to_string(kOwn) + "," + std::to_string(child.pid());
+  const auto chosen = processes_by_id(with_words({both}), "attach");
+  ASSERT_TRUE(chosen.ok()) << chosen.error().sentence;
+  EXPECT_THAT(chosen.value(), ElementsAre(kOwn, child.pid()));
+  for (const char* word : {"1,", ",1", "1,,1", "1,job"})
+    EXPECT_THAT(sentence(with_words({word})), HasSubstr("is no process")) << word;
+}
+
 TEST(Chosen, ChildrenComeBehindTheirParents) {
   const Child child, other;
   Options options = with_words({std::to_string(kOwn)});
@@ -120,6 +130,14 @@ TEST(Chosen, AProcessIsFoundByIdAndByName) {
     EXPECT_EQ(kOwn, found.value()[0].door.pid);
     EXPECT_TRUE(found.value()[0].named);
   }
+}
+
+TEST(Chosen, SeveralIdsInOneWordAreFound) {
+  const Answering process("chosen-test", AgentState::kArmed, false);
+  const std::string twice = std::to_string(kOwn) + "," + std::to_string(kOwn);
+  const auto found = processes_by_door(with_words({twice}), "capture");
+  ASSERT_TRUE(found.ok()) << found.error().sentence;
+  EXPECT_EQ(1u, found.value().size());
 }
 
 TEST(Chosen, OneMeantTwiceIsFoundOnce) {
