@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "cli/environment.hpp"
 #include "cli/installation.hpp"
+#include "cli/output_place.hpp"
 #include "gpuprof/wire/control.hpp"
 #include "support/child.hpp"
 #include "support/files.hpp"
@@ -36,6 +38,16 @@ std::string shell_line(const Variable& variable) {
   const auto& [name, value] = variable;
   const std::string rest = name == "LD_PRELOAD" ? "\"${LD_PRELOAD:+:$LD_PRELOAD}\"" : "";
   return fmt::format("export {}={}{}\n", name, support::shell_joined({value}), rest);
+}
+
+/// What this shell has for another tool stays, as under `gpuprof run`.
+void leave_other_tools(std::vector<Variable>& all, const std::vector<std::string>& environment) {
+  std::erase_if(all, [&](const Variable& variable) {
+    if (!variable.first.ends_with("_INJECTION64_PATH")) return false;
+    const std::string sentence = other_tools_injection(environment, variable.first);
+    if (!sentence.empty()) std::fprintf(stderr, "gpuprof: note: %s\n", sentence.c_str());
+    return !sentence.empty();
+  });
 }
 
 std::string text_of(const std::vector<Variable>& all, const Options& options) {
@@ -67,7 +79,9 @@ support::Result<int> env_command(Options& options) {
         "the loader splits LD_PRELOAD at blanks and colons, and {} has one; install gpuprof in a "
         "folder without (cmake --install build/release --prefix /opt/gpuprof)",
         support::in_quotes(library)));
-  const std::string text = text_of(variables(installation, options.session.name), options);
+  std::vector<Variable> all = variables(installation, options.session.name);
+  if (options.shell && !options.json) leave_other_tools(all, surroundings_now().environment);
+  const std::string text = text_of(all, options);
   if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0)
     return support::error("cannot write to stdout");
   return 0;

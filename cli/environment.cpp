@@ -19,6 +19,8 @@ using support::environment_get;
 using support::environment_remove;
 using support::environment_set;
 
+constexpr const char* kNvtxInjection = "NVTX_INJECTION64_PATH";
+
 bool is_ours(const std::string& path) { return support::base_name(path) == kLibraryName; }
 
 /// LD_PRELOAD without libraries of ours; the loader splits at blanks and colons.
@@ -36,20 +38,24 @@ std::string foreign_preloads(const std::string& value) {
   return kept;
 }
 
-void set_injection(ProgramEnvironment& env, const char* name, const char* what,
-                   const std::string& library) {
-  const std::string present = environment_get(env.words, name);
-  if (present.empty() || is_ours(present)) {
+void set_injection(ProgramEnvironment& env, const char* name, const std::string& library) {
+  const std::string sentence = other_tools_injection(env.words, name);
+  if (sentence.empty())
     environment_set(env.words, name, library);
-    return;
-  }
-  env.remarks.push_back(
-      fmt::format("{} names another tool's library ({}) and was left alone, so "
-                  "that tool may keep {} from gpuprof",
-                  name, present, what));
+  else
+    env.remarks.push_back(sentence);
 }
 
 }  // namespace
+
+std::string other_tools_injection(const std::vector<std::string>& words, const std::string& name) {
+  const std::string present = environment_get(words, name);
+  if (present.empty() || is_ours(present)) return "";
+  return fmt::format(
+      "{} names another tool's library ({}) and was left alone, so "
+      "that tool may keep {} from gpuprof",
+      name, present, name == kNvtxInjection ? "NVTX ranges" : "CUDA activity");
+}
 
 ProgramEnvironment program_environment(const std::vector<std::string>& original,
                                        const Installation& installation, const std::string& preload,
@@ -58,7 +64,7 @@ ProgramEnvironment program_environment(const std::vector<std::string>& original,
   env.words = original;
   const std::string outer = environment_get(original, wire::kSocketVariable);
   if (!outer.empty() && outer.rfind(wire::kArmedAddress, 0) != 0) {
-    env.remarks.push_back(
+    env.remarks.emplace_back(
         "this run is inside another gpuprof session: its processes are recorded "
         "here and not there");
   }
@@ -72,8 +78,8 @@ ProgramEnvironment program_environment(const std::vector<std::string>& original,
     return env;
   }
   environment_set(env.words, "LD_PRELOAD", preload + (foreign.empty() ? "" : ":" + foreign));
-  set_injection(env, "CUDA_INJECTION64_PATH", "CUDA activity", installation.library);
-  set_injection(env, "NVTX_INJECTION64_PATH", "NVTX ranges", installation.library);
+  set_injection(env, "CUDA_INJECTION64_PATH", installation.library);
+  set_injection(env, kNvtxInjection, installation.library);
   // Programs built with AddressSanitizer refuse to start behind another preloaded library.
   const std::string asan = environment_get(original, "ASAN_OPTIONS");
   environment_set(env.words, "ASAN_OPTIONS",

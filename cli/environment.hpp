@@ -20,6 +20,10 @@ struct ProgramEnvironment {
   std::vector<std::string> remarks;  // sentences for the summary
 };
 
+/// The sentence about a variable for the driver or for NVTX that names somebody else's library,
+/// which it keeps; "" if it does not.
+std::string other_tools_injection(const std::vector<std::string>& words, const std::string& name);
+
 /// @param original  The environment gpuprof itself was started with.
 /// @param preload   The word for LD_PRELOAD; empty: the program is not to be preloaded.
 /// @param address   Value for GPUPROF_SOCKET, still without the pid.

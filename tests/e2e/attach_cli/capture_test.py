@@ -181,6 +181,12 @@ def from_variables(checks, folder):
         checks.equal(row and row["name"], "shell", "and one of a shell that evaluated --shell")
         with open("/proc/%d/environ" % program.pid, "rb") as file:
             checks.expect(b"libgpuprof_inject.so:libm.so.6\0" in file.read(), "what was preloaded stays, behind ours")
+    other = "/opt/tool/libother.so"
+    done = live.cli("env", "--shell", env=dict(os.environ, CUDA_INJECTION64_PATH=other))
+    checks.expect("CUDA_INJECTION64_PATH names another tool's library (%s) and was left alone" % other in done.stderr,
+                  done.stderr)
+    checks.expect("export CUDA_INJECTION64_PATH" not in done.stdout and "export NVTX_INJECTION64_PATH" in done.stdout
+                  and done.returncode == 0, "another tool's variable: " + done.stdout)
 
 
 def every_one(checks, folder):
