@@ -109,6 +109,12 @@ void add_overhead(api::SummaryOverhead& overhead, const Target& target) {
   overhead.nvtx_calls += stats.value(wire::Counter::kNvtxCalls);
 }
 
+bool is_said_of(const std::vector<exporter::FileWritten>& files, const std::string& sentence) {
+  return std::any_of(files.begin(), files.end(), [&](const exporter::FileWritten& file) {
+    return std::find(file.missing.begin(), file.missing.end(), sentence) != file.missing.end();
+  });
+}
+
 /// What is said of some files only says of how many.
 void add_missing(api::Summary& made, const std::vector<exporter::FileWritten>& files) {
   std::map<std::string, std::size_t> said;
@@ -170,7 +176,9 @@ api::Summary Session::summary(std::uint64_t now_ns) {
       if (const std::uint64_t lost = target.writer().events_lost(); lost != 0)
         drops[std::string(model::name_of(model::LossReason::kSpoolFull))] += lost;
       for (const auto& [what, count] : target.stats().drops_by_kind()) ring_drops[what] += count;
-      for (const std::string& sentence : target.missing()) add_once(made.missing, sentence);
+      // Of a file it is said there already, with the number of files or of what is missing.
+      for (const std::string& sentence : target.missing())
+        if (!is_said_of(files_, sentence)) add_once(made.missing, sentence);
       if (!target.how_it_ended().empty()) add_once(made.remarks, target.how_it_ended());
       const wire::Stats& stats = target.segment().stats();
       if (made.overhead.sampler.empty()) {

@@ -77,8 +77,13 @@ class CapturesTest : public DaemonTest {
 
   /// A process that runs, waits at `path`, is joined, and launches ten kernels. Exits with 0 if the
   /// daemon let it go.
-  pid_t running_process(const std::string& path, bool asks_for_its_end = false) {
-    return process_that(path, [asks_for_its_end](FakeAgent& agent, wire::LaneWriter& lane) {
+  pid_t running_process(const std::string& path, bool asks_for_its_end = false,
+                        const std::string& says = "") {
+    return process_that(path, [&](FakeAgent& agent, wire::LaneWriter& lane) {
+      if (!says.empty())
+        agent.send(wire::Notice{0, static_cast<std::uint32_t>(wire::NoticeLevel::kMissing), 0,
+                                static_cast<std::uint32_t>(says.size()), base::mono_ns()},
+                   says);
       for (std::uint32_t i = 1; i <= 10; ++i) launch(lane, i, 1);
       if (asks_for_its_end) agent.send(wire::EndAsked{1, 0});
     });
@@ -166,6 +171,19 @@ TEST_F(CapturesTest, ProcessesOfOneSessionShareItsWindow) {
   EXPECT_EQ(0, wait_for(other));
   EXPECT_EQ(2u, summary.files.size());
   EXPECT_EQ(1u, summary.windows.size());
+}
+
+TEST_F(CapturesTest, WhatIsMissingFromOneFileOfTwoIsSaidOnce) {
+  open();
+  const pid_t one = running_process(path(14), false, "no stacks: forbidden");
+  const pid_t other = running_process(path(15));
+  client_->capture(static_cast<std::uint32_t>(one), path(14), true, false);
+  client_->capture(static_cast<std::uint32_t>(other), path(15), true, false);
+  const api::Summary summary = wait_for_summary();
+  EXPECT_EQ(0, wait_for(one));
+  EXPECT_EQ(0, wait_for(other));
+  EXPECT_THAT(summary.missing, Contains("no stacks: forbidden (1 of 2 files)"));
+  EXPECT_THAT(summary.missing, Contains(HasSubstr("no stacks: forbidden")).Times(1));
 }
 
 TEST_F(CapturesTest, NobodyAtTheDoorIsAFailureAndEndsTheSession) {
