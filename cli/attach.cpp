@@ -4,6 +4,7 @@
 //
 // Context:  cli
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <string>
@@ -27,6 +28,29 @@ struct Chosen {
   std::uint32_t pid = 0;
   api::Door door;     // empty path: the library must be brought in
   bool named = true;  // not only found by --children
+};
+
+/// One whose memory is gone already has ended a moment later.
+bool ends_now(std::uint32_t pid) {
+  constexpr int kLooks = 50;
+  for (int look = 0; look < kLooks; ++look) {
+    if (support::has_ended(static_cast<pid_t>(pid))) return true;
+    usleep(1000);
+  }
+  return false;
+}
+
+/// Processes that are not recorded.
+struct LeftOut {
+  std::vector<std::string> failures;
+  std::size_t ended = 0;  // of those that were not named: the way of short ones
+
+  void add(const Chosen& one, const support::Error& why) {
+    if (!one.named && ends_now(one.pid))
+      ++ended;
+    else
+      failures.push_back(why.sentence);
+  }
 };
 
 /// Brings the library in where it is not.
@@ -53,9 +77,8 @@ support::Result<void> may_record(const Chosen& one, const Options& options) {
 /// Everything that can be known without touching a process.
 ///
 /// Errors: a process that was named cannot be recorded; of those that --children found it is left
-/// out, with a sentence in `failures`.
-support::Result<std::vector<Chosen>> choose_processes(const Options& options,
-                                                      std::vector<std::string>& failures) {
+/// out.
+support::Result<std::vector<Chosen>> choose_processes(const Options& options, LeftOut& left_out) {
   GPUPROF_TRY(pids, processes_by_id(options, "attach"));
   Options without_children = options;
   without_children.children = false;
@@ -69,7 +92,7 @@ support::Result<std::vector<Chosen>> choose_processes(const Options& options,
     else if (one.named)
       return may.error();
     else
-      failures.push_back(may.error().sentence);
+      left_out.add(one, may.error());
   }
   return chosen;
 }
@@ -96,8 +119,8 @@ void tell_pauses(const std::vector<api::Attached>& all, CaptureSession& session)
 
 support::Result<int> attach_command(Options& options) {
   support::ignore_write_signals();
-  std::vector<std::string> failures;
-  GPUPROF_TRY(chosen, choose_processes(options, failures));
+  LeftOut left_out;
+  GPUPROF_TRY(chosen, choose_processes(options, left_out));
   GPUPROF_TRY(session, CaptureSession::open(options));
   std::vector<api::Attached> pauses;
   std::size_t added = 0;
@@ -108,17 +131,20 @@ support::Result<int> attach_command(Options& options) {
       session->add(door.value(), one.named, one.door.path.empty() && !options.stay);
       ++added;
     } else {
-      failures.push_back(door.error().sentence);
+      left_out.add(one, door.error());
     }
   }
   if (added == 0) {
     session->abandon();
-    return failures.empty() ? CaptureSession::interrupted_too_early() : error(failures.front());
+    return left_out.failures.empty() ? CaptureSession::interrupted_too_early()
+                                     : error(left_out.failures.front());
   }
   tell_pauses(pauses, *session);
-  for (const std::string& sentence : failures) session->missing(sentence);
-  GPUPROF_TRY(status, session->finish(options));
-  return failures.empty() ? status : 125;
+  for (const std::string& sentence : left_out.failures) session->failure(sentence);
+  if (left_out.ended != 0)
+    session->remark(fmt::format("{} that --children found ended before being attached to",
+                                support::counted(left_out.ended, "process", "processes")));
+  return session->finish(options);
 }
 
 }  // namespace gpuprof::cli

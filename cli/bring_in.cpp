@@ -59,11 +59,6 @@ support::Error no_door(std::uint32_t pid) {
 
 }  // namespace
 
-bool has_ended(std::uint32_t pid) {
-  const support::ProcessStat stat = support::process_stat(static_cast<pid_t>(pid));
-  return !stat.there || ((stat.state == 'Z' || stat.state == 'X') && stat.threads <= 1);
-}
-
 std::string why_not_started(std::uint32_t pid, int answer) {
   switch (answer) {
     case kAwake:
@@ -89,7 +84,7 @@ std::string why_not_started(std::uint32_t pid, int answer) {
 }
 
 std::string why_no_answer(std::uint32_t pid, const std::string& program) {
-  if (has_ended(pid))
+  if (support::has_ended(static_cast<pid_t>(pid)))
     return fmt::format(
         "process {} ended while it was attached to, before anything was recorded: start a program "
         "that runs for so short a time with `gpuprof run`",

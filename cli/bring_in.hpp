@@ -26,10 +26,6 @@ support::Result<api::Door> bring_in(std::uint32_t pid, const std::string& librar
                                     const Options& options,
                                     const std::function<void(const api::Attached&)>& attached);
 
-/// Whether the process is gone, or a zombie with all of its threads: in an exec the first one may
-/// have ended alone.
-bool has_ended(std::uint32_t pid);
-
 /// What this answer of gpuprof_attach says against recording; "" where it started.
 std::string why_not_started(std::uint32_t pid, int answer);
 

@@ -31,6 +31,10 @@ constexpr std::uint64_t kSilent_ns = 0;
 /// A process lets go within tens of milliseconds, of CUPTI within a second or two.
 constexpr std::uint64_t kDetach_ns = 5'000'000'000;
 
+constexpr char kNothing[] =
+    "no trace file was written: the recording ended before its first window, or the processes did "
+    "before anything was recorded of them; without -q the notes say which";
+
 std::atomic<int> g_interrupts{0};
 std::atomic<bool> g_interrupted{false};
 
@@ -124,17 +128,18 @@ support::Result<int> CaptureSession::finish(const Options& options) {
   session_.reset();
   api::Summary& summary = outcome.summary;
   if (!outcome.left_behind) wait_for_detached(summary);
-  if (interrupted() && summary.files.empty() && summary.failures.empty())
-    summary.failures.push_back(interrupted_too_early().sentence);
+  if (summary.files.empty() && summary.failures.empty())
+    summary.failures.push_back(interrupted() ? interrupted_too_early().sentence : kNothing);
   line_.reset();
   summary.remarks.insert(summary.remarks.begin(), remarks_.begin(), remarks_.end());
-  summary.missing.insert(summary.missing.begin(), missing_.begin(), missing_.end());
+  summary.failures.insert(summary.failures.begin(), failures_.begin(), failures_.end());
   for (const api::SummaryFile& file : summary.files) std::printf("%s\n", file.path.c_str());
   const bool printed = std::fflush(stdout) == 0;
   const bool reported = report(options, summary);
   support::remove_if_empty(place_.made);
   if (!printed) return error("cannot write to stdout");
-  return outcome.failed || !reported || summary.files.empty() ? 125 : 0;
+  const bool failed = outcome.failed || !failures_.empty();
+  return failed || !reported || summary.files.empty() ? 125 : 0;
 }
 
 }  // namespace gpuprof::cli

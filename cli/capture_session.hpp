@@ -45,7 +45,8 @@ class CaptureSession {
   void show(const std::string& stage) { line_->stage(stage); }
   /// A sentence for the summary.
   void remark(const std::string& sentence) { remarks_.push_back(sentence); }
-  void missing(const std::string& sentence) { missing_.push_back(sentence); }
+  /// One that counts: also with --quiet, and in the exit status.
+  void failure(const std::string& sentence) { failures_.push_back(sentence); }
 
   /// Waits for the end, prints paths (stdout) and summary (stderr). Returns the exit status.
   support::Result<int> finish(const Options& options);
@@ -63,7 +64,7 @@ class CaptureSession {
   std::unique_ptr<RunSession> session_;
   std::unique_ptr<support::ProgressLine> line_;
   std::vector<api::Door> to_detach_;
-  std::vector<std::string> remarks_, missing_;
+  std::vector<std::string> remarks_, failures_;
 };
 
 }  // namespace gpuprof::cli

@@ -61,6 +61,11 @@ ProcessStat process_stat(pid_t pid) {
   return parse_stat(read_small_file(fmt::format("/proc/{}/stat", pid)));
 }
 
+bool has_ended(pid_t pid) {
+  const ProcessStat stat = process_stat(pid);
+  return !stat.there || ((stat.state == 'Z' || stat.state == 'X') && stat.threads <= 1);
+}
+
 bool any_thread_busy(pid_t pid) {
   for (const pid_t thread : numbers_in(fmt::format("/proc/{}/task", pid))) {
     const char state =

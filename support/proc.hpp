@@ -29,6 +29,10 @@ struct ProcessStat {
 ProcessStat parse_stat(std::string_view line);
 ProcessStat process_stat(pid_t pid);
 
+/// Whether a process is gone, or a zombie with all of its threads: in an exec, and after a
+/// pthread_exit, the first one may have ended alone.
+bool has_ended(pid_t pid);
+
 /// True if any thread of the process runs, or waits for a disk.
 bool any_thread_busy(pid_t pid);
 

@@ -15,6 +15,7 @@
 #include <cstdio>
 
 #include "gpuprof/base/clock.hpp"
+#include "support/proc.hpp"
 
 namespace gpuprof::session {
 namespace {
@@ -71,7 +72,9 @@ Session::Session(Setup setup, AgentConfig config, SpoolFolder folder,
             users_joined_.insert(who.uid);
             add_agent(std::move(connection), hello, packet, who);
           },
-          [this](std::uint32_t, const std::string& sentence) { failed(sentence); }),
+          [this](std::uint32_t pid, const std::string& sentence) {
+            capture_failed(pid, sentence);
+          }),
       opened_ns_(base::mono_ns()) {
   if (client != nullptr) client_ = std::move(*client);
   if (client_) client_->watch([this] { receive_from_client(); });
@@ -250,6 +253,12 @@ void Session::capture(const wire::Packet& packet) {
   }
   captures_.begin(asked.pid, std::string(packet.tail, packet.tail_bytes), asked.flags, setup_.key,
                   address_, base::mono_ns());
+}
+
+void Session::capture_failed(std::uint32_t pid, const std::string& sentence) {
+  if (named_.contains(pid) || !support::has_ended(static_cast<pid_t>(pid))) return failed(sentence);
+  remark("ended " + std::to_string(pid),
+         "Process " + std::to_string(pid) + " ended before anything was recorded of it.");
 }
 
 void Session::target_end_asked(Target& target, std::uint32_t by_pid) {

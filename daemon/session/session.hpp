@@ -92,6 +92,8 @@ class Session final : private TargetEvents {
   void on_client_message(const wire::Packet& packet);
   void capture(const wire::Packet& packet);
   void end_asked();
+  /// One that nobody named and that has ended is no failure.
+  void capture_failed(std::uint32_t pid, const std::string& sentence);
   void target_end_asked(Target&, std::uint32_t by_pid) override;
   bool captures_are_over() const;
   void client_closed();

@@ -50,6 +50,24 @@ while True:
 """
 
 
+# Has a child that ends as soon as our library has come, or that somebody has stopped.
+CHILD = """
+import os, signal, sys, time
+child = os.fork()
+while child == 0:
+    with open("/proc/self/maps") as file:
+        if "libgpuprof_inject" in file.read():
+            os._exit(0)
+if sys.argv[1] == "stopped":
+    os.kill(child, signal.SIGSTOP)
+    os.waitpid(child, os.WUNTRACED)
+print(os.getpid(), flush=True)
+signal.signal(signal.SIGTERM, lambda *_: (os.kill(child, signal.SIGKILL), sys.exit(0)))
+while True:
+    sum(range(300)); time.sleep(0.002)
+"""
+
+
 def paths_of(done):
     return done.stdout.split()
 
@@ -122,7 +140,22 @@ def interrupted_in_its_first_moment(checks, folder):
         checks.skip("interrupted early: no moment was early enough")
 
 
-CASES = (called_as_our_thread, leaves_meanwhile, thread_is_refused, interrupted_in_its_first_moment)
+def child_that_ends(checks, folder):
+    with live.Program([live.PYTHON, "-c", CHILD, "ends"]) as program:
+        done = live.cli("attach", program.pid, "--children", "-d", "250ms", "-o", os.path.join(folder, "out"))
+        checks.expect(done.returncode == 0 and len(paths_of(done)) >= 1, "a child that ends: " + done.stderr)
+        checks.expect("failed" not in done.stderr, done.stderr)
+        told = "1 process that --children found ended before" in done.stderr
+        checks.expect(told or "ended before anything" in done.stderr or "2 processes seen" in done.stderr, done.stderr)
+    with live.Program([live.PYTHON, "-c", CHILD, "stopped"]) as program:
+        done = live.cli("attach", "-q", program.pid, "--children", "-d", "250ms", "-o", os.path.join(folder, "stopped"))
+        checks.equal((done.returncode, len(paths_of(done))), (125, 1), "a child that is stopped: " + done.stderr)
+        checks.expect("is stopped" in done.stderr and done.stderr.count("\n") == 1, done.stderr)
+        program.end()
+
+
+CASES = (called_as_our_thread, leaves_meanwhile, thread_is_refused, interrupted_in_its_first_moment,
+         child_that_ends)
 
 
 def main():

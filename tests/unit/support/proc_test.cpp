@@ -33,6 +33,17 @@ TEST(ProcessStat, KnowsUs) {
   EXPECT_TRUE(any_thread_busy(getpid())) << "the thread that looks runs";
 }
 
+TEST(HasEnded, AlsoBeforeAnybodyCollectsIt) {
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  siginfo_t info;
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
+  EXPECT_TRUE(has_ended(child));
+  EXPECT_EQ(waitpid(child, nullptr, 0), child);
+  EXPECT_TRUE(has_ended(child));
+  EXPECT_FALSE(has_ended(getpid()));
+}
+
 TEST(ChildrenOf, FindsAChildUntilItIsCollected) {
   const pid_t child = fork();
   if (child == 0) {
