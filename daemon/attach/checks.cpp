@@ -9,9 +9,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/kcmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +21,7 @@
 #include <thread>
 
 #include "daemon/attach/inject.hpp"
+#include "daemon/attach/threads.hpp"
 #include "gpuprof/base/unique_fd.hpp"
 #include "support/files.hpp"
 #include "support/text.hpp"
@@ -71,6 +74,7 @@ ProcessStatus parse_status(std::string_view text) {
   const std::vector<std::string> name = words_of(text, "Name");
   if (!name.empty()) status.name = support::join(name, " ");
   status.process = static_cast<pid_t>(number_of(words_of(text, "Tgid"), 0));
+  status.parent = static_cast<pid_t>(number_of(words_of(text, "PPid"), 0));
   status.tracer = static_cast<pid_t>(number_of(words_of(text, "TracerPid"), 0));
   status.seccomp = static_cast<int>(number_of(words_of(text, "Seccomp"), 0));
   const std::vector<std::string> users = words_of(text, "Uid");
@@ -79,10 +83,9 @@ ProcessStatus parse_status(std::string_view text) {
   status.saved_uid = number_of(users, 2);
   const bool no_memory = words_of(text, "VmSize").empty();
   // Newer kernels say so; on others all of them are children of number 2.
-  constexpr unsigned kParentOfAll = 2;
+  constexpr pid_t kParentOfAll = 2;
   status.kernel = number_of(words_of(text, "Kthread"), 0) == 1 ||
-                  (no_memory && (number_of(words_of(text, "PPid"), 0) == kParentOfAll ||
-                                 status.process == static_cast<pid_t>(kParentOfAll)));
+                  (no_memory && (status.parent == kParentOfAll || status.process == kParentOfAll));
   status.ending = (no_memory && !status.kernel) || status.state == 'Z' || status.state == 'X';
   status.headless = status.state == 'Z' && number_of(words_of(text, "Threads"), 0) > 1;
   const std::vector<std::string> features = words_of(text, "x86_Thread_features");
@@ -239,6 +242,31 @@ Denied look_why_denied(pid_t pid, int error) {
   return denied;
 }
 
+namespace {
+
+/// After vfork: what is loaded into it would be in its parent, too.
+bool is_in_memory_of(pid_t pid, pid_t parent) {
+  const long order = syscall(SYS_kcmp, parent, pid, KCMP_VM, 0, 0);
+  if (order >= 0) return order == 0;
+  // It may be any of the parent's children: better none than the wrong one.
+  return any_waits_for_child(parent);
+}
+
+/// Most children start their program at once.
+support::Result<void> wait_until_on_its_own(pid_t pid) {
+  for (int turn = 0; turn < kMostLooks; ++turn) {
+    const ProcessStatus status = read_status(pid);
+    if (status.parent <= 0 || !is_in_memory_of(pid, status.parent)) return {};
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+  return support::error(fmt::format(
+      "process {} still runs in the memory of its parent, which has made it by vfork: attach when "
+      "it has started its program",
+      pid));
+}
+
+}  // namespace
+
 support::Result<void> may_attach(pid_t pid, bool ignore_seccomp) {
   if (pid == getpid())
     return support::error("gpuprof cannot attach to itself: name the process of your program");
@@ -247,6 +275,7 @@ support::Result<void> may_attach(pid_t pid, bool ignore_seccomp) {
   if (!why.empty()) return support::error(why);
   const base::UniqueFd memory(open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDONLY | O_CLOEXEC));
   if (!memory) return support::error(why_denied(pid, look_why_denied(pid, errno)));
+  GPUPROF_CHECK(wait_until_on_its_own(pid));
   // A program that has just been started has not loaded everything yet.
   for (int turn = 0; turn < kMostLooks; ++turn) {
     const Maps maps = read_maps(pid);

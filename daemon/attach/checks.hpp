@@ -22,7 +22,8 @@ struct ProcessStatus {
   bool there = false;
   std::string name;
   char state = '?';
-  pid_t process = 0;      // Tgid: another number is a thread's
+  pid_t process = 0;  // Tgid: another number is a thread's
+  pid_t parent = 0;
   pid_t tracer = 0;       // 0: none
   int seccomp = 0;        // 0 none, 1 strict, 2 a filter
   bool kernel = false;    // a kernel thread

@@ -106,6 +106,12 @@ bool waits_for_child(pid_t pid, pid_t tid) {
          holds(kMakesChild, parse_call(support::read_small_file(folder + "syscall")).number);
 }
 
+bool any_waits_for_child(pid_t pid) {
+  const std::vector<pid_t> threads = threads_of(pid);
+  return std::any_of(threads.begin(), threads.end(),
+                     [pid](pid_t tid) { return waits_for_child(pid, tid); });
+}
+
 std::vector<Candidate> threads_by_merit(pid_t pid) {
   std::vector<Ranked> ranked;
   for (const pid_t tid : threads_of(pid)) {

@@ -27,6 +27,8 @@ std::vector<Candidate> threads_by_merit(pid_t pid);
 /// Whether a thread waits until a child that it made by vfork (posix_spawn, system) has started its
 /// program or ended: it cannot be stopped before.
 bool waits_for_child(pid_t pid, pid_t tid);
+/// Whether any of its threads does.
+bool any_waits_for_child(pid_t pid);
 
 /// A row of /proc/PID/task/TID/syscall.
 struct SleepingCall {

@@ -140,6 +140,7 @@ def in_vfork(checks):
         with lib.Target([e2e.real_python(), "-c", SPAWNS, pipe]) as target:
             lib.wait_for(lambda: "State:\tD" in lib.read("/proc/%d/status" % target.pid))
             refused(checks, "vfork", target.pid, "waiting for a child that it made by vfork")
+            refused(checks, "child of vfork", inside(target.pid), "runs in the memory of its parent")
             unharmed(checks, "vfork", target)
             with subprocess.Popen([lib.TOOL, str(target.pid), lib.VECTORS, lib.WORDS], text=True,
                                   stdout=subprocess.PIPE) as tool:

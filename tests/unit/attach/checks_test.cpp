@@ -41,6 +41,7 @@ TEST(Status, ReadsTheFields) {
   EXPECT_EQ(status.name, "my prog");
   EXPECT_EQ(status.state, 'S');
   EXPECT_EQ(status.process, 70);
+  EXPECT_EQ(status.parent, 1);
   EXPECT_EQ(status.effective_uid, 1001U);
   EXPECT_EQ(status.inner_pid, "3");
   EXPECT_EQ(status.blocked, 0x400000U);
