@@ -19,6 +19,7 @@
 #include "cli/version.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/files.hpp"
+#include "support/proc.hpp"
 #include "support/text.hpp"
 
 namespace gpuprof::cli {
@@ -104,15 +105,18 @@ support::Error CaptureSession::interrupted_too_early() {
 void CaptureSession::wait_for_detached(api::Summary& summary) {
   const std::uint64_t deadline_ns = base::mono_ns() + kDetach_ns;
   for (const api::Door& door : to_detach_) {
-    while (api::is_open(door) && base::mono_ns() < deadline_ns) {
+    const auto stopped = [&] {
+      return support::process_stat(static_cast<pid_t>(door.pid)).stopped();
+    };
+    while (api::is_open(door) && !stopped() && base::mono_ns() < deadline_ns) {
       line_->show("detaching");
       usleep(5000);
     }
     if (api::is_open(door))
       summary.missing.push_back(fmt::format(
-          "process {} has not let go of the library yet; is it stopped? It does so as soon as it "
-          "can, `gpuprof status` shows whether it has",
-          door.pid));
+          "process {} has not let go of the library yet{}: it does so as soon as it can, `gpuprof "
+          "status` shows whether it has",
+          door.pid, stopped() ? ", as it is stopped" : ""));
   }
   if (!to_detach_.empty()) line_->stage("detached");
 }

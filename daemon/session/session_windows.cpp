@@ -12,6 +12,7 @@
 #include "daemon/session/session.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/lost_image.hpp"
+#include "support/proc.hpp"
 
 namespace gpuprof::session {
 namespace {
@@ -174,7 +175,8 @@ bool Session::flush_answered(std::uint64_t token, std::uint64_t deadline_ns,
                              std::uint64_t now_ns) const {
   if (now_ns >= deadline_ns) return true;
   return std::none_of(targets_.begin(), targets_.end(), [&](const auto& target) {
-    return !target->finished() && target->connected() && target->flush_pending(token);
+    return !target->finished() && target->connected() && target->flush_pending(token) &&
+           !support::process_stat(static_cast<pid_t>(target->identity().pid)).stopped();
   });
 }
 

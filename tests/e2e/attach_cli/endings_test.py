@@ -251,6 +251,24 @@ def steps_that_never_come(checks, folder):
         live.no_trace_of_us(checks, program.pid, before, "after steps that never came")
 
 
+def stopped_while_recorded(checks, folder):
+    """Nobody waits for a process that cannot answer; it lets go once it goes on."""
+    with live.Program(live.busy(100)) as program:
+        before = live.threads(program.pid), live.descriptors(program.pid)
+        command = live.Background("attach", program.pid, "-d", "1s", "-o", folder)
+        live.wait_until_recorded(program.pid)
+        os.kill(program.pid, signal.SIGSTOP)
+        began = time.monotonic()
+        done = command.end()
+        took = time.monotonic() - began
+        checks.expect(took < 5, "it took %.1f s to end beside a stopped process" % took)
+        checks.equal((done.returncode, len(paths_of(done))), (0, 1), "stopped: " + done.stderr)
+        checks.expect("has not let go of the library yet, as it is stopped" in done.stderr, done.stderr)
+        print("a process that was stopped while it was recorded: over %.1f s later" % took)
+        os.kill(program.pid, signal.SIGCONT)
+        live.no_trace_of_us(checks, program.pid, before, "after it was stopped while recorded")
+
+
 def stale_door(checks, folder):
     with live.Program(live.prefix("--armed") + live.busy()) as program:
         live.wait_until_armed(program.pid)
@@ -275,7 +293,7 @@ def main():
     for case in (stop_of_a_capture, stop_of_a_run, interrupted_once, interrupted_twice, killed_command, killed_daemon,
                  killed_before_the_daemon_came, process_that_ends, process_that_forks,
                  process_of_another_user_that_forks, process_that_becomes_another,
-                 steps_that_never_come, stale_door):
+                 steps_that_never_come, stopped_while_recorded, stale_door):
         with e2e.Folder("endings") as folder:
             case(checks, folder)
     checks.done()
