@@ -13,6 +13,7 @@
 #include "inject/agent/core.hpp"
 #include "inject/agent/segment_map.hpp"
 #include "inject/cupti/cupti.hpp"
+#include "inject/hot/state.hpp"
 #include "inject/hot/thread_block.hpp"
 #include "inject/hot/worker_thread.hpp"
 #include "inject/python/frames.hpp"
@@ -38,7 +39,7 @@ struct ForkState {
 };
 constinit ForkState g_fork;
 bool g_alone = false;
-bool g_gone = true;  // the worker that let go is no thread of the kernel's any more
+std::uint32_t g_gone_tid = 0;  // the last worker that is known to be no thread any more
 std::atomic<std::uint32_t> g_child_reasons{0};
 std::atomic<std::uint64_t> g_forked_ns{0};
 
@@ -86,9 +87,10 @@ namespace {
 
 // One that has let go a moment ago is counted until it has ended.
 void wait_for_its_end() {
-  if (g_gone || !counts_threads()) return;
+  const std::uint32_t last = hot::g_state.worker_tid.load(std::memory_order_relaxed);
+  if (last == g_gone_tid || !counts_threads()) return;
   const int saved = errno;
-  g_gone = hot::worker_park(kParkDeadlineMs);
+  if (hot::worker_park(kParkDeadlineMs)) g_gone_tid = last;
   hot::worker_allow_resume();
   errno = saved;
 }
@@ -108,7 +110,6 @@ void fork_prepare() {
   if (g_core.owner_pid.load(std::memory_order_acquire) != getpid()) return;
   if (!awake()) return wait_for_its_end();
   const int saved = errno;
-  g_gone = false;
   g_fork.running = true;
   hot::g_resume_hook = resume_from_signal;
   sample::before_fork();
