@@ -106,7 +106,7 @@ void CaptureSession::wait_for_detached(api::Summary& summary) {
   const std::uint64_t deadline_ns = base::mono_ns() + kDetach_ns;
   for (const api::Door& door : to_detach_) {
     const auto stopped = [&] {
-      return support::process_stat(static_cast<pid_t>(door.pid)).stopped();
+      return support::process_stat(static_cast<pid_t>(door.pid)).halted();
     };
     while (api::is_open(door) && !stopped() && base::mono_ns() < deadline_ns) {
       line_->show("detaching");

@@ -22,6 +22,8 @@ struct ProcessStat {
   std::uint64_t cpu_ticks = 0;  // user and system time of all threads
   std::uint64_t threads = 0;    // with Z: above 1 only the first one has ended
 
+  /// By a signal: it stays so until it is told to go on.
+  bool halted() const { return state == 'T'; }
   bool stopped() const { return state == 'T' || state == 't'; }
 };
 

@@ -23,6 +23,7 @@ namespace {
 /// The library answers within a turn of its worker, 100 ms at most.
 constexpr std::uint64_t kPatienceNs = 3'000'000'000;
 constexpr std::uint64_t kKnockAgainNs = 1'000'000'000;
+constexpr std::uint64_t kBetweenKnocksNs = 20'000'000;
 
 /// The process that listens there is the one meant, and its user may be told of us.
 bool is(const Credentials& who, std::uint32_t pid) {
@@ -39,7 +40,7 @@ Captures::Captures(EventLoop& loop, Joined joined, Failed failed)
 void Captures::begin(std::uint32_t pid, const std::string& door, std::uint32_t flags,
                      std::uint64_t session, const std::string& address, std::uint64_t now_ns) {
   Waiting& one = waiting_.emplace_back(
-      Waiting{pid, now_ns, door, address,
+      Waiting{pid, now_ns, now_ns, door, address,
               wire::DoorJoin{session, flags, static_cast<std::uint32_t>(address.size())}, nullptr});
   knock(one, now_ns);
 }
@@ -47,6 +48,7 @@ void Captures::begin(std::uint32_t pid, const std::string& door, std::uint32_t f
 /// A worker that a fork of its program has put to sleep is at the door again after a moment.
 void Captures::knock(Waiting& one, std::uint64_t now_ns) {
   one.again = false;
+  one.knocked_ns = now_ns;
   base::UniqueFd socket = support::connect_socket(one.door, SOCK_NONBLOCK);
   if (!socket) {
     const int failure = errno;
@@ -99,8 +101,8 @@ void Captures::receive_from(Waiting& one) {
 
 void Captures::tick(std::uint64_t now_ns) {
   for (Waiting& one : waiting_) {
-    if (!one.done && one.again) {
-      one.connection.reset();
+    if (one.again) one.connection.reset();
+    if (!one.done && one.again && now_ns - one.knocked_ns >= kBetweenKnocksNs) {
       knock(one, now_ns);
     }
     if (!one.done && now_ns - one.since_ns > kPatienceNs)

@@ -42,7 +42,7 @@ class Captures {
  private:
   struct Waiting {
     std::uint32_t pid;
-    std::uint64_t since_ns;
+    std::uint64_t since_ns, knocked_ns;
     std::string door, address;
     wire::DoorJoin request;
     std::unique_ptr<Connection> connection;

@@ -176,7 +176,7 @@ bool Session::flush_answered(std::uint64_t token, std::uint64_t deadline_ns,
   if (now_ns >= deadline_ns) return true;
   return std::none_of(targets_.begin(), targets_.end(), [&](const auto& target) {
     return !target->finished() && target->connected() && target->flush_pending(token) &&
-           !support::process_stat(static_cast<pid_t>(target->identity().pid)).stopped();
+           !support::process_stat(static_cast<pid_t>(target->identity().pid)).halted();
   });
 }
 

@@ -79,7 +79,7 @@ void alone_end() {
   const int saved = errno;
   g_alone = false;
   hot::worker_allow_resume();
-  hot::worker_resume();
+  if (awake()) hot::worker_resume();
   errno = saved;
 }
 
@@ -92,6 +92,7 @@ void wait_for_its_end() {
   const int saved = errno;
   if (hot::worker_park(kParkDeadlineMs)) g_gone_tid = last;
   hot::worker_allow_resume();
+  if (awake()) hot::worker_resume();  // it was woken meanwhile
   errno = saved;
 }
 
@@ -118,7 +119,7 @@ void fork_prepare() {
     g_fork.parked = hot::worker_park(kParkDeadlineMs);
   else
     g_fork.paused = hot::worker_pause(kParkDeadlineMs);
-  cupti::before_fork();  // a worker that was just beginning may have made its helper meanwhile
+  cupti::worker_stands_before_fork();
   errno = saved;
 }
 

@@ -70,6 +70,8 @@ bool release(std::uint32_t deadline_ms);
 void before_exit();
 
 void before_fork();
+/// Once the worker stands still: it may just have begun to keep the helper.
+void worker_stands_before_fork();
 /// On a thread of the program, if the worker goes on as it is.
 void after_fork_parent();
 void after_fork_child();

@@ -21,6 +21,7 @@
 #include "gpuprof/base/clock.hpp"
 #include "inject/cupti/buffers.hpp"
 #include "inject/cupti/clock.hpp"
+#include "inject/cupti/cupti.hpp"
 #include "inject/cupti/live.hpp"
 #include "inject/hot/thread_block.hpp"
 #include "inject/hot/thread_count.hpp"
@@ -147,13 +148,19 @@ constexpr std::uint32_t kStartMs = 200;
 // A fork of the program ends the thread at any time, also under those who wait for it.
 constexpr std::uint64_t kLookAgainNs = 5'000'000;
 
-// Of a thread that has ended: what it was asked and had not begun.
+// A fork has ended the thread for a moment. Without CUDA no descriptor of the program is needed.
+bool do_without_helper(void (*job)()) {
+  if (driver_was_seen()) return false;
+  job();
+  return true;
+}
+
+// What the thread was asked and had not begun when it ended.
 bool do_left_job() {
   const auto job = g_flusher.job.exchange(nullptr, std::memory_order_acq_rel);
   if (job == nullptr) return false;
-  job();
   g_flusher.jobs_done.fetch_add(1, std::memory_order_release);
-  return true;
+  return do_without_helper(job);
 }
 
 class LifeLock {
@@ -178,10 +185,9 @@ class LifeLock {
 
 }  // namespace
 
-bool start_flusher() {
-  if (phase() == Phase::kRunning) return true;
-  const LifeLock lock(kStartMs);
-  if (!lock) return false;
+namespace {
+
+bool start_locked() {
   if (phase() == Phase::kRunning) return true;
   if (phase() == Phase::kEnding) return false;  // a hung one was left behind
   if (phase() == Phase::kEnded) pthread_join(g_flusher.thread, nullptr);
@@ -195,7 +201,16 @@ bool start_flusher() {
   return false;
 }
 
+}  // namespace
+
+bool start_flusher() {
+  if (phase() == Phase::kRunning) return true;
+  const LifeLock lock(kStartMs);
+  return lock && start_locked();
+}
+
 bool stop_flusher(std::uint32_t deadline_ms) {
+  const std::uint64_t until = base::mono_ns() + std::uint64_t{deadline_ms} * 1'000'000;
   const LifeLock lock(deadline_ms);
   if (!lock) return false;
   if (phase() == Phase::kNone) return true;
@@ -203,7 +218,6 @@ bool stop_flusher(std::uint32_t deadline_ms) {
     set_phase(Phase::kEnding);
     tell_thread();
   }
-  const std::uint64_t until = base::mono_ns() + std::uint64_t{deadline_ms} * 1'000'000;
   while (phase() == Phase::kEnding) {
     const std::uint64_t now = base::mono_ns();
     if (now >= until) return false;
@@ -222,6 +236,12 @@ std::uint32_t ask_flush(bool forced) {
   return ticket;
 }
 
+void restore_helper() {
+  const LifeLock lock(kStartMs);
+  if (lock && g_flusher.kept.load(std::memory_order_relaxed))
+    g_flusher.kept.store(start_locked(), std::memory_order_relaxed);
+}
+
 void keep_helper() { g_flusher.kept.store(start_flusher(), std::memory_order_relaxed); }
 
 bool drop_helper(std::uint32_t deadline_ms) {
@@ -237,10 +257,11 @@ bool run_on_helper(void (*job)(), std::uint32_t deadline_ms) {
   const std::uint32_t tid = hot::this_tid();
   const bool has_descriptors =
       !hot::is_our_thread(tid) || tid == hot::g_state.helper_tid.load(std::memory_order_relaxed);
-  if (has_descriptors || !helper_is_kept()) {
+  if (has_descriptors || !g_flusher.kept.load(std::memory_order_relaxed)) {
     job();
     return true;
   }
+  if (phase() != Phase::kRunning) return do_without_helper(job);
   std::uint32_t done = g_flusher.jobs_done.load(std::memory_order_acquire);
   if (done != g_flusher.jobs_asked.load(std::memory_order_relaxed)) return false;
   const std::uint32_t ticket = g_flusher.jobs_asked.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -298,6 +319,7 @@ void forget_flusher() {
   const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
   g_flusher.life = fresh;
   hot::g_state.helper_tid.store(0, std::memory_order_relaxed);
+  g_flusher.kept.store(false, std::memory_order_relaxed);
   g_flusher.forced.store(false, std::memory_order_relaxed);
   g_flusher.running_since.store(0, std::memory_order_relaxed);
   set_phase(Phase::kNone);

@@ -28,6 +28,8 @@ bool stop_flusher(std::uint32_t deadline_ms);
 /// it.
 void keep_helper();
 bool helper_is_kept();
+/// Where a fork has ended a thread that is kept: makes it again. On a thread of the program.
+void restore_helper();
 /// Ends it for good. False: it hangs and is left behind.
 bool drop_helper(std::uint32_t deadline_ms);
 

@@ -114,8 +114,6 @@ void before_own_files() {
 
 void worker_ends() { drop_helper(2000); }
 
-void after_fork_parent() {
-  if (hot::alive() && (!got::in_front() || driver_was_seen())) keep_helper();
-}
+void after_fork_parent() { restore_helper(); }
 
 }  // namespace gpuprof::cupti

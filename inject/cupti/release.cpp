@@ -4,6 +4,8 @@
 //
 // Context:  worker, and the helper that has the program's descriptors
 // Owns:     nothing
+#include <time.h>
+
 #include "gpuprof/base/clock.hpp"
 #include "inject/cupti/buffers.hpp"
 #include "inject/cupti/cupti.hpp"
@@ -70,10 +72,21 @@ bool take_buffers_back(std::uint32_t deadline_ms) {
   return true;
 }
 
+// Again where a fork has taken the helper away meanwhile.
+bool let_go(std::uint32_t deadline_ms) {
+  const std::uint64_t until = base::mono_ns() + std::uint64_t{deadline_ms} * 1'000'000;
+  while (!run_on_helper(let_go_now, deadline_ms)) {
+    if (base::mono_ns() >= until) return false;
+    const timespec pause{0, 5'000'000};
+    nanosleep(&pause, nullptr);
+  }
+  return true;
+}
+
 }  // namespace
 
 bool release(std::uint32_t deadline_ms) {
-  const bool done = run_on_helper(let_go_now, deadline_ms);
+  const bool done = let_go(deadline_ms);
   restore_callers();
   const bool unmapped = done && !must_stay(g_room) && take_buffers_back(deadline_ms);
   if (!helper_is_kept()) stop_flusher(deadline_ms);

@@ -372,6 +372,10 @@ void before_fork() {
   if (lock) stop_flusher(200);
 }
 
+void worker_stands_before_fork() {
+  if (helper_is_kept()) before_fork();
+}
+
 void after_fork_child() {
   const bool had_cupti =
       g_room.open && (g_room.slot == Slot::kOurs || g_room.kinds != 0 || g_room.registered);
