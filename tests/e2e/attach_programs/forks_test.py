@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """gpuprof attach to Python programs that fork all the time. From 3.12 on the interpreter warns on
-stderr where it counts a second thread after a fork: it never does. Where the program works between
-its forks it is recorded; where it does nearly nothing but fork
-the command may say that it cannot.
+stderr where it counts a second thread after a fork: it does so once at most, where the program was stopped for us
+between a fork and that count, and never while or after it is recorded. Where the program works between its forks
+it is recorded; where it does nearly nothing but fork the command may say that it cannot.
 
 usage: forks_test.py [--times N]"""
 
 import argparse
 import os
+import re
+import time
 
 import attached
 import e2e
+import sim
+import trace_facts
 
+BROUGHT_IN_S = 0.7  # below the length of the recording
 COUNTING = ("3.12", "3.13", "3.14")
 
 
@@ -21,7 +26,11 @@ def one(checks, folder, python, what, work_s):
     with program:
         recording = attached.record(["attach", str(program.pid), "-d", "1s"], os.path.join(folder, what))
         status = program.end()
-    checks.equal((status, program.errors()), (0, ""), what + ": its end and stderr")
+    warned = [int(at) for at in re.findall(r"warned (\d+)", program.errors())]
+    checks.equal((status, program.errors().count("\n")), (0, len(warned)), what + ": its end: " + program.errors())
+    after_s = [(at - recording.began_ns) / 1e9 for at in warned]
+    checks.expect(len(after_s) <= 1 and all(s < BROUGHT_IN_S for s in after_s),
+                  "%s: a second thread counted %s s after the command's start" % (what, after_s))
     checks.expect("ok " in program.text(), what + ": " + program.text())
     if recording.status != 0:
         checks.expect(work_s < 0.1 and "forks" in recording.stderr, "%s: %s" % (what, recording.stderr))
@@ -31,6 +40,28 @@ def one(checks, folder, python, what, work_s):
         names = [e["name"] for e in e2e.load(recording.paths[0])["traceEvents"] if e.get("ph") == "B"]
         checks.expect(any("forks.py(" in name for name in names), "%s: no frame of it among %d" % (what, len(names)))
     return True
+
+
+def on_the_gpu(checks, folder):
+    """The thread that calls CUPTI for us ends before each fork: it is back also where nothing is recorded."""
+    python = os.environ.get("GPUPROF_TORCH_PYTHON")
+    if not python:
+        checks.skip("forks on the simulated GPU: no PyTorch (GPUPROF_TORCH_PYTHON names one)")
+        return
+    sim.need()
+    command = attached.on_gpu([python, os.path.join(attached.PROGRAMS, "forks_cuda.py")])
+    with attached.Program(command, folder, "gpu") as program:
+        for number, words in enumerate((("attach", str(program.pid), "--stay"), ("capture", str(program.pid)),
+                                        ("capture", str(program.pid)))):
+            recording = attached.record([*words, "-d", "1s"], os.path.join(folder, "gpu-%d" % number))
+            if checks.equal((recording.status, len(recording.paths)), (0, 1), "gpu: " + recording.stderr):
+                kernels = len(trace_facts.Facts(e2e.load(recording.paths[0])).kernels)
+                print("forks on the simulated GPU, %s: %d kernels" % (words[0], kernels), flush=True)
+                checks.expect(kernels > 10, "gpu: %d kernels in recording %d" % (kernels, number))
+            time.sleep(0.7)  # it forks meanwhile
+            names = [thread for thread in attached.footprint(program.pid).threads if thread.startswith("gpuprof")]
+            checks.equal(names, ["gpuprof", "gpuprof-flush"], "gpu: our threads while it waits")
+        checks.equal(program.end(), 0, "gpu: its end: " + program.errors())
 
 
 def main():
@@ -50,6 +81,7 @@ def main():
                             for i in range(times)]
                 print("%s, %g s of work between forks: recorded %d of %d" % (version, work_s, sum(recorded), times),
                       flush=True)
+        on_the_gpu(checks, folder)
     checks.done()
 
 

@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forks again and again, with so many seconds of work in between: forks.py WORK. Until SIGTERM."""
+"""Forks again and again, with so many seconds of work in between: forks.py WORK. Until SIGTERM. Of each
+warning of the interpreter it says when, in ns of CLOCK_MONOTONIC, on stderr."""
 import os
 import signal
 import sys
 import time
+import warnings
 
+
+def show(*_args, **_keywords):
+    print("warned %d" % time.monotonic_ns(), file=sys.stderr, flush=True)
+
+
+warnings.simplefilter("always", DeprecationWarning)
+warnings.showwarning = show
 told = []
 signal.signal(signal.SIGTERM, lambda *_: told.append(1))
 work_s = float(sys.argv[1])
