@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <fstream>
+
 #include "gpuprof/base/unique_fd.hpp"
 #include "tests/fakes/fake_door.hpp"
 #include "tests/unit/session/daemon_fixture.hpp"
@@ -70,6 +72,13 @@ class CapturesTest : public DaemonTest {
            std::to_string(nonce);
   }
 
+  /// Once it is there, processes may end.
+  std::string go_on() const { return folder_ + "/go_on"; }
+  int wait_for(pid_t pid) const {
+    std::ofstream(go_on()).close();
+    return DaemonTest::wait_for(pid);
+  }
+
   api::Summary wait_for_summary() {
     client_->captures_complete();
     return DaemonTest::wait_for_summary();
@@ -104,6 +113,8 @@ class CapturesTest : public DaemonTest {
       work(agent, lane);
       const bool stopped = agent.serve_until_stopped(10'000);
       ::unlink(path.c_str());
+      // It runs on: the daemon is to find it alive when it says how the process ended.
+      for (int i = 0; i < 10'000 && ::access(go_on().c_str(), F_OK) != 0; ++i) sleep_ms(1);
       ::_exit(stopped ? 0 : 5);
     });
     for (int i = 0; i < 1000 && ::access(path.c_str(), F_OK) != 0; ++i) sleep_ms(1);
