@@ -33,6 +33,12 @@ std::size_t character(std::string_view text) {
   return wrong ? 0 : length;
 }
 
+std::string_view cut_at_character(std::string_view text, std::size_t max_bytes) {
+  if (text.size() <= max_bytes) return text;
+  while (max_bytes > 0 && (static_cast<unsigned char>(text[max_bytes]) & 0xc0) == 0x80) --max_bytes;
+  return text.substr(0, max_bytes);
+}
+
 bool plain(unsigned char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; }
 
 void append_control(std::string& out, unsigned char c) {
@@ -76,14 +82,23 @@ void append_escaped(std::string& out, std::string_view text) {
 }
 
 std::string escaped(std::string_view text, std::size_t max_bytes) {
-  if (text.size() > max_bytes) {
-    while (max_bytes > 0 && (static_cast<unsigned char>(text[max_bytes]) & 0xc0) == 0x80)
-      --max_bytes;
-    text = text.substr(0, max_bytes);
-  }
+  text = cut_at_character(text, max_bytes);
   std::string out;
   out.reserve(text.size() + 8);
   append_escaped(out, text);
+  return out;
+}
+
+std::string written_as(Texts texts, std::string_view text, std::size_t max_bytes) {
+  if (texts == Texts::kJson) return escaped(text, max_bytes);
+  text = cut_at_character(text, max_bytes);
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = character(text);
+    out.append(length == 0 ? std::string_view("\xef\xbf\xbd") : text.substr(0, length));
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
   return out;
 }
 

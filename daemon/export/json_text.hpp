@@ -26,6 +26,14 @@ void append_escaped(std::string& out, std::string_view text);
 /// The same as a new string, at most `max_bytes` long before escaping, cut at a character.
 std::string escaped(std::string_view text, std::size_t max_bytes);
 
+/// How a file wants its texts.
+enum class Texts {
+  kJson,   // ready to be put between a JSON text's quotes
+  kPlain,  // as they are, but valid UTF-8
+};
+/// `text` as the file wants it, at most `max_bytes` of it, cut at a character.
+std::string written_as(Texts texts, std::string_view text, std::size_t max_bytes);
+
 /// A finite number, shortest form that reads back to six digits; not finite: 0.
 void append_number(std::string& out, double value);
 

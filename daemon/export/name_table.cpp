@@ -11,7 +11,6 @@
 #include <cstring>
 #include <string>
 
-#include "daemon/export/json_text.hpp"
 #include "daemon/model/cut_name.hpp"
 #include "gpuprof/base/bytes.hpp"
 
@@ -53,18 +52,18 @@ std::string_view TextArena::keep(std::string_view text) {
   return {kept, text.size()};
 }
 
-std::string_view NameTable::keep_escaped(std::string_view text, std::string_view whole) {
+std::string_view NameTable::keep(std::string_view text, std::string_view whole) {
   const std::size_t most = arena_.bytes() < kMaxBytes ? kMaxNameBytes : kLateNameBytes;
-  if (text.size() <= most) return arena_.keep(escaped(text, most));
+  if (text.size() <= most) return arena_.keep(written_as(as_, text, most));
   ++cut_;
-  return arena_.keep(escaped(text, most) +
+  return arena_.keep(written_as(as_, text, most) +
                      model::cut_mark(base::hash_bytes(whole.data(), whole.size())));
 }
 
 void NameTable::define(model::StringId id, std::string_view text) {
   if (id > kMaxId) return;
   if (id >= texts_.size()) texts_.resize(std::max<std::size_t>(id + 1, texts_.size() * 2));
-  texts_[id] = keep_escaped(text, text);
+  texts_[id] = keep(text, text);
 }
 
 std::string_view NameTable::text(model::StringId id) const {
@@ -75,8 +74,7 @@ std::string_view NameTable::text(model::StringId id) const {
 std::string_view NameTable::symbol(model::StringId id) {
   if (id >= texts_.size() || texts_[id].substr(0, 2) != "_Z") return text(id);
   if (id >= symbols_.size()) symbols_.resize(texts_.size());
-  if (symbols_[id].data() == nullptr)
-    symbols_[id] = keep_escaped(demangled(texts_[id]), texts_[id]);
+  if (symbols_[id].data() == nullptr) symbols_[id] = keep(demangled(texts_[id]), texts_[id]);
   return symbols_[id];
 }
 

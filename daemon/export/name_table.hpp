@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names by id, ready to be put between quotes.
+// Names by id, ready to be written.
 //
 // Context:  daemon (export thread) | cli
 // Owns:     the texts, at most kMaxBytes of them; later ones are cut short
-// Promises: what it returns is escaped, valid UTF-8 and lives as long as the table; of a name that
-//           is cut the end tells it from others, and it is counted
+// Promises: what it returns is written as the file wants it, valid UTF-8 and lives as long as the
+//           table; of a name that is cut the end tells it from others, and it is counted
 #pragma once
 
 #include <memory>
 #include <string_view>
 #include <vector>
 
+#include "daemon/export/json_text.hpp"
 #include "daemon/model/events.hpp"
 
 namespace gpuprof::exporter {
@@ -35,6 +36,8 @@ class NameTable {
   /// Of one name. Demangled names of PyTorch's own kernels have up to 10,000 bytes.
   static constexpr std::size_t kMaxNameBytes = 64u << 10;
 
+  explicit NameTable(Texts texts = Texts::kJson) : as_(texts) {}
+
   void define(model::StringId id, std::string_view text);
   /// "(name lost)" for an id never defined.
   std::string_view text(model::StringId id) const;
@@ -45,8 +48,9 @@ class NameTable {
 
  private:
   /// @param whole What tells `text` from others, should it be cut.
-  std::string_view keep_escaped(std::string_view text, std::string_view whole);
+  std::string_view keep(std::string_view text, std::string_view whole);
 
+  Texts as_;
   TextArena arena_;
   std::vector<std::string_view> texts_, symbols_;
   std::uint64_t cut_ = 0;

@@ -24,7 +24,8 @@ constexpr std::size_t kMaxFrameBytes = 1024;
 
 }  // namespace
 
-StackText::StackText() : names_{kManyNames, kIncomplete, kMisfit} {}
+StackText::StackText(Texts texts)
+    : as_(texts), names_{kManyNames, kIncomplete, kMisfit}, places_(names_.size()) {}
 
 StackText::Frame StackText::intern(const symbols::DisplayFrame& frame) {
   scratch_ = symbols::format_frame(frame);
@@ -32,10 +33,11 @@ StackText::Frame StackText::intern(const symbols::DisplayFrame& frame) {
   if (found != by_name_.end()) return found->second;
   if (names_.size() >= kMaxNames) return 0;
   const auto index = static_cast<Frame>(names_.size());
-  std::string shown = escaped(scratch_, kMaxFrameBytes);
+  std::string shown = written_as(as_, scratch_, kMaxFrameBytes);
   if (scratch_.size() > kMaxFrameBytes)
     shown += model::cut_mark(base::hash_bytes(scratch_.data(), scratch_.size()));
   names_.push_back(arena_.keep(shown));
+  if (as_ == Texts::kPlain) places_.push_back(frame);
   by_name_.emplace(scratch_, index);
   return index;
 }

@@ -4,7 +4,7 @@
 //
 // Context:  daemon (export thread) | cli
 // Owns:     the namer and bounded caches of what it said
-// Promises: names are escaped; innermost frame first
+// Promises: names are written as the file wants them; innermost frame first
 // Not here: how addresses get names (daemon/symbols)
 #pragma once
 
@@ -31,7 +31,7 @@ class StackText {
   /// Stands there when only the order of native and Python frames is in doubt.
   static constexpr Frame kMisfitFrame = 2;
 
-  StackText();
+  explicit StackText(Texts texts = Texts::kJson);
 
   /// Takes what stacks are made of.
   template <typename E>
@@ -42,6 +42,10 @@ class StackText {
   /// Valid until the next call. `ts_ns`: when the stack was taken.
   const std::vector<Frame>& frames(model::StackId stack, std::uint64_t ts_ns);
   std::string_view name(Frame frame) const { return names_[frame]; }
+  /// Where it is in the sources; only kept for plain texts. kUnknown where there is no such place.
+  const symbols::DisplayFrame& place(Frame frame) const {
+    return frame < places_.size() ? places_[frame] : places_[0];
+  }
   /// Frames joined by ';', as the viewers expect; empty for no stack.
   std::string_view line(model::StackId stack, std::uint64_t ts_ns);
 
@@ -52,9 +56,11 @@ class StackText {
   static constexpr std::size_t kMaxLines = 20'000;
   static constexpr std::size_t kMaxNames = 500'000;
 
+  Texts as_;
   symbols::StackNamer namer_;
   TextArena arena_;
   std::vector<std::string_view> names_;
+  std::vector<symbols::DisplayFrame> places_;  // by frame
   std::unordered_map<std::string, Frame> by_name_;
   std::unordered_map<model::StackId, std::vector<Frame>> frames_;
   std::unordered_map<model::StackId, std::string> lines_;

@@ -72,6 +72,8 @@ struct Survey {
     std::int64_t first_offset_ns = 0, last_offset_ns = 0;  // REALTIME - MONOTONIC
   };
 
+  explicit Survey(Texts texts = Texts::kJson) : names(texts) {}
+
   model::Window window;
   NameTable names;
   InputsText inputs;

@@ -3,32 +3,10 @@
 // Host rows: runtime and driver calls, arrows to what they launched, CUPTI's overhead.
 //
 // Context:  daemon (export thread) | cli
-#include <array>
-
+#include "daemon/export/event_names.hpp"
 #include "daemon/export/tensorboard_parts.hpp"
 
 namespace gpuprof::exporter {
-namespace {
-
-/// CUPTI's overhead kinds: the first as it is, later ones in the upper half word.
-constexpr std::array<std::string_view, 9> kOverheads = {"Unknown Overhead",
-                                                        "Buffer Flush",
-                                                        "Instrumentation",
-                                                        "Resource",
-                                                        "Runtime Triggered Module Loading",
-                                                        "Lazy Function Loading",
-                                                        "Command Buffer Full",
-                                                        "Activity Buffer Request",
-                                                        "UVM Activity Init"};
-
-std::string_view overhead_name(std::uint32_t kind) {
-  if (kind == 1) return "Driver Compiler";
-  const std::uint32_t index = kind >> 16;
-  return (kind & 0xffff) == 0 && index < kOverheads.size() ? kOverheads[index] : kOverheads[0];
-}
-
-}  // namespace
-
 void CallPart::write(const model::ApiCall& e) {
   Survey& survey = t_.survey;
   if (!survey.inside(e.start_ns)) return;
@@ -64,7 +42,7 @@ void CallPart::write(const model::ApiCall& e) {
 void CallPart::write(const model::Overhead& e) {
   if (!t_.survey.inside(e.start_ns)) return;
   JsonText& json = t_.event(64);
-  json.raw("{\"ph\":\"X\",\"cat\":\"overhead\",\"name\":\"").raw(overhead_name(e.kind));
+  json.raw("{\"ph\":\"X\",\"cat\":\"overhead\",\"name\":\"").raw(name_of(e));
   json.raw("\",\"pid\":-1,\"tid\":").number(e.tid);
   t_.interval(e.start_ns, e.end_ns);
   json.raw(",\"args\":{\"overhead kind\":").number(e.kind).raw("}}");

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "daemon/export/event_names.hpp"
 #include "daemon/export/occupancy.hpp"
 #include "daemon/export/tensorboard_parts.hpp"
 
@@ -17,20 +18,6 @@ namespace {
 
 /// Kernel shapes remembered as text; programs use few.
 constexpr std::size_t kMaxShapes = 20'000;
-
-template <std::size_t N>
-constexpr std::string_view at(const std::array<std::string_view, N>& names, std::size_t index) {
-  return index < N ? names[index] : names[0];
-}
-
-/// Values of CUPTI's copy, memory and synchronisation enumerations.
-constexpr std::array<std::string_view, 11> kCopyKinds = {
-    "Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
-constexpr std::array<std::string_view, 8> kMemoryKinds = {
-    "Unknown", "Pageable", "Pinned",        "Device",
-    "Array",   "Managed",  "Device Static", "Managed Static"};
-constexpr std::array<std::string_view, 5> kSyncKinds = {
-    "Synchronization", "Event Sync", "Stream Wait Event", "Stream Sync", "Context Sync"};
 
 }  // namespace
 
@@ -129,10 +116,7 @@ void GpuPart::bandwidth(std::uint64_t bytes, std::uint64_t ns) {
 }
 
 void GpuPart::write(const model::MemCopy& e) {
-  scratch_.clear();
-  fmt::format_to(std::back_inserter(scratch_), "Memcpy {} ({} -> {})", at(kCopyKinds, e.copy_kind),
-                 at(kMemoryKinds, e.src_kind), at(kMemoryKinds, e.dst_kind));
-  if (!begin(e, "gpu_memcpy", scratch_)) return;
+  if (!begin(e, "gpu_memcpy", name_of(e))) return;
   bandwidth(e.bytes, e.end_ns - e.start_ns);
   if (e.dst_device != e.device && e.dst_device != model::kNoObject) {
     t_.json.raw(",\"fromDevice\":").number(e.device);
@@ -142,17 +126,13 @@ void GpuPart::write(const model::MemCopy& e) {
 }
 
 void GpuPart::write(const model::MemSet& e) {
-  scratch_.clear();
-  fmt::format_to(std::back_inserter(scratch_), "Memset ({})", at(kMemoryKinds, e.memory_kind));
-  if (!begin(e, "gpu_memset", scratch_)) return;
+  if (!begin(e, "gpu_memset", name_of(e))) return;
   bandwidth(e.bytes, e.end_ns - e.start_ns);
   end(e);
 }
 
 void GpuPart::write(const model::GraphExec& e) {
-  scratch_.clear();
-  fmt::format_to(std::back_inserter(scratch_), "CUDA graph {}", e.graph);
-  if (!begin(e, "kernel", scratch_)) return;
+  if (!begin(e, "kernel", name_of(e))) return;
   end(e);
 }
 
@@ -160,7 +140,7 @@ void GpuPart::write(const model::Sync& e) {
   const Survey& survey = t_.survey;
   if (!survey.inside(e.start_ns)) return;
   const std::uint32_t device = survey.device_of(model::kNoObject, e.context);
-  const std::string_view kind = at(kSyncKinds, e.type);
+  const std::string_view kind = name_of(e);
   const std::int64_t stream = e.stream != model::kNoObject ? std::int64_t{e.stream} : -1;
   JsonText& json = t_.event(256);
   json.raw("{\"ph\":\"X\",\"cat\":\"cuda_sync\",\"name\":\"").raw(kind).raw("\",\"pid\":");

@@ -6,6 +6,7 @@
 // Promises: "traceEvents" is the last key, since the installed plugin writes behind the last ']'
 #include <string>
 
+#include "daemon/export/passes.hpp"
 #include "daemon/export/rank.hpp"
 #include "daemon/export/tensorboard_parts.hpp"
 #include "daemon/model/loss.hpp"
@@ -195,12 +196,6 @@ void write_own_part(Trace& t, const FileContext& context) {
 }
 
 }  // namespace
-
-bool is_simulated(const Survey& survey) {
-  for (const auto& [key, value] : survey.facts)
-    if (key.find("simulated") != std::string::npos && value != "0" && value != "no") return true;
-  return false;
-}
 
 void write_head(Trace& t, const FileContext& context) {
   JsonText& json = t.json;

@@ -86,8 +86,6 @@ struct FileContext {
   const std::vector<std::string>& missing;
 };
 
-/// Whether the process said that its GPU is a simulated one.
-bool is_simulated(const Survey& survey);
 /// Everything before the first event.
 void write_head(Trace& trace, const FileContext& context);
 /// Names and order of processes, threads, streams; the first one has no comma before it.

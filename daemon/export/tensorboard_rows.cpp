@@ -7,6 +7,7 @@
 
 #include <set>
 
+#include "daemon/export/passes.hpp"
 #include "daemon/export/tensorboard_parts.hpp"
 
 namespace gpuprof::exporter {

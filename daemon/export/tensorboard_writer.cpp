@@ -10,17 +10,15 @@
 
 #include "daemon/export/gzip_file.hpp"
 #include "daemon/export/module_pass.hpp"
+#include "daemon/export/passes.hpp"
 #include "daemon/export/shortfalls.hpp"
 #include "daemon/export/tensorboard_parts.hpp"
-#include "daemon/model/loss.hpp"
 
 namespace gpuprof::exporter {
 namespace {
 
 /// ts of the window's start: ranges cut there begin a few nanoseconds earlier.
 constexpr std::uint64_t kLeadNs = 1'000'000;
-/// How long after its launch a GPU event may start and still be looked for.
-constexpr std::uint64_t kGpuLagNs = 5'000'000'000;
 constexpr std::uint64_t kProgressEvery = 1 << 16;
 
 /// The second pass.
@@ -74,28 +72,6 @@ class EventsWriter final : public model::IgnoringSink {
   FlamePart flame_;
 };
 
-spool::ReplayRange replay_range(const model::Window& window) {
-  const std::uint64_t room = ~0ULL - window.end_ns;
-  return {window.start_ns, window.end_ns + std::min(room, kGpuLagNs)};
-}
-
-support::Result<void> survey_process(const FileRequest& request, Survey& survey,
-                                     StackText& stacks) {
-  survey.window = request.window;
-  survey.pid = request.process.pid;
-  survey.cut_short = request.process.cut_ns < request.window.end_ns;
-  survey.samples_wanted = request.session.options.wants_samples();
-  survey.stacks_wanted = request.session.options.with_stack;
-  if (survey.samples_wanted)
-    survey.sample_period_ns = 1'000'000'000 / request.session.options.rate_hz;
-  Surveyor surveyor(survey, stacks);
-  GPUPROF_TRY(end,
-              spool::replay(request.process.spool_path, replay_range(request.window), surveyor));
-  survey.replay_complete = end.complete;
-  surveyor.finish();
-  return {};
-}
-
 // Of two that begin and end together the reader takes the first one for the outer one: calls of
 // modules come before operators, which the spool gives innermost first.
 support::Result<void> write_modules(const FileRequest& request, Trace& trace) {
@@ -124,26 +100,6 @@ support::Result<void> write_events(const FileRequest& request, Trace& trace) {
   return {};
 }
 
-FileWritten describe(const FileRequest& request, const Survey& survey,
-                     std::vector<std::string> missing) {
-  FileWritten file;
-  file.path = request.path;
-  file.pid = survey.pid;
-  file.window = request.window.index;
-  file.events = survey.events();
-  file.steps = survey.steps.size();
-  file.simulated = is_simulated(survey);
-  for (std::size_t i = 0; i < survey.counts.size(); ++i)
-    if (survey.counts[i] != 0)
-      file.events_by_kind.emplace_back(name_of(static_cast<Counted>(i)), survey.counts[i]);
-  for (const auto& [reason, loss] : survey.losses)
-    if (loss.in_window != 0)
-      file.drops_by_reason.emplace_back(name_of(static_cast<model::LossReason>(reason)),
-                                        loss.in_window);
-  file.missing = std::move(missing);
-  return file;
-}
-
 support::Result<FileWritten> write_file(const FileRequest& request, const Spelling& spelling) {
   // Both are too large for a thread's stack to be sure of.
   const auto survey = std::make_unique<Survey>();
@@ -166,10 +122,7 @@ support::Result<FileWritten> write_file(const FileRequest& request, const Spelli
                          request.session.options.name, request.session.remarks, missing});
   GPUPROF_CHECK(write_events(request, trace));
   GPUPROF_TRY(bytes, file->finish());
-  FileWritten result = describe(request, *survey, std::move(missing));
-  result.bytes = bytes;
-  result.format = spelling.format;
-  return result;
+  return describe(request, *survey, spelling.format, bytes, std::move(missing));
 }
 
 }  // namespace
