@@ -42,5 +42,6 @@ if(NOT TARGET CLI11::CLI11)
   target_include_directories(CLI11::CLI11 SYSTEM INTERFACE "${GPUPROF_CLI11_INCLUDE_DIR}")
 endif()
 
+include(GpuprofProto)
 include(CudaHeaders)
 include(Libunwind)
