@@ -46,6 +46,9 @@ struct FileContent {
   std::uint64_t understood = 0;
   std::map<std::string, std::uint64_t> unknown;  // events left out, by category
   std::uint64_t without_time = 0;
+  /// gpuprof's steps count from 0 in the session and have labels beside that; 0: no step is known.
+  std::uint64_t label_minus_number = 0;
+  bool steps_known = false;
   bool whole_us = true;  // no time in it has a fraction
   bool any_samples = false, any_frames = false, any_inputs = false;
 };

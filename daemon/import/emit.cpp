@@ -11,11 +11,12 @@
 namespace gpuprof::importer {
 
 Emitter::Emitter(Names& names, FileContent& content, std::vector<SessionProcess*> processes,
-                 std::int64_t add_ns)
+                 std::int64_t add_ns, std::uint64_t end_ns)
     : names_(names),
       content_(content),
       processes_(processes.size()),
       add_ns_(add_ns),
+      window_end_ns_(end_ns),
       ranges_(kRemembered),
       launches_(kRemembered),
       forwards_(kRemembered / 4) {

@@ -24,8 +24,9 @@ class Emitter {
  public:
   /// @param processes By Record::process; null: it has no record.
   /// @param add_ns    To the file's times, to make them the session's.
+  /// @param end_ns    Of the file's window, on the session's line.
   Emitter(Names& names, FileContent& content, std::vector<SessionProcess*> processes,
-          std::int64_t add_ns);
+          std::int64_t add_ns, std::uint64_t end_ns);
 
   support::Result<void> run();
   /// GPU events, of files with several processes, whose launch was not found.
@@ -102,6 +103,7 @@ class Emitter {
   FileContent& content_;
   std::vector<Process> processes_;
   std::int64_t add_ns_;
+  std::uint64_t window_end_ns_;
   std::uint16_t main_ = 0;  // the process with most records
   std::size_t hosts_ = 0;
   std::vector<OpenOperator> pool_;

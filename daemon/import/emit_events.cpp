@@ -6,6 +6,12 @@
 #include "daemon/import/emit.hpp"
 
 namespace gpuprof::importer {
+namespace {
+
+/// No step is drawn longer than it was by more.
+constexpr std::uint64_t kStepMoreNs = 1000;
+
+}  // namespace
 
 void Emitter::write_operator(const OpenOperator& o) {
   const Record& r = o.record;
@@ -71,6 +77,9 @@ void Emitter::write_step(const Record& r) {
   model::Step e{};
   e.start_ns = at(r.start_ns);
   e.end_ns = at(r.end_ns);
+  // gpuprof draws a step a little beyond its last operator; it was whole in its window.
+  if (content_.head.ours && e.end_ns > window_end_ns_ && e.end_ns <= window_end_ns_ + kStepMoreNs)
+    e.end_ns = std::max(e.start_ns, window_end_ns_);
   e.number = r.step.number != ~0ULL ? r.step.number : to.next_step();
   to.saw_step(e.number);
   e.label = r.step.label;

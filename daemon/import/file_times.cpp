@@ -55,6 +55,8 @@ model::Window window_of(const ReadFile& file, std::int64_t line) {
   window.end_ns = static_cast<std::uint64_t>(file.to_ns - line);
   window.why = has_window(head) ? head.window.why : "whole trace";
   window.first_label = head.window.first_label;
+  if (!file.content->steps_known) return window;
+  window.first_step = head.window.first_label - file.content->label_minus_number;
   window.steps = head.window.steps;
   return window;
 }
