@@ -17,9 +17,9 @@ Emitter::Emitter(Names& names, FileContent& content, std::vector<SessionProcess*
       processes_(processes.size()),
       add_ns_(add_ns),
       window_end_ns_(end_ns),
-      ranges_(kRemembered),
-      launches_(kRemembered),
-      forwards_(kRemembered / 4) {
+      ranges_(std::clamp<std::uint64_t>(content.sorter.size(), kLeastRemembered, kMostRemembered)),
+      launches_(ranges_.size()),
+      forwards_(ranges_.size() / 4) {
   for (std::size_t i = 0; i < processes.size(); ++i) {
     processes_[i].session = processes[i];
     if (processes[i] == nullptr) continue;
@@ -71,7 +71,7 @@ void Emitter::take(const Record& r) {
                     : own.open.empty() ? 0
                                        : pool_[own.open.back()].id;
       call.stack = own.frames.stack_at(r.start_ns, r.call.stack, names_);
-      Launch& launch = launches_[r.call.correlation % kRemembered];
+      Launch& launch = launches_[r.call.correlation % launches_.size()];
       if (r.call.correlation != 0) launch = {r.call.correlation, r.tid, call.parent, r.process};
       return;
     }
@@ -156,7 +156,7 @@ void Emitter::span(const Record& r) {
 
 void Emitter::remember(const Record& r, model::RangeId id) {
   if (r.op.external_id != 0)
-    ranges_[r.op.external_id % kRemembered] = {r.op.external_id, id, r.process};
+    ranges_[r.op.external_id % ranges_.size()] = {r.op.external_id, id, r.process};
 }
 
 /// Threads have other numbers in PyTorch's profiler: who ran the forward operator tells.
@@ -195,7 +195,7 @@ model::RangeId Emitter::range_of(std::uint16_t process, std::uint64_t external_i
       const OpenOperator& o = pool_[thread->open[i]];
       if (o.record.op.external_id == external_id) return o.id;
     }
-  const KnownRange& known = ranges_[external_id % kRemembered];
+  const KnownRange& known = ranges_[external_id % ranges_.size()];
   return known.external_id == external_id && known.process == process ? known.range : 0;
 }
 

@@ -69,7 +69,8 @@ class Emitter {
     std::uint32_t tid = 0;
     std::uint16_t process = kNoProcess;
   };
-  static constexpr std::size_t kRemembered = 1u << 18;
+  /// Of what came last so much is remembered; a file with less needs no more than it has.
+  static constexpr std::size_t kMostRemembered = 1u << 18, kLeastRemembered = 64;
   static constexpr std::size_t kMaxNested = 10'000;
   /// Below this many, ranges and operators are drawn apart: viewers give up.
   static constexpr std::size_t kDeepFrom = 100;
