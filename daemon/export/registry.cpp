@@ -9,6 +9,7 @@
 #include <array>
 
 #include "daemon/export/tensorboard_writer.hpp"
+#include "daemon/export/xplane_writer.hpp"
 
 namespace gpuprof::exporter {
 
@@ -18,6 +19,8 @@ std::span<const Format> formats() {
              "TensorBoard's PyTorch plugin, Perfetto and chrome://tracing"},
       Format{"kineto", ".pt.trace.json.gz", "kineto", write_kineto,
              "Holistic Trace Analysis (HTA)"},
+      Format{"xplane", ".xplane.pb", "", write_xplane, "xprof, TensorBoard's Profile plugin",
+             Layout::kProfile},
   };
   return kFormats;
 }

@@ -27,7 +27,7 @@ struct FileRequest {
   std::uint32_t place = 0;  // of the process among those of the window
   /// Events written so far in this file.
   std::function<void(std::uint64_t)> progress;
-  std::string name;  // of the file once it is whole, without its folder
+  std::string name = {};  // of the file once it is whole, without its folder
 };
 
 /// Where the files of a format lie in the output folder; a pattern says it itself.
