@@ -9,6 +9,7 @@
 #include <array>
 
 #include "daemon/export/tensorboard_writer.hpp"
+#include "daemon/export/tfevents_writer.hpp"
 #include "daemon/export/xplane_writer.hpp"
 
 namespace gpuprof::exporter {
@@ -21,6 +22,8 @@ std::span<const Format> formats() {
              "Holistic Trace Analysis (HTA)"},
       Format{"xplane", ".xplane.pb", "", write_xplane, "xprof, TensorBoard's Profile plugin",
              Layout::kProfile},
+      Format{"tfevents", ".tfevents", "", write_tfevents,
+             "curves over steps in TensorBoard's Scalars tab", Layout::kScalars},
   };
   return kFormats;
 }
