@@ -239,6 +239,14 @@ void XplaneHost::count_memory(const model::Allocation& e) {
              stats_.bytes());
 }
 
+/// The tables count everything that has a tf_op: an allocation must not have its operator's.
+XplaneId XplaneHost::memory_op(XplaneId op) {
+  return memory_texts_.get(op, [&] {
+    const std::string_view text = plane_.stat_name(op);
+    return plane_.stat(fmt::format("{}/memory:allocation", text.substr(0, text.find(':'))));
+  });
+}
+
 void XplaneHost::settle(XplaneLine& line, Layer layer) {
   const bool in_steps = layer == kMain || layer == kApart;
   const auto device_of = [&](std::uint32_t correlation) {
@@ -258,7 +266,7 @@ void XplaneHost::settle(XplaneLine& line, Layer layer) {
     if (event.kind == XplaneEvent::Kind::kMemory)
       for (const XplaneEvent* const outer : around)
         if (outer->kind == XplaneEvent::Kind::kOwned && outer->extra != 0)
-          event.extra = outer->extra;
+          event.extra = memory_op(outer->extra);
   };
   file_.left_out += plane_.settle(line, visit);
 }

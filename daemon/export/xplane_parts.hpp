@@ -84,6 +84,7 @@ class XplaneHost {
   XplaneId op_name(const ShownOp& op);
   void add_slice(const SampleSlices::Slice& slice);
   void stack(model::StackId stack, std::uint64_t ts_ns);
+  XplaneId memory_op(XplaneId op);
   void settle(XplaneLine& line, Layer layer);
   void count_memory(const model::Allocation& memory);
 
@@ -96,7 +97,7 @@ class XplaneHost {
   std::uint32_t last_tid_ = 0;
   Rows* last_rows_ = nullptr;
   XplaneIds op_ids_, user_ids_, range_ids_, call_ids_, frame_ids_, stack_ids_, input_ids_,
-      op_texts_;
+      op_texts_, memory_texts_;
   std::map<std::int32_t, std::uint64_t> peaks_;  // of memory, by device; -1: the host
   XplaneLine* counters_ = nullptr;
   XplaneId train_, correlation_, stack_, inputs_;

@@ -54,7 +54,7 @@ struct XplaneEvent {
   enum class Kind : std::uint8_t {
     kPlain,
     kOwned,   // extra: its tf_op
-    kMemory,  // extra: the tf_op of the operator around it
+    kMemory,  // extra: a tf_op made from that of the operator around it
     kLaunch,  // extra: device plus 1
   };
   std::uint64_t start_ns, end_ns;
@@ -89,6 +89,7 @@ class XplanePlane {
   /// Of a key, or of a text that stats refer to.
   XplaneId stat(std::string_view name) { return intern(stats_, name, {}); }
   std::string_view event_name(XplaneId id) const { return events_.texts[id - 1].name; }
+  std::string_view stat_name(XplaneId id) const { return stats_.texts[id - 1].name; }
   /// Facts of the plane itself.
   void fact(std::string_view name, std::uint64_t value);
   void fact(std::string_view name, std::string_view value);

@@ -342,7 +342,7 @@ TEST_F(XplaneTest, MemoryIsToldWithTheOperatorThatTookIt) {
   const auto taken = named("MemoryAllocation"), freed = named("MemoryDeallocation");
   ASSERT_THAT(taken, SizeIs(2));
   ASSERT_THAT(freed, SizeIs(1));
-  EXPECT_EQ(taken[1].stat("tf_op"), "empty:aten_empty");
+  EXPECT_EQ(taken[1].stat("tf_op"), "empty/memory:allocation");
   EXPECT_EQ(taken[1].stat("bytes_allocated"), "1024");
   EXPECT_EQ(taken[1].stat("bytes_available"), std::to_string((1 << 30) - 1024));
   EXPECT_EQ(taken[1].stat("allocator_name"), "GPU:0");
