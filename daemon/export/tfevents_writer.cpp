@@ -15,6 +15,7 @@
 #include "daemon/export/step_scalars.hpp"
 #include "daemon/export/tfevents.pb.h"
 #include "daemon/export/tfrecord.hpp"
+#include "daemon/model/loss.hpp"
 
 namespace gpuprof::exporter {
 namespace {
@@ -105,9 +106,18 @@ void write_step(const StepScalars& step, const StepScalarsSink& sink, ScalarFile
              "Time in which the step's thread waited for a stream, an event or a GPU.");
 }
 
+/// Threads, cut names and bytes are counted among the losses, too.
+bool counts_records(model::LossReason reason) {
+  using model::LossReason;
+  return reason != LossReason::kThreadMasked && reason != LossReason::kThreadNoTrigger &&
+         reason != LossReason::kThreadNoLane && reason != LossReason::kNameCut &&
+         reason != LossReason::kCuptiUnknownBytes;
+}
+
 std::uint64_t dropped(const Survey& survey) {
   std::uint64_t sum = 0;
-  for (const auto& [reason, loss] : survey.losses) sum += loss.in_window;
+  for (const auto& [reason, loss] : survey.losses)
+    if (counts_records(static_cast<model::LossReason>(reason))) sum += loss.in_window;
   return sum;
 }
 
