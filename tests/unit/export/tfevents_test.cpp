@@ -77,7 +77,7 @@ class TfeventsTest : public ExportTest {
       EXPECT_EQ(records == 0, event.file_version() == "brain.Event:2");
       wall_times_.push_back(event.wall_time());
       for (const tfevents::Summary::Value& value : event.summary().value())
-        found[value.tag()][event.step()] = value.simple_value();
+        if (value.has_simple_value()) found[value.tag()][event.step()] = value.simple_value();
     }
     return found;
   }
