@@ -24,7 +24,7 @@ constexpr char kGeneral[] = "General";
 constexpr char kOutputHelp[] =
     "Folder for the trace files, or a pattern for their names: %h host, %p process, %n "
     "span, %r rank, %q{ENV} variable, %% percent sign. A value with %n or %p, or that "
-    "ends in .pt.trace.json or .pt.trace.json.gz, is a pattern";
+    "ends as files of a format do (@endings), is a pattern";
 
 constexpr std::array kTable = {
     OptionRow{"-o,--output", "PATH", kOutput, kRecording, kOutputHelp,
@@ -34,10 +34,9 @@ constexpr std::array kTable = {
     OptionRow{"-f,--force", "", kOutput, kRecording | kExport,
               "Overwrite existing files (an existing folder is fine without it)", "", "",
               set::force},
-    OptionRow{
-        "--format", "LIST", kOutput, kRecording | kExport,
-        "Formats to write, separated by commas: tensorboard (also for Perfetto), kineto (for HTA)",
-        "tensorboard", "@formats", set::format},
+    OptionRow{"--format", "LIST", kOutput, kRecording | kExport,
+              "Formats to write, separated by commas. @purposes", "tensorboard", "@formats",
+              set::format},
     OptionRow{"--span-size", "N", kOutput, kRecording,
               "Events in a file when no schedule cuts (k and M are understood)", "200k", "",
               set::span_size},
@@ -161,6 +160,22 @@ constexpr const char* kLater[] = {"--serve"};
 }  // namespace
 
 std::span<const OptionRow> option_table() { return kTable; }
+
+std::string option_help(const OptionRow& row) {
+  std::string text = row.help;
+  const auto put = [&](std::string_view mark, const auto& words) {
+    if (const std::size_t at = text.find(mark); at != std::string::npos)
+      text.replace(at, mark.size(), words());
+  };
+  put("@endings", [] { return support::join(api::format_suffixes(), " "); });
+  put("@purposes", [] {
+    std::vector<std::string> each;
+    for (const auto& [name, purpose] : api::format_purposes())
+      each.push_back(purpose.empty() ? name : fmt::format("{} (for {})", name, purpose));
+    return support::join(each, ", ");
+  });
+  return text;
+}
 
 std::vector<std::string> option_names(const OptionRow& row) {
   std::vector<std::string> names = support::split(row.names, ',');

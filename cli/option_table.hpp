@@ -40,7 +40,7 @@ struct OptionRow {
   const char* value;     // "PATH"; empty: a switch
   const char* section;   // heading in the help
   unsigned commands;     // where it may stand
-  const char* help;      // one or two sentences, no full stop at the end
+  const char* help;      // one or two sentences, no full stop at the end; see option_help()
   const char* fallback;  // its default in words; empty: none worth showing
   const char* complete;  // for shells: "file", "folder", "" or the words it takes
   /// Takes the value over (of a switch: "" or kNegated), or says in one sentence what is wrong with
@@ -53,6 +53,9 @@ std::span<const OptionRow> option_table();
 
 /// The row an option such as `-o` or `--output` belongs to, or null.
 const OptionRow* find_option(const std::string& name, unsigned command);
+
+/// The help of a row, with what is known only to the list of formats put in.
+std::string option_help(const OptionRow& row);
 
 /// The names of a row: "-o" and "--output".
 std::vector<std::string> option_names(const OptionRow& row);

@@ -34,6 +34,7 @@ venv() {
 setup_viewers() {
   venv view "262 MB"
   venv hta "287 MB" --no-deps
+  venv xprof "280 MB" --no-deps
 }
 
 # Its packages are added to an interpreter with PyTorch of the same version.

@@ -47,6 +47,11 @@ def hta(folder, *more):
     return ask("hta", "hta_views.py", folder, *more)
 
 
+def xprof(folder):
+    """What xprof's tools say of a folder's profiles, and the curves in it."""
+    return ask("xprof", "xprof_views.py", folder)
+
+
 def need(*names):
     """Skips the test unless one of the environments is there."""
     if not any(python_of(name) for name in names):

@@ -51,7 +51,7 @@ TEST(Help, NamesEveryOptionOfEveryCommandInEightyColumns) {
 
 TEST(Help, NamesTheFormats) {
   for (const std::string& format : api::format_names())
-    EXPECT_THAT(find_option("--format", kRun)->help, HasSubstr(format));
+    EXPECT_THAT(option_help(*find_option("--format", kRun)), HasSubstr(format));
 }
 
 TEST(Completions, KnowEveryOptionAndCommand) {
