@@ -7,6 +7,7 @@
 
 #include <array>
 
+#include "daemon/export/perfetto_writer.hpp"
 #include "daemon/export/tensorboard_writer.hpp"
 
 namespace gpuprof::exporter {
@@ -15,6 +16,7 @@ std::span<const Format> formats() {
   static constexpr std::array kFormats = {
       Format{"tensorboard", ".pt.trace.json.gz", "", write_tensorboard},
       Format{"kineto", ".pt.trace.json.gz", "kineto", write_kineto},
+      Format{"perfetto", ".pftrace", "", write_perfetto},
   };
   return kFormats;
 }
