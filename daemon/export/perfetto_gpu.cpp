@@ -46,7 +46,7 @@ void PerfettoEvents::on(const ShownGpu<model::Kernel>& s) {
   if (device != survey_.devices.end() && device->second.sm_count != 0) {
     const Occupancy figures = occupancy(device->second, e);
     body_.real("blocks per SM", figures.blocks_per_sm);
-    body_.number("est. achieved occupancy %", figures.percent);
+    body_.number("occupancy %", figures.percent);
   }
   end_gpu(s);
 }
@@ -54,7 +54,7 @@ void PerfettoEvents::on(const ShownGpu<model::Kernel>& s) {
 void PerfettoEvents::bytes(std::uint64_t bytes, std::uint64_t ns) {
   body_.number("bytes", bytes);
   if (ns != 0)
-    body_.real("memory bandwidth (GB/s)", static_cast<double>(bytes) / static_cast<double>(ns));
+    body_.real("GB/s", static_cast<double>(bytes) / static_cast<double>(ns));
 }
 
 void PerfettoEvents::on(const ShownGpu<model::MemCopy>& s) {

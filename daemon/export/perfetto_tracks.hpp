@@ -71,8 +71,8 @@ class PerfettoTracks {
   PerfettoPackets& packets_;
   const Survey& survey_;
   const std::uint64_t base_;
-  const std::uint64_t process_;
   std::uint64_t last_ = 0;
+  const std::uint64_t process_;
   std::map<Key, std::unique_ptr<Track>> tracks_;
   std::map<std::uint32_t, std::uint64_t> devices_;
   Track* recent_ = nullptr;  // events come in runs

@@ -7,7 +7,10 @@
 
 #include <array>
 
+#include "daemon/export/folded_writer.hpp"
 #include "daemon/export/perfetto_writer.hpp"
+#include "daemon/export/pprof_writer.hpp"
+#include "daemon/export/speedscope_writer.hpp"
 #include "daemon/export/tensorboard_writer.hpp"
 
 namespace gpuprof::exporter {
@@ -17,6 +20,9 @@ std::span<const Format> formats() {
       Format{"tensorboard", ".pt.trace.json.gz", "", write_tensorboard},
       Format{"kineto", ".pt.trace.json.gz", "kineto", write_kineto},
       Format{"perfetto", ".pftrace", "", write_perfetto},
+      Format{"pprof", ".pb.gz", "", write_pprof},
+      Format{"speedscope", ".speedscope.json", "", write_speedscope},
+      Format{"folded", ".folded", "", write_folded},
   };
   return kFormats;
 }
