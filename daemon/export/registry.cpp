@@ -7,10 +7,12 @@
 
 #include <array>
 
+#include "daemon/export/csv_writer.hpp"
 #include "daemon/export/folded_writer.hpp"
 #include "daemon/export/perfetto_writer.hpp"
 #include "daemon/export/pprof_writer.hpp"
 #include "daemon/export/speedscope_writer.hpp"
+#include "daemon/export/sqlite_writer.hpp"
 #include "daemon/export/tensorboard_writer.hpp"
 
 namespace gpuprof::exporter {
@@ -23,6 +25,8 @@ std::span<const Format> formats() {
       Format{"pprof", ".pb.gz", "", write_pprof},
       Format{"speedscope", ".speedscope.json", "", write_speedscope},
       Format{"folded", ".folded", "", write_folded},
+      Format{"sqlite", ".sqlite", "", write_sqlite},
+      Format{"csv", ".csv", "", write_csv},
   };
   return kFormats;
 }

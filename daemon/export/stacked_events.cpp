@@ -79,20 +79,8 @@ StackedEvents::StackedEvents(Shown& shown, const LaunchTable& launches, StackTre
       launches_(launches),
       tree_(tree),
       top_(std::move(top)),
-      take_(std::move(take)) {
-  for (const model::Step& step : shown.survey().steps) steps_.push_back(&step);
-  std::sort(steps_.begin(), steps_.end(), [](const model::Step* a, const model::Step* b) {
-    return a->start_ns < b->start_ns;
-  });
-}
-
-const model::Step* StackedEvents::step_at(std::uint64_t ns) const {
-  const auto next =
-      std::upper_bound(steps_.begin(), steps_.end(), ns,
-                       [](std::uint64_t at, const model::Step* step) { return at < step->start_ns; });
-  if (next == steps_.begin() || (*(next - 1))->end_ns <= ns) return nullptr;
-  return *(next - 1);
-}
+      take_(std::move(take)),
+      steps_(shown.survey().steps) {}
 
 StackTree::Node StackedEvents::frames(StackTree::Node top, model::StackId stack, std::uint64_t ns) {
   if (stack == 0) return top;
@@ -131,10 +119,11 @@ void StackedEvents::on(const ShownSample& s) {
   const StackTree::Node top = top_(what, s.e.tid, 0);
   StackTree::Node node = frames(top, s.e.stack, s.e.ts_ns);
   if (s.frames.empty()) node = tree_.child(top, tree_.named("(no stack)"));
-  take_({what, false, s.e.tid, 0, std::min(s.e.weight_ns, kMaxWeightNs), step_at(s.e.ts_ns), node});
+  take_({what, false, s.e.tid, 0, std::min(s.e.weight_ns, kMaxWeightNs), steps_.at(s.e.ts_ns), node});
 }
 
-void StackedEvents::on(const ShownOp& o) {
+template <typename E>
+void StackedEvents::own_time(const E& o) {
   if (o.nesting == Nesting::kApart) return;
   const std::uint64_t whole_ns = o.drawn.end_ns - o.drawn.start_ns;
   std::uint64_t inside_ns = 0;
@@ -149,8 +138,11 @@ void StackedEvents::on(const ShownOp& o) {
   const StackTree::Node top = top_(Stacked::What::kOperator, o.e.tid, 0);
   const StackTree::Node node = callers(top, o.e.id, o.e.stack, o.e.start_ns);
   take_({Stacked::What::kOperator, false, o.e.tid, 0, whole_ns - inside_ns,
-         step_at(o.drawn.start_ns), node});
+         steps_.at(o.drawn.start_ns), node});
 }
+
+template void StackedEvents::own_time(const ShownOp& shown);
+template void StackedEvents::own_time(const ShownRange& shown);
 
 template <typename E>
 void StackedEvents::gpu(const ShownGpu<E>& s, bool kernel) {
@@ -162,7 +154,12 @@ void StackedEvents::gpu(const ShownGpu<E>& s, bool kernel) {
   StackTree::Node node = callers(top, s.owner, launch != nullptr ? launch->stack : 0, at);
   node = tree_.child(node, tree_.named(s.name));
   const std::uint64_t ns = s.e.end_ns > s.e.start_ns ? s.e.end_ns - s.e.start_ns : 0;
-  take_({Stacked::What::kGpu, kernel, tid, s.device, ns, step_at(at), node});
+  take_({Stacked::What::kGpu, kernel, tid, s.device, ns, steps_.at(at), node});
 }
+
+template void StackedEvents::gpu(const ShownGpu<model::Kernel>& shown, bool kernel);
+template void StackedEvents::gpu(const ShownGpu<model::MemCopy>& shown, bool kernel);
+template void StackedEvents::gpu(const ShownGpu<model::MemSet>& shown, bool kernel);
+template void StackedEvents::gpu(const ShownGpu<model::GraphExec>& shown, bool kernel);
 
 }  // namespace gpuprof::exporter

@@ -18,6 +18,7 @@
 
 #include "daemon/export/shown.hpp"
 #include "daemon/export/stack_tree.hpp"
+#include "daemon/export/step_index.hpp"
 
 namespace gpuprof::exporter {
 
@@ -63,7 +64,7 @@ struct Stacked {
   enum class What : std::uint8_t {
     kCpu,       // a sample of a running thread: CPU time it stands for
     kBlocked,   // a sample of a waiting thread: time it stands for
-    kOperator,  // an operator without those inside it
+    kOperator,  // an operator or nested range without those inside it
     kGpu        // a kernel, copy, set or graph run
   };
   What what;
@@ -86,13 +87,19 @@ class StackedEvents final : public ShownSink {
 
   using ShownSink::on;
   void on(const ShownSample& sample) override;
-  void on(const ShownOp& op) override;
+  void on(const ShownOp& op) override { own_time(op); }
+  void on(const ShownRange& range) override {
+    if (range.e.kind == model::RangeKind::kPushPop) own_time(range);
+  }
   void on(const ShownGpu<model::Kernel>& kernel) override { gpu(kernel, true); }
   void on(const ShownGpu<model::MemCopy>& copy) override { gpu(copy, false); }
   void on(const ShownGpu<model::MemSet>& set) override { gpu(set, false); }
   void on(const ShownGpu<model::GraphExec>& graph) override { gpu(graph, false); }
 
  private:
+  /// Of an operator or range: what is left of it without those inside.
+  template <typename E>
+  void own_time(const E& shown);
   template <typename E>
   void gpu(const ShownGpu<E>& shown, bool kernel);
   /// Frames of a stack below `top`.
@@ -100,7 +107,6 @@ class StackedEvents final : public ShownSink {
   /// Frames, then the operators around, outermost first, below `top`.
   StackTree::Node callers(StackTree::Node top, model::RangeId owner, model::StackId stack,
                           std::uint64_t ns);
-  const model::Step* step_at(std::uint64_t ns) const;
 
   Shown& shown_;
   const LaunchTable& launches_;
@@ -110,7 +116,7 @@ class StackedEvents final : public ShownSink {
   std::unordered_map<std::uint64_t, StackTree::Node> known_;   // by top and stack
   std::unordered_map<model::RangeId, std::uint64_t> inside_;   // of open ones: time of those inside
   std::vector<std::string_view> chain_;
-  std::vector<const model::Step*> steps_;  // by time
+  StepIndex steps_;
 };
 
 /// The name of a thread as stacks begin with it: `python3 4711`.
