@@ -76,6 +76,11 @@ class Pprof {
     if (fresh) text_order_.push_back(&found->first);
     return found->second;
   }
+  std::int64_t thread_text(std::uint32_t tid) {
+    const auto [found, fresh] = threads_.try_emplace(tid, 0);
+    if (fresh) found->second = text(thread_label(shown_.survey(), tid));
+    return found->second;
+  }
   /// Messages of one kind behind each other are one message.
   void put(const pprof::Profile& piece) {
     scratch_.clear();
@@ -95,6 +100,7 @@ class Pprof {
   std::unordered_map<Key, Values, Hash> sums_;
   std::unordered_map<std::string, std::int64_t> texts_;
   std::vector<const std::string*> text_order_;
+  std::unordered_map<std::uint32_t, std::int64_t> threads_;
   std::string scratch_;
 };
 
@@ -149,7 +155,7 @@ void Pprof::flush() {
     if (key.tid != 0) {
       pprof::Label* const thread = sample.add_label();
       thread->set_key_text(text("thread"));
-      thread->set_str_text(text(thread_label(shown_.survey(), key.tid)));
+      thread->set_str_text(thread_text(key.tid));
     }
     if (key.step != kNoStep) label(sample, "step", key.step);
     if (key.device != model::kNoObject) label(sample, "device", key.device);
