@@ -39,18 +39,39 @@ class CsvLines final : public ShownSink {
     const model::Window& window = survey_.window;
     detail("unix_ns", window.stamp_real_ns);
     detail("why", window.why);
-    write({"window", shown_.request().worker, window.start_ns, window.end_ns, {}, {}, {}, {}, {},
-           {}, {}, {}});
+    write({"window",
+           shown_.request().worker,
+           window.start_ns,
+           window.end_ns,
+           {},
+           {},
+           {},
+           {},
+           {},
+           {},
+           {},
+           {}});
     for (const std::string& sentence : shown_.missing())
-      write({"missing", sentence, window.start_ns, window.start_ns, {}, {}, {}, {}, {}, {}, {}, {}});
+      write(
+          {"missing", sentence, window.start_ns, window.start_ns, {}, {}, {}, {}, {}, {}, {}, {}});
   }
 
   using ShownSink::on;
   void on(const ShownStep& s) override {
     detail("source", name_of(static_cast<StepBy>(s.e.source)));
     if (!s.where.empty()) detail("where", s.where);
-    write({"step", fmt::format("ProfilerStep#{}", s.e.label), s.e.start_ns, s.e.end_ns, s.e.tid, {},
-           {}, {}, {}, {}, {}, {}});
+    write({"step",
+           fmt::format("ProfilerStep#{}", s.e.label),
+           s.e.start_ns,
+           s.e.end_ns,
+           s.e.tid,
+           {},
+           {},
+           {},
+           {},
+           {},
+           {},
+           {}});
   }
   void on(const ShownOp& o) override;
   void on(const ShownRange& r) override;
@@ -70,8 +91,18 @@ class CsvLines final : public ShownSink {
   void on(const ShownSample& s) override;
   void on(const model::Allocation& a) override;
   void on(const ModuleCall& c) override {
-    write({"module", survey_.modules.name(c.path, survey_.names), c.start_ns, c.end_ns, c.tid, {},
-           {}, {}, {}, {}, {}, {}});
+    write({"module",
+           survey_.modules.name(c.path, survey_.names),
+           c.start_ns,
+           c.end_ns,
+           c.tid,
+           {},
+           {},
+           {},
+           {},
+           {},
+           {},
+           {}});
   }
 
  private:
@@ -81,13 +112,24 @@ class CsvLines final : public ShownSink {
   static Id object(std::uint32_t id) { return id == model::kNoObject ? Id() : Id(id); }
   template <typename V>
   void detail(std::string_view key, const V& value) {
-    fmt::format_to(std::back_inserter(details_), "{}{}={}", details_.empty() ? "" : " ", key, value);
+    fmt::format_to(std::back_inserter(details_), "{}{}={}", details_.empty() ? "" : " ", key,
+                   value);
   }
   template <typename E>
   void gpu(std::string_view kind, const ShownGpu<E>& s, std::optional<std::int64_t> bytes) {
     if (s.e.graph != 0) detail("graph", s.e.graph);
-    write({kind, s.name, s.e.start_ns, s.e.end_ns, known(s.e.launch_tid), s.device, s.e.stream,
-           s.e.correlation, {}, known(s.owner), bytes, {}});
+    write({kind,
+           s.name,
+           s.e.start_ns,
+           s.e.end_ns,
+           known(s.e.launch_tid),
+           s.device,
+           s.e.stream,
+           s.e.correlation,
+           {},
+           known(s.owner),
+           bytes,
+           {}});
   }
   void write(const Line& line);
   void quoted(std::string_view text);
@@ -145,8 +187,18 @@ void CsvLines::on(const ShownOp& o) {
   const std::string_view inputs =
       e.inputs == 0 ? std::string_view() : survey_.inputs.members(e.inputs);
   if (!inputs.empty()) detail("inputs", fmt::format("{{{}}}", inputs.substr(1)));
-  write({"operator", o.name, o.drawn.start_ns, o.drawn.end_ns, e.tid, {}, {}, {}, e.id,
-         known(o.parent), {}, shown_.stacks().line(e.stack, e.start_ns)});
+  write({"operator",
+         o.name,
+         o.drawn.start_ns,
+         o.drawn.end_ns,
+         e.tid,
+         {},
+         {},
+         {},
+         e.id,
+         known(o.parent),
+         {},
+         shown_.stacks().line(e.stack, e.start_ns)});
 }
 
 void CsvLines::on(const ShownRange& r) {
@@ -156,36 +208,76 @@ void CsvLines::on(const ShownRange& r) {
   const std::string_view kind = e.kind == model::RangeKind::kMark      ? "mark"
                                 : e.kind == model::RangeKind::kPushPop ? "range"
                                                                        : "span";
-  write({kind, r.name, r.drawn.start_ns, r.drawn.end_ns, e.tid, {}, {}, {}, e.id, known(r.parent),
-         {}, shown_.stacks().line(e.stack, e.start_ns)});
+  write({kind,
+         r.name,
+         r.drawn.start_ns,
+         r.drawn.end_ns,
+         e.tid,
+         {},
+         {},
+         {},
+         e.id,
+         known(r.parent),
+         {},
+         shown_.stacks().line(e.stack, e.start_ns)});
 }
 
 void CsvLines::on(const ShownCall& c) {
   const model::ApiCall& e = c.e;
   if (e.result != 0) detail("result", e.result);
   if (c.inner) detail("inner", 1);
-  write({e.api == 1 ? "driver_call" : "runtime_call", c.name, e.start_ns, e.end_ns, e.tid, {}, {},
-         e.correlation, {}, known(c.owner), {}, shown_.stacks().line(e.stack, e.start_ns)});
+  write({e.api == 1 ? "driver_call" : "runtime_call",
+         c.name,
+         e.start_ns,
+         e.end_ns,
+         e.tid,
+         {},
+         {},
+         e.correlation,
+         {},
+         known(c.owner),
+         {},
+         shown_.stacks().line(e.stack, e.start_ns)});
 }
 
 void CsvLines::on(const ShownGpu<model::Kernel>& s) {
   const model::Kernel& e = s.e;
-  fmt::format_to(std::back_inserter(details_), "grid={}x{}x{} block={}x{}x{} registers={} shared={}",
-                 e.grid[0], e.grid[1], e.grid[2], e.block[0], e.block[1], e.block[2], e.registers,
+  fmt::format_to(std::back_inserter(details_),
+                 "grid={}x{}x{} block={}x{}x{} registers={} shared={}", e.grid[0], e.grid[1],
+                 e.grid[2], e.block[0], e.block[1], e.block[2], e.registers,
                  std::uint64_t{e.static_shared_bytes} + e.dynamic_shared_bytes);
   gpu("kernel", s, {});
 }
 
 void CsvLines::on(const ShownSync& s) {
-  write({"sync", s.name, s.e.start_ns, s.e.end_ns, known(s.e.launch_tid), object(s.device),
-         object(s.e.stream), s.e.correlation, {}, known(s.owner), {}, {}});
+  write({"sync",
+         s.name,
+         s.e.start_ns,
+         s.e.end_ns,
+         known(s.e.launch_tid),
+         object(s.device),
+         object(s.e.stream),
+         s.e.correlation,
+         {},
+         known(s.owner),
+         {},
+         {}});
 }
 
 void CsvLines::on(const ShownSample& s) {
   detail("weight_ns", s.e.weight_ns);
   write({s.e.state == 0 ? "sample" : "sample_blocked",
-         s.frames.empty() ? std::string_view() : shown_.stacks().name(s.frames.front()), s.e.ts_ns,
-         s.e.ts_ns, s.e.tid, {}, {}, {}, {}, {}, {}, shown_.stacks().line(s.e.stack, s.e.ts_ns)});
+         s.frames.empty() ? std::string_view() : shown_.stacks().name(s.frames.front()),
+         s.e.ts_ns,
+         s.e.ts_ns,
+         s.e.tid,
+         {},
+         {},
+         {},
+         {},
+         {},
+         {},
+         shown_.stacks().line(s.e.stack, s.e.ts_ns)});
 }
 
 void CsvLines::on(const model::Allocation& a) {
@@ -193,8 +285,18 @@ void CsvLines::on(const model::Allocation& a) {
   detail("reserved", a.total_reserved_bytes);
   detail("address", a.address);
   const bool host = a.device_type == 0;
-  write({"memory", host ? "host" : "device", a.start_ns, a.start_ns, a.tid,
-         host ? Id() : Id(static_cast<std::uint64_t>(a.device)), {}, {}, {}, {}, a.bytes, {}});
+  write({"memory",
+         host ? "host" : "device",
+         a.start_ns,
+         a.start_ns,
+         a.tid,
+         host ? Id() : Id(static_cast<std::uint64_t>(a.device)),
+         {},
+         {},
+         {},
+         {},
+         a.bytes,
+         {}});
 }
 
 }  // namespace

@@ -83,7 +83,8 @@ class Folded {
  private:
   StackTree::Node top(Stacked::What what, std::uint32_t tid, std::uint32_t device) {
     const StackTree::Node root = tree_.child(StackTree::kRoot, tree_.named(root_of(what)));
-    const std::uint64_t key = std::uint64_t{root} << 32 | (what == Stacked::What::kGpu ? device : tid);
+    const std::uint64_t key =
+        std::uint64_t{root} << 32 | (what == Stacked::What::kGpu ? device : tid);
     if (const auto found = tops_.find(key); found != tops_.end()) return found->second;
     const std::string name = what == Stacked::What::kGpu ? fmt::format("device {}", device)
                                                          : thread_label(shown_.survey(), tid);

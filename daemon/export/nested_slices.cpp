@@ -45,8 +45,7 @@ void NestedSlices::keep_root(const Slice& slice) {
       roots_.begin(), roots_.end(), slice.start_ns,
       [](const Root& root, std::uint64_t start_ns) { return root.start_ns < start_ns; });
   if (first != roots_.begin() && slice.start_ns < (first - 1)->end_ns) return;  // inside
-  if (first != roots_.end() && first->start_ns == slice.start_ns &&
-      first->end_ns >= slice.end_ns)
+  if (first != roots_.end() && first->start_ns == slice.start_ns && first->end_ns >= slice.end_ns)
     return;
   auto last = first;
   while (last != roots_.end() && last->end_ns <= slice.end_ns) ++last;

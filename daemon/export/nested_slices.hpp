@@ -83,8 +83,8 @@ class NestedSlices {
   std::string bodies_;
   std::vector<std::uint64_t> open_;  // ends of what is open while handing over
   std::vector<Slice> new_roots_;
-  std::deque<Root> roots_;           // outermost ones handed over, by time
-  std::uint64_t forgotten_ns_ = 0;   // until when roots are not known any more
+  std::deque<Root> roots_;          // outermost ones handed over, by time
+  std::uint64_t forgotten_ns_ = 0;  // until when roots are not known any more
 };
 
 /// Rows for what may overlap: each takes what begins after all it holds.

@@ -46,8 +46,8 @@ PerfettoBody& PerfettoBody::text(std::string_view key, std::string_view value) {
 
 PerfettoBody& PerfettoBody::place(const symbols::DisplayFrame& frame) {
   if (frame.file.empty()) return *this;
-  event_.set_source_location_iid(packets_.place(
-      frame.file, frame.name, static_cast<std::uint32_t>(std::max(frame.line, 0))));
+  event_.set_source_location_iid(
+      packets_.place(frame.file, frame.name, static_cast<std::uint32_t>(std::max(frame.line, 0))));
   return *this;
 }
 

@@ -53,8 +53,7 @@ void PerfettoEvents::on(const ShownGpu<model::Kernel>& s) {
 
 void PerfettoEvents::bytes(std::uint64_t bytes, std::uint64_t ns) {
   body_.number("bytes", bytes);
-  if (ns != 0)
-    body_.real("GB/s", static_cast<double>(bytes) / static_cast<double>(ns));
+  if (ns != 0) body_.real("GB/s", static_cast<double>(bytes) / static_cast<double>(ns));
 }
 
 void PerfettoEvents::on(const ShownGpu<model::MemCopy>& s) {

@@ -99,8 +99,8 @@ void PerfettoEvents::stack(model::StackId stack, std::uint64_t ns) {
 /// types hold anything that looks like the next key.
 void PerfettoEvents::inputs(model::InputsId id) {
   std::string_view rest = id == 0 ? std::string_view() : survey_.inputs.members(id);
-  constexpr std::array<std::string_view, 4> kKeys = {",\"Input Dims\":", ",\"Input type\":",
-                                                     ",\"Concrete Inputs\":", ""};
+  constexpr std::array<std::string_view, 4> kKeys = {
+      ",\"Input Dims\":", ",\"Input type\":", ",\"Concrete Inputs\":", ""};
   for (std::size_t i = 0; i + 1 < kKeys.size(); ++i) {
     if (!rest.starts_with(kKeys[i])) continue;
     rest.remove_prefix(kKeys[i].size());
@@ -115,7 +115,7 @@ void PerfettoEvents::inputs(model::InputsId id) {
 
 void PerfettoEvents::on(const ShownOp& o) {
   const bool communication = o.kind == OpKind::kCommunication;
-  PerfettoBody& body = begin(o.nesting == Nesting::kEnclosing ? "enclosing"
+  PerfettoBody& body = begin(o.nesting == Nesting::kEnclosing                  ? "enclosing"
                              : communication || o.e.scope == model::kScopeUser ? "user_annotation"
                                                                                : "cpu_op",
                              o.name);
@@ -143,10 +143,7 @@ void PerfettoEvents::range_details(const model::Range& e) {
 void PerfettoEvents::on(const ShownRange& r) {
   const bool mark = r.e.kind == model::RangeKind::kMark;
   const bool span = r.e.kind == model::RangeKind::kStartEnd;
-  PerfettoBody& body = begin(mark   ? "nvtx_mark"
-                             : span ? "nvtx_span"
-                                    : "nvtx",
-                             r.name);
+  PerfettoBody& body = begin(mark ? "nvtx_mark" : span ? "nvtx_span" : "nvtx", r.name);
   range_details(r.e);
   if (!r.domain.empty()) body.text("domain", written_as(Texts::kPlain, r.domain, 1024));
   if (mark) {
@@ -160,7 +157,7 @@ void PerfettoEvents::on(const ShownRange& r) {
 }
 
 void PerfettoEvents::on(const ShownCall& c) {
-  PerfettoBody& body = begin(c.inner           ? "inner_call"
+  PerfettoBody& body = begin(c.inner        ? "inner_call"
                              : c.e.api == 1 ? "cuda_driver"
                                             : "cuda_runtime",
                              c.name);
@@ -233,9 +230,9 @@ void PerfettoEvents::on(const ShownSample& s) {
 void PerfettoEvents::finish() {
   wanted_.clear();
   for (auto& [tid, flame] : flames_)
-    change(tid, flame,
-           std::max(flame.last_ns,
-                    std::min(flame.last_ns + flame.weight_ns, survey_.window.end_ns)));
+    change(
+        tid, flame,
+        std::max(flame.last_ns, std::min(flame.last_ns + flame.weight_ns, survey_.window.end_ns)));
   for (auto& [device, work] : in_flight_) work.finish(teller(device));
   tracks_.flush();
 }

@@ -95,8 +95,8 @@ void PerfettoTracks::process() {
   process.set_pid(static_cast<std::int32_t>(survey_.pid));
   const std::size_t slash = survey_.exe.rfind('/');
   const std::string name = slash == std::string::npos ? survey_.exe : survey_.exe.substr(slash + 1);
-  process.set_process_name(
-      written_as(Texts::kPlain, name.empty() ? fmt::format("process {}", survey_.pid) : name, 4096));
+  process.set_process_name(written_as(
+      Texts::kPlain, name.empty() ? fmt::format("process {}", survey_.pid) : name, 4096));
   if (!survey_.command_line.empty())
     process.add_cmdline(written_as(Texts::kPlain, survey_.command_line, 4096));
   if (is_simulated(survey_)) process.add_process_labels("simulated GPU");

@@ -119,9 +119,10 @@ void Pprof::head() {
   profile.mutable_period_type()->set_unit_text(text("nanoseconds"));
   profile.set_period(static_cast<std::int64_t>(survey.sample_period_ns));
   const bool gpu = survey.count(Counted::kKernel) != 0;
-  profile.set_default_sample_type_text(text(gpu                                      ? "gpu"
-                                            : survey.count(Counted::kSample) != 0 ? "cpu"
-                                                                                     : "operator_self"));
+  profile.set_default_sample_type_text(text(gpu ? "gpu"
+                                            : survey.count(Counted::kSample) != 0
+                                                ? "cpu"
+                                                : "operator_self"));
   if (shown_.simulated()) profile.add_comment_text(text("on a simulated GPU"));
   for (const std::string& sentence : shown_.missing()) profile.add_comment_text(text(sentence));
   put(profile);
@@ -169,8 +170,7 @@ void Pprof::stacks() {
   for (StackTree::Entry entry = 0; entry < tree_.entries(); ++entry) {
     const StackTree::Line& line = tree_.line(entry);
     pprof::Profile profile;
-    const auto [found, fresh] =
-        functions.try_emplace({line.name, line.file}, functions.size() + 1);
+    const auto [found, fresh] = functions.try_emplace({line.name, line.file}, functions.size() + 1);
     if (fresh) {
       pprof::Function* const function = profile.add_function();
       function->set_id(found->second);

@@ -64,8 +64,7 @@ class Speedscope {
 
 void Speedscope::add(const Stacked& one) {
   if (one.ns == 0) return;
-  Profile& profile =
-      profiles_[{one.what, one.what == Stacked::What::kGpu ? one.device : one.tid}];
+  Profile& profile = profiles_[{one.what, one.what == Stacked::What::kGpu ? one.device : one.tid}];
   if (!profile.stretches.empty() && profile.stretches.back().stack == one.stack) {
     profile.stretches.back().ns += one.ns;
   } else if (stretches_ < kMaxStretches) {

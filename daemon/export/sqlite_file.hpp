@@ -59,7 +59,9 @@ class SqliteFile {
     value ? bind(row, column, *value) : bind_nothing(row, column);
   }
   void bind(sqlite3_stmt* row, int column, std::string_view text) { bind_text(row, column, text); }
-  void bind(sqlite3_stmt* row, int column, const std::string& text) { bind_text(row, column, text); }
+  void bind(sqlite3_stmt* row, int column, const std::string& text) {
+    bind_text(row, column, text);
+  }
 
   void bind_number(sqlite3_stmt* row, int column, std::int64_t value);
   void bind_text(sqlite3_stmt* row, int column, std::string_view text);

@@ -76,7 +76,8 @@ void SqliteRows::head() {
     file_.insert(tables_.threads, text(plain(thread_of.name)), Number(), thread(tid));
   file_.insert(tables_.facts, std::string_view("gpuprof"), request.session.options.version);
   file_.insert(tables_.facts, std::string_view("window"), survey.window.why);
-  for (const auto& [key, value] : survey.facts) file_.insert(tables_.facts, plain(key), plain(value));
+  for (const auto& [key, value] : survey.facts)
+    file_.insert(tables_.facts, plain(key), plain(value));
   for (const std::string& sentence : shown_.missing()) file_.insert(tables_.missing, sentence);
   for (const auto& [reason, loss] : survey.losses)
     file_.insert(tables_.drops, model::name_of(model::LossReason{reason}), loss.in_window,
@@ -90,7 +91,8 @@ void SqliteRows::on(const ShownStep& s) {
 
 void SqliteRows::on(const ShownOp& o) {
   const model::Operator& e = o.e;
-  std::string_view inputs = e.inputs == 0 ? std::string_view() : shown_.survey().inputs.members(e.inputs);
+  std::string_view inputs =
+      e.inputs == 0 ? std::string_view() : shown_.survey().inputs.members(e.inputs);
   std::optional<std::string> all, module;
   if (!inputs.empty()) all = "{" + std::string(inputs.substr(1)) + "}";
   if (o.module != 0) module = shown_.survey().modules.name(o.module, shown_.survey().names);

@@ -4,8 +4,8 @@
 //
 // Context:  daemon (export thread) | cli
 // Owns:     numbers of the texts and frames written so far
-// Promises: times are ns since the window's start, TARGET_INFO_SESSION_START_TIME says when that was
-// Not here: rows (sqlite_rows.cpp)
+// Promises: times are ns since the window's start, TARGET_INFO_SESSION_START_TIME says when that
+// was Not here: rows (sqlite_rows.cpp)
 #pragma once
 
 #include <cstdint>

@@ -24,8 +24,8 @@ constexpr std::uint64_t kMaxWeightNs = 10'000'000'000;
 std::string thread_label(const Survey& survey, std::uint32_t tid) {
   const auto found = survey.threads.find(tid);
   const bool named = found != survey.threads.end() && !found->second.name.empty();
-  return fmt::format(
-      "{} {}", named ? written_as(Texts::kPlain, found->second.name, 256) : "thread", tid);
+  return fmt::format("{} {}", named ? written_as(Texts::kPlain, found->second.name, 256) : "thread",
+                     tid);
 }
 
 void LaunchTable::add(const Caller& caller) {
@@ -119,7 +119,8 @@ void StackedEvents::on(const ShownSample& s) {
   const StackTree::Node top = top_(what, s.e.tid, 0);
   StackTree::Node node = frames(top, s.e.stack, s.e.ts_ns);
   if (s.frames.empty()) node = tree_.child(top, tree_.named("(no stack)"));
-  take_({what, false, s.e.tid, 0, std::min(s.e.weight_ns, kMaxWeightNs), steps_.at(s.e.ts_ns), node});
+  take_(
+      {what, false, s.e.tid, 0, std::min(s.e.weight_ns, kMaxWeightNs), steps_.at(s.e.ts_ns), node});
 }
 
 template <typename E>

@@ -81,7 +81,8 @@ class StackedEvents final : public ShownSink {
  public:
   using Take = std::function<void(const Stacked&)>;
   /// Where the stack of an event begins, for formats that sort them by what they are.
-  using Top = std::function<StackTree::Node(Stacked::What, std::uint32_t tid, std::uint32_t device)>;
+  using Top =
+      std::function<StackTree::Node(Stacked::What, std::uint32_t tid, std::uint32_t device)>;
 
   StackedEvents(Shown& shown, const LaunchTable& launches, StackTree& tree, Top top, Take take);
 
@@ -113,8 +114,8 @@ class StackedEvents final : public ShownSink {
   StackTree& tree_;
   Top top_;
   Take take_;
-  std::unordered_map<std::uint64_t, StackTree::Node> known_;   // by top and stack
-  std::unordered_map<model::RangeId, std::uint64_t> inside_;   // of open ones: time of those inside
+  std::unordered_map<std::uint64_t, StackTree::Node> known_;  // by top and stack
+  std::unordered_map<model::RangeId, std::uint64_t> inside_;  // of open ones: time of those inside
   std::vector<std::string_view> chain_;
   StepIndex steps_;
 };

@@ -18,9 +18,8 @@ class StepIndex {
  public:
   explicit StepIndex(const std::vector<model::Step>& steps) {
     for (const model::Step& step : steps) steps_.push_back(&step);
-    std::sort(steps_.begin(), steps_.end(), [](const model::Step* a, const model::Step* b) {
-      return a->start_ns < b->start_ns;
-    });
+    std::sort(steps_.begin(), steps_.end(),
+              [](const model::Step* a, const model::Step* b) { return a->start_ns < b->start_ns; });
   }
 
   /// Null: in none.

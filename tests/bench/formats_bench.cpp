@@ -65,8 +65,8 @@ double megabytes_in(const std::string& folder, std::string* first) {
 }
 
 bool load_with_python(const std::string& path) {
-  execlp("python3", "python3", "-c",
-         "import gzip, json, sys; json.load(gzip.open(sys.argv[1]))", path.c_str(), nullptr);
+  execlp("python3", "python3", "-c", "import gzip, json, sys; json.load(gzip.open(sys.argv[1]))",
+         path.c_str(), nullptr);
   return false;
 }
 
@@ -100,14 +100,14 @@ int main(int argc, char** argv) {
   for (const std::string& name : names) {
     session.options.formats = {name};
     session.options.output = folder + "/" + name;
-    const Cost cost = cost_of([&] {
-      return exporter::write_window(session, windows.at(0), {4000}, {}).ok();
-    });
+    const Cost cost =
+        cost_of([&] { return exporter::write_window(session, windows.at(0), {4000}, {}).ok(); });
     std::string file;
     print(name.c_str(), cost, cost.ok ? megabytes_in(session.options.output, &file) : 0);
     if (name == "tensorboard") json = file;
   }
-  if (!json.empty()) print("(Python's json.load)", cost_of([&] { return load_with_python(json); }), 0);
+  if (!json.empty())
+    print("(Python's json.load)", cost_of([&] { return load_with_python(json); }), 0);
   fs::remove_all(folder);
   return 0;
 }

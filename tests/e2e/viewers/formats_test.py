@@ -248,6 +248,7 @@ def torch(checks, folder, device="cpu"):
     told = found["told"]
     checks.expect(told.backward > 0 and told.memory > 0, "%s: arrows %d, memory %d"
                   % (device, told.backward, told.memory))
+    checks.expect(device == "cpu" or told.kernels > 0, "%s: kernels %d" % (device, told.kernels))
 
 
 CASES = {"python": python, "trainer": trainer, "scripted": scripted, "torch": torch,

@@ -10,7 +10,8 @@
 
 int main(int argc, char** argv) {
   using namespace gpuprof;
-  if (argc < 2 || argc > 3) return std::fputs("usage: write_scripted FOLDER [FORMAT,…]\n", stderr), 2;
+  if (argc < 2 || argc > 3)
+    return std::fputs("usage: write_scripted FOLDER [FORMAT,…]\n", stderr), 2;
   const std::string output = std::filesystem::absolute(argv[1]);
   const std::string spool = output + ".spool";
   std::filesystem::create_directories(spool);

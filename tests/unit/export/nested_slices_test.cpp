@@ -80,7 +80,8 @@ TEST(NestedSlices, WhatBeginsTogetherIsNestedByItsEnd) {
 }
 
 TEST(NestedSlices, EqualOnesAreNestedByTheirOrder) {
-  for (const auto equal : {NestedSlices::Equal::kLaterIsOuter, NestedSlices::Equal::kLaterIsInner}) {
+  for (const auto equal :
+       {NestedSlices::Equal::kLaterIsOuter, NestedSlices::Equal::kLaterIsInner}) {
     NestedSlices slices(equal);
     Reader reader;
     slices.add(10, 20, "first", false, reader);

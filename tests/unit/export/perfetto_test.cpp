@@ -76,8 +76,15 @@ class Reader {
   }
 
   void take(std::uint64_t ns, const TrackEvent& event) {
-    Read::Event one{ns, event.type(), read_.tracks.at(event.track_uuid()).name(), {}, {}, {}, {},
-                    {event.flow_ids().begin(), event.flow_ids().end()}, event.counter_value()};
+    Read::Event one{ns,
+                    event.type(),
+                    read_.tracks.at(event.track_uuid()).name(),
+                    {},
+                    {},
+                    {},
+                    {},
+                    {event.flow_ids().begin(), event.flow_ids().end()},
+                    event.counter_value()};
     if (event.has_name_iid()) one.name = names_.at(event.name_iid());
     for (const std::uint64_t id : event.category_iids()) one.category = categories_.at(id);
     if (event.has_source_location_iid()) one.file = files_.at(event.source_location_iid());
@@ -113,8 +120,7 @@ TEST_F(Perfetto, HoldsOperatorsCallsAndKernelsWithTheirArrow) {
   EXPECT_THAT(kernel.flows, testing::SizeIs(1));
   std::vector<std::string> operators;
   for (const Read::Event& op : trace.of("cpu_op")) operators.push_back(op.name + " " + op.file);
-  EXPECT_THAT(operators,
-              ElementsAre("aten::outer train.py:20", "in;ner, \"quoted\" train.py:20"));
+  EXPECT_THAT(operators, ElementsAre("aten::outer train.py:20", "in;ner, \"quoted\" train.py:20"));
 }
 
 TEST_F(Perfetto, HasMemoryAndWorkAsCounters) {
@@ -122,10 +128,10 @@ TEST_F(Perfetto, HasMemoryAndWorkAsCounters) {
   std::vector<std::pair<std::string, std::int64_t>> counters;
   for (const Read::Event& event : read().events)
     if (event.type == TrackEvent::TYPE_COUNTER) counters.emplace_back(event.track, event.value);
-  EXPECT_THAT(counters, ElementsAre(Pair("memory allocated, GPU 0", 2048),
-                                    Pair("memory reserved, GPU 0", 4096),
-                                    Pair("work in flight, GPU 0", 1),
-                                    Pair("work in flight, GPU 0", 0)));
+  EXPECT_THAT(
+      counters,
+      ElementsAre(Pair("memory allocated, GPU 0", 2048), Pair("memory reserved, GPU 0", 4096),
+                  Pair("work in flight, GPU 0", 1), Pair("work in flight, GPU 0", 0)));
 }
 
 TEST_F(Perfetto, EveryBeginHasAnEndOnItsTrack) {

@@ -43,13 +43,14 @@ Sums sums_of(const pprof::Profile& profile) {
     EXPECT_EQ(profile.sample_type_size(), sample.value_size());
     for (int i = 0; i < sample.value_size(); ++i)
       if (sample.value(i) != 0)
-        sums.values[stack][profile.string_table(
-            static_cast<int>(profile.sample_type(i).type_text()))] += sample.value(i);
+        sums.values[stack]
+                   [profile.string_table(static_cast<int>(profile.sample_type(i).type_text()))] +=
+            sample.value(i);
     for (const pprof::Label& label : sample.label())
-      sums.labels[stack].insert(
-          profile.string_table(static_cast<int>(label.key_text())) + "=" +
-          (label.has_str_text() ? profile.string_table(static_cast<int>(label.str_text()))
-                                : std::to_string(label.num())));
+      sums.labels[stack].insert(profile.string_table(static_cast<int>(label.key_text())) + "=" +
+                                (label.has_str_text()
+                                     ? profile.string_table(static_cast<int>(label.str_text()))
+                                     : std::to_string(label.num())));
   }
   return sums;
 }
@@ -80,14 +81,13 @@ TEST_F(StackFiles, FoldedLinesSayWhatTheyCount) {
   std::vector<std::string> lines;
   for (std::string line; std::getline(text, line);) lines.push_back(line);
   const std::string frames = "train.py(10): main;train.py(20): step";
-  EXPECT_THAT(
-      lines,
-      UnorderedElementsAre(
-          "CPU;thread 4000;" + frames + " 2000", "CPU;thread 4000;train.py(10): main 1000",
-          "blocked;thread 4001;train.py(10): main 500",
-          "operators;thread 4000;" + frames + ";aten::outer 50000",
-          "operators;thread 4000;" + frames + ";aten::outer;in:ner, \"quoted\" 30000",
-          "GPU;device 0;" + frames + ";aten::outer;in:ner, \"quoted\";add(float*) 30000"));
+  EXPECT_THAT(lines,
+              UnorderedElementsAre(
+                  "CPU;thread 4000;" + frames + " 2000", "CPU;thread 4000;train.py(10): main 1000",
+                  "blocked;thread 4001;train.py(10): main 500",
+                  "operators;thread 4000;" + frames + ";aten::outer 50000",
+                  "operators;thread 4000;" + frames + ";aten::outer;in:ner, \"quoted\" 30000",
+                  "GPU;device 0;" + frames + ";aten::outer;in:ner, \"quoted\";add(float*) 30000"));
 }
 
 TEST_F(StackFiles, SpeedscopeHasAProfileAThreadAndADevice) {
@@ -111,12 +111,11 @@ TEST_F(StackFiles, SpeedscopeHasAProfileAThreadAndADevice) {
     }
     EXPECT_EQ(total, profile["endValue"].GetUint64());
   }
-  EXPECT_THAT(shown, Contains(Pair("CPU, thread 4000",
-                                   ElementsAre("main;step;2000", "main;1000"))));
-  EXPECT_THAT(shown, Contains(Pair("blocked, thread 4001", ElementsAre("main;500"))));
   EXPECT_THAT(shown,
-              Contains(Pair("GPU 0", ElementsAre("main;step;aten::outer;in;ner, \"quoted\";"
-                                                 "add(float*);30000"))));
+              Contains(Pair("CPU, thread 4000", ElementsAre("main;step;2000", "main;1000"))));
+  EXPECT_THAT(shown, Contains(Pair("blocked, thread 4001", ElementsAre("main;500"))));
+  EXPECT_THAT(shown, Contains(Pair("GPU 0", ElementsAre("main;step;aten::outer;in;ner, \"quoted\";"
+                                                        "add(float*);30000"))));
 }
 
 TEST_F(StackFiles, NothingRecordedIsAFileAllTheSame) {

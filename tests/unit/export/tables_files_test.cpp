@@ -61,7 +61,8 @@ TEST_F(TableFiles, SqliteAnswersWhatRanWhereAndWhy) {
                   "WHERE blocked"),
               ElementsAre("4000|4001"));
   EXPECT_THAT(ask("WITH RECURSIVE up(id, parentId, frameId) AS (SELECT * FROM STACKS WHERE id = "
-                  "(SELECT stackId FROM SAMPLES ORDER BY rowid LIMIT 1) UNION ALL SELECT s.* FROM STACKS s JOIN up "
+                  "(SELECT stackId FROM SAMPLES ORDER BY rowid LIMIT 1) UNION ALL SELECT s.* FROM "
+                  "STACKS s JOIN up "
                   "ON s.id = up.parentId) SELECT name, file, line FROM up JOIN FRAMES f ON f.id = "
                   "frameId"),
               ElementsAre("step|train.py|20", "main|train.py|10"));
@@ -126,9 +127,9 @@ TEST_F(TableFiles, CsvHasALineAnEvent) {
     EXPECT_EQ(15u, line.size());
     kinds.push_back(line[0]);
   }
-  EXPECT_THAT(kinds, ElementsAre("kind", "window", "step", "runtime_call", "operator", "operator",
-                                 "kernel", "sample", "sample", "sample", "sample_blocked",
-                                 "memory"));
+  EXPECT_THAT(
+      kinds, ElementsAre("kind", "window", "step", "runtime_call", "operator", "operator", "kernel",
+                         "sample", "sample", "sample", "sample_blocked", "memory"));
   EXPECT_THAT(lines, Contains(ElementsAre("operator", "in;ner, \"quoted\"", "30000", "30000",
                                           "4000", "4000", "", "", "", "2", "1", "7", "",
                                           "train.py(20): step;train.py(10): main", "")));
