@@ -8,6 +8,12 @@
 #include <algorithm>
 #include <array>
 
+#include "daemon/export/csv_writer.hpp"
+#include "daemon/export/folded_writer.hpp"
+#include "daemon/export/perfetto_writer.hpp"
+#include "daemon/export/pprof_writer.hpp"
+#include "daemon/export/speedscope_writer.hpp"
+#include "daemon/export/sqlite_writer.hpp"
 #include "daemon/export/tensorboard_writer.hpp"
 #include "daemon/export/tfevents_writer.hpp"
 #include "daemon/export/xplane_writer.hpp"
@@ -24,6 +30,12 @@ std::span<const Format> formats() {
              Layout::kProfile},
       Format{"tfevents", ".tfevents", "", write_tfevents,
              "curves over steps in TensorBoard's Scalars tab", Layout::kScalars},
+      Format{"perfetto", ".pftrace", "", write_perfetto, "Perfetto's own user interface and SQL"},
+      Format{"pprof", ".pb.gz", "", write_pprof, "go tool pprof and what reads its profiles"},
+      Format{"speedscope", ".speedscope.json", "", write_speedscope, "speedscope.app"},
+      Format{"folded", ".folded", "", write_folded, "flamegraph.pl and other flame graphs"},
+      Format{"sqlite", ".sqlite", "", write_sqlite, "your own SQL"},
+      Format{"csv", ".csv", "", write_csv, "spreadsheets and scripts"},
   };
   return kFormats;
 }

@@ -44,7 +44,7 @@ _gpuprof() {
   fi
   case $prev in
     -o|--output) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")); return ;;
-    --format) COMPREPLY=($(compgen -W "tensorboard kineto xplane tfevents" -- "$cur")); return ;;
+    --format) COMPREPLY=($(compgen -W "tensorboard kineto perfetto pprof speedscope folded sqlite csv" -- "$cur")); return ;;
     --span-size) COMPREPLY=(); return ;;
     --max-size) COMPREPLY=(); return ;;
     --keep) COMPREPLY=($(compgen -W "all first: last:" -- "$cur")); return ;;

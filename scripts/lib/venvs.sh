@@ -35,6 +35,8 @@ setup_viewers() {
   venv view "262 MB"
   venv hta "287 MB" --no-deps
   venv xprof "280 MB" --no-deps
+  venv formats "80 MB" --no-deps
+  command -v node >/dev/null || say "Perfetto's reader needs Node (the package nodejs): tests with it will say SKIPPED"
 }
 
 # Its packages are added to an interpreter with PyTorch of the same version.
