@@ -133,10 +133,11 @@ constexpr std::array kTable = {
     OptionRow{"--armed", "", kGeneral, kRun,
               "Record nothing until `gpuprof capture` asks for it; costs nothing until then", "",
               "", set::armed},
-    OptionRow{"--serve", "ADDR", kGeneral, kRun,
-              "Answer the Capture profile button of TensorBoard and xprof at HOST:PORT, [IPv6]:PORT "
-              "or PORT (of 127.0.0.1). Without a schedule nothing else is recorded",
-              "", "", set::serve},
+    OptionRow{
+        "--serve", "ADDR", kGeneral, kRun,
+        "Answer the Capture profile button of TensorBoard and xprof at HOST:PORT, [IPv6]:PORT "
+        "or PORT (of 127.0.0.1). Without a schedule nothing else is recorded",
+        "", "", set::serve},
     OptionRow{"--at", "ADDR", kGeneral, kServe,
               "Where to answer: HOST:PORT, [IPv6]:PORT or PORT (of 127.0.0.1)", "127.0.0.1:6009",
               "", set::at},

@@ -90,9 +90,10 @@ support::Result<std::unique_ptr<ServeProcess>> ServeProcess::start(
   GPUPROF_TRY(address, address_of(options, option));
   const std::string path = support::parent_folder(support::own_executable()) + kHelperName;
   if (access(path.c_str(), X_OK) != 0)
-    return error(fmt::format("{}: the program {} is not there or not executable; install gpuprof "
-                             "anew",
-                             option, support::in_quotes(path)));
+    return error(
+        fmt::format("{}: the program {} is not there or not executable; install gpuprof "
+                    "anew",
+                    option, support::in_quotes(path)));
   GPUPROF_TRY(listener, support::listen_at(option, address));
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
@@ -140,9 +141,10 @@ support::Result<void> ServeProcess::wait_until_ready(const std::string& path) {
   const std::string word(text, n > 0 ? static_cast<std::size_t>(n) : 0);
   if (word == api::kServeReady) return {};
   if (!word.empty()) return error(word);
-  return error(fmt::format("{} ended without a word; `{} --version` should say why (the packages of "
-                           "gRPC, libgrpc++, may be missing)",
-                           support::in_quotes(path), support::shell_joined({path})));
+  return error(
+      fmt::format("{} ended without a word; `{} --version` should say why (the packages of "
+                  "gRPC, libgrpc++, may be missing)",
+                  support::in_quotes(path), support::shell_joined({path})));
 }
 
 ServeProcess::~ServeProcess() {
@@ -164,12 +166,13 @@ std::string ServeProcess::collect(std::uint64_t timeout_ns) {
     support::collect_child(pid_, timeout_ns);
     return "";
   }
-  const std::string how = WIFSIGNALED(status) ? "died of " + support::signal_text(WTERMSIG(status))
-                                              : fmt::format("ended with status {}",
-                                                            WEXITSTATUS(status));
-  return fmt::format("gpuprof-serve, which answers the Capture profile button at {}, {} before its "
-                     "time; the program was not harmed",
-                     address_, how);
+  const std::string how = WIFSIGNALED(status)
+                              ? "died of " + support::signal_text(WTERMSIG(status))
+                              : fmt::format("ended with status {}", WEXITSTATUS(status));
+  return fmt::format(
+      "gpuprof-serve, which answers the Capture profile button at {}, {} before its "
+      "time; the program was not harmed",
+      address_, how);
 }
 
 }  // namespace gpuprof::cli

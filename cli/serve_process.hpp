@@ -49,8 +49,8 @@ class ServeProcess {
   void serve_program(pid_t program);
   /// The session is over: what it records ends, too.
   void tell_end() { control_.reset(); }
-  /// Collects it; waits `timeout_ns` at most for its last answer. Returns a sentence if it had ended
-  /// before it was told to.
+  /// Collects it; waits `timeout_ns` at most for its last answer. Returns a sentence if it had
+  /// ended before it was told to.
   std::string collect(std::uint64_t timeout_ns);
 
  private:

@@ -73,8 +73,8 @@ std::string sentence_of(const std::string& errors) {
 support::Error unexplained(Child& child) {
   const std::string sentence = sentence_of(child.errors());
   if (!sentence.empty()) return error(sentence);
-  return error(fmt::format("`gpuprof capture` ended without a word (status {})",
-                           child.wait_status()));
+  return error(
+      fmt::format("`gpuprof capture` ended without a word (status {})", child.wait_status()));
 }
 
 /// Read in one go; false: not readable.
@@ -98,9 +98,10 @@ support::Result<std::vector<CapturedFile>> read_files(api::Summary summary) {
     bytes += file.bytes;
   }
   if (bytes > kMostAnswer_bytes)
-    return error(fmt::format("the recording came to {}, and an answer carries 2 GiB at most: record "
-                             "a shorter time, or one process, or use `gpuprof capture`",
-                             support::human_bytes(bytes)));
+    return error(
+        fmt::format("the recording came to {}, and an answer carries 2 GiB at most: record "
+                    "a shorter time, or one process, or use `gpuprof capture`",
+                    support::human_bytes(bytes)));
   const std::vector<std::string> names = answer_names(paths);
   std::vector<CapturedFile> files;
   for (std::size_t i = 0; i < paths.size(); ++i) {

@@ -86,8 +86,7 @@ support::Result<Child> Child::start(const std::vector<std::string>& words, int k
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid < 0) return support::error(fmt::format("cannot start a process: {}", strerror(errno)));
-  if (pid == 0)
-    become(pointers.data(), null_up.get(), errors_up.get(), kept_up.get(), parent);
+  if (pid == 0) become(pointers.data(), null_up.get(), errors_up.get(), kept_up.get(), parent);
   return Child(pid, std::move(read_end));
 }
 

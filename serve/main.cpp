@@ -118,9 +118,10 @@ void set_up(CLI::App& app, Options& options) {
 
 int run(int argc, char** argv) {
   Options options;
-  CLI::App app{"Answers the Capture profile button; started by `gpuprof run --serve` and "
-               "`gpuprof serve`.",
-               "gpuprof-serve"};
+  CLI::App app{
+      "Answers the Capture profile button; started by `gpuprof run --serve` and "
+      "`gpuprof serve`.",
+      "gpuprof-serve"};
   set_up(app, options);
   try {
     app.parse(argc, argv);

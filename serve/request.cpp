@@ -55,23 +55,25 @@ std::optional<Plan> plan_of(const Ask& asked, std::uint32_t allowed, std::uint64
   };
   const Ask ask = with_defaults(asked);
   if (ask.duration_ms == 0)
-    return refuse(Refusal::kBadRequest, "the request says no duration, so there is nothing to record");
+    return refuse(Refusal::kBadRequest,
+                  "the request says no duration, so there is nothing to record");
   if (ask.duration_ms > kMost_ns / kMs_ns)
     return refuse(Refusal::kBadRequest,
                   "the duration is longer than an hour, the longest that is recorded at once");
   Plan plan;
   plan.wait_ns = ask.start_ns > now_ns ? ask.start_ns - now_ns : 0;
   if (plan.wait_ns > kMost_ns)
-    return refuse(Refusal::kBadRequest, "the recording is to start in more than an hour; do the "
-                                        "clocks of the two machines agree?");
+    return refuse(Refusal::kBadRequest,
+                  "the recording is to start in more than an hour; do the "
+                  "clocks of the two machines agree?");
   plan.record_ns = ask.duration_ms * kMs_ns;
   plan.trace = sources(ask) & allowed;
   if (!remaining_ns) return plan;
   const std::uint64_t before = plan.wait_ns + reserve_of(*remaining_ns);
   if (before + kLeastRecord_ns > *remaining_ns)
-    return refuse(Refusal::kTooLate,
-                  "the client waits for " + support::human_duration(*remaining_ns) +
-                      " only, which is too short to record and to answer");
+    return refuse(Refusal::kTooLate, "the client waits for " +
+                                         support::human_duration(*remaining_ns) +
+                                         " only, which is too short to record and to answer");
   plan.record_ns = std::min(plan.record_ns, *remaining_ns - before);
   return plan;
 }

@@ -45,8 +45,7 @@ Ask ask_of(const tensorflow::ProfileRequest& request) {
   ask.device_level = options.device_tracer_level();
   ask.python_level = options.python_tracer_level();
   ask.start_ns = options.start_timestamp_ns();
-  ask.duration_ms =
-      options.duration_ms() != 0 ? options.duration_ms() : request.duration_ms();
+  ask.duration_ms = options.duration_ms() != 0 ? options.duration_ms() : request.duration_ms();
   return ask;
 }
 
@@ -136,8 +135,7 @@ Status Service::record(const grpc::ServerContext& context, const Plan& plan,
     return {StatusCode::INTERNAL, members.problem};
   response->set_empty_trace(true);
   if (members.free.empty() || ends_early(context)) return Status::OK;
-  spdlog::info("recording {} for {}",
-               support::counted(members.free.size(), "process", "processes"),
+  spdlog::info("recording {} for {}", support::counted(members.free.size(), "process", "processes"),
                support::human_duration(plan.record_ns));
   auto files = capture(command_, {plan.record_ns, plan.trace, members.free},
                        [&] { return ends_early(context); });
@@ -169,10 +167,11 @@ Status Service::Profile(grpc::ServerContext* context, const tensorflow::ProfileR
     return Status::OK;
   }
   Status status = record(*context, *plan, response);
-  spdlog::info("answered: {}", status.ok() ? support::counted(
-                                                 static_cast<std::uint64_t>(response->tool_data_size()),
-                                                 "file", "files")
-                                           : status.error_message());
+  spdlog::info("answered: {}",
+               status.ok()
+                   ? support::counted(static_cast<std::uint64_t>(response->tool_data_size()),
+                                      "file", "files")
+                   : status.error_message());
   return status;
 } catch (const std::exception& failure) {
   // Out of memory, most likely: the next one may be smaller.

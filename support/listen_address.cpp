@@ -106,8 +106,8 @@ Result<ListenAddress> parse_listen_address(const std::string& option, const std:
 
 Result<base::UniqueFd> listen_at(const std::string& option, const ListenAddress& address) {
   const auto failed = [&](int failure) {
-    return error(fmt::format("{} {}: cannot listen there: {}", option, address.text,
-                             why_not(failure)));
+    return error(
+        fmt::format("{} {}: cannot listen there: {}", option, address.text, why_not(failure)));
   };
   base::UniqueFd socket(
       ::socket(address.socket_address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
