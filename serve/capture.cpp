@@ -153,7 +153,9 @@ support::Result<std::vector<CapturedFile>> capture(const CaptureCommand& command
   std::string text;
   if (!read_file(folder.path() + kSummaryName, &text)) return unexplained(child);
   GPUPROF_TRY(summary, api::from_json(text));
-  if (!summary.files.empty()) return read_files(summary);
+  const bool events = std::any_of(summary.files.begin(), summary.files.end(),
+                                  [](const auto& file) { return file.events != 0; });
+  if (events) return read_files(summary);
   if (summary.nothing || summary.failures.empty()) return std::vector<CapturedFile>();
   return error(summary.failures.front());
 }

@@ -42,8 +42,8 @@ namespace {
 struct Options {
   bool of_program = false, all = false, verbose = false;
   std::uint32_t allowed = wire::kTraceAll;
-  std::vector<std::uint32_t> pids;
-  std::vector<std::string> names, capture_words;
+  std::string pids, names;  // separated by commas
+  std::vector<std::string> capture_words;
 };
 
 /// Where memory runs out, this goes and the program stays.
@@ -76,6 +76,16 @@ bool take_word(const std::string& word, Service& service) {
   return true;
 }
 
+Choice choice_of(const Options& options) {
+  Choice choice;
+  choice.all = options.all;
+  for (const std::string& word : support::split(options.pids, ','))
+    if (const auto pid = support::parse_unsigned(word); pid)
+      choice.pids.push_back(static_cast<std::uint32_t>(pid.value()));
+  if (!options.names.empty()) choice.names = support::split(options.names, ',');
+  return choice;
+}
+
 int serve(const Options& options) {
   sigset_t ends;
   sigemptyset(&ends);
@@ -87,7 +97,7 @@ int serve(const Options& options) {
   const std::string bin = support::parent_folder(support::own_executable());
   const bool named = !options.of_program && !options.all;
   Service service({bin + "/gpuprof", options.capture_words, named}, options.allowed);
-  if (!options.of_program) service.choose({0, options.all, options.pids, options.names});
+  if (!options.of_program) service.choose(choice_of(options));
   Front front(service, base::UniqueFd(api::kServeListenFd));
   if (!front.good()) {
     say("gRPC's server cannot be started; GRPC_VERBOSITY=info may say why");
@@ -108,8 +118,8 @@ int serve(const Options& options) {
 void set_up(CLI::App& app, Options& options) {
   app.add_flag("--of-program", options.of_program, "Serve the program that is named later");
   app.add_flag("--all", options.all, "Serve every process of this user");
-  app.add_option("--pid", options.pids, "Serve these processes")->delimiter(',');
-  app.add_option("--name", options.names, "Serve processes of this name")->delimiter(',');
+  app.add_option("--pid", options.pids, "Serve these processes");
+  app.add_option("--name", options.names, "Serve processes of these names");
   app.add_option("--sources", options.allowed, "What may be recorded, as bits");
   app.add_flag("--verbose", options.verbose, "Say on stderr what is done");
   app.add_option("capture_words", options.capture_words, "Options of `gpuprof capture`");

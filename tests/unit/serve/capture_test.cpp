@@ -54,7 +54,7 @@ TEST_F(CaptureTest, CallsGpuprofAndBringsItsFiles) {
   const auto made =
       capture(command("mkdir $files; printf '%s' \"$words\" > $files/a" +
                       std::string(api::kServeSuffix) + "; echo '{\"files\":[{\"path\":\"'$files/a" +
-                      api::kServeSuffix + "'\",\"bytes\":5}]}' > $summary"),
+                      api::kServeSuffix + "'\",\"bytes\":5,\"events\":1}]}' > $summary"),
               order_, kNever);
   ASSERT_TRUE(made) << made.error().sentence;
   ASSERT_EQ(made.value().size(), 1U);
@@ -105,7 +105,7 @@ TEST_F(CaptureTest, EndsEarlyWhenItIsToldTo) {
 TEST_F(CaptureTest, WhatNoAnswerCanCarryIsSaid) {
   const auto made =
       capture(command("echo '{\"files\":[{\"path\":\"/x" + std::string(api::kServeSuffix) +
-                      "\",\"bytes\":2147483648}]}' > $summary"),
+                      "\",\"bytes\":2147483648,\"events\":1}]}' > $summary"),
               order_, kNever);
   ASSERT_FALSE(made);
   EXPECT_NE(made.error().sentence.find("2 GiB"), std::string::npos) << made.error().sentence;
