@@ -69,6 +69,8 @@ support::Result<int> serve_command(Options& options) {
   while (waiting[0].revents == 0 && waiting[1].revents == 0) poll(waiting, 2, -1);
   if (waiting[1].revents != 0) usleep(100'000);  // it is about to be a child that has ended
   const std::string early = helper->collect(kLastAnswer_ns);
+  signalfd_siginfo taken;  // or it would still end us
+  while (poll(waiting, 1, 0) > 0) read(signals.get(), &taken, sizeof taken);
   sigprocmask(SIG_SETMASK, &before, nullptr);
   if (!early.empty()) return support::error(early);
   return 0;

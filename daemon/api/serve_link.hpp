@@ -23,7 +23,7 @@ inline constexpr int kServeListenFd = 3;
 inline constexpr int kServeControlFd = 4;
 
 /// What Profile answers with, and how its files end.
-inline constexpr char kServeFormat[] = "tensorboard";
-inline constexpr char kServeSuffix[] = ".pt.trace.json.gz";
+inline constexpr char kServeFormat[] = "xplane";
+inline constexpr char kServeSuffix[] = ".xplane.pb";
 
 }  // namespace gpuprof::api

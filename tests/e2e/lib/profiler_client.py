@@ -1,28 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """tensorflow.ProfilerService as a plain client sees it: messages by hand, calls by grpcio."""
 
-import struct
-
 import grpc
+
+from proto_bytes import field, fields
 
 SERVICE = "/tensorflow.ProfilerService/"
 UNLIMITED = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
-
-
-def varint(number):
-    out = b""
-    while number > 0x7F:
-        out += bytes([number & 0x7F | 0x80])
-        number >>= 7
-    return out + bytes([number])
-
-
-def field(number, value):
-    """A field of an int, or of text, bytes or a message in bytes."""
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value)
-    data = value.encode() if isinstance(value, str) else value
-    return varint(number << 3 | 2) + varint(len(data)) + data
 
 
 def options(version=1, device_type=0, host=2, device=1, python=0, start_ns=0, duration_ms=0):
@@ -38,37 +22,6 @@ def request(duration_ms=0, opts=None, session_id="", more=b""):
     if opts is not None:
         out += field(4, opts)
     return out + (field(6, session_id) if session_id else b"") + more
-
-
-def fields(data):
-    """[(number, value)] of a message."""
-    found, at = [], 0
-
-    def number():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-    while at < len(data):
-        key = number()
-        if key & 7 == 0:
-            found.append((key >> 3, number()))
-        elif key & 7 == 1:
-            found.append((key >> 3, struct.unpack_from("<Q", data, at)[0]))
-            at += 8
-        elif key & 7 == 5:
-            found.append((key >> 3, struct.unpack_from("<I", data, at)[0]))
-            at += 4
-        else:
-            length = number()
-            found.append((key >> 3, data[at:at + length]))
-            at += length
-    return found
 
 
 class Answer:

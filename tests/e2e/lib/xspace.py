@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An XSpace read without the code that wrote it: planes, lines, names of events, times."""
 
-from profiler_client import fields
+from proto_bytes import fields
 
 
 def _map(entries):

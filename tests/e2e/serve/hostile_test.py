@@ -41,7 +41,7 @@ def nonsense(checks, program, _folder):
         call = client.method("Profile")
         for body, code in [(b"\xff" * 100, None), (b"\x0a", None), (rpc.request(duration_ms=2 ** 63), CODE.INVALID_ARGUMENT),
                            (rpc.request(opts=rpc.options(start_ns=2 ** 64 - 1, duration_ms=5)), CODE.INVALID_ARGUMENT),
-                           (rpc.request(more=rpc.field(6, b"\xff\xfe\x00" * 30)), CODE.INVALID_ARGUMENT),
+                           (rpc.request(more=rpc.field(6, b"\xff\xfe\x00" * 30)), CODE.INTERNAL),
                            (rpc.request(more=rpc.field(6, "x" * (8 << 20))), CODE.RESOURCE_EXHAUSTED)]:
             got, sentence = rpc.refusal(lambda: call(body, timeout=20))
             checks.expect(got is not None and code in (None, got), "%r: %s %s" % (body[:20], got, sentence))
