@@ -48,6 +48,13 @@ constexpr std::array kCommands = {
                "Ends what is recorded of these processes and takes everything of gpuprof's out of "
                "them but the library's own pages. The processes go on.",
                detach_command},
+    CommandRow{
+        "serve", kServe, "serve [OPTION...] PID|NAME...", "Answer the Capture profile button",
+        "Answers the Capture profile button of TensorBoard and xprof for processes that "
+        "wait for `gpuprof capture`, until Ctrl-C: each time it is pressed they are recorded "
+        "for as long as it says, and the profile goes to whoever pressed it. `gpuprof run "
+        "--serve` does the same for one program.",
+        serve_command},
     CommandRow{"env", kEnv, "env [OPTION...]", "Print variables for what cannot be wrapped",
                "Prints the environment variables that make a program started with them wait for "
                "`gpuprof capture`: for container images, notebooks and job files.",

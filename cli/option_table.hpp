@@ -25,12 +25,15 @@ inline constexpr unsigned kStatus = 64;
 inline constexpr unsigned kStop = 128;
 inline constexpr unsigned kDetach = 256;
 inline constexpr unsigned kEnv = 512;
+inline constexpr unsigned kServe = 1024;
 /// Commands whose words are processes.
-inline constexpr unsigned kOfProcesses = kAttach | kCapture | kStatus | kStop | kDetach;
+inline constexpr unsigned kOfProcesses = kAttach | kCapture | kStatus | kStop | kDetach | kServe;
 /// Commands that record.
 inline constexpr unsigned kRecording = kRun | kAttach | kCapture;
+/// Commands that take what to record.
+inline constexpr unsigned kSources = kRecording | kServe;
 inline constexpr unsigned kEvery =
-    kRecording | kExport | kDoctor | kHelp | kStatus | kStop | kDetach | kEnv;
+    kSources | kExport | kDoctor | kHelp | kStatus | kStop | kDetach | kEnv;
 
 /// What the setter of a switch gets for its opposite.
 inline constexpr char kNegated[] = "no";
@@ -59,9 +62,6 @@ std::string option_help(const OptionRow& row);
 
 /// The names of a row: "-o" and "--output".
 std::vector<std::string> option_names(const OptionRow& row);
-
-/// A sentence if `name` is an option that a later version brings; else "".
-std::string later_option(const std::string& name);
 
 /// `complete` of a row, with words that depend on the build (formats) filled in.
 std::string completion_words(const OptionRow& row);

@@ -30,6 +30,7 @@ TEST(Help, OverviewIsTheOneAgreedOn) {
             "  status    List processes with gpuprof in them\n"
             "  stop      End a recording\n"
             "  detach    Take gpuprof out of processes\n"
+            "  serve     Answer the Capture profile button\n"
             "  env       Print variables for what cannot be wrapped\n"
             "  export    Write trace files from what a session left behind\n"
             "  doctor    Say what this machine can and cannot do\n"
