@@ -45,7 +45,8 @@ struct StepRow {
   std::uint64_t launch_ns = 0;                           // in host calls that launched something
   std::uint64_t peak_cpu_bytes = 0, peak_gpu_bytes = 0;  // allocated; largest of all GPUs
   std::uint64_t allocations = 0, allocated_bytes = 0;
-  std::uint64_t lost = 0;  // records, as far as known
+  std::uint64_t lost = 0;  // records, at most: of losses told for a time that overlaps it
+  bool kept = true;        // counts in means; the plugin leaves out a torn last step
   std::string where;       // file:line of the loop
 
   std::uint64_t length_ns() const { return end_ns - start_ns; }
@@ -67,7 +68,7 @@ struct GpuSummary {
 
 struct Steps {
   std::vector<StepRow> steps;  // in order of time; all of them
-  std::size_t kept = 0;        // of these, counted in mean, length and GPU summary: the first ones
+  std::size_t kept = 0;        // of these, counted in mean, length and GPU summary
   std::array<double, static_cast<std::size_t>(Category::kCount)> mean_ns{};
   Spread length;
   std::vector<GpuSummary> gpus;
