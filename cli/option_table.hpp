@@ -26,6 +26,7 @@ inline constexpr unsigned kStop = 128;
 inline constexpr unsigned kDetach = 256;
 inline constexpr unsigned kEnv = 512;
 inline constexpr unsigned kServe = 1024;
+inline constexpr unsigned kReport = 2048;
 /// Commands whose words are processes.
 inline constexpr unsigned kOfProcesses = kAttach | kCapture | kStatus | kStop | kDetach | kServe;
 /// Commands that record.
@@ -33,7 +34,7 @@ inline constexpr unsigned kRecording = kRun | kAttach | kCapture;
 /// Commands that take what to record.
 inline constexpr unsigned kSources = kRecording | kServe;
 inline constexpr unsigned kEvery =
-    kSources | kExport | kDoctor | kHelp | kStatus | kStop | kDetach | kEnv;
+    kSources | kExport | kDoctor | kHelp | kStatus | kStop | kDetach | kEnv | kReport;
 
 /// What the setter of a switch gets for its opposite.
 inline constexpr char kNegated[] = "no";

@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/api/session_options.hpp"
@@ -41,6 +42,14 @@ struct Options {
   bool by_rules = false;  // processes named get a file only where the rules of run say so
   std::string serve;      // run: --serve; serve: --at
   bool serve_to_network = false;
+  // report
+  std::string by, sort_by;
+  bool by_input_shape = false, csv = false;
+  std::uint32_t by_stack = 0;
+  std::vector<std::string> columns;
+  std::optional<std::uint64_t> row_limit;
+  std::optional<std::uint32_t> rank;
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> report_steps;
   bool help = false;
 };
 

@@ -11,12 +11,13 @@
 namespace gpuprof::importer {
 
 Emitter::Emitter(Names& names, FileContent& content, std::vector<SessionProcess*> processes,
-                 std::int64_t add_ns, std::uint64_t end_ns)
+                 std::int64_t add_ns, std::uint64_t end_ns, std::vector<PythonCall>& python)
     : names_(names),
       content_(content),
       processes_(processes.size()),
       add_ns_(add_ns),
       window_end_ns_(end_ns),
+      python_(python),
       ranges_(std::clamp<std::uint64_t>(content.sorter.size(), kLeastRemembered, kMostRemembered)),
       launches_(ranges_.size()),
       forwards_(ranges_.size() / 4) {
@@ -55,7 +56,7 @@ void Emitter::take(const Record& r) {
   switch (r.kind) {
     case RecordKind::kFrame:
     case RecordKind::kModule:
-      return thread(processes_[r.process], r.tid).frames.enter(r, names_);
+      return frame(r);
     case RecordKind::kOperator:
     case RecordKind::kRange:
       return open(r);
@@ -103,6 +104,17 @@ std::uint32_t Emitter::hold(const Record& r) {
   pool_[slot].record = r;
   endings_.push({r.end_ns, order_++, slot});
   return slot;
+}
+
+void Emitter::frame(const Record& r) {
+  Process& process = processes_[r.process];
+  Thread& own = thread(process, r.tid);
+  const std::int64_t caller_ns = own.frames.innermost_ns(r.start_ns);
+  const bool from_python = caller_ns != std::numeric_limits<std::int64_t>::min() &&
+                           (own.open.empty() || pool_[own.open.back()].record.start_ns < caller_ns);
+  if (!from_python && python_.size() < Imported::kMaxPythonCalls)
+    python_.push_back({process.session->pid(), r.tid, at(r.start_ns), at(r.end_ns)});
+  own.frames.enter(r, names_);
 }
 
 void Emitter::open(const Record& r) {

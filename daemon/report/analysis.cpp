@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One process: its windows one after the other, each part adding up.
+//
+// Context:  cli
+#include "daemon/report/analysis.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "daemon/export/rank.hpp"
+#include "daemon/report/flame_part.hpp"
+#include "daemon/report/gpu_part.hpp"
+#include "daemon/report/host_part.hpp"
+#include "daemon/report/memory_part.hpp"
+#include "daemon/report/operators_part.hpp"
+#include "daemon/report/steps_part.hpp"
+#include "daemon/report/timeline.hpp"
+
+namespace gpuprof::report {
+namespace {
+
+void add_counts(std::vector<std::pair<std::string, std::uint64_t>>& all,
+                const std::vector<std::pair<std::string, std::uint64_t>>& more) {
+  for (const auto& [name, count] : more) {
+    const auto at = std::find_if(all.begin(), all.end(),
+                                 [&n = name](const auto& one) { return one.first == n; });
+    if (at == all.end())
+      all.emplace_back(name, count);
+    else
+      at->second += count;
+  }
+}
+
+void add_meta(Meta& meta, exporter::Shown& shown, const Timeline& timeline) {
+  const exporter::Survey& survey = shown.survey();
+  const exporter::FileWritten written = shown.written("report", 0);
+  const model::Window& window = shown.request().window;
+  meta.pid = survey.pid;
+  meta.program = survey.exe;
+  meta.command = survey.command_line;
+  meta.simulated = meta.simulated || shown.simulated();
+  for (const auto& [key, value] : survey.facts) meta.facts[key] = value;
+  const exporter::Rank rank = exporter::rank_of(survey.facts);
+  if (rank.known()) meta.rank = static_cast<std::int64_t>(rank.rank);
+  meta.world_size = static_cast<std::uint32_t>(rank.world_size);
+  meta.windows.push_back({window.index, window.start_ns, window.end_ns, window.stamp_real_ns,
+                          window.first_label, window.steps, window.why});
+  add_counts(meta.events, written.events_by_kind);
+  add_counts(meta.drops, written.drops_by_reason);
+  for (const std::string& sentence : written.missing)
+    exporter::add_sentence(meta.missing, sentence);
+  for (const auto& notice : survey.notices)
+    if (std::find(meta.notices.begin(), meta.notices.end(), notice.text) == meta.notices.end())
+      meta.notices.push_back(notice.text);
+  if (timeline.left_out != 0)
+    meta.missing.push_back(std::to_string(timeline.left_out) +
+                           " events are not in the report: one window has more than it reads");
+  if (timeline.first_ns <= timeline.last_ns) {
+    meta.start_ns =
+        meta.start_ns == 0 ? timeline.first_ns : std::min(meta.start_ns, timeline.first_ns);
+    meta.end_ns = std::max(meta.end_ns, timeline.last_ns);
+  }
+}
+
+struct Parts {
+  explicit Parts(Dictionary& d) : operators(d), gpu(d), steps(d), host(d), flames(d), memory(d) {}
+
+  void add(const Timeline& timeline, const exporter::Survey& survey, bool with_flames) {
+    operators.add(timeline);
+    gpu.add(timeline);
+    steps.add(timeline, survey);
+    host.add(timeline, survey);
+    memory.add(timeline);
+    if (with_flames) flames.add(timeline, survey);
+  }
+
+  OperatorsPart operators;
+  GpuPart gpu;
+  StepsPart steps;
+  HostPart host;
+  FlamePart flames;
+  MemoryPart memory;
+};
+
+}  // namespace
+
+support::Result<Analysis> analyse(const spool::SessionView& session,
+                                  const spool::ProcessEntry& process,
+                                  const std::vector<model::Window>& windows,
+                                  const AnalysisOptions& options) {
+  Analysis analysis;
+  analysis.meta.host = session.host;
+  Dictionary dictionary;
+  Parts parts(dictionary);
+  bool any_step = false;
+  for (const model::Window& window : windows) {
+    const exporter::FileRequest request{session, window, process, "",
+                                        "",      false,  0,       options.progress};
+    GPUPROF_TRY(shown, exporter::Shown::open(request));
+    GPUPROF_TRY(timeline, gather(*shown, options, dictionary));
+    any_step = any_step || !timeline.steps.empty();
+    if (options.steps && timeline.steps.empty()) continue;
+    parts.add(timeline, shown->survey(), options.flames);
+    add_meta(analysis.meta, *shown, timeline);
+  }
+  if (options.steps && !any_step) {
+    return support::error("no step from " + std::to_string(options.steps->first) + " to " +
+                          std::to_string(options.steps->last) +
+                          " was recorded; `--by step` lists those that were");
+  }
+  analysis.operators = parts.operators.take();
+  analysis.gpu = parts.gpu.take();
+  analysis.steps = parts.steps.take();
+  analysis.host = parts.host.take();
+  analysis.flames = parts.flames.take();
+  analysis.memory = parts.memory.take();
+  analysis.places = std::move(dictionary.places);
+  return analysis;
+}
+
+}  // namespace gpuprof::report
