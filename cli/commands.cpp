@@ -65,12 +65,14 @@ constexpr std::array kCommands = {
                "recorded: where steps spent their time, the operators, kernels and lines that took "
                "most of it, and what is missing. With --by a whole table. Results go to stdout.",
                report_command},
-    CommandRow{"export", kExport, "export [OPTION...] SPOOL",
-               "Write trace files from what a session left behind",
-               "Writes the trace files of a session from its spool folder (.gpuprof-spool-...), "
-               "also when the daemon or the machine went down in between. The paths of the files "
-               "are printed on stdout.",
-               export_command},
+    CommandRow{
+        "export", kExport, "export [OPTION...] TRACE...|SPOOL",
+        "Write a recording in other formats",
+        "Reads trace files (ours or PyTorch's own), a folder of them, or the spool folder "
+        "of a session (.gpuprof-spool-...), also when its daemon or the machine went down in "
+        "between, and writes files of the formats asked for. Their paths are printed on "
+        "stdout.",
+        export_command},
     CommandRow{"doctor", kDoctor, "doctor [OPTION...]", "Say what this machine can and cannot do",
                "Looks at the driver, CUPTI, perf events, Python interpreters and limits of this "
                "machine, and says what gpuprof can record here and why not the rest. Exit status "
