@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMaxCategories = 1000;
 constexpr std::size_t kMaxProcesses = 10'000;
 constexpr std::size_t kMaxThreads = 100'000;
-constexpr std::size_t kMaxBegun = 1'000'000;
+constexpr std::size_t kMaxBegun = 300'000;
 /// Threads that are no numbers, or too large ones, get these.
 constexpr std::uint32_t kFirstMadeTid = 4'000'000'000;
 /// Rows of samples: the thread's own number plus this.
@@ -328,6 +328,7 @@ void Classifier::arrow(const RawEvent& e, bool begins) {
   const auto from = arrows_.find(*id);
   if (from == arrows_.end()) return left_out(e);
   record_.arrow.forward_tid = from->second;
+  arrows_.erase(from);
   keep();
 }
 

@@ -98,6 +98,7 @@ Node Ways::of_line(std::string_view line, Texts& texts) {
   if (line.empty()) return 0;
   const std::uint64_t hash = base::hash_bytes(line.data(), line.size());
   if (const auto known = lines_.find(hash); known != lines_.end()) return known->second;
+  if (lines_.size() >= kMaxKnown) lines_.clear();
   Node node = 0;
   std::string_view rest = line;
   for (std::size_t frames = 0; !rest.empty() && frames < kMaxFrames; ++frames) {
@@ -114,6 +115,7 @@ Node Ways::with_modules(Node frames, Node modules, const Texts& texts) {
   if (modules == 0) return frames;
   const std::uint64_t key = std::uint64_t{frames} << 32 | modules;
   if (const auto known = merged_.find(key); known != merged_.end()) return known->second;
+  if (merged_.size() >= kMaxKnown) merged_.clear();
   std::vector<Frame> all, inside;
   for (Node at = frames; at != 0; at = outer(at)) all.push_back(frame(at));
   for (Node at = modules; at != 0; at = outer(at)) inside.push_back(frame(at));

@@ -53,6 +53,7 @@ struct Frame {
 class Ways {
  public:
   static constexpr std::size_t kMaxNodes = 2'000'000;
+  static constexpr std::size_t kMaxKnown = 500'000;  // lines whose way is remembered
 
   /// The way with one frame more; the same way where there is no room for another.
   Node enter(Node outer, const Frame& frame);
