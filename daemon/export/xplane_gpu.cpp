@@ -56,7 +56,7 @@ std::string memory_word(std::uint32_t kind) {
 /// that. What is named fp16 or half the readers know themselves.
 bool is_half_by_name(std::string_view kernel) {
   for (const std::string_view word : {"bf16", "BFloat16", "bfloat16", "f16f16", "_f16", "h16816",
-                                      "h1688", "h884", "HHH", "HSH", "BSB"})
+                                      "h1688", "h884", "nvjet_h", "nvjet_t"})
     if (kernel.find(word) != std::string_view::npos) return true;
   return false;
 }

@@ -48,6 +48,15 @@ setup_programs() {
   fi
 }
 
+# TensorFlow and JAX, of which no release is for all of the Python versions.
+setup_frameworks() {
+  if "$(real_python)" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+    venv frameworks "2 GB" --no-deps
+  else
+    say "requirements/frameworks.txt needs Python 3.11: the test with Keras and JAX will say SKIPPED"
+  fi
+}
+
 # The interpreter that has PyTorch, or nothing.
 torch_python() {
   local python

@@ -85,12 +85,6 @@ def refused(checks, folder, spool):
         status, text = export(path)
         checks.equal((status, text.count("\n")), (125, 1), "%s: %s" % (path, text))
         checks.expect(part in text, "%s says %s" % (path, text))
-    # The folder around it and the log in it are as good as its own name.
-    for number, path in enumerate([os.path.join(spool, "session.jsonl"), os.path.dirname(spool)]):
-        out = os.path.join(folder, "by-another-name-%d" % number)
-        status, text = export("-o", out, path)
-        checks.equal(status, 0, "%s: %s" % (path, text))
-        checks.equal(len(e2e.traces(out)), 1, "%s: files" % path)
 
 
 def found_from_nearby(checks, folder, spool):

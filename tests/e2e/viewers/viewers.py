@@ -48,9 +48,9 @@ def hta(folder, *more):
     return ask("hta", "hta_views.py", folder, *more)
 
 
-def xprof(folder):
+def xprof(folder, *more):
     """What xprof's tools say of a folder's profiles, and the curves in it."""
-    return ask("xprof", "xprof_views.py", folder)
+    return ask("xprof", "xprof_views.py", folder, *more)
 
 
 def perfetto(trace, **queries):

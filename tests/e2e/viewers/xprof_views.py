@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loads a folder with the real xprof plugin of TensorBoard and prints what its tools say as JSON.
 
-usage: xprof_views.py FOLDER    (with the Python of .venvs/xprof)
+usage: xprof_views.py FOLDER [SCRIPT]    (with the Python of .venvs/xprof)
+SCRIPT: says also how much of the time of each row of samples has this file in it.
 """
 
 import argparse
@@ -135,6 +136,30 @@ def profiles(folder):
     return {"active": plugin.active, "runs": found}
 
 
+def covered(spans):
+    total, until = 0, 0
+    for start, end in sorted(spans):
+        total += max(0, end - max(start, until))
+        until = max(until, end)
+    return total / 1e3
+
+
+def sampled(folder, script):
+    """Of each process and row of samples the time in us: all, and that with the script."""
+    from xprof.profile_data import ProfileData
+    found = {}
+    for path in glob.glob(os.path.join(folder, "plugins", "profile", "*", "*.xplane.pb")):
+        of_host = found.setdefault(os.path.basename(path)[:-len(".xplane.pb")], {})
+        for plane in ProfileData.from_file(path).planes:
+            for line in plane.lines if plane.name == "/host:CPU" else []:
+                if not line.name.endswith(" samples"):
+                    continue
+                spans = [(e.name, (e.start_ns, e.start_ns + e.duration_ns)) for e in line.events]
+                of_host[line.name] = [covered(span for _, span in spans),
+                                      covered(span for name, span in spans if script in name)]
+    return found
+
+
 def scalars(folder):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
     found = {}
@@ -154,6 +179,8 @@ def main():
     try:
         shutil.copytree(sys.argv[1], copy, dirs_exist_ok=True)
         found = {"profiles": profiles(copy), "scalars": scalars(os.path.join(copy, "scalars"))}
+        if len(sys.argv) > 2:
+            found["sampled"] = sampled(copy, sys.argv[2])
     finally:
         shutil.rmtree(copy, ignore_errors=True)
     with os.fdopen(out, "w") as file:
