@@ -43,7 +43,7 @@ def opens(checks, path, gpu, what):
     checks.equal("kernel_stats" in tools, gpu, what + ": kernel_stats")
     data, _ = raw_to_tool_data.xspace_to_tool_data([path], "trace_viewer", {"trace_viewer_options": {}})
     events = [event for event in json.loads(data)["traceEvents"] if event.get("ph") == "X"]
-    checks.expect(len(events) > 20, "%s: %d events in the trace viewer" % (what, len(events)))
+    checks.expect(len(events) > 5, "%s: %d events in the trace viewer" % (what, len(events)))
     checks.equal(space.gpus(), ["/device:GPU:0"] if gpu else [], what + ": GPUs")
     kernels = [event for name in space.gpus() for event in space.planes[name].events()]
     checks.expect(len(kernels) > 20 or not gpu, "%s: %d kernels" % (what, len(kernels)))
@@ -67,8 +67,8 @@ def check_files(checks, folder, cpu, gpu, what):
 def by_client(checks, folder, cpu, gpu):
     both = "%s,%s" % (cpu.address, gpu.address)
     begin = time.monotonic()
-    client.trace(both, folder, "", True, 700, 1, {**LEVELS, "delay_ms": 500})
-    checks.expect(1.2 <= time.monotonic() - begin < 20, "it took %.1f s" % (time.monotonic() - begin))
+    client.trace(both, folder, "", True, 1000, 1, {**LEVELS, "delay_ms": 500})
+    checks.expect(1.5 <= time.monotonic() - begin < 20, "it took %.1f s" % (time.monotonic() - begin))
     check_files(checks, folder, cpu, gpu, "client")
 
 
@@ -76,7 +76,7 @@ def busy(checks, folder, cpu):
     """No trace, and no file, while somebody else records the program."""
     def press():
         try:
-            client.trace(cpu.address, folder, "", True, 200, 1, LEVELS)
+            client.trace(cpu.address, folder, "", True, 700, 1, LEVELS)
         except Exception as failure:  # of a type of its own in each version
             return str(failure)
         return None
@@ -130,7 +130,7 @@ def by_route(checks, folder, cpu, gpu):
         if not checks.expect(viewer.up(), "xprof's server"):
             return
         said = viewer.get("capture_profile", service_addr="%s,%s" % (cpu.address, gpu.address), is_tpu_name="false",
-                          duration=700, num_retry=3, worker_list="", host_tracer_level=2, device_tracer_level=1,
+                          duration=1000, num_retry=3, worker_list="", host_tracer_level=2, device_tracer_level=1,
                           python_tracer_level=1, delay=0)
         checks.expect(re.search("success", said, re.I), "the button says: " + said)
         check_files(checks, folder, cpu, gpu, "route")

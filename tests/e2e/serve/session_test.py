@@ -24,7 +24,7 @@ PAIR = ["sh", "-c", 'echo $$; "$@" >/dev/null & "$@" >/dev/null; wait', "sh"]
 def answers(address, **keywords):
     """The names of the files, or the code of a refusal."""
     with rpc.Client(address) as client:
-        code, answer = rpc.refusal(lambda: client.profile(**{"duration_ms": 200, **keywords}))
+        code, answer = rpc.refusal(lambda: client.some(**{"duration_ms": 500, **keywords}))
         return code or sorted(answer.files)
 
 
