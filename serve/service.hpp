@@ -19,6 +19,8 @@
 
 namespace gpuprof::serve {
 
+struct Plan;
+
 class Service final : public tensorflow::ProfilerService::Service {
  public:
   /// @param allowed  Sources that may be recorded, wire::kTrace… bits.
@@ -43,7 +45,7 @@ class Service final : public tensorflow::ProfilerService::Service {
   bool ends_early(const grpc::ServerContext& context) const;
   bool wait_until(const grpc::ServerContext& context, std::uint64_t when_ns) const;
   Members members_before(const grpc::ServerContext& context, std::uint64_t deadline_ns) const;
-  grpc::Status record(const grpc::ServerContext& context, const struct Plan& plan,
+  grpc::Status record(const grpc::ServerContext& context, const Plan& plan,
                       tensorflow::ProfileResponse* response);
 
   const CaptureCommand command_;

@@ -140,10 +140,9 @@ def two_sessions(checks, _folder):
 
 
 def processes_of_a_session(checks, _folder):
-    with served.Served(PAIR + live.busy(4), "-w", "all") as program:
-        def workers():
-            return len([pid for pid, row in live.status().items() if row["state"] == "armed"]) >= 2
-        live.wait_for(workers)
+    name = "pair-%d" % os.getpid()
+    with served.Served(PAIR + live.busy(4), "-w", "all", "--name", name) as program:
+        live.wait_for(lambda: len(served.armed_ones(name)) >= 2)
         checks.equal(len(answers(program.address)), 1, "no GPU: the busiest one, as under run")
 
 
