@@ -27,6 +27,8 @@ using grpc::StatusCode;
 constexpr long kLook_ns = 20'000'000;
 /// How often processes are looked for while there are none.
 constexpr std::uint64_t kBetweenLooks_ns = 200'000'000;
+/// Processes come and go: one may have ended between finding and recording it.
+constexpr int kMostAttempts = 3;
 
 /// A call without a deadline has one in the far future.
 std::optional<std::uint64_t> remaining_of(const grpc::ServerContext& context) {
@@ -47,6 +49,15 @@ Ask ask_of(const tensorflow::ProfileRequest& request) {
   ask.start_ns = options.start_timestamp_ns();
   ask.duration_ms = options.duration_ms() != 0 ? options.duration_ms() : request.duration_ms();
   return ask;
+}
+
+void put(std::vector<CapturedFile>& files, tensorflow::ProfileResponse* response) {
+  for (CapturedFile& file : files) {
+    tensorflow::ProfileToolData* data = response->add_tool_data();
+    data->set_name(file.name);
+    data->set_data(std::move(file.data));
+  }
+  response->set_empty_trace(files.empty());
 }
 
 Status busy(const Members& members) {
@@ -109,17 +120,21 @@ bool Service::wait_until(const grpc::ServerContext& context, std::uint64_t when_
   return false;
 }
 
+Members Service::members_now() const {
+  Choice choice;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!chosen_) return {};
+    choice = choice_;
+  }
+  return find_members(choice);
+}
+
 /// Waits for the first one: a program that has just begun has none yet.
 Members Service::members_before(const grpc::ServerContext& context,
                                 std::uint64_t deadline_ns) const {
   while (true) {
-    Members members;
-    std::optional<Choice> choice;
-    {
-      const std::scoped_lock lock(mutex_);
-      if (chosen_) choice = choice_;
-    }
-    if (choice) members = find_members(*choice);
+    Members members = members_now();
     if (!members.free.empty() || !members.busy.empty() || !members.problem.empty()) return members;
     const std::uint64_t now = base::mono_ns();
     if (now >= deadline_ns || !wait_until(context, std::min(deadline_ns, now + kBetweenLooks_ns)))
@@ -127,33 +142,39 @@ Members Service::members_before(const grpc::ServerContext& context,
   }
 }
 
-Status Service::record(const grpc::ServerContext& context, const Plan& plan,
+/// What is left of the plan after waiting for processes; again, where one of them ended meanwhile.
+Status Service::record(const grpc::ServerContext& context, const Ask& ask, const Plan& plan,
                        tensorflow::ProfileResponse* response) {
-  const Members members = members_before(context, base::mono_ns() + plan.record_ns);
-  if (!members.busy.empty()) return busy(members);
-  if (members.free.empty() && !members.problem.empty())
-    return {StatusCode::INTERNAL, members.problem};
-  response->set_empty_trace(true);
-  if (members.free.empty() || ends_early(context)) return Status::OK;
-  spdlog::info("recording {} for {}", support::counted(members.free.size(), "process", "processes"),
-               support::human_duration(plan.record_ns));
-  auto files = capture(command_, {plan.record_ns, plan.trace, members.free},
-                       [&] { return ends_early(context); });
-  if (!files) return {StatusCode::INTERNAL, files.error().sentence};
-  for (CapturedFile& file : files.value()) {
-    tensorflow::ProfileToolData* data = response->add_tool_data();
-    data->set_name(file.name);
-    data->set_data(std::move(file.data));
+  Members members = members_before(context, base::mono_ns() + plan.record_ns);
+  for (int attempt = 1;; ++attempt) {
+    if (!members.busy.empty()) return busy(members);
+    if (members.free.empty() && !members.problem.empty())
+      return {StatusCode::INTERNAL, members.problem};
+    Refused refused;
+    const auto now = plan_of(ask, allowed_, base::real_ns(), remaining_of(context), &refused);
+    if (members.free.empty() || !now || ends_early(context)) break;
+    spdlog::info("recording {} for {}",
+                 support::counted(members.free.size(), "process", "processes"),
+                 support::human_duration(now->record_ns));
+    auto files = capture(command_, {now->record_ns, now->trace, members.free},
+                         [&] { return ends_early(context); });
+    if (files) {
+      put(files.value(), response);
+      return Status::OK;
+    }
+    const std::vector<std::uint32_t> before = std::exchange(members, members_now()).free;
+    if (attempt == kMostAttempts || before == members.free)
+      return {StatusCode::INTERNAL, files.error().sentence};
   }
-  response->set_empty_trace(files.value().empty());
+  response->set_empty_trace(true);
   return Status::OK;
 }
 
 Status Service::Profile(grpc::ServerContext* context, const tensorflow::ProfileRequest* request,
                         tensorflow::ProfileResponse* response) try {
+  const Ask ask = ask_of(*request);
   Refused refused;
-  const auto plan =
-      plan_of(ask_of(*request), allowed_, base::real_ns(), remaining_of(*context), &refused);
+  const auto plan = plan_of(ask, allowed_, base::real_ns(), remaining_of(*context), &refused);
   if (!plan)
     return {refused.kind == Refusal::kTooLate ? StatusCode::DEADLINE_EXCEEDED
                                               : StatusCode::INVALID_ARGUMENT,
@@ -166,12 +187,10 @@ Status Service::Profile(grpc::ServerContext* context, const tensorflow::ProfileR
     response->set_empty_trace(true);
     return Status::OK;
   }
-  Status status = record(*context, *plan, response);
+  Status status = record(*context, ask, *plan, response);
+  const auto files = static_cast<std::uint64_t>(response->tool_data_size());
   spdlog::info("answered: {}",
-               status.ok()
-                   ? support::counted(static_cast<std::uint64_t>(response->tool_data_size()),
-                                      "file", "files")
-                   : status.error_message());
+               status.ok() ? support::counted(files, "file", "files") : status.error_message());
   return status;
 } catch (const std::exception& failure) {
   // Out of memory, most likely: the next one may be smaller.

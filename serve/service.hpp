@@ -19,6 +19,9 @@
 
 namespace gpuprof::serve {
 
+struct Ask;
+struct Plan;
+
 class Service final : public tensorflow::ProfilerService::Service {
  public:
   /// @param allowed  Sources that may be recorded, wire::kTrace… bits.
@@ -42,8 +45,9 @@ class Service final : public tensorflow::ProfilerService::Service {
   void end();
   bool ends_early(const grpc::ServerContext& context) const;
   bool wait_until(const grpc::ServerContext& context, std::uint64_t when_ns) const;
+  Members members_now() const;
   Members members_before(const grpc::ServerContext& context, std::uint64_t deadline_ns) const;
-  grpc::Status record(const grpc::ServerContext& context, const struct Plan& plan,
+  grpc::Status record(const grpc::ServerContext& context, const Ask& ask, const Plan& plan,
                       tensorflow::ProfileResponse* response);
 
   const CaptureCommand command_;

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs whose "Capture profile" button is answered, and what comes of it."""
 
+import atexit
 import glob
 import os
+import shutil
 import socket
 import sys
 import tempfile
@@ -14,9 +16,12 @@ VENVS = os.environ.get("GPUPROF_VENVS") or os.path.join(e2e.SOURCE, ".venvs")
 
 
 def run_again_with(module, *names):
-    """Goes on under the first of the environments that has the module; skips the test if none has."""
+    """Goes on under the first of the environments that has the module; skips the test if none has. What is left in
+    TMPDIR is then this test's."""
     try:
         __import__(module)
+        os.environ["TMPDIR"] = tempfile.tempdir = tempfile.mkdtemp(prefix="gpuprof-e2e-")
+        atexit.register(shutil.rmtree, tempfile.tempdir, ignore_errors=True)
         return
     except ImportError:
         pass
@@ -57,6 +62,10 @@ def helper_of(pid):
 
 
 def left_behind():
-    """Folders of recordings, of this user."""
-    return [path for path in glob.glob(os.path.join(tempfile.gettempdir(), "gpuprof-serve-*"))
-            if os.stat(path).st_uid == os.getuid()]
+    """Folders of recordings."""
+    return glob.glob(os.path.join(tempfile.gettempdir(), "gpuprof-serve-*"))
+
+
+def armed_ones(name):
+    """Processes of that --name that wait: rows of `gpuprof status`."""
+    return [row for row in live.status().values() if (row["name"], row["state"]) == (name, "armed")]

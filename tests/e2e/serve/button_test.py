@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xprof's own client and the "Capture profile" route of its server press the button of a Python program and of two
+"""xprof's own client and the route behind TensorBoard's "Capture profile" press the button of a Python program and of two
 processes on the simulated GPU; xprof opens what comes of it."""
 
 import glob
@@ -26,8 +26,6 @@ from xprof.convert import raw_to_tool_data  # noqa: E402
 
 LEVELS = {"host_tracer_level": 2, "device_tracer_level": 1, "python_tracer_level": 1}
 PAIR = 'echo $$; "$@" >/dev/null & A=$!; "$@" >/dev/null & B=$!; trap "kill $A $B" TERM; wait'
-# xprof's own program.
-SERVER = "import sys; from xprof.cli.xprof_cli import main; sys.argv[0] = 'xprof'; sys.exit(main())"
 
 
 def pair():
@@ -43,7 +41,7 @@ def opens(checks, path, gpu, what):
     checks.equal("kernel_stats" in tools, gpu, what + ": kernel_stats")
     data, _ = raw_to_tool_data.xspace_to_tool_data([path], "trace_viewer", {"trace_viewer_options": {}})
     events = [event for event in json.loads(data)["traceEvents"] if event.get("ph") == "X"]
-    checks.expect(len(events) > 20, "%s: %d events in the trace viewer" % (what, len(events)))
+    checks.expect(len(events) > 5, "%s: %d events in the trace viewer" % (what, len(events)))
     checks.equal(space.gpus(), ["/device:GPU:0"] if gpu else [], what + ": GPUs")
     kernels = [event for name in space.gpus() for event in space.planes[name].events()]
     checks.expect(len(kernels) > 20 or not gpu, "%s: %d kernels" % (what, len(kernels)))
@@ -67,8 +65,8 @@ def check_files(checks, folder, cpu, gpu, what):
 def by_client(checks, folder, cpu, gpu):
     both = "%s,%s" % (cpu.address, gpu.address)
     begin = time.monotonic()
-    client.trace(both, folder, "", True, 700, 1, {**LEVELS, "delay_ms": 500})
-    checks.expect(1.2 <= time.monotonic() - begin < 20, "it took %.1f s" % (time.monotonic() - begin))
+    client.trace(both, folder, "", True, 1000, 1, {**LEVELS, "delay_ms": 500})
+    checks.expect(1.5 <= time.monotonic() - begin < 20, "it took %.1f s" % (time.monotonic() - begin))
     check_files(checks, folder, cpu, gpu, "client")
 
 
@@ -76,7 +74,7 @@ def busy(checks, folder, cpu):
     """No trace, and no file, while somebody else records the program."""
     def press():
         try:
-            client.trace(cpu.address, folder, "", True, 200, 1, LEVELS)
+            client.trace(cpu.address, folder, "", True, 700, 1, LEVELS)
         except Exception as failure:  # of a type of its own in each version
             return str(failure)
         return None
@@ -93,13 +91,14 @@ def busy(checks, folder, cpu):
 
 
 class Viewer:
-    """xprof's server on a folder."""
+    """TensorBoard with xprof's plugin, on a folder."""
 
     def __init__(self, folder):
         self.port = served.free_port()
-        self.log = open(os.path.join(folder, "xprof.log"), "w+", encoding="utf-8")
-        self.process = subprocess.Popen([sys.executable, "-c", SERVER, folder, "--port", str(self.port)],
-                                        stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL)
+        self.log = open(os.path.join(folder, "tensorboard.log"), "w+", encoding="utf-8")
+        self.process = subprocess.Popen([sys.executable, "-m", "tensorboard.main", "--logdir", folder, "--port",
+                                         str(self.port), "--load_fast=false"], stdout=self.log, stderr=self.log,
+                                        stdin=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": ""})
 
     def __enter__(self):
         return self
@@ -127,10 +126,10 @@ class Viewer:
 def by_route(checks, folder, cpu, gpu):
     os.mkdir(folder)
     with Viewer(folder) as viewer:
-        if not checks.expect(viewer.up(), "xprof's server"):
+        if not checks.expect(viewer.up(), "TensorBoard answers"):
             return
         said = viewer.get("capture_profile", service_addr="%s,%s" % (cpu.address, gpu.address), is_tpu_name="false",
-                          duration=700, num_retry=3, worker_list="", host_tracer_level=2, device_tracer_level=1,
+                          duration=1000, num_retry=3, worker_list="", host_tracer_level=2, device_tracer_level=1,
                           python_tracer_level=1, delay=0)
         checks.expect(re.search("success", said, re.I), "the button says: " + said)
         check_files(checks, folder, cpu, gpu, "route")
@@ -146,9 +145,11 @@ def main():
     sim.need()
     checks = e2e.Checks()
     env = dict(os.environ, GPUSIM_QUIET="1")
+    name = "pair-%d" % os.getpid()
     with e2e.Folder("serve-button") as folder, served.Served(live.busy(200)) as cpu, \
-            served.Served(pair(), env=env) as gpu:
-        live.wait_for(lambda: sum("cuda" in row.get("can_record", []) for row in live.status().values()) >= 2)
+            served.Served(pair(), "--name", name, env=env) as gpu:
+        live.wait_until_armed(cpu.pid)
+        live.wait_for(lambda: sum("cuda" in row["can_record"] for row in served.armed_ones(name)) >= 2)
         by_client(checks, os.path.join(folder, "client"), cpu, gpu)
         by_route(checks, os.path.join(folder, "route"), cpu, gpu)
         busy(checks, os.path.join(folder, "busy"), cpu)

@@ -24,7 +24,7 @@ PAIR = ["sh", "-c", 'echo $$; "$@" >/dev/null & "$@" >/dev/null; wait', "sh"]
 def answers(address, **keywords):
     """The names of the files, or the code of a refusal."""
     with rpc.Client(address) as client:
-        code, answer = rpc.refusal(lambda: client.profile(**{"duration_ms": 200, **keywords}))
+        code, answer = rpc.refusal(lambda: client.some(**{"duration_ms": 500, **keywords}))
         return code or sorted(answer.files)
 
 
@@ -80,6 +80,33 @@ def unchanged(checks, _folder):
     checks.equal((done.returncode, done.stderr), (4, b""), "with -w all")
 
 
+# What a program can see of how it was started; numbers that differ from run to run are left out.
+SEEN = r"""
+for fd in /proc/self/fd/*; do echo ${fd##*/}; done
+env | sed -E 's/pid=[0-9]+/pid=N/' | grep -vE '^(_|SHLVL)=' | sort
+ulimit -a; umask; cat /proc/self/oom_score_adj
+exec grep -E '^Sig(Blk|Ign)|NoNewPrivs' /proc/self/status
+"""
+
+
+def surroundings(checks, _folder):
+    """Those of --armed, but for nothing."""
+    seen = [e2e.gpuprof(words, ["bash", "-c", SEEN]).stdout.decode().splitlines()
+            for words in (["--armed"], ["--serve", str(served.free_port())])]
+    checks.equal(sorted(set(seen[0]) ^ set(seen[1])), [], "what the program sees otherwise")
+    checks.expect(len(seen[0]) > 20, "it sees something: %r" % seen[0])
+
+
+def come_and_go(checks, _folder):
+    """Processes that begin and end all the while cost no answer."""
+    spawner = ("import os, subprocess, sys, time\nprint(os.getpid(), flush=True)\nend = time.monotonic() + 60\n"
+               "while time.monotonic() < end: subprocess.run([sys.executable, '-c', 'import time; time.sleep(0.03)'])\n")
+    with served.Served([live.PYTHON, "-c", spawner]) as program:
+        live.wait_until_armed(program.pid)
+        found = [answers(program.address, opts=rpc.options(duration_ms=400, python=1)) for _ in range(4)]
+        checks.expect(all(isinstance(one, list) for one in found), "answers: %r" % found)
+
+
 def ends_in_between(checks, _folder):
     """The program's end and its last answer."""
     with served.Served(live.busy(1.5)) as program, rpc.Client(program.address) as client:
@@ -112,7 +139,12 @@ def killed(checks, _folder):
         checks.equal(served.left_behind(), [], "the next one cleans up")
         live.wait_until_armed(program.pid)
         helper = served.helper_of(program.process.pid)
-        program.process.kill()
+        with rpc.Client(program.address) as client:
+            call = client.begin(duration_ms=30000)
+            checks.expect(live.wait_until_recorded(program.pid), "it is recorded")
+            time.sleep(0.6)  # of something to answer with
+            program.process.kill()
+            checks.equal(rpc.refusal(lambda: len(rpc.Answer(call.result()).files)), (None, 1), "gpuprof is killed: answer")
         checks.expect(live.wait_for(lambda: not os.path.exists("/proc/%d" % helper) or
                                     live.states(helper) == {"Z"}, 10), "gpuprof is killed: its helper ends")
 
@@ -140,10 +172,9 @@ def two_sessions(checks, _folder):
 
 
 def processes_of_a_session(checks, _folder):
-    with served.Served(PAIR + live.busy(4), "-w", "all") as program:
-        def workers():
-            return len([pid for pid, row in live.status().items() if row["state"] == "armed"]) >= 2
-        live.wait_for(workers)
+    name = "pair-%d" % os.getpid()
+    with served.Served(PAIR + live.busy(4), "-w", "all", "--name", name) as program:
+        live.wait_for(lambda: len(served.armed_ones(name)) >= 2)
         checks.equal(len(answers(program.address)), 1, "no GPU: the busiest one, as under run")
 
 
@@ -166,13 +197,11 @@ def by_name(checks, _folder):
 
 def main():
     checks = e2e.Checks()
-    cases = (refused, beyond_loopback, unchanged, ends_in_between, nothing_there, killed, with_a_schedule,
+    cases = (refused, beyond_loopback, unchanged, surroundings, come_and_go, ends_in_between, nothing_there, killed, with_a_schedule,
              two_sessions, processes_of_a_session, by_name)
     with e2e.Folder("serve-session") as folder:
         for case in cases:
-            begin = time.monotonic()
             case(checks, folder)
-            print(case.__name__, round(time.monotonic() - begin, 1))
     checks.equal(served.left_behind(), [], "folders left behind")
     checks.done()
 
