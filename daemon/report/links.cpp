@@ -114,10 +114,34 @@ void find_stacks(Timeline& t, const Dictionary& d) {
   }
 }
 
+/// Totals where the records have none.
+void add_up_memory(Timeline& t) {
+  struct Level {
+    bool told = false;
+    std::int64_t now = 0, lowest = 0;
+  };
+  std::map<std::int32_t, Level> levels;
+  for (const AllocationEvent& a : t.allocations) {
+    Level& level = levels[a.device];
+    level.told = level.told || a.allocated_bytes != 0;
+    level.now += a.bytes;
+    level.lowest = std::min(level.lowest, level.now);
+  }
+  for (auto& [device, level] : levels) level.now = -level.lowest;
+  for (AllocationEvent& a : t.allocations) {
+    Level& level = levels[a.device];
+    if (level.told) continue;
+    level.now += a.bytes;
+    a.allocated_bytes = static_cast<std::uint64_t>(level.now);
+    a.relative = true;
+  }
+}
+
 /// The innermost operator or range around each allocation on its thread.
 void find_owners(Timeline& t, const Dictionary& d) {
   std::stable_sort(t.allocations.begin(), t.allocations.end(),
                    [](const auto& a, const auto& b) { return a.ts_ns < b.ts_ns; });
+  add_up_memory(t);
   std::vector<Index> first(t.threads.size() + 1, 0);
   for (const HostEvent& e : t.host) ++first[e.thread + 1];
   for (std::size_t i = 1; i < first.size(); ++i) first[i] += first[i - 1];

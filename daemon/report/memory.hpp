@@ -37,6 +37,9 @@ struct ChurnRow {
 struct DeviceMemory {
   std::int32_t device = -1;  // -1: the host
   std::uint64_t peak_allocated_bytes = 0, peak_reserved_bytes = 0, peak_ns = 0;
+  /// The records tell no totals, as those of old PyTorch: what is "allocated" is counted from the
+  /// lowest level in the window.
+  bool relative = false;
   std::uint64_t allocations = 0, frees = 0, allocated_bytes = 0, freed_bytes = 0;
   std::vector<MemoryPoint> curve;  // at most kMaxPoints, the peak among them
   std::vector<LiveBlock> at_peak;  // largest first, at most kMaxBlocks

@@ -64,6 +64,7 @@ void MemoryPart::add(const Timeline& t) {
   std::map<std::int32_t, bool> higher;
   for (const AllocationEvent& a : t.allocations) {
     DeviceMemory& sum = devices_[a.device].sum;
+    sum.relative = sum.relative || a.relative;
     sum.peak_reserved_bytes = std::max(sum.peak_reserved_bytes, a.reserved_bytes);
     if (a.allocated_bytes <= sum.peak_allocated_bytes) continue;
     sum.peak_allocated_bytes = a.allocated_bytes;

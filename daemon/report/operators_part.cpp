@@ -257,7 +257,7 @@ void OperatorsPart::annotation_rows(const Timeline& t) {
   for (const auto& [of, range] : drawn) {
     const HostEvent& e = t.host[of[0]];
     OperatorRow& r = row(d_.host[e.key].name, d_.texts.id("[]"), 0, OperatorKind::kGpuAnnotation,
-                         range.start_ns);
+                         range.start_ns - 1);
     const auto length = static_cast<std::int64_t>(range.end_ns - range.start_ns + 2);
     ++r.count;
     r.device_ns += length;

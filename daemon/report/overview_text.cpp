@@ -123,9 +123,10 @@ std::string memory(const Analysis& a) {
   std::string text;
   for (const DeviceMemory& d : a.memory.devices)
     text += fmt::format(
-        "{}{}: peak {}, {} allocated in {}\n", text.empty() ? "\nMemory    " : "          ",
+        "{}{}: peak {}{}, {} allocated in {}\n", text.empty() ? "\nMemory    " : "          ",
         d.device < 0 ? "CPU" : fmt::format("GPU {}", d.device),
-        support::human_bytes(d.peak_allocated_bytes), support::human_bytes(d.allocated_bytes),
+        support::human_bytes(d.peak_allocated_bytes), d.relative ? " above the lowest level" : "",
+        support::human_bytes(d.allocated_bytes),
         support::counted(d.allocations, "allocation", "allocations"));
   return text;
 }

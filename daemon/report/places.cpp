@@ -73,7 +73,10 @@ bool is_shortened_foreign(std::string_view file) {
 
 }  // namespace
 
-std::string Frame::where() const { return file.empty() ? text : file + ":" + std::to_string(line); }
+std::string Frame::where() const {
+  if (file.empty()) return text;
+  return line == 0 ? file : file + ":" + std::to_string(line);
+}
 
 bool is_user_file(std::string_view file) {
   if (file.empty() || file.front() == '<') return false;

@@ -19,18 +19,11 @@ constexpr auto kCategories = static_cast<std::size_t>(Category::kCount);
 bool is_loader(const std::string& name) { return name.starts_with("enumerate(Data"); }
 
 /// One around everything, where no step was recorded.
-StepRow whole(const Timeline& t, const Dictionary& d) {
+StepRow whole(const Timeline& t) {
   StepRow step;
   step.window = t.window;
-  std::uint64_t first = ~0ULL, last = 0;
-  for (const HostEvent& e : t.host) {
-    if (d.host[e.key].kind != OperatorKind::kOperator) continue;
-    first = std::min(first, e.start_ns);
-    last = std::max(last, e.end_ns);
-  }
-  const bool any = first < last;
-  step.start_ns = step.host_start_ns = any ? first : std::min(t.first_ns, t.last_ns);
-  step.end_ns = step.host_end_ns = any ? last : t.last_ns;
+  step.start_ns = step.host_start_ns = t.first_ns;
+  step.end_ns = step.host_end_ns = t.last_ns;
   return step;
 }
 
@@ -243,7 +236,7 @@ void StepsPart::add(const Timeline& t, const exporter::Survey& survey) {
   }
   if (steps.empty()) {
     if (t.first_ns > t.last_ns) return;
-    steps.push_back(whole(t, d_));
+    steps.push_back(whole(t));
     all_.made_up = true;
   } else {
     cut(t, steps);

@@ -361,7 +361,7 @@ void Gatherer::on(const model::Allocation& a) {
   if (!counts(a.start_ns) || t_.allocations.size() >= Timeline::kMaxEvents) return;
   saw(a.start_ns, a.start_ns);
   t_.allocations.push_back({a.start_ns, a.address, a.bytes, a.total_allocated_bytes,
-                            a.total_reserved_bytes, a.device_type == 0 ? -1 : a.device,
+                            a.total_reserved_bytes, a.device_type == 0 ? -1 : a.device, false,
                             thread(a.tid), kNoIndex});
 }
 

@@ -88,6 +88,7 @@ struct AllocationEvent {
   std::int64_t bytes = 0;
   std::uint64_t allocated_bytes = 0, reserved_bytes = 0;
   std::int32_t device = -1;  // -1: the host
+  bool relative = false;     // allocated_bytes was added up here, from the window's lowest level
   Index thread = 0;
   Index owner = kNoIndex;  // innermost operator around it on its thread
 };

@@ -4,8 +4,6 @@
 //
 //   import_bench [EVENTS [REPETITIONS]]      default 1,000,000 and 5; with operators and without
 //   import_bench --file TRACE                one import, as a process of its own
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -13,66 +11,22 @@
 #include <cstring>
 #include <filesystem>
 
-#include "daemon/export/export.hpp"
 #include "daemon/import/import.hpp"
-#include "daemon/spool/spool.hpp"
-#include "tests/bench/operator_events.hpp"
 #include "tests/bench/spread.hpp"
-#include "tests/unit/spool/every_event.hpp"
+#include "tests/bench/trace_file.hpp"
 
 namespace {
 
 using namespace gpuprof;
+using test::Cost;
+using test::cost_of;
+using test::write_trace;
 namespace fs = std::filesystem;
 
 int import_one(const std::string& path) {
   const auto imported = importer::import_traces({path}, {});
   if (!imported) return std::fprintf(stderr, "%s\n", imported.error().sentence.c_str()), 1;
   return 0;
-}
-
-struct Cost {
-  double seconds = 0;
-  long peak_mb = 0;
-};
-
-/// A command in a process of its own, so that its memory is its own.
-Cost cost_of(const std::vector<std::string>& command) {
-  std::vector<char*> arguments;
-  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  Cost cost;
-  rusage usage{};
-  cost.seconds = test::seconds_of([&] {
-    const pid_t child = fork();
-    if (child == 0) {
-      execvp(arguments[0], arguments.data());
-      _exit(127);
-    }
-    int status = 0;
-    wait4(child, &status, 0, &usage);
-    if (status != 0) std::printf("%s failed\n", command[0].c_str());
-  });
-  cost.peak_mb = usage.ru_maxrss / 1024;
-  return cost;
-}
-
-std::string write_trace(const std::string& folder, std::uint64_t events, bool operators,
-                        bool packed) {
-  fs::create_directories(folder);
-  {
-    auto writer = spool::ProcessWriter::create(folder + "/p.spool").take();
-    operators ? test::OperatorEvents(*writer).send(events) : test::send_training(events, *writer);
-  }
-  spool::SessionView session;
-  session.folder = folder;
-  session.host = "bench";
-  session.options.output = folder + (packed ? "/trace.pt.trace.json.gz" : "/trace.pt.trace.json");
-  session.options.output_is_pattern = true;
-  session.options.span_size_events = ~0ULL;
-  session.processes.push_back({4000, folder + "/p.spool"});
-  const auto windows = exporter::windows_by_size(session, {4000}).take();
-  return exporter::write_window(session, windows.at(0), {4000}, {}).take().at(0).path;
 }
 
 void measure(const char* what, const std::string& path, const char* self, int repetitions) {
