@@ -144,6 +144,13 @@ constexpr std::array kTable = {
               set::rank},
     OptionRow{"--step", "N|A-B", kTables, kReport,
               "Only what began in this step, or in those from A to B", "", "", set::report_steps},
+    OptionRow{"--advice-only", "", kTables, kReport,
+              "Only what is slow, where in the program, and what to change (docs/advice.md)", "",
+              "", set::advice_only},
+    OptionRow{
+        "--fail-on", "LIST", kTables, kReport,
+        "Exit with 1 if one of these rules gives advice (names separated by commas), or any: any",
+        "", "@rules", set::fail_on},
     OptionRow{"--csv", "", kTables, kReport, "Print CSV: times in ns, memory in bytes", "", "",
               set::csv},
 
@@ -240,6 +247,7 @@ const OptionRow* find_option(const std::string& name, unsigned command) {
 std::string completion_words(const OptionRow& row) {
   const std::string words = row.complete;
   if (words == "@tables") return support::join(api::report_tables(), " ");
+  if (words == "@rules") return "any " + support::join(api::advice_rules(), " ");
   if (words == "@formats") return support::join(api::format_names(), " ");
   if (words == "@trace") return set::trace_words();
   return words;

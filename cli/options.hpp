@@ -44,7 +44,8 @@ struct Options {
   bool serve_to_network = false;
   // report
   std::string by, sort_by;
-  bool by_input_shape = false, csv = false;
+  bool by_input_shape = false, csv = false, advice_only = false;
+  std::vector<std::string> fail_on;
   std::uint32_t by_stack = 0;
   std::vector<std::string> columns;
   std::optional<std::uint64_t> row_limit;

@@ -14,6 +14,7 @@
 #include "cli/commands.hpp"
 #include "daemon/api/report_session.hpp"
 #include "support/files.hpp"
+#include "support/text.hpp"
 #include "support/tty.hpp"
 #include "support/write_signals.hpp"
 
@@ -22,6 +23,7 @@ namespace {
 
 using support::error;
 
+constexpr int kFailedOn = 1;  // exit status
 constexpr std::size_t kUsualWidth = 120, kLeastWidth = 60;
 
 /// Columns of the terminal; where stdout is none, lines are whole.
@@ -40,6 +42,8 @@ support::Result<api::ReportRequest> request_of(const Options& options) {
   for (const std::string& word : options.words)
     request.inputs.push_back(support::absolute_path(word, support::current_folder()));
   request.by = options.by;
+  request.advice_only = options.advice_only;
+  request.fail_on = options.fail_on;
   // These speak of a table: without another that of the operators, as in PyTorch.
   const bool table = options.csv || !options.sort_by.empty() || !options.columns.empty() ||
                      options.by_input_shape || options.by_stack != 0 || options.row_limit;
@@ -71,11 +75,14 @@ support::Result<int> report_command(Options& options) {
   auto text = api::report_text(request, progress);
   line.clear();
   if (!text) return text.error();
-  const std::string& out = text.value();
+  const std::string& out = text.value().text;
   const bool written = std::fwrite(out.data(), 1, out.size(), stdout) == out.size();
   if (!written || std::fflush(stdout) != 0)
     return error("the report cannot be written to stdout: is the disk full, or the reader gone?");
-  return 0;
+  if (text.value().failed.empty()) return 0;
+  fmt::print(stderr, "gpuprof: --fail-on: there is advice of {}\n",
+             support::listed(text.value().failed));
+  return kFailedOn;
 }
 
 }  // namespace gpuprof::cli

@@ -56,6 +56,8 @@ Answer sort_by(Options& o, const std::string& value);
 Answer by_input_shape(Options& o, const std::string& value);
 Answer by_stack(Options& o, const std::string& value);
 Answer columns(Options& o, const std::string& value);
+Answer advice_only(Options& o, const std::string& value);
+Answer fail_on(Options& o, const std::string& value);
 Answer row_limit(Options& o, const std::string& value);
 Answer rank(Options& o, const std::string& value);
 Answer report_steps(Options& o, const std::string& value);

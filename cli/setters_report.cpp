@@ -43,6 +43,20 @@ Answer columns(Options& o, const std::string& value) {
   return {};
 }
 
+Answer advice_only(Options& o, const std::string&) {
+  o.advice_only = true;
+  return {};
+}
+
+Answer fail_on(Options& o, const std::string& value) {
+  o.fail_on.clear();
+  for (const std::string& rule : support::split(value, ','))
+    if (!rule.empty()) o.fail_on.push_back(rule);
+  if (o.fail_on.empty())
+    return error("--fail-on needs names of rules, separated by commas, or any");
+  return {};
+}
+
 Answer row_limit(Options& o, const std::string& value) {
   GPUPROF_TRY(number, number_of<std::uint64_t>("--row-limit", value));
   o.row_limit = number;

@@ -7,11 +7,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "daemon/api/settled.hpp"
 #include "daemon/import/import.hpp"
+#include "daemon/report/advice/advice.hpp"
+#include "daemon/report/advice/advice_text.hpp"
 #include "daemon/report/render.hpp"
 #include "daemon/report/report.hpp"
 #include "daemon/report/tables.hpp"
+#include "support/json.hpp"
+#include "support/text.hpp"
 
 namespace gpuprof::api {
 
@@ -40,8 +47,64 @@ support::Result<report::Report> load_report(const std::vector<std::string>& inpu
   return report;
 }
 
-support::Result<std::string> report_text(const ReportRequest& request,
-                                         const ReportProgress& progress) {
+std::vector<std::string> advice_rules() {
+  std::vector<std::string> names;
+  for (const report::advice::Rule& rule : report::advice::rules()) names.emplace_back(rule.id);
+  return names;
+}
+
+namespace {
+
+constexpr std::string_view kAnyRule = "any";
+constexpr std::size_t kAdviceWidth = 100;
+
+support::Result<void> check_advice(const ReportRequest& request) {
+  for (const std::string& name : request.fail_on) {
+    if (name == kAnyRule || report::advice::find_rule(name) != nullptr) continue;
+    const std::string near = support::nearest(name, advice_rules());
+    return support::error(fmt::format(
+        "there is no rule {}{}; --fail-on takes any, {}", support::in_quotes(name),
+        near.empty() ? "" : " (did you mean " + near + "?)", support::listed(advice_rules())));
+  }
+  if (!request.advice_only) return {};
+  if (request.csv)
+    return support::error("advice is text or JSON: --advice-only with --json, not --csv");
+  if (!request.by.empty())
+    return support::error("--advice-only prints no table; leave one of --advice-only and --by out");
+  return {};
+}
+
+std::vector<std::string> failed_rules(const ReportRequest& request,
+                                      const std::vector<report::advice::Advice>& advice) {
+  std::vector<std::string> failed;
+  const auto among = [](const std::vector<std::string>& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  for (const report::advice::Advice& one : advice) {
+    const bool asked = among(request.fail_on, one.rule) || among(request.fail_on, kAnyRule);
+    if (asked && !among(failed, one.rule)) failed.emplace_back(one.rule);
+  }
+  return failed;
+}
+
+std::string advice_as(const ReportRequest& request, const report::Report& report,
+                      const std::vector<report::advice::Advice>& advice,
+                      const std::vector<std::string>& failed) {
+  if (!request.json)
+    return (report.simulated ? "On a simulated GPU: none of its times is measured.\n" : "") +
+           report::advice::advice_text(advice, request.width == 0 ? kAdviceWidth : request.width);
+  support::JsonWriter json;
+  json.begin_object().member("simulated", report.simulated).key("advice");
+  report::advice::write_advice(advice, json);
+  json.member("failed_on", failed).end_object();
+  return json.text() + "\n";
+}
+
+}  // namespace
+
+support::Result<PrintedReport> report_text(const ReportRequest& request,
+                                           const ReportProgress& progress) {
+  GPUPROF_CHECK(check_advice(request));
   report::RenderOptions render;
   render.by = request.by;
   render.grouping = {request.by_input_shape, request.by_stack};
@@ -57,7 +120,16 @@ support::Result<std::string> report_text(const ReportRequest& request,
   options.analysis.flames = false;
   if (request.steps) options.analysis.steps = {request.steps->first, request.steps->second};
   GPUPROF_TRY(report, load_report(request.inputs, options, progress));
-  return report::render(report, render);
+  const std::vector<report::advice::Advice> advice = report::advice::advise(report);
+  PrintedReport printed;
+  printed.failed = failed_rules(request, advice);
+  if (request.advice_only) {
+    printed.text = advice_as(request, report, advice, printed.failed);
+    return printed;
+  }
+  GPUPROF_TRY(text, report::render(report, render));
+  printed.text = std::move(text);
+  return printed;
 }
 
 }  // namespace gpuprof::api

@@ -36,7 +36,9 @@ struct ReportRequest {
   std::optional<std::uint32_t> rank;
   std::optional<std::pair<std::uint64_t, std::uint64_t>> steps;  // labels, first and last
   bool json = false, csv = false;
-  std::size_t width = 0;  // of the terminal; 0: none
+  bool advice_only = false;
+  std::vector<std::string> fail_on;  // rules of advice, or "any"
+  std::size_t width = 0;             // of the terminal; 0: none
 };
 
 struct ReportProgress {
@@ -44,6 +46,13 @@ struct ReportProgress {
   std::function<void(std::uint64_t events)> counting;  // of one process
 };
 
+struct PrintedReport {
+  std::string text;
+  std::vector<std::string> failed;  // rules of fail_on that gave advice
+};
+
+/// Names --fail-on takes besides "any".
+std::vector<std::string> advice_rules();
 /// Names --by takes.
 std::vector<std::string> report_tables();
 
@@ -55,8 +64,8 @@ support::Result<report::Report> load_report(const std::vector<std::string>& inpu
                                             const report::ReportOptions& options,
                                             const ReportProgress& progress);
 
-/// The text to print.
-support::Result<std::string> report_text(const ReportRequest& request,
-                                         const ReportProgress& progress);
+/// The text to print, and what --fail-on has to say.
+support::Result<PrintedReport> report_text(const ReportRequest& request,
+                                           const ReportProgress& progress);
 
 }  // namespace gpuprof::api

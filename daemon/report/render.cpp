@@ -9,6 +9,8 @@
 
 #include <algorithm>
 
+#include "daemon/report/advice/advice.hpp"
+#include "daemon/report/advice/advice_text.hpp"
 #include "daemon/report/operator_text.hpp"
 #include "daemon/report/overview_text.hpp"
 #include "daemon/report/table_files.hpp"
@@ -91,7 +93,10 @@ support::Result<void> check(const RenderOptions& options) {
 
 support::Result<std::string> render(Report& report, const RenderOptions& options) {
   if (options.by.empty() && options.json) return json_of(report, options.grouping);
-  if (options.by.empty()) return overview_text(report, options.width == 0 ? 120 : options.width);
+  if (options.by.empty()) {
+    const std::size_t width = options.width == 0 ? 120 : options.width;
+    return overview_text(report, width) + "\n" + advice::advice_text(advice::advise(report), width);
+  }
   if (options.csv || options.json) return files(report, options);
   std::string text;
   for (Analysis& process : report.processes) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "daemon/report/advice/advice_text.hpp"
 #include "daemon/report/tables.hpp"
 #include "support/json.hpp"
 
@@ -169,6 +170,8 @@ std::string json_of(Report& report, const Grouping& grouping) {
   json.begin_object();
   json.member("simulated", report.simulated);
   json.member("missing", report.missing);
+  json.key("advice");
+  advice::write_advice(advice::advise(report), json);
   json.key("processes").begin_array();
   for (Analysis& process : report.processes) {
     json.begin_object();

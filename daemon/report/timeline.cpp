@@ -10,6 +10,7 @@
 #include "daemon/export/occupancy.hpp"
 #include "daemon/report/links.hpp"
 #include "daemon/report/shapes_text.hpp"
+#include "daemon/report/tee.hpp"
 #include "daemon/symbols/display.hpp"
 
 namespace gpuprof::report {
@@ -386,11 +387,16 @@ void Gatherer::on(const exporter::ModuleCall& m) {
 }  // namespace
 
 support::Result<Timeline> gather(exporter::Shown& shown, const AnalysisOptions& options,
-                                 Dictionary& dictionary) {
+                                 Dictionary& dictionary, exporter::ShownSink* also) {
   Timeline timeline;
   timeline.window = shown.request().window.index;
   Gatherer gatherer(shown, options, dictionary, timeline);
-  GPUPROF_CHECK(shown.replay(gatherer));
+  if (also == nullptr) {
+    GPUPROF_CHECK(shown.replay(gatherer));
+  } else {
+    Tee both(gatherer, *also);
+    GPUPROF_CHECK(shown.replay(both));
+  }
   const Index key = dictionary.host_key({0, 0, 0, 0, OperatorKind::kPython});
   for (const PythonInterval& call : options.python)
     if (call.pid == shown.survey().pid) gatherer.python(call, key);

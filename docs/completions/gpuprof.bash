@@ -16,7 +16,7 @@ _gpuprof() {
     detach) options="-p --pid --children --all -h --help" ;;
     serve) options="--max-size -t --trace --record-shapes --no-record-shapes --with-stack --no-with-stack --with-modules --no-with-modules --profile-memory --no-profile-memory -r --rate --sampler --cuda-graph --buffer-size --max-overhead --daemon -v --verbose --at --serve-to-network -p --pid --all -h --help" ;;
     env) options="--name --shell --json -h --help" ;;
-    report) options="--by --sort-by --group-by-input-shape --group-by-stack --columns --row-limit --rank --step --csv -q --quiet -v --verbose --json -h --help" ;;
+    report) options="--by --sort-by --group-by-input-shape --group-by-stack --columns --row-limit --rank --step --advice-only --fail-on --csv -q --quiet -v --verbose --json -h --help" ;;
     export) options="-o --output -f --force --format -q --quiet -v --verbose -h --help" ;;
     doctor) options="-p --pid --json -h --help" ;;
     help) options="-h --help" ;;
@@ -73,6 +73,7 @@ _gpuprof() {
     --columns) COMPREPLY=(); return ;;
     --row-limit) COMPREPLY=(); return ;;
     --rank) COMPREPLY=(); return ;;
+    --fail-on) COMPREPLY=($(compgen -W "any data-loading loader-workers sync-in-loop pageable-copy host-code host-starved repeated-work allocation-churn tiny-kernels extra-backward gpu-idle launch-bound fp32-math memory-limit first-step data-parallel communication slow-rank" -- "$cur")); return ;;
     -w|--wait-for) COMPREPLY=($(compgen -W "primary all" -- "$cur")); return ;;
     --name) COMPREPLY=(); return ;;
     --daemon) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")); return ;;
