@@ -68,7 +68,7 @@
     const y = d3.scaleLinear().domain([0, d3.max(curve.max_us) || 1]).nice();
     const axis = d3.axisBottom(x).tickValues(x.ticks(Math.min(n, 12)).filter((v) => Number.isInteger(v) && curve.label[v] !== undefined)).tickFormat((i) => curve.label[i]);
     const svg = frame(box, x, y, `Step time: mean ${page.write(steps.mean_us, 'us')}, longest ${page.write(steps.max_us, 'us')}, ${steps.count} steps`,
-      {x: 'step', y: (v) => page.write(v, 'us'), axis});
+      {x: 'step', y: (v) => page.tick(v, 'us'), axis});
     const wide = Math.max(1, (x(1) - x(0)) * (n < 80 ? 0.82 : 1));
     for (const layer of step_layers(curve, parts)) {
       const group = svg.append('g').attr('fill', `var(--${parts.find((p) => p.at === layer.key).key})`);
@@ -107,7 +107,7 @@
     if (curve.ts_us.length === 1) x.domain([curve.ts_us[0] - 1, curve.ts_us[0] + 1]);
     const y = d3.scaleLinear().domain([0, d3.max([...curve.allocated, ...curve.reserved]) || 1]).nice();
     const svg = frame(box, x, y, `${memory.title}: at most ${page.write(memory.peak_allocated, 'bytes')} allocated, ${page.write(memory.peak_reserved, 'bytes')} reserved`,
-      {x: 'time since the recording began', y: (v) => page.write(Math.round(v), 'bytes'), axis: d3.axisBottom(x).ticks(8).tickFormat((v) => page.write(v, 'us'))});
+      {x: 'time since the recording began', y: (v) => page.tick(Math.round(v), 'bytes'), axis: d3.axisBottom(x).ticks(8).tickFormat((v) => page.tick(v, 'us'))});
     const at = (i) => x(curve.ts_us[i]);
     const line = (values) => d3.line().curve(d3.curveStepAfter).x((_, i) => at(i)).y((v) => y(v))(values);
     svg.append('path').attr('fill', 'var(--kernel)').attr('fill-opacity', 0.3).attr('d', d3.area().curve(d3.curveStepAfter).x((_, i) => at(i)).y0(y(0)).y1((v) => y(v))(curve.allocated));

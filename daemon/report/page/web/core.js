@@ -41,7 +41,7 @@ const page = {};
   page.el = (tag, given, ...children) => {
     const node = document.createElement(tag);
     for (const [key, value] of Object.entries(given || {})) give(node, key, value);
-    for (const child of children.flat()) {
+    for (const child of children.flat(Infinity)) {
       if (child !== null && child !== undefined) {
         node.append(child instanceof Node ? child : page.shown(child));
       }
@@ -96,6 +96,8 @@ const page = {};
       default: return plain(value);
     }
   };
+  /** The same for an axis: no zeros at the end. */
+  page.tick = (value, unit) => page.write(value, unit).replace(/\.(\d*?)0+(?= )/, (_, kept) => (kept ? `.${kept}` : ''));
   page.is_number = (unit) => ['us', 'bytes', 'share', 'count', 'number'].includes(unit);
 
   /** A colour of the style sheet, as it is now. */

@@ -71,6 +71,6 @@
   page.view('overview', 'Overview', (panel, process, data) => {
     if (process.simulated) panel.append(page.el('p', {class: 'banner', role: 'note'}, 'Recorded on a simulated GPU: all times of that GPU are invented.'));
     const advice = data.advice.filter((one) => one.process === null || one.process === undefined || one.process === process.index);
-    panel.append(tiles(process), page.el('div', {class: 'pair'}, breakdown_card(process.steps), gpu_card(process)), steps_card(process), advice_card(advice));
+    panel.append(tiles(process), page.el('div', {class: 'pair'}, breakdown_card(process.steps), gpu_card(process)), advice_card(advice), steps_card(process));
   });
 })();

@@ -26,7 +26,7 @@
     if (first) given.scope = 'row';
     const text = page.write(value, column.unit);
     return page.el(first ? 'th' : 'td', given,
-      column.unit === 'share' && typeof value === 'number' ? meter(value) : null, numeric ? text : page.name(text));
+      column.unit === 'share' && typeof value === 'number' ? meter(value) : null, numeric ? page.el('span', {class: 'value'}, text) : page.name(text));
   };
 
   const head = (table, state, redraw) => page.el('tr', null, table.columns.map((column, i) => {

@@ -36,8 +36,8 @@
   page.view('missing', 'What is missing and why', (panel, process, data) => {
     const list = (title, sentences, none) => page.card(title, sentences.length ?
       page.el('ul', {class: 'sentences'}, sentences.map((s) => page.el('li', null, page.name(s)))) : page.nothing(none));
-    panel.append(list('Not in the recording', process.missing, 'Nothing known to be missing.'),
-      list('Not in this page', data.left_out.concat(process.left_out), 'Nothing was left out: the page holds all rows of the report.'));
+    panel.append(list('Not in the recording', [...new Set([...data.missing, ...process.missing])], 'Nothing known to be missing.'),
+      list('Not in this page', process.left_out, 'Nothing was left out: the page holds all rows of the report.'));
     if (process.notices.length) panel.append(list('Said while it was recorded', process.notices, ''));
     panel.append(page.table_card(process.losses, 'No record was lost.'));
   });

@@ -3,6 +3,7 @@
 // The tabs: which views there are, which one is seen; arrow keys, Home and End; #name in the address.
 'use strict';
 (() => {
+  const kOrder = ['overview', 'operators', 'kernels', 'flame', 'timeline', 'memory', 'modules', 'distributed', 'environment', 'missing'];
   const views = [];
   let chosen = null;
 
@@ -51,6 +52,7 @@
   page.make_tabs = () => {
     const list = document.getElementById('tabs');
     const main = document.getElementById('panels');
+    views.sort((a, b) => kOrder.indexOf(a.key) - kOrder.indexOf(b.key));
     for (const view of views) {
       const ids = {tab: `tab-${view.key}`, panel: `panel-${view.key}`};
       view.tab = page.el('button', {type: 'button', role: 'tab', id: ids.tab, 'aria-controls': ids.panel,

@@ -122,7 +122,7 @@
     for (const tick of view.x.ticks(Math.max(3, Math.floor(view.width / 130)))) {
       const at = Math.round(view.x(tick)) + 0.5;
       context.fillStyle = colours.quiet;
-      context.fillText(page.write(tick / 1000, 'us'), at + 3, 12);
+      context.fillText(page.tick(tick / 1000, 'us'), at + 3, 12);
       context.strokeStyle = colours.line;
       context.beginPath();
       context.moveTo(at, 4);
