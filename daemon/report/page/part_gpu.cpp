@@ -40,7 +40,7 @@ void write_kernels(Part& part) {
                                        Column{"grid", "Grid", "text"},
                                        Column{"block", "Block", "text"},
                                        Column{"blocks_per_sm", "Blocks per SM", "number"},
-                                       Column{"occupancy", "Occupancy", "share"},
+                                       Column{"occupancy", "Occupancy", "percent"},
                                        Column{"device", "GPU", "number"}};
   const GpuTables& gpu = part.analysis.gpu;
   write_table(part, "kernels", "Kernels", kColumns, "total",

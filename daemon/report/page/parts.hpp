@@ -6,8 +6,11 @@
 // Owns:     nothing
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -56,8 +59,8 @@ void write_table(Part& part, std::string_view key, std::string_view title,
   }
   end_table(part.json, rows.size() - shown);
   if (rows.size() > shown) {
-    part.left_out.push_back(std::string(title) + ": the " + std::to_string(rows.size() - shown) +
-                            " rows with the least; gpuprof report lists them all.");
+    part.left_out.push_back(fmt::format("{}: the {} rows with the least; gpuprof report lists them all.",
+                                        title, rows.size() - shown));
   }
 }
 

@@ -10,6 +10,13 @@
 
   const width_of = (box) => Math.max(320, Math.min(1700, box.clientWidth || document.getElementById('panels').clientWidth - 70));
 
+  const y_axis = (y, titles) => {
+    const axis = d3.axisLeft(y).ticks(5);
+    if (!titles.binary) return axis;
+    const unit = 1024 ** Math.max(0, Math.floor(Math.log2(Math.max(1, y.domain()[1])) / 10));
+    return axis.tickValues(d3.ticks(0, y.domain()[1] / unit, 5).map((v) => v * unit));
+  };
+
   /** Makes the frame of a chart in `box`. */
   const frame = (box, x, y, label, titles) => {
     const width = width_of(box);
@@ -17,10 +24,10 @@
     x.range([kMargin.left, width - kMargin.right]);
     y.range([kHeight - kMargin.bottom, kMargin.top]);
     svg.append('g').attr('class', 'grid').attr('transform', `translate(${kMargin.left},0)`)
-      .call(d3.axisLeft(y).ticks(5).tickSize(-(width - kMargin.left - kMargin.right)).tickFormat(''));
-    svg.append('g').attr('class', 'axis').attr('transform', `translate(${kMargin.left},0)`).call(d3.axisLeft(y).ticks(5).tickFormat(titles.y));
+      .call(y_axis(y, titles).tickSize(-(width - kMargin.left - kMargin.right)).tickFormat(''));
+    svg.append('g').attr('class', 'axis').attr('transform', `translate(${kMargin.left},0)`).call(y_axis(y, titles).tickFormat(titles.y));
     svg.append('g').attr('class', 'axis').attr('transform', `translate(0,${kHeight - kMargin.bottom})`).call(titles.axis);
-    svg.append('text').attr('x', width - kMargin.right).attr('y', kHeight - 2).attr('text-anchor', 'end').text(titles.x);
+    svg.append('text').attr('x', width - kMargin.right).attr('y', kHeight - 5).attr('text-anchor', 'end').text(titles.x);
     return svg;
   };
 
@@ -105,9 +112,9 @@
     const {curve} = memory;
     const x = d3.scaleLinear().domain(d3.extent(curve.ts_us));
     if (curve.ts_us.length === 1) x.domain([curve.ts_us[0] - 1, curve.ts_us[0] + 1]);
-    const y = d3.scaleLinear().domain([0, d3.max([...curve.allocated, ...curve.reserved]) || 1]).nice();
+    const y = d3.scaleLinear().domain([0, 1.04 * d3.max([...curve.allocated, ...curve.reserved]) || 1]);
     const svg = frame(box, x, y, `${memory.title}: at most ${page.write(memory.peak_allocated, 'bytes')} allocated, ${page.write(memory.peak_reserved, 'bytes')} reserved`,
-      {x: 'time since the recording began', y: (v) => page.tick(Math.round(v), 'bytes'), axis: d3.axisBottom(x).ticks(8).tickFormat((v) => page.tick(v, 'us'))});
+      {x: 'time since the recording began', binary: true, y: (v) => page.tick(Math.round(v), 'bytes'), axis: d3.axisBottom(x).ticks(8).tickFormat((v) => page.tick(v, 'us'))});
     const at = (i) => x(curve.ts_us[i]);
     const line = (values) => d3.line().curve(d3.curveStepAfter).x((_, i) => at(i)).y((v) => y(v))(values);
     svg.append('path').attr('fill', 'var(--kernel)').attr('fill-opacity', 0.3).attr('d', d3.area().curve(d3.curveStepAfter).x((_, i) => at(i)).y0(y(0)).y1((v) => y(v))(curve.allocated));

@@ -92,13 +92,13 @@ const page = {};
     switch (unit) {
       case 'us': return us(value);
       case 'bytes': return bytes(value);
-      case 'share': return `${(100 * value).toFixed(1)} %`;
+      case 'share': case 'percent': return `${(100 * value).toFixed(1)} %`;
       default: return plain(value);
     }
   };
   /** The same for an axis: no zeros at the end. */
   page.tick = (value, unit) => page.write(value, unit).replace(/\.(\d*?)0+(?= )/, (_, kept) => (kept ? `.${kept}` : ''));
-  page.is_number = (unit) => ['us', 'bytes', 'share', 'count', 'number'].includes(unit);
+  page.is_number = (unit) => ['us', 'bytes', 'share', 'percent', 'count', 'number'].includes(unit);
 
   /** A colour of the style sheet, as it is now. */
   page.colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();

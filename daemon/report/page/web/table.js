@@ -99,7 +99,7 @@
     };
     draw();
     const whole = page.el('div', {class: 'tabular', data: {table: table.key || ''}}, bar,
-      page.el('div', {class: 'scroll'}, page.el('table', null, page.el('caption', {class: table.note ? '' : 'unseen'}, table.note || table.title), thead, tbody)), more);
+      page.el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': table.title}, page.el('table', null, page.el('caption', {class: table.note ? '' : 'unseen'}, table.note || table.title), thead, tbody)), more);
     if (table.left_out) whole.append(page.el('p', {class: 'quiet small'}, `${table.left_out.toLocaleString('en-US')} smaller rows are not in this page.`));
     return whole;
   };
