@@ -51,7 +51,7 @@ class Browser:
                                              stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         os.close(to_read)
         os.close(to_write)
-        self._buffer, self._last, self._session, self._loaded = b"", 0, None, False
+        self._buffer, self._last, self._session = b"", 0, None
         self.complaints, self.requests = [], []
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -122,14 +122,12 @@ class Browser:
             self.complaints.append(params["entry"]["text"])
         elif method == "Network.requestWillBeSent":
             self.requests.append(params["request"]["url"])
-        elif method == "Page.loadEventFired":
-            self._loaded = True
 
     def wait(self, expression, timeout=20):
-        """Waits until the expression is true, and says so."""
+        """Waits until the expression is true, and says whether it became so; an error in it is not yet true."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:
-            if self.js(f"!!({expression})"):
+            if self.js(f"(() => {{ try {{ return !!({expression}); }} catch (_) {{ return false; }} }})()"):
                 return True
             time.sleep(0.02)
         return False
@@ -142,12 +140,10 @@ class Browser:
 
     def open(self, path, fragment=""):
         """Opens a file from disk and waits for its load event."""
-        self._loaded = False
-        self.call("Page.navigate", url="about:blank")
-        self.call("Page.navigate", url=pathlib.Path(path).resolve().as_uri() + fragment)
-        end = time.monotonic() + 30
-        while not self._loaded and time.monotonic() < end:
-            self.js("1")
+        address = pathlib.Path(path).resolve().as_uri()
+        self.call("Page.navigate", url="about:blank")  # the same address again would not load it again
+        self.call("Page.navigate", url=address + fragment)
+        assert self.wait(f"location.href.startsWith({json.dumps(address)}) && document.readyState === 'complete'"), address
 
     def size(self, width, height):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)

@@ -25,6 +25,8 @@
   };
 
   const name_of = (flame, i) => flame.tree.strings[flame.tree.name[i]];
+  /** What fits into a box: a file without the folders above its package. */
+  const label_of = (flame, i) => name_of(flame, i).replace(/^\/.*?\/(?:site-packages|dist-packages|lib\/python3\.\d+)\//, '').replace(/^\/(?:[^/ ]+\/)*([^/ ]+\/[^/ ]+\(\d+\))/, '$1');
   const share = (flame, i) => page.write(flame.total[i] / (flame.total[0] || 1), 'share');
   const figures = (flame, i) => `${page.write(flame.total[i], flame.unit)}, ${share(flame, i)}; itself ${page.write(flame.self[i], flame.unit)}`;
 
@@ -94,7 +96,7 @@
     g.append('rect').attr('x', box.x).attr('y', box.depth * kRow).attr('width', Math.max(0.5, box.width)).attr('height', kRow - 1).attr('rx', 2)
       .attr('fill', `var(--f-${kKinds[flame.tree.kind[box.i]]})`);
     const letters = Math.floor((box.width - 6) / 6.4);
-    if (letters >= 3) g.append('text').attr('x', box.x + 4).attr('y', box.depth * kRow + 13).text(page.short(name_of(flame, box.i), letters));
+    if (letters >= 3) g.append('text').attr('x', box.x + 4).attr('y', box.depth * kRow + 13).text(page.short(label_of(flame, box.i), letters));
     g.on('click', () => {
       state.activate(box.i);
       state.zoom(box.i);
