@@ -28,7 +28,8 @@ Json& Json::number(double value) {
 
 Json& Json::us(std::int64_t ns) {
   const std::string_view sign = ns < 0 ? "-" : "";
-  const std::uint64_t size = ns < 0 ? -static_cast<std::uint64_t>(ns) : static_cast<std::uint64_t>(ns);
+  const std::uint64_t size =
+      ns < 0 ? -static_cast<std::uint64_t>(ns) : static_cast<std::uint64_t>(ns);
   std::string digits = fmt::format("{}{}", sign, size / 1000);
   if (size % 1000 != 0) digits += fmt::format(".{:03}", size % 1000);
   return did(writer_.RawValue(digits.data(), digits.size(), rapidjson::kNumberType));

@@ -33,10 +33,10 @@ struct PageAdvice {
 
 /// How much of each kind is in the page, of all processes together.
 struct Limits {
-  std::size_t rows = 3000;             // of each table
-  std::size_t flame_nodes = 24'000;    // of each kind of tree
-  std::size_t slice_events = 60'000;   // of the timeline
-  std::size_t step_points = 2000;      // of the curve, of each process
+  std::size_t rows = 3000;            // of each table
+  std::size_t flame_nodes = 24'000;   // of each kind of tree
+  std::size_t slice_events = 60'000;  // of the timeline
+  std::size_t step_points = 2000;     // of the curve, of each process
 };
 
 struct PageRequest {

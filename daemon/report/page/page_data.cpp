@@ -22,11 +22,15 @@ void write_advice(Json& json, const std::vector<PageAdvice>& advice) {
     json.object().key("rule").text(one.rule).key("title").text(one.title);
     json.key("sentence").text(one.sentence).key("change").text(one.change);
     json.key("file").text(one.file).key("line").number(one.line).key("share");
-    if (one.share) json.number(*one.share);
-    else json.null();
+    if (one.share)
+      json.number(*one.share);
+    else
+      json.null();
     json.key("share_of").text(one.share_of).key("process");
-    if (one.process) json.number(static_cast<std::uint64_t>(*one.process));
-    else json.null();
+    if (one.process)
+      json.number(static_cast<std::uint64_t>(*one.process));
+    else
+      json.null();
     json.key("evidence").texts(one.evidence).end_object();
   }
   json.end_array();
@@ -80,7 +84,8 @@ std::string page_data(const Report& report, const std::vector<PageAdvice>& advic
   write_distributed(json, report);
   json.key("missing").texts(report.missing).key("processes").array();
   for (std::size_t i = 0; i < report.processes.size(); ++i) {
-    write_process(json, report.processes[i], i < timelines.size() ? &timelines[i] : nullptr, limits);
+    write_process(json, report.processes[i], i < timelines.size() ? &timelines[i] : nullptr,
+                  limits);
   }
   json.end_array().end_object();
   return std::string(json.view());

@@ -72,8 +72,7 @@ std::string base64(std::string_view bytes) {
     const std::size_t have = std::min<std::size_t>(3, bytes.size() - i);
     for (std::size_t k = 0; k < 3; ++k)
       word = word << 8 | (k < have ? static_cast<unsigned char>(bytes[i + k]) : 0u);
-    for (std::size_t k = 0; k < 4; ++k)
-      out += k <= have ? kDigits[word >> (18 - 6 * k) & 63] : '=';
+    for (std::size_t k = 0; k < 4; ++k) out += k <= have ? kDigits[word >> (18 - 6 * k) & 63] : '=';
   }
   return out;
 }
@@ -81,11 +80,14 @@ std::string base64(std::string_view bytes) {
 /// JSON has '<' only inside strings: written as an escape nothing in it can end the element.
 std::string data_element(std::string_view json) {
   if (json.size() > kPackFrom)
-    return fmt::format("<script type=\"application/gzip\" id=\"data\">{}</script>", base64(packed(json)));
+    return fmt::format("<script type=\"application/gzip\" id=\"data\">{}</script>",
+                       base64(packed(json)));
   std::string out = "<script type=\"application/json\" id=\"data\">";
   for (const char c : json) {
-    if (c == '<') out += "\\u003c";
-    else out += c;
+    if (c == '<')
+      out += "\\u003c";
+    else
+      out += c;
   }
   return out + "</script>";
 }
@@ -111,8 +113,8 @@ std::string scripts(std::string_view word) {
 }
 
 support::Error cannot_write(const std::string& path, int failure) {
-  return support::error(fmt::format("cannot write the page {}: {}", support::in_quotes(path),
-                                    strerror(failure)));
+  return support::error(
+      fmt::format("cannot write the page {}: {}", support::in_quotes(path), strerror(failure)));
 }
 
 /// Whole, under a name of its own, then in place.
@@ -140,10 +142,14 @@ std::string page_text(std::string_view data) {
     out += rest.substr(0, at);
     const std::size_t end = rest.find('@', at + 1);
     const std::string_view mark = rest.substr(at + 1, end - at - 1);
-    if (mark == "NONCE") out += word;
-    else if (mark == "STYLE") out += embedded("style.css");
-    else if (mark == "DATA") out += data_element(data);
-    else if (mark == "SCRIPTS") out += scripts(word);
+    if (mark == "NONCE")
+      out += word;
+    else if (mark == "STYLE")
+      out += embedded("style.css");
+    else if (mark == "DATA")
+      out += data_element(data);
+    else if (mark == "SCRIPTS")
+      out += scripts(word);
     rest.remove_prefix(end + 1);
   }
   return out += rest;

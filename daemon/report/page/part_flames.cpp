@@ -91,25 +91,30 @@ void write_tree(Part& part, const FlameTree& tree, bool is_time, const Titles& t
   const Pruned pruned(tree, part.limits.flame_nodes);
   Json& json = part.json;
   const auto weight = [&json, is_time](std::uint64_t value) {
-    if (is_time) json.us(value);
-    else json.number(value);
+    if (is_time)
+      json.us(value);
+    else
+      json.number(value);
   };
   json.object().key("title").text(titles.title).key("note").text(titles.note);
   json.key("unit").text(is_time ? "us" : "count").key("strings").texts(pruned.strings);
   write_column(json, "name", pruned.lines, [&json](const Line& line) { json.number(line.name); });
-  write_column(json, "parent", pruned.lines, [&json](const Line& line) { json.number(line.parent); });
+  write_column(json, "parent", pruned.lines,
+               [&json](const Line& line) { json.number(line.parent); });
   write_column(json, "kind", pruned.lines,
                [&json](const Line& line) { json.number(static_cast<std::uint32_t>(line.kind)); });
   write_column(json, "self", pruned.lines, [&weight](const Line& line) { weight(line.self); });
   if (tree.nodes().front().total_blocked > 0) {
-    write_column(json, "blocked", pruned.lines, [&weight](const Line& line) { weight(line.blocked); });
+    write_column(json, "blocked", pruned.lines,
+                 [&weight](const Line& line) { weight(line.blocked); });
     json.key("blocked_title").text(titles.blocked_title);
     json.key("blocked_note").text(titles.blocked_note);
   }
   json.end_object();
   if (pruned.left_out > 0)
-    part.left_out.push_back(fmt::format("Flame graph, {}: {} small frames are added up as (smaller ones).",
-                                        titles.title, pruned.left_out));
+    part.left_out.push_back(
+        fmt::format("Flame graph, {}: {} small frames are added up as (smaller ones).",
+                    titles.title, pruned.left_out));
 }
 
 }  // namespace
@@ -120,11 +125,15 @@ void write_flames(Part& part) {
   write_tree(part, flames.samples, flames.samples_are_ns,
              {"CPU samples",
               flames.samples_are_ns
-                  ? "CPU time of running threads, by samples of their stacks: Python, native and operators."
+                  ? "CPU time of running threads, by samples of their stacks: Python, native and "
+                    "operators."
                   : "Samples of running threads; how much time one stands for is not known.",
               "waiting (samples)", "Samples of threads that waited."});
-  write_tree(part, flames.gpu, true,
-             {"GPU time", "Time of kernels, copies and sets, below the stack and the operators that launched them.", "", ""});
+  write_tree(
+      part, flames.gpu, true,
+      {"GPU time",
+       "Time of kernels, copies and sets, below the stack and the operators that launched them.",
+       "", ""});
   part.json.end_array();
 }
 

@@ -43,16 +43,17 @@ void write_kernels(Part& part) {
                                        Column{"occupancy", "Occupancy", "percent"},
                                        Column{"device", "GPU", "number"}};
   const GpuTables& gpu = part.analysis.gpu;
-  write_table(part, "kernels", "Kernels", kColumns, "total",
-              "Kernels of one name and shape, launched by one operator. Tensor cores: told by the name.",
-              gpu.kernels, [&part, &gpu](const KernelRow& row) {
-                Json& json = part.json;
-                json.text(row.name).text(row.owner).text(place_of(part.analysis, row.line));
-                spread(json, row.time);
-                json.number(share(row.time.total_ns, gpu.kernel_ns));
-                json.text(row.tensor_core ? "yes" : "no").text(shape(row.grid)).text(shape(row.block));
-                json.number(row.blocks_per_sm).number(row.occupancy_percent / 100).number(row.device);
-              });
+  write_table(
+      part, "kernels", "Kernels", kColumns, "total",
+      "Kernels of one name and shape, launched by one operator. Tensor cores: told by the name.",
+      gpu.kernels, [&part, &gpu](const KernelRow& row) {
+        Json& json = part.json;
+        json.text(row.name).text(row.owner).text(place_of(part.analysis, row.line));
+        spread(json, row.time);
+        json.number(share(row.time.total_ns, gpu.kernel_ns));
+        json.text(row.tensor_core ? "yes" : "no").text(shape(row.grid)).text(shape(row.block));
+        json.number(row.blocks_per_sm).number(row.occupancy_percent / 100).number(row.device);
+      });
 }
 
 void write_copies(Part& part) {
@@ -80,15 +81,12 @@ void write_copies(Part& part) {
 }
 
 void write_calls(Part& part) {
-  static constexpr std::array kColumns{Column{"name", "CUDA call", "name"},
-                                       Column{"api", "Of", "text"},
-                                       Column{"count", "Count", "count"},
-                                       Column{"total", "Total", "us"},
-                                       Column{"mean", "Mean", "us"},
-                                       Column{"p50", "Median", "us"},
-                                       Column{"p95", "95th", "us"},
-                                       Column{"max", "Longest", "us"},
-                                       Column{"failed", "Failed", "count"}};
+  static constexpr std::array kColumns{
+      Column{"name", "CUDA call", "name"}, Column{"api", "Of", "text"},
+      Column{"count", "Count", "count"},   Column{"total", "Total", "us"},
+      Column{"mean", "Mean", "us"},        Column{"p50", "Median", "us"},
+      Column{"p95", "95th", "us"},         Column{"max", "Longest", "us"},
+      Column{"failed", "Failed", "count"}};
   write_table(part, "calls", "CUDA calls", kColumns, "total", "", part.analysis.gpu.calls,
               [&part](const ApiRow& row) {
                 part.json.text(row.name).text(row.driver ? "driver" : "runtime");

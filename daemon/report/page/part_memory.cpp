@@ -29,24 +29,23 @@ void write_curve(Part& part, const DeviceMemory& memory) {
 }
 
 void write_blocks(Part& part, const DeviceMemory& memory) {
-  static constexpr std::array kColumns{Column{"operator", "Allocated in", "name"},
-                                       Column{"line", "Line", "name"},
-                                       Column{"bytes", "Bytes", "bytes"},
-                                       Column{"since", "Allocated at", "us"}};
-  write_table(part, "at_peak", "Largest blocks when most was allocated", kColumns, "bytes", "",
-              memory.at_peak, [&part](const LiveBlock& row) {
-                part.json.text(row.owner.empty() ? "(no operator, or before the recording)" : row.owner);
-                part.json.text(place_of(part.analysis, row.line)).number(row.bytes);
-                part.json.us(since(part, row.since_ns));
-              });
+  static constexpr std::array kColumns{
+      Column{"operator", "Allocated in", "name"}, Column{"line", "Line", "name"},
+      Column{"bytes", "Bytes", "bytes"}, Column{"since", "Allocated at", "us"}};
+  write_table(
+      part, "at_peak", "Largest blocks when most was allocated", kColumns, "bytes", "",
+      memory.at_peak, [&part](const LiveBlock& row) {
+        part.json.text(row.owner.empty() ? "(no operator, or before the recording)" : row.owner);
+        part.json.text(place_of(part.analysis, row.line)).number(row.bytes);
+        part.json.us(since(part, row.since_ns));
+      });
 }
 
 void write_churn(Part& part, const DeviceMemory& memory) {
-  static constexpr std::array kColumns{Column{"operator", "Allocated in", "name"},
-                                       Column{"line", "Line", "name"},
-                                       Column{"allocations", "Allocations", "count"},
-                                       Column{"bytes", "Bytes", "bytes"},
-                                       Column{"freed_in_step", "Given back in the same step", "count"}};
+  static constexpr std::array kColumns{
+      Column{"operator", "Allocated in", "name"}, Column{"line", "Line", "name"},
+      Column{"allocations", "Allocations", "count"}, Column{"bytes", "Bytes", "bytes"},
+      Column{"freed_in_step", "Given back in the same step", "count"}};
   write_table(part, "churn", "Allocations by operator", kColumns, "bytes", "", memory.churn,
               [&part](const ChurnRow& row) {
                 part.json.text(row.owner.empty() ? "(no operator)" : row.owner);
@@ -85,24 +84,31 @@ void write_memory(Part& part) {
 }
 
 void write_modules(Part& part) {
-  static constexpr std::array kColumns{Column{"calls", "Calls", "count"},
-                                       Column{"operators", "Operators", "count"},
-                                       Column{"host", "Host time", "us"},
-                                       Column{"self_host", "Host, itself", "us"},
-                                       Column{"gpu", "GPU time", "us"},
-                                       Column{"self_gpu", "GPU, itself", "us"}};
+  static constexpr std::array kColumns{
+      Column{"calls", "Calls", "count"}, Column{"operators", "Operators", "count"},
+      Column{"host", "Host time", "us"}, Column{"self_host", "Host, itself", "us"},
+      Column{"gpu", "GPU time", "us"},   Column{"self_gpu", "GPU, itself", "us"}};
   const std::vector<ModuleRow>& rows = part.analysis.host.modules;
   const std::size_t shown = std::min(rows.size(), part.limits.rows);
   Json& json = part.json;
   json.object().key("note").text(
-      "nn.Module calls, told by the operators in them: from the first to the last one. Itself: without modules further in.");
+      "nn.Module calls, told by the operators in them: from the first to the last one. Itself: "
+      "without modules further in.");
   json.key("columns").array();
   for (const Column& c : kColumns)
-    json.object().key("key").text(c.key).key("title").text(c.title).key("unit").text(c.unit).end_object();
+    json.object()
+        .key("key")
+        .text(c.key)
+        .key("title")
+        .text(c.title)
+        .key("unit")
+        .text(c.unit)
+        .end_object();
   json.end_array().key("rows").array();
   for (std::size_t i = 0; i < shown; ++i) {
     const ModuleRow& row = rows[i];
-    json.object().key("name").text(row.name).key("path").text(row.path).key("parent").number(row.parent);
+    json.object().key("name").text(row.name).key("path").text(row.path).key("parent").number(
+        row.parent);
     json.key("values").array().number(row.calls).number(row.operators).us(row.host_ns);
     json.us(row.self_host_ns).us(row.device_ns).us(row.self_device_ns).end_array().end_object();
   }

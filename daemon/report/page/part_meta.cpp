@@ -35,7 +35,8 @@ void write_process(Json& json, const Meta& meta) {
                                           : fmt::format("{}", meta.rank));
   }
   json.fact("Report made of", meta.source);
-  json.fact("Recorded by", meta.imported ? "another profiler: the figures are of its trace file" : "gpuprof");
+  json.fact("Recorded by",
+            meta.imported ? "another profiler: the figures are of its trace file" : "gpuprof");
   if (meta.simulated) json.fact("GPU", "simulated: its times are invented");
   end_group(json);
 }
@@ -46,7 +47,8 @@ void write_windows(Json& json, const Meta& meta) {
     const double seconds = static_cast<double>(window.end_ns - window.start_ns) / 1e9;
     std::string text = fmt::format("{}, {:.3f} s", date(window.start_real_ns), seconds);
     if (window.steps > 0)
-      text += fmt::format(", steps {} to {}", window.first_label, window.first_label + window.steps - 1);
+      text += fmt::format(", steps {} to {}", window.first_label,
+                          window.first_label + window.steps - 1);
     if (!window.why.empty()) text += " (" + window.why + ")";
     json.fact(fmt::format("Window {}", window.index), text);
   }
@@ -87,16 +89,12 @@ void write_ranks(Json& json, const Report& report) {
 }
 
 void write_collectives(Json& json, const Report& report) {
-  static constexpr std::array kColumns{Column{"name", "Collective", "name"},
-                                       Column{"process", "Process", "text"},
-                                       Column{"group", "Group", "text"},
-                                       Column{"dtype", "Type", "text"},
-                                       Column{"count", "Calls", "count"},
-                                       Column{"bytes", "Bytes", "bytes"},
-                                       Column{"host", "On the host", "us"},
-                                       Column{"gpu", "On the GPU", "us"},
-                                       Column{"gpu_mean", "GPU, mean", "us"},
-                                       Column{"gpu_max", "GPU, longest", "us"}};
+  static constexpr std::array kColumns{
+      Column{"name", "Collective", "name"},  Column{"process", "Process", "text"},
+      Column{"group", "Group", "text"},      Column{"dtype", "Type", "text"},
+      Column{"count", "Calls", "count"},     Column{"bytes", "Bytes", "bytes"},
+      Column{"host", "On the host", "us"},   Column{"gpu", "On the GPU", "us"},
+      Column{"gpu_mean", "GPU, mean", "us"}, Column{"gpu_max", "GPU, longest", "us"}};
   begin_table(json, "collectives", "Collectives", kColumns, "host");
   for (const Analysis& analysis : report.processes) {
     for (const CollectiveRow& row : analysis.gpu.collectives) {
@@ -128,7 +126,8 @@ void write_environment(Part& part) {
 }
 
 void write_losses(Part& part) {
-  static constexpr std::array kColumns{Column{"reason", "Why", "text"}, Column{"count", "Records lost", "count"}};
+  static constexpr std::array kColumns{Column{"reason", "Why", "text"},
+                                       Column{"count", "Records lost", "count"}};
   std::vector<std::pair<std::string, std::uint64_t>> drops = part.analysis.meta.drops;
   std::erase_if(drops, [](const auto& drop) { return drop.second == 0; });
   write_table(part, "losses", "Lost records", kColumns, "count", "", drops,

@@ -43,9 +43,8 @@ class OperatorTable {
       columns_.insert(columns_.end(), {{"self_gpu", "Self GPU", "us"}, {"gpu", "GPU total", "us"}});
     memory_ = part.analysis.operators.has_memory;
     if (memory_)
-      columns_.insert(columns_.end(),
-                      {{"self_cpu_bytes", "Self CPU memory", "bytes"},
-                       {"self_gpu_bytes", "Self GPU memory", "bytes"}});
+      columns_.insert(columns_.end(), {{"self_cpu_bytes", "Self CPU memory", "bytes"},
+                                       {"self_gpu_bytes", "Self GPU memory", "bytes"}});
   }
 
   void write(std::string_view key, std::string_view title, const std::vector<OperatorRow>& rows) {
@@ -75,15 +74,12 @@ class OperatorTable {
 };
 
 void write_lines(Part& part) {
-  static constexpr std::array kColumns{Column{"line", "Line of the program", "name"},
-                                       Column{"function", "Function", "name"},
-                                       Column{"samples", "Samples running", "count"},
-                                       Column{"cpu", "CPU time by samples", "us"},
-                                       Column{"waiting", "Waiting by samples", "us"},
-                                       Column{"operators", "Operators", "count"},
-                                       Column{"operator_time", "Operator time", "us"},
-                                       Column{"gpu", "GPU time launched", "us"},
-                                       Column{"wait", "Waited for a GPU", "us"}};
+  static constexpr std::array kColumns{
+      Column{"line", "Line of the program", "name"},  Column{"function", "Function", "name"},
+      Column{"samples", "Samples running", "count"},  Column{"cpu", "CPU time by samples", "us"},
+      Column{"waiting", "Waiting by samples", "us"},  Column{"operators", "Operators", "count"},
+      Column{"operator_time", "Operator time", "us"}, Column{"gpu", "GPU time launched", "us"},
+      Column{"wait", "Waited for a GPU", "us"}};
   write_table(part, "lines", "Lines of the program", kColumns, "",
               "Everything done below a line of the program's own code.", part.analysis.host.lines,
               [&part](const LineRow& row) {
@@ -127,8 +123,8 @@ void write_operators(Part& part) {
   part.json.array();
   OperatorTable(part, false).write("operators", "Operators", sorted_rows(part.analysis, false));
   if (part.analysis.operators.has_shapes)
-    OperatorTable(part, true).write("operators_by_shape", "Operators by input shapes",
-                                    sorted_rows(part.analysis, true));
+    OperatorTable(part, true)
+        .write("operators_by_shape", "Operators by input shapes", sorted_rows(part.analysis, true));
   write_lines(part);
   write_threads(part);
   part.json.end_array();

@@ -24,14 +24,16 @@ class Curve {
   Curve(Json& json, const std::vector<StepRow>& steps, std::size_t points)
       : json_(json),
         steps_(steps),
-        of_(std::max<std::size_t>(1, (steps.size() + points - 1) / std::max<std::size_t>(points, 1))) {}
+        of_(std::max<std::size_t>(
+            1, (steps.size() + points - 1) / std::max<std::size_t>(points, 1))) {}
 
   void write() {
     json_.object().key("of").number(static_cast<std::uint64_t>(of_));
     json_.key("label").array();
     for (std::size_t i = 0; i < steps_.size(); i += of_) json_.number(steps_[i].label);
     json_.end_array();
-    means("us", [](const StepRow& step) { return step.length_ns(); }, 1000);
+    means(
+        "us", [](const StepRow& step) { return step.length_ns(); }, 1000);
     json_.key("max_us").array();
     each([this](auto first, auto last) {
       std::uint64_t most = 0;
@@ -43,8 +45,10 @@ class Curve {
     for (std::size_t part = 0; part < kParts; ++part)
       mean_array([part](const StepRow& step) { return step.time[part]; }, 1000);
     json_.end_array();
-    means("busy_us", [](const StepRow& step) { return step.gpu_busy_ns; }, 1000);
-    means("kernels", [](const StepRow& step) { return step.kernels; }, 1);
+    means(
+        "busy_us", [](const StepRow& step) { return step.gpu_busy_ns; }, 1000);
+    means(
+        "kernels", [](const StepRow& step) { return step.kernels; }, 1);
     json_.end_object();
   }
 
@@ -90,7 +94,8 @@ void write_gpu(Json& json, const GpuSummary& gpu) {
   json.fact("Multiprocessors that blocks could fill, while in use", gpu.sm_efficiency, "share");
   json.fact("Occupancy of kernels", gpu.occupancy_percent / 100, "share");
   json.fact("Kernel time on tensor cores", gpu.tensor_core_share, "share");
-  json.fact("Kernels", gpu.kernels, "count").us_fact("Kernel time", static_cast<double>(gpu.kernel_ns));
+  json.fact("Kernels", gpu.kernels, "count")
+      .us_fact("Kernel time", static_cast<double>(gpu.kernel_ns));
   if (gpu.memory_bytes > 0) json.fact("Memory", gpu.memory_bytes, "bytes");
   if (gpu.peak_allocated_bytes > 0) {
     json.fact("Allocated at most", gpu.peak_allocated_bytes, "bytes");
@@ -107,8 +112,12 @@ void write_gpu(Json& json, const GpuSummary& gpu) {
 void write_steps(Part& part) {
   const Steps& steps = part.analysis.steps;
   Json& json = part.json;
-  json.object().key("count").number(static_cast<std::uint64_t>(steps.made_up ? 0 : steps.steps.size()));
-  json.key("kept").number(static_cast<std::uint64_t>(steps.kept)).key("made_up").flag(steps.made_up);
+  json.object().key("count").number(
+      static_cast<std::uint64_t>(steps.made_up ? 0 : steps.steps.size()));
+  json.key("kept")
+      .number(static_cast<std::uint64_t>(steps.kept))
+      .key("made_up")
+      .flag(steps.made_up);
   json.key("source").text(steps.source).key("where").text(where_of(steps.steps));
   json.key("mean_us").us(steps.length.mean_ns).key("p50_us").us(steps.length.p50_ns);
   json.key("p95_us").us(steps.length.p95_ns).key("max_us").us(steps.length.max_ns);

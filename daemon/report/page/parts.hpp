@@ -59,8 +59,9 @@ void write_table(Part& part, std::string_view key, std::string_view title,
   }
   end_table(part.json, rows.size() - shown);
   if (rows.size() > shown) {
-    part.left_out.push_back(fmt::format("{}: the {} rows with the least; gpuprof report lists them all.",
-                                        title, rows.size() - shown));
+    part.left_out.push_back(
+        fmt::format("{}: the {} rows with the least; gpuprof report lists them all.", title,
+                    rows.size() - shown));
   }
 }
 

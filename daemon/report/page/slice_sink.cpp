@@ -25,8 +25,8 @@ std::string shape(const std::array<std::uint32_t, 3>& of) {
 
 std::uint32_t SliceTexts::id(std::string_view text) {
   if (text.empty()) return 0;
-  const auto [at, made] =
-      ids_.try_emplace(std::string(text.substr(0, kMaxName)), static_cast<std::uint32_t>(strings_.size()));
+  const auto [at, made] = ids_.try_emplace(std::string(text.substr(0, kMaxName)),
+                                           static_cast<std::uint32_t>(strings_.size()));
   if (made) strings_.push_back(text.size() > kMaxName ? at->first + "…" : at->first);
   return at->second;
 }
@@ -110,10 +110,14 @@ void SliceSink::on(const exporter::ModuleCall& call) {
 std::string SliceSink::title(const TrackKey& key) const {
   const auto [group, which, stream] = key;
   switch (group) {
-    case Group::kSteps: return "Steps";
-    case Group::kStream: return fmt::format("GPU {}, stream {}", which, stream);
-    case Group::kSync: return fmt::format("GPU {}, waited for", which);
-    case Group::kThread: break;
+    case Group::kSteps:
+      return "Steps";
+    case Group::kStream:
+      return fmt::format("GPU {}, stream {}", which, stream);
+    case Group::kSync:
+      return fmt::format("GPU {}, waited for", which);
+    case Group::kThread:
+      break;
   }
   const auto thread = survey_.threads.find(static_cast<std::uint32_t>(which));
   if (thread == survey_.threads.end() || thread->second.name.empty())
@@ -149,8 +153,8 @@ void SliceSink::finish(Slice& slice) {
   });
   std::uint64_t end_ns = std::min(survey_.window.end_ns, cut_ns_);
   for (auto first = kept_.cbegin(); first != kept_.cend();) {
-    const auto last = std::find_if(
-        first, kept_.cend(), [first](const Kept& e) { return e.track != first->track; });
+    const auto last = std::find_if(first, kept_.cend(),
+                                   [first](const Kept& e) { return e.track != first->track; });
     // What was launched in the stretch may end after it.
     for (auto e = first; e != last; ++e)
       if (std::get<Group>(e->track) == Group::kStream) end_ns = std::max(end_ns, e->end_ns);

@@ -19,8 +19,8 @@ support::Result<std::vector<Stretch>> stretches_of(const spool::ProcessEntry& pr
   std::vector<Stretch> out = chosen_steps(steps, windows);
   if (!out.empty() || windows.empty()) return out;
   for (const model::Window& window : windows) {
-    GPUPROF_TRY(blocks, spool::block_summaries(process.spool_path,
-                                                    {window.start_ns, window.end_ns}));
+    GPUPROF_TRY(blocks,
+                spool::block_summaries(process.spool_path, {window.start_ns, window.end_ns}));
     out = busiest(blocks, window, events);
     if (!out.empty()) break;
   }
@@ -49,8 +49,8 @@ support::Result<Timeline> collect_slices(const spool::SessionView& session,
   }
   const bool by_step = !steps.made_up && !steps.steps.empty();
   if (by_step && steps.steps.size() > timeline.slices.size()) {
-    timeline.note = fmt::format("{} of {} steps, event by event.", timeline.slices.size(),
-                                steps.steps.size());
+    timeline.note =
+        fmt::format("{} of {} steps, event by event.", timeline.slices.size(), steps.steps.size());
   } else if (!by_step && !stretches.empty() && stretches.front().title != "everything") {
     timeline.note =
         "No steps were found: the stretch of the recording with the most events per time.";

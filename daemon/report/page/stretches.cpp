@@ -74,15 +74,17 @@ std::vector<Stretch> busiest(const std::vector<spool::BlockSummary>& blocks,
                [](const auto& block) { return block.events > 0; });
   if (timed.empty()) return {};
   if (events_in(timed) <= events) {
-    const auto [first, last] = std::minmax_element(
-        timed.begin(), timed.end(), [](const auto& a, const auto& b) { return a.min_ns < b.min_ns; });
+    const auto [first, last] =
+        std::minmax_element(timed.begin(), timed.end(),
+                            [](const auto& a, const auto& b) { return a.min_ns < b.min_ns; });
     std::uint64_t end_ns = last->max_ns;
     for (const auto& block : timed) end_ns = std::max(end_ns, block.max_ns);
     return {{"everything", cut(window, std::max(window.start_ns, first->min_ns),
                                std::min(window.end_ns, end_ns + 1))}};
   }
-  const auto best = std::max_element(
-      timed.begin(), timed.end(), [](const auto& a, const auto& b) { return per_ns(a) < per_ns(b); });
+  const auto best = std::max_element(timed.begin(), timed.end(), [](const auto& a, const auto& b) {
+    return per_ns(a) < per_ns(b);
+  });
   return {{"busiest stretch", cut(window, std::max(window.start_ns, best->min_ns),
                                   std::min(window.end_ns, best->max_ns + 1))}};
 }
