@@ -40,7 +40,7 @@ struct Options {
   bool children = false, all = false, stay = false, ignore_seccomp = false;
   std::uint32_t pid = 0;  // doctor
   // report
-  std::string by, sort_by;
+  std::string by, sort_by, html;
   bool by_input_shape = false, csv = false;
   std::uint32_t by_stack = 0;
   std::vector<std::string> columns;

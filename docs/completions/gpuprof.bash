@@ -15,7 +15,7 @@ _gpuprof() {
     stop) options="-p --pid --children --all -h --help" ;;
     detach) options="-p --pid --children --all -h --help" ;;
     env) options="--name --shell --json -h --help" ;;
-    report) options="--by --sort-by --group-by-input-shape --group-by-stack --columns --row-limit --rank --step --csv -q --quiet -v --verbose --json -h --help" ;;
+    report) options="-f --force --html --by --sort-by --group-by-input-shape --group-by-stack --columns --row-limit --rank --step --csv -q --quiet -v --verbose --json -h --help" ;;
     export) options="-o --output -f --force --format -q --quiet -v --verbose -h --help" ;;
     doctor) options="-p --pid --json -h --help" ;;
     help) options="-h --help" ;;
@@ -66,6 +66,7 @@ _gpuprof() {
     --cuda-graph) COMPREPLY=($(compgen -W "node graph" -- "$cur")); return ;;
     --buffer-size) COMPREPLY=(); return ;;
     --max-overhead) COMPREPLY=($(compgen -W "off" -- "$cur")); return ;;
+    --html) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")); return ;;
     --by) COMPREPLY=($(compgen -W "operator kernel kernel-name memcpy memset api nvtx nccl sync thread module line site step memory gpu" -- "$cur")); return ;;
     --sort-by) COMPREPLY=(); return ;;
     --group-by-stack) COMPREPLY=(); return ;;

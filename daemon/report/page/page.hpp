@@ -50,6 +50,11 @@ struct PageRequest {
 /// What of the timeline one process may have of these limits.
 SliceLimits slice_limits(const Limits& limits, std::size_t processes);
 
+/// Before anything is read: may the page be written?
+///
+/// Errors: the file is there and not `force`; a folder that is none or cannot be written.
+support::Result<void> check_page_path(const PageRequest& request);
+
 /// Writes the page and returns its size in bytes.
 ///
 /// @param timelines  one for each process of the report, or none

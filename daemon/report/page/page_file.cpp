@@ -155,16 +155,25 @@ std::string page_text(std::string_view data) {
   return out += rest;
 }
 
+support::Result<void> check_page_path(const PageRequest& request) {
+  const std::string quoted = support::in_quotes(request.path);
+  if (support::is_folder(request.path))
+    return support::error(
+        fmt::format("{} is a folder; name the file the page is to become", quoted));
+  if (!request.force && support::file_exists(request.path))
+    return support::error(
+        fmt::format("{} exists; name another file, or add --force to replace it", quoted));
+  const std::string folder = support::parent_folder(request.path);
+  if (!support::is_folder(folder)) return cannot_write(request.path, ENOENT);
+  if (access(folder.c_str(), W_OK | X_OK) != 0) return cannot_write(request.path, errno);
+  return {};
+}
+
 support::Result<std::uint64_t> write_page(const Report& report,
                                           const std::vector<PageAdvice>& advice,
                                           const std::vector<Timeline>& timelines,
                                           const PageRequest& request) {
-  if (support::is_folder(request.path))
-    return support::error(fmt::format("{} is a folder; name the file the page is to become",
-                                      support::in_quotes(request.path)));
-  if (!request.force && support::file_exists(request.path))
-    return support::error(fmt::format("{} exists; name another file, or add --force to replace it",
-                                      support::in_quotes(request.path)));
+  GPUPROF_CHECK(check_page_path(request));
   const std::string text = page_text(page_data(report, advice, timelines, request));
   GPUPROF_CHECK(write_beside(request.path, request.force, text));
   return static_cast<std::uint64_t>(text.size());

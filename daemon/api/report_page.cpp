@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A report as a page for a browser.
+//
+// Context:  cli
+#include "daemon/api/report_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "daemon/api/settled.hpp"
+#include "daemon/import/import.hpp"
+#include "daemon/report/page/page.hpp"
+#include "daemon/report/report.hpp"
+
+namespace gpuprof::api {
+namespace {
+
+namespace page = report::page;
+
+struct Loaded {
+  report::Report report;
+  std::vector<page::Timeline> timelines;
+};
+
+support::Result<std::vector<page::Timeline>> timelines_of(const Source& source,
+                                                          const std::vector<model::Window>& windows,
+                                                          const report::Report& report,
+                                                          const page::Limits& limits) {
+  std::vector<page::Timeline> out;
+  const page::SliceLimits share = page::slice_limits(limits, report.processes.size());
+  for (const report::Analysis& analysis : report.processes) {
+    const auto entry = std::find_if(
+        source.view.processes.begin(), source.view.processes.end(),
+        [&analysis](const spool::ProcessEntry& e) { return e.pid == analysis.meta.pid; });
+    if (entry == source.view.processes.end()) {
+      out.emplace_back();
+      continue;
+    }
+    GPUPROF_TRY(timeline,
+                page::collect_slices(source.view, *entry, windows, analysis.steps, share));
+    out.push_back(std::move(timeline));
+  }
+  return out;
+}
+
+support::Result<Loaded> load(const ReportPageRequest& request, const ReportProgress& progress,
+                             const page::Limits& limits) {
+  GPUPROF_TRY(source, open_source(request.inputs, progress.reading));
+  std::vector<std::string> missing;
+  auto windows = settled_windows(&source.view, &missing);
+  if (!windows)
+    return support::error(fmt::format("there is nothing to report of {}: {}", source.named,
+                                      windows.error().sentence));
+  report::ReportOptions options;
+  options.rank = request.rank;
+  if (request.steps) options.analysis.steps = {request.steps->first, request.steps->second};
+  options.analysis.progress = progress.counting;
+  Loaded loaded;
+  GPUPROF_TRY(report, report::make_report(source.view, windows.value(), options));
+  loaded.report = std::move(report);
+  for (report::Analysis& process : loaded.report.processes) {
+    process.meta.source = source.named;
+    process.meta.imported = source.is_imported();
+  }
+  for (const std::string& sentence : missing) loaded.report.missing.push_back(sentence);
+  GPUPROF_TRY(timelines, timelines_of(source, windows.value(), loaded.report, limits));
+  loaded.timelines = std::move(timelines);
+  return loaded;
+}
+
+}  // namespace
+
+support::Result<std::uint64_t> write_report_page(const ReportPageRequest& request,
+                                                 const ReportProgress& progress) {
+  page::PageRequest wanted;
+  wanted.path = request.page;
+  wanted.force = request.force;
+  wanted.version = request.version;
+  GPUPROF_CHECK(page::check_page_path(wanted));
+  GPUPROF_TRY(loaded, load(request, progress, wanted.limits));
+  wanted.source = loaded.report.processes.empty() ? "" : loaded.report.processes[0].meta.source;
+  return page::write_page(loaded.report, {}, loaded.timelines, wanted);
+}
+
+}  // namespace gpuprof::api
