@@ -29,7 +29,7 @@ inline constexpr std::string_view kPageableCopy = "pageable-copy";
 void sync_in_loop(const Subject& subject, Found* found);
 void pageable_copy(const Subject& subject, Found* found);
 
-// rules_host.cpp
+// rules_host.cpp, rules_starved.cpp
 inline constexpr std::string_view kHostCode = "host-code";
 inline constexpr std::string_view kHostStarved = "host-starved";
 void host_code(const Subject& subject, Found* found);

@@ -60,6 +60,7 @@ void StoryPart::begin(exporter::Shown& shown) {
 
 void StoryPart::on(const exporter::ShownStep& e) {
   tids_.insert(e.e.tid);
+  if (wanted_ && (e.e.label < wanted_->first || e.e.label > wanted_->second)) return;
   story_.steps.push_back({e.e.start_ns, e.e.end_ns, e.e.tid});
   if (story_.loop.empty()) story_.loop = e.where;
 }
@@ -155,15 +156,12 @@ std::uint32_t StoryPart::stack_of(model::StackId stack, std::uint64_t ts_ns) {
   return stack_ids_[stack] = stack_of(std::span(frames.data(), frames.size()));
 }
 
-void StoryPart::keep_steps(std::uint64_t from_ns, std::uint64_t until_ns) {
+void StoryPart::sort_steps() {
   auto& steps = story_.steps;
-  std::erase_if(steps, [&](const StoryStep& step) {
-    return step.start_ns < from_ns || step.start_ns >= until_ns;
-  });
   std::sort(steps.begin(), steps.end(), [](const StoryStep& a, const StoryStep& b) {
     return a.start_ns < b.start_ns;
   });
-  if (!steps.empty() || story_.ops.empty()) return;
+  if (!steps.empty() || story_.ops.empty() || wanted_) return;
   story_.made_up = true;
   steps.push_back({story_.ops.front().start_ns, story_.ops.back().end_ns, 0});
 }
@@ -216,11 +214,11 @@ void StoryPart::merge_talks() {
   talks.resize(kept);
 }
 
-Story StoryPart::finish(std::uint64_t keep_from_ns, std::uint64_t keep_until_ns) {
+Story StoryPart::finish() {
   keep_outermost();
   join_waits();
   merge_talks();
-  keep_steps(keep_from_ns, keep_until_ns);
+  sort_steps();
   const auto by_time = [](const auto& a, const auto& b) { return a.ts_ns < b.ts_ns; };
   std::stable_sort(story_.samples.begin(), story_.samples.end(), by_time);
   std::stable_sort(story_.blocks.begin(), story_.blocks.end(), by_time);

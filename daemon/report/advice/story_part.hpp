@@ -8,9 +8,12 @@
 // Not here: what rules make of it
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "daemon/export/shown.hpp"
@@ -20,6 +23,10 @@ namespace gpuprof::report::advice {
 
 class StoryPart final : public exporter::ShownSink {
  public:
+  /// @param steps Labels of those that count; none: all.
+  explicit StoryPart(std::optional<std::pair<std::uint64_t, std::uint64_t>> steps = std::nullopt)
+      : wanted_(steps) {}
+
   /// A window begins; `shown` must live until the next begin() or finish().
   void begin(exporter::Shown& shown);
 
@@ -31,8 +38,7 @@ class StoryPart final : public exporter::ShownSink {
   void on(const exporter::ShownOverhead& e) override;
   void on(const model::Allocation& e) override;
 
-  /// @param keep_until_ns Steps that begin later do not count, nor those before keep_from_ns.
-  Story finish(std::uint64_t keep_from_ns = 0, std::uint64_t keep_until_ns = ~0ULL);
+  Story finish();
 
  private:
   bool on_step_thread(std::uint32_t tid) const { return tids_.contains(tid); }
@@ -41,11 +47,12 @@ class StoryPart final : public exporter::ShownSink {
   std::uint32_t stack_of(model::StackId stack, std::uint64_t ts_ns);
   std::uint32_t stack_of(std::span<const exporter::StackText::Frame> frames);
   FrameId frame_of(exporter::StackText::Frame frame);
-  void keep_steps(std::uint64_t from_ns, std::uint64_t until_ns);
+  void sort_steps();
   void keep_outermost();
   void join_waits();
   void merge_talks();
 
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> wanted_;
   Story story_;
   exporter::Shown* shown_ = nullptr;
   std::unordered_set<std::uint32_t> tids_;  // that step

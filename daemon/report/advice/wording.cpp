@@ -20,7 +20,7 @@ std::string time_text(double ns) {
 }
 
 std::string share_text(double share) {
-  return fmt::format(share < 0.01 ? "{:.2f} %" : "{:.1f} %", 100 * share);
+  return share < 0.01 ? fmt::format("{:.2f} %", 100 * share) : fmt::format("{:.1f} %", 100 * share);
 }
 
 std::string bytes_text(double bytes) {
