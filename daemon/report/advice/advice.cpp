@@ -28,7 +28,7 @@ constexpr std::array<Rule, 18> kRules = {{
     {kExtraBackward, "more backward passes than optimizer steps", extra_backward, nullptr},
     {kGpuIdle, "a GPU that is idle most of the time", gpu_idle, nullptr},
     {kLaunchBound, "a GPU that waits for launches", launch_bound, nullptr},
-    {kNoTensorCores, "matrix products without tensor cores", no_tensor_cores, nullptr},
+    {kFp32Math, "matrix products in single precision", fp32_math, nullptr},
     {kMemoryLimit, "memory of a GPU nearly full", memory_limit, nullptr},
     {kFirstStep, "a first step that compiles or loads", first_step, nullptr},
     {kDataParallel, "DataParallel on several GPUs", data_parallel, nullptr},

@@ -50,11 +50,11 @@ void extra_backward(const Subject& subject, Found* found);
 // rules_gpu.cpp
 inline constexpr std::string_view kGpuIdle = "gpu-idle";
 inline constexpr std::string_view kLaunchBound = "launch-bound";
-inline constexpr std::string_view kNoTensorCores = "no-tensor-cores";
+inline constexpr std::string_view kFp32Math = "fp32-math";
 inline constexpr std::string_view kMemoryLimit = "memory-limit";
 void gpu_idle(const Subject& subject, Found* found);
 void launch_bound(const Subject& subject, Found* found);
-void no_tensor_cores(const Subject& subject, Found* found);
+void fp32_math(const Subject& subject, Found* found);
 void memory_limit(const Subject& subject, Found* found);
 
 // rules_first_step.cpp

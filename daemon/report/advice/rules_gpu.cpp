@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "daemon/report/advice/rule_list.hpp"
@@ -53,6 +54,51 @@ FrameId most(const std::map<FrameId, OfLine>& lines, double OfLine::*what) {
   return best;
 }
 
+/// Kernels of matrix products and convolutions.
+struct Products {
+  double all_ns = 0, slow_ns = 0, tf32_ns = 0, count = 0;  // slow: single precision
+  std::string longest;
+  std::map<FrameId, OfLine> lines;
+};
+
+/// By what NVIDIA's libraries put into names of kernels that work on 16 bits and less.
+bool is_narrow(const std::string& kernel) {
+  constexpr std::array<std::string_view, 10> kParts = {"bf16",  "f16",   "fp16", "half", "Half",
+                                                       "16816", "h1688", "h884", "s884", "i8816"};
+  return std::any_of(kParts.begin(), kParts.end(), [&](std::string_view part) {
+    return kernel.find(part) != std::string::npos;
+  });
+}
+
+/// Fills, conversions of layouts and sums beside the product itself.
+bool is_aside(const std::string& kernel) {
+  constexpr std::array<std::string_view, 7> kParts = {"at::native", "Nhwc",   "nhwcTo", "nchwTo",
+                                                      "splitK",     "reduce", "ransform"};
+  return std::any_of(kParts.begin(), kParts.end(), [&](std::string_view part) {
+    return kernel.find(part) != std::string::npos;
+  });
+}
+
+Products products_of(const Analysis& analysis) {
+  Products products;
+  double longest_ns = 0;
+  for (const KernelRow& kernel : analysis.gpu.kernels) {
+    if (!could_use_tensor_cores(kernel.owner) || is_aside(kernel.name)) continue;
+    const double ns = static_cast<double>(kernel.time.total_ns);
+    products.all_ns += ns;
+    const bool tf32 = kernel.name.find("tf32") != std::string::npos;
+    if (!tf32 && (is_narrow(kernel.name) || kernel.tensor_core)) continue;
+    products.slow_ns += ns;
+    products.count += static_cast<double>(kernel.time.count);
+    if (tf32) products.tf32_ns += ns;
+    products.lines[kernel.line].ns += ns;
+    if (ns <= longest_ns) continue;
+    longest_ns = ns;
+    products.longest = kernel.name;
+  }
+  return products;
+}
+
 std::string largest_of(const Steps& steps) {
   const auto of = [&](Category category) {
     return steps.mean_ns[static_cast<std::size_t>(category)];
@@ -97,7 +143,10 @@ void launch_bound(const Subject& subject, Found* found) {
   const double per_step = kernels / static_cast<double>(std::max<std::size_t>(1, analysis.steps.kept));
   const double tiny = static_cast<double>(analysis.gpu.tiny_kernels);
   const double all = static_cast<double>(std::max<std::uint64_t>(1, analysis.gpu.launches));
-  const double gap_ns = static_cast<double>(analysis.gpu.launch_gap_ns);
+  double busiest = 0;
+  for (const GpuSummary& gpu : analysis.steps.gpus) busiest = std::max(busiest, gpu.utilisation);
+  const double gap_ns = std::min(static_cast<double>(analysis.gpu.launch_gap_ns),
+                                 (1 - busiest) * static_cast<double>(story.steps_ns()));
   if (per_step < kFewestKernels || tiny / all < kTinyShare) return;
   if (gap_ns < kGapShare * static_cast<double>(story.steps_ns())) return;
   std::map<FrameId, OfLine> lines;
@@ -120,39 +169,33 @@ void launch_bound(const Subject& subject, Found* found) {
   found->push_back(std::move(advice));
 }
 
-void no_tensor_cores(const Subject& subject, Found* found) {
+void fp32_math(const Subject& subject, Found* found) {
   const Analysis& analysis = subject.analysis;
   const double steps_ns = static_cast<double>(subject.story.steps_ns());
   if (!analysis.has_gpu() || steps_ns == 0) return;
-  const bool able = std::any_of(analysis.steps.gpus.begin(), analysis.steps.gpus.end(),
-                                [](const GpuSummary& gpu) { return gpu.compute_major >= kTensorMajor; });
-  if (!able || analysis.gpu.tensor_core_ns != 0) return;
-  std::map<FrameId, OfLine> lines;
-  double eligible_ns = 0, count = 0;
-  std::string kernel_name;
-  double longest = 0;
-  for (const KernelRow& kernel : analysis.gpu.kernels) {
-    if (!could_use_tensor_cores(kernel.owner)) continue;
-    const double ns = static_cast<double>(kernel.time.total_ns);
-    eligible_ns += ns;
-    count += static_cast<double>(kernel.time.count);
-    lines[kernel.line].ns += ns;
-    if (ns <= longest) continue;
-    longest = ns;
-    kernel_name = kernel.name;
-  }
-  if (eligible_ns < kEligibleShare * steps_ns) return;
-  Advice advice = start_advice(subject, kNoTensorCores,
-                               where_of(analysis, most(lines, &OfLine::ns)), eligible_ns);
+  const bool able =
+      std::any_of(analysis.steps.gpus.begin(), analysis.steps.gpus.end(),
+                  [](const GpuSummary& gpu) { return gpu.compute_major >= kTensorMajor; });
+  if (!able) return;
+  const Products products = products_of(analysis);
+  if (products.slow_ns < kEligibleShare * steps_ns || products.slow_ns < products.all_ns / 2) return;
+  Advice advice = start_advice(subject, kFp32Math,
+                               where_of(analysis, most(products.lines, &OfLine::ns)), products.slow_ns);
+  const bool tf32 = products.tf32_ns > products.slow_ns / 2;
   advice.what = fmt::format(
-      "Matrix products and convolutions take {} of GPU time a step and no kernel of theirs uses tensor cores; the "
-      "longest is {}, most of them launched by the program itself come from here.",
-      time_text(advice.ns_per_step), kernel_name.substr(0, 80));
-  advice.change = "torch.autocast(\"cuda\", dtype=torch.bfloat16) around the forward pass, or "
-                  "torch.set_float32_matmul_precision(\"high\") for TF32; sizes that are multiples of 8.";
-  advice.figures = {{"eligible_kernels", count},
-                    {"eligible_ns_per_step", advice.ns_per_step},
-                    {"tensor_core_ns", 0}};
+      "Matrix products and convolutions take {} of GPU time a step {}; the longest kernel is {}. Of the program's "
+      "lines that launch them this one launches most.",
+      time_text(advice.ns_per_step),
+      tf32 ? "in single precision (TF32), half as fast as tensor cores are with 16 bits"
+           : "in single precision, without tensor cores",
+      products.longest.substr(0, 60));
+  advice.change = "torch.autocast(\"cuda\", dtype=torch.bfloat16) around the forward pass";
+  if (!tf32) advice.change += ", or torch.set_float32_matmul_precision(\"high\") for TF32";
+  advice.change += "; sizes that are multiples of 8.";
+  advice.figures = {{"kernels", products.count},
+                    {"all_products_ns_per_step", advice.ns_per_step * products.all_ns / products.slow_ns},
+                    {"fp32_ns_per_step", advice.ns_per_step},
+                    {"tf32_share", products.tf32_ns / products.slow_ns}};
   found->push_back(std::move(advice));
 }
 

@@ -22,6 +22,8 @@ constexpr double kStepsShare = 0.5;
 /// Others from this share of the step on: rare ones, and waits inside of packages, which the
 /// program cannot take out.
 constexpr double kWaitShare = 0.01;
+/// A GPU that busy does not starve.
+constexpr double kBusy = 0.8;
 /// Copies: of the step.
 constexpr double kCopyShare = 0.005;
 
@@ -136,6 +138,10 @@ void sync_in_loop(const Subject& subject, Found* found) {
         "and then the GPU waits for the host.",
         name, count_text(static_cast<double>(waits.count) / static_cast<double>(story.steps.size())),
         time_text(waits.ns / static_cast<double>(waits.count)));
+    for (const GpuSummary& gpu : subject.analysis.steps.gpus)
+      if (gpu.utilisation >= kBusy)
+        advice.what += fmt::format(" (GPU {} is busy for {} of a step all the same: most of this wait is for its work.)",
+                                   gpu.device, share_text(gpu.utilisation));
     advice.change = change_for(name);
     advice.figures = figures_of(story, waits);
     found->push_back(std::move(advice));
