@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gpuprof export SPOOL: trace files from what a session left behind.
+// gpuprof export SPOOL|TRACE...: trace files from what a session left behind, or other traces.
 //
 // Context:  cli
 #include <fmt/format.h>
@@ -23,11 +23,15 @@ namespace {
 using support::error;
 
 support::Result<api::ExportRequest> request_of(const Options& options) {
-  if (options.words.size() != 1) {
-    return error("export needs one spool folder: gpuprof export [OPTION...] SPOOL");
+  if (options.words.empty()) {
+    return error(
+        "export needs a spool folder or trace files: gpuprof export [OPTION...] SPOOL|TRACE...");
   }
   api::ExportRequest request;
-  request.spool = support::absolute_path(options.words[0], support::current_folder());
+  for (const std::string& word : options.words)
+    request.also.push_back(support::absolute_path(word, support::current_folder()));
+  request.spool = request.also.front();
+  request.also.erase(request.also.begin());
   request.force = options.session.force;
   if (options.formats_given) request.formats = options.session.formats;
   if (options.output.empty()) return request;
@@ -45,7 +49,8 @@ support::Result<int> export_command(Options& options) {
   GPUPROF_TRY(request, request_of(options));
   support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
   auto summary = api::export_session(
-      request, [&](std::uint64_t done, std::uint64_t total) { line.show("writing", done, total); });
+      request, [&](std::uint64_t done, std::uint64_t total) { line.show("writing", done, total); },
+      [&](std::uint64_t done, std::uint64_t total) { line.show("reading", done, total); });
   line.clear();
   if (!summary) return summary.error();
   for (const api::SummaryFile& file : summary.value().files) {

@@ -210,9 +210,16 @@ void apply(const ExportRequest& request, spool::SessionView* view) {
 std::vector<std::string> format_names() { return exporter::format_names(); }
 
 support::Result<Summary> export_session(const ExportRequest& request,
-                                        const ExportProgress& progress) {
-  GPUPROF_TRY(view, spool::open_session(request.spool));
+                                        const ExportProgress& progress,
+                                        const SourceProgress& reading) {
+  std::vector<std::string> inputs = request.also;
+  inputs.insert(inputs.begin(), request.spool);
+  GPUPROF_TRY(source, open_source(inputs, reading));
+  spool::SessionView& view = source.view;
   apply(request, &view);
+  if (view.options.output.empty())
+    return support::error(fmt::format(
+        "{} does not say where its files belong: name a folder with -o", request.spool));
   Summary summary;
   summary.version = view.options.version;
   summary.host = view.host;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Trace files from a session's spool folder, also one whose daemon died.
+// Trace files from a session's spool folder, also one whose daemon died, or from other traces.
 //
 // Context:  cli
 // Owns:     nothing
@@ -13,14 +13,16 @@
 #include <string>
 #include <vector>
 
+#include "daemon/api/sources.hpp"
 #include "daemon/api/summary.hpp"
 #include "support/result.hpp"
 
 namespace gpuprof::api {
 
 struct ExportRequest {
-  std::string spool;   // folder with session.jsonl
-  std::string output;  // absolute folder or pattern; empty: as the session was asked
+  std::string spool;              // folder with session.jsonl, or whatever open_source() opens
+  std::vector<std::string> also;  // more trace files of the same session
+  std::string output;             // absolute folder or pattern; empty: as the session was asked
   bool output_is_pattern = false;
   bool force = false;
   std::vector<std::string> formats;  // empty: as the session was asked
@@ -30,8 +32,11 @@ using ExportProgress = std::function<void(std::uint64_t done_events, std::uint64
 
 /// Writes the files of every window; windows and processes the daemon had not settled when it
 /// died are settled here, from the events.
+///
+/// @param reading Bytes of trace files, where those are what is exported.
 support::Result<Summary> export_session(const ExportRequest& request,
-                                        const ExportProgress& progress);
+                                        const ExportProgress& progress,
+                                        const SourceProgress& reading = {});
 
 /// The spool folder of a session of the daemon `daemon_pid` in an output folder; "" if it is gone.
 std::string spool_of(const std::string& folder, std::uint32_t daemon_pid, std::uint64_t session);

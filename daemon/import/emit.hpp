@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sorted records of a file into the spools of its processes: nesting, owners, launches.
+//
+// Context:  cli through daemon/api
+// Owns:     what is open on the threads, and what was launched lately; fixed but for the former
+// Promises: events come in the order in which they end, of those that end together the inner first
+// Not here: reading and sorting (classify.hpp, sorter.hpp)
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <queue>
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/import/classify.hpp"
+#include "daemon/import/session_process.hpp"
+#include "daemon/import/threads.hpp"
+
+namespace gpuprof::importer {
+
+class Emitter {
+ public:
+  /// @param processes By Record::process; null: it has no record.
+  /// @param add_ns    To the file's times, to make them the session's.
+  /// @param end_ns    Of the file's window, on the session's line.
+  Emitter(Names& names, FileContent& content, std::vector<SessionProcess*> processes,
+          std::int64_t add_ns, std::uint64_t end_ns);
+
+  support::Result<void> run();
+  /// GPU events, of files with several processes, whose launch was not found.
+  std::uint64_t unowned() const { return unowned_; }
+
+ private:
+  struct Thread {
+    OpenFrames frames;
+    std::vector<std::uint32_t> open;  // operators and ranges, outermost first
+  };
+  struct Process {
+    SessionProcess* session = nullptr;
+    std::unordered_map<std::uint32_t, Thread> threads;
+    std::uint32_t last_tid = 0;
+    Thread* last = nullptr;
+  };
+  /// What ends later: a place in `pool_`.
+  struct Ending {
+    std::int64_t end_ns;
+    std::uint64_t order;  // the later it began, the sooner of two that end together
+    std::uint32_t slot;
+  };
+  struct EndsLater {
+    bool operator()(const Ending& a, const Ending& b) const {
+      return a.end_ns != b.end_ns ? a.end_ns > b.end_ns : a.order < b.order;
+    }
+  };
+  struct KnownRange {
+    std::uint64_t external_id = 0;
+    model::RangeId range = 0;
+    std::uint16_t process = kNoProcess;
+  };
+  struct Launch {
+    std::uint32_t correlation = 0, tid = 0;
+    model::RangeId range = 0;
+    std::uint16_t process = kNoProcess;
+  };
+  struct Forward {
+    std::int64_t sequence = -1;
+    std::uint32_t tid = 0;
+    std::uint16_t process = kNoProcess;
+  };
+  static constexpr std::size_t kRemembered = 1u << 18;
+  static constexpr std::size_t kMaxNested = 10'000;
+  /// Below this many, ranges and operators are drawn apart: viewers give up.
+  static constexpr std::size_t kDeepFrom = 100;
+
+  std::uint64_t at(std::int64_t ns) const { return static_cast<std::uint64_t>(ns + add_ns_); }
+  Thread& thread(Process& process, std::uint32_t tid);
+  void take(const Record& r);
+  void open(const Record& r);
+  void span(const Record& r);
+  void arrow(const Record& r);
+  void step_operator(const Record& r);
+  std::uint32_t hold(const Record& r);
+  void flush(std::int64_t until_ns);
+  void close(std::uint32_t slot);
+  void remember(const Record& r, model::RangeId id);
+  model::RangeId range_of(std::uint16_t process, std::uint64_t external_id, const Thread* thread);
+  std::uint32_t forward_tid(const Record& r) const;
+
+  void write_operator(const OpenOperator& o);
+  void write_range(const OpenOperator& o, model::RangeKind kind);
+  void write_call(const OpenOperator& o);
+  void write_step(const Record& r);
+  void write_allocation(const Record& r);
+  void write_sample(const Record& r);
+  void write_overhead(const Record& r);
+  void write_gpu(const Record& r);
+  template <typename E>
+  void write_gpu_event(const Record& r, const Launch& launch, SessionProcess& to, E e);
+
+  Names& names_;
+  FileContent& content_;
+  std::vector<Process> processes_;
+  std::int64_t add_ns_;
+  std::uint64_t window_end_ns_;
+  std::uint16_t main_ = 0;  // the process with most records
+  std::size_t hosts_ = 0;
+  std::vector<OpenOperator> pool_;
+  std::vector<std::uint32_t> free_;
+  std::priority_queue<Ending, std::vector<Ending>, EndsLater> endings_;
+  std::uint64_t order_ = 0;
+  std::vector<KnownRange> ranges_;
+  std::vector<Launch> launches_;
+  std::vector<Forward> forwards_;
+  std::uint64_t unowned_ = 0;
+};
+
+}  // namespace gpuprof::importer

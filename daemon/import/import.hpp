@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Any trace in Chrome's JSON as PyTorch's profiler or gpuprof writes it, made into a session
+// folder like those the daemon records.
+//
+// Context:  cli through daemon/api
+// Owns:     the session folder, until the Imported is destroyed
+// Promises: memory does not grow with the number of events; a file is taken whole or not at all,
+//           and what was not understood in it is counted and said; what a file does not tell is
+//           left 0 or none
+// Not here: which of a person's paths is what (path_kind.hpp), what reads the session
+// (daemon/spool)
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "support/result.hpp"
+
+namespace gpuprof::importer {
+
+/// What of one file became events.
+struct ImportedFile {
+  std::string path;
+  std::uint64_t bytes = 0;     // of JSON text
+  std::uint64_t events = 0;    // understood
+  std::uint64_t left_out = 0;  // events of kinds that nothing here knows, or without a usable time
+  std::uint32_t window = 0;    // model::Window::index
+  bool ours = false;           // gpuprof wrote it
+};
+
+/// A session folder for spool::open_session, removed with this.
+struct Imported {
+  Imported() = default;
+  Imported(const Imported&) = delete;
+  Imported& operator=(const Imported&) = delete;
+  ~Imported();
+
+  std::string folder;
+  std::vector<ImportedFile> files;
+  std::vector<std::string> remarks;  // sentences; also among those of the session
+};
+
+/// Bytes read of all files, and how many there are (as they lie on the disk).
+using Progress = std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)>;
+
+/// Converts trace files. Several files of one process become its windows; files whose times
+/// overlap, of several ranks, one window.
+///
+/// Errors: a file that cannot be read, is cut short, is no JSON or no trace: one sentence that
+/// names it. No room for the session folder (in $TMPDIR or /tmp).
+support::Result<std::unique_ptr<Imported>> import_traces(const std::vector<std::string>& paths,
+                                                         const Progress& progress);
+
+}  // namespace gpuprof::importer

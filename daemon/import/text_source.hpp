@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The text of a file, plain or gzip, in blocks; read and unpacked by a thread of its own.
+//
+// Context:  cli through daemon/api
+// Owns:     the file, the thread and a fixed number of blocks
+// Promises: control characters come as blanks, which JSON forbids in strings and elsewhere does
+//           not tell from blanks; memory is fixed; a damaged or cut file is an error at its end
+// Not here: what the text says (json_events.hpp)
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "gpuprof/base/unique_fd.hpp"
+#include "support/result.hpp"
+
+namespace gpuprof::importer {
+
+class TextSource {
+ public:
+  static constexpr std::size_t kBlockBytes = 1u << 20;
+
+  /// Errors: no such file, not readable, not a regular file, empty.
+  static support::Result<std::unique_ptr<TextSource>> open(const std::string& path);
+  ~TextSource();
+
+  /// The next part of the text; empty at the end. Errors: see failure().
+  std::string next();
+  /// Why the text ended early; empty: it did not. Valid once next() gave an empty part.
+  const std::string& failure() const { return failure_; }
+  /// Of the file as it lies on the disk.
+  std::uint64_t bytes_read() const { return read_.load(std::memory_order_relaxed); }
+  std::uint64_t file_bytes() const { return file_bytes_; }
+
+ private:
+  TextSource(std::string path, base::UniqueFd fd, std::uint64_t bytes);
+  void produce();
+  std::string read_plain();
+  std::string read_gzip();
+  std::string failed_read() const;
+  bool put(std::string block);
+  /// Bytes of the file into `to`; 0 at its end, negative: errno is set.
+  std::ptrdiff_t read_some(char* to, std::size_t bytes);
+
+  std::string path_;
+  base::UniqueFd fd_;
+  std::uint64_t file_bytes_;
+  std::atomic<std::uint64_t> read_{0};
+
+  std::mutex mutex_;  // guards everything below
+  std::condition_variable changed_;
+  std::deque<std::string> blocks_;
+  std::string failure_;
+  bool done_ = false, stopping_ = false;
+  std::thread thread_;
+};
+
+/// True for the first bytes of a gzip file.
+inline bool is_gzip(std::string_view bytes) {
+  return bytes.size() >= 3 && bytes.substr(0, 3) == std::string_view("\x1f\x8b\x08", 3);
+}
+
+}  // namespace gpuprof::importer
