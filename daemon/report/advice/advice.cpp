@@ -36,6 +36,26 @@ constexpr std::array<Rule, 18> kRules = {{
     {kSlowRank, "one rank the others wait for", nullptr, slow_rank},
 }};
 
+bool same_place(const Advice& a, const Advice& b) {
+  return a.rule == b.rule && a.where.file == b.where.file && a.where.line == b.where.line &&
+         a.where.function == b.where.function;
+}
+
+/// Of sorted advice: the worst process speaks for the others.
+std::vector<Advice> said_once(std::vector<Advice> found) {
+  std::vector<Advice> kept;
+  for (Advice& advice : found) {
+    const auto worse = std::find_if(kept.begin(), kept.end(), [&](const Advice& one) {
+      return same_place(one, advice) && one.pid != advice.pid;
+    });
+    if (worse == kept.end())
+      kept.push_back(std::move(advice));
+    else
+      ++worse->processes;
+  }
+  return kept;
+}
+
 }  // namespace
 
 std::string Where::text() const {
@@ -60,7 +80,7 @@ std::vector<Advice> advise(std::span<const Subject> subjects) {
   }
   std::stable_sort(found.begin(), found.end(),
                    [](const Advice& a, const Advice& b) { return a.share > b.share; });
-  return found;
+  return said_once(std::move(found));
 }
 
 }  // namespace gpuprof::report::advice

@@ -47,6 +47,7 @@ struct Advice {
   std::vector<Figure> figures;
   std::uint32_t pid = 0;
   std::int64_t rank = -1;
+  std::uint32_t processes = 1;  // that it is true of; the figures are of the worst of them
 };
 
 /// All that rules look at of one process.
@@ -66,7 +67,8 @@ struct Rule {
 std::span<const Rule> rules();
 const Rule* find_rule(std::string_view id);
 
-/// Asks every rule; the largest share first.
+/// Asks every rule; the largest share first. What one rule says of the same place in several
+/// processes is said once.
 std::vector<Advice> advise(std::span<const Subject> subjects);
 
 }  // namespace gpuprof::report::advice

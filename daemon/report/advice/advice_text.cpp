@@ -45,7 +45,8 @@ void append_one(std::string& text, const Advice& advice, std::size_t number, boo
                         advice.rule == "first-step" ? "the first step" : "a step",
                         time_text(advice.ns_per_step));
   }
-  if (several)
+  if (advice.processes > 1) text += fmt::format("  in {} processes, most in", advice.processes);
+  if (several || advice.processes > 1)
     text += advice.rank >= 0 ? fmt::format("  rank {}", advice.rank)
                              : fmt::format("  process {}", advice.pid);
   text += '\n';
@@ -84,6 +85,7 @@ void write_advice(std::span<const Advice> advice, support::JsonWriter& json) {
     json.member("last_line", one.where.last_line);
     json.member("function", std::string_view(one.where.function)).member("line_by", one.line_by);
     json.member("pid", std::uint64_t{one.pid}).member("rank", one.rank);
+    json.member("processes", std::uint64_t{one.processes});
     json.key("figures").begin_object();
     for (const Figure& figure : one.figures) json.member(figure.name, figure.value);
     json.end_object().end_object();

@@ -173,14 +173,17 @@ std::vector<Run> find_runs(const Story& story, const std::vector<StackFacts>& fa
   for (std::size_t i = 0; i < story.ops.size();) {
     const StoryOp& first = story.ops[i];
     std::size_t end = i + 1;
-    if (may_repeat(first, facts)) {
-      while (end < story.ops.size() && may_repeat(story.ops[end], facts) &&
-             same_work(story, facts, first, story.ops[end]))
+    const bool counts = may_repeat(first, facts) &&
+                        inside_steps(story, &step, first.start_ns, first.end_ns) != 0;
+    if (counts) {
+      const std::uint64_t step_end_ns = story.steps[step].end_ns;
+      while (end < story.ops.size() && story.ops[end].start_ns < step_end_ns &&
+             may_repeat(story.ops[end], facts) && same_work(story, facts, first, story.ops[end]))
         ++end;
     }
-    const std::uint64_t end_ns = story.ops[end - 1].end_ns;
-    if (end - i >= kShortestRun && inside_steps(story, &step, first.start_ns, end_ns) != 0)
-      runs.push_back({i, end - 1, first.start_ns, end_ns, facts[first.stack].user});
+    if (counts && end - i >= kShortestRun)
+      runs.push_back(
+          {i, end - 1, first.start_ns, story.ops[end - 1].end_ns, facts[first.stack].user});
     i = end;
   }
   return runs;

@@ -146,8 +146,9 @@ void slow_rank(std::span<const Subject> subjects, Found* found) {
     where = {file, function, from, std::max(from, to)};
   }
   Advice advice = start_advice(slow, kSlowRank, where, 0);
-  advice.share = more / step_ns;
-  advice.ns_per_step = more;
+  // Where a line is known, its time: the others may wait less, if they talk and compute at once.
+  advice.ns_per_step = where.known() ? difference.ns : more;
+  advice.share = advice.ns_per_step / step_ns;
   advice.what = fmt::format(
       "{} needs {} more for its own part of a step than the others, who wait for it in collectives{}.",
       slow.analysis.meta.rank >= 0 ? fmt::format("Rank {}", slow.analysis.meta.rank)
@@ -159,6 +160,7 @@ void slow_rank(std::span<const Subject> subjects, Found* found) {
                   "rank's machine.";
   advice.figures = {{"own_ns_per_step", *slowest},
                     {"others_own_ns_per_step", *middle},
+                    {"waited_for_ns_per_step", more},
                     {"line_ns_per_step", difference.ns}};
   found->push_back(std::move(advice));
 }

@@ -26,6 +26,12 @@ StoryKind kind_of(const exporter::ShownOp& e) {
   return StoryKind::kPlain;
 }
 
+/// A node of autograd, in PyTorch that does not say so.
+bool is_node(const exporter::ShownOp& e) {
+  return e.e.scope == model::kScopeBackward || e.name.find("Backward") != std::string_view::npos ||
+         e.name.ends_with("AccumulateGrad");
+}
+
 /// Ranges of the program's own are looked through.
 bool counts(const exporter::ShownOp& e, StoryKind kind) {
   if (e.nesting != exporter::Nesting::kNests) return false;
@@ -70,7 +76,7 @@ void StoryPart::on(const exporter::ShownOp& e) {
   if (e.kind == exporter::OpKind::kCommunication || e.kind == exporter::OpKind::kCollective)
     story_.talks.push_back({e.drawn.start_ns, e.drawn.end_ns});
   if (!on_step_thread(e.e.tid)) {
-    if (kind == StoryKind::kEvaluate)
+    if (kind == StoryKind::kEvaluate || is_node(e))
       story_.backward.push_back({e.drawn.start_ns, e.drawn.end_ns, e.e.sequence});
     return;
   }
