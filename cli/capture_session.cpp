@@ -14,8 +14,8 @@
 #include <cstdio>
 
 #include "cli/environment.hpp"
-#include "cli/report.hpp"
 #include "cli/running_schedule.hpp"
+#include "cli/session_report.hpp"
 #include "cli/version.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/files.hpp"

@@ -52,6 +52,12 @@ constexpr std::array kCommands = {
                "Prints the environment variables that make a program started with them wait for "
                "`gpuprof capture`: for container images, notebooks and job files.",
                env_command},
+    CommandRow{"report", kReport, "report [OPTION...] INPUT...", "Say what a recording comes to",
+               "Reads a session's spool folder, or trace files of gpuprof, of torch.profiler or of "
+               "Kineto and folders of them (several: ranks of one run), and prints what was "
+               "recorded: where steps spent their time, the operators, kernels and lines that took "
+               "most of it, and what is missing. With --by a whole table. Results go to stdout.",
+               report_command},
     CommandRow{"export", kExport, "export [OPTION...] SPOOL",
                "Write trace files from what a session left behind",
                "Writes the trace files of a session from its spool folder (.gpuprof-spool-...), "
@@ -67,7 +73,7 @@ constexpr std::array kCommands = {
                "Lists the commands, or explains one of them and its options.", help_command},
 };
 
-constexpr const char* kLater[] = {"report", "diff"};
+constexpr const char* kLater[] = {"diff"};
 
 }  // namespace
 

@@ -32,6 +32,7 @@ bool is_later_command(const std::string& name);
 
 // One file each.
 support::Result<int> run_command(Options& options);
+support::Result<int> report_command(Options& options);
 support::Result<int> export_command(Options& options);
 support::Result<int> doctor_command(Options& options);
 support::Result<int> attach_command(Options& options);

@@ -12,6 +12,7 @@
 
 #include "cli/setters.hpp"
 #include "daemon/api/formats.hpp"
+#include "daemon/api/report_session.hpp"
 
 namespace gpuprof::cli {
 namespace {
@@ -19,6 +20,7 @@ namespace {
 constexpr char kOutput[] = "Output";
 constexpr char kWhen[] = "When to record";
 constexpr char kWhat[] = "What to record";
+constexpr char kTables[] = "Tables";
 constexpr char kGeneral[] = "General";
 
 constexpr char kOutputHelp[] =
@@ -115,6 +117,36 @@ constexpr std::array kTable = {
               "off: never record less than asked for (this version knows only off)", "off", "off",
               set::max_overhead},
 
+    OptionRow{
+        "--by", "TABLE", kTables, kReport,
+        "Print this table: operator (as torch's key_averages()), kernel, kernel-name, memcpy, "
+        "memset, api, nvtx, nccl, sync, thread, module, line, site, step, memory or gpu",
+        "an overview", "@tables", set::by},
+    OptionRow{"--sort-by", "COLUMN", kTables, kReport,
+              "Order of the rows. Of operators a key of PyTorch's tables: self_cpu_time_total, "
+              "cpu_time_total, self_cuda_time_total, cuda_time_total, self_cpu_memory_usage, "
+              "cpu_memory_usage, self_cuda_memory_usage, cuda_memory_usage, count; of other tables "
+              "a column",
+              "the time that matters most", "", set::sort_by},
+    OptionRow{"--group-by-input-shape", "", kTables, kReport,
+              "Operators with inputs of other sizes have rows of their own", "", "",
+              set::by_input_shape},
+    OptionRow{"--group-by-stack", "N", kTables, kReport,
+              "Operators called from other places have rows of their own: the innermost N frames "
+              "count",
+              "0", "", set::by_stack},
+    OptionRow{"--columns", "LIST", kTables, kReport,
+              "Columns to print, separated by commas; a wrong one is answered with all there are",
+              "those that matter most", "", set::columns},
+    OptionRow{"--row-limit", "N", kTables, kReport, "Rows to print at most",
+              "100, of CSV and JSON all", "", set::row_limit},
+    OptionRow{"--rank", "N", kTables, kReport, "Only this rank of a distributed run", "", "",
+              set::rank},
+    OptionRow{"--step", "N|A-B", kTables, kReport,
+              "Only what began in this step, or in those from A to B", "", "", set::report_steps},
+    OptionRow{"--csv", "", kTables, kReport, "Print CSV: times in ns, memory in bytes", "", "",
+              set::csv},
+
     OptionRow{"-w,--wait-for", "WHOM", kGeneral, kRun,
               "The session ends with the command (primary) or with its last descendant (all)",
               "primary", "primary all", set::wait_for},
@@ -126,9 +158,9 @@ constexpr std::array kTable = {
     OptionRow{"--strict", "", kGeneral, kRun,
               "Exit with 125 if gpuprof itself failed although the program ran", "", "",
               set::strict},
-    OptionRow{"-q,--quiet", "", kGeneral, kRecording | kExport,
+    OptionRow{"-q,--quiet", "", kGeneral, kRecording | kExport | kReport,
               "No summary on stderr; failures are still told", "", "", set::quiet},
-    OptionRow{"-v,--verbose", "", kGeneral, kRecording | kExport,
+    OptionRow{"-v,--verbose", "", kGeneral, kRecording | kExport | kReport,
               "Say on stderr what gpuprof does, also while the program runs", "", "", set::verbose},
     OptionRow{"--armed", "", kGeneral, kRun,
               "Record nothing until `gpuprof capture` asks for it; costs nothing until then", "",
@@ -152,7 +184,8 @@ constexpr std::array kTable = {
               "A name by which `gpuprof capture NAME` finds the processes", "", "", set::name},
     OptionRow{"--shell", "", kGeneral, kEnv, "Print export commands for a shell", "", "",
               set::shell},
-    OptionRow{"--json", "", kGeneral, kDoctor | kStatus | kEnv, "Print JSON", "", "", set::json},
+    OptionRow{"--json", "", kGeneral, kDoctor | kStatus | kEnv | kReport, "Print JSON", "", "",
+              set::json},
     OptionRow{"-h,--help", "", kGeneral, kEvery, "Print this help", "", "", set::help},
 };
 
@@ -185,6 +218,7 @@ std::string later_option(const std::string& name) {
 
 std::string completion_words(const OptionRow& row) {
   const std::string words = row.complete;
+  if (words == "@tables") return support::join(api::report_tables(), " ");
   if (words == "@formats") return support::join(api::format_names(), " ");
   if (words == "@trace") return set::trace_words();
   return words;

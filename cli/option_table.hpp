@@ -25,12 +25,13 @@ inline constexpr unsigned kStatus = 64;
 inline constexpr unsigned kStop = 128;
 inline constexpr unsigned kDetach = 256;
 inline constexpr unsigned kEnv = 512;
+inline constexpr unsigned kReport = 1024;
 /// Commands whose words are processes.
 inline constexpr unsigned kOfProcesses = kAttach | kCapture | kStatus | kStop | kDetach;
 /// Commands that record.
 inline constexpr unsigned kRecording = kRun | kAttach | kCapture;
 inline constexpr unsigned kEvery =
-    kRecording | kExport | kDoctor | kHelp | kStatus | kStop | kDetach | kEnv;
+    kRecording | kExport | kDoctor | kHelp | kStatus | kStop | kDetach | kEnv | kReport;
 
 /// What the setter of a switch gets for its opposite.
 inline constexpr char kNegated[] = "no";

@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/api/session_options.hpp"
@@ -38,6 +39,14 @@ struct Options {
   std::vector<std::uint32_t> pids;
   bool children = false, all = false, stay = false, ignore_seccomp = false;
   std::uint32_t pid = 0;  // doctor
+  // report
+  std::string by, sort_by;
+  bool by_input_shape = false, csv = false;
+  std::uint32_t by_stack = 0;
+  std::vector<std::string> columns;
+  std::optional<std::uint64_t> row_limit;
+  std::optional<std::uint32_t> rank;
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> report_steps;
   bool help = false;
 };
 

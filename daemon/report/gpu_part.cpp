@@ -42,6 +42,12 @@ void GpuPart::kernels(const Timeline& t) {
     const bool talks =
         key.nccl || (g.owner != kNoIndex && is_collective(d_.host[t.host[g.owner].key].op));
     entry.row.communication = entry.row.communication || talks;
+    auto& named = kernel_names_.at({key.name, 0, 0, 0, 0});
+    named.time.add(g.length_ns());
+    named.row.tensor_core = key.tensor_core;
+    named.row.communication = named.row.communication || talks;
+    named.row.occupancy_percent += key.occupancy_percent * static_cast<double>(g.length_ns());
+    named.row.blocks_per_sm += key.blocks_per_sm * static_cast<double>(g.length_ns());
     all_.kernel_ns += g.length_ns();
     if (talks) all_.communication_ns += g.length_ns();
     if (key.tensor_core) all_.tensor_core_ns += g.length_ns();
@@ -171,6 +177,12 @@ GpuTables GpuPart::take() {
     row.blocks_per_sm = gpu.blocks_per_sm;
     row.occupancy_percent = gpu.occupancy_percent;
     row.tensor_core = gpu.tensor_core;
+  });
+  all_.kernel_names = sorted_rows(kernel_names_, [&](const auto& key, KernelRow& row) {
+    const auto total = static_cast<double>(std::max<std::uint64_t>(row.time.total_ns, 1));
+    row.name = d_.texts.text(key[0]);
+    row.occupancy_percent /= total;  // weighted with time, as blocks per multiprocessor
+    row.blocks_per_sm /= total;
   });
   all_.copies = sorted_rows(copies_, [&](const auto& key, CopyRow& row) {
     const GpuKey& gpu = d_.gpu[key[0]];

@@ -64,7 +64,7 @@ class GpuPart {
 
   const Dictionary& d_;
   GpuTables all_;
-  RowMap<KernelRow> kernels_;
+  RowMap<KernelRow> kernels_, kernel_names_;
   RowMap<CopyRow> copies_;
   RowMap<ApiRow> calls_;
   RowMap<RangeRow> ranges_;

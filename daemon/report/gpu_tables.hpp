@@ -83,7 +83,8 @@ struct WaitRow {
 
 struct GpuTables {
   std::vector<KernelRow> kernels;
-  std::vector<CopyRow> copies;  // and sets
+  std::vector<KernelRow> kernel_names;  // of one name alone: shapes, owner and line are not told
+  std::vector<CopyRow> copies;          // and sets
   std::vector<ApiRow> calls;
   std::vector<RangeRow> ranges;
   std::vector<CollectiveRow> collectives;

@@ -4,7 +4,7 @@ _gpuprof() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
   local command=${COMP_WORDS[1]} options="" i
   if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W "run attach capture status stop detach env export doctor help --help --version" -- "$cur"))
+    COMPREPLY=($(compgen -W "run attach capture status stop detach env report export doctor help --help --version" -- "$cur"))
     return
   fi
   case $command in
@@ -15,12 +15,13 @@ _gpuprof() {
     stop) options="-p --pid --children --all -h --help" ;;
     detach) options="-p --pid --children --all -h --help" ;;
     env) options="--name --shell --json -h --help" ;;
+    report) options="--by --sort-by --group-by-input-shape --group-by-stack --columns --row-limit --rank --step --csv -q --quiet -v --verbose --json -h --help" ;;
     export) options="-o --output -f --force --format -q --quiet -v --verbose -h --help" ;;
     doctor) options="-p --pid --json -h --help" ;;
     help) options="-h --help" ;;
   esac
   if [ "$command" = help ]; then
-    COMPREPLY=($(compgen -W "run attach capture status stop detach env export doctor help" -- "$cur"))
+    COMPREPLY=($(compgen -W "run attach capture status stop detach env report export doctor help" -- "$cur"))
     return
   fi
   # From the program on, its own completion.
@@ -65,6 +66,12 @@ _gpuprof() {
     --cuda-graph) COMPREPLY=($(compgen -W "node graph" -- "$cur")); return ;;
     --buffer-size) COMPREPLY=(); return ;;
     --max-overhead) COMPREPLY=($(compgen -W "off" -- "$cur")); return ;;
+    --by) COMPREPLY=($(compgen -W "operator kernel kernel-name memcpy memset api nvtx nccl sync thread module line site step memory gpu" -- "$cur")); return ;;
+    --sort-by) COMPREPLY=(); return ;;
+    --group-by-stack) COMPREPLY=(); return ;;
+    --columns) COMPREPLY=(); return ;;
+    --row-limit) COMPREPLY=(); return ;;
+    --rank) COMPREPLY=(); return ;;
     -w|--wait-for) COMPREPLY=($(compgen -W "primary all" -- "$cur")); return ;;
     --name) COMPREPLY=(); return ;;
     --daemon) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")); return ;;

@@ -3,7 +3,7 @@
 // Tells what a session came to: the summary on stderr, and as JSON where it was asked for.
 //
 // Context:  cli
-#include "cli/report.hpp"
+#include "cli/session_report.hpp"
 
 #include <errno.h>
 #include <fmt/format.h>

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loading and printing a report.
+//
+// Context:  cli
+#include "daemon/api/report_session.hpp"
+
+#include <fmt/format.h>
+
+#include "daemon/api/settled.hpp"
+#include "daemon/import/import.hpp"
+#include "daemon/report/render.hpp"
+#include "daemon/report/report.hpp"
+#include "daemon/report/tables.hpp"
+
+namespace gpuprof::api {
+
+std::vector<std::string> report_tables() { return report::table_names(); }
+
+support::Result<report::Report> load_report(const std::vector<std::string>& inputs,
+                                            const report::ReportOptions& options,
+                                            const ReportProgress& progress) {
+  GPUPROF_TRY(source, open_source(inputs, progress.reading));
+  std::vector<std::string> missing;
+  auto windows = settled_windows(&source.view, &missing);
+  if (!windows)
+    return support::error(fmt::format("there is nothing to report of {}: {}", source.named,
+                                      windows.error().sentence));
+  report::ReportOptions wanted = options;
+  wanted.analysis.progress = progress.counting;
+  GPUPROF_TRY(report, report::make_report(source.view, windows.value(), wanted));
+  for (report::Analysis& process : report.processes) {
+    process.meta.source = source.named;
+    process.meta.imported = source.is_imported();
+  }
+  for (const std::string& sentence : missing) report.missing.push_back(sentence);
+  return report;
+}
+
+support::Result<std::string> report_text(const ReportRequest& request,
+                                         const ReportProgress& progress) {
+  report::RenderOptions render;
+  render.by = request.by;
+  render.grouping = {request.by_input_shape, request.by_stack};
+  render.sort_by = request.sort_by;
+  render.columns = request.columns;
+  render.row_limit = request.row_limit;
+  render.json = request.json;
+  render.csv = request.csv;
+  render.width = request.width;
+  GPUPROF_CHECK(report::check(render));
+  report::ReportOptions options;
+  options.rank = request.rank;
+  options.analysis.flames = false;
+  if (request.steps) options.analysis.steps = {request.steps->first, request.steps->second};
+  GPUPROF_TRY(report, load_report(request.inputs, options, progress));
+  return report::render(report, render);
+}
+
+}  // namespace gpuprof::api

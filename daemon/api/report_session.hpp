@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a session, a trace or a folder of either comes to: `gpuprof report`.
+//
+// Context:  cli
+// Owns:     nothing
+// Promises: what is named is only read
+// Not here: the tables (daemon/report), reading traces (daemon/import)
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/api/sources.hpp"
+#include "support/result.hpp"
+
+namespace gpuprof::report {
+struct Report;
+struct ReportOptions;
+}  // namespace gpuprof::report
+
+namespace gpuprof::api {
+
+struct ReportRequest {
+  std::vector<std::string> inputs;  // a session's folder, or trace files and folders of them
+  std::string by;                   // a table; empty: the overview
+  bool by_input_shape = false;
+  std::uint32_t by_stack = 0;
+  std::string sort_by;
+  std::vector<std::string> columns;
+  std::optional<std::uint64_t> row_limit;
+  std::optional<std::uint32_t> rank;
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> steps;  // labels, first and last
+  bool json = false, csv = false;
+  std::size_t width = 0;  // of the terminal; 0: none
+};
+
+struct ReportProgress {
+  SourceProgress reading;                              // trace files
+  std::function<void(std::uint64_t events)> counting;  // of one process
+};
+
+/// Names --by takes.
+std::vector<std::string> report_tables();
+
+/// Reads what is named.
+///
+/// Errors: one sentence: nothing there, nothing recorded, no such rank or step, simulated and real
+/// GPUs in one input.
+support::Result<report::Report> load_report(const std::vector<std::string>& inputs,
+                                            const report::ReportOptions& options,
+                                            const ReportProgress& progress);
+
+/// The text to print.
+support::Result<std::string> report_text(const ReportRequest& request,
+                                         const ReportProgress& progress);
+
+}  // namespace gpuprof::api
