@@ -138,6 +138,10 @@ void Classifier::take_step(const RawEvent& e, std::uint64_t label) {
   step = {};
   step.label = label;
   step.number = ours && id >= kStepIdOffset ? id - kStepIdOffset : ~0ULL;
+  if (step.number != ~0ULL && !content_.steps_known) {
+    content_.steps_known = true;
+    content_.label_minus_number = label - step.number;
+  }
   step.source =
       ours ? source_of(e.text(Arg::kSource)) : static_cast<std::uint32_t>(exporter::StepBy::kUser);
   step.confidence = confidence && *confidence >= 0 && *confidence <= 1

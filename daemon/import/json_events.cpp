@@ -381,6 +381,12 @@ class TraceReader {
         path_, text_.offset() + text_.left()));
   }
 
+  support::Error too_long(std::string_view what) const {
+    return bad(fmt::format("has {} of more than {} MiB at byte {}, which no trace has",
+                           what == "an event" ? "an event" : "a member", kMaxValueBytes >> 20,
+                           text_.offset()));
+  }
+
   support::Result<void> object() {
     bool events_seen = false;
     for (bool first = true;; first = false) {
@@ -409,6 +415,7 @@ class TraceReader {
         GPUPROF_CHECK(events(false));
         continue;
       }
+      if (c == 0) return cut();
       if (name == "traceEvents") return bad("is no trace: its traceEvents are no list");
       GPUPROF_TRY(value, whole_value(name));
       GPUPROF_CHECK(listener_.on_member(name, value));
@@ -476,6 +483,7 @@ class TraceReader {
         GPUPROF_CHECK(failed(result, "an event"));
         continue;
       }
+      if (stream.Tell() > kMaxValueBytes) return too_long("an event");
       listener_.on_event(event);
       text_.skip(stream.Tell());
       return {};
@@ -489,6 +497,7 @@ class TraceReader {
     for (;;) {
       json::InsituStringStream stream(text_.work());
       const auto result = reader_.Parse<kFlags>(stream, handler);
+      if (!result.IsError() && stream.Tell() > kMaxValueBytes) return too_long(what);
       if (!result.IsError() && stream.Tell() < text_.left()) return stream.Tell();
       handler = fresh;
       if (result.IsError()) {
@@ -510,10 +519,7 @@ class TraceReader {
     // Within the last bytes the value was only cut by the end of what was read.
     const bool cut_here = at + 16 >= text_.left() || unfinished_text(result.Code());
     if (cut_here) {
-      if (text_.left() > kMaxValueBytes)
-        return bad(fmt::format("has {} of more than {} MiB at byte {}, which no trace has",
-                               what == "an event" ? "an event" : "a member", kMaxValueBytes >> 20,
-                               text_.offset()));
+      if (text_.left() > kMaxValueBytes) return too_long(what);
       if (text_.more()) return {};
       if (!source_.failure().empty() || at + 1 >= text_.left()) return cut();
     }

@@ -41,7 +41,8 @@ inline std::optional<std::uint64_t> unsigned_of(std::string_view text) {
 }
 
 inline std::optional<double> double_of(std::string_view text) {
-  const std::string copy(text);  // strtod wants its end marked
+  if (text.find_first_of("xXpP ") != text.npos) return std::nullopt;  // C's own spellings
+  const std::string copy(text);                                       // strtod wants its end marked
   char* end = nullptr;
   const double value = std::strtod(copy.c_str(), &end);
   return copy.empty() || end != copy.c_str() + copy.size() ? std::nullopt : std::optional(value);

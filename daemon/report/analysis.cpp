@@ -9,6 +9,7 @@
 #include <set>
 
 #include "daemon/export/rank.hpp"
+#include "daemon/report/advice/story_part.hpp"
 #include "daemon/report/flame_part.hpp"
 #include "daemon/report/gpu_part.hpp"
 #include "daemon/report/host_part.hpp"
@@ -93,12 +94,16 @@ support::Result<Analysis> analyse(const spool::SessionView& session,
   analysis.meta.host = session.host;
   Dictionary dictionary;
   Parts parts(dictionary);
+  using Labels = std::pair<std::uint64_t, std::uint64_t>;
+  advice::StoryPart story(options.steps ? std::optional(Labels{options.steps->first, options.steps->last})
+                                        : std::nullopt);
   bool any_step = false;
   for (const model::Window& window : windows) {
     const exporter::FileRequest request{session, window, process, "",
                                         "",      false,  0,       options.progress};
     GPUPROF_TRY(shown, exporter::Shown::open(request));
-    GPUPROF_TRY(timeline, gather(*shown, options, dictionary));
+    story.begin(*shown);
+    GPUPROF_TRY(timeline, gather(*shown, options, dictionary, options.story ? &story : nullptr));
     any_step = any_step || !timeline.steps.empty();
     if (options.steps && timeline.steps.empty()) continue;
     parts.add(timeline, shown->survey(), options.flames);
@@ -115,6 +120,7 @@ support::Result<Analysis> analyse(const spool::SessionView& session,
   analysis.host = parts.host.take();
   analysis.flames = parts.flames.take();
   analysis.memory = parts.memory.take();
+  if (options.story) analysis.story = story.finish();
   analysis.places = std::move(dictionary.places);
   return analysis;
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "daemon/model/window.hpp"
+#include "daemon/report/advice/story.hpp"
 #include "daemon/report/flame.hpp"
 #include "daemon/report/gpu_tables.hpp"
 #include "daemon/report/host_tables.hpp"
@@ -37,6 +38,7 @@ struct Analysis {
   HostTables host;
   Flames flames;
   Memory memory;
+  advice::Story story;
 
   bool has_gpu() const { return !gpu.kernels.empty() || !gpu.copies.empty(); }
 };
@@ -49,6 +51,7 @@ struct StepRange {
 struct AnalysisOptions {
   std::optional<StepRange> steps;  // only what began in these
   bool flames = true;
+  bool story = true;  // what advice looks at
   std::function<void(std::uint64_t done_events)> progress;
 };
 

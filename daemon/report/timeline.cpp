@@ -10,6 +10,7 @@
 #include "daemon/export/occupancy.hpp"
 #include "daemon/report/links.hpp"
 #include "daemon/report/shapes_text.hpp"
+#include "daemon/report/tee.hpp"
 #include "daemon/symbols/display.hpp"
 
 namespace gpuprof::report {
@@ -379,11 +380,16 @@ void Gatherer::on(const exporter::ModuleCall& m) {
 }  // namespace
 
 support::Result<Timeline> gather(exporter::Shown& shown, const AnalysisOptions& options,
-                                 Dictionary& dictionary) {
+                                 Dictionary& dictionary, exporter::ShownSink* also) {
   Timeline timeline;
   timeline.window = shown.request().window.index;
   Gatherer gatherer(shown, options, dictionary, timeline);
-  GPUPROF_CHECK(shown.replay(gatherer));
+  if (also == nullptr) {
+    GPUPROF_CHECK(shown.replay(gatherer));
+  } else {
+    Tee both(gatherer, *also);
+    GPUPROF_CHECK(shown.replay(both));
+  }
   link(timeline, dictionary, options.steps.has_value());
   return timeline;
 }

@@ -181,8 +181,8 @@ struct Timeline {
   std::vector<FrameId> gpu_lines;        // of GPU events: where they were launched
 };
 
-/// Reads one window.
+/// Reads one window. `also` gets the same events; null: nobody.
 support::Result<Timeline> gather(exporter::Shown& shown, const AnalysisOptions& options,
-                                 Dictionary& dictionary);
+                                 Dictionary& dictionary, exporter::ShownSink* also);
 
 }  // namespace gpuprof::report

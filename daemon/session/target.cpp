@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <string>
 
 #include "gpuprof/base/clock.hpp"
 #include "support/text.hpp"
@@ -59,6 +61,10 @@ Target::~Target() {
 void Target::write_process() {
   writer_->on(model::Process{identity_.pid, identity_.ppid, identity_.woke, wire_minor_, start_ns_,
                              start_real_ns_, identity_.exe, identity_.command_line});
+  cpu_set_t processors;
+  if (sched_getaffinity(static_cast<pid_t>(identity_.pid), sizeof processors, &processors) != 0) return;
+  const std::string count = std::to_string(CPU_COUNT(&processors));
+  writer_->on(model::Fact{"host.processors", count});
 }
 
 bool Target::connect(std::unique_ptr<Connection> connection, const wire::Config& config,

@@ -50,9 +50,9 @@ void StackNamer::on(const model::StackDef& event) {
 }
 
 void StackNamer::on(const model::PythonCode& event) {
-  codes_.try_emplace(event.id,
-                     Code{text(event.file), text(event.name), std::string(event.line_table),
-                          event.first_line, event.py_minor, event.flags});
+  codes_.try_emplace(
+      event.id, Code{event.file == 0 ? std::string() : text(event.file), text(event.name),
+                     std::string(event.line_table), event.first_line, event.py_minor, event.flags});
 }
 
 void StackNamer::on(const model::Process& event) { natives_.set_pid(event.pid); }
@@ -146,6 +146,9 @@ DisplayFrame StackNamer::python_frame(const model::PythonFrame& frame) const {
   const auto found = codes_.find(frame.code);
   if (found == codes_.end()) return DisplayFrame{"[code lost]", "", 0, FrameKind::kPython, ""};
   const Code& code = found->second;
+  // Its place is not known: what it is called says it all.
+  if (code.file.empty() && code.first_line == 0)
+    return DisplayFrame{code.name, "", 0, FrameKind::kUnknown, ""};
   const bool no_table = (code.flags & kTableCut) != 0 && frame.instr_offset >= 0;
   const int line =
       no_table ? 0

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stories and analyses by hand: steps of 10 ms from 1 s on, operators where a test wants them.
+#pragma once
+
+#include <gmock/gmock.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "daemon/report/advice/advice.hpp"
+#include "daemon/report/advice/rule_list.hpp"
+
+namespace gpuprof::report::advice::test {
+
+inline constexpr std::uint64_t kUs = 1000, kMs = 1'000'000;
+
+class StoryTest : public testing::Test {
+ protected:
+  /// `count` steps of 10 ms each, one after the other.
+  void steps(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) story.steps.push_back({at(i, 0), at(i + 1, 0), 7});
+    story.loop = "/job/train.py:10";
+  }
+  static std::uint64_t at(std::size_t step, std::uint64_t us) {
+    return 1'000'000'000 + step * 10 * kMs + us * kUs;
+  }
+  std::uint32_t name(const std::string& text) {
+    for (std::uint32_t i = 0; i < story.names.size(); ++i)
+      if (story.names[i] == text) return i;
+    story.names.push_back(text);
+    return static_cast<std::uint32_t>(story.names.size() - 1);
+  }
+  FrameId frame(const std::string& file, int line, const std::string& function) {
+    const std::string text = file + "(" + std::to_string(line) + "): " + function;
+    auto& frames = story.places.frames;
+    for (FrameId i = 0; i < frames.size(); ++i)
+      if (frames[i].text == text) return i;
+    frames.push_back({text, function, file, line, true, file.find("torch/") == std::string::npos});
+    return static_cast<FrameId>(frames.size() - 1);
+  }
+  std::uint32_t stack(const std::vector<FrameId>& innermost_first) {
+    auto& stacks = story.places.stacks;
+    for (std::uint32_t i = 1; i < stacks.size(); ++i)
+      if (stacks[i] == innermost_first) return i;
+    stacks.push_back(innermost_first);
+    return static_cast<std::uint32_t>(stacks.size() - 1);
+  }
+  /// A line of the program's loop.
+  std::uint32_t line(int number) { return stack({frame("/job/train.py", number, "train")}); }
+  /// In a package, called from such a line.
+  std::uint32_t inside(const std::string& file, const std::string& function, int number) {
+    return stack({frame(file, 5, function), frame("/job/train.py", number, "train")});
+  }
+  StoryOp& op(const std::string& text, std::uint64_t start_ns, std::uint64_t us, std::uint32_t on) {
+    StoryOp made;
+    made.start_ns = start_ns;
+    made.end_ns = start_ns + us * kUs;
+    made.name = name(text);
+    made.stack = on;
+    story.ops.push_back(made);
+    return story.ops.back();
+  }
+  std::vector<Advice> ask(void (*rule)(const Subject&, Found*)) {
+    Found found;
+    rule({analysis, story}, &found);
+    return found;
+  }
+
+  Analysis analysis;
+  Story story;
+};
+
+inline auto Names(std::string_view rule, int line) {
+  return testing::AllOf(testing::Field("rule", &Advice::rule, rule),
+                        testing::Field("where", &Advice::where, testing::Field(&Where::line, line)));
+}
+inline auto Share(double share) {
+  return testing::Field("share", &Advice::share, testing::DoubleNear(share, 1e-3));
+}
+
+}  // namespace gpuprof::report::advice::test

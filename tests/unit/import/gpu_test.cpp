@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/import/import_fixture.hpp"
+
+namespace gpuprof::test {
+namespace {
+
+using GpuEvents = ImportTest;
+
+std::string gpu(const std::string& more) {
+  return "\"device\":1,\"context\":3,\"stream\":7," + more;
+}
+
+TEST_F(GpuEvents, KernelsBelongToTheOperatorOfTheirLaunch) {
+  for (const char* launch : {"runtime", "cuda_runtime", "Runtime", "cuda_driver"}) {
+    const auto told = told_of(
+        complete(
+            "kernel", "k", 20, 10,
+            gpu(R"("correlation":9,"grid":[1,2,3],"block":[32,1,1],"registers per thread":40,"shared memory":1024)"),
+            7, 1) +
+        "," +
+        complete(launch, "cudaLaunchKernel", 3, 1,
+                 R"("External id":5,"correlation":9,"cbid":211)") +
+        "," + complete("cpu_op", "aten::mm", 1, 9, R"("External id":5)"));
+    ASSERT_EQ(told->kernels.size(), 1u) << launch;
+    const model::Kernel& k = told->kernels[0];
+    EXPECT_EQ(k.range, told->op("aten::mm").id);
+    EXPECT_EQ(k.launch_tid, 100u);
+    EXPECT_EQ(k.device, 1u);
+    EXPECT_EQ(k.context, 3u);
+    EXPECT_EQ(k.stream, 7u);
+    EXPECT_EQ(k.grid[1], 2u);
+    EXPECT_EQ(k.block[0], 32u);
+    EXPECT_EQ(k.registers, 40u);
+    EXPECT_EQ(k.static_shared_bytes + k.dynamic_shared_bytes, 1024u);
+    EXPECT_EQ(told->calls.at(0).range, told->op("aten::mm").id);
+    EXPECT_EQ(told->calls.at(0).api, std::string(launch) == "cuda_driver" ? 1u : 2u);
+  }
+}
+
+TEST_F(GpuEvents, AnIdOfZeroIsNobodysAndAMissingOneTheInnermosts) {
+  const auto told = told_of(complete("cpu_op", "aten::mm", 1, 9, R"("External id":5)") + "," +
+                            complete("runtime", "a", 3, 1, R"("External id":0,"correlation":1)") +
+                            "," + complete("runtime", "b", 5, 1, R"("correlation":2)"));
+  ASSERT_EQ(told->calls.size(), 2u);
+  EXPECT_EQ(told->calls[0].range, 0u);
+  EXPECT_EQ(told->calls[1].range, told->op("aten::mm").id);
+}
+
+TEST_F(GpuEvents, AKernelOfUnknownLaunchKeepsWhatItSays) {
+  const auto told =
+      told_of(complete("cpu_op", "aten::mm", 1, 9, R"("External id":5)") + "," +
+              complete("Kernel", "k", 20, 10, gpu(R"("external id":5,"correlation":77)"), 7, 1) +
+              "," + complete("Kernel", "lone", 40, 10, "", 7, 1));
+  ASSERT_EQ(told->kernels.size(), 2u);
+  EXPECT_EQ(told->kernels[0].range, told->op("aten::mm").id);
+  EXPECT_EQ(told->kernels[0].launch_tid, 0u);
+  EXPECT_EQ(told->kernels[1].range, 0u);
+  EXPECT_EQ(told->kernels[1].device, 1u);
+}
+
+TEST_F(GpuEvents, ClocksThatDisagreeALittleStillLink) {
+  const auto told =
+      told_of(complete("runtime", "cudaLaunchKernel", 30, 1, R"("External id":0,"correlation":9)") +
+              "," + complete("kernel", "k", 20, 5, gpu(R"("correlation":9)"), 7, 1));
+  ASSERT_EQ(told->kernels.size(), 1u);
+  EXPECT_EQ(told->kernels[0].launch_tid, 100u);
+}
+
+TEST_F(GpuEvents, CopiesAndSetsKeepTheirKinds) {
+  for (const bool older : {false, true}) {
+    const auto told = told_of(
+        complete(older ? "Memcpy" : "gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 1, 2,
+                 gpu("\"bytes\":100")) +
+        "," +
+        complete(older ? "Memset" : "gpu_memset", "Memset (Device)", 4, 2, gpu("\"bytes\":8")));
+    ASSERT_EQ(told->copies.size(), 1u);
+    EXPECT_EQ(told->copies[0].copy_kind, 1u);
+    EXPECT_EQ(told->copies[0].src_kind, 1u);
+    EXPECT_EQ(told->copies[0].dst_kind, 3u);
+    EXPECT_EQ(told->copies[0].bytes, 100u);
+    ASSERT_EQ(told->sets.size(), 1u);
+    EXPECT_EQ(told->sets[0].memory_kind, 3u);
+  }
+}
+
+TEST_F(GpuEvents, WaitsAndOverheadKeepTheirKinds) {
+  const auto told = told_of(
+      complete("cuda_sync", "Stream Sync", 1, 2, gpu("\"correlation\":4"), 1'000'007, 0) + "," +
+      complete("cuda_sync", "Context Sync", 4, 2, "\"stream\":-1,\"context\":3", 0, 0) + "," +
+      complete("overhead", "Buffer Flush", 4, 2, "", 100, -1) + "," +
+      complete("cpu_op", "a", 1, 2));
+  ASSERT_EQ(told->syncs.size(), 2u);
+  EXPECT_EQ(told->syncs[0].type, 3u);
+  EXPECT_EQ(told->syncs[0].stream, 7u);
+  EXPECT_EQ(told->syncs[1].type, 4u);
+  EXPECT_EQ(told->syncs[1].stream, model::kNoObject);
+  ASSERT_EQ(told->overheads.size(), 1u);
+  EXPECT_EQ(told->overheads[0].kind, 1u << 16);
+}
+
+TEST_F(GpuEvents, DevicesAndRanksAreTold) {
+  const auto told = told_of(
+      complete("cpu_op", "a", 1, 2),
+      R"("deviceProperties":[{"id":0,"name":"A","totalGlobalMem":64,"numSms":3},{"name":"B","computeMajor":9}],
+         "distributedInfo":{"backend":"nccl","rank":3,"world_size":8},"host_name":"box")");
+  ASSERT_EQ(told->devices.size(), 2u);
+  EXPECT_EQ(told->names[told->devices[0].name], "A");
+  EXPECT_EQ(told->devices[0].total_memory_bytes, 64u);
+  EXPECT_EQ(told->devices[1].device, 1u);
+  EXPECT_EQ(told->facts["rank"], "3");
+  EXPECT_EQ(told->facts["world_size"], "8");
+  EXPECT_EQ(told->facts["distributed.backend"], "nccl");
+  EXPECT_EQ(session_.host, "box");
+}
+
+TEST_F(GpuEvents, GpuRowsAloneAreAProcess) {
+  const auto all =
+      told({file("host_4711.123.pt.trace.json",
+                 trace(complete("kernel", "k", 1, 2, gpu("\"correlation\":1"), 7, 0)))});
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0]->process.pid, 4711u);
+  EXPECT_EQ(all[0]->kernels.size(), 1u);
+}
+
+}  // namespace
+}  // namespace gpuprof::test

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/import/path_kind.hpp"
+
+#include "tests/unit/import/import_fixture.hpp"
+
+namespace gpuprof::test {
+namespace {
+
+class PathKind : public ImportTest {
+ protected:
+  const std::string json_ = "{\"traceEvents\":[]}";
+
+  importer::Found found(const std::string& path) {
+    auto result = importer::look_at(path);
+    EXPECT_TRUE(result.ok()) << (result ? "" : result.error().sentence);
+    return result ? result.take() : importer::Found{};
+  }
+  std::string sentence(const std::string& path) {
+    const auto result = importer::look_at(path);
+    return result ? "" : result.error().sentence;
+  }
+};
+
+TEST_F(PathKind, FilesAreKnownByTheirContent) {
+  EXPECT_EQ(found(file("a.txt", " \n" + json_)).traces.size(), 1u);
+  EXPECT_EQ(found(file("b.json.gz", gzipped(json_))).traces.size(), 1u);
+  EXPECT_NE(sentence(file("c.json.gz", "PK")).find("neither gzip nor JSON"), std::string::npos);
+  EXPECT_NE(sentence(file("d.json", "hello")).find("no JSON text"), std::string::npos);
+  EXPECT_NE(sentence(file("e.json.gz", gzipped("hello"))).find("no JSON text"), std::string::npos);
+  EXPECT_NE(sentence(file("f.json", "")).find("is empty"), std::string::npos);
+  EXPECT_NE(sentence(folder_ + "/none").find("there is no file or folder"), std::string::npos);
+  EXPECT_NE(sentence("/dev/null").find("neither a file nor a folder"), std::string::npos);
+}
+
+TEST_F(PathKind, ASessionIsItsFolderItsLogOrWhatItLiesIn) {
+  const std::string log = file("out/.gpuprof-spool-12-1/session.jsonl", "{}");
+  const std::string spool = file("out/.gpuprof-spool-12-1/4000.spool", "x");
+  file("out/h_1.2.pt.trace.json", json_);
+  const std::string folder = folder_ + "/out/.gpuprof-spool-12-1";
+  EXPECT_EQ(found(folder).session, folder);
+  EXPECT_EQ(found(log).session, folder);
+  EXPECT_EQ(found(spool).session, folder);
+  EXPECT_EQ(found(folder_ + "/out").session, folder);
+  file("out/.gpuprof-spool-13-1/session.jsonl", "{}");
+  EXPECT_NE(sentence(folder_ + "/out").find("several runs"), std::string::npos);
+}
+
+TEST_F(PathKind, FoldersOfTracesAreReadAsTheirViewersDo) {
+  file("flat/h_1.2.pt.trace.json", json_);
+  file("flat/h_1.3.pt.trace.json.gz", gzipped(json_));
+  file("flat/notes.json", json_);
+  file("flat/kineto/span_0001/h_1.2.pt.trace.json", json_);
+  EXPECT_EQ(found(folder_ + "/flat").traces.size(), 2u);
+  file("hta/kineto/span_0001/a.pt.trace.json", json_);
+  file("hta/kineto/span_0002/a.pt.trace.json", json_);
+  EXPECT_EQ(found(folder_ + "/hta").traces.size(), 2u);
+  EXPECT_EQ(found(folder_ + "/hta/kineto").traces.size(), 2u);
+  EXPECT_EQ(found(folder_ + "/hta/kineto/span_0002").traces.size(), 1u);
+  file("log/run1/rank0.json", json_);
+  EXPECT_EQ(found(folder_ + "/log").traces.size(), 1u);
+  file("log/run2/rank0.json", json_);
+  EXPECT_NE(sentence(folder_ + "/log").find("several runs"), std::string::npos);
+  std::filesystem::create_directories(folder_ + "/bare/inner");
+  EXPECT_NE(sentence(folder_ + "/bare").find("nothing to read"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace gpuprof::test
