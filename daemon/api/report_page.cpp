@@ -81,7 +81,8 @@ support::Result<std::uint64_t> write_report_page(const ReportPageRequest& reques
   GPUPROF_CHECK(page::check_page_path(wanted));
   GPUPROF_TRY(loaded, load(request, progress, wanted.limits));
   wanted.source = loaded.report.processes.empty() ? "" : loaded.report.processes[0].meta.source;
-  return page::write_page(loaded.report, {}, loaded.timelines, wanted);
+  return page::write_page(loaded.report, page::page_advice(loaded.report), loaded.timelines,
+                          wanted);
 }
 
 }  // namespace gpuprof::api

@@ -95,8 +95,9 @@ support::Result<Analysis> analyse(const spool::SessionView& session,
   Dictionary dictionary;
   Parts parts(dictionary);
   using Labels = std::pair<std::uint64_t, std::uint64_t>;
-  advice::StoryPart story(options.steps ? std::optional(Labels{options.steps->first, options.steps->last})
-                                        : std::nullopt);
+  advice::StoryPart story(options.steps
+                              ? std::optional(Labels{options.steps->first, options.steps->last})
+                              : std::nullopt);
   bool any_step = false;
   for (const model::Window& window : windows) {
     const exporter::FileRequest request{session, window, process, "",

@@ -62,7 +62,8 @@ void Target::write_process() {
   writer_->on(model::Process{identity_.pid, identity_.ppid, identity_.woke, wire_minor_, start_ns_,
                              start_real_ns_, identity_.exe, identity_.command_line});
   cpu_set_t processors;
-  if (sched_getaffinity(static_cast<pid_t>(identity_.pid), sizeof processors, &processors) != 0) return;
+  if (sched_getaffinity(static_cast<pid_t>(identity_.pid), sizeof processors, &processors) != 0)
+    return;
   const std::string count = std::to_string(CPU_COUNT(&processors));
   writer_->on(model::Fact{"host.processors", count});
 }

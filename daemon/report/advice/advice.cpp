@@ -67,7 +67,8 @@ std::string Where::text() const {
 std::span<const Rule> rules() { return kRules; }
 
 const Rule* find_rule(std::string_view id) {
-  const auto found = std::find_if(kRules.begin(), kRules.end(), [&](const Rule& rule) { return rule.id == id; });
+  const auto found =
+      std::find_if(kRules.begin(), kRules.end(), [&](const Rule& rule) { return rule.id == id; });
   return found == kRules.end() ? nullptr : &*found;
 }
 

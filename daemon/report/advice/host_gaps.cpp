@@ -134,9 +134,8 @@ std::vector<GapPlace> GapFinder::finish() {
     });
     found.push_back(std::move(place));
   }
-  std::sort(found.begin(), found.end(), [](const GapPlace& a, const GapPlace& b) {
-    return a.total_ns > b.total_ns;
-  });
+  std::sort(found.begin(), found.end(),
+            [](const GapPlace& a, const GapPlace& b) { return a.total_ns > b.total_ns; });
   return found;
 }
 
@@ -144,9 +143,8 @@ std::vector<GapPlace> GapFinder::finish() {
 
 std::uint64_t talking_ns(const Story& story, std::uint64_t start_ns, std::uint64_t end_ns) {
   const auto& talks = story.talks;
-  auto at = std::partition_point(talks.begin(), talks.end(), [&](const StoryTalk& talk) {
-    return talk.end_ns <= start_ns;
-  });
+  auto at = std::partition_point(talks.begin(), talks.end(),
+                                 [&](const StoryTalk& talk) { return talk.end_ns <= start_ns; });
   std::uint64_t sum = 0;
   for (; at != talks.end() && at->start_ns < end_ns; ++at)
     sum += std::min(end_ns, at->end_ns) - std::max(start_ns, at->start_ns);

@@ -173,8 +173,8 @@ std::vector<Run> find_runs(const Story& story, const std::vector<StackFacts>& fa
   for (std::size_t i = 0; i < story.ops.size();) {
     const StoryOp& first = story.ops[i];
     std::size_t end = i + 1;
-    const bool counts = may_repeat(first, facts) &&
-                        inside_steps(story, &step, first.start_ns, first.end_ns) != 0;
+    const bool counts =
+        may_repeat(first, facts) && inside_steps(story, &step, first.start_ns, first.end_ns) != 0;
     if (counts) {
       const std::uint64_t step_end_ns = story.steps[step].end_ns;
       while (end < story.ops.size() && story.ops[end].start_ns < step_end_ns &&
@@ -198,8 +198,7 @@ std::vector<LineTime> line_times(const Story& story, const std::vector<StackFact
   std::map<Key, std::uint64_t> sums;
   const auto add = [&](FrameId from, FrameId to, std::uint64_t ns) {
     const Frame& frame = story.places.frames[from];
-    if (from != 0)
-      sums[{frame.file, frame.name, frame.line, story.places.frames[to].line}] += ns;
+    if (from != 0) sums[{frame.file, frame.name, frame.line, story.places.frames[to].line}] += ns;
   };
   std::size_t step = 0;
   for (const StoryOp& op : story.ops) {

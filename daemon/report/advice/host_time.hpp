@@ -28,7 +28,7 @@ std::vector<StackFacts> stack_facts(const Story& story);
 
 /// Time between operators, between the same two lines of one function.
 struct GapPlace {
-  FrameId before = 0, after = 0;  // of one function; 0: not known
+  FrameId before = 0, after = 0;              // of one function; 0: not known
   std::uint32_t op_before = 0, op_after = 0;  // names; of the longest one
   std::uint64_t count = 0, total_ns = 0, longest_ns = 0, median_ns = 0;
   /// Samples taken in these gaps, by line.
@@ -55,12 +55,12 @@ std::vector<Run> find_runs(const Story& story, const std::vector<StackFacts>& fa
 /// One backward pass, with the forward operators that built its graph.
 struct Pass {
   std::uint64_t start_ns = 0, end_ns = 0;
-  std::uint64_t forward_ns = 0;  // these operators and what lies between them
-  std::size_t forward_op = 0;    // the first of them; == first: there are none
+  std::uint64_t forward_ns = 0;            // these operators and what lies between them
+  std::size_t forward_op = 0;              // the first of them; == first: there are none
   std::int64_t lowest = -1, highest = -1;  // sequence numbers
   std::size_t first = 0, last = 0;         // of Story::ops, on the stepping thread
   FrameId line = 0;                        // that called backward()
-  bool again = false;  // a later pass walks the same graph: it was retained
+  bool again = false;                      // a later pass walks the same graph: it was retained
   bool before_optimizer = false;           // the last one before an optimizer's step
 };
 struct Passes {

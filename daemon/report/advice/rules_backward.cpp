@@ -41,13 +41,16 @@ Advice advice_of(const Subject& subject, FrameId line, const OfLine& sums, const
                                static_cast<double>(sums.ns + sums.forward_ns));
   const double steps = static_cast<double>(subject.story.steps.size());
   advice.what = fmt::format(
-      "{} backward passes start here for {} steps of the optimizer, besides the one each step of it needs: with "
+      "{} backward passes start here for {} steps of the optimizer, besides the one each step of "
+      "it needs: with "
       "their forward operators {} of each step{}.",
       sums.passes, passes.optimizer_steps, time_text(advice.ns_per_step),
       sums.again != 0 ? "; the graph of some is walked again later (retain_graph=True)" : "");
   if (sums.forward_stack != 0) advice.what += forward_text(subject.story, sums.forward_stack, line);
-  advice.change = "Add up the losses and call backward() once, reuse the outputs of the first forward pass, and leave "
-                  "out what only serves to look at gradients; then retain_graph=True is not needed either.";
+  advice.change =
+      "Add up the losses and call backward() once, reuse the outputs of the first forward pass, "
+      "and leave "
+      "out what only serves to look at gradients; then retain_graph=True is not needed either.";
   advice.figures = {{"passes", static_cast<double>(sums.passes)},
                     {"passes_per_step", static_cast<double>(sums.passes) / steps},
                     {"optimizer_steps", static_cast<double>(passes.optimizer_steps)},
@@ -75,9 +78,10 @@ void extra_backward(const Subject& subject, Found* found) {
     if (pass.forward_op != pass.first) line.forward_stack = story.ops[pass.forward_op].stack;
   }
   // Gradients summed up over several batches by one line are none of it.
-  const FrameId usual = std::max_element(lines.begin(), lines.end(), [](const auto& a, const auto& b) {
-                          return a.second.last_ones < b.second.last_ones;
-                        })->first;
+  const FrameId usual =
+      std::max_element(lines.begin(), lines.end(), [](const auto& a, const auto& b) {
+        return a.second.last_ones < b.second.last_ones;
+      })->first;
   for (const auto& [line, sums] : lines) {
     const double ns = static_cast<double>(sums.ns + sums.forward_ns);
     if (line == 0 || (line == usual && sums.again == 0)) continue;

@@ -16,15 +16,16 @@
 namespace gpuprof::report::advice {
 namespace {
 
-constexpr double kTimesLonger = 5;      // than the median of the others
-constexpr double kOfAll = 0.1;          // of all steps that were recorded
-constexpr double kExplained = 0.3;      // of the first step, by what compiles or loads
+constexpr double kTimesLonger = 5;  // than the median of the others
+constexpr double kOfAll = 0.1;      // of all steps that were recorded
+constexpr double kExplained = 0.3;  // of the first step, by what compiles or loads
 constexpr std::size_t kFewestSteps = 4;
 constexpr std::uint64_t kFewestSamples = 3;
 
 bool compiles(const Story& story, std::uint32_t stack) {
-  constexpr std::array<std::string_view, 5> kFolders = {"torch/_dynamo", "torch/_inductor", "torch/_functorch",
-                                                        "triton/", "torch/utils/cpp_extension"};
+  constexpr std::array<std::string_view, 5> kFolders = {"torch/_dynamo", "torch/_inductor",
+                                                        "torch/_functorch", "triton/",
+                                                        "torch/utils/cpp_extension"};
   const auto& frames = story.places.stacks[stack];
   return std::any_of(frames.begin(), frames.end(), [&](FrameId id) {
     const std::string& file = story.places.frames[id].file;
@@ -64,7 +65,8 @@ Cause loading(const Story& story, const StoryStep& first) {
   for (const StoryOverhead& overhead : story.overheads) {
     const bool inside = overhead.start_ns >= first.start_ns && overhead.start_ns < first.end_ns;
     const std::string& name = story.names[overhead.name];
-    const bool lazy = name.find("azy") != std::string::npos || name.find("LAZY") != std::string::npos;
+    const bool lazy =
+        name.find("azy") != std::string::npos || name.find("LAZY") != std::string::npos;
     if (inside && lazy) cause.ns += static_cast<double>(overhead.end_ns - overhead.start_ns);
   }
   return cause;
@@ -80,8 +82,10 @@ void first_step(const Subject& subject, Found* found) {
   for (std::size_t i = 1; i < story.steps.size(); ++i) others.push_back(story.steps[i].length_ns());
   const auto middle = others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2);
   std::nth_element(others.begin(), middle, others.end());
-  const double usual = static_cast<double>(*middle), length = static_cast<double>(first.length_ns());
-  if (length < kTimesLonger * usual || length < kOfAll * static_cast<double>(story.steps_ns())) return;
+  const double usual = static_cast<double>(*middle),
+               length = static_cast<double>(first.length_ns());
+  if (length < kTimesLonger * usual || length < kOfAll * static_cast<double>(story.steps_ns()))
+    return;
   const Cause compiled = compiling(story, first), loaded = loading(story, first);
   const Cause& cause = compiled.ns >= loaded.ns ? compiled : loaded;
   if (cause.ns < kExplained * length || cause.samples < kFewestSamples) return;
@@ -89,10 +93,14 @@ void first_step(const Subject& subject, Found* found) {
   advice.share = cause.ns / length;  // of the first step
   advice.ns_per_step = cause.ns;
   advice.what = fmt::format(
-      "The first step takes {}, {} times as long as the others: {} of it is {}. It is in every mean of this "
-      "recording.", time_text(length), count_text(length / usual), time_text(cause.ns), cause.what);
-  advice.change = "Leave it out of the recording (--wait 1 or --skip-first 1); to make it shorter keep the compiler's cache "
-                  "(TORCHINDUCTOR_CACHE_DIR) and shapes that do not change.";
+      "The first step takes {}, {} times as long as the others: {} of it is {}. It is in every "
+      "mean of this "
+      "recording.",
+      time_text(length), count_text(length / usual), time_text(cause.ns), cause.what);
+  advice.change =
+      "Leave it out of the recording (--wait 1 or --skip-first 1); to make it shorter keep the "
+      "compiler's cache "
+      "(TORCHINDUCTOR_CACHE_DIR) and shapes that do not change.";
   advice.figures = {{"first_step_ns", length}, {"median_step_ns", usual}, {"cause_ns", cause.ns}};
   found->push_back(std::move(advice));
 }

@@ -65,18 +65,16 @@ struct Products {
 bool is_narrow(const std::string& kernel) {
   constexpr std::array<std::string_view, 10> kParts = {"bf16",  "f16",   "fp16", "half", "Half",
                                                        "16816", "h1688", "h884", "s884", "i8816"};
-  return std::any_of(kParts.begin(), kParts.end(), [&](std::string_view part) {
-    return kernel.find(part) != std::string::npos;
-  });
+  return std::any_of(kParts.begin(), kParts.end(),
+                     [&](std::string_view part) { return kernel.find(part) != std::string::npos; });
 }
 
 /// Fills, conversions of layouts and sums beside the product itself.
 bool is_aside(const std::string& kernel) {
-  constexpr std::array<std::string_view, 7> kParts = {"at::native", "Nhwc",   "nhwcTo", "nchwTo",
+  constexpr std::array<std::string_view, 7> kParts = {"at::native", "Nhwc",   "nhwcTo",  "nchwTo",
                                                       "splitK",     "reduce", "ransform"};
-  return std::any_of(kParts.begin(), kParts.end(), [&](std::string_view part) {
-    return kernel.find(part) != std::string::npos;
-  });
+  return std::any_of(kParts.begin(), kParts.end(),
+                     [&](std::string_view part) { return kernel.find(part) != std::string::npos; });
 }
 
 Products products_of(const Analysis& analysis) {
@@ -121,11 +119,14 @@ void gpu_idle(const Subject& subject, Found* found) {
     Advice advice = start_advice(subject, kGpuIdle, loop_of(subject),
                                  idle * static_cast<double>(subject.story.steps_ns()));
     advice.what = fmt::format(
-        "GPU {} runs kernels in {} of a step only, {} of each step it does not; most of that time goes into: {}.",
+        "GPU {} runs kernels in {} of a step only, {} of each step it does not; most of that time "
+        "goes into: {}.",
         gpu.device, share_text(gpu.utilisation), time_text(advice.ns_per_step),
         largest_of(analysis.steps));
-    advice.change = "Give the GPU more work a step (a larger batch), and what the other advice names; where nothing else "
-                    "is named, the host launches too slowly: torch.compile or CUDA graphs.";
+    advice.change =
+        "Give the GPU more work a step (a larger batch), and what the other advice names; where "
+        "nothing else "
+        "is named, the host launches too slowly: torch.compile or CUDA graphs.";
     advice.figures = {{"device", static_cast<double>(gpu.device)},
                       {"utilisation_share", gpu.utilisation},
                       {"sm_efficiency_share", gpu.sm_efficiency},
@@ -140,7 +141,8 @@ void launch_bound(const Subject& subject, Found* found) {
   if (!analysis.has_gpu() || story.made_up || story.steps_ns() == 0) return;
   double kernels = 0;
   for (const GpuSummary& gpu : analysis.steps.gpus) kernels += static_cast<double>(gpu.kernels);
-  const double per_step = kernels / static_cast<double>(std::max<std::size_t>(1, analysis.steps.kept));
+  const double per_step =
+      kernels / static_cast<double>(std::max<std::size_t>(1, analysis.steps.kept));
   const double tiny = static_cast<double>(analysis.gpu.tiny_kernels);
   const double all = static_cast<double>(std::max<std::uint64_t>(1, analysis.gpu.launches));
   double busiest = 0;
@@ -153,16 +155,19 @@ void launch_bound(const Subject& subject, Found* found) {
   for (const KernelRow& kernel : analysis.gpu.kernels)
     if (kernel.time.mean_ns < static_cast<double>(kTinyKernelNs))
       lines[kernel.line].count += static_cast<double>(kernel.time.count);
-  Advice advice = start_advice(subject, kLaunchBound,
-                               where_of(analysis, most(lines, &OfLine::count)), gap_ns);
+  Advice advice =
+      start_advice(subject, kLaunchBound, where_of(analysis, most(lines, &OfLine::count)), gap_ns);
   if (!advice.where.known()) advice.where = loop_of(subject);
   advice.what = fmt::format(
-      "{} kernels a step, {} of them shorter than {}: the GPU is done before the next one is launched and waits {} "
+      "{} kernels a step, {} of them shorter than {}: the GPU is done before the next one is "
+      "launched and waits {} "
       "of each step for launches. Most of the short ones come from here.",
       count_text(per_step), share_text(tiny / all), time_text(kTinyKernelNs),
       time_text(advice.ns_per_step));
-  advice.change = "Fewer, larger kernels: torch.compile(mode=\"reduce-overhead\") or CUDA graphs, fused or foreach "
-                  "optimizers, a larger batch.";
+  advice.change =
+      "Fewer, larger kernels: torch.compile(mode=\"reduce-overhead\") or CUDA graphs, fused or "
+      "foreach "
+      "optimizers, a larger batch.";
   advice.figures = {{"kernels_per_step", per_step},
                     {"tiny_share", tiny / all},
                     {"launch_gap_ns_per_step", advice.ns_per_step}};
@@ -178,12 +183,14 @@ void fp32_math(const Subject& subject, Found* found) {
                   [](const GpuSummary& gpu) { return gpu.compute_major >= kTensorMajor; });
   if (!able) return;
   const Products products = products_of(analysis);
-  if (products.slow_ns < kEligibleShare * steps_ns || products.slow_ns < products.all_ns / 2) return;
-  Advice advice = start_advice(subject, kFp32Math,
-                               where_of(analysis, most(products.lines, &OfLine::ns)), products.slow_ns);
+  if (products.slow_ns < kEligibleShare * steps_ns || products.slow_ns < products.all_ns / 2)
+    return;
+  Advice advice = start_advice(
+      subject, kFp32Math, where_of(analysis, most(products.lines, &OfLine::ns)), products.slow_ns);
   const bool tf32 = products.tf32_ns > products.slow_ns / 2;
   advice.what = fmt::format(
-      "Matrix products and convolutions take {} of GPU time a step {}; the longest kernel is {}. Of the program's "
+      "Matrix products and convolutions take {} of GPU time a step {}; the longest kernel is {}. "
+      "Of the program's "
       "lines that launch them this one launches most.",
       time_text(advice.ns_per_step),
       tf32 ? "in single precision (TF32), half as fast as tensor cores are with 16 bits"
@@ -192,10 +199,11 @@ void fp32_math(const Subject& subject, Found* found) {
   advice.change = "torch.autocast(\"cuda\", dtype=torch.bfloat16) around the forward pass";
   if (!tf32) advice.change += ", or torch.set_float32_matmul_precision(\"high\") for TF32";
   advice.change += "; sizes that are multiples of 8.";
-  advice.figures = {{"kernels", products.count},
-                    {"all_products_ns_per_step", advice.ns_per_step * products.all_ns / products.slow_ns},
-                    {"fp32_ns_per_step", advice.ns_per_step},
-                    {"tf32_share", products.tf32_ns / products.slow_ns}};
+  advice.figures = {
+      {"kernels", products.count},
+      {"all_products_ns_per_step", advice.ns_per_step * products.all_ns / products.slow_ns},
+      {"fp32_ns_per_step", advice.ns_per_step},
+      {"tf32_share", products.tf32_ns / products.slow_ns}};
   found->push_back(std::move(advice));
 }
 
@@ -207,7 +215,8 @@ void memory_limit(const Subject& subject, Found* found) {
     Where where;
     std::string owner;
     for (const DeviceMemory& memory : subject.analysis.memory.devices) {
-      if (memory.device != static_cast<std::int32_t>(gpu.device) || memory.at_peak.empty()) continue;
+      if (memory.device != static_cast<std::int32_t>(gpu.device) || memory.at_peak.empty())
+        continue;
       for (const LiveBlock& block : memory.at_peak) {
         if (block.line == 0) continue;
         where = where_of(subject.analysis, block.line);
@@ -217,16 +226,18 @@ void memory_limit(const Subject& subject, Found* found) {
     }
     Advice advice = start_advice(subject, kMemoryLimit, where, 0);
     advice.what = fmt::format(
-        "At its peak {} of the {} of GPU {} were allocated: the next larger batch or a fragmented pool ends in "
+        "At its peak {} of the {} of GPU {} were allocated: the next larger batch or a fragmented "
+        "pool ends in "
         "\"out of memory\", and PyTorch gives memory back to the driver and takes it again.{}",
         bytes_text(peak), bytes_text(size), gpu.device,
-        where.known() ? fmt::format(" The largest block of the program's own was taken here by {}.", owner)
-                      : std::string());
-    advice.change = "A smaller batch, torch.autocast, torch.utils.checkpoint on the largest blocks, "
-                    "zero_grad(set_to_none=True), or an optimizer with less state.";
-    advice.figures = {{"device", static_cast<double>(gpu.device)},
-                      {"peak_bytes", peak},
-                      {"device_bytes", size}};
+        where.known()
+            ? fmt::format(" The largest block of the program's own was taken here by {}.", owner)
+            : std::string());
+    advice.change =
+        "A smaller batch, torch.autocast, torch.utils.checkpoint on the largest blocks, "
+        "zero_grad(set_to_none=True), or an optimizer with less state.";
+    advice.figures = {
+        {"device", static_cast<double>(gpu.device)}, {"peak_bytes", peak}, {"device_bytes", size}};
     found->push_back(std::move(advice));
   }
 }

@@ -73,7 +73,8 @@ bool is_slow(const Story& story, const GapPlace& gap, const Place& place) {
   std::uint64_t hits = 0;
   for (const GapPlace::Hit& hit : gap.hits) hits += hit.running + hit.blocked;
   const double without_longest = static_cast<double>(gap.total_ns - gap.longest_ns);
-  return hits >= kManyHits && gap.longest_ns >= kRarePlaceNs && without_longest >= kHostShare * steps_ns;
+  return hits >= kManyHits && gap.longest_ns >= kRarePlaceNs &&
+         without_longest >= kHostShare * steps_ns;
 }
 
 Advice advice_of(const Subject& subject, const GapPlace& gap, const Place& place) {
@@ -81,14 +82,16 @@ Advice advice_of(const Subject& subject, const GapPlace& gap, const Place& place
   Advice advice = start_advice(subject, kHostCode, place.where, static_cast<double>(gap.total_ns));
   const double per_step = static_cast<double>(gap.count) / static_cast<double>(story.steps.size());
   advice.what = fmt::format(
-      "Between {} (line {}) and {} (line {}) the program itself takes {} of each step{}; no operator runs meanwhile.",
+      "Between {} (line {}) and {} (line {}) the program itself takes {} of each step{}; no "
+      "operator runs meanwhile.",
       story.names[gap.op_before], story.places.frames[gap.before].line, story.names[gap.op_after],
       story.places.frames[gap.after].line, time_text(advice.ns_per_step),
       place.waits ? ", waiting" : "");
-  advice.change = place.waits
-                      ? "Do not wait in the loop: take the call out, do it every N steps, or leave it to another thread."
-                      : "Move this work out of the loop, do it every N steps or in another thread; replace loops over "
-                        "elements by tensor operators.";
+  advice.change = place.waits ? "Do not wait in the loop: take the call out, do it every N steps, "
+                                "or leave it to another thread."
+                              : "Move this work out of the loop, do it every N steps or in another "
+                                "thread; replace loops over "
+                                "elements by tensor operators.";
   std::uint64_t running = 0, blocked = 0;
   for (const GapPlace::Hit& hit : gap.hits) {
     running += hit.running;

@@ -31,7 +31,8 @@ struct Loading {
 
 void leave_out_longest(std::vector<std::uint64_t>& waits, Loading* loading) {
   std::sort(waits.begin(), waits.end());
-  const auto left_out = static_cast<std::size_t>(std::ceil(kLeftOut * static_cast<double>(waits.size())));
+  const auto left_out =
+      static_cast<std::size_t>(std::ceil(kLeftOut * static_cast<double>(waits.size())));
   for (std::size_t i = 0; i + left_out < waits.size(); ++i)
     loading->usual_ns += static_cast<double>(waits[i]);
 }
@@ -86,10 +87,12 @@ void data_loading(const Subject& subject, Found* found) {
   if (!is_slow(loading) || loading.by_workers) return;
   Advice advice = advice_of(subject, kDataLoading, loading);
   advice.what = fmt::format(
-      "Each step waits {} for its batch, which the stepping thread makes itself: nothing else goes on meanwhile.",
+      "Each step waits {} for its batch, which the stepping thread makes itself: nothing else goes "
+      "on meanwhile.",
       time_text(advice.ns_per_step));
-  advice.change = "DataLoader(..., num_workers=N, persistent_workers=True), on a GPU with pin_memory=True; "
-                  "N from 2 up, as long as processors are free.";
+  advice.change =
+      "DataLoader(..., num_workers=N, persistent_workers=True), on a GPU with pin_memory=True; "
+      "N from 2 up, as long as processors are free.";
   found->push_back(std::move(advice));
 }
 
@@ -100,8 +103,10 @@ void loader_workers(const Subject& subject, Found* found) {
   advice.what = fmt::format(
       "Each step waits {} for a batch although worker processes load ahead: they cannot keep up.",
       time_text(advice.ns_per_step));
-  advice.change = "More workers (num_workers) as long as processors are free, a larger prefetch_factor where batches "
-                  "take unequally long; else less work a sample: decode and resize once and keep the result.";
+  advice.change =
+      "More workers (num_workers) as long as processors are free, a larger prefetch_factor where "
+      "batches "
+      "take unequally long; else less work a sample: decode and resize once and keep the result.";
   found->push_back(std::move(advice));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Several processes: too much talk, the wrong way to be parallel, one that keeps the others waiting.
+// Several processes: too much talk, the wrong way to be parallel, one that keeps the others
+// waiting.
 //
 // Context:  cli
 #include <fmt/format.h>
@@ -86,8 +87,10 @@ void data_parallel(const Subject& subject, Found* found) {
   }
   Advice advice = start_advice(subject, kDataParallel, where, ns);
   advice.what = fmt::format(
-      "DataParallel drives {} GPUs from one process: the model is copied to each of them in every step, and one Python "
-      "interpreter launches for all.", used);
+      "DataParallel drives {} GPUs from one process: the model is copied to each of them in every "
+      "step, and one Python "
+      "interpreter launches for all.",
+      used);
   advice.change = "torch.nn.parallel.DistributedDataParallel with one process a GPU (torchrun).";
   advice.figures = {{"devices", static_cast<double>(used)}};
   found->push_back(std::move(advice));
@@ -100,9 +103,10 @@ void communication(const Subject& subject, Found* found) {
   const double talking = ns * static_cast<double>(subject.story.steps.size());
   if (talking <= kTalkShare * static_cast<double>(subject.story.steps_ns())) return;
   const auto& rows = subject.analysis.gpu.collectives;
-  const auto largest = std::max_element(rows.begin(), rows.end(), [](const CollectiveRow& a, const CollectiveRow& b) {
-    return a.host.total_ns + a.device.total_ns < b.host.total_ns + b.device.total_ns;
-  });
+  const auto largest = std::max_element(
+      rows.begin(), rows.end(), [](const CollectiveRow& a, const CollectiveRow& b) {
+        return a.host.total_ns + a.device.total_ns < b.host.total_ns + b.device.total_ns;
+      });
   Where where;
   for (const SiteRow& site : subject.analysis.host.sites) {
     if (site.name != largest->name || site.frame == 0) continue;
@@ -113,9 +117,12 @@ void communication(const Subject& subject, Found* found) {
   Advice advice = start_advice(subject, kCommunication, where, talking);
   advice.what = fmt::format(
       "Communication with the other processes takes {} of each step, most of it {} ({} calls, {}).",
-      time_text(ns), largest->name, largest->host.count, bytes_text(static_cast<double>(largest->bytes)));
-  advice.change = "Sum gradients over several batches (no_sync()), send them in half precision (a communication hook), fewer "
-                  "and larger collectives; where one rank is slow, that is the cause: see slow-rank.";
+      time_text(ns), largest->name, largest->host.count,
+      bytes_text(static_cast<double>(largest->bytes)));
+  advice.change =
+      "Sum gradients over several batches (no_sync()), send them in half precision (a "
+      "communication hook), fewer "
+      "and larger collectives; where one rank is slow, that is the cause: see slow-rank.";
   advice.figures = {{"communication_ns_per_step", ns},
                     {"calls", static_cast<double>(largest->host.count)},
                     {"bytes", static_cast<double>(largest->bytes)}};
@@ -126,7 +133,8 @@ void slow_rank(std::span<const Subject> subjects, Found* found) {
   std::vector<double> own;
   bool talks = subjects.size() >= 2;
   for (const Subject& subject : subjects) {
-    talks = talks && !subject.story.talks.empty() && !subject.story.made_up && !subject.story.steps.empty();
+    talks = talks && !subject.story.talks.empty() && !subject.story.made_up &&
+            !subject.story.steps.empty();
     own.push_back(own_ns(subject.story));
   }
   if (!talks) return;
@@ -150,14 +158,19 @@ void slow_rank(std::span<const Subject> subjects, Found* found) {
   advice.ns_per_step = where.known() ? difference.ns : more;
   advice.share = advice.ns_per_step / step_ns;
   advice.what = fmt::format(
-      "{} needs {} more for its own part of a step than the others, who wait for it in collectives{}.",
+      "{} needs {} more for its own part of a step than the others, who wait for it in "
+      "collectives{}.",
       slow.analysis.meta.rank >= 0 ? fmt::format("Rank {}", slow.analysis.meta.rank)
                                    : fmt::format("Process {}", slow.analysis.meta.pid),
       time_text(more),
-      where.known() ? fmt::format("; {} of that is spent here", time_text(difference.ns)) : std::string());
-  advice.change = "Give every rank equally much to do (samples of equal length, DistributedSampler), and take work that only one "
-                  "rank does (logging, saving, evaluation) out of the step; where the line is the same on all, look at that "
-                  "rank's machine.";
+      where.known() ? fmt::format("; {} of that is spent here", time_text(difference.ns))
+                    : std::string());
+  advice.change =
+      "Give every rank equally much to do (samples of equal length, DistributedSampler), and take "
+      "work that only one "
+      "rank does (logging, saving, evaluation) out of the step; where the line is the same on all, "
+      "look at that "
+      "rank's machine.";
   advice.figures = {{"own_ns_per_step", *slowest},
                     {"others_own_ns_per_step", *middle},
                     {"waited_for_ns_per_step", more},

@@ -42,10 +42,10 @@ struct Key {
 /// Operators that only take memory, fill or copy it.
 bool makes_copies(const std::string& name) {
   constexpr std::array<std::string_view, 16> kNames = {
-      "aten::clone",     "aten::contiguous", "aten::empty",      "aten::empty_like",
-      "aten::zeros",     "aten::zeros_like", "aten::ones",       "aten::ones_like",
-      "aten::full",      "aten::full_like",  "aten::rand",       "aten::rand_like",
-      "aten::randn",     "aten::randn_like", "aten::new_zeros",  "aten::new_empty"};
+      "aten::clone", "aten::contiguous", "aten::empty",     "aten::empty_like",
+      "aten::zeros", "aten::zeros_like", "aten::ones",      "aten::ones_like",
+      "aten::full",  "aten::full_like",  "aten::rand",      "aten::rand_like",
+      "aten::randn", "aten::randn_like", "aten::new_zeros", "aten::new_empty"};
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
@@ -84,7 +84,8 @@ void RepeatsByLine::add_memory(const Run& run, Repeats* sums) {
     const auto block = held.find(at->address);
     if (block == held.end()) continue;
     returned += static_cast<double>(block->second);
-    if (at->ts_ns >= run.end_ns && at->ts_ns < next_ns) at_once += static_cast<double>(block->second);
+    if (at->ts_ns >= run.end_ns && at->ts_ns < next_ns)
+      at_once += static_cast<double>(block->second);
     held.erase(block);
   }
   sums->taken_bytes += taken;
@@ -133,7 +134,8 @@ Verdict judge(const Subject& subject, const Key& key, const Repeats& sums) {
   const double device_ns = std::max(static_cast<double>(sums.ns), kernel_ns);
   if (device_ns < kRepeatShare * static_cast<double>(story.steps_ns())) return Verdict::kNone;
   if (makes_copies(story.names[key.name])) {
-    const bool churns = sums.taken_bytes / steps >= kChurnBytes && sums.returned_bytes >= sums.taken_bytes / 2;
+    const bool churns =
+        sums.taken_bytes / steps >= kChurnBytes && sums.returned_bytes >= sums.taken_bytes / 2;
     if (churns) return Verdict::kChurn;
   }
   if (kernels > 0 && sums.length() >= kManyLaunches && kernel_ns / kernels < kTinyKernelNs)
@@ -141,7 +143,8 @@ Verdict judge(const Subject& subject, const Key& key, const Repeats& sums) {
   return Verdict::kRepeated;
 }
 
-Advice advice_of(const Subject& subject, std::string_view rule, const Key& key, const Repeats& sums) {
+Advice advice_of(const Subject& subject, std::string_view rule, const Key& key,
+                 const Repeats& sums) {
   const Story& story = subject.story;
   Where where = where_of(story, key.line);
   where.last_line = std::max(where.line, sums.last_line);
@@ -157,7 +160,8 @@ Advice advice_of(const Subject& subject, std::string_view rule, const Key& key, 
 }
 
 template <typename Tell>
-void each(const Subject& subject, Verdict wanted, std::string_view rule, Found* found, const Tell& tell) {
+void each(const Subject& subject, Verdict wanted, std::string_view rule, Found* found,
+          const Tell& tell) {
   if (subject.story.steps_ns() == 0) return;
   for (const auto& [key, sums] : RepeatsByLine(subject.story).find()) {
     if (judge(subject, key, sums) != wanted) continue;
@@ -173,11 +177,14 @@ void repeated_work(const Subject& subject, Found* found) {
   each(subject, Verdict::kRepeated, kRepeatedWork, found,
        [](const std::string& name, const Key&, const Repeats& sums, Advice* advice) {
          advice->what = fmt::format(
-             "{} runs {} times in a row on inputs of the same shapes, {} of each step: the same work again, or work that "
+             "{} runs {} times in a row on inputs of the same shapes, {} of each step: the same "
+             "work again, or work that "
              "one operator could do.",
              name, count_text(sums.length()), time_text(advice->ns_per_step));
-         advice->change = "If the inputs are the same, compute it once and keep the result; else stack the inputs and call "
-                          "it once, or let torch.compile fuse the row.";
+         advice->change =
+             "If the inputs are the same, compute it once and keep the result; else stack the "
+             "inputs and call "
+             "it once, or let torch.compile fuse the row.";
        });
 }
 
@@ -186,11 +193,14 @@ void allocation_churn(const Subject& subject, Found* found) {
        [&](const std::string& name, const Key&, const Repeats& sums, Advice* advice) {
          const double steps = static_cast<double>(subject.story.steps.size());
          advice->what = fmt::format(
-             "{} takes {} in {} blocks and gives {} back within the step, {} of each step with the copying.", name,
-             bytes_text(sums.taken_bytes / steps), count_text(sums.blocks / steps),
+             "{} takes {} in {} blocks and gives {} back within the step, {} of each step with the "
+             "copying.",
+             name, bytes_text(sums.taken_bytes / steps), count_text(sums.blocks / steps),
              bytes_text(sums.returned_bytes / steps), time_text(advice->ns_per_step));
-         advice->change = "Leave the copies out where nothing changes them; else take the memory once before the loop and "
-                          "write into it (copy_, out=).";
+         advice->change =
+             "Leave the copies out where nothing changes them; else take the memory once before "
+             "the loop and "
+             "write into it (copy_, out=).";
          advice->figures.push_back({"blocks_per_step", sums.blocks / steps});
        });
 }
@@ -200,11 +210,14 @@ void tiny_kernels(const Subject& subject, Found* found) {
        [&](const std::string& name, const Key& key, const Repeats& sums, Advice* advice) {
          const auto [kernels, kernel_ns] = kernels_of(subject, key.line);
          advice->what = fmt::format(
-             "{} launches {} kernels in a row of {} each: launching one takes the host {}, the GPU waits in between.", name,
-             count_text(sums.length()), time_text(kernel_ns / kernels),
+             "{} launches {} kernels in a row of {} each: launching one takes the host {}, the GPU "
+             "waits in between.",
+             name, count_text(sums.length()), time_text(kernel_ns / kernels),
              time_text(static_cast<double>(sums.ns) / static_cast<double>(sums.operators)));
-         advice->change = "Make them one: an operator on a stacked tensor, torch._foreach_..., torch.compile, or a CUDA graph "
-                          "(torch.cuda.make_graphed_callables) around the row.";
+         advice->change =
+             "Make them one: an operator on a stacked tensor, torch._foreach_..., torch.compile, "
+             "or a CUDA graph "
+             "(torch.cuda.make_graphed_callables) around the row.";
          advice->figures.push_back({"kernel_mean_ns", kernel_ns / kernels});
        });
 }

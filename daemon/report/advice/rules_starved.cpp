@@ -14,8 +14,8 @@
 namespace gpuprof::report::advice {
 namespace {
 
-constexpr double kStarvedShare = 0.25;       // of the step
-constexpr double kBusyShare = 0.9;           // of the processors, by threads of this process alone
+constexpr double kStarvedShare = 0.25;  // of the step
+constexpr double kBusyShare = 0.9;      // of the processors, by threads of this process alone
 constexpr std::uint64_t kLeastNs = 3'000'000'000;  // samples of shorter recordings say too little
 
 struct Shares {
@@ -51,11 +51,14 @@ void host_starved(const Subject& subject, Found* found) {
   if (starved_ns < kStarvedShare * wall_ns || others_ns < kBusyShare * count * wall_ns) return;
   Advice advice = start_advice(subject, kHostStarved, {}, starved_ns);
   advice.what = fmt::format(
-      "The thread that steps is ready but has no processor for {} of each step: the threads of this process alone keep "
+      "The thread that steps is ready but has no processor for {} of each step: the threads of "
+      "this process alone keep "
       "{} of {} processors busy.",
       time_text(advice.ns_per_step), count_text(others_ns / wall_ns), count_text(count));
-  advice.change = "Fewer threads: torch.set_num_threads(N) or OMP_NUM_THREADS, fewer loader workers, processes pinned apart "
-                  "(numactl, taskset).";
+  advice.change =
+      "Fewer threads: torch.set_num_threads(N) or OMP_NUM_THREADS, fewer loader workers, processes "
+      "pinned apart "
+      "(numactl, taskset).";
   advice.figures = {{"processors", count},
                     {"busy_processors", others_ns / wall_ns},
                     {"cpu_share", shares.cpu_ns / wall_ns},

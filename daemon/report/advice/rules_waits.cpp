@@ -112,14 +112,18 @@ bool is_worth_telling(const Story& story, const Waits& waits) {
 }
 
 std::string change_for(const std::string& name) {
-  if (name.find("nonzero") != std::string::npos || name.find("masked_select") != std::string::npos ||
-      name.find("unique") != std::string::npos || name == "aten::index")
-    return "The size of the result depends on values, so the host waits for it: use torch.where or a mask of fixed "
+  if (name.find("nonzero") != std::string::npos ||
+      name.find("masked_select") != std::string::npos || name.find("unique") != std::string::npos ||
+      name == "aten::index")
+    return "The size of the result depends on values, so the host waits for it: use torch.where or "
+           "a mask of fixed "
            "size instead.";
   if (name.starts_with("cuda") || name.starts_with("cu"))
     return "Leave the synchronisation out of the loop; measure with events or a profiler instead.";
-  return "Keep the value on the GPU (add up loss.detach()), and ask for it every N steps or after the loop; where it "
-         "must come over, copy it with non_blocking=True into pinned memory and read it a step later.";
+  return "Keep the value on the GPU (add up loss.detach()), and ask for it every N steps or after "
+         "the loop; where it "
+         "must come over, copy it with non_blocking=True into pinned memory and read it a step "
+         "later.";
 }
 
 }  // namespace
@@ -134,14 +138,17 @@ void sync_in_loop(const Subject& subject, Found* found) {
     const std::string& name = story.names[waits.name];
     Advice advice = start_advice(subject, kSyncInLoop, where_of(story, frame), waits.ns);
     advice.what = fmt::format(
-        "{} waits for the GPU {} times a step, {} each: until all work before it is done the host launches nothing, "
+        "{} waits for the GPU {} times a step, {} each: until all work before it is done the host "
+        "launches nothing, "
         "and then the GPU waits for the host.",
-        name, count_text(static_cast<double>(waits.count) / static_cast<double>(story.steps.size())),
+        name,
+        count_text(static_cast<double>(waits.count) / static_cast<double>(story.steps.size())),
         time_text(waits.ns / static_cast<double>(waits.count)));
     for (const GpuSummary& gpu : subject.analysis.steps.gpus)
       if (gpu.utilisation >= kBusy)
-        advice.what += fmt::format(" (GPU {} is busy for {} of a step all the same: most of this wait is for its work.)",
-                                   gpu.device, share_text(gpu.utilisation));
+        advice.what += fmt::format(
+            " (GPU {} is busy for {} of a step all the same: most of this wait is for its work.)",
+            gpu.device, share_text(gpu.utilisation));
     advice.change = change_for(name);
     advice.figures = figures_of(story, waits);
     found->push_back(std::move(advice));
@@ -160,10 +167,14 @@ void pageable_copy(const Subject& subject, Found* found) {
     Advice advice = start_advice(subject, kPageableCopy, where_of(story, frame), waits.ns);
     const double steps = static_cast<double>(story.steps.size());
     advice.what = fmt::format(
-        "{} a step are copied to the GPU from pageable memory: the driver copies them once more on the host, and the "
+        "{} a step are copied to the GPU from pageable memory: the driver copies them once more on "
+        "the host, and the "
         "call waits until that is over, {} of each step.",
-        bytes_text(static_cast<double>(copies->second.bytes) / steps), time_text(advice.ns_per_step));
-    advice.change = "DataLoader(..., pin_memory=True), or tensor.pin_memory() once, and .to(device, non_blocking=True).";
+        bytes_text(static_cast<double>(copies->second.bytes) / steps),
+        time_text(advice.ns_per_step));
+    advice.change =
+        "DataLoader(..., pin_memory=True), or tensor.pin_memory() once, and .to(device, "
+        "non_blocking=True).";
     advice.figures = figures_of(story, waits);
     advice.figures.push_back({"bytes_per_step", static_cast<double>(copies->second.bytes) / steps});
     found->push_back(std::move(advice));

@@ -23,11 +23,14 @@ std::string_view stripped(std::string_view line) {
 
 std::size_t indent(std::string_view line) { return line.find_first_not_of(" \t"); }
 
-bool is_word(char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
+bool is_word(char c) {
+  return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
 
 /// A call of one of these names, as a whole word.
 bool calls(std::string_view line, std::string_view name) {
-  for (std::size_t at = line.find(name); at != std::string_view::npos; at = line.find(name, at + 1)) {
+  for (std::size_t at = line.find(name); at != std::string_view::npos;
+       at = line.find(name, at + 1)) {
     const bool begins = at == 0 || !is_word(line[at - 1]);
     const std::size_t end = at + name.size();
     if (begins && end < line.size() && line[end] == '(') return true;
@@ -37,13 +40,15 @@ bool calls(std::string_view line, std::string_view name) {
 
 bool waits(std::string_view line) {
   constexpr std::array<std::string_view, 22> kNames = {
-      "sleep", "wait",  "join",  "acquire", "recv",     "poll",  "select", "input", "open", "read",
-      "write", "flush", "print", "system",  "run",      "urlopen", "dump", "save",  "load", "request",
-      "fsync", "communicate"};
-  return std::any_of(kNames.begin(), kNames.end(), [&](std::string_view name) { return calls(line, name); });
+      "sleep", "wait", "join",  "acquire", "recv",  "poll",       "select", "input",
+      "open",  "read", "write", "flush",   "print", "system",     "run",    "urlopen",
+      "dump",  "save", "load",  "request", "fsync", "communicate"};
+  return std::any_of(kNames.begin(), kNames.end(),
+                     [&](std::string_view name) { return calls(line, name); });
 }
 
-/// Says nothing of its own: blank, a comment, the head of a block without a call, a closing bracket.
+/// Says nothing of its own: blank, a comment, the head of a block without a call, a closing
+/// bracket.
 bool is_idle(std::string_view line) {
   const std::string_view text = stripped(line);
   if (text.empty() || text.front() == '#') return true;
@@ -71,12 +76,13 @@ bool is_slight(std::string_view line) {
 const std::vector<std::string>& SourceLines::lines_of(const std::string& file) {
   const auto [at, unread] = files_.try_emplace(file);
   if (!unread) return at->second;
-  struct stat facts{};
+  struct stat facts {};
   if (!file.ends_with(".py") || stat(file.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode) ||
       static_cast<std::uint64_t>(facts.st_size) > kMaxBytes)
     return at->second;
-  const std::uint64_t changed_ns = static_cast<std::uint64_t>(facts.st_mtim.tv_sec) * 1'000'000'000 +
-                                   static_cast<std::uint64_t>(facts.st_mtim.tv_nsec);
+  const std::uint64_t changed_ns =
+      static_cast<std::uint64_t>(facts.st_mtim.tv_sec) * 1'000'000'000 +
+      static_cast<std::uint64_t>(facts.st_mtim.tv_nsec);
   if (recorded_real_ns_ == 0 || changed_ns > recorded_real_ns_) return at->second;
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) at->second.push_back(std::move(line));
@@ -90,7 +96,9 @@ SourceLines::Span SourceLines::between(const std::string& file, int before, int 
     if (after > before + 1) return {before + 1, after - 1, false, false};
     return {before, before, false, false};
   }
-  const auto line = [&](int number) { return std::string_view(lines[static_cast<std::size_t>(number - 1)]); };
+  const auto line = [&](int number) {
+    return std::string_view(lines[static_cast<std::size_t>(number - 1)]);
+  };
   int end = after;
   if (after < before) {  // a loop went round: to the end of its block
     const std::size_t level = indent(line(after)) + (is_loop_head(line(after)) ? 1 : 0);

@@ -24,7 +24,7 @@ class SourceLines {
 
   struct Span {
     int first = 0, last = 0;
-    bool waits = false;     // the line calls something that waits or talks to a file
+    bool waits = false;      // the line calls something that waits or talks to a file
     bool from_text = false;  // the text was read
   };
   /// Of the lines after `before` and before `after` (of one function) those that do something.

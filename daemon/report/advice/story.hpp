@@ -74,9 +74,9 @@ struct Story {
   std::vector<StoryBlock> blocks;
   std::vector<StoryNode> backward;
   std::vector<StoryOverhead> overheads;
-  std::vector<StoryTalk> talks;  // do not overlap
-  std::string loop;          // file:line of the loop whose iterations the steps are
-  bool made_up = false;      // no step was recorded: one around everything
+  std::vector<StoryTalk> talks;     // do not overlap
+  std::string loop;                 // file:line of the loop whose iterations the steps are
+  bool made_up = false;             // no step was recorded: one around everything
   std::uint64_t start_real_ns = 0;  // CLOCK_REALTIME at the first step; 0: not known
 
   std::uint64_t steps_ns() const {

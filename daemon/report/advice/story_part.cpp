@@ -148,8 +148,8 @@ std::uint32_t StoryPart::stack_of(std::span<const exporter::StackText::Frame> fr
   }
   if (kept.empty()) return 0;
   std::string key(reinterpret_cast<const char*>(kept.data()), kept.size() * sizeof(FrameId));
-  const auto [found, added] = stacks_.try_emplace(
-      std::move(key), static_cast<std::uint32_t>(story_.places.stacks.size()));
+  const auto [found, added] =
+      stacks_.try_emplace(std::move(key), static_cast<std::uint32_t>(story_.places.stacks.size()));
   if (added) story_.places.stacks.push_back(std::move(kept));
   return found->second;
 }
@@ -164,9 +164,8 @@ std::uint32_t StoryPart::stack_of(model::StackId stack, std::uint64_t ts_ns) {
 
 void StoryPart::sort_steps() {
   auto& steps = story_.steps;
-  std::sort(steps.begin(), steps.end(), [](const StoryStep& a, const StoryStep& b) {
-    return a.start_ns < b.start_ns;
-  });
+  std::sort(steps.begin(), steps.end(),
+            [](const StoryStep& a, const StoryStep& b) { return a.start_ns < b.start_ns; });
   if (!steps.empty() || story_.ops.empty() || wanted_) return;
   story_.made_up = true;
   steps.push_back({story_.ops.front().start_ns, story_.ops.back().end_ns, 0});
@@ -189,9 +188,8 @@ void StoryPart::keep_outermost() {
 
 /// Each wait to the operator it lies in; the others stay waits of their own.
 void StoryPart::join_waits() {
-  std::sort(waits_.begin(), waits_.end(), [](const StoryWait& a, const StoryWait& b) {
-    return a.start_ns < b.start_ns;
-  });
+  std::sort(waits_.begin(), waits_.end(),
+            [](const StoryWait& a, const StoryWait& b) { return a.start_ns < b.start_ns; });
   std::size_t at = 0;
   for (const StoryWait& wait : waits_) {
     while (at < story_.ops.size() && story_.ops[at].end_ns <= wait.start_ns) ++at;
@@ -207,9 +205,8 @@ void StoryPart::join_waits() {
 
 void StoryPart::merge_talks() {
   auto& talks = story_.talks;
-  std::sort(talks.begin(), talks.end(), [](const StoryTalk& a, const StoryTalk& b) {
-    return a.start_ns < b.start_ns;
-  });
+  std::sort(talks.begin(), talks.end(),
+            [](const StoryTalk& a, const StoryTalk& b) { return a.start_ns < b.start_ns; });
   std::size_t kept = 0;
   for (const StoryTalk& talk : talks) {
     if (kept != 0 && talk.start_ns <= talks[kept - 1].end_ns)

@@ -4,8 +4,8 @@
 //
 // Context:  cli
 // Owns:     the story until finish()
-// Promises: memory grows with outermost operators, blocks and samples of one thread, not with events
-// Not here: what rules make of it
+// Promises: memory grows with outermost operators, blocks and samples of one thread, not with
+// events Not here: what rules make of it
 #pragma once
 
 #include <optional>

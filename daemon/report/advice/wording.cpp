@@ -43,7 +43,8 @@ Advice start_advice(const Subject& subject, std::string_view rule, const Where& 
   advice.where = where;
   const double steps_ns = static_cast<double>(subject.story.steps_ns());
   advice.share = steps_ns > 0 ? total_ns / steps_ns : 0;
-  advice.ns_per_step = total_ns / static_cast<double>(std::max<std::size_t>(1, subject.story.steps.size()));
+  advice.ns_per_step =
+      total_ns / static_cast<double>(std::max<std::size_t>(1, subject.story.steps.size()));
   advice.pid = subject.analysis.meta.pid;
   advice.rank = subject.analysis.meta.rank;
   return advice;

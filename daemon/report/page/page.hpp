@@ -23,10 +23,10 @@ namespace gpuprof::report::page {
 /// What is slow, where, and what to try: one entry of the page's list.
 struct PageAdvice {
   std::string rule, title, sentence, change;
-  std::string file;
-  int line = 0;                        // 0: not known
+  std::string file, function;
+  int line = 0, last_line = 0;         // 0: not known; somewhere from `line` to `last_line`
   std::optional<double> share;         // of a step, 0..1
-  std::string share_of;                // "of a step"
+  std::string share_of;                // "of a step", "of the first step"
   std::vector<std::string> evidence;   // sentences with figures
   std::optional<std::size_t> process;  // index in the report; none: of all
 };
@@ -49,6 +49,9 @@ struct PageRequest {
 
 /// What of the timeline one process may have of these limits.
 SliceLimits slice_limits(const Limits& limits, std::size_t processes);
+
+/// What the rules say of the report, largest share first.
+std::vector<PageAdvice> page_advice(const Report& report);
 
 /// Before anything is read: may the page be written?
 ///

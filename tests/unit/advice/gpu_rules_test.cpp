@@ -20,7 +20,8 @@ class GpuRules : public test::StoryTest {
  protected:
   void SetUp() override {
     steps(10);
-    analysis.places.frames.push_back({"/job/net.py(8): forward", "forward", "/job/net.py", 8, true, true});
+    analysis.places.frames.push_back(
+        {"/job/net.py(8): forward", "forward", "/job/net.py", 8, true, true});
     GpuSummary gpu;
     gpu.utilisation = 0.9;
     gpu.compute_major = 9;
@@ -30,7 +31,8 @@ class GpuRules : public test::StoryTest {
     analysis.steps.gpus.push_back(gpu);
     analysis.steps.kept = 10;
   }
-  KernelRow& kernel(const std::string& text, const std::string& owner, std::uint64_t count, std::uint64_t total_ns) {
+  KernelRow& kernel(const std::string& text, const std::string& owner, std::uint64_t count,
+                    std::uint64_t total_ns) {
     KernelRow row;
     row.name = text;
     row.owner = owner;
@@ -84,7 +86,8 @@ TEST_F(GpuRules, Tf32IsNotCalledWithoutTensorCores) {
 }
 
 TEST_F(GpuRules, ProductsWithSixteenBitsOrOnOldGpusAreNoAdvice) {
-  kernel("sm90_xmma_fprop_implicit_gemm_bf16bf16_bf16f32", "aten::cudnn_convolution", 100, 30 * kMs);
+  kernel("sm90_xmma_fprop_implicit_gemm_bf16bf16_bf16f32", "aten::cudnn_convolution", 100,
+         30 * kMs);
   kernel("ampere_sgemm_128x64_nn", "aten::mm", 100, 8 * kMs);
   EXPECT_THAT(ask(fp32_math), IsEmpty());
   analysis.gpu.kernels.erase(analysis.gpu.kernels.begin());

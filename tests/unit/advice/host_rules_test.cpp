@@ -56,7 +56,8 @@ TEST_F(HostRules, WaitsOfAPackageAreToldFromOnePercentOn) {
   for (std::size_t i = 0; i < 4; ++i) {
     StoryOp& small = op("aten::item", at(i, 1000), 50, inside("torch/amp/scaler.py", "step", 20));
     small.wait_ops = 1;
-    StoryOp& large = op("aten::item", at(i, 2000), 500, inside("torch/amp/scaler.py", "update", 21));
+    StoryOp& large =
+        op("aten::item", at(i, 2000), 500, inside("torch/amp/scaler.py", "update", 21));
     large.wait_ops = 1;
   }
   EXPECT_THAT(ask(sync_in_loop), ElementsAre(AllOf(Names(kSyncInLoop, 21), Share(0.05))));
@@ -73,7 +74,8 @@ TEST_F(HostRules, ASynchronisationOutsideOfOperatorsIsNamed) {
 
 TEST_F(HostRules, ACopyFromPageableMemoryIsAnAdviceOfItsOwn) {
   steps(4);
-  analysis.places.frames.push_back({"/job/train.py(12): train", "train", "/job/train.py", 12, true, true});
+  analysis.places.frames.push_back(
+      {"/job/train.py(12): train", "train", "/job/train.py", 12, true, true});
   CopyRow copy;
   copy.name = "Memcpy HtoD (Pageable -> Device)";
   copy.line = 1;
@@ -138,8 +140,8 @@ TEST_F(HostRules, WaitingInACollectiveIsNoTimeOfTheProgram) {
 TEST_F(HostRules, BatchesMadeByTheThreadItselfAreNamed) {
   steps(6);
   for (std::size_t i = 0; i < 6; ++i) {
-    op("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at(i, 0), 1000, line(10)).kind =
-        StoryKind::kLoader;
+    op("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at(i, 0), 1000, line(10))
+        .kind = StoryKind::kLoader;
     work(i, 1000, 10000, 11);
   }
   EXPECT_THAT(ask(data_loading), ElementsAre(AllOf(Names(kDataLoading, 10), Share(0.1))));
@@ -149,8 +151,9 @@ TEST_F(HostRules, BatchesMadeByTheThreadItselfAreNamed) {
 TEST_F(HostRules, WorkersThatKeepUpAreNoAdviceThoughTheyTakeTimeToStart) {
   steps(30);
   for (std::size_t i = 0; i < 30; ++i) {
-    op("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", at(i, 0), i == 0 ? 9000 : 100,
-       line(10)).kind = StoryKind::kLoader;
+    op("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", at(i, 0),
+       i == 0 ? 9000 : 100, line(10))
+        .kind = StoryKind::kLoader;
     work(i, 9000, 10000, 11);
   }
   EXPECT_THAT(ask(loader_workers), IsEmpty());
@@ -165,7 +168,8 @@ TEST_F(HostRules, AFirstStepIsNamedIfSamplesSawACompiler) {
   story.steps[0].start_ns -= 990 * kMs;
   const std::uint32_t compiling = inside("/x/torch/_dynamo/convert_frame.py", "compile", 15);
   for (std::uint64_t i = 0; i < 9; ++i)
-    story.samples.push_back({story.steps[0].start_ns + i * 100 * kMs, 0, i < 6 ? compiling : line(11), false});
+    story.samples.push_back(
+        {story.steps[0].start_ns + i * 100 * kMs, 0, i < 6 ? compiling : line(11), false});
   const auto found = ask(first_step);
   ASSERT_THAT(found, ElementsAre(Names(kFirstStep, 15)));
   EXPECT_NEAR(found[0].share, 6.0 / 9, 1e-9);
@@ -176,15 +180,16 @@ TEST_F(HostRules, AFirstStepIsNamedIfSamplesSawACompiler) {
 TEST_F(HostRules, LoadingOfDeviceCodeIsACauseOfALongFirstStep) {
   steps(5);
   story.steps[0].start_ns -= 90 * kMs;
-  story.overheads.push_back({story.steps[0].start_ns, story.steps[0].start_ns + 60 * kMs,
-                             name("Lazy Function Loading")});
+  story.overheads.push_back(
+      {story.steps[0].start_ns, story.steps[0].start_ns + 60 * kMs, name("Lazy Function Loading")});
   EXPECT_THAT(ask(first_step), ElementsAre(Share(0.6)));
 }
 
 TEST_F(HostRules, AThreadWithoutAProcessorIsToldOnlyWhereItsOwnProcessKeepsAllBusy) {
   steps(400);
   analysis.meta.facts["host.processors"] = "2";
-  for (std::size_t i = 0; i < 200; ++i) story.samples.push_back({at(2 * i, 5000), 10 * kMs, line(11), false});
+  for (std::size_t i = 0; i < 200; ++i)
+    story.samples.push_back({at(2 * i, 5000), 10 * kMs, line(11), false});
   ThreadRow all;
   all.cpu_ns = 8'000 * kMs;
   analysis.host.threads.push_back(all);

@@ -17,24 +17,29 @@ using testing::IsEmpty;
 class RepeatRules : public test::StoryTest {
  protected:
   /// `count` of one operator in a row, 100 us each.
-  void row(std::size_t step, std::uint64_t from_us, std::uint64_t count, const std::string& text, std::uint32_t on) {
-    for (std::uint64_t i = 0; i < count; ++i) op(text, at(step, from_us + 100 * i), 100, on).inputs = 4;
+  void row(std::size_t step, std::uint64_t from_us, std::uint64_t count, const std::string& text,
+           std::uint32_t on) {
+    for (std::uint64_t i = 0; i < count; ++i)
+      op(text, at(step, from_us + 100 * i), 100, on).inputs = 4;
   }
-  void blocks(std::size_t step, std::uint64_t from_us, std::uint64_t count, std::uint64_t freed_us) {
+  void blocks(std::size_t step, std::uint64_t from_us, std::uint64_t count,
+              std::uint64_t freed_us) {
     for (std::uint64_t i = 0; i < count; ++i)
       story.blocks.push_back({at(step, from_us + 100 * i + 10), 4096 * (i + 1), 4'000'000});
     for (std::uint64_t i = 0; i < count; ++i)
       story.blocks.push_back({at(step, freed_us), 4096 * (i + 1), -4'000'000});
   }
   /// One pass: the start of backward(), then a node for each number.
-  void backward(std::size_t step, std::uint64_t from_us, int at_line, std::int64_t lowest, std::int64_t highest) {
+  void backward(std::size_t step, std::uint64_t from_us, int at_line, std::int64_t lowest,
+                std::int64_t highest) {
     const FrameId called = frame("/job/train.py", at_line, "train");
     const FrameId inner = frame("/x/torch/autograd/__init__.py", 9, "backward");
     const FrameId grads = frame("/x/torch/autograd/__init__.py", 5, "_make_grads");
     op("aten::ones_like", at(step, from_us), 10, stack({grads, inner, called}));
     for (std::int64_t number = highest; number >= lowest; --number) {
       from_us += 100;
-      StoryOp& node = op("autograd::engine::evaluate_function: X", at(step, from_us), 100, stack({inner, called}));
+      StoryOp& node = op("autograd::engine::evaluate_function: X", at(step, from_us), 100,
+                         stack({inner, called}));
       node.kind = StoryKind::kEvaluate;
       node.sequence = numbered(step, number);
     }
@@ -43,7 +48,8 @@ class RepeatRules : public test::StoryTest {
   static std::int64_t numbered(std::size_t step, std::int64_t number) {
     return static_cast<std::int64_t>(100 * step) + number;
   }
-  void forward(std::size_t step, std::uint64_t from_us, int at_line, std::int64_t lowest, std::int64_t highest) {
+  void forward(std::size_t step, std::uint64_t from_us, int at_line, std::int64_t lowest,
+               std::int64_t highest) {
     for (std::int64_t number = lowest; number <= highest; ++number, from_us += 100)
       op("aten::linear", at(step, from_us), 100, line(at_line)).sequence = numbered(step, number);
   }
@@ -61,7 +67,8 @@ TEST_F(RepeatRules, FiveEqualAdditionsInARowAreRepeatedWork) {
 TEST_F(RepeatRules, LinesOfOneFunctionMakeOneRow) {
   steps(4);
   for (std::size_t i = 0; i < 4; ++i)
-    for (int k = 0; k < 5; ++k) op("aten::add", at(i, 1000 + 100 * static_cast<std::uint64_t>(k)), 100, line(12 + k));
+    for (int k = 0; k < 5; ++k)
+      op("aten::add", at(i, 1000 + 100 * static_cast<std::uint64_t>(k)), 100, line(12 + k));
   const auto found = ask(repeated_work);
   ASSERT_THAT(found, ElementsAre(Names(kRepeatedWork, 12)));
   EXPECT_EQ(found[0].where.text(), "/job/train.py:12-16");
@@ -74,7 +81,8 @@ TEST_F(RepeatRules, OtherInputsTwoInARowOrAPackageAreNone) {
     op("aten::mul", at(i, 1200), 100, line(13));
     row(i, 1300, 2, "aten::add", line(12));
     row(i, 3000, 5, "aten::add_", inside("/x/torch/optim/sgd.py", "sgd", 14));
-    for (std::uint32_t k = 0; k < 5; ++k) op("aten::add", at(i, 5000 + 100 * k), 100, line(15)).inputs = k;
+    for (std::uint32_t k = 0; k < 5; ++k)
+      op("aten::add", at(i, 5000 + 100 * k), 100, line(15)).inputs = k;
   }
   EXPECT_THAT(ask(repeated_work), IsEmpty());
 }
@@ -93,7 +101,8 @@ TEST_F(RepeatRules, ClonesThatAreDroppedAreChurnWithTheTimeOfDropping) {
 
 TEST_F(RepeatRules, ARowOfShortKernelsIsNamedByWhatLaunchingCosts) {
   steps(4);
-  analysis.places.frames.push_back({"/job/train.py(12): train", "train", "/job/train.py", 12, true, true});
+  analysis.places.frames.push_back(
+      {"/job/train.py(12): train", "train", "/job/train.py", 12, true, true});
   KernelRow kernel;
   kernel.line = 1;
   kernel.time.count = 80;

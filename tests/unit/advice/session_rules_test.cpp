@@ -102,12 +102,15 @@ TEST_F(SessionRules, WhatIsTrueOfSeveralProcessesIsSaidOnceLargestShareFirst) {
   for (std::size_t k = 0; k < 3; ++k) subjects.push_back({of[k], three[k]});
   std::vector<Advice> syncs = advise(subjects);
   std::erase_if(syncs, [](const Advice& advice) { return advice.rule != kSyncInLoop; });
-  ASSERT_THAT(syncs, ElementsAre(AllOf(Names(kSyncInLoop, 12), Share(0.12)), Names(kSyncInLoop, 13)));
+  ASSERT_THAT(syncs,
+              ElementsAre(AllOf(Names(kSyncInLoop, 12), Share(0.12)), Names(kSyncInLoop, 13)));
   EXPECT_EQ(syncs[0].processes, 3u);
   EXPECT_EQ(syncs[0].pid, 102u);
 }
 
-TEST(AdviceText, SaysSoWhereThereIsNone) { EXPECT_THAT(advice_text({}, 80), HasSubstr("No advice")); }
+TEST(AdviceText, SaysSoWhereThereIsNone) {
+  EXPECT_THAT(advice_text({}, 80), HasSubstr("No advice"));
+}
 
 TEST(AdviceText, TellsRuleShareTimePlaceAndChange) {
   Advice advice;

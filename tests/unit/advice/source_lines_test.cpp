@@ -22,18 +22,18 @@ class SourceLinesTest : public testing::Test {
     folder_ = mkdtemp(pattern);
     file_ = folder_ + "/train.py";
     std::ofstream out(file_);
-    out << "def train():\n"                            // 1
-           "    for batch in loader:\n"                // 2
-           "        loss = model(batch)\n"             // 3
-           "        # a comment\n"                     // 4
-           "        begin = perf_counter_ns()\n"       // 5
-           "        time.sleep(0.001)\n"               // 6
-           "        spent += perf_counter_ns()\n"      // 7
-           "        loss.backward()\n"                 // 8
-           "        if slow:\n"                        // 9
-           "            table = build(batch)\n"        // 10
-           "\n"                                        // 11
-           "    finish(table)\n";                      // 12
+    out << "def train():\n"                        // 1
+           "    for batch in loader:\n"            // 2
+           "        loss = model(batch)\n"         // 3
+           "        # a comment\n"                 // 4
+           "        begin = perf_counter_ns()\n"   // 5
+           "        time.sleep(0.001)\n"           // 6
+           "        spent += perf_counter_ns()\n"  // 7
+           "        loss.backward()\n"             // 8
+           "        if slow:\n"                    // 9
+           "            table = build(batch)\n"    // 10
+           "\n"                                    // 11
+           "    finish(table)\n";                  // 12
   }
   void TearDown() override {
     unlink(file_.c_str());

@@ -73,8 +73,9 @@ class StoryTest : public testing::Test {
 };
 
 inline auto Names(std::string_view rule, int line) {
-  return testing::AllOf(testing::Field("rule", &Advice::rule, rule),
-                        testing::Field("where", &Advice::where, testing::Field(&Where::line, line)));
+  return testing::AllOf(
+      testing::Field("rule", &Advice::rule, rule),
+      testing::Field("where", &Advice::where, testing::Field(&Where::line, line)));
 }
 inline auto Share(double share) {
   return testing::Field("share", &Advice::share, testing::DoubleNear(share, 1e-3));

@@ -23,7 +23,12 @@
     return page.el('dl', {class: 'tiles'}, all.map((pair) => page.el('div', null, pair)));
   };
 
-  const place = (advice) => (advice.file ? page.el('p', null, page.el('code', null, page.name(advice.line ? `${advice.file}:${advice.line}` : advice.file))) : null);
+  const place = (advice) => {
+    if (!advice.file) return null;
+    const last = advice.last_line > advice.line ? `-${advice.last_line}` : '';
+    const where = advice.line ? `${advice.file}:${advice.line}${last}` : advice.file;
+    return page.el('p', null, page.el('code', null, page.name(where)), advice.function ? [' in ', page.el('code', null, page.name(advice.function))] : null);
+  };
   const share = (advice) => (typeof advice.share === 'number' ?
     [page.write(advice.share, 'share'), page.el('small', null, advice.share_of || 'of a step')] : ['–']);
 
