@@ -91,7 +91,7 @@ void write_gpu(Json& json, const GpuSummary& gpu) {
   json.object().key("device").number(gpu.device).key("name").text(gpu.name);
   json.key("utilisation").number(gpu.utilisation).key("facts").array();
   json.fact("In use (some kernel ran)", gpu.utilisation, "share");
-  json.fact("Multiprocessors that blocks could fill, while in use", gpu.sm_efficiency, "share");
+  json.fact("Multiprocessors in use (SM efficiency)", gpu.sm_efficiency, "share");
   json.fact("Occupancy of kernels", gpu.occupancy_percent / 100, "share");
   json.fact("Kernel time on tensor cores", gpu.tensor_core_share, "share");
   json.fact("Kernels", gpu.kernels, "count")

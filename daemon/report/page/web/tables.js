@@ -17,7 +17,7 @@
   page.view('distributed', 'Distributed', (panel, process, data) => {
     const {distributed} = data;
     if (data.processes.length < 2) {
-      panel.append(page.el('p', {class: 'quiet'}, 'One process was recorded: there are no ranks to compare.'));
+      panel.append(page.card('Processes', page.nothing('One process was recorded: there are no ranks to compare.')));
     } else {
       panel.append(page.card('Mean step of each process', page.rank_chart(data.processes.map((p) => ({title: p.name, parts: p.steps.parts.map((part) => part.us)})), data.processes[0].steps.parts)));
     }
