@@ -128,7 +128,8 @@ support::Result<int> attach_command(Options& options) {
     if (session->interrupted()) break;
     auto door = open_door(one, options, *session, pauses);
     if (door) {
-      session->add(door.value(), one.named, one.door.path.empty() && !options.stay);
+      session->add(door.value(), one.named && !options.by_rules,
+                   one.door.path.empty() && !options.stay);
       ++added;
     } else {
       left_out.add(one, door.error());

@@ -29,7 +29,7 @@ support::Result<int> capture_command(Options& options) {
   if (processes.empty()) return support::error(left_out.front());
   GPUPROF_TRY(session, CaptureSession::open(options));
   for (const std::string& sentence : left_out) session->remark(sentence);
-  for (const Found& one : processes) session->add(one.door, one.named, false);
+  for (const Found& one : processes) session->add(one.door, one.named && !options.by_rules, false);
   return session->finish(options);
 }
 

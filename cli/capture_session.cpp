@@ -132,7 +132,8 @@ support::Result<int> CaptureSession::finish(const Options& options) {
   session_.reset();
   api::Summary& summary = outcome.summary;
   if (!outcome.left_behind) wait_for_detached(summary);
-  if (summary.files.empty() && summary.failures.empty())
+  summary.nothing = summary.files.empty() && summary.failures.empty();
+  if (summary.nothing)
     summary.failures.push_back(interrupted() ? interrupted_too_early().sentence : kNothing);
   line_.reset();
   summary.remarks.insert(summary.remarks.begin(), remarks_.begin(), remarks_.end());

@@ -48,6 +48,13 @@ constexpr std::array kCommands = {
                "Ends what is recorded of these processes and takes everything of gpuprof's out of "
                "them but the library's own pages. The processes go on.",
                detach_command},
+    CommandRow{
+        "serve", kServe, "serve [OPTION...] PID|NAME...", "Answer the Capture profile button",
+        "Answers the Capture profile button of TensorBoard and xprof for processes that "
+        "wait for `gpuprof capture`, until Ctrl-C: each time it is pressed they are recorded "
+        "for as long as it says, and the profile goes to whoever pressed it. `gpuprof run "
+        "--serve` does the same for one program.",
+        serve_command},
     CommandRow{"env", kEnv, "env [OPTION...]", "Print variables for what cannot be wrapped",
                "Prints the environment variables that make a program started with them wait for "
                "`gpuprof capture`: for container images, notebooks and job files.",
@@ -58,12 +65,14 @@ constexpr std::array kCommands = {
                "recorded: where steps spent their time, the operators, kernels and lines that took "
                "most of it, and what is missing. With --by a whole table. Results go to stdout.",
                report_command},
-    CommandRow{"export", kExport, "export [OPTION...] SPOOL",
-               "Write trace files from what a session left behind",
-               "Writes the trace files of a session from its spool folder (.gpuprof-spool-...), "
-               "also when the daemon or the machine went down in between. The paths of the files "
-               "are printed on stdout.",
-               export_command},
+    CommandRow{
+        "export", kExport, "export [OPTION...] TRACE...|SPOOL",
+        "Write a recording in other formats",
+        "Reads trace files (ours or PyTorch's own), a folder of them, or the spool folder "
+        "of a session (.gpuprof-spool-...), also when its daemon or the machine went down in "
+        "between, and writes files of the formats asked for. Their paths are printed on "
+        "stdout.",
+        export_command},
     CommandRow{"doctor", kDoctor, "doctor [OPTION...]", "Say what this machine can and cannot do",
                "Looks at the driver, CUPTI, perf events, Python interpreters and limits of this "
                "machine, and says what gpuprof can record here and why not the rest. Exit status "

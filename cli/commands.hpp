@@ -40,6 +40,7 @@ support::Result<int> capture_command(Options& options);
 support::Result<int> stop_command(Options& options);
 support::Result<int> detach_command(Options& options);
 support::Result<int> status_command(Options& options);
+support::Result<int> serve_command(Options& options);
 support::Result<int> env_command(Options& options);
 support::Result<int> help_command(Options& options);
 

@@ -41,7 +41,7 @@ std::string row_text(const OptionRow& row) {
   const std::vector<std::string> names = option_names(row);
   left += names.size() == 1 ? "    " + names[0] : support::join(names, ", ");
   if (row.value[0] != '\0') left += std::string(" ") + row.value;
-  std::string help = row.help;
+  std::string help = option_help(row);
   if (row.fallback[0] != '\0') help += fmt::format(" [{}]", row.fallback);
   if (left.size() + 2 > kColumn) {
     left += "\n" + std::string(kColumn, ' ');

@@ -39,7 +39,7 @@ std::string manual_row(const OptionRow& row) {
   for (const std::string& name : option_names(row)) names.push_back("\\fB" + roff(name) + "\\fR");
   std::string text = ".TP\n" + support::join(names, ", ");
   if (row.value[0] != '\0') text += fmt::format(" \\fI{}\\fR", roff(row.value));
-  text += "\n" + roff(row.help) + ".";
+  text += "\n" + roff(option_help(row)) + ".";
   if (row.fallback[0] != '\0') text += fmt::format(" Default: {}.", roff(row.fallback));
   return text + "\n";
 }
@@ -135,7 +135,8 @@ std::string commands_of(unsigned bits) {
 
 std::string zsh_row(const OptionRow& row) {
   std::string help;
-  for (const char c : std::string_view(row.help).substr(0, std::string_view(row.help).find(". "))) {
+  const std::string whole = option_help(row);
+  for (const char c : whole.substr(0, whole.find(". "))) {
     if (c == '[' || c == ']' || c == '\'') continue;
     if (c == ':') help += '\\';
     help += c;
@@ -193,7 +194,7 @@ std::string markdown_options_text() {
     if ((row.commands & kRun) == 0) continue;
     std::string value = row.value[0] == '\0' ? "" : std::string(" ") + row.value;
     text += fmt::format("| `{}{}` | {} | {} |\n", support::join(option_names(row), ", "), value,
-                        row.help, row.fallback);
+                        option_help(row), row.fallback);
   }
   return text;
 }

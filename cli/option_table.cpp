@@ -26,7 +26,7 @@ constexpr char kGeneral[] = "General";
 constexpr char kOutputHelp[] =
     "Folder for the trace files, or a pattern for their names: %h host, %p process, %n "
     "span, %r rank, %q{ENV} variable, %% percent sign. A value with %n or %p, or that "
-    "ends in .pt.trace.json or .pt.trace.json.gz, is a pattern";
+    "ends as files of a format do (@endings), is a pattern";
 
 constexpr std::array kTable = {
     OptionRow{"-o,--output", "PATH", kOutput, kRecording, kOutputHelp,
@@ -36,21 +36,21 @@ constexpr std::array kTable = {
     OptionRow{"-f,--force", "", kOutput, kRecording | kExport | kReport,
               "Overwrite existing files (an existing folder is fine without it)", "", "",
               set::force},
-    OptionRow{
-        "--format", "LIST", kOutput, kRecording | kExport,
-        "Formats to write, separated by commas: tensorboard (also for Perfetto), kineto (for HTA)",
-        "tensorboard", "@formats", set::format},
+    OptionRow{"--format", "LIST", kOutput, kRecording | kExport,
+              "Formats to write, separated by commas. @purposes", "tensorboard", "@formats",
+              set::format},
     OptionRow{"--span-size", "N", kOutput, kRecording,
               "Events in a file when no schedule cuts (k and M are understood)", "200k", "",
               set::span_size},
-    OptionRow{"--max-size", "BYTES", kOutput, kRecording,
+    OptionRow{"--max-size", "BYTES", kOutput, kSources,
               "At this size of recorded data recording stops; the program goes on", "4GiB", "",
               set::max_size},
     OptionRow{"--keep", "WHICH", kOutput, kRecording, "Windows to keep: all, first:N or last:N",
               "all", "all first: last:", set::keep},
-    OptionRow{"--all-processes", "", kOutput, kRecording,
-              "Write a file for every process, also launchers and helpers", "", "",
-              set::all_processes},
+    OptionRow{"--all-processes,!--no-all-processes", "", kOutput, kRecording,
+              "Write a file for every process, also launchers and helpers; --no-all-processes: for "
+              "none of these, though it was named by number or name",
+              "off", "", set::all_processes},
     OptionRow{"--summary-json", "FILE", kOutput, kRecording, "Write the summary as JSON to FILE",
               "", "file", set::summary_json},
 
@@ -89,31 +89,31 @@ constexpr std::array kTable = {
     OptionRow{"--step-timeout", "T", kWhen, kRecording, "How long to wait for the first step",
               "30s", "", set::step_timeout},
 
-    OptionRow{"-t,--trace", "LIST", kWhat, kRecording,
+    OptionRow{"-t,--trace", "LIST", kWhat, kSources,
               "Sources, separated by commas: cuda, nvtx, torch, python, native",
               "all that is there", "@trace", set::trace},
-    OptionRow{"--record-shapes,!--no-record-shapes", "", kWhat, kRecording,
+    OptionRow{"--record-shapes,!--no-record-shapes", "", kWhat, kSources,
               "Sizes, types and numbers that PyTorch's operators are called with", "on", "",
               set::record_shapes},
-    OptionRow{"--with-stack,!--no-with-stack", "", kWhat, kRecording,
+    OptionRow{"--with-stack,!--no-with-stack", "", kWhat, kSources,
               "The Python stack of each operator", "on", "", set::with_stack},
-    OptionRow{"--with-modules,!--no-with-modules", "", kWhat, kRecording,
+    OptionRow{"--with-modules,!--no-with-modules", "", kWhat, kSources,
               "The nn.Module each operator belongs to", "on", "", set::with_modules},
-    OptionRow{"--profile-memory,!--no-profile-memory", "", kWhat, kRecording,
+    OptionRow{"--profile-memory,!--no-profile-memory", "", kWhat, kSources,
               "What PyTorch's allocators take and give back", "on", "", set::profile_memory},
-    OptionRow{"-r,--rate", "HZ", kWhat, kRecording,
+    OptionRow{"-r,--rate", "HZ", kWhat, kSources,
               "Stack samples a second of each running thread; at most 1000, 0: none", "100", "",
               set::rate},
-    OptionRow{"--sampler", "HOW", kWhat, kRecording,
+    OptionRow{"--sampler", "HOW", kWhat, kSources,
               "What triggers samples: auto (perf, else cpu-timer), perf, cpu-timer or tgkill. "
               "tgkill can end system calls early (EINTR) and is never chosen by auto",
               "auto", "auto perf cpu-timer tgkill", set::sampler},
-    OptionRow{"--cuda-graph", "HOW", kWhat, kRecording,
+    OptionRow{"--cuda-graph", "HOW", kWhat, kSources,
               "Record CUDA graphs node by node (node) or as a whole (graph)",
               "node within windows, graph without a schedule", "node graph", set::cuda_graph},
-    OptionRow{"--buffer-size", "BYTES", kWhat, kRecording,
+    OptionRow{"--buffer-size", "BYTES", kWhat, kSources,
               "Shared memory for one process, at most 64MiB", "by need", "", set::buffer_size},
-    OptionRow{"--max-overhead", "P", kWhat, kRecording,
+    OptionRow{"--max-overhead", "P", kWhat, kSources,
               "off: never record less than asked for (this version knows only off)", "off", "off",
               set::max_overhead},
 
@@ -156,7 +156,7 @@ constexpr std::array kTable = {
               "primary", "primary all", set::wait_for},
     OptionRow{"--name", "NAME", kGeneral, kRun,
               "A name for the session, also for `gpuprof capture NAME`", "", "", set::name},
-    OptionRow{"--daemon", "PATH", kGeneral, kRecording,
+    OptionRow{"--daemon", "PATH", kGeneral, kSources,
               "The gpuprofd to start, or the socket (path or @NAME) of one that runs with --listen",
               "the one beside gpuprof", "file", set::daemon},
     OptionRow{"--strict", "", kGeneral, kRun,
@@ -164,18 +164,30 @@ constexpr std::array kTable = {
               set::strict},
     OptionRow{"-q,--quiet", "", kGeneral, kRecording | kExport | kReport,
               "No summary on stderr; failures are still told", "", "", set::quiet},
-    OptionRow{"-v,--verbose", "", kGeneral, kRecording | kExport | kReport,
+    OptionRow{"-v,--verbose", "", kGeneral, kSources | kExport | kReport,
               "Say on stderr what gpuprof does, also while the program runs", "", "", set::verbose},
     OptionRow{"--armed", "", kGeneral, kRun,
               "Record nothing until `gpuprof capture` asks for it; costs nothing until then", "",
               "", set::armed},
+    OptionRow{
+        "--serve", "ADDR", kGeneral, kRun,
+        "Answer the Capture profile button of TensorBoard and xprof at HOST:PORT, [IPv6]:PORT "
+        "or PORT (of 127.0.0.1). Without a schedule nothing else is recorded",
+        "", "", set::serve},
+    OptionRow{"--at", "ADDR", kGeneral, kServe,
+              "Where to answer: HOST:PORT, [IPv6]:PORT or PORT (of 127.0.0.1)", "127.0.0.1:6009",
+              "", set::at},
+    OptionRow{"--serve-to-network", "", kGeneral, kRun | kServe,
+              "Answer at an address that other machines reach, too: whoever does may record the "
+              "program and read what comes of it, without a password",
+              "", "", set::serve_to_network},
     OptionRow{"-p,--pid", "PID", kGeneral, kDoctor, "Look at this running process too", "", "",
               set::pid},
-    OptionRow{"-p,--pid", "LIST", kGeneral, kAttach | kCapture | kStop | kDetach,
+    OptionRow{"-p,--pid", "LIST", kGeneral, kAttach | kCapture | kStop | kDetach | kServe,
               "Processes, separated by commas; may be repeated", "", "", set::pids, true},
     OptionRow{"--children", "", kGeneral, kAttach | kCapture | kStop | kDetach,
               "Also the processes below them that run now", "", "", set::children},
-    OptionRow{"--all", "", kGeneral, kCapture | kStop | kDetach,
+    OptionRow{"--all", "", kGeneral, kCapture | kStop | kDetach | kServe,
               "Every process of yours that has gpuprof's library in it", "", "", set::all},
     OptionRow{"--stay", "", kGeneral, kAttach,
               "Leave the library waiting in the process afterwards, for `gpuprof capture`", "", "",
@@ -193,11 +205,25 @@ constexpr std::array kTable = {
     OptionRow{"-h,--help", "", kGeneral, kEvery, "Print this help", "", "", set::help},
 };
 
-constexpr const char* kLater[] = {"--serve"};
-
 }  // namespace
 
 std::span<const OptionRow> option_table() { return kTable; }
+
+std::string option_help(const OptionRow& row) {
+  std::string text = row.help;
+  const auto put = [&](std::string_view mark, const auto& words) {
+    if (const std::size_t at = text.find(mark); at != std::string::npos)
+      text.replace(at, mark.size(), words());
+  };
+  put("@endings", [] { return support::join(api::format_suffixes(), " "); });
+  put("@purposes", [] {
+    std::vector<std::string> each;
+    for (const auto& [name, purpose] : api::format_purposes())
+      each.push_back(purpose.empty() ? name : fmt::format("{} (for {})", name, purpose));
+    return support::join(each, ", ");
+  });
+  return text;
+}
 
 std::vector<std::string> option_names(const OptionRow& row) {
   std::vector<std::string> names = support::split(row.names, ',');
@@ -213,11 +239,6 @@ const OptionRow* find_option(const std::string& name, unsigned command) {
     if (std::find(names.begin(), names.end(), name) != names.end()) return &row;
   }
   return nullptr;
-}
-
-std::string later_option(const std::string& name) {
-  if (std::find(std::begin(kLater), std::end(kLater), name) == std::end(kLater)) return "";
-  return fmt::format("this version of gpuprof does not have {} yet", name);
 }
 
 std::string completion_words(const OptionRow& row) {

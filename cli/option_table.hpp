@@ -25,13 +25,16 @@ inline constexpr unsigned kStatus = 64;
 inline constexpr unsigned kStop = 128;
 inline constexpr unsigned kDetach = 256;
 inline constexpr unsigned kEnv = 512;
-inline constexpr unsigned kReport = 1024;
+inline constexpr unsigned kServe = 1024;
+inline constexpr unsigned kReport = 2048;
 /// Commands whose words are processes.
-inline constexpr unsigned kOfProcesses = kAttach | kCapture | kStatus | kStop | kDetach;
+inline constexpr unsigned kOfProcesses = kAttach | kCapture | kStatus | kStop | kDetach | kServe;
 /// Commands that record.
 inline constexpr unsigned kRecording = kRun | kAttach | kCapture;
+/// Commands that take what to record.
+inline constexpr unsigned kSources = kRecording | kServe;
 inline constexpr unsigned kEvery =
-    kRecording | kExport | kDoctor | kHelp | kStatus | kStop | kDetach | kEnv | kReport;
+    kSources | kExport | kDoctor | kHelp | kStatus | kStop | kDetach | kEnv | kReport;
 
 /// What the setter of a switch gets for its opposite.
 inline constexpr char kNegated[] = "no";
@@ -41,7 +44,7 @@ struct OptionRow {
   const char* value;     // "PATH"; empty: a switch
   const char* section;   // heading in the help
   unsigned commands;     // where it may stand
-  const char* help;      // one or two sentences, no full stop at the end
+  const char* help;      // one or two sentences, no full stop at the end; see option_help()
   const char* fallback;  // its default in words; empty: none worth showing
   const char* complete;  // for shells: "file", "folder", "" or the words it takes
   /// Takes the value over (of a switch: "" or kNegated), or says in one sentence what is wrong with
@@ -55,11 +58,11 @@ std::span<const OptionRow> option_table();
 /// The row an option such as `-o` or `--output` belongs to, or null.
 const OptionRow* find_option(const std::string& name, unsigned command);
 
+/// The help of a row, with what is known only to the list of formats put in.
+std::string option_help(const OptionRow& row);
+
 /// The names of a row: "-o" and "--output".
 std::vector<std::string> option_names(const OptionRow& row);
-
-/// A sentence if `name` is an option that a later version brings; else "".
-std::string later_option(const std::string& name);
 
 /// `complete` of a row, with words that depend on the build (formats) filled in.
 std::string completion_words(const OptionRow& row);

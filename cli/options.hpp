@@ -39,6 +39,9 @@ struct Options {
   std::vector<std::uint32_t> pids;
   bool children = false, all = false, stay = false, ignore_seccomp = false;
   std::uint32_t pid = 0;  // doctor
+  bool by_rules = false;  // processes named get a file only where the rules of run say so
+  std::string serve;      // run: --serve; serve: --at
+  bool serve_to_network = false;
   // report
   std::string by, sort_by, html;
   bool by_input_shape = false, csv = false;

@@ -13,6 +13,7 @@
 #include <array>
 #include <string_view>
 
+#include "daemon/api/formats.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/child.hpp"
 #include "support/files.hpp"
@@ -169,11 +170,8 @@ Surroundings surroundings_now() {
 }
 
 bool is_pattern(const std::string& output) {
-  const auto ends_in = [&](std::string_view end) {
-    return output.size() >= end.size() &&
-           output.compare(output.size() - end.size(), end.size(), end) == 0;
-  };
-  if (ends_in(".pt.trace.json") || ends_in(".pt.trace.json.gz")) return true;
+  for (const std::string& suffix : api::format_suffixes())
+    if (output.ends_with(suffix)) return true;
   for (std::size_t at = 0; at + 1 < output.size(); ++at) {
     if (output[at] != '%') continue;
     if (output[at + 1] == 'n' || output[at + 1] == 'p') return true;

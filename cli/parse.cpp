@@ -36,8 +36,6 @@ std::vector<std::string> names_of(unsigned command) {
 }
 
 support::Error unknown_option(const std::string& name, const CommandRow& command) {
-  const std::string later = later_option(name);
-  if (!later.empty()) return error(later);
   const std::string near = name.size() > 2 ? support::nearest(name, names_of(command.bit)) : "";
   return error(fmt::format(
       "{} has no option {}{}; `gpuprof help {}` lists them", command.name, in_quotes(name),

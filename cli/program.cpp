@@ -116,16 +116,17 @@ void Program::follow_descendants(const Listener& also) {
     // Descendants that ignore Ctrl-C must not hold the user.
     if (interrupts_ >= 2) return;
     if (gone > 0) continue;
-    if (only_helpers_left(also.helper)) return;
+    if (only_helpers_left(also.helpers)) return;
     wait_once(also);
   }
 }
 
-bool Program::only_helpers_left(pid_t daemon) const {
-  // waitpid tells "some child" from "none", but not "some other than these two".
+bool Program::only_helpers_left(const std::vector<pid_t>& helpers) const {
+  // waitpid tells "some child" from "none", but not "some other than these".
   const std::vector<pid_t> children = support::children_of(getpid());
   return std::all_of(children.begin(), children.end(), [&](pid_t child) {
-    return child == daemon || (watch_ && child == watch_->pid());
+    const bool helper = std::find(helpers.begin(), helpers.end(), child) != helpers.end();
+    return helper || (watch_ && child == watch_->pid());
   });
 }
 

@@ -17,6 +17,7 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "cli/group_watch.hpp"
 #include "gpuprof/base/unique_fd.hpp"
@@ -25,11 +26,11 @@
 
 namespace gpuprof::cli {
 
-/// Another descriptor to listen to while the program runs; fd -1: none. `helper`: a child of ours
-/// that is not the program's; 0: none.
+/// Another descriptor to listen to while the program runs; fd -1: none. `helpers`: children of ours
+/// that are not the program's.
 struct Listener {
   int fd = -1;
-  pid_t helper = 0;
+  std::vector<pid_t> helpers;
   /// Called once with the program's pid when it has run for a moment, unless it has ended by then.
   std::function<void(pid_t)> later;
   std::function<void()> ready;
@@ -66,8 +67,8 @@ class Program {
   void stop_with(int signal);
   /// One round of waiting; -1: without a limit.
   void wait_once(const Listener& also, int most_ms = -1);
-  /// True if no child is left but the group watch and `daemon`.
-  bool only_helpers_left(pid_t daemon) const;
+  /// True if no child is left but the group watch and `helpers`.
+  bool only_helpers_left(const std::vector<pid_t>& helpers) const;
 
   sigset_t original_mask_{};
   struct sigaction original_[65] = {};

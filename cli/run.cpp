@@ -23,6 +23,7 @@
 #include "cli/output_place.hpp"
 #include "cli/program.hpp"
 #include "cli/run_session.hpp"
+#include "cli/serve_process.hpp"
 #include "cli/session_report.hpp"
 #include "cli/version.hpp"
 #include "gpuprof/base/clock.hpp"
@@ -143,15 +144,36 @@ void adopt_if(bool wait_all) {
   if (wait_all) Program::adopt_descendants();
 }
 
+using Serving = std::unique_ptr<ServeProcess>;
+
+/// Before anything else that can fail late: a port that is taken is told before the program starts.
+support::Result<Serving> start_serving(const Options& options, const Surroundings& around) {
+  if (options.serve.empty()) return Serving();
+  return ServeProcess::start(options, "--serve", {"--of-program"},
+                             daemon_environment(around.environment));
+}
+
+/// Its last answer may take a moment; nobody waits longer for it than for the trace.
+std::string end_serving(const Serving& serving) {
+  constexpr std::uint64_t kMost_ns = 2'000'000'000;
+  return serving ? serving->collect(kMost_ns) : "";
+}
+
 /// The program without a daemon beside it. @return its wait status.
 support::Result<int> run_alone(const Options& options, const Plan& plan,
-                               ProgramEnvironment environment, Program& program) {
+                               ProgramEnvironment environment, Program& program,
+                               const Serving& serving) {
   const bool wait_all = options.session.wait_for == "all";
   auto started = program.start(launch_of(options, plan, std::move(environment.words)),
-                               [wait_all](pid_t) { adopt_if(wait_all); });
+                               [&serving, wait_all](pid_t pid) {
+                                 adopt_if(wait_all);
+                                 if (serving) serving->serve_program(pid);
+                               });
   if (!started) return started.error();
-  const int wait_status = program.follow({});
-  if (wait_all) program.follow_descendants({});
+  Listener listener;
+  if (serving) listener.helpers = {serving->pid()};
+  const int wait_status = program.follow(listener);
+  if (wait_all) program.follow_descendants(listener);
   return wait_status;
 }
 
@@ -161,7 +183,7 @@ support::Result<int> run_unrecorded(Options& options, Plan& plan, const Surround
   GPUPROF_TRY(
       wait_status,
       run_alone(options, plan, program_environment(around.environment, plan.installation, "", ""),
-                program));
+                program, nullptr));
   program.restore();
   api::Summary summary;
   summary.version = kVersion;
@@ -175,15 +197,18 @@ support::Result<int> run_unrecorded(Options& options, Plan& plan, const Surround
 /// The program alone, waiting for `gpuprof capture`: there is no daemon until then.
 support::Result<int> run_armed(Options& options, Plan& plan, const Surroundings& around,
                                PreloadName& preload) {
+  GPUPROF_TRY(serving, start_serving(options, around));
   const std::string& name = options.session.name;
   ProgramEnvironment environment =
       program_environment(around.environment, plan.installation, preload.word(),
                           wire::kArmedAddress + (name.empty() ? "" : ";name=" + name));
   Program program;
-  GPUPROF_TRY(wait_status, run_alone(options, plan, std::move(environment), program));
+  GPUPROF_TRY(wait_status, run_alone(options, plan, std::move(environment), program, serving));
+  const std::string failure = end_serving(serving);
   preload.remove();
   program.restore();
-  end(options, wait_status, false);
+  if (!failure.empty()) std::fprintf(stderr, "gpuprof: %s\n", failure.c_str());
+  end(options, wait_status, !failure.empty());
 }
 
 /// Remarks of ours go before the daemon's.
@@ -200,12 +225,14 @@ struct Course {
   std::string lost_image;  // it went on without our library, and why
 };
 
-Course follow(Program& program, RunSession& session, const Plan& plan, bool wait_all) {
+Course follow(Program& program, RunSession& session, const Plan& plan, const Serving& serving,
+              bool wait_all) {
   Course course;
   const std::uint64_t start_ns = base::mono_ns();
   Listener listener;
   listener.fd = session.fd();
-  listener.helper = session.child();
+  listener.helpers = {session.child()};
+  if (serving) listener.helpers.push_back(serving->pid());
   listener.ready = [&] {
     session.listen();
     listener.fd = session.fd();
@@ -229,6 +256,7 @@ std::string why_nothing(const Course& course, const Plan& plan, const std::strin
 
 support::Result<int> run_recorded(Options& options, Plan& plan, const Surroundings& around,
                                   PreloadName& preload) {
+  GPUPROF_TRY(serving, start_serving(options, around));
   GPUPROF_CHECK(prepare_output(&plan.place, options.session.force));
   auto opened = RunSession::open(plan.installation, daemon_environment(around.environment),
                                  session_options(options, plan, around),
@@ -243,8 +271,9 @@ support::Result<int> run_recorded(Options& options, Plan& plan, const Surroundin
   Program program;
   const bool wait_all = options.session.wait_for == "all";
   auto started = program.start(launch_of(options, plan, std::move(environment.words)),
-                               [&session, wait_all](pid_t pid) {
+                               [&session, &serving, wait_all](pid_t pid) {
                                  adopt_if(wait_all);
+                                 if (serving) serving->serve_program(pid);
                                  session.command_started(static_cast<std::uint32_t>(pid));
                                });
   if (!started) {
@@ -253,7 +282,8 @@ support::Result<int> run_recorded(Options& options, Plan& plan, const Surroundin
     return started.error();
   }
   spdlog::info("process {} runs {}", started.value(), plan.program);
-  const Course course = follow(program, session, plan, wait_all);
+  const Course course = follow(program, session, plan, serving, wait_all);
+  const std::string failure = end_serving(serving);
   Outcome outcome =
       session.finish(course.wait_status, [&program] { return program.interrupts_since(); });
   if (const std::string kept = preload.remove(); !kept.empty()) {
@@ -265,6 +295,10 @@ support::Result<int> run_recorded(Options& options, Plan& plan, const Surroundin
     outcome.summary.missing.push_back(why_nothing(course, plan, options.command[0]));
   }
   add_remarks(outcome.summary, plan, environment.remarks);
+  if (!failure.empty()) {
+    outcome.summary.failures.push_back(failure);
+    outcome.failed = true;
+  }
   opened.value().reset();
   if (!report(options, outcome.summary)) outcome.failed = true;
   support::remove_if_empty(plan.place.made);
@@ -274,11 +308,17 @@ support::Result<int> run_recorded(Options& options, Plan& plan, const Surroundin
 /// What is given here would be forgotten by then.
 support::Result<void> armed_takes(const Options& options) {
   if (!options.session.armed) return {};
+  const bool serves = !options.serve.empty() && !options.session.schedule.given;
   const char* what = options.session.schedule.given  ? "the schedule"
                      : !options.output.empty()       ? "-o"
                      : !options.summary_json.empty() ? "--summary-json"
                                                      : nullptr;
   if (what == nullptr) return {};
+  if (serves)
+    return error(fmt::format(
+        "--serve records nothing but what the button asks for, which goes to whoever pressed it; "
+        "leave {} out, or give a schedule (--active, -d), too",
+        what));
   return error(
       fmt::format("--armed records nothing by itself; give {} to `gpuprof capture`", what));
 }
@@ -291,6 +331,8 @@ support::Result<int> run_command(Options& options) {
   if (!options.summary_json.empty()) {
     options.summary_json = support::absolute_path(options.summary_json, around.working_folder);
   }
+  // What the button asks for can be recorded while nothing else is.
+  if (!options.serve.empty() && !options.session.schedule.given) options.session.armed = true;
   GPUPROF_CHECK(armed_takes(options));
   GPUPROF_TRY(plan, settle_plan(options, around));
   GPUPROF_CHECK(check_summary_file(options.summary_json));

@@ -14,6 +14,8 @@
 #include "cli/option_table.hpp"
 #include "daemon/api/formats.hpp"
 #include "daemon/api/step_spec.hpp"
+#include "daemon/api/trace_words.hpp"
+#include "support/listen_address.hpp"
 
 namespace gpuprof::cli::set {
 namespace {
@@ -25,14 +27,6 @@ constexpr std::uint64_t kMaxRate_hz = 1000;
 constexpr std::uint64_t kMaxBuffer_bytes = 64ULL << 20;
 constexpr std::uint64_t kMinBuffer_bytes = 1ULL << 20;
 constexpr std::uint64_t kMinSize_bytes = 1ULL << 20;
-
-struct TraceWord {
-  const char* word;
-  std::uint32_t bit;  // wire::kTrace…
-};
-constexpr std::array kTraceWords = {TraceWord{"cuda", 1}, TraceWord{"nvtx", 2},
-                                    TraceWord{"torch", 4}, TraceWord{"python", 8},
-                                    TraceWord{"native", 16}};
 
 Answer one_of(const char* option, const std::string& value, std::vector<std::string> allowed,
               std::string* field) {
@@ -146,9 +140,9 @@ Answer step_timeout(Options& o, const std::string& value) {
 Answer trace(Options& o, const std::string& value) {
   std::uint32_t bits = 0;
   for (const std::string& word : support::split(value, ',')) {
-    const auto row = std::find_if(kTraceWords.begin(), kTraceWords.end(),
-                                  [&](const TraceWord& known) { return word == known.word; });
-    if (row == kTraceWords.end()) {
+    const auto row = std::find_if(api::kTraceWords.begin(), api::kTraceWords.end(),
+                                  [&](const api::TraceWord& known) { return word == known.word; });
+    if (row == api::kTraceWords.end()) {
       return error(
           fmt::format("-t cannot hold {}; it takes a list of cuda, nvtx, torch, python, native",
                       in_quotes(word)));
@@ -219,8 +213,10 @@ Answer keep(Options& o, const std::string& value) {
   return {};
 }
 
-Answer all_processes(Options& o, const std::string&) {
-  return o.session.all_processes = true, Answer{};
+Answer all_processes(Options& o, const std::string& value) {
+  o.session.all_processes = value != kNegated;
+  o.by_rules = value == kNegated;
+  return {};
 }
 Answer wait_for(Options& o, const std::string& value) {
   return one_of("--wait-for", value, {"primary", "all"}, &o.session.wait_for);
@@ -290,6 +286,22 @@ Answer children(Options& o, const std::string&) { return o.children = true, Answ
 
 Answer all(Options& o, const std::string&) { return o.all = true, Answer{}; }
 
+Answer serve(Options& o, const std::string& value) {
+  GPUPROF_CHECK(support::parse_listen_address("--serve", value));
+  o.serve = value;
+  return {};
+}
+
+Answer at(Options& o, const std::string& value) {
+  GPUPROF_CHECK(support::parse_listen_address("--at", value));
+  o.serve = value;
+  return {};
+}
+
+Answer serve_to_network(Options& o, const std::string&) {
+  return o.serve_to_network = true, Answer{};
+}
+
 Answer stay(Options& o, const std::string&) { return o.stay = true, Answer{}; }
 
 Answer ignore_seccomp(Options& o, const std::string&) { return o.ignore_seccomp = true, Answer{}; }
@@ -298,7 +310,7 @@ Answer shell(Options& o, const std::string&) { return o.shell = true, Answer{}; 
 
 std::string trace_words() {
   std::vector<std::string> words;
-  for (const TraceWord& word : kTraceWords) words.emplace_back(word.word);
+  for (const api::TraceWord& word : api::kTraceWords) words.emplace_back(word.word);
   return support::join(words, " ");
 }
 

@@ -56,6 +56,10 @@ void apply(const ExportRequest& request, spool::SessionView* view) {
 }  // namespace
 
 std::vector<std::string> format_names() { return exporter::format_names(); }
+std::vector<std::pair<std::string, std::string>> format_purposes() {
+  return exporter::format_purposes();
+}
+std::vector<std::string> format_suffixes() { return exporter::format_suffixes(); }
 
 support::Result<Summary> export_session(const ExportRequest& request,
                                         const ExportProgress& progress,

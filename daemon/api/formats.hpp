@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names that --format accepts, for the CLI's help and validation.
+// What --format accepts and what files of formats are called, for the CLI's help and validation.
 //
 // Context:  cli
 // Owns:     nothing
@@ -8,10 +8,15 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gpuprof::api {
 
 std::vector<std::string> format_names();
+/// Their names and what each is for, in words that follow "for".
+std::vector<std::pair<std::string, std::string>> format_purposes();
+/// What names of their files end in, compressed or not.
+std::vector<std::string> format_suffixes();
 
 }  // namespace gpuprof::api

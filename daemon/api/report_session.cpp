@@ -28,6 +28,9 @@ support::Result<report::Report> load_report(const std::vector<std::string>& inpu
                                       windows.error().sentence));
   report::ReportOptions wanted = options;
   wanted.analysis.progress = progress.counting;
+  if (source.imported != nullptr)
+    for (const importer::PythonCall& call : source.imported->python)
+      wanted.analysis.python.push_back({call.pid, call.tid, call.start_ns, call.end_ns});
   GPUPROF_TRY(report, report::make_report(source.view, windows.value(), wanted));
   for (report::Analysis& process : report.processes) {
     process.meta.source = source.named;

@@ -40,7 +40,7 @@ void BackwardLinks::remember(const model::Operator& op, std::uint64_t drawn_ns) 
   Slot& slot = found->second[static_cast<std::uint64_t>(op.sequence) % kSlots];
   if (slot.sequence == op.sequence && slot.start_ns > drawn_ns) return;
   const auto chain = paths_.chain(op.stack);
-  slot = {op.sequence, drawn_ns, chain.empty() ? 0 : chain.back().path};
+  slot = {op.sequence, drawn_ns, chain.empty() ? 0 : chain.back().path, op.id};
 }
 
 BackwardLinks::Found BackwardLinks::node(const model::Operator& op, std::uint64_t drawn_ns) {
@@ -49,7 +49,7 @@ BackwardLinks::Found BackwardLinks::node(const model::Operator& op, std::uint64_
   const Slot& slot = thread->second[static_cast<std::uint64_t>(op.sequence) % kSlots];
   if (slot.sequence != op.sequence || slot.start_ns >= drawn_ns) return {};
   if (pending_.size() >= kMaxPending) pending_.clear();
-  pending_[op.parent] = {slot.module, {op.forward_tid, op.tid, slot.start_ns, drawn_ns}};
+  pending_[op.parent] = {slot.module, {op.forward_tid, op.tid, slot.start_ns, drawn_ns, slot.id}};
   return {slot.module, std::nullopt};
 }
 

@@ -21,6 +21,7 @@ namespace gpuprof::exporter {
 struct BackwardLink {
   std::uint32_t forward_tid, backward_tid;
   std::uint64_t forward_ns, backward_ns;
+  model::RangeId forward_id = 0;
 };
 
 class BackwardLinks {
@@ -48,6 +49,7 @@ class BackwardLinks {
     std::int64_t sequence = -1;
     std::uint64_t start_ns = 0;
     ModulePaths::Path module = 0;
+    model::RangeId id = 0;
   };
   struct Pending {
     ModulePaths::Path module;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/model/window.hpp"
@@ -58,6 +59,10 @@ void add_sentence(std::vector<std::string>& all, const std::string& sentence);
 
 /// Names --format accepts, for help and validation.
 std::vector<std::string> format_names();
+/// Their names and what each is for, in words that follow "for".
+std::vector<std::pair<std::string, std::string>> format_purposes();
+/// What names of their files end in, compressed or not: a value of -o that does is a pattern.
+std::vector<std::string> format_suffixes();
 
 /// Replaces %h %p %n %r %q{ENV} %% in a pattern.
 support::Result<std::string> expand_pattern(const std::string& pattern, const std::string& host,

@@ -8,9 +8,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
@@ -21,6 +23,7 @@ namespace gpuprof::exporter {
 namespace {
 
 constexpr std::string_view kGzipSuffix = ".gz";
+constexpr std::uint64_t kSecond_ns = 1'000'000'000;
 
 /// A text put into a name must not change folders.
 std::string flat(std::string text) {
@@ -38,13 +41,49 @@ support::Result<std::string> environment_part(const std::string& pattern, std::s
   return flat(value == nullptr ? "" : value);
 }
 
-/// `.pt.trace.json[.gz]` of a pattern, or nothing.
-std::string_view suffix_of(std::string_view pattern, const Format& format) {
-  std::string_view plain = format.suffix;
-  if (plain.ends_with(kGzipSuffix)) plain.remove_suffix(kGzipSuffix.size());
-  for (const std::string_view suffix : {format.suffix, plain})
-    if (pattern.ends_with(suffix)) return suffix;
-  return {};
+/// Process and, after an exec, which of its programs: what viewers list.
+std::string label_of(const NameParts& parts) {
+  std::string label = worker_name(parts.host, parts.pid);
+  if (parts.image != 0) label += fmt::format("-{}", parts.image + 1);
+  // xprof joins hosts by commas; a colon stands before a port.
+  std::replace_if(
+      label.begin(), label.end(), [](char c) { return c == ':' || c == ','; }, '_');
+  return label;
+}
+
+/// Local time of the window's begin as xprof's own folders have it, and the span: two windows may
+/// begin within a second. The same for all processes of a window.
+std::string session_name(const model::Window& window) {
+  const auto seconds = static_cast<time_t>(window.stamp_real_ns / kSecond_ns);
+  tm local{};
+  localtime_r(&seconds, &local);
+  std::array<char, 32> text{};
+  strftime(text.data(), text.size(), "%Y_%m_%d_%H_%M_%S", &local);
+  return fmt::format("{}_{:04}", text.data(), window.index + 1);
+}
+
+/// Whole path of a file in the output folder.
+std::string path_in_folder(const std::string& output, const Format& format,
+                           const NameParts& parts) {
+  const model::Window& window = parts.window;
+  switch (format.layout) {
+    case Layout::kProfile:
+      return fmt::format("{}/plugins/profile/{}/{}{}", output, session_name(window),
+                         label_of(parts), format.suffix);
+    case Layout::kScalars:
+      // Of one run the reader takes the files by their names' order: the later span comes later.
+      return fmt::format("{}/scalars/{}/events.out.tfevents.{:010}.{}.{}.{:04}", output,
+                         label_of(parts), window.stamp_real_ns / kSecond_ns, flat(parts.host),
+                         parts.pid, window.index + 1);
+    case Layout::kPlain:
+      break;
+  }
+  const std::string folder = format.folder.empty() ? output
+                                                   : fmt::format("{}/{}/span_{:04}", output,
+                                                                 format.folder, window.index + 1);
+  // The viewers list the images of a process as spans of one worker.
+  return fmt::format("{}/{}.{}{}", folder, worker_name(parts.host, parts.pid),
+                     stamp_text(window.stamp_real_ns + parts.image), format.suffix);
 }
 
 support::Error exists_already(const std::string& path) {
@@ -122,19 +161,12 @@ bool is_plain(const std::string& path) { return !path.ends_with(kGzipSuffix); }
 
 support::Result<std::string> file_path(const api::SessionOptions& options, const Format& format,
                                        const NameParts& parts) {
-  // The viewers list the images of a process as spans of one worker.
-  const std::string stamp = "." + stamp_text(parts.window.stamp_real_ns + parts.image);
-  if (!options.output_is_pattern) {
-    const std::string folder = format.folder.empty()
-                                   ? options.output
-                                   : fmt::format("{}/{}/span_{:04}", options.output, format.folder,
-                                                 parts.window.index + 1);
-    return fmt::format("{}/{}{}{}", folder, worker_name(parts.host, parts.pid), stamp,
-                       format.suffix);
-  }
+  if (!options.output_is_pattern) return path_in_folder(options.output, format, parts);
   std::string stem = options.output;
-  const std::string_view given = suffix_of(stem, format);
-  const std::string suffix(given.empty() ? format.suffix : given);
+  // Another format's ending gives way to this one's.
+  const std::string given(format_suffix_of(stem));
+  const bool own = given == format.suffix || given == plain_suffix(format.suffix);
+  const std::string suffix(own ? std::string_view(given) : format.suffix);
   stem.resize(stem.size() - given.size());
   const auto says = [&](const char* what) { return stem.find(what) != std::string::npos; };
   const bool per_process = says("%p") || says("%r"), per_window = says("%n");
@@ -143,7 +175,8 @@ support::Result<std::string> file_path(const api::SessionOptions& options, const
   // A pattern that cannot tell files apart gets what it lacks.
   if (!per_process && parts.many_processes) path += fmt::format("_{}", parts.pid);
   if (parts.image != 0) path += fmt::format("-{}", parts.image + 1);
-  if (!per_window && (given.empty() || parts.window.index != 0)) path += stamp;
+  if (!per_window && (given.empty() || parts.window.index != 0))
+    path += "." + stamp_text(parts.window.stamp_real_ns + parts.image);
   // Two formats of one suffix would have one name.
   if (options.formats.size() > 1 && !format.folder.empty()) {
     const std::filesystem::path file(path);

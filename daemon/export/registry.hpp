@@ -6,6 +6,7 @@
 // Promises: --format, its help and its validation come from here
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -26,6 +27,14 @@ struct FileRequest {
   std::uint32_t place = 0;  // of the process among those of the window
   /// Events written so far in this file.
   std::function<void(std::uint64_t)> progress;
+  std::string name = {};  // of the file once it is whole, without its folder
+};
+
+/// Where the files of a format lie in the output folder; a pattern says it itself.
+enum class Layout : std::uint8_t {
+  kPlain,    // HOST_PID.STAMP and the suffix
+  kProfile,  // plugins/profile/START/HOST_PID and the suffix: a folder for each span
+  kScalars,  // scalars/HOST_PID/events.out.tfevents.SECONDS.HOST.PID.SPAN: a folder a process
 };
 
 struct Format {
@@ -35,9 +44,16 @@ struct Format {
   /// file of a folder for a rank of one run. Empty: files lie in the output folder.
   std::string_view folder;
   support::Result<FileWritten> (*write)(const FileRequest& request);
+  std::string_view purpose = {};  // for --help: "for PURPOSE"
+  Layout layout = Layout::kPlain;
 };
 
 std::span<const Format> formats();
 const Format* find_format(std::string_view name);
+
+/// What `name` ends in that a format's files end in, compressed or not; the longest; empty: none.
+std::string_view format_suffix_of(std::string_view name);
+/// The suffix without its compression.
+std::string_view plain_suffix(std::string_view suffix);
 
 }  // namespace gpuprof::exporter

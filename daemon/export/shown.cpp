@@ -165,13 +165,17 @@ void ShowPass::show(const model::Operator& e) {
                 kind,
                 survey_.crosses(e) ? Nesting::kApart : nesting(placed.place, e.name),
                 around(e.parent),
-                0};
+                0,
+                nullptr};
+  BackwardLinks::Found found;
   if (shown.nesting == Nesting::kApart) {
     shown.drawn.start_ns = std::max(e.start_ns, survey_.window.start_ns);
     shown.drawn.end_ns = std::max(shown.drawn.start_ns, std::min(e.end_ns, survey_.window.end_ns));
   } else {
     const bool outermost = survey_.operator_of(e.parent) == 0;
-    shown.module = links_.add(e, kind, placed.drawn.start_ns, outermost).module;
+    found = links_.add(e, kind, placed.drawn.start_ns, outermost);
+    shown.module = found.module;
+    shown.link = found.link ? &*found.link : nullptr;
     const auto chain = survey_.modules.chain(e.stack);
     if (shown.module == 0 && !chain.empty()) shown.module = chain.back().path;
   }

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/export/backward_links.hpp"
 #include "daemon/export/module_calls.hpp"
 #include "daemon/export/operator_names.hpp"
 #include "daemon/export/registry.hpp"
@@ -44,6 +45,7 @@ struct ShownOp {
   Nesting nesting;
   model::RangeId parent;     // operator or range around it in this file; 0: none
   ModulePaths::Path module;  // innermost module it ran in, for a node that of its forward; 0
+  const BackwardLink* link;  // of the range around a node of the backward pass; null: none
 };
 struct ShownRange {
   const model::Range& e;

@@ -167,7 +167,8 @@ support::Result<std::vector<FileWritten>> write_window(const spool::SessionView&
                                 place,
                                 [&](std::uint64_t done) {
                                   if (progress) progress(std::min(before + done, total), total);
-                                }};
+                                },
+                                path.substr(path.rfind('/') + 1)};
       GPUPROF_TRY(file, format->write(request));
       before += file.events;
       file.path = path;

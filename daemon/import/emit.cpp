@@ -11,15 +11,16 @@
 namespace gpuprof::importer {
 
 Emitter::Emitter(Names& names, FileContent& content, std::vector<SessionProcess*> processes,
-                 std::int64_t add_ns, std::uint64_t end_ns)
+                 std::int64_t add_ns, std::uint64_t end_ns, std::vector<PythonCall>& python)
     : names_(names),
       content_(content),
       processes_(processes.size()),
       add_ns_(add_ns),
       window_end_ns_(end_ns),
-      ranges_(kRemembered),
-      launches_(kRemembered),
-      forwards_(kRemembered / 4) {
+      python_(python),
+      ranges_(std::clamp<std::uint64_t>(content.sorter.size(), kLeastRemembered, kMostRemembered)),
+      launches_(ranges_.size()),
+      forwards_(ranges_.size() / 4) {
   for (std::size_t i = 0; i < processes.size(); ++i) {
     processes_[i].session = processes[i];
     if (processes[i] == nullptr) continue;
@@ -55,7 +56,7 @@ void Emitter::take(const Record& r) {
   switch (r.kind) {
     case RecordKind::kFrame:
     case RecordKind::kModule:
-      return thread(processes_[r.process], r.tid).frames.enter(r, names_);
+      return frame(r);
     case RecordKind::kOperator:
     case RecordKind::kRange:
       return open(r);
@@ -71,7 +72,7 @@ void Emitter::take(const Record& r) {
                     : own.open.empty() ? 0
                                        : pool_[own.open.back()].id;
       call.stack = own.frames.stack_at(r.start_ns, r.call.stack, names_);
-      Launch& launch = launches_[r.call.correlation % kRemembered];
+      Launch& launch = launches_[r.call.correlation % launches_.size()];
       if (r.call.correlation != 0) launch = {r.call.correlation, r.tid, call.parent, r.process};
       return;
     }
@@ -103,6 +104,17 @@ std::uint32_t Emitter::hold(const Record& r) {
   pool_[slot].record = r;
   endings_.push({r.end_ns, order_++, slot});
   return slot;
+}
+
+void Emitter::frame(const Record& r) {
+  Process& process = processes_[r.process];
+  Thread& own = thread(process, r.tid);
+  const std::int64_t caller_ns = own.frames.innermost_ns(r.start_ns);
+  const bool from_python = caller_ns != std::numeric_limits<std::int64_t>::min() &&
+                           (own.open.empty() || pool_[own.open.back()].record.start_ns < caller_ns);
+  if (!from_python && python_.size() < Imported::kMaxPythonCalls)
+    python_.push_back({process.session->pid(), r.tid, at(r.start_ns), at(r.end_ns)});
+  own.frames.enter(r, names_);
 }
 
 void Emitter::open(const Record& r) {
@@ -156,7 +168,7 @@ void Emitter::span(const Record& r) {
 
 void Emitter::remember(const Record& r, model::RangeId id) {
   if (r.op.external_id != 0)
-    ranges_[r.op.external_id % kRemembered] = {r.op.external_id, id, r.process};
+    ranges_[r.op.external_id % ranges_.size()] = {r.op.external_id, id, r.process};
 }
 
 /// Threads have other numbers in PyTorch's profiler: who ran the forward operator tells.
@@ -195,7 +207,7 @@ model::RangeId Emitter::range_of(std::uint16_t process, std::uint64_t external_i
       const OpenOperator& o = pool_[thread->open[i]];
       if (o.record.op.external_id == external_id) return o.id;
     }
-  const KnownRange& known = ranges_[external_id % kRemembered];
+  const KnownRange& known = ranges_[external_id % ranges_.size()];
   return known.external_id == external_id && known.process == process ? known.range : 0;
 }
 

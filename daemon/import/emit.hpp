@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "daemon/import/classify.hpp"
+#include "daemon/import/import.hpp"
 #include "daemon/import/session_process.hpp"
 #include "daemon/import/threads.hpp"
 
@@ -26,7 +27,7 @@ class Emitter {
   /// @param add_ns    To the file's times, to make them the session's.
   /// @param end_ns    Of the file's window, on the session's line.
   Emitter(Names& names, FileContent& content, std::vector<SessionProcess*> processes,
-          std::int64_t add_ns, std::uint64_t end_ns);
+          std::int64_t add_ns, std::uint64_t end_ns, std::vector<PythonCall>& python);
 
   support::Result<void> run();
   /// GPU events, of files with several processes, whose launch was not found.
@@ -69,7 +70,8 @@ class Emitter {
     std::uint32_t tid = 0;
     std::uint16_t process = kNoProcess;
   };
-  static constexpr std::size_t kRemembered = 1u << 18;
+  /// Of what came last so much is remembered; a file with less needs no more than it has.
+  static constexpr std::size_t kMostRemembered = 1u << 18, kLeastRemembered = 64;
   static constexpr std::size_t kMaxNested = 10'000;
   /// Below this many, ranges and operators are drawn apart: viewers give up.
   static constexpr std::size_t kDeepFrom = 100;
@@ -77,6 +79,7 @@ class Emitter {
   std::uint64_t at(std::int64_t ns) const { return static_cast<std::uint64_t>(ns + add_ns_); }
   Thread& thread(Process& process, std::uint32_t tid);
   void take(const Record& r);
+  void frame(const Record& r);
   void open(const Record& r);
   void span(const Record& r);
   void arrow(const Record& r);
@@ -104,6 +107,7 @@ class Emitter {
   std::vector<Process> processes_;
   std::int64_t add_ns_;
   std::uint64_t window_end_ns_;
+  std::vector<PythonCall>& python_;
   std::uint16_t main_ = 0;  // the process with most records
   std::size_t hosts_ = 0;
   std::vector<OpenOperator> pool_;

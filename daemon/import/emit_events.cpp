@@ -127,10 +127,10 @@ void Emitter::write_gpu_event(const Record& r, const Launch& launch, SessionProc
 
 void Emitter::write_gpu(const Record& r) {
   const GpuRecord& gpu = r.gpu;
-  Launch launch = launches_[gpu.correlation % kRemembered];
+  Launch launch = launches_[gpu.correlation % launches_.size()];
   if (gpu.correlation == 0 || launch.correlation != gpu.correlation) {
     launch = {0, 0, 0, main_};
-    const KnownRange& owner = ranges_[gpu.external_id % kRemembered];
+    const KnownRange& owner = ranges_[gpu.external_id % ranges_.size()];
     if (gpu.external_id != 0 && owner.external_id == gpu.external_id) {
       launch.range = owner.range;
       launch.process = owner.process;

@@ -261,7 +261,7 @@ support::Result<void> Importer::emit(ReadFile& file) {
     known->last_ns = static_cast<std::uint64_t>(
         std::max(file.to_ns, file.base_ns + content.last_ns) - line_.real_minus_session_ns);
   }
-  Emitter emitter(names_, content, std::move(sessions), add_ns, window.end_ns);
+  Emitter emitter(names_, content, std::move(sessions), add_ns, window.end_ns, result_.python);
   GPUPROF_CHECK(emitter.run());
   if (emitter.unowned() != 0)
     remark("unowned", fmt::format("{} of {} {} launched by nobody in the file, which is of several "

@@ -12,6 +12,7 @@
 // (daemon/spool)
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -32,6 +33,13 @@ struct ImportedFile {
   bool ours = false;           // gpuprof wrote it
 };
 
+/// A call of Python that lies directly in an operator or range, or in nothing: the session has
+/// stacks instead, which do not tell how long calls lasted. On the session's line.
+struct PythonCall {
+  std::uint32_t pid = 0, tid = 0;
+  std::uint64_t start_ns = 0, end_ns = 0;
+};
+
 /// A session folder for spool::open_session, removed with this.
 struct Imported {
   Imported() = default;
@@ -41,6 +49,8 @@ struct Imported {
 
   std::string folder;
   std::vector<ImportedFile> files;
+  std::vector<PythonCall> python;  // at most kMaxPythonCalls
+  static constexpr std::size_t kMaxPythonCalls = 2'000'000;
   std::vector<std::string> remarks;  // sentences; also among those of the session
 };
 

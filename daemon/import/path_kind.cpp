@@ -67,6 +67,7 @@ bool is_torch_name(const std::string& name) {
 
 /// What lies in a folder.
 struct Listing {
+  bool bare_spools = false;  // spools lie here themselves
   std::vector<std::string> spools, folders, torch, others;
 
   /// Files as the handlers of profilers name them, else all of JSON.
@@ -91,6 +92,8 @@ support::Result<Listing> list(const std::string& folder) {
       if (!name.starts_with('.')) listing.folders.push_back(path);
       if (name.starts_with(kSpoolPrefix) && fs::exists(entry.path() / "session.jsonl", ignored))
         listing.spools.push_back(path);
+    } else if (name.ends_with(".spool")) {
+      listing.bare_spools = true;
     } else if (is_torch_name(name)) {
       listing.torch.push_back(path);
     } else if (is_trace_name(name) && !name.starts_with('.')) {
@@ -130,6 +133,11 @@ support::Result<Found> look_into(const std::string& folder, bool* any) {
     return found;
   }
   GPUPROF_TRY(listing, list(folder));
+  // A session whose log is gone: reading it says so.
+  if (listing.bare_spools) {
+    found.session = folder;
+    return found;
+  }
   if (listing.spools.size() == 1) {
     found.session = listing.spools[0];
     return found;

@@ -34,10 +34,11 @@ void OpenFrames::enter(const Record& r, Names& names) {
         {at_line(open_.back().text, r.frame.caller_file, r.frame.caller_line, names), 0});
   if (r.kind == RecordKind::kModule) {
     const Frame module{0, r.frame.module};
-    open_.push_back(
-        {r.end_ns, names.ways.enter(around, module), around, names.ways.enter(modules, module), 0});
+    open_.push_back({r.start_ns, r.end_ns, names.ways.enter(around, module), around,
+                     names.ways.enter(modules, module), 0});
   } else {
-    open_.push_back({r.end_ns, names.ways.enter(around, {r.name, 0}), around, modules, r.name});
+    open_.push_back(
+        {r.start_ns, r.end_ns, names.ways.enter(around, {r.name, 0}), around, modules, r.name});
   }
 }
 

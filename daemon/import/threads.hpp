@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <unordered_map>
 #include <vector>
 
@@ -22,10 +23,15 @@ class OpenFrames {
   void enter(const Record& frame, Names& names);
   /// The stack of what begins at `ns`, with a stack of its own or none.
   Node stack_at(std::int64_t ns, Node own, Names& names);
+  /// When the innermost one began that is open at `ns`; the least number: none.
+  std::int64_t innermost_ns(std::int64_t ns) {
+    leave(ns);
+    return open_.empty() ? std::numeric_limits<std::int64_t>::min() : open_.back().start_ns;
+  }
 
  private:
   struct Open {
-    std::int64_t end_ns;
+    std::int64_t start_ns, end_ns;
     Node node, around;   // the way to it, and to what is around it
     Node modules;        // the way through modules alone
     std::uint32_t text;  // 0: a module

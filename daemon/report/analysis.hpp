@@ -48,10 +48,18 @@ struct StepRange {
   std::uint64_t first = 0, last = 0;
 };
 
+/// A call of Python that lies directly in an operator or range, or in nothing: PyTorch's tables
+/// leave its time out of theirs.
+struct PythonInterval {
+  std::uint32_t pid = 0, tid = 0;
+  std::uint64_t start_ns = 0, end_ns = 0;
+};
+
 struct AnalysisOptions {
   std::optional<StepRange> steps;  // only what began in these
   bool flames = true;
   bool story = true;  // what advice looks at
+  std::vector<PythonInterval> python;  // where they were recorded as calls, not as samples
   std::function<void(std::uint64_t done_events)> progress;
 };
 

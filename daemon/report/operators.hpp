@@ -23,6 +23,7 @@ enum class OperatorKind : std::uint8_t {
   kCall,        // CUDA runtime or driver
   kOverhead,
   kMemory,         // allocations outside of everything else
+  kPython,         // a call of Python in one of these: has no row, but its time is not theirs
   kGpuWork,        // kernel, copy, memset
   kGpuAnnotation,  // from the first to the last GPU work of a user range, per stream
 };

@@ -190,8 +190,8 @@ void OperatorsPart::host_rows(const Timeline& t, const Costs& c) {
   // Rows of keys with the stack last seen: most events have that of the one before.
   std::vector<std::pair<StackRef, Index>> last(d_.host.size(), {0, kNoIndex});
   for (Index i = 0; i < t.host.size(); ++i) {
-    if (c.removed(i)) continue;
     const HostEvent& e = t.host[i];
+    if (c.removed(i) || d_.host[e.key].kind == OperatorKind::kPython) continue;
     const StackRef stack = any_stack ? stacks[i] : 0;
     auto& [last_stack, at] = last[e.key];
     if (at == kNoIndex || last_stack != stack) {

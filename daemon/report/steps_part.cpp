@@ -103,7 +103,8 @@ void StepsPart::break_down(const Timeline& t, std::vector<StepRow>& steps) const
   const auto category_of = [&](const HostEvent& e) {
     const HostKey& key = d_.host[e.key];
     if (key.kind == OperatorKind::kCall) return Category::kRuntime;
-    if (key.enclosing || key.op == OpKind::kStep || key.kind == OperatorKind::kOverhead)
+    if (key.enclosing || key.op == OpKind::kStep || key.kind == OperatorKind::kOverhead ||
+        key.kind == OperatorKind::kPython)
       return Category::kOther;
     if (key.op == OpKind::kCommunication) return Category::kCommunication;
     return is_loader(d_.texts.text(key.name)) ? Category::kDataLoader : Category::kCpuExec;

@@ -62,6 +62,7 @@ class Gatherer final : public exporter::ShownSink {
   }
 
   using ShownSink::on;
+  void python(const PythonInterval& call, Index key);
   void on(const exporter::ShownStep& s) override;
   void on(const exporter::ShownOp& o) override;
   void on(const exporter::ShownRange& r) override;
@@ -176,6 +177,12 @@ void Gatherer::on(const exporter::ShownStep& s) {
   add(s.e.start_ns, s.e.end_ns, s.e.tid,
       d_.host_key({d_.texts.id("ProfilerStep*"), d_.texts.id("[]"), 0, 0, OperatorKind::kAnnotation,
                    OpKind::kStep, true}));
+}
+
+void Gatherer::python(const PythonInterval& call, Index key) {
+  const model::Window& window = shown_.request().window;
+  const bool within = call.start_ns < window.end_ns && call.end_ns > window.start_ns;
+  if (within && counts(call.start_ns) && room()) add(call.start_ns, call.end_ns, call.tid, key);
 }
 
 void Gatherer::on(const exporter::ShownOp& o) {
@@ -390,6 +397,9 @@ support::Result<Timeline> gather(exporter::Shown& shown, const AnalysisOptions& 
     Tee both(gatherer, *also);
     GPUPROF_CHECK(shown.replay(both));
   }
+  const Index key = dictionary.host_key({0, 0, 0, 0, OperatorKind::kPython});
+  for (const PythonInterval& call : options.python)
+    if (call.pid == shown.survey().pid) gatherer.python(call, key);
   link(timeline, dictionary, options.steps.has_value());
   return timeline;
 }

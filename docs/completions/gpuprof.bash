@@ -4,16 +4,17 @@ _gpuprof() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
   local command=${COMP_WORDS[1]} options="" i
   if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W "run attach capture status stop detach env report export doctor help --help --version" -- "$cur"))
+    COMPREPLY=($(compgen -W "run attach capture status stop detach serve env report export doctor help --help --version" -- "$cur"))
     return
   fi
   case $command in
-    run) options="-o --output -f --force --format --span-size --max-size --keep --all-processes --summary-json --skip-first --wait --warmup --active --repeat -y --delay -d --duration --step --on-no-step --step-timeout -t --trace --record-shapes --no-record-shapes --with-stack --no-with-stack --with-modules --no-with-modules --profile-memory --no-profile-memory -r --rate --sampler --cuda-graph --buffer-size --max-overhead -w --wait-for --name --daemon --strict -q --quiet -v --verbose --armed -h --help" ;;
-    attach) options="-o --output -f --force --format --span-size --max-size --keep --all-processes --summary-json --skip-first --wait --warmup --active --repeat -y --delay -d --duration --step --on-no-step --step-timeout -t --trace --record-shapes --no-record-shapes --with-stack --no-with-stack --with-modules --no-with-modules --profile-memory --no-profile-memory -r --rate --sampler --cuda-graph --buffer-size --max-overhead --daemon -q --quiet -v --verbose -p --pid --children --stay --ignore-seccomp -h --help" ;;
-    capture) options="-o --output -f --force --format --span-size --max-size --keep --all-processes --summary-json --skip-first --wait --warmup --active --repeat -y --delay -d --duration --step --on-no-step --step-timeout -t --trace --record-shapes --no-record-shapes --with-stack --no-with-stack --with-modules --no-with-modules --profile-memory --no-profile-memory -r --rate --sampler --cuda-graph --buffer-size --max-overhead --daemon -q --quiet -v --verbose -p --pid --children --all -h --help" ;;
+    run) options="-o --output -f --force --format --span-size --max-size --keep --all-processes --no-all-processes --summary-json --skip-first --wait --warmup --active --repeat -y --delay -d --duration --step --on-no-step --step-timeout -t --trace --record-shapes --no-record-shapes --with-stack --no-with-stack --with-modules --no-with-modules --profile-memory --no-profile-memory -r --rate --sampler --cuda-graph --buffer-size --max-overhead -w --wait-for --name --daemon --strict -q --quiet -v --verbose --armed --serve --serve-to-network -h --help" ;;
+    attach) options="-o --output -f --force --format --span-size --max-size --keep --all-processes --no-all-processes --summary-json --skip-first --wait --warmup --active --repeat -y --delay -d --duration --step --on-no-step --step-timeout -t --trace --record-shapes --no-record-shapes --with-stack --no-with-stack --with-modules --no-with-modules --profile-memory --no-profile-memory -r --rate --sampler --cuda-graph --buffer-size --max-overhead --daemon -q --quiet -v --verbose -p --pid --children --stay --ignore-seccomp -h --help" ;;
+    capture) options="-o --output -f --force --format --span-size --max-size --keep --all-processes --no-all-processes --summary-json --skip-first --wait --warmup --active --repeat -y --delay -d --duration --step --on-no-step --step-timeout -t --trace --record-shapes --no-record-shapes --with-stack --no-with-stack --with-modules --no-with-modules --profile-memory --no-profile-memory -r --rate --sampler --cuda-graph --buffer-size --max-overhead --daemon -q --quiet -v --verbose -p --pid --children --all -h --help" ;;
     status) options="--json -h --help" ;;
     stop) options="-p --pid --children --all -h --help" ;;
     detach) options="-p --pid --children --all -h --help" ;;
+    serve) options="--max-size -t --trace --record-shapes --no-record-shapes --with-stack --no-with-stack --with-modules --no-with-modules --profile-memory --no-profile-memory -r --rate --sampler --cuda-graph --buffer-size --max-overhead --daemon -v --verbose --at --serve-to-network -p --pid --all -h --help" ;;
     env) options="--name --shell --json -h --help" ;;
     report) options="-f --force --html --by --sort-by --group-by-input-shape --group-by-stack --columns --row-limit --rank --step --csv -q --quiet -v --verbose --json -h --help" ;;
     export) options="-o --output -f --force --format -q --quiet -v --verbose -h --help" ;;
@@ -21,7 +22,7 @@ _gpuprof() {
     help) options="-h --help" ;;
   esac
   if [ "$command" = help ]; then
-    COMPREPLY=($(compgen -W "run attach capture status stop detach env report export doctor help" -- "$cur"))
+    COMPREPLY=($(compgen -W "run attach capture status stop detach serve env report export doctor help" -- "$cur"))
     return
   fi
   # From the program on, its own completion.
@@ -29,7 +30,7 @@ _gpuprof() {
     for ((i = 2; i < COMP_CWORD; i++)); do
       case ${COMP_WORDS[i]} in
         --) i=$((i + 1)); break ;;
-        -o|--output|--format|--span-size|--max-size|--keep|--summary-json|--skip-first|--wait|--warmup|--active|--repeat|-y|--delay|-d|--duration|--step|--on-no-step|--step-timeout|-t|--trace|-r|--rate|--sampler|--cuda-graph|--buffer-size|--max-overhead|-w|--wait-for|--name|--daemon) i=$((i + 1)) ;;
+        -o|--output|--format|--span-size|--max-size|--keep|--summary-json|--skip-first|--wait|--warmup|--active|--repeat|-y|--delay|-d|--duration|--step|--on-no-step|--step-timeout|-t|--trace|-r|--rate|--sampler|--cuda-graph|--buffer-size|--max-overhead|-w|--wait-for|--name|--daemon|--serve) i=$((i + 1)) ;;
         -*) ;;
         *) break ;;
       esac
@@ -45,7 +46,7 @@ _gpuprof() {
   fi
   case $prev in
     -o|--output) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")); return ;;
-    --format) COMPREPLY=($(compgen -W "tensorboard kineto" -- "$cur")); return ;;
+    --format) COMPREPLY=($(compgen -W "tensorboard kineto xplane tfevents perfetto pprof speedscope folded sqlite csv" -- "$cur")); return ;;
     --span-size) COMPREPLY=(); return ;;
     --max-size) COMPREPLY=(); return ;;
     --keep) COMPREPLY=($(compgen -W "all first: last:" -- "$cur")); return ;;
@@ -76,6 +77,8 @@ _gpuprof() {
     -w|--wait-for) COMPREPLY=($(compgen -W "primary all" -- "$cur")); return ;;
     --name) COMPREPLY=(); return ;;
     --daemon) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")); return ;;
+    --serve) COMPREPLY=(); return ;;
+    --at) COMPREPLY=(); return ;;
     -p|--pid) COMPREPLY=(); return ;;
   esac
   case $cur in
@@ -83,7 +86,7 @@ _gpuprof() {
     *)
       case $command in
         run) COMPREPLY=($(compgen -c -- "$cur")) ;;
-        attach|capture|status|stop|detach) COMPREPLY=($(compgen -W "$(cd /proc && echo [0-9]*)" -- "$cur")) ;;
+        attach|capture|status|stop|detach|serve) COMPREPLY=($(compgen -W "$(cd /proc && echo [0-9]*)" -- "$cur")) ;;
         *)
           compopt -o filenames 2>/dev/null
           COMPREPLY=($(compgen -f -- "$cur")) ;;

@@ -80,13 +80,20 @@ def refused(checks, folder, spool):
     checks.equal(len(sentences), len(cases), "no two sentences are the same")
     empty = os.path.join(folder, "empty")
     os.mkdir(empty)
-    for path, part in [(os.path.join(folder, "nowhere"), "there is no folder"),
-                       (os.path.join(spool, "session.jsonl"), "is a file; name the folder"),
-                       (empty, "is not a spool folder"),
-                       (os.path.dirname(spool), "did you mean " + spool)]:
+    for path, part in [(os.path.join(folder, "nowhere"), "there is no file or folder"),
+                       (empty, "there is nothing to read in")]:
         status, text = export(path)
         checks.equal((status, text.count("\n")), (125, 1), "%s: %s" % (path, text))
         checks.expect(part in text, "%s says %s" % (path, text))
+
+
+def found_from_nearby(checks, folder, spool):
+    """The log of a session, and the folder its spool lies in, stand for it."""
+    for number, path in enumerate([os.path.join(spool, "session.jsonl"), os.path.dirname(spool)]):
+        out = os.path.join(folder, "nearby-%d" % number)
+        status, text = export("-o", out, path)
+        checks.equal(status, 0, "%s: %s" % (path, text))
+        checks.equal(len(e2e.traces(out)), 1, "%s: a file" % path)
 
 
 def damaged_records(checks, folder, spool):
@@ -198,7 +205,7 @@ def main():
     checks = e2e.Checks()
     with e2e.Folder("spools") as folder:
         spool = spool_left_behind(folder)
-        for case in (refused, damaged_records, unreadable):
+        for case in (refused, found_from_nearby, damaged_records, unreadable):
             case(checks, folder, spool)
     for case in (full_disk, cut_short, nothing_stored, recovered_once, summary_file):
         with e2e.Folder("spools") as folder:

@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 
@@ -45,6 +46,26 @@ def diff(folder):
 
 def hta(folder, *more):
     return ask("hta", "hta_views.py", folder, *more)
+
+
+def xprof(folder):
+    """What xprof's tools say of a folder's profiles, and the curves in it."""
+    return ask("xprof", "xprof_views.py", folder)
+
+
+def perfetto(trace, **queries):
+    """{name: rows} of SQL in Perfetto's trace processor, and "losses": what it could not import."""
+    if shutil.which("node") is None and shutil.which("nodejs") is None:
+        return None
+    return ask("formats", "perfetto_views.py", trace, *("%s=%s" % pair for pair in queries.items()))
+
+
+def pprof(path):
+    return ask("formats", "pprof_views.py", path)
+
+
+def speedscope(path):
+    return ask("formats", "speedscope_views.py", path)
 
 
 def need(*names):

@@ -30,8 +30,10 @@ TEST(Help, OverviewIsTheOneAgreedOn) {
             "  status    List processes with gpuprof in them\n"
             "  stop      End a recording\n"
             "  detach    Take gpuprof out of processes\n"
+            "  serve     Answer the Capture profile button\n"
             "  env       Print variables for what cannot be wrapped\n"
-            "  export    Write trace files from what a session left behind\n"
+            "  report    Say what a recording comes to\n"
+            "  export    Write a recording in other formats\n"
             "  doctor    Say what this machine can and cannot do\n"
             "  help      Explain a command\n"
             "  --version Print the version\n\n"
@@ -51,7 +53,7 @@ TEST(Help, NamesEveryOptionOfEveryCommandInEightyColumns) {
 
 TEST(Help, NamesTheFormats) {
   for (const std::string& format : api::format_names())
-    EXPECT_THAT(find_option("--format", kRun)->help, HasSubstr(format));
+    EXPECT_THAT(option_help(*find_option("--format", kRun)), HasSubstr(format));
 }
 
 TEST(Completions, KnowEveryOptionAndCommand) {

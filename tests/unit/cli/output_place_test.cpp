@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "daemon/api/formats.hpp"
 #include "tests/unit/support/temp_folder.hpp"
 
 namespace gpuprof::cli {
@@ -26,6 +27,7 @@ Surroundings around(std::vector<std::string> environment = {}) {
 TEST(IsPattern, FollowsTheEndingAndTheLetters) {
   EXPECT_TRUE(is_pattern("x.pt.trace.json"));
   EXPECT_TRUE(is_pattern("x.pt.trace.json.gz"));
+  for (const std::string& suffix : api::format_suffixes()) EXPECT_TRUE(is_pattern("x" + suffix));
   EXPECT_TRUE(is_pattern("t%p"));
   EXPECT_TRUE(is_pattern("t-%n"));
   EXPECT_FALSE(is_pattern("out"));

@@ -196,7 +196,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{{"run", "-o=x", "p"}, "without an equals sign: -o x, or --output=x"},
         Bad{{"run", "-qo=x", "p"}, "-o x"}, Bad{{"run", "-r=", "p"}, "-r HZ, or --rate=HZ"},
         Bad{{"--version", "x"}, "--version stands alone, but 'x' follows it"},
-        Bad{{"run", "--serve", "x", "p"}, "does not have --serve yet"},
+        Bad{{"run", "--serve", "x", "p"}, "takes HOST:PORT"},
         Bad{{"run", "-p", "1", "p"}, "run has no option '-p'"},
         Bad{{"run", "--rate", "1001", "p"}, "1000"}, Bad{{"run", "-r", "-5", "p"}, "'-5'"},
         Bad{{"run", "-r", "fast", "p"}, "whole number"},

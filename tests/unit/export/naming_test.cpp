@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <set>
+
 #include "tests/unit/export/export_fixture.hpp"
 
 namespace gpuprof::exporter {
@@ -28,10 +30,14 @@ class Naming : public test::ExportTest {
  protected:
   std::string path(const std::string& output, bool pattern, bool many = false,
                    std::uint32_t index = 0, std::uint32_t image = 0) {
+    return path_of("tensorboard", output, pattern, many, index, image);
+  }
+  std::string path_of(const std::string& format, const std::string& output, bool pattern,
+                      bool many = false, std::uint32_t index = 0, std::uint32_t image = 0) {
     session_.options.output = output;
     session_.options.output_is_pattern = pattern;
     window_.index = index;
-    return file_path(session_.options, *find_format("tensorboard"),
+    return file_path(session_.options, *find_format(format),
                      NameParts{"node", "2", 17, window_, many, image})
         .take();
   }
@@ -59,6 +65,37 @@ TEST_F(Naming, OfAPatternIsCompletedWhereFilesWouldCollide) {
 TEST_F(Naming, TellsTheImagesOfAProcessApart) {
   EXPECT_EQ(path("/o", false, false, 0, 1), "/o/node_17.1700000000000000001.pt.trace.json.gz");
   EXPECT_EQ(path("/o/%p.pt.trace.json.gz", true, false, 0, 2), "/o/17-3.pt.trace.json.gz");
+}
+
+TEST_F(Naming, ProfilesOfAWindowShareAFolderOfTheirOwn) {
+  setenv("TZ", "UTC", 1);
+  tzset();
+  EXPECT_EQ(path_of("xplane", "/o", false, true),
+            "/o/plugins/profile/2023_11_14_22_13_20_0001/node_17.xplane.pb");
+  EXPECT_EQ(path_of("xplane", "/o", false, true, 1, 1),
+            "/o/plugins/profile/2023_11_14_22_13_20_0002/node_17-2.xplane.pb");
+  EXPECT_EQ(path_of("xplane", "/o/x_%p.xplane.pb", true), "/o/x_17.xplane.pb");
+  unsetenv("TZ");
+}
+
+// X TEST_F(Naming, ScalarsOfAProcessAreOneRun) {
+// X   EXPECT_EQ(path_of("tfevents", "/o", false),
+// X             "/o/scalars/node_17/events.out.tfevents.1700000000.node.17.0001");
+// X   EXPECT_EQ(path_of("tfevents", "/o", false, true, 4),
+// X             "/o/scalars/node_17/events.out.tfevents.1700000000.node.17.0005");
+// X }
+
+TEST_F(Naming, OfAPatternEachFormatTakesItsOwnEnding) {
+  session_.options.formats = exporter::format_names();
+  for (const char* pattern : {"/o/%p.pt.trace.json", "/o/%p.pt.trace.json.gz", "/o/%p.xplane.pb"}) {
+    std::set<std::string> paths;
+    for (const Format& format : formats()) {
+      const std::string path = path_of(std::string(format.name), pattern, true);
+      EXPECT_TRUE(paths.insert(path).second) << path;
+      EXPECT_TRUE(path.ends_with(plain_suffix(format.suffix)) || path.ends_with(format.suffix));
+      EXPECT_EQ(path.find("17."), path.rfind('/') + 1) << path;
+    }
+  }
 }
 
 TEST_F(Naming, StagingShowsNothingBeforeAllIsWritten) {

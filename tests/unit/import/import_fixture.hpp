@@ -43,7 +43,10 @@ struct Told : model::IgnoringSink {
   void on(const model::Loss& e) override { losses.push_back(e); }
   void on(const model::Device& e) override { devices.push_back(e); }
   void on(const model::Sample& e) override { samples.push_back(e); }
-  void on(const model::Range& e) override { ranges.push_back(e), order.push_back(e.end_ns); }
+  void on(const model::Range& e) override {
+    ranges.push_back(e), order.push_back(e.end_ns);
+    named[e.id] = names[e.name];
+  }
   void on(const model::Step& e) override { steps.push_back(e); }
   void on(const model::ApiCall& e) override { calls.push_back(e); }
   void on(const model::Kernel& e) override { kernels.push_back(e); }
@@ -52,7 +55,10 @@ struct Told : model::IgnoringSink {
   void on(const model::Sync& e) override { syncs.push_back(e); }
   void on(const model::Overhead& e) override { overheads.push_back(e); }
   void on(const model::GraphExec& e) override { graphs.push_back(e); }
-  void on(const model::Operator& e) override { operators.push_back(e), order.push_back(e.end_ns); }
+  void on(const model::Operator& e) override {
+    operators.push_back(e), order.push_back(e.end_ns);
+    named[e.id] = names[e.name];
+  }
   void on(const model::Allocation& e) override { allocations.push_back(e); }
 
   const model::Operator& op(const std::string& name) const {
@@ -89,7 +95,8 @@ struct Told : model::IgnoringSink {
   std::vector<model::GraphExec> graphs;
   std::vector<model::Operator> operators;
   std::vector<model::Allocation> allocations;
-  std::vector<std::uint64_t> order;  // ends of operators and ranges, as they came
+  std::map<model::RangeId, std::string> named;  // operators and ranges
+  std::vector<std::uint64_t> order;             // ends of operators and ranges, as they came
 };
 
 inline std::string gzipped(const std::string& text) {

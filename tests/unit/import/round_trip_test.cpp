@@ -29,11 +29,8 @@ class RoundTrip : public ImportTest {
 };
 
 std::string name_of(Told& told, model::RangeId id) {
-  for (const model::Operator& o : told.operators)
-    if (o.id == id) return told.names[o.name];
-  for (const model::Range& r : told.ranges)
-    if (r.id == id) return told.names[r.name];
-  return id == 0 ? "" : "?";
+  const auto found = told.named.find(id);
+  return found != told.named.end() ? found->second : id == 0 ? "" : "?";
 }
 
 std::string times(std::uint64_t start, std::uint64_t end) {

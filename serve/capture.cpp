@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One recording, by `gpuprof capture`, and the files it made.
+//
+// Context:  serve
+#include "serve/capture.hpp"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <string.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "daemon/api/serve_link.hpp"
+#include "daemon/api/summary.hpp"
+#include "daemon/api/trace_words.hpp"
+#include "gpuprof/base/clock.hpp"
+#include "serve/child.hpp"
+#include "serve/work_folder.hpp"
+#include "support/files.hpp"
+#include "support/log.hpp"
+#include "support/text.hpp"
+
+namespace gpuprof::serve {
+namespace {
+
+using support::error;
+
+constexpr std::uint64_t kLook_ns = 20'000'000;
+/// For writing the files of a recording that was told to end; then it is killed.
+constexpr std::uint64_t kMostWriting_ns = 120'000'000'000;
+/// What protobuf can carry in one message, less some room for the rest of it.
+constexpr std::uint64_t kMostAnswer_bytes = (2ULL << 30) - (1 << 20);
+constexpr char kSummaryName[] = "/summary.json";
+
+std::vector<std::string> words_of(const CaptureCommand& command, const CaptureOrder& order,
+                                  const std::string& folder) {
+  std::vector<std::string> words = {command.gpuprof, "capture"};
+  words.insert(words.end(), command.words.begin(), command.words.end());
+  std::vector<std::string> pids;
+  for (const std::uint32_t pid : order.pids) pids.push_back(std::to_string(pid));
+  const std::vector<std::string> last = {"--quiet",
+                                         "--format",
+                                         api::kServeFormat,
+                                         "--output",
+                                         folder + "/files",
+                                         "--summary-json",
+                                         folder + kSummaryName,
+                                         "--trace",
+                                         api::trace_list(order.trace),
+                                         "--duration",
+                                         fmt::format("{}us", order.record_ns / 1000),
+                                         "--pid",
+                                         support::join(pids, ",")};
+  words.insert(words.end(), last.begin(), last.end());
+  // Launchers and helpers get none, as under `gpuprof run`.
+  if (!command.named) words.emplace_back("--no-all-processes");
+  return words;
+}
+
+/// The command's last sentence, without its name in front.
+std::string sentence_of(const std::string& errors) {
+  std::string last;
+  for (const std::string& line : support::split(errors, '\n'))
+    if (!line.empty()) last = line;
+  const std::size_t colon = last.find(": ");
+  const bool named = last.starts_with("gpuprof") && colon != std::string::npos;
+  return named ? last.substr(colon + 2) : last;
+}
+
+support::Error unexplained(Child& child) {
+  const std::string sentence = sentence_of(child.errors());
+  if (!sentence.empty()) return error(sentence);
+  return error(
+      fmt::format("`gpuprof capture` ended without a word (status {})", child.wait_status()));
+}
+
+/// Read in one go; false: not readable.
+bool read_file(const std::string& path, std::string* data) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const std::streamoff bytes = file ? static_cast<std::streamoff>(file.tellg()) : -1;
+  if (bytes < 0) return false;
+  data->resize(static_cast<std::size_t>(bytes));
+  file.seekg(0);
+  return static_cast<bool>(file.read(data->data(), bytes));
+}
+
+support::Result<std::vector<CapturedFile>> read_files(api::Summary summary) {
+  std::sort(summary.files.begin(), summary.files.end(),
+            [](const auto& a, const auto& b) { return a.path < b.path; });
+  std::vector<std::string> paths;
+  std::uint64_t bytes = 0;
+  for (const api::SummaryFile& file : summary.files) {
+    if (!file.path.ends_with(api::kServeSuffix)) continue;
+    paths.push_back(file.path);
+    bytes += file.bytes;
+  }
+  if (bytes > kMostAnswer_bytes)
+    return error(
+        fmt::format("the recording came to {}, and an answer carries 2 GiB at most: record "
+                    "a shorter time, or one process, or use `gpuprof capture`",
+                    support::human_bytes(bytes)));
+  const std::vector<std::string> names = answer_names(paths);
+  std::vector<CapturedFile> files;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    files.push_back({names[i], {}});
+    if (!read_file(paths[i], &files.back().data))
+      return error(fmt::format("cannot read what was recorded: {}", strerror(errno)));
+  }
+  return files;
+}
+
+/// To its end, early or not.
+void follow(Child& child, const std::function<bool()>& ends_early) {
+  while (!child.ended(kLook_ns)) {
+    if (!ends_early()) continue;
+    spdlog::info("ending the recording early");
+    child.interrupt();
+    if (child.ended(kMostWriting_ns)) return;
+    spdlog::warn("the recording does not end");
+    return;
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> answer_names(const std::vector<std::string>& paths) {
+  std::string suffix = api::kServeSuffix;
+  if (paths.size() == 1) return {suffix.substr(1)};
+  std::vector<std::string> names;
+  for (const std::string& path : paths) {
+    std::string worker = support::base_name(path);
+    worker.resize(worker.size() - std::min(worker.size(), suffix.size()));
+    for (char& c : worker)
+      if (!isalnum(static_cast<unsigned char>(c)) && strchr("._-", c) == nullptr) c = '_';
+    std::string name = worker + suffix;
+    for (int i = 2; std::find(names.begin(), names.end(), name) != names.end(); ++i)
+      name = fmt::format("{}_{}{}", worker, i, suffix);
+    names.push_back(name);
+  }
+  return names;
+}
+
+support::Result<std::vector<CapturedFile>> capture(const CaptureCommand& command,
+                                                   const CaptureOrder& order,
+                                                   const std::function<bool()>& ends_early) {
+  GPUPROF_TRY(folder, WorkFolder::make());
+  GPUPROF_TRY(child, Child::start(words_of(command, order, folder.path()), folder.lock()));
+  follow(child, ends_early);
+  if (!child.ended(0)) return error("writing what was recorded takes too long, and was given up");
+  std::string text;
+  if (!read_file(folder.path() + kSummaryName, &text)) return unexplained(child);
+  GPUPROF_TRY(summary, api::from_json(text));
+  const bool events = std::any_of(summary.files.begin(), summary.files.end(),
+                                  [](const auto& file) { return file.events != 0; });
+  if (events) return read_files(summary);
+  if (summary.nothing || summary.failures.empty()) return std::vector<CapturedFile>();
+  return error(summary.failures.front());
+}
+
+}  // namespace gpuprof::serve

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gpuprof-serve: answers the "Capture profile" button of TensorBoard and xprof. Started by
+// `gpuprof run --serve` and `gpuprof serve`; a program of its own because gRPC brings dozens of
+// libraries along.
+//
+// Context:  serve
+// Owns:     the process: its descriptors and signals
+// Promises: ends when whoever started it does, having answered what it records
+// Not here: which address (support/listen_address), what a call does (service.cpp)
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include "daemon/api/serve_link.hpp"
+#include "daemon/api/trace_words.hpp"
+#include "gpuprof/base/unique_fd.hpp"
+#include "serve/front.hpp"
+#include "serve/service.hpp"
+#include "serve/work_folder.hpp"
+#include "support/files.hpp"
+#include "support/log.hpp"
+#include "support/text.hpp"
+#include "support/write_signals.hpp"
+
+#ifndef GPUPROF_VERSION
+#define GPUPROF_VERSION "0.1.0"
+#endif
+
+namespace gpuprof::serve {
+namespace {
+
+struct Options {
+  bool of_program = false, all = false, verbose = false;
+  std::uint32_t allowed = wire::kTraceAll;
+  std::string pids, names;  // separated by commas
+  std::vector<std::string> capture_words;
+};
+
+/// Where memory runs out, this goes and the program stays.
+void offer_to_the_oom_killer() {
+  std::ofstream file("/proc/self/oom_score_adj");
+  file << "1000";
+}
+
+bool say(const std::string& word) {
+  return send(api::kServeControlFd, word.data(), word.size(), MSG_NOSIGNAL) ==
+         static_cast<ssize_t>(word.size());
+}
+
+/// One word of whoever started us; empty: it is gone.
+std::string hear() {
+  char text[api::kMostServeMessage_bytes];
+  const ssize_t n = recv(api::kServeControlFd, text, sizeof text, 0);
+  return {text, n > 0 ? static_cast<std::size_t>(n) : 0};
+}
+
+/// True if it was understood.
+bool take_word(const std::string& word, Service& service) {
+  const std::string start = api::kServeProgram;
+  if (!word.starts_with(start)) return false;
+  const auto pid = support::parse_unsigned(word.substr(start.size()));
+  if (!pid) return false;
+  Choice choice;
+  choice.program = static_cast<std::uint32_t>(pid.value());
+  service.choose(choice);
+  return true;
+}
+
+Choice choice_of(const Options& options) {
+  Choice choice;
+  choice.all = options.all;
+  for (const std::string& word : support::split(options.pids, ','))
+    if (const auto pid = support::parse_unsigned(word); pid)
+      choice.pids.push_back(static_cast<std::uint32_t>(pid.value()));
+  if (!options.names.empty()) choice.names = support::split(options.names, ',');
+  return choice;
+}
+
+int serve(const Options& options) {
+  sigset_t ends;
+  sigemptyset(&ends);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&ends, signal);
+  sigprocmask(SIG_BLOCK, &ends, nullptr);  // of gRPC's threads, too
+  const base::UniqueFd signals(signalfd(-1, &ends, SFD_CLOEXEC));
+  for (const int fd : {api::kServeListenFd, api::kServeControlFd}) fcntl(fd, F_SETFD, FD_CLOEXEC);
+  WorkFolder::sweep();
+  const std::string bin = support::parent_folder(support::own_executable());
+  const bool named = !options.of_program && !options.all;
+  Service service({bin + "/gpuprof", options.capture_words, named}, options.allowed);
+  if (!options.of_program) service.choose(choice_of(options));
+  Front front(service, base::UniqueFd(api::kServeListenFd));
+  if (!front.good()) {
+    say("gRPC's server cannot be started; GRPC_VERBOSITY=info may say why");
+    return 125;
+  }
+  if (!say(api::kServeReady)) return 0;
+  pollfd waiting[] = {{api::kServeControlFd, POLLIN, 0}, {signals.get(), POLLIN, 0}};
+  while (true) {
+    if (poll(waiting, 2, -1) < 0) continue;
+    if (waiting[1].revents != 0) break;
+    if (waiting[0].revents != 0 && !take_word(hear(), service)) break;
+  }
+  spdlog::info("the session is over");
+  service.close();
+  return 0;
+}
+
+void set_up(CLI::App& app, Options& options) {
+  app.add_flag("--of-program", options.of_program, "Serve the program that is named later");
+  app.add_flag("--all", options.all, "Serve every process of this user");
+  app.add_option("--pid", options.pids, "Serve these processes");
+  app.add_option("--name", options.names, "Serve processes of these names");
+  app.add_option("--sources", options.allowed, "What may be recorded, as bits");
+  app.add_flag("--verbose", options.verbose, "Say on stderr what is done");
+  app.add_option("capture_words", options.capture_words, "Options of `gpuprof capture`");
+  app.set_version_flag("--version", "gpuprof-serve " GPUPROF_VERSION);
+}
+
+int run(int argc, char** argv) {
+  Options options;
+  CLI::App app{
+      "Answers the Capture profile button; started by `gpuprof run --serve` and "
+      "`gpuprof serve`.",
+      "gpuprof-serve"};
+  set_up(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& problem) {
+    return app.exit(problem) == 0 ? 0 : 125;
+  }
+  struct stat facts {};
+  if (fstat(api::kServeControlFd, &facts) != 0 || !S_ISSOCK(facts.st_mode)) {
+    std::fputs("gpuprof-serve: it is started by `gpuprof run --serve` and `gpuprof serve`.\n",
+               stderr);
+    return 125;
+  }
+  support::ignore_write_signals();
+  support::log_silently();
+  if (options.verbose) support::log_to_stderr("gpuprof-serve");
+  offer_to_the_oom_killer();
+  return serve(options);
+}
+
+}  // namespace
+}  // namespace gpuprof::serve
+
+int main(int argc, char** argv) {
+  try {
+    return gpuprof::serve::run(argc, argv);
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr, "gpuprof-serve: stopped by a fault of its own: %s\n", failure.what());
+    return 125;
+  }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The processes a capture is of.
+//
+// Context:  serve
+// Owns:     nothing
+// Promises: only knocks at doors and reads /proc
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gpuprof::serve {
+
+/// Whose processes are served. Exactly one of the three is meant.
+struct Choice {
+  std::uint32_t program = 0;  // of `gpuprof run`: it and what it has started
+  bool all = false;           // every one of this user
+  std::vector<std::uint32_t> pids;
+  std::vector<std::string> names;  // with pids: as --name said
+};
+
+struct Members {
+  std::vector<std::uint32_t> free;  // wait to be recorded
+  std::vector<std::uint32_t> busy;  // somebody records them
+  std::string problem;              // why another one cannot be asked; "" if there is none
+};
+
+Members find_members(const Choice& choice);
+
+/// Whether `environment` (as in /proc/PID/environ) is that of a process which `gpuprof run` started
+/// with this program: 1 yes, 0 no, -1 it does not say.
+int says_program(const std::string& environment, std::uint32_t program);
+
+}  // namespace gpuprof::serve

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs whose "Capture profile" button is answered, and what comes of it."""
+
+import glob
+import os
+import socket
+import sys
+import tempfile
+
+import e2e
+import live
+
+VENVS = os.environ.get("GPUPROF_VENVS") or os.path.join(e2e.SOURCE, ".venvs")
+
+
+def run_again_with(module, *names):
+    """Goes on under the first of the environments that has the module; skips the test if none has."""
+    try:
+        __import__(module)
+        return
+    except ImportError:
+        pass
+    for name in names:
+        folder = os.path.join(VENVS, name)
+        if glob.glob(os.path.join(folder, "lib", "python3*", "site-packages", module)):
+            python = os.path.join(folder, "bin", "python")
+            os.execv(python, [python] + sys.argv)
+    e2e.skip("no %s under %s: run scripts/setup --viewers" % (module, VENVS))
+
+
+def free_port(host="127.0.0.1"):
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as one:
+        one.bind((host, 0))
+        return one.getsockname()[1]
+
+
+class Served(live.Program):
+    """`gpuprof run --serve PORT MORE -- COMMAND`; the command prints its process id first."""
+
+    def __init__(self, command, *more, **keywords):
+        self.port = free_port()
+        self.address = "127.0.0.1:%d" % self.port
+        super().__init__(live.prefix("--serve", str(self.port), *more) + command, **keywords)
+
+
+def helper_of(pid):
+    """The gpuprof-serve below a process; None: there is none."""
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                name, _, rest = file.read().partition("(")[2].rpartition(")")
+        except OSError:
+            continue
+        if name.startswith("gpuprof-serve") and int(rest.split()[1]) == pid:
+            return int(path.split("/")[2])
+    return None
+
+
+def left_behind():
+    """Folders of recordings, of this user."""
+    return [path for path in glob.glob(os.path.join(tempfile.gettempdir(), "gpuprof-serve-*"))
+            if os.stat(path).st_uid == os.getuid()]

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""xprof's own client and the "Capture profile" route of its server press the button of a Python program and of two
+processes on the simulated GPU; xprof opens what comes of it."""
+
+import glob
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import urllib.parse
+import urllib.request
+
+import e2e
+import live
+import served
+import sim
+from xspace import XSpace
+
+served.run_again_with("xprof", "xprof")
+
+from xprof.convert import _pywrap_profiler_plugin as client  # noqa: E402
+from xprof.convert import raw_to_tool_data  # noqa: E402
+
+LEVELS = {"host_tracer_level": 2, "device_tracer_level": 1, "python_tracer_level": 1}
+PAIR = 'echo $$; "$@" >/dev/null & A=$!; "$@" >/dev/null & B=$!; trap "kill $A $B" TERM; wait'
+# xprof's own program.
+SERVER = "import sys; from xprof.cli.xprof_cli import main; sys.argv[0] = 'xprof'; sys.exit(main())"
+
+
+def pair():
+    return ["sh", "-c", PAIR, "sh", *sim.simulated(["--forever", "--step-ms", "10"])]
+
+
+def opens(checks, path, gpu, what):
+    """xprof lists its tools for a file and converts it."""
+    with open(path, "rb") as file:
+        space = XSpace(file.read())
+    tools = raw_to_tool_data.xspace_to_tool_names([path])
+    checks.expect({"trace_viewer@", "overview_page"} <= set(tools), "%s: tools %r" % (what, tools))
+    checks.equal("kernel_stats" in tools, gpu, what + ": kernel_stats")
+    data, _ = raw_to_tool_data.xspace_to_tool_data([path], "trace_viewer", {"trace_viewer_options": {}})
+    events = [event for event in json.loads(data)["traceEvents"] if event.get("ph") == "X"]
+    checks.expect(len(events) > 20, "%s: %d events in the trace viewer" % (what, len(events)))
+    checks.equal(space.gpus(), ["/device:GPU:0"] if gpu else [], what + ": GPUs")
+    kernels = [event for name in space.gpus() for event in space.planes[name].events()]
+    checks.expect(len(kernels) > 20 or not gpu, "%s: %d kernels" % (what, len(kernels)))
+
+
+def files_of(folder):
+    """{name: path} of the one session in a folder for xprof."""
+    paths = glob.glob(os.path.join(folder, "plugins", "profile", "*", "*.xplane.pb"))
+    return {os.path.basename(path): path for path in paths}
+
+
+def check_files(checks, folder, cpu, gpu, what):
+    found = files_of(folder)
+    of_gpu = [name for name in found if name.startswith("127.0.0.1_%d." % gpu.port)]
+    alone = "127.0.0.1_%d.xplane.pb" % cpu.port
+    checks.equal((len(found), len(of_gpu), alone in found), (3, 2, True), "%s: %s" % (what, sorted(found)))
+    for name, path in sorted(found.items()):
+        opens(checks, path, name in of_gpu, "%s %s" % (what, name))
+
+
+def by_client(checks, folder, cpu, gpu):
+    both = "%s,%s" % (cpu.address, gpu.address)
+    begin = time.monotonic()
+    client.trace(both, folder, "", True, 700, 1, {**LEVELS, "delay_ms": 500})
+    checks.expect(1.2 <= time.monotonic() - begin < 20, "it took %.1f s" % (time.monotonic() - begin))
+    check_files(checks, folder, cpu, gpu, "client")
+
+
+def busy(checks, folder, cpu):
+    """No trace, and no file, while somebody else records the program."""
+    def press():
+        try:
+            client.trace(cpu.address, folder, "", True, 200, 1, LEVELS)
+        except Exception as failure:  # of a type of its own in each version
+            return str(failure)
+        return None
+    with e2e.Folder("serve-hand") as out:
+        by_hand = live.Background("capture", cpu.pid, "-d", "30s", "-o", out)
+        live.wait_until_recorded(cpu.pid)
+        said = press()
+        checks.expect(said and "No trace event" in said, "busy: %s" % said)
+        checks.equal(files_of(folder), {}, "busy: files")
+        live.cli("stop", cpu.pid)
+        by_hand.end()
+    live.wait_until_armed(cpu.pid)
+    checks.equal(press(), None, "when that is over")
+
+
+class Viewer:
+    """xprof's server on a folder."""
+
+    def __init__(self, folder):
+        self.port = served.free_port()
+        self.log = open(os.path.join(folder, "xprof.log"), "w+", encoding="utf-8")
+        self.process = subprocess.Popen([sys.executable, "-c", SERVER, folder, "--port", str(self.port)],
+                                        stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.log.close()
+
+    def get(self, route, **query):
+        url = "http://127.0.0.1:%d/data/plugin/profile/%s?%s" % (self.port, route, urllib.parse.urlencode(query))
+        with urllib.request.urlopen(url, timeout=60) as answer:
+            data = answer.read()
+        return (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode()
+
+    def up(self):
+        def ask():
+            try:
+                return self.get("runs")
+            except OSError:
+                return None
+        return live.wait_for(ask, 60)
+
+
+def by_route(checks, folder, cpu, gpu):
+    os.mkdir(folder)
+    with Viewer(folder) as viewer:
+        if not checks.expect(viewer.up(), "xprof's server"):
+            return
+        said = viewer.get("capture_profile", service_addr="%s,%s" % (cpu.address, gpu.address), is_tpu_name="false",
+                          duration=700, num_retry=3, worker_list="", host_tracer_level=2, device_tracer_level=1,
+                          python_tracer_level=1, delay=0)
+        checks.expect(re.search("success", said, re.I), "the button says: " + said)
+        check_files(checks, folder, cpu, gpu, "route")
+        runs = json.loads(viewer.get("runs"))
+        checks.equal(len(runs), 1, "runs: %r" % runs)
+        tools = viewer.get("run_tools", run=runs[0])
+        checks.expect("trace_viewer" in tools, "its tools: " + tools)
+        hosts = json.loads(viewer.get("hosts", run=runs[0], tag="trace_viewer@"))
+        checks.expect(len(hosts) >= 3, "its hosts: %r" % hosts)
+
+
+def main():
+    sim.need()
+    checks = e2e.Checks()
+    env = dict(os.environ, GPUSIM_QUIET="1")
+    with e2e.Folder("serve-button") as folder, served.Served(live.busy(200)) as cpu, \
+            served.Served(pair(), env=env) as gpu:
+        live.wait_for(lambda: sum("cuda" in row.get("can_record", []) for row in live.status().values()) >= 2)
+        by_client(checks, os.path.join(folder, "client"), cpu, gpu)
+        by_route(checks, os.path.join(folder, "route"), cpu, gpu)
+        busy(checks, os.path.join(folder, "busy"), cpu)
+        for program in (cpu, gpu):
+            program.end()
+    checks.equal(served.left_behind(), [], "folders left behind")
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tensorflow.ProfilerService of one Python program, by a plain client: each rule of the protocol."""
+
+import os
+import time
+
+import e2e
+import live
+import served
+
+served.run_again_with("grpc", "view", "xprof")
+
+import grpc  # noqa: E402
+import profiler_client as rpc  # noqa: E402
+from xspace import XSpace  # noqa: E402
+
+CODE = grpc.StatusCode
+NAME = "xplane.pb"
+ALL = {"host": 2, "device": 1, "python": 1}
+
+
+def took(call):
+    """(seconds, what it returned)."""
+    begin = time.monotonic()
+    answer = call()
+    return time.monotonic() - begin, answer
+
+
+def profile(checks, client, _program):
+    seconds, answer = took(lambda: client.profile(opts=rpc.options(**ALL, duration_ms=700)))
+    checks.equal((list(answer.files), answer.empty), ([NAME], False), "one process")
+    checks.expect(0.7 <= seconds < 5, "0.7 s took %.2f s" % seconds)
+    space = XSpace(answer.files[NAME])
+    names = space.names()
+    checks.expect(any("work" in name for name in names), "Python's functions: %r" % sorted(names)[:20])
+    checks.equal(space.gpus(), [], "there is no GPU")
+
+
+def levels(checks, client, _program):
+    answer = client.profile(opts=rpc.options(host=0, device=0, python=0, duration_ms=60000))
+    checks.equal((answer.files, answer.empty), ({}, True), "all levels 0")
+    answer = client.profile(opts=rpc.options(**{**ALL, "python": 0}, duration_ms=400))
+    names = XSpace(answer.files[NAME]).names()
+    checks.expect(not any("work" in name for name in names), "without Python: %r" % sorted(names)[:20])
+    # The levels of options without a version are not meant.
+    answer = client.profile(duration_ms=200, opts=rpc.options(version=0, host=0, device=0))
+    checks.equal(list(answer.files), [NAME], "options without a version")
+    answer = client.profile(duration_ms=200)
+    checks.equal(list(answer.files), [NAME], "no options")
+
+
+def delay(checks, client, _program):
+    start_ns = time.time_ns() + 1_200_000_000
+    seconds, answer = took(lambda: client.profile(opts=rpc.options(start_ns=start_ns, duration_ms=300)))
+    checks.expect(1.5 <= seconds < 6, "delay and duration: %.2f s" % seconds)
+    begun_ns = XSpace(answer.files[NAME]).started_ns()
+    checks.expect(start_ns <= begun_ns < start_ns + 1_000_000_000, "begun %.3f s late" % ((begun_ns - start_ns) / 1e9))
+
+
+def one_at_a_time(checks, client, _program):
+    call = client.begin(duration_ms=30000, session_id="first")
+    time.sleep(0.8)
+    code, sentence = rpc.refusal(lambda: client.profile(duration_ms=100))
+    checks.equal(code, CODE.ALREADY_EXISTS, "a second one: %s" % sentence)
+    code, _ = rpc.refusal(lambda: client.terminate("second"))
+    checks.equal(code, CODE.NOT_FOUND, "Terminate of another session")
+    seconds, answer = took(lambda: (client.terminate("first"), rpc.Answer(call.result()))[1])
+    checks.equal(list(answer.files), [NAME], "a terminated one answers")
+    checks.expect(seconds < 5, "it ended after %.2f s" % seconds)
+    code, _ = rpc.refusal(lambda: client.terminate("first"))
+    checks.equal(code, CODE.NOT_FOUND, "Terminate of nothing")
+
+
+def terminated_while_waiting(checks, client, _program):
+    start_ns = time.time_ns() + 30_000_000_000
+    call = client.begin(opts=rpc.options(start_ns=start_ns, duration_ms=100))
+    time.sleep(0.3)
+    seconds, answer = took(lambda: (client.terminate(), rpc.Answer(call.result()))[1])
+    checks.equal((answer.files, answer.empty), ({}, True), "terminated before it began")
+    checks.expect(seconds < 2, "it ended after %.2f s" % seconds)
+
+
+def cancelled(checks, client, _program):
+    call = client.begin(duration_ms=30000)
+    time.sleep(0.8)
+    checks.expect(served.left_behind(), "it is being recorded")
+    call.cancel()
+    checks.expect(live.wait_for(lambda: not served.left_behind(), 10), "nothing is left of a cancelled one")
+
+    def again():
+        code, answer = rpc.refusal(lambda: client.profile(duration_ms=100))
+        return answer if code is None else None
+    answer = live.wait_for(again, 10)
+    checks.expect(answer and list(answer.files) == [NAME], "the next one after a cancelled one")
+
+
+def deadline(checks, client, _program):
+    seconds, answer = took(lambda: client.profile(duration_ms=60000, timeout=3.0))
+    checks.equal(list(answer.files), [NAME], "longer than the client waits")
+    checks.expect(seconds < 3.0, "answered after %.2f s" % seconds)
+    code, sentence = rpc.refusal(lambda: client.profile(duration_ms=100, timeout=0.9))
+    checks.equal(code, CODE.DEADLINE_EXCEEDED, "less than can be done: %s" % sentence)
+
+
+def recorded_by_hand(checks, client, program):
+    with e2e.Folder("serve-hand") as folder:
+        by_hand = live.Background("capture", program.pid, "-d", "30s", "-o", folder)
+        checks.expect(live.wait_until_recorded(program.pid), "a capture by hand")
+        code, sentence = rpc.refusal(lambda: client.profile(duration_ms=100))
+        checks.equal(code, CODE.ALREADY_EXISTS, "recorded by hand: %s" % sentence)
+        checks.expect(str(program.pid) in (sentence or ""), "it says whom: %s" % sentence)
+        live.cli("stop", program.pid)
+        done = by_hand.end()
+        checks.equal((done.returncode, len(done.stdout.split())), (0, 1), "the capture by hand: " + done.stderr)
+    live.wait_until_armed(program.pid)
+    checks.equal(list(client.profile(duration_ms=100).files), [NAME], "when that is over")
+
+
+def other_methods(checks, client, _program):
+    for name in ("Monitor", "GetSnapshot", "ContinuousProfiling", "StopContinuousProfiling", "Nonsense"):
+        code, _ = rpc.refusal(lambda: client.method(name)(b"", timeout=20))
+        checks.equal(code, CODE.UNIMPLEMENTED, name)
+    code, sentence = rpc.refusal(lambda: client.profile())
+    checks.equal((code, "duration" in sentence), (CODE.INVALID_ARGUMENT, True), "no duration: %s" % sentence)
+
+
+def main():
+    checks = e2e.Checks()
+    cases = (profile, levels, delay, one_at_a_time, terminated_while_waiting, cancelled, deadline,
+             recorded_by_hand, other_methods)
+    with served.Served(live.busy(200)) as program, rpc.Client(program.address) as client:
+        live.wait_until_armed(program.pid)
+        for case in cases:
+            case(checks, client, program)
+        status, out, errors = program.end()
+        checks.equal((status, out, errors), (-15, "", ""), "the program")
+    checks.equal(served.left_behind(), [], "folders left behind")
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What surrounds the button: addresses, the program's own course, schedules, several sessions, how all of it ends."""
+
+import os
+import signal
+import socket
+import subprocess
+import time
+
+import e2e
+import live
+import served
+
+served.run_again_with("grpc", "view", "xprof")
+
+import grpc  # noqa: E402
+import profiler_client as rpc  # noqa: E402
+
+CODE = grpc.StatusCode
+# A launcher that is no Python, and two workers of their own.
+PAIR = ["sh", "-c", 'echo $$; "$@" >/dev/null & "$@" >/dev/null; wait', "sh"]
+
+
+def answers(address, **keywords):
+    """The names of the files, or the code of a refusal."""
+    with rpc.Client(address) as client:
+        code, answer = rpc.refusal(lambda: client.profile(**{"duration_ms": 200, **keywords}))
+        return code or sorted(answer.files)
+
+
+def refused(checks, folder):
+    """One sentence, status 125, and the program has not begun."""
+    taken = socket.create_server(("127.0.0.1", 0))
+    port = taken.getsockname()[1]
+    mark = os.path.join(folder, "begun")
+    for words, part in [
+            (["--serve", str(port)], "another program listens there already"),
+            (["--serve", "127.0.0.1"], "takes HOST:PORT"),
+            (["--serve", "127.0.0.1:99999"], "a port is a number"),
+            (["--serve", "::1:6009"], "takes HOST:PORT"),
+            (["--serve", "no.such.host.invalid:6009"], "is no address"),
+            (["--serve", "0.0.0.0:%d" % served.free_port()], "--serve-to-network"),
+            (["--serve", "[::]:%d" % served.free_port()], "--serve-to-network"),
+            (["--serve", "192.0.2.1:6009", "--serve-to-network"], "no such address"),
+            (["--serve", str(served.free_port()), "-o", folder], "leave -o out")]:
+        done = e2e.gpuprof(words, ["touch", mark], timeout=60)
+        said = done.stderr.decode()
+        checks.equal((done.returncode, said.count("\n"), part in said), (125, 1, True), "%s: %s" % (words, said))
+    checks.expect(not os.path.exists(mark), "nothing was started")
+    taken.close()
+    done = live.cli("serve", "--at", str(served.free_port()), "no-such-name")
+    checks.equal((done.returncode, "no process named" in done.stderr), (125, True), "serve: " + done.stderr)
+
+
+def beyond_loopback(checks, _folder):
+    words = ["--serve-to-network", "--serve", "0.0.0.0:%d" % served.free_port()]
+    done = e2e.gpuprof(words, ["true"], timeout=60)
+    checks.equal((done.returncode, done.stderr), (0, b""), "all addresses, when it is said")
+    try:
+        port = served.free_port("::1")
+    except OSError:
+        return checks.skip("IPv6: not here")
+    with live.Program(live.prefix("--serve", "[::1]:%d" % port) + live.busy()):
+        checks.expect(isinstance(answers("[::1]:%d" % port), list), "IPv6 answers")
+
+
+def unchanged(checks, _folder):
+    """Status and output are the program's; nothing is left when it has ended."""
+    begin = time.monotonic()
+    port = served.free_port()
+    done = e2e.gpuprof(["--serve", str(port)], live.busy(0.3))
+    checks.equal((done.returncode, done.stdout.split()[-1:], done.stderr), (7, [b"done"], b""), "an idle session")
+    checks.expect(time.monotonic() - begin < 3, "it took %.1f s" % (time.monotonic() - begin))
+    socket.create_server(("127.0.0.1", port)).close()  # the port is free
+    done = e2e.gpuprof(["--serve", str(port)], ["sh", "-c", "kill -SEGV $$"])
+    checks.equal((done.returncode, done.stdout + done.stderr), (-signal.SIGSEGV, b""), "a program that dies")
+    done = e2e.gpuprof(["--serve", str(port)], ["/no/such/program"])
+    checks.equal(done.returncode, 127, "a program that is not there")
+    done = e2e.gpuprof(["--serve", str(port), "-w", "all"], ["sh", "-c", "sleep 0.3 & exit 4"], timeout=20)
+    checks.equal((done.returncode, done.stderr), (4, b""), "with -w all")
+
+
+def ends_in_between(checks, _folder):
+    """The program's end and its last answer."""
+    with served.Served(live.busy(1.5)) as program, rpc.Client(program.address) as client:
+        live.wait_until_armed(program.pid)
+        answer = client.profile(duration_ms=30000)
+        checks.equal(len(answer.files), 1, "an answer with what there was")
+        program.process.wait(10)
+        checks.equal(program.process.returncode, 7, "its status")
+
+
+def nothing_there(checks, _folder):
+    with served.Served(["sh", "-c", "echo $$; exec sleep 30"]) as program, rpc.Client(program.address) as client:
+        answer = client.profile(opts=rpc.options(host=1, device=1, duration_ms=300))
+        checks.equal((answer.files, answer.empty), ({}, True), "a program that has nothing to record")
+
+
+def killed(checks, _folder):
+    """Either of ours may die: the program goes on, and what depends on it ends."""
+    with served.Served(live.busy(3)) as program, rpc.Client(program.address) as client:
+        live.wait_until_armed(program.pid)
+        call = client.begin(duration_ms=30000)
+        checks.expect(live.wait_until_recorded(program.pid), "it is recorded")
+        os.kill(served.helper_of(program.process.pid), signal.SIGKILL)
+        checks.equal(rpc.refusal(call.result)[0], CODE.UNAVAILABLE, "the helper is killed")
+        checks.expect(live.wait_until_armed(program.pid, 10), "the program is let go")
+        out, errors = program.process.communicate(timeout=30)
+        checks.equal((program.process.returncode, b"done" in out), (7, True), "the program went on")
+        checks.expect(b"died of signal 9" in errors and errors.count(b"\n") == 1, "it is said: %r" % errors)
+    with served.Served(live.busy(30)) as program:
+        checks.equal(served.left_behind(), [], "the next one cleans up")
+        live.wait_until_armed(program.pid)
+        helper = served.helper_of(program.process.pid)
+        program.process.kill()
+        checks.expect(live.wait_for(lambda: not os.path.exists("/proc/%d" % helper) or
+                                    live.states(helper) == {"Z"}, 10), "gpuprof is killed: its helper ends")
+
+
+def with_a_schedule(checks, folder):
+    out = os.path.join(folder, "scheduled")
+    with served.Served(live.busy(60), "-d", "1500ms", "-o", out) as program:
+        checks.expect(live.wait_until_recorded(program.pid), "the schedule")
+        checks.equal(answers(program.address), CODE.ALREADY_EXISTS, "while the schedule goes on")
+        checks.expect(live.wait_until_armed(program.pid), "the schedule is over")
+        checks.equal(len(answers(program.address)), 1, "after it")
+        status, _, errors = program.end()
+        checks.equal((status, len(e2e.traces(out))), (-15, 1), "the file of the schedule: " + errors)
+
+
+def two_sessions(checks, _folder):
+    """Each serves its own processes, also at the same time."""
+    with served.Served(live.busy(60), "--name", "twin") as one, served.Served(live.busy(60), "--name", "twin") as two:
+        for program in (one, two):
+            live.wait_until_armed(program.pid)
+        with rpc.Client(one.address) as first, rpc.Client(two.address) as second:
+            calls = [client.begin(duration_ms=500) for client in (first, second)]
+            counts = [len(rpc.Answer(call.result()).files) for call in calls]
+        checks.equal(counts, [1, 1], "two at once")
+
+
+def processes_of_a_session(checks, _folder):
+    with served.Served(PAIR + live.busy(4), "-w", "all") as program:
+        def workers():
+            return len([pid for pid, row in live.status().items() if row["state"] == "armed"]) >= 2
+        live.wait_for(workers)
+        checks.equal(len(answers(program.address)), 1, "no GPU: the busiest one, as under run")
+
+
+def by_name(checks, _folder):
+    port = served.free_port()
+    env = dict(os.environ)
+    words = subprocess.run([e2e.GPUPROF, "env", "--name", "waits", "--json"], capture_output=True, text=True).stdout
+    env.update(__import__("json").loads(words))
+    with live.Program(live.busy(60), env=env) as one, live.Program(live.busy(60), env=env) as two:
+        for program in (one, two):
+            live.wait_until_armed(program.pid)
+        serve = live.Background("serve", "--at", str(port), "waits")
+        checks.expect("answering" in serve.process.stderr.readline(), "serve says where")
+        checks.equal(len(answers("127.0.0.1:%d" % port)), 2, "a file for each that was named")
+        second = live.cli("serve", "--at", str(port), "waits")
+        checks.equal((second.returncode, "listens there already" in second.stderr), (125, True), second.stderr)
+        os.kill(serve.pid, signal.SIGINT)
+        checks.equal(serve.end().returncode, 0, "Ctrl-C ends it")
+
+
+def main():
+    checks = e2e.Checks()
+    cases = (refused, beyond_loopback, unchanged, ends_in_between, nothing_there, killed, with_a_schedule,
+             two_sessions, processes_of_a_session, by_name)
+    with e2e.Folder("serve-session") as folder:
+        for case in cases:
+            begin = time.monotonic()
+            case(checks, folder)
+            print(case.__name__, round(time.monotonic() - begin, 1))
+    checks.equal(served.left_behind(), [], "folders left behind")
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()

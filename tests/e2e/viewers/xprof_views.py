@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loads a folder with the real xprof plugin of TensorBoard and prints what its tools say as JSON.
+
+usage: xprof_views.py FOLDER    (with the Python of .venvs/xprof)
+"""
+
+import argparse
+import collections
+import glob
+import gzip
+import json
+import os
+import shutil
+import sys
+import tempfile
+
+
+class Plugin:
+    """The plugin's own search for profiles and its request handlers, without a server."""
+
+    def __init__(self, folder):
+        from tensorboard.plugins import base_plugin
+        from werkzeug.test import Client
+        from xprof.profile_plugin_loader import ProfilePluginLoader
+        loader, parser = ProfilePluginLoader(), argparse.ArgumentParser()
+        loader.define_flags(parser)
+        parser.add_argument("--logdir", default=folder)
+        plugin = loader.load(base_plugin.TBContext(logdir=folder, flags=parser.parse_args([])))
+        self.active = plugin.is_active()
+        self.routes = {name: Client(app) for name, app in plugin.get_plugin_apps().items()}
+
+    def get(self, route, **query):
+        answer = self.routes[route].get(route, query_string=query)
+        body = answer.get_data()
+        if answer.status_code != 200:
+            raise RuntimeError("%s %s: status %d: %r" % (route, query, answer.status_code, body[:300]))
+        if body[:2] == b"\x1f\x8b":
+            body = gzip.decompress(body)
+        return json.loads(body)
+
+
+def tables(answer):
+    """Of each table its properties and its rows by the columns' ids."""
+    found = []
+    for table in answer if isinstance(answer, list) else [answer]:
+        if not isinstance(table, dict) or "cols" not in table:
+            continue
+        ids = [column["id"] for column in table["cols"]]
+        rows = [dict(zip(ids, [(cell or {}).get("v") for cell in row["c"]])) for row in table["rows"]]
+        found.append((table.get("p") or {}, rows))
+    return found
+
+
+def rows_with(answer, column):
+    return next((rows for _, rows in tables(answer) if rows and column in rows[0]), [])
+
+
+def timeline(answer):
+    names, spans = {}, collections.defaultdict(list)
+    for event in answer["traceEvents"]:
+        if event.get("ph") == "M" and event.get("name") == "thread_name":
+            names[event["pid"], event["tid"]] = event["args"]["name"]
+        elif event.get("ph") == "X":
+            spans[event["pid"], event["tid"]].append(event)
+    every = [event for row in spans.values() for event in row]
+    steps = {}
+    for key, row in spans.items():
+        if names[key] == "Steps":
+            steps[key[0]] = [[e["name"], e["ts"], e["dur"]] for e in sorted(row, key=lambda e: e["ts"])]
+    rows = collections.Counter()
+    texts = collections.defaultdict(set)
+    for key, row in spans.items():
+        rows[names[key]] += len(row)
+        texts[names[key]].update(event["name"] for event in row)
+    return {
+        "rows": rows, "steps": list(steps.values()),
+        "names": {name: sorted(some)[:400] for name, some in texts.items()},
+        "arrows": sum(bool(e.get("bind_id") and e.get("flow_in")) for key, row in spans.items()
+                      if names[key].startswith("Stream #") for e in row),
+        "first_us": min((e["ts"] for e in every), default=None),
+        "last_us": max((e["ts"] + e.get("dur", 0) for e in every), default=None),
+    }
+
+
+def overview(answer):
+    properties = {}
+    for found, _ in tables(answer):
+        properties.update(found)
+    return {
+        "steps": {row["stepnum"]: row["stepTimeMs"] for row in rows_with(answer, "stepnum")},
+        "device_type": properties.get("device_type"), "gpus": properties.get("device_core_count"),
+        "messages": [row["message"] for row in rows_with(answer, "severity")],
+    }
+
+
+def operators(answer):
+    keys = ("host_or_device", "type", "operation", "occurrences", "total_self_time",
+            "device_total_self_time_percent")
+    every = next((rows for _, rows in tables(answer) if rows and "host_or_device" in rows[0]), [])
+    return [{key: row[key] for key in keys} for row in every]
+
+
+def kernels(answer):
+    keys = ("kernel_name", "op_name", "occurrences", "total_duration_us", "is_kernel_using_tensor_core",
+            "is_op_tensor_core_eligible")
+    return [{key: row[key] for key in keys} for row in rows_with(answer, "kernel_name")]
+
+
+def memory(answer):
+    return {name: {"peak": int(one["profileSummary"]["peakBytesUsageLifetime"]),
+                   "snapshots": len(one.get("memoryProfileSnapshots", [])),
+                   "operators": sorted({shot["activityMetadata"].get("tfOpName", "")
+                                        for shot in one.get("memoryProfileSnapshots", [])})}
+            for name, one in answer.get("memoryProfilePerAllocator", {}).items()}
+
+
+READERS = {"trace_viewer@": timeline, "overview_page": overview, "framework_op_stats": operators,
+           "kernel_stats": kernels, "memory_profile": memory}
+
+
+def profiles(folder):
+    plugin = Plugin(folder)
+    found = {}
+    for run in plugin.get("/runs"):
+        tools = plugin.get("/run_tools", run=run)
+        hosts = [host["hostname"] for host in plugin.get("/hosts", run=run, tag=tools[0])]
+        hosts = hosts or plugin.get("/hosts", run=run, tag="memory_profile")
+        found[run] = {"tools": tools, "hosts": {}}
+        for path in sorted(glob.glob(os.path.join(folder, "plugins", "profile", run, "*.xplane.pb"))):
+            host = os.path.basename(path)[:-len(".xplane.pb")]
+            answers = found[run]["hosts"][host] = {}
+            for tool in tools:
+                answer = plugin.get("/data", run=run, tag=tool, host=host)
+                answers[tool] = READERS.get(tool, lambda _: "read")(answer)
+    return {"active": plugin.active, "runs": found}
+
+
+def scalars(folder):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    found = {}
+    for run in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+        accumulator = EventAccumulator(os.path.join(folder, run))
+        accumulator.Reload()
+        found[run] = {tag: [[event.step, event.value] for event in accumulator.Scalars(tag)]
+                      for tag in accumulator.Tags()["scalars"]}
+    return found
+
+
+def main():
+    # xprof leaves caches beside what it reads.
+    copy = tempfile.mkdtemp(prefix="gpuprof-xprof-")
+    out = os.dup(1)
+    os.dup2(2, 1)  # its native parts talk
+    try:
+        shutil.copytree(sys.argv[1], copy, dirs_exist_ok=True)
+        found = {"profiles": profiles(copy), "scalars": scalars(os.path.join(copy, "scalars"))}
+    finally:
+        shutil.rmtree(copy, ignore_errors=True)
+    with os.fdopen(out, "w") as file:
+        json.dump(found, file)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "serve/work_folder.hpp"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+namespace gpuprof::serve {
+namespace {
+
+/// TMPDIR is a folder of the test's own.
+class WorkFolderTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char path[] = "/tmp/gpuprof-test-XXXXXX";
+    ASSERT_NE(mkdtemp(path), nullptr);
+    folder_ = path;
+    setenv("TMPDIR", path, 1);
+  }
+  void TearDown() override {
+    unsetenv("TMPDIR");
+    std::filesystem::remove_all(folder_);
+  }
+  std::string folder_;
+};
+
+TEST_F(WorkFolderTest, GoesWithWhatIsInIt) {
+  std::string path;
+  {
+    auto made = WorkFolder::make();
+    ASSERT_TRUE(made);
+    const WorkFolder folder = made.take();
+    path = folder.path();
+    std::ofstream(path + "/file") << "x";
+    struct stat facts {};
+    ASSERT_EQ(stat(path.c_str(), &facts), 0);
+    EXPECT_EQ(facts.st_mode & 07777, 0700U);
+    EXPECT_GE(folder.lock(), 0);
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST_F(WorkFolderTest, SweepTakesWhatNobodyUsesAndNothingElse) {
+  auto made = WorkFolder::make();
+  ASSERT_TRUE(made);
+  const WorkFolder used = made.take();
+  const std::string left = folder_ + "/gpuprof-serve-abcdef", other = folder_ + "/other";
+  std::filesystem::create_directories(left + "/files");
+  std::filesystem::create_directories(other);
+  std::filesystem::create_directory_symlink(other, folder_ + "/gpuprof-serve-link");
+  WorkFolder::sweep();
+  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_TRUE(std::filesystem::exists(used.path()));
+  EXPECT_TRUE(std::filesystem::exists(other));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ + "/gpuprof-serve-link"));
+}
+
+TEST_F(WorkFolderTest, IsInTmpWhereTmpdirIsNoPlace) {
+  setenv("TMPDIR", "relative", 1);
+  auto made = WorkFolder::make();
+  ASSERT_TRUE(made);
+  EXPECT_TRUE(made.value().path().starts_with("/tmp/"));
+}
+
+}  // namespace
+}  // namespace gpuprof::serve
