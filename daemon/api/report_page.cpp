@@ -5,12 +5,8 @@
 // Context:  cli
 #include "daemon/api/report_page.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "daemon/api/settled.hpp"
-#include "daemon/import/import.hpp"
 #include "daemon/report/page/page.hpp"
 #include "daemon/report/report.hpp"
 
@@ -48,26 +44,13 @@ support::Result<std::vector<page::Timeline>> timelines_of(const Source& source,
 support::Result<Loaded> load(const ReportPageRequest& request, const ReportProgress& progress,
                              const page::Limits& limits) {
   GPUPROF_TRY(source, open_source(request.inputs, progress.reading));
-  std::vector<std::string> missing;
-  auto windows = settled_windows(&source.view, &missing);
-  if (!windows)
-    return support::error(fmt::format("there is nothing to report of {}: {}", source.named,
-                                      windows.error().sentence));
   report::ReportOptions options;
   options.rank = request.rank;
   if (request.steps) options.analysis.steps = {request.steps->first, request.steps->second};
-  options.analysis.progress = progress.counting;
-  Loaded loaded;
-  GPUPROF_TRY(report, report::make_report(source.view, windows.value(), options));
-  loaded.report = std::move(report);
-  for (report::Analysis& process : loaded.report.processes) {
-    process.meta.source = source.named;
-    process.meta.imported = source.is_imported();
-  }
-  for (const std::string& sentence : missing) loaded.report.missing.push_back(sentence);
-  GPUPROF_TRY(timelines, timelines_of(source, windows.value(), loaded.report, limits));
-  loaded.timelines = std::move(timelines);
-  return loaded;
+  std::vector<model::Window> windows;
+  GPUPROF_TRY(report, report_of(source, options, progress, &windows));
+  GPUPROF_TRY(timelines, timelines_of(source, windows, report, limits));
+  return Loaded{std::move(report), std::move(timelines)};
 }
 
 }  // namespace
