@@ -33,7 +33,7 @@ constexpr std::array kTable = {
               "./gpuprof/%h-YYYYmmdd-HHMMSS/", "file", set::output},
     OptionRow{"-o,--output", "PATH", kOutput, kExport, kOutputHelp,
               "where the session's own files were to go", "file", set::output},
-    OptionRow{"-f,--force", "", kOutput, kRecording | kExport,
+    OptionRow{"-f,--force", "", kOutput, kRecording | kExport | kReport,
               "Overwrite existing files (an existing folder is fine without it)", "", "",
               set::force},
     OptionRow{"--format", "LIST", kOutput, kRecording | kExport,
@@ -117,6 +117,10 @@ constexpr std::array kTable = {
               "off: never record less than asked for (this version knows only off)", "off", "off",
               set::max_overhead},
 
+    OptionRow{"--html", "FILE", kTables, kReport,
+              "Write a page for a browser instead: one file with every table, flame graphs and a "
+              "timeline of a few steps, which loads nothing from anywhere",
+              "", "file", set::html},
     OptionRow{
         "--by", "TABLE", kTables, kReport,
         "Print this table: operator (as torch's key_averages()), kernel, kernel-name, memcpy, "

@@ -43,7 +43,7 @@ struct Options {
   std::string serve;      // run: --serve; serve: --at
   bool serve_to_network = false;
   // report
-  std::string by, sort_by;
+  std::string by, sort_by, html;
   bool by_input_shape = false, csv = false, advice_only = false;
   std::vector<std::string> fail_on;
   std::uint32_t by_stack = 0;

@@ -12,6 +12,8 @@
 #include <string>
 
 #include "cli/commands.hpp"
+#include "cli/version.hpp"
+#include "daemon/api/report_page.hpp"
 #include "daemon/api/report_session.hpp"
 #include "support/files.hpp"
 #include "support/text.hpp"
@@ -61,17 +63,51 @@ support::Result<api::ReportRequest> request_of(const Options& options) {
   return request;
 }
 
+api::ReportProgress shown_on(support::ProgressLine& line) {
+  api::ReportProgress progress;
+  progress.reading = [&line](std::uint64_t done, std::uint64_t total) {
+    line.show(fmt::format("reading {} of {} MB", done / 1'000'000, total / 1'000'000));
+  };
+  progress.counting = [&line](std::uint64_t done) { line.show("counting", done, 0); };
+  return progress;
+}
+
+/// What only speaks of text, and was given.
+support::Result<void> check_page_alone(const Options& options, const api::ReportRequest& request) {
+  if (options.json || options.csv)
+    return error("--html writes a page, not JSON or CSV: give one of them");
+  if (!request.by.empty())
+    return error("the page of --html has all tables: leave --by and what shapes a table away");
+  return {};
+}
+
+support::Result<int> write_page(const Options& options, const api::ReportRequest& request) {
+  GPUPROF_CHECK(check_page_alone(options, request));
+  api::ReportPageRequest page;
+  page.inputs = request.inputs;
+  page.rank = request.rank;
+  page.steps = request.steps;
+  page.page = support::absolute_path(options.html, support::current_folder());
+  page.force = options.session.force;
+  page.version = kVersion;
+  support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
+  auto bytes = api::write_report_page(page, shown_on(line));
+  line.clear();
+  if (!bytes) return bytes.error();
+  if (!options.quiet)
+    fmt::print(stderr, "gpuprof: wrote {} ({}): open it in a browser\n", page.page,
+               support::human_bytes(bytes.value()));
+  return 0;
+}
+
 }  // namespace
 
 support::Result<int> report_command(Options& options) {
   support::ignore_write_signals();
   GPUPROF_TRY(request, request_of(options));
+  if (!options.html.empty()) return write_page(options, request);
   support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
-  api::ReportProgress progress;
-  progress.reading = [&](std::uint64_t done, std::uint64_t total) {
-    line.show(fmt::format("reading {} of {} MB", done / 1'000'000, total / 1'000'000));
-  };
-  progress.counting = [&](std::uint64_t done) { line.show("counting", done, 0); };
+  const api::ReportProgress progress = shown_on(line);
   auto text = api::report_text(request, progress);
   line.clear();
   if (!text) return text.error();

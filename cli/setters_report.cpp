@@ -25,6 +25,10 @@ support::Result<Number> number_of(const char* option, const std::string& value) 
 }  // namespace
 
 Answer by(Options& o, const std::string& value) { return o.by = value, Answer{}; }
+Answer html(Options& o, const std::string& value) {
+  if (value.empty()) return error("--html needs the name of the page to write");
+  return o.html = value, Answer{};
+}
 Answer sort_by(Options& o, const std::string& value) { return o.sort_by = value, Answer{}; }
 Answer by_input_shape(Options& o, const std::string&) { return o.by_input_shape = true, Answer{}; }
 Answer csv(Options& o, const std::string&) { return o.csv = true, Answer{}; }

@@ -24,27 +24,35 @@ namespace gpuprof::api {
 
 std::vector<std::string> report_tables() { return report::table_names(); }
 
-support::Result<report::Report> load_report(const std::vector<std::string>& inputs,
-                                            const report::ReportOptions& options,
-                                            const ReportProgress& progress) {
-  GPUPROF_TRY(source, open_source(inputs, progress.reading));
+support::Result<report::Report> report_of(Source& source, const report::ReportOptions& options,
+                                          const ReportProgress& progress,
+                                          std::vector<model::Window>* windows) {
   std::vector<std::string> missing;
-  auto windows = settled_windows(&source.view, &missing);
-  if (!windows)
+  auto settled = settled_windows(&source.view, &missing);
+  if (!settled)
     return support::error(fmt::format("there is nothing to report of {}: {}", source.named,
-                                      windows.error().sentence));
+                                      settled.error().sentence));
+  *windows = settled.take();
   report::ReportOptions wanted = options;
   wanted.analysis.progress = progress.counting;
   if (source.imported != nullptr)
     for (const importer::PythonCall& call : source.imported->python)
       wanted.analysis.python.push_back({call.pid, call.tid, call.start_ns, call.end_ns});
-  GPUPROF_TRY(report, report::make_report(source.view, windows.value(), wanted));
+  GPUPROF_TRY(report, report::make_report(source.view, *windows, wanted));
   for (report::Analysis& process : report.processes) {
     process.meta.source = source.named;
     process.meta.imported = source.is_imported();
   }
   for (const std::string& sentence : missing) report.missing.push_back(sentence);
   return report;
+}
+
+support::Result<report::Report> load_report(const std::vector<std::string>& inputs,
+                                            const report::ReportOptions& options,
+                                            const ReportProgress& progress) {
+  GPUPROF_TRY(source, open_source(inputs, progress.reading));
+  std::vector<model::Window> windows;
+  return report_of(source, options, progress, &windows);
 }
 
 std::vector<std::string> advice_rules() {

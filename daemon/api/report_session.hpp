@@ -64,6 +64,13 @@ support::Result<report::Report> load_report(const std::vector<std::string>& inpu
                                             const report::ReportOptions& options,
                                             const ReportProgress& progress);
 
+/// The same of a source that is open.
+///
+/// @param windows  becomes those that the report is of
+support::Result<report::Report> report_of(Source& source, const report::ReportOptions& options,
+                                          const ReportProgress& progress,
+                                          std::vector<model::Window>* windows);
+
 /// The text to print, and what --fail-on has to say.
 support::Result<PrintedReport> report_text(const ReportRequest& request,
                                            const ReportProgress& progress);

@@ -7,7 +7,7 @@ packages=(
   g++ gcc make cmake ninja-build ccache git pkg-config binutils ca-certificates clang-format-14
   libboost-dev libcli11-dev libspdlog-dev libfmt-dev rapidjson-dev
   libdw-dev libelf-dev libisal-dev zlib1g-dev libzstd-dev libgtest-dev libgmock-dev
-  libprotobuf-dev protobuf-compiler libgrpc++-dev protobuf-compiler-grpc libsqlite3-dev
+  libprotobuf-dev protobuf-compiler libgrpc++-dev protobuf-compiler-grpc libsqlite3-dev node-d3
   python3 python3-venv python3-dev
 )
 # Optional: scripts/setup --clang.
@@ -30,6 +30,16 @@ aarch64_package() {
     echo g++-12-aarch64-linux-gnu
   else
     echo g++-aarch64-linux-gnu
+  fi
+}
+
+# Optional: scripts/setup --browser. Ubuntu's package of that name installs a snap, which needs snapd.
+browser_package() {
+  if [ -n "${CHROMIUM:-}" ]; then return 0; fi
+  if grep -qx 'ID=debian' /etc/os-release; then
+    echo chromium
+  else
+    say "no Chromium as a package here: name one in \$CHROMIUM; tests with it will say SKIPPED"
   fi
 }
 

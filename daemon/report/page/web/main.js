@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Starts the page: loads the data, fills the head, makes the tabs.
+'use strict';
+(() => {
+  const by_id = (id) => document.getElementById(id);
+
+  const head = () => {
+    const {process} = page;
+    document.title = `${page.short(process.title, 60)} – gpuprof report`;
+    by_id('subject').replaceChildren(page.name(page.short(process.command || process.title, 300)));
+  };
+
+  const choose_process = (index) => {
+    page.process = page.data.processes[index];
+    head();
+  };
+
+  const process_list = () => {
+    const select = by_id('process');
+    page.data.processes.forEach((process, i) => select.append(page.el('option', {value: i}, page.short(process.name, 80))));
+    by_id('process-choice').hidden = page.data.processes.length < 2;
+    select.addEventListener('change', () => {
+      choose_process(Number(select.value));
+      page.redraw();
+      page.say(`showing ${page.process.name}`);
+    });
+  };
+
+  const fail = (why) => {
+    const failure = by_id('failure');
+    failure.hidden = false;
+    failure.textContent = `The report cannot be shown: ${why.message || why}`;
+  };
+
+  const start = async () => {
+    page.data = await page.load();
+    page.data.processes.forEach((process, i) => {
+      process.index = i;
+    });
+    process_list();
+    choose_process(0);
+    page.make_tabs();
+    by_id('made').textContent = page.shown(`Made by gpuprof ${page.data.version} from ${page.data.source}. This page loads nothing from anywhere. Charts by d3.`);
+    document.documentElement.dataset.ready = '';
+  };
+
+  start().catch(fail);
+})();

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tables: sorted by a press on a heading, filtered by a text, a few rows at first.
+'use strict';
+(() => {
+  const kFirst = 50;
+  const kMore = 500;
+
+  const compare = (column, down) => (a, b) => {
+    const x = a[column];
+    const y = b[column];
+    if (x === y) return 0;
+    if (x === null || x === undefined) return 1;
+    if (y === null || y === undefined) return -1;
+    const order = typeof x === 'number' && typeof y === 'number' ? x - y : String(x) < String(y) ? -1 : 1;
+    return down ? -order : order;
+  };
+
+  const meter = (value) => page.el('span', {class: 'meter', 'aria-hidden': 'true'},
+    page.el('i', {style: {width: `${Math.min(100, Math.max(0, 100 * value))}%`}}));
+
+  const cell = (column, value, first) => {
+    const numeric = page.is_number(column.unit);
+    const kind = [numeric ? 'num' : 'text', column.unit === 'share' ? 'share' : '', column.unit === 'name' ? 'name' : ''];
+    const given = {class: kind.join(' ').trim(), data: {v: value === null ? '' : typeof value === 'string' ? page.short(value, 200) : String(value)}};
+    if (first) given.scope = 'row';
+    const text = page.write(value, column.unit);
+    return page.el(first ? 'th' : 'td', given,
+      column.unit === 'share' && typeof value === 'number' ? meter(value) : null, numeric ? page.el('span', {class: 'value'}, text) : page.name(text));
+  };
+
+  const head = (table, state, redraw) => page.el('tr', null, table.columns.map((column, i) => {
+    const numeric = page.is_number(column.unit);
+    const th = page.el('th', {scope: 'col', class: numeric ? 'num' : ''});
+    if (i === state.by) th.setAttribute('aria-sort', state.down ? 'descending' : 'ascending');
+    th.append(page.el('button', {type: 'button', data: {column: column.key}, on: {click: () => {
+      state.down = state.by === i ? !state.down : numeric;
+      state.by = i;
+      redraw();
+      page.say(`sorted by ${column.title}, ${state.down ? 'largest' : 'smallest'} first`);
+    }}}, column.title));
+    return th;
+  }));
+
+  const matching = (table, state) => {
+    const wanted = state.filter.toLowerCase();
+    if (!wanted) return table.rows.slice();
+    const texts = table.columns.map((c, i) => (page.is_number(c.unit) ? -1 : i)).filter((i) => i >= 0);
+    return table.rows.filter((row) => texts.some((i) => String(row[i] ?? '').toLowerCase().includes(wanted)));
+  };
+
+  const toolbar = (table, state, draw) => {
+    const count = page.el('span', {class: 'count', role: 'status'});
+    const bar = page.el('div', {class: 'toolbar'});
+    if (table.rows.length > 8) {
+      bar.append(page.el('label', null, 'Filter', page.el('input', {type: 'search', size: 28, 'aria-label': `Filter ${table.title}`,
+        on: {input: (event) => {
+          state.filter = event.target.value;
+          state.shown = kFirst;
+          draw();
+        }}})));
+    }
+    if (table.rows.some((row) => row.some((v) => typeof v === 'string' && v.length > 120))) {
+      bar.append(page.el('label', null, page.el('input', {type: 'checkbox', on: {change: (event) =>
+        bar.parentElement.classList.toggle('full', event.target.checked)}}), 'names in full'));
+    }
+    bar.append(count);
+    return {bar, count};
+  };
+
+  /**
+   * A table of the data: {title, note?, columns: [{key, title, unit}], rows: [[…]], sort?, left_out?}.
+   * The first column names the row.
+   */
+  page.table = (table) => {
+    const sort = table.columns.findIndex((c) => c.key === table.sort);
+    const state = {by: sort, down: true, filter: '', shown: kFirst};
+    const thead = page.el('thead');
+    const tbody = page.el('tbody');
+    const more = page.el('button', {type: 'button', hidden: true, on: {click: () => {
+      state.shown += kMore;
+      draw();
+    }}});
+    const {bar, count} = toolbar(table, state, () => draw());
+
+    const draw = () => {
+      const held = document.activeElement && document.activeElement.dataset ? document.activeElement.dataset.column : null;
+      const inside = held && thead.contains(document.activeElement);
+      let rows = matching(table, state);
+      if (state.by >= 0) rows = rows.sort(compare(state.by, state.down));
+      thead.replaceChildren(head(table, state, draw));
+      tbody.replaceChildren(...rows.slice(0, state.shown).map((row) =>
+        page.el('tr', null, table.columns.map((column, i) => cell(column, row[i], i === 0)))));
+      const left = rows.length - state.shown;
+      more.hidden = left <= 0;
+      more.textContent = `Show ${Math.min(left, kMore)} more of ${left}`;
+      count.textContent = rows.length === table.rows.length ? `${rows.length} rows` : `${rows.length} of ${table.rows.length} rows`;
+      if (inside) thead.querySelector(`[data-column="${CSS.escape(held)}"]`)?.focus();
+    };
+    draw();
+    const whole = page.el('div', {class: 'tabular', data: {table: table.key || ''}}, bar,
+      page.el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': table.title}, page.el('table', null, page.el('caption', {class: table.note ? '' : 'unseen'}, table.note || table.title), thead, tbody)), more);
+    if (table.left_out) whole.append(page.el('p', {class: 'quiet small'}, `${table.left_out.toLocaleString('en-US')} smaller rows are not in this page.`));
+    return whole;
+  };
+
+  /** A card with the table, or with a sentence where it has no rows. */
+  page.table_card = (table, sentence) => page.card(table ? table.title : 'Nothing recorded',
+    table && table.rows.length ? page.table(table) : page.nothing(sentence));
+})();
