@@ -43,12 +43,13 @@ struct NameRow {
   NameKind kind = NameKind::kOperator;
   std::vector<Cell> cells;       // by index, only those it occurs in
   std::set<std::string> shapes;  // of inputs, at most kMaxShapes + 1
+  double calls = 0;              // in the whole recording
 };
 
-/// Host time of calls of `child` directly in calls of `parent` (indexes of names).
+/// Calls of `child` directly in calls of `parent` (indexes of names), in the whole recording.
 struct Call {
   std::uint32_t parent = 0, child = 0;
-  double ns = 0;
+  double calls = 0, ns = 0;  // ns: on the host
 };
 
 /// What is known of each step, apart from names.
@@ -90,7 +91,7 @@ struct Side {
   /// By cell, of one step.
   std::array<std::vector<double>, kMeasures> by_cell;
   std::vector<NameRow> names;
-  std::vector<Call> calls;
+  std::vector<Call> calls;  // by parent
   std::map<std::int32_t, SideMemory> memory;  // by device, -1: the host
 
   std::size_t cells() const { return by_cell[0].size(); }

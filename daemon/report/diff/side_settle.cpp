@@ -125,9 +125,12 @@ void SideSink::coarsen() {
 }
 
 void SideSink::finish() {
-  for (const auto& [key, ns] : edges_)
-    side_.calls.push_back(
-        {static_cast<std::uint32_t>(key >> 32), static_cast<std::uint32_t>(key), ns});
+  for (const auto& [key, edge] : edges_)
+    side_.calls.push_back({static_cast<std::uint32_t>(key >> 32), static_cast<std::uint32_t>(key),
+                           edge.calls, edge.ns});
+  std::sort(side_.calls.begin(), side_.calls.end(), [](const Call& a, const Call& b) {
+    return a.parent != b.parent ? a.parent < b.parent : a.child < b.child;
+  });
   if (slice_ns_ != 0) {
     measure(Measure::kLength, kSlices - 1, 0);
     auto& lengths = side_.by_cell[static_cast<std::size_t>(Measure::kLength)];

@@ -85,7 +85,7 @@ std::uint32_t SideSink::name_index(std::string_view name, NameKind kind) {
   key += name;
   const auto [at, fresh] =
       indexes_.emplace(std::move(key), static_cast<std::uint32_t>(side_.names.size()));
-  if (fresh) side_.names.push_back({std::string(name), kind, {}, {}});
+  if (fresh) side_.names.push_back({std::string(name), kind, {}, {}, 0});
   return at->second;
 }
 
@@ -128,11 +128,15 @@ void SideSink::nested(model::RangeId id, model::RangeId parent, std::uint32_t ti
   std::uint64_t in_children = 0;
   if (const auto found = inside_.find(id); found != inside_.end()) {
     in_children = found->second.ns;
-    for (const auto& [child, child_ns] : found->second.children)
-      edges_[pair_of(name, child)] += static_cast<double>(child_ns);
+    for (const Inside::Child& child : found->second.children) {
+      Call& edge = edges_[pair_of(name, child.name)];
+      edge.calls += child.calls;
+      edge.ns += static_cast<double>(child.ns);
+    }
     inside_.erase(found);
   }
   const std::uint32_t cell = cell_at(time.start_ns);
+  side_.names[name].calls += 1;
   const std::uint64_t total = take_total(name, tid, {time.start_ns, time.start_ns + ns}, cell);
   if (cell != kNone) {
     Cell& sums = cell_of(name, cell);
@@ -144,11 +148,12 @@ void SideSink::nested(model::RangeId id, model::RangeId parent, std::uint32_t ti
     Inside& around = inside_[parent];
     around.ns += ns;
     const auto same = std::find_if(around.children.begin(), around.children.end(),
-                                   [&](const auto& child) { return child.first == name; });
+                                   [&](const auto& child) { return child.name == name; });
     if (same == around.children.end()) {
-      around.children.emplace_back(name, ns);
+      around.children.push_back({name, 1, ns});
     } else {
-      same->second += ns;
+      ++same->calls;
+      same->ns += ns;
     }
   } else if (nests) {
     ++generations_[tid];  // nothing that ended so far can be inside what comes

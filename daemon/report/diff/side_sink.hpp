@@ -51,8 +51,12 @@ class SideSink final : public exporter::ShownSink {
   };
   /// Calls in a call that has not ended yet.
   struct Inside {
+    struct Child {
+      std::uint32_t name, calls;
+      std::uint64_t ns;
+    };
     std::uint64_t ns = 0;
-    std::vector<std::pair<std::uint32_t, std::uint64_t>> children;  // name, ns
+    std::vector<Child> children;
   };
   /// Calls of one name on one thread that another of the same name may still enclose.
   struct Enclosable {
@@ -99,7 +103,7 @@ class SideSink final : public exporter::ShownSink {
   std::uint32_t step_tid_ = 0;
   std::size_t last_step_ = 0;
   std::unordered_map<std::string, std::uint32_t> indexes_;
-  std::unordered_map<std::uint64_t, double> edges_;  // parent, child
+  std::unordered_map<std::uint64_t, Call> edges_;  // by parent and child
   std::unordered_map<model::RangeId, Inside> inside_;
   std::unordered_map<std::uint64_t, Enclosable> enclosable_;        // thread, name
   std::unordered_map<std::uint32_t, std::uint64_t> generations_;    // of threads
