@@ -19,12 +19,16 @@ namespace gpuprof::report::diff {
 namespace {
 
 constexpr std::array kStepMetrics = {
-    StepMetric{"step_time", "step time", Unit::kTime, Measure::kLength},
-    StepMetric{"gpu_busy", "GPU busy", Unit::kTime, Measure::kGpuBusy},
-    StepMetric{"kernel_time", "kernels", Unit::kTime, Measure::kKernel},
-    StepMetric{"copy_time", "copies and sets", Unit::kTime, Measure::kCopy},
-    StepMetric{"wait_time", "host waits for the GPU", Unit::kTime, Measure::kWait},
-    StepMetric{"kernels", "kernels launched", Unit::kCount, Measure::kKernels},
+    StepMetric{"step_time", "step time", Unit::kTime, Measure::kLength, "how long a step takes"},
+    StepMetric{"gpu_busy", "GPU busy", Unit::kTime, Measure::kGpuBusy,
+               "time in which some GPU did something"},
+    StepMetric{"kernel_time", "kernels", Unit::kTime, Measure::kKernel, "sum of kernels"},
+    StepMetric{"copy_time", "copies and sets", Unit::kTime, Measure::kCopy,
+               "sum of copies and sets"},
+    StepMetric{"wait_time", "host waits for the GPU", Unit::kTime, Measure::kWait,
+               "time the host waited for a GPU, as CUPTI saw it"},
+    StepMetric{"kernels", "kernels launched", Unit::kCount, Measure::kKernels,
+               "number of kernels launched"},
 };
 
 class Comparison {

@@ -21,6 +21,9 @@ constexpr double kLeastRaw = 0.6;
 /// Of a change in the middle, the fastest quarter of the steps must show so much.
 constexpr double kLeastInFast = 0.5;
 
+/// Steps on each side, at least.
+constexpr std::size_t kLeastBlocks = 3;
+
 double log_of_ratio(double after, double before) {
   return after > 0 && before > 0 ? std::log(after / before) : 0;
 }
@@ -80,6 +83,10 @@ Change judge(const Pair& pair, const Judging& judging) {
   for (double& value : after) value /= factor;
   const Values blocks_before = block_medians(pair.before), blocks_after = block_medians(after);
   change.p = rank_test(blocks_before, blocks_after);
+  const Values measured = block_medians(pair.after);
+  change.apart = blocks_before.size() >= kLeastBlocks && measured.size() >= kLeastBlocks &&
+                 (apart(blocks_before, measured) ||
+                  rank_test(blocks_before, measured) <= kFalseAlarms);
   const double needed = kFalseAlarms / static_cast<double>(std::max<std::size_t>(1, judging.tests));
   const bool few = least_p(blocks_before.size(), blocks_after.size()) > needed;
   if (few) least *= 2;
@@ -90,7 +97,8 @@ Change judge(const Pair& pair, const Judging& judging) {
                      std::abs(change.adjusted) * pair.share_before >= judging.limits.share;
   const bool left = raw * adjusted > 0 && std::abs(raw) >= kLeastRaw * std::log1p(judging.limits.change);
   const bool everywhere = fast * adjusted > 0 && std::abs(fast) >= kLeastInFast * std::abs(adjusted);
-  const bool ranked = few ? blocks_before.size() >= 3 && blocks_after.size() >= 3 &&
+  const bool ranked = few ? blocks_before.size() >= kLeastBlocks &&
+                                blocks_after.size() >= kLeastBlocks &&
                                 apart(blocks_before, blocks_after)
                           : change.p <= needed;
   change.significant = large && left && everywhere && ranked;

@@ -22,6 +22,7 @@ struct StepMetric {
   std::string_view title;  // in tables
   Unit unit;
   Measure measure;
+  std::string_view about;  // a half sentence
 };
 std::span<const StepMetric> step_metrics();
 
