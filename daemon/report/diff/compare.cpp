@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From two Sides to what changed.
+//
+// Context:  cli
+#include "daemon/report/diff/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "daemon/report/diff/metrics.hpp"
+#include "daemon/report/diff/notes.hpp"
+#include "daemon/report/diff/pairs.hpp"
+
+namespace gpuprof::report::diff {
+namespace {
+
+constexpr std::array kStepMetrics = {
+    StepMetric{"step_time", "step time", Unit::kTime, Measure::kLength, "how long a step takes"},
+    StepMetric{"gpu_busy", "GPU busy", Unit::kTime, Measure::kGpuBusy,
+               "time in which some GPU did something"},
+    StepMetric{"kernel_time", "kernels", Unit::kTime, Measure::kKernel, "sum of kernels"},
+    StepMetric{"copy_time", "copies and sets", Unit::kTime, Measure::kCopy,
+               "sum of copies and sets"},
+    StepMetric{"wait_time", "host waits for the GPU", Unit::kTime, Measure::kWait,
+               "time the host waited for a GPU, as CUPTI saw it"},
+    StepMetric{"kernels", "kernels launched", Unit::kCount, Measure::kKernels,
+               "number of kernels launched"},
+};
+
+class Comparison {
+ public:
+  Comparison(const Side& before, const Side& after, const Limits& limits)
+      : before_(before), after_(after), limits_(limits), pairs_(before, after) {}
+
+  void run(ProcessDiff& diff) {
+    const std::vector<Pair> self = gather(&Cell::self_ns, false);
+    const std::vector<Pair> total = gather(&Cell::total_ns, false);
+    const std::vector<Pair> launched = gather(&Cell::self_device_ns, false);
+    const std::vector<Pair> device = gather(&Cell::total_device_ns, false);
+    const std::vector<Pair> kernels = gather(&Cell::self_device_ns, true);
+    start_rows(diff);
+    judge_all(diff, self, self, &NameDiff::self, false, false);
+    judge_all(diff, total, self, &NameDiff::total, true, false);
+    judge_all(diff, device, launched, &NameDiff::device, true, true);
+    judge_all(diff, kernels, kernels, &NameDiff::device, false, true);
+    diff.host = common(diff, self, &NameDiff::self);
+    diff.gpu = common(diff, kernels, &NameDiff::device);
+    finish_rows(diff);
+    metrics(diff);
+  }
+
+ private:
+  std::vector<Pair> gather(float Cell::*sum, bool on_gpu) const {
+    std::vector<Pair> all;
+    for (std::uint32_t i = 0; i < pairs_.names().size(); ++i) {
+      const Joint& joint = pairs_.names()[i];
+      if (joint.any_row() == nullptr || (joint.any().kind >= NameKind::kKernel) != on_gpu) continue;
+      Pair pair = pairs_.times(i, sum);
+      if (median(pair.before) > 0 || median(pair.after) > 0) all.push_back(std::move(pair));
+    }
+    return all;
+  }
+
+  void start_rows(ProcessDiff& diff) const;
+  void judge_all(ProcessDiff& diff, const std::vector<Pair>& pairs,
+                 const std::vector<Pair>& references, Change NameDiff::*change, bool with_inner,
+                 bool on_gpu) const;
+  Reference against(const Pair& pair, const std::vector<Pair>& references, bool with_inner) const;
+  Common common(const ProcessDiff& diff, const std::vector<Pair>& pairs,
+                Change NameDiff::*change) const;
+  void finish_rows(ProcessDiff& diff) const;
+  void by_calls(NameDiff& row, std::uint32_t name, std::size_t tests) const;
+  void metrics(ProcessDiff& diff) const;
+
+  const Side& before_;
+  const Side& after_;
+  const Limits limits_;
+  const Pairs pairs_;
+};
+
+void Comparison::start_rows(ProcessDiff& diff) const {
+  for (const Joint& joint : pairs_.names()) {
+    NameDiff& row = diff.names.emplace_back();
+    if (joint.any_row() == nullptr) continue;
+    row.name = joint.any().name;
+    row.kind = joint.any().kind;
+    if (joint.after == nullptr) row.presence = Presence::kGone;
+    if (joint.before == nullptr) row.presence = Presence::kNew;
+    row.calls_before = mean(Pairs::calls(before_, joint.before));
+    row.calls_after = mean(Pairs::calls(after_, joint.after));
+    if (row.presence == Presence::kBoth) note_shapes(*joint.before, *joint.after, row);
+  }
+}
+
+/// Others are those not in it; where that leaves too little, all are.
+Reference Comparison::against(const Pair& pair, const std::vector<Pair>& references,
+                              bool with_inner) const {
+  constexpr double kLeastShare = 0.15;  // of all references
+  std::vector<double> inside;
+  if (with_inner) inside = pairs_.inside(pair.id);
+  std::vector<const Pair*> others, all;
+  double share = 0, share_of_all = 0;
+  for (const Pair& one : references) {
+    if (one.before.empty() || one.after.empty()) continue;
+    all.push_back(&one);
+    share_of_all += one.share();
+    if (one.id == pair.id || (with_inner && inside[one.id] > 0.5)) continue;
+    others.push_back(&one);
+    share += one.share();
+  }
+  const Reference reference = reference_of(others);
+  if (reference.names >= kLeastReferences && share >= kLeastShare * share_of_all) return reference;
+  return reference_of(all);
+}
+
+void Comparison::judge_all(ProcessDiff& diff, const std::vector<Pair>& pairs,
+                           const std::vector<Pair>& references, Change NameDiff::*change,
+                           bool with_inner, bool on_gpu) const {
+  const auto large = [&](const Pair& pair) {
+    return std::max(pair.share_before, pair.share_after) >= limits_.share;
+  };
+  Judging judging;
+  judging.limits = limits_;
+  judging.tests = static_cast<std::size_t>(std::count_if(pairs.begin(), pairs.end(), large));
+  for (const Pair& pair : pairs) {
+    // What is small as a whole is not claimed: the others need not be looked at.
+    judging.reference = large(pair) ? against(pair, references, with_inner) : Reference{};
+    judging.unknown_machine = judging.reference.names < kLeastReferences && !on_gpu;
+    diff.names[pair.id].*change = judge(pair, judging);
+  }
+}
+
+/// Without what changed by itself.
+Common Comparison::common(const ProcessDiff& diff, const std::vector<Pair>& pairs,
+                          Change NameDiff::*change) const {
+  std::vector<const Pair*> unchanged;
+  std::vector<double> limits;
+  for (const Pair& pair : pairs) {
+    const Change& its = diff.names[pair.id].*change;
+    if (pair.before.empty() || pair.after.empty() || its.significant) continue;
+    unchanged.push_back(&pair);
+    if (pair.share() >= limits_.share) limits.push_back(its.limit);
+  }
+  const Reference reference = reference_of(unchanged);
+  Common common;
+  common.known = reference.names >= kLeastReferences;
+  common.names = reference.names;
+  common.factor = std::exp(reference.log_factor);
+  common.deviation = reference.deviation;
+  common.told_from = median(limits);
+  return common;
+}
+
+/// Numbers of calls are the same in every run of a program: where they differ, no noise does it.
+void Comparison::by_calls(NameDiff& row, std::uint32_t name, std::size_t tests) const {
+  if (!before_.has_steps || row.presence != Presence::kBoth) return;
+  const Joint& joint = pairs_.names()[name];
+  row.calls_changed = calls_differ(Pairs::calls(before_, joint.before),
+                                   Pairs::calls(after_, joint.after), tests);
+  const auto settle = [this](Change& change, double share) {
+    if (change.measured && std::abs(share) >= limits_.share && share * change.adjusted > 0)
+      change.significant = true;
+  };
+  if (row.calls_changed) {
+    const double ratio = row.calls_after / row.calls_before - 1;
+    for (Change* change : {&row.self, &row.total, &row.device})
+      settle(*change, ratio * change->share_before);
+  }
+  double share = 0;
+  row.inner_calls = pairs_.changed_calls(name, &share);
+  settle(row.total, share);
+}
+
+void Comparison::finish_rows(ProcessDiff& diff) const {
+  std::size_t tests = 0;
+  for (const NameDiff& row : diff.names) tests += row.telling().share_before >= limits_.share;
+  for (std::uint32_t i = 0; i < diff.names.size(); ++i) {
+    NameDiff& row = diff.names[i];
+    by_calls(row, i, tests);
+    row.significant = row.self.significant || row.total.significant || row.device.significant;
+    // In most steps of one side and none of the other.
+    const Change& change = row.telling();
+    if (row.presence == Presence::kGone)
+      row.significant = change.share_before >= limits_.share && diff.by_step;
+    if (row.presence == Presence::kNew)
+      row.significant = change.share_after >= limits_.share && diff.by_step;
+  }
+  std::erase_if(diff.names, [](const NameDiff& row) { return row.name.empty(); });
+  std::stable_sort(diff.names.begin(), diff.names.end(), [](const NameDiff& a, const NameDiff& b) {
+    if (a.significant != b.significant) return a.significant;
+    const Change &x = a.telling(), &y = b.telling();
+    if (a.significant) return std::abs(x.difference()) > std::abs(y.difference());
+    return std::max(x.share_before, x.share_after) > std::max(y.share_before, y.share_after);
+  });
+}
+
+/// A step is judged against what all have in common, of host and GPU whichever explains more.
+void Comparison::metrics(ProcessDiff& diff) const {
+  for (const StepMetric& metric : kStepMetrics) {
+    if (!diff.by_step && metric.measure == Measure::kLength) continue;
+    const Pair pair = pairs_.times(metric.measure);
+    if (mean(pair.before) == 0 && mean(pair.after) == 0) continue;
+    Judging judging;
+    judging.limits = limits_;
+    judging.tests = kStepMetrics.size();
+    const double raw = pair.log_ratio();
+    for (const Common* common : {&diff.host, &diff.gpu}) {
+      if (!common->known) continue;
+      const double factor = std::log(common->factor);
+      if (std::abs(raw - factor) > std::abs(raw - judging.reference.log_factor)) continue;
+      judging.reference.log_factor = factor;
+    }
+    judging.reference.deviation = std::max(diff.host.deviation, diff.gpu.deviation);
+    judging.unknown_machine = !diff.host.known && !diff.gpu.known;
+    MetricDiff& row = diff.metrics.emplace_back();
+    row.name = metric.name;
+    row.change = judge(pair, judging);
+    if (metric.unit == Unit::kCount)
+      row.change.significant =
+          calls_differ(pair.before, pair.after, 1) &&
+          std::abs(row.change.relative) >= limits_.change;
+    if (metric.measure == Measure::kLength && std::abs(row.change.relative) < limits_.change)
+      row.change.significant = false;
+  }
+}
+
+}  // namespace
+
+std::span<const StepMetric> step_metrics() { return kStepMetrics; }
+
+const Change& NameDiff::telling() const {
+  if (on_gpu()) return device;
+  const Change* best = &total;
+  for (const Change* one : {&self, &device}) {
+    if (!one->measured) continue;
+    const bool more = std::max(one->share_before, one->share_after) >
+                      std::max(best->share_before, best->share_after);
+    if (!best->measured || (one->significant && !best->significant) ||
+        (one->significant == best->significant && more))
+      best = one;
+  }
+  return *best;
+}
+
+bool ProcessDiff::any_significant() const {
+  const auto is = [](const auto& one) { return one.significant; };
+  return std::any_of(names.begin(), names.end(), is) ||
+         std::any_of(memory.begin(), memory.end(), is) ||
+         std::any_of(metrics.begin(), metrics.end(),
+                     [](const MetricDiff& one) { return one.change.significant; });
+}
+
+const MetricDiff* ProcessDiff::metric(std::string_view name) const {
+  const auto found = std::find_if(metrics.begin(), metrics.end(),
+                                  [&](const MetricDiff& one) { return one.name == name; });
+  return found == metrics.end() ? nullptr : &*found;
+}
+
+ProcessDiff compare(Side before, Side after, const Limits& limits) {
+  ProcessDiff diff;
+  diff.by_step = before.has_steps && after.has_steps;
+  if (before.cells() != 0 && after.cells() != 0) Comparison(before, after, limits).run(diff);
+  compare_memory(before, after, limits, diff);
+  note_differences(before, after, diff);
+  for (Side* side : {&before, &after}) {
+    side->names.clear();
+    side->calls.clear();
+  }
+  diff.before = std::move(before);
+  diff.after = std::move(after);
+  return diff;
+}
+
+}  // namespace gpuprof::report::diff

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What changed between two recordings: plain data.
+//
+// Context:  cli
+// Owns:     its tables
+// Promises: `significant` is only what step-to-step noise and the machine do not explain
+//           (docs/diff.md)
+// Not here: how it is found (compare.hpp), how it is printed (diff_text.hpp, diff_json.hpp)
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/report/diff/side.hpp"
+
+namespace gpuprof::report::diff {
+
+/// One thing measured on both sides.
+struct Change {
+  bool measured = false;
+  double before = 0, after = 0;                // medians: ns of a step, or of a call without steps
+  double before_spread = 0, after_spread = 0;  // relative, from step to step
+  double share_before = 0, share_after = 0;    // of the step
+  double relative = 0;                         // after / before - 1
+  double adjusted = 0;                         // the same without what is common to all
+  double limit = 0;                            // less than this would not be claimed
+  double p = 1;                                // by rank, of blocks of steps, what is common taken out
+  bool apart = false;                          // by rank, as measured
+  bool significant = false;
+
+  double difference() const { return after - before; }
+};
+
+enum class Presence : std::uint8_t { kBoth, kGone, kNew };
+
+/// An operator, range, kernel or copy.
+struct NameDiff {
+  std::string name;
+  NameKind kind = NameKind::kOperator;
+  Presence presence = Presence::kBoth;
+  double calls_before = 0, calls_after = 0;  // of a step; without steps of the recording
+  bool calls_changed = false;                // for certain: they do not vary
+  Change self, total, device;                // device: GPU time launched in it, or its own
+  std::string shapes_before, shapes_after;   // of inputs, where they differ
+  /// Calls in it whose number changed for certain: `aten::mm 20 → 22`.
+  std::vector<std::string> inner_calls;
+  bool significant = false;
+
+  /// The one of the three that tells most.
+  const Change& telling() const;
+  bool on_gpu() const { return kind >= NameKind::kKernel; }
+};
+
+struct MetricDiff {
+  std::string_view name;  // of the metric, as in conditions
+  Change change;
+};
+
+/// Bytes of one device.
+struct MemoryDiff {
+  std::int32_t device = -1;  // -1: the host
+  SideMemory before, after;
+  bool significant = false;
+};
+
+/// What all operators, or all kernels, have in common between two processes.
+struct Common {
+  double factor = 1;      // times as long
+  std::size_t names = 0;  // that it was told from
+  double deviation = 0;   // of these from it, in units of their own spreads
+  double told_from = 0;   // relative change of one of them that could just be claimed, middle one
+  bool known = false;
+};
+
+/// One process and its counterpart.
+struct ProcessDiff {
+  Side before, after;  // without names and calls
+  bool by_step = true;
+  bool enough_steps = true;
+  Common host, gpu;
+  std::vector<MetricDiff> metrics;
+  std::vector<NameDiff> names;  // significant ones first, then by time
+  std::vector<MemoryDiff> memory;
+  std::vector<std::string> remarks;  // sentences: what differs in how they were recorded
+
+  bool any_significant() const;
+  const MetricDiff* metric(std::string_view name) const;
+};
+
+struct Limits {
+  double change = 0.05;  // of what is compared
+  double share = 0.01;   // of the step, that the change makes up
+};
+
+struct Diff {
+  std::string before, after;  // as the person named them
+  Limits limits;
+  bool simulated = false;  // GPUs of both were
+  std::vector<ProcessDiff> processes;
+  std::vector<std::string> remarks;
+};
+
+}  // namespace gpuprof::report::diff

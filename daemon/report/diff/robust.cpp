@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Statistics that a few odd steps cannot spoil.
+//
+// Context:  cli
+#include "daemon/report/diff/robust.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gpuprof::report::diff {
+namespace {
+
+/// Twice the rank of each value among all; equal ones share the mean of theirs.
+std::vector<std::size_t> double_ranks(const Values& all) {
+  std::vector<std::size_t> order(all.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return all[a] < all[b]; });
+  std::vector<std::size_t> ranks(all.size());
+  for (std::size_t i = 0; i < order.size();) {
+    std::size_t end = i;
+    while (end < order.size() && all[order[end]] == all[order[i]]) ++end;
+    for (std::size_t k = i; k < end; ++k) ranks[order[k]] = i + end + 1;
+    i = end;
+  }
+  return ranks;
+}
+
+/// In how many ways `chosen` of the ranks add up to each sum.
+std::vector<double> ways(const std::vector<std::size_t>& ranks, std::size_t chosen,
+                         std::size_t sum) {
+  std::vector<std::vector<double>> table(chosen + 1, std::vector<double>(sum + 1, 0));
+  table[0][0] = 1;
+  for (const std::size_t rank : ranks) {
+    for (std::size_t n = chosen; n > 0; --n) {
+      for (std::size_t at = rank; at <= sum; ++at) table[n][at] += table[n - 1][at - rank];
+    }
+  }
+  return table[chosen];
+}
+
+}  // namespace
+
+double quantile(Values values, double share) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const double at = share * static_cast<double>(values.size() - 1);
+  const auto low = static_cast<std::size_t>(at);
+  if (low + 1 >= values.size()) return values.back();
+  return values[low] + (at - static_cast<double>(low)) * (values[low + 1] - values[low]);
+}
+
+double relative_spread(const Values& values) {
+  constexpr double kQuartersOfNormal = 1.349;
+  const double middle = median(values);
+  if (middle == 0) return 0;
+  return (quantile(values, 0.75) - quantile(values, 0.25)) / kQuartersOfNormal / std::abs(middle);
+}
+
+double weighted_median(std::vector<Weighted> values) {
+  std::sort(values.begin(), values.end(),
+            [](const Weighted& a, const Weighted& b) { return a.value < b.value; });
+  double all = 0, reached = 0;
+  for (const Weighted& one : values) all += one.weight;
+  for (const Weighted& one : values) {
+    reached += one.weight;
+    if (reached >= all / 2) return one.value;
+  }
+  return 0;
+}
+
+Values block_medians(const Values& values) {
+  const std::size_t blocks = std::min(kMaxBlocks, values.size());
+  Values medians;
+  for (std::size_t i = 0; i < blocks; ++i) {
+    const auto from = static_cast<std::ptrdiff_t>(i * values.size() / blocks);
+    const auto to = static_cast<std::ptrdiff_t>((i + 1) * values.size() / blocks);
+    medians.push_back(median({values.begin() + from, values.begin() + to}));
+  }
+  return medians;
+}
+
+double rank_test(const Values& before, const Values& after) {
+  if (before.empty() || after.empty()) return 1;
+  Values all = before;
+  all.insert(all.end(), after.begin(), after.end());
+  const std::vector<std::size_t> ranks = double_ranks(all);
+  std::size_t sum = 0, mine = 0;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    sum += ranks[i];
+    if (i < before.size()) mine += ranks[i];
+  }
+  const double mean =
+      static_cast<double>(sum) * static_cast<double>(before.size()) / static_cast<double>(all.size());
+  const double distance = std::abs(static_cast<double>(mine) - mean) - 1e-9;
+  const std::vector<double> counts = ways(ranks, before.size(), sum);
+  double as_far = 0, every = 0;
+  for (std::size_t at = 0; at < counts.size(); ++at) {
+    every += counts[at];
+    if (std::abs(static_cast<double>(at) - mean) >= distance) as_far += counts[at];
+  }
+  return as_far / every;
+}
+
+double least_p(std::size_t before, std::size_t after) {
+  double ways = 1;
+  for (std::size_t i = 1; i <= before; ++i)
+    ways *= static_cast<double>(after + i) / static_cast<double>(i);
+  return std::min(1.0, 2 / ways);
+}
+
+}  // namespace gpuprof::report::diff
