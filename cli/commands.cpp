@@ -73,6 +73,12 @@ constexpr std::array kCommands = {
         "between, and writes files of the formats asked for. Their paths are printed on "
         "stdout.",
         export_command},
+    CommandRow{"diff", kDiff, "diff [OPTION...] BEFORE AFTER", "Say what changed between two recordings",
+               "Compares two recordings, each whatever `gpuprof report` takes: steps, operators, "
+               "kernels and memory, with the noise from step to step, and claims only what that and "
+               "the machine do not explain. Exit status 0: no condition of --fail-if holds, 1: one "
+               "holds, 2: there is nothing that can be compared.",
+               diff_command},
     CommandRow{"doctor", kDoctor, "doctor [OPTION...]", "Say what this machine can and cannot do",
                "Looks at the driver, CUPTI, perf events, Python interpreters and limits of this "
                "machine, and says what gpuprof can record here and why not the rest. Exit status "

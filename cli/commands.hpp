@@ -34,6 +34,7 @@ bool is_later_command(const std::string& name);
 support::Result<int> run_command(Options& options);
 support::Result<int> report_command(Options& options);
 support::Result<int> export_command(Options& options);
+support::Result<int> diff_command(Options& options);
 support::Result<int> doctor_command(Options& options);
 support::Result<int> attach_command(Options& options);
 support::Result<int> capture_command(Options& options);

@@ -27,6 +27,7 @@ inline constexpr unsigned kDetach = 256;
 inline constexpr unsigned kEnv = 512;
 inline constexpr unsigned kServe = 1024;
 inline constexpr unsigned kReport = 2048;
+inline constexpr unsigned kDiff = 4096;
 /// Commands whose words are processes.
 inline constexpr unsigned kOfProcesses = kAttach | kCapture | kStatus | kStop | kDetach | kServe;
 /// Commands that record.
@@ -34,7 +35,7 @@ inline constexpr unsigned kRecording = kRun | kAttach | kCapture;
 /// Commands that take what to record.
 inline constexpr unsigned kSources = kRecording | kServe;
 inline constexpr unsigned kEvery =
-    kSources | kExport | kDoctor | kHelp | kStatus | kStop | kDetach | kEnv | kReport;
+    kSources | kExport | kDoctor | kHelp | kStatus | kStop | kDetach | kEnv | kReport | kDiff;
 
 /// What the setter of a switch gets for its opposite.
 inline constexpr char kNegated[] = "no";

@@ -42,6 +42,9 @@ struct Options {
   bool by_rules = false;  // processes named get a file only where the rules of run say so
   std::string serve;      // run: --serve; serve: --at
   bool serve_to_network = false;
+  // diff
+  std::vector<std::string> fail_if;
+  std::optional<double> min_change, min_share;  // ratios
   // report
   std::string by, sort_by, html;
   bool by_input_shape = false, csv = false, advice_only = false;

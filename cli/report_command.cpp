@@ -4,16 +4,15 @@
 //
 // Context:  cli
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <string>
 
 #include "cli/commands.hpp"
 #include "cli/version.hpp"
 #include "daemon/api/report_page.hpp"
+#include "cli/stdout_width.hpp"
 #include "daemon/api/report_session.hpp"
 #include "support/files.hpp"
 #include "support/text.hpp"
@@ -26,15 +25,6 @@ namespace {
 using support::error;
 
 constexpr int kFailedOn = 1;  // exit status
-constexpr std::size_t kUsualWidth = 120, kLeastWidth = 60;
-
-/// Columns of the terminal; where stdout is none, lines are whole.
-std::size_t width_of_stdout() {
-  if (isatty(STDOUT_FILENO) == 0) return 0;
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kUsualWidth;
-  return std::max<std::size_t>(size.ws_col, kLeastWidth);
-}
 
 support::Result<api::ReportRequest> request_of(const Options& options) {
   if (options.words.empty())

@@ -73,6 +73,9 @@ Answer at(Options& o, const std::string& value);
 Answer serve_to_network(Options& o, const std::string& value);
 Answer stay(Options& o, const std::string& value);
 Answer ignore_seccomp(Options& o, const std::string& value);
+Answer fail_if(Options& o, const std::string& value);
+Answer min_change(Options& o, const std::string& value);
+Answer min_share(Options& o, const std::string& value);
 Answer shell(Options& o, const std::string& value);
 Answer help(Options& o, const std::string& value);
 

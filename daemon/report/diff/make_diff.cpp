@@ -22,8 +22,8 @@ constexpr int kTrouble = 2;
 
 struct Read {
   Side side;
-  const Input& input;
-  const spool::ProcessEntry& process;
+  const Input* input;
+  const spool::ProcessEntry* process;
 };
 
 bool is_chosen(const spool::SessionView& session, const spool::ProcessEntry& process) {
@@ -49,7 +49,7 @@ support::Result<std::vector<Read>> read_all(const Input& input, const DiffOption
       other_ranks = true;
       continue;
     }
-    all.push_back({std::move(side), input, process});
+    all.push_back({std::move(side), &input, &process});
   }
   if (other_ranks && all.empty())
     return error(fmt::format("there is no rank {} in {}", *options.rank,
@@ -78,10 +78,10 @@ support::Result<void> check_same_kind(const std::vector<Read>& before,
     return error(
         fmt::format("{} has GPU work of a simulated GPU and {} of a real one: their times say "
                     "nothing about each other; compare recordings of the same kind",
-                    support::in_quotes(any(before, true) ? before.front().input.named
-                                                         : after.front().input.named),
-                    support::in_quotes(any(before, true) ? after.front().input.named
-                                                         : before.front().input.named)),
+                    support::in_quotes(any(before, true) ? before.front().input->named
+                                                         : after.front().input->named),
+                    support::in_quotes(any(before, true) ? after.front().input->named
+                                                         : before.front().input->named)),
         kTrouble);
   return {};
 }
@@ -104,9 +104,9 @@ std::size_t counterpart(const std::vector<Read>& before, std::size_t at,
 support::Result<ProcessDiff> compare_two(Read& before, Read& after, const DiffOptions& options) {
   if (before.side.has_steps != after.side.has_steps) {
     Read& stepped = before.side.has_steps ? before : after;
-    GPUPROF_TRY(sliced, read_side(stepped.input.session, stepped.process, stepped.input.windows,
+    GPUPROF_TRY(sliced, read_side(stepped.input->session, *stepped.process, stepped.input->windows,
                                   {true, options.progress}));
-    sliced.named = stepped.input.named;
+    sliced.named = stepped.input->named;
     sliced.steps = stepped.side.steps;
     stepped.side = std::move(sliced);
   }

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gpuprof diff BEFORE AFTER: what changed between two recordings.
+//
+// Context:  cli
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+
+#include "cli/commands.hpp"
+#include "cli/stdout_width.hpp"
+#include "daemon/api/diff_sessions.hpp"
+#include "support/files.hpp"
+#include "support/tty.hpp"
+#include "support/write_signals.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+using support::error;
+
+constexpr int kHolds = 1, kTrouble = 2;
+
+support::Result<api::DiffRequest> request_of(const Options& options) {
+  if (options.words.size() != 2)
+    return error(fmt::format("diff needs two recordings, not {}: gpuprof diff [OPTION...] BEFORE "
+                             "AFTER",
+                             options.words.size()),
+                 kTrouble);
+  api::DiffRequest request;
+  request.before = support::absolute_path(options.words[0], support::current_folder());
+  request.after = support::absolute_path(options.words[1], support::current_folder());
+  request.conditions = options.fail_if;
+  if (options.min_change) request.min_change = *options.min_change;
+  if (options.min_share) request.min_share = *options.min_share;
+  if (options.row_limit) request.row_limit = *options.row_limit;
+  request.rank = options.rank;
+  request.json = options.json;
+  request.width = width_of_stdout();
+  return request;
+}
+
+}  // namespace
+
+support::Result<int> diff_command(Options& options) {
+  support::ignore_write_signals();
+  GPUPROF_TRY(request, request_of(options));
+  support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
+  api::ReportProgress progress;
+  progress.reading = [&](std::uint64_t done, std::uint64_t total) {
+    line.show(fmt::format("reading {} of {} MB", done / 1'000'000, total / 1'000'000));
+  };
+  progress.counting = [&](std::uint64_t done) { line.show("counting", done, 0); };
+  auto answer = api::diff_answer(request, progress);
+  line.clear();
+  if (!answer) return answer.error();
+  const std::string& out = answer.value().text;
+  const bool written = std::fwrite(out.data(), 1, out.size(), stdout) == out.size();
+  if (!written || std::fflush(stdout) != 0)
+    return error("the comparison cannot be written to stdout: is the disk full, or the reader gone?",
+                 kTrouble);
+  for (const std::string& sentence : answer.value().holds)
+    std::fprintf(stderr, "gpuprof: %s\n", sentence.c_str());
+  return answer.value().holds.empty() ? 0 : kHolds;
+}
+
+}  // namespace gpuprof::cli

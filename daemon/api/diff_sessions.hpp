@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What changed between two recordings: `gpuprof diff`.
+//
+// Context:  cli
+// Owns:     nothing
+// Promises: what is named is only read
+// Not here: the comparison (daemon/report/diff), reading traces (daemon/import)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/api/report_session.hpp"
+#include "support/result.hpp"
+
+namespace gpuprof::report::diff {
+struct Diff;
+}  // namespace gpuprof::report::diff
+
+namespace gpuprof::api {
+
+struct DiffRequest {
+  std::string before, after;            // a session's folder, a trace file, or a folder of them
+  std::vector<std::string> conditions;  // of --fail-if
+  double min_change = 0.05;             // a ratio
+  double min_share = 0.01;              // of the step
+  std::optional<std::uint32_t> rank;
+  std::uint64_t row_limit = 10;
+  bool json = false;
+  std::size_t width = 0;  // of the terminal; 0: none
+};
+
+struct DiffAnswer {
+  std::string text;                // to print
+  std::vector<std::string> holds;  // sentences: conditions that hold
+};
+
+/// Reads and compares what is named.
+///
+/// Errors: one sentence: nothing there, nothing recorded, nothing that can be compared.
+support::Result<report::diff::Diff> load_diff(const DiffRequest& request,
+                                              const ReportProgress& progress);
+
+/// Conditions are read before anything else.
+///
+/// Errors: those of load_diff; a condition that is not understood, or speaks of what is not there.
+/// All have exit status 2.
+support::Result<DiffAnswer> diff_answer(const DiffRequest& request, const ReportProgress& progress);
+
+}  // namespace gpuprof::api
