@@ -58,7 +58,7 @@ struct PythonInterval {
 struct AnalysisOptions {
   std::optional<StepRange> steps;  // only what began in these
   bool flames = true;
-  bool story = true;  // what advice looks at
+  bool story = true;                   // what advice looks at
   std::vector<PythonInterval> python;  // where they were recorded as calls, not as samples
   std::function<void(std::uint64_t done_events)> progress;
 };

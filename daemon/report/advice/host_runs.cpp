@@ -23,7 +23,7 @@ bool same_work(const Story& story, const std::vector<StackFacts>& facts, const S
 }
 
 bool may_repeat(const StoryOp& op, const std::vector<StackFacts>& facts) {
-  return op.kind == StoryKind::kPlain && op.wait_ops == 0 && facts[op.stack].direct &&
+  return op.kind == StoryKind::kPlain && op.inputs != 0 && op.wait_ops == 0 && facts[op.stack].direct &&
          !facts[op.stack].backward;
 }
 

@@ -49,7 +49,7 @@ struct Run {
   FrameId line = 0;  // of the first
   std::uint64_t length() const { return last - first + 1; }
 };
-/// Three and more, called from the program's own lines, inside steps.
+/// Three and more whose inputs were recorded, called from the program's own lines, inside steps.
 std::vector<Run> find_runs(const Story& story, const std::vector<StackFacts>& facts);
 
 /// One backward pass, with the forward operators that built its graph.

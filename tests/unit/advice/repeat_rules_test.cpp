@@ -68,7 +68,7 @@ TEST_F(RepeatRules, LinesOfOneFunctionMakeOneRow) {
   steps(4);
   for (std::size_t i = 0; i < 4; ++i)
     for (int k = 0; k < 5; ++k)
-      op("aten::add", at(i, 1000 + 100 * static_cast<std::uint64_t>(k)), 100, line(12 + k));
+      op("aten::add", at(i, 1000 + 100 * static_cast<std::uint64_t>(k)), 100, line(12 + k)).inputs = 4;
   const auto found = ask(repeated_work);
   ASSERT_THAT(found, ElementsAre(Names(kRepeatedWork, 12)));
   EXPECT_EQ(found[0].where.text(), "/job/train.py:12-16");
@@ -82,7 +82,8 @@ TEST_F(RepeatRules, OtherInputsTwoInARowOrAPackageAreNone) {
     row(i, 1300, 2, "aten::add", line(12));
     row(i, 3000, 5, "aten::add_", inside("/x/torch/optim/sgd.py", "sgd", 14));
     for (std::uint32_t k = 0; k < 5; ++k)
-      op("aten::add", at(i, 5000 + 100 * k), 100, line(15)).inputs = k;
+      op("aten::add", at(i, 5000 + 100 * k), 100, line(15)).inputs = k + 1;
+    for (std::uint32_t k = 0; k < 5; ++k) op("aten::mul", at(i, 6000 + 100 * k), 100, line(16));
   }
   EXPECT_THAT(ask(repeated_work), IsEmpty());
 }
