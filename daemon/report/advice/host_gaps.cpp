@@ -107,6 +107,7 @@ void GapFinder::add(const StoryOp& before, const StoryOp& after) {
   Gathered& gathered = places_[known->second];
   GapPlace& place = gathered.place;
   ++place.count;
+  if (start_ns != before.end_ns) ++place.after_backward;
   place.total_ns += ns;
   if (ns > place.longest_ns) {
     place.longest_ns = ns;

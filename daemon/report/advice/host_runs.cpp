@@ -23,8 +23,8 @@ bool same_work(const Story& story, const std::vector<StackFacts>& facts, const S
 }
 
 bool may_repeat(const StoryOp& op, const std::vector<StackFacts>& facts) {
-  return op.kind == StoryKind::kPlain && op.inputs != 0 && op.wait_ops == 0 && facts[op.stack].direct &&
-         !facts[op.stack].backward;
+  return op.kind == StoryKind::kPlain && op.inputs != 0 && op.wait_ops == 0 &&
+         facts[op.stack].direct && !facts[op.stack].backward;
 }
 
 /// Follows the calls of backward() along the thread.
@@ -45,6 +45,7 @@ class PassFinder {
   };
   void find_forward(Pass* pass, const Numbers& needed);
   void compare_with_last();
+  void come_back();
 
   const Story& story_;
   const std::vector<StackFacts>& facts_;
@@ -110,10 +111,25 @@ void PassFinder::compare_with_last() {
   find_forward(&last, {pass_.lowest, pass_.highest});
 }
 
+/// From another thread's last node until backward() has returned: where no line of the program lies
+/// between its call and the next operator, all of that.
+void PassFinder::come_back() {
+  if (pass_.end_ns == story_.ops[pass_.last].end_ns || pass_.last + 1 == story_.ops.size()) return;
+  const StoryOp& next = story_.ops[pass_.last + 1];
+  const Frame& called = story_.places.frames[pass_.line];
+  for (const FrameId id : story_.places.stacks[next.stack]) {
+    const Frame& frame = story_.places.frames[id];
+    if (frame.file != called.file || frame.name != called.name) continue;
+    if (frame.line <= called.line + 1) pass_.end_ns = std::max(pass_.end_ns, next.start_ns);
+    return;
+  }
+}
+
 void PassFinder::close() {
   if (!is_open_) return;
   is_open_ = false;
   pass_.end_ns = std::max(pass_.end_ns, story_.ops[pass_.last].end_ns);
+  come_back();
   find_forward(&pass_, {});
   const std::uint64_t inside =
       inside_steps(story_, &step_, pass_.start_ns, std::max(pass_.start_ns + 1, pass_.end_ns));

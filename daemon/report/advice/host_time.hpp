@@ -31,6 +31,7 @@ struct GapPlace {
   FrameId before = 0, after = 0;              // of one function; 0: not known
   std::uint32_t op_before = 0, op_after = 0;  // names; of the longest one
   std::uint64_t count = 0, total_ns = 0, longest_ns = 0, median_ns = 0;
+  std::uint64_t after_backward = 0;  // of these, what followed a backward pass of another thread
   /// Samples taken in these gaps, by line.
   struct Hit {
     FrameId frame = 0;

@@ -18,7 +18,7 @@ namespace {
 /// Of the step, at one place; ordinary Python between two operators stays far below.
 constexpr double kHostShare = 0.02;
 /// The same where a sample or the program's text says that the line waits.
-constexpr double kWaitingShare = 0.002;
+constexpr double kWaitingShare = 0.001;
 /// Half of the gaps are at least that long: a thread that lost its processor now and then is not
 /// the program's fault.
 constexpr std::uint64_t kMedianNs = 100'000;
@@ -65,8 +65,12 @@ Place place_of(const Story& story, const GapPlace& gap, SourceLines* sources) {
 
 bool is_slow(const Story& story, const GapPlace& gap, const Place& place) {
   const double steps_ns = static_cast<double>(story.steps_ns());
-  const double share = static_cast<double>(gap.total_ns) / steps_ns;
+  // What it would be if all gaps were as the usual one.
+  const double share = static_cast<double>(gap.median_ns * gap.count) / steps_ns;
   if (gap.count < kFewestGaps && !story.made_up) return false;
+  // Nothing of the program lies between: it is backward() that has not come back yet.
+  const bool same_line = place.where.line == story.places.frames[gap.before].line;
+  if (same_line && 2 * gap.after_backward >= gap.count) return false;
   if (place.waits && share >= kWaitingShare && gap.median_ns >= kWaitingMedianNs) return true;
   if (share >= kHostShare && gap.median_ns >= kMedianNs) return true;
   // Now and then, but long: only where samples saw it at work or waiting there.

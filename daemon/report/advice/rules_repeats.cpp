@@ -19,7 +19,7 @@ namespace gpuprof::report::advice {
 namespace {
 
 /// Of the step. Low: operators that repeat in a row are evidence of their own.
-constexpr double kRepeatShare = 0.002;
+constexpr double kRepeatShare = 0.0005;
 /// Memory taken by such a row in each step before it is called churn.
 constexpr double kChurnBytes = 1e6;
 /// A row of so many launches or more is a matter of launching, if its kernels are tiny.

@@ -158,9 +158,9 @@ def clean(checks, python, folder, gpu, number):
     """No advice. On the simulated GPU with bf16 and a GPU that is busy; its times are stretched, so that other
     programs of this machine do not make it wait."""
     what = "clean %s %d" % ("simulated GPU" if gpu else "cpu", number)
-    options = [*ON_GPU, "--steps", "20"] if gpu else [*ON_CPU, "--batch", "96", "--steps", "20"]
+    options = [*ON_GPU, "--steps", "16"] if gpu else [*ON_CPU, "--batch", "96", "--steps", "20"]
     run = Recorded(os.path.join(folder, what.replace(" ", "_")), [python, RESIDUAL, *options], gpu,
-                   4 * TIME_SCALE)
+                   8 * TIME_SCALE)
     if not run.ask(checks, what):
         return
     checks.equal([(a["rule"], a["line"], round(a["share_percent"], 2)) for a in run.advice], [], what)

@@ -68,7 +68,8 @@ TEST_F(RepeatRules, LinesOfOneFunctionMakeOneRow) {
   steps(4);
   for (std::size_t i = 0; i < 4; ++i)
     for (int k = 0; k < 5; ++k)
-      op("aten::add", at(i, 1000 + 100 * static_cast<std::uint64_t>(k)), 100, line(12 + k)).inputs = 4;
+      op("aten::add", at(i, 1000 + 100 * static_cast<std::uint64_t>(k)), 100, line(12 + k)).inputs =
+          4;
   const auto found = ask(repeated_work);
   ASSERT_THAT(found, ElementsAre(Names(kRepeatedWork, 12)));
   EXPECT_EQ(found[0].where.text(), "/job/train.py:12-16");
