@@ -140,6 +140,8 @@ class Schedule {
   // schedule_time.cpp
   void start_time(std::uint64_t now_ns);
   void tick_time(std::uint64_t now_ns);
+  bool awaits_recording(std::uint64_t active_ns, std::uint64_t now_ns) const;
+  void count_from(std::uint64_t recording_ns, std::uint64_t due_ns);
   void step_in_time(std::uint64_t number, std::uint64_t ts_ns);
   void close_time(std::uint64_t end_ns, std::uint64_t end_step);
   void finish_time(std::uint64_t now_ns);
@@ -160,6 +162,7 @@ class Schedule {
   std::uint64_t activity_ns_ = 0;  // 0: none yet
   std::uint64_t look_until_ns_ = 0, next_look_ns_ = 0, pause_ns_ = kPauseNs;
   std::vector<Interval> recorded_;  // by the process with the steps; the newest ones
+  bool finishing_ = false;
   std::uint64_t turn_ = 0;
   std::uint32_t index_ = 0;
   std::string why_ = "schedule";  // the next window ends where it does

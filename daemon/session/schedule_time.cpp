@@ -16,6 +16,8 @@ namespace {
 
 /// A border waits this long for a step to begin, then is cut by the clock after all.
 constexpr std::uint64_t kMostWaitNs = 1'000'000'000;
+/// A running process may need this long to switch everything on; then its time runs all the same.
+constexpr std::uint64_t kMostOnNs = 5'000'000'000;
 
 }  // namespace
 
@@ -31,11 +33,14 @@ void Schedule::tick_time(std::uint64_t now_ns) {
   const std::uint64_t active_ns = start_ns_ + now.active;
   const std::uint64_t on_ns =
       std::min(start_ns_ + now.on, active_ns - std::min(active_ns, kLeadNs));
-  const std::uint64_t end_ns = now.end == wire::kNever ? wire::kNever : start_ns_ + now.end;
   if (state_ == State::kRunning) {
     if (now_ns >= on_ns) plan_.mode = plan_.follower_mode = AgentState::kRecording;
     deadline_ns_ = now_ns >= on_ns ? active_ns : on_ns;
     if (now_ns < active_ns) return;
+    if (awaits_recording(active_ns, now_ns)) {
+      deadline_ns_ = active_ns + kMostOnNs;
+      return;
+    }
     if (steps_seen_ && last_.ts_ns < active_ns && now_ns < active_ns + kMostWaitNs) {
       deadline_ns_ = active_ns + kMostWaitNs;
       return;
@@ -43,7 +48,9 @@ void Schedule::tick_time(std::uint64_t now_ns) {
     state_ = State::kInWindow;
     window_start_ns_ = std::max(active_ns, recording_on_ns() > active_ns ? recording_on_ns() : 0);
     window_start_step_ = wire::kNever;
+    count_from(window_start_ns_, active_ns);
   }
+  const std::uint64_t end_ns = now.end == wire::kNever ? wire::kNever : start_ns_ + now.end;
   deadline_ns_ = end_ns;
   if (now_ns < end_ns) return;
   const bool wait = steps_seen_ && last_ended_ != last_.number && now_ns < end_ns + kMostWaitNs;
@@ -51,10 +58,23 @@ void Schedule::tick_time(std::uint64_t now_ns) {
   if (!wait) close_time(end_ns, wire::kNever);
 }
 
+// Of a process that runs already nothing is recorded yet when the window is due.
+bool Schedule::awaits_recording(std::uint64_t active_ns, std::uint64_t now_ns) const {
+  return options_.of_running && !finishing_ && recording_on_ns() == 0 &&
+         now_ns < active_ns + kMostOnNs;
+}
+
+// A second that was asked for is a second recorded.
+void Schedule::count_from(std::uint64_t recording_ns, std::uint64_t due_ns) {
+  if (options_.of_running && recording_ns > due_ns) start_ns_ += recording_ns - due_ns;
+}
+
 void Schedule::step_in_time(std::uint64_t number, std::uint64_t ts_ns) {
   const Turn now = turn(turn_);
   const std::uint64_t end_ns = now.end == wire::kNever ? wire::kNever : start_ns_ + now.end;
-  if (state_ == State::kRunning && ts_ns >= start_ns_ + now.active && ts_ns >= recording_on_ns()) {
+  if (state_ == State::kRunning && ts_ns >= start_ns_ + now.active && ts_ns >= recording_on_ns() &&
+      !awaits_recording(start_ns_ + now.active, ts_ns)) {
+    count_from(recording_on_ns(), start_ns_ + now.active);
     state_ = State::kInWindow;
     window_start_ns_ = ts_ns;
     window_start_step_ = number;
@@ -85,6 +105,7 @@ void Schedule::close_time(std::uint64_t end_ns, std::uint64_t end_step) {
 }
 
 void Schedule::finish_time(std::uint64_t now_ns) {
+  finishing_ = true;
   if (state_ == State::kRunning) tick_time(now_ns);
   if (state_ == State::kInWindow) {
     const std::uint64_t end = turn(turn_).end;

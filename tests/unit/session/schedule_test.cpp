@@ -201,6 +201,47 @@ TEST(Schedule, TimeWindowsFollowTheClock) {
   EXPECT_TRUE(schedule.done());
 }
 
+TEST(Schedule, TimeOfARunningProcessCountsFromWhereItIsRecorded) {
+  api::SessionOptions options = in_time(0, 200 * kMs, 2);
+  options.of_running = true;
+  Schedule schedule(options, true);
+  schedule.start(kSecond);
+  schedule.tick(kSecond + 250 * kMs);
+  EXPECT_EQ(schedule.plan().mode, wire::AgentState::kRecording);
+  EXPECT_TRUE(schedule.take_windows().empty());
+  schedule.recording_on(kSecond + 300 * kMs);
+  for (std::uint64_t ms = 305; ms <= 800; ms += 5) schedule.tick(kSecond + ms * kMs);
+  const auto windows = schedule.take_windows();
+  ASSERT_EQ(windows.size(), 2U);
+  EXPECT_EQ(windows[0].start_ns, kSecond + 300 * kMs);
+  EXPECT_EQ(windows[0].end_ns, kSecond + 500 * kMs);
+  EXPECT_EQ(windows[1].start_ns, kSecond + 500 * kMs);
+  EXPECT_EQ(windows[1].end_ns, kSecond + 700 * kMs);
+}
+
+TEST(Schedule, ARunningProcessThatNeverSaysThatItIsRecordedIsTakenByTheClock) {
+  api::SessionOptions options = in_time(0, 200 * kMs, 1);
+  options.of_running = true;
+  Schedule schedule(options, true);
+  schedule.start(kSecond);
+  for (std::uint64_t ms = 5; ms <= 5100; ms += 5) schedule.tick(kSecond + ms * kMs);
+  const auto windows = schedule.take_windows();
+  ASSERT_EQ(windows.size(), 1U);
+  EXPECT_EQ(windows[0].start_ns, kSecond);
+  EXPECT_EQ(windows[0].end_ns, kSecond + 200 * kMs);
+}
+
+TEST(Schedule, ARunningProcessThatEndsBeforeItIsRecordedHasItsWindow) {
+  api::SessionOptions options = in_time(0, 200 * kMs, 1);
+  options.of_running = true;
+  Schedule schedule(options, true);
+  schedule.start(kSecond);
+  schedule.finish(kSecond + 20 * kMs);
+  const auto windows = schedule.take_windows();
+  ASSERT_EQ(windows.size(), 1U);
+  EXPECT_EQ(windows[0].end_ns, kSecond + 20 * kMs);
+}
+
 TEST(Schedule, TimeWindowsAreNeverCutInsideAStep) {
   auto options = in_time(2 * kSecond, kSecond, 1);
   options.step = "nvtx:step";
