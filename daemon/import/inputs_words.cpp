@@ -96,7 +96,7 @@ void put_text(Words& words, std::string_view text) {
   words.push_back(head(kText, 0, count, std::min<std::size_t>(text.size(), 65)));
   const std::size_t at = words.size();
   words.resize(at + count);
-  std::memcpy(words.data() + at, kept.data(), kept.size());
+  if (!kept.empty()) std::memcpy(words.data() + at, kept.data(), kept.size());
 }
 
 /// `[1, 2]`, `[True]`, `[1., ?]`.
