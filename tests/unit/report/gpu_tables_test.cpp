@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels, copies, calls, ranges and waits.
+#include "daemon/report/gpu_tables.hpp"
+
+#include "tests/unit/report/report_fixture.hpp"
+
+namespace gpuprof::report {
+namespace {
+
+using test::ReportTest;
+
+class GpuTablesTest : public ReportTest {};
+
+TEST_F(GpuTablesTest, KernelsOfOneShapeAndOwnerAreOneRow) {
+  record([](model::EventSink& to) {
+    to.on(model::StringDef{1, "gemm"});
+    to.on(model::StringDef{2, "aten::mm"});
+    to.on(op(1, 2, 0, 100));
+    for (std::uint64_t i = 0; i < 4; ++i) {
+      model::Kernel k = kernel(0, 10 + i * 20, 11 + i * 22, i < 3 ? 1 : 0);
+      k.name = 1;
+      k.grid = {i == 2 ? 8u : 4u, 1, 1};
+      to.on(k);
+    }
+  });
+  const Analysis a = analysis();
+  ASSERT_EQ(3u, a.gpu.kernels.size()) << "one of another shape, one of nobody";
+  ASSERT_EQ(1u, a.gpu.kernel_names.size());
+  const Spread& all = a.gpu.kernel_names[0].time;
+  EXPECT_EQ(4u, all.count);
+  EXPECT_EQ(16'000u, all.total_ns);
+  EXPECT_EQ(1'000u, all.min_ns);
+  EXPECT_EQ(7'000u, all.max_ns);
+  EXPECT_DOUBLE_EQ(4'000, all.p50_ns);
+  EXPECT_DOUBLE_EQ(4'000, all.mean_ns);
+  EXPECT_EQ(4u, a.gpu.tiny_kernels);
+  EXPECT_EQ("aten::mm", a.gpu.kernels[1].owner);
+}
+
+TEST_F(GpuTablesTest, ACopyWhoseCallReturnsAfterItHasBlocked) {
+  record([](model::EventSink& to) {
+    to.on(model::StringDef{1, "cudaMemcpyAsync"});
+    to.on(model::StringDef{2, "aten::_local_scalar_dense"});
+    to.on(model::StringDef{3, "aten::item"});
+    const auto copy = [&](std::uint32_t correlation, std::uint64_t at, std::uint64_t until,
+                          std::uint8_t from_memory) {
+      model::ApiCall c = call(correlation, at, until, 2);
+      c.name = 1;
+      to.on(c);
+      model::MemCopy m{};
+      m.start_ns = kStart + (at + 10) * 1000;
+      m.end_ns = m.start_ns + 20'000;
+      m.bytes = 40'000;
+      m.range = 2;
+      m.correlation = correlation;
+      m.copy_kind = 2;
+      m.src_kind = 3;
+      m.dst_kind = from_memory;
+      to.on(m);
+    };
+    to.on(step(0, 0, 400));
+    copy(1, 20, 60, 1);
+    copy(2, 100, 105, 2);
+    to.on(child(op(2, 2, 15, 150), 1));
+    to.on(op(1, 3, 10, 160));
+  });
+  const Analysis a = analysis();
+  ASSERT_EQ(2u, a.gpu.copies.size());
+  const CopyRow& pageable = a.gpu.copies[a.gpu.copies[0].pageable ? 0 : 1];
+  const CopyRow& pinned = a.gpu.copies[a.gpu.copies[0].pageable ? 1 : 0];
+  EXPECT_EQ(1u, pageable.blocking);
+  EXPECT_EQ(40'000u, pageable.blocked_ns);
+  EXPECT_DOUBLE_EQ(2.0, pageable.gigabytes_per_s);
+  EXPECT_EQ(0u, pinned.blocking);
+  ASSERT_EQ(1u, a.gpu.waits.size());
+  EXPECT_EQ("aten::item", a.gpu.waits[0].outer);
+  EXPECT_EQ("aten::_local_scalar_dense", a.gpu.waits[0].owner);
+  EXPECT_EQ(40'000u, a.gpu.waits[0].time.total_ns);
+  EXPECT_EQ(1u, a.gpu.waits[0].steps);
+}
+
+TEST_F(GpuTablesTest, IdleTimeBeforeLateLaunchesIsToldApart) {
+  record([](model::EventSink& to) {
+    to.on(call(1, 10, 15));
+    to.on(call(2, 12, 17));
+    to.on(call(3, 100, 105));
+    to.on(kernel(1, 20, 40));
+    to.on(kernel(2, 50, 60));    // launched long before: not the host's fault
+    to.on(kernel(3, 110, 120));  // the GPU had nothing from 60 on, the call came at 100
+  });
+  EXPECT_EQ(50'000u, analysis().gpu.launch_gap_ns);
+}
+
+TEST_F(GpuTablesTest, RangesTellTheirOwnAndTheirGpuTime) {
+  record([](model::EventSink& to) {
+    to.on(model::StringDef{1, "epoch"});
+    to.on(model::StringDef{2, "aten::mm"});
+    to.on(model::Domain{5, "mine"});
+    to.on(child(op(2, 2, 20, 60), 1));
+    model::Range epoch = range(1, 10, 100);
+    epoch.name = 1;
+    epoch.domain = 5;
+    to.on(epoch);
+    to.on(kernel(0, 30, 90, 2));
+  });
+  const Analysis a = analysis();
+  ASSERT_EQ(1u, a.gpu.ranges.size());
+  EXPECT_EQ("mine", a.gpu.ranges[0].domain);
+  EXPECT_EQ(50'000, a.gpu.ranges[0].self_cpu_ns);
+  EXPECT_EQ(60'000, a.gpu.ranges[0].device_ns);
+}
+
+TEST(GpuNames, TellWhatWaitsAndWhatUsesTensorCores) {
+  EXPECT_TRUE(is_waiting_call("cudaStreamSynchronize"));
+  EXPECT_TRUE(is_waiting_call("cuMemcpyDtoH_v2"));
+  EXPECT_FALSE(is_waiting_call("cudaMemcpyAsync"));
+  EXPECT_FALSE(is_waiting_call("cuMemcpyHtoDAsync_v2"));
+  EXPECT_FALSE(is_waiting_call("cudaLaunchKernel"));
+  EXPECT_TRUE(uses_tensor_cores("sm80_xmma_gemm_f32f32_tn_n"));
+  EXPECT_FALSE(uses_tensor_cores("vectorized_elementwise_kernel"));
+  EXPECT_TRUE(could_use_tensor_cores("aten::addmm"));
+  EXPECT_FALSE(could_use_tensor_cores("aten::add"));
+}
+
+}  // namespace
+}  // namespace gpuprof::report

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sets of time, and percentiles.
+#include "daemon/report/intervals.hpp"
+
+#include <gtest/gtest.h>
+
+#include "daemon/report/spread.hpp"
+
+namespace gpuprof::report {
+namespace {
+
+bool same(const Intervals& a, const Intervals& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+    return x.start_ns == y.start_ns && x.end_ns == y.end_ns;
+  });
+}
+
+TEST(Intervals, MergedSetsNeitherTouchNorOverlap) {
+  Intervals set{{30, 40}, {0, 10}, {5, 12}, {12, 15}, {20, 20}, {32, 35}};
+  merge(set);
+  EXPECT_TRUE(same(set, {{0, 15}, {30, 40}}));
+}
+
+TEST(Intervals, DifferencesAndSumsAreExact) {
+  const Intervals a{{0, 10}, {20, 40}}, b{{5, 22}, {30, 31}, {39, 50}};
+  EXPECT_TRUE(same(minus(a, b), {{0, 5}, {22, 30}, {31, 39}}));
+  EXPECT_TRUE(same(plus(a, b), {{0, 50}}));
+  EXPECT_EQ(15u, time_in(a, 5, 30));
+  EXPECT_EQ(0u, time_in(a, 10, 20));
+}
+
+TEST(Spread, PercentilesLieBetweenNeighbours) {
+  Durations times;
+  for (const std::uint64_t ns : {40u, 10u, 30u, 20u}) times.add(ns);
+  const Spread s = times.spread();
+  EXPECT_EQ(100u, s.total_ns);
+  EXPECT_EQ(10u, s.min_ns);
+  EXPECT_DOUBLE_EQ(25, s.p50_ns);
+  EXPECT_DOUBLE_EQ(37, s.p90_ns);
+  EXPECT_NEAR(12.91, s.stddev_ns, 0.01);
+  EXPECT_EQ(0u, Durations().spread().count);
+}
+
+}  // namespace
+}  // namespace gpuprof::report

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reports as they are printed.
+#include "daemon/report/render.hpp"
+
+#include "support/json.hpp"
+#include "tests/unit/report/report_fixture.hpp"
+
+namespace gpuprof::report {
+namespace {
+
+using test::ReportTest;
+using testing::HasSubstr;
+using testing::Not;
+
+class RenderTest : public ReportTest {
+ protected:
+  void record_one(std::uint32_t pid = kPid, const char* rank = nullptr, bool simulated = false) {
+    record(
+        [&](model::EventSink& to) {
+          to.on(model::StringDef{1, "aten::mm"});
+          if (rank != nullptr) to.on(model::Fact{"env.RANK", rank});
+          if (simulated) to.on(model::Fact{"gpu.simulated", "1"});
+          to.on(op(1, 1, 10, 100));
+          to.on(kernel(0, 30, 90, 1));
+        },
+        pid);
+  }
+  support::Result<Report> report(const ReportOptions& options = {}) {
+    return make_report(session_, {window_}, options);
+  }
+  std::string text(const RenderOptions& options) {
+    auto made = report();
+    EXPECT_TRUE(made.ok());
+    auto out = render(made.value(), options);
+    return out.ok() ? out.value() : "error: " + out.error().sentence;
+  }
+};
+
+TEST_F(RenderTest, OperatorsArePrintedAsPyTorchPrintsThem) {
+  record_one();
+  RenderOptions options;
+  options.by = "operator";
+  EXPECT_THAT(text(options), HasSubstr("Self CPU time total: 90.000us\n"
+                                       "Self CUDA time total: 60.000us\n"));
+  EXPECT_THAT(text(options), HasSubstr("   Self CPU %      Self CPU   CPU total %"));
+}
+
+TEST_F(RenderTest, TheSimulatedGpuIsAlwaysNamed) {
+  record_one(kPid, nullptr, true);
+  EXPECT_THAT(text({}), HasSubstr("on the simulated GPU"));
+  RenderOptions kernels;
+  kernels.by = "kernel";
+  EXPECT_THAT(text(kernels), HasSubstr("on the simulated GPU"));
+}
+
+TEST_F(RenderTest, SimulatedAndRealDoNotMix) {
+  record_one(kPid, "0", true);
+  record_one(kPid + 1, "1", false);
+  const auto made = report();
+  ASSERT_FALSE(made.ok());
+  EXPECT_THAT(made.error().sentence, HasSubstr("simulated"));
+}
+
+TEST_F(RenderTest, RanksAreSortedAndOneCanBeChosen) {
+  record_one(kPid, "1");
+  record_one(kPid + 1, "0");
+  auto made = report();
+  ASSERT_TRUE(made.ok());
+  EXPECT_EQ(0, made.value().processes[0].meta.rank);
+  ReportOptions options;
+  options.rank = 1;
+  EXPECT_EQ(1u, report(options).value().processes.size());
+  options.rank = 7;
+  EXPECT_THAT(report(options).error().sentence, HasSubstr("there are 1 and 0"));
+}
+
+TEST_F(RenderTest, CsvHasALineOfKeysAndQuotesWhereNeeded) {
+  record([](model::EventSink& to) {
+    to.on(model::StringDef{1, "a \"b\", c"});
+    model::Kernel k = kernel(0, 30, 90);
+    k.name = 1;
+    to.on(k);
+  });
+  RenderOptions options;
+  options.by = "kernel";
+  options.csv = true;
+  options.columns = {"total_ns", "name"};
+  EXPECT_EQ("total_ns,name\r\n60000,\"a \"\"b\"\", c\"\r\n", text(options));
+}
+
+TEST_F(RenderTest, JsonHoldsEveryTable) {
+  record_one(kPid, "3");
+  RenderOptions options;
+  options.json = true;
+  const auto parsed = support::parse_json(text(options));
+  ASSERT_TRUE(parsed.ok());
+  const auto& process = parsed.value()["processes"][0];
+  EXPECT_EQ(3, process["rank"].GetInt());
+  EXPECT_EQ(60'000, process["tables"]["kernel"][0]["total_ns"].GetInt());
+  EXPECT_EQ(2u, process["tables"]["operator"].Size());
+}
+
+TEST_F(RenderTest, ATableWithoutRowsSaysSo) {
+  record_one();
+  RenderOptions options;
+  options.by = "nccl";
+  EXPECT_EQ("no collective was recorded\n", text(options));
+}
+
+TEST_F(RenderTest, NothingRecordedIsAnError) {
+  record([](model::EventSink&) {});
+  EXPECT_THAT(report().error().sentence, HasSubstr("nothing was recorded"));
+}
+
+TEST(RenderCheck, BadWordsAreRefusedBeforeAnythingIsRead) {
+  RenderOptions options;
+  options.by = "kernels";
+  EXPECT_THAT(check(options).error().sentence, HasSubstr("did you mean kernel?"));
+  options.by = "operator";
+  options.sort_by = "self_cpu_time";
+  EXPECT_THAT(check(options).error().sentence, HasSubstr("keys are self_cpu_time_total"));
+  options.sort_by = "device_time_total";
+  EXPECT_TRUE(check(options).ok());
+  options.by = "kernel";
+  options.sort_by = "nonsense";
+  EXPECT_THAT(check(options).error().sentence, HasSubstr("total_ns"));
+  options.sort_by.clear();
+  options.json = options.csv = true;
+  EXPECT_FALSE(check(options).ok());
+}
+
+}  // namespace
+}  // namespace gpuprof::report

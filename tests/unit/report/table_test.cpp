@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tables as text.
+#include "daemon/report/table.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gpuprof::report {
+namespace {
+
+Table sample() {
+  Table table;
+  table.name = "kernel";
+  table.columns = {{"total_ns", "Total", Unit::kNs},
+                   {"count", "Count", Unit::kCount},
+                   {"hidden", "Hidden", Unit::kText, false},
+                   {"name", "Name", Unit::kText}};
+  table.rows = {{std::int64_t{1'500}, std::int64_t{3}, std::string("x"), std::string("short")},
+                {std::int64_t{2'500'000}, std::int64_t{1}, std::string("y"),
+                 std::string("a name that is a good deal longer than the rest")}};
+  return table;
+}
+
+TEST(Table, TextHasAHeadingAndCutsTheLastText) {
+  Table table = sample();
+  EXPECT_EQ(
+      "  Total  Count  Name\n"
+      "-------  -----  ------------------------\n"
+      "1.500us      3  short\n"
+      "2.500ms      1  a name that is a good...\n",
+      text_of(table, 100, 40));
+  EXPECT_NE(std::string::npos, text_of(table, 1, 0).find("1 more rows"));
+}
+
+TEST(Table, SortsByNumbersDownAndByTextsUp) {
+  Table table = sample();
+  ASSERT_TRUE(sort_by(table, "total").ok());
+  EXPECT_EQ(std::int64_t{2'500'000}, std::get<std::int64_t>(table.rows[0][0]));
+  ASSERT_TRUE(sort_by(table, "name").ok());
+  EXPECT_EQ("a name", std::get<std::string>(table.rows[0][3]).substr(0, 6));
+}
+
+TEST(Table, AnUnknownColumnIsAnsweredWithAllThereAre) {
+  Table table = sample();
+  const auto wrong = sort_by(table, "totals_ns");
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_NE(std::string::npos, wrong.error().sentence.find("did you mean total_ns?"));
+  EXPECT_NE(std::string::npos, wrong.error().sentence.find("hidden"));
+}
+
+TEST(Table, ChosenColumnsAreShownInTheirOrder) {
+  Table table = sample();
+  ASSERT_TRUE(choose_columns(table, {"hidden", "count"}).ok());
+  EXPECT_EQ("Hidden  Count\n------  -----\nx           3\ny           1\n", text_of(table, 9, 0));
+}
+
+}  // namespace
+}  // namespace gpuprof::report
