@@ -50,8 +50,9 @@ std::uint32_t by_registers(const model::Device& device, std::uint32_t warps,
   const auto block_warps = static_cast<std::uint32_t>(base::align_up(warps, parts));
   if (device.registers_per_block != 0 && warp_registers * block_warps > device.registers_per_block)
     return 0;
+  // Whether one block starts goes by whole rounds over the partitions, how many by warps.
   const std::uint32_t warps_per_part = device.registers_per_sm / parts / warp_registers;
-  return warps_per_part * parts / block_warps;
+  return warps_per_part * parts / warps;
 }
 
 std::uint32_t by_shared_memory(const model::Device& device, std::uint32_t shared_bytes) {
