@@ -26,7 +26,8 @@
 
   const name_of = (flame, i) => flame.tree.strings[flame.tree.name[i]];
   /** What fits into a box: a file without the folders above its package. */
-  const label_of = (flame, i) => name_of(flame, i).replace(/^\/.*?\/(?:site-packages|dist-packages|lib\/python3\.\d+)\//, '').replace(/^\/(?:[^/ ]+\/)*([^/ ]+\/[^/ ]+\(\d+\))/, '$1');
+  const label_of = (flame, i) => name_of(flame, i).replace(/^\/.*\/(?:site|dist)-packages\//, '').replace(/^\/.*\/lib\/python3\.\d+\//, '')
+    .replace(/^\/(?:[^/ ]+\/)*([^/ ]+\/[^/ ]+\(\d+\))/, '$1');
   const share = (flame, i) => page.write(flame.total[i] / (flame.total[0] || 1), 'share');
   const figures = (flame, i) => `${page.write(flame.total[i], flame.unit)}, ${share(flame, i)}; itself ${page.write(flame.self[i], flame.unit)}`;
 
