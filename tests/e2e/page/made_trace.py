@@ -53,6 +53,18 @@ def write(path, rank=None, world=2, steps=8, operators=6, slow=1.0, hostile=Fals
                         args={"Total Reserved": 1 << 21, "Total Allocated": allocated, "Bytes": 4096 if index == 0 else -2048,
                               "Addr": 4096 * (step + 1), "Device Id": 0, "Device Type": 1})
                 at = round(at + length + 10, 3)
+            if rank is not None:
+                correlation += 1
+                put(ph="X", cat="user_annotation", name="nccl:all_reduce", pid=pid, tid=pid, ts=at, dur=17, args={})
+                put(ph="X", cat="cpu_op", name="record_param_comms", pid=pid, tid=pid, ts=at + 1, dur=15,
+                    args={"External id": correlation, "Collective name": "allreduce", "In msg nelems": 1024, "Out msg nelems": 1024,
+                          "Group size": world, "dtype": "Float", "Process Group Name": "default_pg"})
+                put(ph="X", cat="cuda_runtime", name="cudaLaunchKernel", pid=pid, tid=pid, ts=at + 2, dur=5,
+                    args={"External id": correlation, "cbid": 211, "correlation": correlation})
+                put(ph="X", cat="kernel", name="ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*, unsigned long, ncclWork*)", pid=0,
+                    tid=7, ts=at + 12, dur=10, args={"External id": correlation, "device": 0, "context": 1, "stream": 7,
+                                                     "correlation": correlation, "grid": [2, 1, 1], "block": [512, 1, 1]})
+                at = round(at + 20, 3)
             at = round(at + 40 * (1 + step % 3), 3)
             put(ph="X", cat="user_annotation", name=f"ProfilerStep#{step}", pid=pid, tid=pid, ts=begin, dur=round(at - begin - 1, 3),
                 args={})

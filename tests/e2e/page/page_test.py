@@ -264,6 +264,8 @@ def check_rest(page, process, told):
         assert "no ranks to compare" in text
     else:
         ranks = page.table("ranks")
+        wanted = [row for p in told["processes"] for row in p["tables"]["nccl"]]
+        assert not same_rows(page.table("collectives") or [], wanted, {"name": ("name", 0), "count": ("count", 1), "bytes": ("bytes", 1)})
         assert [close(float(r["mean"][0]), p["step_summary"]["mean_ns"] / 1000) for r, p in zip(ranks, told["processes"])] == [True] * len(ranks)
 
 
@@ -381,7 +383,7 @@ def ranks(browser, folder):
         made_trace.write(os.path.join(folder, f"rank{rank}.pt.trace.json"), rank=rank, slow=1 + rank)
     html = os.path.join(folder, "ranks.html")
     told, _ = report([folder], html)
-    assert len(told["processes"]) == 2
+    assert len(told["processes"]) == 2 and all(p["tables"]["nccl"] for p in told["processes"])
     page = Page(browser, html)
     check_figures(page, told)
     assert len(page.b.js("[...document.getElementById('process').options].map(o => o.text)")) == 2
