@@ -102,8 +102,7 @@ def check_overview(page, process):
         assert tiles["steps"] == f"{summary['steps']:,}", tiles
         assert tiles["mean"] == us_text(summary["mean_ns"] / 1000), tiles
         assert tiles["p95"] == us_text(summary["p95_ns"] / 1000), tiles
-        rows = page.b.js("document.querySelectorAll('#panel-overview .chart svg g[fill] > *').length")
-        assert rows > 0, "no bar in the step chart"
+        assert page.b.wait("document.querySelector('#panel-overview .chart svg g[fill] > *')"), "no bar in the step chart"
         page.b.js("document.querySelector('#panel-overview details:has([data-table=steps]) summary').click()")
         steps = page.table("steps")
         wanted = process["tables"]["step"]
@@ -168,8 +167,9 @@ def check_flame(page, process):
         assert us_text(gpu_us) in detail and "100.0 %" in detail, (detail, gpu_us)
         leaf = max(tables["kernel"], key=lambda row: row["total_ns"])["name"]
         assert any(row["frame"][0][:60] == leaf[:60] for row in page.table("frames")) or len(leaf) > 60 or "\n" in leaf
+    # Drawn once the browser has laid the page out.
+    assert page.b.wait("document.querySelectorAll('#panel-flame [role=treeitem]').length > 1")
     boxes = page.b.js("document.querySelectorAll('#panel-flame [role=treeitem]').length")
-    assert boxes > 1, boxes
     page.b.js("document.querySelector('#panel-flame .flame').focus()")
     page.b.key("ArrowDown")
     first = page.b.js("document.querySelector('#panel-flame .detail').innerText")
@@ -232,7 +232,7 @@ def check_memory(page, process):
         facts = page.b.js(f"""(s => [...s.querySelectorAll('dd')].map(d => d.dataset.v))([...document.querySelectorAll('#panel-memory section')]
                           .find(s => s.querySelector('h2').innerText === '{title}'))""")
         assert str(device["peak_allocated_bytes"]) in facts and str(device["allocations"]) in facts, (facts, device)
-    assert page.b.js("document.querySelectorAll('#panel-memory svg[role=img][aria-label] path').length") > 0
+    assert page.b.wait("document.querySelector('#panel-memory svg[role=img][aria-label] path')"), "no curve of memory"
 
 
 def check_modules(page, process):
