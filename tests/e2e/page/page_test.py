@@ -14,6 +14,7 @@ import e2e
 import made_trace
 import sim
 from browser import Browser, executable
+from page_reader import Page, close, same_rows, us_text
 
 sys.path.insert(0, os.path.join(e2e.SOURCE, "tests", "e2e", "lib"))
 
@@ -22,20 +23,6 @@ TABS = ["Overview", "Operators", "Kernels", "Flame graph", "Timeline", "Memory",
 KEYS = ["overview", "operators", "kernels", "flame", "timeline", "memory", "modules", "distributed", "environment", "missing"]
 PARTS = {"Kernel": "kernel", "Memcpy": "memcpy", "Memset": "memset", "Communication": "communication", "Runtime": "runtime",
          "DataLoader": "dataloader", "CPU Exec": "cpu", "Other": "other"}
-
-
-def us_text(us):
-    """As the page writes a time."""
-    for limit, factor, unit in ((1e6, 1e6, "s"), (1e3, 1e3, "ms"), (0, 1, "µs")):
-        if abs(us) >= limit:
-            value = us / factor
-            return "0 µs" if us == 0 else f"{value:.{1 if abs(value) >= 100 else 2 if abs(value) >= 10 else 3}f} {unit}"
-    return None
-
-
-def close(a, b):
-    """Equal to the seven digits the page has."""
-    return abs(a - b) <= max(1e-6 * abs(b), 0.0006)
 
 
 def gpuprof(*arguments):
@@ -51,45 +38,6 @@ def report(source, page):
     told = gpuprof("report", "-q", "--json", *source)
     assert told.returncode == 0, told.stderr.decode()
     return json.loads(told.stdout), seconds
-
-
-class Page:
-    """The page in the browser, read as a person would."""
-
-    def __init__(self, browser, path):
-        self.b = browser
-        browser.complaints.clear()
-        browser.requests.clear()
-        browser.open(path)
-        assert browser.wait("'ready' in document.documentElement.dataset"), browser.js("document.body.innerText")
-
-    def tab(self, key):
-        self.b.js(f"document.getElementById('tab-{key}').click()")
-        return self.text(key)
-
-    def text(self, key):
-        return self.b.js(f"document.getElementById('panel-{key}').innerText")
-
-    def choose_process(self, index):
-        self.b.js(f"(() => {{ const s = document.getElementById('process'); s.value = {index};"
-                  " s.dispatchEvent(new Event('change')); })()")
-
-    def table(self, key):
-        """All rows of a table of the open tab, as {column: (value, text)}."""
-        return self.b.js("""(() => {
-          const box = document.querySelector(`[role=tabpanel]:not([hidden]) [data-table="%s"]`);
-          if (!box) return null;
-          for (const more of box.querySelectorAll(':scope > button')) while (!more.hidden) more.click();
-          const columns = [...box.querySelectorAll('thead [data-column]')].map((c) => c.dataset.column);
-          return [...box.querySelectorAll('tbody tr')].map((row) => Object.fromEntries(
-            [...row.cells].map((cell, i) => [columns[i], [cell.dataset.v, cell.innerText]])));
-        })()""" % key)
-
-    def clean(self):
-        self.b.js("1")  # what was complained of so far has arrived
-        assert not self.b.complaints, self.b.complaints
-        assert all(url.startswith(("file://", "data:")) for url in self.b.requests), self.b.requests
-        assert self.b.js("window.broken") is None, "a name of the program ran as a script"
 
 
 def check_overview(page, process):
@@ -113,18 +61,6 @@ def check_overview(page, process):
             assert f"{gpu['kernels']:,}" in text
     assert ("simulated GPU" in text) == process["simulated"]
     assert "Advice" in text
-
-
-def same_rows(shown, wanted, columns):
-    """Rows of the page are rows of the report, each once. columns: {page: (report, factor)}."""
-    left = list(wanted)
-    for row in shown:
-        found = next((w for w in left if all(
-            (close(float(row[mine][0]), w[theirs] / factor) if factor else row[mine][0][:190] == str(w[theirs])[:190] or
-             "\\u" in row[mine][1] or len(str(w[theirs])) > 190) for mine, (theirs, factor) in columns.items())), None)
-        assert found is not None, f"not in the report: {({k: v[0][:80] for k, v in row.items()})}"
-        left.remove(found)
-    return left
 
 
 def check_operators(page, process):
