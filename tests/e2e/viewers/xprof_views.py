@@ -155,7 +155,9 @@ def sampled(folder, script):
                 if not line.name.endswith(" samples"):
                     continue
                 spans = [(e.name, (e.start_ns, e.start_ns + e.duration_ns)) for e in line.events]
-                of_host[line.name] = [covered(span for _, span in spans),
+                # Python's clearing up after the script is none of it.
+                end = covered(span for name, span in spans if "Py_FinalizeEx" in name)
+                of_host[line.name] = [covered(span for _, span in spans) - end,
                                       covered(span for name, span in spans if script in name)]
     return found
 
