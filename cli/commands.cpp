@@ -66,6 +66,13 @@ constexpr std::array kCommands = {
                "most of it, and what is missing. With --by a whole table. Results go to stdout.",
                report_command},
     CommandRow{
+        "diff", kDiff, "diff [OPTION...] BEFORE AFTER", "Say what changed between two recordings",
+        "Compares two recordings, each whatever `gpuprof report` takes: steps, operators, "
+        "kernels and memory, with the noise from step to step, and claims only what that and "
+        "the machine do not explain. Exit status 0: no condition of --fail-if holds, 1: one "
+        "holds, 2: there is nothing that can be compared.",
+        diff_command},
+    CommandRow{
         "export", kExport, "export [OPTION...] TRACE...|SPOOL",
         "Write a recording in other formats",
         "Reads trace files (ours or PyTorch's own), a folder of them, or the spool folder "
@@ -73,12 +80,6 @@ constexpr std::array kCommands = {
         "between, and writes files of the formats asked for. Their paths are printed on "
         "stdout.",
         export_command},
-    CommandRow{"diff", kDiff, "diff [OPTION...] BEFORE AFTER", "Say what changed between two recordings",
-               "Compares two recordings, each whatever `gpuprof report` takes: steps, operators, "
-               "kernels and memory, with the noise from step to step, and claims only what that and "
-               "the machine do not explain. Exit status 0: no condition of --fail-if holds, 1: one "
-               "holds, 2: there is nothing that can be compared.",
-               diff_command},
     CommandRow{"doctor", kDoctor, "doctor [OPTION...]", "Say what this machine can and cannot do",
                "Looks at the driver, CUPTI, perf events, Python interpreters and limits of this "
                "machine, and says what gpuprof can record here and why not the rest. Exit status "
@@ -87,8 +88,6 @@ constexpr std::array kCommands = {
     CommandRow{"help", kHelp, "help [COMMAND]", "Explain a command",
                "Lists the commands, or explains one of them and its options.", help_command},
 };
-
-constexpr const char* kLater[] = {"diff"};
 
 }  // namespace
 
@@ -99,10 +98,6 @@ const CommandRow* find_command(const std::string& name) {
     if (name == row.name) return &row;
   }
   return nullptr;
-}
-
-bool is_later_command(const std::string& name) {
-  return std::find(std::begin(kLater), std::end(kLater), name) != std::end(kLater);
 }
 
 }  // namespace gpuprof::cli

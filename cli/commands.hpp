@@ -27,9 +27,6 @@ struct CommandRow {
 std::span<const CommandRow> command_table();
 const CommandRow* find_command(const std::string& name);
 
-/// Commands that a later version brings: a clear sentence instead of "unknown".
-bool is_later_command(const std::string& name);
-
 // One file each.
 support::Result<int> run_command(Options& options);
 support::Result<int> report_command(Options& options);

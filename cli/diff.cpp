@@ -59,8 +59,9 @@ support::Result<int> diff_command(Options& options) {
   const std::string& out = answer.value().text;
   const bool written = std::fwrite(out.data(), 1, out.size(), stdout) == out.size();
   if (!written || std::fflush(stdout) != 0)
-    return error("the comparison cannot be written to stdout: is the disk full, or the reader gone?",
-                 kTrouble);
+    return error(
+        "the comparison cannot be written to stdout: is the disk full, or the reader gone?",
+        kTrouble);
   for (const std::string& sentence : answer.value().holds)
     std::fprintf(stderr, "gpuprof: %s\n", sentence.c_str());
   return answer.value().holds.empty() ? 0 : kHolds;

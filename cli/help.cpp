@@ -18,9 +18,6 @@ support::Result<int> help_command(Options& options) {
     const std::string& name = options.words.front();
     if (const CommandRow* command = find_command(name)) {
       text = command_text(*command);
-    } else if (is_later_command(name)) {
-      return support::error(
-          fmt::format("this version of gpuprof does not have the command '{}' yet", name));
     } else {
       return support::error(fmt::format("there is no command {}; `gpuprof help` lists them",
                                         support::in_quotes(name)));

@@ -221,8 +221,8 @@ constexpr std::array kTable = {
               "A name by which `gpuprof capture NAME` finds the processes", "", "", set::name},
     OptionRow{"--shell", "", kGeneral, kEnv, "Print export commands for a shell", "", "",
               set::shell},
-    OptionRow{"--json", "", kGeneral, kDoctor | kStatus | kEnv | kReport | kDiff, "Print JSON", "", "",
-              set::json},
+    OptionRow{"--json", "", kGeneral, kDoctor | kStatus | kEnv | kReport | kDiff, "Print JSON", "",
+              "", set::json},
     OptionRow{"-h,--help", "", kGeneral, kEvery, "Print this help", "", "", set::help},
 };
 

@@ -165,9 +165,6 @@ support::Result<void> gather(std::vector<std::string> words, const CommandRow& c
 }
 
 support::Error unknown_command(const std::string& name) {
-  if (is_later_command(name)) {
-    return error(fmt::format("this version of gpuprof does not have the command '{}' yet", name));
-  }
   std::vector<std::string> known;
   for (const CommandRow& row : command_table()) known.emplace_back(row.name);
   const std::string near = support::nearest(name, known);

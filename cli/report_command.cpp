@@ -10,9 +10,9 @@
 #include <string>
 
 #include "cli/commands.hpp"
+#include "cli/stdout_width.hpp"
 #include "cli/version.hpp"
 #include "daemon/api/report_page.hpp"
-#include "cli/stdout_width.hpp"
 #include "daemon/api/report_session.hpp"
 #include "support/files.hpp"
 #include "support/text.hpp"

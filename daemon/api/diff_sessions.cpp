@@ -53,9 +53,9 @@ support::Result<report::diff::Diff> load_diff(const DiffRequest& request,
   options.rank = request.rank;
   options.progress = progress.counting;
   const Loaded &old_one = before.value(), &new_one = after.value();
-  auto diff = report::diff::make_diff(
-      {old_one.source.view, old_one.windows, old_one.source.named},
-      {new_one.source.view, new_one.windows, new_one.source.named}, options);
+  auto diff = report::diff::make_diff({old_one.source.view, old_one.windows, old_one.source.named},
+                                      {new_one.source.view, new_one.windows, new_one.source.named},
+                                      options);
   if (!diff) return trouble(diff.error());
   return diff;
 }

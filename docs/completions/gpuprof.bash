@@ -4,7 +4,7 @@ _gpuprof() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
   local command=${COMP_WORDS[1]} options="" i
   if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W "run attach capture status stop detach serve env report export doctor help --help --version" -- "$cur"))
+    COMPREPLY=($(compgen -W "run attach capture status stop detach serve env report diff export doctor help --help --version" -- "$cur"))
     return
   fi
   case $command in
@@ -16,13 +16,14 @@ _gpuprof() {
     detach) options="-p --pid --children --all -h --help" ;;
     serve) options="--max-size -t --trace --record-shapes --no-record-shapes --with-stack --no-with-stack --with-modules --no-with-modules --profile-memory --no-profile-memory -r --rate --sampler --cuda-graph --buffer-size --max-overhead --daemon -v --verbose --at --serve-to-network -p --pid --all -h --help" ;;
     env) options="--name --shell --json -h --help" ;;
-    report) options="--by --sort-by --group-by-input-shape --group-by-stack --columns --row-limit --rank --step --advice-only --fail-on --csv -q --quiet -v --verbose --json -h --help" ;;
+    report) options="-f --force --html --by --sort-by --group-by-input-shape --group-by-stack --columns --row-limit --rank --step --advice-only --fail-on --csv -q --quiet -v --verbose --json -h --help" ;;
+    diff) options="--fail-if --min-change --min-share --row-limit --rank -q --quiet -v --verbose --json -h --help" ;;
     export) options="-o --output -f --force --format -q --quiet -v --verbose -h --help" ;;
     doctor) options="-p --pid --json -h --help" ;;
     help) options="-h --help" ;;
   esac
   if [ "$command" = help ]; then
-    COMPREPLY=($(compgen -W "run attach capture status stop detach serve env report export doctor help" -- "$cur"))
+    COMPREPLY=($(compgen -W "run attach capture status stop detach serve env report diff export doctor help" -- "$cur"))
     return
   fi
   # From the program on, its own completion.
@@ -67,6 +68,7 @@ _gpuprof() {
     --cuda-graph) COMPREPLY=($(compgen -W "node graph" -- "$cur")); return ;;
     --buffer-size) COMPREPLY=(); return ;;
     --max-overhead) COMPREPLY=($(compgen -W "off" -- "$cur")); return ;;
+    --html) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")); return ;;
     --by) COMPREPLY=($(compgen -W "operator kernel kernel-name memcpy memset api nvtx nccl sync thread module line site step memory gpu" -- "$cur")); return ;;
     --sort-by) COMPREPLY=(); return ;;
     --group-by-stack) COMPREPLY=(); return ;;
@@ -74,6 +76,9 @@ _gpuprof() {
     --row-limit) COMPREPLY=(); return ;;
     --rank) COMPREPLY=(); return ;;
     --fail-on) COMPREPLY=($(compgen -W "any data-loading loader-workers sync-in-loop pageable-copy host-code host-starved repeated-work allocation-churn tiny-kernels extra-backward gpu-idle launch-bound fp32-math memory-limit first-step data-parallel communication slow-rank" -- "$cur")); return ;;
+    --fail-if) COMPREPLY=(); return ;;
+    --min-change) COMPREPLY=(); return ;;
+    --min-share) COMPREPLY=(); return ;;
     -w|--wait-for) COMPREPLY=($(compgen -W "primary all" -- "$cur")); return ;;
     --name) COMPREPLY=(); return ;;
     --daemon) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")); return ;;

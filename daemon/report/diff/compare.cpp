@@ -159,8 +159,8 @@ Common Comparison::common(const ProcessDiff& diff, const std::vector<Pair>& pair
 void Comparison::by_calls(NameDiff& row, std::uint32_t name, std::size_t tests) const {
   if (!before_.has_steps || row.presence != Presence::kBoth) return;
   const Joint& joint = pairs_.names()[name];
-  row.calls_changed = calls_differ(Pairs::calls(before_, joint.before),
-                                   Pairs::calls(after_, joint.after), tests);
+  row.calls_changed =
+      calls_differ(Pairs::calls(before_, joint.before), Pairs::calls(after_, joint.after), tests);
   const auto settle = [this](Change& change, double share) {
     if (change.measured && std::abs(share) >= limits_.share && share * change.adjusted > 0)
       change.significant = true;
@@ -220,9 +220,8 @@ void Comparison::metrics(ProcessDiff& diff) const {
     row.name = metric.name;
     row.change = judge(pair, judging);
     if (metric.unit == Unit::kCount)
-      row.change.significant =
-          calls_differ(pair.before, pair.after, 1) &&
-          std::abs(row.change.relative) >= limits_.change;
+      row.change.significant = calls_differ(pair.before, pair.after, 1) &&
+                               std::abs(row.change.relative) >= limits_.change;
     if (metric.measure == Measure::kLength && std::abs(row.change.relative) < limits_.change)
       row.change.significant = false;
   }

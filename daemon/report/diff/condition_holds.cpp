@@ -61,18 +61,20 @@ support::Result<const NameDiff*> find_name(const Condition& condition, const Pro
                              near.empty() ? "" : fmt::format(" (did you mean {}?)", near)),
                  kTrouble);
   }
-  return error(fmt::format("--fail-if {}: {} names contain {}, such as {} and {}; write one of them "
-                           "in full",
-                           in_quotes(condition.text), parts.size(), in_quotes(condition.name),
-                           in_quotes(parts[0]->name), in_quotes(parts[1]->name)),
-               kTrouble);
+  return error(
+      fmt::format("--fail-if {}: {} names contain {}, such as {} and {}; write one of them "
+                  "in full",
+                  in_quotes(condition.text), parts.size(), in_quotes(condition.name),
+                  in_quotes(parts[0]->name), in_quotes(parts[1]->name)),
+      kTrouble);
 }
 
 support::Result<Measured> measure_name(const Condition& condition, const ProcessDiff& process) {
   GPUPROF_TRY(row, find_name(condition, process));
   if (condition.metric == "calls")
-    return Measured{row->calls_before, row->calls_after, row->calls_changed || !process.by_step ||
-                    row->presence != Presence::kBoth, Unit::kCount};
+    return Measured{row->calls_before, row->calls_after,
+                    row->calls_changed || !process.by_step || row->presence != Presence::kBoth,
+                    Unit::kCount};
   if (condition.metric == "operator") return of_change(row->total, row->presence);
   if (condition.metric == "operator_self") return of_change(row->self, row->presence);
   return of_change(row->device, row->presence);
@@ -127,10 +129,10 @@ support::Result<Measured> measure(const Condition& condition, const ProcessDiff&
   for (const StepMetric& one : step_metrics())
     if (one.name == condition.metric) known = &one;
   const Change& change = row->change;
-  return Measured{change.before, change.after,
-                  change.apart || change.before == 0 || change.after == 0 ||
-                      known->unit == Unit::kCount,
-                  known->unit};
+  return Measured{
+      change.before, change.after,
+      change.apart || change.before == 0 || change.after == 0 || known->unit == Unit::kCount,
+      known->unit};
 }
 
 double compared(const Condition& condition, const Measured& measured) {
@@ -173,8 +175,8 @@ support::Result<std::vector<std::string>> holds(const Condition& condition, cons
                                   value_text(m.after, m.unit), change_text(m.before, m.after));
     const bool host_time = m.unit == Unit::kTime && process.host.known;
     if (host_time && std::abs(process.host.factor - 1) >= 0.03)
-      sentence += fmt::format("; all operators together took {:.2f} times as long",
-                              process.host.factor);
+      sentence +=
+          fmt::format("; all operators together took {:.2f} times as long", process.host.factor);
     sentences.push_back(std::move(sentence));
   }
   // A name may be in one rank only.

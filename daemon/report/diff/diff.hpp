@@ -27,8 +27,8 @@ struct Change {
   double relative = 0;                         // after / before - 1
   double adjusted = 0;                         // the same without what is common to all
   double limit = 0;                            // less than this would not be claimed
-  double p = 1;                                // by rank, of blocks of steps, what is common taken out
-  bool apart = false;                          // by rank, as measured
+  double p = 1;        // by rank, of blocks of steps, what is common taken out
+  bool apart = false;  // by rank, as measured
   bool significant = false;
 
   double difference() const { return after - before; }

@@ -84,9 +84,9 @@ Change judge(const Pair& pair, const Judging& judging) {
   const Values blocks_before = block_medians(pair.before), blocks_after = block_medians(after);
   change.p = rank_test(blocks_before, blocks_after);
   const Values measured = block_medians(pair.after);
-  change.apart = blocks_before.size() >= kLeastBlocks && measured.size() >= kLeastBlocks &&
-                 (apart(blocks_before, measured) ||
-                  rank_test(blocks_before, measured) <= kFalseAlarms);
+  change.apart =
+      blocks_before.size() >= kLeastBlocks && measured.size() >= kLeastBlocks &&
+      (apart(blocks_before, measured) || rank_test(blocks_before, measured) <= kFalseAlarms);
   const double needed = kFalseAlarms / static_cast<double>(std::max<std::size_t>(1, judging.tests));
   const bool few = least_p(blocks_before.size(), blocks_after.size()) > needed;
   if (few) least *= 2;
@@ -95,8 +95,10 @@ Change judge(const Pair& pair, const Judging& judging) {
   const double fast = log_of_ratio(quantile(after, 0.25), quantile(pair.before, 0.25));
   const bool large = std::abs(adjusted) >= std::log1p(change.limit) &&
                      std::abs(change.adjusted) * pair.share_before >= judging.limits.share;
-  const bool left = raw * adjusted > 0 && std::abs(raw) >= kLeastRaw * std::log1p(judging.limits.change);
-  const bool everywhere = fast * adjusted > 0 && std::abs(fast) >= kLeastInFast * std::abs(adjusted);
+  const bool left =
+      raw * adjusted > 0 && std::abs(raw) >= kLeastRaw * std::log1p(judging.limits.change);
+  const bool everywhere =
+      fast * adjusted > 0 && std::abs(fast) >= kLeastInFast * std::abs(adjusted);
   const bool ranked = few ? blocks_before.size() >= kLeastBlocks &&
                                 blocks_after.size() >= kLeastBlocks &&
                                 apart(blocks_before, blocks_after)

@@ -18,8 +18,8 @@ namespace gpuprof::report::diff {
 
 /// The same thing on both sides.
 struct Pair {
-  std::uint32_t id = 0;            // of what it is
-  Values before, after;            // by step or slice, without warm-up
+  std::uint32_t id = 0;  // of what it is
+  Values before, after;  // by step or slice, without warm-up
   double share_before = 0, share_after = 0;
 
   double log_ratio() const;
@@ -44,7 +44,7 @@ Reference reference_of(const std::vector<const Pair*>& others);
 struct Judging {
   Limits limits;
   Reference reference;
-  std::size_t tests = 1;  // made side by side
+  std::size_t tests = 1;         // made side by side
   bool unknown_machine = false;  // no reference, and clocks and neighbours may differ
 };
 

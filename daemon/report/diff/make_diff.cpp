@@ -41,8 +41,7 @@ support::Result<std::vector<Read>> read_all(const Input& input, const DiffOption
   bool other_ranks = false;
   for (const spool::ProcessEntry& process : input.session.processes) {
     if (!is_chosen(input.session, process)) continue;
-    GPUPROF_TRY(side,
-                read_side(input.session, process, input.windows, {false, options.progress}));
+    GPUPROF_TRY(side, read_side(input.session, process, input.windows, {false, options.progress}));
     side.named = input.named;
     if (side.names.empty() && side.steps == 0) continue;
     if (options.rank && side.rank != static_cast<std::int64_t>(*options.rank)) {
@@ -52,9 +51,9 @@ support::Result<std::vector<Read>> read_all(const Input& input, const DiffOption
     all.push_back({std::move(side), &input, &process});
   }
   if (other_ranks && all.empty())
-    return error(fmt::format("there is no rank {} in {}", *options.rank,
-                             support::in_quotes(input.named)),
-                 kTrouble);
+    return error(
+        fmt::format("there is no rank {} in {}", *options.rank, support::in_quotes(input.named)),
+        kTrouble);
   if (all.empty())
     return error(fmt::format("there is nothing to compare in {}: no operator, range, GPU work or "
                              "step was recorded",

@@ -86,9 +86,9 @@ void compare_memory(const Side& before, const Side& after, const Limits& limits,
     const double usual_after = usual_peak(after, row.after);
     const bool in_steps = (usual_before == 0 && usual_after == 0) ||
                           memory_changed(usual_before, usual_after, limits);
-    row.significant = in_steps && memory_changed(static_cast<double>(row.before.peak_allocated_bytes),
-                                                 static_cast<double>(row.after.peak_allocated_bytes),
-                                                 limits);
+    row.significant =
+        in_steps && memory_changed(static_cast<double>(row.before.peak_allocated_bytes),
+                                   static_cast<double>(row.after.peak_allocated_bytes), limits);
   }
 }
 
@@ -119,16 +119,16 @@ void note_differences(const Side& before, const Side& after, ProcessDiff& diff) 
   note(diff, "GPUs", gpus(before), gpus(after));
   note(diff, "command", before.command, after.command);
   if (before.world_size != after.world_size)
-    diff.remarks.push_back(fmt::format("ranks in the job: {} before, {} after", before.world_size,
-                                       after.world_size));
+    diff.remarks.push_back(
+        fmt::format("ranks in the job: {} before, {} after", before.world_size, after.world_size));
   std::size_t other_shapes = 0;
   for (const NameDiff& row : diff.names) other_shapes += !row.shapes_before.empty();
   if (other_shapes != 0)
     diff.remarks.push_back(fmt::format("inputs of other shapes or types in {}",
                                        support::counted(other_shapes, "operator", "operators")));
   if (before.memory.empty() != after.memory.empty())
-    diff.remarks.push_back(fmt::format("memory was recorded only {}",
-                                       before.memory.empty() ? "after" : "before"));
+    diff.remarks.push_back(
+        fmt::format("memory was recorded only {}", before.memory.empty() ? "after" : "before"));
 }
 
 }  // namespace gpuprof::report::diff

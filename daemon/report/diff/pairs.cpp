@@ -75,9 +75,8 @@ double compared_ns(const Side& side) {
 }
 
 bool occurs(const Side& side, const NameRow& row) {
-  return std::any_of(row.cells.begin(), row.cells.end(), [&](const Cell& cell) {
-    return kept(side, cell) && cell.calls > 0;
-  });
+  return std::any_of(row.cells.begin(), row.cells.end(),
+                     [&](const Cell& cell) { return kept(side, cell) && cell.calls > 0; });
 }
 
 }  // namespace
@@ -195,7 +194,8 @@ std::vector<double> Pairs::inside(std::uint32_t name) const {
         fresh[edge.child] += more;
       }
     }
-    for (const std::uint32_t child : next) share[child] = std::min(1.0, share[child] + fresh[child]);
+    for (const std::uint32_t child : next)
+      share[child] = std::min(1.0, share[child] + fresh[child]);
     passed.swap(fresh);
     now.swap(next);
   }

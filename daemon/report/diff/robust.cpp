@@ -91,8 +91,8 @@ double rank_test(const Values& before, const Values& after) {
     sum += ranks[i];
     if (i < before.size()) mine += ranks[i];
   }
-  const double mean =
-      static_cast<double>(sum) * static_cast<double>(before.size()) / static_cast<double>(all.size());
+  const double mean = static_cast<double>(sum) * static_cast<double>(before.size()) /
+                      static_cast<double>(all.size());
   const double distance = std::abs(static_cast<double>(mine) - mean) - 1e-9;
   const std::vector<double> counts = ways(ranks, before.size(), sum);
   double as_far = 0, every = 0;

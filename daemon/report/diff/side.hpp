@@ -84,14 +84,14 @@ struct Side {
 
   /// False: cells are equal slices of the recording, and times are compared by call.
   bool has_steps = false;
-  std::size_t steps = 0;           // in the files
+  std::size_t steps = 0;  // in the files
   std::uint32_t steps_per_cell = 1;
-  std::size_t warm_up = 0;         // cells at the begin that are not compared
-  std::uint64_t recorded_ns = 0;   // length of its windows
+  std::size_t warm_up = 0;        // cells at the begin that are not compared
+  std::uint64_t recorded_ns = 0;  // length of its windows
   /// By cell, of one step.
   std::array<std::vector<double>, kMeasures> by_cell;
   std::vector<NameRow> names;
-  std::vector<Call> calls;  // by parent
+  std::vector<Call> calls;                    // by parent
   std::map<std::int32_t, SideMemory> memory;  // by device, -1: the host
 
   std::size_t cells() const { return by_cell[0].size(); }

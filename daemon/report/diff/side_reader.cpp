@@ -60,8 +60,8 @@ support::Result<Side> read(const spool::SessionView& session, const spool::Proce
   side.has_steps = slice_ns == 0;
   SideSink sink(side, slice_ns);
   for (const model::Window& window : windows) {
-    const exporter::FileRequest request{session, window, process, "", "", true, 0,
-                                        options.progress};
+    const exporter::FileRequest request{session, window, process, "",
+                                        "",      true,   0,       options.progress};
     GPUPROF_TRY(shown, exporter::Shown::open(request));
     take_facts(*shown, side);
     sink.begin(*shown, side.recorded_ns);

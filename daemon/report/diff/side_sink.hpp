@@ -105,10 +105,10 @@ class SideSink final : public exporter::ShownSink {
   std::unordered_map<std::string, std::uint32_t> indexes_;
   std::unordered_map<std::uint64_t, Call> edges_;  // by parent and child
   std::unordered_map<model::RangeId, Inside> inside_;
-  std::unordered_map<std::uint64_t, Enclosable> enclosable_;        // thread, name
-  std::unordered_map<std::uint32_t, std::uint64_t> generations_;    // of threads
+  std::unordered_map<std::uint64_t, Enclosable> enclosable_;      // thread, name
+  std::unordered_map<std::uint32_t, std::uint64_t> generations_;  // of threads
   std::unordered_map<model::RangeId, Launcher> launchers_;
-  std::unordered_map<std::uint32_t, std::uint32_t> launch_cells_;   // by correlation
+  std::unordered_map<std::uint32_t, std::uint32_t> launch_cells_;  // by correlation
   std::unordered_map<model::InputsId, std::string> shape_texts_;
   std::vector<Launched> unsettled_;  // GPU work that came before its launch
   std::vector<std::pair<std::uint64_t, std::uint64_t>> busy_;

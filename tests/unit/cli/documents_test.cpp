@@ -33,6 +33,7 @@ TEST(Help, OverviewIsTheOneAgreedOn) {
             "  serve     Answer the Capture profile button\n"
             "  env       Print variables for what cannot be wrapped\n"
             "  report    Say what a recording comes to\n"
+            "  diff      Say what changed between two recordings\n"
             "  export    Write a recording in other formats\n"
             "  doctor    Say what this machine can and cannot do\n"
             "  help      Explain a command\n"
