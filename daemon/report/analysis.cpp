@@ -5,8 +5,10 @@
 // Context:  cli
 #include "daemon/report/analysis.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "daemon/export/rank.hpp"
 #include "daemon/report/advice/story_part.hpp"
@@ -33,7 +35,28 @@ void add_counts(std::vector<std::pair<std::string, std::uint64_t>>& all,
   }
 }
 
-void add_meta(Meta& meta, exporter::Shown& shown, const Timeline& timeline) {
+/// In how many windows each sentence was said, whatever number it begins with.
+class Said {
+ public:
+  void add(const std::string& sentence) { ++windows_[key_of(sentence)]; }
+  /// Says where a sentence is not about all windows.
+  void finish(Meta& meta) const {
+    for (std::string& sentence : meta.missing) {
+      const auto said = windows_.find(key_of(sentence));
+      const std::size_t in = said == windows_.end() ? meta.windows.size() : said->second;
+      if (in < meta.windows.size())
+        sentence += fmt::format(" ({} of {} windows)", in, meta.windows.size());
+    }
+  }
+
+ private:
+  static std::string key_of(const std::string& sentence) {
+    return sentence.substr(std::min(sentence.find_first_not_of("0123456789"), sentence.size()));
+  }
+  std::map<std::string, std::size_t> windows_;
+};
+
+void add_meta(Meta& meta, Said& said, exporter::Shown& shown, const Timeline& timeline) {
   const exporter::Survey& survey = shown.survey();
   const exporter::FileWritten written = shown.written("report", 0);
   const model::Window& window = shown.request().window;
@@ -49,8 +72,10 @@ void add_meta(Meta& meta, exporter::Shown& shown, const Timeline& timeline) {
                           window.first_label, window.steps, window.why});
   add_counts(meta.events, written.events_by_kind);
   add_counts(meta.drops, written.drops_by_reason);
-  for (const std::string& sentence : written.missing)
+  for (const std::string& sentence : written.missing) {
     exporter::add_sentence(meta.missing, sentence);
+    said.add(sentence);
+  }
   for (const auto& notice : survey.notices)
     if (std::find(meta.notices.begin(), meta.notices.end(), notice.text) == meta.notices.end())
       meta.notices.push_back(notice.text);
@@ -98,6 +123,7 @@ support::Result<Analysis> analyse(const spool::SessionView& session,
   advice::StoryPart story(options.steps
                               ? std::optional(Labels{options.steps->first, options.steps->last})
                               : std::nullopt);
+  Said said;
   bool any_step = false;
   for (const model::Window& window : windows) {
     const exporter::FileRequest request{session, window, process, "",
@@ -108,13 +134,14 @@ support::Result<Analysis> analyse(const spool::SessionView& session,
     any_step = any_step || !timeline.steps.empty();
     if (options.steps && timeline.steps.empty()) continue;
     parts.add(timeline, shown->survey(), options.flames);
-    add_meta(analysis.meta, *shown, timeline);
+    add_meta(analysis.meta, said, *shown, timeline);
   }
   if (options.steps && !any_step) {
     return support::error("no step from " + std::to_string(options.steps->first) + " to " +
                           std::to_string(options.steps->last) +
                           " was recorded; `--by step` lists those that were");
   }
+  said.finish(analysis.meta);
   analysis.operators = parts.operators.take();
   analysis.gpu = parts.gpu.take();
   analysis.steps = parts.steps.take();

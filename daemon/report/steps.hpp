@@ -47,6 +47,7 @@ struct StepRow {
   std::uint64_t allocations = 0, allocated_bytes = 0;
   std::uint64_t lost = 0;  // records, at most: of losses told for a time that overlaps it
   bool kept = true;        // counts in means; the plugin leaves out a torn last step
+  bool made_up = false;    // around a window without steps
   std::string where;       // file:line of the loop
 
   std::uint64_t length_ns() const { return end_ns - start_ns; }

@@ -22,6 +22,7 @@ bool is_loader(const std::string& name) { return name.starts_with("enumerate(Dat
 StepRow whole(const Timeline& t) {
   StepRow step;
   step.window = t.window;
+  step.made_up = true;
   step.start_ns = step.host_start_ns = t.first_ns;
   step.end_ns = step.host_end_ns = t.last_ns;
   return step;
@@ -237,7 +238,6 @@ void StepsPart::add(const Timeline& t, const exporter::Survey& survey) {
   if (steps.empty()) {
     if (t.first_ns > t.last_ns) return;
     steps.push_back(whole(t));
-    all_.made_up = true;
   } else {
     cut(t, steps);
     keep(t, steps);
@@ -258,6 +258,10 @@ void StepsPart::add(const Timeline& t, const exporter::Survey& survey) {
 }
 
 Steps StepsPart::take() {
+  const auto made_up = [](const StepRow& step) { return step.made_up; };
+  all_.made_up = !all_.steps.empty() && std::all_of(all_.steps.begin(), all_.steps.end(), made_up);
+  // Where there are steps, a window without any is not one.
+  if (!all_.made_up) std::erase_if(all_.steps, made_up);
   Durations lengths;
   for (const StepRow& step : all_.steps) {
     if (!step.kept) continue;

@@ -164,5 +164,24 @@ TEST_F(StepsTest, WithoutStepsThereIsOneAroundEverything) {
   EXPECT_EQ(50 * kUs, a.steps.steps[0].length_ns());
 }
 
+TEST_F(StepsTest, AWindowWithoutStepsIsNoneWhereOthersHaveSome) {
+  record([](model::EventSink& to) {
+    to.on(model::StringDef{1, "aten::mm"});
+    to.on(step(0, 10, 100));
+    to.on(op(1, 1, 10, 60));
+    to.on(op(2, 1, 1'500, 1'600));
+  });
+  model::Window second = window_;
+  second.index = 1;
+  second.start_ns = window_.end_ns;
+  second.end_ns = window_.end_ns + 1'000'000;
+  const auto a = analyse(session_, session_.processes.at(0), {window_, second}, {});
+  ASSERT_TRUE(a.ok());
+  EXPECT_EQ(1u, a.value().steps.steps.size());
+  EXPECT_FALSE(a.value().steps.made_up);
+  EXPECT_EQ(2u, a.value().meta.windows.size());
+  EXPECT_THAT(a.value().meta.missing, testing::Contains(testing::HasSubstr("(1 of 2 windows)")));
+}
+
 }  // namespace
 }  // namespace gpuprof::report
