@@ -165,6 +165,7 @@ void Classifier::take_frame(const RawEvent& e) {
     const auto object = e.integer(Arg::kModuleId);
     frame.module =
         names_.modules.find(e.name.substr(kModulePrefix.size()), object.value_or(-1), names_.texts);
+    frame.inferred = e.integer(Arg::kApprox).value_or(0) != 0;
   } else {
     content_.any_frames = true;
     record_.name = names_.texts.intern(e.name);

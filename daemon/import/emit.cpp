@@ -112,7 +112,7 @@ void Emitter::frame(const Record& r) {
   const std::int64_t caller_ns = own.frames.innermost_ns(r.start_ns);
   const bool from_python = caller_ns != std::numeric_limits<std::int64_t>::min() &&
                            (own.open.empty() || pool_[own.open.back()].record.start_ns < caller_ns);
-  if (!from_python && python_.size() < Imported::kMaxPythonCalls)
+  if (!from_python && !r.frame.inferred && python_.size() < Imported::kMaxPythonCalls)
     python_.push_back({process.session->pid(), r.tid, at(r.start_ns), at(r.end_ns)});
   own.frames.enter(r, names_);
 }

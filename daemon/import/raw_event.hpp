@@ -39,6 +39,7 @@ enum class Arg : std::uint8_t {
   kCallStack,
   kCallFrom,
   kModuleId,
+  kApprox,
   kPyTorchName,
   kDeviceType,
   kDeviceId,

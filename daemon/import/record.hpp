@@ -52,6 +52,8 @@ struct FrameRecord {
   std::uint32_t caller_file;  // Texts; 0: not told
   std::int32_t caller_line;
   std::uint32_t module;  // TorchModuleId
+  /// Drawn around operators by their stacks, not a call that was seen: it has no time of its own.
+  bool inferred;
 };
 struct ArrowRecord {
   std::int64_t number;

@@ -102,6 +102,17 @@ TEST_F(HostEvents, ARangeMayOutliveTheFrameItBeganIn) {
   EXPECT_NE(told->op("in").flags & model::kOpTopLevel, 0u);
 }
 
+TEST_F(HostEvents, ModulesThatWereInferredAreNoCallsOfPython) {
+  const auto module = [](const char* more) {
+    return complete("python_function", "nn.Module: Net_0", 1, 50, more) + "," +
+           complete("cpu_op", "op", 3, 2);
+  };
+  told_of(module(R"("Python module id":0,"approx":1)"));
+  EXPECT_TRUE(imported_->python.empty()) << "its time is that of the operators in it";
+  told_of(module(R"("Python module id":0)"));
+  EXPECT_EQ(1u, imported_->python.size());
+}
+
 TEST_F(HostEvents, ModulesKeepTheirNumbers) {
   const auto told = told_of(complete("python_function", "nn.Module: Net_0", 1, 50,
                                      R"("Python id":1,"Python module id":0)") +

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run, two witnesses: torch.profiler's key_averages() and `gpuprof report` of our own file.
+
+usage: same_run_test.py [--device cpu|cuda] [--show]
+Counts, shapes and memory are equal; times differ by no more than 5 % or a microsecond a call, as both watch
+at once and each sees the other at work. --device cuda: on the simulated GPU. --show prints both tables."""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+for folder in ("lib", "pytorch", os.path.join("simgpu", "oracle")):
+    sys.path.append(os.path.join(HERE, "..", folder))
+import e2e  # noqa: E402
+import sim  # noqa: E402
+import torch_runs  # noqa: E402
+from pytorch_test import python_with_torch  # noqa: E402
+
+MEMORY = {"cpu_memory": "cpu_memory_usage_bytes", "self_cpu_memory": "self_cpu_memory_usage_bytes",
+          "device_memory": "device_memory_usage_bytes",
+          "self_device_memory": "self_device_memory_usage_bytes"}
+TIMES = {"cpu": "cpu_time_total_ns", "self_cpu": "self_cpu_time_total_ns",
+         "device": "device_time_total_ns", "self_device": "self_device_time_total_ns"}
+RELATIVE, A_CALL_US = 0.05, 1.0
+ATTEMPTS = 5  # a pause of the machine between two observers of one call falls to one of them
+
+
+def record(python, device, folder):
+    program = [python, os.path.join(HERE, "programs", "profiled.py"), folder, "--device", device]
+    environment = dict(os.environ, **torch_runs.environment())
+    if device == "cuda":
+        program = [sim.GPUSIM_RUN, "--cupti", "per-client", "--quiet", "--"] + program
+    else:
+        environment["CUDA_VISIBLE_DEVICES"] = ""
+    out = os.path.join(folder, "out")
+    done = e2e.gpuprof(["--step", "user", "--skip-first", "5", "--warmup", "2", "--active", "8",
+                        "--repeat", "1", "-o", out], program, env=environment, timeout=300)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr.decode()[-2000:])
+    with open(os.path.join(folder, "averages.json"), encoding="utf-8") as file:
+        return json.load(file), e2e.traces(out)
+
+
+def report(path, *more):
+    done = subprocess.run([e2e.GPUPROF, "report", path, "--by", "operator", *more],
+                          capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def ours_of(path, by):
+    more = ["--group-by-input-shape"] if by == "shapes" else []
+    return json.loads(report(path, "--json", *more))["processes"][0]["rows"]
+
+
+def by_key(rows, by):
+    def key(row):
+        shapes = row.get("shapes", row.get("input_shapes", "")) if by == "shapes" else ""
+        return row["name"], bool(row["on_device"]), "".join(str(shapes).split())
+    return {key(row): row for row in rows}
+
+
+def times(theirs, ours):
+    """(excess, sentence) of every time that differs by more than is allowed; the largest excess of all."""
+    wrong, largest = [], (0.0, "")
+    for key in theirs:
+        for name, own in TIMES.items():
+            a, b = theirs[key][name], ours[key][own] / 1000
+            excess = abs(a - b) / max(RELATIVE * a, A_CALL_US * theirs[key]["count"])
+            said = "%s of %s: %.1f us and %.1f us in %d calls" % (name, key[0], a, b,
+                                                                   theirs[key]["count"])
+            largest = max(largest, (excess, said))
+            if excess > 1:
+                wrong.append((key, name, said))
+    return wrong, largest
+
+
+def compare(checks, averages, path, device):
+    """The (row, figure) pairs whose times differ."""
+    wrong = set()
+    for by in ("name", "shapes"):
+        theirs, ours = by_key(averages[by], by), by_key(ours_of(path, by), by)
+        label = "%s by %s" % (device, by)
+        if not checks.equal(sorted(theirs), sorted(ours), label + ": the same rows"):
+            continue
+        for key, row in theirs.items():
+            checks.equal(row["count"], ours[key]["count"], "%s: calls of %s" % (label, key))
+            for name, own in MEMORY.items():
+                checks.equal(row[name], ours[key][own], "%s: %s of %s" % (label, name, key))
+        late, largest = times(theirs, ours)
+        print("%s: %d rows equal in calls and memory; largest difference in time %.2f of what is allowed: %s"
+              % (label, len(theirs), *largest), flush=True)
+        for _, _, said in late:
+            print("    beyond: " + said, flush=True)
+        wrong |= {(by, *key, name) for key, name, _ in late}
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
+    parser.add_argument("--show", action="store_true")
+    wanted = parser.parse_args()
+    python = torch_runs.need(None) if wanted.device == "cuda" else python_with_torch()
+    checks = e2e.Checks()
+    wrong = None
+    for _ in range(ATTEMPTS):
+        with e2e.Folder("same-run") as folder:
+            averages, paths = record(python, wanted.device, folder)
+            if not checks.equal(len(paths), 1, "one file"):
+                break
+            if wanted.show:
+                print(averages["table"], report(paths[0], "--row-limit", "20"), sep="\n")
+            late = compare(checks, averages, paths[0], wanted.device)
+        wrong = late if wrong is None else wrong & late
+        if not wrong or checks.failed:
+            break
+    checks.equal(sorted(wrong or []), [], "times that differ in every run")
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()
