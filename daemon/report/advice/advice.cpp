@@ -41,6 +41,15 @@ bool same_place(const Advice& a, const Advice& b) {
          a.where.function == b.where.function;
 }
 
+/// Without steps the recording is one.
+void speak_of_recording(Advice* advice) {
+  if (advice->of != "recording") return;
+  for (const std::string_view words : {"of each step", "a step", "each step"})
+    for (std::size_t at = 0; (at = advice->what.find(words, at)) != std::string::npos;)
+      advice->what.replace(at, words.size(),
+                           words == "of each step" ? "of the recording" : "in all");
+}
+
 /// Of sorted advice: the worst process speaks for the others.
 std::vector<Advice> said_once(std::vector<Advice> found) {
   std::vector<Advice> kept;
@@ -79,6 +88,7 @@ std::vector<Advice> advise(std::span<const Subject> subjects) {
     if (rule.of_process == nullptr) continue;
     for (const Subject& subject : subjects) rule.of_process(subject, &found);
   }
+  for (Advice& advice : found) speak_of_recording(&advice);
   std::stable_sort(found.begin(), found.end(),
                    [](const Advice& a, const Advice& b) { return a.share > b.share; });
   return said_once(std::move(found));

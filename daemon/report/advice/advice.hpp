@@ -42,9 +42,10 @@ struct Advice {
   std::string what;       // what happens where, and why that is slow
   std::string change;     // what to try
   Where where;
-  double share = 0;          // of the step, 0..1 (of the first step, where the rule says so)
-  double ns_per_step = 0;    // mean over all steps that count
-  std::string_view line_by;  // who knew the line; empty: the operators' own stacks
+  double share = 0;              // of what `of` says, 0..1
+  std::string_view of = "step";  // "first step"; "recording": there are no steps
+  double ns_per_step = 0;        // mean over all steps that count
+  std::string_view line_by;      // who knew the line; empty: the operators' own stacks
   std::vector<Figure> figures;
   std::uint32_t pid = 0;
   std::int64_t rank = -1;

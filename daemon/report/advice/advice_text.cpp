@@ -41,9 +41,10 @@ void append_one(std::string& text, const Advice& advice, std::size_t number, boo
                 std::size_t width) {
   text += fmt::format("{:2}. {}", number, advice.rule);
   if (advice.ns_per_step > 0) {
-    text += fmt::format("  {} of {} ({})", share_text(advice.share),
-                        advice.rule == "first-step" ? "the first step" : "a step",
-                        time_text(advice.ns_per_step));
+    text +=
+        fmt::format("  {} of {} ({})", share_text(advice.share),
+                    advice.of == "step" ? std::string("a step") : fmt::format("the {}", advice.of),
+                    time_text(advice.ns_per_step));
   }
   if (advice.processes > 1) text += fmt::format("  in {} processes, most in", advice.processes);
   if (several || advice.processes > 1)
@@ -80,7 +81,8 @@ void write_advice(std::span<const Advice> advice, support::JsonWriter& json) {
     json.begin_object().member("rule", one.rule);
     json.member("title", rule == nullptr ? std::string_view() : rule->title);
     json.member("what", std::string_view(one.what)).member("change", std::string_view(one.change));
-    json.member("share_percent", 100 * one.share).member("ns_per_step", one.ns_per_step);
+    json.member("share_percent", 100 * one.share).member("of", one.of);
+    json.member("ns_per_step", one.ns_per_step);
     json.member("file", std::string_view(one.where.file)).member("line", one.where.line);
     json.member("last_line", one.where.last_line);
     json.member("function", std::string_view(one.where.function)).member("line_by", one.line_by);

@@ -90,7 +90,8 @@ void first_step(const Subject& subject, Found* found) {
   const Cause& cause = compiled.ns >= loaded.ns ? compiled : loaded;
   if (cause.ns < kExplained * length || cause.samples < kFewestSamples) return;
   Advice advice = start_advice(subject, kFirstStep, where_of(story, cause.line), length - usual);
-  advice.share = cause.ns / length;  // of the first step
+  advice.share = cause.ns / length;
+  advice.of = "first step";
   advice.ns_per_step = cause.ns;
   advice.what = fmt::format(
       "The first step takes {}, {} times as long as the others: {} of it is {}. It is in every "

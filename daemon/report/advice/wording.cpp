@@ -47,6 +47,7 @@ Advice start_advice(const Subject& subject, std::string_view rule, const Where& 
       total_ns / static_cast<double>(std::max<std::size_t>(1, subject.story.steps.size()));
   advice.pid = subject.analysis.meta.pid;
   advice.rank = subject.analysis.meta.rank;
+  if (subject.story.made_up) advice.of = "recording";
   return advice;
 }
 

@@ -108,6 +108,18 @@ TEST_F(SessionRules, WhatIsTrueOfSeveralProcessesIsSaidOnceLargestShareFirst) {
   EXPECT_EQ(syncs[0].pid, 102u);
 }
 
+TEST_F(SessionRules, WithoutStepsItSpeaksOfTheRecording) {
+  steps(1);
+  story.made_up = true;
+  for (std::uint64_t i = 0; i < 5; ++i)
+    op("aten::add", at(0, 1000 + 100 * i), 100, line(12)).inputs = 4;
+  const Subject subject{analysis, story};
+  const auto found = advise(std::span(&subject, 1));
+  ASSERT_THAT(found, ElementsAre(Names(kRepeatedWork, 12)));
+  EXPECT_EQ(found[0].of, "recording");
+  EXPECT_THAT(found[0].what, HasSubstr("500 us of the recording"));
+}
+
 TEST(AdviceText, SaysSoWhereThereIsNone) {
   EXPECT_THAT(advice_text({}, 80), HasSubstr("No advice"));
 }
