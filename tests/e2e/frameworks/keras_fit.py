@@ -17,5 +17,5 @@ model = keras.Sequential([
     keras.layers.Dense(10, activation="softmax"),
 ])
 model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
-history = model.fit(images, labels, batch_size=64, epochs=8, verbose=0)
+history = model.fit(images, labels, batch_size=64, epochs=16, verbose=0)
 print("epochs", len(history.history["loss"]), "finite", bool(numpy.isfinite(history.history["loss"]).all()))
