@@ -5,7 +5,6 @@
 // Context:  cli
 #include "cli/commands.hpp"
 
-#include <algorithm>
 #include <array>
 
 #include "cli/option_table.hpp"

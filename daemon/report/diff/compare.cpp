@@ -162,8 +162,7 @@ void Comparison::by_calls(NameDiff& row, std::uint32_t name, std::size_t tests) 
   row.calls_changed =
       calls_differ(Pairs::calls(before_, joint.before), Pairs::calls(after_, joint.after), tests);
   const auto settle = [this](Change& change, double share) {
-    if (change.measured && std::abs(share) >= limits_.share && share * change.adjusted > 0)
-      change.significant = true;
+    if (change.measured && std::abs(share) >= limits_.share) change.significant = true;
   };
   if (row.calls_changed) {
     const double ratio = row.calls_after / row.calls_before - 1;
@@ -216,6 +215,8 @@ void Comparison::metrics(ProcessDiff& diff) const {
     }
     judging.reference.deviation = std::max(diff.host.deviation, diff.gpu.deviation);
     judging.unknown_machine = !diff.host.known && !diff.gpu.known;
+    // What else runs on the machine lengthens whole steps, operators only now and then.
+    judging.own_spreads = 2;
     MetricDiff& row = diff.metrics.emplace_back();
     row.name = metric.name;
     row.change = judge(pair, judging);
@@ -236,8 +237,9 @@ const Change& NameDiff::telling() const {
   const Change* best = &total;
   for (const Change* one : {&self, &device}) {
     if (!one->measured) continue;
-    const bool more = std::max(one->share_before, one->share_after) >
-                      std::max(best->share_before, best->share_after);
+    // What calls nothing is told as itself.
+    const bool more = std::max(one->share_before, one->share_after) >=
+                      0.99 * std::max(best->share_before, best->share_after);
     if (!best->measured || (one->significant && !best->significant) ||
         (one->significant == best->significant && more))
       best = one;

@@ -11,6 +11,8 @@
 namespace gpuprof::report::diff {
 namespace {
 
+/// As a logarithm: beyond it, times tell nothing.
+constexpr double kMostLimit = 3;
 /// Standard deviations of what the others did: of a normal distribution 1 in 400 lies outside.
 constexpr double kDeviations = 3;
 constexpr double kNormalByMedian = 1.4826;
@@ -90,7 +92,8 @@ Change judge(const Pair& pair, const Judging& judging) {
   const double needed = kFalseAlarms / static_cast<double>(std::max<std::size_t>(1, judging.tests));
   const bool few = least_p(blocks_before.size(), blocks_after.size()) > needed;
   if (few) least *= 2;
-  change.limit = std::expm1(std::max(least, kDeviations * reference.deviation * pair.spread()));
+  const double noise = std::max(kDeviations * reference.deviation, judging.own_spreads);
+  change.limit = std::expm1(std::min(kMostLimit, std::max(least, noise * pair.spread())));
 
   const double fast = log_of_ratio(quantile(after, 0.25), quantile(pair.before, 0.25));
   const bool large = std::abs(adjusted) >= std::log1p(change.limit) &&

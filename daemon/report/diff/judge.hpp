@@ -46,6 +46,7 @@ struct Judging {
   Reference reference;
   std::size_t tests = 1;         // made side by side
   bool unknown_machine = false;  // no reference, and clocks and neighbours may differ
+  double own_spreads = 1.5;      // a change must be larger than so many of its own spreads
 };
 
 Change judge(const Pair& pair, const Judging& judging);
