@@ -31,6 +31,17 @@ constexpr std::array kStepMetrics = {
                "number of kernels launched"},
 };
 
+bool is_of_gpu(Measure measure) {
+  return measure == Measure::kGpuBusy || measure == Measure::kKernel || measure == Measure::kCopy;
+}
+
+/// It occurs again and again, not only at some place of the recording.
+bool lasts(const Side& side, const NameRow* row) {
+  constexpr std::ptrdiff_t kLeastCells = 3;
+  const Values calls = Pairs::calls(side, row);
+  return std::count_if(calls.begin(), calls.end(), [](double n) { return n > 0; }) >= kLeastCells;
+}
+
 class Comparison {
  public:
   Comparison(const Side& before, const Side& after, const Limits& limits)
@@ -123,12 +134,16 @@ void Comparison::judge_all(ProcessDiff& diff, const std::vector<Pair>& pairs,
   const auto large = [&](const Pair& pair) {
     return std::max(pair.share_before, pair.share_after) >= limits_.share;
   };
+  std::vector<const Pair*> all;
+  for (const Pair& pair : references)
+    if (!pair.before.empty() && !pair.after.empty()) all.push_back(&pair);
+  const Reference usual = reference_of(all);
   Judging judging;
   judging.limits = limits_;
   judging.tests = static_cast<std::size_t>(std::count_if(pairs.begin(), pairs.end(), large));
   for (const Pair& pair : pairs) {
-    // What is small as a whole is not claimed: the others need not be looked at.
-    judging.reference = large(pair) ? against(pair, references, with_inner) : Reference{};
+    // What is small as a whole is hardly ever claimed, and takes no part in the median.
+    judging.reference = large(pair) ? against(pair, references, with_inner) : usual;
     judging.unknown_machine = judging.reference.names < kLeastReferences && !on_gpu;
     diff.names[pair.id].*change = judge(pair, judging);
   }
@@ -139,10 +154,13 @@ Common Comparison::common(const ProcessDiff& diff, const std::vector<Pair>& pair
                           Change NameDiff::*change) const {
   std::vector<const Pair*> unchanged;
   std::vector<double> limits;
+  std::vector<Weighted> spreads;
   for (const Pair& pair : pairs) {
     const Change& its = diff.names[pair.id].*change;
     if (pair.before.empty() || pair.after.empty() || its.significant) continue;
     unchanged.push_back(&pair);
+    spreads.push_back(
+        {std::max(relative_spread(pair.before), relative_spread(pair.after)), pair.share()});
     if (pair.share() >= limits_.share) limits.push_back(its.limit);
   }
   const Reference reference = reference_of(unchanged);
@@ -152,6 +170,7 @@ Common Comparison::common(const ProcessDiff& diff, const std::vector<Pair>& pair
   common.factor = std::exp(reference.log_factor);
   common.deviation = reference.deviation;
   common.told_from = median(limits);
+  common.spread = weighted_median(spreads);
   return common;
 }
 
@@ -181,12 +200,13 @@ void Comparison::finish_rows(ProcessDiff& diff) const {
     NameDiff& row = diff.names[i];
     by_calls(row, i, tests);
     row.significant = row.self.significant || row.total.significant || row.device.significant;
-    // In most steps of one side and none of the other.
     const Change& change = row.telling();
     if (row.presence == Presence::kGone)
-      row.significant = change.share_before >= limits_.share && diff.by_step;
+      row.significant =
+          change.share_before >= limits_.share && lasts(before_, pairs_.names()[i].before);
     if (row.presence == Presence::kNew)
-      row.significant = change.share_after >= limits_.share && diff.by_step;
+      row.significant =
+          change.share_after >= limits_.share && lasts(after_, pairs_.names()[i].after);
   }
   std::erase_if(diff.names, [](const NameDiff& row) { return row.name.empty(); });
   std::stable_sort(diff.names.begin(), diff.names.end(), [](const NameDiff& a, const NameDiff& b) {
@@ -215,8 +235,10 @@ void Comparison::metrics(ProcessDiff& diff) const {
     }
     judging.reference.deviation = std::max(diff.host.deviation, diff.gpu.deviation);
     judging.unknown_machine = !diff.host.known && !diff.gpu.known;
-    // What else runs on the machine lengthens whole steps, operators only now and then.
+    // What else runs on the machine lengthens each step, but an operator only now and then: a
+    // step can vary less than what it is made of, and tells no more for that.
     judging.own_spreads = 2;
+    judging.least_spread = is_of_gpu(metric.measure) ? diff.gpu.spread : diff.host.spread;
     MetricDiff& row = diff.metrics.emplace_back();
     row.name = metric.name;
     row.change = judge(pair, judging);

@@ -26,6 +26,7 @@ struct Measured {
   double before = 0, after = 0;
   bool beyond_noise = true;
   Unit unit = Unit::kTime;
+  bool on_host = false;  // time of the host
 };
 
 std::string process_text(const ProcessDiff& process) {
@@ -33,8 +34,9 @@ std::string process_text(const ProcessDiff& process) {
   return side.rank >= 0 ? fmt::format("rank {}", side.rank) : fmt::format("process {}", side.pid);
 }
 
-Measured of_change(const Change& change, Presence presence) {
-  return {change.before, change.after, change.apart || presence != Presence::kBoth, Unit::kTime};
+Measured of_change(const Change& change, Presence presence, bool on_host) {
+  return {change.before, change.after, change.apart || presence != Presence::kBoth, Unit::kTime,
+          on_host};
 }
 
 bool has_kind(const std::string& metric, const NameDiff& row) {
@@ -74,10 +76,10 @@ support::Result<Measured> measure_name(const Condition& condition, const Process
   if (condition.metric == "calls")
     return Measured{row->calls_before, row->calls_after,
                     row->calls_changed || !process.by_step || row->presence != Presence::kBoth,
-                    Unit::kCount};
-  if (condition.metric == "operator") return of_change(row->total, row->presence);
-  if (condition.metric == "operator_self") return of_change(row->self, row->presence);
-  return of_change(row->device, row->presence);
+                    Unit::kCount, false};
+  if (condition.metric == "operator") return of_change(row->total, row->presence, true);
+  if (condition.metric == "operator_self") return of_change(row->self, row->presence, true);
+  return of_change(row->device, row->presence, false);
 }
 
 support::Result<Measured> measure_memory(const Condition& condition, const ProcessDiff& process) {
@@ -85,7 +87,7 @@ support::Result<Measured> measure_memory(const Condition& condition, const Proce
   const bool host_only = condition.metric == "host_memory_peak";
   const bool on_gpu = std::any_of(process.memory.begin(), process.memory.end(),
                                   [](const MemoryDiff& row) { return row.device >= 0; });
-  Measured most{0, 0, true, Unit::kBytes};
+  Measured most{0, 0, true, Unit::kBytes, false};
   bool found = false;
   for (const MemoryDiff& row : process.memory) {
     if ((row.device >= 0) != (on_gpu && !host_only)) continue;
@@ -114,7 +116,7 @@ support::Result<Measured> measure(const Condition& condition, const ProcessDiff&
     for (const NameDiff& row : process.names) count += row.significant;
     for (const MemoryDiff& row : process.memory) count += row.significant;
     for (const MetricDiff& row : process.metrics) count += row.change.significant;
-    return Measured{0, count, true, Unit::kCount};
+    return Measured{0, count, true, Unit::kCount, false};
   }
   const MetricDiff* row = process.metric(condition.metric);
   if (row == nullptr)
@@ -132,7 +134,7 @@ support::Result<Measured> measure(const Condition& condition, const ProcessDiff&
   return Measured{
       change.before, change.after,
       change.apart || change.before == 0 || change.after == 0 || known->unit == Unit::kCount,
-      known->unit};
+      known->unit, known->measure == Measure::kLength};
 }
 
 double compared(const Condition& condition, const Measured& measured) {
@@ -173,7 +175,7 @@ support::Result<std::vector<std::string>> holds(const Condition& condition, cons
                     ? fmt::format(": {:.0f}", m.after)
                     : fmt::format(": {} before, {} after ({})", value_text(m.before, m.unit),
                                   value_text(m.after, m.unit), change_text(m.before, m.after));
-    const bool host_time = m.unit == Unit::kTime && process.host.known;
+    const bool host_time = m.on_host && process.host.known;
     if (host_time && std::abs(process.host.factor - 1) >= 0.03)
       sentence +=
           fmt::format("; all operators together took {:.2f} times as long", process.host.factor);

@@ -91,14 +91,12 @@ std::string significant(const ProcessDiff& process) {
   std::string text;
   for (const MetricDiff& row : process.metrics) {
     if (!row.change.significant) continue;
-    const auto known =
-        std::find_if(step_metrics().begin(), step_metrics().end(),
-                     [&](const StepMetric& one) { return one.name == row.name; });
-    text += fmt::format("  {}: {} → {} {}, {}\n", known->title,
-                        value_text(row.change.before, known->unit),
-                        value_text(row.change.after, known->unit),
-                        process.by_step ? "a step" : "a slice",
-                        change_text(row.change.before, row.change.after));
+    const auto known = std::find_if(step_metrics().begin(), step_metrics().end(),
+                                    [&](const StepMetric& one) { return one.name == row.name; });
+    text += fmt::format(
+        "  {}: {} → {} {}, {}\n", known->title, value_text(row.change.before, known->unit),
+        value_text(row.change.after, known->unit), process.by_step ? "a step" : "a slice",
+        change_text(row.change.before, row.change.after));
   }
   for (const MemoryDiff& row : process.memory) {
     if (!row.significant) continue;
@@ -117,16 +115,19 @@ std::string common_line(const Common& common, const char* what, const Limits& li
   if (!common.known) return "";
   std::string text;
   if (std::abs(common.factor - 1) >= kToldFactor)
-    text = fmt::format("All {} took {:.2f} times as long: the machine, or what concerns them all. "
-                       "It is left out of what is claimed.\n",
-                       what, common.factor);
+    text = fmt::format(
+        "All {} took {:.2f} times as long: the machine, or what concerns them all. "
+        "It is left out of what is claimed.\n",
+        what, common.factor);
   if (common.told_from > kMostTold)
-    return text + fmt::format("Changes of {} cannot be told here: their times vary too much from "
-                              "step to step, or from process to process.\n",
-                              what);
-  return text + fmt::format("Of {} a change of about {:.0f} % can be told here, if it is {:g} % of "
-                            "the step.\n",
-                            what, common.told_from * 100, limits.share * 100);
+    return text + fmt::format(
+                      "Changes of {} cannot be told here: their times vary too much from "
+                      "step to step, or from process to process.\n",
+                      what);
+  return text + fmt::format(
+                    "Of {} a change of about {:.0f} % can be told here, if it is {:g} % of "
+                    "the step.\n",
+                    what, common.told_from * 100, limits.share * 100);
 }
 
 std::string heading(const char* title, std::size_t name_width) {
@@ -185,8 +186,8 @@ std::string memory_table(const ProcessDiff& process, std::size_t name_width) {
     change.before = static_cast<double>(before);
     change.after = static_cast<double>(after);
     text += fmt::format("{} {:<{}} {:>12} {:>12} {:>10}\n", is_significant ? "*" : " ", name,
-                        name_width, value_text(change.before, unit),
-                        value_text(change.after, unit), change_text(change.before, change.after));
+                        name_width, value_text(change.before, unit), value_text(change.after, unit),
+                        change_text(change.before, change.after));
   };
   for (const MemoryDiff& row : process.memory) {
     const std::string of = memory_name(row.device);
@@ -225,8 +226,7 @@ std::string process_text(const Diff& diff, const ProcessDiff& process, std::size
 
 std::string diff_text(const Diff& diff, std::size_t row_limit, std::size_t width) {
   const std::size_t room = width > kFigures ? width - kFigures : 0;
-  const std::size_t name_width =
-      width == 0 ? kMostName : std::clamp(room, kLeastName, kMostName);
+  const std::size_t name_width = width == 0 ? kMostName : std::clamp(room, kLeastName, kMostName);
   std::string text;
   if (diff.simulated) text += "GPU work was done on the simulated GPU.\n";
   for (const std::string& remark : diff.remarks) text += "note: " + remark + "\n";

@@ -13,13 +13,15 @@ namespace {
 
 /// As a logarithm: beyond it, times tell nothing.
 constexpr double kMostLimit = 3;
-/// Standard deviations of what the others did: of a normal distribution 1 in 400 lies outside.
-constexpr double kDeviations = 3;
+/// Standard deviations of what the others did. Few others tell it badly, so it is more than usual.
+constexpr double kDeviations = 4;
 constexpr double kNormalByMedian = 1.4826;
 /// Of all tests made side by side together.
 constexpr double kFalseAlarms = 0.01;
-/// Before the common factor is taken out, so much must be left of a change.
+/// Before the common factor is taken out, a change must be so much of what can be told.
 constexpr double kLeastRaw = 0.6;
+/// … and so much of that factor: the more machines differ, the less alike for all.
+constexpr double kLeastOfCommon = 0.5;
 /// Of a change in the middle, the fastest quarter of the steps must show so much.
 constexpr double kLeastInFast = 0.5;
 
@@ -50,7 +52,7 @@ Reference reference_of(const std::vector<const Pair*>& others) {
   std::vector<Weighted> ratios, deviations;
   for (const Pair* one : others) {
     if (one->share() < kReferenceShare) continue;
-    ratios.push_back({one->log_ratio(), one->share()});
+    ratios.push_back({one->log_ratio(), std::sqrt(one->share())});
   }
   reference.names = ratios.size();
   if (ratios.size() < kLeastReferences) return reference;
@@ -92,14 +94,17 @@ Change judge(const Pair& pair, const Judging& judging) {
   const double needed = kFalseAlarms / static_cast<double>(std::max<std::size_t>(1, judging.tests));
   const bool few = least_p(blocks_before.size(), blocks_after.size()) > needed;
   if (few) least *= 2;
-  const double noise = std::max(kDeviations * reference.deviation, judging.own_spreads);
-  change.limit = std::expm1(std::min(kMostLimit, std::max(least, noise * pair.spread())));
+  double noise = std::max(kDeviations * reference.deviation, judging.own_spreads);
+  if (few) noise *= 1.5;
+  const double spread = std::max(pair.spread(), judging.least_spread);
+  const double limit = std::min(kMostLimit, std::max(least, noise * spread));
+  change.limit = std::expm1(limit);
 
   const double fast = log_of_ratio(quantile(after, 0.25), quantile(pair.before, 0.25));
-  const bool large = std::abs(adjusted) >= std::log1p(change.limit) &&
+  const bool large = std::abs(adjusted) >= limit &&
                      std::abs(change.adjusted) * pair.share_before >= judging.limits.share;
-  const bool left =
-      raw * adjusted > 0 && std::abs(raw) >= kLeastRaw * std::log1p(judging.limits.change);
+  const double common = kLeastOfCommon * std::abs(reference.log_factor);
+  const bool left = raw * adjusted > 0 && std::abs(raw) >= std::max(kLeastRaw * limit, common);
   const bool everywhere =
       fast * adjusted > 0 && std::abs(fast) >= kLeastInFast * std::abs(adjusted);
   const bool ranked = few ? blocks_before.size() >= kLeastBlocks &&

@@ -38,7 +38,7 @@ struct Reference {
 inline constexpr double kReferenceShare = 0.003;
 inline constexpr std::size_t kLeastReferences = 4;
 
-/// The share-weighted median of the others' ratios, and how far they lie from it.
+/// The median of the others' ratios, larger ones weighing more, and how far they lie from it.
 Reference reference_of(const std::vector<const Pair*>& others);
 
 struct Judging {
@@ -46,6 +46,7 @@ struct Judging {
   Reference reference;
   std::size_t tests = 1;         // made side by side
   bool unknown_machine = false;  // no reference, and clocks and neighbours may differ
+  double least_spread = 0;       // the own one counts as at least this
   double own_spreads = 1.5;      // a change must be larger than so many of its own spreads
 };
 

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gpuprof diff on real runs of a training on the CPU: what is claimed, conditions, bad input."""
+
+import json
+import os
+
+import recordings
+from recordings import e2e
+
+WORK = "planted::work"
+
+
+def equal_runs(check, runs):
+    for before, after in zip(runs, runs[1:]):
+        process = recordings.compared(before, after)
+        check.equal(recordings.claims(process), [], "claimed of equal runs")
+        check.expect(process["before"]["steps"] == 60 and process["times_are_of"] == "step",
+                     "steps were found")
+    text = recordings.diff(runs[0], runs[1]).stdout.decode()
+    check.expect("No significant change." in text, "text says that nothing changed")
+    check.expect("steps, " in text and "left out as warm-up" in text, "text counts the steps")
+
+
+def slower_operator(check, before, slow):
+    """planted::work does 22 parts where it did 20."""
+    process = recordings.compared(before, slow)
+    claims = recordings.claims(process)
+    check.expect(WORK in claims, "the operator that is 10 %% slower is named: %r" % claims)
+    check.expect(set(claims) <= {WORK, "aten::mm"}, "and nothing else: %r" % claims)
+    row = next(row for row in process["names"] if row["name"] == WORK)
+    check.equal(row["inner_calls"], ["aten::mm 20 → 22"], "why it is slower")
+    check.expect(row["total_ns"]["share_before"] > 0.1, "its share of the step is known")
+    text = recordings.diff(before, slow).stdout.decode()
+    check.expect("operator %s: " % WORK in text.split("Step  ")[0], "text names it at the top")
+
+
+def other_program(check, before, folder):
+    more = recordings.record(folder, "more", "--more", "--steps", "25")
+    process = recordings.compared(before, more)
+    row = next(row for row in process["names"] if row["name"] == "planted::more")
+    check.equal((row["presence"], row["significant"]), ("new", True), "an operator that is new")
+    check.expect(any("--more" in remark for remark in process["remarks"]),
+                 "another command is said")
+    gone = recordings.compared(more, before)
+    row = next(row for row in gone["names"] if row["name"] == "planted::more")
+    check.equal((row["presence"], row["significant"]), ("gone", True), "an operator that is gone")
+
+
+def conditions(check, before, after, slow):
+    def status(*words, files=(before, after)):
+        done = recordings.diff(*files, *words)
+        return done.returncode, done.stderr.decode()
+    check.equal(status("--fail-if", "step_time > +400%"), (0, ""), "a condition that does not hold")
+    code, said = status("--fail-if", "step_time > 1us", "--fail-if", "step_time < 1us",
+                        "--fail-if", "calls:%s >= 1" % WORK)
+    check.equal(code, 1, "conditions that hold")
+    check.equal(said.count("holds: "), 2, "each of them is said: %r" % said)
+    check.expect("--fail-if 'step_time > 1us' holds: " in said, "which one is said")
+    code, said = status("--fail-if", "calls:aten::mm > +5%", files=(before, slow))
+    check.equal((code, said.count("\n")), (1, 1), "more calls fail")
+    check.expect("24 before, 26 after (+8.3 %)" in said, "with both figures: %r" % said)
+    for words in (["--fail-if", "steptime > 5%"], ["--fail-if", "step_time > soon"],
+                  ["--fail-if", "kernel_time > 5%"], ["--fail-if", "operator:no::such > 5%"],
+                  ["--min-change", "much"]):
+        code, said = status(*words)
+        check.equal((code, said.count("\n")), (2, 1), "refused in one sentence: %r" % words)
+        check.expect(words[0] in said, "the sentence names it: %r" % said)
+
+
+def bad_input(check, before, folder):
+    text = os.path.join(folder, "text.json")
+    with open(text, "w", encoding="utf-8") as file:
+        file.write("not a trace")
+    os.mkdir(os.path.join(folder, "empty"))
+    for words in ([before, text], [before, os.path.join(folder, "empty")],
+                  [before, os.path.join(folder, "none")], [before], [before, before, before],
+                  [before, before, "--rank", "3"]):
+        done = recordings.diff(*words)
+        check.equal((done.returncode, done.stdout, done.stderr.count(b"\n")), (2, b"", 1),
+                    "refused in one sentence: %r" % words[1:])
+
+
+def main():
+    check = e2e.Checks()
+    with e2e.Folder("diff") as folder:
+        runs = [recordings.record(folder, "run%d" % i) for i in range(3)]
+        slow = recordings.record(folder, "slow", "--parts", "22")
+        equal_runs(check, runs)
+        slower_operator(check, runs[0], slow)
+        other_program(check, runs[1], folder)
+        conditions(check, runs[0], runs[1], slow)
+        bad_input(check, runs[0], folder)
+        same = recordings.compared(runs[0], runs[0])
+        check.equal(recordings.claims(same), [], "a run and itself")
+        check.expect(json.dumps(same).find("Infinity") < 0, "numbers JSON knows")
+        if check.failed:
+            raise RuntimeError("%d failed; kept for a look" % check.failed)
+    check.done()
+
+
+main()

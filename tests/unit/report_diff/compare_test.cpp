@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is claimed of two recordings, and what is not.
+#include "daemon/report/diff/compare.hpp"
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/report_diff/made_sides.hpp"
+
+namespace gpuprof::report::diff {
+namespace {
+
+using test::find;
+using test::Noise;
+using test::Program;
+using test::significant_names;
+using test::usual_times;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// Of so many equal pairs, those of which anything is claimed.
+int false_alarms(int pairs, std::size_t steps, const Noise& noise) {
+  Program program(7);
+  int alarms = 0;
+  for (int i = 0; i < pairs; ++i) {
+    const ProcessDiff diff = compare(program.run(usual_times(), steps, noise),
+                                     program.run(usual_times(), steps, noise), {});
+    alarms += diff.any_significant();
+  }
+  return alarms;
+}
+
+TEST(Compare, AThousandEqualPairsRaiseAtMostTenAlarms) {
+  EXPECT_LE(false_alarms(1000, 40, {}), 10);
+}
+TEST(Compare, EqualPairsWithWildStepsRaiseAtMostOneAlarmInAHundred) {
+  EXPECT_LE(false_alarms(300, 40, {.step = 0.2, .spikes = 0.3}), 3);
+}
+TEST(Compare, EqualPairsOfProcessesThatDriftByTensOfPercentRaiseAtMostOneAlarmInAHundred) {
+  EXPECT_LE(false_alarms(300, 40, {.drift = 0.3}), 3);
+}
+TEST(Compare, EqualPairsOfFewStepsRaiseAtMostOneAlarmInAHundred) {
+  EXPECT_LE(false_alarms(300, 4, {}), 3);
+}
+
+TEST(Compare, AnOperatorTenPerCentSlowerIsNamedAndNothingElse) {
+  Program program(11);
+  const Noise calm{.step = 0.03, .keeps = 0.3, .own = 0.005};
+  int named = 0, others = 0;
+  for (int i = 0; i < 100; ++i) {
+    const ProcessDiff diff = compare(program.run(usual_times(), 60, calm),
+                                     program.run(usual_times(), 60, calm, 1, 1.1), {});
+    for (const std::string& name : significant_names(diff)) (name == "op1" ? named : others) += 1;
+  }
+  EXPECT_GE(named, 90);
+  EXPECT_LE(others, 2);
+}
+
+TEST(Compare, WhatAllHaveInCommonIsToldAndNotClaimed) {
+  Program program(3);
+  std::vector<double> slower = usual_times();
+  for (double& ns : slower) ns *= 1.5;
+  const ProcessDiff diff = compare(program.run(usual_times(), 40, {.drift = 0}),
+                                   program.run(slower, 40, {.drift = 0}), {});
+  EXPECT_THAT(significant_names(diff), IsEmpty());
+  EXPECT_TRUE(diff.host.known);
+  EXPECT_NEAR(1.5, diff.host.factor, 0.05);
+}
+
+TEST(Compare, AnOperatorThatChangesAgainstTheCommonFactorIsNamed) {
+  Program program(3);
+  std::vector<double> slower = usual_times();
+  for (double& ns : slower) ns *= 1.2;
+  slower[0] *= 1.5;
+  const ProcessDiff diff = compare(program.run(usual_times(), 40, {.drift = 0}),
+                                   program.run(slower, 40, {.drift = 0}), {});
+  EXPECT_THAT(significant_names(diff), Contains("op0"));
+  EXPECT_NEAR(0.5, find(diff, "op0")->self.adjusted, 0.1);
+  EXPECT_NEAR(0.8, find(diff, "op0")->self.relative, 0.12);
+}
+
+TEST(Compare, SlowFirstStepsAreNotCompared) {
+  Program program(5);
+  Side before = program.run(usual_times(), 40, {}), after = program.run(usual_times(), 40, {});
+  after.warm_up = 3;
+  for (NameRow& row : after.names)
+    for (std::size_t i = 0; i < 3; ++i) row.cells[i].self_ns *= 1000;
+  NameRow compiled{"compile", NameKind::kOperator, {{0, 1, 1e9F, 1e9F, 0, 0}}, {}, 1};
+  after.names.push_back(compiled);
+  const ProcessDiff diff = compare(before, after, {});
+  EXPECT_THAT(significant_names(diff), IsEmpty());
+  EXPECT_EQ(find(diff, "compile"), nullptr);
+}
+
+TEST(Compare, OperatorsOnOneSideOnlyAreNamed) {
+  Program program(5);
+  std::vector<double> more = usual_times();
+  more.push_back(1e6);
+  const ProcessDiff diff =
+      compare(program.run(more, 40, {}), program.run(usual_times(), 40, {}), {});
+  ASSERT_NE(find(diff, "op16"), nullptr);
+  EXPECT_EQ(Presence::kGone, find(diff, "op16")->presence);
+  EXPECT_THAT(significant_names(diff), Contains("op16"));
+  const ProcessDiff other =
+      compare(program.run(usual_times(), 40, {}), program.run(more, 40, {}), {});
+  EXPECT_EQ(Presence::kNew, find(other, "op16")->presence);
+}
+
+TEST(Compare, CallsThatAreFixedAndDifferAreCertainWhateverTheNoise) {
+  Program program(9);
+  const Noise wild{.step = 0.4, .drift = 0.3, .spikes = 0.3};
+  Side before = program.run(usual_times(), 40, wild), after = program.run(usual_times(), 40, wild);
+  for (Cell& cell : before.names[2].cells) cell.calls = 20;
+  for (Cell& cell : after.names[2].cells) cell.calls = 24;
+  const ProcessDiff diff = compare(before, after, {});
+  EXPECT_THAT(significant_names(diff), ElementsAre("op2"));
+  EXPECT_TRUE(find(diff, "op2")->calls_changed);
+}
+
+TEST(Compare, CallsThatVaryAreNotSaidToDiffer) {
+  Program program(9);
+  Side before = program.run(usual_times(), 40, {}), after = program.run(usual_times(), 40, {});
+  for (Cell& cell : before.names[2].cells) cell.calls = static_cast<float>(1 + cell.index % 3);
+  for (Cell& cell : after.names[2].cells) cell.calls = static_cast<float>(1 + (cell.index + 1) % 3);
+  EXPECT_FALSE(find(compare(before, after, {}), "op2")->calls_changed);
+}
+
+TEST(Compare, CallsInAnOperatorAreToldOfIt) {
+  Program program(9);
+  Side before = program.run(usual_times(), 40, {}), after = program.run(usual_times(), 40, {});
+  before.calls = {{0, 1, 40 * 5, 40 * 3e6}};
+  after.calls = {{0, 1, 40 * 6, 40 * 3.6e6}};
+  const ProcessDiff diff = compare(before, after, {});
+  EXPECT_THAT(find(diff, "op0")->inner_calls, ElementsAre("op1 5 → 6"));
+  EXPECT_TRUE(find(diff, "op0")->total.significant);
+}
+
+TEST(Compare, ASlowerStepIsClaimedWhereItsOperatorsAreNot) {
+  Program program(13);
+  const Noise calm{.step = 0.01, .drift = 0.01, .own = 0.005, .spikes = 0};
+  Side before = program.run(usual_times(), 40, calm), after = program.run(usual_times(), 40, calm);
+  for (double& ns : after.by_cell[0]) ns += 3e6;  // of 14: something slept
+  EXPECT_THAT(significant_names(compare(before, after, {})), ElementsAre("step_time"));
+}
+
+TEST(Compare, MemoryIsClaimedFromFivePerCentAndAMebibyteOn) {
+  Program program(13);
+  const auto with = [&](std::uint64_t bytes) {
+    Side side = program.run(usual_times(), 40, {});
+    side.memory[0].peak_allocated_bytes = bytes;
+    for (std::uint32_t i = 0; i < 40; ++i) side.memory[0].peak_by_cell[i] = bytes;
+    return side;
+  };
+  constexpr std::uint64_t kMiB = 1 << 20;
+  EXPECT_TRUE(compare(with(100 * kMiB), with(107 * kMiB), {}).memory.at(0).significant);
+  EXPECT_FALSE(compare(with(100 * kMiB), with(103 * kMiB), {}).memory.at(0).significant);
+  EXPECT_FALSE(compare(with(kMiB), with(kMiB + kMiB / 2), {}).memory.at(0).significant);
+}
+
+TEST(Compare, DifferencesOfTheRecordingsAreSaid) {
+  Program program(13);
+  Side before = program.run(usual_times(), 40, {}), after = program.run(usual_times(), 2, {});
+  before.facts["torch.version"] = "2.1";
+  after.facts["torch.version"] = "2.2";
+  before.gpus = {"V100"};
+  after.gpus = {"H200"};
+  const std::vector<std::string> remarks = compare(before, after, {}).remarks;
+  EXPECT_THAT(remarks, Contains("PyTorch: 2.1 before, 2.2 after"));
+  EXPECT_THAT(remarks, Contains("GPUs: V100 before, H200 after"));
+  EXPECT_THAT(remarks, Contains(HasSubstr("2 steps after warm-up are not enough")));
+}
+
+TEST(Compare, EmptyRecordingsAreComparedToNothing) {
+  EXPECT_THAT(significant_names(compare({}, {}, {})), IsEmpty());
+}
+
+}  // namespace
+}  // namespace gpuprof::report::diff
