@@ -9,10 +9,12 @@
 #include <cstdio>
 #include <string>
 
+#include "cli/answer.hpp"
 #include "cli/commands.hpp"
 #include "cli/stdout_width.hpp"
 #include "daemon/api/diff_sessions.hpp"
 #include "support/files.hpp"
+#include "support/tidy.hpp"
 #include "support/tty.hpp"
 #include "support/write_signals.hpp"
 
@@ -46,6 +48,7 @@ support::Result<api::DiffRequest> request_of(const Options& options) {
 
 support::Result<int> diff_command(Options& options) {
   support::ignore_write_signals();
+  support::tidy_when_ended();
   GPUPROF_TRY(request, request_of(options));
   support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
   api::ReportProgress progress;
@@ -56,12 +59,7 @@ support::Result<int> diff_command(Options& options) {
   auto answer = api::diff_answer(request, progress);
   line.clear();
   if (!answer) return answer.error();
-  const std::string& out = answer.value().text;
-  const bool written = std::fwrite(out.data(), 1, out.size(), stdout) == out.size();
-  if (!written || std::fflush(stdout) != 0)
-    return error(
-        "the comparison cannot be written to stdout: is the disk full, or the reader gone?",
-        kTrouble);
+  GPUPROF_CHECK(write_answer(answer.value().text, "the comparison", kTrouble));
   for (const std::string& sentence : answer.value().holds)
     std::fprintf(stderr, "gpuprof: %s\n", sentence.c_str());
   return answer.value().holds.empty() ? 0 : kHolds;

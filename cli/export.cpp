@@ -6,14 +6,16 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <string>
+#include <vector>
 
+#include "cli/answer.hpp"
 #include "cli/commands.hpp"
 #include "cli/output_place.hpp"
 #include "cli/summary_text.hpp"
 #include "daemon/api/export_session.hpp"
 #include "support/files.hpp"
+#include "support/tidy.hpp"
 #include "support/tty.hpp"
 #include "support/write_signals.hpp"
 
@@ -22,7 +24,9 @@ namespace {
 
 using support::error;
 
-support::Result<api::ExportRequest> request_of(const Options& options) {
+/// Into `made` go the folders that it made for the output.
+support::Result<api::ExportRequest> request_of(const Options& options,
+                                               std::vector<std::string>* made) {
   if (options.words.empty()) {
     return error(
         "export needs a spool folder or trace files: gpuprof export [OPTION...] SPOOL|TRACE...");
@@ -37,6 +41,8 @@ support::Result<api::ExportRequest> request_of(const Options& options) {
   if (options.output.empty()) return request;
   GPUPROF_TRY(place, choose_output(options.output, surroundings_now()));
   GPUPROF_CHECK(prepare_output(&place, request.force));
+  *made = place.made;
+  support::tidy_if_empty(place.made);
   request.output = place.output;
   request.output_is_pattern = place.is_pattern;
   return request;
@@ -46,17 +52,21 @@ support::Result<api::ExportRequest> request_of(const Options& options) {
 
 support::Result<int> export_command(Options& options) {
   support::ignore_write_signals();
-  GPUPROF_TRY(request, request_of(options));
+  support::tidy_when_ended();
+  std::vector<std::string> made;
+  GPUPROF_TRY(request, request_of(options, &made));
   support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
   auto summary = api::export_session(
       request, [&](std::uint64_t done, std::uint64_t total) { line.show("writing", done, total); },
       [&](std::uint64_t done, std::uint64_t total) { line.show("reading", done, total); });
   line.clear();
-  if (!summary) return summary.error();
-  for (const api::SummaryFile& file : summary.value().files) {
-    std::printf("%s\n", file.path.c_str());
+  if (!summary) {
+    support::remove_if_empty(made);
+    return summary.error();
   }
-  if (std::fflush(stdout) != 0) return error("cannot write to stdout");
+  std::string paths;
+  for (const api::SummaryFile& file : summary.value().files) paths += file.path + "\n";
+  GPUPROF_CHECK(write_answer(paths, "the files' names"));
   const std::string text =
       options.quiet ? failures_text(summary.value()) : summary_text(summary.value());
   [[maybe_unused]] const ssize_t n = write(STDERR_FILENO, text.data(), text.size());

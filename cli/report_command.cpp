@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <string>
 
+#include "cli/answer.hpp"
 #include "cli/commands.hpp"
 #include "cli/stdout_width.hpp"
 #include "cli/version.hpp"
@@ -16,6 +17,7 @@
 #include "daemon/api/report_session.hpp"
 #include "support/files.hpp"
 #include "support/text.hpp"
+#include "support/tidy.hpp"
 #include "support/tty.hpp"
 #include "support/write_signals.hpp"
 
@@ -94,6 +96,7 @@ support::Result<int> write_page(const Options& options, const api::ReportRequest
 
 support::Result<int> report_command(Options& options) {
   support::ignore_write_signals();
+  support::tidy_when_ended();
   GPUPROF_TRY(request, request_of(options));
   if (!options.html.empty()) return write_page(options, request);
   support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
@@ -101,10 +104,7 @@ support::Result<int> report_command(Options& options) {
   auto text = api::report_text(request, progress);
   line.clear();
   if (!text) return text.error();
-  const std::string& out = text.value().text;
-  const bool written = std::fwrite(out.data(), 1, out.size(), stdout) == out.size();
-  if (!written || std::fflush(stdout) != 0)
-    return error("the report cannot be written to stdout: is the disk full, or the reader gone?");
+  GPUPROF_CHECK(write_answer(text.value().text, "the report"));
   if (text.value().failed.empty()) return 0;
   fmt::print(stderr, "gpuprof: --fail-on: there is advice of {}\n",
              support::listed(text.value().failed));

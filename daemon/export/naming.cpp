@@ -19,6 +19,9 @@
 #include <cstring>
 #include <filesystem>
 
+#include "support/files.hpp"
+#include "support/tidy.hpp"
+
 namespace gpuprof::exporter {
 namespace {
 
@@ -186,18 +189,23 @@ support::Result<std::string> file_path(const api::SessionOptions& options, const
 }
 
 Staging::~Staging() {
-  for (std::size_t i = published_; i < entries_.size(); ++i)
+  for (std::size_t i = published_; i < entries_.size(); ++i) {
     ::unlink(entries_[i].temporary.c_str());
+    support::forget_tidying(entries_[i].temporary);
+  }
+  support::remove_if_empty(folders_);
+  for (const std::string& folder : folders_) support::forget_tidying(folder);
 }
 
 support::Result<std::string> Staging::add(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code failed;
   const fs::path folder = fs::path(path).parent_path();
-  if (!folder.empty()) fs::create_directories(folder, failed);
-  if (failed)
-    return support::error(
-        fmt::format("cannot create the folder {}: {}", folder.string(), failed.message()));
+  if (!folder.empty()) {
+    GPUPROF_TRY(made, support::make_folders(folder.string()));
+    support::tidy_if_empty(made);
+    folders_.insert(folders_.end(), made.begin(), made.end());
+  }
   const bool twice = std::any_of(entries_.begin(), entries_.end(),
                                  [&](const Entry& entry) { return entry.path == path; });
   if (twice)
@@ -208,13 +216,17 @@ support::Result<std::string> Staging::add(const std::string& path) {
   static std::atomic<unsigned> counter{0};
   const std::string temporary = fmt::format("{}.{}-{}.part", path, ::getpid(), ++counter);
   ::unlink(temporary.c_str());
+  support::tidy([&] { return temporary; });
   entries_.push_back({temporary, path});
   return temporary;
 }
 
 support::Result<void> Staging::publish() {
-  for (; published_ < entries_.size(); ++published_)
-    GPUPROF_CHECK(rename_new(entries_[published_].temporary, entries_[published_].path, force_));
+  for (; published_ < entries_.size(); ++published_) {
+    const Entry& entry = entries_[published_];
+    GPUPROF_CHECK(rename_new(entry.temporary, entry.path, force_));
+    support::forget_tidying(entry.temporary);
+  }
   return {};
 }
 

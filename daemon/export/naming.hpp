@@ -53,6 +53,7 @@ class Staging {
   };
   bool force_;
   std::vector<Entry> entries_;
+  std::vector<std::string> folders_;  // made here; go again if nothing comes to lie in them
   std::size_t published_ = 0;
 };
 

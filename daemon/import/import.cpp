@@ -23,6 +23,7 @@
 #include "daemon/import/text_source.hpp"
 #include "daemon/spool/spool.hpp"
 #include "support/text.hpp"
+#include "support/tidy.hpp"
 
 namespace gpuprof::importer {
 namespace {
@@ -40,9 +41,15 @@ support::Result<std::string> make_folder() {
   const char* const wanted = std::getenv("TMPDIR");
   std::string folder = wanted != nullptr && *wanted != '\0' ? wanted : "/tmp";
   folder += "/gpuprof-import-XXXXXX";
-  if (::mkdtemp(folder.data()) == nullptr)
+  int failure = 0;
+  support::tidy([&] {
+    if (::mkdtemp(folder.data()) != nullptr) return folder;
+    failure = errno;
+    return std::string();
+  });
+  if (failure != 0)
     return support::error(fmt::format("cannot create a folder {} for what is read: {}; set TMPDIR",
-                                      folder, std::strerror(errno)));
+                                      folder, std::strerror(failure)));
   return folder;
 }
 
@@ -334,7 +341,9 @@ std::vector<std::string> distinct(const std::vector<std::string>& paths) {
 
 Imported::~Imported() {
   std::error_code ignored;
-  if (!folder.empty()) fs::remove_all(folder, ignored);
+  if (folder.empty()) return;
+  fs::remove_all(folder, ignored);
+  support::forget_tidying(folder);
 }
 
 support::Result<std::unique_ptr<Imported>> import_traces(const std::vector<std::string>& paths,

@@ -17,6 +17,8 @@
 #include "daemon/report/page/page.hpp"
 #include "support/files.hpp"
 #include "support/text.hpp"
+#include "support/tidy.hpp"
+#include "support/write_signals.hpp"
 
 namespace {
 /// As cmake/GpuprofEmbed.cmake lays them out.
@@ -114,20 +116,30 @@ std::string scripts(std::string_view word) {
 
 support::Error cannot_write(const std::string& path, int failure) {
   return support::error(
-      fmt::format("cannot write the page {}: {}", support::in_quotes(path), strerror(failure)));
+      fmt::format("cannot write the page {}: {}{}", support::in_quotes(path), strerror(failure),
+                  failure == ENOENT   ? "; make its folder first, or name another"
+                  : failure == EACCES ? "; name a file in a folder of yours"
+                                      : support::advice_for_failed_write(failure)));
 }
 
 /// Whole, under a name of its own, then in place.
 support::Result<void> write_beside(const std::string& path, bool force, std::string_view text) {
   const std::string beside = fmt::format("{}.{}.tmp", path, getpid());
-  std::FILE* file = std::fopen(beside.c_str(), "wxe");
-  if (file == nullptr) return cannot_write(path, errno);
-  int failure = std::fwrite(text.data(), 1, text.size(), file) == text.size() ? 0 : errno;
+  std::FILE* file = nullptr;
+  int failure = 0;
+  support::tidy([&] {
+    file = std::fopen(beside.c_str(), "wxe");
+    failure = errno;
+    return file == nullptr ? std::string() : beside;
+  });
+  if (file == nullptr) return cannot_write(path, failure);
+  failure = std::fwrite(text.data(), 1, text.size(), file) == text.size() ? 0 : errno;
   if (std::fclose(file) != 0 && failure == 0) failure = errno;
   // A link refuses to replace what somebody made in the meantime; a rename does not.
   if (failure == 0 && force && rename(beside.c_str(), path.c_str()) != 0) failure = errno;
   if (failure == 0 && !force && link(beside.c_str(), path.c_str()) != 0) failure = errno;
   if (failure != 0 || !force) unlink(beside.c_str());
+  support::forget_tidying(beside);
   if (failure != 0) return cannot_write(path, failure);
   return {};
 }
