@@ -16,6 +16,7 @@
 #include "cli/help_text.hpp"
 #include "cli/parse.hpp"
 #include "support/log.hpp"
+#include "support/text.hpp"
 
 namespace {
 
@@ -30,7 +31,7 @@ gpuprof::support::Result<int> carry_out(const std::vector<std::string>& words) {
 }
 
 void print_failure(const std::string& sentence) {
-  const std::string line = "gpuprof: " + sentence + "\n";
+  const std::string line = "gpuprof: " + gpuprof::support::on_one_line(sentence) + "\n";
   // stderr may be closed or full: there is nobody left to tell.
   [[maybe_unused]] const ssize_t n = write(2, line.data(), line.size());
 }

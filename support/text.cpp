@@ -141,10 +141,9 @@ Result<std::uint64_t> parse_unsigned(std::string_view word) {
   return value;
 }
 
-std::string in_quotes(std::string_view word) {
-  constexpr std::size_t kShown = 120;
-  std::string out = "'";
-  for (const char c : word.substr(0, kShown)) {
+std::string on_one_line(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7f) {
       out += fmt::format("\\x{:02x}", byte);
@@ -152,8 +151,12 @@ std::string in_quotes(std::string_view word) {
       out += c;
     }
   }
-  if (word.size() > kShown) out += "...";
-  return out + "'";
+  return out;
+}
+
+std::string in_quotes(std::string_view word) {
+  constexpr std::size_t kShown = 120;
+  return "'" + on_one_line(word.substr(0, kShown)) + (word.size() > kShown ? "..." : "") + "'";
 }
 
 std::vector<std::string> split(std::string_view text, char separator) {

@@ -38,6 +38,8 @@ Result<std::uint64_t> parse_count(std::string_view word);
 /// A whole number without sign or unit.
 Result<std::uint64_t> parse_unsigned(std::string_view word);
 
+/// With control characters, which a terminal would obey, as \xNN.
+std::string on_one_line(std::string_view text);
 /// 'word' for a sentence; control characters are shown as \xNN, long words are cut.
 std::string in_quotes(std::string_view word);
 

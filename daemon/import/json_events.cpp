@@ -106,6 +106,9 @@ class TraceReader {
       return bad(
           "is JSON, but no trace: it has no traceEvents, as the files of torch.profiler, "
           "Kineto and gpuprof do");
+    text_.skip();
+    if (text_.peek() != 0) return wrong("the end of the file");
+    if (!source_.failure().empty()) return support::error(source_.failure());
     return {};
   }
 

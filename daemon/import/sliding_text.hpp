@@ -47,13 +47,15 @@ class Sliding {
     return true;
   }
 
-  /// The next character that is no blank; 0 at the end of the file.
+  /// The next character that is no blank; 0 at the end of the file, and kOnlyBlanks, which no text
+  /// holds, where it could be anywhere: a file with a hole may have any size.
   char peek() {
-    for (;;) {
+    for (const std::uint64_t from = offset(); offset() - from <= kMaxValueBytes;) {
       while (at_ < pristine_.size() && pristine_[at_] == ' ') ++at_;
       if (at_ < pristine_.size()) return pristine_[at_];
       if (!more()) return 0;
     }
+    return kOnlyBlanks;
   }
   void skip(std::size_t bytes = 1) { at_ += bytes; }
 
@@ -68,6 +70,7 @@ class Sliding {
   }
 
  private:
+  static constexpr char kOnlyBlanks = '\1';
   static constexpr std::ptrdiff_t kPadding = 64;
 
   TextSource& source_;

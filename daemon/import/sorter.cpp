@@ -78,8 +78,10 @@ void Sorter::spill() {
       const ssize_t n = ::write(fd_.get(), at, left);
       if (n < 0 && errno == EINTR) continue;
       if (n <= 0) {
-        failure_ = fmt::format("cannot write to {}: {}; set TMPDIR to a folder with more room",
-                               folder_, std::strerror(n < 0 ? errno : ENOSPC));
+        const int failure = n < 0 ? errno : ENOSPC;
+        failure_ = fmt::format("cannot write to {}: {}; {}", folder_, std::strerror(failure),
+                               failure == EFBIG ? "raise the limit on file sizes (ulimit -f)"
+                                                : "set TMPDIR to a folder with more room");
         break;
       }
       at += n;

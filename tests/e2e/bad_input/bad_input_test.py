@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is wrong with an input, a word or a place is told in one sentence, and nothing is left behind.
+
+usage: bad_input_test.py [--only NAME]"""
+
+import glob
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import e2e
+import inputs
+
+FORMATS = ("tensorboard", "kineto", "xplane", "tfevents", "perfetto", "pprof", "speedscope", "folded",
+           "sqlite", "csv")
+FAILED, NOT_COMPARED = 125, 2  # exit status; the second is diff's
+
+
+class Place:
+    """A folder for one try: what lies in it, and in its TMPDIR, before and after."""
+
+    def __init__(self, folder):
+        self.path = os.path.join(folder, "place")
+        self.tmp = os.path.join(folder, "tmp")
+        for path in (self.path, self.tmp):
+            os.makedirs(path, exist_ok=True)
+
+    def all(self):
+        return sorted(os.path.join(root, name) for top in (self.path, self.tmp)
+                      for root, folders, files in os.walk(top) for name in folders + files)
+
+
+def run(place, words, **keywords):
+    env = dict(os.environ, TMPDIR=place.tmp)
+    env.update(keywords.pop("env", {}))
+    keywords.setdefault("stdout", subprocess.PIPE)
+    return subprocess.run([e2e.GPUPROF, *words], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                          cwd=place.path, timeout=60, env=env, **keywords)
+
+
+def refused(checks, place, name, words, part="", status=FAILED, **keywords):
+    """Runs it: one line on stderr that holds `part`, and all else as it was."""
+    before = place.all()
+    done = run(place, words, **keywords)
+    said = done.stderr.decode(errors="replace")
+    label = "%s: gpuprof %s" % (name, " ".join(words)[:150])
+    checks.equal(done.returncode, status, label + ": status; " + said[:300])
+    checks.equal(done.stdout or b"", b"", label + ": stdout")
+    good = said.startswith("gpuprof: ") and said.count("\n") == 1 and said.endswith("\n")
+    checks.expect(good and part in said, "%s: one line with %r: %r" % (label, part, said[:500]))
+    checks.expect(not any(ord(c) < 32 for c in said[:-1]), label + ": no control characters")
+    checks.equal(place.all(), before, label + ": what lies there")
+
+
+def commands(path, good):
+    """Every way to read a file or folder: words and exit status."""
+    yield ["report", path], FAILED
+    yield ["report", "--html", "page.html", path], FAILED
+    yield ["diff", path, good], NOT_COMPARED
+    yield ["diff", good, path], NOT_COMPARED
+    yield ["export", path, "-o", "out", "--format", "tensorboard,sqlite,xplane"], FAILED
+
+
+def files(checks, folder, place):
+    good = inputs.write(os.path.join(folder, "good.json"), inputs.trace(50))
+    bad = os.path.join(folder, "bad")
+    os.mkdir(bad)
+    for name, path in inputs.bad_files(bad):
+        part = os.path.basename(path).replace("\n", "\\x0a")
+        for words, status in commands(path, good):
+            refused(checks, place, name, words, part, status)
+    if os.getuid() != 0:
+        closed = inputs.write(os.path.join(bad, "closed.json"), inputs.GOOD)
+        os.chmod(closed, 0)
+        for words, status in commands(closed, good):
+            refused(checks, place, "closed", words, "owner", status)
+
+
+def sessions(checks, folder, place):
+    spool = inputs.spool_of_killed(folder)
+    good = inputs.write(os.path.join(folder, "good.json"), inputs.trace(50))
+    for name, path in inputs.bad_sessions(folder, spool):
+        for words, status in commands(path, good):
+            refused(checks, place, name, words, name, status)
+    refused(checks, place, "a session and a trace", ["report", spool, good], "name it alone")
+    limits(checks, place, spool)
+
+
+def limits(checks, place, spool):
+    """A session's own spool needs no room but the output's."""
+    def no_files_grow():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    for name in FORMATS:
+        refused(checks, place, "ulimit -f", ["export", spool, "-o", "out", "--format", name], "ulimit -f",
+                preexec_fn=no_files_grow)
+    refused(checks, place, "ulimit -f", ["report", "--html", "page.html", spool], "ulimit -f",
+            preexec_fn=no_files_grow)
+
+
+def mixed(checks, folder, place):
+    real = inputs.write(os.path.join(folder, "real_1.1.pt.trace.json"), inputs.trace(5, **inputs.DEVICE))
+    simulated = inputs.write(os.path.join(folder, "sim_2.1.pt.trace.json"),
+                             inputs.trace(5, **inputs.DEVICE, gpuprof={"version": "0.1.0", "simulated": True}))
+    for words in (["report", real, simulated], ["report", "--html", "page.html", simulated, real],
+                  ["export", real, simulated, "-o", "out"], ["report", folder]):
+        refused(checks, place, "simulated with real", words, "simulated")
+    refused(checks, place, "simulated with real", ["diff", real, simulated], "simulated", NOT_COMPARED)
+
+
+def words(checks, folder, place):
+    good = inputs.write(os.path.join(folder, "good.json"), inputs.trace(50))
+    table = [
+        (["report"], "report needs"), (["report", "--by", "kernels", good], "did you mean"),
+        (["report", "--by", "x\ny", good], ""), (["report", "--sort-by", "speed", good], "keys are"),
+        (["report", "--by", "line", "--sort-by", "speed", good], "speed"),
+        (["report", "--columns", "", good], ""), (["report", "--columns", "name,speed", good], "speed"),
+        (["report", "--fail-on", "speeed", good], "no rule"), (["report", "--step", "9-1", good], "ends"),
+        (["report", "--row-limit", "x", good], "--row-limit"), (["report", "--rank", "7", good], "rank"),
+        (["report", "--group-by-stack", "-1", good], "--group-by-stack"),
+        (["report", "--html", "page.html", "--csv", good], "--html"),
+        (["report", "--nothing", good], "--nothing"), (["export"], "export needs"),
+        (["export", good], "-o"), (["export", good, "-o", "out", "--format", "sqlit"], "sqlite"),
+        (["export", good, "-o", "out", "--format", ""], "--format"),
+        (["export", good, "-o", "out", "--format", "csv,"], "--format"),
+        (["export", good, "-o", "out", "--format", "csv,csv,x\x1b[31m"], "--format"),
+        (["export", good, "-o", "a%x"], "%x"), (["export", good, "-o", "%q{NO_SUCH}"], "NO_SUCH"),
+        (["run", "--format", "nope", "--", "true"], "nope"),
+        (["run", "--format", "", "--", "true"], "--format"),
+        (["run", "--serve", "nowhere:x", "--", "true"], "--serve"),
+        (["run", "--serve", "0.0.0.0:7777", "--", "true"], "--serve-to-network"),
+    ]
+    for arguments, part in table:
+        refused(checks, place, "words", arguments, part)
+    for arguments, part in [(["diff", good], "two recordings"), (["diff", good, good, good], "two recordings"),
+                            (["diff", good, good, "--fail-if", "speed > 5%"], "speed"),
+                            (["diff", good, good, "--fail-if", "step_time >"], "step_time"),
+                            (["diff", good, good, "--rank", "7"], "rank"),
+                            (["diff", good, good, "--min-change", "x"], "--min-change")]:
+        refused(checks, place, "words", arguments, part, NOT_COMPARED)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = "127.0.0.1:%d" % taken.getsockname()[1]
+        refused(checks, place, "port taken", ["run", "--serve", address, "--", "true"], address)
+
+
+def places(checks, folder, place):
+    good = inputs.write(os.path.join(folder, "good.json"), inputs.trace(50))
+    in_the_way = inputs.write(os.path.join(place.path, "file"), b"mine")
+    os.mkdir(os.path.join(place.path, "folder.csv"))
+    table = [(["export", good, "-o", "/proc/none"], "-o"), (["export", good, "-o", in_the_way], "-o"),
+             (["export", good, "-o", in_the_way + "/below"], "-o"),
+             (["export", good, "-o", "folder.csv", "--format", "csv"], "folder"),
+             (["export", good, "-o", "n" * 300], "-o"),
+             (["export", good, "-o", "n" * 250 + ".csv", "--format", "csv"], "long"),
+             (["report", "--html", "/proc/none.html", good], "none.html"),
+             (["report", "--html", in_the_way, good], "--force"),
+             (["report", "--html", "no/such/page.html", good], "folder"),
+             (["report", "--html", "folder.csv", good], "folder"),
+             (["report", "--html", "n" * 300, good], "long")]
+    for arguments, part in table:
+        refused(checks, place, "place", arguments, part)
+    checks.equal(open(in_the_way, "rb").read(), b"mine", "the file in the way")
+    existing(checks, place, good)
+    for tmp in ("/proc/none", os.path.join(folder, "none"), in_the_way):
+        refused(checks, place, "TMPDIR", ["report", good], "TMPDIR", env={"TMPDIR": tmp})
+
+
+def existing(checks, place, good):
+    out = ["export", good, "-o", "again"]
+    for name in FORMATS:
+        checks.equal(run(place, [*out, "--format", name]).returncode, 0, name)
+    before = {path: os.stat(path).st_mtime_ns for path in place.all()}
+    for name in FORMATS:
+        refused(checks, place, "existing", [*out, "--format", name], "-f")
+    refused(checks, place, "the last exists", [*out[:-1], "again", "--format", ",".join(FORMATS)], "-f")
+    checks.equal({path: os.stat(path).st_mtime_ns for path in place.all()}, before, "files that exist")
+
+
+def full_disk(checks, folder, place):
+    good = inputs.write(os.path.join(folder, "good.json"), inputs.trace(50))
+    with e2e.SmallDisk(os.path.join(folder, "small"), 64) as small:
+        if not small:
+            return checks.skip("mounting a small file system is not allowed here")
+        try:
+            inputs.write(os.path.join(small, "filler"), bytes(1 << 20))
+        except OSError:
+            pass
+        before = sorted(glob.glob(small + "/**", recursive=True, include_hidden=True)
+                        if sys.version_info >= (3, 11) else os.listdir(small))
+        for name in FORMATS:
+            refused(checks, place, "full", ["export", good, "-o", small + "/out", "--format", name], "space")
+        refused(checks, place, "full", ["report", "--html", small + "/page.html", good], "space")
+        refused(checks, place, "full", ["report", good], "TMPDIR", env={"TMPDIR": small})
+        after = sorted(glob.glob(small + "/**", recursive=True, include_hidden=True)
+                       if sys.version_info >= (3, 11) else os.listdir(small))
+        checks.equal(after, before, "what lies on the full disk")
+    for arguments, status in ((["report", good], FAILED), (["diff", good, good], NOT_COMPARED)):
+        with open("/dev/full", "wb") as full:
+            refused(checks, place, "full stdout", arguments, "space", status, stdout=full)
+
+
+def gone_reader(checks, folder, place):
+    """As `gpuprof report IN | head -1`: no word."""
+    good = inputs.write(os.path.join(folder, "good.json"), inputs.trace(50))
+    for arguments in (["report", good], ["report", "--json", good], ["diff", good, good],
+                      ["export", good, "-o", "gone"]):
+        reader, writer = os.pipe()
+        os.close(reader)
+        done = run(place, [*arguments, "-q"], stdout=writer, restore_signals=True)
+        os.close(writer)
+        checks.equal((done.returncode, done.stderr), (-signal.SIGPIPE, b""), "no reader: %s" % arguments)
+    checks.equal(os.listdir(place.tmp), [], "no reader: TMPDIR")
+
+
+def ended_at(place, words, number, there):
+    """Sends the signal as soon as there() says so."""
+    process = subprocess.Popen([e2e.GPUPROF, *words], cwd=place.path, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               env=dict(os.environ, TMPDIR=place.tmp))
+    deadline = time.time() + 30
+    while not there() and process.poll() is None and time.time() < deadline:
+        time.sleep(0.002)
+    in_time = process.poll() is None
+    process.send_signal(number)
+    return process.communicate(timeout=60), process.returncode, in_time
+
+
+def interrupted(checks, folder, place):
+    big = inputs.write(os.path.join(folder, "big.json"), inputs.trace(150_000))
+    parts = lambda: glob.glob(place.path + "/**/*.part", recursive=True)
+    export = ["export", big, "-o", "out/of/these", "--format", "sqlite,xplane,csv,perfetto"]
+    table = [(words, number, lambda: os.listdir(place.tmp)) for number in (signal.SIGINT, signal.SIGTERM)
+             for words in (["report", big], ["report", "--html", "page.html", big], ["diff", big, big])]
+    table += [(export, number, there) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+              for there in (lambda: os.listdir(place.tmp), parts)]
+    for arguments, number, there in table:
+        before = place.all()
+        said, status, in_time = ended_at(place, arguments, number, there)
+        label = "%s during %s" % (signal.Signals(number).name, arguments[:2])
+        checks.expect(in_time, label + ": it was still running")
+        checks.equal((status, said), (-number, (b"", b"")), label)
+        checks.equal(place.all(), before, label + ": what lies there")
+
+
+def main():
+    only = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
+    checks = e2e.Checks()
+    for body in (words, files, sessions, mixed, places, full_disk, gone_reader, interrupted):
+        if only in ("", body.__name__):
+            with e2e.Folder("bad-input") as folder:
+                begun = time.time()
+                body(checks, folder, Place(folder))
+                print("%s: %.1f s" % (body.__name__, time.time() - begun), flush=True)
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()
