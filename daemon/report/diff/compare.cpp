@@ -85,6 +85,7 @@ class Comparison {
                 Change NameDiff::*change) const;
   void finish_rows(ProcessDiff& diff) const;
   void by_calls(NameDiff& row, std::uint32_t name, std::size_t tests) const;
+  const Common& made_of(const StepMetric& metric, const ProcessDiff& diff) const;
   void metrics(ProcessDiff& diff) const;
 
   const Side& before_;
@@ -169,6 +170,10 @@ Common Comparison::common(const ProcessDiff& diff, const std::vector<Pair>& pair
   common.names = reference.names;
   common.factor = std::exp(reference.log_factor);
   common.deviation = reference.deviation;
+  std::vector<Weighted> off;
+  for (const Pair* pair : unchanged)
+    off.push_back({std::abs(pair->log_ratio() - reference.log_factor), pair->share()});
+  common.scatter = weighted_median(off);
   common.told_from = median(limits);
   common.spread = weighted_median(spreads);
   return common;
@@ -217,7 +222,14 @@ void Comparison::finish_rows(ProcessDiff& diff) const {
   });
 }
 
-/// A step is judged against what all have in common, of host and GPU whichever explains more.
+/// What a step is made of tells how much it may differ: kernels where they fill most of it.
+const Common& Comparison::made_of(const StepMetric& metric, const ProcessDiff& diff) const {
+  constexpr double kMostOfStep = 0.5;
+  const bool gpu_bound = pairs_.times(Measure::kGpuBusy).share() >= kMostOfStep;
+  return is_of_gpu(metric.measure) || (gpu_bound && diff.gpu.known) ? diff.gpu : diff.host;
+}
+
+/// The common factor is that of host or GPU, whichever explains more.
 void Comparison::metrics(ProcessDiff& diff) const {
   for (const StepMetric& metric : kStepMetrics) {
     if (!diff.by_step && metric.measure == Measure::kLength) continue;
@@ -228,17 +240,17 @@ void Comparison::metrics(ProcessDiff& diff) const {
     judging.tests = kStepMetrics.size();
     const double raw = pair.log_ratio();
     for (const Common* common : {&diff.host, &diff.gpu}) {
-      if (!common->known) continue;
       const double factor = std::log(common->factor);
-      if (std::abs(raw - factor) > std::abs(raw - judging.reference.log_factor)) continue;
-      judging.reference.log_factor = factor;
+      if (common->known && std::abs(raw - factor) < std::abs(raw - judging.reference.log_factor))
+        judging.reference.log_factor = factor;
     }
-    judging.reference.deviation = std::max(diff.host.deviation, diff.gpu.deviation);
-    judging.unknown_machine = !diff.host.known && !diff.gpu.known;
     // What else runs on the machine lengthens each step, but an operator only now and then: a
     // step can vary less than what it is made of, and tells no more for that.
+    const Common& parts = made_of(metric, diff);
     judging.own_spreads = 2;
-    judging.least_spread = is_of_gpu(metric.measure) ? diff.gpu.spread : diff.host.spread;
+    judging.least_spread = std::max({parts.spread, 2 * parts.scatter, relative_spread(pair.before),
+                                     relative_spread(pair.after)});
+    judging.unknown_machine = !parts.known && !is_of_gpu(metric.measure);
     MetricDiff& row = diff.metrics.emplace_back();
     row.name = metric.name;
     row.change = judge(pair, judging);

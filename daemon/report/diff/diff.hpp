@@ -71,6 +71,7 @@ struct Common {
   double factor = 1;      // times as long
   std::size_t names = 0;  // that it was told from
   double deviation = 0;   // of these from it, in units of their own spreads
+  double scatter = 0;     // from it, of half of their time; a logarithm
   double spread = 0;      // of half of their time, from step to step, on the side with more
   double told_from = 0;   // relative change of one of them that could just be claimed, middle one
   bool known = false;

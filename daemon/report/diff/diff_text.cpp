@@ -191,8 +191,9 @@ std::string memory_table(const ProcessDiff& process, std::size_t name_width) {
   };
   for (const MemoryDiff& row : process.memory) {
     const std::string of = memory_name(row.device);
-    line(of + ", peak allocated", row.before.peak_allocated_bytes, row.after.peak_allocated_bytes,
-         row.significant, Unit::kBytes);
+    if (row.before.peak_allocated_bytes + row.after.peak_allocated_bytes != 0)
+      line(of + ", peak allocated", row.before.peak_allocated_bytes, row.after.peak_allocated_bytes,
+           row.significant, Unit::kBytes);
     if (row.before.peak_reserved_bytes + row.after.peak_reserved_bytes != 0)
       line(of + ", peak reserved", row.before.peak_reserved_bytes, row.after.peak_reserved_bytes,
            false, Unit::kBytes);
