@@ -10,7 +10,8 @@ import e2e
 
 BASH = os.path.join(e2e.SOURCE, "docs", "completions", "gpuprof.bash")
 ZSH = os.path.join(e2e.SOURCE, "docs", "completions", "_gpuprof")
-COMMANDS = ("run", "attach", "capture", "status", "stop", "detach", "env", "export", "doctor", "help")
+COMMANDS = ("run", "attach", "capture", "status", "stop", "detach", "serve", "env", "report", "diff", "export",
+            "doctor", "help")
 
 
 def offered(words):
