@@ -27,6 +27,7 @@ void measure(const char* what, const std::string& path, int repetitions) {
       {"report             ", {GPUPROF_COMMAND, "report", "-q", path}},
       {"report --by line   ", {GPUPROF_COMMAND, "report", "-q", "--by", "line", path}},
       {"report --json      ", {GPUPROF_COMMAND, "report", "-q", "--json", path}},
+      {"diff with itself   ", {GPUPROF_COMMAND, "diff", "-q", path, path}},
       {"json.load          ",
        {"python3", "-c",
         packed ? "import gzip,json,sys; json.load(gzip.open(sys.argv[1]))"
