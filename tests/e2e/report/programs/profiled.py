@@ -12,7 +12,7 @@ import os
 import torch
 from torch.profiler import ProfilerActivity, profile, schedule
 
-SKIP, WAIT, WARMUP, ACTIVE = 4, 1, 2, 8
+SKIP, WAIT, WARMUP, ACTIVE = 4, 1, 2, 40
 
 
 def rows(averages):
@@ -32,8 +32,8 @@ def network(device):
 
 
 def train(net, optimizer, device):
-    images = torch.randn(32, 3, 32, 32).to(device)
-    labels = torch.randint(0, 10, (32,)).to(device)
+    images = torch.randn(8, 3, 16, 16).to(device)
+    labels = torch.randint(0, 10, (8,)).to(device)
     loss = torch.nn.functional.cross_entropy(net(images), labels)
     loss.backward()
     optimizer.step()
