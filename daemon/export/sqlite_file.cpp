@@ -46,11 +46,14 @@ void SqliteFile::close() {
   file_ = nullptr;
 }
 
-/// SQLite's words for a full disk, the system's for others.
+/// SQLite's words for a full disk, the system's for others; it does not keep those of each write.
 void SqliteFile::fail() {
+  const int last = errno;
   if (!failure_.empty()) return;
   const bool full = sqlite3_errcode(file_) == SQLITE_FULL;
-  const int why = full ? ENOSPC : sqlite3_system_errno(file_);
+  const bool input_output = sqlite3_errcode(file_) == SQLITE_IOERR;
+  const int known = sqlite3_system_errno(file_);
+  const int why = full ? ENOSPC : known == 0 && input_output ? last : known;
   failure_ = fmt::format("cannot write {}: {}{}", path_,
                          why != 0 ? std::strerror(why) : sqlite3_errmsg(file_),
                          support::advice_for_failed_write(why));

@@ -44,8 +44,7 @@ support::Result<void> Emitter::run() {
   if (!content_.sorter.failure().empty()) return support::error(content_.sorter.failure());
   flush(std::numeric_limits<std::int64_t>::max());
   for (const Process& process : processes_)
-    if (process.session != nullptr && !process.session->writer().ok())
-      return support::error(process.session->writer().failure());
+    if (process.session != nullptr) GPUPROF_CHECK(process.session->check());
   return {};
 }
 

@@ -86,8 +86,7 @@ class Importer {
     line_ = place_files(files_);
     GPUPROF_CHECK(begin_log());
     for (ReadFile& file : files_) GPUPROF_CHECK(emit(file));
-    finish();
-    return {};
+    return finish();
   }
 
  private:
@@ -106,7 +105,7 @@ class Importer {
   support::Result<void> emit(ReadFile& file);
   support::Result<Known*> process_of(const ReadFile& file, const FileContent::Process& process);
   void describe_file(const ReadFile& file);
-  void finish();
+  support::Result<void> finish();
   void remark(const std::string& key, const std::string& sentence);
   api::SessionOptions options() const;
   std::string host_of(const ReadFile& file) const;
@@ -232,7 +231,10 @@ support::Result<Importer::Known*> Importer::process_of(const ReadFile& file,
                               "process of that number",
                               pid, file.path, number));
   const std::string path = fmt::format("{}/{}.spool", result_.folder, known_.size());
-  GPUPROF_TRY(writer, spool::ProcessWriter::create(path));
+  auto created = spool::ProcessWriter::create(path);
+  if (const int failure = errno; !created)
+    return support::error(no_room(result_.folder, failure));
+  auto writer = created.take();
   Known& added = *known_.emplace_back(std::make_unique<Known>());
   added.process = std::make_unique<SessionProcess>(names_, std::move(writer), number, path);
   added.host = host;
@@ -309,20 +311,21 @@ void Importer::describe_file(const ReadFile& file) {
                                 file.path, content.without_time == 1 ? "is" : "are"));
 }
 
-void Importer::finish() {
+support::Result<void> Importer::finish() {
   if (const std::uint64_t sets = names_.inputs.left_out(); sets != 0)
     remark("inputs", fmt::format("{} of operator inputs {} not kept: there were too many",
                                  support::counted(sets, "set", "sets"), sets == 1 ? "is" : "are"));
   std::vector<std::uint32_t> pids;
   std::vector<std::string> spools;
   for (const auto& one : known_) {
-    one->process->end(one->last_ns);
+    GPUPROF_CHECK(one->process->end(one->last_ns));
     pids.push_back(one->process->pid());
     spools.push_back(fs::path(one->process->path()).filename().string());
   }
   for (const model::Window& window : line_.windows) log_->window(window);
   log_->chosen(pids, spools);
   log_->ended("imported");
+  return {};
 }
 
 /// Each file once, in the order named.

@@ -9,6 +9,7 @@
 
 #include "daemon/export/counted.hpp"
 #include "daemon/model/loss.hpp"
+#include "support/files.hpp"
 
 namespace gpuprof::importer {
 namespace {
@@ -115,9 +116,15 @@ void SessionProcess::domain(std::uint32_t text, const Names& names) {
     writer_->on(model::Domain{text, names.texts.text(text)});
 }
 
-void SessionProcess::end(std::uint64_t ts_ns) {
+support::Result<void> SessionProcess::end(std::uint64_t ts_ns) {
   writer_->on(model::ProcessEnd{ts_ns, -1, kAlive});
   writer_->close();
+  return check();
+}
+
+support::Result<void> SessionProcess::check() const {
+  if (writer_->ok()) return {};
+  return support::error(no_room(support::parent_folder(path_), writer_->failed_with()));
 }
 
 }  // namespace gpuprof::importer

@@ -38,7 +38,10 @@ class SessionProcess {
   };
   void describe(const FileContent& content, const FileContent::Process& process, Names& names,
                 const Start& start, const model::Window& window);
-  void end(std::uint64_t ts_ns);
+  /// Errors: what check() says.
+  support::Result<void> end(std::uint64_t ts_ns);
+  /// An error if its spool could not be written.
+  support::Result<void> check() const;
 
   model::RangeId next_range() { return ++last_range_; }
   std::uint64_t next_step() { return next_step_++; }

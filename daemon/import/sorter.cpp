@@ -45,6 +45,12 @@ struct Key {
 
 }  // namespace
 
+std::string no_room(const std::string& folder, int failure) {
+  return fmt::format("cannot write to {}: {}; {}", folder, std::strerror(failure),
+                     failure == EFBIG ? "raise the limit on file sizes (ulimit -f)"
+                                      : "set TMPDIR to a folder with more room");
+}
+
 void Sorter::sort_part() {
   const auto order = [](const Record& a, const Record& b) { return before(a, b); };
   if (std::is_sorted(part_.begin(), part_.end(), order)) return;
@@ -78,10 +84,7 @@ void Sorter::spill() {
       const ssize_t n = ::write(fd_.get(), at, left);
       if (n < 0 && errno == EINTR) continue;
       if (n <= 0) {
-        const int failure = n < 0 ? errno : ENOSPC;
-        failure_ = fmt::format("cannot write to {}: {}; {}", folder_, std::strerror(failure),
-                               failure == EFBIG ? "raise the limit on file sizes (ulimit -f)"
-                                                : "set TMPDIR to a folder with more room");
+        failure_ = no_room(folder_, n < 0 ? errno : ENOSPC);
         break;
       }
       at += n;

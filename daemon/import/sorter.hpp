@@ -18,6 +18,9 @@
 
 namespace gpuprof::importer {
 
+/// Of the folder that the session is made in; `failure` is an errno.
+std::string no_room(const std::string& folder, int failure);
+
 class Sorter {
  public:
   /// Records held before they are sorted into the file.

@@ -139,6 +139,7 @@ class Core {
   }
 
   std::string failure_;
+  int failed_with_ = 0;  // errno
   std::uint64_t written_ = 0, events_written_ = 0, lost_ = 0, lost_from_ns_ = ~0ULL;
 
  private:
@@ -158,6 +159,7 @@ class Core {
   }
 
   bool give_up(int why) {
+    failed_with_ = why;
     failure_ = fmt::format(
         "the spool could not be written ({}); what was written before is kept, later events are "
         "lost; {}",
@@ -221,6 +223,7 @@ class Writer final : public AllKindsOf<WithCore, model::Events>::Type {
   void close() override { core_.close(); }
   bool ok() const override { return core_.failure_.empty(); }
   std::string failure() const override { return core_.failure_; }
+  int failed_with() const override { return core_.failed_with_; }
   std::uint64_t bytes_written() const override { return core_.written_; }
   std::uint64_t events_written() const override { return core_.events_written_; }
   std::uint64_t events_lost() const override { return core_.lost_; }

@@ -35,6 +35,7 @@ class ProcessWriter : public model::EventSink {
   virtual void close() = 0;
   virtual bool ok() const = 0;
   virtual std::string failure() const = 0;  // sentence, empty while ok
+  virtual int failed_with() const = 0;      // errno, 0 while ok
   virtual std::uint64_t bytes_written() const = 0;
   virtual std::uint64_t events_written() const = 0;  // timed events, not definitions
   virtual std::uint64_t events_lost() const = 0;

@@ -27,6 +27,12 @@ def trace(count, **more):
     return json.dumps({"schemaVersion": 1, **more, "traceEvents": events(count)}).encode()
 
 
+def gpu_trace(**more):
+    kernel = {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 20, "dur": 30,
+              "args": {"device": 0, "context": 1, "stream": 7, "correlation": 3}}
+    return json.dumps({"schemaVersion": 1, **DEVICE, **more, "traceEvents": [*events(5), kernel]}).encode()
+
+
 # Contents that every command refuses; the name is that of the file.
 CONTENTS = {
     "empty.json": b"",

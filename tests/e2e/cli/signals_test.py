@@ -30,7 +30,7 @@ class Run:
 
     def __init__(self, folder, seconds=1.5, arguments=(), code=COUNT):
         self.process = subprocess.Popen(
-            [e2e.GPUPROF, "run", "-q"] + list(arguments) + [PYTHON, "-c", code, str(seconds)],
+            [e2e.GPUPROF, "run", "-q"] + e2e.FORMAT_OPTION + list(arguments) + [PYTHON, "-c", code, str(seconds)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder, preexec_fn=os.setpgrp)
         self.cli = self.process.pid
         self.program = int(self.process.stdout.readline().split()[1])

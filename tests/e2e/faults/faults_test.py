@@ -90,7 +90,7 @@ def out_of_memory(checks, folder):
 
 def two_at_once(checks, folder):
     env = dict(os.environ, GPUSIM_QUIET="1")
-    running = [subprocess.Popen([e2e.GPUPROF, "run", "-o", os.path.join(folder, str(i)), "--",
+    running = [subprocess.Popen([e2e.GPUPROF, "run", *e2e.FORMAT_OPTION, "-o", os.path.join(folder, str(i)), "--",
                                  *sim.simulated(TRAIN)], env=env, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE) for i in range(2)]
     for i, process in enumerate(running):

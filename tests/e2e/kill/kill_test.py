@@ -84,7 +84,7 @@ def start(folder, marker, arguments):
     out = open(os.path.join(folder, "stdout"), "wb")
     err = open(os.path.join(folder, "stderr"), "wb")
     return subprocess.Popen(
-        [e2e.GPUPROF, "run", "-o", os.path.join(folder, "out"), "--step", "nvtx:step", "--",
+        [e2e.GPUPROF, "run", *e2e.FORMAT_OPTION, "-o", os.path.join(folder, "out"), "--step", "nvtx:step", "--",
          *sim.simulated(arguments)], env=env, stdout=out, stderr=err, stdin=subprocess.DEVNULL)
 
 

@@ -17,6 +17,11 @@ GPUPROF = os.path.join(BUILD, "bin", "gpuprof")
 GPUPROFD = os.path.join(BUILD, "bin", "gpuprofd")
 LIBRARY = os.path.join(BUILD, "lib", "libgpuprof_inject.so")
 SIMGPU = os.path.join(BUILD, "simgpu", "bin")
+ALL_FORMATS = ("tensorboard", "kineto", "xplane", "tfevents", "perfetto", "pprof", "speedscope", "folded",
+               "sqlite", "csv")
+# What every `gpuprof run` of a test is given besides: the tests of endings run once more with all
+# formats on.
+FORMAT_OPTION = ["--format", ",".join(ALL_FORMATS)] if os.environ.get("GPUPROF_TEST_ALL_FORMATS") else []
 
 
 def skip(reason):
@@ -81,12 +86,18 @@ def gpuprof(arguments, command, **keywords):
     keywords.setdefault("stdout", subprocess.PIPE)
     keywords.setdefault("stderr", subprocess.PIPE)
     keywords.setdefault("stdin", subprocess.DEVNULL)
-    return subprocess.run([GPUPROF, "run"] + list(arguments) + ["--"] + list(command), **keywords)
+    return subprocess.run([GPUPROF, "run", *FORMAT_OPTION, *arguments, "--", *command], **keywords)
 
 
 def traces(folder):
     """Paths of the finished trace files in a folder, in name order."""
     return sorted(glob.glob(os.path.join(folder, "*.pt.trace.json*")))
+
+
+def written(folder):
+    """Paths of all files below a folder, whatever their format, but hidden ones."""
+    return sorted(path for path in glob.glob(os.path.join(folder, "**", "*"), recursive=True)
+                  if os.path.isfile(path))
 
 
 def load(path):

@@ -42,7 +42,7 @@ def same(a, b, ours):
 
 def check(checks, name, argv, options, folder, rate):
     plain = [run(argv, options) for _ in range(2)]
-    prefix = [e2e.GPUPROF, "run", "-q", "-o", os.path.join(folder, name), "-r", str(rate), "--"]
+    prefix = [e2e.GPUPROF, "run", *e2e.FORMAT_OPTION, "-q", "-o", os.path.join(folder, name), "-r", str(rate), "--"]
     ours = run(argv, options, prefix)
     good = True
     if ours.returncode != plain[0].returncode:
