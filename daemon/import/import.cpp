@@ -232,8 +232,7 @@ support::Result<Importer::Known*> Importer::process_of(const ReadFile& file,
                               pid, file.path, number));
   const std::string path = fmt::format("{}/{}.spool", result_.folder, known_.size());
   auto created = spool::ProcessWriter::create(path);
-  if (const int failure = errno; !created)
-    return support::error(no_room(result_.folder, failure));
+  if (const int failure = errno; !created) return support::error(no_room(result_.folder, failure));
   auto writer = created.take();
   Known& added = *known_.emplace_back(std::make_unique<Known>());
   added.process = std::make_unique<SessionProcess>(names_, std::move(writer), number, path);
