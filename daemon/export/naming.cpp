@@ -28,9 +28,12 @@ namespace {
 constexpr std::string_view kGzipSuffix = ".gz";
 constexpr std::uint64_t kSecond_ns = 1'000'000'000;
 
-/// A text put into a name must not change folders.
+/// A text put into a name must not change folders, and the name is one line.
 std::string flat(std::string text) {
-  std::replace(text.begin(), text.end(), '/', '_');
+  constexpr char kDelete = 0x7f;
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c == '/' || c < ' ' || c == kDelete; },
+      '_');
   return text;
 }
 

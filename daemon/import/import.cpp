@@ -138,10 +138,15 @@ support::Result<void> Importer::read(const std::string& path, bool of_several) {
     for (const auto& [kind, count] : file.content->unknown)
       if (kinds.size() < kNamedKinds) kinds.push_back(support::in_quotes(kind));
     return support::error(
-        kinds.empty() ? fmt::format("{} is a trace without events", path)
-                      : fmt::format("{} is a trace of something else: none of its events is of a "
-                                    "kind that PyTorch's profiler or gpuprof writes (they are {})",
-                                    path, support::listed(kinds)));
+        file.content->without_time != 0
+            ? fmt::format("none of the events of {} has a time or length that can be read (the "
+                          "largest is 2^63 ns): it is damaged, or of another kind",
+                          path)
+        : kinds.empty()
+            ? fmt::format("{} is a trace without events", path)
+            : fmt::format("{} is a trace of something else: none of its events is of a "
+                          "kind that PyTorch's profiler or gpuprof writes (they are {})",
+                          path, support::listed(kinds)));
   }
   if (of_several) file.content->sorter.park();
   files_.push_back(std::move(file));

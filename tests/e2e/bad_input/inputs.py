@@ -58,6 +58,7 @@ CONTENTS = {
     "bad-escape.json": GOOD.replace(b'"a"', b'"\\q"'),
     "half-utf16.json": '{"traceEvents":[]}'.encode("utf-16"),
     "number.json": GOOD.replace(b'"ts":1', b'"ts":1e999999999999'),
+    "late.json": GOOD.replace(b'"ts":1', b'"ts":18000000000000000'),
     "spool.spool": b"GPUPROFS" + bytes(range(256)) * 16,
 }
 

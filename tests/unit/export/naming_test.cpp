@@ -133,5 +133,9 @@ TEST_F(Naming, StagingKeepsExistingFilesUnlessForced) {
   EXPECT_EQ(test::read_file(folder_ + "/c"), "theirs");
 }
 
+TEST(Naming, AHostFromAFileMakesNoFolderAndNoSecondLine) {
+  EXPECT_EQ(worker_name("a/b\nc\x1b[31m\x7f", 7), "a_b_c_[31m__7");
+}
+
 }  // namespace
 }  // namespace gpuprof::exporter
