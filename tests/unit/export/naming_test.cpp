@@ -133,7 +133,7 @@ TEST_F(Naming, StagingKeepsExistingFilesUnlessForced) {
   EXPECT_EQ(test::read_file(folder_ + "/c"), "theirs");
 }
 
-TEST(Naming, AHostFromAFileMakesNoFolderAndNoSecondLine) {
+TEST_F(Naming, AHostFromAFileMakesNoFolderAndNoSecondLine) {
   EXPECT_EQ(worker_name("a/b\nc\x1b[31m\x7f", 7), "a_b_c_[31m__7");
 }
 
