@@ -95,12 +95,12 @@ def busy(checks, folder):
 def told_to_end(checks, folder):
     for number in (signal.SIGTERM, signal.SIGINT):
         out = os.path.join(folder, "told-%d" % number)
-        process = start(out, 3, "--strict")
+        process = start(out, 5, "--strict")
         spool = spool_of(out)
         if not checks.expect(spool, "a spool while the program runs"):
             process.kill()
             return
-        time.sleep(1)
+        time.sleep(0.5)
         os.kill(daemon_of(spool), number)
         output, errors = process.communicate(timeout=60)
         text = errors.decode()
