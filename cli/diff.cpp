@@ -14,6 +14,7 @@
 #include "cli/stdout_width.hpp"
 #include "daemon/api/diff_sessions.hpp"
 #include "support/files.hpp"
+#include "support/text.hpp"
 #include "support/tidy.hpp"
 #include "support/tty.hpp"
 #include "support/write_signals.hpp"
@@ -59,7 +60,9 @@ support::Result<int> diff_command(Options& options) {
   auto answer = api::diff_answer(request, progress);
   line.clear();
   if (!answer) return answer.error();
-  GPUPROF_CHECK(write_answer(answer.value().text, "the comparison", kTrouble));
+  const std::string& text = answer.value().text;
+  GPUPROF_CHECK(
+      write_answer(request.json ? text : support::harmless(text), "the comparison", kTrouble));
   for (const std::string& sentence : answer.value().holds)
     std::fprintf(stderr, "gpuprof: %s\n", sentence.c_str());
   return answer.value().holds.empty() ? 0 : kHolds;

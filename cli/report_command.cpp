@@ -104,7 +104,9 @@ support::Result<int> report_command(Options& options) {
   auto text = api::report_text(request, progress);
   line.clear();
   if (!text) return text.error();
-  GPUPROF_CHECK(write_answer(text.value().text, "the report"));
+  const bool data = request.json || request.csv;
+  GPUPROF_CHECK(
+      write_answer(data ? text.value().text : support::harmless(text.value().text), "the report"));
   if (text.value().failed.empty()) return 0;
   fmt::print(stderr, "gpuprof: --fail-on: there is advice of {}\n",
              support::listed(text.value().failed));

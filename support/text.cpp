@@ -154,6 +154,21 @@ std::string on_one_line(std::string_view text) {
   return out;
 }
 
+std::string harmless(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : '\0');
+    // U+0080 to U+009F in UTF-8: some terminals obey these, too.
+    const bool second_set = byte == 0xc2 && next >= 0x80 && next < 0xa0;
+    const bool control = (byte < 0x20 && byte != '\n') || byte == 0x7f || second_set;
+    out += control ? '?' : text[i];
+    i += second_set ? 1 : 0;
+  }
+  return out;
+}
+
 std::string in_quotes(std::string_view word) {
   constexpr std::size_t kShown = 120;
   return "'" + on_one_line(word.substr(0, kShown)) + (word.size() > kShown ? "..." : "") + "'";

@@ -40,6 +40,8 @@ Result<std::uint64_t> parse_unsigned(std::string_view word);
 
 /// With control characters, which a terminal would obey, as \xNN.
 std::string on_one_line(std::string_view text);
+/// For a terminal: control characters but the line's end become question marks.
+std::string harmless(std::string_view text);
 /// 'word' for a sentence; control characters are shown as \xNN, long words are cut.
 std::string in_quotes(std::string_view word);
 

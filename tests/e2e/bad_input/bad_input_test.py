@@ -4,6 +4,7 @@
 usage: bad_input_test.py [--only NAME]"""
 
 import glob
+import json
 import os
 import resource
 import signal
@@ -214,6 +215,21 @@ def gone_reader(checks, folder, place):
     checks.equal(os.listdir(place.tmp), [], "no reader: TMPDIR")
 
 
+def names(checks, folder, place):
+    """A terminal obeys nothing that a file says; JSON and CSV keep it."""
+    name = "a\x1b[31m\x07\x00\n\u009bz"
+    path = inputs.write(os.path.join(folder, "names.json"), inputs.trace(3).replace(
+        b'"aten::op1"', json.dumps(name).encode()))
+    for arguments in (["report", path], ["report", "--by", "operator", path], ["diff", path, path]):
+        done = run(place, arguments)
+        said = done.stdout.decode()
+        checks.equal(done.returncode, 0, "names: %s: %s" % (arguments, done.stderr))
+        checks.equal({c for c in said if ord(c) < 32 or 127 <= ord(c) < 160}, {"\n"}, "names: controls")
+        checks.expect("[31m" in said, "names: the rest of it is printed")
+    rows = json.loads(run(place, ["report", "--json", "--by", "operator", path]).stdout)
+    checks.expect(name in [row["name"] for row in rows["processes"][0]["rows"]], "names: JSON has it")
+
+
 def ended_at(place, words, number, there):
     """Sends the signal as soon as there() says so."""
     process = subprocess.Popen([e2e.GPUPROF, *words], cwd=place.path, stdin=subprocess.DEVNULL,
@@ -247,7 +263,8 @@ def interrupted(checks, folder, place):
 def main():
     only = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
     checks = e2e.Checks()
-    for body in (words, files, sessions, mixed, places, full_disk, gone_reader, interrupted):
+    for body in (words, files, sessions, mixed, places, full_disk, gone_reader, names,
+                 interrupted):
         if only in ("", body.__name__):
             with e2e.Folder("bad-input") as folder:
                 begun = time.time()

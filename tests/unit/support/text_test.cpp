@@ -85,5 +85,15 @@ TEST(Split, KeepsEmptyParts) {
   EXPECT_EQ(split("", ':'), (std::vector<std::string>{""}));
 }
 
+TEST(OnOneLine, ShowsControlCharactersAsNumbers) {
+  EXPECT_EQ(on_one_line("a\nb\x1b[31m"), "a\\x0ab\\x1b[31m");
+}
+
+TEST(Harmless, KeepsLinesAndOtherAlphabetsAlone) {
+  const std::string plain = "a b\n\u00e9 \u4e16\n";
+  EXPECT_EQ(harmless(plain), plain);
+  EXPECT_EQ(harmless(std::string("\x1b]0;t\x07\t\0|\x7f\xc2\x9b", 12)), "?]0;t???|??");
+}
+
 }  // namespace
 }  // namespace gpuprof::support
