@@ -34,8 +34,11 @@ class TextSource {
 
   /// The next part of the text; empty at the end. Errors: see failure().
   std::string next();
-  /// Why the text ended early; empty: it did not. Valid once next() gave an empty part.
-  const std::string& failure() const { return failure_; }
+  /// Why the text ended early; empty: it did not, as far as it was read.
+  std::string failure() const {
+    const std::lock_guard lock(mutex_);
+    return failure_;
+  }
   /// Of the file as it lies on the disk.
   std::uint64_t bytes_read() const { return read_.load(std::memory_order_relaxed); }
   std::uint64_t file_bytes() const { return file_bytes_; }
@@ -55,7 +58,7 @@ class TextSource {
   std::uint64_t file_bytes_;
   std::atomic<std::uint64_t> read_{0};
 
-  std::mutex mutex_;  // guards everything below
+  mutable std::mutex mutex_;  // guards everything below
   std::condition_variable changed_;
   std::deque<std::string> blocks_;
   std::string failure_;
