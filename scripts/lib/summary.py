@@ -13,7 +13,7 @@ import xml.etree.ElementTree as xml
 
 STATES = ("passed", "failed", "skipped")
 FAILURE = r"FAILED|Failure$|ERROR: |WARNING: ThreadSanitizer|Traceback|[Tt]imeout"
-MOST_LINES, MOST_COLUMNS = 24, 300
+MOST_LINES, LAST_LINES, MOST_COLUMNS = 32, 16, 300
 # ctest's words for a test in its JUnit file.
 CTEST = {"run": "passed", "fail": "failed", "notrun": "skipped", "disabled": "skipped"}
 
@@ -38,11 +38,13 @@ def cases(path):
 
 
 def told(test):
-    """What a failed test said of it: the lines that name a failure and what follows each, else its last."""
+    """What a failed test said of it: the lines that name a failure and what follows each, and its last."""
     said = [line.rstrip() for line in (test.findtext("system-out") or "").splitlines() if line.strip()]
     found = {i + k for i, line in enumerate(said) if re.search(FAILURE, line) for k in range(4)}
-    lines = [said[i] for i in sorted(found) if i < len(said)] or said[-MOST_LINES:]
-    return [line[:MOST_COLUMNS] for line in lines[:MOST_LINES]]
+    # The last lines too: a Python program names its error there.
+    last = range(max(0, len(said) - LAST_LINES), len(said))
+    first = [i for i in sorted(found) if i < last.start][:MOST_LINES - len(last)]
+    return [said[i][:MOST_COLUMNS] for i in [*first, *last]]
 
 
 def group(junit, failures):

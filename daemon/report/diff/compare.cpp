@@ -117,12 +117,12 @@ Reference Comparison::against(const Pair& pair, const std::vector<Pair>& referen
   std::vector<const Pair*> others, all;
   double share = 0, share_of_all = 0;
   for (const Pair& one : references) {
-    if (one.before.empty() || one.after.empty()) continue;
+    if (!one.on_both_sides()) continue;
     all.push_back(&one);
-    share_of_all += one.share();
+    share_of_all += one.share;
     if (one.id == pair.id || (with_inner && inside[one.id] > 0.5)) continue;
     others.push_back(&one);
-    share += one.share();
+    share += one.share;
   }
   const Reference reference = reference_of(others);
   if (reference.names >= kLeastReferences && share >= kLeastShare * share_of_all) return reference;
@@ -137,7 +137,7 @@ void Comparison::judge_all(ProcessDiff& diff, const std::vector<Pair>& pairs,
   };
   std::vector<const Pair*> all;
   for (const Pair& pair : references)
-    if (!pair.before.empty() && !pair.after.empty()) all.push_back(&pair);
+    if (pair.on_both_sides()) all.push_back(&pair);
   const Reference usual = reference_of(all);
   Judging judging;
   judging.limits = limits_;
@@ -158,11 +158,11 @@ Common Comparison::common(const ProcessDiff& diff, const std::vector<Pair>& pair
   std::vector<Weighted> spreads;
   for (const Pair& pair : pairs) {
     const Change& its = diff.names[pair.id].*change;
-    if (pair.before.empty() || pair.after.empty() || its.significant) continue;
+    if (!pair.on_both_sides() || its.significant) continue;
     unchanged.push_back(&pair);
     spreads.push_back(
-        {std::max(relative_spread(pair.before), relative_spread(pair.after)), pair.share()});
-    if (pair.share() >= limits_.share) limits.push_back(its.limit);
+        {std::max(relative_spread(pair.before), relative_spread(pair.after)), pair.share});
+    if (pair.share >= limits_.share) limits.push_back(its.limit);
   }
   const Reference reference = reference_of(unchanged);
   Common common;
@@ -172,7 +172,7 @@ Common Comparison::common(const ProcessDiff& diff, const std::vector<Pair>& pair
   common.deviation = reference.deviation;
   std::vector<Weighted> off;
   for (const Pair* pair : unchanged)
-    off.push_back({std::abs(pair->log_ratio() - reference.log_factor), pair->share()});
+    off.push_back({std::abs(pair->log_ratio - reference.log_factor), pair->share});
   common.scatter = weighted_median(off);
   common.told_from = median(limits);
   common.spread = weighted_median(spreads);
@@ -225,7 +225,7 @@ void Comparison::finish_rows(ProcessDiff& diff) const {
 /// What a step is made of tells how much it may differ: kernels where they fill most of it.
 const Common& Comparison::made_of(const StepMetric& metric, const ProcessDiff& diff) const {
   constexpr double kMostOfStep = 0.5;
-  const bool gpu_bound = pairs_.times(Measure::kGpuBusy).share() >= kMostOfStep;
+  const bool gpu_bound = pairs_.times(Measure::kGpuBusy).share >= kMostOfStep;
   return is_of_gpu(metric.measure) || (gpu_bound && diff.gpu.known) ? diff.gpu : diff.host;
 }
 
@@ -238,7 +238,7 @@ void Comparison::metrics(ProcessDiff& diff) const {
     Judging judging;
     judging.limits = limits_;
     judging.tests = kStepMetrics.size();
-    const double raw = pair.log_ratio();
+    const double raw = pair.log_ratio;
     for (const Common* common : {&diff.host, &diff.gpu}) {
       const double factor = std::log(common->factor);
       if (common->known && std::abs(raw - factor) < std::abs(raw - judging.reference.log_factor))

@@ -41,25 +41,25 @@ bool apart(const Values& before, const Values& after) {
 
 }  // namespace
 
-double Pair::log_ratio() const { return log_of_ratio(median(after), median(before)); }
-double Pair::spread() const {
-  return std::max(kLeastSpread, (relative_spread(before) + relative_spread(after)) / 2);
+void Pair::settle() {
+  log_ratio = log_of_ratio(median(after), median(before));
+  spread = std::max(kLeastSpread, (relative_spread(before) + relative_spread(after)) / 2);
+  share = std::sqrt(share_before * share_after);
 }
-double Pair::share() const { return std::sqrt(share_before * share_after); }
 
 Reference reference_of(const std::vector<const Pair*>& others) {
   Reference reference;
   std::vector<Weighted> ratios, deviations;
   for (const Pair* one : others) {
-    if (one->share() < kReferenceShare) continue;
-    ratios.push_back({one->log_ratio(), std::sqrt(one->share())});
+    if (one->share < kReferenceShare) continue;
+    ratios.push_back({one->log_ratio, std::sqrt(one->share)});
   }
   reference.names = ratios.size();
   if (ratios.size() < kLeastReferences) return reference;
   reference.log_factor = weighted_median(ratios);
   for (const Pair* one : others) {
-    if (one->share() < kReferenceShare) continue;
-    deviations.push_back({std::abs(one->log_ratio() - reference.log_factor) / one->spread(), 1});
+    if (one->share < kReferenceShare) continue;
+    deviations.push_back({std::abs(one->log_ratio - reference.log_factor) / one->spread, 1});
   }
   reference.deviation = kNormalByMedian * weighted_median(deviations);
   return reference;
@@ -76,7 +76,7 @@ Change judge(const Pair& pair, const Judging& judging) {
   change.share_after = pair.share_after;
   if (change.before <= 0 || change.after <= 0) return change;
   const Reference& reference = judging.reference;
-  const double raw = pair.log_ratio(), adjusted = raw - reference.log_factor;
+  const double raw = pair.log_ratio, adjusted = raw - reference.log_factor;
   const double factor = std::exp(reference.log_factor);
   change.relative = std::expm1(raw);
   change.adjusted = std::expm1(adjusted);
@@ -96,7 +96,7 @@ Change judge(const Pair& pair, const Judging& judging) {
   if (few) least *= 2;
   double noise = std::max(kDeviations * reference.deviation, judging.own_spreads);
   if (few) noise *= 1.5;
-  const double spread = std::max(pair.spread(), judging.least_spread);
+  const double spread = std::max(pair.spread, judging.least_spread);
   const double limit = std::min(kMostLimit, std::max(least, noise * spread));
   change.limit = std::expm1(limit);
 

@@ -21,10 +21,14 @@ struct Pair {
   std::uint32_t id = 0;  // of what it is
   Values before, after;  // by step or slice, without warm-up
   double share_before = 0, share_after = 0;
+  // Of the values, by settle(): each pair is held against all others.
+  double log_ratio = 0;
+  double spread = 0;  // relative, at least kLeastSpread
+  double share = 0;
 
-  double log_ratio() const;
-  double spread() const;  // relative, at least kLeastSpread
-  double share() const;
+  bool on_both_sides() const { return !before.empty() && !after.empty(); }
+  /// To be called once values and shares are there.
+  void settle();
 };
 inline constexpr double kLeastSpread = 0.005;
 

@@ -147,6 +147,7 @@ Pair Pairs::times(std::uint32_t name, float Cell::*sum) const {
   pair.after = values_of(after_, joint.after, sum);
   pair.share_before = share_of(before_, joint.before, sum, pair.before);
   pair.share_after = share_of(after_, joint.after, sum, pair.after);
+  pair.settle();
   return pair;
 }
 
@@ -165,6 +166,7 @@ Pair Pairs::times(Measure measure) const {
   pair.after = values(after_);
   pair.share_before = share(before_, pair.before);
   pair.share_after = share(after_, pair.after);
+  pair.settle();
   return pair;
 }
 

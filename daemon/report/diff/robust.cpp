@@ -30,25 +30,34 @@ std::vector<std::size_t> double_ranks(const Values& all) {
 /// In how many ways `chosen` of the ranks add up to each sum.
 std::vector<double> ways(const std::vector<std::size_t>& ranks, std::size_t chosen,
                          std::size_t sum) {
-  std::vector<std::vector<double>> table(chosen + 1, std::vector<double>(sum + 1, 0));
-  table[0][0] = 1;
+  const std::size_t row = sum + 1;
+  std::vector<double> table((chosen + 1) * row, 0);
+  double* const cells = table.data();
+  cells[0] = 1;
+  std::size_t taken = 0, reach = 0;  // ranks so far, and what they add up to
   for (const std::size_t rank : ranks) {
-    for (std::size_t n = chosen; n > 0; --n) {
-      for (std::size_t at = rank; at <= sum; ++at) table[n][at] += table[n - 1][at - rank];
+    reach += rank;
+    taken = std::min(taken + 1, chosen);
+    for (std::size_t n = taken; n > 0; --n) {
+      double* const to = cells + n * row;
+      const double* const from = to - row;
+      for (std::size_t at = rank; at <= reach; ++at) to[at] += from[at - rank];
     }
   }
-  return table[chosen];
+  return {cells + chosen * row, cells + (chosen + 1) * row};
 }
 
 }  // namespace
 
 double quantile(Values values, double share) {
   if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
   const double at = share * static_cast<double>(values.size() - 1);
   const auto low = static_cast<std::size_t>(at);
-  if (low + 1 >= values.size()) return values.back();
-  return values[low] + (at - static_cast<double>(low)) * (values[low + 1] - values[low]);
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(low);
+  std::nth_element(values.begin(), middle, values.end());
+  if (low + 1 >= values.size()) return *middle;
+  const double next = *std::min_element(middle + 1, values.end());
+  return *middle + (at - static_cast<double>(low)) * (next - *middle);
 }
 
 double relative_spread(const Values& values) {
