@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "daemon/attach/elf_image.hpp"
+#include "gpuprof/base/fragile_code.hpp"
 
 namespace gpuprof::attach {
 namespace {
@@ -95,6 +96,7 @@ SafePoint::SafePoint(const Target& target)
   for (const Mapping& mapping : maps_) {
     const std::string_view name = file_name(mapping);
     if (!mapping.executable) continue;
+    fragile_ = fragile_ || base::is_fragile_file(name);
     if (is_loader(name)) ranges_.push_back({mapping.start, mapping.end, "in the loader"});
     if (is_allocator(name))
       ranges_.push_back({mapping.start, mapping.end, "in the memory allocator"});
@@ -205,7 +207,7 @@ void SafePoint::prepare(std::uint64_t stack_pointer) {
 Verdict SafePoint::judge(pid_t tid, const arch::Registers& registers) {
   Verdict verdict;
   const char* here = why_not_here(tid, registers);
-  if (here == nullptr && found_on_stack(arch::sp(registers)) == nullptr) {
+  if (here == nullptr && !fragile_ && found_on_stack(arch::sp(registers)) == nullptr) {
     verdict.safe = true;
     return verdict;
   }

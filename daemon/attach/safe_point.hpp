@@ -8,7 +8,8 @@
 //
 // It may not inside the loader, the memory allocator, fork, exit, thread creation (it would meet
 // its own locks), in a signal handler (what it interrupted is unknown), or in a restartable
-// sequence (which the kernel would no longer abort).
+// sequence (which the kernel would no longer abort). Where there is code that keeps something else
+// than a stack at its stack pointer, the whole stack must be one that can be followed.
 #pragma once
 
 #include <memory>
@@ -54,6 +55,7 @@ class SafePoint {
   std::vector<Range> ranges_;   // by start, apart from each other
   std::vector<Range> library_;  // C library and vdso: not outside of a system call
   std::unique_ptr<Unwinder> unwinder_;
+  bool fragile_ = false;  // gpuprof/base/fragile_code.hpp
 };
 
 }  // namespace gpuprof::attach

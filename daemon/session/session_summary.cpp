@@ -115,18 +115,24 @@ bool is_said_of(const std::vector<exporter::FileWritten>& files, const std::stri
   });
 }
 
-/// What is said of some files only says of how many.
+/// What is said of some files only says of how many. Files of one window and process in several
+/// formats lack the same: it is said, and counted, once.
 void add_missing(api::Summary& made, const std::vector<exporter::FileWritten>& files) {
+  std::vector<exporter::FileWritten> firsts;
+  for (const exporter::FileWritten& file : files)
+    if (file.format == files.front().format) firsts.push_back(file);
   std::map<std::string, std::size_t> said;
   for (const exporter::FileWritten& file : files)
     for (const std::string& sentence : file.missing) {
+      if (file.format != files.front().format && is_said_of(firsts, sentence)) continue;
       ++said[sentence];
       exporter::add_sentence(made.missing, sentence);
     }
   for (std::string& sentence : made.missing)
-    if (const auto found = said.find(sentence); found != said.end() && found->second < files.size())
+    if (const auto found = said.find(sentence);
+        found != said.end() && found->second < firsts.size())
       sentence +=
-          " (" + std::to_string(found->second) + " of " + std::to_string(files.size()) + " files)";
+          " (" + std::to_string(found->second) + " of " + std::to_string(firsts.size()) + " files)";
 }
 
 void add_files(api::Summary& made, const std::vector<exporter::FileWritten>& files) {

@@ -17,6 +17,7 @@
 #include "inject/hot/thread_block.hpp"
 #include "inject/hot/worker_thread.hpp"
 #include "inject/python/frames.hpp"
+#include "inject/sample/alt_stacks.hpp"
 #include "inject/sample/sampler.hpp"
 #include "inject/torch/program_blocks.hpp"
 #include "inject/torch/torch.hpp"
@@ -50,8 +51,12 @@ bool awake() {
          phase == static_cast<std::uint32_t>(Phase::kArmed);
 }
 
-// Python 3.12 and later look at the number of the kernel's threads after each fork, and warn.
-bool counts_threads() { return g_core.python_counts_threads || python::minor_version() >= 12; }
+// Python 3.12 and later look at the number of the kernel's threads after each fork, and warn. What
+// must get its signals on stacks of ours has threads of its own and is warned of them.
+bool counts_threads() {
+  return (g_core.python_counts_threads || python::minor_version() >= 12) &&
+         !sample::alt_stacks_required();
+}
 
 void resume_from_signal() {
   if (g_core.owner_pid.load(std::memory_order_acquire) == getpid()) {
@@ -167,7 +172,8 @@ void fork_child() {
     // The command is one process: its children are descendants like any other.
     g_child_reasons.store((why & wire::kWokePython) != 0 ? wire::kWokePython : 0,
                           std::memory_order_release);
-    if ((why & wire::kWokePython) != 0) hot::worker_resume_after_cpu(kChildWakeCpuNs, signal);
+    if ((why & wire::kWokePython) != 0 && sample::may_be_sent_signals_here())
+      hot::worker_resume_after_cpu(kChildWakeCpuNs, signal);
   }
   errno = saved;
 }

@@ -166,6 +166,7 @@ std::uint32_t one_turn() {
                       std::memory_order_relaxed);
   follow_credentials();
   nvtx::tick();
+  if (g_core.state != wire::AgentState::kRecording) sample::refresh_modules();
   if (g_core.state == wire::AgentState::kArmed) return kArmedTurnMs;
   look_for_driver();
   std::uint32_t next_ms = std::min<std::uint32_t>(kLongestTurnMs, torch::tick(now));

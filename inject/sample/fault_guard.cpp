@@ -10,6 +10,7 @@
 
 #include <atomic>
 
+#include "inject/sample/alt_stacks.hpp"
 #include "inject/sample/fault_layers.hpp"
 #include "inject/sample/kernel_signal.hpp"
 #include "inject/sample/landing.hpp"
@@ -38,8 +39,9 @@ bool is_our_code(std::uintptr_t address) {
 }
 
 bool is_our_stack(std::uintptr_t address) {
-  return address - g_fault_layers.own_stacks_begin <
-         g_fault_layers.own_stacks_end - g_fault_layers.own_stacks_begin;
+  return on_our_alt_stack(reinterpret_cast<const void*>(address)) ||
+         address - g_fault_layers.own_stacks_begin <
+             g_fault_layers.own_stacks_end - g_fault_layers.own_stacks_begin;
 }
 
 // A handler of the program's may run inside a guarded call of ours (callback context leaves

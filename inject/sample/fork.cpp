@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "inject/sample/alt_stacks.hpp"
 #include "inject/sample/fault_guard.hpp"
 #include "inject/sample/handler.hpp"
 #include "inject/sample/perf_descriptors.hpp"
@@ -50,6 +51,7 @@ void after_fork_child() {
   snapshot_forget_users();
   forget_sampling();
   forget_threads();
+  forget_alt_stacks();
   disarm_guard();
 }
 

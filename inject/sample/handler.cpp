@@ -19,6 +19,7 @@
 #include "gpuprof/base/clock.hpp"
 #include "inject/hot/state.hpp"
 #include "inject/hot/worker_thread.hpp"
+#include "inject/sample/alt_stacks.hpp"
 #include "inject/sample/handler_state.hpp"
 #include "inject/sample/kernel_signal.hpp"
 #include "inject/sample/landing.hpp"
@@ -59,10 +60,11 @@ void act_as_default(int signal, const siginfo_t* info) {
   send_to_self(signal, info);
 }
 
-bool on_alternate_stack(const ucontext_t* context) {
+// The thread's alternate stack, whoever chose it.
+bool on_alternate_stack(const ucontext_t* context, std::uintptr_t address) {
   const auto low = reinterpret_cast<std::uintptr_t>(context->uc_stack.ss_sp);
-  const std::uintptr_t stack = stack_pointer(context);
-  return (context->uc_stack.ss_flags & SS_DISABLE) == 0 && stack - low < context->uc_stack.ss_size;
+  return (context->uc_stack.ss_flags & SS_DISABLE) == 0 &&
+         address - low < context->uc_stack.ss_size;
 }
 
 std::uint64_t kernel_mask(const ucontext_t* context) {
@@ -112,7 +114,10 @@ __attribute__((noinline)) void sample_here(const ucontext_t* context) {
     return;
   }
   if (g_handler.held.load(std::memory_order_seq_cst)) return;
-  if (on_alternate_stack(context)) {
+  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  const bool on_ours = on_our_alt_stack(reinterpret_cast<const void*>(here));
+  if (on_alternate_stack(context, stack_pointer(context)) ||
+      (!on_ours && on_alternate_stack(context, here))) {
     // A fault of ours would be handled at its top, over the frames of whoever is on it now.
     hot::count(wire::Counter::kSamplesNoStackRoom);
     return;
@@ -125,7 +130,11 @@ __attribute__((noinline)) void sample_here(const ucontext_t* context) {
     return;
   }
   Job job{&guard, context, own.memory};
-  gpuprof_call_on_stack(own.top, take_sample, &job);
+  // Off it, its top would be where the kernel puts the next frame: over this one.
+  if (on_ours)
+    take_sample(&job);
+  else
+    gpuprof_call_on_stack(own.top, take_sample, &job);
 }
 
 }  // namespace

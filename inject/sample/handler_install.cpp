@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "inject/sample/alt_stacks.hpp"
 #include "inject/sample/handler.hpp"
 #include "inject/sample/handler_state.hpp"
 #include "inject/sample/kernel_signal.hpp"
@@ -20,12 +21,17 @@ constinit KernelAction g_before{};
 
 bool is_ours(const KernelAction& action) { return action.handler == on_sample_signal; }
 
+bool is_on_stack(int signal) {
+  KernelAction now{};
+  return kernel_action(signal, nullptr, &now) && (now.flags & SA_ONSTACK) != 0;
+}
+
 // Everything but the faults is held back: a fault must reach the guard.
 void set_handler(int signal) {
   struct sigaction action;
   memset(&action, 0, sizeof action);
   action.sa_sigaction = on_sample_signal;
-  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  action.sa_flags = SA_SIGINFO | SA_RESTART | (alt_stacks_required() ? SA_ONSTACK : 0);
   sigfillset(&action.sa_mask);
   for (const int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP})
     sigdelset(&action.sa_mask, fault);
@@ -45,7 +51,10 @@ bool handler_was_replaced() {
 }
 
 int install_handler() {
-  if (handled_signal() != 0 && !handler_was_replaced()) return handled_signal();
+  if (handled_signal() != 0 && !handler_was_replaced()) {
+    if (alt_stacks_required() && !is_on_stack(handled_signal())) set_handler(handled_signal());
+    return handled_signal();
+  }
   // The last few are what people pick by hand.
   for (int signal = SIGRTMAX - 3; signal > SIGRTMIN + 4; --signal) {
     KernelAction now{};

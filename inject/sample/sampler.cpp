@@ -17,6 +17,7 @@
 #include "inject/hot/thread_block.hpp"
 #include "inject/hot/worker_thread.hpp"
 #include "inject/python/frames.hpp"
+#include "inject/sample/alt_stacks.hpp"
 #include "inject/sample/blocked.hpp"
 #include "inject/sample/fault_guard.hpp"
 #include "inject/sample/handler.hpp"
@@ -44,11 +45,11 @@ constexpr std::uint32_t kStopWaitMs = 100, kReleaseWaitMs = 1000;
 struct Sampler {
   bool prepared = false, native = false;
   bool on = false;
-  bool guard_lost_told = false, blocked_refused = false;
+  bool guard_lost_told = false, blocked_refused = false, lacking_told = false;
   Settings settings;
   TriggerPlan plan;
   const TriggerKind* kind = nullptr;
-  std::uint64_t scanned_ns = 0, looked_ns = 0, turned_ns = 0;
+  std::uint64_t scanned_ns = 0, looked_ns = 0, turned_ns = 0, reclaimed_ns = 0;
 };
 constinit Sampler g_sampler;
 
@@ -136,6 +137,35 @@ void keep_guard() {
               "the program counter");
 }
 
+void begin_triggers();
+
+// What carries it came just now, and none of it has run yet.
+void look_for_fragile_code() {
+  if (alt_stacks_required() || !has_fragile_code(*current_snapshot())) return;
+  require_alt_stacks();
+  if (!g_sampler.on) return;
+  close_threads();
+  flush_pending_signals();
+  install_handler();
+  begin_triggers();
+}
+
+void tell_of_lacking_stacks() {
+  if (g_sampler.lacking_told || !some_lack_a_stack()) return;
+  g_sampler.lacking_told = true;
+  hot::notice(Feature::kNative, NoticeLevel::kMissing, 0,
+              "code of TensorFlow, JAX or oneDNN must not be interrupted on a thread's own stack: "
+              "running threads are sampled only if they were made, or made others, under gpuprof "
+              "run and after that code was loaded");
+}
+
+void reclaim_signal_stacks(std::uint64_t now_ns) {
+  constexpr std::uint64_t kPeriodNs = 200'000'000;
+  if (!alt_stacks_required() || now_ns - g_sampler.reclaimed_ns < kPeriodNs) return;
+  g_sampler.reclaimed_ns = now_ns;
+  reclaim_alt_stacks();
+}
+
 void begin_triggers() {
   g_sampler.plan.signal = handled_signal();
   g_sampler.kind = choose_trigger();
@@ -183,6 +213,7 @@ bool prepare() {
   report_modules(nullptr, snapshot, now_ns);
   publish_snapshot(snapshot);
   unwind_forget();
+  look_for_fragile_code();
   g_sampler.native = unwind_prepare() && map_own_stacks();
   install_handler();
   python::find_runtime();
@@ -204,6 +235,7 @@ void refresh_modules() {
   report_modules(before, after, base::mono_ns());
   publish_snapshot(after);
   unwind_forget();
+  look_for_fragile_code();
   if (!python::ready()) python::find_runtime();
 }
 
@@ -264,6 +296,7 @@ void forget_sampling() { g_sampler = Sampler{}; }
 
 void retire_ended_threads(std::uint64_t now_ns) {
   constexpr std::uint64_t kPeriodNs = 30'000'000;
+  reclaim_signal_stacks(now_ns);
   static std::uint64_t looked_ns = 0;
   if (g_sampler.on || now_ns - looked_ns < kPeriodNs) return;
   looked_ns = now_ns;
@@ -274,11 +307,13 @@ std::uint32_t tick(std::uint64_t now_ns) {
   refresh_modules();
   reclaim_snapshots();
   keep_guard();
+  reclaim_signal_stacks(now_ns);
   if (!g_sampler.on) return kScanNs / 1'000'000;
   if (now_ns - g_sampler.scanned_ns >= kScanNs) {
     g_sampler.scanned_ns = now_ns;
     keep_signal();
     scan_threads(now_ns);
+    tell_of_lacking_stacks();
     if (g_sampler.kind != nullptr && g_sampler.kind->refill != nullptr)
       for_each_thread(refill, nullptr);
   }

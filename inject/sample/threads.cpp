@@ -20,6 +20,7 @@
 #include "inject/hot/outbox.hpp"
 #include "inject/hot/state.hpp"
 #include "inject/hot/thread_block.hpp"
+#include "inject/sample/alt_stacks.hpp"
 #include "inject/sample/handler.hpp"
 #include "inject/sample/kernel_signal.hpp"
 #include "inject/sample/phdr_snapshot.hpp"
@@ -35,6 +36,8 @@ constexpr std::uint32_t kEarlyChecks = 3;
 // libc blocks all signals for a moment when it makes a thread or a process: look twice.
 constexpr std::uint32_t kMaskedLooks = 2;
 constexpr std::uint64_t kCheckPeriodNs = 1'000'000'000;
+// A thread may get a stack when it makes another one: what is loaded makes its threads soon.
+constexpr std::uint64_t kStackWaitNs = 300'000'000;
 
 struct KeptDirectory {
   int fd = -1;
@@ -51,6 +54,7 @@ struct Threads {
   KeptDirectory directory;
   std::uint32_t opened = 0;  // triggers that hold a descriptor
   bool flush_wanted = false;
+  bool stack_lacked = false;
 };
 constinit Threads g_threads;
 
@@ -121,22 +125,48 @@ void drop_trigger(ThreadEntry& entry) {
   entry.has_trigger = false;
 }
 
+void count_without(ThreadEntry& entry) {
+  if (entry.counted_none) return;
+  entry.counted_none = true;
+  hot::count(wire::Counter::kThreadsNoTrigger);
+}
+
+// No signal may reach some programs' threads on the stack they run on.
+bool may_be_sent_signals(const ThreadEntry& entry) {
+  return !alt_stacks_required() || has_alt_stack(static_cast<std::uint32_t>(entry.tid));
+}
+
 void take_trigger(ThreadEntry& entry) {
   if (entry.has_trigger || g_threads.kind == nullptr) return;
+  if (!may_be_sent_signals(entry)) return;
   if (g_threads.opened < descriptor_budget() || g_threads.kind->kind != wire::SamplerKind::kPerf) {
     entry.slot = TriggerSlot{};
     entry.has_trigger = g_threads.kind->open(g_threads.plan, entry.tid, &entry.slot);
     if (entry.has_trigger && entry.slot.fd >= 0) ++g_threads.opened;
     if (!entry.has_trigger) g_threads.kind->close(&entry.slot);
   }
-  if (entry.has_trigger || entry.counted_none || !is_alive(entry.tid)) return;
-  entry.counted_none = true;
-  hot::count(wire::Counter::kThreadsNoTrigger);
+  if (!entry.has_trigger && is_alive(entry.tid)) count_without(entry);
+}
+
+// One that lacked a stack may still have got one.
+void end_of(ThreadEntry& entry) {
+  drop_trigger(entry);
+  if (entry.lacks_stack) count_without(entry);
 }
 
 void count_masked(ThreadEntry& entry) {
   if (!entry.counted_masked) hot::count(wire::Counter::kThreadsMasked);
   entry.counted_masked = true;
+}
+
+void look_for_stack(ThreadEntry& entry, std::uint64_t now_ns) {
+  entry.lacks_stack = !may_be_sent_signals(entry);
+  if (!entry.lacks_stack) entry.lacks_stack_ns = 0;
+  if (!entry.lacks_stack) return;
+  if (entry.lacks_stack_ns == 0) entry.lacks_stack_ns = now_ns;
+  if (now_ns - entry.lacks_stack_ns < kStackWaitNs) return;
+  g_threads.stack_lacked = true;
+  count_without(entry);
 }
 
 void check(ThreadEntry& entry, std::uint64_t now_ns) {
@@ -157,7 +187,9 @@ void check(ThreadEntry& entry, std::uint64_t now_ns) {
     take_trigger(entry);
   }
   entry.checks = std::min(entry.checks + 1, kEarlyChecks);
-  const bool unsure = entry.checks < kEarlyChecks || (blocked && entry.masked_looks < kEarlyChecks);
+  look_for_stack(entry, now_ns);
+  const bool unsure = entry.checks < kEarlyChecks || (entry.lacks_stack && !entry.counted_none) ||
+                      (blocked && entry.masked_looks < kEarlyChecks);
   entry.next_check_ns = unsure ? now_ns : now_ns + kCheckPeriodNs;
   std::uint32_t flags = entry.masked ? wire::kThreadMasked : 0;
   if (!entry.has_trigger && !blocked && g_threads.kind != nullptr) flags |= wire::kThreadNoTrigger;
@@ -170,7 +202,8 @@ void see(pid_t tid, std::uint64_t now_ns) {
   if (entry == nullptr) entry = add(tid);
   if (entry == nullptr) return;
   entry->scan = g_threads.scan;
-  if (now_ns >= entry->next_check_ns) check(*entry, now_ns);
+  const bool got_stack = entry->lacks_stack && may_be_sent_signals(*entry);
+  if (got_stack || now_ns >= entry->next_check_ns) check(*entry, now_ns);
 }
 
 // False: the directory could not be read; nobody is declared dead then.
@@ -202,7 +235,7 @@ void remove_dead(std::uint64_t now_ns) {
       ++kept;
       continue;
     }
-    drop_trigger(entry);
+    end_of(entry);
     tell(entry, wire::kThreadGone, now_ns);
   }
   g_threads.count = kept;
@@ -229,7 +262,7 @@ bool open_threads(const TriggerKind* kind, const TriggerPlan& plan) {
 }
 
 void close_threads() {
-  for (std::uint32_t i = 0; i < g_threads.count; ++i) drop_trigger(g_threads.entries[i]);
+  for (std::uint32_t i = 0; i < g_threads.count; ++i) end_of(g_threads.entries[i]);
   g_threads.count = 0;
   g_threads.kind = nullptr;
   close_directory();
@@ -250,6 +283,8 @@ void scan_threads(std::uint64_t now_ns) {
   g_threads.flush_wanted = false;
   hot::retire_threads(is_gone, nullptr);
 }
+
+bool some_lack_a_stack() { return g_threads.stack_lacked; }
 
 void for_each_thread(void (*visitor)(ThreadEntry&, void*), void* argument) {
   for (std::uint32_t i = 0; i < g_threads.count; ++i) visitor(g_threads.entries[i], argument);

@@ -33,6 +33,8 @@ struct ThreadEntry {
   std::uint64_t next_check_ns = 0;
   bool has_trigger = false;
   bool masked = false;
+  bool lacks_stack = false;  // for signals: there is no trigger for that (alt_stacks.hpp)
+  std::uint64_t lacks_stack_ns = 0;
   bool counted_masked = false, counted_none = false;
   char name[16] = {};
   std::uint32_t told_flags = ~0u;
@@ -54,6 +56,9 @@ void release_threads();
 
 /// Looks for new and dead threads, re-checks some of the known ones.
 void scan_threads(std::uint64_t now_ns);
+
+/// Whether a thread has gone without a trigger for a while for want of a stack.
+bool some_lack_a_stack();
 
 /// Calls visitor(entry, argument) for each thread.
 void for_each_thread(void (*visitor)(ThreadEntry&, void*), void* argument);

@@ -12,10 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "viewers"))
 import viewers  # noqa: E402
 
-# The matrix kernels that oneDNN generates for AVX keep data below the stack's red zone, in TensorFlow 2.21 and
-# jaxlib 0.7: any signal handler on the thread's stack destroys it, also one that does nothing. Older instructions
-# are generated without that.
-ENVIRONMENT = {"ONEDNN_MAX_CPU_ISA": "SSE41", "TF_CPP_MIN_LOG_LEVEL": "2", "OMP_NUM_THREADS": "2"}
+ENVIRONMENT = {"TF_CPP_MIN_LOG_LEVEL": "2", "OMP_NUM_THREADS": "2"}
 
 
 def plain(command):

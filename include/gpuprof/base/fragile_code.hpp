@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Files whose presence means code that nobody may write below the stack pointer of.
+//
+// Context:  any
+// Owns:     nothing
+//
+// Why: oneDNN generates matrix kernels that keep data there, or something else than a stack in the
+// stack pointer (seen in TensorFlow 2.21 and jaxlib 0.7.1). What a signal or an injection puts
+// there is found later as a heap that is not whole.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace gpuprof::base {
+
+/// Begins of file names: oneDNN itself, and those that carry it inside.
+inline constexpr std::array<std::string_view, 7> kFragileFiles = {
+    "libdnnl",       "libmkldnn",    "libtensorflow", "_pywrap_tensorflow", "lib_pywrap_tensorflow",
+    "libjax_common", "xla_extension"};
+
+/// @param path  of a mapped file
+constexpr bool is_fragile_file(std::string_view path) {
+  std::string_view name = path;
+  name.remove_prefix(path.rfind('/') + 1);  // npos + 1 is 0
+  return std::any_of(kFragileFiles.begin(), kFragileFiles.end(),
+                     [&](std::string_view begin) { return name.starts_with(begin); });
+}
+static_assert(is_fragile_file("/usr/lib/libdnnl.so.3") && !is_fragile_file("libtorch_cpu.so"));
+
+}  // namespace gpuprof::base

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// New threads of some programs get an alternate signal stack before they run.
+//
+// Context:  boundary
+// Promises: without such a program (inject/sample/alt_stacks.hpp) the call goes on as it is; the
+//           thread's own routine is called with its own argument and its result is returned
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+
+#include <atomic>
+
+#include "inject/sample/alt_stacks.hpp"
+
+#define GPUPROF_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+constinit std::atomic<Create> g_create{nullptr};
+
+Create real_create() {
+  Create real = g_create.load(std::memory_order_relaxed);
+  if (real == nullptr) {
+    real = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
+    g_create.store(real, std::memory_order_relaxed);
+  }
+  return real;
+}
+
+// The last call is a jump: no frame of ours stays below the program's.
+void* begin_on_alt_stack(void* reserved) {
+  const gpuprof::sample::ThreadStart start = gpuprof::sample::take_alt_stack(reserved);
+  return start.routine(start.argument);
+}
+
+// Others may be in dlopen, and wait for a thread, when the first one is made.
+__attribute__((constructor)) void find_early() { real_create(); }
+
+}  // namespace
+
+GPUPROF_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                                  void* (*routine)(void*), void* argument) noexcept {
+  using namespace gpuprof::sample;
+  const Create real = real_create();
+  if (real == nullptr) return EAGAIN;
+  if (!alt_stacks_required()) return real(thread, attributes, routine, argument);
+  give_alt_stack();
+  void* reserved = reserve_alt_stack(ThreadStart{routine, argument});
+  if (reserved == nullptr) return real(thread, attributes, routine, argument);
+  const int result = real(thread, attributes, begin_on_alt_stack, reserved);
+  if (result != 0) drop_alt_stack(reserved);
+  return result;
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Alternate signal stacks for threads that run code which no signal's frame may be written below.
+//
+// Context:  boundary (give…, reserve…, forget…), signal (on_our_alt_stack), worker (the rest)
+// Owns:     one mapping, made with the first stack; it stays for good: the kernel knows its
+//           addresses. Pages are touched by signals
+// Promises: no lock and no allocation where threads are made; a stack that the program has chosen
+//           for a thread is left alone
+//
+// Why: gpuprof/base/fragile_code.hpp. The kernel writes a signal's frame before any handler runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "inject/sample/phdr_snapshot.hpp"
+
+namespace gpuprof::sample {
+
+inline constexpr std::size_t kAltStackBytes = 64u << 10;
+inline constexpr std::uint32_t kMaxAltStacks = 512;
+
+/// Whether one of the modules carries such code.
+bool has_fragile_code(const Snapshot& snapshot);
+
+/// From now on threads that are made, and those that make them, get a stack of ours, where the
+/// library is in a place to do that (LD_PRELOAD); only threads that have one may be sent a signal.
+void require_alt_stacks();
+bool alt_stacks_required();
+
+/// The thread `tid` runs our handler on a stack of ours.
+bool has_alt_stack(std::uint32_t tid);
+
+/// Whether a signal may be handled on this thread, as far as its stack goes. Boundary.
+bool may_be_sent_signals_here();
+
+/// Takes back those of threads that have ended.
+void reclaim_alt_stacks();
+
+/// What a new thread does first of all, on a stack of ours.
+struct ThreadStart {
+  void* (*routine)(void*) = nullptr;
+  void* argument = nullptr;
+};
+
+/// Keeps a stack for a thread that is about to be made. @return null: none is wanted, or none left.
+void* reserve_alt_stack(const ThreadStart& start);
+/// The thread could not be made.
+void drop_alt_stack(void* reserved);
+/// On the new thread: makes it the thread's. What it is to do next is returned.
+ThreadStart take_alt_stack(void* reserved);
+
+/// The calling thread gets one, if it has none of its own.
+void give_alt_stack();
+
+/// In the child of a fork: only the calling thread's is taken.
+void forget_alt_stacks();
+
+/// Whether `address` is on a stack of ours.
+bool on_our_alt_stack(const void* address);
+
+}  // namespace gpuprof::sample

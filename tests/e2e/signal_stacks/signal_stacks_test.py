@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Code that keeps its data where the kernel would write a signal's frame (matrix kernels of oneDNN do) is
+sampled on alternate stacks, or not at all: its data stays whole. Under a name that gpuprof does not know for
+it the same code shows what signals do to it."""
+
+import os
+import re
+import subprocess
+import time
+
+import e2e
+
+PROGRAM = os.path.join(e2e.BUILD, "signal_stacks", "fragile")
+KNOWN = os.path.join(e2e.BUILD, "signal_stacks", "libdnnl_stand_in.so")
+UNKNOWN = os.path.join(e2e.BUILD, "signal_stacks", "libunknown_stand_in.so")
+RATE = ["-r", "500"]
+REASON = "code of TensorFlow, JAX or oneDNN must not be interrupted"
+
+
+def numbers(text):
+    """(damaged, rounds) of every line that says so."""
+    return [tuple(map(int, found)) for found in re.findall(rb"damaged (\d+) of (\d+)", text)]
+
+
+def sampled_threads(folder):
+    """Threads with samples in that code."""
+    path = [path for path in e2e.written(folder) if path.endswith(".folded")][0]
+    with open(path, encoding="utf-8") as file:
+        return {line.split(";")[1] for line in file if line.startswith("CPU;") and "fragile_spin" in line}
+
+
+def run(folder, library, mode, *, options=(), seconds="1.2"):
+    output = os.path.join(folder, mode + "-" + os.path.basename(library))
+    return output, e2e.gpuprof([*RATE, *options, "--format", "tensorboard,folded", "-o", output],
+                               [PROGRAM, library, mode, seconds])
+
+
+def check_whole(checks, done, what):
+    found = numbers(done.stdout)
+    checks.expect(done.returncode == 0 and found, "%s: status %s, %r, %r" % (what, done.returncode, done.stdout, done.stderr[-500:]))
+    for damaged, rounds in found:
+        checks.expect(damaged == 0 and rounds > 100 or mode_is_short(what, damaged), "%s: damaged %d of %d" % (what, damaged, rounds))
+    checks.expect(b"the own stack is gone" not in done.stdout, what + ": its own stack is gone")
+
+
+def mode_is_short(what, damaged):
+    return what == "fork" and damaged == 0  # the parent has gone one round only
+
+
+def under_run(checks, folder):
+    for mode, threads in (("spin", 4), ("own", 4), ("churn", 0), ("fork", 0)):
+        output, done = run(folder, KNOWN, mode)
+        check_whole(checks, done, mode)
+        checks.expect(len(sampled_threads(output)) >= threads, "%s: sampled %r" % (mode, sampled_threads(output)))
+    for trigger in ("cpu-timer", "tgkill"):
+        output, done = run(folder, KNOWN, "spin", options=["--sampler", trigger])
+        check_whole(checks, done, trigger)
+        checks.expect(len(sampled_threads(output)) == 4, "%s: sampled %r" % (trigger, sampled_threads(output)))
+
+
+def too_late(checks, folder):
+    """Threads that are there before the library cannot be given a stack: they are not sampled, and that is said."""
+    output, done = run(folder, KNOWN, "wait", seconds="2.5")
+    check_whole(checks, done, "wait")
+    checks.equal(sampled_threads(output), set(), "wait: sampled")
+    checks.expect(REASON in done.stderr.decode(), "wait: the reason: " + done.stderr.decode())
+
+
+def attached(checks, folder):
+    output = os.path.join(folder, "attached")
+    with subprocess.Popen([PROGRAM, KNOWN, "spin", "4"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as program:
+        time.sleep(0.8)
+        done = subprocess.run([e2e.GPUPROF, "attach", str(program.pid), *RATE, "--duration", "2s", "--format",
+                               "tensorboard,folded", "-o", output], capture_output=True, timeout=60, check=False)
+        said, _ = program.communicate(timeout=60)
+    checks.equal(done.returncode, 0, "attach: %r" % done.stderr)
+    checks.expect(program.returncode == 0 and numbers(said)[0][0] == 0, "attach: %r" % said)
+    checks.equal(sampled_threads(output), set(), "attach: sampled")
+    checks.expect(REASON in done.stderr.decode(), "attach: the reason: " + done.stderr.decode())
+
+
+def what_signals_do(checks, folder):
+    output, done = run(folder, UNKNOWN, "spin")
+    damaged, rounds = numbers(done.stdout)[0]
+    checks.expect(damaged > 0, "under another name: damaged %d of %d: this test shows nothing" % (damaged, rounds))
+    checks.expect(len(sampled_threads(output)) == 4, "under another name: %r" % sampled_threads(output))
+
+
+def main():
+    checks = e2e.Checks()
+    with e2e.Folder("signal-stacks") as folder:
+        plain = subprocess.run([PROGRAM, UNKNOWN, "spin", "0.5"], capture_output=True, timeout=60, check=True)
+        checks.equal(numbers(plain.stdout)[0][0], 0, "alone: damaged")
+        what_signals_do(checks, folder)
+        under_run(checks, folder)
+        too_late(checks, folder)
+        attached(checks, folder)
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()
