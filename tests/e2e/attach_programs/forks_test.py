@@ -42,6 +42,10 @@ def one(checks, folder, python, what, work_s):
     return True
 
 
+def own_threads(pid):
+    return [thread for thread in attached.footprint(pid).threads if thread.startswith("gpuprof")]
+
+
 def on_the_gpu(checks, folder):
     """The thread that calls CUPTI for us ends before each fork: it is back also where nothing is recorded."""
     python = os.environ.get("GPUPROF_TORCH_PYTHON")
@@ -59,8 +63,10 @@ def on_the_gpu(checks, folder):
                 print("forks on the simulated GPU, %s: %d kernels" % (words[0], kernels), flush=True)
                 checks.expect(kernels > 10, "gpu: %d kernels in recording %d" % (kernels, number))
             time.sleep(0.7)  # it forks meanwhile
-            names = [thread for thread in attached.footprint(program.pid).threads if thread.startswith("gpuprof")]
-            checks.equal(names, ["gpuprof", "gpuprof-flush"], "gpu: our threads while it waits")
+            wanted, end = ["gpuprof", "gpuprof-flush"], time.monotonic() + 3  # gone for a moment at each fork
+            while (names := own_threads(program.pid)) != wanted and time.monotonic() < end:
+                time.sleep(0.02)
+            checks.equal(names, wanted, "gpu: our threads while it waits")
         checks.equal(program.end(), 0, "gpu: its end: " + program.errors())
 
 
