@@ -10,7 +10,7 @@
 #include <algorithm>
 
 #include "daemon/export/export.hpp"
-#include "daemon/export/open_copies.hpp"
+#include "daemon/export/survey/open_copies.hpp"
 #include "daemon/model/ignoring_sink.hpp"
 #include "support/files.hpp"
 #include "support/text.hpp"

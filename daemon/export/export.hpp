@@ -6,7 +6,7 @@
 // Owns:     temporary files, until renamed
 // Promises: a file appears whole under its final name or not at all; all files of one window
 //           appear together; memory does not grow with the number of events
-// Not here: the formats themselves (registry.hpp, tensorboard_writer.*)
+// Not here: the formats themselves (registry.hpp, tensorboard/, perfetto/, …)
 #pragma once
 
 #include <cstdint>
@@ -15,27 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/model/window.hpp"
-#include "daemon/spool/spool.hpp"
+#include "daemon/export/survey/file.hpp"
 #include "support/result.hpp"
 
 namespace gpuprof::exporter {
-
-struct FileWritten {
-  std::string path;
-  std::string format;
-  std::uint32_t pid = 0;
-  std::uint32_t window = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t events = 0;
-  std::uint64_t steps = 0;
-  bool simulated = false;  ///< the process used a simulated GPU
-  /// Events by kind and drops by reason, names as the summary prints them.
-  std::vector<std::pair<std::string, std::uint64_t>> events_by_kind;
-  std::vector<std::pair<std::string, std::uint64_t>> drops_by_reason;
-  /// Sentences: what is missing from this file and why.
-  std::vector<std::string> missing;
-};
 
 using Progress = std::function<void(std::uint64_t done_events, std::uint64_t total_events)>;
 

@@ -8,15 +8,15 @@
 #include <algorithm>
 #include <array>
 
-#include "daemon/export/csv_writer.hpp"
-#include "daemon/export/folded_writer.hpp"
-#include "daemon/export/perfetto_writer.hpp"
-#include "daemon/export/pprof_writer.hpp"
-#include "daemon/export/speedscope_writer.hpp"
-#include "daemon/export/sqlite_writer.hpp"
-#include "daemon/export/tensorboard_writer.hpp"
-#include "daemon/export/tfevents_writer.hpp"
-#include "daemon/export/xplane_writer.hpp"
+#include "daemon/export/perfetto/perfetto_writer.hpp"
+#include "daemon/export/stacks/folded_writer.hpp"
+#include "daemon/export/stacks/pprof_writer.hpp"
+#include "daemon/export/stacks/speedscope_writer.hpp"
+#include "daemon/export/tables/csv_writer.hpp"
+#include "daemon/export/tables/sqlite_writer.hpp"
+#include "daemon/export/tensorboard/tensorboard_writer.hpp"
+#include "daemon/export/tfevents/tfevents_writer.hpp"
+#include "daemon/export/xplane/xplane_writer.hpp"
 
 namespace gpuprof::exporter {
 

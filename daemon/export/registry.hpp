@@ -7,28 +7,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "daemon/export/export.hpp"
 
 namespace gpuprof::exporter {
-
-/// One file to write.
-struct FileRequest {
-  const spool::SessionView& session;
-  const model::Window& window;
-  const spool::ProcessEntry& process;
-  std::string path;         // to create; must not exist
-  std::string worker;       // what the viewer calls the process
-  bool plain = false;       // not compressed
-  std::uint32_t place = 0;  // of the process among those of the window
-  /// Events written so far in this file.
-  std::function<void(std::uint64_t)> progress;
-  std::string name = {};  // of the file once it is whole, without its folder
-};
 
 /// Where the files of a format lie in the output folder; a pattern says it itself.
 enum class Layout : std::uint8_t {

@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "daemon/export/naming.hpp"
-#include "daemon/export/rank.hpp"
+#include "daemon/export/words/rank.hpp"
 #include "daemon/model/ignoring_sink.hpp"
 
 namespace gpuprof::exporter {

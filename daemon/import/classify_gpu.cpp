@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "daemon/export/event_names.hpp"
+#include "daemon/export/words/event_names.hpp"
 #include "daemon/import/classify.hpp"
 
 namespace gpuprof::importer {

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <limits>
 
-#include "daemon/export/counted.hpp"
-#include "daemon/export/operator_names.hpp"
+#include "daemon/export/words/counted.hpp"
+#include "daemon/export/words/operator_names.hpp"
 #include "daemon/import/classify.hpp"
 #include "daemon/import/inputs_words.hpp"
 #include "gpuprof/base/bytes.hpp"

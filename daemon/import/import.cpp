@@ -15,7 +15,7 @@
 #include <filesystem>
 #include <set>
 
-#include "daemon/export/rank.hpp"
+#include "daemon/export/words/rank.hpp"
 #include "daemon/import/emit.hpp"
 #include "daemon/import/file_times.hpp"
 #include "daemon/import/json_events.hpp"

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <span>
 
-#include "daemon/export/inputs_text.hpp"
+#include "daemon/export/words/inputs_text.hpp"
 
 namespace gpuprof::importer {
 namespace {

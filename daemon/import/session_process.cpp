@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "daemon/export/counted.hpp"
+#include "daemon/export/words/counted.hpp"
 #include "daemon/model/loss.hpp"
 #include "support/files.hpp"
 

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <map>
 
-#include "daemon/export/rank.hpp"
+#include "daemon/export/words/rank.hpp"
 #include "daemon/report/advice/story_part.hpp"
 #include "daemon/report/flame_part.hpp"
 #include "daemon/report/gpu_part.hpp"

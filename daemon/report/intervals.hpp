@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "daemon/export/step_borders.hpp"
+#include "daemon/export/survey/step_borders.hpp"
 
 namespace gpuprof::report {
 

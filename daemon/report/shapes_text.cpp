@@ -8,8 +8,8 @@
 #include <array>
 #include <string_view>
 
-#include "daemon/export/collectives.hpp"
-#include "daemon/export/inputs_text.hpp"
+#include "daemon/export/survey/collectives.hpp"
+#include "daemon/export/words/inputs_text.hpp"
 
 namespace gpuprof::report {
 

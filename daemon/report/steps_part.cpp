@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "daemon/export/counted.hpp"
+#include "daemon/export/words/counted.hpp"
 
 namespace gpuprof::report {
 namespace {

@@ -6,7 +6,7 @@
 // Owns:     nothing
 #pragma once
 
-#include "daemon/export/shown.hpp"
+#include "daemon/export/shown/shown.hpp"
 
 namespace gpuprof::report {
 

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "daemon/export/occupancy.hpp"
+#include "daemon/export/shown/occupancy.hpp"
 #include "daemon/report/links.hpp"
 #include "daemon/report/shapes_text.hpp"
 #include "daemon/report/tee.hpp"

@@ -18,7 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "daemon/export/shown.hpp"
+#include "daemon/export/shown/shown.hpp"
 #include "daemon/report/analysis.hpp"
 #include "daemon/report/flat_map.hpp"
 #include "daemon/report/text_table.hpp"

@@ -63,6 +63,8 @@ class Layers(CheckCase):
         self.plant("inject/cupti/launch.cpp", "inject/sample/launch_stack.hpp")
         self.plant("daemon/session/session.cpp", "daemon/ingest/ingest.hpp")
         self.plant("daemon/export/writer.cpp", "daemon/spool/spool_reader.hpp")
+        self.plant("daemon/export/tables/writer.cpp", "daemon/export/shown/shown.hpp")
+        self.plant("daemon/export/registry.cpp", "daemon/export/tables/writer.hpp")
         self.plant("cli/run.cpp", "gpuprof/wire/control.hpp")
         self.plant("tests/unit/x_test.cpp", "inject/hot/recorder.hpp")
         self.assert_passes("check_layers", "--root", self.root)
@@ -82,6 +84,9 @@ class Layers(CheckCase):
             "support/k.cpp": "daemon/api/api.hpp",
             "daemon/model/l.cpp": "tests/fakes/clock.hpp",
             "daemon/model/m.cpp": "../export/writer.hpp",
+            "daemon/export/tables/n.cpp": "daemon/export/xplane/plane.hpp",
+            "daemon/export/shown/o.cpp": "daemon/export/tables/table.hpp",
+            "daemon/export/stacks/p.cpp": "daemon/export/writer.hpp",
         }
         self.write("daemon/export/writer.hpp", "")
         for name, include in planted.items():

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/export/shown.hpp"
+#include "daemon/export/shown/shown.hpp"
 #include "daemon/report/advice/story.hpp"
 
 namespace gpuprof::report::advice {

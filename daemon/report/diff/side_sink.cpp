@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "daemon/export/inputs_text.hpp"
+#include "daemon/export/words/inputs_text.hpp"
 
 namespace gpuprof::report::diff {
 namespace {

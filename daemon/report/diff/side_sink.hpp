@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/export/shown.hpp"
+#include "daemon/export/shown/shown.hpp"
 #include "daemon/report/diff/side.hpp"
 
 namespace gpuprof::report::diff {

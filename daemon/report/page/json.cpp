@@ -9,7 +9,7 @@
 
 #include <cmath>
 
-#include "daemon/export/json_text.hpp"
+#include "daemon/export/bytes/json_text.hpp"
 
 namespace gpuprof::report::page {
 

@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "daemon/export/shown.hpp"
+#include "daemon/export/shown/shown.hpp"
 #include "daemon/report/page/slices.hpp"
 
 namespace gpuprof::report::page {

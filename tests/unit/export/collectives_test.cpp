@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Collectives in the file: the names viewers know, and what the records of their arguments say.
-#include "daemon/export/collectives.hpp"
+#include "daemon/export/survey/collectives.hpp"
 
 #include <cstring>
 

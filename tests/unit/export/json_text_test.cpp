@@ -4,8 +4,8 @@
 #include <cmath>
 #include <random>
 
-#include "daemon/export/gzip_file.hpp"
-#include "daemon/export/json_text.hpp"
+#include "daemon/export/bytes/gzip_file.hpp"
+#include "daemon/export/bytes/json_text.hpp"
 #include "tests/unit/export/export_fixture.hpp"
 
 namespace gpuprof::exporter {

@@ -7,8 +7,8 @@
 #include <map>
 #include <random>
 
-#include "daemon/export/collectives.hpp"
-#include "daemon/export/operator_names.hpp"
+#include "daemon/export/survey/collectives.hpp"
+#include "daemon/export/words/operator_names.hpp"
 #include "tests/unit/export/modules_fixture.hpp"
 
 namespace gpuprof::exporter {

@@ -8,7 +8,7 @@
 #include <random>
 #include <set>
 
-#include "daemon/export/inputs_text.hpp"
+#include "daemon/export/words/inputs_text.hpp"
 #include "tests/unit/export/export_fixture.hpp"
 
 namespace gpuprof::exporter {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/export/step_borders.hpp"
+#include "daemon/export/survey/step_borders.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "daemon/export/xplane.pb.h"
+#include "daemon/export/xplane/xplane.pb.h"
 #include "tests/unit/export/export_fixture.hpp"
 
 namespace gpuprof::exporter {

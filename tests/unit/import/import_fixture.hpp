@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/export/inputs_text.hpp"
-#include "daemon/export/stack_text.hpp"
+#include "daemon/export/words/inputs_text.hpp"
+#include "daemon/export/words/stack_text.hpp"
 #include "daemon/import/import.hpp"
 #include "daemon/model/ignoring_sink.hpp"
 #include "daemon/spool/spool.hpp"

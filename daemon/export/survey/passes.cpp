@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The first pass and the last words.
+//
+// Context:  daemon (export thread) | cli
+#include "daemon/export/survey/passes.hpp"
+
+#include <algorithm>
+
+#include "daemon/model/loss.hpp"
+
+namespace gpuprof::exporter {
+namespace {
+
+/// How long after its launch a GPU event may start and still be looked for.
+constexpr std::uint64_t kGpuLagNs = 5'000'000'000;
+
+}  // namespace
+
+bool is_simulated(const Survey& survey) {
+  for (const auto& [key, value] : survey.facts)
+    if (key.find("simulated") != std::string::npos && value != "0" && value != "no") return true;
+  return false;
+}
+
+spool::ReplayRange replay_range(const model::Window& window) {
+  const std::uint64_t room = ~0ULL - window.end_ns;
+  return {window.start_ns, window.end_ns + std::min(room, kGpuLagNs)};
+}
+
+support::Result<void> survey_process(const FileRequest& request, Survey& survey,
+                                     StackText& stacks) {
+  survey.window = request.window;
+  survey.pid = request.process.pid;
+  survey.cut_short = request.process.cut_ns < request.window.end_ns;
+  survey.samples_wanted = request.session.options.wants_samples();
+  survey.stacks_wanted = request.session.options.with_stack;
+  if (survey.samples_wanted)
+    survey.sample_period_ns = 1'000'000'000 / request.session.options.rate_hz;
+  Surveyor surveyor(survey, stacks);
+  GPUPROF_TRY(end,
+              spool::replay(request.process.spool_path, replay_range(request.window), surveyor));
+  survey.replay_complete = end.complete;
+  surveyor.finish();
+  return {};
+}
+
+FileWritten describe(const FileRequest& request, const Survey& survey, std::string_view format,
+                     std::uint64_t bytes, std::vector<std::string> missing) {
+  FileWritten file;
+  file.path = request.path;
+  file.format = format;
+  file.bytes = bytes;
+  file.pid = survey.pid;
+  file.window = request.window.index;
+  file.events = survey.events();
+  file.steps = survey.steps.size();
+  file.simulated = is_simulated(survey);
+  for (std::size_t i = 0; i < survey.counts.size(); ++i)
+    if (survey.counts[i] != 0)
+      file.events_by_kind.emplace_back(name_of(static_cast<Counted>(i)), survey.counts[i]);
+  for (const auto& [reason, loss] : survey.losses)
+    if (loss.in_window != 0)
+      file.drops_by_reason.emplace_back(name_of(static_cast<model::LossReason>(reason)),
+                                        loss.in_window);
+  file.missing = std::move(missing);
+  return file;
+}
+
+}  // namespace gpuprof::exporter
