@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <map>
 
+#include "daemon/export/export.hpp"
 #include "daemon/export/words/rank.hpp"
 #include "daemon/report/advice/story_part.hpp"
 #include "daemon/report/flame_part.hpp"
