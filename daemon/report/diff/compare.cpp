@@ -42,6 +42,14 @@ bool lasts(const Side& side, const NameRow* row) {
   return std::count_if(calls.begin(), calls.end(), [](double n) { return n > 0; }) >= kLeastCells;
 }
 
+/// What the names of one table are held against.
+struct References {
+  std::vector<const Pair*> weighty;  // of these the median is made; by ratio, so that it is quick
+  std::vector<const Pair*> by_id;    // null: not on both sides
+  double share = 0;                  // of all, also those too small to weigh
+  Reference usual;                   // of all
+};
+
 class Comparison {
  public:
   Comparison(const Side& before, const Side& after, const Limits& limits)
@@ -77,10 +85,10 @@ class Comparison {
   }
 
   void start_rows(ProcessDiff& diff) const;
-  void judge_all(ProcessDiff& diff, const std::vector<Pair>& pairs,
-                 const std::vector<Pair>& references, Change NameDiff::*change, bool with_inner,
-                 bool on_gpu) const;
-  Reference against(const Pair& pair, const std::vector<Pair>& references, bool with_inner) const;
+  void judge_all(ProcessDiff& diff, const std::vector<Pair>& pairs, const std::vector<Pair>& others,
+                 Change NameDiff::*change, bool with_inner, bool on_gpu) const;
+  References references_of(const std::vector<Pair>& pairs) const;
+  Reference against(const Pair& pair, const References& references, bool with_inner) const;
   Common common(const ProcessDiff& diff, const std::vector<Pair>& pairs,
                 Change NameDiff::*change) const;
   void finish_rows(ProcessDiff& diff) const;
@@ -109,42 +117,64 @@ void Comparison::start_rows(ProcessDiff& diff) const {
 }
 
 /// Others are those not in it; where that leaves too little, all are.
-Reference Comparison::against(const Pair& pair, const std::vector<Pair>& references,
+Reference Comparison::against(const Pair& pair, const References& references,
                               bool with_inner) const {
   constexpr double kLeastShare = 0.15;  // of all references
-  std::vector<double> inside;
-  if (with_inner) inside = pairs_.inside(pair.id);
-  std::vector<const Pair*> others, all;
-  double share = 0, share_of_all = 0;
-  for (const Pair& one : references) {
-    if (!one.on_both_sides()) continue;
-    all.push_back(&one);
-    share_of_all += one.share;
-    if (one.id == pair.id || (with_inner && inside[one.id] > 0.5)) continue;
-    others.push_back(&one);
-    share += one.share;
-  }
+  std::vector<bool> left_out(references.by_id.size(), false);
+  double share = references.share;
+  const auto leave_out = [&](std::uint32_t id) {
+    if (!left_out[id] && references.by_id[id] != nullptr) share -= references.by_id[id]->share;
+    left_out[id] = true;
+  };
+  leave_out(pair.id);
+  if (with_inner)
+    for (const auto& [id, its_share] : pairs_.inside(pair.id))
+      if (its_share > 0.5) leave_out(id);
+  std::vector<const Pair*> others;
+  for (const Pair* one : references.weighty)
+    if (!left_out[one->id]) others.push_back(one);
   const Reference reference = reference_of(others);
-  if (reference.names >= kLeastReferences && share >= kLeastShare * share_of_all) return reference;
-  return reference_of(all);
+  if (reference.names >= kLeastReferences && share >= kLeastShare * references.share)
+    return reference;
+  return references.usual;
+}
+
+References Comparison::references_of(const std::vector<Pair>& pairs) const {
+  References references;
+  references.by_id.resize(pairs_.names().size(), nullptr);
+  for (const Pair& pair : pairs) {
+    if (!pair.on_both_sides()) continue;
+    references.by_id[pair.id] = &pair;
+    references.share += pair.share;
+    if (pair.share >= kReferenceShare) references.weighty.push_back(&pair);
+  }
+  // More can only weigh so much where the time of each is in that of many others as well.
+  constexpr std::size_t kMost = 1000;
+  std::vector<const Pair*>& weighty = references.weighty;
+  if (weighty.size() > kMost) {
+    std::nth_element(weighty.begin(), weighty.begin() + kMost, weighty.end(),
+                     [](const Pair* a, const Pair* b) { return a->share > b->share; });
+    weighty.resize(kMost);
+  }
+  std::sort(weighty.begin(), weighty.end(),
+            [](const Pair* a, const Pair* b) { return a->log_ratio < b->log_ratio; });
+  references.usual = reference_of(weighty);
+  return references;
 }
 
 void Comparison::judge_all(ProcessDiff& diff, const std::vector<Pair>& pairs,
-                           const std::vector<Pair>& references, Change NameDiff::*change,
+                           const std::vector<Pair>& others, Change NameDiff::*change,
                            bool with_inner, bool on_gpu) const {
   const auto large = [&](const Pair& pair) {
     return std::max(pair.share_before, pair.share_after) >= limits_.share;
   };
-  std::vector<const Pair*> all;
-  for (const Pair& pair : references)
-    if (pair.on_both_sides()) all.push_back(&pair);
-  const Reference usual = reference_of(all);
+  const References references = references_of(others);
   Judging judging;
   judging.limits = limits_;
   judging.tests = static_cast<std::size_t>(std::count_if(pairs.begin(), pairs.end(), large));
   for (const Pair& pair : pairs) {
     // What is small as a whole is hardly ever claimed, and takes no part in the median.
-    judging.reference = large(pair) ? against(pair, references, with_inner) : usual;
+    judging.reference = large(pair) ? against(pair, references, with_inner) : references.usual;
     judging.unknown_machine = judging.reference.names < kLeastReferences && !on_gpu;
     diff.names[pair.id].*change = judge(pair, judging);
   }

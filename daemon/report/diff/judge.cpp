@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace gpuprof::report::diff {
 namespace {
@@ -49,7 +50,8 @@ void Pair::settle() {
 
 Reference reference_of(const std::vector<const Pair*>& others) {
   Reference reference;
-  std::vector<Weighted> ratios, deviations;
+  std::vector<Weighted> ratios;
+  Values deviations;
   for (const Pair* one : others) {
     if (one->share < kReferenceShare) continue;
     ratios.push_back({one->log_ratio, std::sqrt(one->share)});
@@ -59,9 +61,9 @@ Reference reference_of(const std::vector<const Pair*>& others) {
   reference.log_factor = weighted_median(ratios);
   for (const Pair* one : others) {
     if (one->share < kReferenceShare) continue;
-    deviations.push_back({std::abs(one->log_ratio - reference.log_factor) / one->spread, 1});
+    deviations.push_back(std::abs(one->log_ratio - reference.log_factor) / one->spread);
   }
-  reference.deviation = kNormalByMedian * weighted_median(deviations);
+  reference.deviation = kNormalByMedian * lower_median(std::move(deviations));
   return reference;
 }
 

@@ -179,27 +179,20 @@ Values Pairs::calls(const Side& side, const NameRow* row) {
 }
 
 /// Names call each other in circles: shares are passed on until they settle.
-std::vector<double> Pairs::inside(std::uint32_t name) const {
+std::unordered_map<std::uint32_t, double> Pairs::inside(std::uint32_t name) const {
   constexpr int kMostDeep = 64;
-  std::vector<double> share(names_.size(), 0), passed(names_.size(), 0);
-  passed[name] = 1;
-  std::vector<std::uint32_t> now{name}, next;
-  for (int depth = 0; depth < kMostDeep && !now.empty(); ++depth) {
-    std::vector<double> fresh(names_.size(), 0);
+  std::unordered_map<std::uint32_t, double> share, passed{{name, 1}}, next;
+  for (int depth = 0; depth < kMostDeep && !passed.empty(); ++depth) {
     next.clear();
-    for (const std::uint32_t parent : now) {
+    for (const auto& [parent, its_share] : passed) {
       for (const Edge& edge : edges_[parent]) {
         if (called_ns_[edge.child] <= 0) continue;
-        const double more = passed[parent] * edge.ns / called_ns_[edge.child];
-        if (more < 0.01) continue;
-        if (fresh[edge.child] == 0) next.push_back(edge.child);
-        fresh[edge.child] += more;
+        const double more = its_share * edge.ns / called_ns_[edge.child];
+        if (more >= 0.01) next[edge.child] += more;
       }
     }
-    for (const std::uint32_t child : next)
-      share[child] = std::min(1.0, share[child] + fresh[child]);
-    passed.swap(fresh);
-    now.swap(next);
+    for (const auto& [child, more] : next) share[child] = std::min(1.0, share[child] + more);
+    passed.swap(next);
   }
   return share;
 }

@@ -36,8 +36,8 @@ class Pairs {
   Pair times(Measure measure) const;
   /// Calls in each step that is compared, also where there were none.
   static Values calls(const Side& side, const NameRow* row);
-  /// Of the time of each name, the share that lies within calls of this one.
-  std::vector<double> inside(std::uint32_t name) const;
+  /// Names of whose time a share lies within calls of this one, and that share.
+  std::unordered_map<std::uint32_t, double> inside(std::uint32_t name) const;
   /// Calls directly in this name whose number is fixed and differs; the change of its time by
   /// that, as a share of the step, goes to `share`.
   std::vector<std::string> changed_calls(std::uint32_t name, double* share) const;

@@ -68,8 +68,9 @@ double relative_spread(const Values& values) {
 }
 
 double weighted_median(std::vector<Weighted> values) {
-  std::sort(values.begin(), values.end(),
-            [](const Weighted& a, const Weighted& b) { return a.value < b.value; });
+  const auto less = [](const Weighted& a, const Weighted& b) { return a.value < b.value; };
+  if (!std::is_sorted(values.begin(), values.end(), less))
+    std::sort(values.begin(), values.end(), less);
   double all = 0, reached = 0;
   for (const Weighted& one : values) all += one.weight;
   for (const Weighted& one : values) {
@@ -77,6 +78,13 @@ double weighted_median(std::vector<Weighted> values) {
     if (reached >= all / 2) return one.value;
   }
   return 0;
+}
+
+double lower_median(Values values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
 }
 
 Values block_medians(const Values& values) {

@@ -27,6 +27,8 @@ struct Weighted {
 };
 /// The value at which half of the weight is reached.
 double weighted_median(std::vector<Weighted> values);
+/// The same where all weigh alike: of an even number the lower one of the two in the middle.
+double lower_median(Values values);
 
 /// Medians of consecutive parts of about equal size, at most kMaxBlocks. Neighbouring steps are
 /// alike, so that their ranks alone would claim too much.

@@ -122,6 +122,21 @@ std::uint64_t SideSink::take_total(std::uint32_t name, std::uint32_t tid, const 
   return ns;
 }
 
+/// Most calls have few names in them; a step may have thousands.
+SideSink::Inside::Child& SideSink::Inside::child(std::uint32_t name) {
+  constexpr std::size_t kFew = 16;
+  if (children.size() <= kFew) {
+    for (Child& one : children)
+      if (one.name == name) return one;
+  } else {
+    if (places.empty())
+      for (std::size_t i = 0; i < children.size(); ++i) places[children[i].name] = i;
+    const auto [at, fresh] = places.try_emplace(name, children.size());
+    if (!fresh) return children[at->second];
+  }
+  return children.emplace_back(Child{name, 0, 0});
+}
+
 void SideSink::nested(model::RangeId id, model::RangeId parent, std::uint32_t tid,
                       std::uint32_t name, const Interval& time, bool nests) {
   const std::uint64_t ns = time.end_ns > time.start_ns ? time.end_ns - time.start_ns : 0;
@@ -147,14 +162,9 @@ void SideSink::nested(model::RangeId id, model::RangeId parent, std::uint32_t ti
   if (parent != 0 && nests) {
     Inside& around = inside_[parent];
     around.ns += ns;
-    const auto same = std::find_if(around.children.begin(), around.children.end(),
-                                   [&](const auto& child) { return child.name == name; });
-    if (same == around.children.end()) {
-      around.children.push_back({name, 1, ns});
-    } else {
-      ++same->calls;
-      same->ns += ns;
-    }
+    Inside::Child& child = around.child(name);
+    ++child.calls;
+    child.ns += ns;
   } else if (nests) {
     ++generations_[tid];  // nothing that ended so far can be inside what comes
   }

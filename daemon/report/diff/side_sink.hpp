@@ -57,6 +57,9 @@ class SideSink final : public exporter::ShownSink {
     };
     std::uint64_t ns = 0;
     std::vector<Child> children;
+    std::unordered_map<std::uint32_t, std::size_t> places;  // of many children, by name
+
+    Child& child(std::uint32_t name);
   };
   /// Calls of one name on one thread that another of the same name may still enclose.
   struct Enclosable {

@@ -31,6 +31,15 @@ TEST(Robust, WeightedMedianIsWhereHalfTheWeightIsReached) {
   EXPECT_DOUBLE_EQ(0, weighted_median({}));
 }
 
+TEST(Robust, LowerMedianIsTheWeightedOneOfEqualWeights) {
+  for (const Values& values : {Values{5}, Values{4, 1}, Values{3, 9, 1}, Values{8, 2, 6, 4}}) {
+    std::vector<Weighted> weighted;
+    for (const double value : values) weighted.push_back({value, 1});
+    EXPECT_DOUBLE_EQ(weighted_median(weighted), lower_median(values));
+  }
+  EXPECT_DOUBLE_EQ(0, lower_median({}));
+}
+
 TEST(Robust, BlocksAreAsManyAsAllowedAndInOrder) {
   Values values;
   for (int i = 0; i < 35; ++i) values.push_back(i);

@@ -51,6 +51,26 @@ TEST_F(SideTest, SelfTimeIsWithoutWhatIsCalled) {
   EXPECT_DOUBLE_EQ(1, side.calls[0].calls);
 }
 
+TEST_F(SideTest, CallsOfManyNamesInOneAreEachCounted) {
+  constexpr std::uint32_t kNames = 50;
+  record([](model::EventSink& to) {
+    to.on(model::StringDef{1, "outer"});
+    for (std::uint32_t i = 0; i < kNames; ++i)
+      to.on(model::StringDef{10 + i, "inner" + std::to_string(i)});
+    for (std::uint32_t i = 0; i < 2 * kNames; ++i)
+      to.on(child(op(100 + i, 10 + i % kNames, 20 + 2 * i, 21 + 2 * i), 1));
+    to.on(op(1, 1, 10, 900));
+    to.on(step(0, 0, 1000));
+  });
+  const Side side = read();
+  ASSERT_EQ(kNames, side.calls.size());
+  for (const Call& call : side.calls) {
+    EXPECT_EQ("outer", side.names[call.parent].name);
+    EXPECT_DOUBLE_EQ(2, call.calls);
+    EXPECT_DOUBLE_EQ(2'000, call.ns);
+  }
+}
+
 TEST_F(SideTest, AnOperatorThatCallsItselfIsCountedOnceInItsTotal) {
   record([](model::EventSink& to) {
     to.on(model::StringDef{1, "twice"});
