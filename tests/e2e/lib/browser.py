@@ -24,7 +24,12 @@ import time
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
          "--disable-background-networking", "--disable-component-update", "--disable-extensions",
-         "--disable-sync", "--mute-audio", "--hide-scrollbars", "--remote-debugging-pipe"]
+         "--disable-sync", "--mute-audio", "--hide-scrollbars", "--remote-debugging-pipe",
+         # Also a page that the machine was too busy to show yet is drawn, and its timers run.
+         "--disable-background-timer-throttling", "--disable-renderer-backgrounding",
+         "--disable-backgrounding-occluded-windows", "--disable-breakpad", "--password-store=basic"]
+# What DevTools answers while one page makes room for another.
+LEAVING = ("navigated or closed", "context was destroyed", "Cannot find context", "default execution context")
 KEYS = {"Enter": (13, "\r"), "Tab": (9, None), "Escape": (27, None), "Home": (36, None), "End": (35, None),
         "ArrowLeft": (37, None), "ArrowUp": (38, None), "ArrowRight": (39, None), "ArrowDown": (40, None),
         " ": (32, " ")}
@@ -45,7 +50,8 @@ class Browser:
             os.dup2(ends[0], 3)
             os.dup2(ends[1], 4)
 
-        with open(pathlib.Path(folder) / "log", "wb") as log:
+        self._log = pathlib.Path(folder) / "log"
+        with open(self._log, "wb") as log:
             self._process = subprocess.Popen([program, *FLAGS, f"--user-data-dir={folder}", "about:blank"],
                                              preexec_fn=descriptors, close_fds=False, start_new_session=True,
                                              stdin=subprocess.DEVNULL, stdout=log, stderr=log)
@@ -53,10 +59,10 @@ class Browser:
         os.close(to_write)
         self._buffer, self._last, self._session = b"", 0, None
         self.complaints, self.requests = [], []
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self._session = self.call("Target.attachToTarget", targetId=self._first_page(), flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log", "DOM", "Accessibility"):
             self.call(f"{domain}.enable")
+        self.call("Emulation.setFocusEmulationEnabled", enabled=True)
         self.call("Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=0, uploadThroughput=0)
         self.size(1440, 900)
 
@@ -74,6 +80,19 @@ class Browser:
             finally:
                 browser._close()
 
+    def _first_page(self, timeout=60):
+        """The page the browser opens itself. One of our own would lie behind it where that one comes later."""
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            for target in self.call("Target.getTargets")["targetInfos"]:
+                if target["type"] == "page":
+                    return target["targetId"]
+            time.sleep(0.02)
+        raise AssertionError(f"the browser opened no page in {timeout} s: {self._last_words()}")
+
+    def _last_words(self):
+        return self._log.read_bytes()[-2000:].decode(errors="replace")
+
     def _close(self):
         for number in (signal.SIGTERM, signal.SIGKILL):
             with contextlib.suppress(OSError):
@@ -89,7 +108,7 @@ class Browser:
             if left <= 0 or not select.select([self._read], [], [], left)[0]:
                 return None
             data = os.read(self._read, 1 << 20)
-            assert data, "the browser ended"
+            assert data, f"the browser ended: {self._last_words()}"
             self._buffer += data
         text, self._buffer = self._buffer.split(b"\0", 1)
         return json.loads(text)
@@ -123,14 +142,22 @@ class Browser:
         elif method == "Network.requestWillBeSent":
             self.requests.append(params["request"]["url"])
 
-    def wait(self, expression, timeout=20):
+    def wait(self, expression, timeout=60):
         """Waits until the expression is true, and says whether it became so; an error in it is not yet true."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:
-            if self.js(f"(() => {{ try {{ return !!({expression}); }} catch (_) {{ return false; }} }})()"):
-                return True
+            try:
+                if self.js(f"(() => {{ try {{ return !!({expression}); }} catch (_) {{ return false; }} }})()"):
+                    return True
+            except AssertionError as problem:
+                if not any(words in str(problem) for words in LEAVING):
+                    raise
             time.sleep(0.02)
         return False
+
+    def drawn(self):
+        """Waits until what was changed so far is laid out and drawn, and those who observe sizes were told."""
+        self.js("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 0))))")
 
     def js(self, expression):
         """The value of an expression, promises awaited."""
@@ -141,12 +168,14 @@ class Browser:
     def open(self, path, fragment=""):
         """Opens a file from disk and waits for its load event."""
         address = pathlib.Path(path).resolve().as_uri()
-        self.call("Page.navigate", url="about:blank")  # the same address again would not load it again
-        self.call("Page.navigate", url=address + fragment)
+        for url in ("about:blank", address + fragment):  # the same address again would not load it again
+            answer = self.call("Page.navigate", url=url)
+            assert "errorText" not in answer, f"{url}: {answer['errorText']}"
         assert self.wait(f"location.href.startsWith({json.dumps(address)}) && document.readyState === 'complete'"), address
 
     def size(self, width, height):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        assert self.wait(f"innerWidth === {width} && innerHeight === {height}"), (width, height)
 
     def media(self, **features):
         """prefers_color_scheme="dark", prefers_reduced_motion="reduce", …"""

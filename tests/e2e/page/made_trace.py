@@ -8,8 +8,11 @@ HOSTILE = {"aten::mm": MARKUP, "aten::relu": "\u202eelif\u202c 'single' \"double
            "aten::add": "k" * 65536, "gemm": "void <b>gemm</b>" + MARKUP, "python3": "py<i>thon</i>"}
 
 
-def write(path, rank=None, world=2, steps=8, operators=6, slow=1.0, hostile=False, memory=True):
-    """Writes a trace: `operators` a step, each with one launch and one kernel. Returns the events written."""
+def write(path, rank=None, world=2, steps=8, operators=6, slow=1.0, hostile=False, memory=True, factor=None, names=("aten::mm", "aten::relu", "aten::add"),
+          kept=0):
+    """Writes a trace: `operators` a step, each with one launch and one kernel. Returns the events written.
+
+    factor: (step, operator) → how many times as long as usual; kept: bytes that each step keeps."""
     name = (lambda text: HOSTILE.get(text, text)) if hostile else (lambda text: text)
     pid, count, correlation, allocated = 4000 + (rank or 0), 0, 0, 0
     head = {"schemaVersion": 1, "traceName": name("trace"), "displayTimeUnit": "ms", "baseTimeNanoseconds": 0,
@@ -34,21 +37,22 @@ def write(path, rank=None, world=2, steps=8, operators=6, slow=1.0, hostile=Fals
             begin = at
             for index in range(operators):
                 correlation += 1
-                op = ("aten::mm", "aten::relu", "aten::add")[index % 3]
-                length = round((20 + 5 * (index % 3)) * slow, 3)
+                op = names[index % len(names)]
+                more = slow * (factor(step, op) if factor else 1)
+                length = round((20 + 5 * (index % 3)) * more, 3)
                 put(ph="X", cat="cpu_op", name=name(op), pid=pid, tid=pid, ts=at, dur=length,
                     args={"External id": correlation, "Input Dims": [[64, 32 + index % 3]], "Input type": ["float"]})
                 put(ph="X", cat="cuda_runtime", name="cudaLaunchKernel", pid=pid, tid=pid, ts=at + 2, dur=5,
                     args={"External id": correlation, "cbid": 211, "correlation": correlation})
                 put(ph="X", cat="kernel", name=name("gemm" if op == "aten::mm" else "elementwise"), pid=0, tid=7, ts=at + 9,
-                    dur=round(8 * slow, 3), args={"External id": correlation, "device": 0, "context": 1, "stream": 7,
+                    dur=round(8 * more, 3), args={"External id": correlation, "device": 0, "context": 1, "stream": 7,
                                                   "correlation": correlation, "registers per thread": 32, "shared memory": 0,
                                                   "blocks per SM": 1.6, "warps per SM": 12.8, "grid": [128, 1, 1],
                                                   "block": [256, 1, 1], "est. achieved occupancy %": 20})
                 put(ph="s", id=correlation, pid=pid, tid=pid, ts=at + 2, cat="ac2g", name="ac2g")
                 put(ph="f", id=correlation, pid=0, tid=7, ts=at + 9, cat="ac2g", name="ac2g", bp="e")
                 if memory and index < 2:
-                    allocated += 4096 if index == 0 else -2048
+                    allocated += 4096 + kept if index == 0 else -2048
                     put(ph="i", s="t", cat="cpu_instant_event", name="[memory]", pid=pid, tid=pid, ts=at + 1,
                         args={"Total Reserved": 1 << 21, "Total Allocated": allocated, "Bytes": 4096 if index == 0 else -2048,
                               "Addr": 4096 * (step + 1), "Device Id": 0, "Device Type": 1})

@@ -1,14 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a page of gpuprof report --html in the browser, as a person would, and compares rows."""
+"""Reads a page of gpuprof in the browser, as a person would, and compares rows."""
+
+import decimal
 
 
-def us_text(us):
+SEVEN = 5.1e-7  # a page has seven digits of a figure: so much of it may be missing
+
+
+def rounded(value, digits):
+    """As the browser rounds: exactly, and halves away from zero."""
+    return str(decimal.Decimal(value).quantize(decimal.Decimal(1).scaleb(-digits), decimal.ROUND_HALF_UP))
+
+
+def written(us):
     """As the page writes a time."""
     for limit, factor, unit in ((1e6, 1e6, "s"), (1e3, 1e3, "ms"), (0, 1, "µs")):
         if abs(us) >= limit:
             value = us / factor
-            return "0 µs" if us == 0 else f"{value:.{1 if abs(value) >= 100 else 2 if abs(value) >= 10 else 3}f} {unit}"
+            return "0 µs" if us == 0 else f"{rounded(value, 1 if abs(value) >= 100 else 2 if abs(value) >= 10 else 3)} {unit}"
     return None
+
+
+def writings(value, write=written):
+    """All texts that the page may have for a figure of which it knows seven digits."""
+    return {write(value * factor) for factor in (1 - SEVEN, 1, 1 + SEVEN)}
+
+
+def percent(share):
+    """As the page writes a share."""
+    return f"{rounded(100 * share, 1)} %"
 
 
 def close(a, b):
