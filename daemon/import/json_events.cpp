@@ -200,6 +200,9 @@ class TraceReader {
       return bad(fmt::format("is nested more than {} levels deep at byte {}: no trace is",
                              kMaxDepth, text_.offset() + at));
     if (result.Code() == json::kParseErrorValueInvalid && mend(at)) return {};
+    if (result.Code() == json::kParseErrorStringUnicodeSurrogateInvalid &&
+        text_.mend_surrogates(at))
+      return {};
     text_.restore(text_.left());
     // Within the last bytes the value was only cut by the end of what was read.
     const bool cut_here = at + 16 >= text_.left() || unfinished_text(result.Code());

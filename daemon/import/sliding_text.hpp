@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/import/surrogates.hpp"
 #include "daemon/import/text_source.hpp"
 
 namespace gpuprof::importer {
@@ -67,6 +68,12 @@ class Sliding {
   void restore(std::size_t bytes) { std::memcpy(work(), pristine(), std::min(bytes, left())); }
   void overwrite(std::size_t at, std::string_view text) {
     pristine_.replace(at_ + at, text.size(), text);
+  }
+  /// From the escape at `at` on: halves of pairs that stand alone are taken as U+FFFD. False: none.
+  bool mend_surrogates(std::size_t at) {
+    if (replace_lone_surrogates(pristine_, at_ + at) == 0) return false;
+    restore(left());
+    return true;
   }
 
  private:

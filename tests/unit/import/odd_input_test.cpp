@@ -20,6 +20,41 @@ TEST_F(OddInput, ControlCharactersInTextsAreBlanks) {
   EXPECT_EQ(told->names[told->operators[0].name], "a b c  d");
 }
 
+TEST_F(OddInput, HalvesOfPairsAreTakenAsUnknownCharacters) {
+  const std::string unknown = "\xef\xbf\xbd";
+  const auto name = [this](const std::string& escaped) {
+    const auto told = told_of(complete("cpu_op", escaped, 1, 2));
+    return told->operators.size() == 1 ? told->names[told->operators[0].name] : "?";
+  };
+  EXPECT_EQ(name("a\\ud800"), "a" + unknown);
+  EXPECT_EQ(name("\\ud800\\ud800b"), unknown + unknown + "b");
+  EXPECT_EQ(name("\\uD800\\n"), unknown + "\n");
+  EXPECT_EQ(name("\\\\ud800\\ud800"), "\\ud800" + unknown);
+  EXPECT_EQ(name("\\ud83d\\ude00\\ud83d"), "\xf0\x9f\x98\x80" + unknown);
+  EXPECT_EQ(name("\\ud83d\\u0041"), unknown + "A");
+}
+
+TEST_F(OddInput, HalvesOfPairsMayStandAnywhere) {
+  const std::string one = complete("cpu_op", "\\ud800", 1, 2);
+  for (const std::string& text :
+       {"[" + one, "{\"a\\ud800\":\"\\udbff\",\"traceEvents\":[" + one + "]}",
+        "{\"traceEvents\":[" + one + "],\"distributedInfo\":{\"backend\":\"\\ud800\"}}"}) {
+    const auto all = told({file("a.json", text)});
+    ASSERT_EQ(all.size(), 1u) << text;
+    EXPECT_EQ(all[0]->operators.size(), 1u);
+  }
+  // Over the borders of blocks.
+  std::string events = complete("cpu_op", "first", 0, 1);
+  for (int i = 1; i < 40'000; ++i)
+    events +=
+        "," + complete("cpu_op",
+                       std::string(static_cast<std::size_t>(i % 90), 'x') + "\\ud83d\\ude00\\udbff",
+                       10 * i, 5);
+  const auto told = told_of(events);
+  EXPECT_EQ(told->operators.size(), 40'000u);
+  EXPECT_TRUE(told->names[told->operators[1].name].ends_with("\xf0\x9f\x98\x80\xef\xbf\xbd"));
+}
+
 TEST_F(OddInput, WordsForNoNumberAreNone) {
   for (const char* word :
        {"N/A", "NaN", "-Infinity", "Infinity", "inf", "-inf", "nan", "-nan", "null"}) {
