@@ -4,6 +4,7 @@
 //
 // Context:  daemon | cli
 // Owns:     nothing
+// Promises: JSON and UTF-8 whatever the bytes of a text
 // Not here: trace files (daemon/export writes those without a tree)
 #pragma once
 
@@ -12,12 +13,14 @@
 #include <rapidjson/prettywriter.h>
 #include <rapidjson/stringbuffer.h>
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "support/result.hpp"
+#include "support/utf8.hpp"
 
 namespace gpuprof::support {
 
@@ -31,10 +34,14 @@ class JsonWriter {
   JsonWriter& begin_array() { return writer_.StartArray(), *this; }
   JsonWriter& end_array() { return writer_.EndArray(), *this; }
   JsonWriter& key(std::string_view name) {
+    std::string repaired;
+    if (!is_utf8(name)) name = repaired = as_utf8(name);
     writer_.Key(name.data(), static_cast<rapidjson::SizeType>(name.size()));
     return *this;
   }
   JsonWriter& value(std::string_view text) {
+    std::string repaired;
+    if (!is_utf8(text)) text = repaired = as_utf8(text);
     writer_.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
     return *this;
   }
@@ -43,7 +50,11 @@ class JsonWriter {
   JsonWriter& value(std::uint64_t number) { return writer_.Uint64(number), *this; }
   JsonWriter& value(std::int64_t number) { return writer_.Int64(number), *this; }
   JsonWriter& value(int number) { return writer_.Int(number), *this; }
-  JsonWriter& value(double number) { return writer_.Double(number), *this; }
+  /// JSON has no words for what is no number: null.
+  JsonWriter& value(double number) {
+    std::isfinite(number) ? writer_.Double(number) : writer_.Null();
+    return *this;
+  }
   JsonWriter& value(const std::vector<std::string>& texts) {
     begin_array();
     for (const std::string& text : texts) value(std::string_view(text));

@@ -9,22 +9,18 @@
 
 #include "daemon/report/advice/advice_text.hpp"
 #include "daemon/report/tables.hpp"
+#include "support/csv.hpp"
 #include "support/json.hpp"
 
 namespace gpuprof::report {
 namespace {
 
-std::string plain(const Cell& cell) {
-  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+std::string csv_of(const Cell& cell) {
+  std::string room;
+  if (const auto* text = std::get_if<std::string>(&cell))
+    return std::string(support::csv_cell(*text, room));
   if (const auto* whole = std::get_if<std::int64_t>(&cell)) return std::to_string(*whole);
   return fmt::format("{:.6g}", std::get<double>(cell));
-}
-
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + '"';
 }
 
 void write_cell(support::JsonWriter& json, const Cell& cell) {
@@ -132,7 +128,7 @@ std::string csv_of(const std::vector<ProcessTable>& tables) {
   const bool several = tables.size() > 1;
   std::string text = several ? "rank,pid" : "";
   for (const Column& column : tables[0].table.columns)
-    text += (text.empty() ? "" : ",") + quoted(column.key);
+    text += (text.empty() ? "" : ",") + csv_of(Cell(column.key));
   text += "\r\n";
   for (const ProcessTable& process : tables) {
     for (const auto& row : process.table.rows) {
@@ -140,7 +136,7 @@ std::string csv_of(const std::vector<ProcessTable>& tables) {
                                        std::to_string(process.pid)
                                  : "";
       for (std::size_t i = 0; i < row.size(); ++i)
-        line += (i == 0 && !several ? "" : ",") + quoted(plain(row[i]));
+        line += (i == 0 && !several ? "" : ",") + csv_of(row[i]);
       text += line + "\r\n";
     }
   }

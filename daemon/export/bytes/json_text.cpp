@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Escapes, UTF-8 repair, numbers.
+// Escapes and numbers.
 //
 // Context:  daemon (export thread) | cli
 #include "daemon/export/bytes/json_text.hpp"
@@ -13,25 +13,10 @@
 #include <utility>
 
 #include "daemon/export/bytes/gzip_file.hpp"
+#include "support/utf8.hpp"
 
 namespace gpuprof::exporter {
 namespace {
-
-/// Bytes of the UTF-8 character at the start of `text`, 0 if it is not one.
-std::size_t character(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  // Overlong forms, surrogates and beyond U+10FFFF have the right bit patterns and are wrong.
-  const unsigned char second = byte(1);
-  const bool wrong = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
-                     (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
-  return wrong ? 0 : length;
-}
 
 std::string_view cut_at_character(std::string_view text, std::size_t max_bytes) {
   if (text.size() <= max_bytes) return text;
@@ -73,7 +58,7 @@ void append_escaped(std::string& out, std::string_view text) {
     out.append(text.substr(0, run));
     text.remove_prefix(run);
     if (text.empty()) return;
-    const std::size_t length = character(text);
+    const std::size_t length = support::utf8_character(text);
     if (length == 0) out += "\xef\xbf\xbd";
     if (length == 1) append_control(out, static_cast<unsigned char>(text[0]));
     if (length > 1) out.append(text.substr(0, length));
@@ -92,14 +77,7 @@ std::string escaped(std::string_view text, std::size_t max_bytes) {
 std::string written_as(Texts texts, std::string_view text, std::size_t max_bytes) {
   if (texts == Texts::kJson) return escaped(text, max_bytes);
   text = cut_at_character(text, max_bytes);
-  std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
-    const std::size_t length = character(text);
-    out.append(length == 0 ? std::string_view("\xef\xbf\xbd") : text.substr(0, length));
-    text.remove_prefix(std::max<std::size_t>(length, 1));
-  }
-  return out;
+  return support::as_utf8(text);
 }
 
 void append_number(std::string& out, double value) {

@@ -12,6 +12,7 @@
 #include "daemon/export/bytes/gzip_file.hpp"
 #include "daemon/export/shown/shown.hpp"
 #include "daemon/export/shown/step_index.hpp"
+#include "support/csv.hpp"
 
 namespace gpuprof::exporter {
 namespace {
@@ -132,28 +133,14 @@ class CsvLines final : public ShownSink {
            {}});
   }
   void write(const Line& line);
-  void quoted(std::string_view text);
 
   Shown& shown_;
   Survey& survey_;
   JsonText& out_;
   const StepIndex steps_;
   std::string details_;  // of the line that comes next
+  std::string cell_;
 };
-
-/// In quotes where it has to be, with quotes in it doubled.
-void CsvLines::quoted(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
-    out_.text(text);
-    return;
-  }
-  out_.text("\"");
-  for (std::size_t quote; (quote = text.find('"')) != std::string_view::npos;
-       text.remove_prefix(quote + 1)) {
-    out_.text(text.substr(0, quote)).text("\"\"");
-  }
-  out_.text(text).text("\"");
-}
 
 void CsvLines::write(const Line& line) {
   const auto number = [this](const auto& value) {
@@ -161,7 +148,7 @@ void CsvLines::write(const Line& line) {
     if (value) out_.signed_number(static_cast<std::int64_t>(*value));
   };
   out_.text(line.kind).text(",");
-  quoted(line.name);
+  out_.text(support::csv_cell(line.name, cell_));
   out_.need(512);
   out_.raw(",").signed_number(static_cast<std::int64_t>(line.start_ns - survey_.window.start_ns));
   out_.raw(",").number(line.end_ns > line.start_ns ? line.end_ns - line.start_ns : 0);
@@ -172,9 +159,9 @@ void CsvLines::write(const Line& line) {
   number(step == nullptr ? Id() : Id(step->label));
   number(line.bytes);
   out_.raw(",");
-  quoted(line.stack);
+  out_.text(support::csv_cell(line.stack, cell_));
   out_.text(",");
-  quoted(details_);
+  out_.text(support::csv_cell(details_, cell_));
   out_.text("\r\n");
   details_.clear();
 }

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "support/utf8.hpp"
 #include "support/write_signals.hpp"
 
 namespace gpuprof::exporter {
@@ -83,6 +84,12 @@ void SqliteFile::bind_number(sqlite3_stmt* row, int column, std::int64_t value) 
 }
 
 void SqliteFile::bind_text(sqlite3_stmt* row, int column, std::string_view text) {
+  if (!support::is_utf8(text)) {
+    const std::string repaired = support::as_utf8(text);
+    sqlite3_bind_text(row, column, repaired.data(), static_cast<int>(repaired.size()),
+                      SQLITE_TRANSIENT);
+    return;
+  }
   // A null pointer would be no text at all.
   sqlite3_bind_text(row, column, text.empty() ? "" : text.data(), static_cast<int>(text.size()),
                     SQLITE_STATIC);

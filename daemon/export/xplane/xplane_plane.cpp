@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "support/utf8.hpp"
+
 namespace gpuprof::exporter {
 namespace {
 
@@ -88,7 +90,7 @@ XplaneStats& XplaneStats::ref(XplaneId key, XplaneId text) {
 XplanePlane::XplanePlane(std::int64_t id, std::string_view name)
     : tf_op_(stat("tf_op")), ct_(stat("_ct")), c_(stat("_c")), device_id_(stat("device_id")) {
   facts_.set_id(id);
-  facts_.set_name(std::string(name));
+  facts_.set_name(support::as_utf8(name));
 }
 
 XplaneId XplanePlane::event(std::string_view name, std::string_view shown) {
@@ -115,7 +117,7 @@ void XplanePlane::fact(std::string_view name, std::uint64_t value) {
 void XplanePlane::fact(std::string_view name, std::string_view value) {
   xplane::XStat& stat_of = *facts_.add_stats();
   stat_of.set_metadata_id(stat(name));
-  stat_of.set_str_value(std::string(value));
+  stat_of.set_str_value(support::as_utf8(value));
 }
 
 XplaneLine& XplanePlane::line(std::int64_t id, std::int64_t display_id, std::string name) {
@@ -217,7 +219,7 @@ std::string XplanePlane::head_of(const XplaneLine& line) {
   xplane::XLine head;
   head.set_id(line.id);
   head.set_display_id(line.display_id);
-  head.set_name(line.name);
+  head.set_name(support::as_utf8(line.name));
   return head.SerializeAsString();
 }
 
@@ -227,13 +229,13 @@ std::string XplanePlane::tables() const {
   for (std::size_t i = 0; i < events_.texts.size(); ++i) {
     xplane::XEventMetadata& one = (*all.mutable_event_metadata())[static_cast<std::int64_t>(i) + 1];
     one.set_id(static_cast<std::int64_t>(i) + 1);
-    one.set_name(std::string(events_.texts[i].name));
-    one.set_display_name(std::string(events_.texts[i].shown));
+    one.set_name(support::as_utf8(events_.texts[i].name));
+    one.set_display_name(support::as_utf8(events_.texts[i].shown));
   }
   for (std::size_t i = 0; i < stats_.texts.size(); ++i) {
     xplane::XStatMetadata& one = (*all.mutable_stat_metadata())[static_cast<std::int64_t>(i) + 1];
     one.set_id(static_cast<std::int64_t>(i) + 1);
-    one.set_name(std::string(stats_.texts[i].name));
+    one.set_name(support::as_utf8(stats_.texts[i].name));
   }
   return all.SerializeAsString();
 }

@@ -12,6 +12,7 @@
 
 #include "daemon/export/bytes/gzip_file.hpp"
 #include "daemon/export/xplane/xplane_parts.hpp"
+#include "support/utf8.hpp"
 
 namespace gpuprof::exporter {
 namespace {
@@ -122,8 +123,8 @@ std::string diagnostics(const Shown& shown, const std::vector<std::string>& miss
   xplane::XSpace space;
   if (shown.simulated())
     space.add_warnings("The GPU was a simulated one: its times are a model's, not measured.");
-  for (const std::string& sentence : missing) space.add_warnings(sentence);
-  space.add_hostnames(label_of(shown.request()));
+  for (const std::string& sentence : missing) space.add_warnings(support::as_utf8(sentence));
+  space.add_hostnames(support::as_utf8(label_of(shown.request())));
   return space.SerializeAsString();
 }
 

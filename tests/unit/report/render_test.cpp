@@ -89,6 +89,35 @@ TEST_F(RenderTest, CsvHasALineOfKeysAndQuotesWhereNeeded) {
   EXPECT_EQ("total_ns,name\r\n60000,\"a \"\"b\"\", c\"\r\n", text(options));
 }
 
+TEST_F(RenderTest, CsvHoldsNoFormulaAndNumbersStayNumbers) {
+  record([](model::EventSink& to) {
+    to.on(model::StringDef{1, "=1+1"});
+    model::Operator one = op(1, 1, 20, 100);
+    to.on(one);
+    model::Allocation back = allocation(50, -512, 4096, 0);
+    to.on(back);
+  });
+  RenderOptions options;
+  options.by = "operator";
+  options.csv = true;
+  options.columns = {"name", "cpu_memory_usage", "count"};
+  EXPECT_THAT(text(options), HasSubstr("\r\n'=1+1,-512,1\r\n"));
+}
+
+TEST_F(RenderTest, JsonIsUtf8WhateverTheNames) {
+  session_.host = "h\xff";
+  record([](model::EventSink& to) {
+    to.on(model::StringDef{1, "a\xff"});
+    to.on(op(1, 1, 20, 100));
+    to.on(model::Fact{"odd\xff", "\xed\xb2\x80"});
+  });
+  RenderOptions options;
+  options.json = true;
+  EXPECT_TRUE(support::is_utf8(text(options)));
+  options.by = "operator";
+  EXPECT_THAT(text(options), HasSubstr("a\xef\xbf\xbd"));
+}
+
 TEST_F(RenderTest, JsonHoldsEveryTable) {
   record_one(kPid, "3");
   RenderOptions options;

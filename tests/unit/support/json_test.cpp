@@ -17,6 +17,21 @@ TEST(Json, WriterAndParserAgree) {
   EXPECT_EQ(parsed.value()["list"].Size(), 2U);
 }
 
+TEST(Json, WhatIsNoNumberIsNull) {
+  JsonWriter writer;
+  writer.begin_array().value(std::nan("")).value(HUGE_VAL).value(0.5).end_array();
+  const auto parsed = parse_json(writer.text());
+  ASSERT_TRUE(parsed) << writer.text();
+  EXPECT_TRUE(parsed.value()[0].IsNull() && parsed.value()[1].IsNull());
+  EXPECT_EQ(parsed.value()[2].GetDouble(), 0.5);
+}
+
+TEST(Json, BytesThatAreNoTextBecomeUnknownCharacters) {
+  JsonWriter writer;
+  writer.begin_object().member("k\xff", "v\xff").end_object();
+  EXPECT_TRUE(is_utf8(writer.text()));
+}
+
 TEST(Json, ErrorNamesTheByte) {
   const auto parsed = parse_json("{\"a\": }");
   ASSERT_FALSE(parsed);
