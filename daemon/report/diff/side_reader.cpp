@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "daemon/export/export.hpp"
 #include "daemon/export/words/rank.hpp"
 #include "daemon/report/diff/robust.hpp"
 #include "daemon/report/diff/side_sink.hpp"
