@@ -13,6 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/export/shown/node_tree.hpp"
+
 namespace gpuprof::report {
 
 enum class FlameKind : std::uint8_t { kRoot, kThread, kPython, kNative, kOperator, kGpu, kOther };
@@ -44,21 +46,11 @@ class FlameTree {
   bool empty() const { return nodes_.size() == 1; }
 
  private:
-  struct Key {
-    std::uint32_t parent, name;
-    bool operator==(const Key&) const = default;
-  };
-  struct Hash {
-    std::size_t operator()(const Key& k) const {
-      return (std::uint64_t{k.parent} << 32 | k.name) * 0x9e3779b97f4a7c15ULL >> 16;
-    }
-  };
-  std::uint32_t make(std::uint32_t parent, std::string_view name, FlameKind kind);
+  static constexpr exporter::NodeTree::Item kOther = ~0u;  // what has no room, below its parent
 
+  exporter::NodeTree tree_{0, kMaxNodes};
   std::vector<FlameNode> nodes_{FlameNode{"all", FlameKind::kRoot, 0, 0, 0, 0, 0, 0, 0}};
-  std::unordered_map<std::string, std::uint32_t> names_;
-  std::unordered_map<Key, std::uint32_t, Hash> children_;
-  std::unordered_map<std::uint32_t, std::uint32_t> others_;
+  std::unordered_map<std::string, exporter::NodeTree::Item> names_;
 };
 
 struct Flames {

@@ -16,8 +16,6 @@ using exporter::OpKind;
 
 constexpr auto kCategories = static_cast<std::size_t>(Category::kCount);
 
-bool is_loader(const std::string& name) { return name.starts_with("enumerate(Data"); }
-
 /// One around everything, where no step was recorded.
 StepRow whole(const Timeline& t) {
   StepRow step;
@@ -101,7 +99,8 @@ void StepsPart::break_down(const Timeline& t, std::vector<StepRow>& steps) const
         key.kind == OperatorKind::kPython)
       return Category::kOther;
     if (key.op == OpKind::kCommunication) return Category::kCommunication;
-    return is_loader(d_.texts.text(key.name)) ? Category::kDataLoader : Category::kCpuExec;
+    return exporter::is_loader(d_.texts.text(key.name)) ? Category::kDataLoader
+                                                        : Category::kCpuExec;
   };
   std::vector<Category> by_key(d_.host.size(), Category::kCount);
   for (const HostEvent& e : t.host) {

@@ -8,10 +8,13 @@
 
 #include <map>
 
-#include "daemon/report/intervals.hpp"
+#include "daemon/export/shown/intervals.hpp"
 #include "daemon/report/timeline.hpp"
 
 namespace gpuprof::report {
+
+using exporter::Interval;
+using exporter::Intervals;
 
 class StepsPart {
  public:

@@ -18,12 +18,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/export/shown/flat_map.hpp"
 #include "daemon/export/shown/shown.hpp"
 #include "daemon/report/analysis.hpp"
-#include "daemon/report/flat_map.hpp"
 #include "daemon/report/text_table.hpp"
 
 namespace gpuprof::report {
+
+using exporter::FlatMap;
 
 using Index = std::uint32_t;
 inline constexpr Index kNoIndex = ~0u;

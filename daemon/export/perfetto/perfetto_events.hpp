@@ -3,7 +3,7 @@
 // From what is shown to slices, flows and counters of a Perfetto trace.
 //
 // Context:  daemon (export thread) | cli
-// Owns:     the frames that are open on each thread's row of samples; ends of GPU work ahead
+// Owns:     ends of GPU work ahead
 // Promises: ids of one thing are the same whether a flow begins or ends there
 // Not here: tracks and their order (perfetto_tracks.hpp)
 #pragma once
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "daemon/export/perfetto/perfetto_tracks.hpp"
+#include "daemon/export/shown/sample_slices.hpp"
 #include "daemon/export/shown/shown.hpp"
 #include "daemon/export/survey/paged_bits.hpp"
 
@@ -80,8 +81,6 @@ class WorkInFlight {
 
 class PerfettoEvents final : public ShownSink {
  public:
-  static constexpr std::size_t kMaxDepth = 128;  // of sampled frames
-
   PerfettoEvents(Shown& shown, PerfettoPackets& packets, PerfettoTracks& tracks,
                  const PagedBits& forward_ends, std::uint32_t file_id);
 
@@ -100,16 +99,12 @@ class PerfettoEvents final : public ShownSink {
   void on(const ShownGpu<model::GraphExec>& graph) override;
   void on(const ShownSync& sync) override;
   void on(const ShownOverhead& overhead) override;
-  void on(const ShownSample& sample) override;
+  void on(const ShownSample& sample) override { slices_.add(sample); }
   void on(const model::Allocation& allocation) override;
   void on(const ModuleCall& call) override;
 
  private:
   using Row = PerfettoTracks::Row;
-  struct Flame {
-    std::vector<StackText::Frame> open;  // outermost first
-    std::uint64_t last_ns = 0, weight_ns = 0;
-  };
 
   PerfettoBody& begin(std::string_view category, std::string_view name);
   void note(std::string_view name, std::string_view key, std::string_view text);
@@ -121,7 +116,7 @@ class PerfettoEvents final : public ShownSink {
   template <typename E>
   void end_gpu(const ShownGpu<E>& shown);
   void bytes(std::uint64_t bytes, std::uint64_t ns);
-  void change(std::uint32_t tid, Flame& flame, std::uint64_t ns);
+  void slice(const SampleSlices::Change& change);
   WorkInFlight::Tell teller(std::uint32_t device);
   std::uint64_t launch_flow(std::uint32_t correlation) const;
   std::uint64_t forward_flow(model::RangeId forward) const;
@@ -133,9 +128,8 @@ class PerfettoEvents final : public ShownSink {
   const PagedBits& forward_ends_;
   const std::uint64_t file_;
   PerfettoBody body_;
-  std::unordered_map<std::uint32_t, Flame> flames_;
+  SampleSlices slices_;
   std::map<std::uint32_t, WorkInFlight> in_flight_;
-  std::vector<StackText::Frame> wanted_;
 };
 
 }  // namespace gpuprof::exporter

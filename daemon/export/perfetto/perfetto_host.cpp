@@ -11,17 +11,8 @@
 #include "daemon/model/loss.hpp"
 
 namespace gpuprof::exporter {
-namespace {
 
 using perfetto::TrackEvent;
-
-constexpr StackText::Frame kBlocked = ~0u;  // under the innermost frame of a waiting thread
-constexpr StackText::Frame kNoStack = ~1u;  // a sample without a stack
-constexpr StackText::Frame kCut = ~2u;      // stands for frames that are not drawn
-/// No sample stands for more; a damaged one must not paint the whole row.
-constexpr std::uint64_t kMaxWeightNs = 10'000'000'000;
-
-}  // namespace
 
 PerfettoEvents::PerfettoEvents(Shown& shown, PerfettoPackets& packets, PerfettoTracks& tracks,
                                const PagedBits& forward_ends, std::uint32_t file_id)
@@ -31,7 +22,9 @@ PerfettoEvents::PerfettoEvents(Shown& shown, PerfettoPackets& packets, PerfettoT
       tracks_(tracks),
       forward_ends_(forward_ends),
       file_(std::uint64_t{file_id} << 32),
-      body_(packets) {}
+      body_(packets),
+      slices_(survey_.window.end_ns,
+              [this](const SampleSlices::Change& change) { slice(change); }) {}
 
 std::uint64_t PerfettoEvents::launch_flow(std::uint32_t correlation) const {
   return file_ + correlation;
@@ -189,50 +182,19 @@ void PerfettoEvents::on(const model::Allocation& a) {
                    static_cast<std::int64_t>(a.total_reserved_bytes));
 }
 
-/// Closes what is open and not wanted, opens the rest.
-void PerfettoEvents::change(std::uint32_t tid, Flame& flame, std::uint64_t ns) {
-  const std::uint64_t track = tracks_.uuid({Row::kSamples, tid});
-  const auto same = static_cast<std::size_t>(
-      std::mismatch(flame.open.begin(), flame.open.end(), wanted_.begin(), wanted_.end()).first -
-      flame.open.begin());
-  for (std::size_t i = flame.open.size(); i > same; --i)
-    packets_.event(ns, TrackEvent::TYPE_SLICE_END, track, {});
-  for (std::size_t i = same; i < wanted_.size(); ++i) {
-    const StackText::Frame frame = wanted_[i];
-    begin(frame == kBlocked ? "cpu_sample_blocked" : "cpu_sample",
-          frame == kBlocked   ? "(blocked)"
-          : frame == kNoStack ? "(no stack)"
-          : frame == kCut     ? "(deeper frames not drawn)"
-                              : shown_.stacks().name(frame));
-    packets_.event(ns, TrackEvent::TYPE_SLICE_BEGIN, track, body_.bytes());
+void PerfettoEvents::slice(const SampleSlices::Change& change) {
+  const std::uint64_t track = tracks_.uuid({Row::kSamples, change.tid});
+  if (!change.begins) {
+    packets_.event(change.at_ns, TrackEvent::TYPE_SLICE_END, track, {});
+    return;
   }
-  flame.open = wanted_;
-}
-
-void PerfettoEvents::on(const ShownSample& s) {
-  Flame& flame = flames_[s.e.tid];
-  const std::uint64_t now = std::max(s.e.ts_ns, flame.last_ns);
-  // Nothing was seen for much longer than a sample stands for: the thread did not run.
-  if (!flame.open.empty() && now - flame.last_ns > 2 * flame.weight_ns) {
-    wanted_.clear();
-    change(s.e.tid, flame, flame.last_ns + flame.weight_ns);
-  }
-  const std::size_t drawn = std::min(s.frames.size(), kMaxDepth);
-  wanted_.assign(s.frames.rbegin(), s.frames.rbegin() + static_cast<std::ptrdiff_t>(drawn));
-  if (drawn < s.frames.size()) wanted_.push_back(kCut);
-  if (s.frames.empty()) wanted_.push_back(kNoStack);
-  if (s.e.state != 0) wanted_.push_back(kBlocked);
-  change(s.e.tid, flame, now);
-  flame.last_ns = now;
-  flame.weight_ns = std::clamp<std::uint64_t>(s.e.weight_ns, 1000, kMaxWeightNs);
+  begin(SampleSlices::category_of(change.frame),
+        SampleSlices::text_of(change.frame, shown_.stacks()));
+  packets_.event(change.at_ns, TrackEvent::TYPE_SLICE_BEGIN, track, body_.bytes());
 }
 
 void PerfettoEvents::finish() {
-  wanted_.clear();
-  for (auto& [tid, flame] : flames_)
-    change(
-        tid, flame,
-        std::max(flame.last_ns, std::min(flame.last_ns + flame.weight_ns, survey_.window.end_ns)));
+  slices_.finish();
   for (auto& [device, work] : in_flight_) work.finish(teller(device));
   tracks_.flush();
 }

@@ -4,13 +4,17 @@
 // it.
 //
 // Context:  daemon (export thread) | cli
-// Promises: of a thread the slices nest; an inner one is handed over before those around it
-// Not here: the same as begins and ends for the JSON files (flame_track.cpp)
+// Owns:     the frames that are open on each thread
+// Promises: of a thread the slices nest, begins and ends come in time order and pair up like
+//           brackets; threads end in the order of their numbers
+// Not here: what a slice looks like in a file
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "daemon/export/shown/shown.hpp"
@@ -24,20 +28,27 @@ class SampleSlices {
   static constexpr StackText::Frame kNoStack = ~1u;  // a sample without a stack
   static constexpr StackText::Frame kCut = ~2u;      // frames that are not drawn
   static constexpr std::size_t kMaxDepth = 128;
-  /// What is written for these three.
-  static std::string_view text_of(StackText::Frame frame);
+  /// What is written for a frame, these three among them.
+  static std::string_view text_of(StackText::Frame frame, const StackText& stacks);
+  static std::string_view category_of(StackText::Frame frame) {
+    return frame == kBlocked ? "cpu_sample_blocked" : "cpu_sample";
+  }
 
-  struct Slice {
+  /// A slice that begins, or one that ends.
+  struct Change {
+    bool begins;
     std::uint32_t tid;
     StackText::Frame frame;
-    std::uint64_t start_ns, end_ns;
+    std::uint64_t start_ns, at_ns;  // of the slice; of the change
   };
-  using Take = std::function<void(const Slice&)>;
+  using Take = std::function<void(const Change&)>;
 
   /// @param until_ns No slice is drawn longer because of what a sample stands for.
   SampleSlices(std::uint64_t until_ns, Take take) : until_ns_(until_ns), take_(std::move(take)) {}
 
-  void add(const ShownSample& sample);
+  void add(const ShownSample& sample) { add(sample.e, sample.frames); }
+  /// @param frames Of the sample's stack, innermost first.
+  void add(const model::Sample& sample, std::span<const StackText::Frame> frames);
   void finish();
 
  private:

@@ -26,6 +26,9 @@
 
 namespace gpuprof::exporter {
 
+/// No sample stands for more time; a damaged one must not paint a whole row.
+inline constexpr std::uint64_t kMaxSampleNs = 10'000'000'000;
+
 /// How a range or operator fits into those around it.
 enum class Nesting : std::uint8_t {
   kNests,      // an operator as the viewers understand it

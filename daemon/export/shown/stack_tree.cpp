@@ -11,8 +11,7 @@ namespace gpuprof::exporter {
 
 StackTree::StackTree() {
   named("");
-  nodes_.push_back({kRoot, 0});
-  nodes_.push_back({kRoot, named("(more stacks than are kept)")});
+  tree_.child(kRoot, named("(more stacks than are kept)"));
 }
 
 StackTree::Entry StackTree::named(std::string_view name) {
@@ -37,18 +36,20 @@ StackTree::Entry StackTree::frame(StackText::Frame frame, const StackText& stack
 
 StackTree::Node StackTree::child(Node parent, Entry entry) {
   if (parent == kMore) return kMore;
-  const std::uint64_t key = std::uint64_t{parent} << 32 | entry;
-  if (const auto found = children_.find(key); found != children_.end()) return found->second;
-  if (is_full()) return kMore;
-  const auto node = static_cast<Node>(nodes_.size());
-  nodes_.push_back({parent, entry});
-  children_.emplace(key, node);
-  return node;
+  const Node node = tree_.child(parent, entry);
+  return node == NodeTree::kNone ? kMore : node;
+}
+
+StackTree::Node StackTree::below(Node top, const std::vector<StackText::Frame>& frames,
+                                 const StackText& stacks) {
+  for (auto one = frames.rbegin(); one != frames.rend(); ++one)
+    top = child(top, frame(*one, stacks));
+  return top;
 }
 
 const std::vector<StackTree::Entry>& StackTree::path(Node node) {
   path_.clear();
-  for (; node != kRoot; node = nodes_[node].parent) path_.push_back(nodes_[node].entry);
+  for (; node != kRoot; node = parent(node)) path_.push_back(entry(node));
   std::reverse(path_.begin(), path_.end());
   return path_;
 }

@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/export/shown/node_tree.hpp"
 #include "daemon/export/words/stack_text.hpp"
 
 namespace gpuprof::exporter {
@@ -21,8 +22,8 @@ namespace gpuprof::exporter {
 class StackTree {
  public:
   using Entry = std::uint32_t;
-  using Node = std::uint32_t;
-  static constexpr Node kRoot = 0;
+  using Node = NodeTree::Node;
+  static constexpr Node kRoot = NodeTree::kRoot;
   static constexpr Node kMore = 1;  // stacks for which there was no room
   static constexpr std::size_t kMaxNodes = 2'000'000;
 
@@ -39,25 +40,20 @@ class StackTree {
   /// An operator, a kernel, a thread…
   Entry named(std::string_view name);
   Node child(Node parent, Entry entry);
+  /// The stack below `top`. @param frames Innermost first.
+  Node below(Node top, const std::vector<StackText::Frame>& frames, const StackText& stacks);
 
-  Node parent(Node node) const { return nodes_[node].parent; }
-  Entry entry(Node node) const { return nodes_[node].entry; }
+  Node parent(Node node) const { return tree_.parent(node); }
+  Entry entry(Node node) const { return tree_.item(node); }
   const Line& line(Entry entry) const { return lines_[entry]; }
-  std::size_t nodes() const { return nodes_.size(); }
+  std::size_t nodes() const { return tree_.size(); }
   std::size_t entries() const { return lines_.size(); }
-  bool is_full() const { return nodes_.size() >= kMaxNodes; }
   /// Entries from the outermost to `node`, without the root. Valid until the next call.
   const std::vector<Entry>& path(Node node);
 
  private:
-  struct Place {
-    Node parent;
-    Entry entry;
-  };
-
   std::vector<Line> lines_;
-  std::vector<Place> nodes_;
-  std::unordered_map<std::uint64_t, Node> children_;  // by parent and entry
+  NodeTree tree_{0, kMaxNodes};
   std::unordered_map<StackText::Frame, Entry> frames_;
   std::unordered_map<std::string, Entry> names_;
   std::vector<Entry> path_;

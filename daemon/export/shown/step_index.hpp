@@ -3,7 +3,7 @@
 // In which step of the file an instant lies.
 //
 // Context:  daemon (export thread) | cli
-// Owns:     pointers to the survey's steps, by time
+// Owns:     nothing: the steps are the survey's
 #pragma once
 
 #include <algorithm>
@@ -14,25 +14,15 @@
 
 namespace gpuprof::exporter {
 
-class StepIndex {
- public:
-  explicit StepIndex(const std::vector<model::Step>& steps) {
-    for (const model::Step& step : steps) steps_.push_back(&step);
-    std::sort(steps_.begin(), steps_.end(),
-              [](const model::Step* a, const model::Step* b) { return a->start_ns < b->start_ns; });
-  }
-
-  /// Null: in none.
-  const model::Step* at(std::uint64_t ns) const {
-    const auto next = std::upper_bound(
-        steps_.begin(), steps_.end(), ns,
-        [](std::uint64_t when, const model::Step* step) { return when < step->start_ns; });
-    if (next == steps_.begin() || (*(next - 1))->end_ns <= ns) return nullptr;
-    return *(next - 1);
-  }
-
- private:
-  std::vector<const model::Step*> steps_;
-};
+/// The one of `steps` that holds an instant; null: none.
+///
+/// @param steps A vector of what has start_ns and end_ns, sorted by start.
+template <typename Steps>
+auto* step_at(Steps& steps, std::uint64_t ns) {
+  const auto next =
+      std::upper_bound(steps.begin(), steps.end(), ns,
+                       [](std::uint64_t when, const auto& step) { return when < step.start_ns; });
+  return next == steps.begin() || (next - 1)->end_ns <= ns ? nullptr : &*(next - 1);
+}
 
 }  // namespace gpuprof::exporter

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "daemon/export/bytes/gzip_file.hpp"
+#include "daemon/export/bytes/text_file.hpp"
 #include "daemon/export/stacks/stacked_events.hpp"
 
 namespace gpuprof::exporter {
@@ -51,11 +51,8 @@ class Folded {
   explicit Folded(Shown& shown) : shown_(shown) {}
 
   support::Result<void> read() {
-    LaunchTable launches;
-    GPUPROF_CHECK(shown_.replay(launches));
-    launches.finish();
-    StackedEvents events(
-        shown_, launches, tree_,
+    return read_stacked(
+        shown_, tree_,
         [this](Stacked::What what, std::uint32_t tid, std::uint32_t device) {
           return top(what, tid, device);
         },
@@ -63,7 +60,6 @@ class Folded {
           if (one.stack >= ns_.size()) ns_.resize(tree_.nodes());
           ns_[one.stack] += one.ns;
         });
-    return shown_.replay(events);
   }
 
   void write(JsonText& text) {
@@ -103,11 +99,8 @@ support::Result<FileWritten> write_folded(const FileRequest& request) {
   GPUPROF_TRY(shown, Shown::open(request));
   Folded folded(*shown);
   GPUPROF_CHECK(folded.read());
-  GPUPROF_TRY(file, GzipFile::create(request.path, request.plain));
-  JsonText text(*file);
-  folded.write(text);
-  text.finish();
-  GPUPROF_TRY(bytes, file->finish());
+  GPUPROF_TRY(bytes,
+              write_text(request.path, request.plain, [&](JsonText& text) { folded.write(text); }));
   return shown->written("folded", bytes);
 }
 

@@ -7,11 +7,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
-#include <compare>
 #include <map>
+#include <unordered_map>
+#include <vector>
 
-#include "daemon/export/bytes/gzip_file.hpp"
+#include "daemon/export/bytes/text_file.hpp"
 #include "daemon/export/stacks/pprof_profile.pb.h"
 #include "daemon/export/stacks/stacked_events.hpp"
 
@@ -30,20 +32,64 @@ constexpr std::array<ColumnName, kColumns> kColumnNames = {{{"samples", "count"}
                                                             {"kernels", "count"},
                                                             {"gpu", "nanoseconds"}}};
 
+constexpr std::uint64_t kNoStep = ~0ULL;
+
+/// What samples are added up by.
+struct Key {
+  StackTree::Node stack;
+  std::uint32_t tid;
+  std::uint64_t step;
+  std::uint32_t device;  // kNoObject: the host
+  bool operator==(const Key&) const = default;
+};
+using Values = std::array<std::int64_t, kColumns>;
+
+/// Sums in the order of their first samples: no allocation each.
+class Sums {
+ public:
+  struct Sum {
+    Key key;
+    Values values{};
+  };
+  static constexpr std::size_t kMost = 500'000;
+
+  Values& operator[](const Key& key) {
+    std::size_t slot = hash(key) & (kSlots - 1);
+    for (; slots_[slot] != 0; slot = (slot + 1) & (kSlots - 1))
+      if (sums_[slots_[slot] - 1].key == key) return sums_[slots_[slot] - 1].values;
+    sums_.push_back({key});
+    slots_[slot] = static_cast<std::uint32_t>(sums_.size());
+    return sums_.back().values;
+  }
+  bool is_full() const { return sums_.size() >= kMost; }
+  const std::vector<Sum>& all() const { return sums_; }
+  void clear() {
+    sums_.clear();
+    std::fill(slots_.begin(), slots_.end(), 0);
+  }
+
+ private:
+  static constexpr std::size_t kSlots = 1 << 20;
+  static_assert(kSlots >= 2 * kMost);
+
+  static std::size_t hash(const Key& key) {
+    constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15ULL;
+    std::uint64_t hash = (std::uint64_t{key.stack} << 32 | key.tid) * kOdd;
+    hash = (hash ^ (hash >> 29) ^ key.step) * kOdd;
+    return (hash ^ (hash >> 32) ^ key.device) * kOdd >> 32;
+  }
+
+  std::vector<Sum> sums_;
+  std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(kSlots, 0);  // index + 1; 0: free
+};
+
 class Pprof {
  public:
   Pprof(Shown& shown, JsonText& out) : shown_(shown), out_(out) { text(""); }
 
   support::Result<void> write() {
-    LaunchTable launches;
-    GPUPROF_CHECK(shown_.replay(launches));
-    launches.finish();
     head();
-    StackedEvents events(
-        shown_, launches, tree_,
-        [](Stacked::What, std::uint32_t, std::uint32_t) { return StackTree::kRoot; },
-        [this](const Stacked& one) { add(one); });
-    GPUPROF_CHECK(shown_.replay(events));
+    GPUPROF_CHECK(read_stacked(shown_, tree_, {}, [this](const Stacked& one) { add(one); }));
     flush();
     stacks();
     strings();
@@ -51,25 +97,6 @@ class Pprof {
   }
 
  private:
-  static constexpr std::size_t kMaxSums = 500'000;
-  static constexpr std::uint64_t kNoStep = ~0ULL;
-  struct Key {
-    StackTree::Node stack;
-    std::uint32_t tid;
-    std::uint64_t step;
-    std::uint32_t device;  // kNoObject: the host
-    bool operator==(const Key&) const = default;
-  };
-  struct Hash {
-    std::size_t operator()(const Key& key) const {
-      constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15ULL;
-      std::uint64_t hash = (std::uint64_t{key.stack} << 32 | key.tid) * kOdd;
-      hash = (hash ^ (hash >> 29) ^ key.step) * kOdd;
-      return (hash ^ (hash >> 32) ^ key.device) * kOdd >> 7;
-    }
-  };
-  using Values = std::array<std::int64_t, kColumns>;
-
   std::int64_t text(const std::string& text) {
     const auto [found, fresh] =
         texts_.try_emplace(text, static_cast<std::int64_t>(text_order_.size()));
@@ -97,7 +124,7 @@ class Pprof {
   Shown& shown_;
   JsonText& out_;
   StackTree tree_;
-  std::unordered_map<Key, Values, Hash> sums_;
+  Sums sums_;
   std::unordered_map<std::string, std::int64_t> texts_;
   std::vector<const std::string*> text_order_;
   std::unordered_map<std::uint32_t, std::int64_t> threads_;
@@ -136,7 +163,7 @@ void Pprof::add(const Stacked& one) {
   values[kColumnOf[static_cast<std::size_t>(one.what)]] += static_cast<std::int64_t>(one.ns);
   if (one.kernel) ++values[kKernels];
   if (one.what == Stacked::What::kCpu || one.what == Stacked::What::kBlocked) ++values[kSamples];
-  if (sums_.size() >= kMaxSums) flush();
+  if (sums_.is_full()) flush();
 }
 
 void Pprof::label(pprof::Sample& sample, const char* key, std::uint64_t number) {
@@ -147,7 +174,7 @@ void Pprof::label(pprof::Sample& sample, const char* key, std::uint64_t number) 
 
 void Pprof::flush() {
   pprof::Profile profile;
-  for (const auto& [key, values] : sums_) {
+  for (const auto& [key, values] : sums_.all()) {
     profile.Clear();
     pprof::Sample& sample = *profile.add_sample();
     for (StackTree::Node node = key.stack; node != StackTree::kRoot; node = tree_.parent(node))
@@ -199,12 +226,8 @@ void Pprof::strings() {
 
 support::Result<FileWritten> write_pprof(const FileRequest& request) {
   GPUPROF_TRY(shown, Shown::open(request));
-  GPUPROF_TRY(file, GzipFile::create(request.path, request.plain));
-  JsonText out(*file);
-  Pprof pprof(*shown, out);
-  GPUPROF_CHECK(pprof.write());
-  out.finish();
-  GPUPROF_TRY(bytes, file->finish());
+  GPUPROF_TRY(bytes, write_text(request.path, request.plain,
+                                [&](JsonText& out) { return Pprof(*shown, out).write(); }));
   return shown->written("pprof", bytes);
 }
 

@@ -10,7 +10,7 @@
 #include <map>
 #include <tuple>
 
-#include "daemon/export/bytes/gzip_file.hpp"
+#include "daemon/export/bytes/text_file.hpp"
 #include "daemon/export/stacks/stacked_events.hpp"
 
 namespace gpuprof::exporter {
@@ -21,14 +21,7 @@ class Speedscope {
   explicit Speedscope(Shown& shown) : shown_(shown) {}
 
   support::Result<void> read() {
-    LaunchTable launches;
-    GPUPROF_CHECK(shown_.replay(launches));
-    launches.finish();
-    StackedEvents events(
-        shown_, launches, tree_,
-        [](Stacked::What, std::uint32_t, std::uint32_t) { return StackTree::kRoot; },
-        [this](const Stacked& one) { add(one); });
-    return shown_.replay(events);
+    return read_stacked(shown_, tree_, {}, [this](const Stacked& one) { add(one); });
   }
   void write(JsonText& json);
   std::uint64_t left_out() const { return left_out_; }
@@ -153,11 +146,8 @@ support::Result<FileWritten> write_speedscope(const FileRequest& request) {
   GPUPROF_TRY(shown, Shown::open(request));
   Speedscope speedscope(*shown);
   GPUPROF_CHECK(speedscope.read());
-  GPUPROF_TRY(file, GzipFile::create(request.path, request.plain));
-  JsonText json(*file);
-  speedscope.write(json);
-  json.finish();
-  GPUPROF_TRY(bytes, file->finish());
+  GPUPROF_TRY(bytes, write_text(request.path, request.plain,
+                                [&](JsonText& json) { speedscope.write(json); }));
   FileWritten written = shown->written("speedscope", bytes);
   if (speedscope.left_out() != 0)
     written.missing.push_back(fmt::format(

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 
+#include "daemon/export/shown/step_index.hpp"
+
 namespace gpuprof::exporter {
 namespace {
 
@@ -16,8 +18,13 @@ namespace {
 constexpr std::size_t kMaxChain = 512;
 constexpr std::size_t kMaxKnown = 500'000;
 constexpr std::size_t kMaxOpen = 100'000;
-/// No sample stands for more.
-constexpr std::uint64_t kMaxWeightNs = 10'000'000'000;
+
+/// Of one thread they come in order.
+template <typename Rows, typename Before>
+void sort_unless_sorted(Rows& rows, Before before) {
+  if (!std::is_sorted(rows.begin(), rows.end(), before))
+    std::sort(rows.begin(), rows.end(), before);
+}
 
 }  // namespace
 
@@ -52,10 +59,9 @@ void LaunchTable::on(const ShownCall& c) {
 }
 
 void LaunchTable::finish() {
-  std::sort(callers_.begin(), callers_.end(),
-            [](const Caller& a, const Caller& b) { return a.id < b.id; });
-  std::sort(launches_.begin(), launches_.end(),
-            [](const Launch& a, const Launch& b) { return a.correlation < b.correlation; });
+  sort_unless_sorted(callers_, [](const Caller& a, const Caller& b) { return a.id < b.id; });
+  sort_unless_sorted(
+      launches_, [](const Launch& a, const Launch& b) { return a.correlation < b.correlation; });
 }
 
 const LaunchTable::Caller* LaunchTable::caller(model::RangeId id) const {
@@ -87,10 +93,7 @@ StackTree::Node StackedEvents::frames(StackTree::Node top, model::StackId stack,
   const std::uint64_t key = std::uint64_t{top} << 32 | stack;
   if (const auto found = known_.find(key); found != known_.end()) return found->second;
   if (known_.size() >= kMaxKnown) known_.clear();
-  const std::vector<StackText::Frame>& all = shown_.stacks().frames(stack, ns);
-  StackTree::Node node = top;
-  for (auto frame = all.rbegin(); frame != all.rend(); ++frame)
-    node = tree_.child(node, tree_.frame(*frame, shown_.stacks()));
+  const StackTree::Node node = tree_.below(top, shown_.stacks().frames(stack, ns), shown_.stacks());
   known_.emplace(key, node);
   return node;
 }
@@ -116,11 +119,11 @@ StackTree::Node StackedEvents::callers(StackTree::Node top, model::RangeId owner
 void StackedEvents::on(const ShownSample& s) {
   const bool runs = s.e.state == 0;
   const Stacked::What what = runs ? Stacked::What::kCpu : Stacked::What::kBlocked;
-  const StackTree::Node top = top_(what, s.e.tid, 0);
-  StackTree::Node node = frames(top, s.e.stack, s.e.ts_ns);
-  if (s.frames.empty()) node = tree_.child(top, tree_.named("(no stack)"));
-  take_(
-      {what, false, s.e.tid, 0, std::min(s.e.weight_ns, kMaxWeightNs), steps_.at(s.e.ts_ns), node});
+  const StackTree::Node at_top = top(what, s.e.tid, 0);
+  StackTree::Node node = frames(at_top, s.e.stack, s.e.ts_ns);
+  if (s.frames.empty()) node = tree_.child(at_top, tree_.named("(no stack)"));
+  take_({what, false, s.e.tid, 0, std::min(s.e.weight_ns, kMaxSampleNs), step_at(steps_, s.e.ts_ns),
+         node});
 }
 
 template <typename E>
@@ -136,10 +139,10 @@ void StackedEvents::own_time(const E& o) {
     if (inside_.size() >= kMaxOpen) inside_.clear();
     inside_[o.parent] += whole_ns;
   }
-  const StackTree::Node top = top_(Stacked::What::kOperator, o.e.tid, 0);
-  const StackTree::Node node = callers(top, o.e.id, o.e.stack, o.e.start_ns);
+  const StackTree::Node at_top = top(Stacked::What::kOperator, o.e.tid, 0);
+  const StackTree::Node node = callers(at_top, o.e.id, o.e.stack, o.e.start_ns);
   take_({Stacked::What::kOperator, false, o.e.tid, 0, whole_ns - inside_ns,
-         steps_.at(o.drawn.start_ns), node});
+         step_at(steps_, o.drawn.start_ns), node});
 }
 
 template void StackedEvents::own_time(const ShownOp& shown);
@@ -151,16 +154,25 @@ void StackedEvents::gpu(const ShownGpu<E>& s, bool kernel) {
       s.launched ? launches_.launch(s.e.correlation) : nullptr;
   const std::uint32_t tid = launch != nullptr ? launch->tid : s.e.launch_tid;
   const std::uint64_t at = launch != nullptr ? launch->start_ns : s.e.start_ns;
-  const StackTree::Node top = top_(Stacked::What::kGpu, tid, s.device);
-  StackTree::Node node = callers(top, s.owner, launch != nullptr ? launch->stack : 0, at);
+  const StackTree::Node at_top = top(Stacked::What::kGpu, tid, s.device);
+  StackTree::Node node = callers(at_top, s.owner, launch != nullptr ? launch->stack : 0, at);
   node = tree_.child(node, tree_.named(s.name));
   const std::uint64_t ns = s.e.end_ns > s.e.start_ns ? s.e.end_ns - s.e.start_ns : 0;
-  take_({Stacked::What::kGpu, kernel, tid, s.device, ns, steps_.at(at), node});
+  take_({Stacked::What::kGpu, kernel, tid, s.device, ns, step_at(steps_, at), node});
 }
 
 template void StackedEvents::gpu(const ShownGpu<model::Kernel>& shown, bool kernel);
 template void StackedEvents::gpu(const ShownGpu<model::MemCopy>& shown, bool kernel);
 template void StackedEvents::gpu(const ShownGpu<model::MemSet>& shown, bool kernel);
 template void StackedEvents::gpu(const ShownGpu<model::GraphExec>& shown, bool kernel);
+
+support::Result<void> read_stacked(Shown& shown, StackTree& tree, StackedEvents::Top top,
+                                   StackedEvents::Take take) {
+  LaunchTable launches;
+  GPUPROF_CHECK(shown.replay(launches));
+  launches.finish();
+  StackedEvents events(shown, launches, tree, std::move(top), std::move(take));
+  return shown.replay(events);
+}
 
 }  // namespace gpuprof::exporter

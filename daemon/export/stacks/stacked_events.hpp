@@ -18,7 +18,6 @@
 
 #include "daemon/export/shown/shown.hpp"
 #include "daemon/export/shown/stack_tree.hpp"
-#include "daemon/export/shown/step_index.hpp"
 
 namespace gpuprof::exporter {
 
@@ -80,7 +79,8 @@ struct Stacked {
 class StackedEvents final : public ShownSink {
  public:
   using Take = std::function<void(const Stacked&)>;
-  /// Where the stack of an event begins, for formats that sort them by what they are.
+  /// Where the stack of an event begins, for formats that sort them by what they are; empty: all
+  /// begin at the root.
   using Top =
       std::function<StackTree::Node(Stacked::What, std::uint32_t tid, std::uint32_t device)>;
 
@@ -98,6 +98,9 @@ class StackedEvents final : public ShownSink {
   void on(const ShownGpu<model::GraphExec>& graph) override { gpu(graph, false); }
 
  private:
+  StackTree::Node top(Stacked::What what, std::uint32_t tid, std::uint32_t device) const {
+    return top_ ? top_(what, tid, device) : StackTree::kRoot;
+  }
   /// Of an operator or range: what is left of it without those inside.
   template <typename E>
   void own_time(const E& shown);
@@ -117,8 +120,12 @@ class StackedEvents final : public ShownSink {
   std::unordered_map<std::uint64_t, StackTree::Node> known_;  // by top and stack
   std::unordered_map<model::RangeId, std::uint64_t> inside_;  // of open ones: time of those inside
   std::vector<std::string_view> chain_;
-  StepIndex steps_;
+  const std::vector<model::Step>& steps_;
 };
+
+/// Reads what is shown, twice, and hands over every stretch of time.
+support::Result<void> read_stacked(Shown& shown, StackTree& tree, StackedEvents::Top top,
+                                   StackedEvents::Take take);
 
 /// The name of a thread as stacks begin with it: `python3 4711`.
 std::string thread_label(const Survey& survey, std::uint32_t tid);

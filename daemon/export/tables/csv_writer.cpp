@@ -9,7 +9,7 @@
 
 #include <iterator>
 
-#include "daemon/export/bytes/gzip_file.hpp"
+#include "daemon/export/bytes/text_file.hpp"
 #include "daemon/export/shown/shown.hpp"
 #include "daemon/export/shown/step_index.hpp"
 #include "support/csv.hpp"
@@ -32,8 +32,7 @@ struct Line {
 
 class CsvLines final : public ShownSink {
  public:
-  CsvLines(Shown& shown, JsonText& out)
-      : shown_(shown), survey_(shown.survey()), out_(out), steps_(shown.survey().steps) {}
+  CsvLines(Shown& shown, JsonText& out) : shown_(shown), survey_(shown.survey()), out_(out) {}
 
   void head() {
     out_.text(kHeader);
@@ -137,7 +136,6 @@ class CsvLines final : public ShownSink {
   Shown& shown_;
   Survey& survey_;
   JsonText& out_;
-  const StepIndex steps_;
   std::string details_;  // of the line that comes next
   std::string cell_;
 };
@@ -155,7 +153,7 @@ void CsvLines::write(const Line& line) {
   out_.raw(",").number(survey_.pid);
   for (const Id& id : {line.tid, line.device, line.stream, line.correlation, line.id, line.parent})
     number(id);
-  const model::Step* const step = steps_.at(line.start_ns);
+  const model::Step* const step = step_at(survey_.steps, line.start_ns);
   number(step == nullptr ? Id() : Id(step->label));
   number(line.bytes);
   out_.raw(",");
@@ -290,13 +288,12 @@ void CsvLines::on(const model::Allocation& a) {
 
 support::Result<FileWritten> write_csv(const FileRequest& request) {
   GPUPROF_TRY(shown, Shown::open(request));
-  GPUPROF_TRY(file, GzipFile::create(request.path, request.plain));
-  JsonText out(*file);
-  CsvLines lines(*shown, out);
-  lines.head();
-  GPUPROF_CHECK(shown->replay(lines));
-  out.finish();
-  GPUPROF_TRY(bytes, file->finish());
+  const auto write = [&](JsonText& out) {
+    CsvLines lines(*shown, out);
+    lines.head();
+    return shown->replay(lines);
+  };
+  GPUPROF_TRY(bytes, write_text(request.path, request.plain, write));
   return shown->written("csv", bytes);
 }
 

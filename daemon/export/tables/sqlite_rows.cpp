@@ -3,6 +3,7 @@
 // From what is shown to rows.
 //
 // Context:  daemon (export thread) | cli
+#include "daemon/export/shown/step_index.hpp"
 #include "daemon/export/survey/passes.hpp"
 #include "daemon/export/tables/sqlite_tables.hpp"
 #include "daemon/export/tables/sqlite_writer.hpp"
@@ -27,7 +28,7 @@ constexpr std::uint32_t event_type(model::RangeKind kind) {
 }  // namespace
 
 SqliteRows::SqliteRows(Shown& shown, SqliteFile& file)
-    : shown_(shown), file_(file), tables_(file), steps_(shown.survey().steps) {}
+    : shown_(shown), file_(file), tables_(file) {}
 
 std::uint64_t SqliteRows::text(std::string_view text) {
   scratch_.assign(text);
@@ -44,18 +45,16 @@ std::uint64_t SqliteRows::thread(std::uint32_t tid) const {
 }
 
 SqliteRows::Number SqliteRows::step(std::uint64_t ns) const {
-  const model::Step* const step = steps_.at(ns);
+  const model::Step* const step = step_at(shown_.survey().steps, ns);
   return step == nullptr ? Number() : Number(step->label);
 }
 
 SqliteRows::Number SqliteRows::stack(model::StackId stack, std::uint64_t ns) {
   if (stack == 0) return {};
   const auto [found, fresh] = known_stacks_.try_emplace(stack, StackTree::kRoot);
-  if (fresh) {
-    const std::vector<StackText::Frame>& frames = shown_.stacks().frames(stack, ns);
-    for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame)
-      found->second = tree_.child(found->second, tree_.frame(*frame, shown_.stacks()));
-  }
+  if (fresh)
+    found->second =
+        tree_.below(StackTree::kRoot, shown_.stacks().frames(stack, ns), shown_.stacks());
   return known(found->second);
 }
 

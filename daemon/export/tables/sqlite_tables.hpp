@@ -16,7 +16,6 @@
 
 #include "daemon/export/shown/shown.hpp"
 #include "daemon/export/shown/stack_tree.hpp"
-#include "daemon/export/shown/step_index.hpp"
 #include "daemon/export/tables/sqlite_file.hpp"
 
 namespace gpuprof::exporter {
@@ -73,7 +72,6 @@ class SqliteRows final : public ShownSink {
   Shown& shown_;
   SqliteFile& file_;
   const SqliteTables tables_;
-  const StepIndex steps_;
   StackTree tree_;
   std::unordered_map<std::string, std::uint64_t> texts_;
   std::unordered_map<model::StackId, StackTree::Node> known_stacks_;

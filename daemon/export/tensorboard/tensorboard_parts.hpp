@@ -16,6 +16,7 @@
 #include "daemon/export/bytes/json_text.hpp"
 #include "daemon/export/shown/backward_links.hpp"
 #include "daemon/export/shown/forward_first.hpp"
+#include "daemon/export/shown/sample_slices.hpp"
 #include "daemon/export/survey/survey.hpp"
 #include "daemon/export/tensorboard/spelling.hpp"
 #include "daemon/export/words/stack_text.hpp"
@@ -38,7 +39,6 @@ struct Trace {
   std::uint64_t base_ns;   // CLOCK_MONOTONIC of ts 0
   std::uint32_t host_pid;  // as written
   std::uint64_t written = 0;
-  std::uint64_t deep_stacks = 0;
   std::uint32_t place = 0;   // among the files of its window
   bool takes_arrows = true;  // the installed plugin can take arrows to the backward pass
 
@@ -186,25 +186,18 @@ class GpuPart {
 /// Samples of each thread as slices: frames that stay open from one sample to the next.
 class FlamePart {
  public:
-  static constexpr std::size_t kMaxDepth = 128;
-
-  explicit FlamePart(Trace& trace) : t_(trace) {}
+  explicit FlamePart(Trace& trace);
+  FlamePart(const FlamePart&) = delete;
+  FlamePart& operator=(const FlamePart&) = delete;
   void write(const model::Sample& sample);
   void finish();
 
  private:
-  struct Track {
-    std::vector<StackText::Frame> open;  // outermost first; kBlocked: the slice "blocked"
-    model::StackId stack = 0;
-    std::uint64_t last_ns = 0, weight_ns = 0;
-  };
-
-  void change(std::uint32_t tid, Track& track, std::uint64_t ts_ns);
-  void slice(std::uint32_t tid, StackText::Frame frame, bool begins, std::uint64_t ts_ns);
+  void slice(const SampleSlices::Change& change);
 
   Trace& t_;
-  std::unordered_map<std::uint32_t, Track> tracks_;
-  std::vector<StackText::Frame> wanted_;
+  SampleSlices slices_;
+  std::unordered_map<std::uint32_t, model::StackId> last_stack_;  // of a thread's samples
 };
 
 }  // namespace gpuprof::exporter

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "daemon/export/bytes/gzip_file.hpp"
+#include "daemon/export/bytes/text_file.hpp"
 #include "daemon/export/survey/passes.hpp"
 #include "daemon/export/survey/shortfalls.hpp"
 #include "daemon/export/tensorboard/module_pass.hpp"
@@ -96,7 +96,6 @@ support::Result<void> write_events(const FileRequest& request, Trace& trace) {
   events.finish();
   // Nothing may follow the events but the object's end: see docs/trace-format.md.
   trace.json.text("\n]}\n");
-  trace.json.finish();
   return {};
 }
 
@@ -107,21 +106,21 @@ support::Result<FileWritten> write_file(const FileRequest& request, const Spelli
   GPUPROF_CHECK(survey_process(request, *survey, *stacks));
   std::vector<std::string> missing = shortfalls(*survey);
 
-  GPUPROF_TRY(file, GzipFile::create(request.path, request.plain));
-  JsonText json(*file);
   const std::uint32_t pid = survey->pid < kDeviceRows ? survey->pid + kSmallPidOffset : survey->pid;
-  Trace trace{json,
-              *survey,
-              *stacks,
-              spelling,
-              request.window.start_ns - std::min(request.window.start_ns, kLeadNs),
-              pid};
-  trace.place = request.place;
-  write_head(trace,
-             FileContext{request.session.host, request.worker, request.session.options.version,
-                         request.session.options.name, request.session.remarks, missing});
-  GPUPROF_CHECK(write_events(request, trace));
-  GPUPROF_TRY(bytes, file->finish());
+  const auto write = [&](JsonText& json) {
+    Trace trace{json,
+                *survey,
+                *stacks,
+                spelling,
+                request.window.start_ns - std::min(request.window.start_ns, kLeadNs),
+                pid};
+    trace.place = request.place;
+    write_head(trace,
+               FileContext{request.session.host, request.worker, request.session.options.version,
+                           request.session.options.name, request.session.remarks, missing});
+    return write_events(request, trace);
+  };
+  GPUPROF_TRY(bytes, write_text(request.path, request.plain, write));
   return describe(request, *survey, spelling.format, bytes, std::move(missing));
 }
 

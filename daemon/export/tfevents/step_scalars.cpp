@@ -7,10 +7,11 @@
 
 #include <algorithm>
 
+#include "daemon/export/shown/step_index.hpp"
+
 namespace gpuprof::exporter {
 namespace {
 
-constexpr std::string_view kLoader = "enumerate(Data";
 /// CUPTI's number of a stream that waits: the host does not.
 constexpr std::uint32_t kStreamWaitsForEvent = 2;
 
@@ -36,14 +37,6 @@ StepScalarsSink::StepScalarsSink(const Survey& survey) : main_tid_(survey.main_t
   tids_.push_back(main_tid_);
 }
 
-StepScalars* StepScalarsSink::step_at(std::uint64_t ns) {
-  const auto after = std::upper_bound(
-      steps_.begin(), steps_.end(), ns,
-      [](std::uint64_t at, const StepScalars& step) { return at < step.start_ns; });
-  if (after == steps_.begin() || ns >= (after - 1)->end_ns) return nullptr;
-  return &*(after - 1);
-}
-
 /// Calls visit(step, ns) for each step the interval reaches into.
 template <typename Visit>
 void StepScalarsSink::each_step(const Interval& interval, Visit visit) {
@@ -55,19 +48,6 @@ void StepScalarsSink::each_step(const Interval& interval, Visit visit) {
     const std::uint64_t end = std::min(step->end_ns, interval.end_ns);
     if (end > start) visit(*step, end - start);
   }
-}
-
-void StepScalarsSink::merge(Intervals& intervals) {
-  std::sort(intervals.begin(), intervals.end(),
-            [](const Interval& a, const Interval& b) { return a.start_ns < b.start_ns; });
-  std::size_t kept = 0;
-  for (const Interval& one : intervals) {
-    if (kept != 0 && one.start_ns <= intervals[kept - 1].end_ns)
-      intervals[kept - 1].end_ns = std::max(intervals[kept - 1].end_ns, one.end_ns);
-    else
-      intervals[kept++] = one;
-  }
-  intervals.resize(kept);
 }
 
 template <typename E>
@@ -82,27 +62,26 @@ void StepScalarsSink::busy(const ShownGpu<E>& e) {
 
 void StepScalarsSink::share_out(Intervals& intervals, std::uint64_t StepScalars::*member) {
   merge(intervals);
-  for (const Interval& one : intervals)
-    each_step(one, [&](StepScalars& step, std::uint64_t ns) { step.*member += ns; });
+  for (StepScalars& step : steps_) step.*member += time_in(intervals, step.start_ns, step.end_ns);
   intervals.clear();
 }
 
 void StepScalarsSink::on(const ShownGpu<model::Kernel>& k) {
   busy(k);
-  if (StepScalars* const step = step_at(k.e.start_ns)) ++step->kernels;
+  if (StepScalars* const step = step_at(steps_, k.e.start_ns)) ++step->kernels;
   each_step({k.e.start_ns, k.e.end_ns},
             [](StepScalars& step, std::uint64_t ns) { step.kernel_ns += ns; });
 }
 
 void StepScalarsSink::on(const ShownGpu<model::MemCopy>& c) {
   busy(c);
-  if (StepScalars* const step = step_at(c.e.start_ns)) step->copy_bytes += c.e.bytes;
+  if (StepScalars* const step = step_at(steps_, c.e.start_ns)) step->copy_bytes += c.e.bytes;
   each_step({c.e.start_ns, c.e.end_ns},
             [](StepScalars& step, std::uint64_t ns) { step.copy_ns += ns; });
 }
 
 void StepScalarsSink::on(const ShownOp& op) {
-  if (op.e.tid != tids_.front() || !op.name.starts_with(kLoader)) return;
+  if (op.e.tid != tids_.front() || !is_loader(op.name)) return;
   has_loader_ = true;
   loader_.push_back(op.drawn);
   if (loader_.size() >= kMaxIntervals) share_out(loader_, &StepScalars::loader_ns);
@@ -117,7 +96,7 @@ void StepScalarsSink::on(const ShownSync& sync) {
 }
 
 void StepScalarsSink::on(const model::Allocation& e) {
-  StepScalars* const step = step_at(e.start_ns);
+  StepScalars* const step = step_at(steps_, e.start_ns);
   const std::int32_t device = e.device_type == 0 ? -1 : e.device;
   std::vector<Level>& levels = levels_[device];
   levels.resize(steps_.size());

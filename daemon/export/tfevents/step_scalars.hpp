@@ -12,6 +12,7 @@
 #include <map>
 #include <vector>
 
+#include "daemon/export/shown/intervals.hpp"
 #include "daemon/export/shown/shown.hpp"
 
 namespace gpuprof::exporter {
@@ -51,17 +52,14 @@ class StepScalarsSink final : public ShownSink {
   bool has_waits() const { return has_waits_; }
 
  private:
-  using Intervals = std::vector<Interval>;
   struct Level {
     std::uint64_t at_ns = 0, allocated_bytes = 0, reserved_bytes = 0;
   };
 
-  StepScalars* step_at(std::uint64_t ns);
   template <typename Visit>
   void each_step(const Interval& interval, Visit visit);
   template <typename E>
   void busy(const ShownGpu<E>& e);
-  static void merge(Intervals& intervals);
   void share_out(Intervals& intervals, std::uint64_t StepScalars::*member);
   void carry_memory();
 

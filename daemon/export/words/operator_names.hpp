@@ -55,6 +55,9 @@ inline std::string_view plugin_name(std::string_view collective) {
   return row == kRows.end() ? std::string_view() : row->plugin;
 }
 
+/// A range PyTorch puts around the wait for a data loader.
+inline bool is_loader(std::string_view name) { return name.starts_with("enumerate(Data"); }
+
 inline constexpr std::string_view kUserStepPrefix = "ProfilerStep#";
 
 /// What is drawn in front of a name: the plugin takes any such name for a step, and fails where no
@@ -82,7 +85,7 @@ inline OpKind kind_of(std::string_view name) {
     case 'O':
       return name.starts_with("Optimizer.") ? OpKind::kUserAnnotation : OpKind::kPlain;
     case 'e':
-      return name.starts_with("enumerate(Data") ? OpKind::kUserAnnotation : OpKind::kPlain;
+      return is_loader(name) ? OpKind::kUserAnnotation : OpKind::kPlain;
     case 'r':
       return name == "record_param_comms" ? OpKind::kCollective : bare();
     case 'a':

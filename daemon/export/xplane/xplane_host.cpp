@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "daemon/export/shown/step_index.hpp"
 #include "daemon/export/xplane/xplane_parts.hpp"
 
 namespace gpuprof::exporter {
@@ -16,7 +17,6 @@ namespace {
 /// Ids of a layer's rows: above any thread's.
 constexpr std::int64_t kLayerIds = 1 << 23;
 constexpr std::int64_t kCounterLine = 0x50000000;
-constexpr std::string_view kLoader = "enumerate(Data";
 
 constexpr std::array<std::string_view, 7> kLayerNames = {
     "",         " overlapping operators", " NVTX",          " modules",
@@ -44,11 +44,8 @@ std::string_view launch_name(std::string_view call) {
 }  // namespace
 
 std::uint32_t xplane_step_at(const std::vector<model::Step>& steps, std::uint64_t ns) {
-  const auto after = std::upper_bound(
-      steps.begin(), steps.end(), ns,
-      [](std::uint64_t at, const model::Step& step) { return at < step.start_ns; });
-  if (after == steps.begin() || ns >= (after - 1)->end_ns) return 0;
-  return static_cast<std::uint32_t>(after - steps.begin());
+  const model::Step* const step = step_at(steps, ns);
+  return step == nullptr ? 0 : static_cast<std::uint32_t>(step - steps.data() + 1);
 }
 
 XplaneHost::XplaneHost(XplaneFile& file)
@@ -56,7 +53,9 @@ XplaneHost::XplaneHost(XplaneFile& file)
       survey_(file.shown.survey()),
       plane_(0, "/host:CPU"),
       slices_(survey_.window.end_ns,
-              [this](const SampleSlices::Slice& slice) { add_slice(slice); }),
+              [this](const SampleSlices::Change& change) {
+                if (!change.begins && change.at_ns > change.start_ns) add_slice(change);
+              }),
       train_(plane_.event("train")),
       correlation_(plane_.stat("correlation_id")),
       stack_(plane_.stat("stack")),
@@ -122,7 +121,7 @@ void XplaneHost::add(const ShownOp& op) {
     stats_.ref(inputs_, text);
   }
   if (op.e.sequence >= 0) stats_.whole(plane_.stat("sequence"), op.e.sequence);
-  if (op.name.starts_with(kLoader))
+  if (is_loader(op.name))
     stats_.whole(plane_.stat("_ipl_stage_id"), 1)
         .ref(plane_.stat("_ipl_stage_name"), plane_.stat("DataLoader"))
         .ref(plane_.stat("_ipl_stage_cat"), plane_.stat("read"));
@@ -185,15 +184,15 @@ void XplaneHost::add(const ModuleCall& call) {
   plane_.add(row(call.tid, kModules), call.start_ns, call.end_ns, name).order ^= ~0u;
 }
 
-void XplaneHost::add_slice(const SampleSlices::Slice& slice) {
+void XplaneHost::add_slice(const SampleSlices::Change& slice) {
   if (!file_.room()) return;
   XplaneId name = 0;
   if (slice.frame >= SampleSlices::kCut)
-    name = plane_.event(SampleSlices::text_of(slice.frame));
+    name = plane_.event(SampleSlices::text_of(slice.frame, file_.shown.stacks()));
   else
     name = frame_ids_.get(slice.frame,
                           [&] { return guarded("frame", file_.shown.stacks().name(slice.frame)); });
-  plane_.add(row(slice.tid, kSamples), slice.start_ns, slice.end_ns, name);
+  plane_.add(row(slice.tid, kSamples), slice.start_ns, slice.at_ns, name);
 }
 
 void XplaneHost::add(const model::Allocation& e) {

@@ -82,7 +82,7 @@ class XplaneHost {
   XplaneLine& row(std::uint32_t tid, Layer layer);
   XplaneId guarded(std::string_view word, std::string_view name);
   XplaneId op_name(const ShownOp& op);
-  void add_slice(const SampleSlices::Slice& slice);
+  void add_slice(const SampleSlices::Change& slice);
   void stack(model::StackId stack, std::uint64_t ts_ns);
   XplaneId memory_op(XplaneId op);
   void settle(XplaneLine& line, Layer layer);

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <set>
 
-#include "daemon/export/bytes/gzip_file.hpp"
+#include "daemon/export/bytes/text_file.hpp"
 #include "daemon/export/xplane/xplane_parts.hpp"
 #include "support/utf8.hpp"
 
@@ -141,15 +141,14 @@ support::Result<FileWritten> write_xplane(const FileRequest& request) {
         fmt::format("{} events are left out of the XPlane file, which holds {} at most: record "
                     "shorter windows",
                     pass->left_out(), XplanePlane::kMaxEvents));
-  GPUPROF_TRY(file, GzipFile::create(request.path, true));
-  JsonText out(*file);
-  const std::vector<XplanePlane*> planes = pass->planes();
-  const Interval session = session_of(shown->survey(), planes);
-  for (XplanePlane* const plane : planes) plane->write(session.start_ns, out);
-  write_environment(*shown, session, out);
-  out.text(diagnostics(*shown, missing));
-  out.finish();
-  GPUPROF_TRY(bytes, file->finish());
+  const auto write = [&](JsonText& out) {
+    const std::vector<XplanePlane*> planes = pass->planes();
+    const Interval session = session_of(shown->survey(), planes);
+    for (XplanePlane* const plane : planes) plane->write(session.start_ns, out);
+    write_environment(*shown, session, out);
+    out.text(diagnostics(*shown, missing));
+  };
+  GPUPROF_TRY(bytes, write_text(request.path, true, write));
   FileWritten written = shown->written("xplane", bytes);
   written.missing = std::move(missing);
   return written;

@@ -2,12 +2,12 @@
 //
 // Sets of time.
 //
-// Context:  any
-#include "daemon/report/intervals.hpp"
+// Context:  daemon (export thread) | cli
+#include "daemon/export/shown/intervals.hpp"
 
 #include <algorithm>
 
-namespace gpuprof::report {
+namespace gpuprof::exporter {
 namespace {
 
 void append(Intervals& set, Interval next) {
@@ -24,9 +24,15 @@ void append(Intervals& set, Interval next) {
 void merge(Intervals& set) {
   const auto before = [](const Interval& a, const Interval& b) { return a.start_ns < b.start_ns; };
   if (!std::is_sorted(set.begin(), set.end(), before)) std::sort(set.begin(), set.end(), before);
-  Intervals merged;
-  for (const Interval& next : set) append(merged, next);
-  set = std::move(merged);
+  std::size_t kept = 0;  // in place: sets of millions are merged
+  for (const Interval next : set) {
+    if (next.end_ns <= next.start_ns) continue;
+    if (kept != 0 && next.start_ns <= set[kept - 1].end_ns)
+      set[kept - 1].end_ns = std::max(set[kept - 1].end_ns, next.end_ns);
+    else
+      set[kept++] = next;
+  }
+  set.resize(kept);
 }
 
 Intervals minus(const Intervals& a, const Intervals& b) {
@@ -63,4 +69,4 @@ std::uint64_t time_in(const Intervals& set, std::uint64_t start_ns, std::uint64_
   return sum;
 }
 
-}  // namespace gpuprof::report
+}  // namespace gpuprof::exporter

@@ -2,7 +2,7 @@
 //
 // Sets of time.
 //
-// Context:  any
+// Context:  daemon (export thread) | cli
 // Promises: a merged set is sorted and its intervals neither touch nor overlap
 #pragma once
 
@@ -11,9 +11,8 @@
 
 #include "daemon/export/survey/step_borders.hpp"
 
-namespace gpuprof::report {
+namespace gpuprof::exporter {
 
-using exporter::Interval;
 using Intervals = std::vector<Interval>;
 
 /// Sorts and joins; empty intervals vanish.
@@ -24,4 +23,4 @@ Intervals plus(const Intervals& a, const Intervals& b);
 /// Time of a merged set from `start_ns` to `end_ns`.
 std::uint64_t time_in(const Intervals& set, std::uint64_t start_ns, std::uint64_t end_ns);
 
-}  // namespace gpuprof::report
+}  // namespace gpuprof::exporter

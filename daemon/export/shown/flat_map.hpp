@@ -2,7 +2,7 @@
 //
 // A hash table of numbers for one lookup an event.
 //
-// Context:  cli
+// Context:  daemon (export thread) | cli
 // Owns:     its slots: no allocation a key
 // Promises: a key that was never set is `missing`; key 0 is not stored
 #pragma once
@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace gpuprof::report {
+namespace gpuprof::exporter {
 
 class FlatMap {
  public:
@@ -56,4 +56,4 @@ class FlatMap {
   std::size_t used_ = 0;
 };
 
-}  // namespace gpuprof::report
+}  // namespace gpuprof::exporter

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sets of time, and percentiles.
-#include "daemon/report/intervals.hpp"
+#include "daemon/export/shown/intervals.hpp"
 
 #include <gtest/gtest.h>
 
 #include "daemon/report/spread.hpp"
 
-namespace gpuprof::report {
+namespace gpuprof::exporter {
 namespace {
 
 bool same(const Intervals& a, const Intervals& b) {
@@ -43,4 +43,4 @@ TEST(Spread, PercentilesLieBetweenNeighbours) {
 }
 
 }  // namespace
-}  // namespace gpuprof::report
+}  // namespace gpuprof::exporter
