@@ -56,7 +56,11 @@ support::Result<int> diff_command(Options& options) {
   progress.reading = [&](std::uint64_t done, std::uint64_t total) {
     line.show(fmt::format("reading {} of {} MB", done / 1'000'000, total / 1'000'000));
   };
-  progress.counting = [&](std::uint64_t done) { line.show("counting", done, 0); };
+  std::uint64_t read = 0;
+  progress.counting = [&](std::uint64_t events) {
+    read += events;
+    line.show(fmt::format("counting, {} events read", support::human_count(read)));
+  };
   auto answer = api::diff_answer(request, progress);
   line.clear();
   if (!answer) return answer.error();

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <memory>
 #include <string>
 
 #include "cli/answer.hpp"
@@ -60,7 +61,10 @@ api::ReportProgress shown_on(support::ProgressLine& line) {
   progress.reading = [&line](std::uint64_t done, std::uint64_t total) {
     line.show(fmt::format("reading {} of {} MB", done / 1'000'000, total / 1'000'000));
   };
-  progress.counting = [&line](std::uint64_t done) { line.show("counting", done, 0); };
+  progress.counting = [&line, read = std::make_shared<std::uint64_t>(0)](std::uint64_t events) {
+    *read += events;
+    line.show(fmt::format("counting, {} events read", support::human_count(*read)));
+  };
   return progress;
 }
 

@@ -161,8 +161,7 @@ bool RunSession::wait_for_summary(Outcome* outcome, const std::function<int()>& 
         if (event.total == 0 && of_running_)
           line.show(event.text);
         else
-          line.show(event.text.empty() ? "writing the trace:" : event.text, event.done,
-                    event.total);
+          line.show(event.text.empty() ? "writing the trace" : event.text, event.done, event.total);
         break;
       case Kind::kClosed:
         lost_ = true;

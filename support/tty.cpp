@@ -9,12 +9,14 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "gpuprof/base/clock.hpp"
-#include "support/text.hpp"
 
 namespace gpuprof::support {
 namespace {
 
+constexpr std::size_t kBarWidth = 20;
 constexpr std::uint64_t kBetweenLines_ns = 100'000'000;
 // Whoever reads a log then wonders why nothing happens.
 constexpr std::uint64_t kLong_ns = 15'000'000'000;
@@ -62,8 +64,14 @@ void ProgressLine::write(const std::string& text, std::uint64_t now_ns) {
 }
 
 void ProgressLine::show(const std::string& text, std::uint64_t done, std::uint64_t total) {
-  const std::string of = total == 0 ? "" : " of " + human_count(total);
-  show(done == 0 && total == 0 ? text : fmt::format("{} {}{} events", text, human_count(done), of));
+  if (total == 0) return show(text);
+  // Not rounded up: 100 % is the whole.
+  const double share = static_cast<double>(std::min(done, total)) / static_cast<double>(total);
+  const auto percent = static_cast<int>(share * 100);
+  if (!terminal_) return show(fmt::format("{}, {} % done", text, percent));
+  const auto full = static_cast<std::size_t>(share * kBarWidth);
+  show(fmt::format("{} {:3} % [{}{}]", text, percent, std::string(full, '#'),
+                   std::string(kBarWidth - full, '.')));
 }
 
 void ProgressLine::clear() {

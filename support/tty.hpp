@@ -22,7 +22,7 @@ class ProgressLine {
 
   /// Replaces the line; at most ten times a second.
   void show(const std::string& text);
-  /// `TEXT 1.2 M of 3.4 M events`; total 0: unknown.
+  /// `TEXT  35 % [#######.............]`; total 0: how much it will be is not known.
   void show(const std::string& text, std::uint64_t done, std::uint64_t total);
   /// Replaces the line now, however young it is.
   void stage(const std::string& text);

@@ -82,12 +82,24 @@ support::Result<Summary> export_session(const ExportRequest& request,
     return support::error(fmt::format("nothing can be exported from {}: {}", request.spool,
                                       windows_or.error().sentence));
   const std::vector<model::Window> windows = windows_or.take();
+  std::uint64_t total = 0, before = 0;  // windows by their events
+  for (const model::Window& window : windows)
+    total += exporter::events_ahead(view, window, view.chosen);
   for (const model::Window& window : windows) {
+    const std::uint64_t events = exporter::events_ahead(view, window, view.chosen);
+    const auto of_all = [&](std::uint64_t done, std::uint64_t whole) {
+      const double share = static_cast<double>(done) / static_cast<double>(std::max(whole, done));
+      if (progress && done != 0)
+        progress(before + static_cast<std::uint64_t>(share * static_cast<double>(events)), total);
+    };
     summary.windows.push_back({window.index, window.start_ns, window.end_ns, window.first_label,
                                window.steps, window.why});
-    GPUPROF_TRY(files, exporter::write_window(view, window, view.chosen, progress));
+    GPUPROF_TRY(files, exporter::write_window(view, window, view.chosen, of_all));
     add_files(summary, files);
+    before += events;
   }
+  summary.open_with =
+      exporter::open_with(summary.files, view.options.output_is_pattern ? "" : view.options.output);
   if (!view.ended) {
     summary.remarks.push_back(
         "the session did not end by itself: what its daemon had received by "

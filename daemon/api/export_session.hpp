@@ -28,7 +28,8 @@ struct ExportRequest {
   std::vector<std::string> formats;  // empty: as the session was asked
 };
 
-using ExportProgress = std::function<void(std::uint64_t done_events, std::uint64_t total_events)>;
+/// How much of all files is done.
+using ExportProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
 /// Writes the files of every window; windows and processes the daemon had not settled when it
 /// died are settled here, from the events.

@@ -43,7 +43,7 @@ struct ReportRequest {
 
 struct ReportProgress {
   SourceProgress reading;                              // trace files
-  std::function<void(std::uint64_t events)> counting;  // of one process
+  std::function<void(std::uint64_t events)> counting;  // events just read
 };
 
 struct PrintedReport {

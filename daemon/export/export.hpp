@@ -15,12 +15,14 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/api/summary.hpp"
 #include "daemon/export/survey/file.hpp"
 #include "support/result.hpp"
 
 namespace gpuprof::exporter {
 
-using Progress = std::function<void(std::uint64_t done_events, std::uint64_t total_events)>;
+/// How much of a job is done: never less than before, the whole at the end.
+using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
 /// Writes the files of one window for the given processes in every format of the options:
 /// all to temporary names beside the target, then renamed together.
@@ -32,6 +34,10 @@ support::Result<std::vector<FileWritten>> write_window(const spool::SessionView&
                                                        const std::vector<std::uint32_t>& pids,
                                                        const Progress& progress);
 
+/// Events that one reading of a window goes over: how much work its files are beside others'.
+std::uint64_t events_ahead(const spool::SessionView& session, const model::Window& window,
+                           const std::vector<std::uint32_t>& pids);
+
 /// Whole-run sessions: cuts the processes' events into windows of options.span_size_events.
 support::Result<std::vector<model::Window>> windows_by_size(const spool::SessionView& session,
                                                             const std::vector<std::uint32_t>& pids);
@@ -39,6 +45,12 @@ support::Result<std::vector<model::Window>> windows_by_size(const spool::Session
 /// Adds a sentence about what is missing from one file to those about all: the same is said once,
 /// and numbers at the beginning of sentences that agree otherwise are added up.
 void add_sentence(std::vector<std::string>& all, const std::string& sentence);
+
+/// How to open what was written: a line for each viewer.
+///
+/// @param output The folder the files lie in; empty: a pattern said where each does.
+std::vector<std::string> open_with(const std::vector<api::SummaryFile>& files,
+                                   const std::string& output);
 
 /// Names --format accepts, for help and validation.
 std::vector<std::string> format_names();

@@ -19,23 +19,39 @@
 #include "daemon/export/xplane/xplane_writer.hpp"
 
 namespace gpuprof::exporter {
+namespace {
+
+void put_path(std::string& line, std::string_view place, const std::string& path) {
+  if (const std::size_t at = line.find(place); at != line.npos)
+    line.replace(at, place.size(), path);
+}
+
+}  // namespace
 
 std::span<const Format> formats() {
+  static constexpr std::string_view kTensorboard = "tensorboard --logdir OUTPUT";
   static constexpr std::array kFormats = {
-      Format{"tensorboard", ".pt.trace.json.gz", "", write_tensorboard,
-             "TensorBoard's PyTorch plugin, Perfetto and chrome://tracing"},
-      Format{"kineto", ".pt.trace.json.gz", "kineto", write_kineto,
-             "Holistic Trace Analysis (HTA)"},
-      Format{"xplane", ".xplane.pb", "", write_xplane, "xprof, TensorBoard's Profile plugin",
-             Layout::kProfile},
-      Format{"tfevents", ".tfevents", "", write_tfevents,
-             "curves over steps in TensorBoard's Scalars tab", Layout::kScalars},
-      Format{"perfetto", ".pftrace", "", write_perfetto, "Perfetto's own user interface and SQL"},
-      Format{"pprof", ".pb.gz", "", write_pprof, "go tool pprof and what reads its profiles"},
-      Format{"speedscope", ".speedscope.json", "", write_speedscope, "speedscope.app"},
-      Format{"folded", ".folded", "", write_folded, "flamegraph.pl and other flame graphs"},
-      Format{"sqlite", ".sqlite", "", write_sqlite, "your own SQL"},
-      Format{"csv", ".csv", "", write_csv, "spreadsheets and scripts"},
+      Format{"tensorboard", ".pt.trace.json.gz", "", write_tensorboard, 3,
+             "TensorBoard's PyTorch plugin, Perfetto and chrome://tracing", kTensorboard},
+      Format{"kineto", ".pt.trace.json.gz", "kineto", write_kineto, 3,
+             "Holistic Trace Analysis (HTA)",
+             "python3 -i -c 'from hta.trace_analysis import TraceAnalysis; "
+             "t = TraceAnalysis(trace_dir=\"FOLDER\")'"},
+      Format{"xplane", ".xplane.pb", "", write_xplane, 3, "xprof, TensorBoard's Profile plugin",
+             kTensorboard, Layout::kProfile},
+      Format{"tfevents", ".tfevents", "", write_tfevents, 2,
+             "curves over steps in TensorBoard's Scalars tab", kTensorboard, Layout::kScalars},
+      Format{"perfetto", ".pftrace", "", write_perfetto, 3, "Perfetto's own user interface and SQL",
+             "Perfetto's user interface (ui.perfetto.dev), Open trace file: FILE"},
+      Format{"pprof", ".pb.gz", "", write_pprof, 3, "go tool pprof and what reads its profiles",
+             "go tool pprof -http=: FILE"},
+      Format{"speedscope", ".speedscope.json", "", write_speedscope, 4, "speedscope.app",
+             "speedscope FILE"},
+      Format{"folded", ".folded", "", write_folded, 4, "flamegraph.pl and other flame graphs",
+             "flamegraph.pl --countname ns FILE > flames.svg"},
+      Format{"sqlite", ".sqlite", "", write_sqlite, 3, "your own SQL", "sqlite3 FILE"},
+      Format{"csv", ".csv", "", write_csv, 2, "spreadsheets and scripts",
+             "a spreadsheet, or pandas.read_csv: FILE"},
   };
   return kFormats;
 }
@@ -77,6 +93,23 @@ std::vector<std::pair<std::string, std::string>> format_purposes() {
   std::vector<std::pair<std::string, std::string>> purposes;
   for (const Format& format : formats()) purposes.emplace_back(format.name, format.purpose);
   return purposes;
+}
+
+std::vector<std::string> open_with(const std::vector<api::SummaryFile>& files,
+                                   const std::string& output) {
+  std::vector<std::string> lines;
+  for (const Format& format : formats()) {
+    const auto first = std::find_if(files.begin(), files.end(),
+                                    [&](const auto& file) { return file.format == format.name; });
+    if (first == files.end()) continue;
+    if (output.empty() && format.viewer.find("OUTPUT") != format.viewer.npos) continue;
+    std::string line(format.viewer);
+    put_path(line, "OUTPUT", output);
+    put_path(line, "FOLDER", first->path.substr(0, first->path.rfind('/')));
+    put_path(line, "FILE", first->path);
+    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+  }
+  return lines;
 }
 
 std::vector<std::string> format_names() {

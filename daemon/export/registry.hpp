@@ -28,7 +28,11 @@ struct Format {
   /// file of a folder for a rank of one run. Empty: files lie in the output folder.
   std::string_view folder;
   support::Result<FileWritten> (*write)(const FileRequest& request);
-  std::string_view purpose = {};  // for --help: "for PURPOSE"
+  /// Times it goes over the events, the survey and what it does after the last reading among them.
+  std::uint32_t passes;
+  std::string_view purpose;  // for --help: "for PURPOSE"
+  /// How a file is opened. OUTPUT is the folder of all files, FOLDER that of the file, FILE itself.
+  std::string_view viewer;
   Layout layout = Layout::kPlain;
 };
 

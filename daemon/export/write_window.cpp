@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "daemon/export/naming.hpp"
+#include "daemon/export/survey/passes.hpp"
 #include "daemon/export/words/rank.hpp"
 #include "daemon/model/ignoring_sink.hpp"
 
@@ -97,20 +98,11 @@ struct Image {
   std::uint32_t number;
 };
 
-/// Events the files of the window will be made of, for the progress line.
-std::uint64_t events_ahead(const std::vector<Image>& images, const model::Window& window) {
-  std::uint64_t sum = 0;
-  for (const Image& image : images) {
-    const auto blocks =
-        spool::block_summaries(image.process->spool_path, {window.start_ns, window.end_ns});
-    if (!blocks) continue;
-    for (const spool::BlockSummary& block : blocks.value()) sum += block.events;
-  }
-  return sum;
-}
-
 bool has_events(const Image& image, const model::Window& window) {
-  return events_ahead({image}, window) != 0;
+  const auto blocks =
+      spool::block_summaries(image.process->spool_path, {window.start_ns, window.end_ns});
+  return blocks && std::any_of(blocks.value().begin(), blocks.value().end(),
+                               [](const spool::BlockSummary& block) { return block.events != 0; });
 }
 
 /// Of several images of a process those that lived in the window, or the last.
@@ -134,7 +126,48 @@ support::Result<std::vector<Image>> find_images(const spool::SessionView& sessio
   return found;
 }
 
+support::Result<std::vector<const Format*>> find_formats(const std::vector<std::string>& names) {
+  std::vector<const Format*> found;
+  for (const std::string& name : names) {
+    found.push_back(find_format(name));
+    if (found.back() == nullptr)
+      return support::error(fmt::format("this gpuprof does not write the format {}", name));
+  }
+  return found;
+}
+
+/// What is left of a window's work. Formats say nothing after their last reading: it is done when
+/// the file is there.
+class Meter {
+ public:
+  Meter(const Progress& progress, std::uint64_t total) : progress_(progress), total_(total) {}
+
+  /// A file that goes `passes` times over `events` begins.
+  void begin(std::uint64_t events, std::uint32_t passes) { until_ += events * passes; }
+  void read(std::uint64_t events) { tell(done_ + events); }
+  void end() { tell(until_); }
+
+ private:
+  void tell(std::uint64_t done) {
+    done_ = std::min(done, until_);
+    if (progress_) progress_(done_, total_);
+  }
+
+  const Progress& progress_;
+  const std::uint64_t total_;
+  std::uint64_t done_ = 0, until_ = 0;  // so far; once the file is there
+};
+
 }  // namespace
+
+std::uint64_t events_ahead(const spool::SessionView& session, const model::Window& window,
+                           const std::vector<std::uint32_t>& pids) {
+  const auto images = find_images(session, pids, window);
+  std::uint64_t sum = 0;
+  if (images)
+    for (const Image& image : images.value()) sum += events_of_pass(*image.process, window);
+  return sum;
+}
 
 support::Result<std::vector<FileWritten>> write_window(const spool::SessionView& session,
                                                        const model::Window& window,
@@ -142,8 +175,10 @@ support::Result<std::vector<FileWritten>> write_window(const spool::SessionView&
                                                        const Progress& progress) {
   GPUPROF_TRY(images, find_images(session, pids, window));
   const api::SessionOptions& options = session.options;
-  const std::uint64_t total = progress ? events_ahead(images, window) * options.formats.size() : 0;
-  std::uint64_t before = 0;
+  GPUPROF_TRY(formats, find_formats(options.formats));
+  std::uint32_t passes = 0;
+  for (const Format* const format : formats) passes += format->passes;
+  Meter meter(progress, events_ahead(session, window, pids) * passes);
   Staging staging(options.force);
   std::vector<FileWritten> files;
   std::uint32_t place = 0;
@@ -152,12 +187,11 @@ support::Result<std::vector<FileWritten>> write_window(const spool::SessionView&
                     process->pid,    window,
                     pids.size() > 1, number};
     GPUPROF_TRY(own, own_window(*process, window));
-    for (const std::string& name : options.formats) {
-      const Format* const format = find_format(name);
-      if (format == nullptr)
-        return support::error(fmt::format("this gpuprof does not write the format {}", name));
+    const std::uint64_t events = events_of_pass(*process, window);
+    for (const Format* const format : formats) {
       GPUPROF_TRY(path, file_path(options, *format, parts));
       GPUPROF_TRY(temporary, staging.add(path));
+      meter.begin(events, format->passes);
       const FileRequest request{session,
                                 own,
                                 *process,
@@ -165,12 +199,10 @@ support::Result<std::vector<FileWritten>> write_window(const spool::SessionView&
                                 worker_name(session.host, process->pid),
                                 is_plain(path),
                                 place,
-                                [&](std::uint64_t done) {
-                                  if (progress) progress(std::min(before + done, total), total);
-                                },
+                                [&](std::uint64_t read) { meter.read(read); },
                                 path.substr(path.rfind('/') + 1)};
       GPUPROF_TRY(file, format->write(request));
-      before += file.events;
+      meter.end();
       file.path = path;
       files.push_back(std::move(file));
     }

@@ -12,28 +12,14 @@
 #include <span>
 
 #include "daemon/export/words/inputs_text.hpp"
+#include "daemon/model/input_form.hpp"
 
 namespace gpuprof::importer {
 namespace {
 
-/// Forms of gpuprof/wire/inputs.hpp, as they are stored.
-enum Form : std::uint64_t {
-  kNothing,
-  kTensor,
-  kTensorList,
-  kInt,
-  kDouble,
-  kBool,
-  kIntList,
-  kDoubleList,
-  kBoolList,
-  kOther,
-  kComplex,
-  kSymbol,
-  kNumberList,
-  kText,
-  kTuple,
-};
+using Form = model::InputForm;
+using enum model::InputForm;
+
 constexpr std::size_t kMaxWords = 1900, kMaxInputs = 64, kMaxDims = 64, kMaxListTensors = 512;
 constexpr std::uint64_t kLongList = 31;  // one more than PyTorch's profiler tells
 constexpr std::uint8_t kUnknownType = 255;

@@ -60,7 +60,7 @@ struct AnalysisOptions {
   bool flames = true;
   bool story = true;                   // what advice looks at
   std::vector<PythonInterval> python;  // where they were recorded as calls, not as samples
-  std::function<void(std::uint64_t done_events)> progress;
+  std::function<void(std::uint64_t events)> progress;  // events just read; each is read twice
 };
 
 /// Reads one process in the windows given.

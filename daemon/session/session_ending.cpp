@@ -224,9 +224,9 @@ void Session::send_progress(std::uint64_t now_ns) {
     return;
   }
   const std::size_t windows = worker_->pending();
-  const std::string text =
-      windows < 2 ? "writing the trace"
-                  : "writing the trace, " + std::to_string(windows) + " windows to go:";
+  const std::string text = windows < 2
+                               ? "writing the trace"
+                               : "writing the trace, " + std::to_string(windows) + " windows to go";
   client_->send(wire::Progress{progress_done_.load(std::memory_order_relaxed),
                                progress_total_.load(std::memory_order_relaxed),
                                static_cast<std::uint32_t>(text.size()), 0},

@@ -225,8 +225,8 @@ api::Summary Session::summary(std::uint64_t now_ns) {
   for (const auto& [key, sentence] : remarks_) add_once(made.remarks, sentence);
   made.failures = failures_;
   made.complete = failures_.empty();
-  if (!made.files.empty() && !setup_.options.output_is_pattern)
-    made.open_with.push_back("tensorboard --logdir " + folder_.output());
+  made.open_with =
+      exporter::open_with(made.files, setup_.options.output_is_pattern ? "" : folder_.output());
   return made;
 }
 

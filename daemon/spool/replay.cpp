@@ -60,8 +60,14 @@ bool read_at(int fd, std::uint64_t offset, void* to, std::size_t bytes) {
 
 class Replay {
  public:
-  Replay(int fd, std::uint64_t file_bytes, const ReplayRange& range, model::EventSink& sink)
-      : fd_(fd), headers_(fd), file_bytes_(file_bytes), range_(range), sink_(sink) {}
+  Replay(int fd, std::uint64_t file_bytes, const ReplayRange& range, model::EventSink& sink,
+         const std::function<void(std::uint64_t)>& progress)
+      : fd_(fd),
+        headers_(fd),
+        file_bytes_(file_bytes),
+        range_(range),
+        sink_(sink),
+        progress_(progress) {}
 
   ReplayEnd run() {
     while (at_ < file_bytes_ && block()) {
@@ -86,6 +92,7 @@ class Replay {
       if (!unpack(header, stored_, raw_)) return false;
       const auto want = outside ? EventDecoder::Want::kDefinitions : EventDecoder::Want::kAll;
       if (!decoder_.decode(raw_, want, sink_)) return false;
+      if (!outside && progress_) progress_(header.events);
     }
     damaged_ = false;
     at_ = next;
@@ -98,6 +105,7 @@ class Replay {
   std::uint64_t file_bytes_;
   const ReplayRange& range_;
   model::EventSink& sink_;
+  const std::function<void(std::uint64_t)>& progress_;
   std::uint64_t at_ = sizeof(FileHeader);
   std::uint32_t sequence_ = 0;
   bool damaged_ = false;
@@ -139,10 +147,11 @@ support::Result<OpenSpool> open_spool(const std::string& path) {
 }  // namespace
 
 support::Result<ReplayEnd> replay(const std::string& path, const ReplayRange& range,
-                                  model::EventSink& sink) {
+                                  model::EventSink& sink,
+                                  const std::function<void(std::uint64_t)>& progress) {
   GPUPROF_TRY(spool, open_spool(path));
   if (!spool.whole_header) return ReplayEnd{false, spool.bytes, false};
-  return Replay(spool.fd.get(), spool.bytes, range, sink).run();
+  return Replay(spool.fd.get(), spool.bytes, range, sink, progress).run();
 }
 
 support::Result<std::vector<BlockSummary>> block_summaries(const std::string& path,

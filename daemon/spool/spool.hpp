@@ -55,8 +55,10 @@ struct ReplayEnd {
 };
 
 /// Replays `path` into `sink` in file order. Memory: one block.
+/// @param progress Told of each block: the timed events in it.
 support::Result<ReplayEnd> replay(const std::string& path, const ReplayRange& range,
-                                  model::EventSink& sink);
+                                  model::EventSink& sink,
+                                  const std::function<void(std::uint64_t)>& progress = {});
 
 /// What a block's header tells without its events.
 struct BlockSummary {

@@ -25,10 +25,11 @@ template <typename Write>
 support::Result<std::uint64_t> write_text(const std::string& path, bool plain, Write write) {
   GPUPROF_TRY(file, GzipFile::create(path, plain));
   JsonText text(*file);
-  if constexpr (std::is_void_v<decltype(write(text))>)
+  if constexpr (std::is_void_v<decltype(write(text))>) {
     write(text);
-  else
+  } else {
     GPUPROF_CHECK(write(text));
+  }
   text.finish();
   return file->finish();
 }

@@ -8,6 +8,7 @@
 #include "daemon/export/bytes/gzip_file.hpp"
 #include "daemon/export/perfetto/perfetto_events.hpp"
 #include "daemon/export/shown/shown.hpp"
+#include "daemon/export/survey/passes.hpp"
 #include "gpuprof/base/bytes.hpp"
 
 namespace gpuprof::exporter {
@@ -27,7 +28,11 @@ std::uint32_t file_id(const FileRequest& request) {
 support::Result<FileWritten> write_perfetto(const FileRequest& request) {
   GPUPROF_TRY(shown, Shown::open(request));
   ForwardEnds forward;
-  if (shown->survey().count(Counted::kOperator) != 0) GPUPROF_CHECK(shown->replay(forward));
+  if (shown->survey().count(Counted::kOperator) != 0) {
+    GPUPROF_CHECK(shown->replay(forward));
+  } else {
+    skip_events(request);
+  }
 
   GPUPROF_TRY(file, GzipFile::create(request.path, request.plain));
   const std::uint32_t id = file_id(request);

@@ -15,15 +15,13 @@
 namespace gpuprof::exporter {
 namespace {
 
-constexpr std::uint64_t kProgressEvery = 1 << 16;
 constexpr std::uint32_t kStateRepeat = 2;
 
 class ShowPass final : public model::IgnoringSink {
  public:
-  ShowPass(Survey& survey, StackText& stacks, const FileRequest& request, ShownSink& sink)
+  ShowPass(Survey& survey, StackText& stacks, ShownSink& sink)
       : survey_(survey),
         stacks_(stacks),
-        request_(request),
         sink_(sink),
         links_(survey.modules),
         order_(links_),
@@ -39,15 +37,12 @@ class ShowPass final : public model::IgnoringSink {
   using model::IgnoringSink::on;
   void on(const model::Sample& e) override;
   void on(const model::Range& e) override {
-    tick();
     if (!survey_.copies.replaces(e)) range(survey_.whole(e));
   }
   void on(const model::Operator& e) override {
-    tick();
     if (!survey_.copies.replaces(e)) op(survey_.whole(e));
   }
   void on(const model::Allocation& e) override {
-    tick();
     if (survey_.inside(e.start_ns) && is_known_memory(e)) sink_.on(e);
   }
   void on(const model::ApiCall& e) override;
@@ -57,7 +52,6 @@ class ShowPass final : public model::IgnoringSink {
   void on(const model::GraphExec& e) override { gpu(e, name_of(e)); }
   void on(const model::Sync& e) override;
   void on(const model::Overhead& e) override {
-    tick();
     if (survey_.inside(e.start_ns)) sink_.on(ShownOverhead{e, name_of(e)});
   }
 
@@ -67,9 +61,6 @@ class ShowPass final : public model::IgnoringSink {
   }
 
  private:
-  void tick() {
-    if (++done_ % kProgressEvery == 0 && request_.progress) request_.progress(done_);
-  }
   void range(const model::Range& e);
   void op(const model::Operator& e);
   void show(const model::Operator& e);
@@ -83,14 +74,12 @@ class ShowPass final : public model::IgnoringSink {
 
   Survey& survey_;
   StackText& stacks_;
-  const FileRequest& request_;
   ShownSink& sink_;
   BackwardLinks links_;
   ForwardFirst order_;
   ModuleCalls modules_;
   PagedBits drawn_, arrived_;
   std::unordered_map<std::uint32_t, model::StackId> last_stack_;  // of a thread's samples
-  std::uint64_t done_ = 0;
 };
 
 Nesting ShowPass::nesting(Place place, model::StringId name) const {
@@ -106,7 +95,6 @@ model::RangeId ShowPass::owner(model::RangeId range) const {
 }
 
 void ShowPass::on(const model::Sample& e) {
-  tick();
   if (!survey_.inside(e.ts_ns)) return;
   model::StackId& last = last_stack_[e.tid];
   if (e.state != kStateRepeat || e.stack != 0) last = e.stack;
@@ -183,7 +171,6 @@ void ShowPass::show(const model::Operator& e) {
 }
 
 void ShowPass::on(const model::ApiCall& e) {
-  tick();
   if (!survey_.inside(e.start_ns)) return;
   const bool inner = drawn_.test_and_set(e.correlation);
   sink_.on(ShownCall{e, survey_.names.text(e.name), owner(e.range), inner,
@@ -192,7 +179,6 @@ void ShowPass::on(const model::ApiCall& e) {
 
 template <typename E>
 void ShowPass::gpu(const E& e, std::string_view name) {
-  tick();
   if (!survey_.keeps_gpu(e.correlation, e.start_ns)) return;
   const bool launched = survey_.launched.test(e.correlation);
   sink_.on(ShownGpu<E>{e, name, survey_.device_of(e.device, e.context), owner(e.range), launched,
@@ -200,7 +186,6 @@ void ShowPass::gpu(const E& e, std::string_view name) {
 }
 
 void ShowPass::on(const model::Sync& e) {
-  tick();
   if (!survey_.inside(e.start_ns)) return;
   sink_.on(
       ShownSync{e, name_of(e), survey_.device_of(model::kNoObject, e.context), owner(e.range)});
@@ -218,10 +203,9 @@ support::Result<std::unique_ptr<Shown>> Shown::open(const FileRequest& request) 
 bool Shown::simulated() const { return is_simulated(survey_); }
 
 support::Result<void> Shown::replay(ShownSink& sink) {
-  const auto pass = std::make_unique<ShowPass>(survey_, stacks_, request_, sink);
+  const auto pass = std::make_unique<ShowPass>(survey_, stacks_, sink);
   pass->steps();
-  GPUPROF_TRY(end,
-              spool::replay(request_.process.spool_path, replay_range(request_.window), *pass));
+  GPUPROF_TRY(end, read_events(request_, *pass));
   (void)end;  // the first pass has said whether it was complete
   pass->finish();
   return {};

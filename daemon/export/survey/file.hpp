@@ -26,7 +26,7 @@ struct FileRequest {
   std::string worker;       // what the viewer calls the process
   bool plain = false;       // not compressed
   std::uint32_t place = 0;  // of the process among those of the window
-  /// Events written so far in this file.
+  /// Told how many events were read since it was last told; formats read them several times.
   std::function<void(std::uint64_t)> progress;
   std::string name = {};  // of the file once it is whole, without its folder
 };

@@ -15,6 +15,12 @@ namespace {
 /// How long after its launch a GPU event may start and still be looked for.
 constexpr std::uint64_t kGpuLagNs = 5'000'000'000;
 
+/// The part of a spool that may hold events of the window: GPU work ends later than its launch.
+spool::ReplayRange replay_range(const model::Window& window) {
+  const std::uint64_t room = ~0ULL - window.end_ns;
+  return {window.start_ns, window.end_ns + std::min(room, kGpuLagNs)};
+}
+
 }  // namespace
 
 bool is_simulated(const Survey& survey) {
@@ -23,9 +29,21 @@ bool is_simulated(const Survey& survey) {
   return false;
 }
 
-spool::ReplayRange replay_range(const model::Window& window) {
-  const std::uint64_t room = ~0ULL - window.end_ns;
-  return {window.start_ns, window.end_ns + std::min(room, kGpuLagNs)};
+support::Result<spool::ReplayEnd> read_events(const FileRequest& request, model::EventSink& sink) {
+  return spool::replay(request.process.spool_path, replay_range(request.window), sink,
+                       request.progress);
+}
+
+void skip_events(const FileRequest& request) {
+  if (request.progress) request.progress(events_of_pass(request.process, request.window));
+}
+
+std::uint64_t events_of_pass(const spool::ProcessEntry& process, const model::Window& window) {
+  const auto blocks = spool::block_summaries(process.spool_path, replay_range(window));
+  std::uint64_t sum = 0;
+  if (blocks)
+    for (const spool::BlockSummary& block : blocks.value()) sum += block.events;
+  return sum;
 }
 
 support::Result<void> survey_process(const FileRequest& request, Survey& survey,
@@ -38,8 +56,7 @@ support::Result<void> survey_process(const FileRequest& request, Survey& survey,
   if (survey.samples_wanted)
     survey.sample_period_ns = 1'000'000'000 / request.session.options.rate_hz;
   Surveyor surveyor(survey, stacks);
-  GPUPROF_TRY(end,
-              spool::replay(request.process.spool_path, replay_range(request.window), surveyor));
+  GPUPROF_TRY(end, read_events(request, surveyor));
   survey.replay_complete = end.complete;
   surveyor.finish();
   return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every format does alike: read a process's spool for the survey, say what the file holds.
+// What every format does alike: read a process's spool, say what the file holds.
 //
 // Context:  daemon (export thread) | cli
 // Owns:     nothing
@@ -21,8 +21,12 @@ namespace gpuprof::exporter {
 /// Whether the process said that its GPU is a simulated one.
 bool is_simulated(const Survey& survey);
 
-/// The part of a spool that may hold events of the window: GPU work ends later than its launch.
-spool::ReplayRange replay_range(const model::Window& window);
+/// One pass over the part of the spool that may hold events of the window.
+support::Result<spool::ReplayEnd> read_events(const FileRequest& request, model::EventSink& sink);
+/// Instead of a pass that a file can do without: progress counts it as done.
+void skip_events(const FileRequest& request);
+/// Events that a pass reads; 0 where the spool cannot be read.
+std::uint64_t events_of_pass(const spool::ProcessEntry& process, const model::Window& window);
 
 /// The first pass. Errors: a spool that cannot be read.
 support::Result<void> survey_process(const FileRequest& request, Survey& survey, StackText& stacks);

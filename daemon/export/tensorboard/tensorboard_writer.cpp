@@ -19,14 +19,12 @@ namespace {
 
 /// ts of the window's start: ranges cut there begin a few nanoseconds earlier.
 constexpr std::uint64_t kLeadNs = 1'000'000;
-constexpr std::uint64_t kProgressEvery = 1 << 16;
 
 /// The second pass.
 class EventsWriter final : public model::IgnoringSink {
  public:
-  EventsWriter(Trace& trace, const FileRequest& request)
-      : request_(request),
-        survey_(trace.survey),
+  explicit EventsWriter(Trace& trace)
+      : survey_(trace.survey),
         ranges_(trace),
         operators_(trace),
         calls_(trace),
@@ -59,12 +57,9 @@ class EventsWriter final : public model::IgnoringSink {
   template <typename Part, typename E>
   void pass(Part& part, const E& event) {
     part.write(event);
-    if (++done_ % kProgressEvery == 0 && request_.progress) request_.progress(done_);
   }
 
-  const FileRequest& request_;
   const Survey& survey_;
-  std::uint64_t done_ = 0;
   RangePart ranges_;
   OperatorPart operators_;
   CallPart calls_;
@@ -75,10 +70,12 @@ class EventsWriter final : public model::IgnoringSink {
 // Of two that begin and end together the reader takes the first one for the outer one: calls of
 // modules come before operators, which the spool gives innermost first.
 support::Result<void> write_modules(const FileRequest& request, Trace& trace) {
-  if (trace.survey.modules.empty()) return {};
+  if (trace.survey.modules.empty()) {
+    skip_events(request);
+    return {};
+  }
   ModulePass modules(trace);
-  GPUPROF_TRY(end,
-              spool::replay(request.process.spool_path, replay_range(request.window), modules));
+  GPUPROF_TRY(end, read_events(request, modules));
   (void)end;
   modules.finish();
   trace.takes_arrows = modules.takes_arrows();
@@ -90,8 +87,8 @@ support::Result<void> write_events(const FileRequest& request, Trace& trace) {
   write_steps(trace);
   write_capture(trace);
   GPUPROF_CHECK(write_modules(request, trace));
-  EventsWriter events(trace, request);
-  GPUPROF_TRY(end, spool::replay(request.process.spool_path, replay_range(request.window), events));
+  EventsWriter events(trace);
+  GPUPROF_TRY(end, read_events(request, events));
   (void)end;  // the first pass has said whether it was complete
   events.finish();
   // Nothing may follow the events but the object's end: see docs/trace-format.md.

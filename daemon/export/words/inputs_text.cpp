@@ -15,32 +15,17 @@
 #include <iterator>
 
 #include "daemon/export/bytes/json_text.hpp"
+#include "daemon/model/input_form.hpp"
 
 namespace gpuprof::exporter {
 namespace {
 
 using Form = InputView::Form;
 using Number = InputView::Number;
+using enum model::InputForm;
 
 /// Ids are dense; a spool that claims one beyond this is damaged.
 constexpr model::InputsId kMaxId = 4'000'000;
-
-/// Forms as they are stored (model::Inputs).
-enum : std::uint64_t {
-  kTensor = 1,
-  kTensorList,
-  kInt,
-  kDouble,
-  kBool,
-  kIntList,
-  kDoubleList,
-  kBoolList,
-  kComplex = 10,
-  kSymbol,
-  kMixedList,
-  kText,
-  kTuple,
-};
 
 /// Of longer lists of numbers PyTorch's profiler says nothing.
 constexpr std::uint32_t kLongestList = 30;
@@ -90,7 +75,7 @@ std::size_t list_length(std::span<const std::uint64_t> words, std::uint32_t tens
 
 bool is_nest(std::uint64_t head) {
   const std::uint64_t form = head & 0xff;
-  return form == kMixedList || form == kTuple;
+  return form == kNumberList || form == kTuple;
 }
 
 /// How many of `words` the entries of a list of numbers or a tuple take; none where they make no
@@ -249,7 +234,7 @@ bool next_input(std::span<const std::uint64_t>& words, InputView& input) {
     input.form = Form::kNumber;
     input.number = form == kComplex ? Number::kComplex : Number::kSymbol;
     length = form == kComplex ? 2 : 0;
-  } else if (form == kMixedList) {
+  } else if (form == kNumberList) {
     input.form = Form::kNumberList;
     input.number = Number::kMixed;
     length = numbers_length(rest, count);

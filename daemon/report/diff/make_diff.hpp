@@ -27,8 +27,8 @@ struct Input {
 
 struct DiffOptions {
   Limits limits;
-  std::optional<std::uint32_t> rank;  // only this one
-  std::function<void(std::uint64_t done_events)> progress;
+  std::optional<std::uint32_t> rank;                   // only this one
+  std::function<void(std::uint64_t events)> progress;  // events just read
 };
 
 /// Processes of the same rank are compared; without ranks the first with the first.

@@ -19,7 +19,7 @@ namespace gpuprof::report::diff {
 
 struct ReadOptions {
   bool ignore_steps = false;  // cut into slices of time also where there are steps
-  std::function<void(std::uint64_t done_events)> progress;
+  std::function<void(std::uint64_t events)> progress;  // events just read
 };
 
 /// Reads what one process did in the windows given.

@@ -21,6 +21,7 @@ import sim  # noqa: E402
 import torch_runs  # noqa: E402
 import torch_trace  # noqa: E402
 import viewers  # noqa: E402
+from torch_python import python_with_torch  # noqa: E402
 
 PAGE = os.path.join(e2e.SOURCE, "docs", "pytorch.md")
 PROGRAM = os.path.join(e2e.SOURCE, "tests", "e2e", "programs", "train.py")
@@ -43,23 +44,12 @@ def commands(page):
     return found
 
 
-def python_with_torch(device):
-    if device == "cuda":
-        return torch_runs.need()
-    for python in (os.environ.get("GPUPROF_TORCH_PYTHON"),
-                   os.path.join(e2e.SOURCE, ".venvs", "torch", "bin", "python"), e2e.real_python()):
-        if python and os.path.exists(python) and subprocess.run(
-                [python, "-c", "import torch"], capture_output=True).returncode == 0:
-            return python
-    return e2e.skip("no python here can import torch (scripts/setup --torch installs one)")
-
-
 class Reader:
     """Follows the page in a folder that holds its program."""
 
     def __init__(self, checks, device, folder):
         self.checks, self.device, self.folder = checks, device, folder
-        self.python = python_with_torch(device)
+        self.python = torch_runs.need() if device == "cuda" else python_with_torch()
         self.line = ""
         shutil.copy(PROGRAM, folder)
 

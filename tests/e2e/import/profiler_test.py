@@ -11,22 +11,11 @@ import subprocess
 import sys
 
 import e2e
+from torch_python import python_with_torch
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 INPUTS = ("Input Dims", "Input type", "Concrete Inputs", "Sequence number")
-FIND = "import importlib.util as u, sys; sys.exit(u.find_spec('torch') is None)"
 LINE = 17  # of programs/profiled.py: the call of the net
-
-
-def python_with_torch(asked):
-    """An interpreter that can import torch; ends the test as skipped without one."""
-    for python in ([asked] if asked else [
-            os.environ.get("GPUPROF_TORCH_PYTHON"),
-            os.path.join(e2e.SOURCE, ".venvs", "torch", "bin", "python"), e2e.real_python()]):
-        if python and os.path.exists(python) and subprocess.run(
-                [python, "-c", FIND], capture_output=True, check=False).returncode == 0:
-            return python
-    return e2e.skip("no python here can import torch (scripts/setup --torch installs one)")
 
 
 def ns(trace, event):

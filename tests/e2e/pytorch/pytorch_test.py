@@ -15,19 +15,10 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 import e2e  # noqa: E402
+from torch_python import python_with_torch  # noqa: E402
 
 PROGRAM = os.path.join(e2e.SOURCE, "tests", "e2e", "programs", "train_cpu.py")
 SAMPLE_TIDS = 100_000_000  # rows of sampled stacks (docs/trace-format.md)
-
-
-def python_with_torch():
-    for python in (os.environ.get("GPUPROF_TORCH_PYTHON"),
-                   os.path.join(e2e.SOURCE, ".venvs", "torch", "bin", "python"),
-                   e2e.real_python()):
-        if python and os.path.exists(python) and subprocess.run(
-                [python, "-c", "import torch"], capture_output=True).returncode == 0:
-            return python
-    return e2e.skip("no python here can import torch (scripts/setup --torch installs one)")
 
 
 def leaf_stacks(trace):

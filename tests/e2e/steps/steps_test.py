@@ -15,21 +15,11 @@ import e2e
 import judge
 import torch_trace
 from table import TABLE
+from torch_python import python_with_torch
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = os.path.join(HERE, "programs")
 WHOLE = ["--span-size", "100000000"]  # one file a process
-
-
-def python_with_torch(asked=None):
-    """An interpreter that can import torch; ends the test as skipped without one."""
-    for python in ([asked] if asked else [
-            os.environ.get("GPUPROF_TORCH_PYTHON"),
-            os.path.join(e2e.SOURCE, ".venvs", "torch", "bin", "python"), e2e.real_python()]):
-        if python and os.path.exists(python) and subprocess.run(
-                [python, "-c", "import torch"], capture_output=True).returncode == 0:
-            return python
-    return e2e.skip("no python here can import torch (scripts/setup --torch installs one)")
 
 
 def environment(folder):

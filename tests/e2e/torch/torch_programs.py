@@ -9,20 +9,11 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 import e2e  # noqa: E402
+from torch_python import python_with_torch  # noqa: E402
 
 PROGRAMS = os.path.join(HERE, "programs")
 # Windows that open and close all the time, inside whatever the program does.
 MANY_WINDOWS = ["--wait", "150ms", "--active", "150ms", "--repeat", "0"]
-
-
-def python_with_torch():
-    for python in (os.environ.get("GPUPROF_TORCH_PYTHON"),
-                   os.path.join(e2e.SOURCE, ".venvs", "torch", "bin", "python"),
-                   e2e.real_python()):
-        if python and os.path.exists(python) and subprocess.run(
-                [python, "-c", "import torch"], capture_output=True).returncode == 0:
-            return python
-    return e2e.skip("no python here can import torch (scripts/setup --torch installs one)")
 
 
 def command(python, program, *arguments):

@@ -19,22 +19,12 @@ import e2e  # noqa: E402
 import sim  # noqa: E402
 import torch_runs  # noqa: E402
 import torch_trace  # noqa: E402
+from torch_python import python_with_torch  # noqa: E402
 
 MODELS = ("mlp", "conv", "transformer", "scalars", "dynamic")
 PROGRAMS = {"scalars": "scalars.py", "dynamic": "dynamic.py"}
 WHOLE = ["--span-size", "100000000"]
 SHARE = 0.999  # of the kernels must have torch.profiler's operator
-
-
-def python_with_torch(asked=None):
-    """An interpreter that can import torch; ends the test as skipped without one."""
-    for python in ([asked] if asked else [
-            os.environ.get("GPUPROF_TORCH_PYTHON"),
-            os.path.join(e2e.SOURCE, ".venvs", "torch", "bin", "python"), e2e.real_python()]):
-        if python and os.path.exists(python) and subprocess.run(
-                [python, "-c", "import torch"], capture_output=True).returncode == 0:
-            return python
-    return e2e.skip("no python here can import torch (scripts/setup --torch installs one)")
 
 
 def start(python, model, mode, folder, device="cpu", under=True):

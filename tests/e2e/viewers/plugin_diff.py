@@ -4,12 +4,10 @@
 usage: plugin_diff.py FOLDER    (with the Python of .venvs/view)
 """
 
-import json
 import os
 import sys
-import traceback
 
-from plugin_views import Plugin
+from plugin_views import Plugin, print_alone
 
 
 def first_of(plugin, run):
@@ -23,15 +21,8 @@ def main():
     runs = sorted(plugin.wait(120))
     base, other = [first_of(plugin, run) for run in runs[:2]]
     found = plugin.get("/diff", **base, **{"exp_" + k: v for k, v in other.items()})
-    json.dump({"runs": runs, "diff": found}, sys.stdout)
-    sys.stdout.flush()
-    os._exit(0)
+    return {"runs": runs, "diff": found}
 
 
 if __name__ == "__main__":  # its parsers are spawned: they import this file
-    try:
-        main()
-    except BaseException:
-        traceback.print_exc()
-        sys.stderr.flush()
-        os._exit(1)
+    print_alone(main)

@@ -121,15 +121,21 @@ def main():
             told = distributed(plugin, run)
             for worker in workers.values():
                 worker["distributed"] = told
-    json.dump(result, sys.stdout)
-    sys.stdout.flush()
-    os._exit(0)  # the plugin's scanning threads never end
+    return result
 
 
-if __name__ == "__main__":  # its parsers are spawned: they import this file
+def print_alone(answer):
+    """Prints what answer() returns as JSON; ends the process with the plugin's scanning threads, which
+    never end."""
     try:
-        main()
+        json.dump(answer(), sys.stdout)
+        sys.stdout.flush()
+        os._exit(0)
     except BaseException:
         traceback.print_exc()
         sys.stderr.flush()
         os._exit(1)
+
+
+if __name__ == "__main__":  # its parsers are spawned: they import this file
+    print_alone(main)

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sets of time, and percentiles.
+// Sets of time.
 #include "daemon/export/shown/intervals.hpp"
 
 #include <gtest/gtest.h>
-
-#include "daemon/report/spread.hpp"
 
 namespace gpuprof::exporter {
 namespace {
@@ -28,18 +26,6 @@ TEST(Intervals, DifferencesAndSumsAreExact) {
   EXPECT_TRUE(same(plus(a, b), {{0, 50}}));
   EXPECT_EQ(15u, time_in(a, 5, 30));
   EXPECT_EQ(0u, time_in(a, 10, 20));
-}
-
-TEST(Spread, PercentilesLieBetweenNeighbours) {
-  Durations times;
-  for (const std::uint64_t ns : {40u, 10u, 30u, 20u}) times.add(ns);
-  const Spread s = times.spread();
-  EXPECT_EQ(100u, s.total_ns);
-  EXPECT_EQ(10u, s.min_ns);
-  EXPECT_DOUBLE_EQ(25, s.p50_ns);
-  EXPECT_DOUBLE_EQ(37, s.p90_ns);
-  EXPECT_NEAR(12.91, s.stddev_ns, 0.01);
-  EXPECT_EQ(0u, Durations().spread().count);
 }
 
 }  // namespace

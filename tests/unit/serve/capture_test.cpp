@@ -11,6 +11,7 @@
 
 #include "daemon/api/serve_link.hpp"
 #include "gpuprof/wire/control.hpp"
+#include "tests/unit/serve/own_folder.hpp"
 
 namespace gpuprof::serve {
 namespace {
@@ -18,18 +19,8 @@ namespace {
 constexpr auto kNever = [] { return false; };
 
 /// A `gpuprof` of the test's own: a script that is given the words of the command.
-class CaptureTest : public ::testing::Test {
+class CaptureTest : public OwnFolderTest {
  protected:
-  void SetUp() override {
-    char path[] = "/tmp/gpuprof-test-XXXXXX";
-    ASSERT_NE(mkdtemp(path), nullptr);
-    folder_ = path;
-    setenv("TMPDIR", path, 1);
-  }
-  void TearDown() override {
-    unsetenv("TMPDIR");
-    std::filesystem::remove_all(folder_);
-  }
   CaptureCommand command(const std::string& script) const {
     const std::string path = folder_ + "/gpuprof";
     std::ofstream(path) << "#!/bin/bash\n"
@@ -46,7 +37,6 @@ class CaptureTest : public ::testing::Test {
     for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder_)) ++count;
     return count == 1;
   }
-  std::string folder_;
   const CaptureOrder order_{1'500'000'000, wire::kTraceCuda | wire::kTracePython, {11, 12}};
 };
 

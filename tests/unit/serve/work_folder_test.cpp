@@ -9,24 +9,12 @@
 #include <fstream>
 #include <optional>
 
+#include "tests/unit/serve/own_folder.hpp"
+
 namespace gpuprof::serve {
 namespace {
 
-/// TMPDIR is a folder of the test's own.
-class WorkFolderTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    char path[] = "/tmp/gpuprof-test-XXXXXX";
-    ASSERT_NE(mkdtemp(path), nullptr);
-    folder_ = path;
-    setenv("TMPDIR", path, 1);
-  }
-  void TearDown() override {
-    unsetenv("TMPDIR");
-    std::filesystem::remove_all(folder_);
-  }
-  std::string folder_;
-};
+class WorkFolderTest : public OwnFolderTest {};
 
 TEST_F(WorkFolderTest, GoesWithWhatIsInIt) {
   std::string path;

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a word of model::Inputs begins: the forms of gpuprof/wire/inputs.hpp, as they are stored.
+//
+// Context:  daemon | cli
+#pragma once
+
+#include <cstdint>
+
+namespace gpuprof::model {
+
+enum InputForm : std::uint64_t {
+  kNothing,
+  kTensor,
+  kTensorList,
+  kInt,
+  kDouble,
+  kBool,
+  kIntList,
+  kDoubleList,
+  kBoolList,
+  kOther,
+  kComplex,
+  kSymbol,
+  kNumberList,
+  kText,
+  kTuple,
+};
+
+}  // namespace gpuprof::model

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the table of formats says of them: how often they read, how their files are opened.
+#include <gmock/gmock.h>
+
+#include "daemon/export/registry.hpp"
+#include "daemon/export/survey/passes.hpp"
+#include "tests/unit/export/written_fixture.hpp"
+
+namespace gpuprof::exporter {
+namespace {
+
+using testing::ElementsAre;
+
+class FormatsTest : public test::WrittenTest {};
+
+TEST_F(FormatsTest, EachReadsAsOftenAsTheTableSays) {
+  record(program);
+  const std::uint64_t events = events_of_pass(session_.processes[0], window_);
+  ASSERT_LT(0u, events);
+  for (const Format& format : formats()) {
+    std::uint64_t read = 0;
+    const FileRequest request{session_,
+                              window_,
+                              session_.processes[0],
+                              folder_ + "/" + std::string(format.name),
+                              "worker",
+                              true,
+                              0,
+                              [&](std::uint64_t more) { read += more; }};
+    ASSERT_TRUE(format.write(request).ok()) << format.name;
+    // The last pass may be what it does with all it read.
+    EXPECT_TRUE(read == format.passes * events || read == (format.passes - 1) * events)
+        << format.name << " read " << read << " of " << events << " events";
+  }
+}
+
+TEST_F(FormatsTest, ProgressIsOneWholeForAllFormatsAndNeverGoesBack) {
+  record(program);
+  session_.options.formats = format_names();
+  std::vector<std::uint64_t> done, totals;
+  const auto files =
+      write_window(session_, window_, {kPid}, [&](std::uint64_t now, std::uint64_t total) {
+        done.push_back(now);
+        totals.push_back(total);
+      });
+  ASSERT_TRUE(files.ok());
+  std::uint64_t passes = 0;
+  for (const Format& format : formats()) passes += format.passes;
+  EXPECT_TRUE(std::is_sorted(done.begin(), done.end()));
+  EXPECT_EQ(passes * events_of_pass(session_.processes[0], window_), done.back());
+  EXPECT_THAT(totals, testing::Each(done.back()));
+}
+
+TEST(OpenWith, NamesTheViewerOfEachFormatOnce) {
+  const std::vector<api::SummaryFile> files = {
+      {"/o/a.pt.trace.json.gz", "tensorboard"},
+      {"/o/kineto/span_0001/a.pt.trace.json.gz", "kineto"},
+      {"/o/scalars/a/events.out.tfevents.1.a.1.0000", "tfevents"},
+      {"/o/a.pb.gz", "pprof"},
+      {"/o/b.pb.gz", "pprof"},
+      {"/o/a.folded", "folded"}};
+
+  EXPECT_THAT(open_with(files, "/o"),
+              ElementsAre("tensorboard --logdir /o",
+                          testing::HasSubstr("TraceAnalysis(trace_dir=\"/o/kineto/span_0001\")"),
+                          "go tool pprof -http=: /o/a.pb.gz",
+                          "flamegraph.pl --countname ns /o/a.folded > flames.svg"));
+}
+
+TEST(OpenWith, LeavesOutWhatWantsAFolderWhereAPatternNamesFiles) {
+  EXPECT_THAT(open_with({{"/o/a.pt.trace.json", "tensorboard"}, {"/o/a.sqlite", "sqlite"}}, ""),
+              ElementsAre("sqlite3 /o/a.sqlite"));
+}
+
+TEST(OpenWith, EveryFormatHasAViewer) {
+  for (const Format& format : formats()) EXPECT_NE("", format.viewer) << format.name;
+}
+
+}  // namespace
+}  // namespace gpuprof::exporter
