@@ -32,6 +32,10 @@ constexpr std::array<ColumnName, kColumns> kColumnNames = {{{"samples", "count"}
                                                             {"kernels", "count"},
                                                             {"gpu", "nanoseconds"}}};
 
+/// Keys of a sample's labels.
+enum LabelKey : std::size_t { kThread, kStep, kDevice, kLabelKeys };
+constexpr std::array<const char*, kLabelKeys> kLabelNames = {"thread", "step", "device"};
+
 constexpr std::uint64_t kNoStep = ~0ULL;
 
 /// What samples are added up by.
@@ -119,7 +123,7 @@ class Pprof {
   void flush();
   void stacks();
   void strings();
-  void label(pprof::Sample& sample, const char* key, std::uint64_t number);
+  pprof::Label& label(pprof::Sample& sample, LabelKey key);
 
   Shown& shown_;
   JsonText& out_;
@@ -128,6 +132,7 @@ class Pprof {
   std::unordered_map<std::string, std::int64_t> texts_;
   std::vector<const std::string*> text_order_;
   std::unordered_map<std::uint32_t, std::int64_t> threads_;
+  std::array<std::int64_t, kLabelKeys> label_texts_{};  // 0: not yet a text of the file
   std::string scratch_;
 };
 
@@ -166,10 +171,12 @@ void Pprof::add(const Stacked& one) {
   if (sums_.is_full()) flush();
 }
 
-void Pprof::label(pprof::Sample& sample, const char* key, std::uint64_t number) {
-  pprof::Label* const label = sample.add_label();
-  label->set_key_text(text(key));
-  label->set_num(static_cast<std::int64_t>(number));
+pprof::Label& Pprof::label(pprof::Sample& sample, LabelKey key) {
+  std::int64_t& known = label_texts_[key];
+  if (known == 0) known = text(kLabelNames[key]);
+  pprof::Label& label = *sample.add_label();
+  label.set_key_text(known);
+  return label;
 }
 
 void Pprof::flush() {
@@ -180,13 +187,9 @@ void Pprof::flush() {
     for (StackTree::Node node = key.stack; node != StackTree::kRoot; node = tree_.parent(node))
       sample.add_location_id(tree_.entry(node) + 1);
     for (const std::int64_t value : values) sample.add_value(value);
-    if (key.tid != 0) {
-      pprof::Label* const thread = sample.add_label();
-      thread->set_key_text(text("thread"));
-      thread->set_str_text(thread_text(key.tid));
-    }
-    if (key.step != kNoStep) label(sample, "step", key.step);
-    if (key.device != model::kNoObject) label(sample, "device", key.device);
+    if (key.tid != 0) label(sample, kThread).set_str_text(thread_text(key.tid));
+    if (key.step != kNoStep) label(sample, kStep).set_num(static_cast<std::int64_t>(key.step));
+    if (key.device != model::kNoObject) label(sample, kDevice).set_num(key.device);
     put(profile);
   }
   sums_.clear();

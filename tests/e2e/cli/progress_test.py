@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The progress line: on a terminal, not in a pipe, not with -q, and gone before the summary."""
 
+import json
 import os
 import pty
+import re
 import select
 import subprocess
 import time
@@ -12,14 +14,15 @@ import e2e
 FAKE = os.path.join(e2e.SOURCE, "tests", "fakes", "fake_daemon.py")
 LINE = b"\r\x1b[Kwriting  50 % [##########..........]"
 CLEARED = b"\r\x1b[K"
+FORMATS = "tensorboard,xplane,perfetto,pprof,speedscope,folded,sqlite,csv"
+EVENTS = 150_000  # more than a second of work
 
 
-def on_terminal(folder, *arguments):
+def on_terminal(*arguments):
     """Status of gpuprof and what it wrote to a terminal as stderr."""
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [e2e.GPUPROF, "run", "--daemon", FAKE, "-o", os.path.join(folder, "out"), *arguments, "true"],
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs, env=environment())
+    process = subprocess.Popen([e2e.GPUPROF, *arguments], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=theirs, env=environment())
     os.close(theirs)
     seen, end = b"", time.time() + 60
     while time.time() < end:
@@ -40,17 +43,38 @@ def environment():
     return dict(os.environ, FAKE_DAEMON="slow", FAKE_SECONDS="2.5")
 
 
+def one_bar_for_all_formats(checks, folder):
+    """Some formats read the events four times: the bar goes on from one to the next."""
+    trace = os.path.join(folder, "big.pt.trace.json")
+    with open(trace, "w", encoding="utf-8") as file:
+        json.dump({"traceEvents": [
+            {"ph": "X", "cat": "cpu_op", "name": "aten::op%d" % (i % 50), "pid": 7, "tid": 7,
+             "ts": 10 * i, "dur": 5} for i in range(EVENTS)]}, file)
+    out = os.path.join(folder, "exported")
+    status, seen = on_terminal("export", "--format", FORMATS, "-o", out, trace)
+    checks.equal(status, 0, "export: %r" % seen)
+    shares = [int(share) for share in re.findall(rb"writing +(\d+) %", seen)]
+    checks.expect(len(shares) > 3 and shares == sorted(shares) and shares[-1] > shares[0],
+                  "one bar that never goes back: %s" % shares)
+    told = [line.split(b"open with: ")[1].split()[0].decode() for line in seen.splitlines()
+            if b"open with: " in line]
+    checks.equal(told, ["tensorboard", "Perfetto's", "go", "speedscope", "flamegraph.pl", "sqlite3", "a"],
+                 "a viewer for each format")
+
+
 def main():
     checks = e2e.Checks()
     with e2e.Folder("progress") as folder:
-        status, seen = on_terminal(folder)
+        one_bar_for_all_formats(checks, folder)
+        run = ["run", "--daemon", FAKE, "-o", os.path.join(folder, "out")]
+        status, seen = on_terminal(*run, "true")
         checks.equal(status, 0, "status")
         checks.expect(LINE in seen, "a line on the terminal: %r" % seen)
         last = seen.rfind(LINE)
         after = seen[last + len(LINE):]
         checks.expect(after.startswith(CLEARED), "the line is gone before the summary: %r" % after)
         checks.expect(b"gpuprof: " in after, "then the summary: %r" % after)
-        checks.equal(on_terminal(folder, "-q"), (0, b""), "-q: nothing at all")
+        checks.equal(on_terminal(*run, "-q", "true"), (0, b""), "-q: nothing at all")
         piped = e2e.gpuprof(["--daemon", FAKE, "-o", os.path.join(folder, "out")], ["true"],
                             env=environment())
         checks.expect(b" %" not in piped.stderr and b"\x1b" not in piped.stderr,
