@@ -164,7 +164,7 @@ class Beginning {
     if (op->is_step) user_step_begins(guard_, op->step, now_ns_);
     // An id made of modules alone says nothing of loops.
     if (steps) tell_loops(name, *op, (detail & wire::kTorchStack) != 0 ? stack_id : 0);
-    if (recording) record(name, *op, scope, stack_id);
+    if (recording) record(name, *op, scope, stack_id, stack || steps);
   }
 
   void tell_loops(const Name& name, const OpenOp& op, std::uint64_t stack_id) {
@@ -176,17 +176,21 @@ class Beginning {
                  name.starts_with("enumerate(DataLoader)"), name.starts_with("Optimizer.step#")});
   }
 
-  void record(const Name& name, const OpenOp& op, std::uint16_t scope, std::uint64_t stack_id) {
+  void record(const Name& name, const OpenOp& op, std::uint16_t scope, std::uint64_t stack_id,
+              bool looked_at_stack) {
     const std::uint64_t inputs_id =
         library_.with_inputs.load(std::memory_order_relaxed)
             ? define_inputs(guard_, state_, library_, object_, name.is(kCollective), now_ns_)
             : 0;
     const std::uint16_t flags = op.top_level ? wire::kOpTopLevel : 0;
+    const bool looked = looked_at_stack || inputs_id != 0;
+    // What it took to look is no time of the operator's. A user's step begins when it is told.
+    const std::uint64_t begins_ns = looked && !op.is_step ? guard_.block().ticks.now_ns() : now_ns_;
     hot::record(guard_,
-                wire::OpBegin{now_ns_, op.name_id, stack_id, inputs_id, function_.sequence(),
+                wire::OpBegin{begins_ns, op.name_id, stack_id, inputs_id, function_.sequence(),
                               function_.address(), op.op_id, function_.forward_thread(),
                               function_.thread(), scope, flags},
-                now_ns_);
+                begins_ns);
   }
 
   const hot::Guard& guard_;

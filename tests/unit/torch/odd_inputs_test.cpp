@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Inputs that are not laid out as any version has them, before anything is known and at the exit.
+// Inputs that are not laid out as any version has them, many of them, before anything is known and
+// at the exit.
 #include <sys/mman.h>
 
 #include "gpuprof/wire/inputs.hpp"
@@ -37,6 +38,30 @@ TEST(OddInputs, AreNotFollowedIntoMemoryThatCannotBeRead) {
   copy.run("aten::relu", {FakeValue{unreadable() + 4096 - 16, 1}});
   for (int i = 0; i < 40; ++i) copy.run("aten::relu", {copy.tensor({2, 3})});
   EXPECT_TRUE(none_has_inputs(observed));
+}
+
+// Interrupted in one of them, a thread is in few of so many.
+TEST(ManyInputs, OperatorsBeginWhenTheyHaveBeenRead) {
+  Copy copy("torch-2.15");
+  Observed observed;
+  std::byte object[1024];
+  copy.learn();
+  const FakeValue list = copy.list(std::vector<FakeValue>(400, copy.tensor({2, 3})), true);
+  const std::vector<FakeValue> inputs(16, list);
+  int after_reading = 0;
+  for (int i = 0; i < 21; ++i) {
+    observed.segment.forget();
+    const std::uint64_t before_ns = base::mono_ns();
+    copy.torch().begin(object, {"aten::cat", -1, &inputs});
+    const std::uint64_t after_ns = base::mono_ns();
+    copy.torch().end(object);
+    const auto begins = observed.begins();
+    ASSERT_EQ(begins.size(), 1u);
+    ASSERT_NE(begins[0].body.inputs_id, 0u);
+    const std::uint64_t ts_ns = begins[0].body.ts_ns;
+    after_reading += ts_ns - before_ns > 4 * (after_ns - ts_ns) ? 1 : 0;
+  }
+  EXPECT_GT(after_reading, 15);
 }
 
 TEST(OddInputs, TextsAreNotReadWhereNothingCanBeRead) {
