@@ -3,8 +3,9 @@
 
 usage: same_run_test.py [--device cpu|cuda] [--show]
 Counts, shapes and memory are equal; times differ by no more than 5 % or a microsecond a call (of self times:
-also a call made in it), but for a few rows in a hundred: both watch at once, and where one takes long over a call the
-other sees it. --device cuda: on the simulated GPU. --show prints both tables."""
+also a call made in it). Both watch at once: what torch.profiler does when a call begins, before it looks at the clock,
+is in our time of that call (PyTorch asks us first). Of a list of tensors it writes down each one, which can take more
+than that microsecond: the times of such rows are those of a second run, in which torch.profiler records no shapes. --device cuda: on the simulated GPU. --show prints both tables."""
 
 import argparse
 import collections
@@ -31,20 +32,32 @@ TIMES = {"cpu": "cpu_time_total_ns", "self_cpu": "self_cpu_time_total_ns",
 # (docs/cupti.md).
 THEIRS_ALONE = {"cudaDeviceSynchronize", "cudaStreamIsCapturing"}
 RELATIVE, A_CALL_US = 0.05, 1.0
-FEW = 0.1  # of the rows by name
-ATTEMPTS = 5  # a pause of the machine between two observers of one call falls to one of them
+STEPS = 400  # of programs/profiled.py
+ATTEMPTS = 6  # where the machine has much else to do, what torch.profiler does takes longer
+# What was given back once is memory that is there.
+MALLOC = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": str(1 << 40), "MALLOC_TRIM_THRESHOLD_": str(1 << 40)}
 
 
-def record(python, device, folder):
-    program = [python, os.path.join(HERE, "programs", "profiled.py"), folder, "--device", device]
-    environment = dict(os.environ, **torch_runs.environment())
+def hurry():
+    """Of what the machine does now gpuprof's collector comes first, so that it loses nothing."""
+    try:
+        os.setpriority(os.PRIO_PROCESS, 0, -15)
+    except PermissionError:
+        pass
+
+
+def record(python, device, folder, shapes):
+    program = [python, os.path.join(HERE, "programs", "profiled.py"), folder, "--device", device,
+               *([] if shapes else ["--no-shapes"])]
+    environment = dict(os.environ, **torch_runs.environment(), **MALLOC)
     if device == "cuda":
         program = [sim.GPUSIM_RUN, "--cupti", "per-client", "--quiet", "--"] + program
     else:
         environment["CUDA_VISIBLE_DEVICES"] = ""
     out = os.path.join(folder, "out")
-    done = e2e.gpuprof(["--step", "user", "--skip-first", "5", "--warmup", "2", "--active", "40", "-r", "0",
-                        "--repeat", "1", "--no-with-stack", "--no-with-modules", "-o", out], program, env=environment, timeout=300)
+    done = e2e.gpuprof(["--step", "user", "--skip-first", "5", "--warmup", "2", "--active", str(STEPS), "-r", "0",
+                        "--repeat", "1", "--no-with-stack", "--no-with-modules", "-o", out], program,
+                       env=environment, timeout=300)
     if done.returncode != 0:
         raise RuntimeError(done.stderr.decode()[-2000:])
     with open(os.path.join(folder, "averages.json"), encoding="utf-8") as file:
@@ -102,12 +115,12 @@ def times(theirs, ours, within):
     return wrong, largest
 
 
-def compare(checks, averages, path, device):
-    """The (row, figure) pairs whose times differ."""
+def compare(checks, averages, path, device, shapes):
+    """Rows whose times differ: {(name, whether on the GPU, figure)}."""
     wrong, within = set(), calls_within(path)
-    for by in ("name", "shapes"):
+    for by in ("name", "shapes") if shapes else ("name",):
         theirs, ours = by_key(averages[by], by), by_key(ours_of(path, by), by)
-        label = "%s by %s" % (device, by)
+        label = "%s by %s%s" % (device, by, "" if shapes else ", torch.profiler without shapes")
         alone = {key for key in set(theirs) - set(ours) if key[0] not in THEIRS_ALONE}
         checks.equal(sorted(alone), [], label + ": rows of torch.profiler alone")
         checks.equal(sorted(set(ours) - set(theirs)), [], label + ": rows of ours alone")
@@ -121,7 +134,7 @@ def compare(checks, averages, path, device):
               % (label, len(theirs), *largest), flush=True)
         for _, _, said in late:
             print("    beyond: " + said, flush=True)
-        wrong |= {(by, *key, name) for key, name, _ in late}
+        wrong |= {(*key[:2], name) for key, name, _ in late}
     return wrong
 
 
@@ -132,22 +145,21 @@ def main():
     wanted = parser.parse_args()
     python = torch_runs.need(None) if wanted.device == "cuda" else python_with_torch()
     checks = e2e.Checks()
+    hurry()
     wrong = None
-    for _ in range(ATTEMPTS):
+    for attempt in range(ATTEMPTS):
+        shapes = attempt % 2 == 0
         with e2e.Folder("same-run") as folder:
-            averages, paths = record(python, wanted.device, folder)
+            averages, paths = record(python, wanted.device, folder, shapes)
             if not checks.equal(len(paths), 1, "one file"):
                 break
-            if wanted.show:
+            if wanted.show and shapes:
                 print(averages["table"], report(paths[0], "--row-limit", "20"), sep="\n")
-            late = compare(checks, averages, paths[0], wanted.device)
+            late = compare(checks, averages, paths[0], wanted.device, shapes)
         wrong = late if wrong is None else wrong & late
         if not wrong or checks.failed:
             break
-    rows = {key[:-1] for key in wrong or () if key[0] == "name"}
-    print("differ in every run: %s" % sorted(rows), flush=True)
-    checks.expect(len(rows) <= FEW * len(averages["name"]), "%d of %d rows differ in every run: %s"
-                  % (len(rows), len(averages["name"]), sorted(rows)))
+    checks.equal(sorted(wrong or ()), [], "rows whose times differ in every run")
     checks.done()
 
 
