@@ -80,9 +80,12 @@ void RangePart::write_nested(const model::Range& e, std::string_view category,
 
 void RangePart::details(const model::Range& e) {
   JsonText& json = t_.json;
+  // Also the one without a name: it tells a reader that this is no operator of PyTorch's.
   const auto domain = t_.survey.domains.find(e.domain);
-  if (domain != t_.survey.domains.end() && !domain->second.empty())
-    json.text(",\"domain\":").string(domain->second).need(256);
+  const bool named = domain != t_.survey.domains.end();
+  json.text(",\"domain\":")
+      .string(named ? std::string_view(domain->second) : std::string_view())
+      .need(256);
   if (e.category != 0) json.raw(",\"category\":").number(e.category);
   if (e.payload_type != 0) {
     const std::string payload = payload_text(e);

@@ -52,6 +52,16 @@ Lines operators(Told& told) {
   return sorted(lines);
 }
 
+/// Those whose row is not cut: a trace tells nested ranges from operators by what it says of them.
+Lines pushed(Told& told) {
+  Lines lines;
+  for (const model::Range& r : told.ranges)
+    if (r.kind == model::RangeKind::kPushPop && r.start_ns >= script_window().start_ns &&
+        r.end_ns <= script_window().end_ns)
+      lines.push_back(times(r.start_ns, r.end_ns) + told.names[r.name]);
+  return sorted(lines);
+}
+
 Lines calls(Told& told) {
   Lines lines;
   for (const model::ApiCall& c : told.calls)
@@ -131,6 +141,10 @@ TEST_F(RoundTrip, TheScriptedSessionComesBackTwice) {
   const auto keep = std::move(imported_);
   const auto twice = told({second});
   ASSERT_EQ(twice.size(), 1u);
+  const auto before = original(session.processes.at(0).spool_path);
+  EXPECT_GT(pushed(*before).size(), 2u);
+  EXPECT_EQ(pushed(*once[0]), pushed(*before));
+  EXPECT_EQ(pushed(*twice[0]), pushed(*before));
   EXPECT_EQ(operators(*twice[0]), operators(*once[0]));
   EXPECT_EQ(calls(*twice[0]), calls(*once[0]));
   EXPECT_EQ(gpu(*twice[0]), gpu(*once[0]));
