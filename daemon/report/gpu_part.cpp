@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "daemon/report/launch_gaps.hpp"
+
 namespace gpuprof::report {
 namespace {
 
@@ -148,24 +150,12 @@ void GpuPart::collectives(const Timeline& t) {
       entry_of(g.owner).row.device.add(g.length_ns());
 }
 
-/// The GPU had nothing to do until a kernel came whose launch only began then.
-void GpuPart::gaps(const Timeline& t) {
-  std::unordered_map<std::uint32_t, std::uint64_t> idle_since;  // by device
-  for (const GpuEvent& g : t.gpu) {
-    const auto [at, fresh] = idle_since.emplace(d_.gpu[g.key].device, g.end_ns);
-    if (fresh) continue;
-    if (g.start_ns > at->second && g.launch != kNoIndex && t.host[g.launch].start_ns > at->second)
-      all_.launch_gap_ns += g.start_ns - at->second;
-    at->second = std::max(at->second, g.end_ns);
-  }
-}
-
 void GpuPart::add(const Timeline& t) {
   kernels(t);
   copies(t);
   ranges(t);
   collectives(t);
-  gaps(t);
+  all_.launch_gap_ns += launch_gap_ns(t, d_);
 }
 
 GpuTables GpuPart::take() {

@@ -57,7 +57,6 @@ class GpuPart {
   void calls(const Timeline& t, const std::vector<Index>& blocking);
   void ranges(const Timeline& t);
   void collectives(const Timeline& t);
-  void gaps(const Timeline& t);
   TextId name_of(const Timeline& t, Index host) const {
     return host == kNoIndex ? 0 : d_.host[t.host[host].key].name;
   }

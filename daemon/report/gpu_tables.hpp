@@ -93,8 +93,7 @@ struct GpuTables {
   std::uint64_t call_ns = 0, wait_ns = 0, tensor_core_ns = 0;
   std::uint64_t launches = 0;       // kernels
   std::uint64_t tiny_kernels = 0;   // shorter than kTinyKernelNs
-  std::uint64_t launch_gap_ns = 0;  // sum of GPU idle time that ended with a kernel whose launch
-                                    // began after the GPU had become idle: host bound
+  std::uint64_t launch_gap_ns = 0;  // a GPU was idle while the host was launching: launch_gaps.hpp
 };
 inline constexpr std::uint64_t kTinyKernelNs = 10'000;
 

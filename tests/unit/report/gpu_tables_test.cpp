@@ -89,7 +89,30 @@ TEST_F(GpuTablesTest, IdleTimeBeforeLateLaunchesIsToldApart) {
     to.on(kernel(2, 50, 60));    // launched long before: not the host's fault
     to.on(kernel(3, 110, 120));  // the GPU had nothing from 60 on, the call came at 100
   });
-  EXPECT_EQ(50'000u, analysis().gpu.launch_gap_ns);
+  EXPECT_EQ(45'000u, analysis().gpu.launch_gap_ns);
+}
+
+TEST_F(GpuTablesTest, IdleTimeInWhichTheHostPausesOrLoadsIsNoWaitForALaunch) {
+  record([](model::EventSink& to) {
+    to.on(model::StringDef{1, "aten::mm"});
+    to.on(model::StringDef{2, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"});
+    to.on(model::StringDef{3, "aten::stack"});
+    to.on(call(1, 10, 15));
+    to.on(kernel(1, 20, 40));
+    to.on(child(op(1, 1, 5, 60), 0));  // until here from 40 on: 20
+    // 300 us nothing: a sleep.
+    model::Operator loading = op(2, 2, 360, 500);
+    loading.scope = model::kScopeUser;
+    to.on(child(op(3, 3, 370, 490), 2));
+    to.on(loading);
+    to.on(call(2, 540, 545));
+    to.on(op(4, 1, 510, 560));  // from 500 on: 60
+    to.on(kernel(2, 560, 570));
+    to.on(step(0, 0, 1000));
+    to.on(call(3, 1200, 1210));  // in no step
+    to.on(kernel(3, 1220, 1230));
+  });
+  EXPECT_EQ(80'000u, analysis().gpu.launch_gap_ns);
 }
 
 TEST_F(GpuTablesTest, RangesTellTheirOwnAndTheirGpuTime) {
