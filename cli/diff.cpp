@@ -7,11 +7,14 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "cli/answer.hpp"
 #include "cli/commands.hpp"
 #include "cli/stdout_width.hpp"
+#include "cli/version.hpp"
 #include "daemon/api/diff_sessions.hpp"
 #include "support/files.hpp"
 #include "support/text.hpp"
@@ -45,31 +48,55 @@ support::Result<api::DiffRequest> request_of(const Options& options) {
   return request;
 }
 
+api::ReportProgress shown_on(support::ProgressLine& line) {
+  api::ReportProgress progress;
+  progress.reading = [&line](std::uint64_t done, std::uint64_t total) {
+    line.show(fmt::format("reading {} of {} MB", done / 1'000'000, total / 1'000'000));
+  };
+  progress.counting = [&line, read = std::make_shared<std::uint64_t>(0)](std::uint64_t events) {
+    *read += events;
+    line.show(fmt::format("counting, {} events read", support::human_count(*read)));
+  };
+  return progress;
+}
+
+int status_of(const std::vector<std::string>& holds) {
+  for (const std::string& sentence : holds) std::fprintf(stderr, "gpuprof: %s\n", sentence.c_str());
+  return holds.empty() ? 0 : kHolds;
+}
+
+support::Result<int> write_page(const Options& options, const api::DiffRequest& request) {
+  if (options.json) return error("--html writes a page, not JSON: give one of them", kTrouble);
+  if (options.row_limit)
+    return error("the page of --html has all rows: leave --row-limit away", kTrouble);
+  const api::DiffPageTarget target{support::absolute_path(options.html, support::current_folder()),
+                                   options.session.force, kVersion};
+  support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
+  const auto answer = api::write_diff_page(request, target, shown_on(line));
+  line.clear();
+  if (!answer) return answer.error();
+  if (!options.quiet)
+    fmt::print(stderr, "gpuprof: wrote {} ({}): open it in a browser\n", target.page,
+               support::human_bytes(answer.value().bytes));
+  return status_of(answer.value().holds);
+}
+
 }  // namespace
 
 support::Result<int> diff_command(Options& options) {
   support::ignore_write_signals();
   support::tidy_when_ended();
   GPUPROF_TRY(request, request_of(options));
+  if (!options.html.empty()) return write_page(options, request);
   support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
-  api::ReportProgress progress;
-  progress.reading = [&](std::uint64_t done, std::uint64_t total) {
-    line.show(fmt::format("reading {} of {} MB", done / 1'000'000, total / 1'000'000));
-  };
-  std::uint64_t read = 0;
-  progress.counting = [&](std::uint64_t events) {
-    read += events;
-    line.show(fmt::format("counting, {} events read", support::human_count(read)));
-  };
+  const api::ReportProgress progress = shown_on(line);
   auto answer = api::diff_answer(request, progress);
   line.clear();
   if (!answer) return answer.error();
   const std::string& text = answer.value().text;
   GPUPROF_CHECK(
       write_answer(request.json ? text : support::harmless(text), "the comparison", kTrouble));
-  for (const std::string& sentence : answer.value().holds)
-    std::fprintf(stderr, "gpuprof: %s\n", sentence.c_str());
-  return answer.value().holds.empty() ? 0 : kHolds;
+  return status_of(answer.value().holds);
 }
 
 }  // namespace gpuprof::cli

@@ -33,7 +33,7 @@ constexpr std::array kTable = {
               "./gpuprof/%h-YYYYmmdd-HHMMSS/", "file", set::output},
     OptionRow{"-o,--output", "PATH", kOutput, kExport, kOutputHelp,
               "where the session's own files were to go", "file", set::output},
-    OptionRow{"-f,--force", "", kOutput, kRecording | kExport | kReport,
+    OptionRow{"-f,--force", "", kOutput, kRecording | kExport | kReport | kDiff,
               "Overwrite existing files (an existing folder is fine without it)", "", "",
               set::force},
     OptionRow{"--format", "LIST", kOutput, kRecording | kExport,
@@ -155,6 +155,11 @@ constexpr std::array kTable = {
         "--fail-on", "LIST", kTables, kReport,
         "Exit with 1 if one of these rules gives advice (names separated by commas), or any: any",
         "", "@rules", set::fail_on},
+    OptionRow{
+        "--html", "FILE", kTables, kDiff,
+        "Write a page for a browser instead: one file with what changed, both step curves and "
+        "every table, which loads nothing from anywhere",
+        "", "file", set::html},
     OptionRow{"--fail-if", "CONDITION", kTables, kDiff,
               "Exit with 1 if it holds; may be given several times. METRIC OP VALUE such as "
               "'step_time > +5%', 'operator:aten::mm > +10%', 'memory_peak > 8GiB' (docs/diff.md "

@@ -12,6 +12,8 @@
 #include "daemon/report/diff/condition.hpp"
 #include "daemon/report/diff/diff_text.hpp"
 #include "daemon/report/diff/make_diff.hpp"
+#include "daemon/report/diff_page/diff_page.hpp"
+#include "daemon/report/page/page_file.hpp"
 
 namespace gpuprof::api {
 namespace {
@@ -40,6 +42,27 @@ support::Result<Loaded> load(const std::string& path, const ReportProgress& prog
   return loaded;
 }
 
+struct Compared {
+  report::diff::Diff diff;
+  std::vector<std::string> holds;
+};
+
+/// Conditions are read before anything else.
+support::Result<Compared> compare(const DiffRequest& request, const ReportProgress& progress) {
+  std::vector<report::diff::Condition> conditions;
+  for (const std::string& text : request.conditions) {
+    GPUPROF_TRY(condition, report::diff::parse_condition(text));
+    conditions.push_back(std::move(condition));
+  }
+  GPUPROF_TRY(diff, load_diff(request, progress));
+  Compared compared{std::move(diff), {}};
+  for (const report::diff::Condition& condition : conditions) {
+    GPUPROF_TRY(sentences, report::diff::holds(condition, compared.diff));
+    compared.holds.insert(compared.holds.end(), sentences.begin(), sentences.end());
+  }
+  return compared;
+}
+
 }  // namespace
 
 support::Result<report::diff::Diff> load_diff(const DiffRequest& request,
@@ -62,20 +85,29 @@ support::Result<report::diff::Diff> load_diff(const DiffRequest& request,
 
 support::Result<DiffAnswer> diff_answer(const DiffRequest& request,
                                         const ReportProgress& progress) {
-  std::vector<report::diff::Condition> conditions;
-  for (const std::string& text : request.conditions) {
-    GPUPROF_TRY(condition, report::diff::parse_condition(text));
-    conditions.push_back(std::move(condition));
-  }
-  GPUPROF_TRY(diff, load_diff(request, progress));
+  GPUPROF_TRY(compared, compare(request, progress));
   DiffAnswer answer;
-  for (const report::diff::Condition& condition : conditions) {
-    GPUPROF_TRY(sentences, report::diff::holds(condition, diff));
-    answer.holds.insert(answer.holds.end(), sentences.begin(), sentences.end());
-  }
-  answer.text = request.json ? report::diff::diff_json(diff)
-                             : report::diff::diff_text(diff, request.row_limit, request.width);
+  answer.holds = std::move(compared.holds);
+  answer.text = request.json
+                    ? report::diff::diff_json(compared.diff)
+                    : report::diff::diff_text(compared.diff, request.row_limit, request.width);
   return answer;
+}
+
+support::Result<DiffPageAnswer> write_diff_page(const DiffRequest& request,
+                                                const DiffPageTarget& target,
+                                                const ReportProgress& progress) {
+  const auto writable = report::page::check_page_path(target.page, target.force);
+  if (!writable) return trouble(writable.error());
+  GPUPROF_TRY(compared, compare(request, progress));
+  report::diff::DiffPageRequest page;
+  page.path = target.page;
+  page.force = target.force;
+  page.version = target.version;
+  page.holds = compared.holds;
+  const auto bytes = report::diff::write_diff_page(compared.diff, page);
+  if (!bytes) return trouble(bytes.error());
+  return DiffPageAnswer{bytes.value(), std::move(compared.holds)};
 }
 
 }  // namespace gpuprof::api

@@ -34,6 +34,17 @@ struct DiffRequest {
   std::size_t width = 0;  // of the terminal; 0: none
 };
 
+struct DiffPageTarget {
+  std::string page;     // file to write
+  bool force = false;   // replace it
+  std::string version;  // of gpuprof
+};
+
+struct DiffPageAnswer {
+  std::uint64_t bytes = 0;         // of the page
+  std::vector<std::string> holds;  // as of DiffAnswer
+};
+
 struct DiffAnswer {
   std::string text;                // to print
   std::vector<std::string> holds;  // sentences: conditions that hold
@@ -50,5 +61,12 @@ support::Result<report::diff::Diff> load_diff(const DiffRequest& request,
 /// Errors: those of load_diff; a condition that is not understood, or speaks of what is not there.
 /// All have exit status 2.
 support::Result<DiffAnswer> diff_answer(const DiffRequest& request, const ReportProgress& progress);
+
+/// Writes a page instead (docs/report-page.md); what shapes text in the request is not looked at.
+///
+/// Errors: those of diff_answer; a file that is there, a folder that cannot be written.
+support::Result<DiffPageAnswer> write_diff_page(const DiffRequest& request,
+                                                const DiffPageTarget& target,
+                                                const ReportProgress& progress);
 
 }  // namespace gpuprof::api

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "daemon/report/page/page.hpp"
+#include "daemon/report/page/page_file.hpp"
 #include "daemon/report/report.hpp"
 
 namespace gpuprof::api {
@@ -61,7 +62,7 @@ support::Result<std::uint64_t> write_report_page(const ReportPageRequest& reques
   wanted.path = request.page;
   wanted.force = request.force;
   wanted.version = request.version;
-  GPUPROF_CHECK(page::check_page_path(wanted));
+  GPUPROF_CHECK(page::check_page_path(wanted.path, wanted.force));
   GPUPROF_TRY(loaded, load(request, progress, wanted.limits));
   wanted.source = loaded.report.processes.empty() ? "" : loaded.report.processes[0].meta.source;
   return page::write_page(loaded.report, page::page_advice(loaded.report), loaded.timelines,

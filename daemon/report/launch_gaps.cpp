@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <map>
 
-#include "daemon/report/intervals.hpp"
+#include "daemon/export/shown/intervals.hpp"
 
 namespace gpuprof::report {
 namespace {

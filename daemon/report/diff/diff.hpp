@@ -86,7 +86,8 @@ struct ProcessDiff {
   std::vector<MetricDiff> metrics;
   std::vector<NameDiff> names;  // significant ones first, then by time
   std::vector<MemoryDiff> memory;
-  std::vector<std::string> remarks;  // sentences: what differs in how they were recorded
+  // Sentences: what makes them hard to compare; what differs in how they were recorded.
+  std::vector<std::string> doubts, remarks;
 
   bool any_significant() const;
   const MetricDiff* metric(std::string_view name) const;

@@ -90,7 +90,9 @@ void write(JsonWriter& json, const ProcessDiff& process) {
     write(json, "after", row.after);
     json.end_object();
   }
-  json.end_array().member("remarks", process.remarks).end_object();
+  std::vector<std::string> remarks = process.doubts;
+  remarks.insert(remarks.end(), process.remarks.begin(), process.remarks.end());
+  json.end_array().member("remarks", remarks).end_object();
 }
 
 }  // namespace

@@ -56,11 +56,11 @@ void note_steps(const Side& before, const Side& after, ProcessDiff& diff) {
   const std::size_t fewest = std::min(kept(before), kept(after));
   diff.enough_steps = fewest >= kEnoughSteps;
   if (fewest < kLeastSteps) {
-    diff.remarks.push_back(fmt::format(
+    diff.doubts.push_back(fmt::format(
         "{} after warm-up {} not enough to tell noise from change: record at least {}",
         support::counted(fewest, "step", "steps"), fewest == 1 ? "is" : "are", kEnoughSteps));
   } else if (!diff.enough_steps) {
-    diff.remarks.push_back(
+    diff.doubts.push_back(
         fmt::format("only {} steps: a change is claimed from twice the size on, and only if it is "
                     "in every step; record at least {}",
                     fewest, kEnoughSteps));
@@ -104,7 +104,7 @@ void note_differences(const Side& before, const Side& after, ProcessDiff& diff) 
     note_steps(before, after, diff);
     note(diff, "steps", fact(before, "steps"), fact(after, "steps"));
   } else {
-    diff.remarks.push_back(
+    diff.doubts.push_back(
         before.steps == 0 && after.steps == 0
             ? "no steps: times are compared by call, over equal slices of each recording"
             : "steps on one side only: times are compared by call, over equal slices of each "
@@ -127,7 +127,7 @@ void note_differences(const Side& before, const Side& after, ProcessDiff& diff) 
     diff.remarks.push_back(fmt::format("inputs of other shapes or types in {}",
                                        support::counted(other_shapes, "operator", "operators")));
   if (before.memory.empty() != after.memory.empty())
-    diff.remarks.push_back(
+    diff.doubts.push_back(
         fmt::format("memory was recorded only {}", before.memory.empty() ? "after" : "before"));
 }
 

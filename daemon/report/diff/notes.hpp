@@ -14,7 +14,8 @@ namespace gpuprof::report::diff {
 void compare_memory(const Side& before, const Side& after, const Limits& limits, ProcessDiff& diff);
 /// Shapes of inputs, where they were recorded on both sides, are few, and differ.
 void note_shapes(const NameRow& before, const NameRow& after, NameDiff& row);
-/// Sentences for `diff.remarks`: steps, versions, devices, programs, what was recorded.
+/// Sentences for `diff.doubts` and `diff.remarks`: steps, versions, devices, programs, what was
+/// recorded.
 void note_differences(const Side& before, const Side& after, ProcessDiff& diff);
 
 }  // namespace gpuprof::report::diff

@@ -37,4 +37,11 @@ std::string_view name_of(NameKind kind) {
 
 std::string percent_text(double share) { return fmt::format("{:.1f} %", share * 100); }
 
+std::string cut_text(const std::string& text, std::size_t width) {
+  if (text.size() <= width) return text;
+  std::size_t end = width - 3;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end) + "...";
+}
+
 }  // namespace gpuprof::report::diff

@@ -6,6 +6,7 @@
 // Owns:     nothing
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "daemon/report/diff/metrics.hpp"
@@ -18,5 +19,7 @@ std::string value_text(double value, Unit unit);
 std::string change_text(double before, double after);
 /// A share as `12.3 %`.
 std::string percent_text(double share);
+/// At most `width` bytes, whole letters; what was cut ends in `...`.
+std::string cut_text(const std::string& text, std::size_t width);
 
 }  // namespace gpuprof::report::diff

@@ -3,10 +3,11 @@
 // A report as one page for a browser: a file that loads nothing from anywhere.
 //
 // Context:  cli
-// Owns:     a temporary file beside the page, until renamed
+// Owns:     nothing
 // Promises: the file appears whole or not at all; its size is bounded whatever the number of events
 //           (Limits); names of the program are data in it, never markup
-// Not here: how the page looks and what it does (web/), the figures (daemon/report)
+// Not here: its file (page_file.hpp), how the page looks and what it does (web/), the figures
+//           (daemon/report)
 #pragma once
 
 #include <cstdint>
@@ -53,11 +54,6 @@ SliceLimits slice_limits(const Limits& limits, std::size_t processes);
 /// What the rules say of the report, largest share first.
 std::vector<PageAdvice> page_advice(const Report& report);
 
-/// Before anything is read: may the page be written?
-///
-/// Errors: the file is there and not `force`; a folder that is none or cannot be written.
-support::Result<void> check_page_path(const PageRequest& request);
-
 /// Writes the page and returns its size in bytes.
 ///
 /// @param timelines  one for each process of the report, or none
@@ -70,8 +66,5 @@ support::Result<std::uint64_t> write_page(const Report& report,
 /// The data of the page as JSON (docs/report-page.md).
 std::string page_data(const Report& report, const std::vector<PageAdvice>& advice,
                       const std::vector<Timeline>& timelines, const PageRequest& request);
-
-/// The page with these data in it: as they are where they are short, packed otherwise.
-std::string page_text(std::string_view data);
 
 }  // namespace gpuprof::report::page

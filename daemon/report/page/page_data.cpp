@@ -4,6 +4,7 @@
 //
 // Context:  cli
 #include "daemon/report/page/page.hpp"
+#include "daemon/report/page/page_file.hpp"
 #include "daemon/report/page/parts.hpp"
 
 namespace gpuprof::report::page {
@@ -90,6 +91,15 @@ std::string page_data(const Report& report, const std::vector<PageAdvice>& advic
   }
   json.end_array().end_object();
   return std::string(json.view());
+}
+
+support::Result<std::uint64_t> write_page(const Report& report,
+                                          const std::vector<PageAdvice>& advice,
+                                          const std::vector<Timeline>& timelines,
+                                          const PageRequest& request) {
+  GPUPROF_CHECK(check_page_path(request.path, request.force));
+  return write_page_file(request.path, request.force, PageKind::kReport,
+                         page_data(report, advice, timelines, request));
 }
 
 }  // namespace gpuprof::report::page

@@ -9,12 +9,14 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <array>
 #include <cerrno>
 #include <new>
 #include <random>
+#include <span>
 #include <string_view>
 
-#include "daemon/report/page/page.hpp"
+#include "daemon/report/page/page_file.hpp"
 #include "support/files.hpp"
 #include "support/text.hpp"
 #include "support/tidy.hpp"
@@ -37,13 +39,27 @@ namespace {
 /// Longer data are packed: what is short can be read in the file.
 constexpr std::size_t kPackFrom = 128 * 1024;
 
-std::string_view content(const EmbeddedFile& file) {
-  return {file.data, static_cast<std::size_t>(file.bytes)};
+/// In the order they run: core.js is what the others use, main.js starts the page.
+constexpr std::array<std::string_view, 15> kReportScripts{
+    "d3.min.js",   "core.js",     "load.js",    "table.js", "chart.js",
+    "tabs.js",     "overview.js", "tables.js",  "flame.js", "timeline_draw.js",
+    "timeline.js", "memory.js",   "modules.js", "theme.js", "main.js"};
+constexpr std::array<std::string_view, 10> kDiffScripts{
+    "d3.min.js", "core.js",         "load.js",      "table.js", "chart.js",
+    "tabs.js",   "diff_changes.js", "diff_rest.js", "theme.js", "main.js"};
+
+std::span<const std::string_view> scripts_of(PageKind kind) {
+  if (kind == PageKind::kDiff) return kDiffScripts;
+  return kReportScripts;
+}
+std::string_view title_of(PageKind kind) {
+  return kind == PageKind::kDiff ? "gpuprof diff" : "gpuprof report";
 }
 
 std::string_view embedded(std::string_view name) {
   for (std::uint64_t i = 0; i < gpuprof_page_files_count; ++i)
-    if (gpuprof_page_files[i].name == name) return content(gpuprof_page_files[i]);
+    if (gpuprof_page_files[i].name == name)
+      return {gpuprof_page_files[i].data, static_cast<std::size_t>(gpuprof_page_files[i].bytes)};
   return {};
 }
 
@@ -102,14 +118,11 @@ std::string nonce() {
   return out;
 }
 
-std::string scripts(std::string_view word) {
+std::string scripts(PageKind kind, std::string_view word) {
   std::string out;
-  for (std::uint64_t i = 0; i < gpuprof_page_files_count; ++i) {
-    const std::string_view name = gpuprof_page_files[i].name;
-    if (!name.ends_with(".js")) continue;
+  for (const std::string_view name : scripts_of(kind)) {
     const std::string_view licence = name.starts_with("d3") ? embedded("d3.licence") : "";
-    out += fmt::format("<script nonce=\"{}\">{}{}</script>\n", word, licence,
-                       content(gpuprof_page_files[i]));
+    out += fmt::format("<script nonce=\"{}\">{}{}</script>\n", word, licence, embedded(name));
   }
   return out;
 }
@@ -146,7 +159,7 @@ support::Result<void> write_beside(const std::string& path, bool force, std::str
 
 }  // namespace
 
-std::string page_text(std::string_view data) {
+std::string page_text(PageKind kind, std::string_view data) {
   const std::string word = nonce();
   std::string out;
   std::string_view rest = embedded("page.html");
@@ -156,38 +169,38 @@ std::string page_text(std::string_view data) {
     const std::string_view mark = rest.substr(at + 1, end - at - 1);
     if (mark == "NONCE")
       out += word;
+    else if (mark == "TITLE")
+      out += title_of(kind);
     else if (mark == "STYLE")
       out += embedded("style.css");
     else if (mark == "DATA")
       out += data_element(data);
     else if (mark == "SCRIPTS")
-      out += scripts(word);
+      out += scripts(kind, word);
     rest.remove_prefix(end + 1);
   }
   return out += rest;
 }
 
-support::Result<void> check_page_path(const PageRequest& request) {
-  const std::string quoted = support::in_quotes(request.path);
-  if (support::is_folder(request.path))
+support::Result<void> check_page_path(const std::string& path, bool force) {
+  const std::string quoted = support::in_quotes(path);
+  if (support::is_folder(path))
     return support::error(
         fmt::format("{} is a folder; name the file the page is to become", quoted));
-  if (!request.force && support::file_exists(request.path))
+  if (!force && support::file_exists(path))
     return support::error(
         fmt::format("{} exists; name another file, or add --force to replace it", quoted));
-  const std::string folder = support::parent_folder(request.path);
-  if (!support::is_folder(folder)) return cannot_write(request.path, ENOENT);
-  if (access(folder.c_str(), W_OK | X_OK) != 0) return cannot_write(request.path, errno);
+  const std::string folder = support::parent_folder(path);
+  if (!support::is_folder(folder)) return cannot_write(path, ENOENT);
+  if (access(folder.c_str(), W_OK | X_OK) != 0) return cannot_write(path, errno);
   return {};
 }
 
-support::Result<std::uint64_t> write_page(const Report& report,
-                                          const std::vector<PageAdvice>& advice,
-                                          const std::vector<Timeline>& timelines,
-                                          const PageRequest& request) {
-  GPUPROF_CHECK(check_page_path(request));
-  const std::string text = page_text(page_data(report, advice, timelines, request));
-  GPUPROF_CHECK(write_beside(request.path, request.force, text));
+support::Result<std::uint64_t> write_page_file(const std::string& path, bool force, PageKind kind,
+                                               std::string_view data) {
+  GPUPROF_CHECK(check_page_path(path, force));
+  const std::string text = page_text(kind, data);
+  GPUPROF_CHECK(write_beside(path, force, text));
   return static_cast<std::uint64_t>(text.size());
 }
 

@@ -166,10 +166,10 @@ TEST(Compare, DifferencesOfTheRecordingsAreSaid) {
   after.facts["torch.version"] = "2.2";
   before.gpus = {"V100"};
   after.gpus = {"H200"};
-  const std::vector<std::string> remarks = compare(before, after, {}).remarks;
-  EXPECT_THAT(remarks, Contains("PyTorch: 2.1 before, 2.2 after"));
-  EXPECT_THAT(remarks, Contains("GPUs: V100 before, H200 after"));
-  EXPECT_THAT(remarks, Contains(HasSubstr("2 steps after warm-up are not enough")));
+  const ProcessDiff diff = compare(before, after, {});
+  EXPECT_THAT(diff.remarks, Contains("PyTorch: 2.1 before, 2.2 after"));
+  EXPECT_THAT(diff.remarks, Contains("GPUs: V100 before, H200 after"));
+  EXPECT_THAT(diff.doubts, Contains(HasSubstr("2 steps after warm-up are not enough")));
 }
 
 TEST(Compare, EmptyRecordingsAreComparedToNothing) {

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "daemon/report/page/page.hpp"
+#include "daemon/report/page/page_file.hpp"
 #include "tests/unit/export/export_fixture.hpp"
 
 namespace gpuprof::report::page {
@@ -48,7 +49,8 @@ std::string unpacked_base64(const std::string& text) {
 }
 
 TEST(PageFile, HoldsShortDataReadableAndWithoutMarkup) {
-  const std::string page = page_text(R"({"name":"</script><script>alert(1)</script><!--"})");
+  const std::string page =
+      page_text(PageKind::kReport, R"({"name":"</script><script>alert(1)</script><!--"})");
   const std::string data =
       between(page, "<script type=\"application/json\" id=\"data\">", "</script>");
   EXPECT_EQ(data, R"({"name":"\u003c/script>\u003cscript>alert(1)\u003c/script>\u003c!--"})");
@@ -59,7 +61,7 @@ TEST(PageFile, PacksLongDataSoThatTheyComeOutAgain) {
   std::string data = "[\"";
   for (int i = 0; data.size() < 700'001; ++i) data += "</script>" + std::to_string(i * 7919);
   data += "\"]";
-  const std::string page = page_text(data);
+  const std::string page = page_text(PageKind::kReport, data);
   EXPECT_THAT(page, Not(HasSubstr("7919</script>")));
   EXPECT_EQ(
       unpacked_base64(between(page, "<script type=\"application/gzip\" id=\"data\">", "</script>")),
@@ -67,7 +69,7 @@ TEST(PageFile, PacksLongDataSoThatTheyComeOutAgain) {
 }
 
 TEST(PageFile, HasEveryMarkReplacedAndEveryScriptNamed) {
-  const std::string page = page_text("{}");
+  const std::string page = page_text(PageKind::kReport, "{}");
   for (const char* mark : {"@NONCE@", "@STYLE@", "@DATA@", "@SCRIPTS@"})
     EXPECT_THAT(page, Not(HasSubstr(mark)));
   const std::string word = between(page, "script-src 'nonce-", "'");
@@ -77,12 +79,21 @@ TEST(PageFile, HasEveryMarkReplacedAndEveryScriptNamed) {
   EXPECT_EQ(count(page, "<script"), 16u) << "a script that ends early, or one without the word";
   EXPECT_EQ(count(page, "</script>"), 16u);
   EXPECT_THAT(page, HasSubstr("Redistributions in binary form")) << "d3's licence travels with it";
-  EXPECT_NE(word, between(page_text("{}"), "script-src 'nonce-", "'"))
+  EXPECT_NE(word, between(page_text(PageKind::kReport, "{}"), "script-src 'nonce-", "'"))
       << "a word that could be known before";
 }
 
+TEST(PageFile, OfAComparisonHasItsOwnNameAndScripts) {
+  const std::string page = page_text(PageKind::kDiff, "{}");
+  EXPECT_THAT(page, HasSubstr("<title>gpuprof diff</title>"));
+  EXPECT_THAT(page_text(PageKind::kReport, "{}"), HasSubstr("<title>gpuprof report</title>"));
+  EXPECT_EQ(count(page, "<script nonce="), 10u);
+  EXPECT_THAT(page, Not(HasSubstr("></script>"))) << "a script that was not embedded";
+  EXPECT_THAT(page_text(PageKind::kReport, "{}"), Not(HasSubstr("></script>")));
+}
+
 TEST(PageFile, LoadsNothingFromAnywhere) {
-  const std::string page = page_text("{}");
+  const std::string page = page_text(PageKind::kReport, "{}");
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
   for (const char* word : {"src=\"http", "href=\"http", "@import", "url(http"})
     EXPECT_THAT(page, Not(HasSubstr(word)));

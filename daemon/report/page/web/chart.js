@@ -66,6 +66,9 @@
     }).observe(box);
   };
 
+  /** What charts of other scripts are made with. */
+  page.chart = {frame, tip_for, key_list, as_table, when_placed};
+
   const step_layers = (curve, parts) => d3.stack().keys(parts.map((p) => p.at)).value((i, at) => curve.parts[at][i])(d3.range(curve.label.length));
 
   const draw_steps = (box, steps, parts) => {

@@ -85,6 +85,11 @@ const page = {};
   const plain = (value) => (Number.isInteger(value) ? value.toLocaleString('en-US') :
     value.toLocaleString('en-US', {maximumFractionDigits: 3}));
 
+  const signed = (value) => {
+    const text = (100 * Math.abs(value)).toFixed(1);
+    return `${value < 0 ? '−' : '+'}${text} %`;
+  };
+
   /** How a value of a unit is written; the units are those of docs/report-page.md. */
   page.write = (value, unit) => {
     if (value === null || value === undefined || value === '') return '–';
@@ -93,12 +98,14 @@ const page = {};
       case 'us': return us(value);
       case 'bytes': return bytes(value);
       case 'share': case 'percent': return `${(100 * value).toFixed(1)} %`;
+      case 'change': return signed(value);
+      case 'flag': return value ? 'yes' : 'no';
       default: return plain(value);
     }
   };
   /** The same for an axis: no zeros at the end. */
   page.tick = (value, unit) => page.write(value, unit).replace(/\.(\d*?)0+(?= )/, (_, kept) => (kept ? `.${kept}` : ''));
-  page.is_number = (unit) => ['us', 'bytes', 'share', 'percent', 'count', 'number'].includes(unit);
+  page.is_number = (unit) => ['us', 'bytes', 'share', 'percent', 'count', 'number', 'change', 'flag', 'row'].includes(unit);
 
   /** A colour of the style sheet, as it is now. */
   page.colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();

@@ -7,7 +7,7 @@
 
   const head = () => {
     const {process} = page;
-    document.title = `${page.short(process.title, 60)} – gpuprof report`;
+    document.title = `${page.short(process.title, 60)} – ${by_id('kind').textContent}`;
     by_id('subject').replaceChildren(page.name(page.short(process.command || process.title, 300)));
   };
 
@@ -30,7 +30,7 @@
   const fail = (why) => {
     const failure = by_id('failure');
     failure.hidden = false;
-    failure.textContent = `The report cannot be shown: ${why.message || why}`;
+    failure.textContent = `The page cannot be shown: ${why.message || why}`;
   };
 
   const start = async () => {

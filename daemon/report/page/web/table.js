@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tables: sorted by a press on a heading, filtered by a text, a few rows at first.
+// Tables: sorted by a press on a heading, filtered by a text or a mark, a few rows at first.
 'use strict';
 (() => {
   const kFirst = 50;
   const kMore = 500;
 
-  const compare = (column, down) => (a, b) => {
-    const x = a[column];
-    const y = b[column];
+  /** A change may be a word; it has its place among the numbers all the same. */
+  const rank = (value, unit) => (unit !== 'change' ? value : {new: Infinity, gone: -1}[value] ?? value);
+
+  const compare = (column, unit, down) => (a, b) => {
+    const x = rank(a[column], unit);
+    const y = rank(b[column], unit);
     if (x === y) return 0;
     if (x === null || x === undefined) return 1;
     if (y === null || y === undefined) return -1;
@@ -19,14 +22,28 @@
   const meter = (value) => page.el('span', {class: 'meter', 'aria-hidden': 'true'},
     page.el('i', {style: {width: `${Math.min(100, Math.max(0, 100 * value))}%`}}));
 
-  const cell = (column, value, first) => {
-    const numeric = page.is_number(column.unit);
-    const kind = [numeric ? 'num' : 'text', column.unit === 'share' ? 'share' : '', column.unit === 'name' ? 'name' : ''];
-    const given = {class: kind.join(' ').trim(), data: {v: value === null ? '' : typeof value === 'string' ? page.short(value, 200) : String(value)}};
+  /** The column whose value marks a row, or -1. */
+  const mark_of = (table) => table.columns.findIndex((c) => c.unit === 'flag');
+  /** More or less than before, where the row is marked: for the colour. */
+  const tendency = (table, row, unit, value) => {
+    if (unit !== 'change' || !row[mark_of(table)] || value === null) return '';
+    return value === 'new' || value > 0 ? 'more' : 'less';
+  };
+
+  const cell = (table, row, i) => {
+    const column = table.columns[i];
+    const value = row[i];
+    const first = i === 0;
+    // The unit of such a column is told by the row, after its cells.
+    const unit = column.unit === 'row' ? row[table.columns.length] : column.unit;
+    const numeric = page.is_number(unit);
+    const kind = [numeric ? 'num' : 'text', unit === 'share' ? 'share' : '', unit === 'name' ? 'name' : '', tendency(table, row, unit, value)].filter(Boolean);
+    const given = {class: kind.join(' '), data: {v: value === null ? '' : typeof value === 'string' ? page.short(value, 200) : String(value)}};
     if (first) given.scope = 'row';
-    const text = page.write(value, column.unit);
+    if (unit === 'flag') return page.el('td', given, value ? page.el('span', {class: 'mark'}, column.title.toLowerCase()) : null);
+    const text = page.write(value, unit);
     return page.el(first ? 'th' : 'td', given,
-      column.unit === 'share' && typeof value === 'number' ? meter(value) : null, numeric ? page.el('span', {class: 'value'}, text) : page.name(text));
+      unit === 'share' && typeof value === 'number' ? meter(value) : null, numeric ? page.el('span', {class: 'value'}, text) : page.name(text));
   };
 
   const head = (table, state, redraw) => page.el('tr', null, table.columns.map((column, i) => {
@@ -44,9 +61,10 @@
 
   const matching = (table, state) => {
     const wanted = state.filter.toLowerCase();
-    if (!wanted) return table.rows.slice();
+    const rows = state.marked ? table.rows.filter((row) => row[mark_of(table)]) : table.rows.slice();
+    if (!wanted) return rows;
     const texts = table.columns.map((c, i) => (page.is_number(c.unit) ? -1 : i)).filter((i) => i >= 0);
-    return table.rows.filter((row) => texts.some((i) => String(row[i] ?? '').toLowerCase().includes(wanted)));
+    return rows.filter((row) => texts.some((i) => String(row[i] ?? '').toLowerCase().includes(wanted)));
   };
 
   const toolbar = (table, state, draw) => {
@@ -59,6 +77,13 @@
           state.shown = kFirst;
           draw();
         }}})));
+    }
+    if (mark_of(table) >= 0 && table.rows.length > 1) {
+      bar.append(page.el('label', null, page.el('input', {type: 'checkbox', 'aria-label': `${table.title}: ${table.columns[mark_of(table)].title.toLowerCase()} only`, on: {change: (event) => {
+        state.marked = event.target.checked;
+        state.shown = kFirst;
+        draw();
+      }}}), `${table.columns[mark_of(table)].title.toLowerCase()} only`));
     }
     if (table.rows.some((row) => row.some((v) => typeof v === 'string' && v.length > 120))) {
       bar.append(page.el('label', null, page.el('input', {type: 'checkbox', on: {change: (event) =>
@@ -74,7 +99,7 @@
    */
   page.table = (table) => {
     const sort = table.columns.findIndex((c) => c.key === table.sort);
-    const state = {by: sort, down: true, filter: '', shown: kFirst};
+    const state = {by: sort, down: true, filter: '', marked: false, shown: kFirst};
     const thead = page.el('thead');
     const tbody = page.el('tbody');
     const more = page.el('button', {type: 'button', hidden: true, on: {click: () => {
@@ -87,10 +112,10 @@
       const held = document.activeElement && document.activeElement.dataset ? document.activeElement.dataset.column : null;
       const inside = held && thead.contains(document.activeElement);
       let rows = matching(table, state);
-      if (state.by >= 0) rows = rows.sort(compare(state.by, state.down));
+      if (state.by >= 0) rows = rows.sort(compare(state.by, table.columns[state.by].unit, state.down));
       thead.replaceChildren(head(table, state, draw));
       tbody.replaceChildren(...rows.slice(0, state.shown).map((row) =>
-        page.el('tr', null, table.columns.map((column, i) => cell(column, row[i], i === 0)))));
+        page.el('tr', null, table.columns.map((_, i) => cell(table, row, i)))));
       const left = rows.length - state.shown;
       more.hidden = left <= 0;
       more.textContent = `Show ${Math.min(left, kMore)} more of ${left}`;

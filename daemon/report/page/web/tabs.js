@@ -3,7 +3,7 @@
 // The tabs: which views there are, which one is seen; arrow keys, Home and End; #name in the address.
 'use strict';
 (() => {
-  const kOrder = ['overview', 'operators', 'kernels', 'flame', 'timeline', 'memory', 'modules', 'distributed', 'environment', 'missing'];
+  const kOrder = ['changes', 'overview', 'operators', 'kernels', 'flame', 'timeline', 'memory', 'modules', 'distributed', 'environment', 'missing'];
   const views = [];
   let chosen = null;
 

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""gpuprof diff --html in a real Chromium: from disk with the network off, every view against the figures
+of gpuprof diff --json of the same input, by keys alone, in the dark, and with names meant to break it."""
+
+import json
+import os
+import random
+
+import made_trace
+import page_runs
+import sim
+from diff_page_checks import check_figures
+from page_conduct import check_keys, check_looks, check_roles
+from page_reader import Page
+from page_runs import gpuprof
+
+TABS = ["Changes", "Operators", "Kernels", "Memory", "Run environment", "What cannot be compared and why"]
+KEYS = ["changes", "operators", "kernels", "memory", "environment", "missing"]
+NAMES = ("aten::mm", "aten::relu", "aten::add", "aten::mul", "aten::sum", "aten::softmax", "aten::layer_norm", "aten::embedding")
+
+
+def run(path, seed, slower=None, steps=30, names=NAMES, **more):
+    """A recording: steps 2 % noisy, the first three times as long, operator number `slower` 30 % slower."""
+    chance = random.Random(seed)
+    made_trace.write(path, steps=steps, operators=3 * len(names), names=names, **more, factor=lambda step, op: (
+        (1 + 0.02 * chance.random()) * (3 if step == 0 else 1) * (1.3 if slower and op == slower else 1)))
+    return path
+
+
+def compared(folder, before, after, *options):
+    """The page of two recordings, and the figures of the same ones."""
+    html = os.path.join(folder, "diff.html")
+    done = gpuprof("diff", "-q", "--html", html, "-f", *options, before, after)
+    assert done.returncode == 0, done.stderr.decode()
+    told = gpuprof("diff", "-q", "--json", *options, before, after)
+    assert told.returncode == 0, told.stderr.decode()
+    return html, json.loads(told.stdout)
+
+
+def check_sorting(page):
+    page.tab("operators")
+    press = "document.querySelector('#panel-operators [data-column=after]').click()"
+    for down in (True, False):
+        page.b.js(press)
+        shown = [float(row["after"][0]) for row in page.table("operators_all")]
+        assert shown == sorted(shown, reverse=down) and len(set(shown)) > 2, shown
+    page.b.js("document.querySelector('#panel-operators [data-column=change]').click()")
+    shown = [row["change"][1] for row in page.table("operators_all")]
+    assert shown[0] == "new" and shown[-1] == "gone", shown
+
+
+def changed(browser, folder):
+    """An operator 30 % slower, one gone, one new, and memory that grows."""
+    before = run(os.path.join(folder, "before.json"), 1, names=NAMES + ("aten::old",))
+    after = run(os.path.join(folder, "after.json"), 2, "aten::softmax", steps=34, names=NAMES + ("aten::gelu",), kept=1 << 18)
+    html, told = compared(folder, before, after)
+    claimed = {row["name"]: row["presence"] for row in told["processes"][0]["names"] if row["significant"]}
+    assert claimed == {"aten::softmax": "both", "aten::old": "gone", "aten::gelu": "new"}, claimed
+    page = Page(browser, html)
+    check_figures(page, told)
+    text = page.tab("changes")
+    for words in ("4 significant changes", "GPU 0 memory, peak", "aten::softmax", "in itself", "gone, took", "new, takes", "29 steps, 1 more left out as warm-up"):
+        assert words in text, (words, text)
+    page.b.js("document.querySelector('.claims details').open = true")
+    check_sorting(page)
+    check_keys(page, KEYS)
+    check_roles(page, KEYS, TABS)
+    check_looks(browser, html, KEYS)
+    assert os.path.getsize(html) < 600_000, os.path.getsize(html)
+
+
+def hostile(browser, folder):
+    before = run(os.path.join(folder, "be\"f<b>ore &.json"), 1, names=("aten::mm", "aten::relu", "aten::add"), hostile=True)
+    after = run(os.path.join(folder, "after</script>.json".replace("/", "")), 2, "aten::mm", names=("aten::mm", "aten::relu", "aten::add"), hostile=True)
+    html, told = compared(folder, before, after)
+    page = Page(browser, html)
+    check_figures(page, told)
+    for key in KEYS:
+        text = page.tab(key)
+        assert "\u202e" not in text, f"{key}: turns the text around it"
+        assert page.b.js("document.querySelectorAll('main img, main script, main b, main i:not([style]), main iframe').length") == 0, key
+    text = page.tab("operators")
+    assert made_trace.MARKUP in text and "\\u202eelif" in text and "(65536 bytes)" in text, text[:1500]
+    assert "be\"f<b>ore &.json" in page.tab("changes")
+    page.clean()
+
+
+def ranks(browser, folder):
+    for side, count in (("before", 3), ("after", 2)):
+        os.mkdir(os.path.join(folder, side))
+        for rank in range(count):
+            run(os.path.join(folder, side, f"rank{rank}.pt.trace.json"), 10 * count + rank, "aten::sum" if (side, rank) == ("after", 1) else None,
+                rank=rank, world=count)
+    html, told = compared(folder, os.path.join(folder, "before"), os.path.join(folder, "after"))
+    assert len(told["processes"]) == 2 and told["remarks"] == ["only before, not compared: rank 2"], told["remarks"]
+    page = Page(browser, html)
+    check_figures(page, told)
+    assert page.b.js("[...document.getElementById('process').options].map(o => o.text)") == ["rank 0", "rank 1"]
+    page.tab("changes")
+    rows = page.table("ranks")
+    assert [(row["process"][0], int(row["claims"][0]) > 0) for row in rows] == [("rank 0", False), ("rank 1", True)], rows
+    assert "ranks in the job: 3 before, 2 after" in page.text("changes")
+
+
+def equal(browser, folder):
+    """Two runs that differ by noise alone; and without steps, call by call."""
+    pair = [run(os.path.join(folder, f"run{i}.json"), i) for i in range(2)]
+    html, told = compared(folder, *pair)
+    page = Page(browser, html)
+    check_figures(page, told)
+    assert "No significant change" in page.tab("changes")
+    for path in pair:
+        with open(path, encoding="utf-8") as file:
+            trace = json.load(file)
+        trace["traceEvents"] = [e for e in trace["traceEvents"] if not e["name"].startswith("ProfilerStep")]
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(trace, file)
+    html, told = compared(folder, *pair)
+    assert told["processes"][0]["times_are_of"] == "call"
+    page = Page(browser, html)
+    check_figures(page, told)
+    assert "no steps: times are compared by call" in page.tab("missing")
+
+
+def simulated(browser, folder):
+    """The trainer on the simulated GPU, and itself."""
+    sim.need()
+    out = os.path.join(folder, "out")
+    done = sim.run(["-q", "--step", "nvtx:step", "-o", out], ["--steps", "20", "--step-ms", "4"])
+    assert done.returncode == 0, done.stderr
+    html, told = compared(folder, out, out)
+    assert told["simulated"]
+    page = Page(browser, html)
+    check_figures(page, told)
+    assert "simulated GPU: all times of that GPU are invented" in page.tab("changes")
+
+
+def refused(browser, folder):
+    """What keeps a page from being written leaves nothing, and one sentence; conditions hold as without a page."""
+    pair = [run(os.path.join(folder, f"run{i}.json"), i, steps=12) for i in range(2)]
+    html = os.path.join(folder, "diff.html")
+    with open(html, "w", encoding="utf-8") as file:
+        file.write("mine")
+    for words, said in ((["--html", html], "--force"), (["--html", folder], "is a folder"), (["--html", html, "-f", "--json"], "give one of them"),
+                        (["--html", os.path.join(folder, "none", "a.html")], "No such file"), (["--html", html, "-f", "--row-limit", "3"], "--row-limit"),
+                        (["--html", "/proc/diff.html"], "cannot write the page"), (["--html", html, "-f", "--fail-if", "nonsense"], "nonsense")):
+        done = gpuprof("diff", *words, *pair)
+        assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1) and said in done.stderr.decode(), (words, done)
+    with open(html, encoding="utf-8") as file:
+        assert file.read() == "mine"
+    assert sorted(os.listdir(folder)) == ["diff.html", "run0.json", "run1.json"]
+    done = gpuprof("diff", "-f", "--html", html, "--fail-if", "step_time > 1us", *pair)
+    assert done.returncode == 1 and b"holds" in done.stderr and b"wrote " in done.stderr, done
+    assert "--fail-if 'step_time > 1us' holds" in Page(browser, html).tab("changes")
+
+
+page_runs.main(__doc__, changed, hostile, ranks, equal, simulated, refused)
