@@ -5,8 +5,8 @@
 // Context:  cli
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "daemon/report/diff/claims.hpp"
 #include "daemon/report/diff/metrics.hpp"
@@ -62,14 +62,20 @@ std::string figures_note(bool by_step) {
 
 void write_claims(Part& part) {
   Json& json = part.json;
+  const std::vector<Claim> claims = claims_of(part.process);
+  const std::size_t shown = std::min(claims.size(), part.rows);
   json.array();
-  for (const Claim& claim : claims_of(part.process)) {
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Claim& claim = claims[i];
     json.object().key("what").text(claim.what).key("name").text(claim.name);
     json.key("change").text(claim.change).key("more").flag(claim.more);
     json.key("sentence").text(claim.sentence).key("details").texts(claim.details);
     json.key("evidence").texts(claim.evidence).end_object();
   }
   json.end_array();
+  if (claims.size() > shown)
+    part.left_out.push_back(fmt::format(
+        "{} of the significant changes in words; they are in the tables", claims.size() - shown));
 }
 
 void write_metrics(Part& part) {

@@ -120,6 +120,18 @@ TEST(DiffPageData, SaysHowManyRowsItLeavesOut) {
   EXPECT_THAT(sentences(part["limits"]), HasSubstr("380 of the operators"));
 }
 
+TEST(DiffPageData, HasNoMoreClaimsThanRowsAndSaysSo) {
+  ProcessDiff process;
+  for (int i = 0; i < 300; ++i) process.names.push_back(op("op" + std::to_string(i), 5, 9, true));
+  DiffPageRequest request;
+  request.rows = 120;
+  const auto document = parsed(diff_of(std::move(process)), request);
+  const auto& part = document["processes"][0];
+  EXPECT_STREQ(part["verdict"].GetString(), "300 significant changes");
+  EXPECT_EQ(part["claims"].Size(), 120u);
+  EXPECT_THAT(sentences(part["limits"]), HasSubstr("180 of the significant changes"));
+}
+
 TEST(DiffPageData, KeepsNamesAsTheyAreAndCutsLongOnes) {
   const std::string markup = "</script><img src=x onerror=\"alert('1')\">";
   ProcessDiff process;

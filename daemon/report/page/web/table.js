@@ -119,7 +119,7 @@
       const left = rows.length - state.shown;
       more.hidden = left <= 0;
       more.textContent = `Show ${Math.min(left, kMore)} more of ${left}`;
-      count.textContent = rows.length === table.rows.length ? `${rows.length} rows` : `${rows.length} of ${table.rows.length} rows`;
+      count.textContent = rows.length === table.rows.length ? `${rows.length} ${rows.length === 1 ? 'row' : 'rows'}` : `${rows.length} of ${table.rows.length} rows`;
       if (inside) thead.querySelector(`[data-column="${CSS.escape(held)}"]`)?.focus();
     };
     draw();
