@@ -8,12 +8,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "daemon/report/diff/claims.hpp"
 #include "daemon/report/diff/metrics.hpp"
 #include "daemon/report/diff/value_text.hpp"
-#include "support/text.hpp"
 
 namespace gpuprof::report::diff {
 namespace {

@@ -73,7 +73,7 @@
     }
     // One step that took ten times as long would leave a flat line of all others.
     const kept = curves.flatMap((curve) => curve.us.slice(curve.warm_up)).sort(d3.ascending);
-    const most = Math.min(d3.max(curves, (curve) => d3.max(curve.us)), 3 * d3.quantile(kept, 0.95) || Infinity) || 1;
+    const most = Math.min(d3.max(curves, (curve) => d3.max(curve.us)), 2 * d3.quantile(kept, 0.95) || Infinity) || 1;
     const above = curves.reduce((sum, curve) => sum + curve.us.filter((us) => us > most).length, 0);
     const notes = [curves.some((curve) => curve.warm_up) ? 'Dotted: warm-up, which is not compared.' : '',
       curves.some((curve) => curve.of > 1) ? `A point is the mean of ${curves.map((curve) => curve.of).join(' and ')} steps.` : '',
