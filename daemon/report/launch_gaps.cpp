@@ -11,6 +11,9 @@
 #include "daemon/export/shown/intervals.hpp"
 
 namespace gpuprof::report {
+
+using exporter::Intervals;
+
 namespace {
 
 /// What is in both of two merged sets.
