@@ -5,16 +5,16 @@
 //
 // Context:  daemon (export thread) | cli
 // Owns:     the frames that are open on each thread
-// Promises: of a thread the slices nest, begins and ends come in time order and pair up like
-//           brackets; threads end in the order of their numbers
+// Promises: of a thread the slices nest; begins and ends come in time order and pair up like
+//           brackets
 // Not here: what a slice looks like in a file
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <span>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "daemon/export/shown/shown.hpp"
@@ -64,7 +64,7 @@ class SampleSlices {
 
   std::uint64_t until_ns_;
   Take take_;
-  std::map<std::uint32_t, Track> tracks_;
+  std::unordered_map<std::uint32_t, Track> tracks_;
   std::vector<StackText::Frame> wanted_;
 };
 
