@@ -89,8 +89,12 @@ std::vector<Advice> advise(std::span<const Subject> subjects) {
     for (const Subject& subject : subjects) rule.of_process(subject, &found);
   }
   for (Advice& advice : found) speak_of_recording(&advice);
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Advice& a, const Advice& b) { return a.share > b.share; });
+  // Shares of something else than time say nothing of how much there is to gain.
+  std::stable_sort(found.begin(), found.end(), [](const Advice& a, const Advice& b) {
+    const bool timed = a.ns_per_step > 0;
+    const bool other = b.ns_per_step > 0;
+    return timed == other ? a.share > b.share : timed;
+  });
   return said_once(std::move(found));
 }
 

@@ -40,12 +40,11 @@ void append_wrapped(std::string& text, std::string_view sentence, std::size_t in
 void append_one(std::string& text, const Advice& advice, std::size_t number, bool several,
                 std::size_t width) {
   text += fmt::format("{:2}. {}", number, advice.rule);
-  if (advice.ns_per_step > 0) {
+  if (advice.share > 0)
     text +=
-        fmt::format("  {} of {} ({})", share_text(advice.share),
-                    advice.of == "step" ? std::string("a step") : fmt::format("the {}", advice.of),
-                    time_text(advice.ns_per_step));
-  }
+        fmt::format("  {} of {}", share_text(advice.share),
+                    advice.of == "step" ? std::string("a step") : fmt::format("the {}", advice.of));
+  if (advice.ns_per_step > 0) text += fmt::format(" ({})", time_text(advice.ns_per_step));
   if (advice.processes > 1) text += fmt::format("  in {} processes, most in", advice.processes);
   if (several || advice.processes > 1)
     text += advice.rank >= 0 ? fmt::format("  rank {}", advice.rank)

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <optional>
 #include <string_view>
 
 #include "daemon/report/advice/host_time.hpp"
@@ -46,13 +48,17 @@ struct Cause {
 Cause compiling(const Story& story, const StoryStep& first) {
   Cause cause{0, "compiling (torch.compile)", 0, 0};
   std::uint64_t all = 0;
+  std::map<FrameId, std::uint64_t> lines;
   for (const StorySample& sample : story.samples) {
     if (sample.ts_ns < first.start_ns || sample.ts_ns >= first.end_ns) continue;
     ++all;
     if (!compiles(story, sample.stack)) continue;
     ++cause.samples;
-    cause.line = story.places.user_frame(sample.stack);
+    if (const FrameId line = story.places.user_frame(sample.stack); line != 0) ++lines[line];
   }
+  const auto most = std::max_element(
+      lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most != lines.end()) cause.line = most->first;
   if (all != 0)
     cause.ns = static_cast<double>(first.length_ns()) * static_cast<double>(cause.samples) /
                static_cast<double>(all);
@@ -72,11 +78,14 @@ Cause loading(const Story& story, const StoryStep& first) {
   return cause;
 }
 
-}  // namespace
+/// Why the first step takes so much longer than the others, where that is known.
+struct Special {
+  Cause cause;
+  double length_ns = 0, usual_ns = 0;  // of the others, their median
+};
 
-void first_step(const Subject& subject, Found* found) {
-  const Story& story = subject.story;
-  if (story.made_up || story.steps.size() < kFewestSteps) return;
+std::optional<Special> special(const Story& story) {
+  if (story.made_up || story.steps.size() < kFewestSteps) return std::nullopt;
   const StoryStep& first = story.steps.front();
   std::vector<std::uint64_t> others;
   for (std::size_t i = 1; i < story.steps.size(); ++i) others.push_back(story.steps[i].length_ns());
@@ -85,11 +94,26 @@ void first_step(const Subject& subject, Found* found) {
   const double usual = static_cast<double>(*middle),
                length = static_cast<double>(first.length_ns());
   if (length < kTimesLonger * usual || length < kOfAll * static_cast<double>(story.steps_ns()))
-    return;
+    return std::nullopt;
   const Cause compiled = compiling(story, first), loaded = loading(story, first);
   const Cause& cause = compiled.ns >= loaded.ns ? compiled : loaded;
-  if (cause.ns < kExplained * length || cause.samples < kFewestSamples) return;
-  Advice advice = start_advice(subject, kFirstStep, where_of(story, cause.line), length - usual);
+  if (cause.ns < kExplained * length || cause.samples < kFewestSamples) return std::nullopt;
+  return Special{cause, length, usual};
+}
+
+}  // namespace
+
+std::uint64_t usual_from_ns(const Story& story) {
+  return special(story) ? story.steps.front().end_ns : 0;
+}
+
+void first_step(const Subject& subject, Found* found) {
+  const Story& story = subject.story;
+  const std::optional<Special> step = special(story);
+  if (!step) return;
+  const auto& [cause, length, usual] = *step;
+  Where where = cause.line != 0 ? where_of(story, cause.line) : loop_of(subject);
+  Advice advice = start_advice(subject, kFirstStep, where, length - usual);
   advice.share = cause.ns / length;
   advice.of = "first step";
   advice.ns_per_step = cause.ns;

@@ -23,15 +23,6 @@ constexpr double kTinyShare = 0.5;         // of all kernels
 constexpr double kGapShare = 0.25;         // of the step, the GPU waits for a launch
 constexpr double kFewestKernels = 50;      // a step
 
-/// Where the steps are.
-Where loop_of(const Subject& subject) {
-  const std::string& loop = subject.story.loop;
-  const std::size_t colon = loop.rfind(':');
-  if (colon == std::string::npos) return {};
-  const int line = std::atoi(loop.c_str() + colon + 1);
-  return {loop.substr(0, colon), "", line, line};
-}
-
 Where where_of(const Analysis& analysis, FrameId frame) {
   if (frame == 0) return {};
   const Frame& at = analysis.places.frames[frame];
@@ -225,6 +216,8 @@ void memory_limit(const Subject& subject, Found* found) {
       }
     }
     Advice advice = start_advice(subject, kMemoryLimit, where, 0);
+    advice.share = peak / size;
+    advice.of = "GPU's memory";
     advice.what = fmt::format(
         "At its peak {} of the {} of GPU {} were allocated: the next larger batch or a fragmented "
         "pool ends in "

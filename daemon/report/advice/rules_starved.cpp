@@ -49,7 +49,7 @@ void host_starved(const Subject& subject, Found* found) {
   const Shares shares = in_steps(story);
   const double starved_ns = wall_ns - shares.cpu_ns - shares.blocked_ns;
   if (starved_ns < kStarvedShare * wall_ns || others_ns < kBusyShare * count * wall_ns) return;
-  Advice advice = start_advice(subject, kHostStarved, {}, starved_ns);
+  Advice advice = start_advice(subject, kHostStarved, loop_of(subject), starved_ns);
   advice.what = fmt::format(
       "The thread that steps is ready but has no processor for {} of each step: the threads of "
       "this process alone keep "

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <string_view>
 
 namespace gpuprof::report::advice {
@@ -34,6 +35,14 @@ std::string count_text(double count) {
   if (count >= 9.95) return fmt::format("{:.0f}", count);
   std::string text = fmt::format("{:.1f}", count);
   return text.ends_with(".0") ? text.substr(0, text.size() - 2) : text;
+}
+
+Where loop_of(const Subject& subject) {
+  const std::string& loop = subject.story.loop;
+  const std::size_t colon = loop.rfind(':');
+  if (colon == std::string::npos) return {};
+  const int line = std::atoi(loop.c_str() + colon + 1);
+  return {loop.substr(0, colon), "", line, line};
 }
 
 Advice start_advice(const Subject& subject, std::string_view rule, const Where& where,

@@ -21,6 +21,9 @@ std::string bytes_text(double bytes);
 /// "3", "0.3".
 std::string count_text(double count);
 
+/// The line of the loop whose iterations the steps are, if one is known.
+Where loop_of(const Subject& subject);
+
 /// Advice of `subject` with its share of the step; `total_ns` is of all steps that count.
 Advice start_advice(const Subject& subject, std::string_view rule, const Where& where,
                     double total_ns);

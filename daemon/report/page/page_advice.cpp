@@ -64,7 +64,7 @@ PageAdvice for_page(const advice::Advice& one, const Report& report) {
   out.last_line = one.where.last_line;
   out.function = one.where.function;
   out.share = one.share;
-  out.share_of = one.rule == "first-step" ? "of the first step" : "of a step";
+  out.share_of = one.of == "step" ? "of a step" : fmt::format("of the {}", one.of);
   if (one.ns_per_step > 0)
     out.evidence.push_back(fmt::format(
         "time per step: {}", support::human_duration(static_cast<std::uint64_t>(one.ns_per_step))));
