@@ -42,11 +42,11 @@ void host_starved(const Subject& subject, Found* found) {
   if (story.made_up || story.steps_ns() < kLeastNs || processors == facts.end()) return;
   const double count = std::atof(processors->second.c_str());
   if (count < 1) return;
-  double others_ns = 0;
-  for (const ThreadRow& thread : subject.analysis.host.threads)
-    others_ns += static_cast<double>(thread.cpu_ns);
   const double wall_ns = static_cast<double>(story.steps_ns());
   const Shares shares = in_steps(story);
+  double others_ns = shares.cpu_ns;
+  for (const ThreadRow& thread : subject.analysis.host.threads)
+    if (thread.tid != story.steps.front().tid) others_ns += static_cast<double>(thread.cpu_ns);
   const double starved_ns = wall_ns - shares.cpu_ns - shares.blocked_ns;
   if (starved_ns < kStarvedShare * wall_ns || others_ns < kBusyShare * count * wall_ns) return;
   Advice advice = start_advice(subject, kHostStarved, loop_of(subject), starved_ns);

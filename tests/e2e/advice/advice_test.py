@@ -2,8 +2,9 @@
 """Slow spots planted in a training are named by `gpuprof report --advice-only`, each with its own line and its share
 of a step as the program's own timers have it; a clean training gets no advice. On the CPU and on the simulated GPU.
 
-usage: advice_test.py [--clean N]
-  --clean N   only the clean training, N times on each"""
+usage: advice_test.py [--clean N] [--rare]
+  --clean N   only the clean training, N times on each
+  --rare      only what goes wrong in few programs, and the same programs without that"""
 
 import argparse
 import json
@@ -19,6 +20,7 @@ import sim  # noqa: E402
 import torch_programs  # noqa: E402
 
 RESIDUAL = os.path.join(HERE, "programs", "residual.py")
+RARE = os.path.join(HERE, "programs", "rare.py")
 RANKS = os.path.join(HERE, "programs", "ranks.py")
 GPU_RULES = {"sync-in-loop", "pageable-copy", "tiny-kernels", "gpu-idle", "launch-bound", "fp32-math", "memory-limit",
              "data-parallel"}
@@ -28,6 +30,10 @@ TOLERANCE, POINTS = 0.2, 1.0
 RULES = {"item1": "sync-in-loop", "item2": "sync-in-loop", "item3": "sync-in-loop", "sleep": "host-code",
          "adds": "repeated-work", "clones": "allocation-churn", "passes": "extra-backward", "tiny": "tiny-kernels",
          "pageable": "pageable-copy", "loader": "data-loading", "workers": "loader-workers", "slow": "slow-rank"}
+# Of programs/rare.py: the rule, its line, of what it has a share, devices of the simulated GPU.
+RARE_SPOTS = {"compile": ("first-step", "forward", "first step", 0), "starve": ("host-starved", "starved", "step", 0),
+              "memory": ("memory-limit", "taken", "GPU's memory", 1),
+              "parallel": ("data-parallel", "forward", "step", 2)}
 ON_CPU = ["--batch", "48", "--steps", "40"]
 ON_GPU = ["--device", "cuda", "--batch", "256", "--width", "128", "--steps", "40"]
 # With it the GPU, not the host, takes the time of a step.
@@ -46,10 +52,10 @@ def line_of(program, spot):
 class Recorded:
     """One run under gpuprof with default options, what it said of itself, and the advice."""
 
-    def __init__(self, folder, command, gpu=False, time_scale=TIME_SCALE):
+    def __init__(self, folder, command, gpu=0, time_scale=TIME_SCALE):
         full = dict(os.environ, GPUSIM_QUIET="1", OMP_NUM_THREADS="1")
         if gpu:
-            command = [sim.GPUSIM_RUN, "--devices", "1", "--time-scale", str(time_scale), "--", *command]
+            command = [sim.GPUSIM_RUN, "--devices", str(int(gpu)), "--time-scale", str(time_scale), "--", *command]
         else:
             full["CUDA_VISIBLE_DEVICES"] = ""
         os.makedirs(folder)
@@ -154,6 +160,29 @@ def on_ranks(checks, python, folder):
     checks.equal([a["rank"] for a in run.advice if a["rule"] == "slow-rank"], [1], "ranks: which one")
 
 
+def rare(checks, python, folder, has_gpu):
+    """Each spot with its rule, line and share; without the spot that rule is silent."""
+    e2e.hurry()  # starved by threads of its own, not by other programs
+    for spot, (rule, marker, of, devices) in RARE_SPOTS.items():
+        if devices and not has_gpu:
+            continue
+        run = Recorded(os.path.join(folder, spot), [python, RARE, spot], devices, 1)
+        if not run.ask(checks, spot):
+            continue
+        found = [a for a in run.advice if a["rule"] == rule]
+        line, share = line_of(RARE, marker), run.timers["share"]["spot"]
+        if checks.equal([(a["file"], a["line"], a["of"]) for a in found], [(RARE, line, of)], spot):
+            got = found[0]["share_percent"]
+            checks.expect(abs(got - share) <= TOLERANCE * share, "%s: %.2f %%, by its own timers %.2f %%"
+                          % (spot, got, share))
+            print("%s: %s line %d: %.2f %% of the %s, by its own timers %.2f %%" % (spot, rule, line, got, of, share))
+        if spot == "compile":
+            checks.equal([a["rule"] for a in run.advice], [rule], "compile: what compiles is no code of the program's")
+        run = Recorded(os.path.join(folder, spot + "_clean"), [python, RARE, spot, "--clean"], devices, 1)
+        if run.ask(checks, spot + ", clean"):
+            checks.equal([a for a in run.advice if a["rule"] == rule], [], spot + ", clean")
+
+
 def clean(checks, python, folder, gpu, number):
     """No advice. On the simulated GPU with bf16 and a GPU that is busy; its times are stretched, so that other
     programs of this machine do not make it wait."""
@@ -173,6 +202,7 @@ def clean(checks, python, folder, gpu, number):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--clean", type=int, default=0)
+    parser.add_argument("--rare", action="store_true")
     options = parser.parse_args()
     checks = e2e.Checks()
     python = torch_programs.python_with_torch()
@@ -180,12 +210,14 @@ def main():
         [sim.GPUSIM_RUN, "--quiet", "--devices", "1", "--", python, "-c", "import torch; torch.zeros(1).cuda()"],
         capture_output=True).returncode == 0
     with e2e.Folder("advice") as folder:
-        if not options.clean:
+        if options.rare:
+            rare(checks, python, folder, has_gpu)
+        elif not options.clean:
             on_cpu(checks, python, folder)
             on_ranks(checks, python, folder)
             if has_gpu:
                 on_gpu(checks, python, folder)
-        for number in range(1, (options.clean or 1) + 1):
+        for number in range(1, 1 if options.rare else (options.clean or 1) + 1):
             clean(checks, python, folder, False, number)
             if has_gpu:
                 clean(checks, python, folder, True, number)

@@ -38,14 +38,6 @@ ATTEMPTS = 6  # where the machine has much else to do, what torch.profiler does 
 MALLOC = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": str(1 << 40), "MALLOC_TRIM_THRESHOLD_": str(1 << 40)}
 
 
-def hurry():
-    """Of what the machine does now gpuprof's collector comes first, so that it loses nothing."""
-    try:
-        os.setpriority(os.PRIO_PROCESS, 0, -15)
-    except PermissionError:
-        pass
-
-
 def record(python, device, folder, shapes):
     program = [python, os.path.join(HERE, "programs", "profiled.py"), folder, "--device", device,
                *([] if shapes else ["--no-shapes"])]
@@ -145,7 +137,7 @@ def main():
     wanted = parser.parse_args()
     python = torch_runs.need(None) if wanted.device == "cuda" else python_with_torch()
     checks = e2e.Checks()
-    hurry()
+    e2e.hurry()
     wrong = None
     for attempt in range(ATTEMPTS):
         shapes = attempt % 2 == 0

@@ -49,7 +49,7 @@ def compile_first(options):
     # Its front end alone: no compiler of the machine's is needed.
     run = model if options.clean else torch.compile(model, backend="aot_eager")
     step_ns, forward_ns, began = [], [], time.perf_counter_ns()
-    for _ in range(options.steps):  # spot: loop
+    for _ in range(options.steps):
         forward_ns.append(step(run, optimizer, values))
         step_ns.append(time.perf_counter_ns() - began)
         began += step_ns[-1]
@@ -57,7 +57,7 @@ def compile_first(options):
 
 
 def compute(stop):
-    product = torch.rand(400, 400)
+    product = torch.rand(1000, 1000)
     while not stop.is_set():
         torch.mm(product, product)
 
@@ -72,7 +72,7 @@ def starve(options):
     for other in others:
         other.start()
     step_ns, cpu_ns, began = [], time.thread_time_ns(), time.perf_counter_ns()
-    while sum(step_ns) < 5e9:  # spot: loop
+    while sum(step_ns) < 5e9:  # spot: starved
         step(model, optimizer, values)
         step_ns.append(time.perf_counter_ns() - began)
         began += step_ns[-1]
