@@ -24,6 +24,8 @@ namespace {
 
 using support::error;
 
+constexpr int kFailed = 125;  // of several windows some
+
 /// Into `made` go the folders that it made for the output.
 support::Result<api::ExportRequest> request_of(const Options& options,
                                                std::vector<std::string>* made) {
@@ -70,7 +72,7 @@ support::Result<int> export_command(Options& options) {
   const std::string text =
       options.quiet ? failures_text(summary.value()) : summary_text(summary.value());
   [[maybe_unused]] const ssize_t n = write(STDERR_FILENO, text.data(), text.size());
-  return 0;
+  return summary.value().complete ? 0 : kFailed;
 }
 
 }  // namespace gpuprof::cli

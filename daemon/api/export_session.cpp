@@ -44,6 +44,14 @@ void add_files(Summary& summary, const std::vector<exporter::FileWritten>& files
   }
 }
 
+/// What was written before stays, and is told.
+void stop_at(const model::Window& window, std::size_t windows, const support::Error& failure,
+             Summary& summary) {
+  summary.complete = false;
+  summary.failures.push_back(fmt::format("{}; window {} of {} and what follows are not written",
+                                         failure.sentence, window.index + 1, windows));
+}
+
 void apply(const ExportRequest& request, spool::SessionView* view) {
   if (!request.output.empty()) {
     view->options.output = request.output;
@@ -92,10 +100,15 @@ support::Result<Summary> export_session(const ExportRequest& request,
       if (progress && done != 0)
         progress(before + static_cast<std::uint64_t>(share * static_cast<double>(events)), total);
     };
+    const auto files = exporter::write_window(view, window, view.chosen, of_all);
+    if (!files) {
+      if (summary.files.empty()) return files.error();
+      stop_at(window, windows.size(), files.error(), summary);
+      break;
+    }
     summary.windows.push_back({window.index, window.start_ns, window.end_ns, window.first_label,
                                window.steps, window.why});
-    GPUPROF_TRY(files, exporter::write_window(view, window, view.chosen, of_all));
-    add_files(summary, files);
+    add_files(summary, files.value());
     before += events;
   }
   summary.open_with =

@@ -34,6 +34,9 @@ using ExportProgress = std::function<void(std::uint64_t done, std::uint64_t tota
 /// Writes the files of every window; windows and processes the daemon had not settled when it
 /// died are settled here, from the events.
 ///
+/// Where a window fails after files of others were written, the summary holds those, is not
+/// complete and says why in its failures.
+///
 /// @param reading Bytes of trace files, where those are what is exported.
 support::Result<Summary> export_session(const ExportRequest& request,
                                         const ExportProgress& progress,

@@ -124,12 +124,15 @@ void settle_choice(const Tallies& tallies, spool::SessionView* view, Summary* su
   if (view->chosen.empty() && view->chosen_spools.empty())
     view->chosen_spools = choose(*view, tallies);
   summary->processes_seen = view->processes.size();
+  std::vector<bool> chosen;
+  for (const spool::ProcessEntry& process : view->processes)
+    chosen.push_back(is_chosen(*view, process));
   view->chosen.clear();
   std::vector<spool::ProcessEntry> kept;
   for (std::size_t i = 0; i < tallies.size(); ++i) {
     if (!tallies[i].readable) continue;
     const spool::ProcessEntry& process = view->processes[i];
-    const bool traced = is_chosen(*view, process);
+    const bool traced = chosen[i];
     summary->processes.push_back(tallies[i].about);
     summary->processes.back().role = traced ? "traced" : "quiet";
     if (!traced) continue;
