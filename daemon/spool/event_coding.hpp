@@ -8,6 +8,7 @@
 // Not here: the list of fields (fields.hpp), blocks (block.hpp)
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstring>
@@ -165,6 +166,9 @@ class EventEncoder {
   std::array<Numbers, Kinds::kCount> last_ = {};
 };
 
+/// 146 years after a machine's start, and 52 days.
+inline constexpr std::uint64_t kLatest_ns = 1ULL << 62, kLongest_ns = 1ULL << 52;
+
 /// Gives an event its numbers and texts back.
 class Scatter {
  public:
@@ -174,10 +178,13 @@ class Scatter {
   void operator()(T&... values) {
     ((values = static_cast<T>(numbers_[count_++])), ...);
   }
+  /// Times that no clock shows are brought near: whoever adds them up counts in 63 bits. A length
+  /// with the highest bit is an end before the begin.
   void span(std::uint64_t& start, std::uint64_t& end) {
     std::uint64_t length = 0;
     (*this)(start, length);
-    end = start + length;
+    start = std::min(start, kLatest_ns);
+    end = start + (length >> 63 != 0 ? 0 : std::min(length, kLongest_ns));
   }
   void bytes16(std::array<std::uint8_t, 16>& bytes) {
     std::array<std::uint64_t, 2> halves;
