@@ -18,11 +18,12 @@
 
 namespace gpuprof::report {
 
-/// Numbers of one window's ids, found once each.
+/// Numbers of one window's ids, found once each; of ids that only damaged files have, each time.
 class IdCache {
  public:
   template <typename Make>
   std::uint32_t get(std::uint32_t id, const Make& make) {
+    if (id >= kMost) return make();
     if (id >= values_.size())
       values_.resize(std::max<std::size_t>(id + 1, values_.size() * 2), ~0u);
     if (values_[id] == ~0u) {
@@ -33,6 +34,7 @@ class IdCache {
   }
 
  private:
+  static constexpr std::uint32_t kMost = 4'000'000;
   std::vector<std::uint32_t> values_;
 };
 

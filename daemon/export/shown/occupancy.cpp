@@ -22,6 +22,12 @@ std::uint32_t partitions(const model::Device& device) {
   return device.compute_major == 6 && device.compute_minor == 0 ? 2 : 4;
 }
 
+/// Larger ones than any are a file's, not a device's.
+bool has_warps(const model::Device& device) {
+  constexpr std::uint32_t kMostThreads = 1024;
+  return device.warp_size != 0 && device.warp_size <= kMostThreads;
+}
+
 /// For drivers that do not tell it.
 std::uint32_t block_slots(const model::Device& device) {
   if (device.max_blocks_per_sm != 0) return device.max_blocks_per_sm;
@@ -67,7 +73,7 @@ std::uint32_t by_shared_memory(const model::Device& device, std::uint32_t shared
 
 std::uint32_t active_blocks(const model::Device& device, std::uint32_t threads,
                             std::uint32_t registers, std::uint32_t shared_bytes) {
-  if (device.warp_size == 0 || device.max_threads_per_sm == 0 || threads == 0) return 0;
+  if (!has_warps(device) || device.max_threads_per_sm == 0 || threads == 0) return 0;
   if (device.max_threads_per_block != 0 && threads > device.max_threads_per_block) return 0;
   const std::uint32_t warps = (threads + device.warp_size - 1) / device.warp_size;
   const std::uint32_t warp_slots = device.max_threads_per_sm / device.warp_size;
@@ -81,7 +87,7 @@ Occupancy occupancy(const model::Device& device, const model::Kernel& kernel) {
   const double blocks =
       static_cast<double>(kernel.grid[0]) * kernel.grid[1] * static_cast<double>(kernel.grid[2]);
   const std::uint64_t threads = std::uint64_t{kernel.block[0]} * kernel.block[1] * kernel.block[2];
-  if (device.sm_count == 0 || device.warp_size == 0 || threads > 1u << 20) return result;
+  if (device.sm_count == 0 || !has_warps(device) || threads > 1u << 20) return result;
   result.blocks_per_sm = blocks / device.sm_count;
   result.warps_per_sm = result.blocks_per_sm * static_cast<double>(threads) / device.warp_size;
   result.active_blocks =

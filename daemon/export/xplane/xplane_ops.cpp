@@ -124,9 +124,9 @@ void XplaneOps::finish() {
   std::sort(entries_.begin(), entries_.end(),
             [](const Entry& a, const Entry& b) { return a.id < b.id; });
   first_id_ = entries_.front().id;
-  const std::uint64_t span = entries_.back().id - first_id_ + 1;
-  if (span > 8 * entries_.size() + 1024) return;
-  slots_.resize(span);
+  const std::uint64_t last = entries_.back().id - first_id_;
+  if (last >= 8 * entries_.size() + 1024) return;
+  slots_.resize(last + 1);
   for (std::size_t i = 0; i < entries_.size(); ++i)
     slots_[entries_[i].id - first_id_] = static_cast<std::uint32_t>(i) + 1;
 }

@@ -80,7 +80,9 @@ void SideSink::settle_busy() {
 std::uint64_t SideSink::next_border(std::uint64_t ns) const {
   if (slice_ns_ != 0) {
     const std::uint64_t since = ns < window_.start_ns ? 0 : ns - window_.start_ns;
-    return ns + slice_ns_ - (window_.offset_ns + since) % slice_ns_;
+    const std::uint64_t at = window_.offset_ns + since;
+    // All that is later counts for the last one.
+    return at / slice_ns_ >= kSlices - 1 ? ~0ULL : ns + slice_ns_ - at % slice_ns_;
   }
   for (std::size_t i = last_step_; i < window_.steps.size(); ++i) {
     if (window_.steps[i].first > ns) return window_.steps[i].first;

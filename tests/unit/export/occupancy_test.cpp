@@ -89,5 +89,20 @@ TEST(Occupancy, IsZeroForAnUnknownDevice) {
   EXPECT_EQ(occupancy(model::Device{}, kernel).percent, 0u);
 }
 
+TEST(Occupancy, IsZeroForADeviceThatNobodyMakes) {
+  model::Kernel kernel{};
+  kernel.grid = kernel.block = {8, 1, 1};
+  for (const std::uint32_t threads : {~0u, ~0u - 6, 1u << 24, 1025u}) {
+    model::Device d = kA100;
+    d.warp_size = threads;
+    d.max_threads_per_block = d.max_threads_per_sm = ~0u;
+    for (const std::uint32_t registers : {0u, 1u, 255u}) {
+      kernel.registers = registers;
+      EXPECT_EQ(occupancy(d, kernel).percent, 0u) << threads;
+      EXPECT_EQ(active_blocks(d, 7, registers, 0), 0u) << threads;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace gpuprof::exporter

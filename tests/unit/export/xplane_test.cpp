@@ -393,5 +393,14 @@ TEST_F(XplaneTest, AGpuTellsWhatItCanDoAndTheFileWhenAndWhatIsMissing) {
   EXPECT_THAT(written_.missing, Contains(HasSubstr("3 ")));
 }
 
+TEST_F(XplaneTest, IdsFromTheFirstToTheLastThereCanBeTakeNoRoom) {
+  record([](model::EventSink& to) {
+    send_step(to, kernel(7, 50, 60, ~0ULL), op(~0ULL, 1, 20, 40));
+    to.on(op(0, 1, 10, 15));
+  });
+  write();
+  EXPECT_GT(written_.events, 2u);
+}
+
 }  // namespace
 }  // namespace gpuprof::exporter

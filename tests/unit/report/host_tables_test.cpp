@@ -93,5 +93,22 @@ TEST(Places, KnowWhatIsTheProgramsOwn) {
   EXPECT_TRUE(is_user_file("/home/me/lib/python3.11x/own.py"));
 }
 
+TEST_F(HostTablesTest, IdsThatNobodyDefinesTakeNoRoom) {
+  record([](model::EventSink& to) {
+    model::Operator lost = op(1, ~0u, 10, 20);
+    lost.stack = ~0u;
+    lost.inputs = ~0u;
+    to.on(lost);
+    lost = op(2, 0x7fffffff, 30, 40);
+    lost.stack = lost.inputs = 0x7fffffff;
+    to.on(lost);
+    model::ApiCall lost_call = call(7, 50, 60);
+    lost_call.name = ~0u;
+    to.on(lost_call);
+  });
+  const Analysis a = analysis();
+  EXPECT_EQ(2u, a.operators.rows.size()) << "operators, and the call, of one name";
+}
+
 }  // namespace
 }  // namespace gpuprof::report

@@ -217,5 +217,21 @@ TEST_F(SideTest, SimulatedAndRealGpusAreNotCompared) {
   EXPECT_THAT(diff.error().sentence, HasSubstr("'b' has GPU work of a simulated GPU"));
 }
 
+TEST_F(SideTest, WorkThatLastsBeyondTheRecordingCountsForItsLastSlice) {
+  record([](model::EventSink& to) {
+    to.on(model::StringDef{1, "endless"});
+    model::Kernel endless = kernel(7, 50, 60);
+    endless.name = 1;
+    endless.end_ns = kStart + (1ULL << 52);
+    to.on(endless);
+  });
+  const Side side = read();
+  EXPECT_FALSE(side.has_steps);
+  const std::vector<double>& busy = side.of(Measure::kGpuBusy);
+  ASSERT_EQ(busy.size(), kSlices);
+  EXPECT_GT(busy.back(), 1e15);
+  EXPECT_LT(busy[kSlices - 2], 1e6);
+}
+
 }  // namespace
 }  // namespace gpuprof::report::diff
