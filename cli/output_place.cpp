@@ -264,6 +264,7 @@ support::Result<void> prepare_output(OutputPlace* place, bool force) {
     return error(fmt::format("{} is a folder, but the name asks for a file; give -o another name",
                              in_quotes(place->output)));
   }
+  if (fixed) GPUPROF_CHECK(support::check_replaceable(place->output));
   if (fixed && !force && support::file_exists(place->output)) {
     return error(fmt::format("{} exists already; give -f to overwrite it or choose another name",
                              in_quotes(place->output)));

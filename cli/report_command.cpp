@@ -74,6 +74,8 @@ support::Result<void> check_page_alone(const Options& options, const api::Report
     return error("--html writes a page, not JSON or CSV: give one of them");
   if (!request.by.empty())
     return error("the page of --html has all tables: leave --by and what shapes a table away");
+  if (options.advice_only || !options.fail_on.empty())
+    return error("--html writes a page: --advice-only and --fail-on need a report of their own");
   return {};
 }
 
@@ -91,8 +93,8 @@ support::Result<int> write_page(const Options& options, const api::ReportRequest
   line.clear();
   if (!bytes) return bytes.error();
   if (!options.quiet)
-    fmt::print(stderr, "gpuprof: wrote {} ({}): open it in a browser\n", page.page,
-               support::human_bytes(bytes.value()));
+    fmt::print(stderr, "gpuprof: wrote {} ({}): open it in a browser\n",
+               support::on_one_line(page.page), support::human_bytes(bytes.value()));
   return 0;
 }
 

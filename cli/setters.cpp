@@ -87,8 +87,9 @@ Answer format(Options& o, const std::string& value) {
   std::vector<std::string> formats;
   for (const std::string& word : support::split(value, ',')) {
     if (std::find(known.begin(), known.end(), word) == known.end()) {
-      return error(fmt::format("--format: this version does not write {}; it writes {}",
-                               in_quotes(word), support::listed(known)));
+      return error(fmt::format("--format: this version does not write {}{}; it writes {}",
+                               in_quotes(word), support::did_you_mean(word, known),
+                               support::listed(known)));
     }
     if (std::find(formats.begin(), formats.end(), word) == formats.end()) formats.push_back(word);
   }

@@ -75,6 +75,8 @@ Answer rank(Options& o, const std::string& value) {
 
 Answer report_steps(Options& o, const std::string& value) {
   const std::size_t dash = value.find('-');
+  if (dash == 0 || dash + 1 == value.size())
+    return error(fmt::format("--step {} is neither N nor A-B", support::in_quotes(value)));
   GPUPROF_TRY(first, number_of<std::uint64_t>("--step", value.substr(0, dash)));
   std::uint64_t last = first;
   if (dash != std::string::npos) {

@@ -30,7 +30,8 @@ constexpr std::size_t kProcessesNamed = 8;
 
 class Lines {
  public:
-  void add(const std::string& line) { text_ += "gpuprof: " + line + "\n"; }
+  /// Names in it are of programs and files.
+  void add(const std::string& line) { text_ += "gpuprof: " + support::on_one_line(line) + "\n"; }
   const std::string& text() const { return text_; }
 
  private:

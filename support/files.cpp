@@ -118,6 +118,17 @@ std::string closed_folder_above(const std::string& path) {
   return closed;
 }
 
+Result<void> check_replaceable(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode) || S_ISDIR(info.st_mode)) return {};
+  const char* const what = S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode) ? "a device"
+                           : S_ISFIFO(info.st_mode)                       ? "a pipe"
+                           : S_ISSOCK(info.st_mode)                       ? "a socket"
+                                                                          : "no file";
+  return error(
+      fmt::format("{} is {}, which is never replaced; name a file", in_quotes(path), what));
+}
+
 bool file_exists(const std::string& path) {
   struct stat about {};
   return stat(path.c_str(), &about) == 0;

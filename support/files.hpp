@@ -42,6 +42,10 @@ std::string read_small_file(const std::string& path);
 /// if they may enter all of them.
 std::string closed_folder_above(const std::string& path);
 
+/// An error in one sentence where something stands that must not be replaced by a file: a device, a
+/// pipe, a socket, also at the end of a link.
+Result<void> check_replaceable(const std::string& path);
+
 bool file_exists(const std::string& path);
 bool is_folder(const std::string& path);
 bool is_socket(const std::string& path);

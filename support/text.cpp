@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace gpuprof::support {
 namespace {
@@ -77,19 +78,27 @@ Result<std::uint64_t> with_units(std::string_view word, const Unit (&units)[N],
                            in_quotes(word), right));
 }
 
+/// Letters to change, add, leave out, or to swap with their neighbours.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
+  std::vector<std::size_t> before, above(b.size() + 1), row(b.size() + 1);
+  std::iota(above.begin(), above.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
+      const std::size_t change = above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, change});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before[j - 2] + 1);
     }
+    before = std::exchange(above, row);
   }
-  return row[b.size()];
+  return above[b.size()];
+}
+
+/// U+0080 to U+009F in UTF-8: some terminals obey these, too.
+bool is_second_control(std::string_view text) {
+  return text.size() > 1 && text[0] == '\xc2' && static_cast<unsigned char>(text[1]) >= 0x80 &&
+         static_cast<unsigned char>(text[1]) < 0xa0;
 }
 
 bool plain_for_shell(char c) {
@@ -143,12 +152,14 @@ Result<std::uint64_t> parse_unsigned(std::string_view word) {
 
 std::string on_one_line(std::string_view text) {
   std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
     if (byte < 0x20 || byte == 0x7f) {
       out += fmt::format("\\x{:02x}", byte);
+    } else if (is_second_control(text.substr(i))) {
+      out += fmt::format("\\x{:02x}\\x{:02x}", byte, static_cast<unsigned char>(text[++i]));
     } else {
-      out += c;
+      out += text[i];
     }
   }
   return out;
@@ -159,9 +170,7 @@ std::string harmless(std::string_view text) {
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
-    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : '\0');
-    // U+0080 to U+009F in UTF-8: some terminals obey these, too.
-    const bool second_set = byte == 0xc2 && next >= 0x80 && next < 0xa0;
+    const bool second_set = is_second_control(text.substr(i));
     const bool control = (byte < 0x20 && byte != '\n') || byte == 0x7f || second_set;
     out += control ? '?' : text[i];
     i += second_set ? 1 : 0;
@@ -204,6 +213,11 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
     best = candidate;
   }
   return best;
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
+  const std::string near = nearest(word, candidates);
+  return near.empty() ? "" : " (did you mean " + near + "?)";
 }
 
 std::string human_count(std::uint64_t count) {

@@ -54,6 +54,9 @@ std::string listed(const std::vector<std::string>& words);
 /// The candidate nearest to a mistyped word, or "" if none is near.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
+/// ` (did you mean …?)` behind such a word; "" if none is near.
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
+
 /// `1.25 M`, `200 k`, `17`.
 std::string human_count(std::uint64_t count);
 /// `1 step`, `1.2 M steps`.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "daemon/api/settled.hpp"
+#include "daemon/api/sources.hpp"
 #include "daemon/import/import.hpp"
 #include "daemon/report/diff/condition.hpp"
 #include "daemon/report/diff/diff_text.hpp"
@@ -99,6 +100,8 @@ support::Result<DiffPageAnswer> write_diff_page(const DiffRequest& request,
                                                 const ReportProgress& progress) {
   const auto writable = report::page::check_page_path(target.page, target.force);
   if (!writable) return trouble(writable.error());
+  const auto apart = check_is_no_input(target.page, {request.before, request.after});
+  if (!apart) return trouble(apart.error());
   GPUPROF_TRY(compared, compare(request, progress));
   report::diff::DiffPageRequest page;
   page.path = target.page;

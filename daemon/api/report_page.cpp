@@ -63,6 +63,7 @@ support::Result<std::uint64_t> write_report_page(const ReportPageRequest& reques
   wanted.force = request.force;
   wanted.version = request.version;
   GPUPROF_CHECK(page::check_page_path(wanted.path, wanted.force));
+  GPUPROF_CHECK(check_is_no_input(request.page, request.inputs));
   GPUPROF_TRY(loaded, load(request, progress, wanted.limits));
   wanted.source = loaded.report.processes.empty() ? "" : loaded.report.processes[0].meta.source;
   return page::write_page(loaded.report, page::page_advice(loaded.report), loaded.timelines,

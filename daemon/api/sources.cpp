@@ -7,8 +7,11 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "daemon/import/import.hpp"
 #include "daemon/import/path_kind.hpp"
+#include "support/text.hpp"
 
 namespace gpuprof::api {
 
@@ -45,6 +48,17 @@ support::Result<Source> open_source(const std::vector<std::string>& paths,
 
 support::Result<Source> open_source(const std::string& path, const SourceProgress& progress) {
   return open_source(std::vector<std::string>{path}, progress);
+}
+
+support::Result<void> check_is_no_input(const std::string& output,
+                                        const std::vector<std::string>& inputs) {
+  std::error_code none;
+  for (const std::string& input : inputs)
+    if (std::filesystem::equivalent(input, output, none))
+      return support::error(
+          fmt::format("{} is what the page is made of; name another file for the page",
+                      support::in_quotes(output)));
+  return {};
 }
 
 }  // namespace gpuprof::api

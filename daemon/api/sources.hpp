@@ -50,4 +50,9 @@ support::Result<Source> open_source(const std::string& path, const SourceProgres
 support::Result<Source> open_source(const std::vector<std::string>& paths,
                                     const SourceProgress& progress);
 
+/// With --force a slip of the hand would replace a recording by what is made of it.
+/// Errors: `output` is one of the inputs.
+support::Result<void> check_is_no_input(const std::string& output,
+                                        const std::vector<std::string>& inputs);
+
 }  // namespace gpuprof::api

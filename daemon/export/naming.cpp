@@ -21,6 +21,7 @@
 
 #include "support/files.hpp"
 #include "support/tidy.hpp"
+#include "support/utf8.hpp"
 
 namespace gpuprof::exporter {
 namespace {
@@ -28,13 +29,23 @@ namespace {
 constexpr std::string_view kGzipSuffix = ".gz";
 constexpr std::uint64_t kSecond_ns = 1'000'000'000;
 
-/// A text put into a name must not change folders, and the name is one line.
-std::string flat(std::string text) {
-  constexpr char kDelete = 0x7f;
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return c == '/' || c < ' ' || c == kDelete; },
-      '_');
-  return text;
+/// A text put into a name must not change folders, and the name is one line that no terminal obeys.
+std::string flat(std::string_view text) {
+  std::string name;
+  while (!text.empty()) {
+    const std::size_t bytes = support::utf8_character(text);
+    const auto first = static_cast<unsigned char>(text[0]);
+    const bool control =
+        first < ' ' || first == 0x7f ||
+        (first == 0xc2 && bytes == 2 && static_cast<unsigned char>(text[1]) < 0xa0);
+    if (bytes == 0 || control || first == '/') {
+      name += '_';
+    } else {
+      name += text.substr(0, bytes);
+    }
+    text.remove_prefix(std::max<std::size_t>(bytes, 1));
+  }
+  return name;
 }
 
 support::Result<std::string> environment_part(const std::string& pattern, std::size_t& at) {
@@ -213,6 +224,7 @@ support::Result<std::string> Staging::add(const std::string& path) {
                                  [&](const Entry& entry) { return entry.path == path; });
   if (twice)
     return support::error(fmt::format("two files would be named {}: add %p to the pattern", path));
+  GPUPROF_CHECK(support::check_replaceable(path));
   if (!force_ && fs::exists(path, failed)) return exists_already(path);
   // Not a name that any viewer would take for a trace.
   // One daemon may serve two sessions with one name.

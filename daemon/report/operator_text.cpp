@@ -159,8 +159,9 @@ support::Result<std::vector<Shown>> chosen(std::vector<Shown> all,
     const auto at = std::find_if(all.begin(), all.end(),
                                  [&](const Shown& c) { return c.key == want || c.title == want; });
     if (at == all.end())
-      return support::error(fmt::format("the table of operators has no column {}; here it has {}",
-                                        support::in_quotes(want), support::join(keys, ", ")));
+      return support::error(fmt::format("the table of operators has no column {}{}; here it has {}",
+                                        support::in_quotes(want), support::did_you_mean(want, keys),
+                                        support::join(keys, ", ")));
     some.push_back(*at);
   }
   return some;

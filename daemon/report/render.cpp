@@ -86,6 +86,8 @@ support::Result<void> check(const RenderOptions& options) {
     if (!options.sort_by.empty()) return sort_operators(none, options.sort_by);
     return {};
   }
+  if (options.grouping.by_shape || options.grouping.by_stack != 0)
+    return error("shapes and stacks group operators: leave --by out, or how they are grouped");
   Analysis none;
   GPUPROF_TRY(table, table_for(none, options));
   return {};

@@ -187,6 +187,7 @@ support::Result<void> check_page_path(const std::string& path, bool force) {
   if (support::is_folder(path))
     return support::error(
         fmt::format("{} is a folder; name the file the page is to become", quoted));
+  GPUPROF_CHECK(support::check_replaceable(path));
   if (!force && support::file_exists(path))
     return support::error(
         fmt::format("{} exists; name another file, or add --force to replace it", quoted));

@@ -122,6 +122,14 @@ def words(checks, folder, place):
         (["report", "--row-limit", "x", good], "--row-limit"), (["report", "--rank", "7", good], "rank"),
         (["report", "--group-by-stack", "-1", good], "--group-by-stack"),
         (["report", "--html", "page.html", "--csv", good], "--html"),
+        (["report", "--by", "line", "--sort-by", "saples", good], "did you mean samples?"),
+        (["report", "--columns", "nmae", good], "did you mean name?"),
+        (["report", "--row-limit", "-1", good], "'-1'"), (["report", "--step", "-1", good], "'-1'"),
+        (["report", "--by", "kernel", "--group-by-stack", "2", good], "group operators"),
+        (["report", "--html", "page.html", "--fail-on", "any", good], "--fail-on"),
+        (["report", "--html", "page.html", "--advice-only", good], "--advice-only"),
+        (["report", "--html", good, "-f", good], "name another"),
+        (["report", "-"], "-"), (["export", good, "-o", "out", "--format", "sqltie"], "did you mean sqlite?"),
         (["report", "--nothing", good], "--nothing"), (["export"], "export needs"),
         (["export", good], "-o"), (["export", good, "-o", "out", "--format", "sqlit"], "sqlite"),
         (["export", good, "-o", "out", "--format", ""], "--format"),
@@ -164,8 +172,45 @@ def places(checks, folder, place):
         refused(checks, place, "place", arguments, part)
     checks.equal(open(in_the_way, "rb").read(), b"mine", "the file in the way")
     existing(checks, place, good)
+    special(checks, place, good)
     for tmp in ("/proc/none", os.path.join(folder, "none"), in_the_way):
         refused(checks, place, "TMPDIR", ["report", good], "TMPDIR", env={"TMPDIR": tmp})
+
+
+def windows(checks, folder, place):
+    """Of several windows those before the one that fails are written, and told."""
+    paths = []
+    for number in (0, 1):
+        events = [dict(event, ts=event["ts"] + number * 1e6) for event in inputs.events(50)]
+        paths.append(inputs.write(os.path.join(folder, "window%d.json" % number), json.dumps(
+            {"schemaVersion": 1, "baseTimeNanoseconds": 1700000000000000000, "traceEvents": events}).encode()))
+    words = ["export", *paths, "-o", "spans", "--format", "csv"]
+    both = run(place, words).stdout.decode().split()
+    checks.equal(len(both), 2, "windows: a file each: %s" % both)
+    os.remove(both[0])
+    again = run(place, words)
+    said = again.stderr.decode()
+    checks.equal((again.returncode, again.stdout.decode().split()), (FAILED, both[:1]), "windows: " + said)
+    checks.expect("failed: cannot write %s" % both[1] in said and "; window 2 of 2 and what follows" in said,
+                  "windows: what failed: " + said)
+    checks.equal([os.path.exists(path) for path in both], [True, True], "windows: files")
+
+
+def special(checks, place, good):
+    """No device, pipe or socket becomes a file, also with -f."""
+    os.mkfifo(os.path.join(place.path, "pipe.csv"))
+    os.symlink("pipe.csv", os.path.join(place.path, "link.csv"))
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(os.path.join(place.path, "socket.csv"))
+    kinds = {name: os.lstat(os.path.join(place.path, name)).st_mode
+             for name in ("pipe.csv", "link.csv", "socket.csv")}
+    for name in kinds:
+        for more in ([], ["-f"]):
+            refused(checks, place, "special", ["export", good, "-o", name, "--format", "csv", *more], name)
+            refused(checks, place, "special", ["report", "--html", name, *more, good], "never replaced")
+    checks.equal({name: os.lstat(os.path.join(place.path, name)).st_mode for name in kinds}, kinds,
+                 "special files")
+    server.close()
 
 
 def existing(checks, place, good):
@@ -218,7 +263,7 @@ def gone_reader(checks, folder, place):
 def names(checks, folder, place):
     """A terminal obeys nothing that a file says; JSON and CSV keep it."""
     name = "a\x1b[31m\x07\x00\n\u009bz"
-    path = inputs.write(os.path.join(folder, "names.json"), inputs.trace(3).replace(
+    path = inputs.write(os.path.join(folder, "names.json"), inputs.trace(3, host_name=name).replace(
         b'"aten::op1"', json.dumps(name).encode()))
     for arguments in (["report", path], ["report", "--by", "operator", path], ["diff", path, path]):
         done = run(place, arguments)
@@ -226,6 +271,13 @@ def names(checks, folder, place):
         checks.equal(done.returncode, 0, "names: %s: %s" % (arguments, done.stderr))
         checks.equal({c for c in said if ord(c) < 32 or 127 <= ord(c) < 160}, {"\n"}, "names: controls")
         checks.expect("[31m" in said, "names: the rest of it is printed")
+    done = run(place, ["export", path, "-o", "out\x1b[31m\u009b", "--format", "csv,xplane"])
+    said = done.stderr.decode()
+    checks.equal((done.returncode, {c for c in said if ord(c) < 32 or 127 <= ord(c) < 160}), (0, {"\n"}),
+                 "names: what export says: %r" % said)
+    made = [os.path.basename(path) for path in place.all() if path.endswith((".csv", ".pb"))]
+    checks.expect(len(made) == 2 and not any(ord(c) < 32 or 127 <= ord(c) < 160 for c in "".join(made)),
+                  "names: of files: %r" % made)
     rows = json.loads(run(place, ["report", "--json", "--by", "operator", path]).stdout)
     checks.expect(name in [row["name"] for row in rows["processes"][0]["rows"]], "names: JSON has it")
 
@@ -263,7 +315,7 @@ def interrupted(checks, folder, place):
 def main():
     only = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
     checks = e2e.Checks()
-    for body in (words, files, sessions, mixed, places, full_disk, gone_reader, names,
+    for body in (words, files, sessions, mixed, places, windows, full_disk, gone_reader, names,
                  interrupted):
         if only in ("", body.__name__):
             with e2e.Folder("bad-input") as folder:

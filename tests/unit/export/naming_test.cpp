@@ -135,6 +135,11 @@ TEST_F(Naming, StagingKeepsExistingFilesUnlessForced) {
 
 TEST_F(Naming, AHostFromAFileMakesNoFolderAndNoSecondLine) {
   EXPECT_EQ(worker_name("a/b\nc\x1b[31m\x7f", 7), "a_b_c_[31m__7");
+  // Controls in UTF-8, and what is none.
+  EXPECT_EQ(worker_name("a\xc2\x9b"
+                        "2J\xff\xc3\xa9",
+                        7),
+            "a_2J_\xc3\xa9_7");
 }
 
 }  // namespace

@@ -68,6 +68,11 @@ TEST(InQuotes, ShowsControlCharactersAndCutsLongWords) {
 TEST(Nearest, FindsATypingMistakeOnly) {
   EXPECT_EQ(nearest("--ouput", {"--output", "--rate"}), "--output");
   EXPECT_EQ(nearest("--frobnicate", {"--output", "--rate"}), "");
+  // Two letters in the wrong order are one mistake.
+  EXPECT_EQ(nearest("cuont", {"name", "count"}), "count");
+  EXPECT_EQ(nearest("nmae", {"name", "count"}), "name");
+  EXPECT_EQ(did_you_mean("nmae", {"name"}), " (did you mean name?)");
+  EXPECT_EQ(did_you_mean("speed", {"name"}), "");
 }
 
 TEST(ShellJoined, QuotesWhatAShellWouldSplit) {
@@ -87,6 +92,7 @@ TEST(Split, KeepsEmptyParts) {
 
 TEST(OnOneLine, ShowsControlCharactersAsNumbers) {
   EXPECT_EQ(on_one_line("a\nb\x1b[31m"), "a\\x0ab\\x1b[31m");
+  EXPECT_EQ(on_one_line("a\xc2\x9b\xc3\xa9"), "a\\xc2\\x9b\xc3\xa9");
 }
 
 TEST(Harmless, KeepsLinesAndOtherAlphabetsAlone) {
