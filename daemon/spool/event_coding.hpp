@@ -166,8 +166,9 @@ class EventEncoder {
   std::array<Numbers, Kinds::kCount> last_ = {};
 };
 
-/// 146 years after a machine's start, and 52 days.
-inline constexpr std::uint64_t kLatest_ns = 1ULL << 62, kLongest_ns = 1ULL << 52;
+/// 18 years after a machine's start; 208 days; 2 years of a whole recording.
+inline constexpr std::uint64_t kLatest_ns = 1ULL << 59, kLongest_ns = 1ULL << 54,
+                               kLongestWindow_ns = 1ULL << 56;
 
 /// Gives an event its numbers and texts back.
 class Scatter {

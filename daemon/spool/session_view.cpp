@@ -8,6 +8,7 @@
 #include <rapidjson/error/en.h>
 #include <rapidjson/reader.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -15,6 +16,7 @@
 #include <fstream>
 #include <map>
 
+#include "daemon/spool/event_coding.hpp"
 #include "daemon/spool/session_lines.hpp"
 #include "daemon/spool/spool.hpp"
 #include "support/files.hpp"
@@ -102,8 +104,10 @@ support::Result<void> apply(const FlatObject& line, SessionView& view) {
     view.processes.push_back({static_cast<std::uint32_t>(line.number("pid")),
                               absolute ? name : view.folder + "/" + name});
   } else if (kind == lines::kWindow) {
-    view.windows.push_back({static_cast<std::uint32_t>(line.number("index")),
-                            line.number("start_ns"), line.number("end_ns"),
+    const std::uint64_t start_ns = std::min(line.number("start_ns"), kLatest_ns);
+    const std::uint64_t end_ns =
+        std::clamp(line.number("end_ns"), start_ns, start_ns + kLongestWindow_ns);
+    view.windows.push_back({static_cast<std::uint32_t>(line.number("index")), start_ns, end_ns,
                             line.number("stamp_real_ns"), line.number("first_step"),
                             line.number("first_label"), line.number("steps"), line.text("why"),
                             line.number("settled_ns")});

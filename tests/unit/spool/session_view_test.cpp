@@ -86,6 +86,21 @@ TEST_F(Session, LeavesOutAHalfLastLineOnly) {
   }
 }
 
+TEST_F(Session, WindowsThatNoClockShowsAreBroughtNear) {
+  std::ofstream(folder_ + "/session.jsonl", std::ios::app)
+      << R"({"line":"window","index":1,"start_ns":18446744073709551615,"end_ns":5})"
+      << "\n"
+      << R"({"line":"window","index":2,"start_ns":5,"end_ns":9223372036854775807})"
+      << "\n";
+  const auto opened = open_session(folder_);
+  ASSERT_TRUE(opened.ok()) << opened.error().sentence;
+  ASSERT_EQ(opened.value().windows.size(), 3u);
+  for (const model::Window& window : opened.value().windows) {
+    EXPECT_LE(window.start_ns, window.end_ns);
+    EXPECT_LT(window.end_ns, 1ULL << 60);
+  }
+}
+
 TEST_F(Session, RefusesDamageInTheMiddle) {
   const std::string path = folder_ + "/session.jsonl";
   std::ofstream(path, std::ios::app) << "{broken\n{\"line\":\"ended\",\"how\":\"x\"}\n";
