@@ -46,9 +46,12 @@ struct Key {
 }  // namespace
 
 std::string no_room(const std::string& folder, int failure) {
+  const bool files = failure == EMFILE || failure == ENFILE;
   return fmt::format("cannot write to {}: {}; {}", folder, std::strerror(failure),
                      failure == EFBIG ? "raise the limit on file sizes (ulimit -f)"
-                                      : "set TMPDIR to a folder with more room");
+                     : files ? "it takes a file for each process in the trace: raise the limit "
+                               "on open files (ulimit -n), or name fewer traces at once"
+                             : "set TMPDIR to a folder with more room");
 }
 
 void Sorter::sort_part() {

@@ -196,6 +196,17 @@ def windows(checks, folder, place):
     checks.equal([os.path.exists(path) for path in both], [True, True], "windows: files")
 
 
+def many_processes(checks, folder, place):
+    """Of more processes than there may be open files."""
+    events = [dict(event, pid=1 + i) for i, event in enumerate(inputs.events(200))]
+    path = inputs.write(os.path.join(folder, "processes.json"),
+                        json.dumps({"schemaVersion": 1, "traceEvents": events}).encode())
+
+    def few_files():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+    refused(checks, place, "ulimit -n", ["report", path], "ulimit -n", preexec_fn=few_files)
+
+
 def special(checks, place, good):
     """No device, pipe or socket becomes a file, also with -f."""
     os.mkfifo(os.path.join(place.path, "pipe.csv"))
@@ -315,7 +326,7 @@ def interrupted(checks, folder, place):
 def main():
     only = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
     checks = e2e.Checks()
-    for body in (words, files, sessions, mixed, places, windows, full_disk, gone_reader, names,
+    for body in (words, files, sessions, mixed, places, windows, many_processes, full_disk, gone_reader, names,
                  interrupted):
         if only in ("", body.__name__):
             with e2e.Folder("bad-input") as folder:
