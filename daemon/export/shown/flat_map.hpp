@@ -19,7 +19,7 @@ class FlatMap {
 
   /// The slot of a key; a new one holds kMissing. Valid until the next call.
   std::uint32_t& operator[](std::uint64_t key) {
-    if ((used_ + 1) * 2 > slots_.size()) grow();
+    if ((used_ + 1) * 3 > slots_.size() * 2) grow();
     Slot& slot = slots_[find(key)];
     if (slot.key == 0) {
       slot.key = key;

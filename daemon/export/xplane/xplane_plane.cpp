@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/wire_format_lite.h>
 
 #include <algorithm>
@@ -237,7 +238,14 @@ std::string XplanePlane::tables() const {
     one.set_id(static_cast<std::int64_t>(i) + 1);
     one.set_name(support::as_utf8(stats_.texts[i].name));
   }
-  return all.SerializeAsString();
+  // The same file each time: protobuf writes tables in an order of their memory.
+  std::string bytes;
+  google::protobuf::io::StringOutputStream to(&bytes);
+  CodedOutputStream coded(&to);
+  coded.SetSerializationDeterministic(true);
+  all.SerializeToCodedStream(&coded);
+  coded.Trim();
+  return bytes;
 }
 
 void XplanePlane::write(std::uint64_t base_ns, JsonText& out) const {

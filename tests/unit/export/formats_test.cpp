@@ -35,6 +35,16 @@ TEST_F(FormatsTest, EachReadsAsOftenAsTheTableSays) {
   }
 }
 
+TEST_F(FormatsTest, EachWritesTheSameBytesAgain) {
+  record(program);
+  session_.options.force = true;
+  for (const std::string& name : format_names()) {
+    const std::string first = write(name);
+    ASSERT_FALSE(first.empty()) << name;
+    EXPECT_TRUE(first == write(name)) << name;
+  }
+}
+
 TEST_F(FormatsTest, ProgressIsOneWholeForAllFormatsAndNeverGoesBack) {
   record(program);
   session_.options.formats = format_names();
