@@ -155,15 +155,19 @@ std::string ranks(const Report& report, std::size_t width) {
   return "Processes\n" + text_of(table, table.rows.size(), width) + "\n";
 }
 
+/// The importer's word where a file names no host.
+constexpr std::string_view kUnknownHost = "trace";
+
 }  // namespace
 
 std::string heading_of(const Analysis& a) {
   std::string what = a.meta.command.empty() ? a.meta.program : a.meta.command;
-  if (what.size() > 70) what = what.substr(0, 67) + "...";
+  if (what.size() > 200) what = what.substr(0, 197) + "...";
   std::string text = a.meta.rank < 0 ? "" : fmt::format("rank {}, ", a.meta.rank);
   text += what.empty() ? fmt::format("process {}", a.meta.pid)
                        : fmt::format("{} (process {}", what, a.meta.pid);
-  if (!a.meta.host.empty()) text += " on " + a.meta.host;
+  const bool named = !a.meta.host.empty() && !(a.meta.imported && a.meta.host == kUnknownHost);
+  if (named) text += " on " + a.meta.host;
   if (!what.empty()) text += ")";
   if (a.meta.simulated && a.has_gpu()) text += ", on the simulated GPU";
   return text;

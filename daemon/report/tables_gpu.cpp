@@ -39,9 +39,9 @@ Table kernel_table(Analysis& a, const TableOptions&) {
                      [](const Row& r) { return whole(r.shared_bytes); }});
   columns.push_back({{"blocks_per_sm", "Blocks/SM", Unit::kNumber, false},
                      [](const Row& r) -> Cell { return r.blocks_per_sm; }});
-  columns.push_back({{"occupancy_percent", "Occup", Unit::kPercent, false},
+  columns.push_back({{"occupancy_percent", "Occupancy", Unit::kPercent, false},
                      [](const Row& r) -> Cell { return r.occupancy_percent; }});
-  columns.push_back({{"tensor_core", "TC", Unit::kText, false},
+  columns.push_back({{"tensor_core", "Tensor cores", Unit::kText, false},
                      [](const Row& r) -> Cell { return std::string(r.tensor_core ? "yes" : ""); }});
   columns.push_back(
       {{"device", "GPU", Unit::kCount, false}, [](const Row& r) { return whole(r.device); }});
@@ -57,9 +57,9 @@ Table kernel_name_table(Analysis& a, const TableOptions&) {
   auto columns = timed<Row>(a.gpu.kernel_ns);
   columns.push_back({{"blocks_per_sm", "Blocks/SM", Unit::kNumber, false},
                      [](const Row& r) -> Cell { return r.blocks_per_sm; }});
-  columns.push_back({{"occupancy_percent", "Occup", Unit::kPercent},
+  columns.push_back({{"occupancy_percent", "Occupancy", Unit::kPercent},
                      [](const Row& r) -> Cell { return r.occupancy_percent; }});
-  columns.push_back({{"tensor_core", "TC"},
+  columns.push_back({{"tensor_core", "Tensor cores"},
                      [](const Row& r) -> Cell { return std::string(r.tensor_core ? "yes" : ""); }});
   columns.push_back({{"name", "Name"}, [](const Row& r) -> Cell { return r.name; }});
   return table_of<Row>("kernel-name", a.gpu.kernel_names, columns);
@@ -172,8 +172,9 @@ Table gpu_table(Analysis& a, const TableOptions&) {
       {{"device", "GPU", Unit::kCount}, [](const Row& r) { return whole(r.device); }});
   percent("utilisation_percent", "Busy", [](const Row& r) { return r.utilisation * 100; });
   percent("sm_efficiency_percent", "SM eff.", [](const Row& r) { return r.sm_efficiency * 100; });
-  percent("occupancy_percent", "Occup.", [](const Row& r) { return r.occupancy_percent; });
-  percent("tensor_core_percent", "TC", [](const Row& r) { return r.tensor_core_share * 100; });
+  percent("occupancy_percent", "Occupancy", [](const Row& r) { return r.occupancy_percent; });
+  percent("tensor_core_percent", "Tensor cores",
+          [](const Row& r) { return r.tensor_core_share * 100; });
   columns.push_back(
       {{"kernels", "Kernels", Unit::kCount}, [](const Row& r) { return whole(r.kernels); }});
   columns.push_back(
@@ -186,7 +187,7 @@ Table gpu_table(Analysis& a, const TableOptions&) {
                      [](const Row& r) { return whole(r.peak_reserved_bytes); }});
   columns.push_back({{"memory_bytes", "Memory", Unit::kBytes},
                      [](const Row& r) { return whole(r.memory_bytes); }});
-  columns.push_back({{"capability", "CC", Unit::kText}, [](const Row& r) -> Cell {
+  columns.push_back({{"capability", "Capability", Unit::kText}, [](const Row& r) -> Cell {
                        return fmt::format("{}.{}", r.compute_major, r.compute_minor);
                      }});
   columns.push_back({{"name", "Name"}, [](const Row& r) -> Cell { return r.name; }});

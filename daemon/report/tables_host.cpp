@@ -88,8 +88,10 @@ Table thread_table(Analysis& a, const TableOptions&) {
       .add("blocked_ns", "Waited", Unit::kNs, [](const R& r) { return r.blocked_ns; })
       .add("operators", "Operators", Unit::kCount, [](const R& r) { return r.operators; })
       .add("operator_ns", "In operators", Unit::kNs, [](const R& r) { return r.operator_ns; })
-      .add("calls", "CUDA calls", Unit::kCount, [](const R& r) { return r.calls; })
-      .add("call_ns", "In CUDA calls", Unit::kNs, [](const R& r) { return r.call_ns; })
+      .add(
+          "calls", "CUDA calls", Unit::kCount, [](const R& r) { return r.calls; }, a.has_gpu())
+      .add(
+          "call_ns", "In CUDA calls", Unit::kNs, [](const R& r) { return r.call_ns; }, a.has_gpu())
       .add("name", "Name", Unit::kText, [](const R& r) { return r.name; });
   return table_of<R>("thread", a.host.threads, c.all());
 }
@@ -101,8 +103,11 @@ Table module_table(Analysis& a, const TableOptions&) {
       .add("operators", "Operators", Unit::kCount, [](const R& r) { return r.operators; })
       .add("host_ns", "Host total", Unit::kNs, [](const R& r) { return r.host_ns; })
       .add("self_host_ns", "Host self", Unit::kNs, [](const R& r) { return r.self_host_ns; })
-      .add("device_ns", "GPU total", Unit::kNs, [](const R& r) { return r.device_ns; })
-      .add("self_device_ns", "GPU self", Unit::kNs, [](const R& r) { return r.self_device_ns; })
+      .add(
+          "device_ns", "GPU total", Unit::kNs, [](const R& r) { return r.device_ns; }, a.has_gpu())
+      .add(
+          "self_device_ns", "GPU self", Unit::kNs, [](const R& r) { return r.self_device_ns; },
+          a.has_gpu())
       .add("name", "Module", Unit::kText,
            [](const R& r) { return std::string(r.depth * 2, ' ') + r.name; })
       .add(
@@ -125,15 +130,17 @@ Table module_table(Analysis& a, const TableOptions&) {
 namespace {
 
 template <typename R>
-void add_costs(Columns<R>& c) {
+void add_costs(Columns<R>& c, bool gpu) {
   c.add("operators", "Ops", Unit::kCount, [](const R& r) { return r.costs.operators; })
       .add("operator_ns", "In operators", Unit::kNs, [](const R& r) { return r.costs.operator_ns; })
       .add(
           "launches", "Launches", Unit::kCount, [](const R& r) { return r.costs.launches; }, false)
-      .add("gpu_ns", "GPU time", Unit::kNs, [](const R& r) { return r.costs.gpu_ns; })
+      .add(
+          "gpu_ns", "GPU time", Unit::kNs, [](const R& r) { return r.costs.gpu_ns; }, gpu)
       .add(
           "waits", "Waits", Unit::kCount, [](const R& r) { return r.costs.waits; }, false)
-      .add("wait_ns", "GPU waits", Unit::kNs, [](const R& r) { return r.costs.wait_ns; })
+      .add(
+          "wait_ns", "GPU waits", Unit::kNs, [](const R& r) { return r.costs.wait_ns; }, gpu)
       .add(
           "allocations", "Allocs", Unit::kCount, [](const R& r) { return r.costs.allocations; },
           false)
@@ -158,7 +165,7 @@ Table line_table(Analysis& a, const TableOptions&) {
           "blocked_samples", "Waiting", Unit::kCount,
           [](const R& r) { return r.costs.blocked_samples; }, false)
       .add("blocked_ns", "Waited", Unit::kNs, [](const R& r) { return r.costs.blocked_ns; });
-  add_costs(c);
+  add_costs(c, a.has_gpu());
   c.add(
       "function", "Function", Unit::kText,
       [&a](const R& r) { return a.places.frames[r.frame].name; }, false);
@@ -169,7 +176,7 @@ Table line_table(Analysis& a, const TableOptions&) {
 Table site_table(Analysis& a, const TableOptions&) {
   using R = SiteRow;
   Columns<R> c;
-  add_costs(c);
+  add_costs(c, a.has_gpu());
   c.add("name", "Operator", Unit::kText, [](const R& r) { return r.name; });
   c.add("line", "Line", Unit::kText, [&a](const R& r) { return where(a, r.frame); });
   return table_of<R>("site", a.host.sites, c.all());

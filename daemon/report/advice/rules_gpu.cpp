@@ -186,7 +186,7 @@ void fp32_math(const Subject& subject, Found* found) {
       time_text(advice.ns_per_step),
       tf32 ? "in single precision (TF32), half as fast as tensor cores are with 16 bits"
            : "in single precision, without tensor cores",
-      products.longest.substr(0, 60));
+      products.longest.size() <= 60 ? products.longest : products.longest.substr(0, 57) + "...");
   advice.change = "torch.autocast(\"cuda\", dtype=torch.bfloat16) around the forward pass";
   if (!tf32) advice.change += ", or torch.set_float32_matmul_precision(\"high\") for TF32";
   advice.change += "; sizes that are multiples of 8.";
