@@ -270,7 +270,7 @@ void Schedule::close_steps(std::uint64_t end_number, std::uint64_t end_ns) {
   if (window.first_step != asked.active || (wanted != 0 && window.steps != wanted))
     remarks_.emplace_back(
         "window " + std::to_string(index_),
-        "Window " + std::to_string(index_) + " holds " +
+        "Window " + std::to_string(index_ + 1) + " holds " +
             steps_text(window.first_step, window.steps) + " instead of " +
             (wanted == 0 ? "those from step " + std::to_string(label(asked.active)) + " on"
                          : steps_text(asked.active, wanted)) +
@@ -329,7 +329,7 @@ void Schedule::finish_steps(std::uint64_t now_ns) {
   window.first_step = window_first_.number;
   window.first_label = window_first_.label;
   window.why = subject() + " ended inside the step";
-  remarks_.emplace_back("window 0", "Window 0 holds a part of step " + first + ": the " +
+  remarks_.emplace_back("window 0", "Window 1 holds a part of step " + first + ": the " +
                                         subject() + " ended inside it.");
   close(window);
 }

@@ -50,7 +50,7 @@ void write_windows(Json& json, const Meta& meta) {
       text += fmt::format(", steps {} to {}", window.first_label,
                           window.first_label + window.steps - 1);
     if (!window.why.empty()) text += " (" + window.why + ")";
-    json.fact(fmt::format("Window {}", window.index), text);
+    json.fact(fmt::format("Window {}", window.index + 1), text);
   }
   for (const auto& [kind, count] : meta.events)
     if (count > 0) json.fact(kind, count, "count");
