@@ -52,6 +52,13 @@ support::Error nobody(const char* command) {
   return error(fmt::format("{} needs a process: gpuprof {} PID", command, command));
 }
 
+support::Error nobody_by_door(const char* command) {
+  return error(
+      fmt::format("{} needs a process: gpuprof {} PID, a NAME, or --all; `gpuprof status` lists "
+                  "what there is",
+                  command, command));
+}
+
 bool is_there(std::uint32_t pid) { return kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM; }
 
 support::Error no_process(std::uint32_t pid) {
@@ -64,8 +71,9 @@ support::Error without_library(std::uint32_t pid) {
     return error(
         fmt::format("process {} is another user's; run gpuprof as that user, or as root", pid));
   return error(fmt::format(
-      "process {} does not have gpuprof's library in it; `gpuprof attach {}` brings it in", pid,
-      pid));
+      "process {} does not have gpuprof's library in it; `gpuprof status` lists those that do, and "
+      "`gpuprof attach {}` brings it in",
+      pid, pid));
 }
 
 /// Of the children only those that have the library in them.
@@ -133,7 +141,7 @@ support::Result<std::vector<Found>> processes_by_door(const Options& options, co
     for (const std::uint32_t pid : ids) add(pids, pid);
     if (ids.empty()) names.push_back(word);
   }
-  if (pids.empty() && names.empty() && !options.all) return nobody(command);
+  if (pids.empty() && names.empty() && !options.all) return nobody_by_door(command);
   GPUPROF_TRY(found, found_by_id(pids, options.children));
   if (names.empty() && !options.all) return found;
   add_found_by_name(found, names, options.all);

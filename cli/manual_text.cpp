@@ -70,9 +70,14 @@ The program was found but cannot be executed.
 127
 The program was not found.
 .PP
-The other commands exit with 0, or with 125 after one sentence on stderr;
+The other commands exit with 0, or with 125 after one sentence on stderr. Besides,
+.B gpuprof report
+exits with 1 where a rule of \fB\-\-fail\-on\fR gives advice,
+.B gpuprof diff
+with 1 where a condition of \fB\-\-fail\-if\fR holds and with 2 where the two cannot be read or
+compared or a condition is not understood, and
 .B gpuprof doctor
-exits with 1 where runs cannot be recorded.
+with 1 where runs cannot be recorded.
 .SH SIGNALS
 Ctrl\-C and Ctrl\-\e reach the program only; the trace is written all the same.
 TERM, HUP, USR1 and USR2 sent to gpuprof alone are passed on.
@@ -179,8 +184,10 @@ std::string manual_text() {
   }
   text +=
       ".B gpuprof \\-\\-version\n.SH DESCRIPTION\nRecords what an unmodified program does on "
-      "the GPU (CUDA, NVTX) and on the CPU (sampled stacks,\nalso of Python), and writes traces "
-      "that the TensorBoard profiler plugin and HTA open.\n";
+      "the GPU (CUDA, NVTX) and on the CPU (PyTorch's\noperators, sampled stacks, also of Python), "
+      "and "
+      "writes traces that TensorBoard's PyTorch plugin,\nPerfetto and other viewers open. Reports, "
+      "compares and converts them and those of PyTorch's own\nprofiler.\n";
   for (const CommandRow& row : command_table()) text += manual_command(row);
   return text + kManualEnd;
 }

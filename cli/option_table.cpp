@@ -25,15 +25,17 @@ constexpr char kGeneral[] = "General";
 
 constexpr char kOutputHelp[] =
     "Folder for the trace files, or a pattern for their names: %h host, %p process, %n "
-    "span, %r rank, %q{ENV} variable, %% percent sign. A value with %n or %p, or that "
-    "ends as files of a format do (@endings), is a pattern";
+    "window (0001, 0002, ...), %r rank, %q{ENV} variable, %% percent sign. A value with %n or %p, "
+    "or that ends as files of a format do (@endings), is a pattern; which formats are written "
+    "says --format alone";
 
 constexpr std::array kTable = {
     OptionRow{"-o,--output", "PATH", kOutput, kRecording, kOutputHelp,
               "./gpuprof/%h-YYYYmmdd-HHMMSS/", "file", set::output},
     OptionRow{"-o,--output", "PATH", kOutput, kExport, kOutputHelp,
-              "where the session's own files were to go", "file", set::output},
-    OptionRow{"-f,--force", "", kOutput, kRecording | kExport | kReport | kDiff,
+              "of a spool where the session's own files were to go; of traces it must be given",
+              "file", set::output},
+    OptionRow{"-f,--force", "", kOutput, kRecording | kExport,
               "Overwrite existing files (an existing folder is fine without it)", "", "",
               set::force},
     OptionRow{"--format", "LIST", kOutput, kRecording | kExport,
@@ -121,6 +123,8 @@ constexpr std::array kTable = {
               "Write a page for a browser instead: one file with every table, flame graphs and a "
               "timeline of a few steps, which loads nothing from anywhere",
               "", "file", set::html},
+    OptionRow{"-f,--force", "", kTables, kReport | kDiff,
+              "Replace the page of --html if it is there", "", "", set::force},
     OptionRow{
         "--by", "TABLE", kTables, kReport,
         "Print this table: operator (as torch's key_averages()), kernel, kernel-name, memcpy, "
@@ -188,10 +192,14 @@ constexpr std::array kTable = {
     OptionRow{"--strict", "", kGeneral, kRun,
               "Exit with 125 if gpuprof itself failed although the program ran", "", "",
               set::strict},
-    OptionRow{"-q,--quiet", "", kGeneral, kRecording | kExport | kReport | kDiff,
+    OptionRow{"-q,--quiet", "", kGeneral, kRecording | kExport,
               "No summary on stderr; failures are still told", "", "", set::quiet},
-    OptionRow{"-v,--verbose", "", kGeneral, kSources | kExport | kReport | kDiff,
+    OptionRow{"-q,--quiet", "", kGeneral, kReport | kDiff,
+              "No progress on stderr; failures are still told", "", "", set::quiet},
+    OptionRow{"-v,--verbose", "", kGeneral, kSources,
               "Say on stderr what gpuprof does, also while the program runs", "", "", set::verbose},
+    OptionRow{"-v,--verbose", "", kGeneral, kExport | kReport | kDiff,
+              "Say on stderr what gpuprof does", "", "", set::verbose},
     OptionRow{"--armed", "", kGeneral, kRun,
               "Record nothing until `gpuprof capture` asks for it; costs nothing until then", "",
               "", set::armed},
