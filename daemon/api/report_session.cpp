@@ -14,9 +14,9 @@
 #include "daemon/import/import.hpp"
 #include "daemon/report/advice/advice.hpp"
 #include "daemon/report/advice/advice_text.hpp"
-#include "daemon/report/render.hpp"
+#include "daemon/report/print/render.hpp"
+#include "daemon/report/print/tables.hpp"
 #include "daemon/report/report.hpp"
-#include "daemon/report/tables.hpp"
 #include "support/json.hpp"
 #include "support/text.hpp"
 

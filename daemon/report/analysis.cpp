@@ -13,13 +13,13 @@
 #include "daemon/export/export.hpp"
 #include "daemon/export/words/rank.hpp"
 #include "daemon/report/advice/story_part.hpp"
-#include "daemon/report/flame_part.hpp"
-#include "daemon/report/gpu_part.hpp"
-#include "daemon/report/host_part.hpp"
-#include "daemon/report/memory_part.hpp"
-#include "daemon/report/operators_part.hpp"
-#include "daemon/report/steps_part.hpp"
-#include "daemon/report/timeline.hpp"
+#include "daemon/report/sums/flame_part.hpp"
+#include "daemon/report/sums/gpu_part.hpp"
+#include "daemon/report/sums/host_part.hpp"
+#include "daemon/report/sums/memory_part.hpp"
+#include "daemon/report/sums/operators_part.hpp"
+#include "daemon/report/sums/steps_part.hpp"
+#include "daemon/report/timeline/timeline.hpp"
 
 namespace gpuprof::report {
 namespace {

@@ -5,7 +5,7 @@
 // Context:  daemon (export thread) | cli
 // Owns:     the nodes and a table to find them: no allocation a node
 // Promises: nodes have numbers in order of appearance, parents lower ones than children
-// Not here: what the nodes stand for (stack_tree.hpp, daemon/report/flame.hpp)
+// Not here: what the nodes stand for (stack_tree.hpp, daemon/report/sums/flame.hpp)
 #pragma once
 
 #include <cstdint>

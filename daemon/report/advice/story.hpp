@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/report/places.hpp"
+#include "daemon/report/timeline/places.hpp"
 
 namespace gpuprof::report::advice {
 

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "daemon/report/gpu_tables.hpp"
+#include "daemon/report/sums/gpu_tables.hpp"
 
 namespace gpuprof::report::advice {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "daemon/model/window.hpp"
-#include "daemon/report/steps.hpp"
+#include "daemon/report/sums/steps.hpp"
 #include "daemon/spool/spool.hpp"
 #include "support/result.hpp"
 

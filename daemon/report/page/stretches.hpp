@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "daemon/model/window.hpp"
-#include "daemon/report/steps.hpp"
+#include "daemon/report/sums/steps.hpp"
 #include "daemon/spool/spool.hpp"
 
 namespace gpuprof::report::page {

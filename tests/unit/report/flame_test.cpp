@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Merged stacks.
-#include "daemon/report/flame.hpp"
+#include "daemon/report/sums/flame.hpp"
 
 #include "tests/unit/report/report_fixture.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kernels, copies, calls, ranges and waits.
-#include "daemon/report/gpu_tables.hpp"
+#include "daemon/report/sums/gpu_tables.hpp"
 
 #include "tests/unit/report/report_fixture.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What durations come to.
-#include "daemon/report/spread.hpp"
+#include "daemon/report/sums/spread.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Steps and GPU summary from timelines.
+//
+// Context:  cli
+// Owns:     the sums so far
+#pragma once
+
+#include <map>
+
+#include "daemon/export/shown/intervals.hpp"
+#include "daemon/report/timeline/timeline.hpp"
+
+namespace gpuprof::report {
+
+using exporter::Interval;
+using exporter::Intervals;
+
+class StepsPart {
+ public:
+  explicit StepsPart(const Dictionary& dictionary) : d_(dictionary) {}
+
+  /// @param survey Of the same window.
+  void add(const Timeline& timeline, const exporter::Survey& survey);
+  Steps take();
+
+ private:
+  struct Gpu {
+    GpuSummary summary;
+    double weighted_sm_ns = 0, occupancy_ns = 0;
+    std::uint64_t attributed_ns = 0, tensor_ns = 0;
+  };
+
+  void cut(const Timeline& t, std::vector<StepRow>& steps) const;
+  void break_down(const Timeline& t, std::vector<StepRow>& steps) const;
+  void count(const Timeline& t, std::vector<StepRow>& steps) const;
+  void memory(const Timeline& t, std::vector<StepRow>& steps);
+  void gpus(const Timeline& t, const exporter::Survey& survey, Interval span);
+  void one_gpu(const Timeline& t, Gpu& gpu, Interval span) const;
+  void keep(const Timeline& t, std::vector<StepRow>& steps) const;
+
+  const Dictionary& d_;
+  Steps all_;
+  std::map<std::uint32_t, Gpu> gpus_;
+  std::uint64_t span_ns_ = 0;
+};
+
+}  // namespace gpuprof::report
