@@ -16,8 +16,8 @@ _gpuprof() {
     detach) options="-p --pid --children --all -h --help" ;;
     serve) options="--max-size -t --trace --record-shapes --no-record-shapes --with-stack --no-with-stack --with-modules --no-with-modules --profile-memory --no-profile-memory -r --rate --sampler --cuda-graph --buffer-size --max-overhead --daemon -v --verbose --at --serve-to-network -p --pid --all -h --help" ;;
     env) options="--name --shell --json -h --help" ;;
-    report) options="-f --force --html --by --sort-by --group-by-input-shape --group-by-stack --columns --row-limit --rank --step --advice-only --fail-on --csv -q --quiet -v --verbose --json -h --help" ;;
-    diff) options="--fail-if --min-change --min-share --row-limit --rank -q --quiet -v --verbose --json -h --help" ;;
+    report) options="--html -f --force --by --sort-by --group-by-input-shape --group-by-stack --columns --row-limit --rank --step --advice-only --fail-on --csv -q --quiet -v --verbose --json -h --help" ;;
+    diff) options="-f --force --html --fail-if --min-change --min-share --row-limit --rank -q --quiet -v --verbose --json -h --help" ;;
     export) options="-o --output -f --force --format -q --quiet -v --verbose -h --help" ;;
     doctor) options="-p --pid --json -h --help" ;;
     help) options="-h --help" ;;
