@@ -155,7 +155,8 @@ std::string text_of(const Table& table, std::size_t row_limit, std::size_t width
   line([&](std::size_t i) { return std::string(widths[i], '-'); });
   for (const auto& row : cells) line([&](std::size_t i) { return row[i]; });
   if (count < table.rows.size())
-    text += fmt::format("({} more rows; --row-limit N shows more)\n", table.rows.size() - count);
+    text += fmt::format("({} more {}; --row-limit N shows more)\n", table.rows.size() - count,
+                        table.rows.size() - count == 1 ? "row" : "rows");
   return text;
 }
 

@@ -71,7 +71,7 @@ def tables(checks, folder):
                  "one rank")
     only = json.loads(report("--json", "--by", "kernel", "--step", "8", one).stdout)
     checks.equal(only["processes"][0]["rows"][0]["count"], 1, "one step")
-    checks.expect("(1 more rows" in report("--by", "step", "--row-limit", "1", one).stdout,
+    checks.expect("(1 more row;" in report("--by", "step", "--row-limit", "1", one).stdout,
                   "what is left out is said")
 
 

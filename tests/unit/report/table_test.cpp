@@ -29,7 +29,7 @@ TEST(Table, TextHasAHeadingAndCutsTheLastText) {
       "1.500us      3  short\n"
       "2.500ms      1  a name that is a good...\n",
       text_of(table, 100, 40));
-  EXPECT_NE(std::string::npos, text_of(table, 1, 0).find("1 more rows"));
+  EXPECT_NE(std::string::npos, text_of(table, 1, 0).find("1 more row;"));
 }
 
 TEST(Table, SortsByNumbersDownAndByTextsUp) {
