@@ -147,6 +147,7 @@ def words(checks, folder, place):
                             (["diff", good, good, "--fail-if", "speed > 5%"], "speed"),
                             (["diff", good, good, "--fail-if", "step_time >"], "step_time"),
                             (["diff", good, good, "--rank", "7"], "rank"),
+                            (["diff", good, good, "--html", good, "-f"], "name another"),
                             (["diff", good, good, "--min-change", "x"], "--min-change")]:
         refused(checks, place, "words", arguments, part, NOT_COMPARED)
     with socket.create_server(("127.0.0.1", 0)) as taken:
