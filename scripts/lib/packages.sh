@@ -43,6 +43,25 @@ browser_package() {
   fi
 }
 
+# The JavaScript program, if it is new enough for Perfetto's reader; or nothing.
+recent_node() {
+  local name
+  for name in node nodejs; do
+    "$name" -e 'process.exit(parseInt(process.versions.node) >= 18 ? 0 : 1)' 2>/dev/null && echo "$name" && return 0
+  done
+  return 1
+}
+
+# Part of scripts/setup --viewers: 12 MB to download. Ubuntu 22.04 has version 12 alone.
+node_package() {
+  if recent_node >/dev/null; then return 0; fi
+  if [ "$(apt-cache policy nodejs 2>/dev/null | sed -n 's/^ *Candidate: \([0-9]*\).*/\1/p')" -ge 18 ] 2>/dev/null; then
+    echo nodejs
+  else
+    say "no Node of version 18 or later as a package here: checks with Perfetto's reader will say SKIPPED"
+  fi
+}
+
 # On some releases libFuzzer and Clang's sanitizers are in a package named after its version.
 setup_clang_runtime() {
   local version

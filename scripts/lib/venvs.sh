@@ -36,7 +36,6 @@ setup_viewers() {
   venv hta "287 MB" --no-deps
   venv xprof "280 MB" --no-deps
   venv formats "80 MB" --no-deps
-  command -v node >/dev/null || say "Perfetto's reader needs Node (the package nodejs): tests with it will say SKIPPED"
 }
 
 # Its packages are added to an interpreter with PyTorch of the same version.

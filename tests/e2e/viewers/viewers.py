@@ -55,7 +55,9 @@ def xprof(folder, *more):
 
 def perfetto(trace, **queries):
     """{name: rows} of SQL in Perfetto's trace processor, and "losses": what it could not import."""
-    if shutil.which("node") is None and shutil.which("nodejs") is None:
+    node = shutil.which("node") or shutil.which("nodejs")
+    recent = "process.exit(parseInt(process.versions.node) >= 18 ? 0 : 1)"
+    if node is None or subprocess.run([node, "-e", recent]).returncode != 0:
         return None
     return ask("formats", "perfetto_views.py", trace, *("%s=%s" % pair for pair in queries.items()))
 
