@@ -15,7 +15,7 @@ FAKE = os.path.join(e2e.SOURCE, "tests", "fakes", "fake_daemon.py")
 LINE = b"\r\x1b[Kwriting  50 % [##########..........]"
 CLEARED = b"\r\x1b[K"
 FORMATS = "tensorboard,xplane,perfetto,pprof,speedscope,folded,sqlite,csv"
-EVENTS = 150_000  # more than a second of work
+EVENTS = 400_000  # some seconds of work: the line comes after the first
 
 
 def on_terminal(*arguments):
