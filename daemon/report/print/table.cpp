@@ -32,6 +32,18 @@ std::string cut(const std::string& text, std::size_t width) {
   return shorter + "...";
 }
 
+/// The same from the front: of `/home/me/train.py:41` the end says most.
+std::string cut_front(const std::string& text, std::size_t width) {
+  const std::size_t all = width_of(text);
+  if (all <= width || width < 4) return text;
+  std::size_t left_out = all - (width - 3), at = 0;
+  while (at < text.size()) {
+    if ((static_cast<unsigned char>(text[at]) & 0xc0) != 0x80 && left_out-- == 0) break;
+    ++at;
+  }
+  return "..." + text.substr(at);
+}
+
 double number(const Cell& cell) {
   if (const auto* whole = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*whole);
   const auto* real = std::get_if<double>(&cell);
@@ -145,8 +157,10 @@ std::string text_of(const Table& table, std::size_t row_limit, std::size_t width
   const auto line = [&](const auto& cell_at) {
     std::string out;
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      const bool left = table.columns[columns[i]].unit == Unit::kText;
-      out += (i == 0 ? "" : "  ") + pad(cut(cell_at(i), widths[i]), widths[i], left);
+      const Column& column = table.columns[columns[i]];
+      const std::string cell =
+          column.key == "line" ? cut_front(cell_at(i), widths[i]) : cut(cell_at(i), widths[i]);
+      out += (i == 0 ? "" : "  ") + pad(cell, widths[i], column.unit == Unit::kText);
     }
     out.erase(out.find_last_not_of(' ') + 1);
     text += out + '\n';
@@ -154,9 +168,9 @@ std::string text_of(const Table& table, std::size_t row_limit, std::size_t width
   line([&](std::size_t i) { return table.columns[columns[i]].title; });
   line([&](std::size_t i) { return std::string(widths[i], '-'); });
   for (const auto& row : cells) line([&](std::size_t i) { return row[i]; });
-  if (count < table.rows.size())
-    text += fmt::format("({} more {}; --row-limit N shows more)\n", table.rows.size() - count,
-                        table.rows.size() - count == 1 ? "row" : "rows");
+  if (const std::size_t more = table.rows.size() - count; more != 0)
+    text +=
+        fmt::format("({} more {}; --row-limit N shows more)\n", more, more == 1 ? "row" : "rows");
   return text;
 }
 

@@ -42,7 +42,8 @@ support::Result<void> sort_by(Table& table, std::string_view key);
 /// Only these, in this order, and all of them shown.
 support::Result<void> choose_columns(Table& table, const std::vector<std::string>& keys);
 
-/// Lines with a heading; the last text column is cut to `width` columns, 0: not cut.
+/// Lines with a heading; the last text column is cut to `width` columns, 0: not cut. Of a place in
+/// the program (`line`) the end stays.
 std::string text_of(const Table& table, std::size_t row_limit, std::size_t width);
 
 /// A cell as text shows it: `1.234ms`, `3.4 MiB`, `12.3`.

@@ -29,7 +29,18 @@ TEST(Table, TextHasAHeadingAndCutsTheLastText) {
       "1.500us      3  short\n"
       "2.500ms      1  a name that is a good...\n",
       text_of(table, 100, 40));
-  EXPECT_NE(std::string::npos, text_of(table, 1, 0).find("1 more row;"));
+  EXPECT_NE(std::string::npos, text_of(table, 1, 0).find("(1 more row;"));
+}
+
+TEST(Table, KeepsTheEndOfALineOfTheProgram) {
+  Table table;
+  table.columns = {{"count", "Count", Unit::kCount}, {"line", "Line"}};
+  table.rows = {{std::int64_t{3}, std::string("/home/somebody/größer/train.py:41")}};
+  EXPECT_EQ(
+      "Count  Line\n"
+      "-----  -------------------------\n"
+      "    3  ...ody/größer/train.py:41\n",
+      text_of(table, 100, 32));
 }
 
 TEST(Table, SortsByNumbersDownAndByTextsUp) {
