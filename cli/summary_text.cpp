@@ -169,7 +169,9 @@ void add_overhead(const api::Summary& s, Lines& lines) {
   if (o.sampler == "off" && o.samples == 0)
     line += ", no stacks sampled";
   else
-    line += fmt::format(", {} by {}", counted(o.samples, "sample", "samples"), o.sampler);
+    line += fmt::format(
+        ", {} by {}",
+        counted(o.samples, "sample of a running thread", "samples of running threads"), o.sampler);
   if (o.effective_rate_hz > 0) line += fmt::format(" at {:.0f} Hz", o.effective_rate_hz);
   line += fmt::format(", daemon {}", human_duration(o.daemon_cpu_ns));
   if (o.daemon_peak_bytes != 0)

@@ -97,7 +97,7 @@ TEST(SummaryText, OneOfAThingIsSingular) {
   const std::string text = summary_text(s);
   for (const char* part : {"1 event)", "(process 7, 1 event, 1 step)", "1 step from step 10 on",
                            "2 samples, 1 memory copy, 1 kernel\n", "a traced: 1 sample, 1 step\n",
-                           "1 sample by perf"}) {
+                           "1 sample of a running thread by perf"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
 }
