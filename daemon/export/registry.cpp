@@ -17,6 +17,7 @@
 #include "daemon/export/tensorboard/tensorboard_writer.hpp"
 #include "daemon/export/tfevents/tfevents_writer.hpp"
 #include "daemon/export/xplane/xplane_writer.hpp"
+#include "support/text.hpp"
 
 namespace gpuprof::exporter {
 namespace {
@@ -25,6 +26,8 @@ void put_path(std::string& line, std::string_view place, const std::string& path
   if (const std::size_t at = line.find(place); at != line.npos)
     line.replace(at, place.size(), path);
 }
+
+std::string quoted(const std::string& path) { return support::shell_joined({path}); }
 
 }  // namespace
 
@@ -98,15 +101,18 @@ std::vector<std::pair<std::string, std::string>> format_purposes() {
 std::vector<std::string> open_with(const std::vector<api::SummaryFile>& files,
                                    const std::string& output) {
   std::vector<std::string> lines;
+  const bool readable = std::any_of(files.begin(), files.end(),
+                                    [](const auto& f) { return f.format == "tensorboard"; });
+  if (readable && !output.empty()) lines.push_back("gpuprof report " + quoted(output));
   for (const Format& format : formats()) {
     const auto first = std::find_if(files.begin(), files.end(),
                                     [&](const auto& file) { return file.format == format.name; });
     if (first == files.end()) continue;
     if (output.empty() && format.viewer.find("OUTPUT") != format.viewer.npos) continue;
     std::string line(format.viewer);
-    put_path(line, "OUTPUT", output);
+    put_path(line, "OUTPUT", quoted(output));
     put_path(line, "FOLDER", first->path.substr(0, first->path.rfind('/')));
-    put_path(line, "FILE", first->path);
+    put_path(line, "FILE", quoted(first->path));
     if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
   }
   return lines;

@@ -58,7 +58,8 @@ def one_bar_for_all_formats(checks, folder):
                   "one bar that never goes back: %s" % shares)
     told = [line.split(b"open with: ")[1].split()[0].decode() for line in seen.splitlines()
             if b"open with: " in line]
-    checks.equal(told, ["tensorboard", "Perfetto's", "go", "speedscope", "flamegraph.pl", "sqlite3", "a"],
+    checks.equal(told, ["gpuprof", "tensorboard", "Perfetto's", "go", "speedscope", "flamegraph.pl",
+                        "sqlite3", "a"],
                  "a viewer for each format")
 
 

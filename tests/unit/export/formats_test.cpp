@@ -72,7 +72,7 @@ TEST(OpenWith, NamesTheViewerOfEachFormatOnce) {
       {"/o/a.folded", "folded"}};
 
   EXPECT_THAT(open_with(files, "/o"),
-              ElementsAre("tensorboard --logdir /o",
+              ElementsAre("gpuprof report /o", "tensorboard --logdir /o",
                           testing::HasSubstr("TraceAnalysis(trace_dir=\"/o/kineto/span_0001\")"),
                           "go tool pprof -http=: /o/a.pb.gz",
                           "flamegraph.pl --countname ns /o/a.folded > flames.svg"));
@@ -81,6 +81,11 @@ TEST(OpenWith, NamesTheViewerOfEachFormatOnce) {
 TEST(OpenWith, LeavesOutWhatWantsAFolderWhereAPatternNamesFiles) {
   EXPECT_THAT(open_with({{"/o/a.pt.trace.json", "tensorboard"}, {"/o/a.sqlite", "sqlite"}}, ""),
               ElementsAre("sqlite3 /o/a.sqlite"));
+}
+
+TEST(OpenWith, QuotesPathsForAShell) {
+  EXPECT_THAT(open_with({{"/o o/a.sqlite", "sqlite"}}, "/o o"),
+              ElementsAre("sqlite3 '/o o/a.sqlite'"));
 }
 
 TEST(OpenWith, EveryFormatHasAViewer) {
