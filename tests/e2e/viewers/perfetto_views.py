@@ -96,7 +96,7 @@ class Engine:
 
     def close(self):
         self.child.stdin.close()
-        self.child.wait(30)
+        self.child.wait(120)
 
 
 def main():

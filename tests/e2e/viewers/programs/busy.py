@@ -6,9 +6,9 @@ import time
 
 
 def crunch(seconds):
-    until = time.monotonic() + seconds
+    until = time.thread_time() + seconds
     total = 0
-    while time.monotonic() < until:
+    while time.thread_time() < until:
         total += sum(range(1000))
     return total
 
