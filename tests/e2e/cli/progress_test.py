@@ -15,7 +15,7 @@ FAKE = os.path.join(e2e.SOURCE, "tests", "fakes", "fake_daemon.py")
 LINE = b"\r\x1b[Kwriting  50 % [##########..........]"
 CLEARED = b"\r\x1b[K"
 FORMATS = "tensorboard,xplane,perfetto,pprof,speedscope,folded,sqlite,csv"
-EVENTS = 400_000  # some seconds of work: the line comes after the first
+EVENTS = 800_000  # some seconds of work: the line comes after the first
 
 
 def on_terminal(*arguments):
@@ -54,7 +54,7 @@ def one_bar_for_all_formats(checks, folder):
     status, seen = on_terminal("export", "--format", FORMATS, "-o", out, trace)
     checks.equal(status, 0, "export: %r" % seen)
     shares = [int(share) for share in re.findall(rb"writing +(\d+) %", seen)]
-    checks.expect(len(shares) > 3 and shares == sorted(shares) and shares[-1] > shares[0],
+    checks.expect(len(shares) > 1 and shares == sorted(shares) and shares[-1] > shares[0],
                   "one bar that never goes back: %s" % shares)
     told = [line.split(b"open with: ")[1].split()[0].decode() for line in seen.splitlines()
             if b"open with: " in line]
