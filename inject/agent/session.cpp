@@ -166,6 +166,7 @@ std::uint32_t one_turn() {
                       std::memory_order_relaxed);
   follow_credentials();
   nvtx::tick();
+  // What is loaded between windows may need stacks for signals before it makes its threads.
   if (g_core.state != wire::AgentState::kRecording) sample::refresh_modules();
   if (g_core.state == wire::AgentState::kArmed) return kArmedTurnMs;
   look_for_driver();

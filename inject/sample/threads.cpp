@@ -54,7 +54,6 @@ struct Threads {
   KeptDirectory directory;
   std::uint32_t opened = 0;  // triggers that hold a descriptor
   bool flush_wanted = false;
-  bool stack_lacked = false;
 };
 constinit Threads g_threads;
 
@@ -165,7 +164,6 @@ void look_for_stack(ThreadEntry& entry, std::uint64_t now_ns) {
   if (!entry.lacks_stack) return;
   if (entry.lacks_stack_ns == 0) entry.lacks_stack_ns = now_ns;
   if (now_ns - entry.lacks_stack_ns < kStackWaitNs) return;
-  g_threads.stack_lacked = true;
   count_without(entry);
 }
 
@@ -284,7 +282,11 @@ void scan_threads(std::uint64_t now_ns) {
   hot::retire_threads(is_gone, nullptr);
 }
 
-bool some_lack_a_stack() { return g_threads.stack_lacked; }
+bool some_lack_a_stack() {
+  return std::any_of(
+      g_threads.entries, g_threads.entries + g_threads.count,
+      [](const ThreadEntry& entry) { return entry.lacks_stack && entry.counted_none; });
+}
 
 void for_each_thread(void (*visitor)(ThreadEntry&, void*), void* argument) {
   for (std::uint32_t i = 0; i < g_threads.count; ++i) visitor(g_threads.entries[i], argument);

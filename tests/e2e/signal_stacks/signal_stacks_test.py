@@ -68,8 +68,9 @@ def too_late(checks, folder):
 
 
 def attached(checks, folder):
+    """Through the thread that waits for the others: on the stacks of those nothing may be written."""
     output = os.path.join(folder, "attached")
-    with subprocess.Popen([PROGRAM, KNOWN, "spin", "4"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as program:
+    with subprocess.Popen([PROGRAM, KNOWN, "wait", "4"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as program:
         time.sleep(0.8)
         done = subprocess.run([e2e.GPUPROF, "attach", str(program.pid), *RATE, "--duration", "2s", "--format",
                                "tensorboard,folded", "-o", output], capture_output=True, timeout=60, check=False)
