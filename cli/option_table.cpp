@@ -26,8 +26,8 @@ constexpr char kGeneral[] = "General";
 constexpr char kOutputHelp[] =
     "Folder for the trace files, or a pattern for their names: %h host, %p process, %n "
     "window (0001, 0002, ...), %r rank, %q{ENV} variable, %% percent sign. A value with %n or %p, "
-    "or that ends as files of a format do (@endings), is a pattern; which formats are written "
-    "says --format alone";
+    "or that ends as files of a format do (@endings), is a pattern, and without --format chooses "
+    "that format";
 
 constexpr std::array kTable = {
     OptionRow{"-o,--output", "PATH", kOutput, kRecording, kOutputHelp,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/parse.hpp"
+#include "daemon/api/formats.hpp"
 #include "daemon/api/step_spec.hpp"
 #include "gpuprof/wire/control.hpp"
 #include "support/text.hpp"
@@ -63,9 +64,19 @@ support::Result<void> long_enough(const api::Schedule& schedule) {
       support::human_duration(turn)));
 }
 
+/// `-o x.csv` asks for CSV as plainly as `--format csv` does.
+void choose_format_by_ending(Options& options) {
+  if (options.formats_given) return;
+  const std::string format = api::format_of_ending(options.output);
+  if (format.empty()) return;
+  options.session.formats = {format};
+  options.formats_given = true;
+}
+
 }  // namespace
 
 support::Result<void> settle(Options& options) {
+  choose_format_by_ending(options);
   GPUPROF_TRY(wait, either("--wait", options.wait, "-y", options.delay));
   GPUPROF_TRY(active, either("--active", options.active, "-d", options.duration));
   if (options.duration && options.repeat.value_or(1) != 1) {

@@ -68,6 +68,9 @@ std::vector<std::pair<std::string, std::string>> format_purposes() {
   return exporter::format_purposes();
 }
 std::vector<std::string> format_suffixes() { return exporter::format_suffixes(); }
+std::string format_of_ending(const std::string& name) {
+  return std::string(exporter::format_of_ending(name));
+}
 
 support::Result<Summary> export_session(const ExportRequest& request,
                                         const ExportProgress& progress,

@@ -18,5 +18,7 @@ std::vector<std::string> format_names();
 std::vector<std::pair<std::string, std::string>> format_purposes();
 /// What names of their files end in, compressed or not.
 std::vector<std::string> format_suffixes();
+/// The format whose files end as this name does; empty: none.
+std::string format_of_ending(const std::string& name);
 
 }  // namespace gpuprof::api

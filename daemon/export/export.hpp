@@ -58,6 +58,8 @@ std::vector<std::string> format_names();
 std::vector<std::pair<std::string, std::string>> format_purposes();
 /// What names of their files end in, compressed or not: a value of -o that does is a pattern.
 std::vector<std::string> format_suffixes();
+/// The first format whose files end as this name does; empty: none.
+std::string_view format_of_ending(std::string_view name);
 
 /// Replaces %h %p %n %r %q{ENV} %% in a pattern.
 support::Result<std::string> expand_pattern(const std::string& pattern, const std::string& host,

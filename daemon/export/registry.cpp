@@ -79,6 +79,14 @@ std::string_view format_suffix_of(std::string_view name) {
   return longest;
 }
 
+std::string_view format_of_ending(std::string_view name) {
+  const std::string_view ending = format_suffix_of(name);
+  for (const Format& format : formats())
+    if (!ending.empty() && (ending == format.suffix || ending == plain_suffix(format.suffix)))
+      return format.name;
+  return {};
+}
+
 std::vector<std::string> format_suffixes() {
   std::vector<std::string> suffixes;
   const auto add = [&](std::string_view suffix) {

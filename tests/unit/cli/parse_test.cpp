@@ -83,6 +83,16 @@ TEST(Parse, DefaultsAreTheContracts) {
   EXPECT_FALSE(s.schedule.given);
 }
 
+TEST(Parse, TheEndingOfTheOutputChoosesTheFormatWhereNoneIsGiven) {
+  EXPECT_THAT(run({"-o", "x.csv", "p"}).session.formats, ElementsAre("csv"));
+  EXPECT_THAT(run({"-o", "%p.xplane.pb", "p"}).session.formats, ElementsAre("xplane"));
+  EXPECT_THAT(run({"-o", "x.pb", "p"}).session.formats, ElementsAre("pprof"));
+  EXPECT_THAT(run({"-o", "x.pt.trace.json", "p"}).session.formats, ElementsAre("tensorboard"));
+  EXPECT_THAT(run({"-o", "x.csv", "--format", "sqlite", "p"}).session.formats,
+              ElementsAre("sqlite"));
+  EXPECT_THAT(run({"-o", "folder", "p"}).session.formats, ElementsAre("tensorboard"));
+}
+
 TEST(Parse, ScheduleInSteps) {
   const api::Schedule s =
       run({"--skip-first", "5", "--wait=1", "--warmup", "2", "--active", "3", "--repeat", "4", "p"})
