@@ -22,18 +22,22 @@ class Expected:
         self.steps = figures.Steps(written["began_ns"])
         self.written, self.captured = written, captured
 
+    def samples(self, rate_hz):
+        """Of one thread that is always running."""
+        return round(sum(end - start for start, end in self.captured.windows) * rate_hz / 1e9)
+
     def of(self, kind):
         count = sum(len(self.steps.inside(*window)) for window in self.captured.windows)
         return count * self.written.get(kind, 0)
 
 
 def ours(place, case, goal, most, model, device, options, times, kinds, note=""):
-    """A row of ours. kinds: (what torch.profiler counts, what the summary calls it)."""
+    """A row of ours. kinds: (what torch.profiler counts or samples a second, what the summary calls it)."""
     captured, written = windows.capture(place, model, device, options, times)
     expected = Expected(written, captured)
     values = windows.ratios(expected.steps, captured.windows, captured.quiet)
     of, named = kinds
-    return Row(case, goal, values, most=most, expected=expected.of(of) if of else None,
+    return Row(case, goal, values, most=most, expected=expected.samples(of) if isinstance(of, int) else expected.of(of),
                recorded=sum(captured.recorded.get(name, 0) for name in named) if named else None,
                dropped=captured.dropped, note=note)
 
@@ -49,7 +53,7 @@ def py_spy(place, case, model, options, times):
     spy = place.py_spy
     if spy is None:
         return Row("  beside it: py-spy " + case, "", [], note="py-spy is not installed")
-    path = place.path("times.json")
+    path, trouble = place.path("times.json"), ""
     program = windows.Program(place, place.training(model, "cpu", path), path)
     spans, quiet, since = [], [], time.monotonic_ns()
     try:
@@ -60,6 +64,7 @@ def py_spy(place, case, model, options, times):
             done = subprocess.run([spy, "record", "-p", str(program.pid), "-d", "1", "-o", place.path("spy.svg"),
                                    *options], capture_output=True, timeout=60, check=False)
             if done.returncode != 0:
+                trouble = "py-spy: " + (done.stderr.decode(errors="replace").strip().splitlines() or ["?"])[-1]
                 break
             since = time.monotonic_ns()
             # It records for the second before it writes; its own start and end are not held against it.
@@ -70,21 +75,21 @@ def py_spy(place, case, model, options, times):
     finally:
         written = program.end()
     steps = figures.Steps(written["began_ns"])
-    return Row("  beside it: py-spy " + case, "", windows.ratios(steps, spans, quiet))
+    return Row("  beside it: py-spy " + case, "", windows.ratios(steps, spans, quiet), note=trouble)
 
 
 def sampling(place, times):
     for model in ("mlp", "transformer"):
         yield ours(place, "samples at 100 Hz, Python frames, %s" % model, "<= 1.01", 1.01, model, "cpu",
-                   ["-t", "python", "-r", "100"], times, (None, ["samples"]))
+                   ["-t", "python", "-r", "100"], times, (100, ["samples"]))
         yield py_spy(place, "-r 100, %s" % model, model, ["-r", "100"], times)
         yield ours(place, "samples at 100 Hz, Python and native frames, %s" % model, "<= 1.03", 1.03, model, "cpu",
-                   ["-t", "python,native", "-r", "100"], times, (None, ["samples"]))
+                   ["-t", "python,native", "-r", "100"], times, (100, ["samples"]))
         yield py_spy(place, "-r 100 --native, %s" % model, model, ["-r", "100", "--native"], times)
         yield ours(place, "samples at 1000 Hz, Python and native frames, %s" % model, "<= 1.06", 1.06, model, "cpu",
-                   ["-t", "python,native", "-r", "1000"], times, (None, ["samples"]))
-        yield py_spy(place, "-r 1000 --native --nonblocking, %s" % model, model,
-                     ["-r", "1000", "--native", "--nonblocking"], times)
+                   ["-t", "python,native", "-r", "1000"], times, (1000, ["samples"]))
+        yield py_spy(place, "-r 1000 --nonblocking (it has no native frames then), %s" % model, model,
+                     ["-r", "1000", "--nonblocking"], times)
 
 
 def operators(place, times):
