@@ -65,10 +65,13 @@ constexpr std::array kCommands = {
                "most of it, and what is missing. With --by a whole table. Results go to stdout.",
                report_command},
     CommandRow{
-        "diff", kDiff, "diff [OPTION...] BEFORE AFTER", "Say what changed between two recordings",
+        "diff", kDiff, "diff [OPTION...] BEFORE AFTER [BEFORE2 AFTER2...]",
+        "Say what changed between two recordings",
         "Compares two recordings, each whatever `gpuprof report` takes: steps, operators, "
         "kernels and memory, with the noise from step to step, and claims only what that and "
-        "the machine do not explain. Exit status 0: no condition of --fail-if holds, 1: one "
+        "the machine do not explain. A time on the host that one process may take by itself is "
+        "shown and not claimed; with three pairs of recordings, in the order they were made, "
+        "what every pair shows is. Exit status 0: no condition of --fail-if holds, 1: one "
         "holds, 2: there is nothing that can be compared.",
         diff_command},
     CommandRow{

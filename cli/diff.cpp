@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gpuprof diff BEFORE AFTER: what changed between two recordings.
+// gpuprof diff BEFORE AFTER [BEFORE2 AFTER2...]: what changed between recordings.
 //
 // Context:  cli
 #include <fmt/format.h>
@@ -29,15 +29,10 @@ using support::error;
 
 constexpr int kHolds = 1, kTrouble = 2;
 
-support::Result<api::DiffRequest> request_of(const Options& options) {
-  if (options.words.size() != 2)
-    return error(fmt::format("diff needs two recordings, not {}: gpuprof diff [OPTION...] BEFORE "
-                             "AFTER",
-                             options.words.size()),
-                 kTrouble);
+api::DiffRequest request_of(const Options& options) {
   api::DiffRequest request;
-  request.before = support::absolute_path(options.words[0], support::current_folder());
-  request.after = support::absolute_path(options.words[1], support::current_folder());
+  for (const std::string& word : options.words)
+    request.recordings.push_back(support::absolute_path(word, support::current_folder()));
   request.conditions = options.fail_if;
   if (options.min_change) request.min_change = *options.min_change;
   if (options.min_share) request.min_share = *options.min_share;
@@ -86,7 +81,7 @@ support::Result<int> write_page(const Options& options, const api::DiffRequest& 
 support::Result<int> diff_command(Options& options) {
   support::ignore_write_signals();
   support::tidy_when_ended();
-  GPUPROF_TRY(request, request_of(options));
+  const api::DiffRequest request = request_of(options);
   if (!options.html.empty()) return write_page(options, request);
   support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
   const api::ReportProgress progress = shown_on(line);

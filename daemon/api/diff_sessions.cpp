@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loading, comparing and printing two recordings.
+// Loading, comparing and printing recordings in pairs.
 //
 // Context:  cli
 #include "daemon/api/diff_sessions.hpp"
 
 #include <fmt/format.h>
+
+#include <filesystem>
+#include <set>
 
 #include "daemon/api/settled.hpp"
 #include "daemon/api/sources.hpp"
@@ -13,8 +16,10 @@
 #include "daemon/report/diff/condition.hpp"
 #include "daemon/report/diff/diff_text.hpp"
 #include "daemon/report/diff/make_diff.hpp"
+#include "daemon/report/diff/repeats.hpp"
 #include "daemon/report/diff_page/diff_page.hpp"
 #include "daemon/report/page/page_file.hpp"
+#include "support/text.hpp"
 
 namespace gpuprof::api {
 namespace {
@@ -43,6 +48,41 @@ support::Result<Loaded> load(const std::string& path, const ReportProgress& prog
   return loaded;
 }
 
+/// A process that is in two pairs would be seen twice and prove nothing.
+support::Result<void> check_pairs(const std::vector<std::string>& recordings) {
+  if (recordings.empty() || recordings.size() % 2 != 0)
+    return support::error(
+        fmt::format("diff compares recordings in pairs, BEFORE AFTER [BEFORE2 AFTER2...]: {} {} "
+                    "given",
+                    support::counted(recordings.size(), "recording", "recordings"),
+                    recordings.size() == 1 ? "is" : "are"),
+        kTrouble);
+  std::set<std::string> known;
+  for (const std::string& path : recordings) {
+    std::error_code none;
+    const std::string real = std::filesystem::weakly_canonical(path, none).string();
+    if (!known.insert(real).second && recordings.size() > 2)
+      return support::error(
+          fmt::format("{} is named twice: each pair needs two recordings of its own",
+                      support::in_quotes(path)),
+          kTrouble);
+  }
+  return {};
+}
+
+/// @param at Of the recording before.
+support::Result<report::diff::Diff> load_pair(const DiffRequest& request, std::size_t at,
+                                              const ReportProgress& progress) {
+  GPUPROF_TRY(before, load(request.recordings[at], progress));
+  GPUPROF_TRY(after, load(request.recordings[at + 1], progress));
+  report::diff::DiffOptions options;
+  options.limits = {request.min_change, request.min_share};
+  options.rank = request.rank;
+  options.progress = progress.counting;
+  return report::diff::make_diff({before.source.view, before.windows, before.source.named},
+                                 {after.source.view, after.windows, after.source.named}, options);
+}
+
 struct Compared {
   report::diff::Diff diff;
   std::vector<std::string> holds;
@@ -68,20 +108,14 @@ support::Result<Compared> compare(const DiffRequest& request, const ReportProgre
 
 support::Result<report::diff::Diff> load_diff(const DiffRequest& request,
                                               const ReportProgress& progress) {
-  auto before = load(request.before, progress);
-  if (!before) return trouble(before.error());
-  auto after = load(request.after, progress);
-  if (!after) return trouble(after.error());
-  report::diff::DiffOptions options;
-  options.limits = {request.min_change, request.min_share};
-  options.rank = request.rank;
-  options.progress = progress.counting;
-  const Loaded &old_one = before.value(), &new_one = after.value();
-  auto diff = report::diff::make_diff({old_one.source.view, old_one.windows, old_one.source.named},
-                                      {new_one.source.view, new_one.windows, new_one.source.named},
-                                      options);
-  if (!diff) return trouble(diff.error());
-  return diff;
+  GPUPROF_CHECK(check_pairs(request.recordings));
+  std::vector<report::diff::Diff> pairs;
+  for (std::size_t i = 0; i < request.recordings.size(); i += 2) {
+    auto pair = load_pair(request, i, progress);
+    if (!pair) return trouble(pair.error());
+    pairs.push_back(pair.take());
+  }
+  return report::diff::joined(std::move(pairs));
 }
 
 support::Result<DiffAnswer> diff_answer(const DiffRequest& request,
@@ -100,7 +134,7 @@ support::Result<DiffPageAnswer> write_diff_page(const DiffRequest& request,
                                                 const ReportProgress& progress) {
   const auto writable = report::page::check_page_path(target.page, target.force);
   if (!writable) return trouble(writable.error());
-  const auto apart = check_is_no_input(target.page, {request.before, request.after});
+  const auto apart = check_is_no_input(target.page, request.recordings);
   if (!apart) return trouble(apart.error());
   GPUPROF_TRY(compared, compare(request, progress));
   report::diff::DiffPageRequest page;

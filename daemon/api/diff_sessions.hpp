@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What changed between two recordings: `gpuprof diff`.
+// What changed between two recordings, or between several pairs of them: `gpuprof diff`.
 //
 // Context:  cli
 // Owns:     nothing
@@ -24,7 +24,8 @@ struct Diff;
 namespace gpuprof::api {
 
 struct DiffRequest {
-  std::string before, after;            // a session's folder, a trace file, or a folder of them
+  // Before, after, and again: each a session's folder, a trace file, or a folder of them.
+  std::vector<std::string> recordings;
   std::vector<std::string> conditions;  // of --fail-if
   double min_change = 0.05;             // a ratio
   double min_share = 0.01;              // of the step
@@ -50,9 +51,10 @@ struct DiffAnswer {
   std::vector<std::string> holds;  // sentences: conditions that hold
 };
 
-/// Reads and compares what is named.
+/// Reads and compares what is named, pair by pair.
 ///
-/// Errors: one sentence: nothing there, nothing recorded, nothing that can be compared.
+/// Errors: one sentence: nothing there, nothing recorded, nothing that can be compared; not two
+///         recordings, nor four, six, …; a recording in two pairs.
 support::Result<report::diff::Diff> load_diff(const DiffRequest& request,
                                               const ReportProgress& progress);
 

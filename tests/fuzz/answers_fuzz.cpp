@@ -209,8 +209,7 @@ void report_all(const std::string& folder, test::Hostile& hostile) {
 
 void compare(const std::string& before, const std::string& after) {
   api::DiffRequest request;
-  request.before = before;
-  request.after = after;
+  request.recordings = {before, after};
   request.conditions = {"step_time > +5%", "changes > 0"};
   request.width = 80;
   (void)api::diff_answer(request, {});

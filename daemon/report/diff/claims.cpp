@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is claimed of a comparison, in words.
+// What is claimed of a comparison, and what is only seen, in words.
 //
 // Context:  cli
 #include "daemon/report/diff/claims.hpp"
@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "daemon/report/diff/metrics.hpp"
+#include "daemon/report/diff/repeats.hpp"
 #include "daemon/report/diff/value_text.hpp"
 #include "support/text.hpp"
 
@@ -119,17 +120,54 @@ Claim claim_of(const MemoryDiff& row) {
   return claim;
 }
 
-}  // namespace
+/// With how many of several pairs show it.
+Claim counted(Claim claim, std::size_t shown_by, std::size_t pairs) {
+  if (pairs == 1) return claim;
+  const std::string shown = fmt::format("shown by {} of {} pairs", shown_by, pairs);
+  claim.sentence += ", " + shown;
+  claim.evidence.push_back(shown + " of recordings, in the same direction");
+  return claim;
+}
 
-std::vector<Claim> claims_of(const ProcessDiff& process) {
+template <typename Is>
+std::vector<Claim> chosen(const ProcessDiff& process, std::size_t pairs, const Is& is) {
   std::vector<Claim> claims;
   for (const MetricDiff& row : process.metrics)
-    if (row.change.significant) claims.push_back(claim_of(row, process.by_step));
+    if (is(row.change))
+      claims.push_back(counted(claim_of(row, process.by_step), row.change.shown_by, pairs));
   for (const MemoryDiff& row : process.memory)
-    if (row.significant) claims.push_back(claim_of(row));
+    if (is(row)) claims.push_back(counted(claim_of(row), row.shown_by, pairs));
   for (const NameDiff& row : process.names)
-    if (row.significant) claims.push_back(claim_of(row, process.by_step));
+    if (is(row)) claims.push_back(counted(claim_of(row, process.by_step), row.shown_by, pairs));
   return claims;
+}
+
+}  // namespace
+
+std::vector<Claim> claims_of(const ProcessDiff& process, std::size_t pairs) {
+  return chosen(process, pairs, [](const auto& one) { return one.significant; });
+}
+
+std::vector<Claim> seen_once_of(const ProcessDiff& process, std::size_t pairs) {
+  return chosen(process, pairs, [](const auto& one) { return one.seen_once; });
+}
+
+std::string seen_once_title(std::size_t pairs) {
+  return pairs == 1 ? "Seen once, not claimed" : "Seen, but not in enough pairs to be claimed";
+}
+
+std::string seen_once_sentence(std::size_t pairs) {
+  const std::string cause =
+      "Where memory came to lie and the processor it ran on may do this to one process for its "
+      "whole life";
+  if (pairs >= kEnoughPairs) return cause + ": what not every pair shows is not claimed.";
+  if (pairs > 1)
+    return fmt::format("{}, and to {} by chance: a change of time alone is claimed where each of "
+                       "at least {} pairs shows it.",
+                       cause, pairs, kEnoughPairs);
+  return cause +
+         ": record both again, and give all recordings: gpuprof diff BEFORE AFTER BEFORE2 AFTER2 "
+         "BEFORE3 AFTER3";
 }
 
 bool cannot_tell(const Common& common) { return common.known && common.told_from > kMostTold; }

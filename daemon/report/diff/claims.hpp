@@ -4,7 +4,7 @@
 //
 // Context:  cli
 // Owns:     nothing
-// Promises: one entry for each change that is significant, none for any other
+// Promises: one entry for each change that is significant or seen once, none for any other
 // Not here: whether it is (judge.hpp), how it is laid out (diff_text.hpp, diff_page/diff_page.hpp)
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace gpuprof::report::diff {
 
-/// One significant change.
+/// One change that is significant, or seen once.
 struct Claim {
   std::string what;                   // `operator`, `step time`, `GPU 0 memory, peak`
   std::string name;                   // of an operator, range, kernel or copy; empty for the rest
@@ -27,8 +27,14 @@ struct Claim {
   bool more = false;                  // than before
 };
 
-/// The step first, then memory, then names in their order.
-std::vector<Claim> claims_of(const ProcessDiff& process);
+/// What is significant: the step first, then memory, then names in their order.
+///
+/// @param pairs Of recordings (Diff::pairs).
+std::vector<Claim> claims_of(const ProcessDiff& process, std::size_t pairs);
+/// In the same order what is only seen once, and what that means.
+std::vector<Claim> seen_once_of(const ProcessDiff& process, std::size_t pairs);
+std::string seen_once_title(std::size_t pairs);
+std::string seen_once_sentence(std::size_t pairs);
 
 /// What is the same of all operators or kernels, and how small a change of one can be told; none
 /// where it is not known.

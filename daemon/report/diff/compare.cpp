@@ -14,6 +14,7 @@
 #include "daemon/report/diff/metrics.hpp"
 #include "daemon/report/diff/notes.hpp"
 #include "daemon/report/diff/pairs.hpp"
+#include "daemon/report/diff/seen_once.hpp"
 
 namespace gpuprof::report::diff {
 namespace {
@@ -93,6 +94,8 @@ class Comparison {
                 Change NameDiff::*change) const;
   void finish_rows(ProcessDiff& diff) const;
   void by_calls(NameDiff& row, std::uint32_t name, std::size_t tests) const;
+  void by_presence(NameDiff& row, const Joint& joint) const;
+  bool changed_inside(const ProcessDiff& diff, std::uint32_t name) const;
   const Common& made_of(const StepMetric& metric, const ProcessDiff& diff) const;
   void metrics(ProcessDiff& diff) const;
 
@@ -228,28 +231,41 @@ void Comparison::by_calls(NameDiff& row, std::uint32_t name, std::size_t tests) 
   settle(row.total, share);
 }
 
+void Comparison::by_presence(NameDiff& row, const Joint& joint) const {
+  const Change& change = row.telling();
+  if (row.presence == Presence::kGone)
+    row.significant = change.share_before >= limits_.share && lasts(before_, joint.before);
+  if (row.presence == Presence::kNew)
+    row.significant = change.share_after >= limits_.share && lasts(after_, joint.after);
+}
+
+/// Something most of which is in this name is claimed for what the program does.
+bool Comparison::changed_inside(const ProcessDiff& diff, std::uint32_t name) const {
+  const auto inside = pairs_.inside(name);
+  return std::any_of(inside.begin(), inside.end(), [&](const auto& one) {
+    const NameDiff& row = diff.names[one.first];
+    return one.second > 0.5 && row.significant && row.program_changed();
+  });
+}
+
 void Comparison::finish_rows(ProcessDiff& diff) const {
   std::size_t tests = 0;
   for (const NameDiff& row : diff.names) tests += row.telling().share_before >= limits_.share;
   for (std::uint32_t i = 0; i < diff.names.size(); ++i) {
     NameDiff& row = diff.names[i];
     by_calls(row, i, tests);
-    row.significant = row.self.significant || row.total.significant || row.device.significant;
-    const Change& change = row.telling();
-    if (row.presence == Presence::kGone)
-      row.significant =
-          change.share_before >= limits_.share && lasts(before_, pairs_.names()[i].before);
-    if (row.presence == Presence::kNew)
-      row.significant =
-          change.share_after >= limits_.share && lasts(after_, pairs_.names()[i].after);
+    row.settle();
+    by_presence(row, pairs_.names()[i]);
+  }
+  for (std::uint32_t i = 0; i < diff.names.size(); ++i) {
+    NameDiff& row = diff.names[i];
+    if (!row.significant || row.program_changed()) continue;
+    hold_back(row.self);
+    if (row.total.significant && !changed_inside(diff, i)) hold_back(row.total);
+    row.settle();
   }
   std::erase_if(diff.names, [](const NameDiff& row) { return row.name.empty(); });
-  std::stable_sort(diff.names.begin(), diff.names.end(), [](const NameDiff& a, const NameDiff& b) {
-    if (a.significant != b.significant) return a.significant;
-    const Change &x = a.telling(), &y = b.telling();
-    if (a.significant) return std::abs(x.difference()) > std::abs(y.difference());
-    return std::max(x.share_before, x.share_after) > std::max(y.share_before, y.share_after);
-  });
+  diff.sort_names();
 }
 
 /// What a step is made of tells how much it may differ: kernels where they fill most of it.
@@ -261,6 +277,7 @@ const Common& Comparison::made_of(const StepMetric& metric, const ProcessDiff& d
 
 /// The common factor is that of host or GPU, whichever explains more.
 void Comparison::metrics(ProcessDiff& diff) const {
+  const double held_back = held_back_ns(diff.names, pairs_.times(Measure::kLength));
   for (const StepMetric& metric : kStepMetrics) {
     if (!diff.by_step && metric.measure == Measure::kLength) continue;
     const Pair pair = pairs_.times(metric.measure);
@@ -289,41 +306,15 @@ void Comparison::metrics(ProcessDiff& diff) const {
                                std::abs(row.change.relative) >= limits_.change;
     if (metric.measure == Measure::kLength && std::abs(row.change.relative) < limits_.change)
       row.change.significant = false;
+    if (metric.measure == Measure::kLength) explain(row.change, pair, judging, held_back);
+    // A host that comes later waits less.
+    if (metric.measure == Measure::kWait) explain(row.change, pair, judging, -held_back);
   }
 }
 
 }  // namespace
 
 std::span<const StepMetric> step_metrics() { return kStepMetrics; }
-
-const Change& NameDiff::telling() const {
-  if (on_gpu()) return device;
-  const Change* best = &total;
-  for (const Change* one : {&self, &device}) {
-    if (!one->measured) continue;
-    // What calls nothing is told as itself.
-    const bool more = std::max(one->share_before, one->share_after) >=
-                      0.99 * std::max(best->share_before, best->share_after);
-    if (!best->measured || (one->significant && !best->significant) ||
-        (one->significant == best->significant && more))
-      best = one;
-  }
-  return *best;
-}
-
-bool ProcessDiff::any_significant() const {
-  const auto is = [](const auto& one) { return one.significant; };
-  return std::any_of(names.begin(), names.end(), is) ||
-         std::any_of(memory.begin(), memory.end(), is) ||
-         std::any_of(metrics.begin(), metrics.end(),
-                     [](const MetricDiff& one) { return one.change.significant; });
-}
-
-const MetricDiff* ProcessDiff::metric(std::string_view name) const {
-  const auto found = std::find_if(metrics.begin(), metrics.end(),
-                                  [&](const MetricDiff& one) { return one.name == name; });
-  return found == metrics.end() ? nullptr : &*found;
-}
 
 ProcessDiff compare(Side before, Side after, const Limits& limits) {
   ProcessDiff diff;

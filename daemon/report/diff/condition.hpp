@@ -45,7 +45,7 @@ const std::vector<ConditionMetric>& condition_metrics();
 /// Errors: one sentence: what of it is not understood, and what would be.
 support::Result<Condition> parse_condition(std::string_view text);
 
-/// A sentence for each process in which it holds.
+/// A sentence for each process in which it holds, in every pair of recordings.
 ///
 /// Errors: the metric was not recorded; no such name, or several.
 support::Result<std::vector<std::string>> holds(const Condition& condition, const Diff& diff);

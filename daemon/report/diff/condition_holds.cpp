@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "daemon/report/diff/condition.hpp"
+#include "daemon/report/diff/repeats.hpp"
 #include "daemon/report/diff/value_text.hpp"
 #include "support/text.hpp"
 
@@ -156,30 +157,55 @@ bool is_true(const Condition& condition, const Measured& measured) {
   return !asks || measured.beyond_noise;
 }
 
+/// In every other pair as well; `changes` are counted over all of them as it is.
+support::Result<bool> repeated(const Condition& condition, const ProcessDiff& process,
+                               const Diff& diff) {
+  if (condition.metric == "changes") return true;
+  for (const Diff& other : diff.repeats) {
+    const ProcessDiff* its = counterpart(process, diff, other);
+    if (its == nullptr) return false;
+    GPUPROF_TRY(measured, measure(condition, *its));
+    if (!is_true(condition, measured)) return false;
+  }
+  return true;
+}
+
+std::string sentence_of(const Condition& condition, const Measured& m, const ProcessDiff& process,
+                        const Diff& diff) {
+  std::string sentence = fmt::format("--fail-if {} holds", in_quotes(condition.text));
+  if (diff.pairs() > 1) sentence += fmt::format(" in all {} pairs", diff.pairs());
+  if (diff.processes.size() > 1) sentence += " for " + process_text(process);
+  sentence += condition.metric == "changes"
+                  ? fmt::format(": {:.0f}", m.after)
+                  : fmt::format(": {} before, {} after ({})", value_text(m.before, m.unit),
+                                value_text(m.after, m.unit), change_text(m.before, m.after));
+  const bool host_time = m.on_host && process.host.known;
+  if (host_time && std::abs(process.host.factor - 1) >= 0.03)
+    sentence +=
+        fmt::format("; all operators together took {:.2f} times as long", process.host.factor);
+  return sentence;
+}
+
+/// The sentence for one process; empty: it does not hold.
+support::Result<std::string> holds_for(const Condition& condition, const ProcessDiff& process,
+                                       const Diff& diff) {
+  GPUPROF_TRY(measured, measure(condition, process));
+  GPUPROF_TRY(again, repeated(condition, process, diff));
+  if (!is_true(condition, measured) || !again) return std::string();
+  return sentence_of(condition, measured, process, diff);
+}
+
 }  // namespace
 
 support::Result<std::vector<std::string>> holds(const Condition& condition, const Diff& diff) {
   std::vector<std::string> sentences;
   std::optional<support::Error> problem;
   for (const ProcessDiff& process : diff.processes) {
-    const auto measured = measure(condition, process);
-    if (!measured) {
-      problem = measured.error();
-      continue;
-    }
-    if (!is_true(condition, measured.value())) continue;
-    const Measured& m = measured.value();
-    std::string sentence = fmt::format("--fail-if {} holds", in_quotes(condition.text));
-    if (diff.processes.size() > 1) sentence += " for " + process_text(process);
-    sentence += condition.metric == "changes"
-                    ? fmt::format(": {:.0f}", m.after)
-                    : fmt::format(": {} before, {} after ({})", value_text(m.before, m.unit),
-                                  value_text(m.after, m.unit), change_text(m.before, m.after));
-    const bool host_time = m.on_host && process.host.known;
-    if (host_time && std::abs(process.host.factor - 1) >= 0.03)
-      sentence +=
-          fmt::format("; all operators together took {:.2f} times as long", process.host.factor);
-    sentences.push_back(std::move(sentence));
+    auto sentence = holds_for(condition, process, diff);
+    if (!sentence)
+      problem = sentence.error();
+    else if (!sentence.value().empty())
+      sentences.push_back(sentence.take());
   }
   // A name may be in one rank only.
   if (sentences.empty() && problem) return *problem;

@@ -4,8 +4,8 @@
 //
 // Context:  cli
 // Owns:     its tables
-// Promises: `significant` is only what step-to-step noise and the machine do not explain
-//           (docs/diff.md)
+// Promises: `significant` is only what step-to-step noise, the machine and what one process does
+//           for its whole life do not explain (docs/diff.md)
 // Not here: how it is found (compare.hpp), how it is printed (diff_text.hpp, diff_json.hpp)
 #pragma once
 
@@ -30,6 +30,10 @@ struct Change {
   double p = 1;        // by rank, of blocks of steps, what is common taken out
   bool apart = false;  // by rank, as measured
   bool significant = false;
+  bool seen_once = false;     // shown, but one process may do this by itself: not claimed
+  std::size_t shown_by = 0;   // pairs of recordings, where there are several
+
+  bool shown() const { return significant || seen_once; }
 
   double difference() const { return after - before; }
 };
@@ -48,9 +52,16 @@ struct NameDiff {
   /// Calls in it whose number changed for certain: `aten::mm 20 → 22`.
   std::vector<std::string> inner_calls;
   bool significant = false;
+  bool seen_once = false;    // and not significant
+  std::size_t shown_by = 0;  // as in Change
 
   /// The one of the three that tells most.
   const Change& telling() const;
+  /// It is seen to do something else, whatever its time.
+  bool program_changed() const;
+  /// What its changes say of the row.
+  void settle();
+  bool shown() const { return significant || seen_once; }
   bool on_gpu() const { return kind >= NameKind::kKernel; }
 };
 
@@ -64,6 +75,10 @@ struct MemoryDiff {
   std::int32_t device = -1;  // -1: the host
   SideMemory before, after;
   bool significant = false;
+  bool seen_once = false;    // by some pairs only
+  std::size_t shown_by = 0;  // as in Change
+
+  bool shown() const { return significant || seen_once; }
 };
 
 /// What all operators, or all kernels, have in common between two processes.
@@ -84,11 +99,12 @@ struct ProcessDiff {
   bool enough_steps = true;
   Common host, gpu;
   std::vector<MetricDiff> metrics;
-  std::vector<NameDiff> names;  // significant ones first, then by time
+  std::vector<NameDiff> names;  // significant ones first, then those seen once, then by time
   std::vector<MemoryDiff> memory;
   // Sentences: what makes them hard to compare; what differs in how they were recorded.
   std::vector<std::string> doubts, remarks;
 
+  void sort_names();
   bool any_significant() const;
   const MetricDiff* metric(std::string_view name) const;
 };
@@ -104,6 +120,9 @@ struct Diff {
   bool simulated = false;  // GPUs of both were
   std::vector<ProcessDiff> processes;
   std::vector<std::string> remarks;
+  std::vector<Diff> repeats;  // the pairs after the first, each as it is by itself
+
+  std::size_t pairs() const { return 1 + repeats.size(); }
 };
 
 }  // namespace gpuprof::report::diff

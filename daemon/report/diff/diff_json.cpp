@@ -26,6 +26,12 @@ void write(JsonWriter& json, const Side& side) {
   json.member("missing", side.missing).end_object();
 }
 
+template <typename One>
+void write_claimed(JsonWriter& json, const One& one) {
+  json.member("significant", one.significant).member("seen_once", one.seen_once);
+  if (one.shown_by != 0) json.member("shown_by", std::uint64_t{one.shown_by});
+}
+
 void write(JsonWriter& json, std::string_view key, const Change& change) {
   if (!change.measured) return;
   json.key(key).begin_object();
@@ -34,7 +40,9 @@ void write(JsonWriter& json, std::string_view key, const Change& change) {
   json.member("share_before", change.share_before).member("share_after", change.share_after);
   json.member("relative", change.relative).member("adjusted", change.adjusted);
   json.member("limit", change.limit).member("p", change.p);
-  json.member("apart", change.apart).member("significant", change.significant).end_object();
+  json.member("apart", change.apart);
+  write_claimed(json, change);
+  json.end_object();
 }
 
 void write(JsonWriter& json, const NameDiff& row) {
@@ -42,7 +50,7 @@ void write(JsonWriter& json, const NameDiff& row) {
   json.begin_object();
   json.member("name", row.name).member("kind", name_of(row.kind));
   json.member("presence", kPresence[static_cast<std::size_t>(row.presence)]);
-  json.member("significant", row.significant);
+  write_claimed(json, row);
   json.member("calls_before", row.calls_before).member("calls_after", row.calls_after);
   json.member("calls_changed", row.calls_changed);
   write(json, "self_ns", row.self);
@@ -85,7 +93,7 @@ void write(JsonWriter& json, const ProcessDiff& process) {
   json.end_array().key("memory").begin_array();
   for (const MemoryDiff& row : process.memory) {
     json.begin_object().member("device", std::int64_t{row.device});
-    json.member("significant", row.significant);
+    write_claimed(json, row);
     write(json, "before", row.before);
     write(json, "after", row.after);
     json.end_object();
@@ -95,6 +103,10 @@ void write(JsonWriter& json, const ProcessDiff& process) {
   json.end_array().member("remarks", remarks).end_object();
 }
 
+void write_pair(JsonWriter& json, const Diff& pair) {
+  json.begin_object().member("before", pair.before).member("after", pair.after).end_object();
+}
+
 }  // namespace
 
 std::string diff_json(const Diff& diff) {
@@ -102,7 +114,10 @@ std::string diff_json(const Diff& diff) {
   json.begin_object().member("before", diff.before).member("after", diff.after);
   json.member("simulated", diff.simulated);
   json.member("min_change", diff.limits.change).member("min_share", diff.limits.share);
-  json.key("processes").begin_array();
+  json.key("pairs").begin_array();
+  write_pair(json, diff);
+  for (const Diff& other : diff.repeats) write_pair(json, other);
+  json.end_array().key("processes").begin_array();
   for (const ProcessDiff& process : diff.processes) write(json, process);
   json.end_array().member("remarks", diff.remarks).end_object();
   return json.text() + "\n";

@@ -11,6 +11,7 @@
 
 #include "daemon/report/diff/claims.hpp"
 #include "daemon/report/diff/metrics.hpp"
+#include "daemon/report/diff/repeats.hpp"
 #include "daemon/report/diff/value_text.hpp"
 
 namespace gpuprof::report::diff {
@@ -19,14 +20,25 @@ namespace {
 constexpr std::size_t kLeastName = 30, kMostName = 60;
 constexpr std::size_t kFigures = 54;  // columns of a table after the name
 
-std::string significant(const ProcessDiff& process) {
+std::string listed(const std::vector<Claim>& claims) {
   std::string text;
-  for (const Claim& claim : claims_of(process)) {
+  for (const Claim& claim : claims) {
     text += fmt::format("  {}{}{}: {}\n", claim.what, claim.name.empty() ? "" : " ", claim.name,
                         claim.sentence);
     for (const std::string& detail : claim.details) text += fmt::format("      {}\n", detail);
   }
+  return text;
+}
+
+std::string significant(const ProcessDiff& process, std::size_t pairs) {
+  const std::string text = listed(claims_of(process, pairs));
   return text.empty() ? "No significant change.\n" : "Significant changes:\n" + text;
+}
+
+std::string seen_once(const ProcessDiff& process, std::size_t pairs) {
+  const std::string text = listed(seen_once_of(process, pairs));
+  if (text.empty()) return "";
+  return fmt::format("{}:\n{}{}\n", seen_once_title(pairs), text, seen_once_sentence(pairs));
 }
 
 std::string lines(const char* start, const std::vector<std::string>& sentences) {
@@ -36,17 +48,22 @@ std::string lines(const char* start, const std::vector<std::string>& sentences) 
 }
 
 std::string heading(const char* title, std::size_t name_width) {
-  // Two columns in front mark what is significant.
+  // Two columns in front mark what is significant or seen once.
   return fmt::format("\n  {:<{}} {:>12} {:>12} {:>10} {:>8} {:>8}\n", title, name_width, "before",
                      "after", "change", "spread", "of step");
 }
 
+template <typename One>
+const char* mark_of(const One& one) {
+  return one.significant ? "*" : one.seen_once ? "?" : " ";
+}
+
 std::string figures(const std::string& name, std::size_t name_width, const Change& change,
-                    Unit unit, bool significant) {
+                    Unit unit, const char* mark) {
   const double spread = (change.before_spread + change.after_spread) / 2;
   const double share = std::max(change.share_before, change.share_after);
   const std::string shown = cut_text(name, name_width);
-  return fmt::format("{} {:<{}} {:>12} {:>12} {:>10} {:>8} {:>8}\n", significant ? "*" : " ", shown,
+  return fmt::format("{} {:<{}} {:>12} {:>12} {:>10} {:>8} {:>8}\n", mark, shown,
                      name_width, value_text(change.before, unit), value_text(change.after, unit),
                      change_text(change.before, change.after), percent_text(spread),
                      unit == Unit::kTime ? percent_text(share) : "");
@@ -59,7 +76,7 @@ std::string metrics_table(const ProcessDiff& process, std::size_t name_width) {
     const MetricDiff* row = process.metric(known.name);
     if (row == nullptr) continue;
     text += figures(std::string(known.title), name_width, row->change, known.unit,
-                    row->change.significant);
+                    mark_of(row->change));
   }
   return text;
 }
@@ -70,12 +87,12 @@ std::string names_table(const ProcessDiff& process, const char* title, NameKind 
   std::size_t shown = 0, left = 0;
   for (const NameDiff& row : process.names) {
     if (row.kind < first || row.kind > last || !row.telling().measured) continue;
-    if (!row.significant && shown >= row_limit) {
+    if (!row.shown() && shown >= row_limit) {
       ++left;
       continue;
     }
     ++shown;
-    text += figures(row.name, name_width, row.telling(), Unit::kTime, row.significant);
+    text += figures(row.name, name_width, row.telling(), Unit::kTime, mark_of(row));
   }
   if (text.empty()) return "";
   if (left != 0) text += fmt::format("  … and {} more (--row-limit)\n", left);
@@ -86,11 +103,11 @@ std::string memory_table(const ProcessDiff& process, std::size_t name_width) {
   if (process.memory.empty()) return "";
   std::string text = heading("Memory", name_width);
   const auto line = [&](const std::string& name, std::uint64_t before, std::uint64_t after,
-                        bool is_significant, Unit unit) {
+                        const char* mark, Unit unit) {
     Change change;
     change.before = static_cast<double>(before);
     change.after = static_cast<double>(after);
-    text += fmt::format("{} {:<{}} {:>12} {:>12} {:>10}\n", is_significant ? "*" : " ", name,
+    text += fmt::format("{} {:<{}} {:>12} {:>12} {:>10}\n", mark, name,
                         name_width, value_text(change.before, unit), value_text(change.after, unit),
                         change_text(change.before, change.after));
   };
@@ -98,11 +115,11 @@ std::string memory_table(const ProcessDiff& process, std::size_t name_width) {
     const std::string of = memory_name(row.device);
     if (row.before.peak_allocated_bytes + row.after.peak_allocated_bytes != 0)
       line(of + ", peak allocated", row.before.peak_allocated_bytes, row.after.peak_allocated_bytes,
-           row.significant, Unit::kBytes);
+           mark_of(row), Unit::kBytes);
     if (row.before.peak_reserved_bytes + row.after.peak_reserved_bytes != 0)
       line(of + ", peak reserved", row.before.peak_reserved_bytes, row.after.peak_reserved_bytes,
-           false, Unit::kBytes);
-    line(of + ", allocations", row.before.allocations, row.after.allocations, false, Unit::kCount);
+           " ", Unit::kBytes);
+    line(of + ", allocations", row.before.allocations, row.after.allocations, " ", Unit::kCount);
   }
   return text;
 }
@@ -117,7 +134,7 @@ std::string process_text(const Diff& diff, const ProcessDiff& process, std::size
   text += fmt::format("before {}\n", side_sentence(process.before, process.by_step));
   text += fmt::format("after  {}\n", side_sentence(process.after, process.by_step));
   text += lines("note: ", process.doubts) + lines("note: ", process.remarks);
-  text += "\n" + significant(process);
+  text += "\n" + significant(process, diff.pairs()) + seen_once(process, diff.pairs());
   text += lines("", common_sentences(process.host, "operators", diff.limits));
   text += lines("", common_sentences(process.gpu, "kernels and copies", diff.limits));
   text += metrics_table(process, name_width);
@@ -135,7 +152,7 @@ std::string diff_text(const Diff& diff, std::size_t row_limit, std::size_t width
   const std::size_t name_width = width == 0 ? kMostName : std::clamp(room, kLeastName, kMostName);
   std::string text;
   if (diff.simulated) text += "GPU work was done on the simulated GPU.\n";
-  text += lines("note: ", diff.remarks);
+  text += lines("", pairs_sentences(diff)) + lines("note: ", diff.remarks);
   for (const ProcessDiff& process : diff.processes)
     text += process_text(diff, process, row_limit, name_width);
   return text;

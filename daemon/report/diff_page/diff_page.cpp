@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "daemon/report/diff/claims.hpp"
+#include "daemon/report/diff/repeats.hpp"
 #include "daemon/report/diff_page/parts.hpp"
 #include "daemon/report/page/page_file.hpp"
 #include "support/text.hpp"
@@ -49,9 +50,11 @@ void write_process(Json& json, const Diff& diff, const ProcessDiff& process, std
   json.key("command").text(fmt::format("{} → {}", diff.before, diff.after));
   json.key("simulated").flag(process.before.simulated && process.after.simulated);
   json.key("by_step").flag(process.by_step);
-  json.key("verdict").text(verdict(claims_of(process).size()));
+  json.key("verdict").text(verdict(claims_of(process, diff.pairs()).size()));
   json.key("sides").texts(std::vector<std::string>(sides));
+  json.key("pairs").texts(pairs_sentences(diff));
   member(part, "claims", write_claims);
+  member(part, "seen_once", write_seen_once);
   member(part, "common", write_common);
   json.key("notes").array();
   for (const auto* sentences : {&process.doubts, &process.remarks})

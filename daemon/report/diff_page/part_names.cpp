@@ -18,6 +18,7 @@ namespace {
 constexpr std::array kColumns{Column{"name", "Name", "name"},
                               Column{"kind", "Kind", "text"},
                               Column{"significant", "Significant", "flag"},
+                              Column{"seen_once", "Seen once", "flag"},
                               Column{"before", "Before", "us"},
                               Column{"after", "After", "us"},
                               Column{"change", "Change", "change"},
@@ -53,9 +54,10 @@ constexpr std::array kOfOperators{
            [](const NameDiff& row) -> const Change& { return row.device; },
            [](const NameDiff& row) { return !row.on_gpu(); }}};
 
-/// A new or gone name as a whole, or the change of one of its times.
-bool is_claimed(const NameDiff& row, const Change& change, const Choice& choice) {
-  return choice.told.empty() ? row.significant : change.significant;
+/// A name as a whole, or the change of one of its times.
+template <typename One>
+void write_claimed(Json& json, const One& one) {
+  json.number(one.significant ? 1u : 0u).number(one.seen_once ? 1u : 0u);
 }
 
 void write_row(Part& part, const NameDiff& row, const Choice& choice) {
@@ -63,7 +65,10 @@ void write_row(Part& part, const NameDiff& row, const Choice& choice) {
   const bool both = change.before > 0 && change.after > 0;
   Json& json = part.json;
   json.array().text(row.name).text(name_of(row.kind));
-  json.number(is_claimed(row, change, choice) ? 1u : 0u);
+  if (choice.told.empty())
+    write_claimed(json, row);
+  else
+    write_claimed(json, change);
   json.us(change.before).us(change.after);
   write_change(json, change.before, change.after);
   write_share(json, change.limit, both);

@@ -16,9 +16,11 @@
 namespace gpuprof::report::diff {
 namespace {
 
-void write_memory_row(Json& json, const std::string& name, bool significant, std::uint64_t before,
-                      std::uint64_t after, std::string_view unit) {
-  json.array().text(name).number(significant ? 1u : 0u).number(before).number(after);
+/// @param peak What is claimed of it; null: nothing ever is.
+void write_memory_row(Json& json, const std::string& name, const MemoryDiff* peak,
+                      std::uint64_t before, std::uint64_t after, std::string_view unit) {
+  json.array().text(name).number(peak != nullptr && peak->significant ? 1u : 0u);
+  json.number(peak != nullptr && peak->seen_once ? 1u : 0u).number(before).number(after);
   write_change(json, static_cast<double>(before), static_cast<double>(after));
   json.text(unit).end_array();
 }
@@ -107,8 +109,11 @@ std::vector<std::string> alone(const ProcessDiff& process) {
 
 void write_memory(Part& part) {
   static constexpr std::array kColumns{
-      Column{"name", "What", "text"}, Column{"significant", "Significant", "flag"},
-      Column{"before", "Before", "row"}, Column{"after", "After", "row"},
+      Column{"name", "What", "text"},
+      Column{"significant", "Significant", "flag"},
+      Column{"seen_once", "Seen once", "flag"},
+      Column{"before", "Before", "row"},
+      Column{"after", "After", "row"},
       Column{"change", "Change", "change"}};
   Json& json = part.json;
   page::begin_table(json, "memory", "Memory of PyTorch's allocators", kColumns, "",
@@ -117,12 +122,12 @@ void write_memory(Part& part) {
   for (const MemoryDiff& row : part.process.memory) {
     const std::string of = memory_name(row.device);
     const SideMemory &a = row.before, &b = row.after;
-    write_memory_row(json, of + ", peak allocated", row.significant, a.peak_allocated_bytes,
+    write_memory_row(json, of + ", peak allocated", &row, a.peak_allocated_bytes,
                      b.peak_allocated_bytes, "bytes");
-    write_memory_row(json, of + ", peak reserved", false, a.peak_reserved_bytes,
+    write_memory_row(json, of + ", peak reserved", nullptr, a.peak_reserved_bytes,
                      b.peak_reserved_bytes, "bytes");
-    write_memory_row(json, of + ", allocations", false, a.allocations, b.allocations, "count");
-    write_memory_row(json, of + ", allocated in all", false, a.allocated_bytes, b.allocated_bytes,
+    write_memory_row(json, of + ", allocations", nullptr, a.allocations, b.allocations, "count");
+    write_memory_row(json, of + ", allocated in all", nullptr, a.allocated_bytes, b.allocated_bytes,
                      "bytes");
   }
   page::end_table(json, 0);

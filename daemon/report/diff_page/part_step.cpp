@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The step as a whole: what is claimed, its metrics, the curves of both sides, all ranks.
+// The step as a whole: what is claimed or only seen, its metrics, the curves of both sides, all ranks.
 //
 // Context:  cli
 #include <fmt/format.h>
@@ -35,6 +35,24 @@ void write_curve(Json& json, const Side& side) {
   json.end_array().end_object();
 }
 
+/// @param what Of those for which there is no room.
+void write_list(Part& part, const std::vector<Claim>& claims, std::string_view what) {
+  Json& json = part.json;
+  const std::size_t shown = std::min(claims.size(), part.rows);
+  json.array();
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Claim& claim = claims[i];
+    json.object().key("what").text(claim.what).key("name").text(claim.name);
+    json.key("change").text(claim.change).key("more").flag(claim.more);
+    json.key("sentence").text(claim.sentence).key("details").texts(claim.details);
+    json.key("evidence").texts(claim.evidence).end_object();
+  }
+  json.end_array();
+  if (claims.size() > shown)
+    part.left_out.push_back(fmt::format("{} of the {} in words; they are in the tables",
+                                        claims.size() - shown, what));
+}
+
 }  // namespace
 
 void write_change(Json& json, double before, double after) {
@@ -61,26 +79,21 @@ std::string figures_note(bool by_step) {
 }
 
 void write_claims(Part& part) {
-  Json& json = part.json;
-  const std::vector<Claim> claims = claims_of(part.process);
-  const std::size_t shown = std::min(claims.size(), part.rows);
-  json.array();
-  for (std::size_t i = 0; i < shown; ++i) {
-    const Claim& claim = claims[i];
-    json.object().key("what").text(claim.what).key("name").text(claim.name);
-    json.key("change").text(claim.change).key("more").flag(claim.more);
-    json.key("sentence").text(claim.sentence).key("details").texts(claim.details);
-    json.key("evidence").texts(claim.evidence).end_object();
-  }
-  json.end_array();
-  if (claims.size() > shown)
-    part.left_out.push_back(fmt::format(
-        "{} of the significant changes in words; they are in the tables", claims.size() - shown));
+  write_list(part, claims_of(part.process, part.diff.pairs()), "significant changes");
+}
+
+void write_seen_once(Part& part) {
+  const std::size_t pairs = part.diff.pairs();
+  part.json.object().key("title").text(seen_once_title(pairs));
+  part.json.key("sentence").text(seen_once_sentence(pairs)).key("claims");
+  write_list(part, seen_once_of(part.process, pairs), "changes that are not claimed");
+  part.json.end_object();
 }
 
 void write_metrics(Part& part) {
   static constexpr std::array kColumns{Column{"name", "What", "text"},
                                        Column{"significant", "Significant", "flag"},
+                                       Column{"seen_once", "Seen once", "flag"},
                                        Column{"before", "Before", "row"},
                                        Column{"after", "After", "row"},
                                        Column{"change", "Change", "change"},
@@ -97,6 +110,7 @@ void write_metrics(Part& part) {
     const Change& change = row->change;
     const bool both = change.before > 0 && change.after > 0;
     json.array().text(known.title).number(change.significant ? 1u : 0u);
+    json.number(change.seen_once ? 1u : 0u);
     write_value(json, change.before, known.unit);
     write_value(json, change.after, known.unit);
     write_change(json, change.before, change.after);
@@ -126,7 +140,7 @@ void write_ranks(Json& json, const Diff& diff) {
     static const Change kNone;
     const Change& change = step == nullptr ? kNone : step->change;
     json.array().text(name_of(process));
-    json.number(static_cast<std::uint64_t>(claims_of(process).size()));
+    json.number(static_cast<std::uint64_t>(claims_of(process, diff.pairs()).size()));
     json.us(change.before).us(change.after);
     write_change(json, change.before, change.after);
     json.number(change.significant ? 1u : 0u).end_array();

@@ -37,6 +37,7 @@ void write_share(Json& json, double share, bool known);
 std::string figures_note(bool by_step);
 
 void write_claims(Part& part);
+void write_seen_once(Part& part);  // what is shown and not claimed, and why
 void write_metrics(Part& part);    // a table
 void write_curves(Part& part);     // time of each step of both sides
 void write_operators(Part& part);  // tables

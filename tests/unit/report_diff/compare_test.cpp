@@ -11,6 +11,7 @@ namespace gpuprof::report::diff {
 namespace {
 
 using test::find;
+using test::names_seen_once;
 using test::Noise;
 using test::Program;
 using test::significant_names;
@@ -45,17 +46,82 @@ TEST(Compare, EqualPairsOfFewStepsRaiseAtMostOneAlarmInAHundred) {
   EXPECT_LE(false_alarms(300, 4, {}), 3);
 }
 
-TEST(Compare, AnOperatorTenPerCentSlowerIsNamedAndNothingElse) {
+TEST(Compare, AThousandEqualPairsOfOperatorsThatOneProcessInFiveSlowsRaiseAtMostTenAlarms) {
+  EXPECT_LE(false_alarms(1000, 40, {.bistable = 0.2}), 10);
+  EXPECT_LE(false_alarms(1000, 40, {.bistable = 0.2, .bistable_to = 1}), 10);
+}
+
+TEST(Compare, AnOperatorTenPerCentSlowerByTimeAloneIsSeenOnceAndNothingElse) {
   Program program(11);
   const Noise calm{.step = 0.03, .keeps = 0.3, .own = 0.005};
-  int named = 0, others = 0;
+  int named = 0, others = 0, claimed = 0;
   for (int i = 0; i < 100; ++i) {
     const ProcessDiff diff = compare(program.run(usual_times(), 60, calm),
                                      program.run(usual_times(), 60, calm, 1, 1.1), {});
-    for (const std::string& name : significant_names(diff)) (name == "op1" ? named : others) += 1;
+    for (const std::string& name : names_seen_once(diff)) (name == "op1" ? named : others) += 1;
+    claimed += diff.any_significant();
   }
   EXPECT_GE(named, 90);
   EXPECT_LE(others, 2);
+  EXPECT_EQ(0, claimed);
+}
+
+TEST(Compare, AnOperatorThatTakesThreeTimesAsLongIsClaimedEitherWay) {
+  Program program(11);
+  const Side usual = program.run(usual_times(), 40, {});
+  const Side slow = program.run(usual_times(), 40, {}, 4, 3);
+  EXPECT_THAT(significant_names(compare(usual, slow, {})), Contains("op4"));
+  EXPECT_THAT(significant_names(compare(slow, usual, {})), Contains("op4"));
+}
+
+TEST(Compare, AStepThatIsSlowerForWhatIsSeenOnceIsSeenOnceAsWell) {
+  Program program(11);
+  const Noise calm{.step = 0.02, .drift = 0, .own = 0.001, .spikes = 0};
+  const ProcessDiff diff = compare(program.run(usual_times(), 40, calm),
+                                   program.run(usual_times(), 40, calm, 0, 1.6), {});
+  EXPECT_THAT(significant_names(diff), IsEmpty());
+  EXPECT_THAT(names_seen_once(diff), ElementsAre("op0", "step_time"));
+  EXPECT_NEAR(0.17, diff.metric("step_time")->change.relative, 0.03);
+}
+
+TEST(Compare, AStepThatIsSlowerForMoreThanWhatIsSeenOnceIsClaimed) {
+  Program program(11);
+  const Noise calm{.step = 0.02, .drift = 0, .own = 0.001, .spikes = 0};
+  const Side before = program.run(usual_times(), 40, calm);
+  Side after = program.run(usual_times(), 40, calm, 0, 1.6);
+  for (double& ns : after.by_cell[0]) ns += 3e6;
+  const ProcessDiff diff = compare(before, after, {});
+  EXPECT_THAT(significant_names(diff), ElementsAre("step_time"));
+  EXPECT_THAT(names_seen_once(diff), ElementsAre("op0"));
+}
+
+TEST(Compare, TimeOfAnOperatorIsClaimedWhereItsInputsOrCallsDiffer) {
+  Program program(11);
+  Side before = program.run(usual_times(), 40, {});
+  Side after = program.run(usual_times(), 40, {}, 1, 1.6);
+  EXPECT_THAT(significant_names(compare(before, after, {})), IsEmpty());
+  before.names[1].shapes = {"[8, 8]"};
+  after.names[1].shapes = {"[16, 8]"};
+  EXPECT_THAT(significant_names(compare(before, after, {})), Contains("op1"));
+}
+
+TEST(Compare, TimeOfAnOperatorIsClaimedWhereWhatItDoesWithinChanged) {
+  // op0 is in op1's outer range; op0 calls op2 more often.
+  Program program(11);
+  const auto made = [&](double calls, double factor) {
+    Side side = program.run(usual_times(), 40, {.step = 0.01, .own = 0.001, .spikes = 0}, 0, factor);
+    NameRow outer{"outer", NameKind::kRange, side.names[0].cells, {}, 40};
+    for (Cell& cell : outer.cells) cell.self_ns = 0;
+    side.names.push_back(outer);
+    side.calls = {{0, 2, 40 * calls, 40 * calls * 3e5}, {16, 0, 40, 40 * 4e6 * factor}};
+    return side;
+  };
+  const ProcessDiff same_calls = compare(made(5, 1), made(5, 1.6), {});
+  EXPECT_FALSE(find(same_calls, "outer")->significant);
+  EXPECT_TRUE(find(same_calls, "outer")->seen_once);
+  const ProcessDiff diff = compare(made(5, 1), made(8, 1.6), {});
+  EXPECT_THAT(find(diff, "op0")->inner_calls, ElementsAre("op2 5 → 8"));
+  EXPECT_TRUE(find(diff, "outer")->total.significant);
 }
 
 TEST(Compare, WhatAllHaveInCommonIsToldAndNotClaimed) {
@@ -69,14 +135,14 @@ TEST(Compare, WhatAllHaveInCommonIsToldAndNotClaimed) {
   EXPECT_NEAR(1.5, diff.host.factor, 0.05);
 }
 
-TEST(Compare, AnOperatorThatChangesAgainstTheCommonFactorIsNamed) {
+TEST(Compare, AnOperatorThatChangesAgainstTheCommonFactorIsSeen) {
   Program program(3);
   std::vector<double> slower = usual_times();
   for (double& ns : slower) ns *= 1.2;
   slower[0] *= 1.5;
   const ProcessDiff diff = compare(program.run(usual_times(), 40, {.drift = 0}),
                                    program.run(slower, 40, {.drift = 0}), {});
-  EXPECT_THAT(significant_names(diff), Contains("op0"));
+  EXPECT_THAT(names_seen_once(diff), Contains("op0"));
   EXPECT_NEAR(0.5, find(diff, "op0")->self.adjusted, 0.1);
   EXPECT_NEAR(0.8, find(diff, "op0")->self.relative, 0.12);
 }

@@ -19,6 +19,8 @@ struct Noise {
   double drift = 0.03;   // of all together, between processes
   double own = 0.01;     // of each, between processes
   double spikes = 0.05;  // of steps in which something else took the processor
+  double bistable = 0;   // of processes: an operator takes 1.6 times as long in all of its steps
+  std::size_t bistable_from = 0, bistable_to = ~std::size_t{0};  // operators that do
 };
 
 class Program {
@@ -37,8 +39,10 @@ class Program {
     for (std::size_t i = 0; i < times_ns.size(); ++i) {
       NameRow row{
           "op" + std::to_string(i), NameKind::kOperator, {}, {}, static_cast<double>(steps)};
-      const double usual =
+      double usual =
           times_ns[i] * all * std::exp(noise.own * normal_(random_)) * (i == slow ? factor : 1);
+      const bool may_be_slow = i >= noise.bistable_from && i < noise.bistable_to;
+      if (noise.bistable > 0 && may_be_slow && even_(random_) < noise.bistable) usual *= 1.6;
       double deviation = 0;
       for (std::size_t step = 0; step < steps; ++step) {
         deviation = noise.keeps * deviation +
@@ -71,6 +75,15 @@ inline std::vector<std::string> significant_names(const ProcessDiff& diff) {
     if (row.significant) names.push_back(row.name);
   for (const MetricDiff& row : diff.metrics)
     if (row.change.significant) names.emplace_back(row.name);
+  return names;
+}
+
+inline std::vector<std::string> names_seen_once(const ProcessDiff& diff) {
+  std::vector<std::string> names;
+  for (const NameDiff& row : diff.names)
+    if (row.seen_once) names.push_back(row.name);
+  for (const MetricDiff& row : diff.metrics)
+    if (row.change.seen_once) names.emplace_back(row.name);
   return names;
 }
 

@@ -1,30 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Changes: what is claimed first, then the step before and after, as curves and as figures.
+// Changes: what is claimed first, what is only seen, then the step before and after, as curves and as figures.
 'use strict';
 (() => {
   const kSides = [{key: 'side-before', title: 'before'}, {key: 'side-after', title: 'after'}];
 
-  const one_claim = (claim) => page.el('li', {data: {claim: page.short(claim.name || claim.what, 200)}},
+  const one_claim = (why) => (claim) => page.el('li', {data: {claim: page.short(claim.name || claim.what, 200)}},
     page.el('div', {class: `worth ${claim.more ? 'more' : 'less'}`}, claim.change.replace('-', '−')),
     page.el('div', null, page.el('h3', null, claim.what, claim.name ? [' ', page.el('code', null, page.name(claim.name))] : null), page.el('p', null, page.name(claim.sentence)),
       claim.details.map((line) => page.el('p', {class: 'quiet'}, page.name(line))),
-      claim.evidence.length ? page.el('details', null, page.el('summary', null, 'Why it is no noise'),
+      claim.evidence.length ? page.el('details', null, page.el('summary', null, why),
         page.el('ul', {class: 'sentences small'}, claim.evidence.map((line) => page.el('li', null, page.name(line))))) : null));
 
   const sides = (process) => page.el('dl', {class: 'facts'}, kSides.map((side, i) => [
     page.el('dt', null, page.el('span', {class: 'swatch', 'aria-hidden': 'true', style: {background: `var(--${side.key})`}}), side.title), page.el('dd', null, page.name(process.sides[i]))]));
 
   const tile = (row) => {
-    const [name, significant, before, after, change] = row;
+    const [name, significant, seen_once, before, after, change] = row;
     const unit = row[row.length - 1];
     const how = typeof change === 'number' ? page.write(change, 'change') : page.write(change, 'text');
     return page.el('div', null, page.el('dt', null, name), page.el('dd', {data: {key: name}}, `${page.write(before, unit)} → ${page.write(after, unit)}`,
-      page.el('small', null, `${how}, ${significant ? 'significant' : 'not significant'}`)));
+      page.el('small', null, `${how}, ${significant ? 'significant' : seen_once ? 'seen once' : 'not significant'}`)));
   };
 
-  const verdict_card = (process) => page.card(process.verdict, sides(process), page.el('dl', {class: 'tiles'}, process.metrics.rows.map(tile)),
-    process.claims.length ? page.el('ol', {class: 'advice claims'}, process.claims.map(one_claim)) :
+  /** What is shown, and by one process or some pairs only. */
+  const seen_once_card = ({title, sentence, claims}) => (claims.length ? page.card(title, page.el('p', null, sentence),
+    page.el('ol', {class: 'advice claims'}, claims.map(one_claim('Why it is no noise of steps')))) : '');
+
+  const verdict_card = (process) => page.card(process.verdict, sides(process), page.el('ul', {class: 'sentences small pairs'}, process.pairs.map((line) => page.el('li', null, page.name(line)))), page.el('dl', {class: 'tiles'}, process.metrics.rows.map(tile)),
+    process.claims.length ? page.el('ol', {class: 'advice claims'}, process.claims.map(one_claim('Why it is no noise'))) :
       page.el('p', null, 'Nothing differs by more than steps and processes differ by anyway.'),
     page.el('ul', {class: 'sentences small common'}, process.common.map((line) => page.el('li', null, line))));
 
@@ -90,7 +94,7 @@
   page.view('changes', 'Changes', (panel, process, data) => {
     if (process.simulated) panel.append(page.el('p', {class: 'banner', role: 'note'}, 'Both were recorded on a simulated GPU: all times of that GPU are invented.'));
     for (const sentence of data.holds) panel.append(page.el('p', {class: 'banner', role: 'note'}, page.name(sentence)));
-    panel.append(verdict_card(process));
+    panel.append(verdict_card(process), seen_once_card(process.seen_once));
     if (data.processes.length > 1) panel.append(page.table_card(data.ranks, ''));
     panel.append(curves_card(process), page.table_card(process.metrics, 'Nothing was measured of steps on both sides.'), notes_card(process));
   });

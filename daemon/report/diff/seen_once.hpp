@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Host times that one process may take for its whole life though the program is the same.
+//
+// Context:  cli
+// Owns:     nothing
+// Promises: only takes claims back, and marks what it took (Change::seen_once)
+// Not here: what several pairs of recordings show (repeats.hpp)
+//
+// Where memory comes to lie, other than in another process, makes the same operator take up to
+// twice the time from its first call to its last (docs/diff.md): no spread from step to step
+// shows it.
+#pragma once
+
+#include <vector>
+
+#include "daemon/report/diff/diff.hpp"
+#include "daemon/report/diff/judge.hpp"
+
+namespace gpuprof::report::diff {
+
+/// From this ratio on, either way and without what is common, the program did it.
+inline constexpr double kBeyondOneProcess = 2.5;
+
+/// To be called of a host time whose program is not seen to have changed.
+void hold_back(Change& change);
+
+/// How much longer a step takes for what was held back of `names`, in ns.
+double held_back_ns(const std::vector<NameDiff>& names, const Pair& step);
+
+/// Holds back the change of a step that is none without `ns` of its time.
+///
+/// @param pair,judging What the change was judged by.
+void explain(Change& change, const Pair& pair, const Judging& judging, double ns);
+
+}  // namespace gpuprof::report::diff
