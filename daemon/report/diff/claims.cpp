@@ -160,7 +160,8 @@ std::string seen_once_sentence(std::size_t pairs) {
   const std::string cause =
       "Where memory came to lie and the processor it ran on may do this to one process for its "
       "whole life";
-  if (pairs >= kEnoughPairs) return cause + ": what not every pair shows is not claimed.";
+  if (pairs >= kEnoughPairs)
+    return cause + fmt::format(": claimed is only what each of the {} pairs shows.", pairs);
   if (pairs > 1)
     return fmt::format("{}, and to {} by chance: a change of time alone is claimed where each of "
                        "at least {} pairs shows it.",

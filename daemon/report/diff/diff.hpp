@@ -30,8 +30,8 @@ struct Change {
   double p = 1;        // by rank, of blocks of steps, what is common taken out
   bool apart = false;  // by rank, as measured
   bool significant = false;
-  bool seen_once = false;     // shown, but one process may do this by itself: not claimed
-  std::size_t shown_by = 0;   // pairs of recordings, where there are several
+  bool seen_once = false;    // shown, but one process may do this by itself: not claimed
+  std::size_t shown_by = 0;  // pairs of recordings, where there are several
 
   bool shown() const { return significant || seen_once; }
 

@@ -63,8 +63,8 @@ std::string figures(const std::string& name, std::size_t name_width, const Chang
   const double spread = (change.before_spread + change.after_spread) / 2;
   const double share = std::max(change.share_before, change.share_after);
   const std::string shown = cut_text(name, name_width);
-  return fmt::format("{} {:<{}} {:>12} {:>12} {:>10} {:>8} {:>8}\n", mark, shown,
-                     name_width, value_text(change.before, unit), value_text(change.after, unit),
+  return fmt::format("{} {:<{}} {:>12} {:>12} {:>10} {:>8} {:>8}\n", mark, shown, name_width,
+                     value_text(change.before, unit), value_text(change.after, unit),
                      change_text(change.before, change.after), percent_text(spread),
                      unit == Unit::kTime ? percent_text(share) : "");
 }
@@ -107,8 +107,8 @@ std::string memory_table(const ProcessDiff& process, std::size_t name_width) {
     Change change;
     change.before = static_cast<double>(before);
     change.after = static_cast<double>(after);
-    text += fmt::format("{} {:<{}} {:>12} {:>12} {:>10}\n", mark, name,
-                        name_width, value_text(change.before, unit), value_text(change.after, unit),
+    text += fmt::format("{} {:<{}} {:>12} {:>12} {:>10}\n", mark, name, name_width,
+                        value_text(change.before, unit), value_text(change.after, unit),
                         change_text(change.before, change.after));
   };
   for (const MemoryDiff& row : process.memory) {

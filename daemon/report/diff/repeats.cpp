@@ -88,8 +88,7 @@ class Joining {
     if (!one.shown()) return;
     one.shown_by =
         1 + static_cast<std::size_t>(std::count_if(others_.begin(), others_.end(), shows));
-    one.significant =
-        one.shown_by == pairs_ && (one.significant || pairs_ >= kEnoughPairs);
+    one.significant = one.shown_by == pairs_ && (one.significant || pairs_ >= kEnoughPairs);
     one.seen_once = !one.significant;
   }
 
@@ -111,8 +110,8 @@ const ProcessDiff* counterpart(const ProcessDiff& process, const Diff& first, co
   const auto at = static_cast<std::size_t>(&process - first.processes.data());
   for (const ProcessDiff& one : other.processes)
     if (process.after.rank >= 0 && one.after.rank == process.after.rank) return &one;
-  const bool by_place = process.after.rank < 0 && at < other.processes.size() &&
-                        other.processes[at].after.rank < 0;
+  const bool by_place =
+      process.after.rank < 0 && at < other.processes.size() && other.processes[at].after.rank < 0;
   return by_place ? &other.processes[at] : nullptr;
 }
 

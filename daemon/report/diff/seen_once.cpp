@@ -12,18 +12,31 @@ namespace gpuprof::report::diff {
 
 void hold_back(Change& change) {
   if (!change.significant) return;
-  if (std::abs(std::log1p(change.adjusted)) >= std::log(kBeyondOneProcess)) return;
+  const double enough = std::log(kBeyondOneProcess) + std::log1p(change.limit);
+  if (std::abs(std::log1p(change.adjusted)) >= enough) return;
   change.significant = false;
   change.seen_once = true;
 }
+
+namespace {
+
+/// Beyond what could be told of it. Where too few ranks show that of the operator, it is in the
+/// step all the same.
+bool differs(const NameDiff& row) {
+  const Change& change = row.self;
+  if (row.program_changed() || change.significant || !change.measured) return false;
+  return change.seen_once ||
+         (change.limit > 0 && std::abs(std::log1p(change.adjusted)) >= std::log1p(change.limit));
+}
+
+}  // namespace
 
 /// In themselves, as times with what is called contain each other.
 double held_back_ns(const std::vector<NameDiff>& names, const Pair& step) {
   const double before = median(step.before), after = median(step.after);
   double ns = 0;
   for (const NameDiff& row : names)
-    if (row.self.seen_once || row.total.seen_once)
-      ns += row.self.share_after * after - row.self.share_before * before;
+    if (differs(row)) ns += row.self.share_after * after - row.self.share_before * before;
   return ns;
 }
 

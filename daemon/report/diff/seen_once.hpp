@@ -19,13 +19,15 @@
 
 namespace gpuprof::report::diff {
 
-/// From this ratio on, either way and without what is common, the program did it.
+/// From so many times what noise explains on, either way and without what is common, the program
+/// did it. Noise comes on top: where others took the processor all the time, one process takes
+/// several times as long as another.
 inline constexpr double kBeyondOneProcess = 2.5;
 
 /// To be called of a host time whose program is not seen to have changed.
 void hold_back(Change& change);
 
-/// How much longer a step takes for what was held back of `names`, in ns.
+/// How much longer a step takes for what of `names` differs and is not claimed, in ns.
 double held_back_ns(const std::vector<NameDiff>& names, const Pair& step);
 
 /// Holds back the change of a step that is none without `ns` of its time.

@@ -109,12 +109,9 @@ std::vector<std::string> alone(const ProcessDiff& process) {
 
 void write_memory(Part& part) {
   static constexpr std::array kColumns{
-      Column{"name", "What", "text"},
-      Column{"significant", "Significant", "flag"},
-      Column{"seen_once", "Seen once", "flag"},
-      Column{"before", "Before", "row"},
-      Column{"after", "After", "row"},
-      Column{"change", "Change", "change"}};
+      Column{"name", "What", "text"},           Column{"significant", "Significant", "flag"},
+      Column{"seen_once", "Seen once", "flag"}, Column{"before", "Before", "row"},
+      Column{"after", "After", "row"},          Column{"change", "Change", "change"}};
   Json& json = part.json;
   page::begin_table(json, "memory", "Memory of PyTorch's allocators", kColumns, "",
                     "Of the whole recording. A peak is claimed where it differs by 1 MiB and by "

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The step as a whole: what is claimed or only seen, its metrics, the curves of both sides, all ranks.
+// The step as a whole: what is claimed or only seen, its metrics, the curves of both sides, all
+// ranks.
 //
 // Context:  cli
 #include <fmt/format.h>
@@ -49,8 +50,8 @@ void write_list(Part& part, const std::vector<Claim>& claims, std::string_view w
   }
   json.end_array();
   if (claims.size() > shown)
-    part.left_out.push_back(fmt::format("{} of the {} in words; they are in the tables",
-                                        claims.size() - shown, what));
+    part.left_out.push_back(
+        fmt::format("{} of the {} in words; they are in the tables", claims.size() - shown, what));
 }
 
 }  // namespace

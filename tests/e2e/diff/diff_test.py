@@ -34,6 +34,22 @@ def slower_operator(check, before, slow):
     check.expect("operator %s: " % WORK in text.split("Step  ")[0], "text names it at the top")
 
 
+def pairs(check, runs, slow, folder):
+    """Two pairs: what both show is claimed; of an equal one nothing is."""
+    again = recordings.record(folder, "slow again", "--parts", "22")
+    done = recordings.diff("--json", runs[0], slow, runs[1], again)
+    told = json.loads(done.stdout)
+    row = next(row for row in told["processes"][0]["names"] if row["name"] == WORK)
+    check.equal((len(told["pairs"]), row["significant"], row["shown_by"]), (2, True, 2),
+                "two pairs show the slower operator")
+    mixed = recordings.diff(runs[0], slow, runs[1], runs[2], "--fail-if", "calls:aten::mm > +5%",
+                            "--fail-if", "changes > 0")
+    check.equal((mixed.returncode, mixed.stderr), (0, b""), "a condition must hold in every pair")
+    text = mixed.stdout.decode()
+    check.expect("2 pairs of recordings: " in text and "No significant change." in text and
+                 "shown by 1 of 2 pairs" in text, "text says that one pair alone shows it: %r" % text)
+
+
 def other_program(check, before, folder):
     more = recordings.record(folder, "more", "--more", "--steps", "25")
     process = recordings.compared(before, more)
@@ -74,7 +90,7 @@ def bad_input(check, before, folder):
     os.mkdir(os.path.join(folder, "empty"))
     for words in ([before, text], [before, os.path.join(folder, "empty")],
                   [before, os.path.join(folder, "none")], [before], [before, before, before],
-                  [before, before, "--rank", "3"]):
+                  [before, before, before, before], [before, before, "--rank", "3"]):
         done = recordings.diff(*words)
         check.equal((done.returncode, done.stdout, done.stderr.count(b"\n")), (2, b"", 1),
                     "refused in one sentence: %r" % words[1:])
@@ -87,6 +103,7 @@ def main():
         slow = recordings.record(folder, "slow", "--parts", "22")
         equal_runs(check, runs)
         slower_operator(check, runs[0], slow)
+        pairs(check, runs, slow, folder)
         other_program(check, runs[1], folder)
         conditions(check, runs[0], runs[1], slow)
         bad_input(check, runs[0], folder)

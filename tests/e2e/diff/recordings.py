@@ -39,9 +39,8 @@ def compared(before, after, *words):
     return json.loads(done.stdout)["processes"][0]
 
 
-def claims(process):
-    """What is claimed of one process: names, metrics, devices of memory."""
-    found = [row["name"] for row in process["names"] if row["significant"]]
-    found += [name for name, row in process["metrics"].items() if row["significant"]]
-    return found + ["memory of %d" % row["device"] for row in process["memory"]
-                    if row["significant"]]
+def claims(process, member="significant"):
+    """What is claimed of one process, or `seen_once`: names, metrics, devices of memory."""
+    found = [row["name"] for row in process["names"] if row[member]]
+    found += [name for name, row in process["metrics"].items() if row[member]]
+    return found + ["memory of %d" % row["device"] for row in process["memory"] if row[member]]

@@ -22,15 +22,19 @@ def same(cell, wanted):
     return cell == wanted if isinstance(wanted, str) else close(float(cell), wanted)
 
 
+def rank(one):
+    return 2 * one["significant"] + one["seen_once"]
+
+
 def telling(row):
-    """The time that a row is about, as the terminal chooses it: those that are claimed first, then the largest."""
+    """The time that a row is about, as the terminal chooses it: those that are claimed first, then those seen once, then the largest."""
     if row["kind"] in ON_GPU:
         return row.get("device_ns")
     best = row.get("total_ns")
     for one in filter(None, (row.get("self_ns"), row.get("device_ns"))):
         most = max(one["share_before"], one["share_after"])
         more = best is None or most >= 0.99 * max(best["share_before"], best["share_after"])
-        if best is None or (one["significant"] and not best["significant"]) or (one["significant"] == best["significant"] and more):
+        if best is None or rank(one) > rank(best) or (rank(one) == rank(best) and more):
             best = one
     return best
 
@@ -51,6 +55,7 @@ def check_names(page, key, table, rows):
                                ("spread_before", time["before_spread"] if time["before"] > 0 else ""),
                                ("spread_after", time["after_spread"] if time["after"] > 0 else ""),
                                ("significant", float(row["significant"] if whole else time["significant"])),
+                               ("seen_once", float(row["seen_once"] if whole else time["seen_once"])),
                                ("limit", time["limit"] if both else ""), ("adjusted", time["adjusted"] if both else ""),
                                ("change", change(time["before"], time["after"]))):
             assert same(cells[column][0], wanted), (row["name"][:80], column, cells[column], wanted)
@@ -94,13 +99,21 @@ def check_only_significant(page, process):
     assert len(page.table("operators_all")) == len(names)
 
 
+def listed(process, member):
+    """What is significant, or seen once: names, metrics, devices of memory."""
+    found = [row["name"] for row in process["names"] if row[member]]
+    found += [name for name, row in process["metrics"].items() if row[member]]
+    return found + [str(row["device"]) for row in process["memory"] if row[member]]
+
+
 def check_step(page, process):
     text = page.tab("changes")
-    claimed = [row["name"] for row in process["names"] if row["significant"]]
-    claimed += [name for name, row in process["metrics"].items() if row["significant"]]
-    claimed += [str(row["device"]) for row in process["memory"] if row["significant"]]
-    items = page.b.js("[...document.querySelectorAll('#panel-changes .claims > li')].map(li => [li.dataset.claim, li.innerText])")
+    claimed, seen_once = listed(process, "significant"), listed(process, "seen_once")
+    items = page.b.js("[...document.querySelectorAll('#panel-changes .claims:not(.seen-once) > li')].map(li => [li.dataset.claim, li.innerText])")
     assert len(items) == len(claimed), (items, claimed)
+    seen = page.b.js("[...document.querySelectorAll('#panel-changes .claims.seen-once > li')].map(li => li.innerText)")
+    assert len(seen) == len(seen_once), (seen, seen_once)
+    assert ("Where memory came to lie" in text) == bool(seen_once), text[:1500]
     verdict = page.b.js("document.querySelector('#panel-changes h2').innerText")
     assert verdict == ("No significant change" if not claimed else f"{len(claimed)} significant change{'s' * (len(claimed) > 1)}"), verdict
     for row in process["names"]:
@@ -114,7 +127,7 @@ def check_step(page, process):
         factor = 1 if name == "kernels" else 1000
         for column, wanted in (("before", row["before"] / factor), ("after", row["after"] / factor), ("spread_before", row["before_spread"]),
                                ("spread_after", row["after_spread"]), ("limit", row["limit"]), ("adjusted", row["adjusted"]),
-                               ("significant", float(row["significant"])), ("change", change(row["before"], row["after"]))):
+                               ("significant", float(row["significant"])), ("seen_once", float(row["seen_once"])), ("change", change(row["before"], row["after"]))):
             assert same(cells[column][0], wanted), (name, column, cells[column], wanted)
     for remark in process["remarks"]:
         assert remark[:150] in text, (remark, text)
@@ -146,7 +159,8 @@ def check_memory(page, process):
                               ("allocated in all", "allocated_bytes")):
             shown = cells[f"{of}, {title}"]
             assert [float(shown[side][0]) for side in ("before", "after")] == [row[side][member] for side in ("before", "after")], shown
-        assert cells[f"{of}, peak allocated"]["significant"][0] == str(int(row["significant"]))
+        for member in ("significant", "seen_once"):
+            assert cells[f"{of}, peak allocated"][member][0] == str(int(row[member]))
 
 
 def check_rest(page, process, told):

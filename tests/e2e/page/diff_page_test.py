@@ -20,20 +20,20 @@ KEYS = ["changes", "operators", "kernels", "memory", "environment", "missing"]
 NAMES = ("aten::mm", "aten::relu", "aten::add", "aten::mul", "aten::sum", "aten::softmax", "aten::layer_norm", "aten::embedding")
 
 
-def run(path, seed, slower=None, steps=30, names=NAMES, **more):
-    """A recording: steps 2 % noisy, the first three times as long, operator number `slower` 30 % slower."""
+def run(path, seed, slower=None, steps=30, names=NAMES, times=1.3, **more):
+    """A recording: steps 2 % noisy, the first three times as long, operator `slower` takes so many times as long."""
     chance = random.Random(seed)
     made_trace.write(path, steps=steps, operators=3 * len(names), names=names, **more, factor=lambda step, op: (
-        (1 + 0.02 * chance.random()) * (3 if step == 0 else 1) * (1.3 if slower and op == slower else 1)))
+        (1 + 0.02 * chance.random()) * (3 if step == 0 else 1) * (times if slower and op == slower else 1)))
     return path
 
 
-def compared(folder, before, after, *options):
-    """The page of two recordings, and the figures of the same ones."""
+def compared(folder, *recordings):
+    """The page of two recordings or several pairs, and the figures of the same ones."""
     html = os.path.join(folder, "diff.html")
-    done = gpuprof("diff", "-q", "--html", html, "-f", *options, before, after)
+    done = gpuprof("diff", "-q", "--html", html, "-f", *recordings)
     assert done.returncode == 0, done.stderr.decode()
-    told = gpuprof("diff", "-q", "--json", *options, before, after)
+    told = gpuprof("diff", "-q", "--json", *recordings)
     assert told.returncode == 0, told.stderr.decode()
     return html, json.loads(told.stdout)
 
@@ -51,16 +51,17 @@ def check_sorting(page):
 
 
 def changed(browser, folder):
-    """An operator 30 % slower, one gone, one new, and memory that grows."""
+    """An operator 30 % slower (seen once), one gone, one new, and memory that grows."""
     before = run(os.path.join(folder, "before.json"), 1, names=NAMES + ("aten::old",))
     after = run(os.path.join(folder, "after.json"), 2, "aten::softmax", steps=34, names=NAMES + ("aten::gelu",), kept=1 << 18)
     html, told = compared(folder, before, after)
     claimed = {row["name"]: row["presence"] for row in told["processes"][0]["names"] if row["significant"]}
-    assert claimed == {"aten::softmax": "both", "aten::old": "gone", "aten::gelu": "new"}, claimed
+    assert claimed == {"aten::old": "gone", "aten::gelu": "new"}, claimed
+    assert [row["name"] for row in told["processes"][0]["names"] if row["seen_once"]] == ["aten::softmax"]
     page = Page(browser, html)
     check_figures(page, told)
     text = page.tab("changes")
-    for words in ("4 significant changes", "GPU 0 memory, peak", "aten::softmax", "in itself", "gone, took", "new, takes", "29 steps, 1 more left out as warm-up"):
+    for words in ("3 significant changes", "Seen once, not claimed", "BEFORE3 AFTER3", "GPU 0 memory, peak", "aten::softmax", "in itself", "gone, took", "new, takes", "29 steps, 1 more left out as warm-up"):
         assert words in text, (words, text)
     page.b.js("document.querySelector('.claims details').open = true")
     check_sorting(page)
@@ -68,6 +69,24 @@ def changed(browser, folder):
     check_roles(page, KEYS, TABS)
     check_looks(browser, html, KEYS)
     assert os.path.getsize(html) < 600_000, os.path.getsize(html)
+
+
+def pairs(browser, folder):
+    """Three pairs that all show an operator 30 % slower, and memory that only the first shows."""
+    recordings = []
+    for i in range(3):
+        recordings.append(run(os.path.join(folder, f"before{i}.json"), 20 + i))
+        recordings.append(run(os.path.join(folder, f"after{i}.json"), 30 + i, "aten::softmax", kept=1 << 18 if i == 0 else 0))
+    html, told = compared(folder, *recordings)
+    assert [pair["after"] for pair in told["pairs"]] == recordings[1::2], told["pairs"]
+    row = next(row for row in told["processes"][0]["names"] if row["significant"])
+    assert (row["name"], row["shown_by"]) == ("aten::softmax", 3), row
+    assert [(row["seen_once"], row["shown_by"]) for row in told["processes"][0]["memory"] ][0] == (True, 1)
+    page = Page(browser, html)
+    check_figures(page, told)
+    text = page.tab("changes")
+    for words in ("3 pairs of recordings", "pair 3: before ", "1 significant change", "shown by 3 of 3 pairs", "shown by 1 of 3 pairs", "in enough pairs"):
+        assert words in text, (words, text)
 
 
 def hostile(browser, folder):
@@ -91,7 +110,7 @@ def ranks(browser, folder):
         os.mkdir(os.path.join(folder, side))
         for rank in range(count):
             run(os.path.join(folder, side, f"rank{rank}.pt.trace.json"), 10 * count + rank, "aten::sum" if (side, rank) == ("after", 1) else None,
-                rank=rank, world=count)
+                times=4, rank=rank, world=count)
     html, told = compared(folder, os.path.join(folder, "before"), os.path.join(folder, "after"))
     assert len(told["processes"]) == 2 and told["remarks"] == ["only before, not compared: rank 2"], told["remarks"]
     page = Page(browser, html)
@@ -155,4 +174,4 @@ def refused(browser, folder):
     assert "--fail-if 'step_time > 1us' holds" in Page(browser, html).tab("changes")
 
 
-page_runs.main(__doc__, changed, hostile, ranks, equal, simulated, refused)
+page_runs.main(__doc__, changed, pairs, hostile, ranks, equal, simulated, refused)

@@ -66,12 +66,26 @@ TEST(Compare, AnOperatorTenPerCentSlowerByTimeAloneIsSeenOnceAndNothingElse) {
   EXPECT_EQ(0, claimed);
 }
 
-TEST(Compare, AnOperatorThatTakesThreeTimesAsLongIsClaimedEitherWay) {
+TEST(Compare, AnOperatorThatTakesFourTimesAsLongIsClaimedEitherWay) {
   Program program(11);
   const Side usual = program.run(usual_times(), 40, {});
-  const Side slow = program.run(usual_times(), 40, {}, 4, 3);
+  const Side slow = program.run(usual_times(), 40, {}, 4, 4);
   EXPECT_THAT(significant_names(compare(usual, slow, {})), Contains("op4"));
   EXPECT_THAT(significant_names(compare(slow, usual, {})), Contains("op4"));
+}
+
+TEST(Compare, AnOperatorThatTakesFourTimesAsLongIsNotClaimedWhereItsStepsAreWild) {
+  Program program(11);
+  const Noise wild{.step = 0.9, .keeps = 0.3};
+  Side before = program.run(usual_times(), 60, {});
+  Side after = program.run(usual_times(), 60, {}, 4, 4);
+  const Side loud = program.run(usual_times(), 60, wild, 4, 4);
+  for (std::size_t i = 0; i < 60; ++i)
+    after.by_cell[0][i] += loud.names[4].cells[i].self_ns - after.names[4].cells[i].self_ns;
+  after.names[4] = loud.names[4];
+  const ProcessDiff diff = compare(before, after, {});
+  EXPECT_THAT(significant_names(diff), IsEmpty());
+  EXPECT_THAT(names_seen_once(diff), Contains("op4"));
 }
 
 TEST(Compare, AStepThatIsSlowerForWhatIsSeenOnceIsSeenOnceAsWell) {
@@ -109,7 +123,8 @@ TEST(Compare, TimeOfAnOperatorIsClaimedWhereWhatItDoesWithinChanged) {
   // op0 is in op1's outer range; op0 calls op2 more often.
   Program program(11);
   const auto made = [&](double calls, double factor) {
-    Side side = program.run(usual_times(), 40, {.step = 0.01, .own = 0.001, .spikes = 0}, 0, factor);
+    Side side =
+        program.run(usual_times(), 40, {.step = 0.01, .own = 0.001, .spikes = 0}, 0, factor);
     NameRow outer{"outer", NameKind::kRange, side.names[0].cells, {}, 40};
     for (Cell& cell : outer.cells) cell.self_ns = 0;
     side.names.push_back(outer);

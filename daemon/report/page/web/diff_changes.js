@@ -25,7 +25,7 @@
 
   /** What is shown, and by one process or some pairs only. */
   const seen_once_card = ({title, sentence, claims}) => (claims.length ? page.card(title, page.el('p', null, sentence),
-    page.el('ol', {class: 'advice claims'}, claims.map(one_claim('Why it is no noise of steps')))) : '');
+    page.el('ol', {class: 'advice claims seen-once'}, claims.map(one_claim('Why it is no noise of steps')))) : '');
 
   const verdict_card = (process) => page.card(process.verdict, sides(process), page.el('ul', {class: 'sentences small pairs'}, process.pairs.map((line) => page.el('li', null, page.name(line)))), page.el('dl', {class: 'tiles'}, process.metrics.rows.map(tile)),
     process.claims.length ? page.el('ol', {class: 'advice claims'}, process.claims.map(one_claim('Why it is no noise'))) :
