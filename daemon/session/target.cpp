@@ -230,8 +230,11 @@ void Target::tell_of_sudden_end(End how, std::int32_t wait_status, std::uint64_t
   if (lost == 0) {
     // An exit without one: an exec led to a program that is not recorded, and that is told.
     const bool exited = wait_status >= 0 && WIFEXITED(wait_status);
-    if (how == End::kVanished && !exited)
-      how_it_ended_ = text + "; what it had recorded by then is here";
+    if (how == End::kReplaced || exited) return;
+    how_it_ended_ = text + "; what it had recorded by then is here";
+    writer_->on(model::Notice{now_ns, static_cast<std::uint32_t>(wire::Feature::kGeneral),
+                              static_cast<std::uint32_t>(wire::NoticeLevel::kInfo), 0,
+                              how_it_ended_});
     return;
   }
   const std::uint64_t end_ns = disconnected_ns_ != 0 ? disconnected_ns_ : now_ns;

@@ -39,7 +39,11 @@ def check_file(checks, name, folder, function, status, wanted, said):
     taken, kept = summary["overhead"]["samples"], sum(p["samples"] for p in summary["processes"])
     # The sample that was being taken when the program died has been counted, not published.
     checks.expect(kept >= taken - 1 and kept > 0, "%s: %d of %d samples" % (name, kept, taken))
-    checks.expect(function in json.dumps(e2e.load(paths[0])), "%s: the file names %s" % (name, function))
+    trace = e2e.load(paths[0])
+    checks.expect(function in json.dumps(trace), "%s: the file names %s" % (name, function))
+    if wanted < 0:
+        ended = "was ended by signal %d" % -wanted
+        checks.expect(ended in " ".join(trace["gpuprof"]["notices"]), "%s: the file says how it ended" % name)
     checks.expect(summary["complete"], name + ": nothing is left behind")
     print("%s: status %s, %d of %d samples in the file" % (name, status, kept, taken))
 

@@ -90,8 +90,8 @@ def gpuprof(arguments, command, **keywords):
 
 
 def traces(folder):
-    """Paths of the finished trace files in a folder, in name order."""
-    return sorted(glob.glob(os.path.join(folder, "*.pt.trace.json*")))
+    """Paths of the finished trace files in a folder, in name order; none that is being written."""
+    return sorted(path for path in glob.glob(os.path.join(folder, "*.pt.trace.json*")) if not path.endswith(".part"))
 
 
 def hurry():

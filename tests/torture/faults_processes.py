@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Family processes: storms of processes, threads and signals; and the small programs of tests/e2e/unchanged."""
+
+import os
+import subprocess
+import sys
+import time
+
+import cases
+import e2e
+import live
+import unchanged_test
+from attempt import PROGRAMS, RATE, Ran, Skip, load_json, need
+from fault import add, fault
+
+FORKS = {"workers": "storm of loader workers", "vfork": "vfork and exec", "spawn": "posix_spawn", "daemons": "double fork",
+         "exit-in-thread": "_exit in a thread", "exec-self": "exec of itself", "setsid": "setsid",
+         "clone": "clone: CLONE_FS, CLONE_VM|CLONE_VFORK", "fork-among-threads": "fork among threads"}
+THREADS = {"churn": "thread churn", "itimer": "SIGPROF by itimer", "gperf": "SIGPROF as gperftools",
+           "alternate-stacks": "alternate signal stacks", "blocked": "blocked signals", "interrupted": "calls that signals interrupt"}
+
+
+def storm(program, mode, seconds):
+    path = os.path.join(PROGRAMS, program)
+    need(path)
+    return [path, mode, "%g" % seconds]
+
+
+def under_run(program, mode):
+    def body(attempt):
+        options = attempt.random.choice([RATE, RATE, RATE + ["--all-processes"]])
+        attempt.unchanged(storm(program, mode, attempt.random.choice([0.3, 1, 2])), options)
+    return body
+
+
+def attached(program, mode):
+    """The same storm, attached to in the middle, and let go again before its end."""
+    def body(attempt):
+        words = storm(program, mode, 3)
+        began = time.monotonic()
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        time.sleep(attempt.random.uniform(0.1, 0.8))
+        summary, out = attempt.path("summary.json"), attempt.path("out")
+        command = attempt.ran([e2e.GPUPROF, "attach", str(process.pid), *RATE, "-d", "1s", "-o", out, "--summary-json", summary],
+                              limit_s=40, what="gpuprof attach")
+        print(command.status, command.err.decode()[-600:], flush=True)
+        try:
+            stdout, stderr = process.communicate(timeout=40)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            return attempt.harm("the program hangs after an attach")
+        ours = Ran(process.returncode, stdout, stderr, time.monotonic() - began)
+        attempt.alike(ours, words)
+        if command.status == 0:
+            attempt.readable(out, len(load_json(summary).get("files", [])))
+        else:
+            attempt.expect(command.err.strip(), "attach says why it does not record")
+    return body
+
+
+for _mode, _name in FORKS.items():
+    add("processes", _name, under_run("torture_forks", _mode), quick=_mode == "spawn")
+    add("processes", _name + ", attached", attached("torture_forks", _mode))
+for _mode, _name in THREADS.items():
+    add("processes", _name, under_run("torture_threads", _mode), quick=_mode == "itimer")
+    add("processes", _name + ", attached", attached("torture_threads", _mode))
+
+
+@fault("processes", "dlopen, dlclose, throw, fork, malloc", limit_s=120)
+def everything_at_once(attempt):
+    """The sampler's own stress: prints counters, so only its end is compared."""
+    program = os.path.join(e2e.BUILD, "bin", "sampler_stress")
+    plugins = [os.path.join(e2e.BUILD, "lib", "libsampler_plugin_%d.so" % n) for n in range(1, 6)]
+    need(program, *plugins)
+    ours = attempt.run([program, "4", *plugins], RATE)
+    last = (ours.out.decode().splitlines() or [""])[-1]
+    attempt.equal((ours.status, last), (0, "done failures 0"), "its end: %r" % ours.err[-300:])
+    attempt.expect(ours.seconds < 30, "slow: %.1f s for 4 s" % ours.seconds)
+    attempt.readable(ours.folder)
+
+
+@fault("processes", "many at once", limit_s=120)
+def many_at_once(attempt):
+    """Several sessions beside each other, each with its own file."""
+    words = storm("torture_forks", "workers", 1.5)
+    running = []
+    for i in range(6):
+        command = [e2e.GPUPROF, "run", "-q", "-o", attempt.path("out%d" % i), "--", *words]
+        running.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+    for i, process in enumerate(running):
+        out, err = process.communicate(timeout=80)
+        attempt.equal((process.returncode, out, err), (0, b"done workers failures 0\n", b""), "session %d" % i)
+        attempt.readable(attempt.path("out%d" % i))
+
+
+def small_programs(attempt):
+    """One of the programs that must not notice us, by chance."""
+    found = [c for c in cases.cases(attempt.folder) if c[1] and not (c[2].get("needs") and not os.path.exists(c[2]["needs"]))]
+    found = [c for c in found if os.path.exists(c[1][0]) or "/" not in c[1][0]]
+    if not found:
+        raise Skip("the programs of tests/e2e/unchanged are not built")
+    name, argv, options = attempt.random.choice(found)
+    print("case: " + name, flush=True)
+    if options.get("script"):
+        with open(attempt.path(name + ".py"), "w", encoding="utf-8") as file:
+            file.write(options["script"])
+        argv = [argv[0], attempt.path(name + ".py")]
+    unchanged_test.check(attempt, name, argv, options, attempt.folder, attempt.random.choice([100, 1000]))
+
+
+for _number in range(1, 5):
+    add("processes", "a small program, %d" % _number, small_programs)
+
+
+@fault("processes", "Python: processes, threads, signals")
+def python(attempt):
+    code = """
+import multiprocessing as mp, os, signal, threading, time, subprocess, sys
+ticks = []
+signal.signal(signal.SIGALRM, lambda *_: ticks.append(1))
+signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+def f(x): return sum(i % (x + 1) for i in range(20000))
+if __name__ == "__main__":
+    end = time.monotonic() + 1.5
+    while time.monotonic() < end:
+        with mp.get_context("fork").Pool(2) as pool: assert len(pool.map(f, range(8))) == 8
+        threads = [threading.Thread(target=f, args=(i,)) for i in range(8)]
+        [t.start() for t in threads]; [t.join() for t in threads]
+        assert subprocess.run(["sh", "-c", "exit 3"]).returncode == 3
+    print("ticks", len(ticks) > 20)
+"""
+    path = attempt.path("program.py")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(code)
+    attempt.unchanged([live.PYTHON, path], RATE)
+
+
+assert sys

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A stranger at a socket of gpuprof's.
+
+usage: peers.py ADDRESS WAY SECONDS SEED   WAY: see WAYS; prints what came back, once each"""
+
+import array
+import os
+import random
+import socket
+import struct
+import sys
+import time
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e", "lib"))
+from wire import MAGIC, MAJOR  # noqa: E402
+
+HEADER = struct.Struct("<IHHII")
+
+
+def connected(address):
+    one = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    one.settimeout(2)
+    one.connect("\0" + address[1:] if address.startswith("@") else address)
+    return one
+
+
+def message(kind, body, tail=b"", major=MAJOR, lie=0):
+    return HEADER.pack(MAGIC, major, kind, len(body) + lie, len(tail)) + body + tail
+
+
+def garbage(address, chance):
+    with connected(address) as one:
+        for _ in range(chance.randint(1, 20)):
+            one.send(chance.randbytes(chance.randint(1, 3000)))
+        return one.recv(4096)
+
+
+def oversize(address, chance):
+    """As large as a packet of the kernel's gets, and lengths beyond it."""
+    with connected(address) as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+        one.send(message(chance.randint(0, 128), bytes(chance.choice([70_000, 120_000, 200_000]))))
+        one.send(message(chance.randint(0, 128), b"abc", lie=1 << 30))
+        return one.recv(4096)
+
+
+def half(address, chance):
+    """The beginning of a message, then nothing, or the end of the connection."""
+    with connected(address) as one:
+        whole = message(chance.choice([1, 2, 3, 64, 65]), bytes(64), b"x" * 20)
+        one.send(whole[:chance.randint(1, len(whole) - 1)])
+        if chance.random() < 0.5:
+            time.sleep(0.2)
+        return one.recv(4096) if chance.random() < 0.5 else b""
+
+
+def mixed(address, chance):
+    """Well-formed messages of random kinds with random bodies."""
+    with connected(address) as one:
+        for _ in range(30):
+            one.send(message(chance.randint(0, 130), chance.randbytes(chance.choice([0, 8, 40, 200])), chance.randbytes(10),
+                             major=chance.choice([MAJOR, MAJOR, 0, 65535])))
+        return one.recv(4096)
+
+
+def descriptors(address, chance):
+    """250 open files with each packet."""
+    files = [os.open("/dev/null", os.O_RDONLY) for _ in range(250)]
+    try:
+        with connected(address) as one:
+            for _ in range(20):
+                one.sendmsg([message(chance.randint(1, 70), bytes(64))],
+                            [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", files))])
+            return one.recv(4096)
+    finally:
+        for fd in files:
+            os.close(fd)
+
+
+def crowd(address, _chance):
+    """Connections that say nothing and stay."""
+    held = []
+    try:
+        for _ in range(900):
+            held.append(connected(address))
+    except OSError:
+        pass
+    time.sleep(0.3)
+    for one in held:
+        one.close()
+    return b"%d" % len(held)
+
+
+WAYS = {f.__name__: f for f in (garbage, oversize, half, mixed, descriptors, crowd)}
+
+
+def main():
+    address, way, seconds, chance = sys.argv[1], sys.argv[2], float(sys.argv[3]), random.Random(int(sys.argv[4]))
+    end, said, tries = time.monotonic() + seconds, set(), 0
+    while time.monotonic() < end:
+        try:
+            answer = WAYS[way](address, chance)
+            said.add("answered %r" % answer[16:200])
+        except OSError as error:
+            said.add(type(error).__name__ + (": " + (error.strerror or "")))
+            time.sleep(0.002)
+        tries += 1
+    print("%d tries: %s" % (tries, "; ".join(sorted(said)[:8])))
+
+
+if __name__ == "__main__":
+    main()
