@@ -1,20 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Family hostile: peers that lie, flood or are somebody else; files that are there already; process ids used again."""
 
-import glob
 import importlib.util
 import os
-import random
 import subprocess
 import sys
-import time
 
 import e2e
 import hostile_test
 import kill_test
 import live
 import sim
-from attempt import E2E, HERE, RATE, Skip, load_json, need
+from attempt import E2E, HERE, Skip, load_json, need
 from fault import add, fault
 from faults_kill import tests_own
 from trace_facts import Facts, printed
@@ -262,5 +259,3 @@ def lies(attempt):
 
 
 add("hostile", "strangers at the port of --serve", tests_own("serve", "hostile_test.py", lost="trace"), limit_s=240)
-
-assert glob and random and time and RATE

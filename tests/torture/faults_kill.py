@@ -13,7 +13,7 @@ import kill_test
 import sim
 from attempt import E2E, Skip, load_json, need
 from fault import add, fault
-from kill_test import daemon_of, read, recorded_kernels, trainer_of, wait_for
+from kill_test import read, recorded_kernels, trainer_of, wait_for
 
 # What these sentences of the tests tell of is a file, not the program.
 FILES = r"kernels in the file|kernels recovered|kernels in the files|a spool is left|: export:"
@@ -347,5 +347,3 @@ def mid_window(attempt):
     said = [t for t in traces if "SIGKILL" in " ".join(t["gpuprof"]["missing"] + t["gpuprof"]["notices"])]
     print("%d windows, %d say SIGKILL" % (len(windows), len(said)))
 
-
-__all__ = ["daemon_of", "tests_own"]

@@ -3,7 +3,6 @@
 
 import os
 import subprocess
-import sys
 import time
 
 import cases
@@ -135,5 +134,3 @@ if __name__ == "__main__":
         file.write(code)
     attempt.unchanged([live.PYTHON, path], RATE)
 
-
-assert sys

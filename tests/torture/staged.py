@@ -82,7 +82,7 @@ class Running:
         path = os.path.join(self.folder, "result.json")
         if self.process.poll() is None:
             found = {"harms": ["hung: no end after %d s: %s" % (
-                self.fault.limit_s, "; ".join(c[:100] for c in marked(self.mark).values()))], "losses": [], "skips": []}
+                self.fault.limit_s, "; ".join(c[:100] for c in marked(self.mark).values()))], "losses": [], "skips": [], "checked": 1}
             self.process.kill()
             self.process.wait()
             self.clear(0.0)
@@ -92,7 +92,7 @@ class Running:
                     found = json.load(file)
             except (OSError, ValueError):
                 found = {"harms": ["the attempt died (status %d): see its log" % self.process.returncode], "losses": [],
-                         "skips": []}
+                         "skips": [], "checked": 1}
             found["harms"] += ["left behind: %d %s" % (pid, line[:160]) for pid, line in self.clear(GRACE_S).items()]
         unmount_below(self.folder)
         found["seconds"] = time.monotonic() - self.began

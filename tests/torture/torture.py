@@ -14,6 +14,7 @@ import sys
 import time
 
 import attempt  # noqa: F401: sets where the tests' helpers are found
+import e2e
 import fault as registry
 import planted
 import report
@@ -24,10 +25,11 @@ def chosen(only):
     """Faults by the words of --only; ends the program at a word that names none."""
     faults = registry.all_faults()
     if not only:
-        return [f for f in faults.values() if f.family not in registry.ON_REQUEST]
+        return [f for f in faults.values() if f.family not in registry.ON_REQUEST and not f.known]
     found = {}
     for word in only.split(","):
-        hits = [f for f in faults.values() if word in (f.family, f.name, f.key) or word == "quick" and f.quick]
+        hits = [f for f in faults.values() if word in (f.name, f.key) or
+                (word == f.family or word == "quick" and f.quick) and not f.known]
         if not hits:
             sys.exit("torture: nothing is called %r (--list names everything)" % word)
         found.update((f.key, f) for f in hits)
@@ -119,9 +121,13 @@ def main():
     parser.add_argument("--repeat")
     parser.add_argument("--times", type=int, default=1)
     arguments = parser.parse_args()
-    faults = chosen(arguments.only)
+    for path in (e2e.GPUPROF, e2e.GPUPROFD, e2e.LIBRARY):
+        if not os.path.exists(path):
+            sys.exit("torture: not built: %s (GPUPROF_BUILD names the build folder)" % path)
+    faults = [] if arguments.planted else chosen(arguments.only)
     if arguments.list:
         print("\n".join(f.key for f in faults))
+        print("\n".join("%s   not staged, known to harm: %s" % (f.key, f.known) for f in registry.all_faults().values() if f.known))
         return 0
     if arguments.planted:
         return planted.main(arguments)

@@ -67,6 +67,8 @@ class Program:
 
 
 def signal_if_there(pid, number):
+    if pid == 0:
+        return  # it never told its number; 0 would be this process's own group
     try:
         os.kill(pid, number)
     except ProcessLookupError:
