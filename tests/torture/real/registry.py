@@ -2,12 +2,16 @@
 """All real programs."""
 
 import cpython
+from bash_scripts import BashScripts
 from git_clone import GitClone
+from project_build import ProjectBuild
+from python_packages import NumpyTests, PipInstall, TorchOperators
 
 
 def programs(amount):
     """Every Program, in the order they are run. `amount`: quick, standard or all."""
-    found = [GitClone()]
+    found = [GitClone(), BashScripts(2 if amount == "quick" else 8), PipInstall(), ProjectBuild(amount),
+             NumpyTests(amount), TorchOperators(amount)]
     pythons = cpython.interpreters()
     if amount == "quick":
         # The distribution's, and the newest: the oldest and the newest way to walk its frames are tested elsewhere.

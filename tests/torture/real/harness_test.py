@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The harness of real programs finds what is planted, and nothing else."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+import unittest.mock
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import inherent  # noqa: E402
+import modes  # noqa: E402
+import real_programs  # noqa: E402
+from cpython import CPython  # noqa: E402
+from outcome import Outcome, differences, flaky, tree_hash  # noqa: E402
+from program import Program, clean_environment  # noqa: E402
+
+# What a profiler that is no guest would change: one thing each.
+PLANTED = {
+    "a descriptor that stays open": "exec 3</dev/null",
+    "another umask": "umask 077",
+    "an ignored signal": "trap '' TERM",
+    "a variable of the environment": "export LEFT_BEHIND=1",
+    "a limit": "ulimit -n 20",
+    "a line on stderr": "echo hello >&2",
+    "an exit status": None,
+}
+LOOKS = ("ls /proc/self/fd | wc -l; umask; ulimit -n; grep Sig /proc/self/status; "
+         "env | cut -d= -f1 | grep -vxE 'LD_PRELOAD|ASAN_OPTIONS|GPUPROF_SOCKET|(CUDA|NVTX)_INJECTION64_PATH' | sort")
+
+
+class Looking(Program):
+    """Prints what it sees of itself."""
+    name = "looking"
+
+    def job(self, work):
+        return modes.Job(["bash", "-c", LOOKS], work, clean_environment(), timeout_s=60)
+
+    def collect(self, work, outcome):
+        outcome.hashes["printed"] = outcome.output
+        outcome.tests["ended"] = "passed"
+
+
+class Flaky(Looking):
+    """Fails every other time."""
+    name = "flaky"
+    runs = 0
+
+    def collect(self, work, outcome):
+        Flaky.runs += 1
+        outcome.tests = {"steady": "passed", "unsteady": "passed" if Flaky.runs % 2 else "failed"}
+
+
+class Planted(unittest.TestCase):
+    def judged(self, program, stand_in, mode="run"):
+        """The row of a program where `stand_in`, a bash script, is what is called as gpuprof."""
+        with tempfile.TemporaryDirectory(prefix="rp-") as folder:
+            path = os.path.join(folder, "gpuprof")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("#!/bin/bash\nwhile [ \"$1\" != -- ]; do\n"
+                           "if [ \"$1\" = --summary-json ]; then echo '{}' >\"$2\"; fi; shift; done; shift\n" + stand_in)
+            os.chmod(path, 0o755)
+            with unittest.mock.patch.object(modes.e2e, "GPUPROF", path):
+                return real_programs.Runner(folder, [mode]).program(program)
+
+    def test_each_planted_change_is_found(self):
+        for what, how in PLANTED.items():
+            with self.subTest(what):
+                row = self.judged(Looking(), f'{how}\nexec "$@"' if how else '"$@"; exit 3')
+                self.assertTrue(real_programs.harmed(row), what)
+
+    def test_a_guest_that_changes_nothing_is_not_accused(self):
+        row = self.judged(Looking(), 'exec "$@"')
+        self.assertFalse(real_programs.harmed(row), list(real_programs.shown(row)))
+
+    def test_a_gpuprof_that_writes_no_summary_is_trouble(self):
+        row = self.judged(Looking(), 'rm -f "$(dirname "$0")"/ours*/summary.json; exec "$@"')
+        self.assertTrue(real_programs.harmed(row))
+
+    def test_what_differs_between_plain_runs_is_flaky_and_no_difference(self):
+        Flaky.runs = 0
+        row = self.judged(Flaky(), 'exec "$@"')
+        self.assertEqual(row["flaky"], ["unsteady"])
+        self.assertFalse(real_programs.harmed(row))
+
+    def test_the_program_exits_1_on_a_difference(self):
+        with tempfile.TemporaryDirectory(prefix="rp-") as folder:
+            os.makedirs(os.path.join(folder, "bin"))
+            os.makedirs(os.path.join(folder, "lib"))
+            for name in ("bin/gpuprof", "bin/gpuprofd", "lib/libgpuprof_inject.so"):
+                with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                    file.write("#!/bin/sh\nexit 1\n")
+                os.chmod(os.path.join(folder, name), 0o755)
+            done = subprocess.run([sys.executable, real_programs.__file__, "--quick", "--only", "bash-scripts", "--mode", "run"],
+                                  env=dict(os.environ, GPUPROF_BUILD=folder), capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+            self.assertIn("DIFFERENT under run", done.stdout)
+
+
+class Comparing(unittest.TestCase):
+    def test_a_lost_test_a_new_one_and_a_changed_one_are_differences(self):
+        plain = Outcome({"a": "passed", "b": "failed", "c": "skipped"}, {"x": "1"})
+        ours = Outcome({"a": "failed", "b": "failed", "d": "passed"}, {"x": "2"})
+        found = differences(plain, plain, ours)
+        self.assertEqual([(d.what, d.name) for d in found],
+                         [("test", "a"), ("test", "c"), ("test", "d"), ("output", "x")])
+
+    def test_flaky_names_are_those_that_differ(self):
+        self.assertEqual(flaky(Outcome({"a": "passed", "b": "passed"}, {"x": "1"}), Outcome({"a": "failed", "b": "passed"})),
+                         ({"a"}, {"x"}))
+
+    def test_the_status_counts_where_no_test_says_why(self):
+        plain, ours = Outcome({"a": "passed"}), Outcome({"a": "passed"}, status=-11)
+        self.assertEqual([d.what for d in differences(plain, plain, ours)], ["status"])
+
+    def test_a_tree_has_another_hash_with_another_byte_name_mode_or_link(self):
+        with tempfile.TemporaryDirectory() as folder:
+            seen = {tree_hash(folder)}
+            path = os.path.join(folder, "a")
+            for change in (lambda: open(path, "w", encoding="utf-8").close(), lambda: os.chmod(path, 0o700),
+                           lambda: open(path, "w", encoding="utf-8").write("x"), lambda: os.rename(path, path + "b"),
+                           lambda: os.symlink("b", path), lambda: os.mkdir(path + "c")):
+                change()
+                seen.add(tree_hash(folder))
+            self.assertEqual(len(seen), 7)
+
+    def test_every_inherent_difference_has_a_reason(self):
+        for row in inherent.INHERENT:
+            self.assertEqual(len(row), 4)
+            self.assertTrue(all(row))
+
+
+class Reading(unittest.TestCase):
+    def test_modules_of_a_regression_run_are_read(self):
+        said = ("0:00:01 load avg: 1.00 [1/5] test_a passed\n"
+                "0:00:02 load avg: 1.00 [ 2/5] test_b failed (1 failure)\n"
+                "0:00:02 load avg: 1.00 [ 3/5/1] test_c crashed (Exit code -11)\n"
+                "0:00:02 load avg: 1.00 [ 4/5/1] test_d skipped -- running: test_e (31 sec)\n"
+                "0:00:03 load avg: 1.00 [ 5/5/1] test.test_f.test_g\n")
+        outcome = Outcome(output=said)
+        CPython("x", sys.executable, ["test_a"]).collect("/nowhere", outcome)
+        del outcome.tests["tests.xml"]
+        self.assertEqual(outcome.tests, {"test_a": "passed", "test_b": "failed", "test_c": "crashed", "test_d": "skipped",
+                                         "test.test_f.test_g": "passed"})
+
+
+if __name__ == "__main__":
+    unittest.main()
