@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The harness of real programs finds what is planted, and nothing else."""
 
+import argparse
+import contextlib
+import io
 import os
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -54,16 +56,21 @@ class Flaky(Looking):
 
 
 class Planted(unittest.TestCase):
-    def judged(self, program, stand_in, mode="run"):
-        """The row of a program where `stand_in`, a bash script, is what is called as gpuprof."""
-        with tempfile.TemporaryDirectory(prefix="rp-") as folder:
-            path = os.path.join(folder, "gpuprof")
-            with open(path, "w", encoding="utf-8") as file:
-                file.write("#!/bin/bash\nwhile [ \"$1\" != -- ]; do\n"
-                           "if [ \"$1\" = --summary-json ]; then echo '{}' >\"$2\"; fi; shift; done; shift\n" + stand_in)
-            os.chmod(path, 0o755)
-            with unittest.mock.patch.object(modes.e2e, "GPUPROF", path):
-                return real_programs.Runner(folder, [mode]).program(program)
+    @contextlib.contextmanager
+    def stand_in(self, folder, script):
+        """What is called as gpuprof is a bash script, which ends with `script`; gives its path."""
+        path = os.path.join(folder, "gpuprof")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("#!/bin/bash\nwhile [ \"$1\" != -- ]; do\n"
+                       "if [ \"$1\" = --summary-json ]; then echo '{}' >\"$2\"; fi; shift; done; shift\n" + script)
+        os.chmod(path, 0o755)
+        with unittest.mock.patch.object(modes.e2e, "GPUPROF", path):
+            yield path
+
+    def judged(self, program, script):
+        """The row of a program under such a stand-in."""
+        with tempfile.TemporaryDirectory(prefix="rp-") as folder, self.stand_in(folder, script):
+            return real_programs.Runner(folder, ["run"]).program(program)
 
     def test_each_planted_change_is_found(self):
         for what, how in PLANTED.items():
@@ -85,18 +92,14 @@ class Planted(unittest.TestCase):
         self.assertEqual(row["flaky"], ["unsteady"])
         self.assertFalse(real_programs.harmed(row))
 
-    def test_the_program_exits_1_on_a_difference(self):
-        with tempfile.TemporaryDirectory(prefix="rp-") as folder:
-            os.makedirs(os.path.join(folder, "bin"))
-            os.makedirs(os.path.join(folder, "lib"))
-            for name in ("bin/gpuprof", "bin/gpuprofd", "lib/libgpuprof_inject.so"):
-                with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
-                    file.write("#!/bin/sh\nexit 1\n")
-                os.chmod(os.path.join(folder, name), 0o755)
-            done = subprocess.run([sys.executable, real_programs.__file__, "--quick", "--only", "bash-scripts", "--mode", "run"],
-                                  env=dict(os.environ, GPUPROF_BUILD=folder), capture_output=True, text=True, check=False)
-            self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-            self.assertIn("DIFFERENT under run", done.stdout)
+    def test_the_exit_status_is_1_on_a_difference_alone(self):
+        for stand_in, status in (("umask 077\n", 1), ("", 0)):
+            with tempfile.TemporaryDirectory(prefix="rp-") as folder, self.stand_in(folder, stand_in + 'exec "$@"') as path, \
+                    unittest.mock.patch.multiple(modes.e2e, GPUPROFD=path, LIBRARY=path), \
+                    contextlib.redirect_stdout(io.StringIO()) as said:
+                arguments = argparse.Namespace(keep=None, mode="run", json=None)
+                self.assertEqual(real_programs.go(arguments, [Looking()]), status)
+                self.assertEqual("DIFFERENT under run" in said.getvalue(), bool(status))
 
 
 class Comparing(unittest.TestCase):
@@ -119,8 +122,8 @@ class Comparing(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             seen = {tree_hash(folder)}
             path = os.path.join(folder, "a")
-            for change in (lambda: open(path, "w", encoding="utf-8").close(), lambda: os.chmod(path, 0o700),
-                           lambda: open(path, "w", encoding="utf-8").write("x"), lambda: os.rename(path, path + "b"),
+            for change in (lambda: os.close(os.open(path, os.O_CREAT)), lambda: os.chmod(path, 0o700),
+                           lambda: os.truncate(path, 1), lambda: os.rename(path, path + "b"),
                            lambda: os.symlink("b", path), lambda: os.mkdir(path + "c")):
                 change()
                 seen.add(tree_hash(folder))
