@@ -43,6 +43,9 @@ browser_package() {
   fi
 }
 
+# Optional: scripts/setup --real. CPython's own tests, for the distribution's version (28 MB installed).
+testsuite_package() { echo "libpython$(/usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')-testsuite"; }
+
 # The JavaScript program, if it is new enough for Perfetto's reader; or nothing.
 recent_node() {
   local name

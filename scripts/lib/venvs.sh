@@ -56,6 +56,9 @@ setup_frameworks() {
   fi
 }
 
+# Where real programs are run with and without gpuprof.
+setup_real() { venv real "120 MB"; }
+
 # The interpreter that has PyTorch, or nothing.
 torch_python() {
   local python

@@ -71,7 +71,7 @@ class CPython(Program):
     def modules(self):
         if self.amount == "all":
             return []
-        asked = {"quick": QUICK, "standard": STANDARD}.get(self.amount, self.amount)
+        asked = QUICK if self.amount == "quick" else STANDARD if self.amount == "standard" else self.amount
         return sorted({name for name in asked if glob.glob(os.path.join(self.folder, name + "*"))})
 
     def job(self, work):

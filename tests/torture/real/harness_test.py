@@ -148,6 +148,15 @@ class Reading(unittest.TestCase):
         self.assertEqual(outcome.tests, {"test_a": "passed", "test_b": "failed", "test_c": "crashed", "test_d": "skipped",
                                          "test.test_f.test_g": "passed"})
 
+    def test_a_second_look_runs_the_modules_of_the_tests_that_differ(self):
+        program = CPython("x", sys.executable, "quick")
+        with tempfile.TemporaryDirectory() as program.folder:
+            for name in ("test_os.py", "test_io.py"):
+                os.close(os.open(os.path.join(program.folder, name), os.O_CREAT))
+            self.assertEqual(program.narrowed(["test.test_os.FileTests.test_access", "test_io"]).modules(), ["test_io", "test_os"])
+            self.assertIsNone(program.narrowed(["test.fork_wait.ForkWait.test_wait"]))
+            self.assertEqual(program.modules(), ["test_os"])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -148,9 +148,10 @@ def main():
     parser.add_argument("--quick", dest="amount", action="store_const", const="quick", default="standard",
                         help="a few minutes: fewer programs with fewer tests")
     parser.add_argument("--all", dest="amount", action="store_const", const="all", help="every test of every suite: hours")
+    parser.add_argument("--modules", metavar="NAME[,NAME]", help="these of CPython's test modules instead")
     parser.add_argument("--keep", metavar="FOLDER", help="keep what the programs printed")
     arguments = parser.parse_args()
-    chosen = [p for p in programs(arguments.amount) if not arguments.only or p.name in arguments.only.split(",")]
+    chosen = [p for p in programs(arguments.amount, arguments.modules) if not arguments.only or p.name in arguments.only.split(",")]
     if not chosen:
         sys.exit(f"no program of that name: {arguments.only} (try --list)")
     if arguments.list:

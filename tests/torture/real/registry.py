@@ -8,12 +8,12 @@ from project_build import ProjectBuild
 from python_packages import NumpyTests, PipInstall, TorchOperators
 
 
-def programs(amount):
-    """Every Program, in the order they are run. `amount`: quick, standard or all."""
+def programs(amount, modules=None):
+    """Every Program, in the order they are run. `amount`: quick, standard or all. `modules`: of CPython's tests."""
     found = [GitClone(), BashScripts(2 if amount == "quick" else 8), PipInstall(), ProjectBuild(amount),
              NumpyTests(amount), TorchOperators(amount)]
     pythons = cpython.interpreters()
     if amount == "quick":
         # The distribution's, and the newest: the oldest and the newest way to walk its frames are tested elsewhere.
         pythons = [row for row in pythons if row[0].endswith("-system")] + pythons[-1:]
-    return found + [cpython.CPython(name, path, amount) for name, path in pythons]
+    return found + [cpython.CPython(name, path, modules.split(",") if modules else amount) for name, path in pythons]
