@@ -28,6 +28,8 @@ constexpr int kRounds = 3;  // over all threads, before one is stepped out
 constexpr int kMostRounds = 12;
 constexpr int kTurns = 64;  // of stepping out, of one thread
 constexpr std::size_t kMostThreads = 64;
+constexpr std::uint64_t kPatienceNs = 1'000'000'000;  // for threads amid a transfer
+constexpr auto kLookAgain = std::chrono::milliseconds(1);
 
 }  // namespace
 
@@ -54,10 +56,10 @@ support::Result<Injected> Attempt::run() {
     path_ = path;
   }
   passed(Step::kChecked);
-  for (int round = 0; round < kMostRounds && base::mono_ns() < until_ns_; ++round) {
-    if (round != 0) std::this_thread::sleep_for(std::chrono::milliseconds(round));
-    if (search(round >= kRounds)) return *std::move(result_);
-  }
+  const std::uint64_t patient_until_ns = std::min(until_ns_, base::mono_ns() + kPatienceNs);
+  bool found = rounds(true);
+  while (!found && one_goes_on(patient_until_ns)) found = rounds(true);
+  if (found || (!spared_.empty() && rounds(false))) return *std::move(result_);
   if (done_.tries == 0 && failure_ != 0 && !holds_one_) return cannot_trace();
   return support::error(fmt::format(
       "no thread of process {} stood at a place where a library can be loaded (the last one: {}): "
@@ -72,11 +74,37 @@ support::Error Attempt::cannot_trace() const {
                : still.error();
 }
 
+/// `spare`: no thread amid a transfer. True: there is a result.
+bool Attempt::rounds(bool spare) {
+  spared_.clear();
+  for (int round = 0; round < kMostRounds && base::mono_ns() < until_ns_; ++round) {
+    if (round != 0) std::this_thread::sleep_for(std::chrono::milliseconds(round));
+    if (search(round >= kRounds, spare)) return true;
+  }
+  return false;
+}
+
+/// False: none of those that were spared has come out of its transfer until then.
+bool Attempt::one_goes_on(std::uint64_t until_ns) const {
+  for (; !spared_.empty() && base::mono_ns() < until_ns; std::this_thread::sleep_for(kLookAgain)) {
+    std::size_t amid = 0;
+    for (const Candidate& one : threads_by_merit(request_.pid))
+      if (one.amid_transfer && std::count(spared_.begin(), spared_.end(), one.tid) != 0) ++amid;
+    if (amid < spared_.size()) return true;
+  }
+  return false;
+}
+
 /// True: there is a result.
-bool Attempt::search(bool may_step_out) {
+bool Attempt::search(bool may_step_out, bool spare) {
   std::size_t looked_at = 0;
   for (const Candidate& candidate : threads_by_merit(request_.pid)) {
     if (base::mono_ns() > until_ns_ || ++looked_at > kMostThreads) break;
+    if (candidate.amid_transfer && spare) {
+      if (std::count(spared_.begin(), spared_.end(), candidate.tid) == 0)
+        spared_.push_back(candidate.tid);
+      continue;
+    }
     if (candidate.stack_pointer != 0) safe_point_.prepare(candidate.stack_pointer);
     if (one_thread(candidate.tid, may_step_out)) return true;
   }

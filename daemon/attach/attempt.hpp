@@ -10,6 +10,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "daemon/attach/inject.hpp"
 #include "daemon/attach/library_copy.hpp"
@@ -30,7 +31,9 @@ class Attempt {
   bool is_another_program() const { return another_program_; }
 
  private:
-  bool search(bool may_step_out);
+  bool rounds(bool spare);
+  bool search(bool may_step_out, bool spare);
+  bool one_goes_on(std::uint64_t until_ns) const;
   bool one_thread(pid_t tid, bool may_step_out);
   bool waits_for_child(pid_t tid) const;
   bool stops(Tracee& tracee) const;
@@ -50,6 +53,7 @@ class Attempt {
   Injected done_;
   int failure_ = 0;                                   // errno of the last seize
   bool another_program_ = false, holds_one_ = false;  // a thread that is ours, and does not stop
+  std::vector<pid_t> spared_;                         // amid a transfer, left alone
   std::string why_ = "it has no thread that can be stopped";
   std::optional<support::Result<Injected>> result_;
 };

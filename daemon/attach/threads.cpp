@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <fmt/format.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -40,6 +41,10 @@ constexpr long kMakesChild[] = {
     SYS_clone,
     SYS_clone3,
 };
+
+// Calls that wait for room and then go on with the rest.
+constexpr long kSends[] = {SYS_write,   SYS_writev,   SYS_sendto,   SYS_sendmsg, SYS_sendmmsg,
+                           SYS_pwritev, SYS_pwritev2, SYS_sendfile, SYS_splice,  SYS_vmsplice};
 
 constexpr const char* kOwnThread = "gpuprof\n";
 
@@ -79,8 +84,9 @@ Ranked rank(pid_t pid, pid_t tid) {
     return {-1, {}};
   const char state = state_in(folder);
   if (state == 'Z' || state == 'X' || state == '?') return {-1, {}};
-  if (state == 'D') return {5, {tid, 0}};
+  if (state == 'D') return {6, {tid, 0}};
   const SleepingCall call = parse_call(support::read_small_file(folder + "syscall"));
+  if (state == 'S' && call.amid_transfer) return {5, {tid, call.stack_pointer, true}};
   if (state == 'S' && call.number >= 0)
     return {holds(kContinued, call.number) ? 0 : 1, {tid, call.stack_pointer}};
   return {tid == pid ? 4 : 3, {tid, 0}};
@@ -92,11 +98,17 @@ Ranked rank(pid_t pid, pid_t tid) {
 // call
 SleepingCall parse_call(std::string_view line) {
   const std::vector<std::string> words = support::split(line, ' ');
-  constexpr std::size_t kNumber = 0, kStackPointer = 7;
+  constexpr std::size_t kNumber = 0, kMessageFlags = 3, kFlags = 4, kStackPointer = 7;
   SleepingCall call;
   if (words.size() <= kStackPointer) return call;
   call.number = strtol(words[kNumber].c_str(), nullptr, 10);
   call.stack_pointer = strtoull(words[kStackPointer].c_str(), nullptr, 16);
+  const std::size_t flags = call.number == SYS_recvfrom  ? kFlags
+                            : call.number == SYS_recvmsg ? kMessageFlags
+                                                         : kNumber;
+  call.amid_transfer =
+      holds(kSends, call.number) ||
+      (flags != kNumber && (strtoull(words[flags].c_str(), nullptr, 16) & MSG_WAITALL) != 0);
   return call;
 }
 

@@ -17,11 +17,12 @@ namespace gpuprof::attach {
 struct Candidate {
   pid_t tid = 0;
   std::uint64_t stack_pointer = 0;  // of a thread that sleeps; 0: it runs
+  bool amid_transfer = false;       // a stop may make its call return less than was asked for
 };
 
 /// Threads of a process, the one that loses least by a stop first: those that sleep in a call that
-/// the kernel continues, then other sleepers, then running ones, the main thread last among those.
-/// Our own thread there and ended ones are not in it.
+/// the kernel continues, then other sleepers, then running ones, the main thread last among those,
+/// then those amid a transfer. Our own thread there and ended ones are not in it.
 std::vector<Candidate> threads_by_merit(pid_t pid);
 
 /// Whether a thread waits until a child that it made by vfork (posix_spawn, system) has started its
@@ -34,6 +35,9 @@ bool any_waits_for_child(pid_t pid);
 struct SleepingCall {
   long number = -1;  // -1: the thread runs, or sleeps in no call
   std::uint64_t stack_pointer = 0;
+  /// It waits for room in a pipe, a socket or a terminal, or for all of what it wants to receive.
+  /// What it has moved so far is then what the call returns, if the thread is stopped.
+  bool amid_transfer = false;
 };
 SleepingCall parse_call(std::string_view line);
 

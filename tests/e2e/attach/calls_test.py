@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A thread that sleeps in a call sleeps on, as long as it would: no EINTR (but for epoll_wait, which
-the kernel never continues after a stop)."""
+the kernel never continues after a stop), and no write of a part: its end is waited for."""
 
 import errno
 import re
@@ -14,11 +14,12 @@ SPAN_MS = 400
 SLACK_MS = 60
 ROUNDS = 4
 NEVER_CONTINUED = {"epoll_wait"}
-CALLS = 11
+ONCE = NEVER_CONTINUED | {"write"}
+CALLS = 12
 
 
 def injections(checks, target, name):
-    for _ in range(1 if name in NEVER_CONTINUED else 2):
+    for _ in range(1 if name in ONCE else 2):
         time.sleep(0.06)
         done = lib.inject(target.pid, lib.VECTORS)
         if name not in NEVER_CONTINUED or target.process.poll() is None:

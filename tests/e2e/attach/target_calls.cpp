@@ -95,6 +95,23 @@ long sleep_read() {
   errno = failure;
   return got == 1 ? 0 : -1;
 }
+/// More than a pipe holds, which is read after the span; 0: all of it was taken.
+long sleep_write() {
+  static char bytes[256 << 10];
+  int ends[2];
+  if (pipe(ends) != 0) return -1;
+  const pid_t child = fork();
+  if (child == 0) {
+    close(ends[1]);
+    nanosleep(&kSpan, nullptr);
+    while (read(ends[0], bytes, sizeof bytes) > 0) continue;
+    _exit(0);
+  }
+  const long put = write(ends[1], bytes, sizeof bytes);
+  close(ends[0]), close(ends[1]);
+  waitpid(child, nullptr, 0);
+  return put == sizeof bytes ? 0 : put;
+}
 long sleep_wait() {
   const pid_t child = child_that_writes(-1);
   return waitpid(child, nullptr, 0) == child ? 0 : -1;
@@ -120,6 +137,7 @@ constexpr struct {
               {"futex", sleep_futex},
               {"sem_timedwait", sleep_semaphore},
               {"pthread_cond_timedwait", sleep_condition},
+              {"write", sleep_write},
               {"read", sleep_read},
               {"waitpid", sleep_wait},
               {"epoll_wait", sleep_epoll}};

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <chrono>
 #include <thread>
+#include <vector>
 
 namespace gpuprof::attach {
 namespace {
@@ -20,6 +21,45 @@ TEST(Threads, ReadsTheRowOfASleepingCall) {
       parse_call("202 0x7f00 0x189 0x0 0x0 0x0 0xffffffff 0x7ffd1230 0x7f12345\n");
   EXPECT_EQ(call.number, 202);
   EXPECT_EQ(call.stack_pointer, 0x7ffd1230U);
+}
+
+TEST(Threads, ACallThatMayHaveMovedAPartIsKnown) {
+  const auto amid = [](const char* line) { return parse_call(line).amid_transfer; };
+  EXPECT_TRUE(amid("1 0x1 0x7f00 0x40000 0x0 0x0 0x0 0x7ffd1230 0x7f12345\n"));   // write
+  EXPECT_FALSE(amid("0 0x0 0x7f00 0x40000 0x0 0x0 0x0 0x7ffd1230 0x7f12345\n"));  // read
+  EXPECT_TRUE(amid("45 0x5 0x7f00 0x400 0x100 0x0 0x0 0x7ffd1230 0x7f12345\n"));  // MSG_WAITALL
+  EXPECT_FALSE(amid("45 0x5 0x7f00 0x400 0x40 0x100 0x0 0x7ffd1230 0x7f12345\n"));
+  EXPECT_TRUE(amid("47 0x5 0x7f00 0x100 0x0 0x0 0x0 0x7ffd1230 0x7f12345\n"));
+  EXPECT_FALSE(amid("47 0x5 0x7f00 0x0 0x100 0x0 0x0 0x7ffd1230 0x7f12345\n"));
+  EXPECT_FALSE(amid("202 0x100 0x100 0x100 0x100 0x100 0x100 0x7ffd1230 0x7f12345\n"));
+}
+
+TEST(Threads, AWriterThatWaitsForItsReaderComesLast) {
+  // given: a thread that writes more than a pipe holds, and this one, which runs
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  std::atomic<pid_t> writer{0};
+  ssize_t put = 0;
+  std::vector<char> bytes(256 << 10);
+  std::thread thread([&] {
+    writer = static_cast<pid_t>(syscall(SYS_gettid));
+    put = write(ends[1], bytes.data(), bytes.size());
+    close(ends[1]);
+  });
+  while (writer == 0) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  // when
+  const std::vector<Candidate> threads = threads_by_merit(getpid());
+  std::vector<char> taken(bytes.size());
+  while (read(ends[0], taken.data(), taken.size()) > 0) continue;
+  thread.join();
+  close(ends[0]);
+  // then
+  ASSERT_FALSE(threads.empty());
+  EXPECT_EQ(threads.back().tid, writer);
+  EXPECT_TRUE(threads.back().amid_transfer);
+  EXPECT_FALSE(threads.front().amid_transfer);
+  EXPECT_EQ(put, static_cast<ssize_t>(bytes.size()));
 }
 
 TEST(Threads, ARunningThreadIsInNoCall) {
