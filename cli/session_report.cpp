@@ -15,6 +15,7 @@
 #include "cli/summary_text.hpp"
 #include "support/files.hpp"
 #include "support/text.hpp"
+#include "support/utf8.hpp"
 
 namespace gpuprof::cli {
 namespace {
@@ -52,7 +53,8 @@ bool report(const Options& options, const api::Summary& summary) {
   write_all(STDERR_FILENO, options.quiet ? failures_text(summary) : summary_text(summary));
   if (options.summary_json.empty()) return true;
   std::FILE* file = std::fopen(options.summary_json.c_str(), "we");
-  const std::string json = to_json(summary) + "\n";
+  // Paths and command lines are bytes; between daemon and command they stay what they are.
+  const std::string json = support::as_utf8(to_json(summary)) + "\n";
   bool good = file != nullptr && std::fwrite(json.data(), 1, json.size(), file) == json.size();
   int failure = good ? 0 : errno;
   if (file != nullptr && std::fclose(file) != 0 && good) {

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/session_report.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "cli/options.hpp"
+#include "daemon/api/summary.hpp"
+#include "support/files.hpp"
+#include "support/utf8.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+TEST(SessionReport, TheSummaryInAFileIsUtf8WhateverAProcessIsCalled) {
+  // given: a process with a byte in its command line that is no UTF-8
+  Options options;
+  options.quiet = true;
+  options.summary_json = testing::TempDir() + "/summary.json";
+  api::Summary summary;
+  summary.processes.emplace_back().command_line = "train \xff \xc3\xa9";
+  // when
+  ASSERT_TRUE(report(options, summary));
+  // then
+  const std::string text = support::read_small_file(options.summary_json);
+  EXPECT_TRUE(support::is_utf8(text));
+  EXPECT_NE(text.find("train \xef\xbf\xbd \xc3\xa9"), std::string::npos) << text;
+  EXPECT_TRUE(api::from_json(text));
+}
+
+}  // namespace
+}  // namespace gpuprof::cli
