@@ -92,7 +92,7 @@ class TorchOperators(Program):
     def job(self, work):
         step = "8" if self.amount == "quick" else "1"
         return Job([self.found, os.path.join(HERE, "programs", "torch_ops.py"), "0", step, *self.names], work,
-                   clean_environment(), timeout_s=3600)
+                   clean_environment(PYTHONHASHSEED="0"), timeout_s=3600)
 
     def collect(self, work, outcome):
         for name, dtype, state, rest in self.OP.findall(outcome.output):
