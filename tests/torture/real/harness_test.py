@@ -29,7 +29,7 @@ PLANTED = {
     "a line on stderr": "echo hello >&2",
     "an exit status": None,
 }
-LOOKS = ("ls /proc/self/fd | wc -l; umask; ulimit -n; grep Sig /proc/self/status; "
+LOOKS = ("ls /proc/self/fd | wc -l; umask; ulimit -n; grep -E '^Sig(Blk|Ign|Cgt|Pnd)' /proc/self/status; "
          "env | cut -d= -f1 | grep -vxE 'LD_PRELOAD|ASAN_OPTIONS|GPUPROF_SOCKET|(CUDA|NVTX)_INJECTION64_PATH' | sort")
 
 
