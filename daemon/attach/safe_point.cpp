@@ -89,8 +89,7 @@ bool waits_for_lock(const arch::Registers& registers) {
 }  // namespace
 
 SafePoint::SafePoint(const Target& target)
-    : pid_(target.pid),
-      memory_(target.memory),
+    : memory_(target.memory),
       maps_(target.maps),
       unwinder_(std::make_unique<Unwinder>(target.pid, target.maps, target.memory)) {
   for (const Mapping& mapping : maps_) {

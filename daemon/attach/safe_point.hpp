@@ -49,7 +49,6 @@ class SafePoint {
   const char* why_not_here(pid_t tid, const arch::Registers& registers) const;
   void add_functions(const Target& target);
 
-  pid_t pid_;
   std::shared_ptr<Memory> memory_;
   Maps maps_;
   std::vector<Range> ranges_;   // by start, apart from each other
