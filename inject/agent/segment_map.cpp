@@ -5,7 +5,9 @@
 // Context:  worker
 #include "inject/agent/segment_map.hpp"
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "gpuprof/wire/segment.hpp"
 #include "inject/hot/reclaim.hpp"
@@ -31,15 +33,24 @@ bool lanes_fit(std::uint8_t* base, std::uint64_t bytes, const wire::LaneEntry* l
     if (lane == nullptr || capacity < 4 * wire::kMaxFrameBytes || (capacity & (capacity - 1)) != 0)
       return false;
     const auto at = static_cast<std::uint64_t>(reinterpret_cast<std::uint8_t*>(lane) - base);
-    if (capacity > bytes || at > bytes - wire::kRingOffset - capacity) return false;
+    if (capacity > bytes - wire::kRingOffset || at > bytes - wire::kRingOffset - capacity)
+      return false;
   }
   return true;
+}
+
+// As long as said, and for good: a read behind a file's end would end the program.
+bool stays_as_long(int fd, std::uint64_t bytes) {
+  struct stat info {};
+  const int seals = fcntl(fd, F_GET_SEALS);
+  return seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && fstat(fd, &info) == 0 &&
+         static_cast<std::uint64_t>(info.st_size) >= bytes;
 }
 
 }  // namespace
 
 bool publish_segment(int fd, std::uint64_t bytes) {
-  if (bytes < 16384 || bytes > (1ULL << 32)) return false;
+  if (bytes < 16384 || bytes > (1ULL << 32) || !stays_as_long(fd, bytes)) return false;
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (memory == MAP_FAILED) return false;
   auto* base = static_cast<std::uint8_t*>(memory);
@@ -49,8 +60,8 @@ bool publish_segment(int fd, std::uint64_t bytes) {
   auto* lanes = header->directory.resolve<wire::LaneEntry>(base, bytes);
   const bool good =
       fits(*header, bytes) && stats != nullptr && plan != nullptr && lanes != nullptr &&
-      reinterpret_cast<std::uint8_t*>(lanes) + header->lane_count * sizeof(wire::LaneEntry) <=
-          base + bytes &&
+      header->lane_count * sizeof(wire::LaneEntry) <=
+          bytes - static_cast<std::uint64_t>(reinterpret_cast<std::uint8_t*>(lanes) - base) &&
       lanes_fit(base, bytes, lanes, header->lane_count);
   if (good &&
       hot::publish({base, bytes, lanes, header->lane_count, header->large_lanes, plan, stats}, fd))

@@ -36,7 +36,8 @@ struct RelPtr {
     const auto self = reinterpret_cast<std::uintptr_t>(this);
     const std::uintptr_t at = self + static_cast<std::uintptr_t>(distance);
     const auto begin = reinterpret_cast<std::uintptr_t>(base);
-    if (at < begin || at + sizeof(T) > begin + total_bytes) return nullptr;
+    if (at < begin || at % alignof(T) != 0) return nullptr;
+    if (total_bytes < sizeof(T) || at - begin > total_bytes - sizeof(T)) return nullptr;
     return reinterpret_cast<T*>(at);
   }
 };
