@@ -103,14 +103,21 @@ Received Connection::receive(wire::Packet* packet, base::UniqueFd* received_fd) 
     if (errno == EAGAIN || errno == EINTR) return Received::kNothing;
     return errno == EBADF || errno == ENOTSOCK ? Received::kDescriptorLost : Received::kPeerGone;
   }
-  if (got == 0) return Received::kPeerGone;
+  // An empty packet may carry descriptors, too: they are looked at first.
   for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
     if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
-    int fd;
-    memcpy(&fd, CMSG_DATA(c), sizeof fd);
-    received_fd->reset(fd);
+    // The room that alignment leaves holds one more.
+    for (std::size_t at = 0; CMSG_LEN(at + sizeof(int)) <= c->cmsg_len; at += sizeof(int)) {
+      int fd;
+      memcpy(&fd, CMSG_DATA(c) + at, sizeof fd);
+      if (at == 0)
+        received_fd->reset(fd);
+      else
+        ::close(fd);
+    }
   }
   std::uint16_t major = 0;
+  if (got == 0) return Received::kPeerGone;
   if (!wire::parse_packet(packet_in_, static_cast<std::size_t>(got), packet, &major) ||
       major != wire::kWireMajor)
     return Received::kPeerGone;
