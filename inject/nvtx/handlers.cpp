@@ -61,7 +61,9 @@ struct Event {
   std::uint64_t payload = 0;
 };
 
-Text message_of(const nvtxEventAttributes_t& from, char* wide) {
+// Of a kind that is not known nothing is looked at.
+template <typename Attributes>
+Text message_of(const Attributes& from, char* wide) {
   switch (from.messageType) {
     case NVTX_MESSAGE_TYPE_ASCII:
       return plain(from.message.ascii);
@@ -281,15 +283,11 @@ int NVTX_API domain_push_ex(nvtxDomainHandle_t domain, const nvtxEventAttributes
 }
 int NVTX_API domain_pop(nvtxDomainHandle_t domain) { return pop(domain); }
 nvtxResourceHandle_t NVTX_API resource_create(nvtxDomainHandle_t, nvtxResourceAttributes_t* from) {
-  if (from == nullptr || from->identifierType != NVTX_RESOURCE_TYPE_GENERIC_THREAD_NATIVE)
+  if (from == nullptr || from->size < sizeof(nvtxResourceAttributes_t) ||
+      from->identifierType != NVTX_RESOURCE_TYPE_GENERIC_THREAD_NATIVE)
     return nullptr;
   char wide[kWideBytes];
-  const Text name = from->messageType == NVTX_MESSAGE_TYPE_UNICODE
-                        ? to_utf8(from->message.unicode, wide, kWideBytes)
-                        : (from->messageType == NVTX_MESSAGE_TYPE_REGISTERED
-                               ? string_text(from->message.registered)
-                               : plain(from->message.ascii));
-  add_thread_name(static_cast<std::uint32_t>(from->identifier.ullValue), name);
+  add_thread_name(static_cast<std::uint32_t>(from->identifier.ullValue), message_of(*from, wide));
   return nullptr;
 }
 void NVTX_API resource_destroy(nvtxResourceHandle_t) {}

@@ -144,7 +144,7 @@ bool anything_waits() {
 }  // namespace
 
 // Looks at all data of a module, whatever objects it consists of and whoever writes to them.
-[[gnu::no_sanitize("address", "thread")]] bool looks_like_globals(const void* at) {
+__attribute__((no_sanitize("address", "thread"))) bool looks_like_globals(const void* at) {
   const auto* globals = static_cast<const Globals*>(at);
   return globals->callbacks.struct_size == sizeof(NvtxExportTableCallbacks) &&
          globals->version.struct_size == sizeof(NvtxExportTableVersionInfo) &&

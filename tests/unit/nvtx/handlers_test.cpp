@@ -70,6 +70,31 @@ TEST_F(NvtxHandlers, DepthsGoOnWhileNothingIsRecorded) {
   EXPECT_EQ(segment_.all<wire::RangePop>().size(), 2u);
 }
 
+TEST_F(NvtxHandlers, AResourceThatSaysLessThanItIsOrHoldsAnUnknownTextNamesNoThread) {
+  const nvtxDomainHandle_t domain = nvtxDomainCreateA("resources");
+  nvtxResourceAttributes_t resource{};
+  resource.version = NVTX_VERSION;
+  resource.size = NVTX_RESOURCE_ATTRIB_STRUCT_SIZE;
+  resource.identifierType = NVTX_RESOURCE_TYPE_GENERIC_THREAD_NATIVE;
+  resource.identifier.ullValue = 4711;
+  resource.messageType = NVTX_MESSAGE_UNKNOWN;
+  resource.message.ascii = reinterpret_cast<const char*>(8);  // nobody may look there
+  nvtxDomainResourceCreate(domain, &resource);
+  resource.messageType = NVTX_MESSAGE_TYPE_ASCII;
+  resource.message.ascii = "too short";
+  resource.size = 4;
+  nvtxDomainResourceCreate(domain, &resource);
+  fakes::g_thread_names.clear();
+  tick();
+  for (const auto& [tid, name] : fakes::g_thread_names) EXPECT_NE(name, "too short");
+  resource.size = NVTX_RESOURCE_ATTRIB_STRUCT_SIZE;
+  resource.message.ascii = "whole";
+  nvtxDomainResourceCreate(domain, &resource);
+  tick();
+  ASSERT_FALSE(fakes::g_thread_names.empty());
+  EXPECT_EQ(fakes::g_thread_names.back().second, "whole");
+}
+
 TEST_F(NvtxHandlers, AttributesOfAnEventArrive) {
   nvtxEventAttributes_t event{};
   event.version = NVTX_VERSION;
