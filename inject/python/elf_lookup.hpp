@@ -4,7 +4,9 @@
 //
 // Context:  worker, inside a dl_iterate_phdr callback (the loader keeps the module mapped there)
 // Owns:     nothing
-// Promises: calls nothing of the loader; finds symbols of RTLD_LOCAL modules too
+// Promises: calls nothing of the loader; finds symbols of RTLD_LOCAL modules too; whatever the
+// tables
+//           say, reads nothing but what the loader has mapped of the module
 // Not here: which symbols matter (find.cpp)
 #pragma once
 
@@ -26,12 +28,16 @@ class ModuleSymbols {
   std::uint32_t gnu_lookup(const char* name) const;
   std::uint32_t sysv_lookup(const char* name) const;
   bool defines(std::uint32_t index, const char* name) const;
+  /// Bytes of the module from `at` on, 0 where nothing of it is mapped.
+  std::uint64_t room_at(std::uint64_t at) const;
+  template <typename T>
+  bool read(std::uint64_t at, T* to) const;
 
   std::uint64_t bias_;
-  const ElfW(Sym) * symbols_ = nullptr;
-  const char* strings_ = nullptr;
-  const std::uint32_t* gnu_hash_ = nullptr;
-  const std::uint32_t* sysv_hash_ = nullptr;
+  const ElfW(Phdr) * parts_;
+  std::uint32_t part_count_;
+  // Addresses, 0: the module has none.
+  std::uint64_t symbols_ = 0, strings_ = 0, gnu_hash_ = 0, sysv_hash_ = 0;
 };
 
 }  // namespace gpuprof::python
