@@ -18,6 +18,7 @@ namespace {
 
 constexpr unsigned kMostHeaders = 64;
 constexpr std::uint64_t kMostNotes = 64 << 10;
+constexpr std::uint64_t kMostDynamic = 4096;   // entries
 constexpr std::uint32_t kLongestChain = 4096;  // symbols of one bucket
 
 std::uint32_t gnu_hash(const std::string& name) {
@@ -41,7 +42,7 @@ bool ElfImage::read_headers(std::uint64_t base) {
   Elf64_Ehdr head;
   if (!read(base, head) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
       head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_machine != arch::kElfMachine ||
-      head.e_phentsize != sizeof(Elf64_Phdr) || head.e_phnum > kMostHeaders)
+      head.e_phentsize != sizeof(Elf64_Phdr) || head.e_phnum == 0 || head.e_phnum > kMostHeaders)
     return false;
   std::vector<Elf64_Phdr> parts(head.e_phnum);
   if (!reader_(base + head.e_phoff, parts.data(), parts.size() * sizeof(Elf64_Phdr))) return false;
@@ -64,6 +65,7 @@ std::uint64_t ElfImage::placed(std::uint64_t pointer) const {
 }
 
 void ElfImage::read_dynamic(std::uint64_t address, std::uint64_t bytes) {
+  bytes = std::min(bytes, kMostDynamic * sizeof(Elf64_Dyn));
   for (std::uint64_t at = 0; at + sizeof(Elf64_Dyn) <= bytes; at += sizeof(Elf64_Dyn)) {
     Elf64_Dyn entry;
     if (!read(address + at, entry) || entry.d_tag == DT_NULL) return;
@@ -74,7 +76,7 @@ void ElfImage::read_dynamic(std::uint64_t address, std::uint64_t bytes) {
 }
 
 void ElfImage::read_notes(std::uint64_t address, std::uint64_t bytes) {
-  if (bytes > kMostNotes) return;
+  if (bytes > kMostNotes || bytes < sizeof(Elf64_Nhdr)) return;
   std::vector<char> notes(bytes);
   if (!reader_(address, notes.data(), notes.size())) return;
   for (std::uint64_t at = 0; at + sizeof(Elf64_Nhdr) <= bytes;) {

@@ -43,7 +43,7 @@ std::vector<Elf64_Phdr> parts_of(const std::vector<std::uint8_t>& file) {
   if (file.size() < sizeof head) return {};
   memcpy(&head, file.data(), sizeof head);
   if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_phentsize != sizeof(Elf64_Phdr) ||
-      head.e_phoff > file.size() ||
+      head.e_phoff > file.size() || head.e_phnum == 0 ||
       head.e_phnum > (file.size() - head.e_phoff) / sizeof(Elf64_Phdr))
     return {};
   std::vector<Elf64_Phdr> parts(head.e_phnum);
