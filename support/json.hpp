@@ -76,7 +76,8 @@ class JsonWriter {
 /// Parses a whole text; the error names the byte where it stopped making sense.
 inline Result<rapidjson::Document> parse_json(std::string_view text) {
   rapidjson::Document document;
-  document.Parse(text.data(), text.size());
+  // Not by functions that call themselves: depth costs no stack.
+  document.Parse<rapidjson::kParseIterativeFlag>(text.data(), text.size());
   if (document.HasParseError()) {
     std::string_view why = rapidjson::GetParseError_En(document.GetParseError());
     // The library's texts are whole sentences; this becomes a part of one.

@@ -79,7 +79,8 @@ class FlatObject : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, FlatOb
 bool parse_line(const std::string& line, FlatObject& out) {
   rapidjson::Reader reader;
   rapidjson::StringStream stream(line.c_str());
-  return static_cast<bool>(reader.Parse<rapidjson::kParseNumbersAsStringsFlag>(stream, out));
+  constexpr unsigned kHow = rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseIterativeFlag;
+  return static_cast<bool>(reader.Parse<kHow>(stream, out));
 }
 
 support::Result<void> begin_session(const FlatObject& line, SessionView& view) {

@@ -38,6 +38,14 @@ class Session : public testing::Test {
   std::string folder_;
 };
 
+TEST_F(Session, ALineThatNestsWithoutEndIsDamage) {
+  std::ofstream(folder_ + "/session.jsonl", std::ios::app)
+      << "{\"line\":" << std::string(1'000'000, '[') << "\n";
+  const auto opened = open_session(folder_);
+  ASSERT_FALSE(opened.ok());
+  EXPECT_THAT(opened.error().sentence, HasSubstr("is damaged at line"));
+}
+
 TEST_F(Session, ReadsBackWhatWasWritten) {
   const auto opened = open_session(folder_ + "/");
   ASSERT_TRUE(opened.ok()) << opened.error().sentence;

@@ -38,5 +38,11 @@ TEST(Json, ErrorNamesTheByte) {
   EXPECT_NE(parsed.error().sentence.find("byte 6"), std::string::npos) << parsed.error().sentence;
 }
 
+TEST(ParseJson, DepthIsRefusedOrReadWithoutCostingStack) {
+  const std::string open(1'000'000, '[');
+  EXPECT_FALSE(parse_json(open).ok());
+  EXPECT_TRUE(parse_json(open + std::string(open.size(), ']')).ok());
+}
+
 }  // namespace
 }  // namespace gpuprof::support
