@@ -5,13 +5,10 @@
 // Context:  daemon | cli
 #include "daemon/symbols/elf_symbols.hpp"
 
-#include <cxxabi.h>
 #include <gelf.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
 #include <string>
 #include <utility>
 
@@ -134,14 +131,6 @@ bool ElfSymbols::defines(std::string_view name) const {
     return text.fd >= 0 && gelf_getshdr(elf_getscn(text.elf, text.section), &header) != nullptr &&
            holds(text.fd, header.sh_offset, header.sh_size, wanted);
   });
-}
-
-std::string demangle(const char* name) {
-  if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R')) return name;
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(
-      abi::__cxa_demangle(name, nullptr, nullptr, &status), std::free);
-  return status == 0 && text ? text.get() : name;
 }
 
 }  // namespace gpuprof::symbols

@@ -58,7 +58,4 @@ class ElfSymbols {
   std::vector<Entry> table_;
 };
 
-/// A C++ or Rust name as written in the source; other names unchanged.
-std::string demangle(const char* name);
-
 }  // namespace gpuprof::symbols

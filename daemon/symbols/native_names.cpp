@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "gpuprof/base/bytes.hpp"
+#include "support/demangle.hpp"
 
 namespace gpuprof::symbols {
 namespace {
@@ -56,7 +57,7 @@ NativeName NativeNames::make(const MappedModule* module, std::uint64_t pc) {
   out.frame.kind = FrameKind::kNative;
   out.frame.module = module->name;
   out.frame.name =
-      symbol.name != nullptr ? demangle(symbol.name) : module->name + "+" + hex(address);
+      symbol.name != nullptr ? support::demangle(symbol.name) : module->name + "+" + hex(address);
   if (options_.native_lines && symbols.object() && symbol.name != nullptr) {
     NativeLines::Place place = lines_.find(symbols.object().path(), address);
     out.frame.file = std::move(place.file);

@@ -6,7 +6,7 @@
 packages=(
   g++ gcc make cmake ninja-build ccache git pkg-config binutils ca-certificates clang-format-14
   libboost-dev libcli11-dev libspdlog-dev libfmt-dev rapidjson-dev
-  libdw-dev libelf-dev libisal-dev zlib1g-dev libzstd-dev libgtest-dev libgmock-dev
+  libdw-dev libelf-dev libiberty-dev libisal-dev zlib1g-dev libzstd-dev libgtest-dev libgmock-dev
   libprotobuf-dev protobuf-compiler libgrpc++-dev protobuf-compiler-grpc libsqlite3-dev node-d3
   python3 python3-venv python3-dev
 )

@@ -5,14 +5,12 @@
 // Context:  daemon (export thread) | cli
 #include "daemon/export/words/name_table.hpp"
 
-#include <cxxabi.h>
-
-#include <cstdlib>
 #include <cstring>
 #include <string>
 
 #include "daemon/model/cut_name.hpp"
 #include "gpuprof/base/bytes.hpp"
+#include "support/demangle.hpp"
 
 namespace gpuprof::exporter {
 namespace {
@@ -22,18 +20,6 @@ constexpr std::string_view kLost = "(name lost)";
 constexpr model::StringId kMaxId = 4'000'000;
 /// Of one name, once the table is full.
 constexpr std::size_t kLateNameBytes = 64;
-
-struct Free {
-  void operator()(char* text) const { std::free(text); }
-};
-
-std::string demangled(std::string_view name) {
-  const std::string mangled(name);
-  int status = 0;
-  const std::unique_ptr<char, Free> text(
-      abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status));
-  return status == 0 && text ? text.get() : mangled;
-}
 
 }  // namespace
 
@@ -74,7 +60,8 @@ std::string_view NameTable::text(model::StringId id) const {
 std::string_view NameTable::symbol(model::StringId id) {
   if (id >= texts_.size() || texts_[id].substr(0, 2) != "_Z") return text(id);
   if (id >= symbols_.size()) symbols_.resize(texts_.size());
-  if (symbols_[id].data() == nullptr) symbols_[id] = keep(demangled(texts_[id]), texts_[id]);
+  if (symbols_[id].data() == nullptr)
+    symbols_[id] = keep(support::demangle(std::string(texts_[id]).c_str()), texts_[id]);
   return symbols_[id];
 }
 
