@@ -127,7 +127,7 @@ support::Result<std::string> expand_folder(const std::string& text, const Surrou
                                "a rank (RANK is not set); use it in a file name instead",
                                in_quotes(text)));
                          }
-                         out += rank;
+                         out += safe_name(rank);
                          return {};
                        }));
   return out + text.substr(done);

@@ -124,7 +124,7 @@ std::string table_of(const std::vector<Listed>& all) {
 support::Result<int> status_command(Options& options) {
   support::ignore_write_signals();
   GPUPROF_TRY(all, look(options));
-  const std::string text = options.json ? json_of(all) : table_of(all);
+  const std::string text = options.json ? json_of(all) : support::harmless(table_of(all));
   if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0)
     return support::error("cannot write to stdout");
   return 0;

@@ -78,6 +78,7 @@ TEST(ChooseOutput, FolderIsRelativeToTheWorkingFolderAndExpanded) {
   EXPECT_EQ(choose_output("a/%h-%q{JOB}-%%", around({"JOB=x/y"})).value().output,
             "/work-folder/a/node7-x_y-%");
   EXPECT_EQ(choose_output("r%r", around({"RANK=3"})).value().output, "/work-folder/r3");
+  EXPECT_EQ(choose_output("r%r", around({"RANK=../3"})).value().output, "/work-folder/r.._3");
 }
 
 TEST(ChooseOutput, PatternKeepsItsLettersForTheFiles) {
