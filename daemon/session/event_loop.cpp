@@ -46,7 +46,9 @@ void EventLoop::run_once(int timeout_ms) {
       ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout_ms);
   for (int i = 0; i < count; ++i) {
     const epoll_event& event = events[static_cast<std::size_t>(i)];
-    const auto at = entries_.find(event.data.u64);
+    // A copy: the structure is packed, so that its number may lie anywhere.
+    const Watch watch = event.data.u64;
+    const auto at = entries_.find(watch);
     if (at == entries_.end()) continue;
     // A copy: the callback may remove its own entry.
     const Callback callback = at->second.callback;
