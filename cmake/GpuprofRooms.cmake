@@ -35,7 +35,8 @@ function(gpuprof_apply_sanitizers TARGET)
     endif()
   endif()
   if(GPUPROF_FUZZ)
-    target_compile_options(${TARGET} PRIVATE -fsanitize=fuzzer-no-link)
+    target_compile_options(${TARGET} PRIVATE -fsanitize=fuzzer-no-link
+                           "-fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/cmake/fuzz_ignorelist.txt")
   endif()
 endfunction()
 

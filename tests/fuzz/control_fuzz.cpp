@@ -24,12 +24,13 @@ struct Deaf final : session::TargetEvents {
 };
 
 const std::string& folder() {
-  static const std::string made = [] {
+  // Never destroyed: what is called at the end needs it.
+  static const std::string& made = *new std::string([] {
     char name[] = "/tmp/gpuprof-fuzz-XXXXXX";
     const std::string path = ::mkdtemp(name);
     std::atexit([] { [[maybe_unused]] const int rc = ::rmdir(folder().c_str()); });
     return path;
-  }();
+  }());
   return made;
 }
 
