@@ -66,6 +66,7 @@ struct Core {
   // What is in force now (worker only).
   wire::AgentState state = wire::AgentState::kArmed;
   std::uint32_t applied_sequence = 0;
+  std::uint32_t less = 0;   // wire::kLess…
   bool cuda_ready = false;  // InitializeInjection has run, CUPTI may be opened
 };
 

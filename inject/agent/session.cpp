@@ -15,6 +15,7 @@
 #include "inject/agent/core.hpp"
 #include "inject/agent/segment_map.hpp"
 #include "inject/cupti/cupti.hpp"
+#include "inject/hot/cost.hpp"
 #include "inject/hot/outbox.hpp"
 #include "inject/hot/reclaim.hpp"
 #include "inject/hot/state.hpp"
@@ -43,6 +44,8 @@ bool accept_config(const wire::Packet& packet, int segment_fd) {
   if (segment_fd < 0) return false;
   if (packet.tail_bytes != config.step_text_bytes || packet.tail_bytes >= sizeof g_core.step_text)
     return false;
+  hot::g_state.measures_itself.store(config.measure_self != 0, std::memory_order_relaxed);
+  if (config.measure_self != 0) hot::measure_clock();
   if (!publish_segment(segment_fd, config.segment_bytes)) return false;
   memcpy(g_core.step_text, packet.tail, packet.tail_bytes);
   g_core.step_text[packet.tail_bytes] = '\0';
@@ -109,6 +112,7 @@ void set_up_rooms() {
   send_environment_facts();
   g_core.state = wire::AgentState::kArmed;
   g_core.applied_sequence = 0;
+  g_core.less = 0;
   g_core.set_up = true;
   configure_rooms();
   apply_plan();

@@ -24,6 +24,9 @@ namespace {
 
 bool traced(std::uint32_t bits) { return (g_core.config.trace & bits) != 0; }
 
+// Left out to cost less.
+bool left_out(std::uint32_t bits) { return (g_core.less & bits) != 0; }
+
 bool torch_memory_wanted() {
   return traced(wire::kTraceTorch) && (g_core.config.torch_detail & wire::kTorchMemory) != 0;
 }
@@ -54,29 +57,44 @@ std::uint32_t hot_bits(wire::AgentState state) {
     if (steps_from_operators()) bits |= hot::kOnOpSteps;
   }
   if (state != wire::AgentState::kRecording) return bits;
-  if (traced(wire::kTracePython | wire::kTraceNative)) bits |= hot::kOnSamples;
-  if (traced(wire::kTraceNvtx)) bits |= hot::kOnNvtx;
-  if (traced(wire::kTraceTorch)) bits |= hot::kOnOperators;
-  if (traced(wire::kTraceCuda)) {
-    bits |= hot::kOnCuda;
-    if (g_core.config.launch_stacks != 0) bits |= hot::kOnLaunchStacks;
+  if (!left_out(wire::kLessHost)) {
+    if (traced(wire::kTracePython | wire::kTraceNative)) bits |= hot::kOnSamples;
+    if (traced(wire::kTraceNvtx)) bits |= hot::kOnNvtx;
+    if (traced(wire::kTraceTorch)) bits |= hot::kOnOperators;
   }
-  if (torch_memory_wanted()) bits |= hot::kOnAllocations;
+  if (!left_out(wire::kLessApi)) {
+    if (traced(wire::kTraceCuda)) bits |= hot::kOnCuda;
+    if (torch_memory_wanted()) bits |= hot::kOnAllocations;
+  }
+  if (traced(wire::kTraceCuda) && g_core.config.launch_stacks != 0 &&
+      !left_out(wire::kLessStacks | wire::kLessApi))
+    bits |= hot::kOnLaunchStacks;
   return bits;
+}
+
+std::uint32_t torch_detail() {
+  std::uint32_t detail = g_core.config.torch_detail;
+  if (left_out(wire::kLessStacks)) detail &= ~(wire::kTorchStack | wire::kTorchModules);
+  if (left_out(wire::kLessApi)) detail &= ~(wire::kTorchShapes | wire::kTorchMemory);
+  return detail;
 }
 
 sample::Settings sampler_settings() {
   sample::Settings settings;
   settings.kind = static_cast<wire::SamplerKind>(g_core.config.sampler);
-  settings.rate_hz = g_core.config.rate_hz;
+  settings.rate_hz = g_core.config.rate_hz >> wire::rate_halvings(g_core.less);
+  if (settings.rate_hz == 0 && g_core.config.rate_hz != 0) settings.rate_hz = 1;
   settings.blocked_threads = g_core.config.blocked_threads != 0;
-  settings.native = traced(wire::kTraceNative);
   settings.python = traced(wire::kTracePython);
+  // Of samples of native frames alone nothing would be left.
+  settings.native =
+      traced(wire::kTraceNative) && !(settings.python && left_out(wire::kLessStacks));
   return settings;
 }
 
 bool samples_wanted() {
-  return g_core.config.rate_hz != 0 && traced(wire::kTracePython | wire::kTraceNative);
+  return g_core.config.rate_hz != 0 && traced(wire::kTracePython | wire::kTraceNative) &&
+         !left_out(wire::kLessHost);
 }
 
 void apply_torch(wire::AgentState state) {
@@ -85,7 +103,7 @@ void apply_torch(wire::AgentState state) {
   if ((bits & hot::kOnOpSteps) != 0) wanted = torch::Wanted::kSteps;
   if ((bits & hot::kOnOperators) != 0) wanted = torch::Wanted::kOperators;
   torch::look_for_steps(static_cast<wire::StepSource>(g_core.config.step_source));
-  torch::want(wanted, g_core.config.torch_detail);
+  torch::want(wanted, torch_detail());
   torch::tick(base::mono_ns());
 }
 
@@ -113,6 +131,8 @@ void apply_cuda(wire::AgentState state) {
   settings.buffer_count = g_core.config.cupti_buffer_count;
   settings.graph_nodes = g_core.config.cuda_graph_mode == 0;
   settings.launch_stacks = g_core.config.launch_stacks != 0;
+  settings.calls = !left_out(wire::kLessApi);
+  settings.kernel_steps = steps_from(wire::StepSource::kKernel);
   auto wanted = cupti::Wanted::kOff;
   if (state == wire::AgentState::kRecording) wanted = cupti::Wanted::kRecording;
   if (state == wire::AgentState::kCounting && steps_from(wire::StepSource::kKernel))
@@ -125,6 +145,26 @@ void restart_sampling() {
   sample::stop();
   sample::start(sampler_settings());
 }
+
+namespace {
+
+// What is on goes on with less of it; what is off begins with less.
+void leave_out(std::uint32_t less) {
+  const sample::Settings before = sampler_settings();
+  const bool sampled = samples_wanted();
+  g_core.less = less;
+  if (g_core.state != wire::AgentState::kRecording) return;
+  hot::g_state.on.store(hot_bits(g_core.state), std::memory_order_release);
+  apply_torch(g_core.state);
+  const sample::Settings after = sampler_settings();
+  if (sampled && !samples_wanted())
+    sample::stop();
+  else if (before.rate_hz != after.rate_hz || before.native != after.native)
+    restart_sampling();
+  apply_cuda(g_core.state);
+}
+
+}  // namespace
 
 void configure_rooms() {
   nvtx::set_step_name(steps_from(wire::StepSource::kNvtx) ? g_core.step_text : "");
@@ -154,6 +194,8 @@ void apply_plan() {
   const wire::AgentState state = wanted_state();
   if (state == g_core.state && sequence == g_core.applied_sequence) return;
   const std::uint64_t begin = base::mono_ns();
+  const std::uint32_t less = plan->less.load(std::memory_order_relaxed);
+  if (less != g_core.less) leave_out(less);
   if (state != g_core.state) switch_to(state);
   g_core.applied_sequence = sequence;
   const std::uint64_t now = base::mono_ns();

@@ -110,6 +110,7 @@ class Transfer {
   }
 
   void api(const RawRecord& from, wire::ApiDomain domain, const CallTable& table) {
+    if (g_live.drop_api.load(std::memory_order_relaxed)) return;
     wire::ApiCall record;
     translate_api(from, domain, &record);
     if (hot::is_our_thread(record.tid)) return;

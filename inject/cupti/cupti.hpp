@@ -20,6 +20,8 @@ struct Settings {
   std::uint32_t buffer_count = 12;
   bool graph_nodes = true;
   bool launch_stacks = true;
+  bool calls = true;          // records of launches and API calls
+  bool kernel_steps = false;  // launches are looked at for steps while recording, too
 };
 
 enum class Wanted { kOff, kKernelSteps, kRecording };

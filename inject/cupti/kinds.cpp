@@ -176,7 +176,7 @@ void enable_kinds(Room& room) {
   if (g_live.api.cuptiActivityEnableAllSyncRecords != nullptr)
     g_live.api.cuptiActivityEnableAllSyncRecords(0);
   // Last: enabling a whole kind erases per-function filters.
-  enable_api_records(room);
+  follow_calls(room);
   g_live.kinds_kept.store(false, std::memory_order_relaxed);
 }
 
@@ -193,6 +193,16 @@ void disable_kinds(Room& room) {
       "Kernel records stay on between windows: below CUDA 13.0 Update 1 switching them off can "
       "block the program (CUPTI %u). They cost some time and are not recorded.",
       g_live.api.version);
+}
+
+// Where a kind once on had better stay on, its records are dropped as they come.
+void follow_calls(Room& room) {
+  g_live.drop_api.store(!room.settings.calls, std::memory_order_relaxed);
+  if (room.settings.calls) return enable_api_records(room);
+  if (has_hazard(g_live.api.version, Hazard::kKernelKindStays)) return;
+  if (room.api_filters) set_api_filters(room, false);
+  switch_off(room, CUPTI_ACTIVITY_KIND_RUNTIME);
+  switch_off(room, CUPTI_ACTIVITY_KIND_DRIVER);
 }
 
 void stop_device_kinds(Room& room) {

@@ -29,6 +29,8 @@ struct Live {
   Layout layout;  // the same
   /// API records of functions outside our list are dropped when the whole kind is on.
   std::atomic<bool> filter_api{false};
+  /// API records are dropped, whichever functions they are of.
+  std::atomic<bool> drop_api{false};
   /// Completed buffers are translated until this time (CLOCK_MONOTONIC; kNever while recording).
   std::atomic<std::uint64_t> accept_until_ns{0};
   /// Kinds were left on because switching them off is dangerous: buffers are recycled unread.

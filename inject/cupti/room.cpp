@@ -50,7 +50,10 @@ bool records_expected(const Room& room, std::uint64_t now_ns) {
 }
 
 void begin_recording(Room& room, std::uint64_t now_ns) {
-  if (room.recording) return;
+  if (room.recording) {
+    if (!room.settings.calls) follow_calls(room);
+    return;
+  }
   start_flusher();
   g_live.node_records.store(0, std::memory_order_relaxed);
   g_live.seen.store(0, std::memory_order_relaxed);
@@ -83,6 +86,11 @@ void end_recording(Room& room, std::uint64_t now_ns) {
   // Records of work launched inside the window still come; times decide what belongs to it.
   g_live.accept_until_ns.store(now_ns + kLingerNs, std::memory_order_release);
   room.next_flush_ns = now_ns;
+}
+
+Wanted callbacks_wanted(const Room& room) {
+  if (room.wanted != Wanted::kRecording || room.settings.calls) return room.wanted;
+  return room.settings.kernel_steps ? Wanted::kKernelSteps : Wanted::kOff;
 }
 
 void say_once(Room& room, std::uint32_t what, NoticeLevel level, const char* text) {
@@ -272,7 +280,7 @@ void apply(Room& room, std::uint64_t now_ns) {
     begin_recording(room, now_ns);
   else
     end_recording(room, now_ns);
-  set_callbacks(room, room.wanted);
+  set_callbacks(room, callbacks_wanted(room));
 }
 
 bool on_our_thread() { return hot::is_our_thread(hot::this_tid()); }

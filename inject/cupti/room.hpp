@@ -127,6 +127,8 @@ void release_slot(Room& room);
 // kinds.cpp
 /// Switches activity kinds on; says which refused.
 void enable_kinds(Room& room);
+/// Switches the records of API calls as the settings say.
+void follow_calls(Room& room);
 /// Switches them off, but for one that is dangerous to switch off.
 void disable_kinds(Room& room);
 /// Switches API callbacks: none, launches only, or all of our list.

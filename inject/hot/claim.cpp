@@ -17,6 +17,7 @@ struct Claim {
   Outlet& outlet;
   Role role;
   std::uint32_t tid;
+  bool delivers;
 };
 
 bool claim_entry(const Claim& claim, std::uint32_t index) {
@@ -40,6 +41,10 @@ bool claim_entry(const Claim& claim, std::uint32_t index) {
       wire::LaneWriter(header, reinterpret_cast<std::byte*>(header) + wire::kRingOffset,
                        entry.capacity_bytes, first_epoch);
   const std::uint64_t now = base::mono_ns();
+  // CUPTI's own threads, which deliver, and ours hold nobody up.
+  if (g_state.measures_itself.load(std::memory_order_relaxed) && !claim.delivers &&
+      !is_our_thread(claim.tid))
+    claim.outlet.cost.begin(claim.role == Role::kSignal, claim.tid);
   claim.outlet.lane.push(wire::LaneOpen{claim.tid, static_cast<std::uint32_t>(claim.role), now},
                          now);
   return true;
@@ -58,7 +63,7 @@ bool claim_between(const Claim& claim, std::uint32_t begin, std::uint32_t end) {
 bool claim_lane(ThreadBlock& block, Role role, bool delivers) {
   // CUPTI's own thread, ours that flushes, and one to spare.
   constexpr std::uint32_t kForDelivery = 3;
-  const Claim claim{block.directory, block.outlet_of(role), role, block.tid};
+  const Claim claim{block.directory, block.outlet_of(role), role, block.tid, delivers};
   const std::uint32_t large = block.directory.large_lanes;
   const std::uint32_t all = block.directory.lane_count;
   const std::uint32_t kept = delivers || large <= 2 * kForDelivery ? 0 : kForDelivery;

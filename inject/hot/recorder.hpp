@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "gpuprof/base/bytes.hpp"
+#include "gpuprof/base/clock.hpp"
 #include "gpuprof/wire/records.hpp"
 #include "inject/hot/thread_block.hpp"
 
@@ -29,8 +30,12 @@ class Guard {
     ThreadSlot* slot = t_here.slot;
     if (slot == nullptr || !enter(*slot, role)) [[unlikely]]
       enter_first(role, delivers);
+    if (outlet_ != nullptr && outlet_->cost.is_on() && outlet_->cost.is_due(delivers)) [[unlikely]]
+      begun_ns_ = base::mono_ns();
   }
   ~Guard() {
+    if (begun_ns_ != 0) [[unlikely]]
+      outlet_->lane.add_own_ns(outlet_->cost.of(base::mono_ns() - begun_ns_));
     // release; pairs with reclaim.cpp
     if (mark_ != nullptr) mark_->store(0, std::memory_order_release);
     errno = saved_errno_;
@@ -73,6 +78,7 @@ class Guard {
   ThreadBlock* block_ = nullptr;
   Outlet* outlet_ = nullptr;
   std::atomic<std::uint8_t>* mark_ = nullptr;
+  std::uint64_t begun_ns_ = 0;  // 0: this time is not measured
   int saved_errno_;
 };
 

@@ -54,6 +54,7 @@ void reset(Outlet& outlet) {
   outlet.lane = wire::LaneWriter();
   outlet.entry = 0;
   outlet.refused = false;
+  outlet.cost = Cost();
   outlet.stacks.forget_all();
   outlet.strings.forget_all();
   outlet.codes.forget_all();

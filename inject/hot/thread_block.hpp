@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "gpuprof/wire/lane.hpp"
+#include "inject/hot/cost.hpp"
 #include "inject/hot/state.hpp"
 #include "inject/hot/ticks.hpp"
 
@@ -52,6 +53,7 @@ struct Outlet {
   wire::LaneWriter lane;
   std::uint32_t entry = 0;  // index in the directory
   bool refused = false;     // no lane was free: asked once, counted once
+  Cost cost;                // of our code that writes here
   SentTable<1024> stacks;
   SentTable<512> strings;
   SentTable<1024> codes;

@@ -235,7 +235,7 @@ struct Config {
   std::uint32_t blocked_threads;  // 0 off, 1 on
   std::uint32_t cupti_buffer_bytes, cupti_buffer_count;
   std::uint32_t torch_detail;  // kTorch…
-  std::uint32_t reserved;
+  std::uint32_t measure_self;  // 1: LaneHeader::own_ns is kept
   std::uint64_t segment_bytes;
   std::uint64_t daemon_pid;
 };
