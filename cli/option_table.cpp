@@ -116,7 +116,9 @@ constexpr std::array kTable = {
     OptionRow{"--buffer-size", "BYTES", kWhat, kSources,
               "Shared memory for one process, at most 64MiB", "by need", "", set::buffer_size},
     OptionRow{"--max-overhead", "P", kWhat, kSources,
-              "off: never record less than asked for (this version knows only off)", "off", "off",
+              "Once gpuprof's own code takes more than this share of a thread's time (3%, say), "
+              "record less, step by step, and say so; off: never",
+              "off", "off",
               set::max_overhead},
 
     OptionRow{"--html", "FILE", kTables, kReport,

@@ -13,6 +13,7 @@
 
 #include "cli/option_table.hpp"
 #include "daemon/api/formats.hpp"
+#include "daemon/api/overhead_limit.hpp"
 #include "daemon/api/step_spec.hpp"
 #include "daemon/api/trace_words.hpp"
 #include "support/listen_address.hpp"
@@ -224,12 +225,9 @@ Answer wait_for(Options& o, const std::string& value) {
 }
 
 Answer max_overhead(Options& o, const std::string& value) {
-  o.session.max_overhead = "off";
-  if (value == "off") return {};
-  return error(
-      fmt::format("--max-overhead {}: this version of gpuprof does not back off by itself "
-                  "yet; use a lower --rate or a schedule, or --max-overhead off",
-                  in_quotes(value)));
+  GPUPROF_CHECK(api::parse_max_overhead(value));
+  o.session.max_overhead = value;
+  return {};
 }
 
 Answer name(Options& o, const std::string& value) {

@@ -124,6 +124,11 @@ class Assembler {
   /// still open from before are closed as unfinished.
   void recording_stopped(std::uint64_t ts_ns);
 
+  /// A mark of our own, on the row of a thread.
+  void remark(std::string_view text, std::uint32_t tid, std::uint64_t ts_ns) {
+    ranges_.remark(text, tid, ts_ns);
+  }
+
   /// Writes the losses known so far, so that they are told apart from later ones.
   void write_losses(std::uint64_t now_ns);
 

@@ -123,6 +123,17 @@ void Ranges::mark(const Lane& lane, const wire::MarkEvent& mark) {
   held_.send(range);
 }
 
+void Ranges::remark(std::string_view text, std::uint32_t tid, std::uint64_t ts_ns) {
+  model::Range range{};
+  range.start_ns = range.end_ns = ts_ns;
+  range.name = names_.text(text);
+  range.tid = range.end_tid = tid;
+  range.domain = kOwnDomain;
+  range.kind = RangeKind::kMark;
+  range.id = next_id_++;
+  held_.send(range);
+}
+
 model::RangeId Ranges::innermost(const Lane& lane, std::uint64_t* start_ns) const {
   *start_ns = 0;
   if (lane.index >= threads_.size()) return 0;

@@ -17,6 +17,9 @@
 
 namespace gpuprof::ingest {
 
+/// Of marks that are ours; NVTX's domains have small numbers.
+inline constexpr std::uint32_t kOwnDomain = 0x67707266;
+
 class Ranges {
  public:
   Ranges(Names& names, Held& held, LossBook& losses, const Limits& limits, model::RangeId& next_id)
@@ -34,6 +37,8 @@ class Ranges {
   void start(const Lane& lane, const wire::RangeStart& start);
   void end(const Lane& lane, const wire::RangeEnd& end);
   void mark(const Lane& lane, const wire::MarkEvent& mark);
+  /// A mark in kOwnDomain.
+  void remark(std::string_view text, std::uint32_t tid, std::uint64_t ts_ns);
 
   /// Push/pop ranges open on the lane's thread.
   std::size_t depth(const Lane& lane) const {

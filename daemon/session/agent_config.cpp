@@ -10,6 +10,7 @@
 
 #include <utility>
 
+#include "daemon/api/overhead_limit.hpp"
 #include "daemon/api/step_spec.hpp"
 #include "daemon/symbols/python_lines.hpp"
 
@@ -68,7 +69,9 @@ std::uint32_t torch_detail(const api::SessionOptions& options) {
 
 support::Result<AgentConfig> agent_config(const api::SessionOptions& options) {
   GPUPROF_TRY(step, api::parse_step(options.step));
+  GPUPROF_TRY(max_overhead_ppm, api::parse_max_overhead(options.max_overhead));
   AgentConfig made;
+  made.max_overhead_ppm = max_overhead_ppm;
   made.search = ingest::StepSearch{source_of(options, step), {}, step.line, symbols::python_line};
   (step.among_operators() ? made.search.file : made.step_text) = step.text;
   wire::Config& c = made.config;
@@ -88,6 +91,7 @@ support::Result<AgentConfig> agent_config(const api::SessionOptions& options) {
   c.cupti_buffer_bytes = kCuptiBufferBytes;
   c.cupti_buffer_count = kCuptiBuffers;
   c.torch_detail = torch_detail(options);
+  c.measure_self = max_overhead_ppm != 0 ? 1 : 0;
   c.daemon_pid = static_cast<std::uint64_t>(::getpid());
   return made;
 }

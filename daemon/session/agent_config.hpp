@@ -19,6 +19,7 @@ struct AgentConfig {
   wire::Config config{};
   std::string step_text;  // NAME or REGEX, for the agents
   ingest::StepSearch search;
+  std::uint64_t max_overhead_ppm = 0;  // 0: no limit
 };
 support::Result<AgentConfig> agent_config(const api::SessionOptions& options);
 

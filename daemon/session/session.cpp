@@ -162,6 +162,7 @@ void Session::add_agent(std::unique_ptr<Connection> connection, const wire::Hell
   log_->process(pid, spool_file);
   start_clock(now_ns);
   target->look_for_steps(config_.search);
+  target->limit_overhead(config_.config, config_.max_overhead_ppm);
   target->set_plan(schedule_.plan(), leader_ == nullptr);
   if (!target->connect(std::move(connection), config_.config, config_.step_text)) {
     target->disconnected(now_ns);

@@ -86,7 +86,10 @@ std::uint64_t Session::next_deadline() const {
 
 void Session::drain(std::uint64_t now_ns) {
   last_drain_ns_ = now_ns;
-  for (const auto& target : targets_) target->drain(now_ns);
+  for (const auto& target : targets_) {
+    target->drain(now_ns);
+    target->look_at_overhead(now_ns);
+  }
   if (now_ns - last_flush_ns_ < kFlushPeriodNs) return;
   last_flush_ns_ = now_ns;
   for (const auto& target : targets_) target->flush_spool();

@@ -201,6 +201,7 @@ void Target::finish(End how, std::int32_t wait_status, std::uint64_t now_ns) {
   poller_.poll_untold_drops(assembler_->losses(), decoder_->dropped_by_lanes(),
                             assembler_->lost_told(), start_ns_);
   poller_.write_facts(*writer_);
+  write_overhead();
   assembler_->finish(now_ns);
   if (how == End::kVanished || how == End::kReplaced) tell_of_sudden_end(how, wait_status, now_ns);
   writer_->on(model::ProcessEnd{now_ns, wait_status,

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "daemon/ingest/segment_host.hpp"
 #include "daemon/ingest/stats_poller.hpp"
 #include "daemon/session/connection.hpp"
+#include "daemon/session/overhead.hpp"
 #include "daemon/session/schedule.hpp"
 #include "daemon/spool/spool.hpp"
 
@@ -71,6 +73,10 @@ class Target final : private ingest::Listener {
                  const std::string& step_text);
   /// What its steps are to be found among. Before connect().
   void look_for_steps(const ingest::StepSearch& search) { assembler_->look_for_steps(search); }
+  /// --max-overhead. Before connect().
+  void limit_overhead(const wire::Config& config, std::uint64_t limit_ppm);
+  /// Takes a rung where what recording costs is above the limit.
+  void look_at_overhead(std::uint64_t now_ns);
   /// There may be steps, but what they are is not known yet.
   bool steps_undecided() const { return !finished_ && assembler_->steps_undecided(); }
   std::size_t loops_seen() const { return finished_ ? 0 : assembler_->loops_seen(); }
@@ -141,6 +147,16 @@ class Target final : private ingest::Listener {
   const ingest::StatsPoller& stats() const { return poller_; }
   const ingest::SegmentHost& segment() const { return segment_; }
   spool::ProcessWriter& writer() { return *writer_; }
+  /// Null where nothing is measured.
+  const Overhead* overhead() const { return overhead_ ? &*overhead_ : nullptr; }
+  struct LeftOut {
+    std::uint32_t tid = 0;
+    std::uint64_t since_ns = 0;  // CLOCK_MONOTONIC
+    std::uint64_t share_ppm = 0;
+    std::string what;  // "" where nothing was left to leave out
+  };
+  const std::vector<LeftOut>& left_out() const { return left_out_; }
+  std::uint64_t start_ns() const { return start_ns_; }
   /// Sentences about what is missing, without those that a later one stands in the place of.
   std::vector<std::string> missing() const;
 
@@ -160,6 +176,9 @@ class Target final : private ingest::Listener {
   void on_text_message(const wire::Packet& packet);
   void add_missing(std::uint32_t feature, std::uint32_t code, std::string_view text);
   void on_state(const wire::StateReport& report);
+  void back_off(const Governor::Step& step, std::uint64_t now_ns);
+  void tell_of_rung(const Governor::Step& step, std::uint64_t now_ns);
+  void write_overhead();
   void write_process();
   void report_decoder_losses();
   void forget_records();
@@ -199,6 +218,10 @@ class Target final : private ingest::Listener {
   };
   std::vector<Missing> missing_;
   std::vector<Interval> recorded_;
+  std::optional<Overhead> overhead_;
+  std::vector<LeftOut> left_out_;
+  bool host_left_out_ = false;
+  std::uint64_t close_at_ = 0;  // plan after which open ranges and operators are closed; 0: none
   std::string what_steps_are_;
   std::string how_it_ended_;
 };

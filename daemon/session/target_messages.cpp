@@ -136,7 +136,10 @@ std::vector<std::string> Target::missing() const {
 void Target::on_state(const wire::StateReport& report) {
   writer_->on(model::StateChange{report.state, report.ts_ns, report.steps, report.switch_ns});
   const bool on = report.state == static_cast<std::uint32_t>(wire::AgentState::kRecording);
-  if (recording_ && !on) assembler_->recording_stopped(report.ts_ns);
+  // Nobody tells of their ends any more.
+  const bool left_out = close_at_ != 0 && report.sequence >= close_at_;
+  if (left_out) close_at_ = 0;
+  if (recording_ && (!on || left_out)) assembler_->recording_stopped(report.ts_ns);
   if (recording_ != on) assembler_->write_losses(base::mono_ns());
   // An agent reports after every change of the plan; only the switch itself has a time.
   if (recording_ != on) {

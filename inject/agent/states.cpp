@@ -57,8 +57,9 @@ std::uint32_t hot_bits(wire::AgentState state) {
     if (steps_from_operators()) bits |= hot::kOnOpSteps;
   }
   if (state != wire::AgentState::kRecording) return bits;
+  if (traced(wire::kTracePython | wire::kTraceNative) && !left_out(wire::kLessSamples))
+    bits |= hot::kOnSamples;
   if (!left_out(wire::kLessHost)) {
-    if (traced(wire::kTracePython | wire::kTraceNative)) bits |= hot::kOnSamples;
     if (traced(wire::kTraceNvtx)) bits |= hot::kOnNvtx;
     if (traced(wire::kTraceTorch)) bits |= hot::kOnOperators;
   }
@@ -94,7 +95,7 @@ sample::Settings sampler_settings() {
 
 bool samples_wanted() {
   return g_core.config.rate_hz != 0 && traced(wire::kTracePython | wire::kTraceNative) &&
-         !left_out(wire::kLessHost);
+         !left_out(wire::kLessSamples);
 }
 
 void apply_torch(wire::AgentState state) {

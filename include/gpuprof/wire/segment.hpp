@@ -134,8 +134,9 @@ enum class StepRule : std::uint32_t {
 inline constexpr std::uint32_t kLessStacks = 1;
 /// No launch records, API calls, inputs of operators and memory.
 inline constexpr std::uint32_t kLessApi = 2;
-/// No operators, NVTX ranges and samples: what the GPU does, and what steps are counted by.
+/// No operators and NVTX ranges, but for what steps are counted by.
 inline constexpr std::uint32_t kLessHost = 4;
+inline constexpr std::uint32_t kLessSamples = 8;
 /// The rate of samples is halved as often as the bits from here on say.
 inline constexpr std::uint32_t kLessRateShift = 8;
 inline constexpr std::uint32_t kLessRateMost = 7;

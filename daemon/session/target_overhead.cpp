@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a target leaves out under --max-overhead, and who hears of it.
+//
+// Context:  daemon (ingest thread)
+// Owns:     see target.hpp
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <string>
+
+#include "daemon/session/target.hpp"
+
+namespace gpuprof::session {
+namespace {
+
+std::string seconds(std::uint64_t ns) {
+  return fmt::format("{:.2f} s", static_cast<double>(ns) / 1e9);
+}
+
+}  // namespace
+
+void Target::limit_overhead(const wire::Config& config, std::uint64_t limit_ppm) {
+  if (limit_ppm != 0) overhead_.emplace(config, limit_ppm, identity_.pid);
+}
+
+void Target::look_at_overhead(std::uint64_t now_ns) {
+  if (finished_ || !overhead_) return;
+  if (const auto step = overhead_->look(segment_, recording_, now_ns)) back_off(*step, now_ns);
+}
+
+// The agent reads what it leaves out after it has seen a new number of the plan.
+void Target::back_off(const Governor::Step& step, std::uint64_t now_ns) {
+  if (step.rung) {
+    wire::Plan& shared = segment_.plan();
+    shared.less.store(step.rung->less, std::memory_order_relaxed);
+    shared.sequence.store(static_cast<std::uint32_t>(++sequence_), std::memory_order_release);
+    if ((step.rung->less & wire::kLessHost) != 0 && !host_left_out_) close_at_ = sequence_;
+    host_left_out_ = (step.rung->less & wire::kLessHost) != 0;
+    if (connected()) connection_->send(wire::PlanChanged{sequence_});
+    wire::wake_agent(shared);
+  }
+  tell_of_rung(step, now_ns);
+}
+
+void Target::tell_of_rung(const Governor::Step& step, std::uint64_t now_ns) {
+  const std::string what =
+      step.rung ? step.rung->what : "nothing is left that could still be left out";
+  const std::string text =
+      fmt::format("{}, since {} after the start of process {}: {}", what,
+                  seconds(now_ns - std::min(now_ns, start_ns_)), identity_.pid,
+                  overhead_->why(step));
+  spdlog::warn("{}", text);
+  writer_->on(model::Notice{now_ns, static_cast<std::uint32_t>(wire::Feature::kGeneral),
+                            static_cast<std::uint32_t>(wire::NoticeLevel::kMissing), 0, text});
+  add_missing(static_cast<std::uint32_t>(wire::Feature::kGeneral), 0, text);
+  if (left_out_.empty()) writer_->on(model::Domain{ingest::kOwnDomain, "gpuprof"});
+  assembler_->remark("gpuprof: " + what, step.tid, now_ns);
+  left_out_.push_back({step.tid, now_ns, step.share_ppm, what});
+}
+
+void Target::write_overhead() {
+  if (!overhead_) return;
+  const auto fact = [this](const char* key, const std::string& value) {
+    writer_->on(model::Fact{key, value});
+  };
+  fact("overhead.limit", percent_text(overhead_->limit_ppm()));
+  fact("overhead.own_ns", std::to_string(overhead_->own_ns()));
+  fact("overhead.highest", percent_text(overhead_->governor().highest_ppm()));
+  fact("overhead.last", percent_text(overhead_->governor().present_ppm()));
+}
+
+}  // namespace gpuprof::session
