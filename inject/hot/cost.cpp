@@ -23,7 +23,27 @@ std::uint64_t least(std::uint64_t a, std::uint64_t b) { return a < b ? a : b; }
 
 }  // namespace
 
-std::uint64_t Cost::of(std::uint64_t passed_ns) const {
+void Cost::begin(bool rare, std::uint32_t seed) {
+  random_ = seed;
+  nearest_ = rare ? 1 : 33;
+  mask_ = rare ? 7 : 63;
+  choose();
+}
+
+void Cost::choose() {
+  random_ = random_ * 1'664'525u + 1'013'904'223u;
+  distance_ = left_ = nearest_ + ((random_ >> 16) & mask_);
+}
+
+void Cost::begin_timing(bool delivers) {
+  stands_for_ = delivers ? 0 : distance_;
+  if (!delivers) choose();
+  begun_ns_ = base::mono_ns();
+}
+
+std::uint64_t Cost::end() {
+  const std::uint64_t passed_ns = base::mono_ns() - begun_ns_;
+  begun_ns_ = 0;
   const std::uint64_t clock_ns = g_state.clock_cost_ns.load(std::memory_order_relaxed);
   const std::uint64_t ns = passed_ns - least(passed_ns, clock_ns);
   if (stands_for_ == 0) return least(ns, 10 * kLongestNs);

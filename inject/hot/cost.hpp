@@ -17,36 +17,25 @@ namespace gpuprof::hot {
 class Cost {
  public:
   /// @param rare Of signals, which are dear: one in 4 or 5 is timed, else one in 64 or 65.
-  void begin(bool rare, std::uint32_t seed) {
-    random_ = seed;
-    nearest_ = rare ? 1 : 33;
-    mask_ = rare ? 7 : 63;
-    choose();
-  }
+  void begin(bool rare, std::uint32_t seed);
 
   bool is_on() const { return left_ != 0; }
+  /// Whether the entry under way is timed.
+  bool is_timed() const { return begun_ns_ != 0; }
 
-  /// Whether this entry is timed. @param delivers It takes in what many did: by itself.
-  bool is_due(bool delivers) {
-    if (delivers) {
-      stands_for_ = 0;
-      return true;
-    }
-    if (--left_ != 0) return false;
-    stands_for_ = distance_;
-    choose();
-    return true;
+  /// Our code is entered. @param delivers It takes in what many did: it is timed, for itself.
+  void enter(bool delivers) {
+    if (delivers || --left_ == 0) begin_timing(delivers);
   }
 
-  /// What an entry that took `passed_ns` by the clock, and those it stands for, cost.
-  std::uint64_t of(std::uint64_t passed_ns) const;
+  /// The timed entry ends. @return What it and those it stands for cost, in ns.
+  [[gnu::noinline, gnu::cold]] std::uint64_t end();
 
  private:
-  void choose() {
-    random_ = random_ * 1'664'525u + 1'013'904'223u;
-    distance_ = left_ = nearest_ + ((random_ >> 16) & mask_);
-  }
+  void choose();
+  [[gnu::noinline, gnu::cold]] void begin_timing(bool delivers);
 
+  std::uint64_t begun_ns_ = 0;  // of the timed one; 0: it is not timed
   std::uint32_t left_ = 0;  // entries until one is timed; 0: off
   std::uint32_t distance_ = 0;
   std::uint32_t stands_for_ = 0;  // the one that is timed; 0: for itself

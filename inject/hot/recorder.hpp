@@ -13,7 +13,6 @@
 #include <cstdint>
 
 #include "gpuprof/base/bytes.hpp"
-#include "gpuprof/base/clock.hpp"
 #include "gpuprof/wire/records.hpp"
 #include "inject/hot/thread_block.hpp"
 
@@ -28,16 +27,16 @@ class Guard {
   ///                  the first record of the thread.
   explicit Guard(Role role, bool delivers = false) : saved_errno_(errno) {
     ThreadSlot* slot = t_here.slot;
-    if (slot == nullptr || !enter(*slot, role)) [[unlikely]]
+    if (slot == nullptr || !enter(*slot, role, delivers)) [[unlikely]]
       enter_first(role, delivers);
-    if (outlet_ != nullptr && outlet_->cost.is_on() && outlet_->cost.is_due(delivers)) [[unlikely]]
-      begun_ns_ = base::mono_ns();
   }
   ~Guard() {
-    if (begun_ns_ != 0) [[unlikely]]
-      outlet_->lane.add_own_ns(outlet_->cost.of(base::mono_ns() - begun_ns_));
-    // release; pairs with reclaim.cpp
-    if (mark_ != nullptr) mark_->store(0, std::memory_order_release);
+    if (mark_ != nullptr) {
+      if (outlet_->cost.is_timed()) [[unlikely]]
+        outlet_->lane.add_own_ns(outlet_->cost.end());
+      // release; pairs with reclaim.cpp
+      mark_->store(0, std::memory_order_release);
+    }
     errno = saved_errno_;
   }
   Guard(const Guard&) = delete;
@@ -51,7 +50,7 @@ class Guard {
  private:
   /// Marks this thread, and takes the lane it has in this session. False: it has none, or is
   /// marked already.
-  bool enter(ThreadSlot& slot, Role role) {
+  bool enter(ThreadSlot& slot, Role role, bool delivers) {
     std::atomic<std::uint8_t>& mark = slot.mark_of(role);
     if (mark.load(std::memory_order_relaxed) != 0) return false;
     mark.store(1, std::memory_order_relaxed);
@@ -62,6 +61,8 @@ class Guard {
       ThreadBlock* block = slot.block;
       Outlet* outlet = block == nullptr ? nullptr : &block->outlet_of(role);
       if (outlet != nullptr && outlet->lane.valid()) {
+        if (outlet->cost.is_on()) [[unlikely]]
+          outlet->cost.enter(delivers);
         block_ = block;
         outlet_ = outlet;
         mark_ = &mark;
@@ -78,7 +79,6 @@ class Guard {
   ThreadBlock* block_ = nullptr;
   Outlet* outlet_ = nullptr;
   std::atomic<std::uint8_t>* mark_ = nullptr;
-  std::uint64_t begun_ns_ = 0;  // 0: this time is not measured
   int saved_errno_;
 };
 
