@@ -13,6 +13,7 @@
 
 #include "cli/chosen.hpp"
 #include "cli/commands.hpp"
+#include "gpuprof/wire/control.hpp"
 #include "support/files.hpp"
 #include "support/json.hpp"
 #include "support/text.hpp"
@@ -89,6 +90,22 @@ double overhead_percent(const api::ProcessStatus& s) {
              : 100.0 * static_cast<double>(s.worker_cpu_ns) / static_cast<double>(s.age_ns);
 }
 
+/// What is left out under --max-overhead.
+std::vector<std::string> left_out(std::uint32_t less) {
+  std::vector<std::string> words;
+  const std::pair<std::uint32_t, const char*> kWords[] = {{wire::kLessStacks, "stacks"},
+                                                          {wire::kLessApi, "calls and inputs"},
+                                                          {wire::kLessHost, "operators and ranges"},
+                                                          {wire::kLessSteps, "steps"}};
+  for (const auto& [bit, word] : kWords)
+    if ((less & bit) != 0) words.emplace_back(word);
+  if ((less & wire::kLessSamples) != 0)
+    words.emplace_back("samples");
+  else if (const std::uint32_t halvings = wire::rate_halvings(less); halvings != 0)
+    words.push_back(fmt::format("{} of {} samples", (1u << halvings) - 1, 1u << halvings));
+  return words;
+}
+
 std::string json_of(const std::vector<Listed>& all) {
   support::JsonWriter json;
   json.begin_array();
@@ -98,6 +115,7 @@ std::string json_of(const std::vector<Listed>& all) {
     json.member("state", s.state).member("in_session", s.in_session);
     json.member("daemon_pid", s.daemon_pid).member("attached", s.attached);
     json.member("can_record", can).member("steps", s.steps).member("dropped", s.dropped);
+    json.member("left_out", left_out(s.less));
     json.member("worker_cpu_ns", s.worker_cpu_ns).member("age_ns", s.age_ns);
     json.member("command", command).end_object();
   }
@@ -116,6 +134,10 @@ std::string table_of(const std::vector<Listed>& all) {
         fmt::format("{:>8}  {:<12} {:<10} {:>9} {:>8} {:>8.2f}%  {:<26} {}\n", s.door.pid,
                     s.name.empty() ? "-" : s.name, s.state, s.steps, s.dropped, overhead_percent(s),
                     support::join(can, ","), in_one_row(command.substr(0, kCommandWidth)));
+  for (const Listed& one : all)
+    if (one.status.less != 0)
+      text += fmt::format("process {} leaves out, to stay below --max-overhead: {}\n",
+                          one.status.door.pid, support::join(left_out(one.status.less), ", "));
   return text;
 }
 

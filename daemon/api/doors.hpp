@@ -33,6 +33,7 @@ struct ProcessStatus {
   bool attached = false;  // the library came by `gpuprof attach`
   bool cuda = false;      // the driver is initialised, as far as the library knows
   bool nvtx = false;
+  std::uint32_t less = 0;  // wire::kLess…: what is left out under --max-overhead
   std::uint64_t daemon_pid = 0;
   std::uint64_t steps = 0, dropped = 0;
   std::uint64_t worker_cpu_ns = 0;  // CPU time of our thread, since it began

@@ -28,6 +28,13 @@ struct Schedule {
   std::uint64_t repeat = 0;                 // 0: until the end
   /// True if any of them was given: otherwise the whole run is recorded.
   bool given = false;
+
+  /// Windows are counted in steps.
+  bool in_steps() const {
+    for (const Extent& part : {skip_first, wait, warmup, active})
+      if (part.unit == Extent::Unit::kSteps) return true;
+    return false;
+  }
 };
 
 /// Longest --name; what the library keeps of it.

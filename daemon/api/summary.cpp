@@ -47,6 +47,14 @@ void for_each_field(S& s, Visit&& visit) {
   visit("launch_callbacks", s.launch_callbacks), visit("nvtx_calls", s.nvtx_calls);
   visit("sampler", s.sampler), visit("effective_rate_hz", s.effective_rate_hz);
   visit("daemon_cpu_ns", s.daemon_cpu_ns), visit("daemon_peak_bytes", s.daemon_peak_bytes);
+  visit("limit", s.limit), visit("own_ns", s.own_ns);
+  visit("highest_percent", s.highest_percent), visit("last_percent", s.last_percent);
+}
+template <typename S, typename Visit>
+requires std::is_same_v<std::remove_const_t<S>, SummaryLeftOut>
+void for_each_field(S& s, Visit&& visit) {
+  visit("pid", s.pid), visit("tid", s.tid), visit("since_ns", s.since_ns);
+  visit("percent", s.percent), visit("what", s.what);
 }
 template <typename S, typename Visit>
 requires std::is_same_v<std::remove_const_t<S>, Summary>
@@ -62,7 +70,7 @@ void for_each_field(S& s, Visit&& visit) {
   visit("ring_drops_by_kind", s.ring_drops_by_kind);
   visit("processes", s.processes), visit("processes_seen", s.processes_seen);
   visit("processes_traced", s.processes_traced), visit("peers_refused", s.peers_refused);
-  visit("overhead", s.overhead), visit("missing", s.missing), visit("remarks", s.remarks);
+  visit("overhead", s.overhead), visit("left_out", s.left_out), visit("missing", s.missing), visit("remarks", s.remarks);
   visit("failures", s.failures), visit("open_with", s.open_with);
 }
 

@@ -52,6 +52,19 @@ struct SummaryOverhead {
   double effective_rate_hz = 0;
   std::uint64_t daemon_cpu_ns = 0;
   std::uint64_t daemon_peak_bytes = 0;  // resident, over its whole life
+  // With --max-overhead only: what threads measured of themselves, and their worst second.
+  std::string limit;            // "3 %"
+  std::uint64_t own_ns = 0;     // all threads of all processes
+  double highest_percent = 0;   // of a thread's time, in any second
+  double last_percent = 0;      // … and in the last one that was looked at
+};
+
+/// One thing that was left out to stay below --max-overhead.
+struct SummaryLeftOut {
+  std::uint32_t pid = 0, tid = 0;
+  std::uint64_t since_ns = 0;  // CLOCK_MONOTONIC
+  double percent = 0;          // of the thread's time until then
+  std::string what;
 };
 
 struct Summary {
@@ -72,6 +85,7 @@ struct Summary {
   std::vector<SummaryProcess> processes;
   std::uint64_t processes_seen = 0, processes_traced = 0, peers_refused = 0;
   SummaryOverhead overhead;
+  std::vector<SummaryLeftOut> left_out;
   std::vector<std::string> missing;    // sentences: what is missing and why
   std::vector<std::string> remarks;    // sentences: what else a reader should know
   std::vector<std::string> failures;   // sentences: what we could not do

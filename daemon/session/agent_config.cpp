@@ -93,6 +93,7 @@ support::Result<AgentConfig> agent_config(const api::SessionOptions& options) {
   c.torch_detail = torch_detail(options);
   c.measure_self = max_overhead_ppm != 0 ? 1 : 0;
   c.daemon_pid = static_cast<std::uint64_t>(::getpid());
+  made.rungs = rungs_of(c, options.schedule.in_steps());
   return made;
 }
 

@@ -6,10 +6,13 @@
 // Owns:     nothing
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "daemon/api/session_options.hpp"
 #include "daemon/ingest/step_search.hpp"
+#include "daemon/session/governor.hpp"
 #include "gpuprof/wire/control.hpp"
 #include "support/result.hpp"
 
@@ -20,6 +23,7 @@ struct AgentConfig {
   std::string step_text;  // NAME or REGEX, for the agents
   ingest::StepSearch search;
   std::uint64_t max_overhead_ppm = 0;  // 0: no limit
+  std::vector<Rung> rungs;             // down to it
 };
 support::Result<AgentConfig> agent_config(const api::SessionOptions& options);
 

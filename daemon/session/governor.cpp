@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "gpuprof/wire/segment.hpp"
+#include "gpuprof/wire/records.hpp"
 
 namespace gpuprof::session {
 namespace {
@@ -37,7 +37,7 @@ bool worthwhile(const Rung& rung, const ThreadCost& cost) {
 
 }  // namespace
 
-std::vector<Rung> rungs_of(const wire::Config& c) {
+std::vector<Rung> rungs_of(const wire::Config& c, bool needs_steps) {
   using Saves = Rung::Saves;
   const auto traced = [&c](std::uint32_t bits) { return (c.trace & bits) != 0; };
   const auto detail = [&](std::uint32_t bits) {
@@ -62,6 +62,12 @@ std::vector<Rung> rungs_of(const wire::Config& c) {
     rungs.push_back({wire::kLessHost, Saves::kCallbacks,
                      "operators and NVTX ranges are no longer recorded"});
   if (samples) rungs.push_back({wire::kLessSamples, Saves::kSamples, "nothing is sampled any more"});
+  using Source = wire::StepSource;
+  const auto source = static_cast<Source>(c.step_source);
+  const bool among_operators = source == Source::kAuto || source == Source::kUser ||
+                               source == Source::kLoop || source == Source::kOptimizer;
+  if (among_operators && !needs_steps)
+    rungs.push_back({wire::kLessSteps, Saves::kCallbacks, "steps are no longer counted"});
   return rungs;
 }
 

@@ -30,7 +30,8 @@ struct Rung {
 };
 
 /// The rungs of what is asked for, in the order they are taken. Nothing is in it that is off anyway.
-std::vector<Rung> rungs_of(const wire::Config& config);
+/// @param needs_steps Windows are counted in them.
+std::vector<Rung> rungs_of(const wire::Config& config, bool needs_steps);
 
 /// What a thread spent in our code since the last look.
 struct ThreadCost {

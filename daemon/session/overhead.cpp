@@ -33,16 +33,16 @@ std::optional<std::uint64_t> cpu_ns_of(std::uint32_t pid, std::uint32_t tid) {
 
 std::string percent_text(std::uint64_t ppm) {
   char text[32];
-  std::snprintf(text, sizeof text, ppm < 10'000 ? "%.2f" : "%.1f",
-                static_cast<double>(ppm) / 10'000);
+  const int digits = ppm < 10'000 ? 3 : ppm < 100'000 ? 2 : 1;
+  std::snprintf(text, sizeof text, "%.*f", digits, static_cast<double>(ppm) / 10'000);
   std::string percent = text;
   percent.erase(percent.find_last_not_of('0') + 1);
   if (percent.back() == '.') percent.pop_back();
   return percent + " %";
 }
 
-Overhead::Overhead(const wire::Config& config, std::uint64_t limit_ppm, std::uint32_t pid)
-    : limit_ppm_(limit_ppm), pid_(pid), governor_(limit_ppm, rungs_of(config)) {}
+Overhead::Overhead(std::uint64_t limit_ppm, std::vector<Rung> rungs, std::uint32_t pid)
+    : limit_ppm_(limit_ppm), pid_(pid), governor_(limit_ppm, std::move(rungs)) {}
 
 // A lane's counter goes on with the next thread that has the lane: only what was added counts.
 ThreadCosts Overhead::since_last_look(const ingest::SegmentHost& segment) {

@@ -20,7 +20,7 @@ namespace gpuprof::session {
 
 class Overhead {
  public:
-  Overhead(const wire::Config& config, std::uint64_t limit_ppm, std::uint32_t pid);
+  Overhead(std::uint64_t limit_ppm, std::vector<Rung> rungs, std::uint32_t pid);
 
   /// What has to be left out from now on, if a look is due and says so.
   std::optional<Governor::Step> look(const ingest::SegmentHost& segment, bool recording,

@@ -162,7 +162,7 @@ void Session::add_agent(std::unique_ptr<Connection> connection, const wire::Hell
   log_->process(pid, spool_file);
   start_clock(now_ns);
   target->look_for_steps(config_.search);
-  target->limit_overhead(config_.config, config_.max_overhead_ppm);
+  target->limit_overhead(config_.max_overhead_ppm, config_.rungs);
   target->set_plan(schedule_.plan(), leader_ == nullptr);
   if (!target->connect(std::move(connection), config_.config, config_.step_text)) {
     target->disconnected(now_ns);
@@ -316,6 +316,7 @@ std::string Session::status_text() const {
             std::to_string(stats.state.load(std::memory_order_relaxed)) + " steps " +
             std::to_string(stats.steps.load(std::memory_order_relaxed)) +
             (target->finished() ? " ended " : " running ") + target->identity().exe + "\n";
+    for (const Target::LeftOut& one : target->left_out()) text += "  left out: " + one.what + "\n";
   }
   return text;
 }

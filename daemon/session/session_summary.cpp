@@ -109,6 +109,24 @@ void add_overhead(api::SummaryOverhead& overhead, const Target& target) {
   overhead.nvtx_calls += stats.value(wire::Counter::kNvtxCalls);
 }
 
+/// What is measured under --max-overhead.
+void add_limited(api::Summary& made, const Target& target) {
+  const Overhead* measured = target.overhead();
+  if (measured == nullptr) return;
+  constexpr double kPpm = 1e4;  // of a percent
+  const Governor& governor = measured->governor();
+  api::SummaryOverhead& overhead = made.overhead;
+  overhead.limit = percent_text(measured->limit_ppm());
+  overhead.own_ns += measured->own_ns();
+  overhead.highest_percent = std::max(overhead.highest_percent,
+                                      static_cast<double>(governor.highest_ppm()) / kPpm);
+  overhead.last_percent =
+      std::max(overhead.last_percent, static_cast<double>(governor.present_ppm()) / kPpm);
+  for (const Target::LeftOut& one : target.left_out())
+    made.left_out.push_back({target.identity().pid, one.tid, one.since_ns,
+                             static_cast<double>(one.share_ppm) / kPpm, one.what});
+}
+
 bool is_said_of(const std::vector<exporter::FileWritten>& files, const std::string& sentence) {
   return std::any_of(files.begin(), files.end(), [&](const exporter::FileWritten& file) {
     return std::find(file.missing.begin(), file.missing.end(), sentence) != file.missing.end();
@@ -174,6 +192,7 @@ api::Summary Session::summary(std::uint64_t now_ns) {
   for (std::size_t i = 0; i < targets_.size(); ++i) {
     Target& target = *targets_[i];
     add_overhead(made.overhead, target);
+    add_limited(made, target);
     if (std::find(images.begin(), images.end(), i) == images.end()) continue;
     made.processes.push_back(process_of(target, role_of(all, chosen_targets_, i)));
     if (made.processes.back().role == "traced") {

@@ -74,7 +74,7 @@ class Target final : private ingest::Listener {
   /// What its steps are to be found among. Before connect().
   void look_for_steps(const ingest::StepSearch& search) { assembler_->look_for_steps(search); }
   /// --max-overhead. Before connect().
-  void limit_overhead(const wire::Config& config, std::uint64_t limit_ppm);
+  void limit_overhead(std::uint64_t limit_ppm, std::vector<Rung> rungs);
   /// Takes a rung where what recording costs is above the limit.
   void look_at_overhead(std::uint64_t now_ns);
   /// There may be steps, but what they are is not known yet.

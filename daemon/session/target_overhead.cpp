@@ -21,8 +21,8 @@ std::string seconds(std::uint64_t ns) {
 
 }  // namespace
 
-void Target::limit_overhead(const wire::Config& config, std::uint64_t limit_ppm) {
-  if (limit_ppm != 0) overhead_.emplace(config, limit_ppm, identity_.pid);
+void Target::limit_overhead(std::uint64_t limit_ppm, std::vector<Rung> rungs) {
+  if (limit_ppm != 0) overhead_.emplace(limit_ppm, std::move(rungs), identity_.pid);
 }
 
 void Target::look_at_overhead(std::uint64_t now_ns) {

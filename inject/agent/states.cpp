@@ -54,7 +54,8 @@ std::uint32_t hot_bits(wire::AgentState state) {
   if (state == wire::AgentState::kCounting || state == wire::AgentState::kRecording) {
     if (steps_from(wire::StepSource::kNvtx)) bits |= hot::kOnNvtxSteps;
     if (steps_from(wire::StepSource::kKernel)) bits |= hot::kOnKernelSteps;
-    if (steps_from_operators()) bits |= hot::kOnOpSteps;
+    const bool looked_for = !left_out(wire::kLessSteps) || state == wire::AgentState::kCounting;
+    if (steps_from_operators() && looked_for) bits |= hot::kOnOpSteps;
   }
   if (state != wire::AgentState::kRecording) return bits;
   if (traced(wire::kTracePython | wire::kTraceNative) && !left_out(wire::kLessSamples))
@@ -87,9 +88,10 @@ sample::Settings sampler_settings() {
   if (settings.rate_hz == 0 && g_core.config.rate_hz != 0) settings.rate_hz = 1;
   settings.blocked_threads = g_core.config.blocked_threads != 0;
   settings.python = traced(wire::kTracePython);
-  // Of samples of native frames alone nothing would be left.
-  settings.native =
-      traced(wire::kTraceNative) && !(settings.python && left_out(wire::kLessStacks));
+  // Where there is no Python nothing would be left of the samples.
+  const bool python_alone =
+      settings.python && left_out(wire::kLessStacks) && python::minor_version() != 0;
+  settings.native = traced(wire::kTraceNative) && !python_alone;
   return settings;
 }
 

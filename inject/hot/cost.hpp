@@ -28,6 +28,15 @@ class Cost {
     if (delivers || --left_ == 0) begin_timing(delivers);
   }
 
+  /// The entry under way began earlier than its Guard.
+  void began_at(std::uint64_t ts_ns) {
+    if (is_timed()) begun_ns_ = ts_ns;
+  }
+  /// Whoever called us spent `ns` on calling us at all.
+  void add(std::uint32_t ns) {
+    if (is_timed()) begun_ns_ -= ns;
+  }
+
   /// The timed entry ends. @return What it and those it stands for cost, in ns.
   [[gnu::noinline, gnu::cold]] std::uint64_t end();
 

@@ -107,7 +107,7 @@ void take_sample(void* argument) {
   hot::count(wire::Counter::kSamplesTaken);
 }
 
-__attribute__((noinline)) void sample_here(const ucontext_t* context) {
+__attribute__((noinline)) void sample_here(const ucontext_t* context, std::uint64_t entered_ns) {
   SnapshotUse at_work;
   if (!g_handler.open.load(std::memory_order_seq_cst) || !hot::on(hot::kOnSamples)) {
     hot::count(wire::Counter::kSamplesLateSignal);
@@ -124,6 +124,7 @@ __attribute__((noinline)) void sample_here(const ucontext_t* context) {
   }
   hot::Guard guard(hot::Role::kSignal);
   if (!guard) return;
+  guard.outlet().cost.began_at(entered_ns);
   const OwnStack own = own_stack_of(guard.outlet().entry);
   if (own.memory == nullptr) {
     hot::count(wire::Counter::kSamplesNoStackRoom);
@@ -142,12 +143,14 @@ __attribute__((noinline)) void sample_here(const ucontext_t* context) {
 void on_sample_signal(int signal, siginfo_t* info, void* context) {
   hot::resume_if_parked();
   const int saved = errno;
+  const bool measured = hot::g_state.measures_itself.load(std::memory_order_relaxed);
+  const std::uint64_t entered_ns = measured ? base::mono_ns() : 0;
   const Origin origin = origin_of(info);
   if (origin == Origin::kStranger) {
     act_as_default(signal, info);
   } else if (hot::alive()) {
     if (origin == Origin::kOurs)
-      sample_here(static_cast<ucontext_t*>(context));
+      sample_here(static_cast<ucontext_t*>(context), entered_ns);
     else
       hot::count(wire::Counter::kSamplesLateSignal);
   }

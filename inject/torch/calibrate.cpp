@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "gpuprof/base/bytes.hpp"
+#include "gpuprof/base/clock.hpp"
 
 namespace gpuprof::torch {
 
@@ -79,7 +80,7 @@ const char* look_at_probe() {
 
 // Registered for all threads: ranges of the program's own pass by.
 NoContext probe_begins(const std::byte* function) {
-  if (function == g_probe.object) {
+  if (function == g_probe.object && !g_probe.seen) {
     g_probe.seen = true;
     g_probe.why = look_at_probe();
   }
@@ -87,6 +88,31 @@ NoContext probe_begins(const std::byte* function) {
 }
 
 void probe_ends(const std::byte*, void*) {}
+
+void run_range(const Functions& call) {
+  call.construct(g_probe.object, static_cast<int>(Scope::kUser));
+  if (call.before_variant != nullptr)
+    call.before_variant(g_probe.object, NameVariant{sizeof kProbeName - 1, kProbeName}, kMagic);
+  else
+    call.before_text(g_probe.object, kProbeName, kMagic);
+  call.destroy(g_probe.object);
+}
+
+// The quickest of a few, without reading the clock itself.
+std::uint32_t time_ranges(const Functions& call) {
+  constexpr int kTimes = 16;
+  std::uint64_t range_ns = ~std::uint64_t{0}, clock_ns = ~std::uint64_t{0};
+  for (int i = 0; i < kTimes; ++i) {
+    const std::uint64_t begin = base::mono_ns();
+    run_range(call);
+    const std::uint64_t end = base::mono_ns(), again = base::mono_ns();
+    if (end - begin < range_ns) range_ns = end - begin;
+    if (again - end < clock_ns) clock_ns = again - end;
+  }
+  constexpr std::uint64_t kMost = 2'000;
+  const std::uint64_t ns = range_ns > clock_ns ? range_ns - clock_ns : 0;
+  return static_cast<std::uint32_t>(ns < kMost ? ns : kMost);
+}
 
 }  // namespace
 
@@ -100,12 +126,8 @@ const char* calibrate(Library& library) {
   RecordFunctionCallback callback{probe_begins, probe_ends};
   callback.scopes[static_cast<std::uint32_t>(Scope::kUser)] = true;
   const std::uint64_t handle = call.add_global(callback);
-  call.construct(g_probe.object, static_cast<int>(Scope::kUser));
-  if (call.before_variant != nullptr)
-    call.before_variant(g_probe.object, NameVariant{sizeof kProbeName - 1, kProbeName}, kMagic);
-  else
-    call.before_text(g_probe.object, kProbeName, kMagic);
-  call.destroy(g_probe.object);
+  run_range(call);
+  library.call_ns = time_ranges(call);
   call.remove(handle);
   if (!g_probe.seen) return "a trial range was not reported";
   if (g_probe.why == nullptr) library.at = g_probe.at;

@@ -204,6 +204,7 @@ class Beginning {
 void begins(Library& library, const std::byte* object) {
   const hot::Guard guard(hot::Role::kCallback);
   if (!guard) return;
+  guard.outlet().cost.add(library.call_ns);
   ThreadState* state = state_of(guard);
   if (state != nullptr) Beginning(guard, *state, library, object).run();
 }

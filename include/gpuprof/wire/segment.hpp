@@ -130,22 +130,6 @@ enum class StepRule : std::uint32_t {
   kOpEnd = 3,     // the end of each top-level operator of one name
 };
 
-/// No stacks of launches and operators, no modules, no native frames beside Python's.
-inline constexpr std::uint32_t kLessStacks = 1;
-/// No launch records, API calls, inputs of operators and memory.
-inline constexpr std::uint32_t kLessApi = 2;
-/// No operators and NVTX ranges, but for what steps are counted by.
-inline constexpr std::uint32_t kLessHost = 4;
-inline constexpr std::uint32_t kLessSamples = 8;
-/// The rate of samples is halved as often as the bits from here on say.
-inline constexpr std::uint32_t kLessRateShift = 8;
-inline constexpr std::uint32_t kLessRateMost = 7;
-
-/// How often the rate of samples is halved.
-constexpr std::uint32_t rate_halvings(std::uint32_t less) {
-  return (less >> kLessRateShift) & kLessRateMost;
-}
-
 /// The daemon's will, read by the agent at each step and each tick.
 struct Plan {
   std::atomic<std::uint32_t> mode;      // AgentState wanted outside step windows
@@ -163,7 +147,7 @@ struct Plan {
   /// The thread whose iterations count; 0: any. Once it has ended, the agent puts the next thread
   /// that runs the loop in its place.
   std::atomic<std::uint32_t> step_tid;
-  /// What is left out of all that Config asks for, to cost less: kLess… It only grows. Written
+  /// What is left out of all that Config asks for, to cost less: kLess… (control.hpp). It only grows. Written
   /// before `sequence`.
   std::atomic<std::uint32_t> less;
   std::uint64_t reserved;

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--max-overhead: programs that cost more than they may are recorded less, one rung after the other, and every
+place says so; what is measured afterwards is below the limit, and one with room has everything.
+
+usage: overhead_test.py [--torch]      (a simulated GPU's launches and samples, or PyTorch's operators)"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+
+import e2e
+import sim
+from torch_python import python_with_torch
+
+PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
+STORM = os.path.join(e2e.SIMGPU, "sim_storm")
+
+
+class Ran:
+    """One run: the summary, the traces, and what was said while it ran."""
+
+    def __init__(self, name, options, command, limit, while_it_runs=None):
+        with e2e.Folder("overhead-" + name) as folder:
+            summary = os.path.join(folder, "summary.json")
+            out = os.path.join(folder, "out")
+            line = [e2e.GPUPROF, "run", "-v", "--max-overhead", limit, *options, "-o", out, "--summary-json",
+                    summary, "--", *command]
+            with subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True) as process:
+                self.seen = while_it_runs(process) if while_it_runs else None
+                self.stdout, self.stderr = process.communicate(timeout=120)
+            self.status = process.returncode
+            with open(summary, encoding="utf-8") as file:
+                self.told = json.load(file)
+            self.traces = [e2e.load(path) for path in e2e.traces(out)]
+        self.left_out = self.told["left_out"]
+        self.what = [one["what"] for one in self.left_out]
+        self.overhead = self.told["overhead"]
+        print("  %s, limit %s: worst second %.2f %%, last %.2f %%; left out: %s"
+              % (name, limit, self.overhead["highest_percent"], self.overhead["last_percent"], self.what))
+
+    def marks(self):
+        return [event for trace in self.traces for event in trace["traceEvents"]
+                if event.get("cat") == "nvtx_mark" and event["args"].get("domain") == "gpuprof"]
+
+
+def check_told(checks, ran, name, limit_percent):
+    """Each rung has its sentence, its mark and its figures."""
+    checks.equal(ran.status, 0, name + ": status")
+    checks.equal(len(ran.marks()), len(ran.left_out), name + ": marks")
+    missing = ran.traces[-1]["gpuprof"]["missing"]
+    for one in ran.left_out:
+        sentences = [text for text in ran.told["missing"] if text.startswith(one["what"])]
+        checks.equal(len(sentences), 1, name + ": sentences of the summary that say " + one["what"])
+        checks.expect(any(text.startswith(one["what"]) and " of thread %d " % one["tid"] in text
+                          for text in missing), name + ": the trace says " + one["what"])
+        checks.expect(one["what"] in ran.stderr.split("the program has ended")[0],
+                      name + ": said live: " + one["what"])
+        checks.expect(one["percent"] > limit_percent, "%s: taken at %r %%" % (name, one["percent"]))
+        times = [mark["ts"] for mark in ran.marks() if one["what"] in mark["name"]]
+        base_us = ran.traces[0]["baseTimeNanoseconds"] / 1000
+        checks.equal(len(times), 1, name + ": one mark says " + one["what"])
+        checks.expect(base_us >= 0 and times and times[0] >= 0, name + ": the mark has a time")
+    facts = ran.traces[-1]["gpuprof"]["facts"]
+    checks.expect(float(facts["overhead.own_ns"]) > 0, name + ": facts: %r" % facts.get("overhead.own_ns"))
+
+
+def check_room(checks, ran, name):
+    checks.equal(ran.status, 0, name + ": status")
+    checks.equal(ran.what, [], name + ": nothing is left out")
+    checks.equal(ran.marks(), [], name + ": no marks")
+    checks.expect(0 < ran.overhead["highest_percent"] < 50, name + ": it measures itself")
+
+
+def storm(launches, *simulated):
+    return [sim.GPUSIM_RUN, "--quiet", *simulated, "--api-cost", "0", "--kernel-time", "500ns", "--", STORM, "--launches",
+            str(launches), "--streams", "2", "--rate", "50000"]
+
+
+def check_launches(checks):
+    name, launches = "launches", 200_000
+    ran = Ran(name, [], storm(launches), "0.2%")
+    check_told(checks, ran, name, 0.2)
+    checks.expect(ran.what and ran.what[0].startswith("stacks"), name + ": stacks first: %r" % ran.what)
+    checks.expect(any(text.startswith("CUDA calls") for text in ran.what), name + ": calls: %r" % ran.what)
+    checks.expect(ran.overhead["last_percent"] < 0.2, name + ": below the limit afterwards")
+    kinds = ran.told["events_by_kind"]
+    checks.equal(kinds.get("kernels", 0), launches, name + ": every kernel is there")
+    checks.expect(0 < kinds.get("API calls", 0) < launches, name + ": calls until then: %r" % kinds)
+    since_ns = min(one["since_ns"] for one in ran.left_out)
+    checks.expect(since_ns > ran.told["windows"][0]["start_ns"], name + ": since when")
+
+    kept = "launches, kinds stay on"
+    with e2e.Folder("overhead-calls") as folder:
+        log = os.path.join(folder, "calls.jsonl")
+        old = Ran(kept, [], storm(launches // 2, "--layout", "12.9", "--scenario", "disable-hangs", "--log", log),
+                  "0.2%")
+        with open(log, "rb") as file:
+            calls = [json.loads(line) for line in file.read().replace(b"\0", b"").splitlines()]
+    checks.expect(any(text.startswith("CUDA calls") for text in old.what), kept + ": calls: %r" % old.what)
+    checks.equal([call for call in calls if call.get("f") == "cuptiActivityDisable"], [],
+                 kept + ": nothing is switched off before CUDA 13.0 Update 1")
+    checks.equal(old.told["events_by_kind"].get("kernels", 0), launches // 2, kept + ": every kernel is there")
+    checks.expect(old.told["events_by_kind"].get("API calls", 0) < launches // 2, kept + ": calls until then")
+
+    room = Ran("launches with room", [], storm(launches // 2), "50%")
+    check_room(checks, room, "room")
+    checks.equal(room.told["events_by_kind"].get("API calls", 0) >= launches // 2, True, "room: every call")
+
+
+def status_with_less(process):
+    """The first answer of `gpuprof status` that says that something is left out, while the program runs."""
+    while process.poll() is None:
+        asked = subprocess.run([e2e.GPUPROF, "status", "--json"], capture_output=True, timeout=30, text=True)
+        for one in json.loads(asked.stdout or "[]"):
+            if one["left_out"] and "deep.py" in one["command"]:
+                return one["left_out"], subprocess.run([e2e.GPUPROF, "status"], capture_output=True,
+                                                       timeout=30, text=True).stdout
+        time.sleep(0.1)
+    return None
+
+
+def check_samples(checks):
+    name = "samples"
+    python = e2e.real_python("/usr/bin/python3") or sys.executable
+    ran = Ran(name, ["-r", "1000"], [python, os.path.join(PROGRAMS, "deep.py"), "8"], "0.1%", status_with_less)
+    check_told(checks, ran, name, 0.1)
+    checks.expect(ran.what and ran.what[0].startswith("stacks"), name + ": stacks first: %r" % ran.what)
+    halved = [text for text in ran.what if "times a second instead of 1000" in text]
+    checks.expect(halved and "500 times" in halved[0], name + ": then half the rate: %r" % ran.what)
+    checks.expect(ran.overhead["last_percent"] < 0.1, name + ": below the limit afterwards")
+    rate = ran.overhead["effective_rate_hz"]
+    checks.expect(rate in (500, 250, 125), name + ": the rate in the end: %r" % rate)
+    checks.expect(ran.seen and "stacks" in ran.seen[0], name + ": status --json: %r" % (ran.seen,))
+    checks.expect(ran.seen and "leaves out, to stay below --max-overhead" in ran.seen[1], name + ": status")
+
+
+def check_operators(checks):
+    python = python_with_torch()
+    if python is None:
+        e2e.skip("no Python with PyTorch")
+    name = "operators"
+    ran = Ran(name, [], [python, os.path.join(PROGRAMS, "operators.py"), "8"], "1%")
+    check_told(checks, ran, name, 1)
+    wanted = ["stacks", "CUDA calls, inputs of operators", "operators and NVTX ranges", "steps are no longer"]
+    at = [next((i for i, text in enumerate(ran.what) if text.startswith(word)), -1) for word in wanted]
+    checks.expect(-1 not in at and at == sorted(at), name + ": in this order: %r" % ran.what)
+    checks.expect(ran.overhead["last_percent"] < 1, name + ": below the limit afterwards")
+    checks.expect(ran.told["events_by_kind"].get("operators", 0) > 0, name + ": operators until then")
+    unfinished = [event for trace in ran.traces for event in trace["traceEvents"]
+                  if event.get("cat") == "cpu_op" and event.get("dur", 0) > 1e6]
+    checks.equal(unfinished, [], name + ": no operator lasts until the end")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--torch", action="store_true")
+    arguments = parser.parse_args()
+    checks = e2e.Checks()
+    if arguments.torch:
+        check_operators(checks)
+    else:
+        sim.need()
+        check_launches(checks)
+        check_samples(checks)
+    checks.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
