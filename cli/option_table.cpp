@@ -118,8 +118,7 @@ constexpr std::array kTable = {
     OptionRow{"--max-overhead", "P", kWhat, kSources,
               "Once gpuprof's own code takes more than this share of a thread's time (3%, say), "
               "record less, step by step, and say so; off: never",
-              "off", "off",
-              set::max_overhead},
+              "off", "off", set::max_overhead},
 
     OptionRow{"--html", "FILE", kTables, kReport,
               "Write a page for a browser instead: one file with every table, flame graphs and a "

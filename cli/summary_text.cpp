@@ -178,10 +178,11 @@ void add_overhead(const api::Summary& s, Lines& lines) {
     line += fmt::format(" and {} of memory", human_bytes(o.daemon_peak_bytes));
   lines.add(line);
   if (o.limit.empty()) return;
-  lines.add(fmt::format("overhead measured in the program: {:.2f} % of the time of one thread in its "
-                        "worst second (--max-overhead {}), {} was left out for it",
-                        o.highest_percent, o.limit,
-                        s.left_out.empty() ? "nothing" : support::counted(s.left_out.size(), "thing", "things")));
+  lines.add(fmt::format(
+      "overhead measured in the program: {:.2f} % of the time of one thread in its "
+      "worst second (--max-overhead {}), {} was left out for it",
+      o.highest_percent, o.limit,
+      s.left_out.empty() ? "nothing" : support::counted(s.left_out.size(), "thing", "things")));
 }
 
 /// The spool lies beside the files: where one found no room the other does not.

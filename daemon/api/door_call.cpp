@@ -126,7 +126,8 @@ support::Result<ProcessStatus> ask_status(const Door& door) {
   status.state = state_text(said.state);
   status.in_session = said.in_session != 0;
   status.attached = value_of(text, "attached") == "1";
-  status.less = static_cast<std::uint32_t>(std::strtoul(value_of(text, "less").c_str(), nullptr, 10));
+  status.less =
+      static_cast<std::uint32_t>(std::strtoul(value_of(text, "less").c_str(), nullptr, 10));
   status.cuda = value_of(text, "cuda") == "1";
   status.nvtx = value_of(text, "nvtx") == "1";
   status.daemon_pid = said.daemon_pid;

@@ -70,7 +70,8 @@ void for_each_field(S& s, Visit&& visit) {
   visit("ring_drops_by_kind", s.ring_drops_by_kind);
   visit("processes", s.processes), visit("processes_seen", s.processes_seen);
   visit("processes_traced", s.processes_traced), visit("peers_refused", s.peers_refused);
-  visit("overhead", s.overhead), visit("left_out", s.left_out), visit("missing", s.missing), visit("remarks", s.remarks);
+  visit("overhead", s.overhead), visit("left_out", s.left_out), visit("missing", s.missing),
+      visit("remarks", s.remarks);
   visit("failures", s.failures), visit("open_with", s.open_with);
 }
 

@@ -53,10 +53,10 @@ struct SummaryOverhead {
   std::uint64_t daemon_cpu_ns = 0;
   std::uint64_t daemon_peak_bytes = 0;  // resident, over its whole life
   // With --max-overhead only: what threads measured of themselves, and their worst second.
-  std::string limit;            // "3 %"
-  std::uint64_t own_ns = 0;     // all threads of all processes
-  double highest_percent = 0;   // of a thread's time, in any second
-  double last_percent = 0;      // … and in the last one that was looked at
+  std::string limit;           // "3 %"
+  std::uint64_t own_ns = 0;    // all threads of all processes
+  double highest_percent = 0;  // of a thread's time, in any second
+  double last_percent = 0;     // … and in the last one that was looked at
 };
 
 /// One thing that was left out to stay below --max-overhead.

@@ -56,12 +56,14 @@ std::vector<Rung> rungs_of(const wire::Config& c, bool needs_steps) {
                      "running threads are sampled " + std::to_string(c.rate_hz >> n) +
                          " times a second instead of " + std::to_string(c.rate_hz)});
   if (traced(wire::kTraceCuda) || detail(wire::kTorchShapes | wire::kTorchMemory))
-    rungs.push_back({wire::kLessApi, Saves::kCallbacks,
-                     "CUDA calls, inputs of operators and PyTorch's memory are no longer recorded"});
+    rungs.push_back(
+        {wire::kLessApi, Saves::kCallbacks,
+         "CUDA calls, inputs of operators and PyTorch's memory are no longer recorded"});
   if (traced(wire::kTraceTorch | wire::kTraceNvtx))
-    rungs.push_back({wire::kLessHost, Saves::kCallbacks,
-                     "operators and NVTX ranges are no longer recorded"});
-  if (samples) rungs.push_back({wire::kLessSamples, Saves::kSamples, "nothing is sampled any more"});
+    rungs.push_back(
+        {wire::kLessHost, Saves::kCallbacks, "operators and NVTX ranges are no longer recorded"});
+  if (samples)
+    rungs.push_back({wire::kLessSamples, Saves::kSamples, "nothing is sampled any more"});
   using Source = wire::StepSource;
   const auto source = static_cast<Source>(c.step_source);
   const bool among_operators = source == Source::kAuto || source == Source::kUser ||

@@ -29,7 +29,8 @@ struct Rung {
   std::string what;  // the begin of a sentence: "stacks of … are no longer taken"
 };
 
-/// The rungs of what is asked for, in the order they are taken. Nothing is in it that is off anyway.
+/// The rungs of what is asked for, in the order they are taken. Nothing is in it that is off
+/// anyway.
 /// @param needs_steps Windows are counted in them.
 std::vector<Rung> rungs_of(const wire::Config& config, bool needs_steps);
 

@@ -118,8 +118,8 @@ void add_limited(api::Summary& made, const Target& target) {
   api::SummaryOverhead& overhead = made.overhead;
   overhead.limit = percent_text(measured->limit_ppm());
   overhead.own_ns += measured->own_ns();
-  overhead.highest_percent = std::max(overhead.highest_percent,
-                                      static_cast<double>(governor.highest_ppm()) / kPpm);
+  overhead.highest_percent =
+      std::max(overhead.highest_percent, static_cast<double>(governor.highest_ppm()) / kPpm);
   overhead.last_percent =
       std::max(overhead.last_percent, static_cast<double>(governor.present_ppm()) / kPpm);
   for (const Target::LeftOut& one : target.left_out())

@@ -47,10 +47,9 @@ void Target::back_off(const Governor::Step& step, std::uint64_t now_ns) {
 void Target::tell_of_rung(const Governor::Step& step, std::uint64_t now_ns) {
   const std::string what =
       step.rung ? step.rung->what : "nothing is left that could still be left out";
-  const std::string text =
-      fmt::format("{}, since {} after the start of process {}: {}", what,
-                  seconds(now_ns - std::min(now_ns, start_ns_)), identity_.pid,
-                  overhead_->why(step));
+  const std::string text = fmt::format("{}, since {} after the start of process {}: {}", what,
+                                       seconds(now_ns - std::min(now_ns, start_ns_)), identity_.pid,
+                                       overhead_->why(step));
   spdlog::warn("{}", text);
   writer_->on(model::Notice{now_ns, static_cast<std::uint32_t>(wire::Feature::kGeneral),
                             static_cast<std::uint32_t>(wire::NoticeLevel::kMissing), 0, text});

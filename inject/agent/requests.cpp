@@ -41,13 +41,14 @@ std::uint64_t dropped() {
 
 void tell_status() {
   char text[512];
-  const int bytes = snprintf(
-      text, sizeof text, "name=%s\npython=%d\ncuda=%d\nnvtx=%d\nattached=%d\nsession=%llx\nless=%u\n",
-      g_core.address.name, python::minor_version(), cupti::driver_was_seen() ? 1 : 0,
-      nvtx::was_seen() ? 1 : 0,
-      (g_core.woke.load(std::memory_order_relaxed) & wire::kWokeAttach) != 0 ? 1 : 0,
-      g_core.set_up ? static_cast<unsigned long long>(g_core.address.session) : 0ULL,
-      g_core.set_up ? g_core.less : 0);
+  const int bytes =
+      snprintf(text, sizeof text,
+               "name=%s\npython=%d\ncuda=%d\nnvtx=%d\nattached=%d\nsession=%llx\nless=%u\n",
+               g_core.address.name, python::minor_version(), cupti::driver_was_seen() ? 1 : 0,
+               nvtx::was_seen() ? 1 : 0,
+               (g_core.woke.load(std::memory_order_relaxed) & wire::kWokeAttach) != 0 ? 1 : 0,
+               g_core.set_up ? static_cast<unsigned long long>(g_core.address.session) : 0ULL,
+               g_core.set_up ? g_core.less : 0);
   wire::DoorStatus status{};
   status.state =
       static_cast<std::uint32_t>(g_core.set_up ? g_core.state : wire::AgentState::kArmed);

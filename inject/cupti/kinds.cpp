@@ -144,6 +144,11 @@ void set_node_budget() {
   g_live.node_budget.store(limit * kRecordsPerBuffer, std::memory_order_relaxed);
 }
 
+Wanted wanted_while_recording(const Room& room) {
+  if (room.settings.calls) return Wanted::kRecording;
+  return room.settings.kernel_steps ? Wanted::kKernelSteps : Wanted::kOff;
+}
+
 void callback_switch(Room& room, CUpti_CallbackDomain domain, std::uint32_t cbid, bool on) {
   g_live.api.cuptiEnableCallback(on ? 1 : 0, room.subscriber, domain, cbid);
 }
@@ -212,7 +217,8 @@ void stop_device_kinds(Room& room) {
       switch_off(room, row.kind);
 }
 
-void set_callbacks(Room& room, Wanted wanted) {
+void set_callbacks(Room& room, Wanted asked) {
+  const Wanted wanted = asked == Wanted::kRecording ? wanted_while_recording(room) : asked;
   if (room.callbacks == wanted) return;
   for_each_call(
       [&room, wanted](CUpti_CallbackDomain domain, std::uint32_t cbid, CallClass call_class) {

@@ -88,11 +88,6 @@ void end_recording(Room& room, std::uint64_t now_ns) {
   room.next_flush_ns = now_ns;
 }
 
-Wanted callbacks_wanted(const Room& room) {
-  if (room.wanted != Wanted::kRecording || room.settings.calls) return room.wanted;
-  return room.settings.kernel_steps ? Wanted::kKernelSteps : Wanted::kOff;
-}
-
 void say_once(Room& room, std::uint32_t what, NoticeLevel level, const char* text) {
   if ((room.said & what) != 0) return;
   room.said |= what;
@@ -280,7 +275,7 @@ void apply(Room& room, std::uint64_t now_ns) {
     begin_recording(room, now_ns);
   else
     end_recording(room, now_ns);
-  set_callbacks(room, callbacks_wanted(room));
+  set_callbacks(room, room.wanted);
 }
 
 bool on_our_thread() { return hot::is_our_thread(hot::this_tid()); }

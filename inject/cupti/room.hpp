@@ -131,8 +131,8 @@ void enable_kinds(Room& room);
 void follow_calls(Room& room);
 /// Switches them off, but for one that is dangerous to switch off.
 void disable_kinds(Room& room);
-/// Switches API callbacks: none, launches only, or all of our list.
-void set_callbacks(Room& room, Wanted wanted);
+/// Switches API callbacks: none, launches only, or all of our list, less where the settings say so.
+void set_callbacks(Room& room, Wanted asked);
 /// Stops the records of devices only (node budget, 7.1 of the hazards).
 void stop_device_kinds(Room& room);
 

@@ -45,7 +45,7 @@ class Cost {
   [[gnu::noinline, gnu::cold]] void begin_timing(bool delivers);
 
   std::uint64_t begun_ns_ = 0;  // of the timed one; 0: it is not timed
-  std::uint32_t left_ = 0;  // entries until one is timed; 0: off
+  std::uint32_t left_ = 0;      // entries until one is timed; 0: off
   std::uint32_t distance_ = 0;
   std::uint32_t stands_for_ = 0;  // the one that is timed; 0: for itself
   std::uint32_t random_ = 0;

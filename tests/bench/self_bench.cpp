@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What it costs our own code to measure itself (--max-overhead), and how near what it measures is to
-// what it takes: the same calls with the measurement off and on, in turn.
+// What it costs our own code to measure itself (--max-overhead), and how near what it measures is
+// to what it takes: the same calls with the measurement off and on, in turn.
 //
 // Context:  tests
 #include <algorithm>

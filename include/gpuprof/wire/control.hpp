@@ -14,6 +14,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "gpuprof/wire/less.hpp"
 #include "gpuprof/wire/version.hpp"
 
 namespace gpuprof::wire {
@@ -245,25 +246,6 @@ inline constexpr std::uint32_t kTorchStack = 2;    // --with-stack
 inline constexpr std::uint32_t kTorchModules = 4;  // --with-modules
 inline constexpr std::uint32_t kTorchMemory = 8;   // --profile-memory
 inline constexpr std::uint32_t kTorchAll = 15;
-
-// Plan::less: what is left out of it to cost less.
-/// No stacks of launches and operators, no modules, no native frames beside Python's.
-inline constexpr std::uint32_t kLessStacks = 1;
-/// No launch records, API calls, inputs of operators and memory.
-inline constexpr std::uint32_t kLessApi = 2;
-/// No operators and NVTX ranges, but for what steps are counted by.
-inline constexpr std::uint32_t kLessHost = 4;
-inline constexpr std::uint32_t kLessSamples = 8;
-/// No steps among operators while recording.
-inline constexpr std::uint32_t kLessSteps = 16;
-/// The rate of samples is halved as often as the bits from here on say.
-inline constexpr std::uint32_t kLessRateShift = 8;
-inline constexpr std::uint32_t kLessRateMost = 7;
-
-/// How often the rate of samples is halved.
-constexpr std::uint32_t rate_halvings(std::uint32_t less) {
-  return (less >> kLessRateShift) & kLessRateMost;
-}
 
 struct PlanChanged {
   static constexpr MessageType kType = MessageType::kPlanChanged;

@@ -147,8 +147,8 @@ struct Plan {
   /// The thread whose iterations count; 0: any. Once it has ended, the agent puts the next thread
   /// that runs the loop in its place.
   std::atomic<std::uint32_t> step_tid;
-  /// What is left out of all that Config asks for, to cost less: kLess… (control.hpp). It only grows. Written
-  /// before `sequence`.
+  /// What is left out of all that Config asks for, to cost less: kLess… (less.hpp). It only
+  /// grows. Written before `sequence`.
   std::atomic<std::uint32_t> less;
   std::uint64_t reserved;
 };

@@ -102,7 +102,8 @@ TEST(Summary, SurvivesJson) {
   s.ring_drops_by_kind = {{"kernels", 1}};
   s.processes = {{1, 2, "/exe", "exe -x", "traced", 3, 4, 5, 6, 7, 8, 9, 10, 11, "exited"}};
   s.processes_seen = 3, s.processes_traced = 1, s.peers_refused = 2;
-  s.overhead = {1, 2, 3, 4, "perf", 99.5, 6, 7};
+  s.overhead = {1, 2, 3, 4, "perf", 99.5, 6, 7, "3 %", 8, 3.25, 1.5};
+  s.left_out = {{7, 8, 9, 3.25, "stacks"}};
   s.missing = {"no GPU"}, s.remarks = {"r"}, s.failures = {"f"}, s.open_with = {"tensorboard"};
   const auto back = from_json(to_json(s));
   ASSERT_TRUE(back.ok()) << back.error().sentence;
