@@ -5,6 +5,8 @@
 // Context:  daemon | cli
 #include "support/demangle.hpp"
 
+// Else libiberty declares its own, which the C library has declared otherwise.
+#define HAVE_DECL_BASENAME 1
 #include <libiberty/demangle.h>
 
 namespace gpuprof::support {

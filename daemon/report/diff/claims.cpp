@@ -163,9 +163,10 @@ std::string seen_once_sentence(std::size_t pairs) {
   if (pairs >= kEnoughPairs)
     return cause + fmt::format(": claimed is only what each of the {} pairs shows.", pairs);
   if (pairs > 1)
-    return fmt::format("{}, and to {} by chance: a change of time alone is claimed where each of "
-                       "at least {} pairs shows it.",
-                       cause, pairs, kEnoughPairs);
+    return fmt::format(
+        "{}, and to {} by chance: a change of time alone is claimed where each of "
+        "at least {} pairs shows it.",
+        cause, pairs, kEnoughPairs);
   return cause +
          ": record both again, and give all recordings: gpuprof diff BEFORE AFTER BEFORE2 AFTER2 "
          "BEFORE3 AFTER3";
