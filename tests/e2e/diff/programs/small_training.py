@@ -23,7 +23,11 @@ def work(x, parts):
 
 
 def more(x):
-    return torch.mm(x, x).mm(x).mm(x).mm(x)
+    """Enough to be seen in a step that a busy machine makes several times as long."""
+    y = x
+    for _ in range(20):
+        y = torch.mm(x, x)
+    return y
 
 
 LIBRARY.impl("work", work, "CPU")
