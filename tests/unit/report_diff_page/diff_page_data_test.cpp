@@ -108,6 +108,38 @@ TEST(DiffPageData, HasEachFigureOfANameAndWhatIsClaimed) {
   EXPECT_THAT(limits, HasSubstr("1 name is only after"));
 }
 
+TEST(DiffPageData, KeepsWhatIsSeenOnceApartFromWhatIsClaimed) {
+  ProcessDiff process;
+  process.names = {op("mm", 2'000'000, 2'500'000, false)};
+  process.names[0].seen_once = process.names[0].self.seen_once = true;
+  const auto document = parsed(diff_of(std::move(process)));
+  const auto& part = document["processes"][0];
+  EXPECT_STREQ(part["verdict"].GetString(), "No significant change");
+  EXPECT_EQ(part["claims"].Size(), 0u);
+  EXPECT_EQ(part["pairs"].Size(), 0u);
+  EXPECT_STREQ(part["seen_once"]["title"].GetString(), "Seen once, not claimed");
+  EXPECT_THAT(part["seen_once"]["sentence"].GetString(), HasSubstr("gpuprof diff BEFORE AFTER"));
+  ASSERT_EQ(part["seen_once"]["claims"].Size(), 1u);
+  EXPECT_STREQ(part["seen_once"]["claims"][0]["name"].GetString(), "mm");
+  EXPECT_EQ(cell(part["operators"][0], 0, "significant").GetInt(), 0);
+  EXPECT_EQ(cell(part["operators"][0], 0, "seen_once").GetInt(), 1);
+}
+
+TEST(DiffPageData, SaysHowManyPairsThereAre) {
+  ProcessDiff process;
+  process.names = {op("mm", 2'000'000, 2'500'000, true)};
+  process.names[0].shown_by = 3;
+  Diff diff = diff_of(std::move(process));
+  diff.repeats.resize(2);
+  diff.repeats[1].before = "runs/c";
+  const auto document = parsed(diff);
+  const auto& part = document["processes"][0];
+  ASSERT_EQ(part["pairs"].Size(), 3u);
+  EXPECT_THAT(part["pairs"][0].GetString(), HasSubstr("3 pairs of recordings"));
+  EXPECT_THAT(part["pairs"][2].GetString(), HasSubstr("pair 3: before runs/c"));
+  EXPECT_THAT(part["claims"][0]["sentence"].GetString(), HasSubstr("shown by 3 of 3 pairs"));
+}
+
 TEST(DiffPageData, SaysHowManyRowsItLeavesOut) {
   ProcessDiff process;
   for (int i = 0; i < 500; ++i) process.names.push_back(op("op" + std::to_string(i), 5, 5, false));
