@@ -67,6 +67,7 @@ std::vector<std::string> capture_words(const Options& options) {
   const auto add = [&words](bool given, const std::string& word) {
     if (given) words.push_back(word);
   };
+  add(asked.max_overhead != "off", "--max-overhead=" + asked.max_overhead);
   add(!asked.cuda_graph.empty(), "--cuda-graph=" + asked.cuda_graph);
   add(asked.buffer_size_bytes != 0, fmt::format("--buffer-size={}", asked.buffer_size_bytes));
   add(!asked.record_shapes, "--no-record-shapes");

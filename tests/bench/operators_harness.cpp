@@ -11,6 +11,7 @@
 
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/wire/inputs.hpp"
+#include "inject/hot/recorder.hpp"
 #include "inject/hot/state.hpp"
 #include "inject/python/frames.hpp"
 #include "inject/torch/library.hpp"
@@ -99,6 +100,26 @@ int operators_on(int wanted, unsigned detail) {
 void operators_off() {
   hot::g_state.on.store(0);
   torch::want(torch::Wanted::kOff, 0);
+}
+
+/// Whether the calling thread measures what it spends on this (--max-overhead).
+void operators_measure(int on) {
+  segment();
+  const hot::Guard guard(hot::Role::kCallback);
+  guard.outlet().cost = hot::Cost();
+  if (on == 0) return;
+  hot::measure_clock();
+  guard.outlet().cost.begin(false, 1);
+}
+
+/// ns that the calling thread has measured so far.
+unsigned long operators_own_ns() {
+  std::uint64_t sum = 0;
+  for (std::uint32_t i = 0; i < hot::g_state.lane_count; ++i)
+    if (auto* lane = hot::g_state.lanes[i].lane.resolve<wire::LaneHeader>(
+            hot::g_state.segment, hot::g_state.segment_bytes))
+      sum += lane->own_ns.load();
+  return sum;
 }
 
 /// A callback that does nothing: what PyTorch itself pays for having one.

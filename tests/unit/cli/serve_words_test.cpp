@@ -29,16 +29,10 @@ TEST(ServeWords, WithoutOptionsACaptureHasItsDefaults) {
 }
 
 TEST(ServeWords, WhatToRecordIsThatOfTheCommandLine) {
-  const std::vector<std::string> options = {"--rate=7",
-                                            "--sampler=cpu-timer",
-                                            "--max-size=123MiB",
-                                            "--cuda-graph=graph",
-                                            "--buffer-size=2MiB",
-                                            "--no-record-shapes",
-                                            "--no-with-stack",
-                                            "--no-with-modules",
-                                            "--no-profile-memory",
-                                            "--step=nvtx:it\\era tion"};
+  const std::vector<std::string> options = {
+      "--rate=7",           "--sampler=cpu-timer", "--max-size=123MiB",       "--max-overhead=2.5%",
+      "--cuda-graph=graph", "--buffer-size=2MiB",  "--no-record-shapes",      "--no-with-stack",
+      "--no-with-modules",  "--no-profile-memory", "--step=nvtx:it\\era tion"};
   std::vector<std::string> words = options;
   words.insert(words.begin(), "capture");
   words.emplace_back("4711");

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the lanes of a segment say of the cost of threads.
+#include "daemon/session/overhead.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gpuprof::session {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::uint64_t kMs = 1'000'000;
+// No process has this number: its threads' CPU time is not known.
+constexpr std::uint32_t kNobody = 0x7fffffff;
+
+class OverheadTest : public testing::Test {
+ protected:
+  static wire::Config samples_and_operators() {
+    wire::Config config{};
+    config.trace = wire::kTraceAll;
+    config.rate_hz = 100;
+    config.torch_detail = wire::kTorchAll;
+    return config;
+  }
+
+  void claim(std::uint32_t lane, std::uint32_t tid, wire::LaneRole role) {
+    wire::LaneEntry& entry = segment.entry(lane);
+    entry.tid = tid;
+    entry.role = static_cast<std::uint32_t>(role);
+    entry.state = static_cast<std::uint32_t>(wire::LaneState::kActive);
+  }
+  void free(std::uint32_t lane) {
+    segment.entry(lane).state = static_cast<std::uint32_t>(wire::LaneState::kFree);
+  }
+  void spend(std::uint32_t lane, std::uint64_t ns) { segment.lane_header(lane)->own_ns += ns; }
+
+  std::optional<Governor::Step> look(std::uint64_t after_ns = 100 * kMs) {
+    now_ns += after_ns;
+    return overhead.look(segment, true, now_ns);
+  }
+
+  ingest::SegmentHost segment = ingest::SegmentHost::create({}, 1).take();
+  Overhead overhead{30'000, rungs_of(samples_and_operators(), false), kNobody};
+  std::uint64_t now_ns = 1'000'000 * kMs;
+};
+
+TEST_F(OverheadTest, AddsUpBothLanesOfAThread) {
+  claim(0, 7, wire::LaneRole::kCallback);
+  claim(50, 7, wire::LaneRole::kSignal);
+  claim(1, 8, wire::LaneRole::kCallback);
+  ASSERT_FALSE(look());
+  spend(0, 20 * kMs);
+  spend(50, 12 * kMs);
+  spend(1, 25 * kMs);
+  const auto step = look();
+  ASSERT_TRUE(step);
+  EXPECT_EQ(7u, step->tid);
+  EXPECT_EQ(32'000u, step->share_ppm);
+  EXPECT_EQ(
+      "3.2 % of the time of thread 7 went into gpuprof's own code, more than --max-overhead 3 %",
+      overhead.why(*step));
+  EXPECT_EQ(57 * kMs, overhead.own_ns());
+}
+
+TEST_F(OverheadTest, IsLookedAtTenTimesASecondAtMost) {
+  claim(0, 7, wire::LaneRole::kCallback);
+  look();
+  spend(0, 50 * kMs);
+  EXPECT_FALSE(look(5 * kMs));
+  EXPECT_TRUE(look(95 * kMs));
+}
+
+TEST_F(OverheadTest, AThreadIsNotTakenForTheOneThatHadItsLane) {
+  claim(0, 7, wire::LaneRole::kCallback);
+  look();
+  spend(0, 25 * kMs);
+  EXPECT_FALSE(look());
+  spend(0, 25 * kMs);
+  free(0);
+  EXPECT_FALSE(look());
+  claim(0, 8, wire::LaneRole::kCallback);
+  EXPECT_FALSE(look());
+  EXPECT_EQ(50 * kMs, overhead.own_ns());
+}
+
+TEST_F(OverheadTest, ACounterThatGoesBackOrJumpsIsNoCost) {
+  claim(0, 7, wire::LaneRole::kCallback);
+  look();
+  segment.lane_header(0)->own_ns = ~0ULL;
+  EXPECT_FALSE(look());
+  segment.lane_header(0)->own_ns = 5;
+  EXPECT_FALSE(look());
+  EXPECT_EQ(0u, overhead.own_ns());
+}
+
+}  // namespace
+}  // namespace gpuprof::session
