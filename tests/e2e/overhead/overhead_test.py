@@ -126,7 +126,7 @@ def status_with_less(process):
 def check_samples(checks):
     name = "samples"
     python = e2e.real_python("/usr/bin/python3") or sys.executable
-    ran = Ran(name, ["-r", "1000"], [python, os.path.join(PROGRAMS, "deep.py"), "8"], "0.1%", status_with_less)
+    ran = Ran(name, ["-r", "1000"], [python, os.path.join(PROGRAMS, "deep.py"), "7"], "0.1%", status_with_less)
     check_told(checks, ran, name, 0.1)
     checks.expect(ran.what and ran.what[0].startswith("stacks"), name + ": stacks first: %r" % ran.what)
     halved = [text for text in ran.what if "times a second instead of 1000" in text]
