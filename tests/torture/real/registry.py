@@ -10,7 +10,7 @@ from python_packages import NumpyTests, PipInstall, TorchOperators
 
 def programs(amount, modules=None):
     """Every Program, in the order they are run. `amount`: quick, standard or all. `modules`: of CPython's tests."""
-    found = [GitClone(), BashScripts(2 if amount == "quick" else 8), PipInstall(), ProjectBuild(amount),
+    found = [GitClone(3 if amount == "quick" else 8), BashScripts(2 if amount == "quick" else 8), PipInstall(), ProjectBuild(amount),
              NumpyTests(amount), TorchOperators(amount)]
     pythons = cpython.interpreters()
     if amount == "quick":
