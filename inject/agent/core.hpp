@@ -102,6 +102,10 @@ void open_outbox();
 /// Rank, world size and visible devices as facts (facts.cpp). Worker.
 void send_environment_facts();
 
+/// Whether recording leaves the program at least half of what a limit on addresses leaves it; says
+/// so where not (address_space.cpp). Worker.
+bool address_space_has_room(std::uint64_t segment_bytes);
+
 /// Takes over the credentials of the program's main thread after it changed its own (identity.cpp).
 /// Worker.
 void follow_credentials();

@@ -44,6 +44,7 @@ bool accept_config(const wire::Packet& packet, int segment_fd) {
   if (segment_fd < 0) return false;
   if (packet.tail_bytes != config.step_text_bytes || packet.tail_bytes >= sizeof g_core.step_text)
     return false;
+  if (!address_space_has_room(config.segment_bytes)) return false;
   hot::g_state.measures_itself.store(config.measure_self != 0, std::memory_order_relaxed);
   if (config.measure_self != 0) hot::measure_clock();
   if (!publish_segment(segment_fd, config.segment_bytes)) return false;

@@ -14,6 +14,8 @@ import sys
 import time
 import traceback
 
+import staged
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 E2E = os.path.join(os.path.dirname(HERE), "e2e")
 for _room in ("lib", "kill", "hostile", "unchanged", "faults", "cli", "attach_cli"):
@@ -101,7 +103,7 @@ class Attempt:
 
     def ran(self, words, env=None, stdin=b"", limit_s=60.0, what="the program", **keywords):
         """Runs it to its end; after limit_s it hangs: harm, and status None."""
-        began = time.monotonic()
+        began, limit_s = time.monotonic(), limit_s * staged.patience()
         process = subprocess.Popen(words, env=dict(os.environ, **(env or {})), stdin=subprocess.PIPE,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, **keywords)
         try:
@@ -135,7 +137,7 @@ class Attempt:
                 again = again or self.ran(words, what="the program alone", **keywords)
                 if not same(a, getattr(again, stream), c):
                     self.harm("%sstd%s: with %r, without %r" % (what, stream, c[-500:], a[-500:]))
-        bound = SLOW_FACTOR * plain.seconds + SLOW_EXTRA_S
+        bound = SLOW_FACTOR * plain.seconds + SLOW_EXTRA_S * staged.patience()
         self.expect(ours.seconds < bound, "%sslow: %.1f s, alone %.1f s" % (what, ours.seconds, plain.seconds))
         return plain
 

@@ -64,7 +64,8 @@ def row(attempt, options, wants_kernels=None, words=()):
 def scenario(name):
     def body(attempt):
         layout = attempt.random.choice([[], [], ["--layout", attempt.random.choice(LAYOUTS)]])
-        row(attempt, ["--scenario", with_argument(attempt, name), *layout], True if name in LOSSLESS and not layout else None)
+        more = ["--preload"] if name == "two-copies" else []
+        row(attempt, ["--scenario", with_argument(attempt, name), *layout, *more], True if name in LOSSLESS and not layout else None)
     return body
 
 

@@ -42,7 +42,7 @@ def rings_full(attempt):
     """A storm without pause: every launch is kept or counted as dropped."""
     storm = os.path.join(e2e.SIMGPU, "sim_storm")
     need(storm)
-    launches = attempt.random.choice([50_000, 150_000, 300_000])
+    launches = attempt.random.choice([30_000, 60_000, 120_000])
     ours = attempt.run([sim.GPUSIM_RUN, "--quiet", "--api-cost", "0", "--kernel-time", "500ns", "--", storm, "--launches",
                         str(launches), "--streams", "4"])
     attempt.equal(ours.status, 0, "status")
@@ -154,7 +154,7 @@ def edge(name, what, low, high):
     return body
 
 
-add("limits", "RLIMIT_NOFILE at the edge", edge("files", "nofile", 3, 24), quick=True)
+add("limits", "RLIMIT_NOFILE at the edge", edge("files", "nofile", 4, 24), quick=True)
 add("limits", "RLIMIT_AS at the edge", edge("address-space", "as", 12 << 20, 200 << 20))
 add("limits", "RLIMIT_MEMLOCK at the edge", edge("locked", "memlock", 0, 1 << 20))
 add("limits", "RLIMIT_FSIZE at the edge", edge("file-size", "fsize", 0, 1 << 20))

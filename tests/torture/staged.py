@@ -16,6 +16,11 @@ MARK = "GPUPROF_TORTURE_MARK"
 GRACE_S = 15.0
 
 
+def patience():
+    """How much longer than on a quiet machine a limit has to be: 1 to 8, by the load."""
+    return min(8.0, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
+
+
 def marked(mark):
     """{pid: command line} of the processes started for an attempt, however far they went."""
     found, wanted = {}, ("%s=%s" % (MARK, mark)).encode()
@@ -62,7 +67,7 @@ class Running:
         environment = dict(os.environ, **{MARK: self.mark, "GPUPROF_TORTURE_PLANT": plant, "GPUSIM_QUIET": "1"})
         for name in ("PYTHONPATH", "LD_PRELOAD", "GPUPROF_SOCKET"):
             environment.pop(name, None)
-        self.began = time.monotonic()
+        self.began, self.limit_s = time.monotonic(), fault.limit_s * patience()
         with open(os.path.join(self.folder, "log"), "wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, os.path.join(HERE, "attempt.py"), fault.key, str(seed), self.folder],
@@ -73,16 +78,14 @@ class Running:
         """Whether it has ended; one that hangs is ended."""
         if self.process.poll() is not None:
             return True
-        if time.monotonic() - self.began > self.fault.limit_s:
-            return True
-        return False
+        return time.monotonic() - self.began > self.limit_s
 
     def result(self):
         """{harms, losses, skips, seconds, folder}; its folder is kept where something was wrong."""
         path = os.path.join(self.folder, "result.json")
         if self.process.poll() is None:
             found = {"harms": ["hung: no end after %d s: %s" % (
-                self.fault.limit_s, "; ".join(c[:100] for c in marked(self.mark).values()))], "losses": [], "skips": [], "checked": 1}
+                self.limit_s, "; ".join(c[:100] for c in marked(self.mark).values()))], "losses": [], "skips": [], "checked": 1}
             self.process.kill()
             self.process.wait()
             self.clear(0.0)
@@ -93,7 +96,7 @@ class Running:
             except (OSError, ValueError):
                 found = {"harms": ["the attempt died (status %d): see its log" % self.process.returncode], "losses": [],
                          "skips": [], "checked": 1}
-            found["harms"] += ["left behind: %d %s" % (pid, line[:160]) for pid, line in self.clear(GRACE_S).items()]
+            found["harms"] += ["left behind: %d %s" % (pid, line[:160]) for pid, line in self.clear(GRACE_S * patience()).items()]
         unmount_below(self.folder)
         found["seconds"] = time.monotonic() - self.began
         found["folder"] = self.folder

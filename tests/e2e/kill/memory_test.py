@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program that dies for want of memory: its own status, and a file that holds what it published.
 
-usage: memory_test.py [--only kernel|kernel-gpu|limit|python|mid-allocation]"""
+usage: memory_test.py [--only kernel|kernel-gpu|limit|python|little-room|mid-allocation]"""
 
 import json
 import os
@@ -101,6 +101,16 @@ def python(checks, folder):
     check_file(checks, "python", folder, "grow", ours.returncode, 1, ours.stderr.decode())
 
 
+def little_room(checks, folder):
+    """RLIMIT_AS so low that our mappings would take what the program needs: it is left alone, and that is said."""
+    code = "import mmap\nsum(range(3000000))\nmmap.mmap(-1, 70 << 20)\nprint('given')"
+    command = ["sh", "-c", "ulimit -v 200000; exec \"$@\"", "sh", e2e.real_python(), "-c", code]
+    ours = e2e.gpuprof(options(folder), command)
+    checks.equal((ours.returncode, ours.stdout), (0, b"given\n"), "little room: the program")
+    checks.expect(b"address space is limited" in ours.stderr, "little room: it is said: %s" % ours.stderr.decode())
+    checks.expect(b"exec" not in ours.stderr, "little room: it became no other program: %s" % ours.stderr.decode())
+
+
 def mid_allocation(checks, folder):
     """SIGKILL while it takes memory as fast as it can."""
     process = subprocess.Popen([e2e.GPUPROF, "run", *options(folder), "--", GROW],
@@ -116,7 +126,7 @@ def mid_allocation(checks, folder):
                stderr.decode())
 
 
-ROWS = [("kernel", kernel), ("kernel-gpu", kernel_gpu), ("limit", limit), ("python", python),
+ROWS = [("kernel", kernel), ("kernel-gpu", kernel_gpu), ("limit", limit), ("python", python), ("little-room", little_room),
         ("mid-allocation", mid_allocation)]
 
 
