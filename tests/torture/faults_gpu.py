@@ -9,6 +9,7 @@ import time
 import e2e
 import faults_test
 import sim
+import staged
 from attempt import Ran, Skip, load_json, need
 from fault import add, fault
 from faults_kill import tests_own
@@ -174,7 +175,7 @@ def attach_to(attempt, words, after_s=None):
                           what="gpuprof attach")
     print(command.status, command.err.decode()[-800:], flush=True)
     try:
-        stdout, stderr = process.communicate(timeout=40)
+        stdout, stderr = process.communicate(timeout=40 * staged.patience())
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()

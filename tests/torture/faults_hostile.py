@@ -11,6 +11,7 @@ import hostile_test
 import kill_test
 import live
 import sim
+import staged
 from attempt import E2E, HERE, Skip, load_json, need
 from fault import add, fault
 from faults_kill import tests_own
@@ -43,7 +44,7 @@ def beside(attempt, stranger, judge=None):
                                     *sim.simulated(TRAIN)], stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr)
     target = kill_test.trainer_of(process)
     stranger(target, address_of(target))
-    status = process.wait(timeout=60)
+    status = process.wait(timeout=60 * staged.patience())
     attempt.equal(status, 0, "the program's status")
     said = printed(kill_test.read(attempt.folder, "stdout"))
     facts = [Facts(t) for t in attempt.readable(out)]
@@ -72,6 +73,8 @@ def peers(attempt, way, prefix=()):
                               timeout=40)
         print("%s at %s: %s %s" % (way, address, done.stdout, done.stderr), flush=True)
         attempt.equal(done.returncode, 0, "the stranger itself")
+        if way in ("garbage", "mixed"):
+            attempt.expect("answered b'" in done.stdout, "the daemon says why it refuses: " + done.stdout[-300:])
     return stranger
 
 

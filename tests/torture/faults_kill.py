@@ -137,7 +137,7 @@ def at_step(victim, step):
             died_ns = None
         print("%s at %r: reached %s, pid %s" % (victim, step, reached, pid), flush=True)
         try:
-            status = session.process.wait(timeout=60)
+            status = session.process.wait(timeout=60 * staged.patience())
         except subprocess.TimeoutExpired:
             return attempt.harm("gpuprof run is not back after 60 s")
         attempt.checked += 1
@@ -230,10 +230,10 @@ def held_up(attempt, arguments, hold):
     """The program while hold(daemon) is done to the daemon: same output, nothing uncounted."""
     session = Session(attempt, arguments)
     if not poll(session, lambda s: s.spooled() > 4096):
-        session.process.wait(timeout=60)
+        session.process.wait(timeout=60 * staged.patience())
         return attempt.harm("nothing was ever recorded")
     hold(session)
-    status = session.process.wait(timeout=60)
+    status = session.process.wait(timeout=60 * staged.patience())
     stdout = read(attempt.folder, "stdout")
     attempt.equal(status, 0, "the program's status")
     attempt.expect(b"result steps " in stdout, "the program's output")
@@ -320,7 +320,7 @@ def attacher_at_random(attempt):
     command.kill()
     command.communicate()
     try:
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=30 * staged.patience())
     except subprocess.TimeoutExpired:
         process.kill()
         return attempt.harm("the program hangs")
@@ -341,7 +341,7 @@ def mid_window(attempt):
     begun = wait_for(lambda: e2e.traces(attempt.path("out")), 20)  # the first window is written: the second is next
     time.sleep(attempt.random.uniform(0.25, 0.6))
     os.kill(target, signal.SIGKILL)
-    process.wait(timeout=60)
+    process.wait(timeout=60 * staged.patience())
     attempt.expect(begun, "the first window's file")
     traces = attempt.readable(attempt.path("out"), 1)
     windows = load_json(summary).get("windows", [])

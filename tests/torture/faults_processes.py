@@ -45,7 +45,7 @@ def attached(program, mode):
                               limit_s=40, what="gpuprof attach")
         print(command.status, command.err.decode()[-600:], flush=True)
         try:
-            stdout, stderr = process.communicate(timeout=40)
+            stdout, stderr = process.communicate(timeout=40 * staged.patience())
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
@@ -89,7 +89,7 @@ def many_at_once(attempt):
         command = [e2e.GPUPROF, "run", "-q", "-o", attempt.path("out%d" % i), "--", *words]
         running.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
     for i, process in enumerate(running):
-        out, err = process.communicate(timeout=80)
+        out, err = process.communicate(timeout=80 * staged.patience())
         attempt.equal((process.returncode, out, err), (0, b"done workers failures 0\n", b""), "session %d" % i)
         attempt.readable(attempt.path("out%d" % i))
 

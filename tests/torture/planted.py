@@ -21,19 +21,19 @@ class Plant:
 
 PLANTS = [
     Plant("kill/files survive a kill in mid-window", "truncate", LOST, "a daemon that leaves half a file"),
-    Plant("kill/target at: many records", "empty", LOST, "the file of a killed program is not there"),
-    Plant("kill/attacher at random", "hang-of-program", HARMED, "the program stays stopped after an attach"),
-    Plant("limits/RLIMIT_NOFILE at the edge", "descriptor", HARMED, "a descriptor of the program's is taken"),
+    Plant("kill/target at: many records", "empty", LOST, "the file of a killed program is not there", quick=False),
+    Plant("kill/attacher at random", "hang-of-program", HARMED, "the program stays stopped after an attach", quick=False),
+    Plant("limits/RLIMIT_NOFILE at the edge", "descriptor", HARMED, "a descriptor of the program's is taken", quick=False),
     Plant("limits/RLIMIT_FSIZE at the edge", "status", HARMED, "another exit status"),
     Plant("processes/SIGPROF by itimer", "signal", HARMED, "a signal that the program waits for is eaten"),
-    Plant("processes/SIGPROF by itimer", "errno", HARMED, "errno changes under the program"),
-    Plant("processes/posix_spawn", "left", HARMED, "a process is left behind"),
-    Plant("processes/posix_spawn", "output", HARMED, "a line on the program's stderr"),
+    Plant("processes/SIGPROF by itimer", "errno", HARMED, "errno changes under the program", quick=False),
+    Plant("processes/posix_spawn", "left", HARMED, "a process is left behind", quick=False),
+    Plant("processes/posix_spawn", "output", HARMED, "a line on the program's stderr", quick=False),
     Plant("processes/posix_spawn", "slow", HARMED, "the program is slowed beyond the bound", quick=False),
     Plant("processes/posix_spawn", "hang", HARMED, "the program hangs", quick=False),
     Plant("gpu/shuffled", "killed", HARMED, "the program is killed"),
-    Plant("gpu/shuffled", "empty", LOST, "no trace although one is due"),
-    Plant("hostile/garbage", "daemon", LOST, "a daemon that dies of a stranger"),
+    Plant("gpu/shuffled", "empty", LOST, "no trace although one is due", quick=False),
+    Plant("hostile/garbage", "daemon", LOST, "a daemon that dies of a stranger", quick=False),
     Plant("hostile/links where files are written", "follow", HARMED, "a link is written through"),
 ]
 

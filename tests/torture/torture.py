@@ -7,7 +7,6 @@ usage: torture.py [--minutes N | --rounds N] [--only NAME[,NAME]] [--seed N] [--
 NAME: a family, a fault, or FAMILY/FAULT; `quick` for the fast ones. docs/torture.md says what harm is."""
 
 import argparse
-import json
 import os
 import random
 import sys
