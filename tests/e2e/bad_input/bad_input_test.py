@@ -143,7 +143,7 @@ def words(checks, folder, place):
     ]
     for arguments, part in table:
         refused(checks, place, "words", arguments, part)
-    for arguments, part in [(["diff", good], "in pairs"), (["diff", good, good, good], "two recordings"),
+    for arguments, part in [(["diff", good], "in pairs"), (["diff", good, good, good], "in pairs"),
                             (["diff", good, good, "--fail-if", "speed > 5%"], "speed"),
                             (["diff", good, good, "--fail-if", "step_time >"], "step_time"),
                             (["diff", good, good, "--rank", "7"], "rank"),
