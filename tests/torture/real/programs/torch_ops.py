@@ -32,7 +32,10 @@ def fold(digest, value):
         digest.update(f"{value.dtype}{tuple(value.shape)}{value.layout}".encode())
         if value.layout != torch.strided:
             value = value.to_dense()
-        value = value.detach().resolve_conj().resolve_neg().contiguous()
+        value = value.detach().resolve_conj().resolve_neg()
+        if value._is_zerotensor():  # has no memory
+            value = torch.zeros(value.shape, dtype=value.dtype)
+        value = torch.empty(value.shape, dtype=value.dtype).copy_(value)  # a tensor of one element may have any strides
         digest.update(value.reshape(-1).view(torch.uint8).numpy().tobytes() if value.dim() and value.numel() else
                       repr(value.tolist()).encode())
     elif isinstance(value, (list, tuple)):
