@@ -42,17 +42,24 @@ base::UniqueFd knock(const Door& door, int timeout_ms) {
   }
 }
 
-/// The answer, in `buffer`.
+/// The worker gave us up before it read our request: on a busy machine we may have come to the door
+/// long before we got to speak.
+bool is_unheard(int failure) { return failure == EPIPE || failure == ECONNRESET; }
+
+/// The answer, in `buffer`. `*unheard`: the request was not read.
 template <typename M>
-support::Result<wire::Packet> call(const Door& door, const M& request, int timeout_ms,
-                                   Buffer& buffer) {
+support::Result<wire::Packet> call_once(const Door& door, const M& request, int timeout_ms,
+                                        Buffer& buffer, bool* unheard) {
   const std::string who = "process " + std::to_string(door.pid);
+  *unheard = false;
   const base::UniqueFd socket = knock(door, timeout_ms);
   if (!socket) return error(who + " does not answer at its door (" + std::strerror(errno) + ")");
   alignas(8) std::array<std::byte, 256> out;
   const std::size_t bytes = wire::encode_message(request, nullptr, 0, out.data(), out.size());
-  if (::send(socket.get(), out.data(), bytes, MSG_NOSIGNAL) < 0)
+  if (::send(socket.get(), out.data(), bytes, MSG_NOSIGNAL) < 0) {
+    *unheard = is_unheard(errno);
     return error(who + " closed its door (" + std::strerror(errno) + ")");
+  }
   pollfd one{socket.get(), POLLIN, 0};
   if (::poll(&one, 1, timeout_ms) != 1)
     return error(who + " does not answer; is it stopped? (`kill -CONT " + std::to_string(door.pid) +
@@ -60,6 +67,7 @@ support::Result<wire::Packet> call(const Door& door, const M& request, int timeo
   const ssize_t got = ::recv(socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
   wire::Packet packet;
   std::uint16_t major = 0;
+  *unheard = got < 0 && is_unheard(errno);
   if (got <= 0) return error(who + " closed its door");
   if (!wire::parse_packet(buffer.data(), static_cast<std::size_t>(got), &packet, &major) ||
       major != wire::kWireMajor)
@@ -67,6 +75,19 @@ support::Result<wire::Packet> call(const Door& door, const M& request, int timeo
   if (packet.type == wire::MessageType::kRefused)
     return error(who + ": " + std::string(packet.tail, packet.tail_bytes));
   return packet;
+}
+
+template <typename M>
+support::Result<wire::Packet> call(const Door& door, const M& request, int timeout_ms,
+                                   Buffer& buffer) {
+  const std::uint64_t deadline_ns =
+      base::mono_ns() + static_cast<std::uint64_t>(timeout_ms) * 1'000'000;
+  for (;;) {
+    bool unheard = false;
+    auto answer = call_once(door, request, timeout_ms, buffer, &unheard);
+    if (answer || !unheard || base::mono_ns() >= deadline_ns) return answer;
+    usleep(5000);
+  }
 }
 
 const char* state_text(std::uint32_t state) {

@@ -72,6 +72,12 @@ class FakeDoor {
         return packet_.type;
     }
   }
+  /// Gives the next caller up before it is heard, as a worker does that has waited for it.
+  void turn_away(int timeout_ms = 5000) {
+    pollfd wait{listener_.get(), POLLIN, 0};
+    if (::poll(&wait, 1, timeout_ms) != 1) return;
+    base::UniqueFd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)).reset();
+  }
   const wire::Packet& packet() const { return packet_; }
   std::string text() const { return std::string(packet_.tail, packet_.tail_bytes); }
 

@@ -97,6 +97,17 @@ TEST(Doors, AreOpenWhileOthersWaitAlready) {
   EXPECT_FALSE(is_open({kOwn, door.path()}));
 }
 
+TEST(Doors, AreAskedAgainByWhomTheyDidNotHear) {
+  FakeDoor door(FakeDoor::path_of(kOwn, 12));
+  std::thread behind([&door] {
+    for (int i = 0; i < 3; ++i) door.turn_away();
+    if (door.next() != MessageType{}) door.answer(wire::DoorStatus{});
+  });
+  const auto status = ask_status({kOwn, door.path()});
+  behind.join();
+  EXPECT_TRUE(status.ok()) << status.error().sentence;
+}
+
 TEST(Doors, StatusIsReadWhole) {
   FakeDoor door(FakeDoor::path_of(kOwn, 6));
   std::thread behind = in_background(door, [](FakeDoor& asked) {
