@@ -42,7 +42,10 @@ def beside(attempt, stranger, judge=None):
     with open(attempt.path("stdout"), "wb") as stdout, open(attempt.path("stderr"), "wb") as stderr:
         process = subprocess.Popen([e2e.GPUPROF, "run", "-o", out, "--summary-json", summary, "--step", "nvtx:step", "--",
                                     *sim.simulated(TRAIN)], stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr)
-    target = kill_test.trainer_of(process)
+    target = kill_test.wait_for(lambda: kill_test.trainer_of(process), 60)
+    if target is None:
+        process.kill()
+        return attempt.harm("the program never began")
     stranger(target, address_of(target))
     status = process.wait(timeout=60 * staged.patience())
     attempt.equal(status, 0, "the program's status")

@@ -30,7 +30,10 @@ def message(kind, body, tail=b"", major=MAJOR, lie=0):
 
 def garbage(address, chance):
     with connected(address) as one:
-        for _ in range(chance.randint(1, 20)):
+        one.send(chance.randbytes(chance.randint(1, 3000)))
+        if chance.random() < 0.5:
+            return one.recv(4096)
+        for _ in range(20):
             one.send(chance.randbytes(chance.randint(1, 3000)))
         return one.recv(4096)
 
@@ -56,10 +59,15 @@ def half(address, chance):
 
 def mixed(address, chance):
     """Well-formed messages of random kinds with random bodies."""
+    def one_message():
+        return message(chance.randint(0, 130), chance.randbytes(chance.choice([0, 8, 40, 200])), chance.randbytes(10),
+                       major=chance.choice([MAJOR, MAJOR, 0, 65535]))
     with connected(address) as one:
+        one.send(one_message())
+        if chance.random() < 0.5:
+            return one.recv(4096)
         for _ in range(30):
-            one.send(message(chance.randint(0, 130), chance.randbytes(chance.choice([0, 8, 40, 200])), chance.randbytes(10),
-                             major=chance.choice([MAJOR, MAJOR, 0, 65535])))
+            one.send(one_message())
         return one.recv(4096)
 
 
