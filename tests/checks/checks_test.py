@@ -257,6 +257,12 @@ class Links(CheckCase):
         self.assert_finds("gone.md does not exist", "check_links", "--root", self.root)
         self.write("docs/a.md", "[a](there.md#nowhere)\n")
         self.assert_finds("names no heading", "check_links", "--root", self.root)
+        self.write("docs/a.md", "`e2e_there`\n")
+        self.assert_finds("there is no test e2e_there", "check_links", "--root", self.root)
+        self.write("tests/CMakeLists.txt", "gpuprof_e2e_test(e2e_there there_test.py)\n")
+        self.assert_passes("check_links", "--root", self.root)
+        self.write("docs/a.md", "`fuzz: gone`\n")
+        self.assert_finds("there is no fuzz target gone", "check_links", "--root", self.root)
 
 
 if __name__ == "__main__":
