@@ -45,8 +45,11 @@ class Rounds:
         self.random.shuffle(self.waiting)
         self.busy = set()
 
-    def next(self, again):
-        """A fault, or None where nothing is to be started now."""
+    def next(self, again, in_turn):
+        """A fault, or None where nothing is to be started now. in_turn: each as often as the others, however long it takes."""
+        if in_turn and again and not self.waiting:
+            self.waiting = [k for k, r in self.rows.items() if not r.skipped]
+            self.random.shuffle(self.waiting)
         if self.waiting:
             return self.start(self.waiting.pop())
         free = [r for k, r in self.rows.items() if k not in self.busy and not r.skipped]
@@ -72,7 +75,7 @@ def torture(faults, arguments):
     while True:
         while len(running) < arguments.jobs:
             more = begun < arguments.rounds * len(faults) if arguments.rounds else time.monotonic() < until
-            wanted = rounds.next(again=more) if more or begun < len(faults) and not arguments.minutes else None
+            wanted = rounds.next(more, bool(arguments.rounds)) if more or begun < len(faults) and not arguments.minutes else None
             if wanted is None:
                 break
             running.append(staged.Running(wanted, rounds.random.randrange(1 << 31)))
