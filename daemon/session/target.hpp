@@ -175,7 +175,7 @@ class Target final : private ingest::Listener {
   void on_module(const wire::Packet& packet);
   void on_text_message(const wire::Packet& packet);
   void add_missing(std::uint32_t feature, std::uint32_t code, std::string_view text);
-  void on_state(const wire::StateReport& report);
+  void on_state(wire::StateReport report);
   void back_off(const Governor::Step& step, std::uint64_t now_ns);
   void tell_of_rung(const Governor::Step& step, std::uint64_t now_ns);
   void write_overhead();

@@ -133,7 +133,10 @@ std::vector<std::string> Target::missing() const {
   return texts;
 }
 
-void Target::on_state(const wire::StateReport& report) {
+void Target::on_state(wire::StateReport report) {
+  // Windows are counted from it: a process makes neither the past nor the future.
+  const std::uint64_t least_ns = recorded_.empty() ? start_ns_ : recorded_.back().ts_ns;
+  report.ts_ns = std::max(least_ns, std::min(report.ts_ns, base::mono_ns()));
   writer_->on(model::StateChange{report.state, report.ts_ns, report.steps, report.switch_ns});
   const bool on = report.state == static_cast<std::uint32_t>(wire::AgentState::kRecording);
   // Nobody tells of their ends any more.

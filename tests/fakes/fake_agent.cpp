@@ -45,6 +45,7 @@ bool FakeAgent::join(base::UniqueFd connection, std::uint64_t session, const Opt
 }
 
 bool FakeAgent::introduce(std::uint64_t session, const Options& options) {
+  ahead_ns_ = options.ahead_ns;
   wire::Hello hello{};
   hello.major = options.major;
   hello.minor = wire::kWireMinor;
@@ -149,7 +150,7 @@ void FakeAgent::serve() {
   sequence_ = sequence;
   state_ = state;
   stats_->state.store(static_cast<std::uint64_t>(state));
-  send(wire::StateReport{static_cast<std::uint32_t>(state), sequence, base::mono_ns(),
+  send(wire::StateReport{static_cast<std::uint32_t>(state), sequence, base::mono_ns() + ahead_ns_,
                          stats_->steps.load(), 1000});
 }
 

@@ -24,6 +24,7 @@ class FakeAgent {
     std::string command = std::string("fake\0--now", 10);
     std::uint64_t start_ticks = 7;
     std::uint16_t major = wire::kWireMajor;
+    std::uint64_t ahead_ns = 0;  // of the clock, when it says that it records
   };
   FakeAgent() = default;
   ~FakeAgent();
@@ -88,6 +89,7 @@ class FakeAgent {
   std::uint32_t sequence_ = 0;
   wire::AgentState state_ = wire::AgentState::kArmed;
   bool stopped_ = false;
+  std::uint64_t ahead_ns_ = 0;
   int last_flush_ms_ = 0;
 };
 

@@ -100,14 +100,15 @@ class CapturesTest : public DaemonTest {
 
   /// The same, but it does `work` once it is recorded.
   pid_t process_that(const std::string& path,
-                     const std::function<void(FakeAgent&, wire::LaneWriter&)>& work) {
+                     const std::function<void(FakeAgent&, wire::LaneWriter&)>& work,
+                     const FakeAgent::Options& as = {}) {
     const pid_t child = fork_child([&] {
       client_.reset();  // else the daemon never sees its client go
       FakeDoor door(path);
       wire::DoorJoin join{};
       if (door.next() != MessageType::kDoorJoin || !door.packet().as(&join)) ::_exit(3);
       FakeAgent agent;
-      if (!agent.join(door.take_caller(), join.session, {})) ::_exit(4);
+      if (!agent.join(door.take_caller(), join.session, as)) ::_exit(4);
       auto lane = agent.open_lane(1, LaneRole::kCallback);
       for (int i = 0; i < 1000 && !agent.recording(); ++i) agent.serve(), sleep_ms(1);
       work(agent, lane);
@@ -170,6 +171,21 @@ TEST_F(CapturesTest, RunningProcessIsJoinedRecordedAndLetGo) {
   ASSERT_EQ(1u, summary.windows.size());
   EXPECT_EQ(kWindowNs, summary.windows[0].end_ns - summary.windows[0].start_ns);
   EXPECT_FALSE(summary.stopped);
+}
+
+TEST_F(CapturesTest, AProcessThatRecordsInTheFutureDoesNotMoveTheWindowThere) {
+  open();
+  FakeAgent::Options liar;
+  liar.ahead_ns = 3'600'000'000'000;
+  const pid_t child = process_that(
+      path(31), [](FakeAgent&, wire::LaneWriter&) {}, liar);
+  client_->capture(static_cast<std::uint32_t>(child), path(31), true, false);
+
+  const api::Summary summary = wait_for_summary();
+
+  wait_for(child);
+  ASSERT_EQ(1u, summary.windows.size());
+  EXPECT_LE(summary.windows[0].end_ns, base::mono_ns());
 }
 
 TEST_F(CapturesTest, ProcessesOfOneSessionShareItsWindow) {
