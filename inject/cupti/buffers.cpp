@@ -6,12 +6,7 @@
 // Owns:     nothing (see the header)
 #include "inject/cupti/buffers.hpp"
 
-#include <sys/mman.h>
-#include <time.h>
-
 #include <cstring>
-
-#include "gpuprof/base/bytes.hpp"
 
 namespace gpuprof::cupti {
 
@@ -59,35 +54,14 @@ std::uint32_t IndexStack::pop(std::atomic<std::uint32_t>* next) {
   return static_cast<std::uint32_t>(top) - 1;
 }
 
-// A pool of none is one, too: it has nothing but the discard buffer.
-std::size_t BufferPool::mapped_bytes() const {
-  return count_ == 0 ? 4096 : std::size_t{bytes_} * count_;
+std::uint32_t BufferPool::index_of(const std::uint8_t* buffer) const {
+  if (!mapped() || buffer == nullptr) return kMaxBuffers;
+  for (std::uint32_t i = 0; i < count_; ++i)
+    if (at(i) == buffer) return i;
+  return kMaxBuffers;
 }
 
-bool BufferPool::map(std::uint32_t bytes, std::uint32_t count) {
-  if (mapped()) return true;
-  bytes_ = static_cast<std::uint32_t>(base::align_up(bytes, 4096));
-  count_ = count < kMaxBuffers ? count : kMaxBuffers;
-  void* memory = mmap(nullptr, mapped_bytes(), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return false;
-  clean_.clear();
-  dirty_.clear();
-  for (std::uint32_t i = 0; i < count_; ++i) used_[i].store(0, std::memory_order_relaxed);
-  for (std::uint32_t i = count_; i-- > 0;) clean_.push(i, next_);
-  base_.store(static_cast<std::uint8_t*>(memory), std::memory_order_release);
-  return true;
-}
-
-std::uint8_t* BufferPool::at(std::uint32_t index) const {
-  return base_.load(std::memory_order_relaxed) + std::size_t{bytes_} * index;
-}
-
-bool BufferPool::owns(const std::uint8_t* buffer) const {
-  const std::uint8_t* base = base_.load(std::memory_order_acquire);
-  return base != nullptr && buffer >= base && buffer < base + std::size_t{bytes_} * count_ &&
-         static_cast<std::size_t>(buffer - base) % bytes_ == 0;
-}
+bool BufferPool::owns(const std::uint8_t* buffer) const { return index_of(buffer) != kMaxBuffers; }
 
 std::uint8_t* BufferPool::take(std::size_t* bytes, bool* discard) {
   const Inside here(inside_);
@@ -111,31 +85,12 @@ std::uint8_t* BufferPool::take(std::size_t* bytes, bool* discard) {
 
 void BufferPool::give_back(const std::uint8_t* buffer, std::size_t used) {
   const Inside here(inside_);
-  if (!owns(buffer)) return;
-  const auto index = static_cast<std::uint32_t>(
-      static_cast<std::size_t>(buffer - base_.load(std::memory_order_relaxed)) / bytes_);
+  const std::uint32_t index = index_of(buffer);
+  if (index == kMaxBuffers) return;
   const auto dirty = static_cast<std::uint32_t>(used < bytes_ ? used : bytes_);
   used_[index].store(dirty, std::memory_order_relaxed);
   (dirty == 0 ? clean_ : dirty_).push(index, next_);
   out_.fetch_sub(1, std::memory_order_relaxed);
-}
-
-bool BufferPool::all_back() const { return inside_.load() == 0 && out_.load() == 0; }
-
-bool BufferPool::unmap(std::uint32_t deadline_ms) {
-  if (!mapped()) return true;
-  closed_.store(true);
-  for (std::uint32_t waited = 0; !all_back() && waited < deadline_ms; ++waited) {
-    const timespec pause{0, 1'000'000};
-    nanosleep(&pause, nullptr);
-  }
-  const bool back = all_back();
-  if (back) {
-    std::uint8_t* memory = base_.exchange(nullptr);
-    munmap(memory, mapped_bytes());
-  }
-  closed_.store(false);
-  return back;
 }
 
 void BufferPool::clean() {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pool of activity buffers: one mapping, two lock-free lists, one buffer to throw away into.
+// The pool of activity buffers: their memory, two lock-free lists, one buffer to throw away into.
 //
-// Context:  map: worker | boundary; take, give_back, owns: callback; clean, unmap: worker
-// Owns:     the mapping, until unmap() finds that CUPTI has given every buffer back
+// Context:  map: worker | boundary, from the heap: worker; take, give_back, owns: callback; clean,
+//           unmap: worker
+// Owns:     the memory, until unmap() finds that CUPTI has given every buffer back
 // Promises: take never returns null; what take returns is zeroed unless it is the discard buffer
 // Not here: what is in a buffer (activity.cpp)
 #pragma once
@@ -31,11 +32,17 @@ class IndexStack {
   std::atomic<std::uint64_t> top_{0};
 };
 
+/// Where buffers lie. CUPTI has one set of buffer callbacks: a client that sets its own without our
+/// seeing it (found by dlsym in a process we were attached to) is given buffers of ours, and frees
+/// them as its own. From the heap they can be freed.
+enum class BufferMemory : std::uint8_t { kMapping, kHeap };
+
 class BufferPool {
  public:
-  /// Maps `count` buffers of `bytes` (rounded up to a page), unless they are; false: no memory.
-  bool map(std::uint32_t bytes, std::uint32_t count);
-  bool mapped() const { return base_.load(std::memory_order_acquire) != nullptr; }
+  /// Makes `count` buffers of `bytes` (rounded up to a page), unless they are there; false: no
+  /// memory.
+  bool map(std::uint32_t bytes, std::uint32_t count, BufferMemory memory = BufferMemory::kMapping);
+  bool mapped() const { return mapped_.load(std::memory_order_acquire); }
 
   /// Waits until every buffer is back and nobody is inside, then unmaps. False: not in time; all
   /// stays as it was.
@@ -59,12 +66,18 @@ class BufferPool {
   std::uint32_t buffer_bytes() const { return bytes_; }
 
  private:
-  std::uint8_t* at(std::uint32_t index) const;
+  std::uint8_t* at(std::uint32_t index) const { return at_[index].load(std::memory_order_relaxed); }
+  /// kMaxBuffers: none of ours.
+  std::uint32_t index_of(const std::uint8_t* buffer) const;
+  bool make_memory(BufferMemory memory);
+  void release_memory();
 
   bool all_back() const;
   std::size_t mapped_bytes() const;
 
-  std::atomic<std::uint8_t*> base_{nullptr};
+  std::atomic<bool> mapped_{false};
+  std::uint8_t* mapping_ = nullptr;  // null: from the heap
+  std::atomic<std::uint8_t*> at_[kMaxBuffers] = {};
   std::atomic<std::uint32_t> inside_{0};  // threads in take() or give_back()
   std::atomic<bool> closed_{false};       // nothing is handed out
   std::uint32_t bytes_ = 0;

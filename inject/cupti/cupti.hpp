@@ -21,6 +21,7 @@ struct Settings {
   bool graph_nodes = true;
   bool launch_stacks = true;
   bool calls = true;          // records of launches and API calls
+  bool attached = false;      // nobody of ours stands between the program and CUPTI
   bool kernel_steps = false;  // launches are looked at for steps while recording, too
 };
 

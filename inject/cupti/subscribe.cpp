@@ -165,7 +165,9 @@ bool settle(Room& room) {
   const std::uint32_t split = per_thread ? 8 : 1;
   std::uint32_t bytes = room.settings.buffer_bytes / split;
   if (bytes < 64u << 10) bytes = 64u << 10;
-  if (!g_buffers.map(bytes, room.settings.buffer_count * split)) {
+  const bool heap = room.settings.attached && on_our_thread();
+  if (!g_buffers.map(bytes, room.settings.buffer_count * split,
+                     heap ? BufferMemory::kHeap : BufferMemory::kMapping)) {
     say(NoticeLevel::kFailure, 0, "No GPU events: no memory for CUPTI's buffers.");
     return false;
   }

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <set>
@@ -55,6 +56,36 @@ TEST(BufferPool, WhatWasUsedComesBackZeroed) {
     for (int i = 0; i < 4096; ++i) ASSERT_EQ(again[i], 0) << i;
     pool->give_back(again, 0);
   }
+}
+
+TEST(BufferPool, OneFromTheHeapMayBeFreedByWhoeverIsGivenIt) {
+  static BufferPool pool;  // what never comes back stays reachable
+  ASSERT_TRUE(pool.map(64 << 10, 4, BufferMemory::kHeap));
+  std::size_t bytes;
+  bool discard;
+  std::uint8_t* const gone = pool.take(&bytes, &discard);
+  std::uint8_t* const used = pool.take(&bytes, &discard);
+  std::free(gone);
+  std::memset(used, 0xEE, 1000);
+  pool.give_back(used, 1000);
+  pool.clean();
+  for (int i = 0; i < 3; ++i) {
+    std::uint8_t* const next = pool.take(&bytes, &discard);
+    EXPECT_FALSE(discard);
+    EXPECT_NE(next, gone);
+    EXPECT_EQ(next[0], 0);
+  }
+  EXPECT_FALSE(pool.unmap(1)) << "one never came back";
+}
+
+TEST(BufferPool, FromTheHeapAllIsGivenBack) {
+  BufferPool pool;
+  ASSERT_TRUE(pool.map(64 << 10, 4, BufferMemory::kHeap));
+  std::size_t bytes;
+  bool discard;
+  pool.give_back(pool.take(&bytes, &discard), 10);
+  EXPECT_TRUE(pool.unmap(100));
+  EXPECT_FALSE(pool.mapped());
 }
 
 TEST(BufferPool, IsLowOnceHalfOfItIsOut) {
