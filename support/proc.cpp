@@ -75,6 +75,14 @@ bool any_thread_busy(pid_t pid) {
   return false;
 }
 
+std::optional<std::uint64_t> thread_ran_ns(pid_t pid, pid_t thread) {
+  const std::string text = read_small_file(fmt::format("/proc/{}/task/{}/schedstat", pid, thread));
+  std::uint64_t ns = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), ns);
+  if (read.ec != std::errc()) return {};
+  return ns;
+}
+
 std::vector<pid_t> children_of(pid_t parent) {
   std::vector<pid_t> children;
   // Not /proc/PID/task/TID/children: many kernels are built without it.

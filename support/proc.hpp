@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -37,6 +38,10 @@ bool has_ended(pid_t pid);
 
 /// True if any thread of the process runs, or waits for a disk.
 bool any_thread_busy(pid_t pid);
+
+/// How long a thread has been on a processor, ns; none where the kernel does not say, and for a
+/// thread that is in another PID namespace, where it has another number.
+std::optional<std::uint64_t> thread_ran_ns(pid_t pid, pid_t thread);
 
 /// Children of a process, ended ones that nobody has collected included.
 std::vector<pid_t> children_of(pid_t parent);

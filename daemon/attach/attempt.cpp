@@ -40,7 +40,8 @@ Attempt::Attempt(const Request& request, const LibraryFile& library, const Targe
       target_(target),
       until_ns_(begun_ns + request.deadline_ns),
       copy_(target.pid, library),
-      safe_point_(target) {
+      safe_point_(target),
+      transfers_(target.pid) {
   done_.was_loaded = target.loaded_entry != 0;
   done_.program = target.program;
 }
@@ -85,11 +86,11 @@ bool Attempt::rounds(bool spare) {
 }
 
 /// False: none of those that were spared has come out of its transfer until then.
-bool Attempt::one_goes_on(std::uint64_t until_ns) const {
+bool Attempt::one_goes_on(std::uint64_t until_ns) {
   for (; !spared_.empty() && base::mono_ns() < until_ns; std::this_thread::sleep_for(kLookAgain)) {
     std::size_t amid = 0;
     for (const Candidate& one : threads_by_merit(request_.pid))
-      if (one.amid_transfer && std::count(spared_.begin(), spared_.end(), one.tid) != 0) ++amid;
+      if (spared_.contains(one.tid) && transfers_.amid(one)) ++amid;
     if (amid < spared_.size()) return true;
   }
   return false;
@@ -100,9 +101,8 @@ bool Attempt::search(bool may_step_out, bool spare) {
   std::size_t looked_at = 0;
   for (const Candidate& candidate : threads_by_merit(request_.pid)) {
     if (base::mono_ns() > until_ns_ || ++looked_at > kMostThreads) break;
-    if (candidate.amid_transfer && spare) {
-      if (std::count(spared_.begin(), spared_.end(), candidate.tid) == 0)
-        spared_.push_back(candidate.tid);
+    if (spare && transfers_.amid(candidate)) {
+      spared_.insert(candidate.tid);
       continue;
     }
     if (candidate.stack_pointer != 0) safe_point_.prepare(candidate.stack_pointer);

@@ -9,8 +9,8 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
-#include <vector>
 
 #include "daemon/attach/inject.hpp"
 #include "daemon/attach/library_copy.hpp"
@@ -18,6 +18,7 @@
 #include "daemon/attach/safe_point.hpp"
 #include "daemon/attach/target.hpp"
 #include "daemon/attach/tracee.hpp"
+#include "daemon/attach/transfers.hpp"
 
 namespace gpuprof::attach {
 
@@ -33,7 +34,7 @@ class Attempt {
  private:
   bool rounds(bool spare);
   bool search(bool may_step_out, bool spare);
-  bool one_goes_on(std::uint64_t until_ns) const;
+  bool one_goes_on(std::uint64_t until_ns);
   bool one_thread(pid_t tid, bool may_step_out);
   bool waits_for_child(pid_t tid) const;
   bool stops(Tracee& tracee) const;
@@ -50,10 +51,11 @@ class Attempt {
   LibraryCopy copy_;
   std::string path_;  // of the copy, where it has to be a file
   SafePoint safe_point_;
+  Transfers transfers_;
   Injected done_;
   int failure_ = 0;                                   // errno of the last seize
   bool another_program_ = false, holds_one_ = false;  // a thread that is ours, and does not stop
-  std::vector<pid_t> spared_;                         // amid a transfer, left alone
+  std::set<pid_t> spared_;                            // amid a transfer, left alone
   std::string why_ = "it has no thread that can be stopped";
   std::optional<support::Result<Injected>> result_;
 };

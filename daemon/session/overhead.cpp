@@ -7,27 +7,15 @@
 #include "daemon/session/overhead.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 
 #include "daemon/ingest/limits.hpp"
-#include "support/files.hpp"
+#include "support/proc.hpp"
 
 namespace gpuprof::session {
 namespace {
 
 constexpr std::uint64_t kPeriodNs = 100'000'000;
-
-/// The first number of the file is the time on a processor, in ns. A thread in another PID
-/// namespace has another number here: nothing is known of it.
-std::optional<std::uint64_t> cpu_ns_of(std::uint32_t pid, std::uint32_t tid) {
-  const std::string text = support::read_small_file("/proc/" + std::to_string(pid) + "/task/" +
-                                                    std::to_string(tid) + "/schedstat");
-  std::uint64_t ns = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), ns);
-  if (read.ec != std::errc()) return {};
-  return ns;
-}
 
 }  // namespace
 
@@ -71,8 +59,9 @@ std::optional<Governor::Step> Overhead::look(const ingest::SegmentHost& segment,
                                              std::uint64_t now_ns) {
   if (now_ns - looked_ns_ < kPeriodNs) return {};
   looked_ns_ = now_ns;
-  return governor_.look(now_ns, recording, since_last_look(segment),
-                        [this](std::uint32_t tid) { return cpu_ns_of(pid_, tid); });
+  return governor_.look(now_ns, recording, since_last_look(segment), [this](std::uint32_t tid) {
+    return support::thread_ran_ns(static_cast<pid_t>(pid_), static_cast<pid_t>(tid));
+  });
 }
 
 std::string Overhead::why(const Governor::Step& step) const {

@@ -3,6 +3,9 @@
 // The reading half of event_coding.hpp.
 //
 // Context:  daemon
+#include <algorithm>
+#include <type_traits>
+
 #include "daemon/model/ignoring_sink.hpp"
 #include "daemon/spool/event_coding.hpp"
 #include "gpuprof/base/bytes.hpp"
@@ -120,6 +123,8 @@ bool EventDecoder::one(Want want, model::EventSink& sink) {
   if (model::Timed<E> && want == Want::kDefinitions) return true;
   E event{};
   fields(scatter, event);
+  if constexpr (std::is_same_v<E, model::Allocation>)
+    event.bytes = std::clamp(event.bytes, -kMostBytes, kMostBytes);
   sink.on(event);
   return true;
 }

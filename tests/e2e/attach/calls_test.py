@@ -14,8 +14,8 @@ SPAN_MS = 400
 SLACK_MS = 60
 ROUNDS = 4
 NEVER_CONTINUED = {"epoll_wait"}
-ONCE = NEVER_CONTINUED | {"write"}
-CALLS = 12
+ONCE = NEVER_CONTINUED | {"write", "write_in_pieces"}
+CALLS = 13
 
 
 def injections(checks, target, name):

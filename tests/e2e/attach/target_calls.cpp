@@ -32,13 +32,17 @@ double now_ms(clockid_t clock = CLOCK_MONOTONIC) {
   return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
 }
 
-timespec in_a_while(clockid_t clock) {
-  timespec at;
-  clock_gettime(clock, &at);
-  at.tv_nsec += kSpan.tv_nsec;
+timespec later(timespec at, long ns) {
+  at.tv_nsec += ns;
   at.tv_sec += at.tv_nsec / 1'000'000'000;
   at.tv_nsec %= 1'000'000'000;
   return at;
+}
+
+timespec in_a_while(clockid_t clock, long ns = kSpan.tv_nsec) {
+  timespec now;
+  clock_gettime(clock, &now);
+  return later(now, ns);
 }
 
 long sleep_relative() { return nanosleep(&kSpan, nullptr); }
@@ -112,6 +116,27 @@ long sleep_write() {
   waitpid(child, nullptr, 0);
   return put == sizeof bytes ? 0 : put;
 }
+/// The same, to a reader that takes a piece now and then: the writer wakes for each.
+long sleep_write_in_pieces() {
+  constexpr std::size_t kPiece = 64 << 10, kPieces = 20;
+  static char bytes[kPieces * kPiece];
+  int ends[2];
+  if (pipe(ends) != 0) return -1;
+  const pid_t child = fork();
+  if (child == 0) {
+    close(ends[1]);
+    timespec at = in_a_while(CLOCK_MONOTONIC, 0);
+    do {
+      at = later(at, kMs * 1'000'000 / (kPieces - 1));
+      clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr);
+    } while (read(ends[0], bytes, kPiece) > 0);
+    _exit(0);
+  }
+  const long put = write(ends[1], bytes, sizeof bytes);
+  close(ends[0]), close(ends[1]);
+  waitpid(child, nullptr, 0);
+  return put == sizeof bytes ? 0 : put;
+}
 long sleep_wait() {
   const pid_t child = child_that_writes(-1);
   return waitpid(child, nullptr, 0) == child ? 0 : -1;
@@ -138,6 +163,7 @@ constexpr struct {
               {"sem_timedwait", sleep_semaphore},
               {"pthread_cond_timedwait", sleep_condition},
               {"write", sleep_write},
+              {"write_in_pieces", sleep_write_in_pieces},
               {"read", sleep_read},
               {"waitpid", sleep_wait},
               {"epoll_wait", sleep_epoll}};

@@ -155,6 +155,24 @@ TEST_F(Spool, TimesThatNoClockShowsAreBroughtNear) {
   EXPECT_EQ(got.seen.back(), sent[5]);
 }
 
+TEST_F(Spool, AnAllocationIsNoLargerThanAnyMachine) {
+  const std::int64_t sent[] = {INT64_MIN, INT64_MAX, -4096, 1LL << 40};
+  auto writer = ProcessWriter::create(path()).take();
+  for (const std::int64_t bytes : sent) {
+    model::Allocation allocation{};
+    allocation.bytes = bytes;
+    writer->on(allocation);
+  }
+  writer->flush();
+  struct Sizes : model::IgnoringSink {
+    using model::IgnoringSink::on;
+    void on(const model::Allocation& e) override { seen.push_back(e.bytes); }
+    std::vector<std::int64_t> seen;
+  } got;
+  ASSERT_TRUE(replay(path(), {}, got).ok());
+  EXPECT_EQ(got.seen, (std::vector<std::int64_t>{-kMostBytes, kMostBytes, -4096, 1LL << 40}));
+}
+
 TEST_F(Spool, DefinitionsComeBeforeTheEventsThatFollowedThem) {
   // given each call's name is defined just before it
   auto writer = ProcessWriter::create(path()).take();
