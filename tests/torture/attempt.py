@@ -125,17 +125,20 @@ class Attempt:
         return ran
 
     # -- judgement ---------------------------------------------------------------------------------------------------
-    def alike(self, ours, words, what="", stderr=True, **keywords):
-        """The program with us did what it does alone; returns how it was alone."""
+    def alike(self, ours, words, what="", stderr=True, but=None, **keywords):
+        """The program with us did what it does alone, lines that match `but` aside; returns how it was
+        alone."""
         plain = self.ran(words, what="the program alone", **keywords)
         again = None
         what = what and what + ": "
         self.equal(ours.status, plain.status, what + "status")
         for stream in ("out", "err") if stderr else ("out",):
-            a, c = getattr(plain, stream), getattr(ours, stream)
+            def said(one):
+                return re.sub(but, b"", getattr(one, stream)) if but else getattr(one, stream)
+            a, c = said(plain), said(ours)
             if a != c:
                 again = again or self.ran(words, what="the program alone", **keywords)
-                if not same(a, getattr(again, stream), c):
+                if not same(a, said(again), c):
                     self.harm("%sstd%s: with %r, without %r" % (what, stream, c[-500:], a[-500:]))
         bound = SLOW_FACTOR * plain.seconds + SLOW_EXTRA_S * staged.patience()
         self.expect(ours.seconds < bound, "%sslow: %.1f s, alone %.1f s" % (what, ours.seconds, plain.seconds))

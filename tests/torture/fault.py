@@ -17,7 +17,6 @@ class Fault:
     limit_s: float        # an attempt that takes longer hangs
     lost: str             # failed expectations whose sentence matches are lost traces, all others harm
     quick: bool           # among those of a short round
-    known: str            # why it is known to harm: staged only where it is named itself
 
     @property
     def key(self):
@@ -27,8 +26,8 @@ class Fault:
 _faults = {}
 
 
-def add(family, name, body, limit_s=90.0, lost="", quick=False, known=""):
-    made = Fault(family, name, body, limit_s, lost, quick, known)
+def add(family, name, body, limit_s=90.0, lost="", quick=False):
+    made = Fault(family, name, body, limit_s, lost, quick)
     if made.key in _faults:
         raise ValueError("two faults are called " + made.key)
     _faults[made.key] = made

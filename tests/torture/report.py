@@ -83,9 +83,6 @@ def finish(rows, arguments):
         note = "  SKIPPED: " + r.skipped if r.skipped else "" if r.attempts else "  not reached in this time"
         print("%-10s %-*s %8d %7d %5d %8.1f%s" % (r.fault.family, width, r.fault.name, r.attempts, r.harmed, r.lost, r.seconds,
                                                  note))
-    for known in registry.all_faults().values():
-        if known.known and known not in [r.fault for r in rows]:
-            print("%-10s %-*s not staged, known to harm: %s" % (known.family, width, known.name, known.known))
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
             json.dump({"seed": arguments.seed, "rows": [r.as_json() for r in rows]}, file, indent=1)

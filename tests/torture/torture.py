@@ -24,11 +24,11 @@ def chosen(only):
     """Faults by the words of --only; ends the program at a word that names none."""
     faults = registry.all_faults()
     if not only:
-        return [f for f in faults.values() if f.family not in registry.ON_REQUEST and not f.known]
+        return [f for f in faults.values() if f.family not in registry.ON_REQUEST]
     found = {}
     for word in only.split(","):
         hits = [f for f in faults.values() if word in (f.name, f.key) or
-                (word == f.family or word == "quick" and f.quick) and not f.known]
+                word == f.family or word == "quick" and f.quick]
         if not hits:
             sys.exit("torture: nothing is called %r (--list names everything)" % word)
         found.update((f.key, f) for f in hits)
@@ -129,7 +129,6 @@ def main():
     faults = [] if arguments.planted else chosen(arguments.only)
     if arguments.list:
         print("\n".join(f.key for f in faults))
-        print("\n".join("%s   not staged, known to harm: %s" % (f.key, f.known) for f in registry.all_faults().values() if f.known))
         return 0
     if arguments.planted:
         return planted.main(arguments)
