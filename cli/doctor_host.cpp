@@ -35,7 +35,7 @@ namespace {
 
 using support::read_small_file;
 
-constexpr std::uint64_t kPatience_ns = 5'000'000'000;
+constexpr std::uint64_t kToolPatience_ns = 5'000'000'000;
 constexpr double kDefaultRate_hz = 100;
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -64,7 +64,7 @@ double tick_hz() {
 
 void check_version(const Installation& found, Findings& out) {
   auto answer = support::run_captured({found.daemon, "--version"}, support::environment_words(),
-                                      kPatience_ns);
+                                      kToolPatience_ns);
   const std::string said = answer ? first_line(answer.value().out) : answer.error().sentence;
   if (said.find(kVersion) == std::string::npos) {
     out.push_back({Health::kBlocking, "daemon",

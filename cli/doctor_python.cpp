@@ -23,7 +23,7 @@
 namespace gpuprof::cli {
 namespace {
 
-constexpr std::uint64_t kPatience_ns = 5'000'000'000;
+constexpr std::uint64_t kPythonPatience_ns = 5'000'000'000;
 constexpr std::size_t kMostInterpreters = 12;
 constexpr int kOldestRead = 8, kNewestRead = 14;  // minors of 3.x with a table in inject/python
 constexpr char kAsk[] =
@@ -73,7 +73,7 @@ void look_at_python(const std::vector<std::string>& environment, Findings& out) 
   std::set<std::string> seen;
   for (const std::string& path : interpreters(environment)) {
     if (seen.size() >= kMostInterpreters) break;
-    auto answer = support::run_captured({path, "-c", kAsk}, environment, kPatience_ns);
+    auto answer = support::run_captured({path, "-c", kAsk}, environment, kPythonPatience_ns);
     if (!answer || answer.value().wait_status != 0) continue;
     const std::vector<std::string> lines = support::split(answer.value().out, '\n');
     if (lines.size() < 3 || !seen.insert(lines[0]).second) continue;

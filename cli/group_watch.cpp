@@ -27,9 +27,9 @@ namespace gpuprof::cli {
 namespace {
 
 // Both members of a group have a signal pending when kill returns; this is for the scheduler.
-constexpr std::uint64_t kPatience_ns = 50'000'000;
+constexpr std::uint64_t kStartPatience_ns = 50'000'000;
 // It ends as soon as the socket closes, unless somebody has stopped it.
-constexpr std::uint64_t kGoodbye_ns = 200'000'000;
+constexpr std::uint64_t kWatchGoodbye_ns = 200'000'000;
 // How often the helper looks at a stopped program: nobody tells it when that goes on.
 constexpr int kLook_ms = 50;
 constexpr int kWatched[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP};
@@ -103,7 +103,7 @@ GroupWatch::GroupWatch() {
 
 GroupWatch::~GroupWatch() {
   socket_.reset();
-  if (pid_ > 0) support::collect_child(pid_, kGoodbye_ns);
+  if (pid_ > 0) support::collect_child(pid_, kWatchGoodbye_ns);
 }
 
 void GroupWatch::listen() {
@@ -121,7 +121,7 @@ void GroupWatch::we_stop_with(pid_t program) {
 
 bool GroupWatch::group_got(int signal) {
   if (signal < 1 || signal > 64) return false;
-  const std::uint64_t deadline = base::mono_ns() + kPatience_ns;
+  const std::uint64_t deadline = base::mono_ns() + kStartPatience_ns;
   while (socket_) {
     if (seen_[signal] != 0) {
       --seen_[signal];

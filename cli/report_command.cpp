@@ -29,7 +29,7 @@ using support::error;
 
 constexpr int kFailedOn = 1;  // exit status
 
-support::Result<api::ReportRequest> request_of(const Options& options) {
+support::Result<api::ReportRequest> report_request(const Options& options) {
   if (options.words.empty())
     return error(
         "report needs a session's folder or a trace file: gpuprof report [OPTION...] INPUT");
@@ -103,7 +103,7 @@ support::Result<int> write_page(const Options& options, const api::ReportRequest
 support::Result<int> report_command(Options& options) {
   support::ignore_write_signals();
   support::tidy_when_ended();
-  GPUPROF_TRY(request, request_of(options));
+  GPUPROF_TRY(request, report_request(options));
   if (!options.html.empty()) return write_page(options, request);
   support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
   const api::ReportProgress progress = shown_on(line);

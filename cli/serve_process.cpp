@@ -33,7 +33,7 @@ constexpr char kHelperName[] = "/gpuprof-serve";
 /// Its libraries may have to come from a slow disk.
 constexpr std::uint64_t kReady_ns = 20'000'000'000;
 /// Where nothing is recorded it ends at once.
-constexpr std::uint64_t kGoodbye_ns = 500'000'000;
+constexpr std::uint64_t kServeGoodbye_ns = 500'000'000;
 
 support::Result<support::ListenAddress> address_of(const Options& options,
                                                    const std::string& option) {
@@ -150,7 +150,7 @@ support::Result<void> ServeProcess::wait_until_ready(const std::string& path) {
 
 ServeProcess::~ServeProcess() {
   tell_end();
-  support::collect_child(pid_, kGoodbye_ns);
+  support::collect_child(pid_, kServeGoodbye_ns);
 }
 
 void ServeProcess::serve_program(pid_t program) {

@@ -73,6 +73,9 @@ function(gpuprof_room NAME)
   if(GPUPROF_SANITIZE)
     target_compile_options(${NAME} PRIVATE -O0)  # optimising what is instrumented doubles the build
   endif()
+  # The templates that its files share are instantiated once a batch. What is in a file's unnamed
+  # namespace then needs a name that no other file of the room has.
+  set_target_properties(${NAME} PROPERTIES UNITY_BUILD ${GPUPROF_TOGETHER} UNITY_BUILD_BATCH_SIZE 14)
   if(GPUPROF_PRECOMPILE)
     target_link_libraries(${NAME} PRIVATE fmt::fmt spdlog::spdlog)  # the same macros
     target_precompile_headers(${NAME} REUSE_FROM gpuprof_std)

@@ -25,7 +25,7 @@ namespace gpuprof::serve {
 namespace {
 
 constexpr std::size_t kMostErrors_bytes = 64 << 10;
-constexpr long kLook_ns = 10'000'000;
+constexpr long kChildLook_ns = 10'000'000;
 constexpr int kKeptFd = 3;
 
 /// In the child: nothing here allocates or takes a lock.
@@ -104,7 +104,7 @@ bool Child::ended(std::uint64_t timeout_ns) {
     const pid_t gone = waitpid(pid_, &wait_status_, WNOHANG);
     ended_ = gone == pid_ || (gone < 0 && errno != EINTR);
     if (ended_ || base::mono_ns() >= deadline) break;
-    const timespec rest{0, kLook_ns};
+    const timespec rest{0, kChildLook_ns};
     nanosleep(&rest, nullptr);
   }
   return ended_;

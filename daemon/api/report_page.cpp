@@ -16,7 +16,7 @@ namespace {
 
 namespace page = report::page;
 
-struct Loaded {
+struct LoadedPage {
   report::Report report;
   std::vector<page::Timeline> timelines;
 };
@@ -42,8 +42,8 @@ support::Result<std::vector<page::Timeline>> timelines_of(const Source& source,
   return out;
 }
 
-support::Result<Loaded> load(const ReportPageRequest& request, const ReportProgress& progress,
-                             const page::Limits& limits) {
+support::Result<LoadedPage> load(const ReportPageRequest& request, const ReportProgress& progress,
+                                 const page::Limits& limits) {
   GPUPROF_TRY(source, open_source(request.inputs, progress.reading));
   report::ReportOptions options;
   options.rank = request.rank;
@@ -51,7 +51,7 @@ support::Result<Loaded> load(const ReportPageRequest& request, const ReportProgr
   std::vector<model::Window> windows;
   GPUPROF_TRY(report, report_of(source, options, progress, &windows));
   GPUPROF_TRY(timelines, timelines_of(source, windows, report, limits));
-  return Loaded{std::move(report), std::move(timelines)};
+  return LoadedPage{std::move(report), std::move(timelines)};
 }
 
 }  // namespace

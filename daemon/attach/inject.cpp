@@ -25,14 +25,14 @@ constexpr unsigned long kTimerSlackNs = 1'000;
 constexpr std::size_t kMostArgument = 3 << 10;
 constexpr int kHurry = -19;
 constexpr int kLooks = 50, kPrograms = 3;
-constexpr std::chrono::milliseconds kBetweenLooks{10};
+constexpr std::chrono::milliseconds kBetweenTries{10};
 
 /// A program that is just being started has half of its libraries.
 support::Result<Target> look_patiently(const Request& request, const LibraryFile& library) {
   for (int turn = 1;; ++turn) {
     auto target = look_at(request.pid, library);
     if (target || turn == kLooks) return target;
-    std::this_thread::sleep_for(kBetweenLooks);
+    std::this_thread::sleep_for(kBetweenTries);
     GPUPROF_CHECK(may_attach(request.pid, request.ignore_seccomp));
   }
 }

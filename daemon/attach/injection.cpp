@@ -29,8 +29,8 @@ constexpr std::uint64_t kRoomBelow = 16 << 10;
 
 // A look at its memory takes a lock that its loader takes as well, and whoever waits for that on a
 // busy machine waits for his next time slice too.
-constexpr std::uint64_t kLookAgainNs = 300'000;
-constexpr std::uint64_t kStopNs = 200'000'000;
+constexpr std::uint64_t kTraceeLookNs = 300'000;
+constexpr std::uint64_t kTrapNs = 200'000'000;
 
 constexpr std::uint64_t bit_of(int signal) { return std::uint64_t{1} << (signal - 1); }
 // Faults stay: a blocked one would end the program although it has a handler.
@@ -222,7 +222,7 @@ support::Result<void> Injection::wait_for_end() {
   for (;;) {
     std::uint64_t state = kRunning;
     if (means_.target.memory->read(block_address(), state) && state == kEnded) break;
-    const Stop how = tracee_.wait(base::mono_ns() + kLookAgainNs);
+    const Stop how = tracee_.wait(base::mono_ns() + kTraceeLookNs);
     if (how == Stop::kGone || how == Stop::kFailure) return gone("it loaded our library");
     if (how == Stop::kNone) {
       if (base::mono_ns() > means_.until_ns) return late("the loading of our library");
@@ -279,7 +279,7 @@ support::Result<int> Injection::read_answer() {
 void Injection::put_back() {
   if (!tracee_.stands()) {
     // It has gone past the deadline: never interrupted in the middle, it ends alone.
-    if (tracee_.tid() != 0 && tracee_.stop(base::mono_ns() + kStopNs) == Stop::kTrap)
+    if (tracee_.tid() != 0 && tracee_.stop(base::mono_ns() + kTrapNs) == Stop::kTrap)
       tracee_.detach();
     return;
   }
@@ -290,7 +290,7 @@ void Injection::put_back() {
       passed(Step::kUnmapped);
     }
     if (!tracee_.interrupt() || !tracee_.resume(false)) return;
-    if (tracee_.wait(base::mono_ns() + kStopNs) != Stop::kTrap) return;
+    if (tracee_.wait(base::mono_ns() + kTrapNs) != Stop::kTrap) return;
     passed(Step::kAtRest);
     if (arch::write_vectors(tracee_.tid(), saved_)) {
       passed(Step::kVectors);

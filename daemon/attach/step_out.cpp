@@ -24,7 +24,7 @@
 namespace gpuprof::attach {
 namespace {
 
-constexpr std::uint64_t kStopNs = 200'000'000;
+constexpr std::uint64_t kStepOutNs = 200'000'000;
 
 /// Fires once, as `signal` of the thread itself.
 base::UniqueFd perf_breakpoint(pid_t tid, std::uint64_t address, int signal) {
@@ -82,7 +82,7 @@ class Breakpoint {
 /// The signal is taken from the thread, and it stands in a stop that is no signal's.
 bool drop_signal(Tracee& tracee) {
   return tracee.interrupt() && tracee.resume(false, 0) &&
-         tracee.wait(base::mono_ns() + kStopNs) == Stop::kTrap;
+         tracee.wait(base::mono_ns() + kStepOutNs) == Stop::kTrap;
 }
 
 }  // namespace
@@ -100,7 +100,7 @@ bool step_out(Tracee& tracee, std::uint64_t address, std::uint64_t until_ns,
   passed(Step::kBreakpoint);
   bool late = false;
   for (;;) {
-    const Stop how = tracee.wait(late ? base::mono_ns() + kStopNs : until_ns);
+    const Stop how = tracee.wait(late ? base::mono_ns() + kStepOutNs : until_ns);
     if (how == Stop::kSignal && tracee.signal() == breakpoint.signal()) {
       breakpoint.clear();
       if (!drop_signal(tracee)) return false;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t kKinds = 16;  // more than any of CUPTI's enumerations that are named
 
-std::uint32_t as_u32(std::optional<std::int64_t> value, std::uint32_t otherwise = 0) {
+std::uint32_t number_or(std::optional<std::int64_t> value, std::uint32_t otherwise = 0) {
   return value && *value >= 0 && *value <= std::numeric_limits<std::uint32_t>::max()
              ? static_cast<std::uint32_t>(*value)
              : otherwise;
@@ -42,7 +42,7 @@ std::uint8_t memory_named(std::string_view text) {
 }
 
 void copy_three(const std::array<std::optional<std::int64_t>, 3>& from, std::uint32_t* to) {
-  for (std::size_t i = 0; i < 3; ++i) to[i] = as_u32(from[i]);
+  for (std::size_t i = 0; i < 3; ++i) to[i] = number_or(from[i]);
 }
 
 }  // namespace
@@ -54,12 +54,12 @@ bool Classifier::take_gpu(const RawEvent& e, RecordKind kind) {
   gpu = {};
   gpu.has_id = e.arg(Arg::kExternalId).given() ? 1 : 0;
   gpu.external_id = unsigned_of(e.arg(Arg::kExternalId).text).value_or(0);
-  gpu.correlation = as_u32(e.integer(Arg::kCorrelation));
+  gpu.correlation = number_or(e.integer(Arg::kCorrelation));
   const auto device = e.integer(Arg::kDevice);
-  gpu.device = as_u32(device ? device : e.pid.integer());
-  gpu.context = as_u32(e.integer(Arg::kContext));
-  gpu.stream = as_u32(e.integer(Arg::kStream), kind == RecordKind::kSync ? model::kNoObject : 0);
-  gpu.graph = as_u32(e.integer(Arg::kGraph));
+  gpu.device = number_or(device ? device : e.pid.integer());
+  gpu.context = number_or(e.integer(Arg::kContext));
+  gpu.stream = number_or(e.integer(Arg::kStream), kind == RecordKind::kSync ? model::kNoObject : 0);
+  gpu.graph = number_or(e.integer(Arg::kGraph));
   gpu.graph_node = unsigned_of(e.arg(Arg::kGraphNode).text).value_or(0);
   gpu.to_device = model::kNoObject;
   return true;
@@ -72,10 +72,10 @@ void Classifier::take_kernel(const RawEvent& e) {
   Shape shape;
   copy_three(e.grid, shape.grid);
   copy_three(e.block, shape.block);
-  shape.registers = as_u32(e.integer(Arg::kRegisters));
-  shape.shared_bytes = as_u32(e.integer(Arg::kSharedMemory));
-  shape.local_bytes = as_u32(e.integer(Arg::kLocalMemory));
-  shape.channel = as_u32(e.integer(Arg::kChannel));
+  shape.registers = number_or(e.integer(Arg::kRegisters));
+  shape.shared_bytes = number_or(e.integer(Arg::kSharedMemory));
+  shape.local_bytes = number_or(e.integer(Arg::kLocalMemory));
+  shape.channel = number_or(e.integer(Arg::kChannel));
   record_.gpu.shape = names_.shapes.intern(shape);
   keep();
 }
@@ -88,9 +88,9 @@ void Classifier::take_copy(const RawEvent& e) {
                         [](std::uint32_t kind) { return exporter::copy_kind(kind); });
   gpu.from = memory_named(between(e.name, "(", " -> "));
   gpu.to = memory_named(between(e.name, "-> ", ")"));
-  gpu.to_device = as_u32(e.integer(Arg::kToDevice), gpu.device);
+  gpu.to_device = number_or(e.integer(Arg::kToDevice), gpu.device);
   if (const auto from = e.integer(Arg::kFromDevice); from && !e.arg(Arg::kDevice).given())
-    gpu.device = as_u32(from);
+    gpu.device = number_or(from);
   keep();
 }
 
@@ -108,7 +108,7 @@ void Classifier::take_sync(const RawEvent& e) {
     sync.type = kind;
     return exporter::name_of(sync);
   });
-  record_.gpu.to_device = as_u32(e.integer(Arg::kSyncEvent), model::kNoObject);
+  record_.gpu.to_device = number_or(e.integer(Arg::kSyncEvent), model::kNoObject);
   keep();
 }
 
@@ -116,7 +116,7 @@ void Classifier::take_overhead(const RawEvent& e) {
   if (start(e, RecordKind::kOverhead, true) == nullptr) return;
   record_.process = kNoProcess;
   record_.tid = tid_of(e);
-  std::uint32_t kind = as_u32(e.integer(Arg::kOverheadKind));
+  std::uint32_t kind = number_or(e.integer(Arg::kOverheadKind));
   // Kinds are 1, then multiples of 65536.
   for (std::uint32_t i = 0; kind == 0 && i < kKinds; ++i) {
     model::Overhead one{};

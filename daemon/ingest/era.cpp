@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostPieces = 4096;
 /// NTP slews at most 0.5 ms a second; a difference above this between two readings is a step.
-constexpr std::int64_t kStepNs = 1'000'000;
+constexpr std::int64_t kEraStepNs = 1'000'000;
 constexpr std::uint64_t kSlewDivisor = 1000;
 /// Within the uncertainty of two readings nothing is known to have changed, and a piece that
 /// starts anyway would let neighbouring kernels overlap by the difference.
@@ -88,7 +88,7 @@ bool Era::continues(const wire::ClockSync& sync) const {
   if (source != source_ && !(counts_nanoseconds() && source <= ClockSource::kNanoseconds))
     return false;
   const std::uint64_t passed = sync.mono_ns - last_.mono_ns;
-  const std::uint64_t most = kStepNs + passed / kSlewDivisor + sync.gap_ns + last_.gap_ns;
+  const std::uint64_t most = kEraStepNs + passed / kSlewDivisor + sync.gap_ns + last_.gap_ns;
   if (counts_nanoseconds())
     return size_of(difference(sync.cupti_ns, sync.mono_ns) -
                    difference(last_.cupti_ns, last_.mono_ns)) <= most;

@@ -21,7 +21,7 @@ constexpr std::uint64_t kLeastBaselineNs = 1'000'000;
 constexpr double kGoodError = 5e-8;
 constexpr std::uint64_t kStaleNs = 4'000'000'000;
 constexpr double kLeastRate = 1e-4, kMostRate = 1e4;
-constexpr double kStepNs = 1e6, kMostSlew = 1e-3;
+constexpr double kFitStepNs = 1e6, kMostSlew = 1e-3;
 
 }  // namespace
 
@@ -41,7 +41,7 @@ bool RateFit::jumped(const Point& now) const {
   const auto passed = static_cast<double>(now.mono_ns - last.mono_ns);
   const double said = static_cast<double>(now.ticks - last.ticks) * rate_;
   return std::abs(said - passed) >
-         kStepNs + passed * (kMostSlew + error_) + static_cast<double>(now.gap_ns + last.gap_ns);
+         kFitStepNs + passed * (kMostSlew + error_) + static_cast<double>(now.gap_ns + last.gap_ns);
 }
 
 void RateFit::fit(const Point& now) {

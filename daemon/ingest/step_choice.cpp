@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kLookEveryNs = 20'000'000;
 /// A chosen loop that was not seen for this long, or this many steps, may be over.
-constexpr std::uint64_t kQuietNs = 5'000'000'000, kQuietSteps = 20;
+constexpr std::uint64_t kChoiceQuietNs = 5'000'000'000, kChoiceQuietSteps = 20;
 /// Instead of a loop that proved to be part of a step another one is looked for so long, or so many
 /// times as long as the first update took to come.
 constexpr std::uint64_t kDoubtNs = 60'000'000'000, kDoubtUpdates = 4;
@@ -219,7 +219,7 @@ void StepFinder::watch(std::uint64_t now_ns) {
   if (!chose_loop() || search_.wants_named_loop()) return;
   const std::uint64_t each_ns = steps_seen_ < 2 ? 0 : (newest_ns_ - first_step_ns_) / steps_seen_;
   if (!suspended_) {
-    const std::uint64_t quiet_ns = std::max(kQuietNs, kQuietSteps * each_ns);
+    const std::uint64_t quiet_ns = std::max(kChoiceQuietNs, kChoiceQuietSteps * each_ns);
     const bool rests = now_ns > newest_ns_ + std::max(kShortRestNs, 3 * each_ns);
     if (strangers_ >= kMostStrangers || (others_ >= kMostStrangers && rests) ||
         now_ns > newest_ns_ + quiet_ns)
@@ -229,7 +229,7 @@ void StepFinder::watch(std::uint64_t now_ns) {
   if (doubted_) return look_again(now_ns);
   const bool same = chosen_.with_optimizer;
   StepChoice choice = loop_with_optimizer(book_, Patience::kMuch);
-  if (!choice && !same && now_ns > suspended_ns_ + kQuietNs)
+  if (!choice && !same && now_ns > suspended_ns_ + kChoiceQuietNs)
     choice = busiest_loop(book_, now_ns, Patience::kSome);
   if (choice && choice.loop != chosen_.loop) choose(choice, now_ns);
 }
@@ -263,7 +263,8 @@ void StepFinder::look_back(std::uint64_t now_ns) {
   if (chosen_.backward && now_ns <= update_ns + first_update_ns()) return;
   trust();
   const StepChoice other = busiest_loop(book_, now_ns, Patience::kNone);
-  if (other && other.loop != chosen_.loop && other.loop->last_ns > other.loop->first_ns + kQuietNs)
+  if (other && other.loop != chosen_.loop &&
+      other.loop->last_ns > other.loop->first_ns + kChoiceQuietNs)
     choose(other, now_ns);
 }
 

@@ -20,7 +20,7 @@ namespace gpuprof::session {
 namespace {
 
 constexpr std::size_t kMostStrangers = 1024;
-constexpr std::uint64_t kPatienceNs = 10'000'000'000;
+constexpr std::uint64_t kStrangerPatienceNs = 10'000'000'000;
 
 std::uint64_t random_key() {
   std::random_device device;
@@ -171,7 +171,7 @@ int Server::timeout_ms(std::uint64_t now_ns) const {
 
 void Server::sweep(std::uint64_t now_ns) {
   strangers_.remove_if([&](const Stranger& stranger) {
-    return stranger.done || (!stranger.client && now_ns - stranger.since_ns > kPatienceNs);
+    return stranger.done || (!stranger.client && now_ns - stranger.since_ns > kStrangerPatienceNs);
   });
   std::erase_if(sessions_, [](const auto& session) { return session->finished(); });
 }

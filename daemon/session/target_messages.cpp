@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t kMostTexts = 20'000;  // facts and notices of one process
 constexpr std::size_t kMostMissing = 64;
-constexpr std::size_t kMostIntervals = 64;
+constexpr std::size_t kMostRecorded = 64;
 
 /// `bytes` of the tail from `at`, or less if it is shorter.
 std::string_view part(const wire::Packet& packet, std::size_t at, std::size_t bytes) {
@@ -146,7 +146,7 @@ void Target::on_state(wire::StateReport report) {
   if (recording_ != on) assembler_->write_losses(base::mono_ns());
   // An agent reports after every change of the plan; only the switch itself has a time.
   if (recording_ != on) {
-    if (recorded_.size() >= kMostIntervals) recorded_.erase(recorded_.begin());
+    if (recorded_.size() >= kMostRecorded) recorded_.erase(recorded_.begin());
     recorded_.push_back({report.ts_ns, on});
     events_.target_recording(*this, on, report.ts_ns);
   }

@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view kEval = "_PyEval_EvalFrameDefault";
 constexpr std::string_view kTailCall = "_TAIL_CALL_";
 
-std::string hex(std::uint64_t value) {
+std::string address_text(std::uint64_t value) {
   std::array<char, 24> text;
   snprintf(text.data(), text.size(), "0x%lx", value);
   return text.data();
@@ -45,7 +45,7 @@ const NativeName& NativeNames::find(const MappedModule* module, std::uint64_t pc
 NativeName NativeNames::make(const MappedModule* module, std::uint64_t pc) {
   NativeName out;
   if (module == nullptr) {
-    out.frame.name = hex(pc);
+    out.frame.name = address_text(pc);
     return out;
   }
   const Loaded& loaded = load(*module);
@@ -56,8 +56,8 @@ NativeName NativeNames::make(const MappedModule* module, std::uint64_t pc) {
   out.tail_call = symbol.name != nullptr && std::string_view(symbol.name).starts_with(kTailCall);
   out.frame.kind = FrameKind::kNative;
   out.frame.module = module->name;
-  out.frame.name =
-      symbol.name != nullptr ? support::demangle(symbol.name) : module->name + "+" + hex(address);
+  out.frame.name = symbol.name != nullptr ? support::demangle(symbol.name)
+                                          : module->name + "+" + address_text(address);
   if (options_.native_lines && symbols.object() && symbol.name != nullptr) {
     NativeLines::Place place = lines_.find(symbols.object().path(), address);
     out.frame.file = std::move(place.file);

@@ -33,6 +33,8 @@ bool is_init_cleanup(const DisplayFrame& frame) {
 
 StackNamer::StackNamer(NamingOptions options) : options_(options), natives_(options) {}
 
+StackNamer::~StackNamer() = default;
+
 void StackNamer::on(const model::StringDef& event) { strings_.try_emplace(event.id, event.text); }
 
 void StackNamer::on(const model::StackDef& event) {

@@ -26,6 +26,7 @@ namespace gpuprof::symbols {
 class StackNamer final : public model::IgnoringSink {
  public:
   explicit StackNamer(NamingOptions options = {});
+  ~StackNamer() override;
 
   using model::IgnoringSink::on;
   void on(const model::StringDef& event) override;

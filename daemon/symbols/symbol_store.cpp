@@ -12,7 +12,7 @@ namespace {
 
 // Each keeps its file open.
 constexpr std::size_t kMostTables = 256;
-constexpr std::string_view kEval = "_PyEval_EvalFrameDefault";
+constexpr std::string_view kEvaluator = "_PyEval_EvalFrameDefault";
 
 std::shared_ptr<const SymbolStore::Table> read_table(const MappedModule& module,
                                                      std::uint32_t pid) {
@@ -20,7 +20,7 @@ std::shared_ptr<const SymbolStore::Table> read_table(const MappedModule& module,
   ElfFile object = open_module(module, pid);
   ElfFile debug = open_debug_file(object ? object.build_id() : module.build_id);
   table->symbols = ElfSymbols(std::move(object), std::move(debug));
-  table->interpreter = table->symbols.defines(kEval);
+  table->interpreter = table->symbols.defines(kEvaluator);
   return table;
 }
 

@@ -34,7 +34,7 @@ constexpr std::string_view name_of(Row row) {
 }
 
 /// Children of a thread and of a device, from top to bottom.
-constexpr std::int32_t rank_of(Row row) { return static_cast<std::int32_t>(row); }
+constexpr std::int32_t rank_of_row(Row row) { return static_cast<std::int32_t>(row); }
 
 bool is_device_row(Row row) { return row == Row::kStream || row == Row::kWaits; }
 bool is_counter(Row row) { return row >= Row::kAllocated; }
@@ -140,7 +140,7 @@ std::uint64_t PerfettoTracks::device(std::uint32_t index) {
 
 std::uint64_t PerfettoTracks::describe(const Key& key, bool lane) {
   TrackDescriptor track;
-  track.set_sibling_order_rank(rank_of(key.row));
+  track.set_sibling_order_rank(rank_of_row(key.row));
   if (is_counter(key.row)) {
     // The host's memory belongs to the process itself.
     const bool host = key.owner == model::kNoObject;

@@ -193,6 +193,9 @@ void ShowPass::on(const model::Sync& e) {
 
 }  // namespace
 
+Shown::Shown(const FileRequest& request) : request_(request) {}
+Shown::~Shown() = default;
+
 support::Result<std::unique_ptr<Shown>> Shown::open(const FileRequest& request) {
   std::unique_ptr<Shown> shown(new Shown(request));
   GPUPROF_CHECK(survey_process(request, shown->survey_, shown->stacks_));

@@ -112,6 +112,7 @@ class ShownSink {
 /// The first pass of one file, done: what a writer may ask before and while events come.
 class Shown {
  public:
+  ~Shown();
   /// Reads the spool once. Texts are plain, not escaped for JSON.
   ///
   /// Errors: a spool that cannot be read.
@@ -134,7 +135,7 @@ class Shown {
   FileWritten written(std::string_view format, std::uint64_t bytes) const;
 
  private:
-  explicit Shown(const FileRequest& request) : request_(request) {}
+  explicit Shown(const FileRequest& request);
 
   const FileRequest& request_;
   Survey survey_{Texts::kPlain};

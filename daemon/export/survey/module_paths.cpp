@@ -14,7 +14,7 @@ namespace gpuprof::exporter {
 namespace {
 
 /// Ids are dense; a spool that claims one beyond this is damaged.
-constexpr std::uint32_t kMaxId = 4'000'000;
+constexpr std::uint32_t kMaxStackId = 4'000'000;
 
 std::uint64_t mixed(std::uint64_t hash, const model::PythonFrame& frame) {
   constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15ULL;
@@ -33,7 +33,7 @@ T& at_id(std::vector<T>& all, std::uint32_t id) {
 }  // namespace
 
 void ModulePaths::define(const model::TorchModule& module) {
-  if (module.id > kMaxId) return;
+  if (module.id > kMaxStackId) return;
   at_id(objects_, module.id) = {module.class_name, of_class_[module.type]++};
 }
 
@@ -45,7 +45,7 @@ ModulePaths::Path ModulePaths::enter(Path parent, model::TorchModuleId module) {
 }
 
 void ModulePaths::define(const model::StackDef& stack) {
-  if (stack.id > kMaxId || levels_.size() + stack.python.size() > kMaxLevels) return;
+  if (stack.id > kMaxStackId || levels_.size() + stack.python.size() > kMaxLevels) return;
   const std::size_t first = levels_.size();
   std::uint64_t context = 1;
   Path path = 0;

@@ -29,6 +29,9 @@ std::int64_t sync_row(const model::Sync& sync) {
   return std::int64_t{sync.stream} + (sync.type == kStreamSync ? kStreamSyncOffset : 0);
 }
 
+Survey::Survey(Texts texts) : names(texts) {}
+Survey::~Survey() = default;
+
 std::uint64_t Survey::events() const {
   std::uint64_t sum = 0;
   for (const std::uint64_t one : counts) sum += one;
@@ -67,6 +70,22 @@ Survey::Thread& Surveyor::thread(std::uint32_t tid) {
   if (s_.threads.size() >= kMaxThreads && !s_.threads.contains(tid)) tid = s_.pid;
   last_thread_ = &s_.threads[tid];
   return *last_thread_;
+}
+
+Surveyor::Surveyor(Survey& survey, StackText& stacks) : s_(survey), stacks_(stacks) {}
+Surveyor::~Surveyor() = default;
+
+void Surveyor::on(const model::Domain& e) { s_.domains[e.domain] = e.name; }
+void Surveyor::on(const model::Fact& e) { s_.facts[std::string(e.key)] = e.value; }
+void Surveyor::on(const model::Device& e) { s_.devices[e.device] = e; }
+void Surveyor::on(const model::Context& e) { s_.contexts[e.context] = e; }
+
+void Surveyor::on(const model::Range& e) {
+  if (!s_.copies.hold(e)) take(e);
+}
+
+void Surveyor::on(const model::Operator& e) {
+  if (!s_.copies.hold(e)) take(e);
 }
 
 void Surveyor::on(const model::Process& e) {

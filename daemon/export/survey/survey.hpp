@@ -72,7 +72,10 @@ struct Survey {
     std::int64_t first_offset_ns = 0, last_offset_ns = 0;  // REALTIME - MONOTONIC
   };
 
-  explicit Survey(Texts texts = Texts::kJson) : names(texts) {}
+  explicit Survey(Texts texts = Texts::kJson);
+  ~Survey();  // here and below not inline: its maps are instantiated once, not in every writer
+  Survey(const Survey&) = delete;
+  Survey& operator=(const Survey&) = delete;
 
   model::Window window;
   NameTable names;
@@ -158,7 +161,8 @@ struct Survey {
 /// Gathers a Survey; call finish() after the replay.
 class Surveyor final : public model::IgnoringSink {
  public:
-  Surveyor(Survey& survey, StackText& stacks) : s_(survey), stacks_(stacks) {}
+  Surveyor(Survey& survey, StackText& stacks);
+  ~Surveyor() override;
 
   using model::IgnoringSink::on;
   void on(const model::StringDef& e) override {
@@ -177,20 +181,16 @@ class Surveyor final : public model::IgnoringSink {
   void on(const model::ProcessEnd& e) override { stacks_.define(e); }
   void on(const model::ThreadName& e) override;
   void on(const model::Inputs& e) override { s_.inputs.define(e); }
-  void on(const model::Domain& e) override { s_.domains[e.domain] = e.name; }
-  void on(const model::Fact& e) override { s_.facts[std::string(e.key)] = e.value; }
+  void on(const model::Domain& e) override;
+  void on(const model::Fact& e) override;
   void on(const model::Notice& e) override;
   void on(const model::Loss& e) override;
   void on(const model::ClockPair& e) override;
-  void on(const model::Device& e) override { s_.devices[e.device] = e; }
-  void on(const model::Context& e) override { s_.contexts[e.context] = e; }
+  void on(const model::Device& e) override;
+  void on(const model::Context& e) override;
   void on(const model::Sample& e) override;
-  void on(const model::Range& e) override {
-    if (!s_.copies.hold(e)) take(e);
-  }
-  void on(const model::Operator& e) override {
-    if (!s_.copies.hold(e)) take(e);
-  }
+  void on(const model::Range& e) override;
+  void on(const model::Operator& e) override;
   void on(const model::Allocation& e) override;
   void on(const model::Step& e) override;
   void on(const model::ApiCall& e) override;

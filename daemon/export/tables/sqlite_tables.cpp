@@ -9,7 +9,7 @@ namespace gpuprof::exporter {
 namespace {
 
 /// Of everything that ran on a device.
-const std::string kGpu =
+const std::string kGpuColumns =
     "start INTEGER, end INTEGER, deviceId INTEGER, contextId INTEGER, streamId INTEGER, "
     "correlationId INTEGER, globalPid INTEGER, ";
 /// Of what came after it in every such table: ours.
@@ -34,7 +34,7 @@ SqliteTables::SqliteTables(SqliteFile& f)
       missing(f.table("MISSING", "sentence TEXT")),
       drops(f.table("DROPS", "reason TEXT, inWindow INTEGER, sinceStart INTEGER")),
       kernels(f.table("CUPTI_ACTIVITY_KIND_KERNEL",
-                      kGpu +
+                      kGpuColumns +
                           "demangledName INTEGER, shortName INTEGER, registersPerThread INTEGER, "
                           "gridX INTEGER, gridY INTEGER, gridZ INTEGER, blockX INTEGER, "
                           "blockY INTEGER, blockZ INTEGER, staticSharedMemory INTEGER, "
@@ -42,19 +42,19 @@ SqliteTables::SqliteTables(SqliteFile& f)
                           "sharedMemoryExecuted INTEGER, graphId INTEGER, graphNodeId INTEGER" +
                           kOwner)),
       copies(f.table("CUPTI_ACTIVITY_KIND_MEMCPY",
-                     kGpu +
+                     kGpuColumns +
                          "bytes INTEGER, copyKind INTEGER, srcKind INTEGER, dstKind INTEGER, "
                          "dstDeviceId INTEGER, graphId INTEGER, graphNodeId INTEGER, "
                          "nameId INTEGER" +
                          kOwner)),
       sets(f.table("CUPTI_ACTIVITY_KIND_MEMSET",
-                   kGpu +
+                   kGpuColumns +
                        "value INTEGER, bytes INTEGER, memKind INTEGER, graphId INTEGER, "
                        "graphNodeId INTEGER, nameId INTEGER" +
                        kOwner)),
-      graphs(f.table("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", kGpu + "graphId INTEGER" + kOwner)),
+      graphs(f.table("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", kGpuColumns + "graphId INTEGER" + kOwner)),
       syncs(f.table("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
-                    kGpu + "syncType INTEGER, eventId INTEGER, nameId INTEGER" + kOwner)),
+                    kGpuColumns + "syncType INTEGER, eventId INTEGER, nameId INTEGER" + kOwner)),
       calls(f.table("CUPTI_ACTIVITY_KIND_RUNTIME",
                     "start INTEGER, end INTEGER, eventClass INTEGER, globalTid INTEGER, "
                     "correlationId INTEGER, nameId INTEGER, returnValue INTEGER, "

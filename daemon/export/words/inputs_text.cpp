@@ -25,7 +25,7 @@ using Number = InputView::Number;
 using enum model::InputForm;
 
 /// Ids are dense; a spool that claims one beyond this is damaged.
-constexpr model::InputsId kMaxId = 4'000'000;
+constexpr model::InputsId kMaxInputsId = 4'000'000;
 
 /// Of longer lists of numbers PyTorch's profiler says nothing.
 constexpr std::uint32_t kLongestList = 30;
@@ -154,7 +154,7 @@ void append_value(std::string& out, Number number, std::uint64_t word) {
   }
 }
 
-void append_number(std::string& out, const InputView& input) {
+void append_input_number(std::string& out, const InputView& input) {
   if (input.number == Number::kComplex) {
     const auto imaginary = std::bit_cast<double>(input.values[1]);
     append_double(out, std::bit_cast<double>(input.values[0]));
@@ -173,7 +173,7 @@ void append_mixed(std::string& out, std::span<const std::uint64_t> words) {
   for (bool first = true; next_input(words, entry); first = false) {
     if (!first) out += ", ";
     if (entry.form == Form::kNumber && entry.number != Number::kSymbol)
-      append_number(out, entry);
+      append_input_number(out, entry);
     else
       out += '?';
   }
@@ -183,7 +183,7 @@ void append_mixed(std::string& out, std::span<const std::uint64_t> words) {
 void append_concrete(std::string& out, const InputView& input) {
   out += '"';
   if (input.form == Form::kNumber) {
-    append_number(out, input);
+    append_input_number(out, input);
   } else if (input.form == Form::kNumberList && input.total <= kLongestList) {
     if (input.number == Number::kMixed)
       append_mixed(out, input.values);
@@ -254,7 +254,7 @@ bool next_input(std::span<const std::uint64_t>& words, InputView& input) {
 }
 
 void InputsText::define(const model::Inputs& inputs) {
-  if (inputs.id > kMaxId) return;
+  if (inputs.id > kMaxInputsId) return;
   if (words_.size() + inputs.words.size() > kMaxWords) {
     ++left_out_;
     return;

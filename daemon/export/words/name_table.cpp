@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kLost = "(name lost)";
 /// Ids are dense; a spool that claims one beyond this is damaged.
-constexpr model::StringId kMaxId = 4'000'000;
+constexpr model::StringId kMaxNameId = 4'000'000;
 /// Of one name, once the table is full.
 constexpr std::size_t kLateNameBytes = 64;
 
@@ -47,7 +47,7 @@ std::string_view NameTable::keep(std::string_view text, std::string_view whole) 
 }
 
 void NameTable::define(model::StringId id, std::string_view text) {
-  if (id > kMaxId) return;
+  if (id > kMaxNameId) return;
   if (id >= texts_.size()) texts_.resize(std::max<std::size_t>(id + 1, texts_.size() * 2));
   texts_[id] = keep(text, text);
 }

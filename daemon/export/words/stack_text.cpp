@@ -27,6 +27,8 @@ constexpr std::size_t kMaxFrameBytes = 1024;
 StackText::StackText(Texts texts)
     : as_(texts), names_{kManyNames, kIncomplete, kMisfit}, places_(names_.size()) {}
 
+StackText::~StackText() = default;
+
 StackText::Frame StackText::intern(const symbols::DisplayFrame& frame) {
   scratch_ = symbols::format_frame(frame);
   const auto found = by_name_.find(scratch_);

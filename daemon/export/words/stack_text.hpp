@@ -32,6 +32,7 @@ class StackText {
   static constexpr Frame kMisfitFrame = 2;
 
   explicit StackText(Texts texts = Texts::kJson);
+  ~StackText();
 
   /// Takes what stacks are made of.
   template <typename E>

@@ -16,9 +16,9 @@ namespace gpuprof::exporter {
 namespace {
 
 constexpr std::int64_t kStepLine = 0x40000000;
-constexpr std::int64_t kCounterLine = 0x50000000;
+constexpr std::int64_t kGpuCounterLine = 0x50000000;
 /// Kernel shapes remembered; programs use few.
-constexpr std::size_t kMaxShapes = 20'000;
+constexpr std::size_t kMaxDetails = 20'000;
 
 /// Kinds of work in a row's name; the viewers draw rows with Compute first.
 constexpr std::array<std::string_view, 8> kKinds = {"Compute",   "MemcpyH2D", "MemcpyD2H",
@@ -134,7 +134,7 @@ XplaneId XplaneGpu::details(const model::Kernel& e) {
   last_shape_ = shape;
   if (const auto found = details_.find(shape); found != details_.end())
     return last_details_ = found->second;
-  if (details_.size() >= kMaxShapes) details_.clear();
+  if (details_.size() >= kMaxDetails) details_.clear();
   std::string text =
       fmt::format("regs:{} static_shared:{} dynamic_shared:{} grid:{},{},{} block:{},{},{}",
                   e.registers, e.static_shared_bytes, e.dynamic_shared_bytes, e.grid[0], e.grid[1],
@@ -192,7 +192,8 @@ void XplaneGpu::add(const model::Allocation& e) {
   constexpr std::array<std::pair<std::string_view, std::uint64_t model::Allocation::*>, 2> kTracks =
       {{{"memory allocated (bytes)", &model::Allocation::total_allocated_bytes},
         {"memory reserved (bytes)", &model::Allocation::total_reserved_bytes}}};
-  if (counters_ == nullptr) counters_ = &plane_.line(kCounterLine, kCounterLine, "_counters_");
+  if (counters_ == nullptr)
+    counters_ = &plane_.line(kGpuCounterLine, kGpuCounterLine, "_counters_");
   for (const auto& [name, member] : kTracks) {
     if (!file_.room()) return;
     stats_.clear();

@@ -29,12 +29,12 @@ Where where_of(const Analysis& analysis, FrameId frame) {
   return {at.file, at.name, at.line, at.line};
 }
 
-struct OfLine {
+struct LineSum {
   double ns = 0, count = 0;
 };
 
 /// The line with the most of something; 0: none known.
-FrameId most(const std::map<FrameId, OfLine>& lines, double OfLine::*what) {
+FrameId most(const std::map<FrameId, LineSum>& lines, double LineSum::*what) {
   FrameId best = 0;
   double most = 0;
   for (const auto& [line, sums] : lines) {
@@ -49,7 +49,7 @@ FrameId most(const std::map<FrameId, OfLine>& lines, double OfLine::*what) {
 struct Products {
   double all_ns = 0, slow_ns = 0, tf32_ns = 0, count = 0;  // slow: single precision
   std::string longest;
-  std::map<FrameId, OfLine> lines;
+  std::map<FrameId, LineSum> lines;
 };
 
 /// By what NVIDIA's libraries put into names of kernels that work on 16 bits and less.
@@ -142,12 +142,12 @@ void launch_bound(const Subject& subject, Found* found) {
                                  (1 - busiest) * static_cast<double>(story.steps_ns()));
   if (per_step < kFewestKernels || tiny / all < kTinyShare) return;
   if (gap_ns < kGapShare * static_cast<double>(story.steps_ns())) return;
-  std::map<FrameId, OfLine> lines;
+  std::map<FrameId, LineSum> lines;
   for (const KernelRow& kernel : analysis.gpu.kernels)
     if (kernel.time.mean_ns < static_cast<double>(kTinyKernelNs))
       lines[kernel.line].count += static_cast<double>(kernel.time.count);
   Advice advice =
-      start_advice(subject, kLaunchBound, where_of(analysis, most(lines, &OfLine::count)), gap_ns);
+      start_advice(subject, kLaunchBound, where_of(analysis, most(lines, &LineSum::count)), gap_ns);
   if (!advice.where.known()) advice.where = loop_of(subject);
   advice.what = fmt::format(
       "{} kernels a step, {} of them shorter than {}: the GPU is done before the next one is "
@@ -177,7 +177,7 @@ void fp32_math(const Subject& subject, Found* found) {
   if (products.slow_ns < kEligibleShare * steps_ns || products.slow_ns < products.all_ns / 2)
     return;
   Advice advice = start_advice(
-      subject, kFp32Math, where_of(analysis, most(products.lines, &OfLine::ns)), products.slow_ns);
+      subject, kFp32Math, where_of(analysis, most(products.lines, &LineSum::ns)), products.slow_ns);
   const bool tf32 = products.tf32_ns > products.slow_ns / 2;
   advice.what = fmt::format(
       "Matrix products and convolutions take {} of GPU time a step {}; the longest kernel is {}. "

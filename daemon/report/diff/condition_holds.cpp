@@ -21,7 +21,7 @@ namespace {
 using support::error;
 using support::in_quotes;
 
-constexpr int kTrouble = 2;
+constexpr int kUndecided = 2;
 
 struct Measured {
   double before = 0, after = 0;
@@ -62,14 +62,14 @@ support::Result<const NameDiff*> find_name(const Condition& condition, const Pro
     return error(fmt::format("--fail-if {}: nothing of that name was recorded on either side{}",
                              in_quotes(condition.text),
                              near.empty() ? "" : fmt::format(" (did you mean {}?)", near)),
-                 kTrouble);
+                 kUndecided);
   }
   return error(
       fmt::format("--fail-if {}: {} names contain {}, such as {} and {}; write one of them "
                   "in full",
                   in_quotes(condition.text), parts.size(), in_quotes(condition.name),
                   in_quotes(parts[0]->name), in_quotes(parts[1]->name)),
-      kTrouble);
+      kUndecided);
 }
 
 support::Result<Measured> measure_name(const Condition& condition, const ProcessDiff& process) {
@@ -104,7 +104,7 @@ support::Result<Measured> measure_memory(const Condition& condition, const Proce
     return error(fmt::format("--fail-if {}: no memory was recorded; record both sides with "
                              "--profile-memory",
                              in_quotes(condition.text)),
-                 kTrouble);
+                 kUndecided);
   return most;
 }
 
@@ -127,7 +127,7 @@ support::Result<Measured> measure(const Condition& condition, const ProcessDiff&
                     condition.metric == "step_time"
                         ? ": steps are needed on both sides"
                         : ", or it is 0 on both sides: they have no GPU work of that kind"),
-        kTrouble);
+        kUndecided);
   const StepMetric* known = nullptr;
   for (const StepMetric& one : step_metrics())
     if (one.name == condition.metric) known = &one;

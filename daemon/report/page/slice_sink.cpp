@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint32_t kMaxRows = 60;
 constexpr std::size_t kMaxName = 400;
 
-std::string shape(const std::array<std::uint32_t, 3>& of) {
+std::string shape_text(const std::array<std::uint32_t, 3>& of) {
   return fmt::format("[{}, {}, {}]", of[0], of[1], of[2]);
 }
 
@@ -76,8 +76,8 @@ void SliceSink::on(const exporter::ShownCall& shown) {
 void SliceSink::on(const exporter::ShownGpu<model::Kernel>& shown) {
   keep({Group::kStream, shown.device, shown.e.stream}, SliceKind::kKernel, shown.e.start_ns,
        shown.e.end_ns, shown.name, shown.launched ? shown.e.correlation : 0,
-       fmt::format("grid {}, block {}, {} registers", shape(shown.e.grid), shape(shown.e.block),
-                   shown.e.registers));
+       fmt::format("grid {}, block {}, {} registers", shape_text(shown.e.grid),
+                   shape_text(shown.e.block), shown.e.registers));
 }
 
 void SliceSink::on(const exporter::ShownGpu<model::MemCopy>& shown) {

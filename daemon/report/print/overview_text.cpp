@@ -16,7 +16,7 @@
 namespace gpuprof::report {
 namespace {
 
-constexpr std::size_t kRows = 8, kFewRows = 5;
+constexpr std::size_t kMostRows = 8, kFewRows = 5;
 
 /// Sentences over several lines.
 std::string wrapped(const std::string& text, const std::string& first, std::size_t width) {
@@ -76,7 +76,7 @@ std::string steps(const Analysis& a, std::size_t width) {
 std::string gpus(Analysis& a, std::size_t width) {
   if (a.steps.gpus.empty()) return "";
   return "\nGPUs" + std::string(a.meta.simulated ? " (simulated)" : "") + "\n" +
-         text_of(gpu_table(a, {}), kRows, width);
+         text_of(gpu_table(a, {}), kMostRows, width);
 }
 
 std::string operators(Analysis& a, std::size_t width) {
@@ -92,10 +92,10 @@ std::string operators(Analysis& a, std::size_t width) {
   }
   columns.insert(columns.end(), {"count", "name"});
   if (!sort_by(table, key) || !choose_columns(table, columns)) return "";
-  if (table.rows.size() > kRows) table.rows.resize(kRows);
+  if (table.rows.size() > kMostRows) table.rows.resize(kMostRows);
   return fmt::format("\nOperators by self {} time (all: --by operator)\n",
                      device ? "CUDA" : "CPU") +
-         text_of(table, kRows, width);
+         text_of(table, kMostRows, width);
 }
 
 std::string top(Analysis& a, std::size_t width, const char* title, const char* by,

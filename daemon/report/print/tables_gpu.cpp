@@ -22,7 +22,7 @@ std::vector<ColumnOf<Row>> timed(std::uint64_t all_ns) {
   return columns;
 }
 
-Cell where(const Analysis& a, FrameId line) {
+Cell line_cell(const Analysis& a, FrameId line) {
   return line == 0 ? std::string() : a.places.frames[line].where();
 }
 
@@ -47,7 +47,7 @@ Table kernel_table(Analysis& a, const TableOptions&) {
       {{"device", "GPU", Unit::kCount, false}, [](const Row& r) { return whole(r.device); }});
   columns.push_back({{"operator", "Operator"}, [](const Row& r) -> Cell { return r.owner; }});
   columns.push_back(
-      {{"line", "Line", Unit::kText, false}, [&a](const Row& r) { return where(a, r.line); }});
+      {{"line", "Line", Unit::kText, false}, [&a](const Row& r) { return line_cell(a, r.line); }});
   columns.push_back({{"name", "Name"}, [](const Row& r) -> Cell { return r.name; }});
   return table_of<Row>("kernel", a.gpu.kernels, columns);
 }
@@ -87,7 +87,7 @@ Table copies(Analysis& a, const char* name, bool sets) {
                      [](const Row& r) -> Cell { return std::string(r.pageable ? "yes" : ""); }});
   columns.push_back({{"operator", "Operator"}, [](const Row& r) -> Cell { return r.owner; }});
   columns.push_back(
-      {{"line", "Line", Unit::kText, false}, [&a](const Row& r) { return where(a, r.line); }});
+      {{"line", "Line", Unit::kText, false}, [&a](const Row& r) { return line_cell(a, r.line); }});
   columns.push_back({{"name", "Name"}, [](const Row& r) -> Cell { return r.name; }});
   return table_of<Row>(name, rows, columns);
 }
@@ -131,7 +131,7 @@ Table nccl_table(Analysis& a, const TableOptions&) {
   for (const Row& row : a.gpu.collectives)
     all_ns += row.device.count != 0 ? row.device.total_ns : row.host.total_ns;
   std::vector<ColumnOf<Row>> columns;
-  // On the GPU where it runs there, else on the host.
+  // On the GPU line_cell it runs there, else on the host.
   add_spread<Row>(columns, all_ns, [](const Row& r) -> const Spread& {
     return r.device.count != 0 ? r.device : r.host;
   });
@@ -157,7 +157,7 @@ Table sync_table(Analysis& a, const TableOptions&) {
   columns.push_back(
       {{"inner", "Inner", Unit::kText, false}, [](const Row& r) -> Cell { return r.owner; }});
   columns.push_back({{"name", "Call"}, [](const Row& r) -> Cell { return r.call; }});
-  columns.push_back({{"line", "Line"}, [&a](const Row& r) { return where(a, r.line); }});
+  columns.push_back({{"line", "Line"}, [&a](const Row& r) { return line_cell(a, r.line); }});
   return table_of<Row>("sync", a.gpu.waits, columns);
 }
 

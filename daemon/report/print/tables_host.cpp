@@ -35,7 +35,7 @@ class Columns {
   std::vector<ColumnOf<Row>> columns_;
 };
 
-std::string where(const Analysis& a, FrameId line) {
+std::string line_text(const Analysis& a, FrameId line) {
   return line == 0 ? "(not known)" : a.places.frames[line].where();
 }
 
@@ -169,7 +169,7 @@ Table line_table(Analysis& a, const TableOptions&) {
   c.add(
       "function", "Function", Unit::kText,
       [&a](const R& r) { return a.places.frames[r.frame].name; }, false);
-  c.add("line", "Line", Unit::kText, [&a](const R& r) { return where(a, r.frame); });
+  c.add("line", "Line", Unit::kText, [&a](const R& r) { return line_text(a, r.frame); });
   return table_of<R>("line", a.host.lines, c.all());
 }
 
@@ -178,7 +178,7 @@ Table site_table(Analysis& a, const TableOptions&) {
   Columns<R> c;
   add_costs(c, a.has_gpu());
   c.add("name", "Operator", Unit::kText, [](const R& r) { return r.name; });
-  c.add("line", "Line", Unit::kText, [&a](const R& r) { return where(a, r.frame); });
+  c.add("line", "Line", Unit::kText, [&a](const R& r) { return line_text(a, r.frame); });
   return table_of<R>("site", a.host.sites, c.all());
 }
 
@@ -234,7 +234,7 @@ Table step_table(Analysis& a, const TableOptions&) {
       .add(
           "kept", "Kept", Unit::kText, [](const R& r) { return r.kept ? "yes" : "no"; }, false)
       .add(
-          "where", "Loop", Unit::kText, [](const R& r) { return r.where; }, false);
+          "line_text", "Loop", Unit::kText, [](const R& r) { return r.where; }, false);
   return table_of<R>("step", a.steps.steps, c.all());
 }
 
@@ -258,7 +258,7 @@ Table memory_table(Analysis& a, const TableOptions&) {
            [](const R& r) { return r.row->freed_in_step; })
       .add("operator", "Operator", Unit::kText,
            [](const R& r) { return r.row->owner.empty() ? "(none)" : r.row->owner; })
-      .add("line", "Line", Unit::kText, [&a](const R& r) { return where(a, r.row->line); });
+      .add("line", "Line", Unit::kText, [&a](const R& r) { return line_text(a, r.row->line); });
   return table_of<R>("memory", rows, c.all());
 }
 

@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::size_t kMaxStepValues = 4u << 20;
 
+}  // namespace
+
 /// Bytes taken and given back until each allocation, to add up any interval of time.
 struct MemorySums {
   std::vector<std::uint64_t> ts_ns;
@@ -28,8 +30,6 @@ struct MemorySums {
     covered.assign(ts_ns.size() + 1, 0);
   }
 };
-
-}  // namespace
 
 /// By host event.
 struct OperatorsPart::Costs {

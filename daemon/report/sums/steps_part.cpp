@@ -17,7 +17,7 @@ using exporter::OpKind;
 constexpr auto kCategories = static_cast<std::size_t>(Category::kCount);
 
 /// One around everything, where no step was recorded.
-StepRow whole(const Timeline& t) {
+StepRow whole_time(const Timeline& t) {
   StepRow step;
   step.window = t.window;
   step.made_up = true;
@@ -127,9 +127,9 @@ void StepsPart::break_down(const Timeline& t, std::vector<StepRow>& steps) const
 }
 
 void StepsPart::count(const Timeline& t, std::vector<StepRow>& steps) const {
-  const bool whole = t.steps.empty();
+  const bool whole_time = t.steps.empty();
   const auto of = [&](Index step) -> StepRow* {
-    return whole ? &steps[0] : step == kNoIndex ? nullptr : &steps[step];
+    return whole_time ? &steps[0] : step == kNoIndex ? nullptr : &steps[step];
   };
   std::vector<bool> launches(t.host.size(), false);
   for (const GpuEvent& g : t.gpu) {
@@ -236,7 +236,7 @@ void StepsPart::add(const Timeline& t, const exporter::Survey& survey) {
   }
   if (steps.empty()) {
     if (t.first_ns > t.last_ns) return;
-    steps.push_back(whole(t));
+    steps.push_back(whole_time(t));
   } else {
     cut(t, steps);
     keep(t, steps);
