@@ -4,9 +4,10 @@
 #
 #   gpuprof_inject_room(NAME sources... [DEPS targets...])   static part of libgpuprof_inject.so
 #   gpuprof_room(NAME sources... [DEPS targets...])          static library of daemon, cli or support
-#   gpuprof_unit_test(NAME sources... [ONE_THREAD] [DEPS targets...])
+#   gpuprof_unit_test(NAME sources... [ONE_THREAD] [APART] [DEPS targets...])
 #                                                            GoogleTest program, label "unit";
-#                                                            ONE_THREAD: nothing for ThreadSanitizer
+#                                                            ONE_THREAD: nothing for ThreadSanitizer;
+#                                                            APART: each file compiled by itself
 
 # Code that runs in someone else's process: no exceptions, no RTTI, hidden, no dynamic TLS.
 # The unwind tables stay: our own frames are walked through.
@@ -113,13 +114,16 @@ endfunction()
 
 # The results file lets scripts/test count cases, not programs.
 function(gpuprof_unit_test NAME)
-  cmake_parse_arguments(ARG "ONE_THREAD" "" "DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "ONE_THREAD;APART" "" "DEPS" ${ARGN})
   add_executable(${NAME} ${ARG_UNPARSED_ARGUMENTS})
   target_include_directories(${NAME} PRIVATE "${PROJECT_SOURCE_DIR}")
   target_compile_options(${NAME} PRIVATE ${GPUPROF_WARNINGS} -Wno-conversion)
   target_link_libraries(${NAME} PRIVATE gpuprof_headers ${ARG_DEPS})
   gpuprof_apply_sanitizers(${NAME})
   gpuprof_use_gtest(${NAME})
+  if(GPUPROF_TOGETHER AND NOT ARG_APART AND NOT "${ARG_DEPS}" MATCHES "inject_")
+    set_target_properties(${NAME} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 14)
+  endif()
   set_target_properties(${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   if((ARG_ONE_THREAD AND GPUPROF_SANITIZE STREQUAL "thread")
      OR NOT (GPUPROF_DAEMON_UNIT_TESTS OR "${ARG_DEPS}" MATCHES "inject_"))

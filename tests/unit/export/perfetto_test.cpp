@@ -40,7 +40,7 @@ struct Read {
   }
 };
 
-class Reader {
+class TraceReader {
  public:
   Read read(const std::string& bytes) {
     perfetto::Trace trace;
@@ -101,7 +101,7 @@ class Reader {
 
 class Perfetto : public test::WrittenTest {
  protected:
-  Read read() { return Reader().read(write("perfetto")); }
+  Read read() { return TraceReader().read(write("perfetto")); }
 };
 
 TEST_F(Perfetto, HoldsOperatorsCallsAndKernelsWithTheirArrow) {
