@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::uint64_t kMs = 1'000'000;
+constexpr std::uint64_t kOneMs = 1'000'000;
 // No process has this number: its threads' CPU time is not known.
 constexpr std::uint32_t kNobody = 0x7fffffff;
 
@@ -35,14 +35,14 @@ class OverheadTest : public testing::Test {
   }
   void spend(std::uint32_t lane, std::uint64_t ns) { segment.lane_header(lane)->own_ns += ns; }
 
-  std::optional<Governor::Step> look(std::uint64_t after_ns = 100 * kMs) {
+  std::optional<Governor::Step> look(std::uint64_t after_ns = 100 * kOneMs) {
     now_ns += after_ns;
     return overhead.look(segment, true, now_ns);
   }
 
   ingest::SegmentHost segment = ingest::SegmentHost::create({}, 1).take();
   Overhead overhead{30'000, rungs_of(samples_and_operators(), false), kNobody};
-  std::uint64_t now_ns = 1'000'000 * kMs;
+  std::uint64_t now_ns = 1'000'000 * kOneMs;
 };
 
 TEST_F(OverheadTest, AddsUpBothLanesOfAThread) {
@@ -50,9 +50,9 @@ TEST_F(OverheadTest, AddsUpBothLanesOfAThread) {
   claim(50, 7, wire::LaneRole::kSignal);
   claim(1, 8, wire::LaneRole::kCallback);
   ASSERT_FALSE(look());
-  spend(0, 20 * kMs);
-  spend(50, 12 * kMs);
-  spend(1, 25 * kMs);
+  spend(0, 20 * kOneMs);
+  spend(50, 12 * kOneMs);
+  spend(1, 25 * kOneMs);
   const auto step = look();
   ASSERT_TRUE(step);
   EXPECT_EQ(7u, step->tid);
@@ -60,28 +60,28 @@ TEST_F(OverheadTest, AddsUpBothLanesOfAThread) {
   EXPECT_EQ(
       "3.2 % of the time of thread 7 went into gpuprof's own code, more than --max-overhead 3 %",
       overhead.why(*step));
-  EXPECT_EQ(57 * kMs, overhead.own_ns());
+  EXPECT_EQ(57 * kOneMs, overhead.own_ns());
 }
 
 TEST_F(OverheadTest, IsLookedAtTenTimesASecondAtMost) {
   claim(0, 7, wire::LaneRole::kCallback);
   look();
-  spend(0, 50 * kMs);
-  EXPECT_FALSE(look(5 * kMs));
-  EXPECT_TRUE(look(95 * kMs));
+  spend(0, 50 * kOneMs);
+  EXPECT_FALSE(look(5 * kOneMs));
+  EXPECT_TRUE(look(95 * kOneMs));
 }
 
 TEST_F(OverheadTest, AThreadIsNotTakenForTheOneThatHadItsLane) {
   claim(0, 7, wire::LaneRole::kCallback);
   look();
-  spend(0, 25 * kMs);
+  spend(0, 25 * kOneMs);
   EXPECT_FALSE(look());
-  spend(0, 25 * kMs);
+  spend(0, 25 * kOneMs);
   free(0);
   EXPECT_FALSE(look());
   claim(0, 8, wire::LaneRole::kCallback);
   EXPECT_FALSE(look());
-  EXPECT_EQ(50 * kMs, overhead.own_ns());
+  EXPECT_EQ(50 * kOneMs, overhead.own_ns());
 }
 
 TEST_F(OverheadTest, ACounterThatGoesBackOrJumpsIsNoCost) {
