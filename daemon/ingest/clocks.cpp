@@ -34,13 +34,14 @@ void Clocks::seed(std::uint64_t mono_ns, std::uint64_t real_ns) {
 }
 
 std::int64_t Clocks::step_of(const wire::ClockSync& sync) {
-  const auto offset = static_cast<std::int64_t>(sync.real_ns - sync.mono_ns);
-  const auto last = static_cast<std::int64_t>(last_real_ns_ - last_mono_ns_);
-  const std::int64_t moved = have_real_ ? offset - last : 0;
+  // Modulo 2^64: what a process says may be any number.
+  const auto moved =
+      static_cast<std::int64_t>(sync.real_ns - sync.mono_ns - (last_real_ns_ - last_mono_ns_));
+  const bool comparable = have_real_;
   have_real_ = true;
   last_mono_ns_ = sync.mono_ns;
   last_real_ns_ = sync.real_ns;
-  return moved > kStepNs || moved < -kStepNs ? moved : 0;
+  return comparable && (moved > kStepNs || moved < -kStepNs) ? moved : 0;
 }
 
 std::int64_t Clocks::add(const wire::ClockSync& sync) {

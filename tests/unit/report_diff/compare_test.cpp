@@ -33,9 +33,7 @@ int false_alarms(int pairs, std::size_t steps, const Noise& noise) {
   return alarms;
 }
 
-TEST(Compare, EqualPairsRaiseAtMostOneAlarmInAHundred) {
-  EXPECT_LE(false_alarms(300, 40, {}), 3);
-}
+TEST(Compare, EqualPairsRaiseAtMostOneAlarmInAHundred) { EXPECT_LE(false_alarms(300, 40, {}), 3); }
 TEST(Compare, EqualPairsWithWildStepsRaiseAtMostOneAlarmInAHundred) {
   EXPECT_LE(false_alarms(300, 40, {.step = 0.2, .spikes = 0.3}), 3);
 }
