@@ -170,7 +170,8 @@ class EventEncoder {
 inline constexpr std::uint64_t kLatest_ns = 1ULL << 59, kLongest_ns = 1ULL << 54,
                                kLongestWindow_ns = 1ULL << 56;
 
-/// Of one allocation or release: more than any machine has, and sums of them stay numbers.
+/// Of one allocation or release, and of all of a device: more than any machine has, and sums of
+/// them stay numbers.
 inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 48;
 
 /// Gives an event its numbers and texts back.

@@ -30,6 +30,13 @@ inline bool short_varint(const std::byte* at, std::uint64_t* value, std::size_t*
   return true;
 }
 
+void bring_near(model::Allocation& e) {
+  constexpr auto kMost = static_cast<std::uint64_t>(kMostBytes);
+  e.bytes = std::clamp(e.bytes, -kMostBytes, kMostBytes);
+  e.total_allocated_bytes = std::min(e.total_allocated_bytes, kMost);
+  e.total_reserved_bytes = std::min(e.total_reserved_bytes, kMost);
+}
+
 }  // namespace
 
 bool EventDecoder::varint(std::uint64_t* value) {
@@ -123,8 +130,7 @@ bool EventDecoder::one(Want want, model::EventSink& sink) {
   if (model::Timed<E> && want == Want::kDefinitions) return true;
   E event{};
   fields(scatter, event);
-  if constexpr (std::is_same_v<E, model::Allocation>)
-    event.bytes = std::clamp(event.bytes, -kMostBytes, kMostBytes);
+  if constexpr (std::is_same_v<E, model::Allocation>) bring_near(event);
   sink.on(event);
   return true;
 }

@@ -7,14 +7,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "support/text.hpp"
 
 namespace gpuprof::report::diff {
 
+namespace {
+
+constexpr double kMostBytes = 1e18;  // a recording may claim anything
+
+}  // namespace
+
 std::string value_text(double value, Unit unit) {
-  if (unit == Unit::kBytes) return support::human_bytes(static_cast<std::uint64_t>(value));
+  if (unit == Unit::kBytes)
+    return support::human_bytes(static_cast<std::uint64_t>(std::clamp(value, 0.0, kMostBytes)));
   if (unit == Unit::kCount)
     return value == std::round(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.2f}", value);
   const double size = std::abs(value);

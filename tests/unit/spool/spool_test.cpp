@@ -161,16 +161,22 @@ TEST_F(Spool, AnAllocationIsNoLargerThanAnyMachine) {
   for (const std::int64_t bytes : sent) {
     model::Allocation allocation{};
     allocation.bytes = bytes;
+    allocation.total_allocated_bytes = static_cast<std::uint64_t>(bytes);
     writer->on(allocation);
   }
   writer->flush();
   struct Sizes : model::IgnoringSink {
     using model::IgnoringSink::on;
-    void on(const model::Allocation& e) override { seen.push_back(e.bytes); }
+    void on(const model::Allocation& e) override {
+      seen.push_back(e.bytes);
+      most = std::max(most, e.total_allocated_bytes);
+    }
+    std::uint64_t most = 0;
     std::vector<std::int64_t> seen;
   } got;
   ASSERT_TRUE(replay(path(), {}, got).ok());
   EXPECT_EQ(got.seen, (std::vector<std::int64_t>{-kMostBytes, kMostBytes, -4096, 1LL << 40}));
+  EXPECT_EQ(got.most, static_cast<std::uint64_t>(kMostBytes));
 }
 
 TEST_F(Spool, DefinitionsComeBeforeTheEventsThatFollowedThem) {
