@@ -57,7 +57,7 @@ if(GPUPROF_PRECOMPILE)
   target_include_directories(gpuprof_std PRIVATE "${PROJECT_SOURCE_DIR}")
   target_link_libraries(gpuprof_std PUBLIC fmt::fmt spdlog::spdlog)
   set_target_properties(gpuprof_std PROPERTIES POSITION_INDEPENDENT_CODE ON)
-  if(GPUPROF_SANITIZE)
+  if(GPUPROF_SANITIZE AND NOT GPUPROF_FUZZ)
     target_compile_options(gpuprof_std PRIVATE -O0)
   endif()
   target_precompile_headers(gpuprof_std PRIVATE "${PROJECT_SOURCE_DIR}/cmake/room_headers.hpp")
@@ -71,8 +71,9 @@ function(gpuprof_room NAME)
   target_compile_options(${NAME} PRIVATE ${GPUPROF_WARNINGS})
   target_link_libraries(${NAME} PUBLIC gpuprof_headers ${ARG_DEPS})
   gpuprof_apply_sanitizers(${NAME})
-  if(GPUPROF_SANITIZE)
-    target_compile_options(${NAME} PRIVATE -O0)  # optimising what is instrumented doubles the build
+  # Optimising what is instrumented doubles the build; a fuzz target runs far longer than that.
+  if(GPUPROF_SANITIZE AND NOT GPUPROF_FUZZ)
+    target_compile_options(${NAME} PRIVATE -O0)
   endif()
   # The templates that its files share are instantiated once a batch. What is in a file's unnamed
   # namespace then needs a name that no other file of the room has.

@@ -32,6 +32,16 @@ bool is(const Credentials& who, std::uint32_t pid) {
   return user && (who.pid == 0 || static_cast<std::uint32_t>(who.pid) == pid);
 }
 
+std::string nobody_answers(int failure) {
+  const std::string why =
+      "nobody answers at its door (" + std::string(std::strerror(failure)) + ")";
+  if (failure != ECONNREFUSED) return why;
+  return why +
+         ": the library's thread there does not get to run, as in a Python 3.12 or later that "
+         "forks "
+         "all the time; try again";
+}
+
 }  // namespace
 
 Captures::Captures(EventLoop& loop, Joined joined, Failed failed)
@@ -53,8 +63,7 @@ void Captures::knock(Waiting& one, std::uint64_t now_ns) {
   if (!socket) {
     const int failure = errno;
     one.again = may_knock_again(one, now_ns);
-    if (!one.again)
-      fail(one, std::string("nobody answers at its door (") + std::strerror(failure) + ")");
+    if (!one.again) fail(one, nobody_answers(failure));
     return;
   }
   one.connection = std::make_unique<Connection>(std::move(socket), loop_);

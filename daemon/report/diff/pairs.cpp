@@ -87,14 +87,14 @@ double mean(const Values& values) {
 }
 
 bool calls_differ(const Values& before, const Values& after, std::size_t tests) {
-  constexpr double kFalseAlarms = 0.01, kLeastChange = 0.1;
+  constexpr double kAlarmShare = 0.01, kLeastChange = 0.1;
   if (before.empty() || after.empty()) return false;
   const double one = fixed(before), other = fixed(after);
   if (one >= 0 && other >= 0) return one != other;
   const double from = mean(before), to = mean(after);
   if (std::abs(to - from) < kLeastChange * std::max(from, to)) return false;
   const double p = rank_test(block_means(before), block_means(after));
-  return p <= kFalseAlarms / static_cast<double>(std::max<std::size_t>(1, tests));
+  return p <= kAlarmShare / static_cast<double>(std::max<std::size_t>(1, tests));
 }
 
 Pairs::Pairs(const Side& before, const Side& after) : before_(before), after_(after) {
