@@ -4,7 +4,6 @@
 //
 // Context:  daemon
 #include <algorithm>
-#include <type_traits>
 
 #include "daemon/model/ignoring_sink.hpp"
 #include "daemon/spool/event_coding.hpp"
@@ -30,11 +29,23 @@ inline bool short_varint(const std::byte* at, std::uint64_t* value, std::size_t*
   return true;
 }
 
-void bring_near(model::Allocation& e) {
-  constexpr auto kMost = static_cast<std::uint64_t>(kMostBytes);
-  e.bytes = std::clamp(e.bytes, -kMostBytes, kMostBytes);
-  e.total_allocated_bytes = std::min(e.total_allocated_bytes, kMost);
-  e.total_reserved_bytes = std::min(e.total_reserved_bytes, kMost);
+/// What no clock shows and no machine has is brought near: whoever adds it up counts in 63 bits.
+/// Spans are already (Scatter::span).
+template <typename E>
+void bring_near(E& e) {
+  if constexpr (requires { e.ts_ns; }) e.ts_ns = std::min(e.ts_ns, kLatest_ns);
+  if constexpr (requires { e.start_real_ns; }) e.start_ns = std::min(e.start_ns, kLatest_ns);
+  if constexpr (requires { e.weight_ns; }) e.weight_ns = std::min(e.weight_ns, kLongest_ns);
+  if constexpr (requires { e.last_ns; }) {
+    e.first_ns = std::min(e.first_ns, kLatest_ns);
+    e.last_ns = std::min(e.last_ns, kLatest_ns);
+  }
+  if constexpr (requires { e.total_reserved_bytes; }) {
+    constexpr auto kMost = static_cast<std::uint64_t>(kMostBytes);
+    e.bytes = std::clamp(e.bytes, -kMostBytes, kMostBytes);
+    e.total_allocated_bytes = std::min(e.total_allocated_bytes, kMost);
+    e.total_reserved_bytes = std::min(e.total_reserved_bytes, kMost);
+  }
 }
 
 }  // namespace
@@ -130,7 +141,7 @@ bool EventDecoder::one(Want want, model::EventSink& sink) {
   if (model::Timed<E> && want == Want::kDefinitions) return true;
   E event{};
   fields(scatter, event);
-  if constexpr (std::is_same_v<E, model::Allocation>) bring_near(event);
+  bring_near(event);
   sink.on(event);
   return true;
 }

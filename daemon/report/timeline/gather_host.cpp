@@ -21,6 +21,9 @@ constexpr std::array<std::string_view, 6> kNotTold = {  // by PyTorch's own tabl
     "aten::output_nr",
     "aten::_version"};
 
+// What was open at a window's end lasts as long as one that may be made up: sums stay numbers.
+constexpr std::uint64_t kLongest_ns = 1ULL << 54;
+
 }  // namespace
 
 Index Gatherer::key(std::uint32_t name, std::uint32_t a, std::uint32_t b, std::uint32_t kind,
@@ -35,7 +38,7 @@ HostEvent& Gatherer::add(std::uint64_t start_ns, std::uint64_t end_ns, std::uint
   saw(start_ns, end_ns);
   HostEvent& e = t_.host.emplace_back();
   e.start_ns = start_ns;
-  e.end_ns = std::max(start_ns, end_ns);
+  e.end_ns = std::max(start_ns, std::min(end_ns, start_ns + kLongest_ns));
   e.thread = thread(tid);
   e.key = key;
   return e;

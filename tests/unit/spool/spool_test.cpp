@@ -136,10 +136,13 @@ TEST_F(Spool, TimesThatNoClockShowsAreBroughtNear) {
     sync.start_ns = start, sync.end_ns = end;
     writer->on(sync);
   }
+  writer->on(model::ProcessEnd{~0ULL, 0, 0});
   writer->flush();
   // when replayed
   struct Spans : model::IgnoringSink {
     using model::IgnoringSink::on;
+    void on(const model::ProcessEnd& e) override { ended_ns = e.ts_ns; }
+    std::uint64_t ended_ns = 0;
     void on(const model::Sync& e) override { seen.emplace_back(e.start_ns, e.end_ns); }
     std::vector<std::pair<std::uint64_t, std::uint64_t>> seen;
   } got;
@@ -151,6 +154,7 @@ TEST_F(Spool, TimesThatNoClockShowsAreBroughtNear) {
     EXPECT_GE(end, start);
     EXPECT_LE(end - start, kLongest_ns);
   }
+  EXPECT_EQ(got.ended_ns, kLatest_ns);
   EXPECT_EQ(got.seen.front().second, 1000u);
   EXPECT_EQ(got.seen.back(), sent[5]);
 }
