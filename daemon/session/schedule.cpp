@@ -53,6 +53,8 @@ bool Schedule::last_turn(std::uint64_t index) const {
 
 void Schedule::close(model::Window window) {
   window.index = index_++;
+  // The moments are a process's, and it may tell of them in any order.
+  window.end_ns = std::max(window.start_ns, window.end_ns);
   windows_.push_back(std::move(window));
 }
 
