@@ -120,6 +120,31 @@ TEST(ScheduleOfPastSteps, AStepWithAGapIsNoWholeStep) {
   EXPECT_THAT(program.remarks[0].second, HasSubstr("instead of steps 1 to 3"));
 }
 
+// Given a process that makes its numbers and moments up
+TEST(ScheduleOfPastSteps, AFirstStepOfAnyNumberIsTakenAtOnce) {
+  for (const std::uint64_t number : {std::uint64_t{1} << 40, ~std::uint64_t{0} - 9}) {
+    Schedule schedule(found(1, 1, 2, 0), true, true);
+    schedule.start(kSecond);
+    schedule.step_began(number, 2 * kSecond, 1);
+    schedule.tick(2 * kSecond);
+    schedule.step_began(number + 1, 3 * kSecond, 2);
+    schedule.finish(4 * kSecond);
+    EXPECT_LE(schedule.take_windows().size(), 1u) << number;
+  }
+}
+
+TEST(ScheduleOfPastSteps, AStepThatEndsBeforeItBeganMakesNoWindowThatDoes) {
+  Schedule schedule(found(0, 0, 1, 1), true, true);
+  schedule.start(kSecond);
+  schedule.recording_on(kSecond);
+  schedule.step_began(0, 3 * kSecond, 1);
+  schedule.step_ended(0, 2 * kSecond, false);
+  schedule.tick(4 * kSecond);
+  schedule.finish(5 * kSecond);
+  for (const model::Window& window : schedule.take_windows())
+    EXPECT_LE(window.start_ns, window.end_ns);
+}
+
 TEST(ScheduleOfPastSteps, WindowsBackToBackAreCutToo) {
   Schedule schedule(found(0, 0, 2, 0), true, true);
   Program program(schedule, 10 * kMs);

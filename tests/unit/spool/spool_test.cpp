@@ -126,63 +126,6 @@ TEST_F(Spool, NumbersOfEveryLengthComeBack) {
   }
 }
 
-TEST_F(Spool, TimesThatNoClockShowsAreBroughtNear) {
-  // given spans that end before they begin, last for centuries or begin in the far future
-  const std::pair<std::uint64_t, std::uint64_t> sent[] = {
-      {1000, 900}, {1000, ~0ULL}, {1000, 1ULL << 60}, {~0ULL, ~0ULL}, {0, 1ULL << 63}, {5, 6}};
-  auto writer = ProcessWriter::create(path()).take();
-  for (const auto& [start, end] : sent) {
-    model::Sync sync{};
-    sync.start_ns = start, sync.end_ns = end;
-    writer->on(sync);
-  }
-  writer->on(model::ProcessEnd{~0ULL, 0, 0});
-  writer->flush();
-  // when replayed
-  struct Spans : model::IgnoringSink {
-    using model::IgnoringSink::on;
-    void on(const model::ProcessEnd& e) override { ended_ns = e.ts_ns; }
-    std::uint64_t ended_ns = 0;
-    void on(const model::Sync& e) override { seen.emplace_back(e.start_ns, e.end_ns); }
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> seen;
-  } got;
-  ASSERT_TRUE(replay(path(), {}, got).ok());
-  // then none is longer than can be added up, and honest ones are as they were
-  ASSERT_EQ(got.seen.size(), std::size(sent));
-  for (const auto& [start, end] : got.seen) {
-    EXPECT_LE(start, kLatest_ns);
-    EXPECT_GE(end, start);
-    EXPECT_LE(end - start, kLongest_ns);
-  }
-  EXPECT_EQ(got.ended_ns, kLatest_ns);
-  EXPECT_EQ(got.seen.front().second, 1000u);
-  EXPECT_EQ(got.seen.back(), sent[5]);
-}
-
-TEST_F(Spool, AnAllocationIsNoLargerThanAnyMachine) {
-  const std::int64_t sent[] = {INT64_MIN, INT64_MAX, -4096, 1LL << 40};
-  auto writer = ProcessWriter::create(path()).take();
-  for (const std::int64_t bytes : sent) {
-    model::Allocation allocation{};
-    allocation.bytes = bytes;
-    allocation.total_allocated_bytes = static_cast<std::uint64_t>(bytes);
-    writer->on(allocation);
-  }
-  writer->flush();
-  struct Sizes : model::IgnoringSink {
-    using model::IgnoringSink::on;
-    void on(const model::Allocation& e) override {
-      seen.push_back(e.bytes);
-      most = std::max(most, e.total_allocated_bytes);
-    }
-    std::uint64_t most = 0;
-    std::vector<std::int64_t> seen;
-  } got;
-  ASSERT_TRUE(replay(path(), {}, got).ok());
-  EXPECT_EQ(got.seen, (std::vector<std::int64_t>{-kMostBytes, kMostBytes, -4096, 1LL << 40}));
-  EXPECT_EQ(got.most, static_cast<std::uint64_t>(kMostBytes));
-}
-
 TEST_F(Spool, DefinitionsComeBeforeTheEventsThatFollowedThem) {
   // given each call's name is defined just before it
   auto writer = ProcessWriter::create(path()).take();
