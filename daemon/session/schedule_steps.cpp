@@ -110,8 +110,8 @@ void Schedule::learn_rate(std::uint64_t number, std::uint64_t ts_ns) {
 void Schedule::first_step(std::uint64_t number, std::uint64_t) {
   state_ = State::kRunning;
   deadline_ns_ = wire::kNever;
-  if (const Turn now = turn(turn_); now.end <= number)
-    turn_ += (number - now.end) / (turn(turn_ + 1).end - now.end) + 1;
+  const std::uint64_t end = turn(turn_).end, next = turn(turn_ + 1).end;
+  if (end <= number && end < next) turn_ += (number - end) / (next - end) + 1;
   plan_.on_step = plan_.mode == AgentState::kRecording ? 0 : wire::kNever;
   plan_.mode = AgentState::kCounting;
   replan();
