@@ -125,6 +125,9 @@ class Schedule {
   void step_in_window(const Begin& begin);
   bool close_if_over();
   void miss();
+  std::uint64_t turns_before(std::uint64_t number) const;
+  std::uint64_t leave_out(std::uint64_t number);
+  bool passes(const Begin& begin);
   void tell_missed();
   bool has_no_gap(const Begin& first, std::uint64_t end_ns) const;
   bool settle_first(std::uint64_t end_ns = wire::kNever);

@@ -110,8 +110,7 @@ void Schedule::learn_rate(std::uint64_t number, std::uint64_t ts_ns) {
 void Schedule::first_step(std::uint64_t number, std::uint64_t) {
   state_ = State::kRunning;
   deadline_ns_ = wire::kNever;
-  const std::uint64_t end = turn(turn_).end, next = turn(turn_ + 1).end;
-  if (end <= number && end < next) turn_ += (number - end) / (next - end) + 1;
+  turn_ += turns_before(number);
   plan_.on_step = plan_.mode == AgentState::kRecording ? 0 : wire::kNever;
   plan_.mode = AgentState::kCounting;
   replan();
@@ -157,23 +156,53 @@ std::uint64_t Schedule::latest_end() const {
   return last_turn(turn_) ? wire::kNever : turn(turn_ + 1).active;
 }
 
-void Schedule::step_in_window(const Begin& begin) {
-  if (planned_step_ns_ == 0 && step_ns_ != 0) replan();
+/// How many turns from this one on are over when a step of this number begins. A process may make
+/// numbers up: they are never counted one by one.
+std::uint64_t Schedule::turns_before(std::uint64_t number) const {
+  const std::uint64_t end = turn(turn_).end, next = turn(turn_ + 1).end;
+  return number < end || next <= end ? 0 : (number - end) / (next - end) + 1;
+}
+
+/// Leaves out the turns that are over when this step begins, but for the last of them, which may
+/// still take it. Returns how many.
+std::uint64_t Schedule::leave_out(std::uint64_t number) {
+  const std::uint64_t over = turns_before(number), repeat = options_.schedule.repeat;
+  if (state_ == State::kDone || over < 2) return 0;
+  const std::uint64_t left = repeat == 0 ? over : repeat - std::min(repeat, turn_ + 1);
+  const std::uint64_t count = std::min(over - 1, left);
+  turn_ += count;
+  replan();
+  return count;
+}
+
+/// True: the turn is over without this step, which may be of the next one.
+bool Schedule::passes(const Begin& begin) {
   const Turn now = turn(turn_);
   if (state_ == State::kRunning && begin.number >= now.active) {
     if (begin.number >= now.end && recorded(begin.ts_ns)) {
       next_turn();  // its marks were lost
-      if (state_ != State::kDone) step_in_window(begin);
-      return;
+      leave_out(begin.number);
+      return true;
     }
     state_ = State::kInWindow;
     window_end_ = now.end;
   }
+  if (state_ != State::kInWindow || begin.number < latest_end() || settle_first(begin.ts_ns))
+    return false;
+  miss();
+  if (const std::uint64_t more = leave_out(begin.number); more != 0) {
+    missed_ += more;
+    missed_last_ = turn(turn_ - 1).end - 1;
+  }
+  return true;
+}
+
+void Schedule::step_in_window(const Begin& begin) {
+  if (planned_step_ns_ == 0 && step_ns_ != 0) replan();
+  while (passes(begin))
+    if (state_ == State::kDone) return;
   if (state_ == State::kInWindow) {
-    if (begin.number >= latest_end() && !settle_first(begin.ts_ns)) {
-      miss();
-      return step_in_window(begin);
-    }
+    const Turn now = turn(turn_);
     if (!first_settled_ || begin.number >= window_end_) {
       if (begins_.size() >= kMostBegins) begins_.erase(begins_.begin(), begins_.end() - 1);
       begins_.push_back(begin);

@@ -133,6 +133,22 @@ TEST(ScheduleOfPastSteps, AFirstStepOfAnyNumberIsTakenAtOnce) {
   }
 }
 
+TEST(ScheduleOfPastSteps, AJumpOverTurnsWithoutNumberMissesThemAtOnce) {
+  Schedule schedule(found(0, 1, 1, 0), true, true);
+  schedule.start(kSecond);
+  schedule.recording_on(kSecond);
+  schedule.step_began(0, 2 * kSecond, 1);
+  schedule.recording_off(2 * kSecond + 1);
+  schedule.step_began(std::uint64_t{1} << 40, 3 * kSecond, 2);
+  schedule.finish(4 * kSecond);
+  const auto remarks = schedule.take_remarks();
+  const auto missed = std::find_if(remarks.begin(), remarks.end(), [](const auto& remark) {
+    return remark.first == "windows missed";
+  });
+  ASSERT_NE(missed, remarks.end());
+  EXPECT_THAT(missed->second, HasSubstr(" windows between step "));
+}
+
 TEST(ScheduleOfPastSteps, AStepThatEndsBeforeItBeganMakesNoWindowThatDoes) {
   Schedule schedule(found(0, 0, 1, 1), true, true);
   schedule.start(kSecond);
