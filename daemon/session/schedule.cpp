@@ -17,6 +17,16 @@ namespace {
 
 constexpr std::size_t kMostIntervals = 64;
 
+// Of steps and ns: sums and multiples below it are numbers. Whoever asks for more waits as long.
+constexpr std::uint64_t kMost = std::uint64_t{1} << 56;
+
+api::SessionOptions brought_near(api::SessionOptions options) {
+  api::Schedule& s = options.schedule;
+  for (Extent* extent : {&s.skip_first, &s.wait, &s.warmup, &s.active})
+    extent->value = std::min(extent->value, kMost);
+  return options;
+}
+
 }  // namespace
 
 Schedule::Kind Schedule::kind_of(const api::SessionOptions& options, bool has_step_source) {
@@ -32,7 +42,7 @@ Schedule::Kind Schedule::kind_of(const api::SessionOptions& options, bool has_st
 }
 
 Schedule::Schedule(const api::SessionOptions& options, bool has_step_source, bool among_operators)
-    : options_(options),
+    : options_(brought_near(options)),
       has_step_source_(has_step_source),
       among_operators_(among_operators),
       kind_(kind_of(options, has_step_source)) {}
@@ -115,7 +125,7 @@ bool Schedule::recorded(std::uint64_t ts_ns) const {
 
 void Schedule::step_began(std::uint64_t number, std::uint64_t ts_ns, std::uint64_t label) {
   if (state_ == State::kDone || state_ == State::kNotStarted) return;
-  if (steps_seen_ && number <= last_.number) return;
+  if ((steps_seen_ && number <= last_.number) || number > kMost) return;
   learn_rate(number, ts_ns);
   const bool paused = pause_ && last_ended_ + 1 == number;
   last_ = Begin{number, ts_ns, label, paused ? last_ended_ns_ : ts_ns};
