@@ -63,6 +63,12 @@ class SmallDisk:
             subprocess.run(["umount", self.path])
 
 
+def sanitized():
+    """Whether command and daemon are those of a sanitizer build."""
+    with open(GPUPROF, "rb") as file:
+        return b"__asan_init" in file.read()
+
+
 def real_python(name="python3"):
     """The interpreter itself, not a shim script in front of it; also from a pyenv's versions."""
     root = os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")
