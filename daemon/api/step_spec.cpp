@@ -7,6 +7,7 @@
 
 #include <regex.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <string_view>
@@ -36,7 +37,31 @@ support::Result<StepSpec> loop_at(const std::string& text, std::string_view plac
                "loop:train.py:37");
 }
 
+/// How many copies of a part the bounds in braces ask for, multiplied: they may be nested.
+std::uint64_t copies_in(std::string_view regex) {
+  constexpr std::uint64_t kMost = 1'000'000;
+  std::uint64_t copies = 1, number = 0, largest = 1;
+  bool inside = false;
+  for (const char c : regex) {
+    if (c == '{') inside = true, number = 0, largest = 1;
+    if (!inside) continue;
+    const bool digit = c >= '0' && c <= '9';
+    number = digit ? std::min(number * 10 + static_cast<std::uint64_t>(c - '0'), kMost) : 0;
+    largest = std::max(largest, number);
+    if (c != '}') continue;
+    copies = std::min(copies * largest, kMost);
+    inside = false;
+  }
+  return copies;
+}
+
 support::Result<StepSpec> checked_regex(StepSpec spec) {
+  // The C library makes the copies, also in the program: with (x{1,255}){1,255} gigabytes of them.
+  constexpr std::uint64_t kMostCharacters = 4096;
+  if (copies_in(spec.text) * spec.text.size() > kMostCharacters)
+    return error(
+        "--step kernel: " + in_quotes(spec.text) +
+        " repeats too much for the memory of the program; write * or + for bounds in braces");
   regex_t compiled;
   const int failure = regcomp(&compiled, spec.text.c_str(), REG_EXTENDED | REG_NOSUB);
   if (failure == 0) {

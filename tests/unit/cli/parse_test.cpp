@@ -233,6 +233,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadLine{{"run", "-t", "cuda", "--step", "loop", "p"}, "add torch to -t"},
         BadLine{{"run", "--step", "nvtx:", "p"}, "after the colon"},
         BadLine{{"run", "--step", "kernel:(", "p"}, "regular expression"},
+        BadLine{{"run", "--step", "kernel:(a{0,255}){1,655}", "p"}, "repeats too much"},
+        BadLine{{"run", "--step", "kernel:a{99999999999999999999}", "p"}, "repeats too much"},
         BadLine{{"run", "--step", "steps", "p"}, "nvtx:NAME"},
         BadLine{{"run", "--on-no-step", "x", "p"}, "time, none"},
         BadLine{{"run", "--step-timeout", "30", "p"}, "no unit"},
