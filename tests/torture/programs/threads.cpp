@@ -97,7 +97,8 @@ void itimer() {
   if (left.it_interval.tv_usec != 4000)
     fail("somebody changed the timer", left.it_interval.tv_usec);
   const double most = cpu_seconds() / 0.004;
-  if (static_cast<double>(g_ticks) < most * 0.5) fail("ticks of SIGPROF", g_ticks);
+  // What a host takes from a virtual machine counts as CPU time and has no ticks.
+  if (static_cast<double>(g_ticks) < most * 0.25) fail("ticks of SIGPROF", g_ticks);
 }
 
 void* g_frames[64];
