@@ -34,9 +34,9 @@ def main():
         check.equal(recordings.claims(equal), [], "claimed of equal runs")
         check.expect("kernel_time" in equal["metrics"], "kernels are compared")
 
-        longer = record(folder, "longer", "--copy-bytes", "1180000")
+        longer = record(folder, "longer", "--copy-bytes", "1400000")
         process = recordings.compared(before, longer)
-        check.equal(on_gpu(process), [COPY], "copies of an eighth more bytes are named")
+        check.equal(on_gpu(process), [COPY], "copies of a third more bytes are named")
         done = recordings.diff(before, longer, "--fail-if", "copy:HtoD > +5%",
                                "--fail-if", "kernel_time > +5%")
         check.equal((done.returncode, done.stderr.count(b"holds: ")), (1, 1), "one condition holds")
