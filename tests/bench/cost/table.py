@@ -13,7 +13,7 @@ PEER = "  beside it: "
 def figure(row):
     if row["median"] is None:
         return row["note"] or "nothing measured"
-    form = "%.3f (%.3f to %.3f)" if row["unit"] == "x" else "%.3g (%.3g to %.3g) " + row["unit"]
+    form = "%.3f (%.3f to %.3f)" if row["unit"] == "x" else "%.4g (%.4g to %.4g) " + row["unit"]
     return form % (row["median"], row["lower_quartile"], row["upper_quartile"])
 
 
