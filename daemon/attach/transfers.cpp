@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
+// From what is seen of a thread to whether it may be stopped.
+//
 // Context:  the tracing thread
+// Owns:     see transfers.hpp
 #include "daemon/attach/transfers.hpp"
-
-#include <fmt/format.h>
 
 #include "gpuprof/base/clock.hpp"
 #include "support/proc.hpp"

@@ -172,7 +172,7 @@ inline constexpr std::uint64_t kLatest_ns = 1ULL << 59, kLongest_ns = 1ULL << 54
 
 /// Of one allocation or release, and of all of a device: more than any machine has, and sums of
 /// them stay numbers.
-inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 48;
+inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 44;
 
 /// Gives an event its numbers and texts back.
 class Scatter {

@@ -16,7 +16,6 @@ namespace gpuprof::exporter {
 namespace {
 
 constexpr std::int64_t kStepLine = 0x40000000;
-constexpr std::int64_t kGpuCounterLine = 0x50000000;
 /// Kernel shapes remembered; programs use few.
 constexpr std::size_t kMaxDetails = 20'000;
 
@@ -192,8 +191,7 @@ void XplaneGpu::add(const model::Allocation& e) {
   constexpr std::array<std::pair<std::string_view, std::uint64_t model::Allocation::*>, 2> kTracks =
       {{{"memory allocated (bytes)", &model::Allocation::total_allocated_bytes},
         {"memory reserved (bytes)", &model::Allocation::total_reserved_bytes}}};
-  if (counters_ == nullptr)
-    counters_ = &plane_.line(kGpuCounterLine, kGpuCounterLine, "_counters_");
+  if (counters_ == nullptr) counters_ = &plane_.line(kCounterLine, kCounterLine, "_counters_");
   for (const auto& [name, member] : kTracks) {
     if (!file_.room()) return;
     stats_.clear();

@@ -16,7 +16,6 @@ namespace {
 
 /// Ids of a layer's rows: above any thread's.
 constexpr std::int64_t kLayerIds = 1 << 23;
-constexpr std::int64_t kCounterLine = 0x50000000;
 
 constexpr std::array<std::string_view, 7> kLayerNames = {
     "",         " overlapping operators", " NVTX",          " modules",

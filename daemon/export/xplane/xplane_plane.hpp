@@ -28,6 +28,9 @@ namespace gpuprof::exporter {
 /// Id of a name in one plane, from 1.
 using XplaneId = std::uint32_t;
 
+/// The line of a plane's counters.
+inline constexpr std::int64_t kCounterLine = 0x50000000;
+
 /// Stats of one event, encoded one by one.
 class XplaneStats {
  public:

@@ -21,8 +21,6 @@ namespace {
 
 using support::in_quotes;
 
-constexpr int kTrouble = 2;
-
 support::Error refused(std::string_view text, const std::string& why) {
   return support::error(fmt::format("--fail-if {}: {}", in_quotes(text), why), kTrouble);
 }

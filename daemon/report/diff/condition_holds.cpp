@@ -21,8 +21,6 @@ namespace {
 using support::error;
 using support::in_quotes;
 
-constexpr int kUndecided = 2;
-
 struct Measured {
   double before = 0, after = 0;
   bool beyond_noise = true;
@@ -62,14 +60,14 @@ support::Result<const NameDiff*> find_name(const Condition& condition, const Pro
     return error(fmt::format("--fail-if {}: nothing of that name was recorded on either side{}",
                              in_quotes(condition.text),
                              near.empty() ? "" : fmt::format(" (did you mean {}?)", near)),
-                 kUndecided);
+                 kTrouble);
   }
   return error(
       fmt::format("--fail-if {}: {} names contain {}, such as {} and {}; write one of them "
                   "in full",
                   in_quotes(condition.text), parts.size(), in_quotes(condition.name),
                   in_quotes(parts[0]->name), in_quotes(parts[1]->name)),
-      kUndecided);
+      kTrouble);
 }
 
 support::Result<Measured> measure_name(const Condition& condition, const ProcessDiff& process) {
@@ -104,7 +102,7 @@ support::Result<Measured> measure_memory(const Condition& condition, const Proce
     return error(fmt::format("--fail-if {}: no memory was recorded; record both sides with "
                              "--profile-memory",
                              in_quotes(condition.text)),
-                 kUndecided);
+                 kTrouble);
   return most;
 }
 
@@ -127,7 +125,7 @@ support::Result<Measured> measure(const Condition& condition, const ProcessDiff&
                     condition.metric == "step_time"
                         ? ": steps are needed on both sides"
                         : ", or it is 0 on both sides: they have no GPU work of that kind"),
-        kUndecided);
+        kTrouble);
   const StepMetric* known = nullptr;
   for (const StepMetric& one : step_metrics())
     if (one.name == condition.metric) known = &one;

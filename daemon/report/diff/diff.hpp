@@ -18,6 +18,9 @@
 
 namespace gpuprof::report::diff {
 
+/// Exit status where no comparison can be made, or a condition not be judged: 1 is one that holds.
+inline constexpr int kTrouble = 2;
+
 /// One thing measured on both sides.
 struct Change {
   bool measured = false;

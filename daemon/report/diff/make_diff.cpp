@@ -18,8 +18,6 @@ namespace {
 
 using support::error;
 
-constexpr int kNoDiff = 2;
-
 struct Read {
   Side side;
   const Input* input;
@@ -53,12 +51,12 @@ support::Result<std::vector<Read>> read_all(const Input& input, const DiffOption
   if (other_ranks && all.empty())
     return error(
         fmt::format("there is no rank {} in {}", *options.rank, support::in_quotes(input.named)),
-        kNoDiff);
+        kTrouble);
   if (all.empty())
     return error(fmt::format("there is nothing to compare in {}: no operator, range, GPU work or "
                              "step was recorded",
                              support::in_quotes(input.named)),
-                 kNoDiff);
+                 kTrouble);
   std::stable_sort(all.begin(), all.end(),
                    [](const Read& a, const Read& b) { return a.side.rank < b.side.rank; });
   return all;
@@ -81,7 +79,7 @@ support::Result<void> check_same_kind(const std::vector<Read>& before,
                                                          : after.front().input->named),
                     support::in_quotes(any(before, true) ? after.front().input->named
                                                          : before.front().input->named)),
-        kNoDiff);
+        kTrouble);
   return {};
 }
 
@@ -142,7 +140,7 @@ support::Result<Diff> make_diff(const Input& before, const Input& after,
     return error(fmt::format("nothing in {} has a counterpart in {}: {} before, {} after",
                              support::in_quotes(diff.before), support::in_quotes(diff.after),
                              support::listed(alone_before), support::listed(alone_after)),
-                 kNoDiff);
+                 kTrouble);
   if (!alone_before.empty())
     diff.remarks.push_back("only before, not compared: " + support::listed(alone_before));
   if (!alone_after.empty())

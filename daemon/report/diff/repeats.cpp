@@ -15,8 +15,6 @@
 namespace gpuprof::report::diff {
 namespace {
 
-constexpr int kUnlikePairs = 2;
-
 int sign_of(double value) { return value > 0 ? 1 : value < 0 ? -1 : 0; }
 
 /// Which way a row changed, in calls where these say it.
@@ -127,7 +125,7 @@ support::Result<Diff> joined(std::vector<Diff> pairs) {
                       "nothing about each other; compare recordings of the same kind",
                       support::in_quotes(first.simulated ? first.before : other.before),
                       support::in_quotes(first.simulated ? other.before : first.before)),
-          kUnlikePairs);
+          kTrouble);
   for (ProcessDiff& process : first.processes) {
     std::vector<Other> others;
     for (const Diff& other : first.repeats)

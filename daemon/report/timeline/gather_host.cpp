@@ -153,11 +153,9 @@ void Gatherer::on(const exporter::ShownSample& s) {
 void Gatherer::on(const model::Allocation& a) {
   if (!counts(a.start_ns) || t_.allocations.size() >= Timeline::kMaxEvents) return;
   saw(a.start_ns, a.start_ns);
-  // Nothing has so much memory: sums of what a damaged file says stay numbers.
-  constexpr std::int64_t kMost_bytes = std::int64_t{1} << 44;
-  t_.allocations.push_back({a.start_ns, a.address, std::clamp(a.bytes, -kMost_bytes, kMost_bytes),
-                            a.total_allocated_bytes, a.total_reserved_bytes,
-                            a.device_type == 0 ? -1 : a.device, false, thread(a.tid), kNoIndex});
+  t_.allocations.push_back({a.start_ns, a.address, a.bytes, a.total_allocated_bytes,
+                            a.total_reserved_bytes, a.device_type == 0 ? -1 : a.device, false,
+                            thread(a.tid), kNoIndex});
 }
 
 Index Gatherer::module(exporter::ModulePaths::Path path) {
