@@ -32,7 +32,6 @@ void for_each_field(Options& o, Visit&& visit) {
   visit("trace_given", o.trace_given);
   visit("rate_hz", o.rate_hz);
   visit("sampler", o.sampler);
-  visit("launch_stacks", o.launch_stacks);
   visit("blocked_threads", o.blocked_threads);
   visit("record_shapes", o.record_shapes);
   visit("with_stack", o.with_stack);

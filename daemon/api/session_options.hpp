@@ -55,7 +55,6 @@ struct SessionOptions {
   bool trace_given = false;
   std::uint32_t rate_hz = 100;
   std::string sampler = "auto";  // auto | perf | cpu-timer | tgkill | wall-test-only
-  bool launch_stacks = true;
   bool blocked_threads = true;
   bool record_shapes = true, with_stack = true, with_modules = true, profile_memory = true;
   std::string cuda_graph;               // node | graph | "" = by schedule

@@ -86,7 +86,7 @@ support::Result<AgentConfig> agent_config(const api::SessionOptions& options) {
   const bool graph =
       options.cuda_graph.empty() ? !options.schedule.given : options.cuda_graph == "graph";
   c.cuda_graph_mode = graph ? 1 : 0;
-  c.launch_stacks = options.launch_stacks ? 1 : 0;
+  c.launch_stacks = options.with_stack ? 1 : 0;
   c.blocked_threads = options.blocked_threads ? 1 : 0;
   c.cupti_buffer_bytes = kCuptiBufferBytes;
   c.cupti_buffer_count = kCuptiBuffers;

@@ -133,7 +133,6 @@ void apply_cuda(wire::AgentState state) {
   settings.buffer_bytes = g_core.config.cupti_buffer_bytes;
   settings.buffer_count = g_core.config.cupti_buffer_count;
   settings.graph_nodes = g_core.config.cuda_graph_mode == 0;
-  settings.launch_stacks = g_core.config.launch_stacks != 0;
   settings.calls = !left_out(wire::kLessApi);
   settings.attached = (g_core.woke.load(std::memory_order_relaxed) & wire::kWokeAttach) != 0;
   settings.kernel_steps = steps_from(wire::StepSource::kKernel);

@@ -19,7 +19,6 @@ struct Settings {
   std::uint32_t buffer_bytes = 1u << 20;
   std::uint32_t buffer_count = 12;
   bool graph_nodes = true;
-  bool launch_stacks = true;
   bool calls = true;          // records of launches and API calls
   bool attached = false;      // nobody of ours stands between the program and CUPTI
   bool kernel_steps = false;  // launches are looked at for steps while recording, too

@@ -68,7 +68,7 @@ def dormant(place, times):
 
 def step_ns(place, command, path):
     subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                   stderr=subprocess.DEVNULL, timeout=300, env=dict(os.environ, COST_SCRATCH=place.path("counts")))
+                   stderr=subprocess.DEVNULL, timeout=300, env=place.environment())
     with open(path, encoding="utf-8") as file:
         written = json.load(file)
     steps = [b - a for a, b in zip(written["began_ns"], written["began_ns"][1:])]

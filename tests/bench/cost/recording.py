@@ -13,6 +13,8 @@ from figures import Row
 NAMES = ["-t", "torch", "--no-record-shapes", "--no-with-stack", "--no-with-modules", "--no-profile-memory"]
 ALL = ["-t", "torch"]
 MODELS = ("mlp", "conv", "transformer")
+LAUNCHES = 100  # in a step of training.py
+GPU_WORK = ["kernels", "memory copies", "memory sets"]  # as the summary calls them
 
 
 class Expected:
@@ -31,21 +33,44 @@ class Expected:
         return count * self.written.get(kind, 0)
 
 
-def ours(place, case, goal, most, model, device, options, times, kinds, note=""):
-    """A row of ours. kinds: (what torch.profiler counts or samples a second, what the summary calls it)."""
-    captured, written = windows.capture(place, model, device, options, times)
-    expected = Expected(written, captured)
-    values = windows.ratios(expected.steps, captured.windows, captured.quiet)
+def shares(times):
+    """How many windows each of the processes of a row has."""
+    count = min(windows.PROCESSES, times)
+    return [times // count + (i < times % count) for i in range(count)]
+
+
+def ours(place, case, goal, most, model, device, options, times, kinds, note="", added=None):
+    """A row of ours. kinds: (what torch.profiler counts or samples a second, what the summary calls it). added: launches in a
+    step, for nanoseconds a launch instead of ratios."""
     of, named = kinds
-    return Row(case, goal, values, most=most, expected=expected.samples(of) if isinstance(of, int) else expected.of(of),
-               recorded=sum(captured.recorded.get(name, 0) for name in named) if named else None,
-               dropped=captured.dropped, note=note)
+    row = Row(case, goal, [], unit="ns" if added else "x", most=most, expected=0, recorded=0, dropped=0, note=note)
+    for share in shares(times):
+        captured, written = windows.capture(place, model, device, options, share)
+        expected = Expected(written, captured)
+        row.values += figures_of(expected.steps, captured.windows, captured.quiet, added)
+        row.expected += expected.samples(of) if isinstance(of, int) else expected.of(of)
+        row.recorded += sum(captured.recorded.get(name, 0) for name in named)
+        row.dropped += captured.dropped
+    return row
 
 
-def torch_profiler(place, case, model, device, peer, times):
-    steps, spans, quiet, _ = windows.peer_windows(place, model, device, peer, times)
+def beside(place, case, model, device, peer, times, added=None):
+    """A row of something else that is switched on and off in the program (training.py --peer)."""
+    values = []
+    for share in shares(times):
+        steps, spans, quiet, _ = windows.peer_windows(place, model, device, peer, share)
+        values += figures_of(steps, spans, quiet, added)
+    return Row("  beside it: " + case, "", values, unit="ns" if added else "x")
+
+
+def torch_profiler(place, case, model, device, peer, times, added=None):
+    return beside(place, "torch.profiler, " + case, model, device, peer, times, added)
+
+
+def figures_of(steps, spans, quiet, added):
+    """Ratios, or ns that each of so many launches in a step takes longer."""
     values = windows.ratios(steps, spans, quiet)
-    return Row("  beside it: torch.profiler, " + case, "", values)
+    return added_ns(values, plain_step_ns(steps, quiet), added) if added else values
 
 
 def py_spy(place, case, model, options, times):
@@ -82,12 +107,16 @@ def sampling(place, times):
     for model in ("mlp", "transformer"):
         yield ours(place, "samples at 100 Hz, Python frames, %s" % model, "<= 1.01", 1.01, model, "cpu",
                    ["-t", "python", "-r", "100"], times, (100, ["samples"]))
+        yield beside(place, "an empty handler of as many signals, %s" % model, model, "cpu", "signals-100", times)
         yield py_spy(place, "-r 100, %s" % model, model, ["-r", "100"], times)
         yield ours(place, "samples at 100 Hz, Python and native frames, %s" % model, "<= 1.03", 1.03, model, "cpu",
                    ["-t", "python,native", "-r", "100"], times, (100, ["samples"]))
         yield py_spy(place, "-r 100 --native, %s" % model, model, ["-r", "100", "--native"], times)
+        yield ours(place, "the same by --sampler cpu-timer, %s" % model, "<= 1.03", 1.03, model, "cpu",
+                   ["-t", "python,native", "-r", "100", "--sampler", "cpu-timer"], times, (100, ["samples"]))
         yield ours(place, "samples at 1000 Hz, Python and native frames, %s" % model, "<= 1.06", 1.06, model, "cpu",
                    ["-t", "python,native", "-r", "1000"], times, (1000, ["samples"]))
+        yield beside(place, "an empty handler of as many signals, %s" % model, model, "cpu", "signals-1000", times)
         yield py_spy(place, "-r 1000 --nonblocking (it has no native frames then), %s" % model, model,
                      ["-r", "1000", "--nonblocking"], times)
 
@@ -98,6 +127,7 @@ def operators(place, times):
         kinds = ("operators", ["operators"])
         yield ours(place, "operators: names, %s" % model, "<= %.2f" % names, names, model, "cpu", NAMES, times, kinds)
         yield torch_profiler(place, "CPU activity, %s" % model, model, "cpu", "names", times)
+        yield beside(place, "an empty callback, %s" % model, model, "cpu", "callback", times)
         yield ours(place, "operators: + shapes, stacks, modules, %s" % model, "<= %.2f" % all_of_it, all_of_it, model, "cpu",
                    ALL, times, kinds, "without memory of the CPU, which is recorded from a program's start only")
         yield torch_profiler(place, "the same and memory, %s" % model, model, "cpu", "all", times)
@@ -106,13 +136,13 @@ def operators(place, times):
 def gpu(place, times):
     for model in ("mlp", "transformer", "conv"):
         yield ours(place, "simulated GPU: kernels, copies, %s" % model, "<= 1.03", 1.03, model, "cuda",
-                   ["-t", "cuda", "--no-with-stack"], times, ("kernels", ["kernels", "copies", "sets"]))
+                   ["-t", "cuda", "--no-with-stack"], times, ("kernels", GPU_WORK))
         yield torch_profiler(place, "CUDA activity, %s" % model, model, "cuda", "device", times)
         yield ours(place, "simulated GPU: + operators' names, %s" % model, "<= 1.15", 1.15, model, "cuda",
-                   ["-t", "cuda,torch", *NAMES[2:]], times, ("kernels", ["kernels", "copies", "sets"]))
+                   ["-t", "cuda,torch", *NAMES[2:]], times, ("kernels", GPU_WORK))
         yield torch_profiler(place, "CPU and CUDA activity, %s" % model, model, "cuda", "names", times)
         yield ours(place, "simulated GPU: everything, %s" % model, "<= 1.25", 1.25, model, "cuda", [], times,
-                   ("kernels", ["kernels", "copies", "sets"]))
+                   ("kernels", GPU_WORK))
         yield torch_profiler(place, "everything, %s" % model, model, "cuda", "all", times)
 
 
@@ -130,15 +160,9 @@ def launches(place, times):
             ("device", 300, ["-t", "cuda", "--no-with-stack"], "device"),
             ("device and operators", 500, ["-t", "cuda,torch", *NAMES[2:]], "names"),
             ("device, operators, stacks", 800, ["-t", "cuda,torch"], "all")):
-        captured, written = windows.capture(place, "launches", "cuda", options, times)
-        expected = Expected(written, captured)
-        plain = plain_step_ns(expected.steps, captured.quiet)
-        values = added_ns(windows.ratios(expected.steps, captured.windows, captured.quiet), plain, 100)
-        yield Row("a launch on the simulated GPU: " + case, "<= %d ns" % goal, values, "ns", goal,
-                  expected.of("kernels"), captured.recorded.get("kernels", 0), captured.dropped)
-        steps, spans, quiet, _ = windows.peer_windows(place, "launches", "cuda", peer, times)
-        yield Row("  beside it: torch.profiler, " + case, "", added_ns(windows.ratios(steps, spans, quiet),
-                                                                       plain_step_ns(steps, quiet), 100), "ns")
+        yield ours(place, "a launch on the simulated GPU: " + case, "<= %d ns" % goal, goal, "launches", "cuda", options, times,
+                   ("kernels", ["kernels"]), added=LAUNCHES)
+        yield torch_profiler(place, case, "launches", "cuda", peer, times, added=LAUNCHES)
 
 
 def stop(place, times):

@@ -6,11 +6,14 @@ usage: training.py MODEL DEVICE TIMES [--steps N] [--peer PROFILER --windows N |
 MODEL: mlp, conv, transformer, launches (100 additions in place). Runs until SIGTERM, or N steps. At the end
 TIMES holds, as JSON, when each step began (`began_ns`, CLOCK_MONOTONIC, one more than steps), and what torch.profiler
 counts in one step (`operators`, `kernels`, `memory`). With --peer the program switches torch.profiler on
-and off by itself, 0.4 s each, and `windows` says when it was on, `stop_ns` how long each stop took."""
+and off by itself, 0.2 s each, and `windows` says when it was on, `stop_ns` how long each stop took. What no recording can
+do without is a peer, too: `callback` is a callback of PyTorch's that does nothing, `signals-HZ` a perf event and a
+handler that does nothing; both come from the libraries in --libraries."""
 
 import argparse
 import array
 import contextlib
+import ctypes
 import json
 import os
 import signal
@@ -32,6 +35,46 @@ PEERS = {
 def activities(on_gpu):
     kinds = torch.profiler.ProfilerActivity
     return [kinds.CPU, kinds.CUDA] if on_gpu else [kinds.CPU]
+
+
+class EmptyCallback:
+    """Called by PyTorch for each operator, and does nothing."""
+
+    def __init__(self, folder):
+        self.library = ctypes.CDLL(os.path.join(folder, "liboperators_harness.so"))
+        self.library.operators_on(2, 0)  # finds PyTorch's functions
+        self.library.operators_off()
+
+    def start(self):
+        self.library.operators_empty(1, 0)
+
+    def stop(self):
+        self.library.operators_empty(0, 0)
+
+
+class EmptySignals:
+    """A perf event's signals to this thread, and a handler that does nothing."""
+
+    def __init__(self, folder, rate_hz):
+        self.library, self.rate_hz = ctypes.CDLL(os.path.join(folder, "libtrigger_harness.so")), rate_hz
+
+    def start(self):
+        if self.library.trigger_start(self.rate_hz) != 0:
+            raise OSError("perf events are not allowed here")
+
+    def stop(self):
+        self.library.trigger_stop()
+
+
+def maker_of(name, on_gpu, folder):
+    """What makes the next one that is switched on and off."""
+    if name == "callback":
+        empty = EmptyCallback(folder)
+        return lambda: empty
+    if name is not None and name.startswith("signals-"):
+        signals = EmptySignals(folder, int(name.split("-")[1]))
+        return lambda: signals
+    return lambda: torch.profiler.profile(**PEERS[name](on_gpu))
 
 
 class Residual(torch.nn.Module):
@@ -82,10 +125,10 @@ def step_of(name, device):
 
 
 class Peer:
-    """torch.profiler, on and off in turn."""
+    """Something else that records, on and off in turn."""
 
-    def __init__(self, name, on_gpu, count):
-        self.name, self.on_gpu, self.count = name, on_gpu, count
+    def __init__(self, name, make, count):
+        self.name, self.make, self.count = name, make, count
         self.over = False  # so many windows, and off again for as long as before each
         self.windows, self.stop_ns = [], []
         self.profiler, self.since = None, time.monotonic_ns()
@@ -98,7 +141,7 @@ class Peer:
         if self.over:
             return False
         if self.profiler is None:
-            self.profiler = torch.profiler.profile(**PEERS[self.name](self.on_gpu))
+            self.profiler = self.make()
             self.profiler.start()
         else:
             began = time.monotonic_ns()
@@ -139,7 +182,8 @@ def main():
     parser.add_argument("device")
     parser.add_argument("times")
     parser.add_argument("--steps", type=int, default=0)
-    parser.add_argument("--peer", choices=sorted(PEERS))
+    parser.add_argument("--peer", help=", ".join(PEERS) + ", callback or signals-HZ")
+    parser.add_argument("--libraries", help="folder of the libraries that do nothing")
     parser.add_argument("--windows", type=int, default=20)
     parser.add_argument("--whole", choices=sorted(PEERS), help="torch.profiler around all steps, exported")
     options = parser.parse_args()
@@ -155,7 +199,7 @@ def main():
         whole.start()
     began = array.array("q")
     breaks = []  # steps before which something was switched
-    peer = Peer(options.peer, on_gpu, options.windows)
+    peer = Peer(options.peer, maker_of(options.peer, on_gpu, options.libraries), options.windows)
     most = options.steps or float("inf")
     while not ended and len(began) < most and not peer.over:
         began.append(time.monotonic_ns())

@@ -17,6 +17,12 @@ WINDOW = 0.4  # seconds; as long as the quiet stretches
 # What switching on and off does to its own steps is a row of its own.
 EDGE_NS = 15_000_000
 LONGEST_PEER = 240  # seconds; it is ended then, and what it did until then is taken
+# Two processes of one program differ by where their memory came to lie, so a row's pairs come from several.
+PROCESSES = 3
+# glibc gives a heap that is empty at its top back at the end of each step and takes it again in the next one, or does not: that
+# makes the steps of one process up to a third longer than another's, and any recording changes which.
+STEADY_HEAP = {"MALLOC_TRIM_THRESHOLD_": str(1 << 30), "MALLOC_MMAP_THRESHOLD_": str(1 << 30),
+               "MALLOC_TOP_PAD_": str(1 << 26)}
 
 
 class Place:
@@ -40,6 +46,9 @@ class Place:
     def path(self, name):
         return os.path.join(self.folder, name)
 
+    def environment(self):
+        return dict(os.environ, COST_SCRATCH=self.path("counts"), **STEADY_HEAP)
+
 
 class Program:
     """A training in the background; gone, with its times read, at the end."""
@@ -48,7 +57,7 @@ class Program:
         self.times, self.place = times, place
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL,
-                                        env=dict(os.environ, COST_SCRATCH=place.path("counts")))
+                                        env=place.environment())
         line = self.process.stdout.readline()
         if not line:
             raise RuntimeError("the training did not start: " + " ".join(command))
@@ -115,7 +124,8 @@ def ratios(steps, windows, quiet):
 def peer_windows(place, model, device, peer, times):
     """(Steps, windows, quiet stretches, what was written) of a training that torch.profiler records in turn."""
     path = place.path("times.json")
-    program = Program(place, place.training(model, device, path, "--peer", peer, "--windows", str(times)), path)
+    program = Program(place, place.training(model, device, path, "--peer", peer, "--windows", str(times), "--libraries",
+                                            os.path.join(place.build, "bench")), path)
     try:
         program.process.wait(LONGEST_PEER)
     except subprocess.TimeoutExpired:

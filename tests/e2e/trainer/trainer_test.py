@@ -54,6 +54,21 @@ def check_links(checks, facts):
                 break
 
 
+def check_without_stacks(checks):
+    """Launches carry none, and all else is there."""
+    with e2e.Folder("trainer-no-stacks") as folder:
+        ours = sim.run(["-o", folder, "--step", "nvtx:step", "--cuda-graph", "node", "-t", "cuda,nvtx", "--no-with-stack"], BUSY)
+        facts = merged(folder)
+        if not checks.expect(facts, "a trace file appeared; stderr: %s" % ours.stderr.decode()[-800:]):
+            return
+        check_counts(checks, facts, printed(ours.stdout))
+        for f in facts:
+            checks.expect(not f.unlinked(), "every kernel is linked without stacks")
+            checks.expect(not any("stack" in key.lower() for event in f.trace["traceEvents"]
+                                  for key in event.get("args", ())), "nothing has a stack with --no-with-stack")
+            checks.expect(not f.trace.get("stackFrames"), "no frames with --no-with-stack")
+
+
 def main():
     sim.need()
     checks = e2e.Checks()
@@ -66,6 +81,7 @@ def main():
         if checks.expect(facts, "a trace file appeared; stderr: %s" % ours.stderr.decode()[-800:]):
             check_counts(checks, facts, printed(plain.stdout))
             check_links(checks, facts)
+        check_without_stacks(checks)
         print(ours.stderr.decode())
         if checks.failed:
             raise SystemExit(checks.done())

@@ -17,6 +17,7 @@
 #include <cupti.h>
 
 #include "core/clock.hpp"
+#include "core/driver.hpp"
 #include "core/objects.hpp"
 #include "cupti/cupti_clock.hpp"
 #include "cupti/state.hpp"
@@ -25,6 +26,12 @@ namespace gpusim {
 namespace {
 
 constexpr unsigned char kTailFiller = 0xA5;
+
+/// The real CUPTI makes no system call for a record.
+std::uint32_t process_id() {
+  const int known = forked_child() ? 0 : driver().pid;
+  return static_cast<std::uint32_t>(known != 0 ? known : getpid());
+}
 
 /// Cuts or extends `source` to the emulated size.
 template <typename T>
@@ -185,7 +192,7 @@ Record make_api(const ApiCall& call, std::uint32_t thread_id) {
   a.cbid = call.cbid;
   a.start = to_cupti(call.start_ns);
   a.end = to_cupti(call.end_ns);
-  a.processId = static_cast<std::uint32_t>(getpid());
+  a.processId = process_id();
   a.threadId = thread_id;
   a.correlationId = call.correlation;
   a.returnValue = static_cast<std::uint32_t>(call.result);
@@ -235,7 +242,7 @@ Record make_overhead(std::uint32_t what, std::uint64_t start_ns, std::uint64_t e
   o.kind = CUPTI_ACTIVITY_KIND_OVERHEAD;
   o.overheadKind = static_cast<CUpti_ActivityOverheadKind>(what);
   o.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
-  o.objectId.pt.processId = static_cast<std::uint32_t>(getpid());
+  o.objectId.pt.processId = process_id();
   o.objectId.pt.threadId = thread_id;
   o.start = to_cupti(start_ns);
   o.end = to_cupti(end_ns);
@@ -305,7 +312,7 @@ Record make_context(const Context& context) {
   c.nullStreamId = kDefaultStreamId;
   c.numMultiprocessors = static_cast<std::uint16_t>(context.device->model.sm_count);
   Record r = finish(c, c.kind);
-  put_later(r, kContextProcessIdAt, static_cast<std::uint64_t>(getpid()));
+  put_later(r, kContextProcessIdAt, std::uint64_t{process_id()});
   return r;
 }
 

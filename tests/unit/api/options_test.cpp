@@ -24,7 +24,7 @@ SessionOptions everything_changed() {
   o.trace = 5;
   o.rate_hz = 250;
   o.sampler = "perf";
-  o.launch_stacks = o.blocked_threads = false;
+  o.blocked_threads = false;
   o.record_shapes = o.with_stack = o.with_modules = o.profile_memory = false;
   o.cuda_graph = "graph";
   o.buffer_size_bytes = 4096;
