@@ -99,10 +99,7 @@ wire::LaneEntry& SegmentHost::entry(std::uint32_t lane) const {
 }
 
 std::uint64_t SegmentHost::lane_offset(std::uint32_t lane) const {
-  const std::uint64_t large = std::min(lane, size_.large_lanes);
-  const std::uint64_t small = lane - large;
-  return layout_.lanes_offset + large * (wire::kLargeLaneBytes + wire::kRingOffset) +
-         small * (wire::kSmallLaneBytes + wire::kRingOffset);
+  return layout_.lanes_offset + wire::lane_offset(lane, size_.large_lanes);
 }
 
 wire::LaneHeader* SegmentHost::lane_header(std::uint32_t lane) const {
@@ -114,7 +111,7 @@ std::byte* SegmentHost::ring(std::uint32_t lane) const {
 }
 
 std::uint64_t SegmentHost::capacity(std::uint32_t lane) const {
-  return lane < size_.large_lanes ? wire::kLargeLaneBytes : wire::kSmallLaneBytes;
+  return wire::lane_bytes(lane, size_.large_lanes);
 }
 
 // A process that is gone needs them no more, and one that lives on may write into them as before.

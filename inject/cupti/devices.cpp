@@ -122,7 +122,8 @@ bool query_devices(const Driver& driver) {
 }
 
 void record_devices() {
-  const hot::Guard guard(hot::Role::kCallback);
+  // This thread delivers what a flush brings, too.
+  const hot::Guard guard(hot::Role::kCallback, true);
   if (!guard) return;
   const std::uint64_t now_ns = base::mono_ns();
   const int count = g_device_count.load(std::memory_order_acquire);

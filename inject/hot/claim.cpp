@@ -61,15 +61,14 @@ bool claim_between(const Claim& claim, std::uint32_t begin, std::uint32_t end) {
 }  // namespace
 
 bool claim_lane(ThreadBlock& block, Role role, bool delivers) {
-  // CUPTI's own thread, ours that flushes, and one to spare.
-  constexpr std::uint32_t kForDelivery = 3;
   const Claim claim{block.directory, block.outlet_of(role), role, block.tid, delivers};
   const std::uint32_t large = block.directory.large_lanes;
   const std::uint32_t all = block.directory.lane_count;
-  const std::uint32_t kept = delivers || large <= 2 * kForDelivery ? 0 : kForDelivery;
-  const bool got = role == Role::kCallback
-                       ? claim_between(claim, kept, large) || claim_between(claim, large, all)
-                       : claim_between(claim, large, all) || claim_between(claim, kept, large);
+  const std::uint32_t kept = wire::delivery_lanes(large);
+  const bool got = (delivers && claim_between(claim, 0, kept)) ||
+                   (role == Role::kCallback
+                        ? claim_between(claim, kept, large) || claim_between(claim, large, all)
+                        : claim_between(claim, large, all) || claim_between(claim, kept, large));
   if (!got) {
     claim.outlet.refused = true;
     count(wire::Counter::kThreadsWithoutLane);

@@ -42,7 +42,7 @@ class DaemonSegment {
     auto* lanes = lanes_in(base_);
     std::uint64_t at = layout_.lanes_offset;
     for (std::uint32_t i = 0; i < large_lanes + small_lanes; ++i) {
-      const std::uint64_t bytes = i < large_lanes ? wire::kLargeLaneBytes : wire::kSmallLaneBytes;
+      const std::uint64_t bytes = wire::lane_bytes(i, large_lanes);
       auto* header = new (base_ + at) wire::LaneHeader{};
       lanes[i].lane.distance = base_ + at - reinterpret_cast<std::uint8_t*>(&lanes[i].lane);
       lanes[i].capacity_bytes = bytes;

@@ -153,7 +153,7 @@ class InProcessSegment {
     auto* lanes = reinterpret_cast<wire::LaneEntry*>(base_ + layout_.directory_offset);
     std::uint64_t at = layout_.lanes_offset;
     for (std::uint32_t i = 0; i < large_lanes + small_lanes; ++i) {
-      const std::uint64_t bytes = i < large_lanes ? wire::kLargeLaneBytes : wire::kSmallLaneBytes;
+      const std::uint64_t bytes = wire::lane_bytes(i, large_lanes);
       auto* entry = new (&lanes[i]) wire::LaneEntry{};
       auto* header = new (base_ + at) wire::LaneHeader{};
       entry->lane.distance = base_ + at - reinterpret_cast<std::uint8_t*>(&entry->lane);

@@ -175,28 +175,53 @@ struct SegmentHeader {
 static_assert(sizeof(SegmentHeader) == 64);
 
 /// Default sizes; --buffer-size scales the counts.
+inline constexpr std::uint64_t kDeliveryLaneBytes = 8u << 20;
 inline constexpr std::uint64_t kLargeLaneBytes = 1u << 20;
 inline constexpr std::uint64_t kSmallLaneBytes = 64u << 10;
 inline constexpr std::uint32_t kDefaultLargeLanes = 40;
 inline constexpr std::uint32_t kDefaultSmallLanes = 224;
 
-/// Where things lie, from the lane counts alone; both sides compute it the same way.
+/// How many of the large lanes, from the first on, are kept for threads that deliver what CUPTI
+/// recorded of all others since the last flush: CUPTI's own, ours that flushes, and one to spare.
+/// Megabytes come within a millisecond there.
+constexpr std::uint32_t delivery_lanes(std::uint32_t large_lanes) {
+  constexpr std::uint32_t kForDelivery = 3;
+  return large_lanes <= 2 * kForDelivery ? 0 : kForDelivery;
+}
+/// Capacity of a lane's ring.
+constexpr std::uint64_t lane_bytes(std::uint32_t lane, std::uint32_t large_lanes) {
+  if (lane >= large_lanes) return kSmallLaneBytes;
+  return lane < delivery_lanes(large_lanes) ? kDeliveryLaneBytes : kLargeLaneBytes;
+}
+
+/// Where things lie, from the lane counts alone.
 struct SegmentLayout {
   std::uint64_t plan_offset, stats_offset, directory_offset, lanes_offset, total_bytes;
 };
+/// The ring starts this far after its LaneHeader: a page of its own, so that an idle lane costs one
+/// page at most.
+inline constexpr std::uint64_t kRingOffset = 4096;
+
+/// From SegmentLayout::lanes_offset to the header of a lane; of the lane behind the last one: to
+/// the end of the segment.
+constexpr std::uint64_t lane_offset(std::uint32_t lane, std::uint32_t large_lanes) {
+  const std::uint32_t delivery = delivery_lanes(large_lanes);
+  const std::uint32_t large = lane < large_lanes ? lane : large_lanes;
+  const std::uint32_t largest = large < delivery ? large : delivery;
+  return lane * kRingOffset + largest * kDeliveryLaneBytes + (large - largest) * kLargeLaneBytes +
+         (lane - large) * kSmallLaneBytes;
+}
+
 constexpr SegmentLayout segment_layout(std::uint32_t large_lanes, std::uint32_t small_lanes) {
   SegmentLayout at{};
   at.plan_offset = 4096;
   at.stats_offset = 8192;
   at.directory_offset = 12288;
-  const std::uint64_t lanes = std::uint64_t{large_lanes} + small_lanes;
-  at.lanes_offset = base::align_up(at.directory_offset + lanes * sizeof(LaneEntry), 4096);
-  // A page before each ring holds its header, so that an idle lane costs one page at most.
-  at.total_bytes = at.lanes_offset + large_lanes * (kLargeLaneBytes + 4096) +
-                   small_lanes * (kSmallLaneBytes + 4096);
+  const std::uint32_t lanes = large_lanes + small_lanes;
+  at.lanes_offset =
+      base::align_up(at.directory_offset + std::uint64_t{lanes} * sizeof(LaneEntry), 4096);
+  at.total_bytes = at.lanes_offset + lane_offset(lanes, large_lanes);
   return at;
 }
-/// The ring starts this far after its LaneHeader.
-inline constexpr std::uint64_t kRingOffset = 4096;
 
 }  // namespace gpuprof::wire

@@ -41,16 +41,14 @@ struct Victim {
   /// By the layout, not by the relative pointers, which are scribbled over too.
   wire::LaneHeader* lane(std::uint32_t index) {
     const auto layout = wire::segment_layout(wire::kDefaultLargeLanes, wire::kDefaultSmallLanes);
-    const std::uint64_t large = std::min(index, wire::kDefaultLargeLanes);
-    return reinterpret_cast<wire::LaneHeader*>(
-        agent.bytes() + layout.lanes_offset + large * (wire::kLargeLaneBytes + wire::kRingOffset) +
-        (index - large) * (wire::kSmallLaneBytes + wire::kRingOffset));
+    return reinterpret_cast<wire::LaneHeader*>(agent.bytes() + layout.lanes_offset +
+                                               wire::lane_offset(index, wire::kDefaultLargeLanes));
   }
   std::byte* ring(std::uint32_t index) {
     return reinterpret_cast<std::byte*>(lane(index)) + wire::kRingOffset;
   }
   std::uint64_t capacity(std::uint32_t index) const {
-    return index < wire::kDefaultLargeLanes ? wire::kLargeLaneBytes : wire::kSmallLaneBytes;
+    return wire::lane_bytes(index, wire::kDefaultLargeLanes);
   }
   void activate(std::uint32_t index) {
     agent.entry(index).tid.store(static_cast<std::uint32_t>(random()) % 32'768);

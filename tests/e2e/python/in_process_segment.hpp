@@ -28,7 +28,7 @@ inline bool open_in_process_segment(std::uint32_t large_lanes, std::uint32_t sma
   auto* directory = new (segment + at.directory_offset) wire::LaneEntry[large_lanes + small_lanes];
   std::uint64_t offset = at.lanes_offset;
   for (std::uint32_t i = 0; i < large_lanes + small_lanes; ++i) {
-    const std::uint64_t bytes = i < large_lanes ? wire::kLargeLaneBytes : wire::kSmallLaneBytes;
+    const std::uint64_t bytes = wire::lane_bytes(i, large_lanes);
     new (segment + offset) wire::LaneHeader();
     directory[i].lane.distance = reinterpret_cast<std::int64_t>(segment + offset) -
                                  reinterpret_cast<std::int64_t>(&directory[i].lane);

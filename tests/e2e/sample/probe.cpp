@@ -55,7 +55,7 @@ void lay_segment() {
   auto* lanes = reinterpret_cast<wire::LaneEntry*>(p.base + p.layout.directory_offset);
   std::uint64_t at = p.layout.lanes_offset;
   for (std::uint32_t i = 0; i < kLarge + kSmall; ++i) {
-    const std::uint64_t bytes = i < kLarge ? wire::kLargeLaneBytes : wire::kSmallLaneBytes;
+    const std::uint64_t bytes = wire::lane_bytes(i, kLarge);
     auto* entry = new (&lanes[i]) wire::LaneEntry{};
     auto* header = new (p.base + at) wire::LaneHeader{};
     entry->lane.distance = p.base + at - reinterpret_cast<std::uint8_t*>(&entry->lane);

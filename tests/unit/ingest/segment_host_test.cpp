@@ -84,6 +84,26 @@ TEST_F(SegmentHostTest, TargetFindsEverythingThroughRelativePointers) {
   }
 }
 
+TEST(SegmentHost, ManyLargeLanesBeginWithSomeForDeliveries) {
+  const SegmentHost::Size size{7, 2};
+  auto made = SegmentHost::create(size, 1);
+  ASSERT_TRUE(made.ok());
+  const SegmentHost& host = made.value();
+  for (std::uint32_t lane = 0; lane < 9; ++lane) {
+    const std::uint64_t bytes = lane < 3   ? wire::kDeliveryLaneBytes
+                                : lane < 7 ? wire::kLargeLaneBytes
+                                           : wire::kSmallLaneBytes;
+    EXPECT_EQ(bytes, host.entry(lane).capacity_bytes);
+    EXPECT_EQ(bytes, host.capacity(lane));
+    const std::byte* end = host.ring(lane) + bytes;
+    const std::byte* next = lane == 8
+                                ? reinterpret_cast<const std::byte*>(&host.plan()) -
+                                      wire::segment_layout(7, 2).plan_offset + host.total_bytes()
+                                : reinterpret_cast<const std::byte*>(host.lane_header(lane + 1));
+    EXPECT_EQ(next, end);
+  }
+}
+
 TEST_F(SegmentHostTest, CanNeitherGrowNorShrink) {
   EXPECT_NE(0, ::ftruncate(host_.fd(), 4096));
   EXPECT_NE(0, ::ftruncate(host_.fd(), static_cast<off_t>(host_.total_bytes() * 2)));

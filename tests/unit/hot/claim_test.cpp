@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which lane a thread gets.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <thread>
+
+#include "inject/hot/recorder.hpp"
+#include "tests/fakes/in_process_segment.hpp"
+
+namespace gpuprof::hot {
+namespace {
+
+constexpr std::uint32_t kLarge = 8, kSmall = 4;
+
+struct Got {
+  std::uint32_t lane = 0;
+  std::uint64_t bytes = 0;
+};
+
+Got lane_of_a_new_thread(Role role, bool delivers) {
+  Got got;
+  std::thread([&] {
+    const Guard guard(role, delivers);
+    ASSERT_TRUE(guard);
+    got = {guard.outlet().entry, guard.outlet().lane.capacity_bytes()};
+  }).join();
+  return got;
+}
+
+TEST(Claim, WhoDeliversGetsTheLargestLanesAndNobodyElseDoes) {
+  const fakes::InProcessSegment segment(kLarge, kSmall);
+  std::set<std::uint32_t> kept;
+  for (std::uint32_t i = 0; i < wire::delivery_lanes(kLarge); ++i) {
+    const Got other = lane_of_a_new_thread(Role::kCallback, false);
+    EXPECT_GE(other.lane, wire::delivery_lanes(kLarge));
+    EXPECT_EQ(other.bytes, wire::kLargeLaneBytes);
+    const Got got = lane_of_a_new_thread(Role::kCallback, true);
+    EXPECT_EQ(got.bytes, wire::kDeliveryLaneBytes);
+    kept.insert(got.lane);
+  }
+  EXPECT_EQ(kept, (std::set<std::uint32_t>{0, 1, 2}));
+  EXPECT_EQ(lane_of_a_new_thread(Role::kCallback, true).bytes, wire::kLargeLaneBytes);
+}
+
+TEST(Claim, SignalsTakeSmallLanesFirst) {
+  const fakes::InProcessSegment segment(kLarge, kSmall);
+  for (std::uint32_t i = 0; i < kSmall; ++i)
+    EXPECT_EQ(lane_of_a_new_thread(Role::kSignal, false).bytes, wire::kSmallLaneBytes);
+  EXPECT_EQ(lane_of_a_new_thread(Role::kSignal, false).bytes, wire::kLargeLaneBytes);
+}
+
+}  // namespace
+}  // namespace gpuprof::hot
