@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two threads for the long work of a session.
+// Two jobs at a time, behind the programs they are about.
 //
 // Context:  daemon (its own threads, and the ingest thread)
 // Owns:     see export_worker.hpp
@@ -8,64 +8,73 @@
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdint>
+#include <memory>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 namespace gpuprof::session {
 
-ExportWorker::ExportWorker(EventLoop& loop)
-    : loop_(loop), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+ExportWorker::ExportWorker(EventLoop& loop, std::function<bool()> programs_live)
+    : loop_(loop),
+      programs_live_(std::move(programs_live)),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   watch_ = loop.watch(wake_.get(), EPOLLIN, [this](auto) { complete(); });
-  for (std::thread& thread : threads_) thread = std::thread([this] { run(); });
 }
 
 ExportWorker::~ExportWorker() {
-  {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
-  }
-  posted_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  for (auto& [number, thread] : running_) thread.join();
   loop_.unwatch(watch_);
 }
 
-void ExportWorker::post(std::function<std::function<void()>()> work) {
+void ExportWorker::post(Work work) {
   ++pending_;
-  {
-    const std::lock_guard lock(mutex_);
-    jobs_.push_back(Job{posted_jobs_++, std::move(work)});
-  }
-  posted_.notify_one();
+  jobs_.push_back(Job{posted_jobs_++, std::move(work)});
+  begin_jobs();
 }
 
-void ExportWorker::run() {
-  for (;;) {
-    Job job;
-    {
-      std::unique_lock lock(mutex_);
-      posted_.wait(lock, [this] { return stop_ || !jobs_.empty(); });
-      if (stop_) return;
-      job = std::move(jobs_.front());
-      jobs_.pop_front();
+void ExportWorker::begin_jobs() {
+  constexpr std::size_t kAtATime = 2;
+  while (running_.size() < kAtATime && !jobs_.empty()) {
+    const auto job = std::make_shared<Job>(std::move(jobs_.front()));
+    jobs_.pop_front();
+    try {
+      running_.emplace(job->number,
+                       std::thread([this, job, behind = programs_live_()] { run(*job, behind); }));
+    } catch (const std::system_error&) {
+      run(*job, false);  // no thread to be had (ulimit -u): ingest waits for it
     }
-    std::function<void()> completion = job.work();
-    {
-      const std::lock_guard lock(mutex_);
-      completions_.emplace(job.number, std::move(completion));
-    }
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof one);
   }
+}
+
+void ExportWorker::run(const Job& job, bool behind) {
+  // Of this thread alone, and of those it makes. Where it fails the file is written all the same.
+  if (behind) ::setpriority(PRIO_PROCESS, 0, kBehindPrograms);
+  Completion completion = job.work();
+  {
+    const std::lock_guard lock(mutex_);
+    completions_.emplace(job.number, std::move(completion));
+  }
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof one);
 }
 
 void ExportWorker::complete() {
   std::uint64_t count = 0;
   [[maybe_unused]] const ssize_t got = ::read(wake_.get(), &count, sizeof count);
-  std::vector<std::function<void()>> due;
+  std::vector<Completion> due;
   {
     const std::lock_guard lock(mutex_);
+    for (const auto& [number, completion] : completions_) {
+      const auto thread = running_.find(number);
+      if (thread == running_.end()) continue;
+      thread->second.join();
+      running_.erase(thread);
+    }
     // One that is ready too early waits for those before it.
     for (auto at = completions_.find(completed_jobs_); at != completions_.end();
          at = completions_.find(completed_jobs_)) {
@@ -74,6 +83,7 @@ void ExportWorker::complete() {
       ++completed_jobs_;
     }
   }
+  begin_jobs();
   for (const auto& completion : due) {
     --pending_;
     if (completion) completion();

@@ -2,14 +2,12 @@
 //
 // Threads for the long work of a session: writing files while ingest goes on.
 //
-// Context:  daemon: post() and completions on the ingest thread, work on threads of its own
-// Owns:     two threads, the queue, an eventfd in the loop
+// Context:  daemon: all functions and completions on the ingest thread, work on threads of its own
+// Owns:     a thread for each job that runs, the queue, an eventfd in the loop
 // Promises: jobs begin in the order they were posted, two at a time; completions run on the ingest
-//           thread, in that order
+//           thread, in that order; while a program of the session lives, jobs stand behind it
 #pragma once
 
-#include <array>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -24,36 +22,47 @@ namespace gpuprof::session {
 
 class ExportWorker {
  public:
-  explicit ExportWorker(EventLoop& loop);
+  using Completion = std::function<void()>;
+  using Work = std::function<Completion()>;
+
+  /// Niceness of jobs that begin while a program lives. A program that keeps every processor busy
+  /// keeps nine tenths of them, and its step is not held up by a file of the step before; a file of
+  /// a million events is written within the promised time all the same.
+  static constexpr int kBehindPrograms = 10;
+
+  /// @param programs_live Whether a program of the session still runs; asked as each job begins.
+  ExportWorker(EventLoop& loop, std::function<bool()> programs_live);
   /// Waits for the jobs that run; jobs not begun are forgotten.
   ~ExportWorker();
   ExportWorker(const ExportWorker&) = delete;
   ExportWorker& operator=(const ExportWorker&) = delete;
 
   /// `work` runs on a thread of the worker's and returns what then runs on the ingest thread.
-  void post(std::function<std::function<void()>()> work);
+  void post(Work work);
   /// Jobs posted whose completion has not run.
   std::size_t pending() const { return pending_; }
 
  private:
-  void run();
+  struct Job {
+    std::uint64_t number;
+    Work work;
+  };
+
+  void begin_jobs();
+  void run(const Job& job, bool behind);
   void complete();
 
   EventLoop& loop_;
+  std::function<bool()> programs_live_;
   base::UniqueFd wake_;
   EventLoop::Watch watch_ = 0;
-  std::size_t pending_ = 0;  // ingest thread
-  std::mutex mutex_;
-  std::condition_variable posted_;
-  struct Job {
-    std::uint64_t number;
-    std::function<std::function<void()>()> work;
-  };
+  std::size_t pending_ = 0;
   std::deque<Job> jobs_;
-  std::map<std::uint64_t, std::function<void()>> completions_;  // by the job's number
-  std::uint64_t posted_jobs_ = 0, completed_jobs_ = 0;          // ingest thread
-  bool stop_ = false;
-  std::array<std::thread, 2> threads_;
+  // A thread per job: without privileges none becomes as quick again as it was.
+  std::map<std::uint64_t, std::thread> running_;  // by the job's number
+  std::uint64_t posted_jobs_ = 0, completed_jobs_ = 0;
+  std::mutex mutex_;                                 // guards what follows
+  std::map<std::uint64_t, Completion> completions_;  // by the job's number
 };
 
 }  // namespace gpuprof::session

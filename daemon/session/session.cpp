@@ -78,7 +78,7 @@ Session::Session(Setup setup, AgentConfig config, SpoolFolder folder,
       opened_ns_(base::mono_ns()) {
   if (client != nullptr) client_ = std::move(*client);
   if (client_) client_->watch([this] { receive_from_client(); });
-  worker_ = std::make_unique<ExportWorker>(loop_);
+  worker_ = std::make_unique<ExportWorker>(loop_, [this] { return programs_live(); });
 }
 
 void Session::announce(const std::string& address) {

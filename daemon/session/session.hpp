@@ -120,6 +120,8 @@ class Session final : private TargetEvents {
   // session_ending.cpp: the end, files, summary
   bool should_end(std::uint64_t now_ns) const;
   std::size_t live_targets() const;
+  /// Whether one of the processes still runs, recorded or not.
+  bool programs_live() const;
   void begin_ending(std::uint64_t now_ns);
   void work_on_ending(std::uint64_t now_ns);
   void end_targets(std::uint64_t now_ns);

@@ -54,6 +54,11 @@ bool Session::captures_are_over() const {
   return live_targets() == 0 || (schedule_.done() && cuts_.empty());
 }
 
+bool Session::programs_live() const {
+  return std::any_of(targets_.begin(), targets_.end(),
+                     [](const auto& target) { return !target->process_gone(); });
+}
+
 void Session::begin_ending(std::uint64_t now_ns) {
   ending_ns_ = command_ended_ns_ != 0 ? command_ended_ns_ : now_ns;
   state_ = State::kFlushing;
