@@ -67,7 +67,10 @@ void Session::tick(std::uint64_t now_ns) {
 }
 
 std::uint64_t Session::next_deadline() const {
+  constexpr std::uint64_t kLookNs = 50'000'000;
   if (state_ == State::kFinished) return wire::kNever;
+  // Nothing is drained any more, and what is due wakes the loop.
+  if (state_ == State::kWriting) return base::mono_ns() + kLookNs;
   std::uint64_t next = state_ == State::kRunning ? schedule_.next_deadline() : wire::kNever;
   bool draining = !cuts_.empty() || state_ == State::kFlushing;
   bool silent = false;
@@ -78,9 +81,8 @@ std::uint64_t Session::next_deadline() const {
   }
   if (draining || last_drain_ns_ < drain_until_ns_)
     next = std::min(next, last_drain_ns_ + kDrainPeriodNs);
-  if (state_ == State::kWriting || silent || client_gone_ || command_ended_ ||
-      setup_.options.of_running)
-    next = std::min(next, base::mono_ns() + 50'000'000);
+  if (silent || client_gone_ || command_ended_ || setup_.options.of_running)
+    next = std::min(next, base::mono_ns() + kLookNs);
   return next;
 }
 

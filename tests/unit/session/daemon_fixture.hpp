@@ -5,12 +5,15 @@
 // allocator no fork waits for.
 #pragma once
 
+#include <sys/mman.h>
+
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -65,11 +68,15 @@ class DaemonTest : public testing::Test {
     folder_ = ::mkdtemp(name);
     options_.output = folder_ + "/out";
     options_.version = "test";
+    void* shared =
+        ::mmap(nullptr, sizeof *turns_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    turns_ = new (shared) std::atomic<std::uint64_t>(0);
   }
   ~DaemonTest() override {
     client_.reset();
     stop_daemon();
     std::filesystem::remove_all(folder_);
+    ::munmap(turns_, sizeof *turns_);
   }
 
   /// Starts the daemon and opens a session with options_; returns the address for agents.
@@ -148,10 +155,11 @@ class DaemonTest : public testing::Test {
     auto server = Server::create(std::move(setup));
     if (!server.ok()) return 1;
     server.value()->stop_when_readable(stop_fd_.get());
-    server.value()->run();
+    while (server.value()->turn(-1)) turns_->fetch_add(1);
     return 0;
   }
 
+  std::atomic<std::uint64_t>* turns_ = nullptr;  // of the daemon's loop
   std::string folder_, refusal_;
   api::SessionOptions options_;
   std::unique_ptr<api::Client> client_;

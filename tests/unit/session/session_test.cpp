@@ -49,6 +49,30 @@ TEST_F(DaemonTest, WholeRunOfOneProcessBecomesOneFile) {
   EXPECT_TRUE(spool_folders().empty()) << "the spool goes when every file is written";
 }
 
+TEST_F(DaemonTest, SleepsWhileFilesAreWritten) {
+  const std::string address = open();
+  const pid_t child = fork_child([&] {
+    FakeAgent agent;
+    if (!agent.connect(address)) ::_exit(3);
+    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    for (std::uint32_t i = 1; i <= 40'000; ++i) {
+      launch(lane, i, 1);
+      if (i % 1000 == 0) sleep_ms(6);
+    }
+    agent.serve();
+    agent.bye();
+  });
+  client_->command_started(static_cast<std::uint32_t>(child));
+  const int status = wait_for(child);
+  const std::uint64_t began_ns = base::mono_ns(), turns = turns_->load();
+
+  const api::Summary summary = finish(status);
+
+  const std::uint64_t took_ms = (base::mono_ns() - began_ns) / 1'000'000;
+  EXPECT_EQ(1u, summary.files.size());
+  EXPECT_LE(turns_->load() - turns, took_ms + 20) << "in " << took_ms << " ms";
+}
+
 TEST_F(DaemonTest, KilledProcessLosesNothingItHadPublished) {
   const std::string address = open();
   const pid_t child = fork_child([&] {
