@@ -5,10 +5,9 @@
 // allocator no fork waits for.
 #pragma once
 
-#include <sys/mman.h>
-
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
