@@ -52,8 +52,10 @@ void ExportWorker::begin_jobs() {
 }
 
 void ExportWorker::run(const Job& job, bool behind) {
-  // Of this thread alone, and of those it makes. Where it fails the file is written all the same.
-  if (behind) ::setpriority(PRIO_PROCESS, 0, kBehindPrograms);
+  // Of this thread alone, and of those it makes. Where it fails the file is written all the same;
+  // root would get ahead of what it was started with.
+  if (behind && ::getpriority(PRIO_PROCESS, 0) < kBehindPrograms)
+    ::setpriority(PRIO_PROCESS, 0, kBehindPrograms);
   Completion completion = job.work();
   {
     const std::lock_guard lock(mutex_);
