@@ -90,8 +90,8 @@ bool Era::continues(const wire::ClockSync& sync) const {
   const std::uint64_t passed = sync.mono_ns - last_.mono_ns;
   const std::uint64_t most = kEraStepNs + passed / kSlewDivisor + sync.gap_ns + last_.gap_ns;
   if (counts_nanoseconds())
-    return size_of(difference(sync.cupti_ns, sync.mono_ns) -
-                   difference(last_.cupti_ns, last_.mono_ns)) <= most;
+    return size_of(difference(sync.cupti_ns - sync.mono_ns, last_.cupti_ns - last_.mono_ns)) <=
+           most;
   if (sync.cupti_ns < last_.cupti_ns) return false;
   if (!has_good_rate()) return true;
   return apart(pieces_.back().at(sync.cupti_ns), sync.mono_ns) <= most;

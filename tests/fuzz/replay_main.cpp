@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Stands in for libFuzzer: every file of a folder, then changed copies of each (bits, numbers,
-// pieces, ends), from a fixed seed.
+// pieces, ends), which its name and the seed decide, whatever lies beside it.
 //
-//   usage: PROGRAM [--mutations N] FOLDER...
+//   usage: PROGRAM [--mutations N] [--seed N] FOLDER...
 //
 // Context:  tests
 #include <algorithm>
@@ -15,6 +15,7 @@
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t byte
 
 namespace {
 
-constexpr int kMutations = 2000;  // of each file, where nothing else is said
+constexpr int kMutations = 2000;
 
 std::vector<std::uint8_t> read(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -62,22 +63,44 @@ void mutate(std::vector<std::uint8_t> input, std::mt19937& random) {
   LLVMFuzzerTestOneInput(input.data(), input.size());
 }
 
+struct Wanted {
+  int mutations = kMutations;  // of each file, where nothing else is said
+  int seed = 1;
+  int first_folder = 1;  // among the arguments
+};
+
+Wanted wanted_of(int argc, char** argv) {
+  Wanted wanted;
+  for (; wanted.first_folder + 1 < argc; wanted.first_folder += 2) {
+    const std::string_view option = argv[wanted.first_folder];
+    if (option != "--mutations" && option != "--seed") break;
+    (option == "--seed" ? wanted.seed : wanted.mutations) =
+        std::atoi(argv[wanted.first_folder + 1]);
+  }
+  return wanted;
+}
+
+void replay(const std::filesystem::path& path, const Wanted& wanted) {
+  const std::vector<std::uint8_t> input = read(path);
+  LLVMFuzzerTestOneInput(input.data(), input.size());
+  std::string name = path.filename().string();
+  name += std::to_string(wanted.seed);
+  std::seed_seq seeds(name.begin(), name.end());
+  std::mt19937 random(seeds);
+  for (int n = 0; n < wanted.mutations; ++n) mutate(input, random);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::mt19937 random(1);
-  int files = 0, mutations = kMutations, first = 1;
-  if (argc > 2 && std::string_view(argv[1]) == "--mutations") {
-    mutations = std::atoi(argv[2]);
-    first = 3;
-  }
-  for (int i = first; i < argc; ++i)
+  const Wanted wanted = wanted_of(argc, argv);
+  int files = 0;
+  for (int i = wanted.first_folder; i < argc; ++i)
     for (const auto& entry : std::filesystem::directory_iterator(argv[i])) {
-      const std::vector<std::uint8_t> input = read(entry.path());
-      LLVMFuzzerTestOneInput(input.data(), input.size());
-      for (int n = 0; n < mutations; ++n) mutate(input, random);
+      replay(entry.path(), wanted);
       ++files;
     }
-  std::printf("replayed %d files, %d mutations each\n", files, mutations);
+  std::printf("replayed %d files, %d mutations each, seed %d\n", files, wanted.mutations,
+              wanted.seed);
   return files == 0 ? 1 : 0;
 }

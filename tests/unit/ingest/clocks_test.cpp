@@ -98,6 +98,13 @@ TEST(Clocks, AStepOfTheSystemClockIsFollowedEitherWay) {
   }
 }
 
+TEST(Clocks, ReadingsOfAnyNumberAreToldApart) {
+  Clocks clocks;
+  clocks.add(reading(614, 100));
+  clocks.add(reading((std::uint64_t{1} << 63) + 200, 200));  // the largest distance there is
+  EXPECT_EQ(2u, clocks.eras().size());
+}
+
 TEST(Clocks, NumberOfPiecesAndErasIsBounded) {
   Clocks drifting, jumping;
   for (std::uint64_t i = 1; i < 20'000; ++i) {
