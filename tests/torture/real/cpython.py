@@ -77,7 +77,9 @@ class CPython(Program):
     def job(self, work):
         os.mkdir(os.path.join(work, "t"))
         # No network, and nothing that needs a person; a module that hangs ends with a stack of its threads.
-        argv = [self.python, "-m", "test", "-j1", "--timeout", "900", "--junit-xml", os.path.join(work, "tests.xml"),
+        # In a virtual machine whose host does not answer its own address, ThreadedVSOCK waits for ever.
+        argv = [self.python, "-m", "test", "-j1", "--timeout", "900", "--ignore", "*ThreadedVSOCK*",
+                "--junit-xml", os.path.join(work, "tests.xml"),
                 *self.modules()]
         hours = 4 if self.amount == "all" else 1.5
         return Job(argv, work, clean_environment(TMPDIR=os.path.join(work, "t")), timeout_s=3600 * hours)
