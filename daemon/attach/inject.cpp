@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 #include "daemon/attach/attempt.hpp"
@@ -46,13 +47,18 @@ support::Result<Injected> try_to_inject(const Request& request, std::uint64_t be
     GPUPROF_TRY(target, look_patiently(request, library));
     Attempt attempt(request, library, target, begun_ns);
     std::optional<support::Result<Injected>> result;
-    std::thread([&] {
+    const auto in_a_hurry = [&] {
       prctl(PR_SET_TIMERSLACK, kTimerSlackNs, 0, 0, 0);
       // While it waits for a processor, a thread of the program stands still. Root only; else as it
       // is.
       setpriority(PRIO_PROCESS, 0, kHurry);
       result = attempt.run();
-    }).join();
+    };
+    try {
+      std::thread(in_a_hurry).join();
+    } catch (const std::system_error&) {
+      result = attempt.run();  // no thread to be had (ulimit -u)
+    }
     if (attempt.is_another_program() && program != kPrograms) continue;
     // Whatever we met in it: there was a process whose program had gone.
     const std::string now = program_mark(request.pid);

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <isa-l/igzip_lib.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +15,8 @@
 #include <cstring>
 #include <memory>
 #include <vector>
+
+#include "support/helper_thread.hpp"
 
 namespace gpuprof::importer {
 namespace {
@@ -43,12 +44,13 @@ support::Result<std::unique_ptr<TextSource>> TextSource::open(const std::string&
 
 TextSource::TextSource(std::string path, base::UniqueFd fd, std::uint64_t bytes)
     : path_(std::move(path)), fd_(std::move(fd)), file_bytes_(bytes) {
-  // Signals are for the thread that waits for them.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { produce(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = support::helper_thread([this] { produce(); });
+  if (thread_.joinable()) return;
+  failure_ = fmt::format(
+      "cannot read {}: no thread can be made for it; raise the limit on "
+      "processes (ulimit -u)",
+      path_);
+  done_ = true;
 }
 
 TextSource::~TextSource() {
@@ -57,7 +59,7 @@ TextSource::~TextSource() {
     stopping_ = true;
   }
   changed_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 std::string TextSource::next() {

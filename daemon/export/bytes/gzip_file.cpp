@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 #include <isa-l/crc.h>
 #include <isa-l/igzip_lib.h>
-#include <signal.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -17,6 +16,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "support/helper_thread.hpp"
 #include "support/write_signals.hpp"
 
 namespace gpuprof::exporter {
@@ -80,12 +80,7 @@ GzipFile::GzipFile(std::string path, base::UniqueFd fd, bool plain)
       own_deflater_(std::make_unique<Deflater>()) {
   constexpr std::array<std::uint8_t, 10> kHeader = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff};
   if (!plain_) write_all(kHeader.data(), kHeader.size());
-  // Signals are for the thread that waits for them.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  helper_ = std::thread([this] { help(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  helper_ = support::helper_thread([this] { help(); });
 }
 
 GzipFile::~GzipFile() { stop_helper(); }
@@ -121,7 +116,8 @@ void GzipFile::put_chunk(std::vector<char> chunk, std::size_t used) {
   waiting_.push_back(job);
   order_.push_back(std::move(job));
   changed_.notify_all();
-  while (waiting_.size() > kWaitingLimit) deflate_next(lock, *own_deflater_);
+  const std::size_t for_helper = helper_.joinable() ? kWaitingLimit : 0;
+  while (waiting_.size() > for_helper) deflate_next(lock, *own_deflater_);
   changed_.wait(lock, [this] { return order_.size() < kOrderLimit || error_ != 0; });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A gzip file of one member, deflated by two threads while the caller formats.
+// A gzip file of one member, deflated by two threads while the caller formats; by the caller alone
+// where no thread can be made.
 //
 // Context:  daemon (export thread) | cli
 // Owns:     the file, a helper thread and a fixed set of chunks, until finish or destruction
