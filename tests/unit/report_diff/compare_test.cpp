@@ -33,20 +33,22 @@ int false_alarms(int pairs, std::size_t steps, const Noise& noise) {
   return alarms;
 }
 
-TEST(Compare, EqualPairsRaiseAtMostOneAlarmInAHundred) { EXPECT_LE(false_alarms(300, 40, {}), 3); }
+TEST(Compare, EqualPairsRaiseAtMostOneAlarmInAHundred) {
+  EXPECT_LE(false_alarms(test::kManyRuns, 40, {}), 3);
+}
 TEST(Compare, EqualPairsWithWildStepsRaiseAtMostOneAlarmInAHundred) {
-  EXPECT_LE(false_alarms(300, 40, {.step = 0.2, .spikes = 0.3}), 3);
+  EXPECT_LE(false_alarms(test::kManyRuns, 40, {.step = 0.2, .spikes = 0.3}), 3);
 }
 TEST(Compare, EqualPairsOfProcessesThatDriftByTensOfPercentRaiseAtMostOneAlarmInAHundred) {
-  EXPECT_LE(false_alarms(300, 40, {.drift = 0.3}), 3);
+  EXPECT_LE(false_alarms(test::kManyRuns, 40, {.drift = 0.3}), 3);
 }
 TEST(Compare, EqualPairsOfFewStepsRaiseAtMostOneAlarmInAHundred) {
-  EXPECT_LE(false_alarms(300, 4, {}), 3);
+  EXPECT_LE(false_alarms(test::kManyRuns, 4, {}), 3);
 }
 
 TEST(Compare, EqualPairsOfOperatorsThatOneProcessInFiveSlowsRaiseAtMostOneAlarmInAHundred) {
-  EXPECT_LE(false_alarms(300, 40, {.bistable = 0.2}), 3);
-  EXPECT_LE(false_alarms(300, 40, {.bistable = 0.2, .bistable_to = 1}), 3);
+  EXPECT_LE(false_alarms(test::kManyRuns, 40, {.bistable = 0.2}), 3);
+  EXPECT_LE(false_alarms(test::kManyRuns, 40, {.bistable = 0.2, .bistable_to = 1}), 3);
 }
 
 TEST(Compare, AnOperatorTenPerCentSlowerByTimeAloneIsSeenOnceAndNothingElse) {

@@ -13,6 +13,14 @@
 
 namespace gpuprof::report::diff::test {
 
+/// Pairs or triples of a rate of alarms. What an instrumented build looks for is in any of them,
+/// and each takes ten times as long there.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+inline constexpr int kManyRuns = 50;
+#else
+inline constexpr int kManyRuns = 300;
+#endif
+
 struct Noise {
   double step = 0.03;    // of an operator, from step to step
   double keeps = 0.6;    // of a step's deviation that the next one has too
