@@ -92,7 +92,7 @@ int attach(const char* text) {
 }
 
 void wake(std::uint32_t why) {
-  if (!g_core.has_address) return;
+  if (!g_core.has_address || g_core.left.load(std::memory_order_acquire)) return;
   const int saved = errno;
   const std::uint32_t before = g_core.woke.fetch_or(why, std::memory_order_acq_rel);
   auto dormant = static_cast<std::uint32_t>(Phase::kDormant);
@@ -129,7 +129,7 @@ bool wait_ready(std::uint32_t deadline_ms) {
 }
 
 void cuda_initialised() {
-  if (!g_core.has_address) return;
+  if (!g_core.has_address || g_core.left.load(std::memory_order_acquire)) return;
   cupti::driver_seen();
   wake(wire::kWokeCuda);
   if (!wait_ready(500)) return;

@@ -49,6 +49,18 @@ void before_exit();
 void alone_begin();
 void alone_end();
 
+/// The program has changed its ids, groups or capabilities: ours follow. Async-signal-safe. Keeps
+/// errno.
+void identity_changed();
+
+/// A thread of the program is about to end by the bare system call, the only one perhaps.
+/// Async-signal-safe. Keeps errno.
+void thread_ends();
+
+/// The program is about to have the kernel kill it for system calls it did not foresee (seccomp):
+/// recording ends here and nothing of ours is left that makes one. Keeps errno.
+void leave();
+
 /// Fork handlers.
 void fork_prepare();
 void fork_parent();

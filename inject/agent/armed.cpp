@@ -59,6 +59,7 @@ bool out_of_patience(std::uint64_t now_ns) {
 }
 
 int look_again_ms() {
+  if (a_thread_ends()) return kEndLookMs;
   const auto patience = static_cast<int>(g_core.address.patience_ms);
   return patience != 0 && g_core.join_ns == 0 ? std::min(patience, kLookMs) : kLookMs;
 }
@@ -87,6 +88,7 @@ Next wait_at_door() {
   }
   for (;;) {
     const std::uint32_t rung = hot::bell_seen();
+    if (g_core.left.load(std::memory_order_acquire)) return Next::kDetached;
     if (hot::worker_park_wanted()) return Next::kPark;
     hot::worker_pause_point();
     sample::give_up_signal();  // taken for a fork

@@ -45,18 +45,21 @@ struct Core {
   bool python_counts_threads = false;  // linked with Python 3.12 or later
   bool injection_is_ours = false;      // CUDA_INJECTION64_PATH names this library
   std::uint64_t load_ns = 0;
-  std::atomic<std::uint32_t> phase{0};  // Phase; a futex word
-  std::atomic<std::uint32_t> woke{0};   // wire::kWoke…
-  std::atomic<pid_t> owner_pid{0};      // process the worker belongs to
-  std::uint32_t told_woke = 0;          // what the last Hello said
-  bool own_files = false;               // the worker has a table of descriptors of its own
-  bool set_up = false;                  // the segment is mapped and the rooms are configured
-  bool detach_after = false;            // let go of everything when the session ends
-  bool detach_answered = false;         // somebody at the door waits for that
-  std::uint64_t join_ns = 0;            // CLOCK_MONOTONIC of the last Join; 0: none
-  std::uint64_t armed_ns = 0;           // … when the worker began to wait for the first one
-  std::uint64_t cpu_base_ns = 0;        // CPU time of this thread that is none of the session's
-  std::uint32_t seen_wake = 0;          // Plan::wake at the begin of this turn
+  std::atomic<std::uint32_t> phase{0};           // Phase; a futex word
+  std::atomic<std::uint32_t> woke{0};            // wire::kWoke…
+  std::atomic<pid_t> owner_pid{0};               // process the worker belongs to
+  std::atomic<bool> left{false};                 // for good (leave.cpp)
+  std::atomic<std::uint64_t> thread_ends_ns{0};  // CLOCK_MONOTONIC of the last announcement
+  std::atomic<bool> identity_changed{false};     // look at the credentials now
+  std::uint32_t told_woke = 0;                   // what the last Hello said
+  bool own_files = false;                        // the worker has a table of descriptors of its own
+  bool set_up = false;            // the segment is mapped and the rooms are configured
+  bool detach_after = false;      // let go of everything when the session ends
+  bool detach_answered = false;   // somebody at the door waits for that
+  std::uint64_t join_ns = 0;      // CLOCK_MONOTONIC of the last Join; 0: none
+  std::uint64_t armed_ns = 0;     // … when the worker began to wait for the first one
+  std::uint64_t cpu_base_ns = 0;  // CPU time of this thread that is none of the session's
+  std::uint32_t seen_wake = 0;    // Plan::wake at the begin of this turn
   Connection connection;
   Door door;
   Connection caller;  // at the door
@@ -109,6 +112,18 @@ bool address_space_has_room(std::uint64_t segment_bytes);
 /// Takes over the credentials of the program's main thread after it changed its own (identity.cpp).
 /// Worker.
 void follow_credentials();
+
+/// Ends the process with the status of its main thread if only threads of ours are left
+/// (main_thread.cpp). Worker. @param status  Text of /proc/self/status.
+void end_if_left_alone(const char* status);
+/// Whether one has been announced (agent.hpp, thread_ends) a moment ago: worth a look each
+/// kEndLookMs (main_thread.cpp). Worker.
+bool a_thread_ends();
+inline constexpr int kEndLookMs = 1;
+
+/// Leaves at the next turn if a seccomp filter has come since the first look (leave.cpp). Worker.
+/// @param status  Text of /proc/self/status.
+void leave_if_filtered(const char* status);
 
 /// Sends Hello with the present reasons (hello.cpp). Worker.
 bool say_hello();

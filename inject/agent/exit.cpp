@@ -26,6 +26,7 @@ void wait_for_a_short_command() {
 }  // namespace
 
 void before_exit() {
+  if (g_core.left.load(std::memory_order_acquire)) return;
   wait_for_a_short_command();
   // In a vfork child all our memory is the parent's: the pid is the only thing that tells.
   if (g_core.owner_pid.load(std::memory_order_acquire) != getpid()) return;

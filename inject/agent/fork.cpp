@@ -59,6 +59,7 @@ bool counts_threads() {
 }
 
 void resume_from_signal() {
+  if (g_core.left.load(std::memory_order_acquire)) return;
   if (g_core.owner_pid.load(std::memory_order_acquire) == getpid()) {
     const std::uint64_t forked_ns = g_forked_ns.load(std::memory_order_relaxed);
     if (base::mono_ns() - forked_ns >= kParentResumeCpuNs) hot::worker_resume();
@@ -71,6 +72,8 @@ void resume_from_signal() {
 }  // namespace
 
 void alone_begin() {
+  g_alone = false;
+  if (g_core.left.load(std::memory_order_acquire)) return;
   g_alone = awake() && g_core.owner_pid.load(std::memory_order_acquire) == getpid();
   if (!g_alone) return;
   const int saved = errno;
@@ -113,6 +116,7 @@ void resume_parked_worker() {
 
 void fork_prepare() {
   g_fork = ForkState{};
+  if (g_core.left.load(std::memory_order_acquire)) return;
   if (g_core.owner_pid.load(std::memory_order_acquire) != getpid()) return;
   if (!awake()) return wait_for_its_end();
   const int saved = errno;
@@ -159,6 +163,7 @@ void fork_child() {
   g_core.connection.close();
   g_core.caller.close();
   g_core.bell.close();
+  g_core.owner_pid.store(0, std::memory_order_release);
   g_core.set_up = false;
   g_core.join_ns = g_core.armed_ns = 0;
   g_core.address.nonce = g_core.address.patience_ms = 0;

@@ -3,12 +3,14 @@
 // The worker's user and groups: those of the program, also after it has dropped privileges.
 //
 // Context:  worker
-// Promises: only ever follows; a credential the program has given up is given up here within half
-//           a second
+// Promises: only ever follows; what the program gives up by a call of the C library is given up
+//           here at once, else within half a second of recording, ten seconds while it waits
 //
 // Why: to the kernel credentials belong to a thread. glibc tells the threads it knows by a signal;
 // ours it cannot reach (inject/hot/worker_resume.cpp).
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -60,33 +62,31 @@ void follow_groups(const char* text) {
   ::syscall(SYS_setgroups, count, groups);
 }
 
-// The kernel ends a process with its last thread, and that must not be one of ours. glibc has ended
-// it before this unless its count of threads could not be found, or the program's threads are not
-// its own (hot/thread_count.hpp).
-void end_if_left_alone(const char* text) {
-  const char* state = strstr(text, "\nState:\t");
-  const char* threads = strstr(text, "\nThreads:\t");
-  if (state == nullptr || threads == nullptr || state[8] != 'Z') return;
-  const long ours = 1 + (hot::g_state.helper_tid.load(std::memory_order_relaxed) != 0 ? 1 : 0);
-  const long all = strtol(threads + 10, nullptr, 10);
-  if (all > ours + 1) return;  // the main thread counts until the process ends
-  before_exit();
-  ::syscall(SYS_exit_group, 0);
+std::uint64_t hex_after(const char* text, const char* key) {
+  const char* at = strstr(text, key);
+  return at == nullptr ? 0 : strtoull(at + strlen(key), nullptr, 16);
 }
 
-}  // namespace
+// Only ever less: what the main thread has in front of us may have come from elsewhere.
+void follow_capabilities(const char* text) {
+  const std::uint64_t effective = hex_after(text, "\nCapEff:\t");
+  const std::uint64_t permitted = hex_after(text, "\nCapPrm:\t");
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct own[2] = {};
+  if (::syscall(SYS_capget, &header, own) != 0) return;
+  bool less = false;
+  for (int i = 0; i < 2; ++i) {
+    const auto wanted = static_cast<std::uint32_t>(permitted >> (32 * i));
+    const auto in_force = static_cast<std::uint32_t>(effective >> (32 * i));
+    less = less || (own[i].permitted & ~wanted) != 0 || (own[i].effective & ~in_force) != 0;
+    own[i].permitted &= wanted;
+    own[i].effective &= in_force;
+    own[i].inheritable &= wanted;
+  }
+  if (less) ::syscall(SYS_capset, &header, own);
+}
 
-void follow_credentials() {
-  static std::uint64_t looked_ns = 0;
-  const std::uint64_t now_ns = base::mono_ns();
-  if (now_ns - looked_ns < kLookNs) return;
-  looked_ns = now_ns;
-  char text[4096];
-  const base::UniqueFd fd(::open("/proc/self/status", O_RDONLY | O_CLOEXEC));
-  const ssize_t bytes = fd ? ::read(fd.get(), text, sizeof text - 1) : 0;
-  if (bytes <= 0) return;
-  text[bytes] = '\0';
-  end_if_left_alone(text);
+void follow_ids(const char* text) {
   Ids user{}, group{}, own_user{}, own_group{};
   if (!read_ids(text, "\nUid:\t", &user) || !read_ids(text, "\nGid:\t", &group)) return;
   ::syscall(SYS_getresuid, &own_user.real, &own_user.effective, &own_user.saved);
@@ -95,6 +95,35 @@ void follow_credentials() {
   follow_groups(text);
   ::syscall(SYS_setresgid, group.real, group.effective, group.saved);
   ::syscall(SYS_setresuid, user.real, user.effective, user.saved);
+}
+
+}  // namespace
+
+void identity_changed() {
+  if (g_core.left.load(std::memory_order_relaxed)) return;
+  const int saved = errno;
+  if (g_core.owner_pid.load(std::memory_order_acquire) == getpid()) {
+    g_core.identity_changed.store(true, std::memory_order_relaxed);
+    hot::wake_worker();
+  }
+  errno = saved;
+}
+
+void follow_credentials() {
+  static std::uint64_t looked_ns = 0;
+  const std::uint64_t now_ns = base::mono_ns();
+  const bool told = g_core.identity_changed.exchange(false, std::memory_order_relaxed);
+  if (!told && !a_thread_ends() && now_ns - looked_ns < kLookNs) return;
+  looked_ns = now_ns;
+  char text[4096];
+  const base::UniqueFd fd(::open("/proc/self/status", O_RDONLY | O_CLOEXEC));
+  const ssize_t bytes = fd ? ::read(fd.get(), text, sizeof text - 1) : 0;
+  if (bytes <= 0) return;
+  text[bytes] = '\0';
+  end_if_left_alone(text);
+  leave_if_filtered(text);
+  follow_ids(text);
+  follow_capabilities(text);
 }
 
 }  // namespace gpuprof::agent

@@ -170,6 +170,7 @@ std::uint32_t one_turn() {
   cpu_counter().store(base::clock_ns(CLOCK_THREAD_CPUTIME_ID) - g_core.cpu_base_ns,
                       std::memory_order_relaxed);
   follow_credentials();
+  if (a_thread_ends()) return kEndLookMs;
   nvtx::tick();
   // What is loaded between windows may need stacks for signals before it makes its threads.
   if (g_core.state != wire::AgentState::kRecording) sample::refresh_modules();
@@ -187,6 +188,7 @@ Next turns() {
     const std::uint32_t rung = hot::bell_seen();
     // acquire; pairs with the release in wake_agent
     g_core.seen_wake = hot::g_state.plan->wake.load(std::memory_order_acquire);
+    if (g_core.left.load(std::memory_order_acquire)) return Next::kDetached;
     if (hot::worker_park_wanted()) return Next::kPark;
     hot::worker_pause_point();
     if (!g_core.own_files && !g_core.connection.intact()) return Next::kConnect;
@@ -220,6 +222,7 @@ void let_go(wire::ByeReason reason) {
 }
 
 Next failed() {
+  if (g_core.left.load(std::memory_order_acquire)) return Next::kDetached;
   if (hot::worker_park_wanted()) return Next::kPark;
   g_core.connection.close();
   return g_core.detach_after ? Next::kDetached : Next::kArmed;
@@ -244,7 +247,8 @@ Next come_back() {
   if (!g_core.own_files) return Next::kGoOn;
   g_core.connection.forget();
   if (!connect()) {
-    if (hot::worker_park_wanted()) return Next::kPark;
+    if (!g_core.left.load(std::memory_order_acquire) && hot::worker_park_wanted())
+      return Next::kPark;
     let_go(wire::ByeReason::kDisabled);
     return failed();
   }
@@ -263,6 +267,10 @@ Next live_in_session() {
     hot::g_state.stats->parked.store(1, std::memory_order_release);
     return next;
   }
+  if (g_core.left.load(std::memory_order_acquire))
+    hot::notice(wire::Feature::kGeneral, wire::NoticeLevel::kMissing, 0,
+                "The program restricted its system calls (seccomp), which ours would have broken: "
+                "nothing was recorded from then on.");
   let_go(bye_of(next));
   return next == Next::kArmed && g_core.detach_after ? Next::kDetached : next;
 }
