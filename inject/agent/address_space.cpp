@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether a limited address space (RLIMIT_AS) has room for what recording maps.
+// Whether limits on addresses (RLIMIT_AS) and on data (RLIMIT_DATA) leave room for what recording
+// maps.
 //
 // Context:  worker
 // Owns:     nothing
@@ -20,41 +21,63 @@ namespace gpuprof::agent {
 
 namespace {
 
-// Beside the segment: blocks of threads, buffers for CUPTI, tables of the sampler. Addresses;
-// hardly any of it is ever touched.
-constexpr std::uint64_t kOtherBytes = 96ULL << 20;
+// Blocks of threads, stacks of the handler, tables of the sampler: hardly any of it is ever
+// touched, but both limits count it.
+constexpr std::uint64_t kDataBytes = 76ULL << 20;
+// Beside that and the segment: addresses for buffers and our own code.
+constexpr std::uint64_t kOtherBytes = 20ULL << 20;
 
-// Addresses in use, by the first word of /proc/self/statm. 0: not to be read.
-std::uint64_t used_bytes() {
+struct Limit {
+  decltype(RLIMIT_AS) which;
+  int word;  // of /proc/self/statm: pages that count already
+  std::uint64_t ours_bytes;
+  const char *what, *option, *way_out;
+};
+
+// 0: not to be read.
+std::uint64_t used_bytes(int word) {
   const base::UniqueFd file(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
-  char text[64] = {};
+  char text[128] = {};
   if (!file || ::read(file.get(), text, sizeof text - 1) <= 0) return 0;
-  return strtoull(text, nullptr, 10) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  char* at = text;
+  std::uint64_t pages = 0;
+  for (int i = 0; i <= word; ++i) pages = strtoull(at, &at, 10);
+  return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-}  // namespace
-
-bool address_space_has_room(std::uint64_t segment_bytes) {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return true;
-  const std::uint64_t used = used_bytes();
-  const std::uint64_t left = limit.rlim_cur > used ? limit.rlim_cur - used : 0;
-  const std::uint64_t ours = segment_bytes + kOtherBytes;
-  if (left >= 2 * ours) return true;
+void leave_alone(const Limit& limit, std::uint64_t left_bytes) {
   char text[320];
-  snprintf(
-      text, sizeof text,
-      "The program's address space is limited (ulimit -v) and has %llu MiB left, of which "
-      "recording would take %llu: it was left alone. A higher limit or a smaller --buffer-size "
-      "gives more room.",
-      static_cast<unsigned long long>(left >> 20), static_cast<unsigned long long>(ours >> 20));
+  snprintf(text, sizeof text,
+           "The program's %s limited (ulimit %s) and has %llu MiB left, of which recording would "
+           "take %llu: it was left alone. A higher limit%s gives more room.",
+           limit.what, limit.option, static_cast<unsigned long long>(left_bytes >> 20),
+           static_cast<unsigned long long>(limit.ours_bytes >> 20), limit.way_out);
   open_outbox();
   hot::notice(wire::Feature::kGeneral, wire::NoticeLevel::kMissing, 0, text);
   // Else our going would look like an exec.
   g_core.connection.send(
       wire::Bye{static_cast<std::uint32_t>(wire::ByeReason::kDisabled), 0, base::mono_ns()},
       nullptr, 0);
-  return false;
+}
+
+}  // namespace
+
+bool address_space_has_room(std::uint64_t segment_bytes) {
+  const Limit limits[] = {
+      {RLIMIT_AS, 0, segment_bytes + kDataBytes + kOtherBytes, "address space is", "-v",
+       " or a smaller --buffer-size"},
+      {RLIMIT_DATA, 5, kDataBytes, "memory for data is", "-d", ""},
+  };
+  for (const Limit& limit : limits) {
+    rlimit now{};
+    if (getrlimit(limit.which, &now) != 0 || now.rlim_cur == RLIM_INFINITY) continue;
+    const std::uint64_t used = used_bytes(limit.word);
+    const std::uint64_t left = now.rlim_cur > used ? now.rlim_cur - used : 0;
+    if (left >= 2 * limit.ours_bytes) continue;
+    leave_alone(limit, left);
+    return false;
+  }
+  return true;
 }
 
 }  // namespace gpuprof::agent

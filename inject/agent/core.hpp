@@ -105,7 +105,7 @@ void open_outbox();
 /// Rank, world size and visible devices as facts (facts.cpp). Worker.
 void send_environment_facts();
 
-/// Whether recording leaves the program at least half of what a limit on addresses leaves it; says
+/// Whether recording leaves the program at least half of what limits on memory leave it; says
 /// so where not (address_space.cpp). Worker.
 bool address_space_has_room(std::uint64_t segment_bytes);
 

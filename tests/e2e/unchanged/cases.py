@@ -142,7 +142,8 @@ def everyone_reaches(path):
 
 
 def cases(scratch):
-    """Yields (name, argv, options): stdin=bytes, env=dict, mask=bool, needs=path or None."""
+    """Yields (name, argv, options): stdin=bytes, env=dict, mask=bool, armed=bool (waiting to be recorded, too),
+    needs=path or None."""
     python = e2e.real_python() or sys.executable
     yield "true", ["/bin/true"], {}
     yield "false", ["/bin/false"], {}
@@ -167,10 +168,15 @@ def cases(scratch):
     yield "quick-exit", [program("quick_exit")], {}
     yield "main-ends-first", [program("main_ends_first")], {}
     yield "raw-threads", [program("raw_threads")], {}
+    yield "bare-exit", [program("bare_exit")], {"armed": True}
+    for how in ("prctl", "seccomp", "all-threads", "strict"):
+        yield "filtered-by-" + how, [program("filtered"), how], {"armed": True}
     yield "vfork-exec", [program("vfork_exec")], {}
     yield "fork-tree", [program("fork_tree")], {}
     if os.geteuid() == 0:
         yield "drop-privileges", [program("drop_privileges")], {}
+        yield "give-up-root", [program("give_up_root")], {"armed": True}
+        yield "give-up-capabilities", [program("give_up_root"), "capabilities"], {"armed": True}
         # The loader says so where the new user cannot read our library.
         if everyone_reaches(e2e.LIBRARY):
             yield "drop-privileges-exec", ["setpriv", "--reuid", "65534", "--clear-groups", "id"], {

@@ -42,8 +42,13 @@ def same(a, b, ours):
 
 def check(checks, name, argv, options, folder, rate):
     plain = [run(argv, options) for _ in range(2)]
-    prefix = [e2e.GPUPROF, "run", *e2e.FORMAT_OPTION, "-q", "-o", os.path.join(folder, name), "-r", str(rate), "--"]
-    ours = run(argv, options, prefix)
+    recorded = [*e2e.FORMAT_OPTION, "-o", os.path.join(folder, name), "-r", str(rate)]
+    for how in [recorded, ["--armed"]] if options.get("armed") else [recorded]:
+        compare(checks, name if how is recorded else name + " --armed", plain,
+                run(argv, options, [e2e.GPUPROF, "run", "-q", *how, "--"]))
+
+
+def compare(checks, name, plain, ours):
     good = True
     if ours.returncode != plain[0].returncode:
         good = False
