@@ -157,6 +157,7 @@ def edge(name, what, low, high):
 add("limits", "RLIMIT_NOFILE at the edge", edge("files", "nofile", 4, 24), quick=True)
 # The library itself, its thread's stack and the program are some 14 MiB.
 add("limits", "RLIMIT_AS at the edge", edge("address-space", "as", 32 << 20, 400 << 20))
+add("limits", "RLIMIT_DATA at the edge", edge("address-space", "data", 32 << 20, 400 << 20))
 add("limits", "RLIMIT_MEMLOCK at the edge", edge("locked", "memlock", 0, 1 << 20))
 add("limits", "RLIMIT_FSIZE at the edge", edge("file-size", "fsize", 0, 1 << 20))
 add("limits", "RLIMIT_STACK small", edge("files", "stack", 64 << 10, 256 << 10))

@@ -94,9 +94,9 @@ def many_at_once(attempt):
         attempt.readable(attempt.path("out%d" % i))
 
 
-def small_programs(attempt):
+def small_programs(attempt, begin=""):
     """One of the programs that must not notice us, by chance."""
-    found = [c for c in cases.cases(attempt.folder) if c[1] and not (c[2].get("needs") and not os.path.exists(c[2]["needs"]))]
+    found = [c for c in cases.cases(attempt.folder) if c[0].startswith(begin) and c[1] and not (c[2].get("needs") and not os.path.exists(c[2]["needs"]))]
     found = [c for c in found if os.path.exists(c[1][0]) or "/" not in c[1][0]]
     if not found:
         raise Skip("the programs of tests/e2e/unchanged are not built")
@@ -111,6 +111,7 @@ def small_programs(attempt):
 
 for _number in range(1, 5):
     add("processes", "a small program, %d" % _number, small_programs)
+add("processes", "system calls are restricted (seccomp)", lambda attempt: small_programs(attempt, "filtered-by-"))
 
 
 @fault("processes", "Python: processes, threads, signals")

@@ -57,6 +57,8 @@ def main():
             says(checks, folder, [static], 9, "no program that it started did", "static, no children")
         else:
             checks.skip("the compiler cannot link statically")
+        filtered = os.path.join(e2e.BUILD, "unchanged", "filtered")
+        says(checks, folder, [filtered, "prctl"], 6, "restricted its system calls (seccomp)", "a filter of system calls")
         another_user(checks, folder)
         library = compiled(folder, "libgone.so", "int gone(void) { return 1; }", "-shared", "-fPIC")
         needs = compiled(folder, "needs", "int gone(void); int main(void) { return gone(); }", library)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Its only thread ends by the bare system call: the kernel then ends the process with its status. */
+ * Its only thread ends by the bare system call: the kernel then ends the process with its status.
+ */
 #define _GNU_SOURCE
 #include <sys/syscall.h>
 #include <unistd.h>

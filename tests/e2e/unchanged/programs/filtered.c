@@ -17,7 +17,8 @@
 #define ALLOW(number) \
   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
-/* Some 0.2 s and more on any machine, without any clock: the strict mode forbids the counter, too. */
+/* Some 0.2 s and more on any machine, without any clock: the strict mode forbids the counter, too.
+ */
 static void work(void) {
   static volatile unsigned long sum;
   for (unsigned long i = 0; i < 600000000; ++i) sum += i;
