@@ -72,8 +72,9 @@ std::string why_not_started(std::uint32_t pid, int answer) {
     case kNoThread:
       return fmt::format(
           "the library in process {} cannot start its thread: the process has reached a limit of "
-          "threads or of memory (`ulimit -u`, the cgroup's pids.max, `ulimit -v`); raise it and "
-          "attach again",
+          "threads or of memory (`ulimit -u`, the cgroup's pids.max, `ulimit -v`), or its children "
+          "are to have process ids of their own (`unshare --pid`); raise the limit and attach "
+          "again",
           pid);
     default:
       return fmt::format(

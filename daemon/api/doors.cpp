@@ -63,13 +63,24 @@ std::uint32_t who_answers(const std::string& path, std::uint32_t named) {
   return pid == 0 && failure == EAGAIN ? named : pid;
 }
 
+/// A door whose process was ended while it made it: nobody will ever rename it.
+bool is_forsaken(const std::string& path, const std::string& name) {
+  constexpr std::time_t kLongAgo_s = 60;
+  const std::string_view unfinished = wire::kUnfinishedSuffix;
+  if (!name.ends_with(wire::kDoorSuffix + std::string(unfinished))) return false;
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 && S_ISSOCK(info.st_mode) &&
+         info.st_mtime + kLongAgo_s < std::time(nullptr);
+}
+
 /// @param wanted  Only doors of this id, as the process sees itself; 0: all.
 void add_from_folders(const std::string& root, std::uint32_t wanted, std::vector<Door>& doors) {
   const std::string start = wanted == 0 ? "" : std::to_string(wanted) + "-";
   for (const std::string& folder : door_folders(root))
     for (const std::string& name : names_in(folder)) {
-      if (!name.ends_with(wire::kDoorSuffix) || name.rfind(start, 0) != 0) continue;
       const std::string path = folder + "/" + name;
+      if (is_forsaken(path, name)) who_answers(path, 0);
+      if (!name.ends_with(wire::kDoorSuffix) || name.rfind(start, 0) != 0) continue;
       const auto named = static_cast<std::uint32_t>(std::strtoul(name.c_str(), nullptr, 10));
       if (const std::uint32_t pid = who_answers(path, root.empty() ? named : 0); pid != 0)
         doors.push_back({pid, path});

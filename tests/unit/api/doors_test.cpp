@@ -3,7 +3,9 @@
 // Doors are found, asked, and swept away when nobody is behind them.
 #include "daemon/api/doors.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -62,6 +64,17 @@ TEST(Doors, ThatNobodyListensBehindAreRemoved) {
   EXPECT_EQ("", door_of(kOwn).path);
   EXPECT_FALSE(exists(door.path()));
   EXPECT_FALSE(listed(kOwn));
+}
+
+TEST(Doors, ThatWereNeverFinishedAreRemovedAfterAWhile) {
+  FakeDoor door(FakeDoor::path_of(kOwn, 2) + wire::kUnfinishedSuffix);
+  door.die();
+  EXPECT_FALSE(listed(kOwn));
+  EXPECT_TRUE(exists(door.path())) << "its process may be about to";
+  const timespec long_ago[2] = {{1, 0}, {1, 0}};
+  ASSERT_EQ(0, ::utimensat(AT_FDCWD, door.path().c_str(), long_ago, AT_SYMLINK_NOFOLLOW));
+  EXPECT_FALSE(listed(kOwn));
+  EXPECT_FALSE(exists(door.path()));
 }
 
 TEST(Doors, OtherFilesThereAreLeftAlone) {
