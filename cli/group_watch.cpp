@@ -19,6 +19,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "cli/program_signals.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/child.hpp"
 #include "support/proc.hpp"
@@ -32,14 +33,6 @@ constexpr std::uint64_t kStartPatience_ns = 50'000'000;
 constexpr std::uint64_t kWatchGoodbye_ns = 200'000'000;
 // How often the helper looks at a stopped program: nobody tells it when that goes on.
 constexpr int kLook_ms = 50;
-constexpr int kWatched[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP};
-
-sigset_t watched() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int signal : kWatched) sigaddset(&set, signal);
-  return set;
-}
 
 /// Leaves the socket as descriptor 3 and nothing else of ours or the program's.
 void keep_only(int socket) {
@@ -65,7 +58,7 @@ bool read_program(pid_t* program) {
   keep_only(socket);
   if (chdir("/") != 0) _exit(1);
   prctl(PR_SET_NAME, "gpuprof-watch");
-  const sigset_t set = watched();
+  const sigset_t set = program_signals();
   const int signals = signalfd(-1, &set, SFD_CLOEXEC);
   pollfd waiting[] = {{3, POLLIN, 0}, {signals, POLLIN, 0}};
   pid_t program = 0;
@@ -89,11 +82,10 @@ GroupWatch::GroupWatch() {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return;
   base::UniqueFd ours(ends[0]), theirs(ends[1]);
-  // Ready before it exists: a signal between fork and signalfd stays pending, and Ctrl-C is not
-  // for it.
+  // Ready before it exists: a signal between fork and signalfd stays pending.
   sigset_t before;
-  sigset_t set = watched();
-  for (const int signal : {SIGINT, SIGQUIT, SIGTTIN, SIGTTOU}) sigaddset(&set, signal);
+  sigset_t set = program_signals();
+  for (const int signal : {SIGTTIN, SIGTTOU}) sigaddset(&set, signal);
   sigprocmask(SIG_BLOCK, &set, &before);
   pid_ = fork();
   if (pid_ == 0) watch(theirs.get());

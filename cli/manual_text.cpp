@@ -80,7 +80,7 @@ compared or a condition is not understood, and
 with 1 where runs cannot be recorded.
 .SH SIGNALS
 Ctrl\-C and Ctrl\-\e reach the program only; the trace is written all the same.
-TERM, HUP, USR1 and USR2 sent to gpuprof alone are passed on.
+A signal sent to gpuprof alone is passed on, as is the hang\-up of a terminal that is closed.
 gpuprof stops and goes on together with the program.
 A second Ctrl\-C after the program has ended leaves the rest of the writing to the daemon.
 .SH FILES

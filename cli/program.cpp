@@ -12,31 +12,51 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
+#include "cli/program_signals.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/proc.hpp"
 
 namespace gpuprof::cli {
 namespace {
 
-// Read through signalfd. INT and QUIT of the group are the program's own business.
-constexpr int kTaken[] = {SIGTERM, SIGHUP,  SIGUSR1, SIGUSR2, SIGTSTP,
-                          SIGCONT, SIGCHLD, SIGINT,  SIGQUIT};
+// A user who wants us to end, too, after the program's own end.
+constexpr int kInterrupts[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+constexpr int kPutBack[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGCHLD};
 
 // By then a program that hands over to another one by exec has done so.
 constexpr std::uint64_t kMoment_ns = 200'000'000;
 
+/// Read through signalfd.
 sigset_t taken() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int signal : kTaken) sigaddset(&set, signal);
+  sigset_t set = program_signals();
+  sigaddset(&set, SIGCHLD);
+  sigaddset(&set, SIGCONT);
   return set;
+}
+
+bool is_interrupt(int signal) {
+  return std::find(std::begin(kInterrupts), std::end(kInterrupts), signal) != std::end(kInterrupts);
+}
+
+/// As it was sent: what somebody queued has a value that goes with it.
+void pass_on(pid_t program, const signalfd_siginfo& info) {
+  const int signal = static_cast<int>(info.ssi_signo);
+  if (info.ssi_code != SI_QUEUE) {
+    kill(program, signal);
+    return;
+  }
+  sigval value{};
+  value.sival_ptr = reinterpret_cast<void*>(info.ssi_ptr);  // NOLINT: an integer's bits are in it
+  sigqueue(program, signal, value);
 }
 
 void pause_ms(long milliseconds) {
@@ -50,7 +70,7 @@ bool is_stopped(pid_t pid) { return support::process_stat(pid).state == 'T'; }
 
 Program::Program() {
   sigprocmask(SIG_SETMASK, nullptr, &original_mask_);
-  for (const int signal : kTaken) sigaction(signal, nullptr, &original_[signal]);
+  for (const int signal : kPutBack) sigaction(signal, nullptr, &original_[signal]);
   // An inherited "ignore" would make the kernel throw exit statuses away.
   ::signal(SIGCHLD, SIG_DFL);
 }
@@ -65,6 +85,7 @@ support::Result<pid_t> Program::start(support::Launch launch,
   base::UniqueFd gate_read(gate[0]), gate_write(gate[1]);
   const sigset_t set = taken();
   sigprocmask(SIG_BLOCK, &set, nullptr);
+  take_timers();
   launch.in_child = [this, &gate_read, &gate_write,
                      inner = std::move(launch.in_child)](support::Launch& child) {
     gate_write.reset();
@@ -72,6 +93,7 @@ support::Result<pid_t> Program::start(support::Launch launch,
     while (read(gate_read.get(), &byte, 1) < 0 && errno == EINTR) {
     }
     if (inner) inner(child);
+    give_timers();
     sigaction(SIGCHLD, &original_[SIGCHLD], nullptr);
     sigprocmask(SIG_SETMASK, &original_mask_, nullptr);
   };
@@ -87,6 +109,18 @@ support::Result<pid_t> Program::start(support::Launch launch,
   }
   pid_ = started.value();
   return pid_;
+}
+
+void Program::take_timers() {
+  for (const int which : {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF}) {
+    const itimerval none{};
+    setitimer(which, &none, &timers_[which]);
+  }
+}
+
+void Program::give_timers() const {
+  for (const int which : {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF})
+    setitimer(which, &timers_[which], nullptr);
 }
 
 void Program::take_signals() {
@@ -137,43 +171,44 @@ void Program::wait_once(const Listener& also, int most_ms) {
   if (poll(waiting, 2, most_ms) < 0) return;
   if (waiting[1].revents != 0) also.ready();
   signalfd_siginfo info;
-  while (read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info))
+  // The lowest number is read first: a stream of others must not hide that the program has ended.
+  while (read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
     handle(info);
+    look_at_program();
+  }
+}
+
+void Program::look_at_program() {
+  int status = 0;
+  while (!ended_ && waitpid(pid_, &status, WNOHANG | WUNTRACED) == pid_) {
+    if (WIFSTOPPED(status)) {
+      stop_with(WSTOPSIG(status));
+      continue;
+    }
+    wait_status_ = status;
+    ended_ = true;
+  }
 }
 
 void Program::handle(const signalfd_siginfo& info) {
   const int signal = static_cast<int>(info.ssi_signo);
-  const bool from_kernel = info.ssi_code == SI_KERNEL;  // the terminal: it means the group
-  switch (signal) {
-    case SIGCHLD: {
-      int status = 0;
-      while (!ended_ && waitpid(pid_, &status, WNOHANG | WUNTRACED) == pid_) {
-        if (WIFSTOPPED(status)) {
-          stop_with(WSTOPSIG(status));
-          continue;
-        }
-        wait_status_ = status;
-        ended_ = true;
-      }
-      return;
-    }
-    case SIGINT:
-    case SIGQUIT:
-      if (ended_) ++interrupts_;
-      return;
-    case SIGCONT:
-      // Sent to us alone while the program is still stopped.
-      pause_ms(10);
-      if (!ended_ && is_stopped(pid_)) kill(pid_, SIGCONT);
-      return;
-    default:
-      break;
-  }
-  if (ended_) {
-    if (signal == SIGTERM || signal == SIGHUP) ++interrupts_;
+  if (signal == SIGCHLD) return;
+  if (signal == SIGCONT) {
+    // Sent to us alone while the program is still stopped.
+    pause_ms(10);
+    if (!ended_ && is_stopped(pid_)) kill(pid_, SIGCONT);
     return;
   }
-  if (!from_kernel && !watch_->group_got(signal)) kill(pid_, signal);
+  if (ended_) {
+    if (is_interrupt(signal)) ++interrupts_;
+    return;
+  }
+  if (is_about_us(info)) return;
+  const bool hangup = is_hangup_of_leader(info);
+  if (!hangup && (watch_->group_got(signal) || kernel_means_group(info))) return;
+  pass_on(pid_, info);
+  // The kernel sends it along with the hang-up, so that a stopped leader hears of that.
+  if (hangup) kill(pid_, SIGCONT);
 }
 
 void Program::stop_with(int signal) {
@@ -213,14 +248,16 @@ int Program::interrupts_since() {
 void Program::restore() {
   signals_.reset();
   watch_.reset();
-  // What came for the program while it was ours to pass on is over.
-  for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP}) {
-    struct sigaction ignore {};
-    ignore.sa_handler = SIG_IGN;
-    sigaction(signal, &ignore, nullptr);
+  // What came for the program while it was ours to pass on is over. What is no interrupt of ours
+  // stays ignored: it must not take the place of the program's status.
+  const sigset_t set = program_signals();
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  for (int signal = 1; signal < kSignals; ++signal) {
+    if (sigismember(&set, signal) == 1) sigaction(signal, &ignore, nullptr);
   }
   sigprocmask(SIG_SETMASK, &original_mask_, nullptr);
-  for (const int signal : kTaken) sigaction(signal, &original_[signal], nullptr);
+  for (const int signal : kPutBack) sigaction(signal, &original_[signal], nullptr);
 }
 
 int shell_status(int wait_status) {

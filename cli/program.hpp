@@ -5,14 +5,15 @@
 // Context:  cli
 // Owns:     our signal mask and dispositions from start() on; the program's pid until it is
 //           waited for
-// Promises: the program gets the mask, dispositions, descriptors, group and limits that we were
-//           started with; signals of the terminal reach it once; what is sent to us alone reaches
-//           it too; it stops and goes on with us
+// Promises: the program gets the mask, dispositions, timers, descriptors, group and limits that we
+//           were started with; signals of the terminal reach it once; what is sent to us alone
+//           reaches it too, and none of it ends us; it stops and goes on with us
 // Not here: what is told to the daemon (run.cpp)
 #pragma once
 
 #include <signal.h>
 #include <sys/signalfd.h>
+#include <sys/time.h>
 #include <sys/types.h>
 
 #include <functional>
@@ -62,7 +63,14 @@ class Program {
   void restore();
 
  private:
+  static constexpr int kSignals = 65;
+
   void take_signals();
+  /// An alarm set before our exec is the program's: `alarm 60; exec gpuprof run ...`.
+  void take_timers();
+  void give_timers() const;
+  /// Whether it has stopped or ended.
+  void look_at_program();
   void handle(const signalfd_siginfo& info);
   void stop_with(int signal);
   /// One round of waiting; -1: without a limit.
@@ -71,7 +79,8 @@ class Program {
   bool only_helpers_left(const std::vector<pid_t>& helpers) const;
 
   sigset_t original_mask_{};
-  struct sigaction original_[65] = {};
+  struct sigaction original_[kSignals] = {};
+  itimerval timers_[3] = {};
   base::UniqueFd signals_;
   std::unique_ptr<GroupWatch> watch_;
   pid_t pid_ = 0;

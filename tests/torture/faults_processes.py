@@ -2,12 +2,14 @@
 """Family processes: storms of processes, threads and signals; and the small programs of tests/e2e/unchanged."""
 
 import os
+import signal
 import subprocess
 import time
 
 import cases
 import e2e
 import live
+import passed_signals_test
 import staged
 import unchanged_test
 from attempt import PROGRAMS, RATE, Ran, Skip, load_json, need
@@ -136,3 +138,44 @@ if __name__ == "__main__":
         file.write(code)
     attempt.unchanged([live.PYTHON, path], RATE)
 
+
+
+SIGNALS = """
+import os, signal, sys, time
+numbers, handled, group = eval(sys.argv[1]), sys.argv[2] == "handled", sys.argv[3] == "group"
+seen = []
+for number in numbers: signal.signal(number, (lambda n, _: seen.append(n)) if handled else signal.SIG_IGN)
+for number in numbers:
+    (os.killpg(0, number) if group else os.kill(os.getpid(), number))
+    time.sleep(0.01)
+time.sleep(0.2)
+print(sorted(seen))
+sys.exit(5)
+"""
+
+
+@fault("processes", "signals to its own group", quick=True)
+def signals_to_the_group(attempt):
+    """Any signals: what the program takes or ignores ends nobody."""
+    # Those that stop, those about children, and the one that wakes the library's thread.
+    numbers = [int(n) for n in signal.valid_signals() - {9, 17, 18, 19, 20, 21, 22, 23}]
+    chosen = attempt.random.sample(numbers, attempt.random.randint(1, 12))
+    words = [live.PYTHON, "-c", SIGNALS, repr(chosen), attempt.random.choice(["handled", "ignored"]),
+             attempt.random.choice(["group", "group", "alone"])]
+    print(words[3:], flush=True)
+    ours = attempt.run(words, RATE)
+    attempt.alike(ours, words)
+
+
+@fault("processes", "terminal closed")
+def terminal_closed(attempt):
+    """The leader of the session is told: without us that is the program."""
+    handled = attempt.random.random() < 0.5
+    code = "import signal, sys, time\n" + ("signal.signal(1, lambda *_: sys.exit(6))\n" if handled else "")
+    words = [live.PYTHON, "-c", code + "print('ready', flush=True)\nend = time.time() + 20\nwhile time.time() < end: sum(range(1000))"]
+    out = attempt.path("out")
+    wait = attempt.random.uniform(0, 0.5)
+    command = [e2e.GPUPROF, "run", *attempt.random.choice([["-q", "-o", out], ["--armed"]]), "--", *words]
+    for name, under in (("without", words), ("with", command)):
+        status = passed_signals_test.in_a_terminal(under, attempt.folder, wait)
+        attempt.equal(status, 6 << 8 if handled else signal.SIGHUP, name + " us, the end")
