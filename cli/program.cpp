@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <new>
 #include <vector>
 
 #include "cli/program_signals.hpp"
@@ -129,6 +130,16 @@ void Program::take_signals() {
 }
 
 int Program::follow(const Listener& also) {
+  try {
+    follow_with(also);
+  } catch (const std::bad_alloc&) {
+    // It is followed to its end whatever becomes of our work beside it.
+    follow_with({});
+  }
+  return wait_status_;
+}
+
+void Program::follow_with(const Listener& also) {
   const std::uint64_t moment = base::mono_ns() + kMoment_ns;
   bool looked = !also.later;
   while (!ended_) {
@@ -139,7 +150,6 @@ int Program::follow(const Listener& also) {
     }
     wait_once(also, looked ? -1 : static_cast<int>((moment - now) / 1'000'000 + 1));
   }
-  return wait_status_;
 }
 
 void Program::follow_descendants(const Listener& also) {

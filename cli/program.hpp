@@ -65,6 +65,7 @@ class Program {
  private:
   static constexpr int kSignals = 65;
 
+  void follow_with(const Listener& also);
   void take_signals();
   /// An alarm set before our exec is the program's: `alarm 60; exec gpuprof run ...`.
   void take_timers();

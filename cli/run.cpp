@@ -22,6 +22,7 @@
 #include "cli/nothing_recorded.hpp"
 #include "cli/output_place.hpp"
 #include "cli/program.hpp"
+#include "cli/rest_of_run.hpp"
 #include "cli/run_session.hpp"
 #include "cli/serve_process.hpp"
 #include "cli/session_report.hpp"
@@ -184,14 +185,17 @@ support::Result<int> run_unrecorded(Options& options, Plan& plan, const Surround
       wait_status,
       run_alone(options, plan, program_environment(around.environment, plan.installation, "", ""),
                 program, nullptr));
-  program.restore();
-  api::Summary summary;
-  summary.version = kVersion;
-  summary.host = around.host;
-  summary.complete = false;
-  summary.missing = plan.remarks;
-  report(options, summary);
-  end(options, wait_status, true);
+  const bool failed = rest_failed(program, [&] {
+    program.restore();
+    api::Summary summary;
+    summary.version = kVersion;
+    summary.host = around.host;
+    summary.complete = false;
+    summary.missing = plan.remarks;
+    report(options, summary);
+    return true;
+  });
+  end(options, wait_status, failed);
 }
 
 /// The program alone, waiting for `gpuprof capture`: there is no daemon until then.
@@ -204,11 +208,14 @@ support::Result<int> run_armed(Options& options, Plan& plan, const Surroundings&
                           wire::kArmedAddress + (name.empty() ? "" : ";name=" + name));
   Program program;
   GPUPROF_TRY(wait_status, run_alone(options, plan, std::move(environment), program, serving));
-  const std::string failure = end_serving(serving);
-  preload.remove();
-  program.restore();
-  if (!failure.empty()) std::fprintf(stderr, "gpuprof: %s\n", failure.c_str());
-  end(options, wait_status, !failure.empty());
+  const bool failed = rest_failed(program, [&] {
+    const std::string failure = end_serving(serving);
+    preload.remove();
+    program.restore();
+    if (!failure.empty()) std::fprintf(stderr, "gpuprof: %s\n", failure.c_str());
+    return !failure.empty();
+  });
+  end(options, wait_status, failed);
 }
 
 /// Remarks of ours go before the daemon's.
@@ -254,9 +261,46 @@ std::string why_nothing(const Course& course, const Plan& plan, const std::strin
   return why_nothing_recorded(plan.facts, program, course.wait_status, course.lived_ns);
 }
 
+/// What a recorded run has beside its program.
+struct Recording {
+  Serving serving;
+  std::unique_ptr<RunSession> session;
+  ProgramEnvironment environment;
+  PreloadName& preload;
+};
+
+/// The program to its end, and what came of it; true: something failed.
+bool see_through(const Options& options, const Plan& plan, Recording& recording, Program& program) {
+  RunSession& session = *recording.session;
+  const Course course =
+      follow(program, session, plan, recording.serving, options.session.wait_for == "all");
+  const std::string failure = end_serving(recording.serving);
+  Outcome outcome =
+      session.finish(course.wait_status, [&program] { return program.interrupts_since(); });
+  if (const std::string kept = recording.preload.remove(); !kept.empty()) {
+    recording.environment.remarks.push_back("programs still running were started through " + kept +
+                                            ", which therefore stays");
+  }
+  program.restore();
+  if (outcome.summary_came && outcome.summary.processes_seen == 0) {
+    outcome.summary.missing.push_back(why_nothing(course, plan, options.command[0]));
+  }
+  add_remarks(outcome.summary, plan, recording.environment.remarks);
+  if (!failure.empty()) {
+    outcome.summary.failures.push_back(failure);
+    outcome.failed = true;
+  }
+  recording.session.reset();
+  if (!report(options, outcome.summary)) outcome.failed = true;
+  support::remove_if_empty(plan.place.made);
+  return outcome.failed;
+}
+
 support::Result<int> run_recorded(Options& options, Plan& plan, const Surroundings& around,
                                   PreloadName& preload) {
+  Recording recording{nullptr, nullptr, {}, preload};
   GPUPROF_TRY(serving, start_serving(options, around));
+  recording.serving = std::move(serving);
   GPUPROF_CHECK(prepare_output(&plan.place, options.session.force));
   auto opened = RunSession::open(plan.installation, daemon_environment(around.environment),
                                  session_options(options, plan, around),
@@ -265,15 +309,15 @@ support::Result<int> run_recorded(Options& options, Plan& plan, const Surroundin
     support::remove_if_empty(plan.place.made);
     return opened.error();
   }
-  RunSession& session = *opened.value();
-  ProgramEnvironment environment =
+  recording.session = opened.take();
+  RunSession& session = *recording.session;
+  recording.environment =
       program_environment(around.environment, plan.installation, preload.word(), session.address());
   Program program;
-  const bool wait_all = options.session.wait_for == "all";
-  auto started = program.start(launch_of(options, plan, std::move(environment.words)),
-                               [&session, &serving, wait_all](pid_t pid) {
-                                 adopt_if(wait_all);
-                                 if (serving) serving->serve_program(pid);
+  auto started = program.start(launch_of(options, plan, std::move(recording.environment.words)),
+                               [&](pid_t pid) {
+                                 adopt_if(options.session.wait_for == "all");
+                                 if (recording.serving) recording.serving->serve_program(pid);
                                  session.command_started(static_cast<std::uint32_t>(pid));
                                });
   if (!started) {
@@ -282,27 +326,11 @@ support::Result<int> run_recorded(Options& options, Plan& plan, const Surroundin
     return started.error();
   }
   spdlog::info("process {} runs {}", started.value(), plan.program);
-  const Course course = follow(program, session, plan, serving, wait_all);
-  const std::string failure = end_serving(serving);
-  Outcome outcome =
-      session.finish(course.wait_status, [&program] { return program.interrupts_since(); });
-  if (const std::string kept = preload.remove(); !kept.empty()) {
-    environment.remarks.push_back("programs still running were started through " + kept +
-                                  ", which therefore stays");
-  }
-  program.restore();
-  if (outcome.summary_came && outcome.summary.processes_seen == 0) {
-    outcome.summary.missing.push_back(why_nothing(course, plan, options.command[0]));
-  }
-  add_remarks(outcome.summary, plan, environment.remarks);
-  if (!failure.empty()) {
-    outcome.summary.failures.push_back(failure);
-    outcome.failed = true;
-  }
-  opened.value().reset();
-  if (!report(options, outcome.summary)) outcome.failed = true;
-  support::remove_if_empty(plan.place.made);
-  end(options, course.wait_status, outcome.failed);
+  const bool failed =
+      rest_failed(program, [&] { return see_through(options, plan, recording, program); });
+  // Where memory failed the daemon is still ours to collect.
+  recording.session.reset();
+  end(options, program.follow({}), failed);
 }
 
 /// What is given here would be forgotten by then.

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <new>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -26,6 +27,8 @@ std::thread helper_thread(Work&& work) {
     thread = std::thread(std::forward<Work>(work));
   } catch (const std::system_error&) {
     // A limit on processes (ulimit -u, a control group's pids.max).
+  } catch (const std::bad_alloc&) {
+    // Nor is there memory to say what it is to do.
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return thread;

@@ -14,6 +14,7 @@
 #include "daemon/export/export.hpp"
 #include "daemon/spool/spool.hpp"
 #include "support/files.hpp"
+#include "support/memory.hpp"
 
 namespace gpuprof::api {
 namespace {
@@ -72,9 +73,10 @@ std::string format_of_ending(const std::string& name) {
   return std::string(exporter::format_of_ending(name));
 }
 
-support::Result<Summary> export_session(const ExportRequest& request,
-                                        const ExportProgress& progress,
-                                        const SourceProgress& reading) {
+namespace {
+
+support::Result<Summary> export_all(const ExportRequest& request, const ExportProgress& progress,
+                                    const SourceProgress& reading) {
   std::vector<std::string> inputs = request.also;
   inputs.insert(inputs.begin(), request.spool);
   GPUPROF_TRY(source, open_source(inputs, reading));
@@ -122,6 +124,15 @@ support::Result<Summary> export_session(const ExportRequest& request,
         "then is in the files, later events are lost");
   }
   return summary;
+}
+
+}  // namespace
+
+support::Result<Summary> export_session(const ExportRequest& request,
+                                        const ExportProgress& progress,
+                                        const SourceProgress& reading) {
+  return support::within_memory("read what is stored and write the trace",
+                                [&] { return export_all(request, progress, reading); });
 }
 
 std::string spool_of(const std::string& folder, std::uint32_t daemon_pid, std::uint64_t session) {

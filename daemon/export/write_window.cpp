@@ -11,6 +11,7 @@
 #include "daemon/export/survey/passes.hpp"
 #include "daemon/export/words/rank.hpp"
 #include "daemon/model/ignoring_sink.hpp"
+#include "support/memory.hpp"
 
 namespace gpuprof::exporter {
 namespace {
@@ -169,10 +170,12 @@ std::uint64_t events_ahead(const spool::SessionView& session, const model::Windo
   return sum;
 }
 
-support::Result<std::vector<FileWritten>> write_window(const spool::SessionView& session,
-                                                       const model::Window& window,
-                                                       const std::vector<std::uint32_t>& pids,
-                                                       const Progress& progress) {
+namespace {
+
+support::Result<std::vector<FileWritten>> write_files(const spool::SessionView& session,
+                                                      const model::Window& window,
+                                                      const std::vector<std::uint32_t>& pids,
+                                                      const Progress& progress) {
   GPUPROF_TRY(images, find_images(session, pids, window));
   const api::SessionOptions& options = session.options;
   GPUPROF_TRY(formats, find_formats(options.formats));
@@ -210,6 +213,16 @@ support::Result<std::vector<FileWritten>> write_window(const spool::SessionView&
   }
   GPUPROF_CHECK(staging.publish());
   return files;
+}
+
+}  // namespace
+
+support::Result<std::vector<FileWritten>> write_window(const spool::SessionView& session,
+                                                       const model::Window& window,
+                                                       const std::vector<std::uint32_t>& pids,
+                                                       const Progress& progress) {
+  return support::within_memory("write the trace",
+                                [&] { return write_files(session, window, pids, progress); });
 }
 
 }  // namespace gpuprof::exporter

@@ -11,6 +11,7 @@
 
 #include "daemon/session/session.hpp"
 #include "gpuprof/base/clock.hpp"
+#include "support/memory.hpp"
 
 namespace gpuprof::session {
 namespace {
@@ -167,7 +168,8 @@ void Session::post_window(const model::Window& window) {
 void Session::post_by_size() {
   worker_->post([this, view = view_of_chosen()]() -> std::function<void()> {
     using Windows = std::vector<model::Window>;
-    auto result = exporter::windows_by_size(view, view.chosen);
+    auto result = support::within_memory(
+        "find what the files hold", [&] { return exporter::windows_by_size(view, view.chosen); });
     return [this, result = std::move(result)] {
       if (!result) {
         failed(result.error().sentence);

@@ -193,6 +193,7 @@ def processes(attempt):
 def ourselves(attempt):
     """What the program inherits is its own; what we cannot do under it is said, before or after."""
     what, value = attempt.random.choice([("nofile", attempt.random.randint(3, 40)), ("as", attempt.random.randint(16, 600) << 20),
+                                         ("data", attempt.random.randint(7 << 10, 16 << 10) << 10),
                                          ("fsize", attempt.random.choice([0, 4096, 100_000])),
                                          ("memlock", 0), ("stack", attempt.random.randint(64, 512) << 10)])
     words = ["prlimit", "--%s=%d:%d" % (what, value, value)]

@@ -15,6 +15,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 #include "support/helper_thread.hpp"
 #include "support/write_signals.hpp"
@@ -80,7 +81,19 @@ GzipFile::GzipFile(std::string path, base::UniqueFd fd, bool plain)
       own_deflater_(std::make_unique<Deflater>()) {
   constexpr std::array<std::uint8_t, 10> kHeader = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff};
   if (!plain_) write_all(kHeader.data(), kHeader.size());
-  helper_ = support::helper_thread([this] { help(); });
+  spare_.reserve(kOrderLimit);
+  spare_packed_.reserve(kOrderLimit);
+  start_helper();
+}
+
+void GzipFile::start_helper() {
+  try {
+    // Made here: what fails on its thread ends the process.
+    const auto deflater = std::make_shared<Deflater>();
+    helper_ = support::helper_thread([this, deflater] { help(*deflater); });
+  } catch (const std::bad_alloc&) {
+    // As where no thread can be made: the caller deflates all.
+  }
 }
 
 GzipFile::~GzipFile() { stop_helper(); }
@@ -127,16 +140,21 @@ bool GzipFile::deflate_next(std::unique_lock<std::mutex>& lock, Deflater& deflat
   const std::shared_ptr<Job> job = std::move(waiting_.front());
   waiting_.pop_front();
   lock.unlock();
-  if (!plain_) deflater.run(*job);
+  int why = 0;
+  try {
+    if (!plain_) deflater.run(*job);
+    if (deflater.failed()) why = EIO;
+  } catch (const std::bad_alloc&) {
+    why = ENOMEM;
+  }
   lock.lock();
-  if (deflater.failed() && error_ == 0) error_ = EIO;
+  if (why != 0 && error_ == 0) error_ = why;
   job->done = true;
   write_done(lock);
   return true;
 }
 
-void GzipFile::help() {
-  Deflater deflater;
+void GzipFile::help(Deflater& deflater) {
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });

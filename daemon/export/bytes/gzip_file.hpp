@@ -47,7 +47,8 @@ class GzipFile {
   class Deflater;
 
   GzipFile(std::string path, base::UniqueFd fd, bool plain);
-  void help();
+  void start_helper();
+  void help(Deflater& deflater);
   bool deflate_next(std::unique_lock<std::mutex>& lock, Deflater& deflater);
   void write_done(std::unique_lock<std::mutex>& lock);
   bool write_all(const std::uint8_t* data, std::size_t bytes);

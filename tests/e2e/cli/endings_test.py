@@ -101,6 +101,20 @@ def quiet_failures(checks, folder):
                  "the loser of two runs says so: %r" % said)
 
 
+def little_memory(checks, folder):
+    """Where ours does not find the memory it needs, the status is the program's, and a sentence says what is missing."""
+    code = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; exit 4"
+    for kib in range(8 << 10, 13 << 10, 512):
+        out = os.path.join(folder, "data-%d" % kib)
+        done = subprocess.run(["prlimit", "--data=%d" % (kib << 10), e2e.GPUPROF, "run", "-q", *e2e.FORMAT_OPTION, "-o", out,
+                               "sh", "-c", code], cwd=folder, capture_output=True, timeout=60)
+        text = done.stderr.decode()
+        checks.equal((done.returncode, done.stdout), (4, b""), "a limit of %d KiB on memory: %r" % (kib, text))
+        checks.expect(e2e.traces(out) or "failed: " in text, "%d KiB: a file or a sentence: %r" % (kib, text))
+        checks.expect(all(line.startswith("gpuprof: ") for line in text.splitlines()), "sentences of ours: %r" % text)
+        checks.equal(glob.glob(os.path.join(out, "*.part")), [], "%d KiB: half a file" % kib)
+
+
 def nobody_reads(checks, folder):
     reader, writer = os.pipe()
     os.close(reader)
@@ -174,7 +188,7 @@ def unprofiled(checks, folder):
 
 def main():
     checks = e2e.Checks()
-    for case in (statuses, own_failures, summary, quiet_failures, nobody_reads, existing_file,
+    for case in (statuses, own_failures, summary, quiet_failures, little_memory, nobody_reads, existing_file,
                  killed_daemon, unprofiled):
         with e2e.Folder("endings") as folder:
             case(checks, folder)

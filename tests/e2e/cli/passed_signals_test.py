@@ -89,7 +89,8 @@ raise SystemExit(info[6])
     process = subprocess.Popen(UNDER + [PYTHON, "-c", code], cwd=folder, stdout=subprocess.PIPE, start_new_session=True)
     process.stdout.readline()
     ctypes.CDLL(None).sigqueue(process.pid, 40, ctypes.c_void_p(77))
-    checks.equal(process.wait(timeout=60), 77, "the value of a queued signal")
+    if not checks.equal(process.wait(timeout=60), 77, "the value of a queued signal"):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def in_a_terminal(command, folder, rest_s=0.0):

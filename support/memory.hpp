@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Work that may find no memory: a sentence instead of our end.
+//
+// Context:  daemon | cli
+// Owns:     nothing
+// Promises: what the work had is given back when the sentence is made
+#pragma once
+
+#include <new>
+#include <string>
+#include <utility>
+
+#include "support/result.hpp"
+
+namespace gpuprof::support {
+
+/// What `work` returns, a Result; without memory for it an error that names `what`.
+template <typename Work>
+auto within_memory(const char* what, Work&& work) -> decltype(work()) {
+  try {
+    return std::forward<Work>(work)();
+  } catch (const std::bad_alloc&) {
+    return error(std::string("there was not enough memory to ") + what +
+                 "; raise the limit (`ulimit -d`, `ulimit -v`) or free some");
+  }
+}
+
+}  // namespace gpuprof::support
