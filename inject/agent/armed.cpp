@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,6 +27,8 @@ namespace {
 constexpr int kLookMs = 10'000;
 // Where there is no bell.
 constexpr int kDeafMs = 50;
+// The program may keep a signal of the bell's waiting for as long as it likes.
+constexpr int kProgramsSignalMs = 10;
 
 bool has_bell() {
   if (g_core.bell.fd >= 0) return true;
@@ -36,10 +39,29 @@ bool has_bell() {
   return g_core.bell.adopt(base::UniqueFd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK)));
 }
 
-void hush_bell() {
+// As it came, sender and value. By our own id the kernel takes any code from us, and sends it to the
+// whole process all the same.
+void give_back(const signalfd_siginfo& taken) {
+  siginfo_t info{};
+  info.si_signo = static_cast<int>(taken.ssi_signo);
+  info.si_code = taken.ssi_code;
+  info.si_errno = taken.ssi_errno;
+  info.si_pid = static_cast<pid_t>(taken.ssi_pid);
+  info.si_uid = taken.ssi_uid;
+  info.si_value.sival_ptr = reinterpret_cast<void*>(taken.ssi_ptr);
+  ::syscall(SYS_rt_sigqueueinfo, static_cast<pid_t>(::syscall(SYS_gettid)), hot::kBellSignal,
+            &info);
+}
+
+// A descriptor of signals takes what was sent to the whole process, too. False: that was the
+// program's, which has it again.
+bool hush_bell() {
   signalfd_siginfo info;
-  while (::read(g_core.bell.fd, &info, sizeof info) == sizeof info) {
-  }
+  if (::read(g_core.bell.fd, &info, sizeof info) != sizeof info) return true;
+  if (info.ssi_code == SI_TKILL && info.ssi_pid == static_cast<std::uint32_t>(getpid()))
+    return true;
+  give_back(info);
+  return false;
 }
 
 // As under a daemon: a Python that ends within milliseconds opens no door.
@@ -78,7 +100,8 @@ void wait_for_ring(std::uint32_t seen, int timeout_ms, bool listens) {
   if (!hot::bell_begin(seen)) return;
   ::poll(all, count, timeout_ms);
   hot::bell_end();
-  if (hears && (all[0].revents & POLLIN) != 0) hush_bell();
+  if (!hears || (all[0].revents & POLLIN) == 0 || hush_bell()) return;
+  ::poll(all + 1, count - 1, std::min(timeout_ms, kProgramsSignalMs));
 }
 
 Next wait_at_door() {
