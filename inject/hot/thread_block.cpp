@@ -85,7 +85,7 @@ std::uint32_t this_tid() {
   return t_here.tid;
 }
 
-ThreadSlot* claim_slot() {
+ThreadSlot* claim_slot(std::uint32_t tid) {
   if (!alive()) return nullptr;
   // Noted before the claim: a signal in the middle finds no place and drops its sample instead of
   // claiming a second one.
@@ -94,7 +94,8 @@ ThreadSlot* claim_slot() {
   t_here.asked = epoch;
   if (!asked) {
     // A child of fork inherits the parent's cached id.
-    const auto tid = t_here.tid = static_cast<std::uint32_t>(::syscall(SYS_gettid));
+    if (tid == 0) tid = static_cast<std::uint32_t>(::syscall(SYS_gettid));
+    t_here.tid = tid;
     // Start at a place of the thread's own: 200 threads do not walk the same 200 taken slots.
     for (std::uint32_t i = 0; i < kMaxThreadBlocks; ++i) {
       ThreadSlot& slot = g_slots[(tid + i) % kMaxThreadBlocks];

@@ -128,7 +128,10 @@ struct Here {
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local Here t_here;
 
 /// Takes a place for this thread, at its first use. Null: none left (counted), or not alive.
-ThreadSlot* claim_slot();
+/// @param tid  this thread's kernel id where the caller knows it, which saves a system call:
+/// filters
+///             of the program's may end it for one.
+ThreadSlot* claim_slot(std::uint32_t tid = 0);
 
 /// Makes this thread's block ready for what is published now. The thread is marked inside, in one
 /// role. False: nothing is published any more.

@@ -14,6 +14,7 @@
 #include "inject/sample/alt_stacks.hpp"
 #include "inject/sample/fault_guard.hpp"
 #include "inject/sample/handler.hpp"
+#include "inject/sample/interrupted_waits.hpp"
 #include "inject/sample/perf_descriptors.hpp"
 #include "inject/sample/phdr_snapshot.hpp"
 #include "inject/sample/sampler.hpp"
@@ -48,6 +49,7 @@ void after_fork_child() {
   close_handler();
   hold_handler(false);
   g_perf_descriptors.clear(close_if_ours);
+  g_interrupted_waits.clear();
   snapshot_forget_users();
   forget_sampling();
   forget_threads();

@@ -4,8 +4,8 @@
 //
 // Context:  signal
 // Owns:     nothing
-// Promises: no lock, no allocation, no stdio; errno kept; at most one system call for the thread's
-//           CPU time, one for its identity once
+// Promises: no lock, no allocation, no stdio; errno kept; no system call for a CPU timer's
+//           signal, one for the thread's CPU time otherwise
 #include "inject/sample/handler.hpp"
 
 #include <errno.h>
@@ -21,6 +21,7 @@
 #include "inject/hot/worker_thread.hpp"
 #include "inject/sample/alt_stacks.hpp"
 #include "inject/sample/handler_state.hpp"
+#include "inject/sample/interrupted_waits.hpp"
 #include "inject/sample/kernel_signal.hpp"
 #include "inject/sample/landing.hpp"
 #include "inject/sample/own_stack.hpp"
@@ -31,25 +32,40 @@ namespace gpuprof::sample {
 
 constinit PerfDescriptors g_perf_descriptors;
 constinit HandlerState g_handler;
+constinit InterruptedWaits g_interrupted_waits;
 
 namespace {
 
 enum class Origin { kOurs, kLate, kStranger };
 
-Origin origin_of(const siginfo_t* info) {
+struct Sender {
+  Origin origin;
+  std::uint32_t tid;      // of this thread, where the signal is ours
+  std::uint32_t periods;  // that it stands for; 0: not told
+};
+
+Sender ours_or(Origin otherwise, std::uint32_t tid, std::uint32_t periods = 0) {
+  return Sender{tid != 0 ? Origin::kOurs : otherwise, tid, periods};
+}
+
+std::uint32_t periods_of(const siginfo_t* info) {
+  return info->si_overrun < 0 ? 1 : static_cast<std::uint32_t>(info->si_overrun) + 1;
+}
+
+Sender sender_of(const siginfo_t* info) {
   switch (info->si_code) {
     case POLL_IN:
     case POLL_HUP:
-      return g_perf_descriptors.answer(info->si_fd) ? Origin::kOurs : Origin::kLate;
+      return ours_or(Origin::kLate, g_perf_descriptors.answer(info->si_fd));
     case SI_TIMER:
-      return info->si_value.sival_ptr == &g_handler ? Origin::kOurs : Origin::kLate;
+      return ours_or(Origin::kLate, tid_of_cookie(info->si_value.sival_ptr), periods_of(info));
     case SI_QUEUE:
-      return info->si_value.sival_ptr == &g_handler ? Origin::kOurs : Origin::kStranger;
+      return ours_or(Origin::kStranger, tid_of_cookie(info->si_value.sival_ptr));
     case SI_USER:
     case SI_TKILL:
-      return Origin::kStranger;
+      return Sender{Origin::kStranger, 0, 0};
     default:
-      return Origin::kLate;
+      return Sender{Origin::kLate, 0, 0};
   }
 }
 
@@ -77,10 +93,15 @@ struct Job {
   const hot::Guard* guard;
   const ucontext_t* context;
   HandlerMemory* memory;
+  std::uint32_t periods;
 };
 
-// CPU time since this thread's last sample: a signal may stand for several periods.
-std::uint64_t weight_of(HandlerMemory& memory, std::uint32_t tid) {
+// CPU time since this thread's last sample: a signal may stand for several periods. A timer says
+// for how many, without a system call, which a filter of the program's may forbid.
+std::uint64_t weight_of(const Job& job) {
+  if (job.periods != 0) return job.periods * g_handler.settings.period_ns;
+  HandlerMemory& memory = *job.memory;
+  const std::uint32_t tid = job.guard->tid();
   const std::uint64_t cpu_ns = base::clock_ns(CLOCK_THREAD_CPUTIME_ID);
   const std::uint32_t run = g_handler.run.load(std::memory_order_relaxed);
   const bool first = memory.tid != tid || memory.run != run || cpu_ns < memory.last_cpu_ns;
@@ -99,15 +120,38 @@ void take_sample(void* argument) {
   request.interrupted = true;
   request.parts = g_handler.settings.parts;
   const std::uint64_t stack = take_stack(*job.guard, request, ts_ns);
-  const std::uint32_t tid = job.guard->tid();
-  const wire::Sample sample{ts_ns, stack, tid,
+  const wire::Sample sample{ts_ns, stack, job.guard->tid(),
                             static_cast<std::uint32_t>(wire::SampleState::kRunning),
-                            weight_of(*job.memory, tid)};
+                            weight_of(job)};
   hot::record(*job.guard, sample, ts_ns);
   hot::count(wire::Counter::kSamplesTaken);
 }
 
-__attribute__((noinline)) void sample_here(const ucontext_t* context, std::uint64_t entered_ns) {
+// Each period had queued one: they would cut as many waits short.
+void take_queued(int signal) {
+  const std::uint64_t ours = signal_bit(signal);
+  const timespec none{0, 0};
+  siginfo_t info;
+  while (::syscall(SYS_rt_sigtimedwait, &ours, &info, &none, sizeof ours) == signal)
+    if (sender_of(&info).origin == Origin::kStranger) return act_as_default(signal, &info);
+}
+
+// The mask to be restored blocks our signal: what let it in was the mask of a waiting call, which
+// now comes back early. The worker sees to it that this does not happen twice.
+bool cut_a_wait_short(int signal, const ucontext_t* context, std::uint32_t tid) {
+  if ((kernel_mask(context) & signal_bit(signal)) == 0) return false;
+  if (g_interrupted_waits.add(tid)) hot::wake_worker();
+  take_queued(signal);
+  return true;
+}
+
+// A call of the thread's own for its id is one that a filter of the program's may forbid.
+bool has_place(std::uint32_t tid) {
+  return hot::t_here.slot != nullptr || hot::claim_slot(tid) != nullptr;
+}
+
+__attribute__((noinline)) void sample_here(const ucontext_t* context, const Sender& sender,
+                                           std::uint64_t entered_ns) {
   SnapshotUse at_work;
   if (!g_handler.open.load(std::memory_order_seq_cst) || !hot::on(hot::kOnSamples)) {
     hot::count(wire::Counter::kSamplesLateSignal);
@@ -122,6 +166,7 @@ __attribute__((noinline)) void sample_here(const ucontext_t* context, std::uint6
     hot::count(wire::Counter::kSamplesNoStackRoom);
     return;
   }
+  if (!has_place(sender.tid)) return;
   hot::Guard guard(hot::Role::kSignal);
   if (!guard) return;
   guard.outlet().cost.began_at(entered_ns);
@@ -130,7 +175,7 @@ __attribute__((noinline)) void sample_here(const ucontext_t* context, std::uint6
     hot::count(wire::Counter::kSamplesNoStackRoom);
     return;
   }
-  Job job{&guard, context, own.memory};
+  Job job{&guard, context, own.memory, sender.periods};
   // Off it, its top would be where the kernel puts the next frame: over this one.
   if (on_ours)
     take_sample(&job);
@@ -145,14 +190,15 @@ void on_sample_signal(int signal, siginfo_t* info, void* context) {
   const int saved = errno;
   const bool measured = hot::g_state.measures_itself.load(std::memory_order_relaxed);
   const std::uint64_t entered_ns = measured ? base::mono_ns() : 0;
-  const Origin origin = origin_of(info);
-  if (origin == Origin::kStranger) {
+  const auto* interrupted = static_cast<const ucontext_t*>(context);
+  const Sender sender = sender_of(info);
+  if (sender.origin == Origin::kStranger) {
     act_as_default(signal, info);
   } else if (hot::alive()) {
-    if (origin == Origin::kOurs)
-      sample_here(static_cast<ucontext_t*>(context), entered_ns);
-    else
+    if (sender.origin == Origin::kLate)
       hot::count(wire::Counter::kSamplesLateSignal);
+    else if (!cut_a_wait_short(signal, interrupted, sender.tid))
+      sample_here(interrupted, sender, entered_ns);
   }
   errno = saved;
 }

@@ -7,6 +7,8 @@
 // Promises: a signal of the same number that is not ours has the effect it would have had
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 
 #include "inject/sample/take_stack.hpp"
@@ -39,8 +41,8 @@ void close_handler();
 /// signals must not be handed one of ours.
 void flush_pending_signals();
 
-/// Signals carry this where the trigger can choose a value.
-void* signal_cookie();
+/// Signals to thread `tid` carry this where the trigger can choose a value.
+void* signal_cookie(pid_t tid);
 
 /// Samples are held back while a fork is under way. Boundary.
 void hold_handler(bool held);

@@ -42,7 +42,9 @@ void set_handler(int signal) {
 
 int handled_signal() { return g_handler.signal.load(std::memory_order_acquire); }
 
-void* signal_cookie() { return &g_handler; }
+void* signal_cookie(pid_t tid) {
+  return reinterpret_cast<void*>(cookie_base() | static_cast<std::uint32_t>(tid));
+}
 
 bool handler_was_replaced() {
   const int signal = handled_signal();

@@ -23,8 +23,19 @@ struct HandlerState {
   HandlerSettings settings;
 };
 
-/// Its address is the cookie of our signals.
 extern HandlerState g_handler;
+
+/// Of the address of g_handler and of a thread's id, which has 22 bits at most (PID_MAX_LIMIT).
+inline constexpr std::uint32_t kTidBits = 22;
+inline std::uint64_t cookie_base() {
+  return reinterpret_cast<std::uintptr_t>(&g_handler) >> 6 << kTidBits;
+}
+
+/// The thread that a signal with this cookie was sent to; 0: it is not ours.
+inline std::uint32_t tid_of_cookie(const void* cookie) {
+  const std::uint64_t tid = reinterpret_cast<std::uintptr_t>(cookie) ^ cookie_base();
+  return tid >> kTidBits == 0 ? static_cast<std::uint32_t>(tid) : 0;
+}
 
 void on_sample_signal(int signal, siginfo_t* info, void* context);
 

@@ -6,6 +6,8 @@
 // Owns:     nothing: the descriptors belong to the perf trigger
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstdint>
 
@@ -14,11 +16,12 @@ namespace gpuprof::sample {
 class PerfDescriptors {
  public:
   /// False: no place.
-  bool add(int fd, std::uint64_t event_id) {
+  bool add(int fd, std::uint64_t event_id, pid_t tid) {
     for (std::uint32_t i = 0; i < kProbes; ++i) {
       Entry& entry = at(fd, i);
       if (entry.fd_plus_1.load(std::memory_order_relaxed) != 0) continue;
       entry.event_id = event_id;
+      entry.tid.store(static_cast<std::uint32_t>(tid), std::memory_order_relaxed);
       entry.answers.store(0, std::memory_order_relaxed);
       entry.fd_plus_1.store(static_cast<std::uint32_t>(fd) + 1, std::memory_order_release);
       return true;
@@ -32,13 +35,13 @@ class PerfDescriptors {
         entry.fd_plus_1.store(0, std::memory_order_release);
     }
   }
-  /// A signal of descriptor `fd` has arrived; false: that is no event of ours. The descriptor is
-  /// in the worker's own table: the handler may know its number but not use it.
-  bool answer(int fd) {
+  /// A signal of descriptor `fd` has arrived: the thread it is for, 0: that is no event of ours.
+  /// The descriptor is in the worker's own table: the handler may know its number but not use it.
+  std::uint32_t answer(int fd) {
     Entry* entry = find(fd);
-    if (entry == nullptr) return false;
+    if (entry == nullptr) return 0;
     entry->answers.fetch_add(1, std::memory_order_relaxed);
-    return true;
+    return entry->tid.load(std::memory_order_relaxed);
   }
   /// Signals that arrived since the last call.
   std::uint32_t take_answers(int fd) {
@@ -59,6 +62,7 @@ class PerfDescriptors {
   struct Entry {
     std::atomic<std::uint32_t> fd_plus_1{0};
     std::atomic<std::uint32_t> answers{0};
+    std::atomic<std::uint32_t> tid{0};
     std::uint64_t event_id = 0;
   };
   Entry* find(int fd) {

@@ -22,6 +22,7 @@
 #include "inject/sample/fault_guard.hpp"
 #include "inject/sample/handler.hpp"
 #include "inject/sample/module_report.hpp"
+#include "inject/sample/obstacles.hpp"
 #include "inject/sample/own_stack.hpp"
 #include "inject/sample/phdr_snapshot.hpp"
 #include "inject/sample/sampler_parts.hpp"
@@ -217,6 +218,7 @@ bool prepare() {
   g_sampler.native = unwind_prepare() && map_own_stacks();
   install_handler();
   python::find_runtime();
+  note_own_filters();
   g_sampler.prepared = true;
   return g_sampler.native;
 }
@@ -249,6 +251,7 @@ bool start(const Settings& settings) {
   install_handler();
   keep_guard();
   open_handler(HandlerSettings{g_parts, g_sampler.plan.period_ns});
+  begin_obstacles();
   begin_triggers();
   g_sampler.on = true;
   g_sampler.scanned_ns = g_sampler.looked_ns = base::mono_ns();
@@ -309,11 +312,13 @@ std::uint32_t tick(std::uint64_t now_ns) {
   keep_guard();
   reclaim_signal_stacks(now_ns);
   if (!g_sampler.on) return kScanNs / 1'000'000;
+  heed_interrupted_waits(now_ns);
   if (now_ns - g_sampler.scanned_ns >= kScanNs) {
     g_sampler.scanned_ns = now_ns;
     keep_signal();
     scan_threads(now_ns);
     tell_of_lacking_stacks();
+    tell_of_obstacles(some_are_filtered(), was_traced());
     if (g_sampler.kind != nullptr && g_sampler.kind->refill != nullptr)
       for_each_thread(refill, nullptr);
   }

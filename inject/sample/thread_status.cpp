@@ -21,12 +21,16 @@ std::uint64_t mask_after(const char* text, const char* key) {
   return mask;
 }
 
+std::uint64_t number_after(const char* text, const char* key) {
+  const char* at = strstr(text, key);
+  std::uint64_t number = 0;
+  if (at != nullptr) parse_decimal(at + strlen(key), &number);
+  return number;
+}
+
 }  // namespace
 
-bool read_thread_status(pid_t tid, ThreadStatus* to) {
-  char path[64], text[4096];
-  task_path(path, sizeof path, tid, "status");
-  if (read_small_file(path, text, sizeof text) <= 0) return false;
+void parse_thread_status(const char* text, ThreadStatus* to) {
   memset(to, 0, sizeof *to);
   if (strncmp(text, "Name:\t", 6) == 0) {
     const char* name = text + 6;
@@ -36,6 +40,16 @@ bool read_thread_status(pid_t tid, ThreadStatus* to) {
   // A name may hold a line of its own making only in escaped form: the keys are unique.
   to->blocked = mask_after(text, "\nSigBlk:\t");
   to->pending = mask_after(text, "\nSigPnd:\t") | mask_after(text, "\nShdPnd:\t");
+  to->tracer = number_after(text, "\nTracerPid:\t");
+  to->seccomp_mode = number_after(text, "\nSeccomp:\t");
+  to->filters = number_after(text, "\nSeccomp_filters:\t");
+}
+
+bool read_thread_status(pid_t tid, ThreadStatus* to) {
+  char path[64], text[4096];
+  task_path(path, sizeof path, tid, "status");
+  if (read_small_file(path, text, sizeof text) <= 0) return false;
+  parse_thread_status(text, to);
   return true;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Name and signal masks of one thread, from its status file.
+// Name, signal masks, tracer and filters of one thread, from its status file.
 //
 // Context:  worker
 // Owns:     nothing
@@ -16,7 +16,12 @@ struct ThreadStatus {
   char name[16];
   std::uint64_t blocked;  // SigBlk
   std::uint64_t pending;  // SigPnd and ShdPnd
+  std::uint64_t tracer;   // its process id, 0: none
+  std::uint64_t seccomp_mode, filters;
 };
+
+/// Of the text of a status file. What is not in it is 0.
+void parse_thread_status(const char* text, ThreadStatus* to);
 
 /// False: the thread is gone.
 bool read_thread_status(pid_t tid, ThreadStatus* to);

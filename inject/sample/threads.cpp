@@ -22,7 +22,10 @@
 #include "inject/hot/thread_block.hpp"
 #include "inject/sample/alt_stacks.hpp"
 #include "inject/sample/handler.hpp"
+#include "inject/sample/interrupted_waits.hpp"
 #include "inject/sample/kernel_signal.hpp"
+#include "inject/sample/mask_look.hpp"
+#include "inject/sample/obstacles.hpp"
 #include "inject/sample/phdr_snapshot.hpp"
 #include "inject/sample/proc_files.hpp"
 #include "inject/sample/thread_status.hpp"
@@ -31,11 +34,11 @@ namespace gpuprof::sample {
 
 namespace {
 
-// A thread that will block signals mostly does so at once; after that a look a second will do.
+// A thread that will block signals mostly does so at once; after that a look now and then will do.
 constexpr std::uint32_t kEarlyChecks = 3;
-// libc blocks all signals for a moment when it makes a thread or a process: look twice.
-constexpr std::uint32_t kMaskedLooks = 2;
-constexpr std::uint64_t kCheckPeriodNs = 1'000'000'000;
+// Only one that has run can have changed.
+constexpr std::uint64_t kCheckPeriodNs = 200'000'000, kIdlePeriodNs = 1'000'000'000;
+constexpr std::uint64_t kHasRunNs = 1'000'000;
 // A thread may get a stack when it makes another one: what is loaded makes its threads soon.
 constexpr std::uint64_t kStackWaitNs = 300'000'000;
 
@@ -54,6 +57,7 @@ struct Threads {
   KeptDirectory directory;
   std::uint32_t opened = 0;  // triggers that hold a descriptor
   bool flush_wanted = false;
+  bool traced = false;
 };
 constinit Threads g_threads;
 
@@ -99,6 +103,7 @@ ThreadEntry* add(pid_t tid) {
     g_threads.entries[at] = g_threads.entries[at - 1];
   g_threads.entries[at] = ThreadEntry{};
   g_threads.entries[at].tid = tid;
+  if (g_interrupted_waits.has(static_cast<std::uint32_t>(tid))) g_threads.entries[at].mask.forbid();
   return &g_threads.entries[at];
 }
 
@@ -137,7 +142,7 @@ bool may_be_sent_signals(const ThreadEntry& entry) {
 
 void take_trigger(ThreadEntry& entry) {
   if (entry.has_trigger || g_threads.kind == nullptr) return;
-  if (!may_be_sent_signals(entry)) return;
+  if (!may_be_sent_signals(entry) || entry.filtered || entry.traced || g_threads.traced) return;
   if (g_threads.opened < descriptor_budget() || g_threads.kind->kind != wire::SamplerKind::kPerf) {
     entry.slot = TriggerSlot{};
     entry.has_trigger = g_threads.kind->open(g_threads.plan, entry.tid, &entry.slot);
@@ -167,31 +172,74 @@ void look_for_stack(ThreadEntry& entry, std::uint64_t now_ns) {
   count_without(entry);
 }
 
+// For good or for a while. What is pending by now goes, too: the thread may wait for all signals
+// next, and a tracer would be handed it.
+void take_away(ThreadEntry& entry) {
+  if (entry.has_trigger) g_threads.flush_wanted = true;
+  drop_trigger(entry);
+}
+
+void judge(ThreadEntry& entry, const ThreadStatus& status) {
+  entry.mask.see(look_at_mask(entry.tid, status, g_threads.plan.signal));
+  entry.traced = status.tracer != 0;
+  entry.filtered = has_new_filter(status);
+  if (entry.has_trigger && !g_threads.kind->intact(entry.slot)) drop_trigger(entry);
+  if (entry.mask.masked() || entry.traced || entry.filtered) take_away(entry);
+  if (entry.mask.masked()) {
+    count_masked(entry);
+    if ((status.pending & signal_bit(g_threads.plan.signal)) != 0) g_threads.flush_wanted = true;
+  } else if (entry.mask.open()) {
+    take_trigger(entry);
+  }
+}
+
+void plan_next_check(ThreadEntry& entry, std::uint64_t now_ns) {
+  const bool unsure = entry.checks < kEarlyChecks || entry.mask.changing() ||
+                      (entry.lacks_stack && !entry.counted_none);
+  entry.next_check_ns = unsure ? now_ns : now_ns + kCheckPeriodNs;
+  entry.overdue_ns = unsure ? now_ns : now_ns + kIdlePeriodNs;
+  entry.checked_cpu_ns = base::clock_ns(cpu_clock_of(entry.tid));
+}
+
+bool is_due(ThreadEntry& entry, std::uint64_t now_ns) {
+  if (now_ns < entry.next_check_ns) return false;
+  if (now_ns >= entry.overdue_ns) return true;
+  entry.next_check_ns = now_ns + kCheckPeriodNs;
+  return base::clock_ns(cpu_clock_of(entry.tid)) - entry.checked_cpu_ns >= kHasRunNs;
+}
+
+void tell_of_trigger(ThreadEntry& entry, std::uint64_t now_ns) {
+  std::uint32_t flags = entry.mask.masked() ? wire::kThreadMasked : 0;
+  if (!entry.has_trigger && entry.mask.open() && g_threads.kind != nullptr)
+    flags |= wire::kThreadNoTrigger;
+  tell(entry, flags, now_ns);
+}
+
 void check(ThreadEntry& entry, std::uint64_t now_ns) {
   ThreadStatus status;
   if (!read_thread_status(entry.tid, &status)) return;
   memcpy(entry.name, status.name, sizeof entry.name);
-  const std::uint64_t ours = signal_bit(g_threads.plan.signal);
-  const bool blocked = (status.blocked & ours) != 0;
-  entry.masked_looks = blocked ? std::min(entry.masked_looks + 1, kEarlyChecks) : 0;
-  entry.masked = entry.masked_looks >= kMaskedLooks;
-  if (entry.has_trigger && !g_threads.kind->intact(entry.slot)) drop_trigger(entry);
-  if (entry.masked) {
-    drop_trigger(entry);
-    count_masked(entry);
-    // It may wait for all signals next: ours must not be what it gets.
-    if ((status.pending & ours) != 0) g_threads.flush_wanted = true;
-  } else if (!blocked) {
-    take_trigger(entry);
-  }
+  judge(entry, status);
   entry.checks = std::min(entry.checks + 1, kEarlyChecks);
   look_for_stack(entry, now_ns);
-  const bool unsure = entry.checks < kEarlyChecks || (entry.lacks_stack && !entry.counted_none) ||
-                      (blocked && entry.masked_looks < kEarlyChecks);
-  entry.next_check_ns = unsure ? now_ns : now_ns + kCheckPeriodNs;
-  std::uint32_t flags = entry.masked ? wire::kThreadMasked : 0;
-  if (!entry.has_trigger && !blocked && g_threads.kind != nullptr) flags |= wire::kThreadNoTrigger;
-  tell(entry, flags, now_ns);
+  plan_next_check(entry, now_ns);
+  tell_of_trigger(entry, now_ns);
+}
+
+// A tracer attaches between two scans, and lets go between two.
+void follow_tracer(std::uint64_t now_ns) {
+  const bool traced = is_traced();
+  if (traced == g_threads.traced) return;
+  g_threads.traced = traced;
+  for (std::uint32_t i = 0; i < g_threads.count; ++i) {
+    if (traced) take_away(g_threads.entries[i]);
+    g_threads.entries[i].next_check_ns = g_threads.entries[i].overdue_ns = now_ns;
+  }
+}
+
+void flush_if_wanted() {
+  if (g_threads.flush_wanted) flush_pending_signals();
+  g_threads.flush_wanted = false;
 }
 
 void see(pid_t tid, std::uint64_t now_ns) {
@@ -201,7 +249,7 @@ void see(pid_t tid, std::uint64_t now_ns) {
   if (entry == nullptr) return;
   entry->scan = g_threads.scan;
   const bool got_stack = entry->lacks_stack && may_be_sent_signals(*entry);
-  if (got_stack || now_ns >= entry->next_check_ns) check(*entry, now_ns);
+  if (got_stack || is_due(*entry, now_ns)) check(*entry, now_ns);
 }
 
 // False: the directory could not be read; nobody is declared dead then.
@@ -234,6 +282,7 @@ void remove_dead(std::uint64_t now_ns) {
       continue;
     }
     end_of(entry);
+    g_interrupted_waits.remove(static_cast<std::uint32_t>(entry.tid));
     tell(entry, wire::kThreadGone, now_ns);
   }
   g_threads.count = kept;
@@ -275,11 +324,32 @@ void release_threads() {
 void scan_threads(std::uint64_t now_ns) {
   if (g_threads.entries == nullptr) return;
   ++g_threads.scan;
+  follow_tracer(now_ns);
+  if (g_threads.traced) flush_if_wanted();
   if (!read_directory(now_ns)) return;
   remove_dead(now_ns);
-  if (g_threads.flush_wanted) flush_pending_signals();
-  g_threads.flush_wanted = false;
+  flush_if_wanted();
   hot::retire_threads(is_gone, nullptr);
+}
+
+void heed_interrupted_waits(std::uint64_t now_ns) {
+  if (!g_interrupted_waits.take_fresh()) return;
+  for (std::uint32_t i = 0; i < g_threads.count; ++i) {
+    ThreadEntry& entry = g_threads.entries[i];
+    if (!g_interrupted_waits.has(static_cast<std::uint32_t>(entry.tid))) continue;
+    entry.mask.forbid();
+    take_away(entry);
+    count_masked(entry);
+    tell_of_trigger(entry, now_ns);
+  }
+  flush_if_wanted();
+}
+
+bool was_traced() { return g_threads.traced; }
+
+bool some_are_filtered() {
+  return std::any_of(g_threads.entries, g_threads.entries + g_threads.count,
+                     [](const ThreadEntry& entry) { return entry.filtered; });
 }
 
 bool some_lack_a_stack() {

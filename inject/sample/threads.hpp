@@ -4,7 +4,8 @@
 //
 // Context:  worker
 // Owns:     the entries, their triggers, one kept-open descriptor of the task directory
-// Promises: a thread that blocks our signal has no trigger; a dead one leaves the list and gives
+// Promises: a thread that blocks our signal, is traced or came under a seccomp filter has no
+//           trigger; a dead one leaves the list and gives
 //           its lanes back; our worker is never in it
 #pragma once
 
@@ -12,6 +13,7 @@
 
 #include <cstdint>
 
+#include "inject/sample/mask_memory.hpp"
 #include "inject/sample/trigger.hpp"
 
 namespace gpuprof::sample {
@@ -27,12 +29,13 @@ struct BlockedMemory {
 
 struct ThreadEntry {
   pid_t tid = 0;
-  std::uint32_t scan = 0;          // last scan that saw it
-  std::uint32_t checks = 0;        // looks at its status so far, up to a few
-  std::uint32_t masked_looks = 0;  // of these, in a row, with our signal blocked
-  std::uint64_t next_check_ns = 0;
+  std::uint32_t scan = 0;                           // last scan that saw it
+  std::uint32_t checks = 0;                         // looks at its status so far, up to a few
+  std::uint64_t next_check_ns = 0, overdue_ns = 0;  // by then if it has run, in any case
+  std::uint64_t checked_cpu_ns = 0;
   bool has_trigger = false;
-  bool masked = false;
+  bool traced = false, filtered = false;
+  MaskMemory mask;
   bool lacks_stack = false;  // for signals: there is no trigger for that (alt_stacks.hpp)
   std::uint64_t lacks_stack_ns = 0;
   bool counted_masked = false, counted_none = false;
@@ -56,6 +59,14 @@ void release_threads();
 
 /// Looks for new and dead threads, re-checks some of the known ones.
 void scan_threads(std::uint64_t now_ns);
+
+/// Takes the triggers of threads that our signal has reached in a waiting call, at once.
+void heed_interrupted_waits(std::uint64_t now_ns);
+
+/// Whether somebody traced this process at the last scan; whether the program has put a thread
+/// under a filter since we came.
+bool was_traced();
+bool some_are_filtered();
 
 /// Whether a thread has gone without a trigger for a while for want of a stack.
 bool some_lack_a_stack();

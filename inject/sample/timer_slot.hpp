@@ -20,7 +20,7 @@ inline bool open_timer(const TriggerPlan& plan, clockid_t clock, pid_t tid, Trig
   memset(&event, 0, sizeof event);
   event.sigev_notify = SIGEV_THREAD_ID;
   event.sigev_signo = plan.signal;
-  event.sigev_value.sival_ptr = signal_cookie();
+  event.sigev_value.sival_ptr = signal_cookie(tid);
 #ifdef sigev_notify_thread_id
   event.sigev_notify_thread_id = tid;
 #else

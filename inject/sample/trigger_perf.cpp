@@ -61,7 +61,7 @@ bool open_trigger(const TriggerPlan& plan, pid_t tid, TriggerSlot* slot) {
   if (fd < 0) return false;
   std::uint64_t id = 0;
   if (!direct_to(fd, plan.signal, tid) || ioctl(fd, PERF_EVENT_IOC_ID, &id) != 0 ||
-      !g_perf_descriptors.add(fd, id)) {
+      !g_perf_descriptors.add(fd, id, tid)) {
     ::close(fd);
     return false;
   }

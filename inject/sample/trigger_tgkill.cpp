@@ -49,7 +49,7 @@ void turn(const TriggerPlan& plan, pid_t tid, TriggerSlot* slot) {
   info.si_code = SI_QUEUE;
   info.si_pid = getpid();
   info.si_uid = getuid();
-  info.si_value.sival_ptr = signal_cookie();
+  info.si_value.sival_ptr = signal_cookie(tid);
   ::syscall(SYS_rt_tgsigqueueinfo, getpid(), tid, plan.signal, &info);
 }
 

@@ -65,7 +65,7 @@ void signals(int depth) {
     info.si_signo = signal_number();
     info.si_code = SI_QUEUE;
     info.si_pid = getpid();
-    info.si_value.sival_ptr = &g_handler;
+    info.si_value.sival_ptr = signal_cookie(static_cast<pid_t>(own_tid()));
     print("signal", depth, times_of(20000, [&] {
             ::syscall(SYS_rt_tgsigqueueinfo, getpid(), own_tid(), signal_number(), &info);
           }));
@@ -83,7 +83,7 @@ __attribute__((noinline)) std::size_t stack_taken() {
   info.si_signo = signal_number();
   info.si_code = SI_QUEUE;
   info.si_pid = getpid();
-  info.si_value.sival_ptr = &g_handler;
+  info.si_value.sival_ptr = signal_cookie(static_cast<pid_t>(own_tid()));
   ::syscall(SYS_rt_tgsigqueueinfo, getpid(), own_tid(), signal_number(), &info);
   std::size_t untouched = 0;
   while (untouched < kBytes && low[untouched] == kPaint) ++untouched;

@@ -206,7 +206,7 @@ int end_of_pending_signal(void (*let_go)(int signal)) {
     pthread_sigmask(SIG_BLOCK, &ours, nullptr);
     siginfo_t info{};
     info.si_code = SI_QUEUE;
-    info.si_value.sival_ptr = signal_cookie();
+    info.si_value.sival_ptr = signal_cookie(static_cast<pid_t>(::syscall(SYS_gettid)));
     ::syscall(SYS_rt_tgsigqueueinfo, getpid(), ::syscall(SYS_gettid), signal, &info);
     let_go(signal);
     pthread_sigmask(SIG_UNBLOCK, &ours, nullptr);

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is known of whether one thread blocks our signal, from the looks made at it.
+//
+// Context:  worker
+// Owns:     nothing
+// Promises: a thread whose waiting call our signal has cut short once is sent none again
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace gpuprof::sample {
+
+enum class MaskLook {
+  kOpen,
+  kBlocked,
+  kUnknown,       // in a call that has another mask for as long as it lasts
+  kWaitsForOurs,  // in one that takes signals without a handler, ours too
+};
+
+class MaskMemory {
+ public:
+  void see(MaskLook look) {
+    last_ = look;
+    const std::uint32_t opened = open_looks_;
+    open_looks_ = 0;
+    if (look == MaskLook::kWaitsForOurs) forbid();
+    if (look == MaskLook::kBlocked && ++blocked_looks_ >= kBlockedLooks) masked_ = true;
+    if (look != MaskLook::kOpen) return;
+    blocked_looks_ = 0;
+    if (!masked_ || forbidden_) return;
+    open_looks_ = opened + 1;
+    if (open_looks_ == kOpenLooks) masked_ = false;
+  }
+  /// Our signal has reached the thread through the mask of a waiting call.
+  void forbid() { masked_ = forbidden_ = true; }
+
+  /// It is to have no trigger.
+  bool masked() const { return masked_; }
+  /// It may get one now.
+  bool open() const { return !masked_ && last_ == MaskLook::kOpen; }
+  /// The next look should come soon.
+  bool changing() const {
+    return masked_ ? open_looks_ != 0 && open_looks_ != kOpenLooks : last_ == MaskLook::kBlocked;
+  }
+
+ private:
+  // libc blocks all signals for a moment when it makes a thread or a process: look twice.
+  static constexpr std::uint32_t kBlockedLooks = 2;
+  // One that unblocks signals only to wait may be met just behind such a call, before it has run
+  // again: one look does not give the trigger back.
+  static constexpr std::uint32_t kOpenLooks = 8;
+
+  MaskLook last_ = MaskLook::kUnknown;
+  std::uint32_t blocked_looks_ = 0, open_looks_ = 0;  // in a row
+  bool masked_ = false, forbidden_ = false;
+};
+
+}  // namespace gpuprof::sample

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Looks for tracers and filters.
+//
+// Context:  worker
+// Owns:     what was said
+#include "inject/sample/obstacles.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "inject/hot/outbox.hpp"
+
+namespace gpuprof::sample {
+
+namespace {
+
+// LeakSanitizer and crash handlers trace a process for a moment.
+constexpr std::uint32_t kTracedScans = 3;
+
+struct Obstacles {
+  bool known = false;
+  std::uint64_t seccomp_mode = 0, filters = 0;
+  std::uint32_t traced_scans = 0;
+  bool told_traced = false, told_filtered = false;
+};
+constinit Obstacles g_obstacles;
+
+bool read_own(ThreadStatus* status) {
+  return read_thread_status(static_cast<pid_t>(::syscall(SYS_gettid)), status);
+}
+
+}  // namespace
+
+void note_own_filters() {
+  ThreadStatus status;
+  if (g_obstacles.known || !read_own(&status)) return;
+  g_obstacles.known = true;
+  g_obstacles.seccomp_mode = status.seccomp_mode;
+  g_obstacles.filters = status.filters;
+}
+
+bool has_new_filter(const ThreadStatus& status) {
+  return g_obstacles.known &&
+         (status.seccomp_mode != g_obstacles.seccomp_mode || status.filters > g_obstacles.filters);
+}
+
+// Debuggers trace all threads, so the worker's own file will do.
+bool is_traced() {
+  ThreadStatus status;
+  return read_own(&status) && status.tracer != 0;
+}
+
+void tell_of_obstacles(bool filtered, bool traced) {
+  const auto say = [](const char* text) {
+    hot::notice(wire::Feature::kNative, wire::NoticeLevel::kMissing, 0, text);
+  };
+  g_obstacles.traced_scans = traced ? g_obstacles.traced_scans + 1 : 0;
+  if (g_obstacles.traced_scans == kTracedScans && !g_obstacles.told_traced) {
+    g_obstacles.told_traced = true;
+    say("a debugger or another tracer holds the program and would be stopped by our signal: "
+        "running threads are not sampled for as long");
+  }
+  if (filtered && !g_obstacles.told_filtered) {
+    g_obstacles.told_filtered = true;
+    say("the program put threads of its own under a seccomp filter that may end them for what "
+        "sampling needs: from then on they are not sampled while they run");
+  }
+}
+
+void begin_obstacles() {
+  g_obstacles.traced_scans = 0;
+  g_obstacles.told_traced = g_obstacles.told_filtered = false;
+}
+
+}  // namespace gpuprof::sample

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Threads that our signal would harm: those that block it, are traced, or came under a filter.
+#include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+
+#include "tests/unit/sample/sampler_fixture.hpp"
+
+namespace gpuprof::sample {
+namespace {
+
+using wire::SamplerKind;
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr bool kPlain = false;  // sanitizers make calls of their own and delay signals
+#else
+constexpr bool kPlain = true;
+#endif
+
+// By the clock that needs no system call.
+void spin(double wall_s) {
+  const std::uint64_t end = base::mono_ns() + static_cast<std::uint64_t>(wall_s * 1e9);
+  volatile std::uint64_t sink = 1;
+  while (base::mono_ns() < end)
+    for (int i = 0; i < 20000; ++i) sink = sink * 3 + 1;
+}
+
+void block_all() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, nullptr);
+}
+
+class LeftOut : public ::testing::TestWithParam<SamplerKind> {
+ protected:
+  bool begin() {
+    Settings settings;
+    settings.kind = GetParam();
+    settings.rate_hz = 1000;
+    settings.python = false;
+    return kPlain && sampler.start_sampling(settings);
+  }
+  // Samples of it while it ran, from `from_ns` on.
+  long running_of(std::uint32_t tid, std::uint64_t from_ns) {
+    const auto samples = sampler.samples_of(tid);
+    return std::count_if(samples.begin(), samples.end(), [&](const wire::Sample& sample) {
+      return sample.ts_ns >= from_ns &&
+             sample.state == static_cast<std::uint32_t>(wire::SampleState::kRunning);
+    });
+  }
+  SamplerFixture sampler;
+};
+
+// How many of 12 waits with no signal blocked came back early.
+int waits_cut_short() {
+  sigset_t none;
+  sigemptyset(&none);
+  int cut = 0;
+  for (int i = 0; i < 12; ++i) {
+    spin(0.08);  // the fixture's worker comes every 40 ms
+    const timespec wait{0, 60'000'000};
+    // Again at once, as a program does: each period may have queued a signal.
+    for (int early = 0; early < 2 && ppoll(nullptr, 0, &wait, &none) < 0; ++early) ++cut;
+  }
+  return cut;
+}
+
+TEST_P(LeftOut, AThreadThatUnblocksSignalsOnlyToWaitIsCutShortOnceAtMost) {
+  if (!begin()) GTEST_SKIP() << "not allowed here, or a sanitizer";
+
+  int cut = -1;
+  std::thread waiter([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    spin(0.1);  // it has a trigger
+    block_all();
+    cut = waits_cut_short();
+  });
+  waiter.join();
+
+  EXPECT_GE(cut, 0);
+  EXPECT_LE(cut, 1);
+}
+
+TEST_P(LeftOut, AThreadThatAskedForASecondSpellIsStillLeftOut) {
+  if (!begin()) GTEST_SKIP() << "not allowed here, or a sanitizer";
+
+  int cut = -1;
+  std::thread waiter([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    block_all();
+    cut = waits_cut_short();
+    // The list of threads begins anew.
+    struct sigaction action {};
+    action.sa_handler = [](int) {};
+    const int taken = signal_number();
+    sigaction(taken, &action, nullptr);
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    cut += waits_cut_short();
+    ::signal(taken, SIG_DFL);
+  });
+  waiter.join();
+
+  EXPECT_GE(cut, 0);
+  EXPECT_LE(cut, 1);
+}
+
+TEST_P(LeftOut, AThreadThatUnblocksItForGoodIsSampledAgain) {
+  if (!begin()) GTEST_SKIP() << "not allowed here, or a sanitizer";
+
+  std::uint32_t tid = 0;
+  std::uint64_t from_ns = 0;
+  std::thread later([&] {
+    tid = own_tid();
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    spin(0.4);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    from_ns = base::mono_ns();
+    spin(2.5);
+  });
+  later.join();
+  sampler.stop_sampling();
+
+  EXPECT_GT(running_of(tid, from_ns), 20);
+}
+
+// Everything else is allowed; of this thread only.
+bool filter_out(std::uint32_t first, std::uint32_t second) {
+  sock_filter steps[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, first, 1, 0),
+                         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, second, 0, 1),
+                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  sock_fprog program{sizeof steps / sizeof *steps, steps};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+TEST_P(LeftOut, AThreadUnderAFilterOfItsOwn) {
+  if (!begin()) GTEST_SKIP() << "not allowed here, or a sanitizer";
+  static std::atomic<int> said;
+  said = 0;
+  hot::g_outbox.notice = [](wire::Feature, wire::NoticeLevel, std::uint32_t, const char* text) {
+    said += std::strstr(text, "seccomp") != nullptr;
+  };
+
+  std::uint32_t tid = 0;
+  std::uint64_t until_ns = 0;
+  bool filtered = false;
+  // A perf event's signal needs the thread's CPU time, a timer's needs no call at all.
+  const std::uint32_t other = GetParam() == SamplerKind::kPerf ? SYS_gettid : SYS_clock_gettime;
+  std::thread sandboxed([&] {
+    tid = own_tid();
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // it gets a trigger
+    filtered = filter_out(SYS_gettid, other);
+    until_ns = base::mono_ns() + 1'200'000'000;
+    spin(2.0);
+  });
+  sandboxed.join();
+  sampler.stop_sampling();
+  hot::g_outbox.notice = nullptr;
+
+  if (!filtered) GTEST_SKIP() << "no filters here";
+  EXPECT_EQ(running_of(tid, until_ns), 0);
+  EXPECT_EQ(said, 1);
+}
+
+// Traces every thread of the parent for a while; returns how often our signal stopped one.
+[[noreturn]] void trace_parent(pid_t parent, int signal, int report) {
+  for (const auto& task :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(parent) + "/task"))
+    if (ptrace(PTRACE_SEIZE, std::atoi(task.path().filename().c_str()), nullptr, nullptr) != 0)
+      _exit(1);
+  int stops = 0;
+  const std::uint64_t end = base::mono_ns() + 1'200'000'000;
+  while (base::mono_ns() < end) {
+    int status = 0;
+    const pid_t stopped = waitpid(-1, &status, __WALL | WNOHANG);
+    if (stopped <= 0) {
+      usleep(1000);
+      continue;
+    }
+    if (!WIFSTOPPED(status)) continue;
+    stops += WSTOPSIG(status) == signal;
+    ptrace(PTRACE_CONT, stopped, nullptr, WSTOPSIG(status));
+  }
+  const auto told = ::write(report, &stops, sizeof stops);
+  _exit(told == sizeof stops ? 0 : 1);  // its threads go on untraced
+}
+
+TEST_P(LeftOut, AProcessUnderADebugger) {
+  if (!begin()) GTEST_SKIP() << "not allowed here, or a sanitizer";
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+  spin(0.2);
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+
+  const pid_t parent = getpid();
+  const int signal = signal_number();
+  const pid_t tracer = fork();
+  if (tracer == 0) {
+    after_fork_child();  // an open descriptor keeps an event alive that the parent has closed
+    trace_parent(parent, signal, ends[1]);
+  }
+  close(ends[1]);
+  spin(1.6);
+  int stops = 0, status = 0;
+  const bool told = ::read(ends[0], &stops, sizeof stops) == sizeof stops;
+  close(ends[0]);
+  waitpid(tracer, &status, 0);
+  const std::uint64_t gone_ns = base::mono_ns() + 100'000'000;
+  spin(0.5);
+  sampler.stop_sampling();
+
+  if (!told) GTEST_SKIP() << "tracing is not allowed here";
+  EXPECT_LE(stops, 60) << "more than until the next scan";
+  EXPECT_GT(running_of(own_tid(), gone_ns), 20);
+}
+
+INSTANTIATE_TEST_SUITE_P(EachTrigger, LeftOut,
+                         ::testing::Values(SamplerKind::kPerf, SamplerKind::kCpuTimer),
+                         [](const auto& kind) {
+                           return kind.param == SamplerKind::kPerf ? "perf" : "cpu_timer";
+                         });
+
+}  // namespace
+}  // namespace gpuprof::sample

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What looks at a thread's mask and status come to.
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+
+#include <csignal>
+#include <cstdint>
+#include <string>
+
+#include "inject/sample/interrupted_waits.hpp"
+#include "inject/sample/mask_look.hpp"
+
+namespace gpuprof::sample {
+namespace {
+
+constexpr int kOurs = 61;
+
+void look(MaskMemory& memory, MaskLook what, int times) {
+  for (int i = 0; i < times; ++i) memory.see(what);
+}
+
+TEST(MaskMemory, AllowsATriggerAfterOneOpenLook) {
+  MaskMemory memory;
+  EXPECT_FALSE(memory.open());
+  memory.see(MaskLook::kOpen);
+  EXPECT_TRUE(memory.open());
+  EXPECT_FALSE(memory.masked());
+}
+
+TEST(MaskMemory, OneBlockedLookDoesNotDecide) {
+  MaskMemory memory;
+  memory.see(MaskLook::kOpen);
+  memory.see(MaskLook::kBlocked);
+  EXPECT_FALSE(memory.masked());
+  EXPECT_TRUE(memory.changing());
+  memory.see(MaskLook::kOpen);
+  memory.see(MaskLook::kBlocked);
+  EXPECT_FALSE(memory.masked());
+}
+
+TEST(MaskMemory, LooksIntoWaitingCallsChangeNothing) {
+  MaskMemory memory;
+  memory.see(MaskLook::kUnknown);
+  EXPECT_FALSE(memory.open());
+  EXPECT_FALSE(memory.masked());
+  memory.see(MaskLook::kBlocked);
+  memory.see(MaskLook::kUnknown);
+  memory.see(MaskLook::kBlocked);
+  EXPECT_TRUE(memory.masked());
+  look(memory, MaskLook::kUnknown, 100);
+  EXPECT_TRUE(memory.masked());
+}
+
+TEST(MaskMemory, GivesTheTriggerBackAfterManyOpenLooksInARow) {
+  MaskMemory memory;
+  look(memory, MaskLook::kBlocked, 2);
+  look(memory, MaskLook::kOpen, 7);
+  EXPECT_TRUE(memory.masked());
+  memory.see(MaskLook::kUnknown);
+  look(memory, MaskLook::kOpen, 7);
+  EXPECT_TRUE(memory.masked());
+  memory.see(MaskLook::kOpen);
+  EXPECT_TRUE(memory.open());
+}
+
+TEST(MaskMemory, NeverGivesItBackToOneWhoseWaitWasCutShort) {
+  MaskMemory memory;
+  memory.see(MaskLook::kOpen);
+  memory.forbid();
+  look(memory, MaskLook::kOpen, 100);
+  EXPECT_TRUE(memory.masked());
+  MaskMemory waiter;
+  waiter.see(MaskLook::kWaitsForOurs);
+  look(waiter, MaskLook::kOpen, 100);
+  EXPECT_TRUE(waiter.masked());
+}
+
+std::string line_of(long number, const std::string& arguments) {
+  return std::to_string(number) + " " + arguments + " 0x7ffd0000 0x7f000000\n";
+}
+
+TEST(MaskLook, TellsAMaskOfTheThreadsOwnFromOneOfACall) {
+  const std::string masked = "0x0 0x0 0x7ffd10 0x7ffd20 0x8 0x0";
+  const std::string plain = "0x0 0x0 0x7ffd10 0x0 0x0 0x0";
+  EXPECT_EQ(judge_mask(line_of(SYS_ppoll, masked).c_str(), false, kOurs), MaskLook::kUnknown);
+  EXPECT_EQ(judge_mask(line_of(SYS_ppoll, masked).c_str(), true, kOurs), MaskLook::kUnknown);
+  EXPECT_EQ(judge_mask(line_of(SYS_ppoll, plain).c_str(), false, kOurs), MaskLook::kOpen);
+  EXPECT_EQ(judge_mask(line_of(SYS_epoll_pwait, plain).c_str(), true, kOurs), MaskLook::kBlocked);
+  EXPECT_EQ(judge_mask(line_of(SYS_rt_sigsuspend, plain).c_str(), false, kOurs),
+            MaskLook::kUnknown);
+  EXPECT_EQ(judge_mask(line_of(SYS_read, masked).c_str(), false, kOurs), MaskLook::kOpen);
+}
+
+TEST(MaskLook, TakesTheMaskForTheThreadsOwnWhereItRunsOrTheKernelDoesNotTell) {
+  for (const char* line : {"running\n", "-1 0x7ffd0000 0x7f000000\n", "", "7", "7 0x0"}) {
+    EXPECT_EQ(judge_mask(line, false, kOurs), MaskLook::kOpen) << line;
+    EXPECT_EQ(judge_mask(line, true, kOurs), MaskLook::kBlocked) << line;
+  }
+}
+
+TEST(MaskLook, FindsOurSignalAmongThoseWaitedFor) {
+  const std::uint64_t all = ~0ULL, without = ~(1ULL << (kOurs - 1));
+  const auto line = [](const void* set) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%p", set);
+    return line_of(SYS_rt_sigtimedwait, std::string(text) + " 0x0 0x0 0x8 0x0 0x0");
+  };
+  EXPECT_EQ(judge_mask(line(&all).c_str(), false, kOurs), MaskLook::kWaitsForOurs);
+  EXPECT_EQ(judge_mask(line(&without).c_str(), true, kOurs), MaskLook::kBlocked);
+  EXPECT_EQ(judge_mask(line(nullptr).c_str(), true, kOurs), MaskLook::kBlocked);
+}
+
+TEST(InterruptedWaits, RemembersAThreadUntilItHasEnded) {
+  InterruptedWaits waits;
+  EXPECT_FALSE(waits.take_fresh());
+  EXPECT_TRUE(waits.add(100));
+  EXPECT_FALSE(waits.add(100));
+  EXPECT_TRUE(waits.add(164));  // the same place
+  EXPECT_TRUE(waits.take_fresh());
+  EXPECT_FALSE(waits.take_fresh());
+  EXPECT_TRUE(waits.has(100));
+  EXPECT_TRUE(waits.has(164));
+  waits.remove(100);
+  EXPECT_FALSE(waits.has(100));
+  EXPECT_TRUE(waits.has(164));
+}
+
+TEST(ThreadStatus, HoldsTracerAndFilters) {
+  ThreadStatus status;
+  parse_thread_status(
+      "Name:\tworker\nTracerPid:\t4711\nSigPnd:\t0000000000000000\nShdPnd:\t1000000000000000\n"
+      "SigBlk:\tffffffffffffffff\nSeccomp:\t2\nSeccomp_filters:\t3\n",
+      &status);
+  EXPECT_STREQ(status.name, "worker");
+  EXPECT_EQ(status.tracer, 4711u);
+  EXPECT_EQ(status.blocked, ~0ULL);
+  EXPECT_EQ(status.pending, 1ULL << 60);
+  EXPECT_EQ(status.seccomp_mode, 2u);
+  EXPECT_EQ(status.filters, 3u);
+}
+
+}  // namespace
+}  // namespace gpuprof::sample
