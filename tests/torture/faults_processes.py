@@ -19,7 +19,8 @@ FORKS = {"workers": "storm of loader workers", "vfork": "vfork and exec", "spawn
          "exit-in-thread": "_exit in a thread", "exec-self": "exec of itself", "setsid": "setsid",
          "clone": "clone: CLONE_FS, CLONE_VM|CLONE_VFORK", "fork-among-threads": "fork among threads"}
 THREADS = {"churn": "thread churn", "itimer": "SIGPROF by itimer", "gperf": "SIGPROF as gperftools",
-           "alternate-stacks": "alternate signal stacks", "blocked": "blocked signals", "interrupted": "calls that signals interrupt"}
+           "alternate-stacks": "alternate signal stacks", "blocked": "blocked signals", "interrupted": "calls that signals interrupt",
+           "unblocked-to-wait": "signals unblocked only to wait"}
 
 
 def storm(program, mode, seconds):
@@ -80,6 +81,21 @@ def everything_at_once(attempt):
     attempt.equal((ours.status, last), (0, "done failures 0"), "its end: %r" % ours.err[-300:])
     attempt.expect(ours.seconds < 30 * staged.patience(), "slow: %.1f s for 4 s" % ours.seconds)
     attempt.readable(ours.folder)
+
+
+@fault("processes", "a debugger")
+def debugger(attempt):
+    """A program under ptrace is stopped by no signal of ours."""
+    program = os.path.join(e2e.BUILD, "unchanged", "traced")
+    need(program)
+    attempt.unchanged([program, live.PYTHON, "-c", "print(sum(i * i for i in range(5 * 10 ** 6)))"], RATE)
+
+
+@fault("processes", "a filter that no library sees")
+def unseen_filter(attempt):
+    program = os.path.join(e2e.BUILD, "unchanged", "sandboxed")
+    need(program)
+    attempt.unchanged([program], RATE)
 
 
 @fault("processes", "many at once", limit_s=120)

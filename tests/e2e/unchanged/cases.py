@@ -159,6 +159,12 @@ def cases(scratch):
     yield "sigwait", [program("sigwait")], {}
     yield "sigwait-late", [program("sigwait_late")], {}
     yield "eintr", [program("eintr")], {}
+    yield "masked-waits", [program("masked_waits")], {}
+    yield "sandboxed", [program("sandboxed")], {}
+    computes = [python, "-c", "print('sum', sum(i * i for i in range(10 ** 7)))"]
+    yield "traced", [program("traced"), *computes], {}
+    yield "debugger", ["sh", "-c", "gdb -q -nx -batch -ex run --args \"$@\" 2>&1 | grep -e ^sum -e received", "sh", *computes], {
+        "needs": "/usr/bin/gdb"}
     yield "signals", [program("signals")], {}
     yield "threads", [program("threads")], {}
     yield "crash", [program("crash")], {}

@@ -7,6 +7,7 @@
 //
 // Context:  tests
 #include <execinfo.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -221,13 +222,40 @@ void interrupted() {
   for (std::thread& one : threads) one.join();
 }
 
+// Threads that unblock signals only to wait: once in its life a wait of theirs may be cut short,
+// and again where the worker comes late on a loaded machine.
+void unblocked_to_wait() {
+  constexpr long kMost = 5;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i)
+    threads.emplace_back([] {
+      sigset_t all, none;
+      sigfillset(&all);
+      sigemptyset(&none);
+      compute(3'000'000);
+      pthread_sigmask(SIG_SETMASK, &all, nullptr);
+      long cut = 0;
+      while (time_left()) {
+        compute(1'000'000);
+        const timespec moment{0, 3'000'000};
+        if (ppoll(nullptr, 0, &moment, &none) < 0) ++cut;
+      }
+      if (cut > kMost) fail("waits cut short", cut);
+    });
+  for (std::thread& one : threads) one.join();
+}
+
 struct Mode {
   const char* name;
   void (*body)();
 };
-constexpr Mode kModes[] = {{"churn", churn},     {"itimer", itimer},
-                           {"gperf", gperf},     {"alternate-stacks", alternate_stacks},
-                           {"blocked", blocked}, {"interrupted", interrupted}};
+constexpr Mode kModes[] = {{"churn", churn},
+                           {"itimer", itimer},
+                           {"gperf", gperf},
+                           {"alternate-stacks", alternate_stacks},
+                           {"blocked", blocked},
+                           {"interrupted", interrupted},
+                           {"unblocked-to-wait", unblocked_to_wait}};
 
 }  // namespace
 
