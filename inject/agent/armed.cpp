@@ -39,8 +39,8 @@ bool has_bell() {
   return g_core.bell.adopt(base::UniqueFd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK)));
 }
 
-// As it came, sender and value. By our own id the kernel takes any code from us, and sends it to the
-// whole process all the same.
+// As it came, sender and value. By our own id the kernel takes any code from us, and sends it to
+// the whole process all the same.
 void give_back(const signalfd_siginfo& taken) {
   siginfo_t info{};
   info.si_signo = static_cast<int>(taken.ssi_signo);

@@ -15,9 +15,9 @@ import e2e
 PYTHON = e2e.real_python("/usr/bin/python3") or sys.executable
 UNDER = [e2e.GPUPROF, "run", "-q", *e2e.FORMAT_OPTION, "--"]
 ARMED = [e2e.GPUPROF, "run", "-q", "--armed", "--"]
-# What they say is about gpuprof itself; SIGURG wakes the library's thread, which may take one that is sent to the process.
+# What they say is about gpuprof itself.
 OURS = {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD, signal.SIGCONT, signal.SIGTTIN, signal.SIGTTOU, signal.SIGWINCH,
-        signal.SIGPIPE, signal.SIGXFSZ, signal.SIGURG}
+        signal.SIGPIPE, signal.SIGXFSZ}
 PASSED = sorted(int(n) for n in signal.valid_signals() - OURS)
 
 # Counts signals, or ignores them; sends each to its own group if told; what came goes into a file.
