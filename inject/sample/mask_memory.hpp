@@ -26,12 +26,13 @@ class MaskMemory {
     const std::uint32_t opened = open_looks_;
     open_looks_ = 0;
     if (look == MaskLook::kWaitsForOurs) forbid();
+    if (look == MaskLook::kUnknown) swaps_ = true;
     if (look == MaskLook::kBlocked && ++blocked_looks_ >= kBlockedLooks) masked_ = true;
     if (look != MaskLook::kOpen) return;
     blocked_looks_ = 0;
     if (!masked_ || forbidden_) return;
     open_looks_ = opened + 1;
-    if (open_looks_ == kOpenLooks) masked_ = false;
+    if (open_looks_ >= (swaps_ ? kOpenLooks : 1)) masked_ = false;
   }
   /// Our signal has reached the thread through the mask of a waiting call.
   void forbid() { masked_ = forbidden_ = true; }
@@ -41,9 +42,7 @@ class MaskMemory {
   /// It may get one now.
   bool open() const { return !masked_ && last_ == MaskLook::kOpen; }
   /// The next look should come soon.
-  bool changing() const {
-    return masked_ ? open_looks_ != 0 && open_looks_ != kOpenLooks : last_ == MaskLook::kBlocked;
-  }
+  bool changing() const { return masked_ ? open_looks_ != 0 : last_ == MaskLook::kBlocked; }
 
  private:
   // libc blocks all signals for a moment when it makes a thread or a process: look twice.
@@ -54,6 +53,7 @@ class MaskMemory {
 
   MaskLook last_ = MaskLook::kUnknown;
   std::uint32_t blocked_looks_ = 0, open_looks_ = 0;  // in a row
+  bool swaps_ = false;                                // it was met in a call with another mask
   bool masked_ = false, forbidden_ = false;
 };
 

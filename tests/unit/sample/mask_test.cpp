@@ -52,8 +52,16 @@ TEST(MaskMemory, LooksIntoWaitingCallsChangeNothing) {
   EXPECT_TRUE(memory.masked());
 }
 
-TEST(MaskMemory, GivesTheTriggerBackAfterManyOpenLooksInARow) {
+TEST(MaskMemory, GivesTheTriggerBackAtOnceToOneThatWasNeverMetInSuchACall) {
   MaskMemory memory;
+  look(memory, MaskLook::kBlocked, 3);
+  memory.see(MaskLook::kOpen);
+  EXPECT_TRUE(memory.open());
+}
+
+TEST(MaskMemory, GivesItBackToOneThatWasAfterManyOpenLooksInARow) {
+  MaskMemory memory;
+  memory.see(MaskLook::kUnknown);
   look(memory, MaskLook::kBlocked, 2);
   look(memory, MaskLook::kOpen, 7);
   EXPECT_TRUE(memory.masked());
