@@ -53,8 +53,8 @@ void alone_end();
 /// errno.
 void identity_changed();
 
-/// A thread of the program is about to end by the bare system call, the only one perhaps.
-/// Async-signal-safe. Keeps errno.
+/// The calling thread is about to end by the bare system call: matters of the main thread, which
+/// may be the program's only one. Async-signal-safe. Keeps errno.
 void thread_ends();
 
 /// The program is about to have the kernel kill it for system calls it did not foresee (seccomp):

@@ -81,7 +81,7 @@ bool out_of_patience(std::uint64_t now_ns) {
 }
 
 int look_again_ms() {
-  if (a_thread_ends()) return kEndLookMs;
+  if (a_thread_ends()) return static_cast<int>(kEndLookMs);
   const auto patience = static_cast<int>(g_core.address.patience_ms);
   return patience != 0 && g_core.join_ns == 0 ? std::min(patience, kLookMs) : kLookMs;
 }

@@ -119,7 +119,7 @@ void end_if_left_alone(const char* status);
 /// Whether one has been announced (agent.hpp, thread_ends) a moment ago: worth a look each
 /// kEndLookMs (main_thread.cpp). Worker.
 bool a_thread_ends();
-inline constexpr int kEndLookMs = 1;
+inline constexpr std::uint32_t kEndLookMs = 1;
 
 /// Leaves at the next turn if a seccomp filter has come since the first look (leave.cpp). Worker.
 /// @param status  Text of /proc/self/status.

@@ -66,10 +66,13 @@ void end_if_left_alone(const char* status) {
   for (;;) ::syscall(SYS_exit_group, (end >> 8) & 0xff);
 }
 
+// Ours end in the same way.
 void thread_ends() {
   if (g_core.left.load(std::memory_order_relaxed)) return;
   const int saved = errno;
-  if (g_core.owner_pid.load(std::memory_order_acquire) == getpid()) {
+  const pid_t process = getpid();
+  if (g_core.owner_pid.load(std::memory_order_acquire) == process &&
+      ::syscall(SYS_gettid) == process) {
     g_core.thread_ends_ns.store(base::mono_ns(), std::memory_order_relaxed);
     hot::wake_worker();
   }

@@ -170,13 +170,14 @@ std::uint32_t one_turn() {
   cpu_counter().store(base::clock_ns(CLOCK_THREAD_CPUTIME_ID) - g_core.cpu_base_ns,
                       std::memory_order_relaxed);
   follow_credentials();
-  if (a_thread_ends()) return kEndLookMs;
   nvtx::tick();
   // What is loaded between windows may need stacks for signals before it makes its threads.
   if (g_core.state != wire::AgentState::kRecording) sample::refresh_modules();
-  if (g_core.state == wire::AgentState::kArmed) return kArmedTurnMs;
+  const std::uint32_t longest_ms = a_thread_ends() ? kEndLookMs : kLongestTurnMs;
+  if (g_core.state == wire::AgentState::kArmed)
+    return longest_ms == kLongestTurnMs ? kArmedTurnMs : longest_ms;
   look_for_driver();
-  std::uint32_t next_ms = std::min<std::uint32_t>(kLongestTurnMs, torch::tick(now));
+  std::uint32_t next_ms = std::min<std::uint32_t>(longest_ms, torch::tick(now));
   if (cupti::driver_was_seen()) next_ms = std::min(next_ms, cupti::tick(now));
   sample::retire_ended_threads(now);
   if (g_core.state == wire::AgentState::kRecording) next_ms = std::min(next_ms, sample::tick(now));
