@@ -91,7 +91,10 @@ class Notebook:
         cell, future = started
         future.result(120)
         printed = "".join(o.get("text", "") for o in cell.outputs if o.output_type == "stream")
-        return printed, [o.ename for o in cell.outputs if o.output_type == "error"]
+        errors = [o for o in cell.outputs if o.output_type == "error"]
+        for error in errors:
+            print("a cell raised %s: %s" % (error.ename, error.evalue), flush=True)
+        return printed, [error.ename for error in errors]
 
     @staticmethod
     def running(started):
