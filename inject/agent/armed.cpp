@@ -119,6 +119,7 @@ Next wait_at_door() {
     if (g_core.door.lost()) g_core.door.close();
     g_core.door.open(g_core.address.nonce);
     if (const Next next = answer_door(); next != Next::kGoOn) return next;
+    if (g_core.left.load(std::memory_order_acquire)) continue;  // follow_credentials saw a filter
     if (out_of_patience(base::mono_ns())) return Next::kDetached;
     wait_for_ring(rung, look_again_ms(), false);
   }

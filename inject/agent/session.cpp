@@ -196,6 +196,7 @@ Next turns() {
     if (const Next next = read_messages(); next != Next::kGoOn) return next;
     if (const Next next = answer_door(); next != Next::kGoOn) return next;
     const std::uint32_t timeout_ms = one_turn();
+    if (g_core.left.load(std::memory_order_acquire)) continue;  // follow_credentials saw a filter
     // Between windows whoever comes to the door need not wait for a turn; the daemon's plan comes
     // with a message, too.
     if (g_core.state == wire::AgentState::kArmed)

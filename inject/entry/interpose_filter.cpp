@@ -46,7 +46,7 @@ bool restricts(int option, unsigned long first, unsigned long second) {
 
 extern "C" {
 
-/// Where gpuprof_syscall jumps to: the next library's, or what the C library's does itself.
+/// Where `syscall` jumps to: the next library's, or what the C library's does itself.
 extern void* gpuprof_next_syscall;
 
 /// What is to be done before seccomp(2) or exit(2) is called. Keeps errno.
