@@ -46,8 +46,13 @@ bool restricts(int option, unsigned long first, unsigned long second) {
 
 extern "C" {
 
-/// Where `syscall` jumps to: the next library's, or what the C library's does itself.
-extern void* gpuprof_next_syscall;
+/// What the C library's does (below, in assembly).
+__attribute__((visibility("hidden"))) long gpuprof_own_syscall(long number, ...);
+
+/// Where `syscall` jumps to: the next library's, if there is one.
+__attribute__((
+    used, visibility("hidden"))) constinit decltype(&gpuprof_own_syscall) gpuprof_next_syscall =
+    gpuprof_own_syscall;
 
 /// What is to be done before seccomp(2) or exit(2) is called. Keeps errno.
 __attribute__((used, visibility("hidden"))) void gpuprof_before_call(long number, long operation,
@@ -68,7 +73,8 @@ __attribute__((used, visibility("hidden"))) long gpuprof_failed_syscall(long res
 namespace {
 
 __attribute__((constructor)) void find_next() {
-  if (void* next = dlsym(RTLD_NEXT, "syscall"); next != nullptr) gpuprof_next_syscall = next;
+  if (void* next = dlsym(RTLD_NEXT, "syscall"); next != nullptr)
+    gpuprof_next_syscall = reinterpret_cast<decltype(gpuprof_next_syscall)>(next);
   g_prctl.store(reinterpret_cast<Prctl>(dlsym(RTLD_NEXT, "prctl")), std::memory_order_relaxed);
 }
 
@@ -155,15 +161,6 @@ gpuprof_own_syscall:
   .cfi_endproc
   .size gpuprof_own_syscall, .-gpuprof_own_syscall
 
-  .data
-  .globl gpuprof_next_syscall
-  .hidden gpuprof_next_syscall
-  .type gpuprof_next_syscall, @object
-  .p2align 3
-gpuprof_next_syscall:
-  .quad gpuprof_own_syscall
-  .size gpuprof_next_syscall, 8
-  .text
 )");
 #elif defined(__aarch64__)
 static_assert(SYS_seccomp == 277 && SYS_exit == 93);
@@ -226,14 +223,5 @@ gpuprof_own_syscall:
   .cfi_endproc
   .size gpuprof_own_syscall, .-gpuprof_own_syscall
 
-  .data
-  .globl gpuprof_next_syscall
-  .hidden gpuprof_next_syscall
-  .type gpuprof_next_syscall, %object
-  .p2align 3
-gpuprof_next_syscall:
-  .quad gpuprof_own_syscall
-  .size gpuprof_next_syscall, 8
-  .text
 )");
 #endif
