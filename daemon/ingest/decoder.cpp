@@ -6,6 +6,8 @@
 // Owns:     see decoder.hpp
 #include "daemon/ingest/decoder.hpp"
 
+#include <algorithm>
+
 namespace gpuprof::ingest {
 
 Decoder::Decoder(const SegmentHost& segment) : segment_(&segment), lanes_(segment.lane_count()) {
@@ -28,6 +30,10 @@ bool Decoder::begin_lane(std::uint32_t index) {
   slot.limit = slot.reader.published();
   slot.lane.role = entry.role.load(std::memory_order_relaxed);
   if (slot.lane.tid == 0) slot.lane.tid = entry.tid.load(std::memory_order_relaxed);
+  // What the target wrote there may be any number.
+  const std::uint64_t bytes =
+      std::min(slot.limit - slot.reader.position(), segment_->capacity(index));
+  fullest_percent_ = std::max(fullest_percent_, bytes * 100 / segment_->capacity(index));
   return slot.retired || slot.limit != slot.reader.position();
 }
 

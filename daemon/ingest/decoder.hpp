@@ -50,12 +50,16 @@ class Decoder {
   template <typename Sink>
   std::uint64_t drain(Sink& sink) {
     const std::uint64_t before = counts_.records;
+    fullest_percent_ = 0;
     for (std::uint32_t i = 0; i < lanes_.size(); ++i)
       if (begin_lane(i)) drain_lane(lanes_[i], sink);
     return counts_.records - before;
   }
 
   const DecoderCounts& counts() const { return counts_; }
+
+  /// How full the fullest lane was when the last drain came to it, 0 to 100.
+  std::uint64_t fullest_percent() const { return fullest_percent_; }
 
   /// Records the target says it dropped because a lane was full, all lanes.
   std::uint64_t dropped_by_lanes() const;
@@ -102,6 +106,7 @@ class Decoder {
   const SegmentHost* segment_;
   std::vector<Slot> lanes_;
   DecoderCounts counts_;
+  std::uint64_t fullest_percent_ = 0;
   alignas(8) std::array<std::byte, wire::kMaxFrameBytes> scratch_;
 };
 

@@ -23,6 +23,7 @@
 #include "daemon/session/agent_config.hpp"
 #include "daemon/session/captures.hpp"
 #include "daemon/session/choose.hpp"
+#include "daemon/session/drain_pace.hpp"
 #include "daemon/session/export_worker.hpp"
 #include "daemon/session/schedule.hpp"
 #include "daemon/session/spool_folder.hpp"
@@ -172,6 +173,7 @@ class Session final : private TargetEvents {
   std::int32_t wait_status_ = -1;
   std::uint64_t command_ended_ns_ = 0;
 
+  DrainPace pace_;
   std::uint64_t last_drain_ns_ = 0, last_flush_ns_ = 0, drain_until_ns_ = 0;
   std::uint64_t next_token_ = 1;
   std::deque<Cut> cuts_;

@@ -17,7 +17,6 @@
 namespace gpuprof::session {
 namespace {
 
-constexpr std::uint64_t kDrainPeriodNs = 5'000'000;
 constexpr std::uint64_t kFlushPeriodNs = 45'000'000;
 /// After recording went off, lanes are drained this much longer.
 constexpr std::uint64_t kAfterNs = 300'000'000;
@@ -50,7 +49,7 @@ void Session::tick(std::uint64_t now_ns) {
   if (state_ == State::kFinished) return;
   captures_.tick(now_ns);
   if (state_ != State::kWriting) {
-    if (now_ns - last_drain_ns_ >= kDrainPeriodNs) drain(now_ns);
+    if (now_ns - last_drain_ns_ >= pace_.period_ns()) drain(now_ns);
     bury(now_ns);
     if (state_ == State::kRunning) {
       look_for_steps(now_ns);
@@ -80,18 +79,21 @@ std::uint64_t Session::next_deadline() const {
     silent = silent || !target->connected();
   }
   if (draining || last_drain_ns_ < drain_until_ns_)
-    next = std::min(next, last_drain_ns_ + kDrainPeriodNs);
+    next = std::min(next, last_drain_ns_ + pace_.period_ns());
   if (silent || client_gone_ || command_ended_ || setup_.options.of_running)
     next = std::min(next, base::mono_ns() + kLookNs);
   return next;
 }
 
 void Session::drain(std::uint64_t now_ns) {
-  last_drain_ns_ = now_ns;
+  std::uint64_t fullest_percent = 0;
   for (const auto& target : targets_) {
     target->drain(now_ns);
     target->look_at_overhead(now_ns);
+    fullest_percent = std::max(fullest_percent, target->fullest_percent());
   }
+  pace_.drained(now_ns - last_drain_ns_, fullest_percent);
+  last_drain_ns_ = now_ns;
   if (now_ns - last_flush_ns_ < kFlushPeriodNs) return;
   last_flush_ns_ = now_ns;
   for (const auto& target : targets_) target->flush_spool();

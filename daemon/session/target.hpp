@@ -96,6 +96,8 @@ class Target final : private ingest::Listener {
   void set_plan(const AgentPlan& plan, bool has_own_steps);
   /// Takes what the lanes hold; joins what waited a round.
   void drain(std::uint64_t now_ns);
+  /// How full the fullest lane was at the last drain, 0 to 100.
+  std::uint64_t fullest_percent() const { return decoder_ ? decoder_->fullest_percent() : 0; }
   /// The next rounds wait for no clock reading.
   void hurry();
   void flush_spool();

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How long until the lanes are drained again.
+//
+// Context:  daemon (ingest thread)
+// Owns:     one number
+// Promises: a thread that makes small operators one after another (three records a microsecond,
+//           a lane in 5 ms) finds room as long as the daemon is given a processor; a quiet
+//           target costs a drain each 5 ms
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace gpuprof::session {
+
+class DrainPace {
+ public:
+  static constexpr std::uint64_t kShortestNs = 1'000'000;
+  static constexpr std::uint64_t kLongestNs = 5'000'000;
+  /// What the fullest lane may hold by the next drain, at the rate of the last.
+  static constexpr std::uint64_t kWantedPercent = 12;
+
+  /// From the end of one drain to the next, in nanoseconds.
+  std::uint64_t period_ns() const { return period_ns_; }
+
+  /// A drain found the fullest lane filled so far, `gap_ns` after the one before. Down at once,
+  /// up by at most twice: a burst is rarely the last.
+  void drained(std::uint64_t gap_ns, std::uint64_t fullest_percent) {
+    const std::uint64_t most_ns = std::min(kLongestNs, 2 * period_ns_);
+    if (fullest_percent != 0)
+      period_ns_ = gap_ns * kWantedPercent / fullest_percent;
+    else
+      period_ns_ = most_ns;
+    period_ns_ = std::clamp(period_ns_, kShortestNs, most_ns);
+  }
+
+ private:
+  std::uint64_t period_ns_ = kLongestNs;
+};
+
+}  // namespace gpuprof::session

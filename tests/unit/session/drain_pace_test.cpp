@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/session/drain_pace.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gpuprof::session {
+namespace {
+
+// Drains a target that fills `percent_per_ms` of its fullest lane; the most it was found to hold.
+std::uint64_t fullest_of(DrainPace& pace, std::uint64_t percent_per_ms, int drains) {
+  std::uint64_t fullest = 0;
+  for (int i = 0; i < drains; ++i) {
+    const std::uint64_t gap_ns = pace.period_ns() + 60'000;
+    const std::uint64_t percent = percent_per_ms * gap_ns / 1'000'000;
+    fullest = std::max(fullest, percent);
+    pace.drained(gap_ns, percent);
+  }
+  return fullest;
+}
+
+TEST(DrainPace, QuietTargetsAreDrainedEachFiveMilliseconds) {
+  DrainPace pace;
+  EXPECT_EQ(fullest_of(pace, 0, 10), 0u);
+  EXPECT_EQ(pace.period_ns(), DrainPace::kLongestNs);
+  fullest_of(pace, 2, 10);
+  EXPECT_EQ(pace.period_ns(), DrainPace::kLongestNs);
+}
+
+TEST(DrainPace, FillingLanesAreDrainedSooner) {
+  DrainPace pace;
+  fullest_of(pace, 18, 1);
+  EXPECT_EQ(pace.period_ns(), DrainPace::kShortestNs);
+  EXPECT_LT(fullest_of(pace, 18, 20), 25u);
+}
+
+TEST(DrainPace, ComesBackWithinThreeDrains) {
+  DrainPace pace;
+  fullest_of(pace, 18, 5);
+  fullest_of(pace, 0, 3);
+  EXPECT_EQ(pace.period_ns(), DrainPace::kLongestNs);
+}
+
+TEST(DrainPace, DrainsBackToBackAreNoReasonToHurry) {
+  DrainPace pace;
+  pace.drained(0, 0);
+  EXPECT_EQ(pace.period_ns(), DrainPace::kLongestNs);
+}
+
+TEST(DrainPace, AnyNumberKeepsItBetweenItsLimits) {
+  DrainPace pace;
+  pace.drained(0, 100);
+  EXPECT_EQ(pace.period_ns(), DrainPace::kShortestNs);
+  pace.drained(90'000'000'000'000, 1);
+  EXPECT_LE(pace.period_ns(), DrainPace::kLongestNs);
+}
+
+}  // namespace
+}  // namespace gpuprof::session
