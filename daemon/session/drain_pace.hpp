@@ -6,7 +6,7 @@
 // Owns:     one number
 // Promises: a thread that makes small operators one after another (three records a microsecond,
 //           a lane in 5 ms) finds room as long as the daemon is given a processor; a quiet
-//           target costs a drain each 5 ms
+//           target costs a drain each 3 ms
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace gpuprof::session {
 class DrainPace {
  public:
   static constexpr std::uint64_t kShortestNs = 1'000'000;
-  static constexpr std::uint64_t kLongestNs = 5'000'000;
+  static constexpr std::uint64_t kLongestNs = 3'000'000;
   /// What the fullest lane may hold by the next drain, at the rate of the last.
   static constexpr std::uint64_t kWantedPercent = 12;
 

@@ -107,6 +107,7 @@ class Session final : private TargetEvents {
   // session_windows.cpp: draining, plan, cuts
   void start_clock(std::uint64_t now_ns);
   void drain(std::uint64_t now_ns);
+  void end_round(std::uint64_t now_ns);
   void bury(std::uint64_t now_ns);
   void look_for_lost_image(const Target& target, std::uint64_t now_ns);
   void look_for_steps(std::uint64_t now_ns);
@@ -174,7 +175,7 @@ class Session final : private TargetEvents {
   std::uint64_t command_ended_ns_ = 0;
 
   DrainPace pace_;
-  std::uint64_t last_drain_ns_ = 0, last_flush_ns_ = 0, drain_until_ns_ = 0;
+  std::uint64_t last_drain_ns_ = 0, last_round_ns_ = 0, last_flush_ns_ = 0, drain_until_ns_ = 0;
   std::uint64_t next_token_ = 1;
   std::deque<Cut> cuts_;
   AgentPlan sent_plan_;

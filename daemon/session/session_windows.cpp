@@ -17,6 +17,9 @@
 namespace gpuprof::session {
 namespace {
 
+/// What waits for records of other lanes and for readings of clocks waits for rounds of this
+/// length, also where lanes are drained more often.
+constexpr std::uint64_t kRoundNs = 5'000'000;
 constexpr std::uint64_t kFlushPeriodNs = 45'000'000;
 /// After recording went off, lanes are drained this much longer.
 constexpr std::uint64_t kAfterNs = 300'000'000;
@@ -49,7 +52,10 @@ void Session::tick(std::uint64_t now_ns) {
   if (state_ == State::kFinished) return;
   captures_.tick(now_ns);
   if (state_ != State::kWriting) {
-    if (now_ns - last_drain_ns_ >= pace_.period_ns()) drain(now_ns);
+    if (now_ns - last_drain_ns_ >= pace_.period_ns()) {
+      drain(now_ns);
+      if (now_ns - last_round_ns_ >= kRoundNs) end_round(now_ns);
+    }
     bury(now_ns);
     if (state_ == State::kRunning) {
       look_for_steps(now_ns);
@@ -89,11 +95,18 @@ void Session::drain(std::uint64_t now_ns) {
   std::uint64_t fullest_percent = 0;
   for (const auto& target : targets_) {
     target->drain(now_ns);
-    target->look_at_overhead(now_ns);
     fullest_percent = std::max(fullest_percent, target->fullest_percent());
   }
   pace_.drained(now_ns - last_drain_ns_, fullest_percent);
   last_drain_ns_ = now_ns;
+}
+
+void Session::end_round(std::uint64_t now_ns) {
+  last_round_ns_ = now_ns;
+  for (const auto& target : targets_) {
+    target->end_round(now_ns);
+    target->look_at_overhead(now_ns);
+  }
   if (now_ns - last_flush_ns_ < kFlushPeriodNs) return;
   last_flush_ns_ = now_ns;
   for (const auto& target : targets_) target->flush_spool();
@@ -221,8 +234,11 @@ void Session::work_on_cuts(std::uint64_t now_ns) {
     if (!flush_answered(cut.token, cut.deadline_ns, now_ns)) return;
     if (cut.rounds != 0 && state_ != State::kWriting) {
       for (const auto& target : targets_) target->hurry();
-      // Back to back rather than 5 ms apart: what is published is published.
-      for (; cut.rounds != 0; --cut.rounds) drain(now_ns);
+      // Back to back rather than milliseconds apart: what is published is published.
+      for (; cut.rounds != 0; --cut.rounds) {
+        drain(now_ns);
+        end_round(now_ns);
+      }
       if (setup_.options.of_running && schedule_.done() && cuts_.size() == 1)
         for (const auto& target : targets_) target->choose_steps(now_ns, true);
       for (const auto& target : targets_) target->settle(now_ns);

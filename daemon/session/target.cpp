@@ -151,8 +151,11 @@ void Target::drain(std::uint64_t now_ns) {
   decoder_->drain(*assembler_);
   report_decoder_losses();
   poller_.poll(assembler_->losses());
-  assembler_->round_done(now_ns);
   segment_.plan().drain_ns.store(now_ns, std::memory_order_relaxed);
+}
+
+void Target::end_round(std::uint64_t now_ns) {
+  if (!finished_) assembler_->round_done(now_ns);
 }
 
 void Target::choose_steps(std::uint64_t now_ns, bool last) {
@@ -198,6 +201,7 @@ void Target::report_decoder_losses() {
 void Target::finish(End how, std::int32_t wait_status, std::uint64_t now_ns) {
   if (finished_) return;
   drain(now_ns);
+  end_round(now_ns);
   poller_.poll_untold_drops(assembler_->losses(), decoder_->dropped_by_lanes(),
                             assembler_->lost_told(), start_ns_);
   poller_.write_facts(*writer_);

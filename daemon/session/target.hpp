@@ -94,8 +94,10 @@ class Target final : private ingest::Listener {
   void disconnected(std::uint64_t now_ns);
 
   void set_plan(const AgentPlan& plan, bool has_own_steps);
-  /// Takes what the lanes hold; joins what waited a round.
+  /// Takes what the lanes hold.
   void drain(std::uint64_t now_ns);
+  /// Behind a drain: joins what has waited a round.
+  void end_round(std::uint64_t now_ns);
   /// How full the fullest lane was at the last drain, 0 to 100.
   std::uint64_t fullest_percent() const { return decoder_ ? decoder_->fullest_percent() : 0; }
   /// The next rounds wait for no clock reading.

@@ -74,7 +74,8 @@ def check_rates(checks, trace, rate):
         if cpu < 2.0:
             continue
         got = thread["running_samples"] / cpu
-        checks.expect(abs(got - rate) <= 0.05 * rate,
+        # A host that is short of processors takes a virtual one away, and samples with it.
+        checks.expect(0.9 * rate <= got <= 1.05 * rate,
                       "thread %s: %.1f samples per CPU second at %d Hz" % (thread["tid"], got, rate))
         print("thread %s: %.1f samples per CPU second (%.1f s)" % (thread["tid"], got, cpu))
 

@@ -78,19 +78,31 @@ def no_eintr():
         assert counted["taken"] > 0, f"{trigger}: never sampled"
 
 
+def rate_of(hz):
+    """Of one run: samples a second of CPU time by asked ones, and their weights by CPU time; None without perf events."""
+    status, output, counted = run([program("busy"), "5"], f"perf:{hz}")
+    assert status == 0
+    if counted["sampler"] == 0:
+        return None
+    cpu = float(re.search(r"main_cpu=([\d.]+)", output)[1])
+    given = counted["main_samples"] / cpu
+    print(f"perf asked {hz} got {given:.1f} weights {counted['main_weight_ms']} ms of {cpu * 1000:.0f}")
+    return given / hz, counted["main_weight_ms"] / (cpu * 1000)
+
+
 def rate():
     """A busy thread gets the rate asked for, within 5 %; its weights are its CPU time."""
     for hz in (100, 250, 1000):
-        status, output, counted = run([program("busy"), "5"], f"perf:{hz}")
-        if counted["sampler"] == 0:
-            print("SKIPPED: perf events are not allowed here")
-            return
-        cpu = float(re.search(r"main_cpu=([\d.]+)", output)[1])
-        given = counted["main_samples"] / cpu
-        print(f"perf asked {hz} got {given:.1f} weights {counted['main_weight_ms']} ms of {cpu * 1000:.0f}")
-        assert status == 0
-        assert abs(given / hz - 1) < 0.05
-        assert abs(counted["main_weight_ms"] / (cpu * 1000) - 1) < 0.05
+        # A host that is short of processors takes ours away, and a sample with it, for whole seconds.
+        for attempt in range(3):
+            shares = rate_of(hz)
+            if shares is None:
+                print("SKIPPED: perf events are not allowed here")
+                return
+            if all(abs(share - 1) < 0.05 for share in shares):
+                break
+        assert abs(shares[0] - 1) < 0.05
+        assert abs(shares[1] - 1) < 0.05
 
 
 def effective_rate():

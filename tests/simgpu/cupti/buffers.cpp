@@ -136,19 +136,6 @@ Buffer* ask_client() {
   return own;
 }
 
-Buffer* fresh_buffer() {
-  {
-    Pool& p = pool();
-    const std::lock_guard<std::mutex> lock(p.mutex);
-    if (!p.spare.empty()) {
-      Buffer* b = p.spare.back();
-      p.spare.pop_back();
-      return b;
-    }
-  }
-  return ask_client();
-}
-
 void retire(Buffer* full) {
   if (on(Scenario::kCompleteOnAppThread)) {
     complete(full);
@@ -160,6 +147,20 @@ void retire(Buffer* full) {
     p.full.push_back(full);
   }
   wake_worker();
+}
+
+Buffer* next_spare() {
+  Pool& p = pool();
+  const std::lock_guard<std::mutex> lock(p.mutex);
+  if (p.spare.empty()) return nullptr;
+  Buffer* b = p.spare.back();
+  p.spare.pop_back();
+  return b;
+}
+
+Buffer* fresh_buffer() {
+  if (Buffer* b = next_spare()) return b;
+  return ask_client();
 }
 
 /// Installs a new buffer in `slot`; another thread may have been faster.
@@ -200,10 +201,10 @@ bool fits(const Buffer* b, std::size_t bytes, std::size_t count) {
          (b->max_records == 0 || b->records + count <= b->max_records);
 }
 
-Buffer* take(Slot& slot) {
+Buffer* take(Slot& slot, bool unused_too) {
   const std::lock_guard<std::mutex> lock(slot.mutex);
   Buffer* b = slot.current;
-  if (b == nullptr || b->used == 0) return nullptr;
+  if (b == nullptr || (b->used == 0 && !unused_too)) return nullptr;
   slot.current = nullptr;
   return b;
 }
@@ -294,15 +295,17 @@ void wait_for_deliveries() {
   p.delivered.wait(lock, [&] { return p.delivering == own; });
 }
 
-void complete_all() {
+void complete_all(bool unused_too) {
   complete_full();
   for (Slot* s : all_slots())
-    if (Buffer* b = take(*s)) complete(b);
+    if (Buffer* b = take(*s, unused_too)) complete(b);
+  if (!unused_too) return;
+  while (Buffer* b = next_spare()) complete(b);
 }
 
 void abandon_buffers() {
-  for (Slot* s : all_slots()) take(*s);
-  while (next_full() != nullptr) {
+  for (Slot* s : all_slots()) take(*s, true);
+  while (next_full() != nullptr || next_spare() != nullptr) {
   }
 }
 

@@ -29,8 +29,9 @@ void prepare_device_buffer();
 /// Hands back the buffers that are full. Called by the worker.
 void complete_full();
 
-/// Hands back every buffer that holds anything, on the calling thread.
-void complete_all();
+/// Hands back every buffer that holds anything, on the calling thread; `unused_too`: those that
+/// hold nothing as well, so that none is filled for a client that comes after.
+void complete_all(bool unused_too);
 
 /// Waits until no other thread is inside a completion.
 void wait_for_deliveries();

@@ -163,7 +163,7 @@ void move_ready(bool forced) {
 void flush(bool forced) {
   move_ready(forced);
   if (forced) release_kept_back();
-  complete_all();
+  complete_all(forced);
   wait_for_deliveries();
 }
 
