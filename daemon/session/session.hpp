@@ -23,7 +23,6 @@
 #include "daemon/session/agent_config.hpp"
 #include "daemon/session/captures.hpp"
 #include "daemon/session/choose.hpp"
-#include "daemon/session/drain_pace.hpp"
 #include "daemon/session/export_worker.hpp"
 #include "daemon/session/schedule.hpp"
 #include "daemon/session/spool_folder.hpp"
@@ -107,7 +106,7 @@ class Session final : private TargetEvents {
   // session_windows.cpp: draining, plan, cuts
   void start_clock(std::uint64_t now_ns);
   void drain(std::uint64_t now_ns);
-  void end_round(std::uint64_t now_ns);
+  void do_round(std::uint64_t now_ns);
   void bury(std::uint64_t now_ns);
   void look_for_lost_image(const Target& target, std::uint64_t now_ns);
   void look_for_steps(std::uint64_t now_ns);
@@ -174,8 +173,7 @@ class Session final : private TargetEvents {
   std::int32_t wait_status_ = -1;
   std::uint64_t command_ended_ns_ = 0;
 
-  DrainPace pace_;
-  std::uint64_t last_drain_ns_ = 0, last_round_ns_ = 0, last_flush_ns_ = 0, drain_until_ns_ = 0;
+  std::uint64_t last_round_ns_ = 0, last_flush_ns_ = 0, drain_until_ns_ = 0;
   std::uint64_t next_token_ = 1;
   std::deque<Cut> cuts_;
   AgentPlan sent_plan_;

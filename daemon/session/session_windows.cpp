@@ -19,7 +19,7 @@ namespace {
 
 /// What waits for records of other lanes and for readings of clocks waits for rounds of this
 /// length, also where lanes are drained more often.
-constexpr std::uint64_t kRoundNs = 5'000'000;
+constexpr std::uint64_t kRoundNs = 2 * DrainPace::kLongestNs;
 constexpr std::uint64_t kFlushPeriodNs = 45'000'000;
 /// After recording went off, lanes are drained this much longer.
 constexpr std::uint64_t kAfterNs = 300'000'000;
@@ -52,10 +52,7 @@ void Session::tick(std::uint64_t now_ns) {
   if (state_ == State::kFinished) return;
   captures_.tick(now_ns);
   if (state_ != State::kWriting) {
-    if (now_ns - last_drain_ns_ >= pace_.period_ns()) {
-      drain(now_ns);
-      if (now_ns - last_round_ns_ >= kRoundNs) end_round(now_ns);
-    }
+    drain(now_ns);
     bury(now_ns);
     if (state_ == State::kRunning) {
       look_for_steps(now_ns);
@@ -79,31 +76,30 @@ std::uint64_t Session::next_deadline() const {
   std::uint64_t next = state_ == State::kRunning ? schedule_.next_deadline() : wire::kNever;
   bool draining = !cuts_.empty() || state_ == State::kFlushing;
   bool silent = false;
+  std::uint64_t drain_ns = last_round_ns_ + kRoundNs;
   for (const auto& target : targets_) {
     if (target->finished()) continue;
+    drain_ns = std::min(drain_ns, target->drain_due_ns());
     draining = draining || target->wants_draining();
     silent = silent || !target->connected();
   }
-  if (draining || last_drain_ns_ < drain_until_ns_)
-    next = std::min(next, last_drain_ns_ + pace_.period_ns());
+  if (draining || last_round_ns_ < drain_until_ns_) next = std::min(next, drain_ns);
   if (silent || client_gone_ || command_ended_ || setup_.options.of_running)
     next = std::min(next, base::mono_ns() + kLookNs);
   return next;
 }
 
+// In between those alone that are due: else all ranks would be looked at as often as the busiest.
 void Session::drain(std::uint64_t now_ns) {
-  std::uint64_t fullest_percent = 0;
-  for (const auto& target : targets_) {
-    target->drain(now_ns);
-    fullest_percent = std::max(fullest_percent, target->fullest_percent());
-  }
-  pace_.drained(now_ns - last_drain_ns_, fullest_percent);
-  last_drain_ns_ = now_ns;
+  if (now_ns - last_round_ns_ >= kRoundNs) return do_round(now_ns);
+  for (const auto& target : targets_)
+    if (now_ns >= target->drain_due_ns()) target->drain(now_ns);
 }
 
-void Session::end_round(std::uint64_t now_ns) {
+void Session::do_round(std::uint64_t now_ns) {
   last_round_ns_ = now_ns;
   for (const auto& target : targets_) {
+    target->drain(now_ns);
     target->end_round(now_ns);
     target->look_at_overhead(now_ns);
   }
@@ -235,10 +231,7 @@ void Session::work_on_cuts(std::uint64_t now_ns) {
     if (cut.rounds != 0 && state_ != State::kWriting) {
       for (const auto& target : targets_) target->hurry();
       // Back to back rather than milliseconds apart: what is published is published.
-      for (; cut.rounds != 0; --cut.rounds) {
-        drain(now_ns);
-        end_round(now_ns);
-      }
+      for (; cut.rounds != 0; --cut.rounds) do_round(now_ns);
       if (setup_.options.of_running && schedule_.done() && cuts_.size() == 1)
         for (const auto& target : targets_) target->choose_steps(now_ns, true);
       for (const auto& target : targets_) target->settle(now_ns);

@@ -149,6 +149,8 @@ void Target::drain(std::uint64_t now_ns) {
   if (finished_) return;
   assembler_->round_begins(now_ns);
   decoder_->drain(*assembler_);
+  pace_.drained(now_ns - last_drain_ns_, decoder_->fullest_percent());
+  last_drain_ns_ = now_ns;
   report_decoder_losses();
   poller_.poll(assembler_->losses());
   segment_.plan().drain_ns.store(now_ns, std::memory_order_relaxed);

@@ -19,6 +19,7 @@
 #include "daemon/ingest/segment_host.hpp"
 #include "daemon/ingest/stats_poller.hpp"
 #include "daemon/session/connection.hpp"
+#include "daemon/session/drain_pace.hpp"
 #include "daemon/session/overhead.hpp"
 #include "daemon/session/schedule.hpp"
 #include "daemon/spool/spool.hpp"
@@ -96,10 +97,10 @@ class Target final : private ingest::Listener {
   void set_plan(const AgentPlan& plan, bool has_own_steps);
   /// Takes what the lanes hold.
   void drain(std::uint64_t now_ns);
+  /// When to do so next.
+  std::uint64_t drain_due_ns() const { return last_drain_ns_ + pace_.period_ns(); }
   /// Behind a drain: joins what has waited a round.
   void end_round(std::uint64_t now_ns);
-  /// How full the fullest lane was at the last drain, 0 to 100.
-  std::uint64_t fullest_percent() const { return decoder_ ? decoder_->fullest_percent() : 0; }
   /// The next rounds wait for no clock reading.
   void hurry();
   void flush_spool();
@@ -207,6 +208,8 @@ class Target final : private ingest::Listener {
   AgentPlan plan_;
   wire::AgentState mode_ = wire::AgentState::kArmed;
   std::uint64_t sequence_ = 0;
+  DrainPace pace_;
+  std::uint64_t last_drain_ns_ = 0;
   std::uint64_t flush_token_ = 0;
   std::uint64_t disconnected_ns_ = 0;
   std::uint64_t facts_ = 0;
