@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <linux/close_range.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -34,6 +35,13 @@ constexpr char kHelperName[] = "/gpuprof-serve";
 constexpr std::uint64_t kReady_ns = 20'000'000'000;
 /// Where nothing is recorded it ends at once.
 constexpr std::uint64_t kServeGoodbye_ns = 500'000'000;
+
+/// Whatever holds it: our exit leaves nobody behind.
+void collect_or_end(pid_t pid, std::uint64_t timeout_ns) {
+  if (support::collect_child(pid, timeout_ns)) return;
+  kill(pid, SIGKILL);
+  support::collect_child(pid, kServeGoodbye_ns);
+}
 
 support::Result<support::ListenAddress> address_of(const Options& options,
                                                    const std::string& option) {
@@ -150,7 +158,7 @@ support::Result<void> ServeProcess::wait_until_ready(const std::string& path) {
 
 ServeProcess::~ServeProcess() {
   tell_end();
-  support::collect_child(pid_, kServeGoodbye_ns);
+  collect_or_end(pid_, kServeGoodbye_ns);
 }
 
 void ServeProcess::serve_program(pid_t program) {
@@ -164,7 +172,7 @@ std::string ServeProcess::collect(std::uint64_t timeout_ns) {
   const bool early = control_ && waitpid(pid_, &status, WNOHANG) == pid_;
   tell_end();
   if (!early) {
-    support::collect_child(pid_, timeout_ns);
+    collect_or_end(pid_, timeout_ns);
     return "";
   }
   const std::string how = WIFSIGNALED(status)

@@ -35,7 +35,7 @@ class ServeProcess {
                                                               const std::string& option,
                                                               const std::vector<std::string>& whom,
                                                               std::vector<std::string> words);
-  /// Tells it to end, and leaves it to itself if it does not soon.
+  /// Tells it to end, and ends it if it does not soon.
   ~ServeProcess();
   ServeProcess(const ServeProcess&) = delete;
   ServeProcess& operator=(const ServeProcess&) = delete;

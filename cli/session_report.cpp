@@ -6,13 +6,18 @@
 #include "cli/session_report.hpp"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <limits.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include <algorithm>
+#include <string_view>
 
 #include "cli/summary_text.hpp"
+#include "gpuprof/base/unique_fd.hpp"
 #include "support/files.hpp"
 #include "support/text.hpp"
 #include "support/utf8.hpp"
@@ -20,13 +25,30 @@
 namespace gpuprof::cli {
 namespace {
 
-void write_all(int fd, const std::string& text) {
-  std::size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t n = ::write(fd, text.data() + done, text.size() - done);
-    if (n <= 0) return;
-    done += static_cast<std::size_t>(n);
+/// Whoever started us may read nothing before we end.
+constexpr int kReaderPatience_ms = 5'000;
+
+/// @return 0, or why not all of it was written: ETIMEDOUT where a pipe is full and nobody reads.
+int write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    pollfd room{fd, POLLOUT, 0};
+    if (poll(&room, 1, kReaderPatience_ms) == 0) return ETIMEDOUT;
+    // What a pipe with room takes without waiting, whoever else has it open for writing.
+    const ssize_t n = ::write(fd, text.data(), std::min<std::size_t>(text.size(), PIPE_BUF));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno;
+    text.remove_prefix(static_cast<std::size_t>(n));
   }
+  return 0;
+}
+
+int write_file(const std::string& path, const std::string& text) {
+  // A pipe without a reader is an error, and is not waited for.
+  base::UniqueFd file(
+      open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666));
+  if (!file) return errno;
+  const int failure = write_all(file.get(), text);
+  return failure == 0 && ::close(file.release()) != 0 ? errno : failure;
 }
 
 }  // namespace
@@ -49,24 +71,21 @@ support::Result<void> check_summary_file(const std::string& path) {
   return {};
 }
 
-bool report(const Options& options, const api::Summary& summary) {
+bool report(const Options& options, const api::Summary& said) {
+  api::Summary summary = said;
+  // It may have gone with the folder it was in.
+  if (!support::is_folder(summary.spool_folder)) summary.spool_folder.clear();
   write_all(STDERR_FILENO, options.quiet ? failures_text(summary) : summary_text(summary));
   if (options.summary_json.empty()) return true;
-  std::FILE* file = std::fopen(options.summary_json.c_str(), "we");
   // Paths and command lines are bytes; between daemon and command they stay what they are.
   const std::string json = support::as_utf8(to_json(summary)) + "\n";
-  bool good = file != nullptr && std::fwrite(json.data(), 1, json.size(), file) == json.size();
-  int failure = good ? 0 : errno;
-  if (file != nullptr && std::fclose(file) != 0 && good) {
-    good = false;
-    failure = errno;
-  }
-  if (!good) {
-    write_all(STDERR_FILENO,
-              fmt::format("gpuprof: cannot write the summary to {}: {}\n",
-                          support::in_quotes(options.summary_json), strerror(failure)));
-  }
-  return good;
+  const int failure = write_file(options.summary_json, json);
+  if (failure == 0) return true;
+  write_all(STDERR_FILENO,
+            fmt::format("gpuprof: cannot write the summary to {}: {}\n",
+                        support::in_quotes(options.summary_json),
+                        failure == ENXIO ? "it is a pipe that nobody reads" : strerror(failure)));
+  return false;
 }
 
 }  // namespace gpuprof::cli

@@ -25,7 +25,8 @@ constexpr int kMostThreads = 32;
 constexpr int kMostRequest_bytes = 1 << 20;
 // Between the calls of a connection; also for one that never says a word.
 constexpr int kMostIdle_ms = 60'000;
-constexpr std::chrono::seconds kGoodbye(2);
+// Less than a command waits for us; an idle connection holds it up for as long.
+constexpr std::chrono::seconds kGoodbye(1);
 // No descriptor is free: somebody has to go first.
 constexpr timespec kRest{0, 100'000'000};
 

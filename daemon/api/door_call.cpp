@@ -122,7 +122,7 @@ support::Result<void> ask(const Door& door, const M& request, int timeout_ms) {
 
 std::uint32_t listener_of(const std::string& path, int* failure) {
   const base::UniqueFd socket = support::connect_socket(path, SOCK_NONBLOCK);
-  *failure = errno;
+  *failure = socket ? 0 : errno;
   if (!socket) return 0;
   ucred who{};
   socklen_t bytes = sizeof who;

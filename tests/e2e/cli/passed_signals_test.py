@@ -98,6 +98,7 @@ def in_a_terminal(command, folder, rest_s=0.0):
     pid, terminal = pty.fork()
     if pid == 0:
         os.chdir(folder)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # of whoever was started by nohup it is ignored
         os.execvp(command[0], command)
     said = b""
     while b"ready" not in said:
