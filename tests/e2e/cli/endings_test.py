@@ -128,6 +128,31 @@ def nobody_reads(checks, folder):
     checks.equal(done.returncode, -signal.SIGPIPE, "death by SIGPIPE")
 
 
+def nobody_reads_yet(checks, folder):
+    """Who starts a program and reads its stderr only after its end: a pipe that the program has nearly filled."""
+    full = ["sh", "-c", "head -c 65500 /dev/zero >&2; exit 6"]
+    child = subprocess.Popen([e2e.GPUPROF, "run", *e2e.FORMAT_OPTION, "-o", folder + "/unread", *full], stderr=subprocess.PIPE)
+    try:
+        checks.equal(child.wait(timeout=60), 6, "the program's status although its pipe is full")
+    except subprocess.TimeoutExpired:
+        checks.expect(False, "it waits for a reader")
+    child.kill()
+    child.stderr.close()
+    checks.expect(e2e.traces(folder + "/unread"), "and a trace")
+
+
+def summary_to_a_pipe(checks, folder):
+    pipe = os.path.join(folder, "pipe")
+    os.mkfifo(pipe)
+    done = run(["-q", "--summary-json", pipe], ["sh", "-c", "exit 6"], cwd=folder, timeout=60)
+    checks.equal(done.returncode, 6, "the program's status")
+    checks.expect(b"a pipe that nobody reads" in done.stderr, "and a sentence: %r" % done.stderr)
+    reader = subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE)
+    done = run(["-q", "--summary-json", pipe], ["sh", "-c", "sleep 0.2; exit 6"], cwd=folder, timeout=60)
+    checks.equal((done.returncode, done.stderr), (6, b""), "somebody reads")
+    checks.equal(json.loads(reader.communicate(timeout=60)[0])["nothing"], False, "what is read there")
+
+
 def existing_file(checks, folder):
     name = os.path.join(folder, "fixed.pt.trace.json")
     open(name, "w").close()
@@ -137,6 +162,10 @@ def existing_file(checks, folder):
     done = run(["-f", "-o", name], [PYTHON, "-c", SPIN, "0.3", "0"], cwd=folder)
     checks.equal(done.returncode, 0, "-f overwrites")
     checks.expect(os.path.getsize(name) > 0, "the file was written: %r" % done.stderr)
+    nowhere = os.path.join(folder, "link.pt.trace.json")
+    os.symlink("/no/such/place", nowhere)
+    done = run(["-f", "-o", nowhere], [PYTHON, "-c", SPIN, "0.3", "0"], cwd=folder)
+    checks.equal((done.returncode, done.stdout), (125, b""), "a link that leads nowhere: %r" % done.stderr)
 
 
 def daemon_of(folder):
@@ -188,7 +217,8 @@ def unprofiled(checks, folder):
 
 def main():
     checks = e2e.Checks()
-    for case in (statuses, own_failures, summary, quiet_failures, little_memory, nobody_reads, existing_file,
+    for case in (statuses, own_failures, summary, quiet_failures, little_memory, nobody_reads, nobody_reads_yet,
+                 summary_to_a_pipe, existing_file,
                  killed_daemon, unprofiled):
         with e2e.Folder("endings") as folder:
             case(checks, folder)

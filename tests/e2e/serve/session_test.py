@@ -80,6 +80,19 @@ def unchanged(checks, _folder):
     checks.equal((done.returncode, done.stderr), (4, b""), "with -w all")
 
 
+def held(checks, _folder):
+    """A client that stays connected and says nothing."""
+    with served.Served(live.busy(2)) as program:
+        live.wait_until_armed(program.pid)
+        children = [int(pid) for pid in subprocess.run(
+            ["pgrep", "-P", str(program.process.pid)], capture_output=True).stdout.split()]
+        host, port = program.address.rsplit(":", 1)
+        with socket.create_connection((host, int(port)), timeout=20):
+            program.process.wait(30)
+            checks.equal(program.process.returncode, 7, "its status")
+            checks.equal([pid for pid in children if os.path.exists("/proc/%d" % pid)], [], "nobody is left behind")
+
+
 # What a program can see of how it was started; numbers that differ from run to run are left out.
 SEEN = r"""
 for fd in /proc/self/fd/*; do echo ${fd##*/}; done
@@ -197,8 +210,8 @@ def by_name(checks, _folder):
 
 def main():
     checks = e2e.Checks()
-    cases = (refused, beyond_loopback, unchanged, surroundings, come_and_go, ends_in_between, nothing_there, killed, with_a_schedule,
-             two_sessions, processes_of_a_session, by_name)
+    cases = (refused, beyond_loopback, unchanged, held, surroundings, come_and_go, ends_in_between, nothing_there, killed,
+             with_a_schedule, two_sessions, processes_of_a_session, by_name)
     with e2e.Folder("serve-session") as folder:
         for case in cases:
             case(checks, folder)
