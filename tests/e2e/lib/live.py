@@ -157,8 +157,11 @@ def states(pid):
     """Letters of its threads' states, as in ps."""
     found = set()
     for path in glob.glob("/proc/%d/task/*/stat" % pid):
-        with open(path, encoding="utf-8") as file:
-            found.add(file.read().rpartition(")")[2].split()[0])
+        try:
+            with open(path, encoding="utf-8") as file:
+                found.add(file.read().rpartition(")")[2].split()[0])
+        except (FileNotFoundError, ProcessLookupError):
+            pass  # ended meanwhile
     return found
 
 
