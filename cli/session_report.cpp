@@ -36,7 +36,7 @@ int write_all(int fd, std::string_view text) {
     // What a pipe with room takes without waiting, whoever else has it open for writing.
     const ssize_t n = ::write(fd, text.data(), std::min<std::size_t>(text.size(), PIPE_BUF));
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno;
+    if (n <= 0) return n < 0 ? errno : EIO;
     text.remove_prefix(static_cast<std::size_t>(n));
   }
   return 0;

@@ -120,12 +120,12 @@ std::string closed_folder_above(const std::string& path) {
 
 Result<void> check_replaceable(const std::string& path) {
   struct stat info {};
-  if (::stat(path.c_str(), &info) != 0 && ::lstat(path.c_str(), &info) == 0 &&
-      S_ISLNK(info.st_mode)) {
+  if (::stat(path.c_str(), &info) != 0) {
+    if (::lstat(path.c_str(), &info) != 0 || !S_ISLNK(info.st_mode)) return {};
     return error(fmt::format(
         "{} is a link that leads nowhere, which is never replaced; name a file", in_quotes(path)));
   }
-  if (::stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode) || S_ISDIR(info.st_mode)) return {};
+  if (S_ISREG(info.st_mode) || S_ISDIR(info.st_mode)) return {};
   const char* const what = S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode) ? "a device"
                            : S_ISFIFO(info.st_mode)                       ? "a pipe"
                            : S_ISSOCK(info.st_mode)                       ? "a socket"

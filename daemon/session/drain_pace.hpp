@@ -4,9 +4,9 @@
 //
 // Context:  daemon (ingest thread)
 // Owns:     one number
-// Promises: a thread that makes small operators one after another (three records a microsecond,
-//           a lane in 5 ms) finds room as long as the daemon is given a processor; a quiet
-//           target costs a drain each 3 ms
+// Promises: at the rate of the last drain no lane holds more than an eighth by the next (small
+//           operators one after another are three records a microsecond, a lane in 5 ms), unless
+//           that is nearer than 1 ms; a quiet target costs a drain each 3 ms
 #pragma once
 
 #include <algorithm>

@@ -38,8 +38,7 @@ struct Slot {
 struct Pool {
   std::mutex mutex;
   std::vector<Slot*> slots;
-  std::deque<Buffer*> full;
-  std::vector<Buffer*> spare;
+  std::deque<Buffer*> full, spare;
   Slot device, shared;
   int delivering = 0;  ///< completions taken by the worker and not finished
   std::condition_variable delivered;
@@ -149,14 +148,17 @@ void retire(Buffer* full) {
   wake_worker();
 }
 
-Buffer* next_spare() {
+Buffer* first_of(std::deque<Buffer*> Pool::*queue) {
   Pool& p = pool();
   const std::lock_guard<std::mutex> lock(p.mutex);
-  if (p.spare.empty()) return nullptr;
-  Buffer* b = p.spare.back();
-  p.spare.pop_back();
+  if ((p.*queue).empty()) return nullptr;
+  Buffer* b = (p.*queue).front();
+  (p.*queue).pop_front();
   return b;
 }
+
+Buffer* next_full() { return first_of(&Pool::full); }
+Buffer* next_spare() { return first_of(&Pool::spare); }
 
 Buffer* fresh_buffer() {
   if (Buffer* b = next_spare()) return b;
@@ -206,15 +208,6 @@ Buffer* take(Slot& slot, bool unused_too) {
   Buffer* b = slot.current;
   if (b == nullptr || (b->used == 0 && !unused_too)) return nullptr;
   slot.current = nullptr;
-  return b;
-}
-
-Buffer* next_full() {
-  Pool& p = pool();
-  const std::lock_guard<std::mutex> lock(p.mutex);
-  if (p.full.empty()) return nullptr;
-  Buffer* b = p.full.front();
-  p.full.pop_front();
   return b;
 }
 
