@@ -63,7 +63,7 @@ void see_kernel(const hot::Guard& guard, const char* name, std::uint64_t now_ns)
   }
   // The daemon numbers these once it has the answer; our own counter begins after it.
   const std::uint64_t name_id = hot::intern(guard, name, bytes, now_ns);
-  hot::record(guard, wire::KernelMark{now_ns, name_id}, now_ns);
+  hot::record_vital(guard, wire::KernelMark{now_ns, name_id}, now_ns);
   auto fresh = static_cast<std::uint32_t>(Verdict::kNew);
   if (!entry->verdict.compare_exchange_strong(fresh, static_cast<std::uint32_t>(Verdict::kAsked),
                                               std::memory_order_acq_rel))

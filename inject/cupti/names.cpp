@@ -76,7 +76,8 @@ std::uint64_t KernelNames::id_of(const hot::Guard& guard, const char* name, std:
   Slot& slot = slots_[base::mix64(address) % kSlots];
   if (slot.name != name) {
     slot.id = hot::intern(guard, name, static_cast<std::uint32_t>(std::strlen(name)), ts_ns);
-    slot.name = name;
+    // Without room it is sent with the next record.
+    if (guard.outlet().strings.sent(slot.id, epoch)) slot.name = name;
   }
   return slot.id;
 }

@@ -29,7 +29,7 @@ Text bare_api_name(const char* name);
 Text api_name(wire::ApiDomain domain, std::uint32_t cbid);
 
 /// Kernel names of one completed buffer. A pointer stands for the same text only while the
-/// buffer is ours and the lane lost nothing: the cache lives on the stack of one completion.
+/// buffer is ours: the cache lives on the stack of one completion.
 class KernelNames {
  public:
   /// String id of `name` (0 for null), sent through the guard's lane if needed.

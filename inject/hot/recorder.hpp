@@ -96,6 +96,13 @@ inline bool record(const Guard& guard, const R& body, std::uint64_t ts_ns, const
   count_drop(R::kKind);
   return false;
 }
+/// The same for a record that others are told apart by: it finds room where they find none.
+template <typename R>
+inline bool record_vital(const Guard& guard, const R& body, std::uint64_t ts_ns) {
+  if (guard.outlet().lane.push_vital(body, ts_ns)) return true;
+  count_drop(R::kKind);
+  return false;
+}
 
 /// Sends the definition of a text.
 void define_text(const Guard& guard, std::uint64_t id, const char* text, std::uint32_t bytes,
@@ -104,7 +111,7 @@ void define_text(const Guard& guard, std::uint64_t id, const char* text, std::ui
 /// Id of a text, sending its definition first if this lane has not seen it.
 ///
 /// @param text  `bytes` bytes, need not end in NUL; sent up to kMaxTextBytes (cut at a UTF-8
-/// border).
+/// border). Where it finds no room it is sent at its next use.
 inline std::uint64_t intern(const Guard& guard, const char* text, std::uint32_t bytes,
                             std::uint64_t ts_ns) {
   const std::uint64_t id = base::hash_bytes(text, bytes);

@@ -115,6 +115,12 @@ void emit(const Turn& turn, const ThreadEntry& entry, wire::SampleState state, s
   hot::count(wire::Counter::kSamplesBlocked);
 }
 
+// As it was before a definition was sent: another number once anything found no room.
+std::uint64_t lane_of(const hot::Guard& guard) {
+  const wire::LaneWriter& lane = guard.outlet().lane;
+  return std::uint64_t{lane.epoch()} << 32 | lane.drops();
+}
+
 void walk(Turn& turn, ThreadEntry& entry, const Place& place, std::uint64_t weight_ns) {
   BlockedMemory& memory = entry.blocked;
   const std::size_t bytes = copy_stack(place.stack);
@@ -131,6 +137,7 @@ void walk(Turn& turn, ThreadEntry& entry, const Place& place, std::uint64_t weig
   request.read_python = python::read_blocked;
   request.flags = wire::kStackCopied;
   request.parts = turn.parts;
+  const std::uint64_t lane = lane_of(*turn.guard);
   const std::uint64_t id = take_stack(*turn.guard, request, turn.now_ns);
   // A thread that ran at all has more CPU time: stronger than reading its place again, and cheaper.
   std::uint64_t cpu_ns = 0;
@@ -139,14 +146,13 @@ void walk(Turn& turn, ThreadEntry& entry, const Place& place, std::uint64_t weig
     return;
   }
   memory.stack_id = id;
-  memory.lane_epoch = turn.guard->outlet().lane.epoch();
+  memory.lane = lane;
   memory.told_ns = turn.now_ns;
   emit(turn, entry, wire::SampleState::kBlocked, turn.now_ns, weight_ns);
 }
 
 bool still_asleep(const Turn& turn, const BlockedMemory& memory, std::uint64_t cpu_ns) {
-  return memory.stack_id != 0 && cpu_ns == memory.cpu_ns &&
-         memory.lane_epoch == turn.guard->outlet().lane.epoch();
+  return memory.stack_id != 0 && cpu_ns == memory.cpu_ns && memory.lane == lane_of(*turn.guard);
 }
 
 void repeat(const Turn& turn, ThreadEntry& entry, std::uint64_t until_ns) {

@@ -76,6 +76,7 @@ std::uint64_t hash_tail(const Tail* tail, std::uint32_t bytes) {
 
 std::uint64_t take_stack(const hot::Guard& guard, const StackRequest& request,
                          std::uint64_t ts_ns) {
+  const std::uint32_t drops = guard.outlet().lane.drops();
   Job job{&guard, &request, reinterpret_cast<Tail*>(guard.outlet().scratch), ts_ns, {}, {}};
   take_native(job);
   take_python(job);
@@ -90,7 +91,8 @@ std::uint64_t take_stack(const hot::Guard& guard, const StackRequest& request,
   const wire::StackDef def{base::hash_step(hash_tail(job.tail, bytes), flags),
                            static_cast<std::uint16_t>(job.walk.count),
                            static_cast<std::uint16_t>(job.python.count), flags};
-  hot::define_stack(guard, def, job.tail, bytes, ts_ns);
+  // A stack is told once: it waits for the next sample where one of its code objects found no room.
+  if (guard.outlet().lane.drops() == drops) hot::define_stack(guard, def, job.tail, bytes, ts_ns);
   return def.id;
 }
 

@@ -20,10 +20,10 @@ namespace gpuprof::sample {
 
 /// What blocked.cpp knows about one thread.
 struct BlockedMemory {
-  std::uint64_t cpu_ns = 0;      // thread CPU time at the last look
-  std::uint64_t stack_id = 0;    // of the stack it was last seen blocked with; 0: none
-  std::uint32_t lane_epoch = 0;  // the definition was sent in this epoch of the worker's lane
-  std::uint64_t told_ns = 0;     // up to when records cover its sleep
+  std::uint64_t cpu_ns = 0;    // thread CPU time at the last look
+  std::uint64_t stack_id = 0;  // of the stack it was last seen blocked with; 0: none
+  std::uint64_t lane = 0;      // through which lane its definition went, and that it did
+  std::uint64_t told_ns = 0;   // up to when records cover its sleep
   std::uint64_t looked_ns = 0;
 };
 

@@ -84,23 +84,29 @@ Chosen chosen() {
   return {rule, plan->step_key.load(std::memory_order_relaxed)};
 }
 
-void define(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op, const LoopAt& loop,
+/// False: something found no room.
+bool define(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op, const LoopAt& loop,
             std::uint64_t id) {
-  if (mine.defined.sent(id, guard.outlet().lane.epoch())) return;
+  const wire::LaneWriter& lane = guard.outlet().lane;
+  if (mine.defined.sent(id, lane.epoch())) return true;
+  const std::uint32_t drops = lane.drops();
   const std::uint32_t flags = loop.level >= op.module_level ? wire::kLoopInModule : 0;
   const wire::LoopDef def{id, loop.code->id, loop.span.target, loop.span.jump, flags, 0};
-  if (hot::record(guard, def, op.ts_ns)) mine.defined.add(id);
+  hot::record(guard, def, op.ts_ns);
   const python::QuickFrame& frame = op.frames[op.frame_count - 1 - loop.level];
   python::send_code(guard, frame.code, loop.code->id, op.ts_ns);
+  if (lane.drops() != drops) return false;
+  mine.defined.add(id);
+  return true;
 }
 
-/// False: it found no room.
+/// False: something found no room.
 bool tell_loops(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op, const LoopAt* loops,
                 std::uint32_t count) {
   std::uint64_t ids[kMaxLoops];
   for (std::uint32_t i = 0; i < count; ++i) {
     ids[i] = loops[i].id();
-    define(guard, mine, op, loops[i], ids[i]);
+    if (!define(guard, mine, op, loops[i], ids[i])) return false;
   }
   const wire::StackLoops body{op.stack_id, count, 0};
   return hot::record(guard, body, op.ts_ns, ids, count * static_cast<std::uint32_t>(sizeof ids[0]));

@@ -119,7 +119,7 @@ void Stack::take(std::uint32_t tid, std::uint32_t around) {
 // False: something found no room, so what refers to it must not count as sent.
 bool Stack::send_parts(const hot::Guard& guard, std::uint32_t detail, std::uint64_t ts_ns) {
   hot::Outlet& outlet = guard.outlet();
-  const std::uint32_t epoch = outlet.lane.epoch();
+  const std::uint32_t drops = outlet.lane.drops();
   for (std::uint32_t i = 0; i < count_; ++i) {
     const Level& level = levels_[i];
     const bool module = level.module.address != 0;
@@ -133,7 +133,7 @@ bool Stack::send_parts(const hot::Guard& guard, std::uint32_t detail, std::uint6
     const wire::TorchModuleDef def{id, level.module.address, level.module.type, bytes, 0};
     if (hot::record(guard, def, ts_ns, name, bytes)) modules_.add(id);
   }
-  return outlet.lane.epoch() == epoch;
+  return outlet.lane.drops() == drops;
 }
 
 std::uint32_t Stack::write(std::uint32_t detail, wire::PyFrame* to, std::uint32_t room) const {

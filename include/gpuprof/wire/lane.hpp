@@ -5,7 +5,8 @@
 // Context:  LaneWriter: signal | callback | worker (its owner only); LaneReader: daemon
 // Owns:     nothing: both ends borrow the mapping
 // Promises: push never waits, locks or allocates; a frame is in the lane whole or not at all;
-//           the reader copies before it checks and survives any bytes a hostile writer leaves
+//           push_vital finds room where push finds none; the reader copies before it checks and
+//           survives any bytes a hostile writer leaves
 // Not here: who may own a lane (segment.hpp)
 #pragma once
 
@@ -50,14 +51,18 @@ class LaneWriter {
       : header_(header),
         ring_(ring),
         capacity_(capacity_bytes),
+        room_(capacity_bytes - capacity_bytes / kVitalShare),
         head_(header->head.load(std::memory_order_relaxed)),
         cached_tail_(header->tail.load(std::memory_order_acquire)),
         epoch_(first_epoch) {}
 
   bool valid() const { return header_ != nullptr; }
 
-  /// Changes each time a record is dropped: what was "already sent" must be sent again.
+  /// What was sent through this lane is not sent again while this stays; 0: no lane's.
   std::uint32_t epoch() const { return epoch_; }
+
+  /// Records dropped so far, modulo 2^32. Who sends several that need each other compares it.
+  std::uint32_t drops() const { return drops_; }
 
   /// Of a valid lane.
   std::uint64_t capacity_bytes() const { return capacity_; }
@@ -76,11 +81,16 @@ class LaneWriter {
     return push_raw_parts(kind, body, body_bytes, &part, 1, ts_ns);
   }
 
+  /// For the few records that others are told apart by: a share of the lane is kept for them.
+  template <typename R>
+  bool push_vital(const R& record, std::uint64_t ts_ns) {
+    return push_within(capacity_, R::kKind, &record, sizeof record, nullptr, 0, ts_ns);
+  }
+
   /// The same with a tail made of several pieces, which need not be copied together first.
   bool push_raw_parts(Kind kind, const void* body, std::uint32_t body_bytes, const TailPart* parts,
                       std::uint32_t part_count, std::uint64_t ts_ns) {
-    if (lost_count_ != 0 && !push_lost()) return drop(ts_ns);
-    return put(kind, body, body_bytes, parts, part_count) || drop(ts_ns);
+    return push_within(room_, kind, body, body_bytes, parts, part_count, ts_ns);
   }
 
   template <typename R>
@@ -94,7 +104,7 @@ class LaneWriter {
     static_assert(std::is_trivially_copyable_v<R> && alignof(R) <= 8);
     constexpr std::uint32_t kLength = frame_bytes(sizeof(R), 0);
     const std::uint64_t at = head_ & (capacity_ - 1);
-    if (lost_count_ != 0 || capacity_ - at < kLength || head_ - cached_tail_ + kLength > capacity_)
+    if (lost_count_ != 0 || capacity_ - at < kLength || head_ - cached_tail_ + kLength > room_)
       return push_raw(R::kKind, &record, sizeof record, nullptr, 0, ts_ns);
     std::byte* to = ring_ + at;
     new (to) FrameHeader{kLength, static_cast<std::uint16_t>(R::kKind),
@@ -116,32 +126,40 @@ class LaneWriter {
   }
 
  private:
+  static constexpr std::uint64_t kVitalShare = 64;
+
+  bool push_within(std::uint64_t room, Kind kind, const void* body, std::uint32_t body_bytes,
+                   const TailPart* parts, std::uint32_t part_count, std::uint64_t ts_ns) {
+    if (lost_count_ != 0 && !push_lost(room)) return drop(ts_ns);
+    return put(room, kind, body, body_bytes, parts, part_count) || drop(ts_ns);
+  }
+
   bool drop(std::uint64_t ts_ns) {
     if (lost_count_ == 0) lost_first_ns_ = ts_ns;
     lost_last_ns_ = ts_ns;
     ++lost_count_;
-    ++epoch_;
+    ++drops_;
     header_->dropped.store(header_->dropped.load(std::memory_order_relaxed) + 1,
                            std::memory_order_relaxed);
     return false;
   }
 
-  bool push_lost() {
+  bool push_lost(std::uint64_t room) {
     const Lost lost{lost_count_, lost_first_ns_, lost_last_ns_};
-    if (!put(Lost::kKind, &lost, sizeof lost, nullptr, 0)) return false;
+    if (!put(room, Lost::kKind, &lost, sizeof lost, nullptr, 0)) return false;
     lost_count_ = 0;
     return true;
   }
 
-  bool put(Kind kind, const void* body, std::uint32_t body_bytes, const TailPart* parts,
-           std::uint32_t part_count) {
+  bool put(std::uint64_t room, Kind kind, const void* body, std::uint32_t body_bytes,
+           const TailPart* parts, std::uint32_t part_count) {
     std::uint32_t tail_bytes = 0;
     for (std::uint32_t i = 0; i < part_count; ++i) tail_bytes += parts[i].bytes;
     const std::uint32_t length = frame_bytes(body_bytes, tail_bytes);
     const std::uint64_t at = head_ & (capacity_ - 1);
     const std::uint64_t to_end = capacity_ - at;
     const std::uint64_t pad = to_end < length ? to_end : 0;
-    if (length > kMaxFrameBytes || !has_room(pad + length)) return false;
+    if (length > kMaxFrameBytes || !has_room(pad + length, room)) return false;
     if (pad != 0) {
       const FrameHeader filler{static_cast<std::uint32_t>(pad),
                                static_cast<std::uint16_t>(Kind::kPad), 0};
@@ -170,22 +188,24 @@ class LaneWriter {
     header_->head.store(head_, std::memory_order_release);  // pairs with LaneReader::next
   }
 
-  bool has_room(std::uint64_t bytes) {
-    if (head_ - cached_tail_ + bytes <= capacity_) return true;
+  bool has_room(std::uint64_t bytes, std::uint64_t room) {
+    if (head_ - cached_tail_ + bytes <= room) return true;
     const std::uint64_t tail = header_->tail.load(std::memory_order_acquire);
     // A tail that never was is no reason to write over unread records.
     if (tail > head_ || head_ - tail > capacity_) return false;
     cached_tail_ = tail;
-    return head_ - cached_tail_ + bytes <= capacity_;
+    return head_ - cached_tail_ + bytes <= room;
   }
 
   LaneHeader* header_ = nullptr;
   std::byte* ring_ = nullptr;
   std::uint64_t capacity_ = 0;  // power of two
+  std::uint64_t room_ = 0;      // of it, for records that are not vital
   std::uint64_t head_ = 0;
   std::uint64_t cached_tail_ = 0;
   std::uint64_t lost_count_ = 0, lost_first_ns_ = 0, lost_last_ns_ = 0;
   std::uint32_t epoch_ = 1;
+  std::uint32_t drops_ = 0;
 };
 
 /// The daemon's end. Never trusts what it reads.

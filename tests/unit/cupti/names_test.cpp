@@ -127,16 +127,16 @@ TEST_F(KernelSteps, MoreNewNamesThanPlacesAreAskedAboutLater) {
   EXPECT_EQ(segment_.all<wire::NameMatch>().size(), 100u);
 }
 
-TEST(KernelNamesCache, SendsATextAgainAfterALoss) {
+TEST(KernelNamesCache, SendsATextThatFoundNoRoomWithTheNextRecord) {
   fakes::InProcessSegment segment(1, 0);
   const hot::Guard guard(hot::Role::kCallback);
   ASSERT_TRUE(guard);
   KernelNames names;
-  const std::uint64_t id = names.id_of(guard, "kernel", 1);
   EXPECT_EQ(names.id_of(guard, nullptr, 1), 0u);
   // Nobody reads: fill the lane until something is lost.
-  while (hot::record(guard, wire::Sync{}, 1)) {
+  while (hot::record(guard, wire::RangePop{1, 0, 0}, 1)) {
   }
+  const std::uint64_t id = names.id_of(guard, "kernel", 1);
   segment.forget();
   EXPECT_EQ(names.id_of(guard, "kernel", 2), id);
   EXPECT_EQ(segment.text(id), "kernel");

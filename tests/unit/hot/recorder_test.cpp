@@ -64,6 +64,16 @@ class Recorder : public ::testing::Test {
   std::uint64_t counter(wire::Counter which) {
     return g_state.stats->counters[static_cast<std::uint32_t>(which)].load();
   }
+  // One record more than fits is dropped.
+  void fill(const Guard& guard) {
+    std::uint64_t i = 0;
+    while (i < 100000 && record(guard, wire::RangePop{i, 0, 0}, i)) ++i;
+    ASSERT_LT(i, 100000u);
+  }
+  wire::LaneHeader* my_header() {
+    return g_state.lanes[my_lane()].lane.resolve<wire::LaneHeader>(memory_, layout_.total_bytes);
+  }
+  void drain() { my_header()->tail = my_header()->head.load(); }
   std::uint32_t my_lane() {
     for (std::uint32_t i = 0; i < kLanes; ++i)
       if (g_state.lanes[i].tid.load() == this_tid()) return i;
@@ -111,30 +121,55 @@ TEST_F(Recorder, ThreadWithoutLaneIsCountedAndGoesOn) {
   EXPECT_EQ(counter(wire::Counter::kDroppedNoLane), 3u);
 }
 
-TEST_F(Recorder, AfterADropDefinitionsAreSentAgain) {
-  std::uint64_t dropped_at = 0;
+TEST_F(Recorder, WhatFoundNoRoomIsDefinedAtItsNextUseAndNothingElseAgain) {
   {
     const Guard guard(Role::kCallback);
-    intern(guard, "name", 4, 1);
-    for (std::uint64_t i = 0; dropped_at == 0 && i < 100000; ++i)
-      if (!record(guard, wire::RangePop{i, 0, 0}, i)) dropped_at = i;
+    intern(guard, "sent", 4, 1);
+    fill(guard);
+    intern(guard, "dropped", 7, 1);
   }
-  ASSERT_NE(dropped_at, 0u);
-  EXPECT_EQ(counter(wire::Counter::kDroppedLaneFull), 1u);
+  EXPECT_EQ(counter(wire::Counter::kDroppedLaneFull), 2u);
   // When the daemon has drained
-  auto* header =
-      g_state.lanes[my_lane()].lane.resolve<wire::LaneHeader>(memory_, layout_.total_bytes);
-  header->tail = header->head.load();
-  const std::uint64_t drained = header->tail.load();
+  drain();
   {
     const Guard guard(Role::kCallback);
-    intern(guard, "name", 4, 2);
+    for (int i = 0; i < 2; ++i) {
+      intern(guard, "sent", 4, 2);
+      intern(guard, "dropped", 7, 2);
+    }
   }
-  // Then the loss stands in the stream, and the text again
-  wire::LaneReader reader(header, reinterpret_cast<std::byte*>(header) + wire::kRingOffset,
-                          wire::kSmallLaneBytes);
-  ASSERT_EQ(reader.position(), drained);
+  // Then the loss stands in the stream, and the text that is missing
   EXPECT_EQ(read(my_lane()), (std::vector<wire::Kind>{wire::Kind::kLost, wire::Kind::kStringDef}));
+}
+
+TEST_F(Recorder, AVitalRecordFindsRoomInAFullLane) {
+  constexpr int kMarks = 8;
+  {
+    const Guard guard(Role::kCallback);
+    fill(guard);
+    for (std::uint64_t i = 0; i < kMarks; ++i) {
+      EXPECT_TRUE(record_vital(guard, wire::StepMark{i, i, 0, 0, 0}, i));
+      EXPECT_FALSE(record(guard, wire::RangePop{i, 0, 0}, i));
+    }
+  }
+  const std::vector<wire::Kind> kinds = read(my_lane());
+  ASSERT_GE(kinds.size(), 2u * kMarks);
+  // Each behind what was lost before it
+  for (auto at = kinds.end() - 2 * kMarks; at != kinds.end(); at += 2) {
+    EXPECT_EQ(at[0], wire::Kind::kLost);
+    EXPECT_EQ(at[1], wire::Kind::kStepMark);
+  }
+}
+
+TEST_F(Recorder, VitalRecordsOfAFullLaneAreDroppedAndCountedToo) {
+  const Guard guard(Role::kCallback);
+  fill(guard);
+  std::uint64_t marks = 0;
+  while (marks < 100000 && record_vital(guard, wire::StepMark{marks, marks, 0, 0, 0}, marks))
+    ++marks;
+  EXPECT_GT(marks, 10u);
+  EXPECT_LT(marks, 100u);
+  EXPECT_EQ(counter(wire::Counter::kDroppedLaneFull), 2u);
 }
 
 TEST_F(Recorder, LongTextIsCutAtACharacter) {

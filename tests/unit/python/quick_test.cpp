@@ -330,21 +330,26 @@ TEST_P(QuickFrames, OfAFileWhoseNameLiesElsewhereAreFollowed) {
   EXPECT_NE(first.id, 0u);
 }
 
-TEST(Stack, IsDefinedAgainAfterADrop) {
+TEST(Stack, IsDefinedOnceAllOfItFoundRoom) {
   Inside inside(11);
   inside.at(inside.python.frame(inside.python.code("main"), 0));
   fakes::InProcessSegment segment(2, 2);
   const hot::Guard guard(hot::Role::kCallback);
   static torch::Stack stack;
   stack.take(guard.tid(), 0);
-  stack.define(guard, wire::kTorchStack, 1);
-  const std::string filler(8000, 'x');
-  while (hot::record(guard, wire::StringDef{1, 8000, 0}, 1, filler.data(), 8000)) {
+  while (hot::record(guard, wire::RangePop{1, 0, 0}, 1)) {
   }
+  stack.define(guard, wire::kTorchStack, 1);
   segment.forget();
-  stack.define(guard, wire::kTorchStack, 2);
+  for (int i = 0; i < 2; ++i) stack.define(guard, wire::kTorchStack, 2);
   EXPECT_EQ(segment.all<wire::StackDef>().size(), 1u);
   EXPECT_EQ(segment.all<wire::PyCodeDef>().size(), 1u);
+  // Another drop takes nothing of it back.
+  while (hot::record(guard, wire::RangePop{1, 0, 0}, 1)) {
+  }
+  segment.forget();
+  stack.define(guard, wire::kTorchStack, 3);
+  EXPECT_EQ(segment.all<wire::StackDef>().size(), 0u);
 }
 
 }  // namespace

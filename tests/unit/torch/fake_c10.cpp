@@ -19,7 +19,7 @@ struct Device {
 EXPORT bool memoryProfilingEnabled();
 EXPORT void reportMemoryUsageToProfiler(void* address, std::int64_t bytes, std::size_t allocated,
                                         std::size_t reserved, Device device);
-class EXPORT ProfiledCPUMemoryReporter {
+class [[gnu::visibility("default")]] ProfiledCPUMemoryReporter {
  public:
   void New(void* block, std::size_t bytes);
   void Delete(void* block);

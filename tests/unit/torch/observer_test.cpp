@@ -321,7 +321,7 @@ TEST_P(EachCopy, CutsWhatIsTooMuch) {
   EXPECT_LE(cut[0].body.words, wire::kMaxInputWords);
 }
 
-TEST_P(EachCopy, SendsInputsOnceAndAgainAfterADrop) {
+TEST_P(EachCopy, SendsInputsOnceAndWhatFoundNoRoomAtItsNextUse) {
   copy.learn();
   observed.segment.forget();
   const std::vector<FakeValue> inputs = {copy.tensor({2, 3})};
@@ -329,12 +329,17 @@ TEST_P(EachCopy, SendsInputsOnceAndAgainAfterADrop) {
   EXPECT_EQ(observed.segment.all<wire::InputsDef>().size(), 1u);
   while (observed.segment.counter(wire::Counter::kDroppedLaneFull) == 0)
     copy.run("aten::relu", inputs);
+  const std::vector<FakeValue> others = {copy.tensor({4, 5})};
+  copy.run("aten::tanh", others);
   observed.segment.forget();
   copy.run("aten::relu", inputs);
+  EXPECT_EQ(observed.segment.all<wire::InputsDef>().size(), 0u);
+  observed.segment.forget();
+  copy.run("aten::tanh", others);
   const auto begins = observed.begins();
   ASSERT_EQ(begins.size(), 1u);
   EXPECT_EQ(observed.inputs(begins[0].body.inputs_id).size(), 3u);
-  EXPECT_EQ(observed.segment.text(begins[0].body.name_id), "aten::relu");
+  EXPECT_EQ(observed.segment.text(begins[0].body.name_id), "aten::tanh");
 }
 
 TEST_P(EachCopy, BoxesInputsOnlyWhereTheyAreWanted) {
