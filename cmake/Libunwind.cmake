@@ -9,6 +9,7 @@ set(GPUPROF_LIBUNWIND_ROOT "" CACHE PATH "Prefix of our libunwind build (empty: 
 # The same twelve digits as recipe_hash in scripts/lib/common.sh.
 set(recipe "")
 foreach(file IN ITEMS build.sh address_validator.c trace.c gpuprof_unwind.h)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/libunwind/${file}")
   file(SHA256 "${CMAKE_CURRENT_LIST_DIR}/libunwind/${file}" digest)
   string(APPEND recipe "${digest}")
 endforeach()

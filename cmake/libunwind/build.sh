@@ -14,6 +14,8 @@
 #   SIGSEGV and SIGBUS never masked       the tables of a module closed meanwhile may be unmapped: with
 #                                         these signals masked the kernel ends the program at once,
 #                                         without asking the fault guard
+#   gpuprof_sigprocmask for SIGPROCMASK   no call in our handler, where all signals are blocked: a filter
+#                                         of the program's may end it for one
 #   our own walk (trace.c)                no cache per thread, no pthread key, no lock
 # The tarball ships its configure script; maintainer mode is off, so autotools are not needed.
 set -euo pipefail
@@ -33,6 +35,9 @@ sed -i 's/^ *sigfillset (&unwi_full_mask);/&\n    sigdelset (\&unwi_full_mask, S
   "$work/src/x86_64/Gglobal.c"
 sed -i 's/^#define AS_ARG_UCONTEXT_MASK.*/#define AS_ARG_UCONTEXT_MASK ~0x3UL\n#define AS_ARG_COPY_MASK 0x2UL/' \
   "$work/include/tdep-x86_64/libunwind_i.h"
+sed -i 's/^# define SIGPROCMASK(how, new_mask, old_mask) \\$/int gpuprof_sigprocmask (int, const sigset_t *, sigset_t *);\n# define SIGPROCMASK(how, new_mask, old_mask) gpuprof_sigprocmask ((how), (new_mask), (old_mask))\n# define UNUSED_SIGPROCMASK(how, new_mask, old_mask) \\/' \
+  "$work/include/libunwind_i.h"
+grep -q gpuprof_sigprocmask "$work/include/libunwind_i.h" || { echo "include/libunwind_i.h: not patched" >&2; exit 1; }
 sed -i -e 's|^ */\* validate address \*/|      if (unlikely ((uintptr_t) arg \& AS_ARG_COPY_MASK))\n        return gpuprof_access_copy (addr, val, arg);\n&|' \
   -e 's/^static struct unw_addr_space local_addr_space;/&\nHIDDEN int gpuprof_access_copy (unw_word_t, unw_word_t *, void *);/' \
   "$work/src/x86_64/Ginit.c"

@@ -8,6 +8,7 @@
 #ifndef GPUPROF_UNWIND_H
 #define GPUPROF_UNWIND_H
 
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -50,6 +51,14 @@ enum gpuprof_walk_end {
  * program counter is an instruction about to run (a signal), not a return address. */
 int gpuprof_walk(struct gpuprof_walk_context* context, int interrupted,
                  struct gpuprof_frame_cache* cache, void** frames, int room, int* count);
+
+/* What libunwind calls in place of sigprocmask(2) around its locks. Whoever links it may have one
+ * that leaves the mask alone where all signals but those of faults are blocked anyway. */
+int gpuprof_sigprocmask(int how, const sigset_t* set, sigset_t* old);
+
+/* Whether the byte at `address` can be read: 1 or 0 by trying, -1 where that is not possible here
+ * and the kernel is to be asked: so, too, where nobody has another one. */
+int gpuprof_can_read(uintptr_t address);
 
 #ifdef __cplusplus
 }

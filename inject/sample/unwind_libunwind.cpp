@@ -10,10 +10,37 @@
 // Not here: unwind_prepare (unwind_libunwind_prepare.cpp)
 #include "inject/sample/unwind.hpp"
 
+#include <signal.h>
+
 #include <cstring>
 
 #include "gpuprof/wire/records.hpp"
+#include "inject/hot/thread_block.hpp"
+#include "inject/sample/fault_guard.hpp"
 #include "inject/sample/frame_cache.hpp"
+
+// In our handler no system call is made: a filter of the program's may end it for one.
+static bool in_our_handler() {
+  using gpuprof::hot::Role;
+  gpuprof::hot::ThreadSlot* slot = gpuprof::hot::t_here.slot;
+  return slot != nullptr && slot->mark_of(Role::kSignal).load(std::memory_order_relaxed) != 0;
+}
+
+// All signals are blocked there.
+int gpuprof_sigprocmask(int how, const sigset_t* set, sigset_t* old) {
+  return in_our_handler() ? 0 : pthread_sigmask(how, set, old);
+}
+
+// Any byte of a stack, also between variables: no business of a sanitizer's.
+__attribute__((noinline, no_sanitize("address", "thread"))) static void read_byte(void* at) {
+  static_cast<void>(*reinterpret_cast<const volatile unsigned char*>(at));
+}
+
+int gpuprof_can_read(std::uintptr_t address) {
+  using gpuprof::sample::guarded;
+  if (!in_our_handler() || !gpuprof::sample::guard_in_force()) return -1;
+  return guarded(read_byte, reinterpret_cast<void*>(address)) ? 1 : 0;
+}
 
 namespace gpuprof::sample {
 

@@ -2,15 +2,22 @@
 //
 // Walks of sleeping threads, of API callbacks, of odd stacks.
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <semaphore.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 
 #include <algorithm>
 
 #include "inject/sample/fault_guard.hpp"
 #include "inject/sample/launch_stack.hpp"
+#include "inject/sample/machine.hpp"
+#include "inject/sample/take_stack.hpp"
+#include "inject/sample/unwind.hpp"
 #include "tests/unit/sample/sampler_fixture.hpp"
 
 namespace gpuprof::sample {
@@ -256,6 +263,49 @@ TEST(Fork, LeavesTheChildWithoutSamplerAndTheParentWithOne) {
   EXPECT_GT(sampler.segment.counter(Counter::kSamplesTaken), before);
 #endif
   EXPECT_GE(sampler.segment.counter(Counter::kSamplesTaken), before);
+}
+
+// ---- under a filter of the program's ----
+
+// Only the end is allowed; any other call ends the process by SIGSYS.
+bool allow_the_end_only() {
+  sock_filter steps[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
+                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
+  const sock_fprog program = {std::size(steps), steps};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+// Nothing is known of its frames yet: each is looked up.
+__attribute__((noinline)) std::uint32_t frames_in_a_handler() {
+  const hot::Guard guard(hot::Role::kSignal);
+  if (!guard) return 0;
+  ucontext_t context;
+  getcontext(&context);
+  StackRequest request;
+  registers_of(&context, &request.start);
+  request.interrupted = true;
+  request.parts = StackParts{true, false};
+  unwind_forget();
+  if (!allow_the_end_only()) return 0;
+  const std::uint64_t id = take_stack(guard, request, 1);
+  return id == 0 ? 0 : 1;
+}
+
+TEST(UnderAFilter, AWalkInOurHandlerMakesNoSystemCall) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer makes calls of its own";
+#endif
+  SamplerFixture sampler;
+  ASSERT_TRUE(sampler.start_sampling(native_only()));
+  const pid_t child = fork();
+  if (child == 0) _exit(frames_in_a_handler() != 0 ? 0 : 1);
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 }  // namespace
