@@ -5,12 +5,12 @@
 // Context:  worker | boundary (the heap: worker)
 // Owns:     nothing (see the header)
 #include <sys/mman.h>
-#include <time.h>
 
 #include <cstdlib>
 
 #include "gpuprof/base/bytes.hpp"
 #include "inject/cupti/buffers.hpp"
+#include "inject/hot/pause.hpp"
 
 namespace gpuprof::cupti {
 
@@ -66,10 +66,8 @@ bool BufferPool::all_back() const { return inside_.load() == 0 && out_.load() ==
 bool BufferPool::unmap(std::uint32_t deadline_ms) {
   if (!mapped()) return true;
   closed_.store(true);
-  for (std::uint32_t waited = 0; !all_back() && waited < deadline_ms; ++waited) {
-    const timespec pause{0, 1'000'000};
-    nanosleep(&pause, nullptr);
-  }
+  for (std::uint32_t waited = 0; !all_back() && waited < deadline_ms; ++waited)
+    hot::pause_for(1'000'000);
   const bool back = all_back();
   if (back) {
     mapped_.store(false);

@@ -23,6 +23,7 @@
 #include "inject/cupti/clock.hpp"
 #include "inject/cupti/cupti.hpp"
 #include "inject/cupti/live.hpp"
+#include "inject/hot/pause.hpp"
 #include "inject/hot/thread_block.hpp"
 #include "inject/hot/thread_count.hpp"
 
@@ -187,10 +188,15 @@ class LifeLock {
 
 namespace {
 
+// It has said that it ends. pthread_join is where a thread that was cancelled would end.
+void join_ended() {
+  while (pthread_tryjoin_np(g_flusher.thread, nullptr) == EBUSY) hot::pause_for(20'000);
+}
+
 bool start_locked() {
   if (phase() == Phase::kRunning) return true;
   if (phase() == Phase::kEnding) return false;  // a hung one was left behind
-  if (phase() == Phase::kEnded) pthread_join(g_flusher.thread, nullptr);
+  if (phase() == Phase::kEnded) join_ended();
   g_flusher.done.store(g_flusher.asked.load(std::memory_order_relaxed), std::memory_order_relaxed);
   g_flusher.job.store(nullptr, std::memory_order_relaxed);
   g_flusher.jobs_done.store(g_flusher.jobs_asked.load(std::memory_order_relaxed),
@@ -223,7 +229,7 @@ bool stop_flusher(std::uint32_t deadline_ms) {
     if (now >= until) return false;
     futex_wait(g_flusher.phase, static_cast<std::uint32_t>(Phase::kEnding), until - now);
   }
-  pthread_join(g_flusher.thread, nullptr);
+  join_ended();
   hot::g_state.helper_tid.store(0, std::memory_order_relaxed);
   set_phase(Phase::kNone);
   return true;
@@ -309,8 +315,7 @@ bool wait_for_room(const hot::Guard& guard) {
   // A daemon that is gone must not hold the flush for longer than this.
   for (int tries = 0; tries < 50; ++tries) {
     if (lane.unread_bytes() < lane.capacity_bytes() / 2) return true;
-    const timespec pause{0, 1'000'000};
-    nanosleep(&pause, nullptr);
+    hot::pause_for(1'000'000);
   }
   return false;
 }

@@ -4,7 +4,6 @@
 //
 // Context:  worker, and the helper that has the program's descriptors
 // Owns:     nothing
-#include <time.h>
 
 #include "gpuprof/base/clock.hpp"
 #include "inject/cupti/buffers.hpp"
@@ -16,6 +15,7 @@
 #include "inject/cupti/live.hpp"
 #include "inject/cupti/room.hpp"
 #include "inject/cupti/sentences.hpp"
+#include "inject/hot/pause.hpp"
 
 namespace gpuprof::cupti {
 
@@ -77,8 +77,7 @@ bool let_go(std::uint32_t deadline_ms) {
   const std::uint64_t until = base::mono_ns() + std::uint64_t{deadline_ms} * 1'000'000;
   while (!run_on_helper(let_go_now, deadline_ms)) {
     if (base::mono_ns() >= until) return false;
-    const timespec pause{0, 5'000'000};
-    nanosleep(&pause, nullptr);
+    hot::pause_for(5'000'000);
   }
   return true;
 }

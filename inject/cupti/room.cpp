@@ -19,6 +19,7 @@
 #include "inject/cupti/mapped.hpp"
 #include "inject/cupti/sentences.hpp"
 #include "inject/hot/outbox.hpp"
+#include "inject/hot/pause.hpp"
 #include "inject/hot/thread_block.hpp"
 
 namespace gpuprof::cupti {
@@ -363,10 +364,7 @@ void before_exit() {
   }
   hot::wake_worker();
   // The worker sends it, if it can at once; the program is not held any longer.
-  for (int i = 0; i < 20 && sentences_waiting(); ++i) {
-    const timespec pause{0, 2'000'000};
-    nanosleep(&pause, nullptr);
-  }
+  for (int i = 0; i < 20 && sentences_waiting(); ++i) hot::pause_for(2'000'000);
 }
 
 void before_fork() {

@@ -8,13 +8,13 @@
 //
 // Why: signals of the sampler may wait on a thread that blocked them a moment ago, and a thread
 // that then waits for every signal would take one for the program's.
-#include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 
 #include <atomic>
 
+#include "inject/entry/next_function.hpp"
 #include "inject/sample/sampler.hpp"
 
 #define GPUPROF_EXPORT extern "C" __attribute__((visibility("default")))
@@ -32,16 +32,6 @@ const sigset_t* without_ours(const sigset_t* asked, sigset_t* own) {
   *own = *asked;
   sigdelset(own, ours);
   return own;
-}
-
-template <typename Function>
-Function next(std::atomic<Function>& known, const char* name) {
-  Function function = known.load(std::memory_order_relaxed);
-  if (function == nullptr) {
-    function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
-    known.store(function, std::memory_order_relaxed);
-  }
-  return function;
 }
 
 using Wait = int (*)(const sigset_t*, int*);
@@ -62,24 +52,24 @@ int missing() {
 
 GPUPROF_EXPORT int sigwait(const sigset_t* set, int* number) {
   sigset_t own;
-  const Wait real = next(g_wait, "sigwait");
+  const Wait real = gpuprof::entry::next_function(g_wait, "sigwait");
   return real == nullptr ? ENOSYS : real(without_ours(set, &own), number);
 }
 
 GPUPROF_EXPORT int sigwaitinfo(const sigset_t* set, siginfo_t* info) {
   sigset_t own;
-  const WaitInfo real = next(g_wait_info, "sigwaitinfo");
+  const WaitInfo real = gpuprof::entry::next_function(g_wait_info, "sigwaitinfo");
   return real == nullptr ? missing() : real(without_ours(set, &own), info);
 }
 
 GPUPROF_EXPORT int sigtimedwait(const sigset_t* set, siginfo_t* info, const timespec* wait) {
   sigset_t own;
-  const TimedWait real = next(g_timed_wait, "sigtimedwait");
+  const TimedWait real = gpuprof::entry::next_function(g_timed_wait, "sigtimedwait");
   return real == nullptr ? missing() : real(without_ours(set, &own), info, wait);
 }
 
 GPUPROF_EXPORT int signalfd(int fd, const sigset_t* set, int flags) noexcept {
   sigset_t own;
-  const SignalFd real = next(g_signalfd, "signalfd");
+  const SignalFd real = gpuprof::entry::next_function(g_signalfd, "signalfd");
   return real == nullptr ? missing() : real(fd, without_ours(set, &own), flags);
 }

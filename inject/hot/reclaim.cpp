@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +22,7 @@
 
 #include "gpuprof/base/clock.hpp"
 #include "inject/hot/outbox.hpp"
+#include "inject/hot/pause.hpp"
 #include "inject/hot/state.hpp"
 #include "inject/hot/thread_block.hpp"
 #include "inject/hot/window.hpp"
@@ -43,11 +43,6 @@ struct Kept {
 constexpr std::uint32_t kMaxKept = 8;
 constinit Kept g_kept[kMaxKept];
 constinit std::uint32_t g_kept_ever = 0, g_kept_told = 0;
-
-void pause_for(std::uint64_t ns) {
-  const timespec pause{0, static_cast<long>(ns)};
-  nanosleep(&pause, nullptr);
-}
 
 void order_all_threads() {
   const auto membarrier = [](int command) { return ::syscall(SYS_membarrier, command, 0, 0) == 0; };

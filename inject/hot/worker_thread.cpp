@@ -11,6 +11,7 @@
 // and look just after fork() has returned. A thread made anew would need malloc, which no signal
 // handler may call.
 #include "inject/hot/worker_thread.hpp"
+#include "inject/hot/pause.hpp"
 #include "inject/hot/thread_block.hpp"
 
 #include <errno.h>
@@ -80,8 +81,7 @@ void* first_entry(void*) {
   // A setuid that has begun is answered on the way out of the kernel or in this wait, one that
   // begins waits for no answer of a thread that is about to end.
   forget_glibc_id();
-  const timespec wait{0, g_worker.first_wait_ns};
-  if (wait.tv_nsec != 0) nanosleep(&wait, nullptr);
+  if (g_worker.first_wait_ns != 0) pause_for(static_cast<std::uint64_t>(g_worker.first_wait_ns));
   count_thread_out();
   hand_over_worker();
 }
@@ -148,11 +148,7 @@ namespace {
 // The word is cleared a little before the thread leaves the process's list.
 bool gone_for_the_kernel(std::uint64_t deadline) {
   const auto tid = g_state.worker_tid.load(std::memory_order_relaxed);
-  const int saved = errno;
-  const timespec pause{0, 20'000};
-  while (tid != 0 && !thread_has_ended(tid) && base::mono_ns() < deadline)
-    nanosleep(&pause, nullptr);
-  errno = saved;
+  while (tid != 0 && !thread_has_ended(tid) && base::mono_ns() < deadline) pause_for(20'000);
   return true;
 }
 

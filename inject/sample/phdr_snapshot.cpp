@@ -7,13 +7,13 @@
 #include "inject/sample/phdr_snapshot.hpp"
 
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
 
 #include "gpuprof/base/bytes.hpp"
 #include "gpuprof/base/clock.hpp"
+#include "inject/hot/pause.hpp"
 
 namespace gpuprof::sample {
 
@@ -119,10 +119,9 @@ std::uint32_t snapshot_users() {
 
 bool wait_for_snapshot_users(std::uint32_t deadline_ms) {
   const std::uint64_t end_ns = base::mono_ns() + deadline_ms * std::uint64_t{1'000'000};
-  const timespec pause{0, 20'000};
   while (snapshot_users() != 0) {
     if (base::mono_ns() >= end_ns) return false;
-    ::syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &pause, nullptr);
+    hot::pause_for(20'000);
   }
   return true;
 }

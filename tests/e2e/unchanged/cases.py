@@ -166,6 +166,7 @@ def cases(scratch):
     yield "debugger", ["sh", "-c", "gdb -q -nx -batch -ex run --args \"$@\" 2>&1 | grep -e ^sum -e received", "sh", *computes], {
         "needs": "/usr/bin/gdb"}
     yield "signals", [program("signals")], {}
+    yield "cancelled", [program("cancelled")], {"armed": True}
     yield "threads", [program("threads")], {}
     yield "crash", [program("crash")], {}
     yield "crash-with-core", ["sh", "-c", "ulimit -c unlimited; cd %s; exec %s"
