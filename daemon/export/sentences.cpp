@@ -26,6 +26,8 @@ constexpr std::pair<std::string_view, std::string_view> kPlurals[] = {
     {" record is missing", " records are missing"},
     {" thread is missing", " threads are missing"},
     {" buffer is missing", " buffers are missing"},
+    {" step is missing: its begin is lost, and the step before goes on through it",
+     " steps are missing: their begins are lost, and the step before goes on through them"},
     {" stack sample is missing", " stack samples are missing"},
     {" thread blocked our signal", " threads blocked our signal"},
 };

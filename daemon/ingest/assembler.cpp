@@ -12,7 +12,7 @@
 namespace gpuprof::ingest {
 namespace {
 
-constexpr std::uint64_t kLossPeriodNs = 250'000'000;
+constexpr std::uint64_t kLossPeriodNs = 50'000'000;
 
 std::uint64_t random_salt() {
   std::random_device device;

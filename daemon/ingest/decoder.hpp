@@ -65,6 +65,7 @@ class Decoder {
   std::uint64_t dropped_by_lanes() const;
 
  private:
+  static constexpr std::uint64_t kReleaseBytes = 16 << 10;
   struct Slot {
     wire::LaneReader reader;
     Lane lane;
@@ -79,6 +80,7 @@ class Decoder {
   template <typename Sink>
   void drain_lane(Slot& slot, Sink& sink) {
     wire::LaneReader::Frame frame;
+    std::uint64_t released = slot.reader.position();
     for (;;) {
       const auto next = slot.reader.next(slot.limit, scratch_.data(), &frame);
       if (next == wire::LaneReader::Next::kEmpty) break;
@@ -86,6 +88,10 @@ class Decoder {
       ++counts_.records;
       counts_.bytes += frame.payload_bytes;
       deliver(slot, frame, sink);
+      // A full lane takes a millisecond or two, in which its owner pushes on.
+      if (slot.reader.position() - released < kReleaseBytes) continue;
+      slot.reader.release();
+      released = slot.reader.position();
     }
     end_lane(slot);
   }

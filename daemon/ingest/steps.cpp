@@ -101,6 +101,7 @@ void Steps::apply(const Mark& mark) {
   }
   const bool found = mark.source == mark_source_;
   const bool own = mark.source == static_cast<std::uint32_t>(wire::StepSource::kUser);
+  tell_gap(mark);
   open_ = true;
   open_in_loop_ = mark.source == static_cast<std::uint32_t>(wire::StepSource::kLoop);
   next_ = mark.number + 1;
@@ -113,6 +114,15 @@ void Steps::apply(const Mark& mark) {
                          found ? confidence_ : 100,
                          found ? where_ : 0};
   if (listener_ != nullptr) listener_->step_began(mark.number, mark.ts_ns, current_.label);
+}
+
+// The target counts each step, also one whose mark found no room.
+void Steps::tell_gap(const Mark& mark) {
+  if (mark.number <= next_) return;
+  constexpr std::uint64_t kMost = 1'000'000;  // more is no count of anything
+  const std::uint64_t since_ns = counts_.steps == 0 ? mark.ts_ns : current_.start_ns;
+  losses_.add(LossReason::kStepLost, mark.tid, std::min(mark.number - next_, kMost), since_ns,
+              mark.ts_ns);
 }
 
 void Steps::close(std::uint64_t ts_ns) {

@@ -102,6 +102,7 @@ class Steps {
   void apply_matches();
   void apply_pending(std::vector<Mark>& marks);
   void apply(const Mark& mark);
+  void tell_gap(const Mark& mark);
   void close(std::uint64_t ts_ns);
 
   model::EventSink& sink_;

@@ -52,11 +52,12 @@ enum class LossReason : std::uint32_t {
   kCuptiUnknownBytes = 35,  // bytes, from a record of unknown kind to the end of its buffer
   kInputsTableFull = 36,
   kInputsUndefined = 37,  // operators whose inputs never came
+  kStepLost = 38,         // steps whose begin never came: the one before goes on through them
 };
 
 /// What people read.
 constexpr std::string_view name_of(LossReason reason) {
-  constexpr std::array<std::string_view, 38> kNames = {
+  constexpr std::array<std::string_view, 39> kNames = {
       "unknown",
       "ring full",
       "no ring left for the thread",
@@ -95,9 +96,17 @@ constexpr std::string_view name_of(LossReason reason) {
       "byte lost in cut CUPTI buffers",
       "table of operator inputs full",
       "operator inputs never defined",
+      "begin of a step lost",
   };
   const auto index = static_cast<std::uint32_t>(reason);
   return index < kNames.size() ? kNames[index] : kNames[0];
+}
+
+/// Whether a count of this reason counts records, and not threads, names, bytes or steps.
+constexpr bool counts_records(LossReason reason) {
+  return reason != LossReason::kThreadMasked && reason != LossReason::kThreadNoTrigger &&
+         reason != LossReason::kThreadNoLane && reason != LossReason::kNameCut &&
+         reason != LossReason::kCuptiUnknownBytes && reason != LossReason::kStepLost;
 }
 
 }  // namespace gpuprof::model

@@ -124,6 +124,10 @@ std::string sentence_of(const Survey& s, LossReason reason, std::uint64_t count)
     return fmt::format("{} too long to be recorded whole; …#HASH at the end tells {}",
                        one ? "1 name was" : fmt::format("{} names were", count),
                        one ? "it from others" : "them apart");
+  if (reason == LossReason::kStepLost)
+    return fmt::format("{} missing: {} lost, and the step before goes on through {}",
+                       one ? "1 step is" : fmt::format("{} steps are", count),
+                       one ? "its begin is" : "their begins are", one ? "it" : "them");
   const auto [singular, plural] = noun_of(reason);
   return fmt::format("{} {} missing: {}", count, one ? singular : plural, name_of(reason));
 }

@@ -6,8 +6,10 @@
 #include "daemon/export/survey/survey.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "daemon/export/words/operator_names.hpp"
+#include "daemon/model/loss.hpp"
 #include "gpuprof/base/notices.hpp"
 
 namespace gpuprof::exporter {
@@ -20,6 +22,20 @@ constexpr std::size_t kMaxRecent = 65'536;
 constexpr std::size_t kMaxNotices = 200;
 constexpr std::size_t kMaxThreads = 20'000;
 constexpr std::size_t kMaxSteps = 1'000'000;
+
+// Of records that were lost from before the window on or until after it, the part that its share
+// of the time stands for: two windows one after the other do not both lack all of them.
+std::uint64_t share_of(const model::Loss& e, std::uint64_t start_ns, std::uint64_t until_ns) {
+  const std::uint64_t since_ns = std::max(e.first_ns, start_ns);
+  const std::uint64_t length_ns = e.last_ns - std::min(e.first_ns, e.last_ns);
+  const std::uint64_t here_ns = std::min(e.last_ns, until_ns) - since_ns;
+  if (e.last_ns == 0 || here_ns >= length_ns ||
+      !model::counts_records(static_cast<model::LossReason>(e.reason)))
+    return e.count;
+  const double share = static_cast<double>(here_ns) / static_cast<double>(length_ns);
+  return std::max<std::uint64_t>(
+      1, static_cast<std::uint64_t>(std::llround(share * static_cast<double>(e.count))));
+}
 
 }  // namespace
 
@@ -122,7 +138,7 @@ void Surveyor::on(const model::Loss& e) {
   loss.total += e.count;
   const std::uint64_t until_ns = std::max(s_.window.end_ns, s_.window.settled_ns);
   if (e.last_ns != 0 && (e.last_ns < s_.window.start_ns || e.first_ns >= until_ns)) return;
-  loss.in_window += e.count;
+  loss.in_window += share_of(e, s_.window.start_ns, until_ns);
   loss.first_ns = std::min(loss.first_ns, e.first_ns);
   loss.last_ns = std::max(loss.last_ns, e.last_ns);
 }

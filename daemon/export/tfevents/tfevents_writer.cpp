@@ -106,18 +106,10 @@ void write_step(const StepScalars& step, const StepScalarsSink& sink, ScalarFile
              "Time in which the step's thread waited for a stream, an event or a GPU.");
 }
 
-/// Threads, cut names and bytes are counted among the losses, too.
-bool counts_records(model::LossReason reason) {
-  using model::LossReason;
-  return reason != LossReason::kThreadMasked && reason != LossReason::kThreadNoTrigger &&
-         reason != LossReason::kThreadNoLane && reason != LossReason::kNameCut &&
-         reason != LossReason::kCuptiUnknownBytes;
-}
-
 std::uint64_t dropped(const Survey& survey) {
   std::uint64_t sum = 0;
   for (const auto& [reason, loss] : survey.losses)
-    if (counts_records(static_cast<model::LossReason>(reason))) sum += loss.in_window;
+    if (model::counts_records(static_cast<model::LossReason>(reason))) sum += loss.in_window;
   return sum;
 }
 

@@ -34,6 +34,27 @@ TEST_F(Shortfalls, OfTheLastWindowIsEverythingLostSinceItsStart) {
   EXPECT_EQ(trace()["gpuprof"]["dropped"]["dropped by CUPTI"]["in this window"].GetUint(), 7u);
 }
 
+TEST_F(Shortfalls, OfALossThatReachesOverAWindowsBorderItsShareIsTheWindows) {
+  const std::uint64_t end_ns = window_.end_ns;
+  record([&](model::EventSink& sink) {
+    sink.on(model::Loss{1, 0, 100, end_ns - 250, end_ns + 750});
+    sink.on(model::Loss{1, 0, 1000, kStart - 300, kStart + 700});
+    sink.on(model::Loss{3, 0, 1, kStart - 300, kStart + 1});
+  });
+  const auto& dropped = trace()["gpuprof"]["dropped"];
+  EXPECT_EQ(dropped["ring full"]["in this window"].GetUint(), 25u + 700u);
+  EXPECT_EQ(dropped["ring full"]["since the start"].GetUint(), 1100u);
+  EXPECT_EQ(dropped["record too long"]["in this window"].GetUint(), 1u);
+}
+
+TEST_F(Shortfalls, AStepWhoseBeginIsLostIsToldAsAStep) {
+  record([](model::EventSink& sink) { sink.on(model::Loss{38, 0, 1, kStart + 10, kStart + 20}); });
+  trace();
+  EXPECT_THAT(written_.missing,
+              ::testing::Contains(
+                  "1 step is missing: its begin is lost, and the step before goes on through it"));
+}
+
 TEST_F(Shortfalls, CutBuffersAreCountedAsBuffersWithTheirBytes) {
   record([](model::EventSink& sink) {
     sink.on(model::Loss{7, 0, 4, kStart + 10, kStart + 20});

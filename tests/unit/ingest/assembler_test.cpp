@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Records in, events out: definitions, ranges, joins, steps, losses.
+// Records in, events out: definitions, ranges, joins, losses.
 #include <gmock/gmock.h>
 
 #include "tests/unit/ingest/ingest_fixture.hpp"
@@ -330,57 +330,6 @@ TEST_F(AssemblerTest, SaysWhenTheSystemClockWasSet) {
   put(wire::ClockSync{2 * kRealOffset, 20, 2 * kRealOffset, 0, 0, 20, 0});
   ASSERT_THAT(sink_.notices, SizeIs(1));
   EXPECT_THAT(sink_.notices[0], HasSubstr("clock was set"));
-}
-
-// ---- steps ----
-
-wire::StepMark begin(std::uint64_t number, std::uint64_t ts) {
-  return {ts, number, static_cast<std::uint32_t>(wire::StepSource::kNvtx), wire::kStepBegin, 0};
-}
-wire::StepMark end(std::uint64_t number, std::uint64_t ts) {
-  return {ts, number, static_cast<std::uint32_t>(wire::StepSource::kNvtx), wire::kStepEnd, 0};
-}
-
-TEST_F(AssemblerTest, StepsEndAtTheirEndOrAtTheNextBegin) {
-  put(begin(0, 10));
-  put(end(0, 18));
-  put(begin(1, 20));
-  put(begin(2, 30));
-  assembler_->finish(now_);
-  ASSERT_THAT(sink_.steps, SizeIs(2)) << "the last one never ended";
-  EXPECT_EQ(18u, sink_.steps[0].end_ns);
-  EXPECT_EQ(30u, sink_.steps[1].end_ns);
-  EXPECT_EQ(100u, sink_.steps[0].tid);
-  EXPECT_THAT(heard_.began, ElementsAre(0, 1, 2));
-  EXPECT_THAT(heard_.ended, ElementsAre(0));
-}
-
-TEST_F(AssemblerTest, MarksOfTwoThreadsAreSorted) {
-  put(begin(1, 20), {}, {1, 101, 1});
-  rounds(1);
-  put(begin(0, 10));
-  rounds(2);
-  EXPECT_THAT(heard_.began, ElementsAre(0, 1));
-  heard_.began.clear();
-  put(begin(3, 40), {}, {1, 101, 1});
-  put(begin(2, 30));
-  rounds(2);
-  EXPECT_THAT(heard_.began, ElementsAre(2, 3));
-}
-
-TEST_F(AssemblerTest, KernelMarksGetTheNumbersBeforeTheTargetsOwn) {
-  put(wire::KernelMark{10, 5});
-  put(wire::KernelMark{11, 6});
-  put(wire::KernelMark{20, 5});
-  put(wire::NameMatch{6, 0}, {}, {9, 900, 1});
-  put(wire::NameMatch{5, 1}, {}, {9, 900, 1});
-  put(begin(0, 30));
-  rounds(2);
-  EXPECT_THAT(heard_.began, ElementsAre(0, 1, 2));
-  EXPECT_EQ(2u, assembler_->steps().offset());
-  ASSERT_THAT(sink_.steps, SizeIs(2));
-  EXPECT_EQ(10u, sink_.steps[0].start_ns);
-  EXPECT_EQ(20u, sink_.steps[0].end_ns);
 }
 
 }  // namespace
