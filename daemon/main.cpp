@@ -26,6 +26,7 @@
 #include "daemon/session/server.hpp"
 #include "gpuprof/base/unique_fd.hpp"
 #include "support/files.hpp"
+#include "support/prompt_thread.hpp"
 #include "support/result.hpp"
 #include "support/write_signals.hpp"
 
@@ -118,6 +119,9 @@ support::Result<int> serve(const Options& options) {
     ::fcntl(options.control_fd, F_SETFD, FD_CLOEXEC);
     setup.control.reset(options.control_fd);
   }
+  // A burst of small operators fills a ring in 5 ms.
+  constexpr std::uint64_t kSliceNs = 100'000;
+  support::take_short_slices(kSliceNs);
   GPUPROF_TRY(server, session::Server::create(std::move(setup)));
   server->stop_when_readable(signals.get());
   spdlog::info("listening at {}", server->address());
