@@ -201,12 +201,10 @@ void XplaneGpu::add(const model::Allocation& e) {
 }
 
 /// Work without an operator must have a name, too: what has none counts as idle.
-XplaneId XplaneGpu::unattributed(std::uint32_t correlation) {
-  const auto call = std::lower_bound(file_.calls.begin(), file_.calls.end(),
-                                     std::pair<std::uint32_t, model::StringId>{correlation, 0});
-  const bool found = call != file_.calls.end() && call->first == correlation;
-  return unattributed_.get(found ? call->second : 0, [&] {
-    const std::string_view api = found ? survey_.names.text(call->second) : "launch_not_seen";
+XplaneId XplaneGpu::unattributed(const XplaneLaunch* launch) {
+  return unattributed_.get(launch != nullptr ? launch->name : 0, [&] {
+    const std::string_view api =
+        launch != nullptr ? survey_.names.text(launch->name) : "launch_not_seen";
     return plane_.stat(fmt::format("unattributed/{}:cuda_launch", api));
   });
 }
@@ -231,23 +229,32 @@ void XplaneGpu::name_rows() {
 }
 
 /// A step of the readers lasts from its first kernel to its last: these carry it to what the host
-/// saw, and the time before the first kernel is not lost.
+/// saw, and the time before the first kernel is not lost. The readers begin a step anew whenever
+/// work of another step begins in between, so that a window waits for the work of the steps before.
 void XplaneGpu::add_step_windows() {
   if (survey_.steps.empty()) return;
   XplaneLine& line = plane_.line(kStepLine, kStepLine, "Step window");
   const XplaneId name = plane_.event("step window");
-  for (const model::Step& step : survey_.steps)
-    plane_.add(line, step.start_ns, step.end_ns, name).step =
-        xplane_step_at(survey_.steps, step.start_ns);
+  std::uint64_t earlier_ns = 0;
+  for (const model::Step& step : survey_.steps) {
+    const std::uint32_t id = xplane_step_at(survey_.steps, step.start_ns);
+    const std::uint64_t start_ns = std::max(step.start_ns, earlier_ns);
+    if (start_ns < step.end_ns) plane_.add(line, start_ns, step.end_ns, name).step = id;
+    if (last_begun_ns_[id] != 0) earlier_ns = std::max(earlier_ns, last_begun_ns_[id] + 1);
+  }
   file_.left_out += plane_.settle(line, [](XplaneEvent&, auto) {});
 }
 
 void XplaneGpu::finish() {
   name_rows();
+  last_begun_ns_.assign(survey_.steps.size() + 1, 0);
   const auto visit = [&](XplaneEvent& event, auto) {
+    const XplaneLaunch* const launch = file_.launch_of(event.correlation);
+    if (launch != nullptr)
+      last_begun_ns_[launch->step] = std::max(last_begun_ns_[launch->step], event.start_ns);
     const XplaneOps::Text text = file_.ops.text_of(event.owner, plane_.event_name(event.name));
     event.extra = text == 0
-                      ? unattributed(event.correlation)
+                      ? unattributed(launch)
                       : op_texts_.get(text, [&] { return plane_.stat(file_.ops.text(text)); });
   };
   for (auto& [key, row] : rows_) file_.left_out += plane_.settle(*row.line, visit);

@@ -157,7 +157,8 @@ void XplaneHost::add(const ShownCall& call) {
   if (!launch) return;
   event.kind = XplaneEvent::Kind::kLaunch;
   event.correlation = call.e.correlation;
-  file_.calls.emplace_back(call.e.correlation, call.e.name);
+  file_.launches.push_back(
+      {call.e.correlation, call.e.name, xplane_step_at(survey_.steps, call.e.start_ns)});
 }
 
 void XplaneHost::add(const ShownSync& sync) {

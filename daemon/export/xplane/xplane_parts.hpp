@@ -23,16 +23,29 @@
 
 namespace gpuprof::exporter {
 
+/// A call that put work on a GPU, and the id of the step it was made in (0: none).
+struct XplaneLaunch {
+  std::uint32_t correlation;
+  model::StringId name;
+  std::uint32_t step;
+};
+
 /// What the parts share.
 struct XplaneFile {
   Shown& shown;
   XplaneOps ops;
   std::uint64_t events = 0, left_out = 0;
-  /// Of launches: which call, and to which GPU's plane; sorted when all are there.
-  std::vector<std::pair<std::uint32_t, model::StringId>> calls;
+  /// Launches, and to which GPU's plane each one went; sorted by correlation when all are there.
+  std::vector<XplaneLaunch> launches;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> planes;
 
   explicit XplaneFile(Shown& from) : shown(from), ops(from.survey()) {}
+  /// Once they are sorted. nullptr: this call was not seen.
+  const XplaneLaunch* launch_of(std::uint32_t correlation) const {
+    const auto found =
+        std::ranges::lower_bound(launches, correlation, {}, &XplaneLaunch::correlation);
+    return found != launches.end() && found->correlation == correlation ? &*found : nullptr;
+  }
   bool room() {
     if (events < XplanePlane::kMaxEvents) return ++events, true;
     return ++left_out, false;
@@ -114,7 +127,7 @@ class XplaneGpu {
   void add(const ShownGpu<model::MemSet>& set);
   void add(const ShownGpu<model::GraphExec>& graph);
   void add(const model::Allocation& memory);
-  /// After the file's calls are sorted and its operators finished.
+  /// After the file's launches are sorted and its operators finished.
   void finish();
   XplanePlane& plane() { return plane_; }
 
@@ -130,7 +143,7 @@ class XplaneGpu {
   void add(const E& e, model::RangeId owner, XplaneId name, std::uint32_t kind);
   Row& row(std::uint32_t context, std::uint32_t stream);
   XplaneId details(const model::Kernel& e);
-  XplaneId unattributed(std::uint32_t correlation);
+  XplaneId unattributed(const XplaneLaunch* launch);
   void name_rows();
   void add_step_windows();
 
@@ -145,6 +158,8 @@ class XplaneGpu {
   Shape last_shape_{};
   XplaneId last_details_ = 0;
   XplaneLine* counters_ = nullptr;
+  /// Of each step, by its id: when the last of its work here began. 0: it has none.
+  std::vector<std::uint64_t> last_begun_ns_;
   XplaneIds kernel_ids_, halves_, op_texts_, unattributed_;
   XplaneId correlation_, kernel_details_, graph_, graph_node_;
 };

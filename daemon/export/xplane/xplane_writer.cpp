@@ -49,7 +49,7 @@ class XplanePass final : public ShownSink {
 
   void finish() {
     file_.ops.finish();
-    std::sort(file_.calls.begin(), file_.calls.end());
+    std::ranges::sort(file_.launches, {}, &XplaneLaunch::correlation);
     std::sort(file_.planes.begin(), file_.planes.end());
     for (auto& [device, gpu] : gpus_) gpu->finish();
     host_.finish();

@@ -65,6 +65,26 @@ TEST_F(XplaneTest, AStepReachesIntoEachGpusPlaneAndOtherThreads) {
   EXPECT_EQ(named("aten::mm").at(0).stat("_ct"), "0");
 }
 
+TEST_F(XplaneTest, AWindowOnAGpuWaitsForTheWorkOfTheStepsBefore) {
+  record([](model::EventSink& to) {
+    for (const auto& [number, from_us, launched_us, run_us] :
+         std::initializer_list<std::array<std::uint32_t, 4>>{
+             {0, 0, 90, 120}, {1, 100, 110, 350}, {2, 200, 210, 370}, {3, 360, 365, 380}}) {
+      to.on(call(number + 1, launched_us, launched_us + 1));
+      to.on(kernel(number + 1, run_us, run_us + 5));
+      to.on(step(number, from_us, number == 3 ? 400 : from_us + 100));
+    }
+  });
+  write();
+  std::vector<std::array<std::uint64_t, 2>> windows;
+  for (const Flat& event : named("step window"))
+    windows.push_back({event.start_ps / 1000, event.end_ps / 1000});
+  // What step 2 was on the host, the GPU worked for step 1: its kernels alone make it.
+  EXPECT_THAT(windows, ElementsAre(std::array<std::uint64_t, 2>{0, 100'000},
+                                   std::array<std::uint64_t, 2>{120'001, 200'000},
+                                   std::array<std::uint64_t, 2>{370'001, 400'000}));
+}
+
 TEST_F(XplaneTest, OperatorsAreCalledByTheRangesAroundThem) {
   record([](model::EventSink& to) {
     for (const auto& [id, text] : std::initializer_list<std::pair<model::StringId, const char*>>{
