@@ -32,11 +32,11 @@ constexpr int kDetachMs = 10'000;
 using Buffer = std::array<std::byte, 8192>;
 
 /// EAGAIN: so many wait there already that nobody else can, until the worker turns to them.
-base::UniqueFd knock(const Door& door, int timeout_ms) {
+base::UniqueFd knock(const std::string& path, int wait_ms) {
   const std::uint64_t deadline_ns =
-      base::mono_ns() + static_cast<std::uint64_t>(timeout_ms) * 1'000'000;
+      base::mono_ns() + static_cast<std::uint64_t>(wait_ms) * 1'000'000;
   for (;;) {
-    base::UniqueFd socket = support::connect_socket(door.path, SOCK_NONBLOCK);
+    base::UniqueFd socket = support::connect_socket(path, SOCK_NONBLOCK);
     if (socket || errno != EAGAIN || base::mono_ns() >= deadline_ns) return socket;
     usleep(5000);
   }
@@ -52,7 +52,7 @@ support::Result<wire::Packet> call_once(const Door& door, const M& request, int 
                                         Buffer& buffer, bool* unheard) {
   const std::string who = "process " + std::to_string(door.pid);
   *unheard = false;
-  const base::UniqueFd socket = knock(door, timeout_ms);
+  const base::UniqueFd socket = knock(door.path, timeout_ms);
   if (!socket) return error(who + " does not answer at its door (" + std::strerror(errno) + ")");
   alignas(8) std::array<std::byte, 256> out;
   const std::size_t bytes = wire::encode_message(request, nullptr, 0, out.data(), out.size());
@@ -120,8 +120,8 @@ support::Result<void> ask(const Door& door, const M& request, int timeout_ms) {
 
 }  // namespace
 
-std::uint32_t listener_of(const std::string& path, int* failure) {
-  const base::UniqueFd socket = support::connect_socket(path, SOCK_NONBLOCK);
+std::uint32_t listener_of(const std::string& path, int* failure, int wait_ms) {
+  const base::UniqueFd socket = knock(path, wait_ms);
   *failure = socket ? 0 : errno;
   if (!socket) return 0;
   ucred who{};

@@ -52,14 +52,28 @@ std::vector<std::string> door_folders(const std::string& root) {
   return folders;
 }
 
-/// The process that answers at a path; 0: none. A file that nobody listens behind is removed.
+/// Whether both looks at a path saw one file, that of one process at one time.
+bool same_file(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_ctim.tv_sec == b.st_ctim.tv_sec &&
+         a.st_ctim.tv_nsec == b.st_ctim.tv_nsec;
+}
+
+/// The process that answers at a path; 0: none. A file that nobody listens behind is removed, unless
+/// it is a new one by now: the library makes its door anew where its thread had to be gone for a
+/// fork.
 ///
-/// @param named  The id its name tells, where that is an id as we see it, too; else 0. It stands
-///               for a process that is stopped and at whose door others wait already.
+/// @param named  The id its name stands for, as we see it; 0: not known. It is taken for that of a
+///               process at whose door so many wait that nobody else can: it is stopped, or the
+///               machine busy. Where it is not known, this waits for a place for up to 0.5 s.
 std::uint32_t who_answers(const std::string& path, std::uint32_t named) {
+  constexpr int kWaitMs = 500;
+  struct stat before {}, now {};
+  const bool is_file = path[0] == '/' && ::lstat(path.c_str(), &before) == 0;
   int failure = 0;
-  const std::uint32_t pid = listener_of(path, &failure);
-  if (pid == 0 && failure == ECONNREFUSED && path[0] == '/') ::unlink(path.c_str());
+  const std::uint32_t pid = listener_of(path, &failure, named == 0 ? kWaitMs : 0);
+  if (pid == 0 && failure == ECONNREFUSED && is_file && ::lstat(path.c_str(), &now) == 0 &&
+      same_file(before, now))
+    ::unlink(path.c_str());
   return pid == 0 && failure == EAGAIN ? named : pid;
 }
 
@@ -74,7 +88,9 @@ bool is_forsaken(const std::string& path, const std::string& name) {
 }
 
 /// @param wanted  Only doors of this id, as the process sees itself; 0: all.
-void add_from_folders(const std::string& root, std::uint32_t wanted, std::vector<Door>& doors) {
+/// @param as      That process's id as we see it; 0: not known.
+void add_from_folders(const std::string& root, std::uint32_t wanted, std::uint32_t as,
+                      std::vector<Door>& doors) {
   const std::string start = wanted == 0 ? "" : std::to_string(wanted) + "-";
   for (const std::string& folder : door_folders(root))
     for (const std::string& name : names_in(folder)) {
@@ -82,7 +98,7 @@ void add_from_folders(const std::string& root, std::uint32_t wanted, std::vector
       if (is_forsaken(path, name)) who_answers(path, 0);
       if (!name.ends_with(wire::kDoorSuffix) || name.rfind(start, 0) != 0) continue;
       const auto named = static_cast<std::uint32_t>(std::strtoul(name.c_str(), nullptr, 10));
-      if (const std::uint32_t pid = who_answers(path, root.empty() ? named : 0); pid != 0)
+      if (const std::uint32_t pid = who_answers(path, root.empty() ? named : as); pid != 0)
         doors.push_back({pid, path});
     }
 }
@@ -134,13 +150,15 @@ void sort_and_thin(std::vector<Door>& doors) {
 
 std::vector<Door> find_doors() {
   std::vector<Door> doors;
-  add_from_folders("", 0, doors);
+  add_from_folders("", 0, 0, doors);
   std::set<std::string> seen = {place_of("/proc/self")};
   for (const std::string& name : names_in("/proc")) {
     if (!is_number(name)) continue;
-    const std::string place = place_of("/proc/" + name);
-    if (!place.empty() && seen.insert(place).second)
-      add_from_folders("/proc/" + name + "/root", 0, doors);
+    const std::string proc = "/proc/" + name, place = place_of(proc);
+    if (place.empty() || seen.contains(place)) continue;
+    add_from_folders(proc + "/root", 0, 0, doors);
+    // One that ended meanwhile showed us nothing: the next process there will.
+    if (place_of(proc) == place) seen.insert(place);
   }
   add_abstract(doors);
   sort_and_thin(doors);
@@ -151,7 +169,7 @@ Door door_of(std::uint32_t pid) {
   std::vector<Door> doors;
   const std::string proc = "/proc/" + std::to_string(pid);
   const bool near = place_of(proc) == place_of("/proc/self") || place_of(proc).empty();
-  add_from_folders(near ? "" : proc + "/root", inner_pid(pid), doors);
+  add_from_folders(near ? "" : proc + "/root", inner_pid(pid), pid, doors);
   if (doors.empty()) add_abstract(doors);
   for (const Door& door : doors)
     if (door.pid == pid) return door;

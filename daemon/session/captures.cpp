@@ -35,7 +35,8 @@ bool is(const Credentials& who, std::uint32_t pid) {
 std::string nobody_answers(int failure) {
   const std::string why =
       "nobody answers at its door (" + std::string(std::strerror(failure)) + ")";
-  if (failure != ECONNREFUSED) return why;
+  // Whoever found nobody behind it has removed its file.
+  if (failure != ECONNREFUSED && failure != ENOENT) return why;
   return why +
          ": the library's thread there does not get to run, as in a Python 3.12 or later that "
          "forks "

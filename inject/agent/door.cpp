@@ -62,7 +62,7 @@ bool Door::bind_and_listen(const sockaddr_un& name, socklen_t bytes) {
   return ::listen(raw.get(), kBacklog) == 0 && socket_.adopt(std::move(raw));
 }
 
-bool Door::open_in(const wire::DoorFolder& place, std::uint64_t nonce) {
+bool Door::open_in(const wire::DoorFolder& place) {
   char folder[64];
   sockaddr_un name{};
   name.sun_family = AF_UNIX;
@@ -71,7 +71,7 @@ bool Door::open_in(const wire::DoorFolder& place, std::uint64_t nonce) {
   const int folder_bytes = snprintf(name.sun_path, sizeof name.sun_path, "%s/", folder);
   snprintf(name.sun_path + folder_bytes, sizeof name.sun_path - static_cast<unsigned>(folder_bytes),
            wire::kDoorName, static_cast<unsigned>(getpid()),
-           static_cast<unsigned long long>(nonce));
+           static_cast<unsigned long long>(nonce_));
   memcpy(path_, name.sun_path, sizeof path_);
   strncat(name.sun_path, wire::kUnfinishedSuffix, 8);
   if (!bind_and_listen(name, sizeof name) || ::rename(name.sun_path, path_) != 0) {
@@ -85,12 +85,12 @@ bool Door::open_in(const wire::DoorFolder& place, std::uint64_t nonce) {
   return true;
 }
 
-bool Door::open_abstract(std::uint64_t nonce) {
+bool Door::open_abstract() {
   sockaddr_un name{};
   name.sun_family = AF_UNIX;
   const int bytes = snprintf(name.sun_path, sizeof name.sun_path, wire::kAbstractDoorName,
                              static_cast<unsigned>(geteuid()), static_cast<unsigned>(getpid()),
-                             static_cast<unsigned long long>(nonce));
+                             static_cast<unsigned long long>(nonce_));
   name.sun_path[0] = '\0';
   path_[0] = '\0';
   return bind_and_listen(
@@ -99,12 +99,13 @@ bool Door::open_abstract(std::uint64_t nonce) {
 
 bool Door::open(std::uint64_t nonce) {
   if (is_open()) return true;
-  if (nonce == 0) nonce = random_number();
+  if (nonce != 0) nonce_ = nonce;
+  if (nonce_ == 0) nonce_ = random_number();
   for (const wire::DoorFolder& folder : wire::kDoorFolders)
     // Again, where another process has just taken the folder away.
     for (int i = 0; i < 2; ++i)
-      if (open_in(folder, nonce)) return true;
-  return open_abstract(nonce);
+      if (open_in(folder)) return true;
+  return open_abstract();
 }
 
 bool Door::lost() const {
@@ -140,6 +141,7 @@ void Door::forget() {
 void Door::leave_to_parent(bool with_descriptor) {
   if (with_descriptor) socket_.close();
   socket_.fd = -1;
+  nonce_ = 0;
   path_[0] = '\0';
   g_door_file_there.store(false, std::memory_order_release);
 }

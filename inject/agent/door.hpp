@@ -18,8 +18,9 @@ namespace gpuprof::agent {
 
 class Door {
  public:
-  /// Makes the socket, at the first place that can be had. The number in its name is `nonce`, or a
-  /// random one if that is 0. False: nowhere.
+  /// Makes the socket, at the first place that can be had. The number in its name is `nonce`, or if
+  /// that is 0 a random one, the same each time: whoever was told this name finds a door that was
+  /// made anew. False: nowhere.
   bool open(std::uint64_t nonce);
   bool is_open() const { return socket_.fd >= 0; }
   int fd() const { return socket_.fd; }
@@ -35,11 +36,12 @@ class Door {
   void leave_to_parent(bool with_descriptor);
 
  private:
-  bool open_in(const wire::DoorFolder& place, std::uint64_t nonce);
-  bool open_abstract(std::uint64_t nonce);
+  bool open_in(const wire::DoorFolder& place);
+  bool open_abstract();
   bool bind_and_listen(const sockaddr_un& name, socklen_t bytes);
 
   OwnFd socket_;
+  std::uint64_t nonce_ = 0;
   char path_[108] = {};  // empty: abstract
 };
 

@@ -5,7 +5,9 @@ and let go."""
 import os
 import shutil
 import signal
+import socket
 import subprocess
+import time
 
 import e2e
 import live
@@ -74,6 +76,29 @@ def armed(checks, folder, space, flags, setup):
         checks.expect(live.wait_until_armed(inside.pid), "%s: armed again" % space)
 
 
+def crowded(checks):
+    """Of a process elsewhere only the answer tells the id: who finds no place at its door waits for one."""
+    with Inside(["-m"], live.OWN_DOORS, variables("crowded")) as inside:
+        live.wait_until_armed(inside.pid)
+        (door,) = live.door_files(inside.inner, "/proc/%d/root" % inside.pid)
+        os.kill(inside.pid, signal.SIGSTOP)
+        waiting = []
+        try:
+            for _ in range(100):
+                waiting.append(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK))
+                waiting[-1].connect(door)
+        except BlockingIOError:
+            pass
+        asking = subprocess.Popen([e2e.GPUPROF, "status"], stdout=subprocess.PIPE, text=True)
+        stopped = live.cli("stop", inside.pid)
+        checks.expect("is it stopped" in stopped.stderr or "its door" in stopped.stderr,
+                      "found by its id: %d, %s" % (stopped.returncode, stopped.stderr))
+        os.kill(inside.pid, signal.SIGCONT)
+        for one in waiting:
+            one.close()
+        checks.expect(len(waiting) < 100 and "crowded" in asking.communicate(timeout=60)[0], "found at a crowded door")
+
+
 def attached(checks, folder, space, flags, setup):
     with Inside(flags, setup) as inside:
         before = live.threads(inside.pid), live.descriptors(inside.pid)
@@ -112,6 +137,7 @@ def main():
     if why_not:
         e2e.skip(why_not)
     checks = e2e.Checks()
+    crowded(checks)
     for space, flags, setup in SPACES:
         for case in (armed, attached):
             with e2e.Folder("namespaces") as folder:

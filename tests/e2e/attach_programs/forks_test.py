@@ -9,6 +9,8 @@ usage: forks_test.py [--times N]"""
 import argparse
 import os
 import re
+import subprocess
+import threading
 import time
 
 import attached
@@ -40,6 +42,41 @@ def one(checks, folder, python, what, work_s):
         names = [e["name"] for e in e2e.load(recording.paths[0])["traceEvents"] if e.get("ph") == "B"]
         checks.expect(any("forks.py(" in name for name in names), "%s: no frame of it among %d" % (what, len(names)))
     return True
+
+
+class Asking:
+    """`gpuprof status`, again and again, as others on the machine may."""
+
+    def __enter__(self):
+        self.over, self.times = threading.Event(), 0
+        self.thread = threading.Thread(target=self.ask)
+        self.thread.start()
+        return self
+
+    def ask(self):
+        while not self.over.is_set():
+            subprocess.run([e2e.GPUPROF, "status"], capture_output=True)
+            self.times += 1
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.thread.join()
+
+
+def looked_at(checks, folder, python, times):
+    """Nobody listens at the door between a fork and the thread's return: who looks then may remove its file, but
+    whoever was told of that door finds it once the thread is back."""
+    said = subprocess.run([e2e.GPUPROF, "env", "--name", "looked-at"], capture_output=True, text=True).stdout
+    armed = attached.environment(**dict(line.split("=", 1) for line in said.splitlines()))
+    command = [python, os.path.join(attached.PROGRAMS, "forks.py"), "0.01"]
+    for number in range(times):
+        for what, words, env in (("attached", ["attach"], None), ("armed", ["capture"], armed)):
+            with attached.Program(command, folder, "looked-at-" + what, env=env) as program, Asking() as asking:
+                words = [*words, str(program.pid), "-d", "300ms"]
+                recording = attached.record(words, os.path.join(folder, "looked-at-%s-%d" % (what, number)))
+                checks.equal((recording.status, len(recording.paths)), (0, 1),
+                             "%s, asked %d times: %s" % (what, asking.times, recording.stderr))
+                checks.equal(program.end(), 0, what + ": its end: " + program.errors())
 
 
 def own_threads(pid):
@@ -87,6 +124,8 @@ def main():
                             for i in range(times)]
                 print("%s, %g s of work between forks: recorded %d of %d" % (version, work_s, sum(recorded), times),
                       flush=True)
+            if version == COUNTING[1]:
+                looked_at(checks, folder, python, times)
         on_the_gpu(checks, folder)
     checks.done()
 

@@ -79,6 +79,7 @@ def situations(program, folder):
     done["around"] = ours.finish()
     ours = command("before", "2s")  # 4: ours ends inside
     recording()
+    time.sleep(INSIDE_S)  # else its session begins before a kernel is ours
     program.tell("profile")
     done["before"] = ours.finish()
     time.sleep(INSIDE_S)

@@ -9,9 +9,11 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <thread>
 
+#include "daemon/api/door_call.hpp"
 #include "gpuprof/wire/segment.hpp"
 #include "tests/fakes/fake_door.hpp"
 
@@ -46,6 +48,17 @@ TEST(Doors, AreFoundByFileAndOwner) {
   EXPECT_EQ(door.path(), door_of(kOwn).path);
   EXPECT_TRUE(listed(kOwn));
   EXPECT_TRUE(is_open(door_of(kOwn)));
+}
+
+// Whoever is in another container has no number here; his door must not look refused for an error
+// of long ago.
+TEST(Doors, AnOldErrorIsNotThatOfAnOpenDoor) {
+  FakeDoor door(FakeDoor::path_of(kOwn, 3));
+  ASSERT_TRUE(door.good());
+  errno = ECONNREFUSED;
+  int failure = -1;
+  EXPECT_EQ(kOwn, listener_of(door.path(), &failure));
+  EXPECT_EQ(0, failure);
 }
 
 TEST(Doors, AreFoundByAbstractName) {
