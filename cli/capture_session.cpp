@@ -63,8 +63,8 @@ support::Result<std::unique_ptr<CaptureSession>> CaptureSession::open(Options& o
   std::unique_ptr<CaptureSession> made(new CaptureSession());
   const Surroundings around = surroundings_now();
   GPUPROF_CHECK(settle_running_schedule(options));
-  GPUPROF_CHECK(check_summary_file(options.summary_json));
   GPUPROF_TRY(place, choose_output(options.output, around));
+  GPUPROF_CHECK(check_summary_file(options.summary_json, place.folder));
   made->place_ = place;
   GPUPROF_TRY(installation, find_installation(support::own_executable(), options.daemon_path));
   made->installation_ = installation;

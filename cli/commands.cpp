@@ -5,9 +5,12 @@
 // Context:  cli
 #include "cli/commands.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 
 #include "cli/option_table.hpp"
+#include "support/text.hpp"
 
 namespace gpuprof::cli {
 namespace {
@@ -100,6 +103,15 @@ const CommandRow* find_command(const std::string& name) {
     if (name == row.name) return &row;
   }
   return nullptr;
+}
+
+support::Error unknown_command(const std::string& name) {
+  std::vector<std::string> known;
+  for (const CommandRow& row : command_table()) known.emplace_back(row.name);
+  return support::error(
+      fmt::format("there is no command {}{}; `gpuprof help` lists them, and a program is "
+                  "started with `gpuprof run PROGRAM`",
+                  support::in_quotes(name), support::did_you_mean(name, known)));
 }
 
 }  // namespace gpuprof::cli

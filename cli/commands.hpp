@@ -27,6 +27,9 @@ struct CommandRow {
 std::span<const CommandRow> command_table();
 const CommandRow* find_command(const std::string& name);
 
+/// What to say where there is none.
+support::Error unknown_command(const std::string& name);
+
 // One file each.
 support::Result<int> run_command(Options& options);
 support::Result<int> report_command(Options& options);

@@ -19,8 +19,7 @@ support::Result<int> help_command(Options& options) {
     if (const CommandRow* command = find_command(name)) {
       text = command_text(*command);
     } else {
-      return support::error(fmt::format("there is no command {}; `gpuprof help` lists them",
-                                        support::in_quotes(name)));
+      return unknown_command(name);
     }
   }
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {

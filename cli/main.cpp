@@ -5,6 +5,7 @@
 // Context:  cli
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -44,10 +45,31 @@ void fill_standard_descriptors() {
   }
 }
 
+/// Whether a limit is as high as we need it; a sentence where it is not.
+bool has(__rlimit_resource resource, rlim_t least, rlim_t unit, const char* what,
+         const char* option) {
+  rlimit limit{};
+  if (getrlimit(resource, &limit) != 0 || limit.rlim_cur >= least) return true;
+  print_failure(fmt::format(
+      "the limit on {} is {}{}, and gpuprof needs {}; raise it, and lower it for the program "
+      "alone: gpuprof run -- prlimit {} PROGRAM",
+      what, limit.rlim_cur / unit, unit == 1 ? "" : " KiB", least / unit, option));
+  return false;
+}
+
+/// Later, what is missing would be met in the midst of our work, after the program did its own: a
+/// stack that ends there would end us by a signal.
+bool has_room() {
+  constexpr rlim_t kStack_bytes = 256 << 10, kFiles = 16;
+  return has(RLIMIT_STACK, kStack_bytes, 1 << 10, "stacks (ulimit -s)", "--stack=BYTES") &&
+         has(RLIMIT_NOFILE, kFiles, 1, "open files (ulimit -n)", "--nofile=FILES");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   fill_standard_descriptors();
+  if (!has_room()) return 125;
   gpuprof::support::log_silently();
   try {
     const auto result = carry_out({argv + (argc > 0 ? 1 : 0), argv + argc});

@@ -15,6 +15,8 @@ namespace {
 
 // The loader gives up within milliseconds; a slow file system makes it longer.
 constexpr std::uint64_t kAtOnce_ns = 2'000'000'000;
+// A process waits some 20 ms for its library's start before it ends; a busy machine takes longer.
+constexpr std::uint64_t kTooShort_ns = 200'000'000;
 constexpr int kLoaderFailed = 127;  // also what a shell says of a command that is not there
 
 std::string ending_text(int wait_status) {
@@ -42,12 +44,17 @@ std::string why_nothing_recorded(const support::ProgramFacts& facts, const std::
         name, ending_text(wait_status), support::human_duration(lived_ns),
         loader_failed ? " (a library it needs is missing, as the loader says above)" : "");
   }
-  return fmt::format(
-      "nothing was recorded: {} ran for {} without gpuprof's library: LD_PRELOAD did not reach it, "
-      "as "
-      "happens where a security module or file capabilities clear it; `gpuprof doctor` looks at "
-      "this machine",
-      name, support::human_duration(lived_ns));
+  const char* const reasons =
+      "LD_PRELOAD did not reach it, as happens where a program in between empties the environment "
+      "(env -i, sudo), or a security module or file capabilities clear it; `gpuprof doctor` looks "
+      "at this machine";
+  if (lived_ns < kTooShort_ns)
+    return fmt::format(
+        "nothing was recorded: {} ended after {}, which is too short for gpuprof's library to "
+        "start on a busy machine; or {}",
+        name, support::human_duration(lived_ns), reasons);
+  return fmt::format("nothing was recorded: {} ran for {} without gpuprof's library: {}", name,
+                     support::human_duration(lived_ns), reasons);
 }
 
 }  // namespace gpuprof::cli

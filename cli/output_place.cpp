@@ -6,6 +6,7 @@
 #include "cli/output_place.hpp"
 
 #include <fmt/format.h>
+#include <limits.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -235,6 +236,11 @@ support::Result<OutputPlace> choose_output(const std::string& output, const Surr
   place.output = support::absolute_path(output, around.working_folder);
   place.folder = support::parent_folder(place.output);
   const std::string name = with_variables(support::base_name(place.output), around);
+  // What stands for a placeholder has one letter at least, or two placeholders are one.
+  const auto percents = static_cast<std::size_t>(std::ranges::count(name, '%'));
+  if (name.size() > NAME_MAX + percents)
+    return error(fmt::format("-o {}: a file's name has {} bytes at most, and this one has {}",
+                             in_quotes(output), NAME_MAX, name.size()));
   place.output = place.folder + "/" + name;
   if (place.folder.find('%') == std::string::npos) return place;
   if (is_pattern(place.folder)) {

@@ -164,16 +164,6 @@ support::Result<void> gather(std::vector<std::string> words, const CommandRow& c
   return read_options(std::move(ours), command, options);
 }
 
-support::Error unknown_command(const std::string& name) {
-  std::vector<std::string> known;
-  for (const CommandRow& row : command_table()) known.emplace_back(row.name);
-  const std::string near = support::nearest(name, known);
-  return error(
-      fmt::format("there is no command {}{}; `gpuprof help` lists them, and a program is "
-                  "started with `gpuprof run PROGRAM`",
-                  in_quotes(name), near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
-}
-
 }  // namespace
 
 support::Result<Invocation> parse(const std::vector<std::string>& words) {
@@ -189,7 +179,12 @@ support::Result<Invocation> parse(const std::vector<std::string>& words) {
   }
   const bool asks = first == "--help" || first == "-h";
   if (!asks && looks_like_option(first)) {
-    return error(fmt::format("options follow the command: `gpuprof run {} ... PROGRAM`", first));
+    const std::string near = support::did_you_mean(first, {"--version", "--help"});
+    return error(
+        near.empty()
+            ? fmt::format("options follow the command: `gpuprof run {} ... PROGRAM`", first)
+            : fmt::format("{} is no option{}; others follow the command: `gpuprof run ...`",
+                          in_quotes(first), near));
   }
   invocation.command = find_command(asks ? "help" : first);
   if (invocation.command == nullptr) return unknown_command(first);

@@ -63,7 +63,8 @@ api::ReportProgress shown_on(support::ProgressLine& line) {
   };
   progress.counting = [&line, read = std::make_shared<std::uint64_t>(0)](std::uint64_t events) {
     *read += events;
-    line.show(fmt::format("counting, {} events read", support::human_count(*read)));
+    line.show(
+        fmt::format("counting, {} events read, each several times", support::human_count(*read)));
   };
   return progress;
 }

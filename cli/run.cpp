@@ -363,7 +363,7 @@ support::Result<int> run_command(Options& options) {
   if (!options.serve.empty() && !options.session.schedule.given) options.session.armed = true;
   GPUPROF_CHECK(armed_takes(options));
   GPUPROF_TRY(plan, settle_plan(options, around));
-  GPUPROF_CHECK(check_summary_file(options.summary_json));
+  GPUPROF_CHECK(check_summary_file(options.summary_json, plan.place.folder));
   const bool preloadable = plan.facts.preloadable();
   if (!preloadable && !children_can_be_recorded(plan.facts.kind)) {
     return run_unrecorded(options, plan, around);

@@ -100,8 +100,8 @@ support::Result<std::unique_ptr<ServeProcess>> ServeProcess::start(
   const std::string path = support::parent_folder(support::own_executable()) + kHelperName;
   if (access(path.c_str(), X_OK) != 0)
     return error(
-        fmt::format("{}: the program {} is not there or not executable; install gpuprof "
-                    "anew",
+        fmt::format("{}: the program {} is not there or not executable; install gpuprof anew, or "
+                    "in its source folder run scripts/build",
                     option, support::in_quotes(path)));
   GPUPROF_TRY(listener, support::listen_at(option, address));
   int ends[2];

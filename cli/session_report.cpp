@@ -53,7 +53,7 @@ int write_file(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-support::Result<void> check_summary_file(const std::string& path) {
+support::Result<void> check_summary_file(const std::string& path, const std::string& made_folder) {
   if (path.empty()) return {};
   const auto refused = [&path](const std::string& why) {
     return support::error(fmt::format("--summary-json: cannot write {}: {}; name another file",
@@ -63,6 +63,9 @@ support::Result<void> check_summary_file(const std::string& path) {
   if (support::is_folder(path)) return refused("it is a folder");
   if (support::file_exists(path)) {
     if (access(path.c_str(), W_OK) != 0) return refused(strerror(errno));
+  } else if (!support::is_folder(folder) &&
+             support::absolute_path(folder, support::current_folder()) == made_folder) {
+    return {};
   } else if (!support::is_folder(folder)) {
     return refused("there is no folder " + support::in_quotes(folder));
   } else if (access(folder.c_str(), W_OK | X_OK) != 0) {

@@ -15,7 +15,8 @@
 namespace gpuprof::cli {
 
 /// An error unless the file of --summary-json can be written; nothing is written yet.
-support::Result<void> check_summary_file(const std::string& path);
+/// @param made_folder  absolute; it is there by then.
+support::Result<void> check_summary_file(const std::string& path, const std::string& made_folder);
 
 /// Prints and saves; false if the summary file could not be written.
 bool report(const Options& options, const api::Summary& summary);

@@ -27,13 +27,13 @@ api::Extent extent_of(const Part& part) {
   return {part->is_time ? api::Extent::Unit::kTime : api::Extent::Unit::kSteps, part->value};
 }
 
-/// `-y` stands for `--wait`: both at once contradict each other.
-support::Result<Part> either(const char* long_name, const Part& long_form, const char* short_name,
-                             const Part& short_form) {
-  if (long_form && short_form) {
-    return error(fmt::format("{} and {} mean the same; give one of them", short_name, long_name));
+/// `--delay` stands for `--wait`: both at once contradict each other.
+support::Result<Part> either(const char* name, const Part& given, const char* other_name,
+                             const Part& other) {
+  if (given && other) {
+    return error(fmt::format("{} and {} mean the same; give one of them", other_name, name));
   }
-  return long_form ? long_form : short_form;
+  return given ? given : other;
 }
 
 /// An error that names one option of each kind when steps and time are mixed.
@@ -77,15 +77,15 @@ void choose_format_by_ending(Options& options) {
 
 support::Result<void> settle(Options& options) {
   choose_format_by_ending(options);
-  GPUPROF_TRY(wait, either("--wait", options.wait, "-y", options.delay));
-  GPUPROF_TRY(active, either("--active", options.active, "-d", options.duration));
+  GPUPROF_TRY(wait, either("--wait", options.wait, "--delay", options.delay));
+  GPUPROF_TRY(active, either("--active", options.active, "--duration", options.duration));
   if (options.duration && options.repeat.value_or(1) != 1) {
-    return error("-d records one window; use --active with --repeat for more");
+    return error("--duration (-d) records one window; use --active with --repeat for more");
   }
   GPUPROF_CHECK(one_unit({{"--skip-first", options.skip_first},
-                          {options.delay ? "-y" : "--wait", wait},
+                          {options.delay ? "--delay" : "--wait", wait},
                           {"--warmup", options.warmup},
-                          {options.duration ? "-d" : "--active", active}}));
+                          {options.duration ? "--duration" : "--active", active}}));
   if (active && active->value == 0) {
     return error("a window of length 0 records nothing; give --active or -d a length");
   }

@@ -130,7 +130,11 @@ void add_events(const api::Summary& s, Lines& lines) {
   const char* const none = s.drops_known ? "drops: none" : "drops: not known";
   lines.add(drops.empty() ? none : "drops: " + drops);
   const std::string records = counts_text(s.ring_drops_by_kind, false);
-  if (!records.empty()) lines.add("  found no room in a ring: " + records);
+  if (records.empty()) return;
+  lines.add("  found no room in a ring: " + records);
+  lines.add(
+      "  a thread recorded faster than gpuprofd came by: record less of it, or leave gpuprofd a "
+      "processor (docs/losses.md)");
 }
 
 std::string process_text(const api::SummaryProcess& p) {
@@ -150,8 +154,10 @@ void add_processes(const api::Summary& s, Lines& lines) {
   for (const api::SummaryProcess& process : s.processes) ++roles[process.role];
   std::vector<std::string> parts;
   for (const auto& [role, count] : roles) parts.push_back(fmt::format("{} {}", count, role));
-  lines.add(fmt::format("{} processes seen{}{}", s.processes_seen, parts.empty() ? "" : ": ",
-                        support::join(parts, ", ")));
+  const bool left_out = roles.size() > roles.count("traced");
+  lines.add(fmt::format("{} processes seen{}{}{}", s.processes_seen, parts.empty() ? "" : ": ",
+                        support::join(parts, ", "),
+                        left_out ? "; --all-processes writes a file for each" : ""));
   std::size_t named = 0;
   for (const api::SummaryProcess& process : s.processes) {
     if (process.role == "traced" && named++ < kProcessesNamed) lines.add(process_text(process));

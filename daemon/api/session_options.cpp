@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "gpuprof/wire/control.hpp"
+#include "support/text.hpp"
 
 namespace gpuprof::api {
 namespace {
@@ -203,15 +204,11 @@ std::string to_text(const SessionOptions& options) {
 
 support::Result<SessionOptions> from_text(const std::string& text) {
   SessionOptions options;
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+  for (const std::string& line : support::split(text, '\n')) {
     if (line.empty()) continue;
     const std::size_t equals = line.find('=');
-    const std::string key(line.substr(0, std::min(equals, line.size())));
-    if (equals == std::string_view::npos)
+    const std::string key = line.substr(0, equals);
+    if (equals == std::string::npos)
       return support::error("The session's options hold a line without '=': \"" + key + "\".");
     std::string value;
     if (!unescape(line.substr(equals + 1), &value))

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <limits.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -229,7 +230,9 @@ support::Result<std::string> Staging::add(const std::string& path) {
   // Not a name that any viewer would take for a trace.
   // One daemon may serve two sessions with one name.
   static std::atomic<unsigned> counter{0};
-  const std::string temporary = fmt::format("{}.{}-{}.part", path, ::getpid(), ++counter);
+  const std::string end = fmt::format(".{}-{}.part", ::getpid(), ++counter);
+  const std::string name = fs::path(path).filename().string();
+  const std::string temporary = (folder / (name.substr(0, NAME_MAX - end.size()) + end)).string();
   ::unlink(temporary.c_str());
   support::tidy([&] { return temporary; });
   entries_.push_back({temporary, path});

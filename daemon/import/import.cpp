@@ -57,10 +57,10 @@ support::Result<std::string> make_folder() {
 std::pair<std::string, std::int64_t> worker_of(const std::string& path) {
   std::string name = fs::path(path).filename().string();
   for (const std::string_view suffix : {".gz", ".json", ".trace", ".pt"})
-    if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
+    if (name.ends_with(suffix)) name.erase(name.size() - suffix.size());
   if (const std::size_t dot = name.rfind('.');
       dot != name.npos && name.find_first_not_of("0123456789", dot + 1) == name.npos)
-    name.resize(dot);
+    name.erase(dot);
   const std::size_t underscore = name.rfind('_');
   std::int64_t pid = 0;
   if (underscore == name.npos || underscore == 0) return {{}, 0};

@@ -45,7 +45,7 @@ std::string unpacked(const std::string& packed) {
   state->next_out = reinterpret_cast<std::uint8_t*>(text.data());
   state->avail_out = static_cast<std::uint32_t>(text.size());
   isal_inflate(state.get());
-  text.resize(text.size() - state->avail_out);
+  text.erase(text.size() - state->avail_out);
   return text;
 }
 

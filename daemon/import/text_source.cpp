@@ -148,7 +148,7 @@ std::string TextSource::read_gzip() {
         return fmt::format("{} is damaged: what gzip packed there cannot be unpacked (error {})",
                            path_, result);
     }
-    block.resize(block.size() - state->avail_out);
+    block.erase(block.size() - state->avail_out);
     if (!put(std::move(block))) return {};
   }
   if (state->block_state == ISAL_BLOCK_FINISH) return {};

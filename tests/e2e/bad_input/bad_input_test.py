@@ -163,7 +163,7 @@ def places(checks, folder, place):
              (["export", good, "-o", in_the_way + "/below"], "-o"),
              (["export", good, "-o", "folder.csv", "--format", "csv"], "folder"),
              (["export", good, "-o", "n" * 300], "-o"),
-             (["export", good, "-o", "n" * 250 + ".csv", "--format", "csv"], "long"),
+             (["export", good, "-o", "n" * 252 + ".csv", "--format", "csv"], "255 bytes"),
              (["report", "--html", "/proc/none.html", good], "none.html"),
              (["report", "--html", in_the_way, good], "--force"),
              (["report", "--html", "no/such/page.html", good], "folder"),

@@ -58,6 +58,21 @@ def own_failures(checks, folder):
         checks.expect(part in done.stderr.decode(), "%r says %r" % (arguments, done.stderr))
         checks.expect(not os.path.exists(marker), "%r is found before the program starts" % arguments)
     checks.expect(not glob.glob(os.path.join(folder, "gpuprof*")), "no folder is left behind")
+    for limit, named in (("--stack=110000:110000", b"ulimit -s"), ("--nofile=8:8", b"ulimit -n")):
+        words = ["prlimit", limit, e2e.GPUPROF, "run", "--", "touch", marker]
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder)
+        checks.equal((done.returncode, done.stdout, os.path.exists(marker)), (125, b"", False), "%s for gpuprof" % limit)
+        checks.expect(named in done.stderr, "it says which limit: %r" % done.stderr)
+    # The longest name that a file can have, and one byte more.
+    for size in (255, 256):
+        name = "n" * (size - len(".pt.trace.json")) + ".pt.trace.json"
+        done = run(["-o", name, "--format", "tensorboard"], ["sleep", "0.3"], cwd=folder)
+        checks.equal((done.returncode, os.path.exists(os.path.join(folder, name))), (0, True) if size == 255 else (125, False),
+                     "a name of %d bytes: %r" % (size, done.stderr[-300:]))
+    summary = os.path.join("made", "summary.json")
+    done = run(["-q", "-o", "made", "--summary-json", summary], ["sleep", "0.3"], cwd=folder)
+    checks.equal((done.returncode, done.stderr, os.path.exists(os.path.join(folder, summary))), (0, b"", True),
+                 "a summary in the folder that -o makes")
 
 
 def summary(checks, folder):

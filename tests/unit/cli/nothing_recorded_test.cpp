@@ -39,6 +39,13 @@ TEST(NothingRecorded, PreloadThatDidNotArrive) {
               HasSubstr("LD_PRELOAD did not reach it"));
 }
 
+TEST(NothingRecorded, AShortCommandMayHaveEndedBeforeTheLibraryHadStarted) {
+  const std::string text =
+      why_nothing_recorded(of_kind(ProgramKind::kDynamic), "true", 0, 42'000'000);
+  EXPECT_THAT(text, HasSubstr("'true' ended after 42 ms, which is too short"));
+  EXPECT_THAT(text, HasSubstr("LD_PRELOAD did not reach it"));
+}
+
 TEST(NothingRecorded, StaticProgramWhoseChildrenDidNotLoadEither) {
   EXPECT_THAT(why_nothing_recorded(of_kind(ProgramKind::kStatic), "a", 0, kSecond_ns),
               HasSubstr("no program that it started did"));
