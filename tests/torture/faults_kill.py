@@ -110,6 +110,7 @@ STEPS = {
 TRIES = 5  # some steps are over within a millisecond
 BEFORE_PROGRAM = ("command started", "daemon started", "spool made")
 WORK = ["--steps", "150", "--progress", "--kernels", "20", "--host-ms", "1", "--step-ms", "4"]
+LAST_LINE = b"result helpers"
 
 
 def poll(session, reached, seconds=20.0):
@@ -211,10 +212,12 @@ def judge_command(attempt, session, step, status, died_ns):
         attempt.expect(wait_for(lambda: not os.path.exists("/proc/%d" % target), 60), "the program ends by itself")
     if session.daemon:
         attempt.expect(wait_for(lambda: not os.path.exists("/proc/%d" % session.daemon), 60), "the daemon ends")
-    stdout = read(attempt.folder, "stdout")
-    if step in BEFORE_PROGRAM and not stdout:
+    if step in BEFORE_PROGRAM and not read(attempt.folder, "stdout"):
         return
+    # Of a program that started between the last look and the kill no id is known.
+    wait_for(lambda: LAST_LINE in read(attempt.folder, "stdout"), 60)
     whole_output(attempt, "command")
+    stdout = read(attempt.folder, "stdout")
     said = re.search(rb"result kernels (\d+)", stdout)
     if step not in BEFORE_PROGRAM and step != "program started":
         attempt.readable(session.out, 1)

@@ -123,13 +123,13 @@ def main():
     parser.add_argument("--repeat")
     parser.add_argument("--times", type=int, default=1)
     arguments = parser.parse_args()
-    for path in (e2e.GPUPROF, e2e.GPUPROFD, e2e.LIBRARY):
-        if not os.path.exists(path):
-            sys.exit("torture: not built: %s (GPUPROF_BUILD names the build folder)" % path)
     faults = [] if arguments.planted else chosen(arguments.only)
     if arguments.list:
         print("\n".join(f.key for f in faults))
         return 0
+    for path in (e2e.GPUPROF, e2e.GPUPROFD, e2e.LIBRARY):
+        if not os.path.exists(path):
+            sys.exit("torture: not built: %s (GPUPROF_BUILD names the build folder)" % path)
     if arguments.planted:
         return planted.main(arguments)
     if arguments.repeat:

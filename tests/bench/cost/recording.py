@@ -45,15 +45,16 @@ def ours(place, case, goal, most, model, device, options, times, kinds, note="",
     step, for nanoseconds a launch instead of ratios."""
     of, named = kinds
     row = Row(case, goal, [], unit="ns" if added else "x", most=most, expected=0, recorded=0, dropped=0, note=note)
-    in_a_step = 0
+    runs = []
     for share in shares(times):
         captured, written = windows.capture(place, model, device, options, share)
         expected = Expected(written, captured)
         row.values += figures_of(expected.steps, captured.windows, captured.quiet, added)
-        row.expected += expected.samples(of) if isinstance(of, int) else expected.of(of, in_a_step)
-        in_a_step = written.get(of) or in_a_step
+        runs.append(expected)
         row.recorded += sum(captured.recorded.get(name, 0) for name in named)
         row.dropped += captured.dropped
+    in_a_step = max(run.written.get(of) or 0 for run in runs)
+    row.expected = sum(run.samples(of) if isinstance(of, int) else run.of(of, in_a_step) for run in runs)
     return row
 
 

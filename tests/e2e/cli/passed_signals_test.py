@@ -101,7 +101,7 @@ def in_a_terminal(command, folder, rest_s=0.0):
         signal.signal(signal.SIGHUP, signal.SIG_DFL)  # of whoever was started by nohup it is ignored
         os.execvp(command[0], command)
     said = b""
-    while b"ready" not in said:
+    while b"\n" not in said:  # a terminal may hand out a line in two pieces, and closing it between them fails the write
         said += os.read(terminal, 999)
     time.sleep(rest_s)
     os.close(terminal)
@@ -176,9 +176,43 @@ def own_fault(checks, folder):
     checks.expect(wait_for_file(os.path.join(folder, "own")) != "no file", "the program runs to its end")
 
 
+TAKEN = """
+import signal, sys, time
+def busy(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end: sum(range(300))
+busy(0.5)
+seen = []
+def handle(number, frame):
+    seen.append((number, time.monotonic() - taken))
+taken = time.monotonic()
+for number in range(signal.SIGRTMIN, signal.SIGRTMAX + 1):
+    signal.signal(number, handle)
+busy(0.5)
+print(len(seen), {number for number, _ in seen} - {61}, max([0, *(after for _, after in seen)]))
+"""
+
+
+def the_samplers_own(checks, folder):
+    """A program that takes the signal that samples come by has it for itself at our thread's next look, 40 ms later
+    at the most; it is sampled on by another one, where there is another."""
+    for taken, least in (("every signal", 300), ("one", 600)):
+        saved = os.path.join(folder, taken + ".json")
+        program = TAKEN if taken != "one" else TAKEN.replace("range(signal.SIGRTMIN, signal.SIGRTMAX + 1)", "(61,)")
+        done = e2e.gpuprof(["-q", "--rate", "1000", "--summary-json", saved], [sys.executable, "-c", program], cwd=folder)
+        if not checks.equal((done.returncode, done.stderr), (0, b""), "a program that takes " + taken):
+            continue
+        count, others, last_s = done.stdout.split()
+        checks.expect(int(count) <= 60 and float(last_s) < 0.2, "%s: it was given %r" % (taken, done.stdout))
+        checks.equal(others, b"set()", taken + ": signals of other numbers")
+        with open(saved, encoding="utf-8") as file:
+            samples = json.load(file)["events_by_kind"].get("samples", 0)
+        checks.expect(samples > least, "%s: %d samples of 1 s of processor time" % (taken, samples))
+
+
 def main():
     checks = e2e.Checks()
-    for case in (to_the_group, to_gpuprof_alone, queued_value, hang_up, alarms, surroundings, own_fault):
+    for case in (the_samplers_own, to_the_group, to_gpuprof_alone, queued_value, hang_up, alarms, surroundings, own_fault):
         with e2e.Folder("passed") as folder:
             case(checks, folder)
     checks.done()
