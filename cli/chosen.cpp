@@ -7,10 +7,13 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 
+#include "daemon/api/attach.hpp"
+#include "gpuprof/base/clock.hpp"
 #include "support/proc.hpp"
 #include "support/text.hpp"
 
@@ -70,10 +73,34 @@ support::Error without_library(std::uint32_t pid) {
   if (kill(static_cast<pid_t>(pid), 0) != 0)
     return error(
         fmt::format("process {} is another user's; run gpuprof as that user, or as root", pid));
+  if (api::has_library(static_cast<pid_t>(pid)))
+    return error(fmt::format(
+        "nobody answers for gpuprof in process {}: its library there has let go, was never woken "
+        "(it is by the first call of CUDA or NVTX), or does not get to run, as in a Python 3.12 or "
+        "later that forks all the time; `gpuprof attach {}` wakes it",
+        pid, pid));
   return error(fmt::format(
       "process {} does not have gpuprof's library in it; `gpuprof status` lists those that do, and "
       "`gpuprof attach {}` brings it in",
       pid, pid));
+}
+
+support::Result<api::ProcessStatus> status_of(std::uint32_t pid) {
+  const api::Door door = api::door_of(pid);
+  if (door.path.empty()) return without_library(pid);
+  return api::ask_status(door);
+}
+
+/// The library's thread, which answers, may be gone for a moment, for a fork of the program.
+support::Result<api::ProcessStatus> status_soon(std::uint32_t pid) {
+  constexpr std::uint64_t kLongest_ns = 1'000'000'000;
+  const std::uint64_t deadline_ns = base::mono_ns() + kLongest_ns;
+  for (;;) {
+    auto status = status_of(pid);
+    if (status || base::mono_ns() >= deadline_ns || !api::has_library(static_cast<pid_t>(pid)))
+      return status;
+    usleep(5000);
+  }
 }
 
 /// Of the children only those that have the library in them.
@@ -82,10 +109,8 @@ support::Result<std::vector<Found>> found_by_id(std::vector<std::uint32_t> pids,
   if (children) add_children(pids);
   std::vector<Found> found;
   for (std::size_t i = 0; i < pids.size(); ++i) {
-    const api::Door door = api::door_of(pids[i]);
-    if (door.path.empty() && i < named) return without_library(pids[i]);
-    if (door.path.empty()) continue;
-    GPUPROF_TRY(status, api::ask_status(door));
+    if (i >= named && api::door_of(pids[i]).path.empty()) continue;
+    GPUPROF_TRY(status, status_soon(pids[i]));
     found.push_back({status, i < named});
   }
   return found;

@@ -7,6 +7,7 @@
 
 #include "daemon/attach/checks.hpp"
 #include "daemon/attach/inject.hpp"
+#include "daemon/attach/library_file.hpp"
 
 namespace gpuprof::api {
 
@@ -21,6 +22,8 @@ support::Result<Attached> attach(const AttachRequest& request) {
   return Attached{done.pause_ns,   done.total_ns, done.tid,   done.stepped_out,
                   done.was_loaded, done.answer,   done.tries, done.program};
 }
+
+bool has_library(pid_t pid) { return gpuprof::attach::has_library(pid); }
 
 std::string program_mark(pid_t pid) { return gpuprof::attach::program_mark(pid); }
 

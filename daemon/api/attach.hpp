@@ -36,6 +36,9 @@ struct Attached {
 /// Errors: one sentence each, see daemon/attach/inject.hpp.
 support::Result<Attached> attach(const AttachRequest& request);
 
+/// Whether our library is mapped there, awake or not.
+bool has_library(pid_t pid);
+
 /// Differs once a process has started another program by exec; "" where it cannot be read.
 std::string program_mark(pid_t pid);
 

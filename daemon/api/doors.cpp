@@ -58,16 +58,17 @@ bool same_file(const struct stat& a, const struct stat& b) {
          a.st_ctim.tv_nsec == b.st_ctim.tv_nsec;
 }
 
-/// The process that answers at a path; 0: none. A file that nobody listens behind is removed, unless
-/// it is a new one by now: the library makes its door anew where its thread had to be gone for a
-/// fork.
+/// The process that answers at a path; 0: none. A file that nobody listens behind is removed,
+/// unless it is a new one by now: the library makes its door anew where its thread had to be gone
+/// for a fork.
 ///
 /// @param named  The id its name stands for, as we see it; 0: not known. It is taken for that of a
 ///               process at whose door so many wait that nobody else can: it is stopped, or the
 ///               machine busy. Where it is not known, this waits for a place for up to 0.5 s.
 std::uint32_t who_answers(const std::string& path, std::uint32_t named) {
   constexpr int kWaitMs = 500;
-  struct stat before {}, now {};
+  struct stat before {
+  }, now{};
   const bool is_file = path[0] == '/' && ::lstat(path.c_str(), &before) == 0;
   int failure = 0;
   const std::uint32_t pid = listener_of(path, &failure, named == 0 ? kWaitMs : 0);

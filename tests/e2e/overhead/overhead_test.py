@@ -42,6 +42,11 @@ class Ran:
         print("  %s, limit %s: worst second %.2f %%, last %.2f %%; left out: %s"
               % (name, limit, self.overhead["highest_percent"], self.overhead["last_percent"], self.what))
 
+    def settled(self):
+        """A whole second was measured after the last rung; until then the last second is the one before it."""
+        last_ns = max((one["since_ns"] for one in self.left_out), default=0)
+        return self.told["windows"][-1]["end_ns"] - last_ns > 1.5e9
+
     def marks(self):
         return [event for trace in self.traces for event in trace["traceEvents"]
                 if event.get("cat") == "nvtx_mark" and event["args"].get("domain") == "gpuprof"]
@@ -81,8 +86,12 @@ def storm(launches, *simulated):
 
 
 def check_launches(checks):
-    name, launches = "launches", 200_000
-    ran = Ran(name, [], storm(launches), "0.2%")
+    name = "launches"
+    # On a busy machine what calls cost may be below the limit for most of a short run.
+    for launches in (200_000, 400_000, 800_000):
+        ran = Ran(name, [], storm(launches), "0.2%")
+        if ran.settled():
+            break
     check_told(checks, ran, name, 0.2)
     checks.expect(ran.what and ran.what[0].startswith("stacks"), name + ": stacks first: %r" % ran.what)
     checks.expect(any(text.startswith("CUDA calls") for text in ran.what), name + ": calls: %r" % ran.what)
