@@ -20,10 +20,10 @@
 namespace gpuprof::session {
 namespace {
 
-/// The library answers within a turn of its worker, 100 ms at most.
+/// The library answers within a turn of its worker, 100 ms at most. Where its program forks again and
+/// again it is there for a few milliseconds at a time.
 constexpr std::uint64_t kPatienceNs = 3'000'000'000;
-constexpr std::uint64_t kKnockAgainNs = 1'000'000'000;
-constexpr std::uint64_t kBetweenKnocksNs = 20'000'000;
+constexpr std::uint64_t kBetweenKnocksNs = 4'000'000;
 
 /// The process that listens there is the one meant, and its user may be told of us.
 bool is(const Credentials& who, std::uint32_t pid) {
@@ -75,7 +75,7 @@ void Captures::knock(Waiting& one, std::uint64_t now_ns) {
 }
 
 bool Captures::may_knock_again(const Waiting& one, std::uint64_t now_ns) const {
-  return now_ns - one.since_ns < kKnockAgainNs && ::kill(static_cast<pid_t>(one.pid), 0) == 0;
+  return now_ns - one.since_ns < kPatienceNs && ::kill(static_cast<pid_t>(one.pid), 0) == 0;
 }
 
 void Captures::fail(Waiting& one, const std::string& why) {
@@ -115,7 +115,7 @@ void Captures::tick(std::uint64_t now_ns) {
     if (!one.done && one.again && now_ns - one.knocked_ns >= kBetweenKnocksNs) {
       knock(one, now_ns);
     }
-    if (!one.done && now_ns - one.since_ns > kPatienceNs)
+    if (!one.done && !one.again && now_ns - one.since_ns > kPatienceNs)
       fail(one, "the library in it did not answer within 3 s; is the process stopped?");
   }
   waiting_.remove_if([](const Waiting& one) { return one.done; });

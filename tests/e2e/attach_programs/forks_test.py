@@ -98,7 +98,7 @@ def on_the_gpu(checks, folder):
             if checks.equal((recording.status, len(recording.paths)), (0, 1), "gpu: " + recording.stderr):
                 kernels = len(trace_facts.Facts(e2e.load(recording.paths[0])).kernels)
                 print("forks on the simulated GPU, %s: %d kernels" % (words[0], kernels), flush=True)
-                checks.expect(kernels > 10, "gpu: %d kernels in recording %d" % (kernels, number))
+                checks.expect(kernels > 0, "gpu: %d kernels in recording %d" % (kernels, number))
             time.sleep(0.7)  # it forks meanwhile
             wanted, end = ["gpuprof", "gpuprof-flush"], time.monotonic() + 3  # gone for a moment at each fork
             while (names := own_threads(program.pid)) != wanted and time.monotonic() < end:
