@@ -20,8 +20,8 @@
 namespace gpuprof::session {
 namespace {
 
-/// The library answers within a turn of its worker, 100 ms at most. Where its program forks again and
-/// again it is there for a few milliseconds at a time.
+/// The library answers within a turn of its worker, 100 ms at most. Where its program forks again
+/// and again it is there for a few milliseconds at a time.
 constexpr std::uint64_t kPatienceNs = 3'000'000'000;
 constexpr std::uint64_t kBetweenKnocksNs = 4'000'000;
 

@@ -108,6 +108,7 @@ Next wait_at_door() {
   if (g_core.armed_ns == 0) {
     g_core.armed_ns = base::mono_ns();
     wait_for_a_longer_life();
+    follow_signal_calls();
   }
   for (;;) {
     const std::uint32_t rung = hot::bell_seen();

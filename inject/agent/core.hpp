@@ -93,6 +93,12 @@ void configure_rooms();
 /// Nothing of what the rooms had for a session is left (states.cpp). Worker, after all_off().
 void release_rooms();
 
+/// From now on the program's calls of sigaction and its kind come by us, those of the modules that
+/// it started with (signal_calls.cpp). Does nothing a second time. Worker.
+void follow_signal_calls();
+/// They do not any more. Worker.
+void restore_signal_calls();
+
 /// Tells PyTorch's CPU allocator whether its reports are wanted (states.cpp). Worker.
 void settle_memory();
 

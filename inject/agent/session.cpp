@@ -239,6 +239,7 @@ Next begin_session(Next how) {
   if (joined) g_core.connection.take_from(&g_core.caller);
   if (!(joined ? say_hello() && wait_for_config() : connect())) return failed();
   if (!joined) wait_for_a_longer_life();
+  follow_signal_calls();
   g_core.door.open(g_core.address.nonce);
   set_up_rooms();
   return Next::kGoOn;

@@ -88,6 +88,11 @@ sample::Settings sampler_settings() {
   if (settings.rate_hz == 0 && g_core.config.rate_hz != 0) settings.rate_hz = 1;
   settings.blocked_threads = g_core.config.blocked_threads != 0;
   settings.python = traced(wire::kTracePython);
+  // A runtime that begins asks what is done with SIGSEGV, and leaves out what it would do (Rust's
+  // about a stack's end) where somebody was quicker. Python does not, and has waited as long.
+  constexpr std::uint64_t kBeginning_ns = 20'000'000;
+  if ((g_core.woke.load(std::memory_order_relaxed) & wire::kWokeCommand) != 0)
+    settings.guard_from_ns = g_core.load_ns + kBeginning_ns;
   // Where there is no Python nothing would be left of the samples.
   const bool python_alone =
       settings.python && left_out(wire::kLessStacks) && python::minor_version() != 0;

@@ -53,6 +53,7 @@ Next after(Next next) {
 void let_go_of_all() {
   release_rooms();
   cupti::worker_ends();
+  restore_signal_calls();
   g_core.door.close();
   g_core.bell.close();
   say_detached();

@@ -45,6 +45,10 @@ class Patches {
   /// a dlopen that is under way.
   Counts follow();
 
+  /// The same, once, in the modules alone that the program started with: they are relocated, so
+  /// that nobody is waited for.
+  Counts follow_first();
+
   /// Writes back what was there, where our function still is. The functions may be running, or be
   /// called once more by whoever read a slot before.
   void restore();
@@ -53,6 +57,7 @@ class Patches {
 
  private:
   friend class Pass;
+  bool has_memory();
 
   static constexpr std::uint32_t kMaxSlots = 256;
   static constexpr std::uint32_t kMaxModules = 2048;

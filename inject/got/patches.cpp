@@ -37,14 +37,37 @@ bool starts_with(const char* text, const char* prefix) {
   return std::strncmp(text, prefix, std::strlen(prefix)) == 0;
 }
 
+const char* name_of(const dl_phdr_info& module) {
+  const char* path = module.dlpi_name != nullptr ? module.dlpi_name : "";
+  const char* slash = std::strrchr(path, '/');
+  return slash != nullptr ? slash + 1 : path;
+}
+
+bool is_loader(const dl_phdr_info& module) { return starts_with(name_of(module), "ld-linux"); }
+
 // Ourselves, the C library, the loader, and what the kernel maps.
 bool is_left_alone(const dl_phdr_info& module) {
   if (holds(module, reinterpret_cast<const void*>(&is_left_alone))) return true;
-  const char* path = module.dlpi_name != nullptr ? module.dlpi_name : "";
-  const char* slash = std::strrchr(path, '/');
-  const char* name = slash != nullptr ? slash + 1 : path;
-  return starts_with(name, "libc.so.") || starts_with(name, "ld-linux") ||
-         starts_with(name, "linux-vdso");
+  const char* name = name_of(module);
+  return starts_with(name, "libc.so.") || is_loader(module) || starts_with(name, "linux-vdso");
+}
+
+// The loader's list begins with what the program started with, itself among it, nearly always as
+// the last of them; what comes by dlopen is put behind.
+std::uint32_t first_modules() {
+  struct Look {
+    std::uint32_t seen = 0, first = 1;
+  } look;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* data) {
+        auto& to = *static_cast<Look*>(data);
+        ++to.seen;
+        if (!is_loader(*info)) return 0;
+        to.first = to.seen;
+        return 1;
+      },
+      &look);
+  return look.first;
 }
 
 }  // namespace
@@ -52,7 +75,9 @@ bool is_left_alone(const dl_phdr_info& module) {
 /// One walk over all modules.
 class Pass {
  public:
-  Pass(Patches& to, const base::LoaderCounts& wanted) : to_(to), wanted_(wanted) {}
+  /// @param most  Modules, from the first on.
+  Pass(Patches& to, const base::LoaderCounts& wanted, std::uint32_t most = UINT32_MAX)
+      : to_(to), wanted_(wanted), most_(most) {}
 
   /// False: the list changed since `wanted`.
   bool replace() {
@@ -68,7 +93,7 @@ class Pass {
     auto& pass = *static_cast<Pass*>(data);
     // The counters cannot change while we are here.
     pass.steady_ = base::loader_counts(*info, size) == pass.wanted_;
-    if (!pass.steady_) return 1;
+    if (!pass.steady_ || pass.most_-- == 0) return 1;
     if (!is_left_alone(*info) && pass.is_new(*info)) pass.replace_in(*info);
     return 0;
   }
@@ -132,6 +157,7 @@ class Pass {
 
   Patches& to_;
   base::LoaderCounts wanted_;
+  std::uint32_t most_;
   bool steady_ = false;
 };
 
@@ -151,21 +177,36 @@ bool in_front() {
   return s_in_front;
 }
 
+bool Patches::has_memory() {
+  if (memory_ != nullptr) return true;
+  void* memory =
+      mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  memory_ = static_cast<Memory*>(memory);
+  return true;
+}
+
+namespace {
+constexpr int kTries = 3;
+}  // namespace
+
 Counts Patches::follow() {
-  constexpr int kTries = 3;
   for (int i = 0; i < kTries; ++i) {
     const base::LoaderCounts now = base::loader_counts();
     if (memory_ != nullptr && now == seen_) break;
-    if (memory_ == nullptr) {
-      void* memory =
-          mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-      if (memory == MAP_FAILED) return {0, 1};
-      memory_ = static_cast<Memory*>(memory);
-    }
+    if (!has_memory()) return {0, 1};
     wait_for_loader();
     if (!Pass(*this, now).replace()) continue;
     seen_ = now;
   }
+  return {slot_count_, refused_};
+}
+
+Counts Patches::follow_first() {
+  if (memory_ != nullptr) return {slot_count_, refused_};
+  if (!has_memory()) return {0, 1};
+  for (int i = 0; i < kTries; ++i)
+    if (Pass(*this, base::loader_counts(), first_modules()).replace()) break;
   return {slot_count_, refused_};
 }
 

@@ -243,6 +243,12 @@ void worker_resume_timer_done() {
   if (g_worker.timer_armed.exchange(false, std::memory_order_acq_rel)) timer_delete(g_worker.timer);
 }
 
+void worker_resume_timer_off() {
+  const itimerspec never{};
+  if (g_worker.timer_armed.load(std::memory_order_acquire))
+    timer_settime(g_worker.timer, 0, &never, nullptr);
+}
+
 void worker_after_fork_child() {
   g_first_tid.store(0, std::memory_order_relaxed);  // it is the parent's
   // POSIX timers are not inherited.

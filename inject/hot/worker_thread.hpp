@@ -64,6 +64,10 @@ bool worker_resume_after_cpu(std::uint64_t cpu_ns, int signal);
 /// The timer has fired or is not needed. Signal | worker.
 void worker_resume_timer_done();
 
+/// It will not fire any more; what it has raised already may be pending. Boundary, also in signal
+/// handlers.
+void worker_resume_timer_off();
+
 /// Where the C library's record of a thread keeps the kernel's id of it, in bytes from what
 /// pthread_self points to; 0 unknown. Worker | boundary.
 std::uint32_t glibc_tid_offset();

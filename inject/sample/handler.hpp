@@ -22,8 +22,9 @@ struct HandlerSettings {
 };
 
 /// Chooses a realtime signal near SIGRTMAX that nobody handles and installs the handler.
+/// @param except  A signal that it must not be.
 /// @return the signal, 0 if none is free.
-int install_handler();
+int install_handler(int except = 0);
 int handled_signal();
 
 /// Puts back what was there before, if the program has not put its own there since. Nothing of ours

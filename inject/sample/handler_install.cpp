@@ -52,7 +52,7 @@ bool handler_was_replaced() {
   return signal != 0 && kernel_action(signal, nullptr, &now) && !is_ours(now);
 }
 
-int install_handler() {
+int install_handler(int except) {
   if (handled_signal() != 0 && !handler_was_replaced()) {
     if (alt_stacks_required() && !is_on_stack(handled_signal())) set_handler(handled_signal());
     return handled_signal();
@@ -60,7 +60,7 @@ int install_handler() {
   // The last few are what people pick by hand.
   for (int signal = SIGRTMAX - 3; signal > SIGRTMIN + 4; --signal) {
     KernelAction now{};
-    if (!kernel_action(signal, nullptr, &now)) continue;
+    if (signal == except || !kernel_action(signal, nullptr, &now)) continue;
     if (now.handler != nullptr && !is_ours(now)) continue;
     // Ours still: of a process that was forked, or what the program restored.
     g_before = is_ours(now) ? KernelAction{} : now;

@@ -6,13 +6,16 @@
 // Owns:     which trigger is in use and when what is due
 #include "inject/sample/sampler.hpp"
 
+#include <errno.h>
 #include <stdio.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/base/loader_counts.hpp"
 #include "inject/hot/outbox.hpp"
+#include "inject/hot/pause.hpp"
 #include "inject/hot/state.hpp"
 #include "inject/hot/thread_block.hpp"
 #include "inject/hot/worker_thread.hpp"
@@ -25,6 +28,7 @@
 #include "inject/sample/obstacles.hpp"
 #include "inject/sample/own_stack.hpp"
 #include "inject/sample/phdr_snapshot.hpp"
+#include "inject/sample/program_kind.hpp"
 #include "inject/sample/sampler_parts.hpp"
 #include "inject/sample/snapshot_build.hpp"
 #include "inject/sample/threads.hpp"
@@ -46,6 +50,7 @@ constexpr std::uint32_t kStopWaitMs = 100, kReleaseWaitMs = 1000;
 struct Sampler {
   bool prepared = false, native = false;
   bool on = false;
+  bool own_threads = false;  // none of the C library's
   bool guard_lost_told = false, blocked_refused = false, lacking_told = false;
   Settings settings;
   TriggerPlan plan;
@@ -53,15 +58,11 @@ struct Sampler {
   std::uint64_t scanned_ns = 0, looked_ns = 0, turned_ns = 0, reclaimed_ns = 0;
 };
 constinit Sampler g_sampler;
+// A signal that the program is about to take; 0: none.
+constinit std::atomic<int> g_wanted{0};
 
 using wire::Feature;
 using wire::NoticeLevel;
-
-bool has_go(const Snapshot* snapshot) {
-  return snapshot != nullptr &&
-         std::any_of(snapshot->modules, snapshot->modules + snapshot->module_count,
-                     [](const SnapshotModule& module) { return module.is_go; });
-}
 
 bool usable(const TriggerKind& kind, const char* then) {
   char why[160] = "", text[256];
@@ -131,11 +132,19 @@ void publish_rate() {
 
 void keep_guard() {
   if (!hot::on(hot::kOnSamples | hot::kOnLaunchStacks)) return;
-  if (arm_guard() == GuardState::kArmed || g_sampler.guard_lost_told) return;
+  if (base::mono_ns() < g_sampler.settings.guard_from_ns) return;
+  const char* why =
+      "the program handles SIGSEGV or SIGBUS itself again and again: stacks are "
+      "reduced to the program counter";
+  if (g_sampler.own_threads)
+    why =
+        "the program contains Go code without cgo, whose threads stand no handler of ours: stacks "
+        "are reduced to the program counter";
+  else if (arm_guard() == GuardState::kArmed)
+    return;
+  if (g_sampler.guard_lost_told) return;
   g_sampler.guard_lost_told = true;
-  hot::notice(Feature::kNative, NoticeLevel::kMissing, 0,
-              "the program handles SIGSEGV or SIGBUS itself again and again: stacks are reduced to "
-              "the program counter");
+  hot::notice(Feature::kNative, NoticeLevel::kMissing, 0, why);
 }
 
 void begin_triggers();
@@ -174,11 +183,16 @@ void begin_triggers() {
   open_threads(g_sampler.kind, g_sampler.plan);
 }
 
-// The program took our signal for itself.
+// The program took our signal for itself, or is about to.
 void keep_signal() {
-  if (!handler_was_replaced()) return;
+  const int wanted = g_wanted.exchange(0, std::memory_order_acq_rel);
+  // Once the program has it, it is not touched any more: what is pending may be the program's.
+  const bool replaced = handler_was_replaced();
+  const bool give = !replaced && wanted != 0 && wanted == handled_signal();
+  if (!give && !replaced) return;
   close_threads();
-  install_handler();
+  if (give) remove_handler();
+  install_handler(wanted);
   hot::notice(Feature::kNative, NoticeLevel::kInfo, 0,
               "the program installed a handler for the signal used for sampling; another signal "
               "is used now");
@@ -217,6 +231,7 @@ bool prepare() {
   look_for_fragile_code();
   g_sampler.native = unwind_prepare() && map_own_stacks();
   install_handler();
+  g_sampler.own_threads = has_threads_of_its_own(snapshot);
   python::find_runtime();
   note_own_filters();
   g_sampler.prepared = true;
@@ -306,6 +321,23 @@ void retire_ended_threads(std::uint64_t now_ns) {
   hot::retire_threads([](std::uint32_t tid, void*) { return hot::thread_has_ended(tid); }, nullptr);
 }
 
+void give_way(int number) {
+  if (!hot::on(hot::kOnSamples) || hot::is_our_thread(hot::this_tid())) return;
+  constexpr int kTries = 2500;
+  const int saved = errno;
+  g_wanted.store(number, std::memory_order_release);
+  hot::wake_worker();
+  errno = saved;
+  for (int i = 0; i < kTries && handled_signal() == number; ++i) hot::pause_for(200'000);
+}
+
+void leave_signal() {
+  const int saved = errno;
+  hot::worker_resume_timer_off();
+  remove_handler();
+  errno = saved;
+}
+
 std::uint32_t tick(std::uint64_t now_ns) {
   refresh_modules();
   reclaim_snapshots();
@@ -313,6 +345,7 @@ std::uint32_t tick(std::uint64_t now_ns) {
   reclaim_signal_stacks(now_ns);
   if (!g_sampler.on) return kScanNs / 1'000'000;
   heed_interrupted_waits(now_ns);
+  if (g_wanted.load(std::memory_order_relaxed) != 0) keep_signal();
   if (now_ns - g_sampler.scanned_ns >= kScanNs) {
     g_sampler.scanned_ns = now_ns;
     keep_signal();
@@ -327,7 +360,9 @@ std::uint32_t tick(std::uint64_t now_ns) {
     g_sampler.turned_ns = now_ns;
     for_each_thread(turn_of, nullptr);
   }
-  const std::uint64_t wait_ns = has_turns() ? std::min(kScanNs, g_sampler.plan.period_ns) : kScanNs;
+  std::uint64_t wait_ns = has_turns() ? std::min(kScanNs, g_sampler.plan.period_ns) : kScanNs;
+  const std::uint64_t guard_ns = g_sampler.settings.guard_from_ns;
+  if (now_ns < guard_ns) wait_ns = std::min(wait_ns, guard_ns - now_ns + 1'000'000);
   return static_cast<std::uint32_t>(std::max<std::uint64_t>(wait_ns / 1'000'000, 1));
 }
 

@@ -21,6 +21,9 @@ struct Settings {
   bool blocked_threads = true;
   bool native = true;
   bool python = true;
+  /// CLOCK_MONOTONIC; until then the dispositions of faults stay as they are, and stacks are the
+  /// program counter alone.
+  std::uint64_t guard_from_ns = 0;
 };
 
 /// Builds the module snapshot, warms the unwinder and sends the module list. At the begin of each
@@ -36,6 +39,15 @@ int signal_number();
 /// The same; installs the handler if there is none yet, 0 if no signal is free. Worker, or
 /// boundary while the worker is parked.
 int claim_signal();
+
+/// The program is about to take that signal for itself, be it for its default action, which would
+/// end the process: while samples are taken, waits until they come by another one, 0.5 s at the
+/// most. Keeps errno. Boundary, also in signal handlers.
+void give_way(int number);
+
+/// The same where the worker is parked, or a forked child has none yet: our handler is gone and
+/// nothing is pending. Boundary, also in signal handlers.
+void leave_signal();
 
 /// Takes the handler back, where there is no session: the signal's disposition is again what it was
 /// before us, a timer of worker_resume_after_cpu is deleted, nothing stays pending. Not while a

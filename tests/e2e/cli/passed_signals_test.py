@@ -183,28 +183,21 @@ def busy(seconds):
     while time.process_time() < end: sum(range(300))
 busy(0.5)
 seen = []
-def handle(number, frame):
-    seen.append((number, time.monotonic() - taken))
-taken = time.monotonic()
 for number in range(signal.SIGRTMIN, signal.SIGRTMAX + 1):
-    signal.signal(number, handle)
+    signal.signal(number, lambda number, frame: seen.append(number))
 busy(0.5)
-print(len(seen), {number for number, _ in seen} - {61}, max([0, *(after for _, after in seen)]))
+print(seen)
 """
 
 
 def the_samplers_own(checks, folder):
-    """A program that takes the signal that samples come by has it for itself at our thread's next look, 40 ms later
-    at the most; it is sampled on by another one, where there is another."""
+    """A program that takes the signal that samples come by is given none of ours, and is sampled on by another one,
+    where there is another."""
     for taken, least in (("every signal", 300), ("one", 600)):
         saved = os.path.join(folder, taken + ".json")
         program = TAKEN if taken != "one" else TAKEN.replace("range(signal.SIGRTMIN, signal.SIGRTMAX + 1)", "(61,)")
         done = e2e.gpuprof(["-q", "--rate", "1000", "--summary-json", saved], [sys.executable, "-c", program], cwd=folder)
-        if not checks.equal((done.returncode, done.stderr), (0, b""), "a program that takes " + taken):
-            continue
-        count, others, last_s = done.stdout.split()
-        checks.expect(int(count) <= 60 and float(last_s) < 0.2, "%s: it was given %r" % (taken, done.stdout))
-        checks.equal(others, b"set()", taken + ": signals of other numbers")
+        checks.equal((done.returncode, done.stdout, done.stderr), (0, b"[]\n", b""), "a program that takes " + taken)
         with open(saved, encoding="utf-8") as file:
             samples = json.load(file)["events_by_kind"].get("samples", 0)
         checks.expect(samples > least, "%s: %d samples of 1 s of processor time" % (taken, samples))

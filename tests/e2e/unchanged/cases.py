@@ -141,6 +141,22 @@ def everyone_reaches(path):
     return False
 
 
+CHILDREN_RESET = """
+import os, signal, time
+def busy(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end: sum(range(1000))
+busy(0.2)
+for number in range(8):
+    child = os.fork()
+    if child == 0:
+        for one in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}: signal.signal(one, signal.SIG_DFL)
+        busy(0.05)
+        os._exit(7)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
 def cases(scratch):
     """Yields (name, argv, options): stdin=bytes, env=dict, mask=bool, armed=bool (waiting to be recorded, too),
     needs=path or None."""
@@ -166,6 +182,8 @@ def cases(scratch):
     yield "debugger", ["sh", "-c", "gdb -q -nx -batch -ex run --args \"$@\" 2>&1 | grep -e ^sum -e received", "sh", *computes], {
         "needs": "/usr/bin/gdb"}
     yield "signals", [program("signals")], {}
+    yield "reset-signals", [program("reset_signals")], {"armed": True}
+    yield "python-children-reset-signals", [python, "-c", CHILDREN_RESET], {"armed": True}
     yield "cancelled", [program("cancelled")], {"armed": True}
     yield "threads", [program("threads")], {}
     yield "crash", [program("crash")], {}

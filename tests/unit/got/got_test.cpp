@@ -77,6 +77,15 @@ TEST_P(Got, CallsGoThroughUsAndBackAgain) {
   EXPECT_EQ(patches.slots(), 0u);
 }
 
+// It may be relocated only later.
+TEST_P(Got, OfTheFirstModulesNoneCameByDlopen) {
+  const Loaded caller(GetParam());
+  Patches patches(kRows);
+  EXPECT_EQ(patches.follow_first().slots, 0u);
+  EXPECT_EQ(caller.call("got_test_call", 1), 200);
+  patches.restore();
+}
+
 TEST_P(Got, AReferenceThatNobodyDefinesStaysEmpty) {
   const Loaded caller(GetParam());
   Patches patches(kRows);

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The program wants the signal that samples come by, or a timer of ours would raise: it gets it,
+// and none of ours with it. A program that sets every signal to its default would be ended by the
+// next.
+//
+// Context:  boundary; follow and restore: worker
+// Owns:     the slots of the program's modules through which it calls sigaction and its kind
+// Promises: result and errno are the C library's; any other signal costs one comparison; a handler
+// of
+//           the program's may call them, as it may the C library's
+// Not here: how the sampler moves to another signal (inject/sample/sampler.cpp); callers by dlsym,
+// by
+//           a bare system call, and of modules that come later by dlopen, which no slot leads to us
+#include <errno.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "inject/agent/core.hpp"
+#include "inject/got/got.hpp"
+#include "inject/hot/worker_thread.hpp"
+#include "inject/sample/sampler.hpp"
+
+extern "C" sighandler_t __sysv_signal(int, sighandler_t) noexcept;
+
+namespace gpuprof::agent {
+namespace {
+
+void before_taking(int number) {
+  if (number <= 0 || number != sample::signal_number()) return;
+  const int saved = errno;
+  const pid_t owner = g_core.owner_pid.load(std::memory_order_acquire);
+  const bool forked = owner == 0;
+  // In a vfork child all our memory is the parent's; no signal of ours reaches it.
+  if (!forked && owner != getpid()) {
+    errno = saved;
+    return;
+  }
+  if (forked || hot::worker_parked()) {
+    sample::leave_signal();
+    if (!forked) hot::worker_resume();
+  } else {
+    sample::give_way(number);
+  }
+  errno = saved;
+}
+
+int call_sigaction(int number, const struct sigaction* action, struct sigaction* before) noexcept {
+  if (action != nullptr) before_taking(number);
+  return sigaction(number, action, before);
+}
+
+template <sighandler_t (*kReal)(int, sighandler_t) noexcept>
+sighandler_t call(int number, sighandler_t handler) noexcept {
+  before_taking(number);
+  return kReal(number, handler);
+}
+
+const got::Replacement kCalls[] = {
+    {"sigaction", reinterpret_cast<void*>(call_sigaction)},
+    {"__sigaction", reinterpret_cast<void*>(call_sigaction)},
+    {"signal", reinterpret_cast<void*>(call<signal>)},
+    {"bsd_signal", reinterpret_cast<void*>(call<signal>)},
+    {"__sysv_signal", reinterpret_cast<void*>(call<__sysv_signal>)},
+    {"sysv_signal", reinterpret_cast<void*>(call<__sysv_signal>)},
+    {},
+};
+constinit got::Patches g_calls(kCalls);
+
+}  // namespace
+
+void follow_signal_calls() { g_calls.follow_first(); }
+
+void restore_signal_calls() { g_calls.restore(); }
+
+}  // namespace gpuprof::agent

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the program is made of, as far as signals care.
+//
+// Context:  worker
+// Owns:     nothing
+#pragma once
+
+#include "inject/sample/phdr_snapshot.hpp"
+
+namespace gpuprof::sample {
+
+/// Some module was made by the Go toolchain.
+bool has_go(const Snapshot* snapshot);
+
+/// Its threads are not the C library's: Go without cgo, whose program needs no library and keeps
+/// something of its own where ours expects thread-local storage.
+bool has_threads_of_its_own(const Snapshot* snapshot);
+
+}  // namespace gpuprof::sample
