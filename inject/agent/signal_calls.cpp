@@ -28,6 +28,8 @@ namespace {
 
 void before_taking(int number) {
   if (number <= 0 || number != sample::signal_number()) return;
+  // Under a filter of the program's nothing of ours comes, and no call of ours may be made.
+  if (g_core.left.load(std::memory_order_acquire)) return;
   const int saved = errno;
   const pid_t owner = g_core.owner_pid.load(std::memory_order_acquire);
   const bool forked = owner == 0;
