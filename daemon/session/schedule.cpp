@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "support/text.hpp"
+
 namespace gpuprof::session {
 
 using api::Extent;
@@ -114,6 +116,19 @@ void Schedule::recording_on(std::uint64_t ts_ns) {
 void Schedule::recording_off(std::uint64_t ts_ns) {
   if (!recorded_.empty() && recorded_.back().off_ns == wire::kNever)
     recorded_.back().off_ns = ts_ns;
+}
+
+/// That recording was off before the end after all is nowhere else to be seen: the last step looks
+/// as long as it was.
+void Schedule::tell_cut(const model::Window& window) {
+  const auto one = std::find_if(recorded_.begin(), recorded_.end(), [&](const Interval& interval) {
+    return window.start_ns >= interval.on_ns && window.start_ns < interval.off_ns;
+  });
+  if (one == recorded_.end() || one->off_ns >= window.end_ns) return;
+  remarks_.emplace_back("window " + std::to_string(index_) + " cut",
+                        "Window " + std::to_string(index_ + 1) + " holds nothing of its last " +
+                            support::human_duration(window.end_ns - one->off_ns) +
+                            ": recording was off by then.");
 }
 
 // A process that never said a word about it is taken at the plan's.

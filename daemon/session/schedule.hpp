@@ -129,6 +129,7 @@ class Schedule {
   std::uint64_t leave_out(std::uint64_t number);
   bool passes(const Begin& begin);
   void tell_missed();
+  void tell_cut(const model::Window& window);
   bool has_no_gap(const Begin& first, std::uint64_t end_ns) const;
   bool settle_first(std::uint64_t end_ns = wire::kNever);
   std::uint64_t latest_end() const;

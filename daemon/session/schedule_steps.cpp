@@ -131,6 +131,8 @@ void Schedule::replan() {
   planned_step_ns_ = step_ns_;
   const Turn now = turn(turn_);
   std::uint64_t on = on_border(now), off = now.end;
+  // It takes later steps where recording came on late.
+  if (state_ == State::kInWindow) off = std::max(off, plan_.off_step);
   const std::uint64_t lead = lead_steps();
   const bool is_on = plan_.on_step <= last_.number;
   if (is_on && on <= last_.number + lead) on = plan_.on_step;
@@ -306,6 +308,7 @@ void Schedule::close_steps(std::uint64_t end_number, std::uint64_t end_ns) {
                          : steps_text(asked.active, wanted)) +
             (window.first_step != asked.active ? ": recording was not on yet at its first step."
                                                : ": the " + subject() + " ended."));
+  tell_cut(window);
   close(window);
 }
 

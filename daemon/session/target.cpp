@@ -112,10 +112,11 @@ void Target::disconnected(std::uint64_t now_ns) {
 }
 
 // A target that has not counted a step yet has nothing to compare with the plan's borders, although
-// steps of its were found: what the plan wants at the next one holds.
+// steps of its were found: what the plan wants of the one that runs, or at the next one, holds.
+// With that the target's count begins.
 bool Target::is_due(const AgentPlan& plan) const {
   return has_steps_ && segment_.stats().steps.load(std::memory_order_relaxed) == 0 &&
-         plan.on_step <= latest_step_ + 1 && latest_step_ + 1 < plan.off_step;
+         plan.on_step <= latest_step_ + 1 && latest_step_ < plan.off_step;
 }
 
 // The window is closed while its borders are moved: an agent that compares in between sees

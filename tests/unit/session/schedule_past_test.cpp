@@ -59,6 +59,24 @@ TEST_P(PastSteps, AWindowFarBehindThemIsMetByTheCounter) {
 
 INSTANTIATE_TEST_SUITE_P(Steps, PastSteps, testing::Values(100'000, kMs, 7 * kMs, 60 * kMs));
 
+// Given a window that takes later steps, since recording came on in the first of those asked for
+TEST(ScheduleOfPastSteps, AWindowThatBeganLateKeepsItsEndWhenStepsGetLonger) {
+  Schedule schedule(found(1, 0, 3, 1), true, true);
+  const std::uint64_t begin = 1000 * kSecond;
+  schedule.start(begin);
+  schedule.first_activity(begin);
+  schedule.recording_on(begin + 150 * kMs);
+  const std::uint64_t began_ms[] = {0, 100, 200, 300, 700};
+  for (std::uint64_t i = 0; i < 5; ++i) schedule.step_began(i, begin + began_ms[i] * kMs, i + 1);
+  for (std::uint64_t ms = 705; ms < 900; ms += 5) {
+    schedule.tick(begin + ms * kMs);
+    ASSERT_EQ(5u, schedule.plan().off_step) << ms;
+  }
+  schedule.step_began(5, begin + 1100 * kMs, 6);
+  schedule.tick(begin + 1105 * kMs);
+  EXPECT_THAT(steps_of(schedule.take_windows()), ElementsAre(Steps{2, 3}));
+}
+
 TEST(ScheduleOfPastSteps, AnEvaluationAfterTheLastStepIsNotInTheWindow) {
   Schedule schedule(found(0, 0, 3, 2), true, true);
   Program program(schedule, 10 * kMs);

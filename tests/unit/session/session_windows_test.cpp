@@ -49,6 +49,43 @@ TEST_F(DaemonTest, WindowsHoldExactlyTheAskedSteps) {
                   " steps that match nvtx:step; counted until the last window was over.")));
 }
 
+// The steps of a window were found all at once, and the last of them runs: the agent has counted
+// none to compare with.
+TEST_F(DaemonTest, AWindowFoundAfterwardsIsRecordedToItsEnd) {
+  options_.step = "kernel:k";
+  options_.schedule.given = true;
+  options_.schedule.active = {api::Extent::Unit::kSteps, 3};
+  options_.schedule.repeat = 1;
+  const std::string address = open();
+  const pid_t child = fork_child([&] {
+    FakeAgent agent;
+    if (!agent.connect(address)) ::_exit(3);
+    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    lane.push(wire::StringDef{5, 1, 0}, base::mono_ns(), "k", 1);
+    while (!agent.recording() && !agent.serve_until_stopped(10)) {
+    }
+    for (int i = 0; i < 3; ++i) {
+      lane.push(wire::KernelMark{base::mono_ns(), 5}, base::mono_ns());
+      agent.serve_until_stopped(30);
+    }
+    lane.push(wire::NameMatch{5, 1}, base::mono_ns());
+    for (int i = 0; i < 20; ++i) {
+      agent.serve_until_stopped(10);
+      if (!agent.recording()) ::_exit(4);
+    }
+    agent.step(lane, wire::StepSource::kKernel);
+    agent.serve_until_stopped(100);
+    if (agent.recording()) ::_exit(5);
+    agent.bye();
+  });
+  client_->command_started(static_cast<std::uint32_t>(child));
+  EXPECT_EQ(0, wait_for(child));
+  const api::Summary summary = finish();
+  ASSERT_EQ(1u, summary.windows.size());
+  EXPECT_EQ(1u, summary.windows[0].first_step);
+  EXPECT_EQ(3u, summary.windows[0].steps);
+}
+
 TEST_F(DaemonTest, StepsOf100MicrosecondsAreCutExactly) {
   options_.step = "nvtx:step";
   options_.schedule.given = true;
