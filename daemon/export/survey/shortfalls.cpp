@@ -89,22 +89,25 @@ struct Masked {
   }
   std::string text() const {
     std::vector<std::string> all = names;
-    if (number > names.size()) all.push_back(fmt::format("{} more", number - names.size()));
+    if (number > names.size() && !all.empty())
+      all.push_back(fmt::format("{} more", number - names.size()));
     return all.empty() ? "" : " (" + support::join(all, ", ") + ")";
   }
 };
 
-/// Who has no sample at all is missing; who has some blocked our signal for a while only.
+/// Who has no sample at all is missing; who has some blocked our signal for a while only. Of whom
+/// it is not known who they are, as of a file that is read, no more is said.
 void masked_threads(const Survey& s, std::uint64_t count, std::vector<std::string>& out) {
   Masked never, for_a_while;
   for (const auto& [tid, thread] : s.threads)
     if (thread.masked) (thread.sampled ? for_a_while : never).add(tid, thread);
-  if (never.number == 0 && for_a_while.number < count) never.number = count - for_a_while.number;
+  const std::size_t known = never.number + for_a_while.number;
+  if (known < count) for_a_while.number += count - known;
   if (never.number != 0)
     out.push_back(
         fmt::format("{} missing: {}{}",
                     never.number == 1 ? "1 thread is" : fmt::format("{} threads are", never.number),
-                    name_of(LossReason::kThreadMasked), never.names.empty() ? "" : never.text()));
+                    name_of(LossReason::kThreadMasked), never.text()));
   if (for_a_while.number != 0)
     out.push_back(fmt::format(
         "{} blocked our signal, for a while at least; what was computed then was not sampled{}",

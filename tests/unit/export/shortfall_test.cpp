@@ -98,6 +98,22 @@ TEST_F(Shortfalls, ThreadsWithSamplesBlockedOurSignalForAWhileOnly) {
                    "was not sampled (pool 18, pool 19)"}));
 }
 
+// A trace that is read back says how many there were, not who.
+TEST_F(Shortfalls, OfThreadsThatAreNotKnownNoneIsCalledMissing) {
+  record([](model::EventSink& sink) {
+    sink.on(model::ThreadName{17, 0, kStart, "main"});
+    model::Sample sample{};
+    sample.ts_ns = kStart + 10;
+    sample.tid = 17;
+    sink.on(sample);
+    sink.on(model::Loss{27, 0, 1, kStart + 10, kStart + 20});
+  });
+  trace();
+  EXPECT_THAT(written_.missing,
+              testing::Contains("1 thread blocked our signal, for a while at least; what was "
+                                "computed then was not sampled"));
+}
+
 TEST_F(Shortfalls, AThreadThatBlocksOurSignalIsToldInOneFile) {
   record([this](model::EventSink& sink) {
     sink.on(model::ThreadName{17, 2, kStart, "first"});
