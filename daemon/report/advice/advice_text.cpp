@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "daemon/report/advice/wording.hpp"
@@ -67,7 +68,10 @@ std::string advice_text(std::span<const Advice> advice, std::size_t width) {
   if (advice.empty()) return "No advice: no rule found anything worth changing.\n";
   bool several = false;
   for (const Advice& one : advice) several = several || one.pid != advice[0].pid;
-  std::string text = "Advice, by share of a step\n";
+  const bool of_recording = std::ranges::all_of(
+      advice, [](const Advice& one) { return one.of == std::string_view("recording"); });
+  std::string text =
+      fmt::format("Advice, by share of {}\n", of_recording ? "the recording" : "a step");
   std::size_t number = 0;
   for (const Advice& one : advice) append_one(text, one, ++number, several, width);
   return text;

@@ -60,6 +60,8 @@ void StoryPart::begin(exporter::Shown& shown) {
   seen_.clear();
   const model::Window& window = shown.survey().window;
   if (story_.start_real_ns == 0) story_.start_real_ns = window.stamp_real_ns;
+  first_ns_ = std::min(first_ns_, window.start_ns);
+  last_ns_ = std::max(last_ns_, window.end_ns);
   if (!shown.survey().steps.empty()) return;
   tids_.insert(shown.survey().main_tid());
 }
@@ -168,7 +170,8 @@ void StoryPart::sort_steps() {
             [](const StoryStep& a, const StoryStep& b) { return a.start_ns < b.start_ns; });
   if (!steps.empty() || story_.ops.empty() || wanted_) return;
   story_.made_up = true;
-  steps.push_back({story_.ops.front().start_ns, story_.ops.back().end_ns, 0});
+  steps.push_back({std::min(first_ns_, story_.ops.front().start_ns),
+                   std::max(last_ns_, story_.ops.back().end_ns), 0});
 }
 
 void StoryPart::keep_outermost() {

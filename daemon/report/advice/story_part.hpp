@@ -62,6 +62,7 @@ class StoryPart final : public exporter::ShownSink {
   std::unordered_map<model::StackId, std::uint32_t> stack_ids_;   // of this window
   std::unordered_map<exporter::StackText::Frame, FrameId> seen_;  // of this window
   std::vector<StoryWait> waits_;
+  std::uint64_t first_ns_ = ~std::uint64_t{0}, last_ns_ = 0;  // of all windows
 };
 
 }  // namespace gpuprof::report::advice

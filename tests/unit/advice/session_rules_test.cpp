@@ -140,6 +140,15 @@ TEST(AdviceText, TellsRuleShareTimePlaceAndChange) {
             "    Try: Wait less.\n");
 }
 
+TEST(AdviceText, OfARecordingWithoutStepsSaysSo) {
+  Advice advice;
+  advice.rule = kSyncInLoop;
+  advice.share = 0.098;
+  advice.of = "recording";
+  EXPECT_THAT(advice_text(std::span(&advice, 1), 80),
+              testing::StartsWith("Advice, by share of the recording\n"));
+}
+
 TEST(AdviceText, JsonHoldsTheFigures) {
   Advice advice;
   advice.rule = kSyncInLoop;
