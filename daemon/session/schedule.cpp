@@ -118,13 +118,18 @@ void Schedule::recording_off(std::uint64_t ts_ns) {
     recorded_.back().off_ns = ts_ns;
 }
 
+const Schedule::Interval* Schedule::interval_at(std::uint64_t ts_ns) const {
+  const auto one = std::find_if(recorded_.begin(), recorded_.end(), [&](const Interval& interval) {
+    return ts_ns >= interval.on_ns && ts_ns < interval.off_ns;
+  });
+  return one == recorded_.end() ? nullptr : &*one;
+}
+
 /// That recording was off before the end after all is nowhere else to be seen: the last step looks
 /// as long as it was.
 void Schedule::tell_cut(const model::Window& window) {
-  const auto one = std::find_if(recorded_.begin(), recorded_.end(), [&](const Interval& interval) {
-    return window.start_ns >= interval.on_ns && window.start_ns < interval.off_ns;
-  });
-  if (one == recorded_.end() || one->off_ns >= window.end_ns) return;
+  const Interval* one = interval_at(window.start_ns);
+  if (one == nullptr || one->off_ns >= window.end_ns) return;
   remarks_.emplace_back("window " + std::to_string(index_) + " cut",
                         "Window " + std::to_string(index_ + 1) + " holds nothing of its last " +
                             support::human_duration(window.end_ns - one->off_ns) +
@@ -133,9 +138,7 @@ void Schedule::tell_cut(const model::Window& window) {
 
 // A process that never said a word about it is taken at the plan's.
 bool Schedule::recorded(std::uint64_t ts_ns) const {
-  return recorded_.empty() || std::any_of(recorded_.begin(), recorded_.end(), [&](const auto& one) {
-           return ts_ns >= one.on_ns && ts_ns < one.off_ns;
-         });
+  return recorded_.empty() || interval_at(ts_ns) != nullptr;
 }
 
 void Schedule::step_began(std::uint64_t number, std::uint64_t ts_ns, std::uint64_t label) {

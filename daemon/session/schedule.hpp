@@ -108,6 +108,8 @@ class Schedule {
   bool last_turn(std::uint64_t index) const;
   void close(model::Window window);
   void become_done();
+  /// While this time was recorded; nullptr: it was not.
+  const Interval* interval_at(std::uint64_t ts_ns) const;
   bool recorded(std::uint64_t ts_ns) const;
   /// When recording went on last; 0: never said.
   std::uint64_t recording_on_ns() const { return recorded_.empty() ? 0 : recorded_.back().on_ns; }

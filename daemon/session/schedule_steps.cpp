@@ -259,10 +259,8 @@ void Schedule::await_recording(std::uint64_t number) {
 /// Nothing is missing from a window that begins with this step. @param end_ns  See settle_first().
 bool Schedule::has_no_gap(const Begin& first, std::uint64_t end_ns) const {
   if (recorded_.empty()) return true;
-  const auto one = std::find_if(recorded_.begin(), recorded_.end(), [&](const Interval& interval) {
-    return first.ts_ns >= interval.on_ns && first.ts_ns < interval.off_ns;
-  });
-  if (one == recorded_.end()) return false;
+  const Interval* one = interval_at(first.ts_ns);
+  if (one == nullptr) return false;
   if (one->off_ns == wire::kNever) return true;
   const Turn now = turn(turn_);
   const std::uint64_t end = std::min(

@@ -77,6 +77,24 @@ TEST(ScheduleOfPastSteps, AWindowThatBeganLateKeepsItsEndWhenStepsGetLonger) {
   EXPECT_THAT(steps_of(schedule.take_windows()), ElementsAre(Steps{2, 3}));
 }
 
+TEST(ScheduleOfPastSteps, AWindowWhoseEndWasNotRecordedSaysSo) {
+  Schedule schedule(found(0, 0, 2, 1), true, true);
+  const std::uint64_t begin = 1000 * kSecond;
+  schedule.start(begin);
+  schedule.first_activity(begin);
+  schedule.recording_on(begin);
+  schedule.step_began(0, begin + 10 * kMs, 1);
+  schedule.step_began(1, begin + 110 * kMs, 2);
+  schedule.tick(begin + 115 * kMs);
+  schedule.recording_off(begin + 160 * kMs);
+  schedule.step_began(2, begin + 210 * kMs, 3);
+  schedule.tick(begin + 215 * kMs);
+  EXPECT_THAT(steps_of(schedule.take_windows()), ElementsAre(Steps{0, 2}));
+  const std::vector<Remark> remarks = schedule.take_remarks();
+  ASSERT_EQ(1u, remarks.size());
+  EXPECT_THAT(remarks[0].second, HasSubstr("holds nothing of its last 50"));
+}
+
 TEST(ScheduleOfPastSteps, AnEvaluationAfterTheLastStepIsNotInTheWindow) {
   Schedule schedule(found(0, 0, 3, 2), true, true);
   Program program(schedule, 10 * kMs);
