@@ -6,12 +6,10 @@
 //
 // Context:  boundary; follow and restore: worker
 // Owns:     the slots of the program's modules through which it calls sigaction and its kind
-// Promises: result and errno are the C library's; any other signal costs one comparison; a handler
-// of
-//           the program's may call them, as it may the C library's
-// Not here: how the sampler moves to another signal (inject/sample/sampler.cpp); callers by dlsym,
-// by
-//           a bare system call, and of modules that come later by dlopen, which no slot leads to us
+// Promises: result and errno are the C library's; any other signal costs one comparison; what a
+//           handler may call it may call still
+// Not here: how the sampler moves to another signal (inject/sample/sampler.cpp); calls by dlsym, by
+//           a bare system call, and of modules that come by dlopen: no slot leads them to us
 #include <errno.h>
 #include <signal.h>
 #include <unistd.h>
@@ -34,14 +32,11 @@ void before_taking(int number) {
   const pid_t owner = g_core.owner_pid.load(std::memory_order_acquire);
   const bool forked = owner == 0;
   // In a vfork child all our memory is the parent's; no signal of ours reaches it.
-  if (!forked && owner != getpid()) {
-    errno = saved;
-    return;
-  }
-  if (forked || hot::worker_parked()) {
+  const bool borrowed = !forked && owner != getpid();
+  if (!borrowed && (forked || hot::worker_parked())) {
     sample::leave_signal();
     if (!forked) hot::worker_resume();
-  } else {
+  } else if (!borrowed) {
     sample::give_way(number);
   }
   errno = saved;

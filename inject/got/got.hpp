@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Puts functions of ours in the place of others' in the tables through which libraries call each
-// other, and takes them out again: for a library that came too late to be preloaded.
+// other, and takes them out again: for a library that came too late to be preloaded, and for names
+// that ours must not define.
 //
 // Context:  worker (one thread at a time)
 // Owns:     what it remembers of replaced slots: mapped by the first follow(), gone after restore()
