@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that run already, and what can be seen of gpuprof in them from outside."""
 
+import atexit
 import glob
 import json
 import os
@@ -101,8 +102,22 @@ def status():
 
 
 DOORS = "/tmp/gpuprof-%d" % os.getuid()
+# A folder that somebody removes takes along what is mounted on it, in every mount namespace; and who is the last to
+# have a door in it removes it. This file, which the mount then hides, keeps it from being empty.
+HELD = "%s/test-%d" % (DOORS, os.getpid())
 # Seen by nobody else, as the /tmp of a container.
-OWN_DOORS = "mkdir -p -m 700 %s && mount -t tmpfs -o mode=0700 tmpfs %s" % (DOORS, DOORS)
+OWN_DOORS = "mkdir -p -m 700 %s && : > %s && mount -t tmpfs -o mode=0700 tmpfs %s" % (DOORS, HELD, DOORS)
+
+
+def let_doors_go():
+    for remove, path in ((os.unlink, HELD), (os.rmdir, DOORS)):
+        try:
+            remove(path)
+        except OSError:
+            pass
+
+
+atexit.register(let_doors_go)
 
 
 def alone():
