@@ -21,13 +21,15 @@ enum class MaskLook {
 
 class MaskMemory {
  public:
-  void see(MaskLook look) {
+  /// @param has_run  Whether the thread has got to run since the last look.
+  void see(MaskLook look, bool has_run) {
     last_ = look;
     const std::uint32_t opened = open_looks_;
     open_looks_ = 0;
     if (look == MaskLook::kWaitsForOurs) forbid();
     if (look == MaskLook::kUnknown) swaps_ = true;
-    if (look == MaskLook::kBlocked && ++blocked_looks_ >= kBlockedLooks) masked_ = true;
+    const std::uint32_t enough = has_run || swaps_ ? kBlockedLooks : kIdleLooks;
+    if (look == MaskLook::kBlocked && ++blocked_looks_ >= enough) masked_ = true;
     if (look != MaskLook::kOpen) return;
     blocked_looks_ = 0;
     if (!masked_ || forbidden_) return;
@@ -45,8 +47,9 @@ class MaskMemory {
   bool changing() const { return masked_ ? open_looks_ != 0 : last_ == MaskLook::kBlocked; }
 
  private:
-  // libc blocks all signals for a moment when it makes a thread or a process: look twice.
-  static constexpr std::uint32_t kBlockedLooks = 2;
+  // libc blocks all signals for a moment when it makes a thread or a process: look twice. One that
+  // did not get to run meanwhile, or waits for the process it makes to begin, is still there.
+  static constexpr std::uint32_t kBlockedLooks = 2, kIdleLooks = 8;
   // One that unblocks signals only to wait may be met just behind such a call, before it has run
   // again: one look does not give the trigger back.
   static constexpr std::uint32_t kOpenLooks = 8;

@@ -39,6 +39,8 @@ constexpr std::uint32_t kEarlyChecks = 3;
 // Only one that has run can have changed.
 constexpr std::uint64_t kCheckPeriodNs = 200'000'000, kIdlePeriodNs = 1'000'000'000;
 constexpr std::uint64_t kHasRunNs = 1'000'000;
+// Longer than libc takes to make a thread.
+constexpr std::uint64_t kHasGoneOnNs = 100'000;
 // A thread may get a stack when it makes another one: what is loaded makes its threads soon.
 constexpr std::uint64_t kStackWaitNs = 300'000'000;
 
@@ -180,7 +182,8 @@ void take_away(ThreadEntry& entry) {
 }
 
 void judge(ThreadEntry& entry, const ThreadStatus& status) {
-  entry.mask.see(look_at_mask(entry.tid, status, g_threads.plan.signal));
+  const std::uint64_t ran_ns = base::clock_ns(cpu_clock_of(entry.tid)) - entry.checked_cpu_ns;
+  entry.mask.see(look_at_mask(entry.tid, status, g_threads.plan.signal), ran_ns >= kHasGoneOnNs);
   entry.traced = status.tracer != 0;
   entry.filtered = has_new_filter(status);
   if (entry.has_trigger && !g_threads.kind->intact(entry.slot)) drop_trigger(entry);

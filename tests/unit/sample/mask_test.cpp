@@ -17,36 +17,56 @@ namespace {
 constexpr int kOurs = 61;
 
 void look(MaskMemory& memory, MaskLook what, int times) {
-  for (int i = 0; i < times; ++i) memory.see(what);
+  for (int i = 0; i < times; ++i) memory.see(what, true);
 }
 
 TEST(MaskMemory, AllowsATriggerAfterOneOpenLook) {
   MaskMemory memory;
   EXPECT_FALSE(memory.open());
-  memory.see(MaskLook::kOpen);
+  memory.see(MaskLook::kOpen, true);
   EXPECT_TRUE(memory.open());
   EXPECT_FALSE(memory.masked());
 }
 
 TEST(MaskMemory, OneBlockedLookDoesNotDecide) {
   MaskMemory memory;
-  memory.see(MaskLook::kOpen);
-  memory.see(MaskLook::kBlocked);
+  memory.see(MaskLook::kOpen, true);
+  memory.see(MaskLook::kBlocked, true);
   EXPECT_FALSE(memory.masked());
   EXPECT_TRUE(memory.changing());
-  memory.see(MaskLook::kOpen);
-  memory.see(MaskLook::kBlocked);
+  memory.see(MaskLook::kOpen, true);
+  memory.see(MaskLook::kBlocked, true);
   EXPECT_FALSE(memory.masked());
+}
+
+TEST(MaskMemory, OneThatDidNotGetToRunMayStillBeAtWhatLibcBlocksSignalsFor) {
+  MaskMemory memory;
+  memory.see(MaskLook::kOpen, true);
+  for (int i = 0; i < 7; ++i) {
+    memory.see(MaskLook::kBlocked, false);
+    EXPECT_FALSE(memory.masked());
+    EXPECT_TRUE(memory.changing());
+  }
+  memory.see(MaskLook::kBlocked, false);
+  EXPECT_TRUE(memory.masked());
+}
+
+TEST(MaskMemory, OneThatUnblocksSignalsToWaitNeedNotRunLong) {
+  MaskMemory memory;
+  memory.see(MaskLook::kUnknown, true);
+  memory.see(MaskLook::kBlocked, false);
+  memory.see(MaskLook::kBlocked, false);
+  EXPECT_TRUE(memory.masked());
 }
 
 TEST(MaskMemory, LooksIntoWaitingCallsChangeNothing) {
   MaskMemory memory;
-  memory.see(MaskLook::kUnknown);
+  memory.see(MaskLook::kUnknown, true);
   EXPECT_FALSE(memory.open());
   EXPECT_FALSE(memory.masked());
-  memory.see(MaskLook::kBlocked);
-  memory.see(MaskLook::kUnknown);
-  memory.see(MaskLook::kBlocked);
+  memory.see(MaskLook::kBlocked, true);
+  memory.see(MaskLook::kUnknown, true);
+  memory.see(MaskLook::kBlocked, true);
   EXPECT_TRUE(memory.masked());
   look(memory, MaskLook::kUnknown, 100);
   EXPECT_TRUE(memory.masked());
@@ -55,31 +75,31 @@ TEST(MaskMemory, LooksIntoWaitingCallsChangeNothing) {
 TEST(MaskMemory, GivesTheTriggerBackAtOnceToOneThatWasNeverMetInSuchACall) {
   MaskMemory memory;
   look(memory, MaskLook::kBlocked, 3);
-  memory.see(MaskLook::kOpen);
+  memory.see(MaskLook::kOpen, true);
   EXPECT_TRUE(memory.open());
 }
 
 TEST(MaskMemory, GivesItBackToOneThatWasAfterManyOpenLooksInARow) {
   MaskMemory memory;
-  memory.see(MaskLook::kUnknown);
+  memory.see(MaskLook::kUnknown, true);
   look(memory, MaskLook::kBlocked, 2);
   look(memory, MaskLook::kOpen, 7);
   EXPECT_TRUE(memory.masked());
-  memory.see(MaskLook::kUnknown);
+  memory.see(MaskLook::kUnknown, true);
   look(memory, MaskLook::kOpen, 7);
   EXPECT_TRUE(memory.masked());
-  memory.see(MaskLook::kOpen);
+  memory.see(MaskLook::kOpen, true);
   EXPECT_TRUE(memory.open());
 }
 
 TEST(MaskMemory, NeverGivesItBackToOneWhoseWaitWasCutShort) {
   MaskMemory memory;
-  memory.see(MaskLook::kOpen);
+  memory.see(MaskLook::kOpen, true);
   memory.forbid();
   look(memory, MaskLook::kOpen, 100);
   EXPECT_TRUE(memory.masked());
   MaskMemory waiter;
-  waiter.see(MaskLook::kWaitsForOurs);
+  waiter.see(MaskLook::kWaitsForOurs, true);
   look(waiter, MaskLook::kOpen, 100);
   EXPECT_TRUE(waiter.masked());
 }
