@@ -113,8 +113,8 @@ void Comparison::start_rows(ProcessDiff& diff) const {
     row.kind = joint.any().kind;
     if (joint.after == nullptr) row.presence = Presence::kGone;
     if (joint.before == nullptr) row.presence = Presence::kNew;
-    row.calls_before = mean(Pairs::calls(before_, joint.before));
-    row.calls_after = mean(Pairs::calls(after_, joint.after));
+    row.calls_before = typical_calls(Pairs::calls(before_, joint.before));
+    row.calls_after = typical_calls(Pairs::calls(after_, joint.after));
     if (row.presence == Presence::kBoth) note_shapes(*joint.before, *joint.after, row);
   }
 }

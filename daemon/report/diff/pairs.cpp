@@ -86,6 +86,11 @@ double mean(const Values& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+double typical_calls(const Values& values) {
+  const double same = fixed(values);
+  return same >= 0 ? same : mean(values);
+}
+
 bool calls_differ(const Values& before, const Values& after, std::size_t tests) {
   constexpr double kAlarmShare = 0.01, kLeastChange = 0.1;
   if (before.empty() || after.empty()) return false;

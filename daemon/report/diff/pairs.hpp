@@ -61,5 +61,8 @@ class Pairs {
 /// apart.
 bool calls_differ(const Values& before, const Values& after, std::size_t tests);
 double mean(const Values& values);
+/// Calls in a step: what nine of ten steps have (the step that ends an epoch has others), else the
+/// mean.
+double typical_calls(const Values& values);
 
 }  // namespace gpuprof::report::diff

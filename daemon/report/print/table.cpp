@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 
 #include "support/text.hpp"
 
@@ -42,6 +44,24 @@ std::string cut_front(const std::string& text, std::size_t width) {
     ++at;
   }
   return "..." + text.substr(at);
+}
+
+/// As keys are written.
+std::string plain(std::string_view title) {
+  std::string text(title);
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) {
+    return c == ' ' || c == '-' ? '_' : static_cast<char>(std::tolower(c));
+  });
+  return text;
+}
+
+/// What else a column may be called, which is how people type what they read: `total` and `waited`
+/// for `total_ns` and its title `Waited`, and `waited_ns`.
+std::array<std::string, 3> other_names(const Column& column) {
+  const std::size_t unit = column.unit == Unit::kText ? std::string::npos : column.key.rfind('_');
+  const std::string title = plain(column.title);
+  return {column.key.substr(0, unit), title,
+          title + (unit == std::string::npos ? "" : column.key.substr(unit))};
 }
 
 double number(const Cell& cell) {
@@ -85,14 +105,16 @@ std::string shown(const Cell& cell, Unit unit) {
 
 support::Result<std::size_t> column_of(const Table& table, std::string_view key) {
   std::vector<std::string> keys;
-  for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    const Column& column = table.columns[i];
-    if (column.key == key || column.title == key) return i;
+  for (const Column& column : table.columns) {
+    if (column.key == key || column.title == key)
+      return static_cast<std::size_t>(&column - table.columns.data());
     keys.push_back(column.key);
   }
-  // `total` finds `total_ns`.
-  for (std::size_t i = 0; i < keys.size(); ++i)
-    if (keys[i].substr(0, keys[i].rfind('_')) == key) return i;
+  for (const Column& column : table.columns) {
+    const auto names = other_names(column);
+    if (std::find(names.begin(), names.end(), plain(key)) != names.end())
+      return static_cast<std::size_t>(&column - table.columns.data());
+  }
   const std::string near = support::nearest(key, keys);
   return support::error(fmt::format(
       "the table of --by {} has no column {}{}; it has {}", table.name, support::in_quotes(key),

@@ -51,6 +51,19 @@ TEST(Table, SortsByNumbersDownAndByTextsUp) {
   EXPECT_EQ("a name", std::get<std::string>(table.rows[0][3]).substr(0, 6));
 }
 
+TEST(Table, FindsAColumnByWhatItsHeadingSays) {
+  Table table;
+  table.name = "line";
+  table.columns = {{"cpu_ns", "On the CPU", Unit::kNs}, {"blocked_ns", "Waited", Unit::kNs}};
+  for (const char* key : {"blocked_ns", "blocked", "Waited", "waited", "waited_ns"}) {
+    const auto column = column_of(table, key);
+    ASSERT_TRUE(column.ok()) << key;
+    EXPECT_EQ(1U, column.value()) << key;
+  }
+  EXPECT_TRUE(column_of(table, "on-the-cpu").ok());
+  EXPECT_FALSE(column_of(table, "ns").ok());
+}
+
 TEST(Table, AnUnknownColumnIsAnsweredWithAllThereAre) {
   Table table = sample();
   const auto wrong = sort_by(table, "totals_ns");

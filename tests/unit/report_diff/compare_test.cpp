@@ -200,6 +200,17 @@ TEST(Compare, CallsThatAreFixedAndDifferAreCertainWhateverTheNoise) {
   EXPECT_TRUE(find(diff, "op2")->calls_changed);
 }
 
+TEST(Compare, CallsOfAStepThatEndsAnEpochAreNotMixedIntoThoseOfAllOthers) {
+  Program program(9);
+  Side before = program.run(usual_times(), 40, {}), after = program.run(usual_times(), 40, {});
+  for (Cell& cell : before.names[2].cells) cell.calls = cell.index == 20 ? 2 : 32;
+  for (Cell& cell : after.names[2].cells) cell.calls = 32;
+  const ProcessDiff diff = compare(before, after, {});
+  EXPECT_EQ(32, find(diff, "op2")->calls_before);
+  EXPECT_EQ(32, find(diff, "op2")->calls_after);
+  EXPECT_FALSE(find(diff, "op2")->calls_changed);
+}
+
 TEST(Compare, CallsThatVaryAreNotSaidToDiffer) {
   Program program(9);
   Side before = program.run(usual_times(), 40, {}), after = program.run(usual_times(), 40, {});
