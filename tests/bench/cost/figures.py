@@ -18,6 +18,12 @@ class Row:
     recorded: int = None
     dropped: int = None
     note: str = ""
+    drops: dict = dataclasses.field(default_factory=dict)  # by reason
+
+    def add_drops(self, by_reason):
+        for reason, count in by_reason.items():
+            self.drops[reason] = self.drops.get(reason, 0) + count
+        self.dropped = (self.dropped or 0) + sum(by_reason.values())
 
     def spread(self):
         """(lower quartile, median, upper quartile)."""
@@ -43,6 +49,8 @@ class Row:
             measured = "%.4g %s (%.4g to %.4g)" % (middle, self.unit, low, high)
         records = "" if self.recorded is None else "%d of %d recorded, %d dropped" % (
             self.recorded, self.expected or 0, self.dropped or 0)
+        if self.drops:
+            records += " (%s)" % ", ".join("%d %s" % (count, reason) for reason, count in self.drops.items())
         parts = ["%-58s" % self.case, "%-10s" % self.goal, "%-30s" % measured, "n=%-3d" % len(self.values),
                  "%-8s" % self.verdict(), records, self.note]
         return "  ".join(part for part in parts if part).rstrip()
@@ -52,7 +60,7 @@ class Row:
         return {"case": self.case, "goal": self.goal, "unit": self.unit, "median": middle,
                 "lower_quartile": low, "upper_quartile": high, "pairs": len(self.values), "values": self.values,
                 "verdict": self.verdict(), "expected": self.expected, "recorded": self.recorded,
-                "dropped": self.dropped, "note": self.note}
+                "dropped": self.dropped, "drops_by_reason": self.drops, "note": self.note}
 
 
 class Steps:

@@ -92,7 +92,8 @@ def with_memory(place, times):
     """Operators with memory of the CPU: needs the recording from the program's start, so whole processes."""
     path, summary = place.path("times.json"), place.path("summary.json")
     for model, steps, goal in (("mlp", 15000, 1.35), ("conv", 300, 1.03), ("transformer", 100, 1.03)):
-        ratios, recorded, dropped, expected = [], 0, 0, 0
+        row = Row("operators: + shapes, stacks, modules, memory, whole runs, %s" % model, "<= %.2f" % goal, [],
+                  most=goal, expected=0, recorded=0, dropped=0)
         for _ in range(times):
             plain, written = step_ns(place, place.training(model, "cpu", path, "--steps", str(steps)), path)
             ours, _ = step_ns(place, [place.gpuprof, "run", "-q", "-f", "-o", place.path("traces"), "--summary-json",
@@ -100,20 +101,20 @@ def with_memory(place, times):
                               place.training(model, "cpu", path, "--steps", str(steps)), path)
             with open(summary, encoding="utf-8") as file:
                 told = json.load(file)
-            recorded += told["events_by_kind"].get("operators", 0)
-            dropped += sum(told["drops_by_reason"].values())
-            expected += written.get("operators", 0) * (steps + 30)
-            ratios.append(ours / plain)
+            row.recorded += told["events_by_kind"].get("operators", 0)
+            row.add_drops(told["drops_by_reason"])
+            row.expected += written.get("operators", 0) * (steps + 30)
+            row.values.append(ours / plain)
             subprocess.run(["rm", "-rf", place.path("traces")], check=True)
-        yield Row("operators: + shapes, stacks, modules, memory, whole runs, %s" % model, "<= %.2f" % goal, ratios,
-                  most=goal, expected=expected, recorded=recorded, dropped=dropped)
+        yield row
 
 
 def memory(place, times):
     """The peak of a process that records about a million operators, beyond that of one that records nothing."""
     path = place.path("times.json")
-    ours, peers = [], []
-    recorded = dropped = 0
+    peers = []
+    row = Row("a target's memory, everything on, 1 M operators (peak, shared memory in it)", "<= 64 MiB", [], "MiB", 64,
+              recorded=0, dropped=0)
     for _ in range(max(3, times // 7)):
         _, plain = step_ns(place, place.training("mlp", "cpu", path, "--steps", "9000"), path)
         summary = place.path("summary.json")
@@ -122,12 +123,12 @@ def memory(place, times):
                              place.training("mlp", "cpu", path, "--steps", "9000"), path)
         with open(summary, encoding="utf-8") as file:
             told = json.load(file)
-        recorded += told["events_by_kind"].get("operators", 0)
-        dropped += sum(told["drops_by_reason"].values())
-        ours.append((with_us["peak_bytes"] - plain["peak_bytes"]) / 2 ** 20)
+        row.recorded += told["events_by_kind"].get("operators", 0)
+        row.add_drops(told["drops_by_reason"])
+        row.values.append((with_us["peak_bytes"] - plain["peak_bytes"]) / 2 ** 20)
         subprocess.run(["rm", "-rf", place.path("traces")], check=True)
-    yield Row("a target's memory, everything on, 1 M operators (peak, shared memory in it)", "<= 64 MiB", ours, "MiB", 64,
-              recorded=recorded, dropped=dropped, expected=9030 * 110 * len(ours))
+    row.expected = 9030 * 110 * len(row.values)
+    yield row
     for _ in range(2):
         _, plain = step_ns(place, place.training("mlp", "cpu", path, "--steps", "9000"), path)
         _, peer = step_ns(place, place.training("mlp", "cpu", path, "--steps", "9000", "--whole", "all"), path)

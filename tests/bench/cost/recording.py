@@ -52,7 +52,7 @@ def ours(place, case, goal, most, model, device, options, times, kinds, note="",
         row.values += figures_of(expected.steps, captured.windows, captured.quiet, added)
         runs.append(expected)
         row.recorded += sum(captured.recorded.get(name, 0) for name in named)
-        row.dropped += captured.dropped
+        row.add_drops(captured.drops)
     in_a_step = max(run.written.get(of) or 0 for run in runs)
     row.expected = sum(run.samples(of) if isinstance(of, int) else run.of(of, in_a_step) for run in runs)
     return row

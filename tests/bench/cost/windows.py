@@ -77,7 +77,7 @@ class Captured:
 
     def __init__(self):
         self.windows, self.quiet, self.stops = [], [], []
-        self.recorded, self.dropped, self.events = {}, 0, 0
+        self.recorded, self.drops, self.events = {}, {}, 0
 
     def add(self, told, began_ns, ended_ns):
         for window in told["windows"]:
@@ -85,7 +85,8 @@ class Captured:
             self.stops.append(ended_ns - window["end_ns"])
         for kind, count in told["events_by_kind"].items():
             self.recorded[kind] = self.recorded.get(kind, 0) + count
-        self.dropped += sum(told["drops_by_reason"].values())
+        for reason, count in told["drops_by_reason"].items():
+            self.drops[reason] = self.drops.get(reason, 0) + count
         self.events += sum(entry["events"] for entry in told["files"])
 
 
