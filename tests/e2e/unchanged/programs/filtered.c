@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Works for a while, then restricts its system calls to a few and works on: whoever makes another
- * one in it ends it.
+ * Works for a while, then restricts its system calls to a few, sets every signal to its default
+ * where that is one of them, and works on: whoever makes another one in it ends it.
  *
  * usage: filtered prctl | seccomp | all-threads | strict */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,6 +32,7 @@ static long restrict_calls(const char* how) {
       ALLOW(SYS_write),
       ALLOW(SYS_exit_group),
       ALLOW(SYS_rt_sigreturn),
+      ALLOW(SYS_rt_sigaction),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
   };
   struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
@@ -48,6 +50,8 @@ int main(int count, char** arguments) {
   const char* how = count > 1 ? arguments[1] : "prctl";
   work();
   const long result = restrict_calls(how);
+  if (strcmp(how, "strict") != 0)
+    for (int number = 1; number <= SIGRTMAX; ++number) signal(number, SIG_DFL);
   work();
   const int bytes = snprintf(line, sizeof line, "%s: %ld\n", how, result);
   if (write(1, line, (size_t)bytes) != bytes) return 1;
