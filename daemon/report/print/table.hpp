@@ -34,7 +34,8 @@ struct Table {
   std::vector<std::vector<Cell>> rows;
 };
 
-/// Index of a column by key, with or without its unit, or by title in any case; a sentence with the nearest one where there is none.
+/// Index of a column by key, with or without its unit, or by title in any case; a sentence with the
+/// nearest one where there is none.
 support::Result<std::size_t> column_of(const Table& table, std::string_view key);
 
 /// Numbers from the largest, texts from A.
