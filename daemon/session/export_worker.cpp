@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "gpuprof/base/clock.hpp"
+
 namespace gpuprof::session {
 
 ExportWorker::ExportWorker(EventLoop& loop, std::function<bool()> programs_live)
@@ -29,6 +31,7 @@ ExportWorker::ExportWorker(EventLoop& loop, std::function<bool()> programs_live)
 ExportWorker::~ExportWorker() {
   for (auto& [number, thread] : running_) thread.join();
   loop_.unwatch(watch_);
+  session_.want(0);
 }
 
 void ExportWorker::post(Work work) {
@@ -39,6 +42,7 @@ void ExportWorker::post(Work work) {
 
 void ExportWorker::begin_jobs() {
   constexpr std::size_t kAtATime = 2;
+  if (running_.empty()) held_back_until_ns_ = base::mono_ns() + kHeldBackNs;
   while (running_.size() < kAtATime && !jobs_.empty()) {
     const auto job = std::make_shared<Job>(std::move(jobs_.front()));
     jobs_.pop_front();
@@ -49,6 +53,17 @@ void ExportWorker::begin_jobs() {
       run(*job, false);  // no thread to be had (ulimit -u): ingest waits for it
     }
   }
+  stand_behind();
+}
+
+void ExportWorker::tick(bool busy) {
+  busy_ = busy;
+  stand_behind();
+}
+
+void ExportWorker::stand_behind() {
+  const bool behind = !busy_ && !running_.empty() && base::mono_ns() < held_back_until_ns_;
+  session_.want(behind && programs_live_() ? kBehindPrograms : 0);
 }
 
 void ExportWorker::run(const Job& job, bool behind) {

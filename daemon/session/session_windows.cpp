@@ -67,6 +67,9 @@ void Session::tick(std::uint64_t now_ns) {
   work_on_cuts(now_ns);
   if (state_ == State::kRunning && should_end(now_ns)) begin_ending(now_ns);
   work_on_ending(now_ns);
+  worker_->tick(state_ != State::kWriting &&
+                std::any_of(targets_.begin(), targets_.end(),
+                            [](const auto& target) { return target->records(); }));
 }
 
 std::uint64_t Session::next_deadline() const {

@@ -130,6 +130,11 @@ class Target final : private ingest::Listener {
     std::uint64_t ts_ns;
     bool on;
   };
+  /// It was told to record, or says that it does.
+  bool records() const {
+    return !finished_ &&
+           (mode_ == wire::AgentState::kRecording || (!recorded_.empty() && recorded_.back().on));
+  }
   /// When recording went on and off, the newest ones.
   const std::vector<Interval>& recorded() const { return recorded_; }
   /// Number of the last step that began.

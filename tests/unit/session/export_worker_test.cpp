@@ -5,10 +5,14 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <fstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -77,6 +81,56 @@ TEST(ExportWorker, AJobStandsBehindProgramsThatLiveAsItBegins) {
   EXPECT_EQ(seen[0], std::max(before, ExportWorker::kBehindPrograms));
   EXPECT_EQ(seen[1], before);
   EXPECT_EQ(niceness(), before);
+}
+
+// "/autogroup-123 nice 0"; -100: this kernel has none.
+int niceness_of_session() {
+  std::ifstream file("/proc/self/autogroup");
+  std::string group, word;
+  int niceness = -100;
+  file >> group >> word >> niceness;
+  return niceness;
+}
+
+/// What a job sees that runs until it sees `wanted`, for 2 s at most, where records come or not.
+int seen_by_a_job(bool busy, int wanted) {
+  EventLoop loop;
+  ExportWorker worker(loop, [] { return true; });
+  worker.tick(busy);
+  std::atomic<int> seen{-100};
+  worker.post([&] {
+    for (int i = 0; i < 200 && seen != wanted; ++i) {
+      std::this_thread::sleep_for(10ms);
+      seen = niceness_of_session();
+    }
+    return ExportWorker::Completion();
+  });
+  while (worker.pending() != 0) {
+    loop.run_once(10);
+    worker.tick(busy);
+  }
+  return seen;
+}
+
+/// In a session of its own, which the kernel gives one change in 100 ms.
+template <typename F>
+int in_session(F what) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(::setsid() > 0 ? what() : 99);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WEXITSTATUS(status);
+}
+
+TEST(ExportWorker, TheWholeSessionStandsBehindWhileNoRecordsCome) {
+  if (niceness_of_session() == -100) GTEST_SKIP() << "this kernel has no autogroups";
+  EXPECT_EQ(in_session([] { return seen_by_a_job(false, ExportWorker::kBehindPrograms); }),
+            ExportWorker::kBehindPrograms);
+  EXPECT_EQ(in_session([] {
+              std::this_thread::sleep_for(200ms);
+              return seen_by_a_job(true, ExportWorker::kBehindPrograms);
+            }),
+            0);
 }
 
 TEST(ExportWorker, ItsEndWaitsForWhatRunsAndForgetsTheRest) {

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The niceness of a session, as the kernel shows it.
+#include "support/session_niceness.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <thread>
+
+namespace gpuprof::support {
+namespace {
+
+constexpr int kNone = -100;  // this kernel has no autogroups
+
+// "/autogroup-123 nice 0"
+int shown() {
+  std::ifstream file("/proc/self/autogroup");
+  std::string group, word;
+  int niceness = kNone;
+  file >> group >> word >> niceness;
+  return niceness;
+}
+
+/// The kernel takes a change in 100 ms, of all sessions there are.
+int want(SessionNiceness& session, int niceness) {
+  for (int i = 0; i < 200 && shown() != niceness; ++i) {
+    session.want(niceness);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return shown();
+}
+
+template <typename F>
+int in_child(F what) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(what());
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WEXITSTATUS(status);
+}
+
+TEST(SessionNiceness, OfASessionOfOursIsLoweredAndRaisedAgain) {
+  if (shown() == kNone) GTEST_SKIP() << "this kernel has no autogroups";
+  const int wrong = in_child([] {
+    if (::setsid() < 0 || shown() != 0) return 1;
+    SessionNiceness session;
+    if (want(session, 10) != 10) return 2;
+    return want(session, 0) == 0 ? 0 : 3;
+  });
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(SessionNiceness, OfOneThatOthersAreInStays) {
+  if (shown() == kNone) GTEST_SKIP() << "this kernel has no autogroups";
+  const int before = shown();
+  const int seen = in_child([] {
+    SessionNiceness session;
+    session.want(10);
+    return shown();
+  });
+  EXPECT_EQ(seen, before);
+  EXPECT_EQ(shown(), before);
+}
+
+}  // namespace
+}  // namespace gpuprof::support
