@@ -16,6 +16,7 @@ namespace gpuprof::report::advice {
 namespace {
 
 constexpr double kLowUtilisation = 0.5;    // the plugin's threshold
+constexpr double kBetweenShare = 0.2;      // of all time, worth a sentence
 constexpr double kHighMemory = 0.9;        // the plugin's threshold
 constexpr std::uint32_t kTensorMajor = 7;  // compute capability from which there are tensor cores
 constexpr double kEligibleShare = 0.05;    // of the step, kernels that could have used them
@@ -99,6 +100,34 @@ std::string largest_of(const Steps& steps) {
   return fmt::format("{} ({})", name_of(largest), time_text(of(largest)));
 }
 
+constexpr const char* kMoreWork =
+    "Give the GPU more work a step (a larger batch), and what the other advice names; where nothing "
+    "else is named, the host launches too slowly: torch.compile or CUDA graphs.";
+constexpr const char* kLessBetween =
+    "Look at what the program does between its steps: evaluation, saving, loading, or a part of "
+    "each iteration that lies outside of what was taken for the step.";
+
+/// 0..1: what of the time from the first to the last step is in no step.
+double between(const Steps& steps) {
+  if (steps.span_ns <= steps.kept_ns) return 0;
+  return static_cast<double>(steps.span_ns - steps.kept_ns) / static_cast<double>(steps.span_ns);
+}
+
+std::string idle_in_steps(const Steps& steps, const GpuSummary& gpu, double ns_per_step) {
+  return fmt::format(
+      "GPU {} runs kernels in {} of a step only, {} of each step it does not; most of that time "
+      "goes into: {}.",
+      gpu.device, share_text(gpu.in_steps), time_text(ns_per_step), largest_of(steps));
+}
+
+std::string idle_between(const Steps& steps, const GpuSummary& gpu) {
+  if (between(steps) < kBetweenShare) return "";
+  return fmt::format(
+      " {} of the time from the first to the last step lies between steps; of all that time the "
+      "GPU is busy for {}.",
+      share_text(between(steps)), share_text(gpu.utilisation));
+}
+
 }  // namespace
 
 void gpu_idle(const Subject& subject, Found* found) {
@@ -106,20 +135,20 @@ void gpu_idle(const Subject& subject, Found* found) {
   if (!analysis.has_gpu() || subject.story.made_up) return;
   for (const GpuSummary& gpu : analysis.steps.gpus) {
     if (gpu.kernels == 0 || gpu.utilisation >= kLowUtilisation) continue;
-    const double idle = 1.0 - gpu.utilisation;
+    const bool in_steps = gpu.in_steps < kLowUtilisation;
+    const double idle = 1.0 - (in_steps ? gpu.in_steps : gpu.utilisation);
     Advice advice = start_advice(subject, kGpuIdle, loop_of(subject),
                                  idle * static_cast<double>(subject.story.steps_ns()));
-    advice.what = fmt::format(
-        "GPU {} runs kernels in {} of a step only, {} of each step it does not; most of that time "
-        "goes into: {}.",
-        gpu.device, share_text(gpu.utilisation), time_text(advice.ns_per_step),
-        largest_of(analysis.steps));
-    advice.change =
-        "Give the GPU more work a step (a larger batch), and what the other advice names; where "
-        "nothing else "
-        "is named, the host launches too slowly: torch.compile or CUDA graphs.";
+    advice.what = in_steps ? idle_in_steps(analysis.steps, gpu, advice.ns_per_step)
+                           : fmt::format("GPU {} runs kernels in {} of a step.", gpu.device,
+                                         share_text(gpu.in_steps));
+    advice.what += idle_between(analysis.steps, gpu);
+    if (!in_steps) advice.of = "recording";
+    advice.change = in_steps ? kMoreWork : kLessBetween;
     advice.figures = {{"device", static_cast<double>(gpu.device)},
                       {"utilisation_share", gpu.utilisation},
+                      {"in_steps_share", gpu.in_steps},
+                      {"between_steps_share", between(analysis.steps)},
                       {"sm_efficiency_share", gpu.sm_efficiency},
                       {"kernels", static_cast<double>(gpu.kernels)}};
     found->push_back(std::move(advice));
@@ -137,7 +166,7 @@ void launch_bound(const Subject& subject, Found* found) {
   const double tiny = static_cast<double>(analysis.gpu.tiny_kernels);
   const double all = static_cast<double>(std::max<std::uint64_t>(1, analysis.gpu.launches));
   double busiest = 0;
-  for (const GpuSummary& gpu : analysis.steps.gpus) busiest = std::max(busiest, gpu.utilisation);
+  for (const GpuSummary& gpu : analysis.steps.gpus) busiest = std::max(busiest, gpu.in_steps);
   const double gap_ns = std::min(static_cast<double>(analysis.gpu.launch_gap_ns),
                                  (1 - busiest) * static_cast<double>(story.steps_ns()));
   if (per_step < kFewestKernels || tiny / all < kTinyShare) return;

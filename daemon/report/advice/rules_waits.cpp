@@ -145,10 +145,10 @@ void sync_in_loop(const Subject& subject, Found* found) {
         count_text(static_cast<double>(waits.count) / static_cast<double>(story.steps.size())),
         time_text(waits.ns / static_cast<double>(waits.count)));
     for (const GpuSummary& gpu : subject.analysis.steps.gpus)
-      if (gpu.utilisation >= kBusy)
+      if (gpu.in_steps >= kBusy)
         advice.what += fmt::format(
             " (GPU {} is busy for {} of a step all the same: most of this wait is for its work.)",
-            gpu.device, share_text(gpu.utilisation));
+            gpu.device, share_text(gpu.in_steps));
     advice.change = change_for(name);
     advice.figures = figures_of(story, waits);
     found->push_back(std::move(advice));

@@ -185,7 +185,7 @@ std::vector<std::string> common_sentences(const Common& common, std::string_view
                     what, common.factor));
   if (cannot_tell(common)) {
     sentences.push_back(
-        fmt::format("Changes of {} cannot be told here: their times vary too much from "
+        fmt::format("Other changes of {} cannot be told here: their times vary too much from "
                     "step to step, or from process to process.",
                     what));
   } else {

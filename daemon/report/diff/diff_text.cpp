@@ -107,9 +107,13 @@ std::string memory_table(const ProcessDiff& process, std::size_t name_width) {
     Change change;
     change.before = static_cast<double>(before);
     change.after = static_cast<double>(after);
+    const auto shown = [unit](const Side& side, double value) {
+      return side.memory.empty() ? std::string("not known") : value_text(value, unit);
+    };
+    const bool both = !process.before.memory.empty() && !process.after.memory.empty();
     text += fmt::format("{} {:<{}} {:>12} {:>12} {:>10}\n", mark, name, name_width,
-                        value_text(change.before, unit), value_text(change.after, unit),
-                        change_text(change.before, change.after));
+                        shown(process.before, change.before), shown(process.after, change.after),
+                        both ? change_text(change.before, change.after) : std::string());
   };
   for (const MemoryDiff& row : process.memory) {
     const std::string of = memory_name(row.device);

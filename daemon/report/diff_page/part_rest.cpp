@@ -16,12 +16,16 @@
 namespace gpuprof::report::diff {
 namespace {
 
+/// @param both Memory was recorded before and after.
 /// @param peak What is claimed of it; null: nothing ever is.
-void write_memory_row(Json& json, const std::string& name, const MemoryDiff* peak,
+void write_memory_row(Json& json, bool both, const std::string& name, const MemoryDiff* peak,
                       std::uint64_t before, std::uint64_t after, std::string_view unit) {
   json.array().text(name).number(peak != nullptr && peak->significant ? 1u : 0u);
   json.number(peak != nullptr && peak->seen_once ? 1u : 0u).number(before).number(after);
-  write_change(json, static_cast<double>(before), static_cast<double>(after));
+  if (both)
+    write_change(json, static_cast<double>(before), static_cast<double>(after));
+  else
+    json.null();
   json.text(unit).end_array();
 }
 
@@ -116,15 +120,16 @@ void write_memory(Part& part) {
   page::begin_table(json, "memory", "Memory of PyTorch's allocators", kColumns, "",
                     "Of the whole recording. A peak is claimed where it differs by 1 MiB and by "
                     "what --min-change says, and those of the usual step do too.");
+  const bool both = !part.process.before.memory.empty() && !part.process.after.memory.empty();
   for (const MemoryDiff& row : part.process.memory) {
     const std::string of = memory_name(row.device);
     const SideMemory &a = row.before, &b = row.after;
-    write_memory_row(json, of + ", peak allocated", &row, a.peak_allocated_bytes,
+    write_memory_row(json, both, of + ", peak allocated", &row, a.peak_allocated_bytes,
                      b.peak_allocated_bytes, "bytes");
-    write_memory_row(json, of + ", peak reserved", nullptr, a.peak_reserved_bytes,
+    write_memory_row(json, both, of + ", peak reserved", nullptr, a.peak_reserved_bytes,
                      b.peak_reserved_bytes, "bytes");
-    write_memory_row(json, of + ", allocations", nullptr, a.allocations, b.allocations, "count");
-    write_memory_row(json, of + ", allocated in all", nullptr, a.allocated_bytes, b.allocated_bytes,
+    write_memory_row(json, both, of + ", allocations", nullptr, a.allocations, b.allocations, "count");
+    write_memory_row(json, both, of + ", allocated in all", nullptr, a.allocated_bytes, b.allocated_bytes,
                      "bytes");
   }
   page::end_table(json, 0);

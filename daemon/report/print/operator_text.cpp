@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <functional>
+#include <utility>
 
 #include "support/text.hpp"
 
@@ -209,6 +211,34 @@ constexpr std::array<std::string_view, 11> kSortKeys = {"self_cpu_time_total",
                                                         "cpu_time",
                                                         "device_time"};
 
+/// The headings of PyTorch's table, small and without blanks, for those who type what they read.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kHeadings = {{
+    {"self_cpu", "self_cpu_time_total"},
+    {"cpu_total", "cpu_time_total"},
+    {"self_device", "self_device_time_total"},
+    {"device_total", "device_time_total"},
+    {"self_cpu_mem", "self_cpu_memory_usage"},
+    {"cpu_mem", "cpu_memory_usage"},
+    {"self_device_mem", "self_device_memory_usage"},
+    {"device_mem", "device_memory_usage"},
+    {"#_of_calls", "count"},
+    {"cpu_time_avg", "cpu_time"},
+    {"device_time_avg", "device_time"},
+}};
+
+std::string sort_key_of(std::string_view given) {
+  std::string key(given);
+  std::transform(key.begin(), key.end(), key.begin(), [](unsigned char c) {
+    return c == ' ' ? '_' : static_cast<char>(std::tolower(c));
+  });
+  for (const std::string_view spelling : {"cuda", "xpu", "privateuse1"})
+    if (const std::size_t at = key.find(spelling); at != std::string::npos)
+      key.replace(at, spelling.size(), "device");
+  for (const auto& [heading, own] : kHeadings)
+    if (key == heading) return std::string(own);
+  return key;
+}
+
 }  // namespace
 
 std::vector<std::string> operator_sort_keys() {
@@ -223,10 +253,7 @@ std::vector<std::string> operator_sort_keys() {
 }
 
 support::Result<void> sort_operators(std::vector<OperatorRow>& rows, std::string_view key) {
-  std::string own(key);
-  for (const std::string_view spelling : {"cuda", "xpu", "privateuse1"})
-    if (const std::size_t at = own.find(spelling); at != std::string::npos)
-      own.replace(at, spelling.size(), "device");
+  const std::string own = sort_key_of(key);
   if (std::find(kSortKeys.begin(), kSortKeys.end(), own) == kSortKeys.end()) {
     const std::string near = support::nearest(key, operator_sort_keys());
     return support::error(fmt::format("operators cannot be sorted by {}{}; keys are {}",

@@ -186,10 +186,13 @@ Table step_table(Analysis& a, const TableOptions&) {
   using R = StepRow;
   Columns<R> c;
   const bool gpu = a.has_gpu();
+  const bool windows = std::any_of(a.steps.steps.begin(), a.steps.steps.end(), [&](const R& r) {
+    return r.window != a.steps.steps[0].window;
+  });
   c.add("step", "Step", Unit::kText,
         [&a](const R& r) { return a.steps.made_up ? "(all)" : std::to_string(r.label); })
       .add(
-          "window", "Window", Unit::kCount, [](const R& r) { return r.window; }, false)
+          "window", "Window", Unit::kCount, [](const R& r) { return r.window; }, windows)
       .add(
           "start_ns", "Start", Unit::kNs, [&a](const R& r) { return r.start_ns - a.meta.start_ns; },
           false)

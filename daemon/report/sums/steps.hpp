@@ -58,8 +58,10 @@ struct GpuSummary {
   std::string name;  // empty: not known
   std::uint64_t memory_bytes = 0;
   std::uint32_t compute_major = 0, compute_minor = 0, sm_count = 0;
-  // Shares are 0..1, over the kept steps or, without steps, over the recording.
+  // Shares are 0..1, from the first kept step's start to the last one's end or, without steps, over
+  // the recording.
   double utilisation = 0;        // some kernel ran
+  double in_steps = 0;           // the same, of the kept steps alone: without the time between them
   double sm_efficiency = 0;      // weighted with how many multiprocessors blocks could fill
   double occupancy_percent = 0;  // of kernels, weighted with time
   double tensor_core_share = 0;  // of kernel time
@@ -73,6 +75,8 @@ struct Steps {
   std::array<double, static_cast<std::size_t>(Category::kCount)> mean_ns{};
   Spread length;
   std::vector<GpuSummary> gpus;
+  std::uint64_t span_ns = 0;  // what the GPUs' shares are of; sum of all windows
+  std::uint64_t kept_ns = 0;  // of it, in kept steps
   bool made_up = false;  // no step was recorded: one around everything
   std::string source;    // who found them: "user", "loop", …; empty: not known
 };

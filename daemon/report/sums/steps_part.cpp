@@ -175,7 +175,8 @@ void StepsPart::memory(const Timeline& t, std::vector<StepRow>& steps) {
   }
 }
 
-void StepsPart::one_gpu(const Timeline& t, Gpu& gpu, Interval span) const {
+void StepsPart::one_gpu(const Timeline& t, const std::vector<StepRow>& steps, Interval span,
+                        Gpu& gpu) const {
   Intervals kernels;
   std::vector<std::pair<std::uint64_t, double>> changes;
   for (const GpuEvent& g : t.gpu) {
@@ -199,6 +200,8 @@ void StepsPart::one_gpu(const Timeline& t, Gpu& gpu, Interval span) const {
   }
   merge(kernels);
   for (const Interval& busy : kernels) gpu.summary.busy_ns += busy.end_ns - busy.start_ns;
+  for (const StepRow& step : steps)
+    if (step.kept) gpu.in_steps_ns += time_in(kernels, step.start_ns, step.end_ns);
   std::sort(changes.begin(), changes.end());
   double level = 0;
   for (std::size_t i = 0; i + 1 < changes.size(); ++i) {
@@ -208,10 +211,11 @@ void StepsPart::one_gpu(const Timeline& t, Gpu& gpu, Interval span) const {
   }
 }
 
-void StepsPart::gpus(const Timeline& t, const exporter::Survey& survey, Interval span) {
+void StepsPart::gpus(const Timeline& t, const exporter::Survey& survey,
+                     const std::vector<StepRow>& steps, Interval span) {
   for (const GpuEvent& g : t.gpu) gpus_[d_.gpu[g.key].device].summary.device = d_.gpu[g.key].device;
   for (auto& [number, gpu] : gpus_) {
-    one_gpu(t, gpu, span);
+    one_gpu(t, steps, span, gpu);
     const auto found = survey.devices.find(number);
     if (found == survey.devices.end()) continue;
     gpu.summary.name = survey.names.text(found->second.name);
@@ -246,9 +250,9 @@ void StepsPart::add(const Timeline& t, const exporter::Survey& survey) {
   const auto last =
       std::find_if(steps.rbegin(), steps.rend(), [](const auto& s) { return s.kept; });
   const Interval span{steps.front().start_ns, last->end_ns};
-  gpus(t, survey, span);
+  gpus(t, survey, steps, span);
   memory(t, steps);
-  span_ns_ += span.end_ns - span.start_ns;
+  all_.span_ns += span.end_ns - span.start_ns;
   for (StepRow& step : steps)
     for (const auto& [reason, loss] : survey.losses)
       if (loss.in_window != 0 && loss.first_ns < step.end_ns && loss.last_ns >= step.start_ns)
@@ -266,6 +270,7 @@ Steps StepsPart::take() {
     if (!step.kept) continue;
     ++all_.kept;
     lengths.add(step.length_ns());
+    all_.kept_ns += step.length_ns();
     for (std::size_t c = 0; c < kCategories; ++c)
       all_.mean_ns[c] += static_cast<double>(step.time[c]);
   }
@@ -274,9 +279,11 @@ Steps StepsPart::take() {
   all_.length = lengths.spread();
   for (auto& [number, gpu] : gpus_) {
     GpuSummary& s = gpu.summary;
-    const auto span = static_cast<double>(std::max<std::uint64_t>(span_ns_, 1));
+    const auto span = static_cast<double>(std::max<std::uint64_t>(all_.span_ns, 1));
     const auto kernel = static_cast<double>(std::max<std::uint64_t>(s.kernel_ns, 1));
     s.utilisation = static_cast<double>(s.busy_ns) / span;
+    s.in_steps = static_cast<double>(gpu.in_steps_ns) /
+                 static_cast<double>(std::max<std::uint64_t>(all_.kept_ns, 1));
     s.sm_efficiency = gpu.weighted_sm_ns / span;
     s.occupancy_percent = gpu.occupancy_ns / kernel;
     if (gpu.attributed_ns != 0)

@@ -28,21 +28,22 @@ class StepsPart {
   struct Gpu {
     GpuSummary summary;
     double weighted_sm_ns = 0, occupancy_ns = 0;
-    std::uint64_t attributed_ns = 0, tensor_ns = 0;
+    std::uint64_t attributed_ns = 0, tensor_ns = 0, in_steps_ns = 0;
   };
 
   void cut(const Timeline& t, std::vector<StepRow>& steps) const;
   void break_down(const Timeline& t, std::vector<StepRow>& steps) const;
   void count(const Timeline& t, std::vector<StepRow>& steps) const;
   void memory(const Timeline& t, std::vector<StepRow>& steps);
-  void gpus(const Timeline& t, const exporter::Survey& survey, Interval span);
-  void one_gpu(const Timeline& t, Gpu& gpu, Interval span) const;
+  void gpus(const Timeline& t, const exporter::Survey& survey, const std::vector<StepRow>& steps,
+            Interval span);
+  void one_gpu(const Timeline& t, const std::vector<StepRow>& steps, Interval span,
+               Gpu& gpu) const;
   void keep(const Timeline& t, std::vector<StepRow>& steps) const;
 
   const Dictionary& d_;
   Steps all_;
   std::map<std::uint32_t, Gpu> gpus_;
-  std::uint64_t span_ns_ = 0;
 };
 
 }  // namespace gpuprof::report

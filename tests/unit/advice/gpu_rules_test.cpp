@@ -23,7 +23,7 @@ class GpuRules : public test::StoryTest {
     analysis.places.frames.push_back(
         {"/job/net.py(8): forward", "forward", "/job/net.py", 8, true, true});
     GpuSummary gpu;
-    gpu.utilisation = 0.9;
+    gpu.utilisation = gpu.in_steps = 0.9;
     gpu.compute_major = 9;
     gpu.kernels = 1000;
     gpu.memory_bytes = 80'000'000'000;
@@ -55,8 +55,30 @@ TEST_F(GpuRules, ABusyGpuIsNoAdvice) {
 
 TEST_F(GpuRules, AGpuThatIsIdleHalfOfTheTimeIsNamedWithTheLoop) {
   kernel("vectorized_elementwise_kernel", "aten::add", 1000, kMs);
-  analysis.steps.gpus[0].utilisation = 0.3;
+  analysis.steps.gpus[0].utilisation = analysis.steps.gpus[0].in_steps = 0.3;
   EXPECT_THAT(ask(gpu_idle), ElementsAre(AllOf(Names(kGpuIdle, 10), Share(0.7))));
+}
+
+TEST_F(GpuRules, WhatLiesBetweenStepsIsToldApartFromWhatLiesInThem) {
+  kernel("vectorized_elementwise_kernel", "aten::add", 1000, kMs);
+  analysis.steps.span_ns = 500 * kMs;
+  analysis.steps.kept_ns = 100 * kMs;
+  GpuSummary& gpu = analysis.steps.gpus[0];
+  gpu.utilisation = 0.04;
+  gpu.in_steps = 0.2;
+  const std::vector<Advice> idle = ask(gpu_idle);
+  ASSERT_THAT(idle, ElementsAre(Share(0.8)));
+  EXPECT_EQ(idle[0].of, "step");
+  EXPECT_THAT(idle[0].what, AllOf(HasSubstr("kernels in 20.0 % of a step only"),
+                                  HasSubstr("80.0 % of the time from the first to the last step"),
+                                  HasSubstr("busy for 4.0 %")));
+  gpu.utilisation = 0.18;
+  gpu.in_steps = 0.9;
+  const std::vector<Advice> busy = ask(gpu_idle);
+  ASSERT_THAT(busy, ElementsAre(Share(0.82)));
+  EXPECT_EQ(busy[0].of, "recording");
+  EXPECT_THAT(busy[0].what, HasSubstr("kernels in 90.0 % of a step."));
+  EXPECT_THAT(busy[0].change, HasSubstr("between its steps"));
 }
 
 TEST_F(GpuRules, AGpuThatWaitsForLaunchesOfShortKernelsIsNamedWithTheirLine) {
@@ -64,7 +86,7 @@ TEST_F(GpuRules, AGpuThatWaitsForLaunchesOfShortKernelsIsNamedWithTheirLine) {
   analysis.gpu.launches = analysis.gpu.tiny_kernels = 1000;
   analysis.gpu.launch_gap_ns = 60 * kMs;
   EXPECT_THAT(ask(launch_bound), IsEmpty());  // busy all the same
-  analysis.steps.gpus[0].utilisation = 0.3;
+  analysis.steps.gpus[0].in_steps = 0.3;
   EXPECT_THAT(ask(launch_bound), ElementsAre(AllOf(Names(kLaunchBound, 8), Share(0.6))));
   analysis.gpu.tiny_kernels = 400;
   EXPECT_THAT(ask(launch_bound), IsEmpty());

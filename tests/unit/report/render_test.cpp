@@ -149,6 +149,8 @@ TEST(RenderCheck, BadWordsAreRefusedBeforeAnythingIsRead) {
   options.by = "operator";
   options.sort_by = "self_cpu_time";
   EXPECT_THAT(check(options).error().sentence, HasSubstr("keys are self_cpu_time_total"));
+  options.sort_by = "Self CPU";
+  EXPECT_TRUE(check(options).ok());
   options.sort_by = "device_time_total";
   EXPECT_TRUE(check(options).ok());
   options.by = "kernel";
