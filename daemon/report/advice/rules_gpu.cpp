@@ -101,7 +101,8 @@ std::string largest_of(const Steps& steps) {
 }
 
 constexpr const char* kMoreWork =
-    "Give the GPU more work a step (a larger batch), and what the other advice names; where nothing "
+    "Give the GPU more work a step (a larger batch), and what the other advice names; where "
+    "nothing "
     "else is named, the host launches too slowly: torch.compile or CUDA graphs.";
 constexpr const char* kLessBetween =
     "Look at what the program does between its steps: evaluation, saving, loading, or a part of "

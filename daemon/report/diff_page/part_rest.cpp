@@ -128,9 +128,10 @@ void write_memory(Part& part) {
                      b.peak_allocated_bytes, "bytes");
     write_memory_row(json, both, of + ", peak reserved", nullptr, a.peak_reserved_bytes,
                      b.peak_reserved_bytes, "bytes");
-    write_memory_row(json, both, of + ", allocations", nullptr, a.allocations, b.allocations, "count");
-    write_memory_row(json, both, of + ", allocated in all", nullptr, a.allocated_bytes, b.allocated_bytes,
-                     "bytes");
+    write_memory_row(json, both, of + ", allocations", nullptr, a.allocations, b.allocations,
+                     "count");
+    write_memory_row(json, both, of + ", allocated in all", nullptr, a.allocated_bytes,
+                     b.allocated_bytes, "bytes");
   }
   page::end_table(json, 0);
 }

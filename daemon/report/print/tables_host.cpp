@@ -186,9 +186,8 @@ Table step_table(Analysis& a, const TableOptions&) {
   using R = StepRow;
   Columns<R> c;
   const bool gpu = a.has_gpu();
-  const bool windows = std::any_of(a.steps.steps.begin(), a.steps.steps.end(), [&](const R& r) {
-    return r.window != a.steps.steps[0].window;
-  });
+  const bool windows = std::any_of(a.steps.steps.begin(), a.steps.steps.end(),
+                                   [&](const R& r) { return r.window != a.steps.steps[0].window; });
   c.add("step", "Step", Unit::kText,
         [&a](const R& r) { return a.steps.made_up ? "(all)" : std::to_string(r.label); })
       .add(

@@ -77,8 +77,8 @@ struct Steps {
   std::vector<GpuSummary> gpus;
   std::uint64_t span_ns = 0;  // what the GPUs' shares are of; sum of all windows
   std::uint64_t kept_ns = 0;  // of it, in kept steps
-  bool made_up = false;  // no step was recorded: one around everything
-  std::string source;    // who found them: "user", "loop", …; empty: not known
+  bool made_up = false;       // no step was recorded: one around everything
+  std::string source;         // who found them: "user", "loop", …; empty: not known
 };
 
 }  // namespace gpuprof::report

@@ -37,8 +37,7 @@ class StepsPart {
   void memory(const Timeline& t, std::vector<StepRow>& steps);
   void gpus(const Timeline& t, const exporter::Survey& survey, const std::vector<StepRow>& steps,
             Interval span);
-  void one_gpu(const Timeline& t, const std::vector<StepRow>& steps, Interval span,
-               Gpu& gpu) const;
+  void one_gpu(const Timeline& t, const std::vector<StepRow>& steps, Interval span, Gpu& gpu) const;
   void keep(const Timeline& t, std::vector<StepRow>& steps) const;
 
   const Dictionary& d_;
