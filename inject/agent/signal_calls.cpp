@@ -17,17 +17,24 @@
 #include "inject/agent/core.hpp"
 #include "inject/got/got.hpp"
 #include "inject/hot/worker_thread.hpp"
+#include "inject/sample/queue_end.hpp"
 #include "inject/sample/sampler.hpp"
+#include "inject/sample/stack_shield.hpp"
 
 extern "C" sighandler_t __sysv_signal(int, sighandler_t) noexcept;
 
 namespace gpuprof::agent {
 namespace {
 
+bool is_own(int number) {
+  return number > 0 && number < 65 && (sample::own_signals() >> (number - 1) & 1) != 0;
+}
+
 void before_taking(int number) {
-  if (number <= 0 || number != sample::signal_number()) return;
+  if (!is_own(number)) return;
   // Under a filter of the program's nothing of ours comes, and no call of ours may be made.
   if (g_core.left.load(std::memory_order_acquire)) return;
+  if (number != sample::signal_number()) return sample::drop_own_pending(number);
   const int saved = errno;
   const pid_t owner = g_core.owner_pid.load(std::memory_order_acquire);
   const bool forked = owner == 0;
@@ -42,15 +49,48 @@ void before_taking(int number) {
   errno = saved;
 }
 
+// What stood there, as the program knows it.
+void show(int number, struct sigaction* before) {
+  sample::unveil(number, before);
+  sample::show_programs_action(number, before);
+  sample::show_programs_io_action(number, before);
+}
+
+// In a vfork child the memory is the parent's, the dispositions are not.
+void note_set(int number, const struct sigaction& asked, const struct sigaction& set) {
+  if (!sample::shield_changes(number, asked, set)) return;
+  if (g_core.owner_pid.load(std::memory_order_acquire) == getpid())
+    sample::note_shielded(number, asked, set);
+}
+
 int call_sigaction(int number, const struct sigaction* action, struct sigaction* before) noexcept {
-  if (action != nullptr) before_taking(number);
-  return sigaction(number, action, before);
+  if (action == nullptr) {
+    const int result = sigaction(number, nullptr, before);
+    if (result == 0 && before != nullptr) show(number, before);
+    return result;
+  }
+  before_taking(number);
+  const struct sigaction asked = *action;  // may be the same memory
+  struct sigaction set = asked;
+  sample::shield(number, &set);
+  const int result = sigaction(number, &set, before);
+  if (result != 0) return result;
+  if (before != nullptr) show(number, before);
+  note_set(number, asked, set);
+  return result;
 }
 
 template <sighandler_t (*kReal)(int, sighandler_t) noexcept>
 sighandler_t call(int number, sighandler_t handler) noexcept {
   before_taking(number);
-  return kReal(number, handler);
+  const sighandler_t before = kReal(number, handler);
+  struct sigaction seen {
+  }, set{};
+  seen.sa_handler = before;
+  if (before == SIG_ERR) return before;
+  show(number, &seen);
+  note_set(number, set, set);
+  return seen.sa_handler;
 }
 
 const got::Replacement kCalls[] = {

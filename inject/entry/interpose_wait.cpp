@@ -3,16 +3,18 @@
 // Calls that take a waiting signal without a handler: the sampler's own is not among them.
 //
 // Context:  boundary
-// Promises: result, errno, time-out and cancellation are the C library's; a program that asks for
-//           the sampler's signal by number, not for all, is given what it asks for
+// Promises: result, errno, time-out and cancellation are the C library's; a program that waits for
+//           that signal itself is given its own
 //
 // Why: signals of the sampler may wait on a thread that blocked them a moment ago, and a thread
 // that then waits for every signal would take one for the program's.
 #include <errno.h>
 #include <signal.h>
 #include <sys/signalfd.h>
+#include <time.h>
 
 #include <atomic>
+#include <cstdint>
 
 #include "inject/entry/next_function.hpp"
 #include "inject/sample/sampler.hpp"
@@ -21,17 +23,26 @@
 
 namespace {
 
-// Another realtime signal shows whether the program asks for all of them.
-int neighbour(int ours) { return ours > SIGRTMIN ? ours - 1 : ours + 1; }
+using gpuprof::sample::neighbour_signal;
 
-// The set without the sampler's signal, in `own`, where it was only asked for with the rest.
-const sigset_t* without_ours(const sigset_t* asked, sigset_t* own) {
+std::uint64_t bits_of(const sigset_t& set) {
+  std::uint64_t bits;
+  __builtin_memcpy(&bits, &set, sizeof bits);
+  return bits;
+}
+
+// The program means our signal where its set has it and not its neighbour, too.
+bool is_meant(const sigset_t* asked, int ours) {
+  return ours != 0 && sigismember(asked, ours) == 1 &&
+         sigismember(asked, neighbour_signal(ours)) != 1;
+}
+
+// Whether the call may be given a signal of ours.
+bool may_meet_ours(const sigset_t* asked) {
+  if (asked == nullptr) return false;
   const int ours = gpuprof::sample::signal_number();
-  if (ours == 0 || asked == nullptr) return asked;
-  if (sigismember(asked, ours) != 1 || sigismember(asked, neighbour(ours)) != 1) return asked;
-  *own = *asked;
-  sigdelset(own, ours);
-  return own;
+  if (is_meant(asked, ours)) gpuprof::sample::leave_to_program(ours);
+  return (bits_of(*asked) & gpuprof::sample::own_signals()) != 0;
 }
 
 using Wait = int (*)(const sigset_t*, int*);
@@ -48,28 +59,87 @@ int missing() {
   return -1;
 }
 
+// As sigwaitinfo, without ours.
+int wait_for_info(WaitInfo real, const sigset_t* set, siginfo_t* info) {
+  for (;;) {
+    siginfo_t taken;
+    const int got = real(set, &taken);
+    if (got > 0 && gpuprof::sample::take_back(got, taken)) continue;
+    if (got > 0 && info != nullptr) *info = taken;
+    return got;
+  }
+}
+
+constexpr long kSecondNs = 1'000'000'000;
+
+timespec after(const timespec& now, const timespec& wait) {
+  timespec end{now.tv_sec + wait.tv_sec, now.tv_nsec + wait.tv_nsec};
+  if (end.tv_nsec >= kSecondNs) end = {end.tv_sec + 1, end.tv_nsec - kSecondNs};
+  return end;
+}
+
+timespec until(const timespec& end) {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  timespec left{end.tv_sec - now.tv_sec, end.tv_nsec - now.tv_nsec};
+  if (left.tv_nsec < 0) left = {left.tv_sec - 1, left.tv_nsec + kSecondNs};
+  return left.tv_sec < 0 ? timespec{0, 0} : left;
+}
+
 }  // namespace
 
 GPUPROF_EXPORT int sigwait(const sigset_t* set, int* number) {
-  sigset_t own;
   const Wait real = gpuprof::entry::next_function(g_wait, "sigwait");
-  return real == nullptr ? ENOSYS : real(without_ours(set, &own), number);
+  if (real == nullptr) return ENOSYS;
+  if (!may_meet_ours(set)) return real(set, number);
+  const WaitInfo with_info = gpuprof::entry::next_function(g_wait_info, "sigwaitinfo");
+  if (with_info == nullptr) return real(set, number);
+  int got;
+  // As the C library's: no call of it ends by EINTR.
+  do got = wait_for_info(with_info, set, nullptr);
+  while (got < 0 && errno == EINTR);
+  if (got < 0) return errno;
+  *number = got;
+  return 0;
 }
 
 GPUPROF_EXPORT int sigwaitinfo(const sigset_t* set, siginfo_t* info) {
-  sigset_t own;
   const WaitInfo real = gpuprof::entry::next_function(g_wait_info, "sigwaitinfo");
-  return real == nullptr ? missing() : real(without_ours(set, &own), info);
+  if (real == nullptr) return missing();
+  return may_meet_ours(set) ? wait_for_info(real, set, info) : real(set, info);
 }
 
 GPUPROF_EXPORT int sigtimedwait(const sigset_t* set, siginfo_t* info, const timespec* wait) {
-  sigset_t own;
   const TimedWait real = gpuprof::entry::next_function(g_timed_wait, "sigtimedwait");
-  return real == nullptr ? missing() : real(without_ours(set, &own), info, wait);
+  if (real == nullptr) return missing();
+  if (!may_meet_ours(set)) return real(set, info, wait);
+  timespec now{}, left{};
+  if (wait != nullptr) clock_gettime(CLOCK_MONOTONIC, &now);
+  const timespec end = wait != nullptr ? after(now, *wait) : timespec{};
+  for (;;) {
+    siginfo_t taken;
+    const int got = real(set, &taken, wait);
+    if (got > 0 && gpuprof::sample::take_back(got, taken)) {
+      if (wait != nullptr) left = until(end), wait = &left;
+      continue;
+    }
+    if (got > 0 && info != nullptr) *info = taken;
+    return got;
+  }
 }
 
+// What it will read cannot be taken back: ours is left out of a set of all, and the program's own
+// of that number with it, until samples come by another one.
 GPUPROF_EXPORT int signalfd(int fd, const sigset_t* set, int flags) noexcept {
-  sigset_t own;
   const SignalFd real = gpuprof::entry::next_function(g_signalfd, "signalfd");
-  return real == nullptr ? missing() : real(fd, without_ours(set, &own), flags);
+  if (real == nullptr) return missing();
+  if (!may_meet_ours(set)) return real(fd, set, flags);
+  sigset_t own = *set;
+  const int ours = gpuprof::sample::signal_number();
+  if (ours != 0 && !is_meant(set, ours)) sigdelset(&own, ours);
+  for (int left = SIGRTMIN; left <= SIGRTMAX; ++left)
+    if (left != ours && sigismember(&own, left) == 1 &&
+        (gpuprof::sample::own_signals() >> (left - 1) & 1) != 0)
+      gpuprof::sample::drop_own_pending(left);
+  return real(fd, &own, flags);
 }

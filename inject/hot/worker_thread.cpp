@@ -222,6 +222,7 @@ bool worker_resume_after_cpu(std::uint64_t cpu_ns, int signal) {
   memset(&event, 0, sizeof event);
   event.sigev_notify = SIGEV_THREAD_ID;
   event.sigev_signo = signal;
+  event.sigev_value.sival_ptr = const_cast<void*>(resume_cookie());
 #ifdef sigev_notify_thread_id
   event.sigev_notify_thread_id = tid;
 #else

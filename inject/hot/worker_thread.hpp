@@ -61,6 +61,9 @@ inline void resume_if_parked() {
 /// parked. False: there can be no such timer now.
 bool worker_resume_after_cpu(std::uint64_t cpu_ns, int signal);
 
+/// The value that its signal carries.
+inline const void* resume_cookie() { return &g_resume_hook; }
+
 /// The timer has fired or is not needed. Signal | worker.
 void worker_resume_timer_done();
 

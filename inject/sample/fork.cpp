@@ -17,6 +17,7 @@
 #include "inject/sample/interrupted_waits.hpp"
 #include "inject/sample/perf_descriptors.hpp"
 #include "inject/sample/phdr_snapshot.hpp"
+#include "inject/sample/queue_end.hpp"
 #include "inject/sample/sampler.hpp"
 #include "inject/sample/sampler_parts.hpp"
 #include "inject/sample/threads.hpp"
@@ -55,6 +56,7 @@ void after_fork_child() {
   forget_threads();
   forget_alt_stacks();
   disarm_guard();
+  unwatch_queue_end();
 }
 
 }  // namespace gpuprof::sample

@@ -27,6 +27,7 @@
 #include "inject/sample/own_stack.hpp"
 #include "inject/sample/perf_descriptors.hpp"
 #include "inject/sample/phdr_snapshot.hpp"
+#include "inject/sample/sampler.hpp"
 
 namespace gpuprof::sample {
 
@@ -66,6 +67,22 @@ Sender sender_of(const siginfo_t* info) {
       return Sender{Origin::kStranger, 0, 0};
     default:
       return Sender{Origin::kLate, 0, 0};
+  }
+}
+
+bool is_ours(int signal, const siginfo_t& info) {
+  if ((own_signals() & signal_bit(signal)) == 0) return false;
+  switch (info.si_code) {
+    case POLL_IN:
+    case POLL_HUP:
+      return true;  // its event may be closed by now
+    case SI_TIMER:
+      return info.si_value.sival_ptr == hot::resume_cookie() ||
+             tid_of_cookie(info.si_value.sival_ptr) != 0;
+    case SI_QUEUE:
+      return tid_of_cookie(info.si_value.sival_ptr) != 0;
+    default:
+      return false;
   }
 }
 
@@ -184,6 +201,34 @@ __attribute__((noinline)) void sample_here(const ucontext_t* context, const Send
 }
 
 }  // namespace
+
+std::uint64_t own_signals() {
+  const int signal = g_handler.signal.load(std::memory_order_acquire);
+  return g_handler.left.load(std::memory_order_acquire) | (signal != 0 ? signal_bit(signal) : 0);
+}
+
+bool take_back(int signal, const siginfo_t& info) {
+  if (!is_ours(signal, info)) return false;
+  const int saved = errno;
+  hot::resume_if_parked();
+  if (hot::alive()) hot::count(wire::Counter::kSamplesLateSignal);
+  errno = saved;
+  return true;
+}
+
+void drop_own_pending(int signal) {
+  const int saved = errno;
+  const std::uint64_t only = signal_bit(signal);
+  const timespec none{0, 0};
+  siginfo_t info;
+  // The kernel hands out what was sent to the thread, as ours are, before what the process got.
+  while (::syscall(SYS_rt_sigtimedwait, &only, &info, &none, sizeof only) == signal)
+    if (!take_back(signal, info)) {
+      ::syscall(SYS_rt_sigqueueinfo, ::syscall(SYS_getpid), signal, &info);
+      break;
+    }
+  errno = saved;
+}
 
 void on_sample_signal(int signal, siginfo_t* info, void* context) {
   hot::resume_if_parked();

@@ -34,13 +34,22 @@ void remove_handler();
 /// Whether the program has put its own handler there since.
 bool handler_was_replaced();
 
+/// The signal is the program's from now on, and what is pending stays so; our handler stays, for
+/// those of ours that are. install_handler() finds another one then.
+void leave_handler();
+/// Puts back what was there before all that were left. Nothing of ours may send these any more.
+/// Where signals of the program and of ours wait alike, the handler stays: it does for the former
+/// what had happened without us.
+void remove_left_handlers();
+
 /// From now on (or no longer) signals of ours become samples.
 void open_handler(const HandlerSettings& settings);
 void close_handler();
 
 /// Throws away signals that are pending anywhere in the process: a thread that waits for all
 /// signals must not be handed one of ours.
-void flush_pending_signals();
+/// @return false: the program's own would be among them; nothing was done.
+bool flush_pending_signals();
 
 /// Signals to thread `tid` carry this where the trigger can choose a value.
 void* signal_cookie(pid_t tid);

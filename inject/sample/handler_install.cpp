@@ -11,19 +11,37 @@
 #include "inject/sample/handler.hpp"
 #include "inject/sample/handler_state.hpp"
 #include "inject/sample/kernel_signal.hpp"
+#include "inject/sample/sampler.hpp"
+#include "inject/sample/thread_status.hpp"
 
 namespace gpuprof::sample {
 
 namespace {
 
-// What stood there before us, to be put back bit for bit.
-constinit KernelAction g_before{};
+constexpr int kSignals = 65;
+// What stood there before us, by signal, to be put back bit for bit.
+constinit KernelAction g_before[kSignals]{};
 
 bool is_ours(const KernelAction& action) { return action.handler == on_sample_signal; }
 
 bool is_on_stack(int signal) {
   KernelAction now{};
   return kernel_action(signal, nullptr, &now) && (now.flags & SA_ONSTACK) != 0;
+}
+
+bool was_left(int signal) {
+  return (g_handler.left.load(std::memory_order_acquire) & signal_bit(signal)) != 0;
+}
+
+// What is pending is forgotten before the default action could meet it.
+void put_back(int signal, bool forget_pending) {
+  const KernelAction ignore{reinterpret_cast<decltype(KernelAction::handler)>(1), 0, nullptr, 0};
+  KernelAction found{};
+  if (!kernel_action(signal, forget_pending ? &ignore : nullptr, &found)) return;
+  if (is_ours(found))
+    kernel_action(signal, &g_before[signal], nullptr);
+  else if (forget_pending)
+    kernel_action(signal, &found, nullptr);
 }
 
 // Everything but the faults is held back: a fault must reach the guard.
@@ -60,10 +78,10 @@ int install_handler(int except) {
   // The last few are what people pick by hand.
   for (int signal = SIGRTMAX - 3; signal > SIGRTMIN + 4; --signal) {
     KernelAction now{};
-    if (signal == except || !kernel_action(signal, nullptr, &now)) continue;
+    if (signal == except || was_left(signal) || !kernel_action(signal, nullptr, &now)) continue;
     if (now.handler != nullptr && !is_ours(now)) continue;
     // Ours still: of a process that was forked, or what the program restored.
-    g_before = is_ours(now) ? KernelAction{} : now;
+    g_before[signal] = is_ours(now) ? KernelAction{} : now;
     set_handler(signal);
     g_handler.signal.store(signal, std::memory_order_release);
     return signal;
@@ -82,9 +100,10 @@ void close_handler() { g_handler.open.store(false, std::memory_order_seq_cst); }
 
 void hold_handler(bool held) { g_handler.held.store(held, std::memory_order_seq_cst); }
 
-void flush_pending_signals() {
+bool flush_pending_signals() {
   const int signal = handled_signal();
-  if (signal == 0 || handler_was_replaced()) return;
+  if (signal == 0 || handler_was_replaced()) return true;
+  if (is_pending_for_process(signal)) return false;
   // To ignore a signal is also to forget those that wait, on every thread. The handler is back
   // before any trigger of ours could end the process by its default action.
   struct sigaction ignore;
@@ -92,16 +111,36 @@ void flush_pending_signals() {
   ignore.sa_handler = SIG_IGN;
   sigaction(signal, &ignore, nullptr);
   set_handler(signal);
+  return true;
 }
 
 void remove_handler() {
   const int signal = g_handler.signal.exchange(0, std::memory_order_acq_rel);
-  if (signal == 0) return;
-  // As above: what is pending is forgotten before the default action could meet it.
-  const KernelAction ignore{reinterpret_cast<decltype(KernelAction::handler)>(1), 0, nullptr, 0};
-  KernelAction found{};
-  if (!kernel_action(signal, &ignore, &found)) return;
-  kernel_action(signal, is_ours(found) ? &g_before : &found, nullptr);
+  if (signal != 0) put_back(signal, true);
+}
+
+void leave_handler() {
+  const int signal = g_handler.signal.exchange(0, std::memory_order_acq_rel);
+  if (signal != 0) g_handler.left.fetch_or(signal_bit(signal), std::memory_order_acq_rel);
+}
+
+void remove_left_handlers() {
+  for (int signal = 1; signal < kSignals; ++signal) {
+    if (!was_left(signal)) continue;
+    const bool some_ours = is_pending_for_a_thread(signal);
+    if (some_ours && is_pending_for_process(signal)) continue;
+    put_back(signal, some_ours);
+    g_handler.left.fetch_and(~signal_bit(signal), std::memory_order_acq_rel);
+  }
+}
+
+void show_programs_action(int signal, struct sigaction* action) {
+  if (action->sa_sigaction != on_sample_signal || signal <= 0 || signal >= kSignals) return;
+  const KernelAction& before = g_before[signal];
+  memset(action, 0, sizeof *action);
+  action->sa_sigaction = before.handler;
+  action->sa_flags = static_cast<int>(before.flags);
+  memcpy(&action->sa_mask, &before.mask, sizeof before.mask);
 }
 
 }  // namespace gpuprof::sample

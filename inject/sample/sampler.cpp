@@ -10,12 +10,10 @@
 #include <stdio.h>
 
 #include <algorithm>
-#include <atomic>
 
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/base/loader_counts.hpp"
 #include "inject/hot/outbox.hpp"
-#include "inject/hot/pause.hpp"
 #include "inject/hot/state.hpp"
 #include "inject/hot/thread_block.hpp"
 #include "inject/hot/worker_thread.hpp"
@@ -29,10 +27,15 @@
 #include "inject/sample/own_stack.hpp"
 #include "inject/sample/phdr_snapshot.hpp"
 #include "inject/sample/program_kind.hpp"
+#include "inject/sample/queue_end.hpp"
 #include "inject/sample/sampler_parts.hpp"
+#include "inject/sample/signal_claims.hpp"
 #include "inject/sample/snapshot_build.hpp"
+#include "inject/sample/stack_shield.hpp"
+#include "inject/sample/thread_status.hpp"
 #include "inject/sample/threads.hpp"
 #include "inject/sample/trigger.hpp"
+#include "inject/sample/trigger_choice.hpp"
 #include "inject/sample/unwind.hpp"
 
 namespace gpuprof::sample {
@@ -51,66 +54,17 @@ struct Sampler {
   bool prepared = false, native = false;
   bool on = false;
   bool own_threads = false;  // none of the C library's
+  bool no_perf = false;      // its signals might become SIGIO
   bool guard_lost_told = false, blocked_refused = false, lacking_told = false;
   Settings settings;
   TriggerPlan plan;
   const TriggerKind* kind = nullptr;
-  std::uint64_t scanned_ns = 0, looked_ns = 0, turned_ns = 0, reclaimed_ns = 0;
+  std::uint64_t shielded_ns = 0, scanned_ns = 0, looked_ns = 0, turned_ns = 0, reclaimed_ns = 0;
 };
 constinit Sampler g_sampler;
-// A signal that the program is about to take; 0: none.
-constinit std::atomic<int> g_wanted{0};
 
 using wire::Feature;
 using wire::NoticeLevel;
-
-bool usable(const TriggerKind& kind, const char* then) {
-  char why[160] = "", text[256];
-  if (kind.probe(g_sampler.plan, why, sizeof why)) return true;
-  snprintf(text, sizeof text, "sampler %s cannot be used (%s); %s", kind.name, why, then);
-  hot::notice(Feature::kNative, NoticeLevel::kMissing, 0, text);
-  return false;
-}
-
-const TriggerKind* choose(wire::SamplerKind asked) {
-  constexpr const char* kNothing = "running threads are not sampled";
-  switch (asked) {
-    case wire::SamplerKind::kPerf:
-      return usable(kPerfTrigger, kNothing) ? &kPerfTrigger : nullptr;
-    case wire::SamplerKind::kCpuTimer:
-      return usable(kCpuTimerTrigger, kNothing) ? &kCpuTimerTrigger : nullptr;
-    case wire::SamplerKind::kTgkill:
-      return &kTgkillTrigger;
-    case wire::SamplerKind::kAuto:
-#ifdef GPUPROF_TEST_WALL_TIMER
-      return &kWallTrigger;  // the stress build does what nothing else asks for
-#endif
-      if (usable(kPerfTrigger, "per-thread CPU timers are used instead")) return &kPerfTrigger;
-      return usable(kCpuTimerTrigger, kNothing) ? &kCpuTimerTrigger : nullptr;
-#ifdef GPUPROF_TEST_WALL_TIMER
-    case wire::SamplerKind::kWallTestOnly:
-      return &kWallTrigger;
-#endif
-    default:
-      return nullptr;
-  }
-}
-
-const TriggerKind* choose_trigger() {
-  if (has_go(current_snapshot())) {
-    hot::notice(Feature::kNative, NoticeLevel::kMissing, 0,
-                "the program contains Go code, whose small stacks take no signal of ours: only "
-                "blocked threads are sampled");
-    return nullptr;
-  }
-  if (handled_signal() == 0) {
-    hot::notice(Feature::kNative, NoticeLevel::kMissing, 0,
-                "every realtime signal has a handler of the program's: only blocked threads are "
-                "sampled");
-    return nullptr;
-  }
-  return choose(g_sampler.settings.kind);
-}
 
 void publish_rate() {
   wire::Stats* stats = hot::g_state.stats;
@@ -178,25 +132,58 @@ void reclaim_signal_stacks(std::uint64_t now_ns) {
 
 void begin_triggers() {
   g_sampler.plan.signal = handled_signal();
-  g_sampler.kind = choose_trigger();
+  shield_handlers(handled_signal());
+  g_sampler.kind = choose_trigger(g_sampler.settings.kind, g_sampler.plan, g_sampler.no_perf);
   publish_rate();
   open_threads(g_sampler.kind, g_sampler.plan);
 }
 
-// The program took our signal for itself, or is about to.
+void heed_queue_end(std::uint64_t now_ns) {
+  if (g_sampler.kind != &kPerfTrigger || now_ns < g_sampler.settings.guard_from_ns) return;
+  const bool ended = take_queue_end();
+  const bool choice = g_sampler.settings.kind == wire::SamplerKind::kAuto;
+  if (!ended && (watch_queue_end() || !choice)) return;
+  g_sampler.no_perf = true;
+  close_threads();
+  hot::notice(Feature::kNative, ended ? NoticeLevel::kMissing : NoticeLevel::kInfo, 0,
+              ended ? "the user's pending signals have reached their limit (ulimit -i): samples by "
+                      "perf were lost and are not taken any more"
+                    : "the program handles SIGIO, which perf's samples may become: per-thread CPU "
+                      "timers are used instead");
+  begin_triggers();
+}
+
+void keep_shield(std::uint64_t now_ns) {
+  constexpr std::uint64_t kPeriodNs = 1'000'000'000;
+  if (now_ns - g_sampler.shielded_ns < kPeriodNs) return;
+  g_sampler.shielded_ns = now_ns;
+  shield_handlers(handled_signal());
+}
+
+void sample_by_another(int except, const char* why) {
+  install_handler(except);
+  hot::notice(Feature::kNative, NoticeLevel::kInfo, 0, why);
+  begin_triggers();
+}
+
+// The program took our signal for itself, or is about to, or means it.
 void keep_signal() {
-  const int wanted = g_wanted.exchange(0, std::memory_order_acq_rel);
+  const SignalClaims claims = take_claims();
   // Once the program has it, it is not touched any more: what is pending may be the program's.
   const bool replaced = handler_was_replaced();
-  const bool give = !replaced && wanted != 0 && wanted == handled_signal();
-  if (!give && !replaced) return;
+  const int ours = handled_signal();
+  const bool give = !replaced && ours != 0 && claims.taken == ours;
+  const bool leave = !replaced && ours != 0 && claims.named == ours;
+  if (!give && !replaced && !leave) return;
   close_threads();
   if (give) remove_handler();
-  install_handler(wanted);
-  hot::notice(Feature::kNative, NoticeLevel::kInfo, 0,
-              "the program installed a handler for the signal used for sampling; another signal "
-              "is used now");
-  begin_triggers();
+  if (leave && !give) leave_handler();
+  sample_by_another(claims.taken,
+                    leave && !give
+                        ? "the program waits for the signal used for sampling; another signal is "
+                          "used now"
+                        : "the program installed a handler for the signal used for sampling; "
+                          "another signal is used now");
 }
 
 void turn_of(ThreadEntry& entry, void*) {
@@ -263,7 +250,8 @@ bool start(const Settings& settings) {
   g_sampler.plan.rate_hz = std::min(settings.rate_hz, kHighestRate);
   g_sampler.plan.period_ns = 1'000'000'000u / g_sampler.plan.rate_hz;
   g_parts = StackParts{settings.native && g_sampler.native, settings.python};
-  install_handler();
+  g_sampler.no_perf = false;
+  shield_handlers(install_handler());
   keep_guard();
   open_handler(HandlerSettings{g_parts, g_sampler.plan.period_ns});
   begin_obstacles();
@@ -279,6 +267,7 @@ void stop() {
     close_threads();
     close_handler();
     flush_pending_signals();
+    unwatch_queue_end();
     g_sampler.on = false;
   }
   close_guard();
@@ -290,7 +279,10 @@ void stop() {
 
 void give_up_signal() {
   hot::worker_resume_timer_done();
+  if (handled_signal() != 0 && is_pending_for_process(handled_signal())) leave_handler();
   remove_handler();
+  remove_left_handlers();
+  unshield_handlers();
 }
 
 bool release() {
@@ -321,16 +313,6 @@ void retire_ended_threads(std::uint64_t now_ns) {
   hot::retire_threads([](std::uint32_t tid, void*) { return hot::thread_has_ended(tid); }, nullptr);
 }
 
-void give_way(int number) {
-  if (!hot::on(hot::kOnSamples) || hot::is_our_thread(hot::this_tid())) return;
-  constexpr int kTries = 2500;
-  const int saved = errno;
-  g_wanted.store(number, std::memory_order_release);
-  hot::wake_worker();
-  errno = saved;
-  for (int i = 0; i < kTries && handled_signal() == number; ++i) hot::pause_for(200'000);
-}
-
 void leave_signal() {
   const int saved = errno;
   hot::worker_resume_timer_off();
@@ -345,11 +327,14 @@ std::uint32_t tick(std::uint64_t now_ns) {
   reclaim_signal_stacks(now_ns);
   if (!g_sampler.on) return kScanNs / 1'000'000;
   heed_interrupted_waits(now_ns);
-  if (g_wanted.load(std::memory_order_relaxed) != 0) keep_signal();
+  if (some_are_claimed()) keep_signal();
+  heed_queue_end(now_ns);
   if (now_ns - g_sampler.scanned_ns >= kScanNs) {
     g_sampler.scanned_ns = now_ns;
     keep_signal();
+    keep_shield(now_ns);
     scan_threads(now_ns);
+    if (some_are_claimed()) keep_signal();
     tell_of_lacking_stacks();
     tell_of_obstacles(some_are_filtered(), was_traced());
     if (g_sampler.kind != nullptr && g_sampler.kind->refill != nullptr)

@@ -9,6 +9,8 @@
 // Not here: stacks at API callbacks (launch_stack.hpp), Python frames (inject/python)
 #pragma once
 
+#include <signal.h>
+
 #include <cstdint>
 
 #include "gpuprof/wire/control.hpp"
@@ -36,6 +38,23 @@ bool prepare();
 /// for signals of a POSIX timer the agent armed while no sampling is on.
 int signal_number();
 
+/// Bits of all signals that some of ours may have come by and be pending still.
+std::uint64_t own_signals();
+
+/// Who names our signal but not this one means it, not all signals.
+constexpr int neighbour_signal(int ours) { return ours - 1; }
+
+/// A call that takes signals without a handler has taken this one: true if it is ours, which then
+/// has had its effect. Any thread.
+bool take_back(int signal, const siginfo_t& info);
+
+/// Takes ours off the calling thread, which blocks that signal. Boundary.
+void drop_own_pending(int signal);
+
+/// What the program asked the C library about that signal, without us: `action` is what it was
+/// told. Boundary, also in signal handlers.
+void show_programs_action(int signal, struct sigaction* action);
+
 /// The same; installs the handler if there is none yet, 0 if no signal is free. Worker, or
 /// boundary while the worker is parked.
 int claim_signal();
@@ -45,7 +64,11 @@ int claim_signal();
 /// most. Keeps errno. Boundary, also in signal handlers.
 void give_way(int number);
 
-/// The same where the worker is parked, or a forked child has none yet: our handler is gone and
+/// The program waits for that signal, which it was not to be disturbed by: the same, but our
+/// handler stays there and what is pending, too. Boundary.
+void leave_to_program(int number);
+
+/// As give_way where the worker is parked, or a forked child has none yet: our handler is gone and
 /// nothing is pending. Boundary, also in signal handlers.
 void leave_signal();
 

@@ -15,7 +15,8 @@ namespace gpuprof::sample {
 struct ThreadStatus {
   char name[16];
   std::uint64_t blocked;  // SigBlk
-  std::uint64_t pending;  // SigPnd and ShdPnd
+  std::uint64_t pending;  // SigPnd: sent to this thread
+  std::uint64_t shared;   // ShdPnd: sent to the process
   std::uint64_t tracer;   // its process id, 0: none
   std::uint64_t seccomp_mode, filters;
 };
@@ -25,5 +26,11 @@ void parse_thread_status(const char* text, ThreadStatus* to);
 
 /// False: the thread is gone.
 bool read_thread_status(pid_t tid, ThreadStatus* to);
+
+/// Whether a signal waits that was sent to the process as a whole: none of ours is.
+bool is_pending_for_process(int signal);
+
+/// Whether one waits that was sent to a thread, as all of ours are. True where nobody can tell.
+bool is_pending_for_a_thread(int signal);
 
 }  // namespace gpuprof::sample

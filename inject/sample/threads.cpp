@@ -28,6 +28,8 @@
 #include "inject/sample/obstacles.hpp"
 #include "inject/sample/phdr_snapshot.hpp"
 #include "inject/sample/proc_files.hpp"
+#include "inject/sample/sampler.hpp"
+#include "inject/sample/signal_claims.hpp"
 #include "inject/sample/thread_status.hpp"
 
 namespace gpuprof::sample {
@@ -181,9 +183,17 @@ void take_away(ThreadEntry& entry) {
   drop_trigger(entry);
 }
 
+// By its mask, in which others have all signals or none of ours.
+bool names_ours(const ThreadStatus& status) {
+  const int ours = g_threads.plan.signal;
+  return (status.blocked & signal_bit(ours)) != 0 &&
+         (status.blocked & signal_bit(neighbour_signal(ours))) == 0;
+}
+
 void judge(ThreadEntry& entry, const ThreadStatus& status) {
   const std::uint64_t ran_ns = base::clock_ns(cpu_clock_of(entry.tid)) - entry.checked_cpu_ns;
   entry.mask.see(look_at_mask(entry.tid, status, g_threads.plan.signal), ran_ns >= kHasGoneOnNs);
+  if (g_threads.kind != nullptr && names_ours(status)) note_named(g_threads.plan.signal);
   entry.traced = status.tracer != 0;
   entry.filtered = has_new_filter(status);
   if (entry.has_trigger && !g_threads.kind->intact(entry.slot)) drop_trigger(entry);
@@ -241,7 +251,8 @@ void follow_tracer(std::uint64_t now_ns) {
 }
 
 void flush_if_wanted() {
-  if (g_threads.flush_wanted) flush_pending_signals();
+  // What waits for the process was sent by the program.
+  if (g_threads.flush_wanted && !flush_pending_signals()) note_named(g_threads.plan.signal);
   g_threads.flush_wanted = false;
 }
 

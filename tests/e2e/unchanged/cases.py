@@ -183,6 +183,12 @@ def cases(scratch):
         "needs": "/usr/bin/gdb"}
     yield "signals", [program("signals")], {}
     yield "reset-signals", [program("reset_signals")], {"armed": True}
+    yield "own-signals", [program("own_signals"), "named"], {"armed": True}
+    yield "own-signals-all", [program("own_signals"), "all"], {"armed": True}
+    yield "small-alt-stack", [program("small_alt_stack")], {"armed": True}
+    yield "pending-limit", [program("pending_limit")], {"armed": True}
+    yield "pending-limit-handled", [program("pending_limit"), "handled"], {"armed": True}
+    yield "dispositions", [program("dispositions")], {"armed": True}
     yield "python-children-reset-signals", [python, "-c", CHILDREN_RESET], {"armed": True}
     yield "cancelled", [program("cancelled")], {"armed": True}
     yield "threads", [program("threads")], {}

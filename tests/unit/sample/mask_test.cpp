@@ -163,7 +163,8 @@ TEST(ThreadStatus, HoldsTracerAndFilters) {
   EXPECT_STREQ(status.name, "worker");
   EXPECT_EQ(status.tracer, 4711u);
   EXPECT_EQ(status.blocked, ~0ULL);
-  EXPECT_EQ(status.pending, 1ULL << 60);
+  EXPECT_EQ(status.pending, 0u);
+  EXPECT_EQ(status.shared, 1ULL << 60);
   EXPECT_EQ(status.seccomp_mode, 2u);
   EXPECT_EQ(status.filters, 3u);
 }

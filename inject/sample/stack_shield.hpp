@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Handlers of the program that run on its alternate stacks are not interrupted by our signal: the
+// kernel would put a frame of 3 to 12 KiB over theirs, and ends the program where it does not fit.
+//
+// Context:  boundary (shield, unveil), worker (the rest)
+// Owns:     which bits of ours are in the masks of such handlers
+// Promises: the program is shown its own masks where it asks the C library
+// Not here: a handler that the program sets by a bare system call: it is met a second later
+#pragma once
+
+#include <signal.h>
+
+namespace gpuprof::sample {
+
+/// What the program is about to set, with our signal held back while its handler runs. Boundary,
+/// also in signal handlers.
+void shield(int signal, struct sigaction* action);
+
+/// What the program was told of that signal's action, without what we added to it. To be called
+/// before note_shielded of the same call. Boundary.
+void unveil(int signal, struct sigaction* action);
+
+/// @param asked     What the program set.
+/// @param shielded  What shield() made of it.
+/// Whether that differs from what is known of that signal.
+bool shield_changes(int signal, const struct sigaction& asked, const struct sigaction& shielded);
+void note_shielded(int signal, const struct sigaction& asked, const struct sigaction& shielded);
+
+/// From now on for our signal `ours`: goes through all handlers there are. 64 system calls.
+void shield_handlers(int ours);
+/// Takes all of it back.
+void unshield_handlers();
+
+}  // namespace gpuprof::sample
