@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "inject/agent/core.hpp"
+#include "inject/agent/wait_calls.hpp"
 #include "inject/got/got.hpp"
 #include "inject/hot/worker_thread.hpp"
 #include "inject/sample/queue_end.hpp"
@@ -103,11 +104,18 @@ const got::Replacement kCalls[] = {
     {},
 };
 constinit got::Patches g_calls(kCalls);
+constinit got::Patches g_waits(kWaitCalls);
 
 }  // namespace
 
-void follow_signal_calls() { g_calls.follow_first(); }
+void follow_signal_calls() {
+  g_calls.follow_first();
+  if (kWaitCalls != nullptr && !got::in_front()) g_waits.follow_first();
+}
 
-void restore_signal_calls() { g_calls.restore(); }
+void restore_signal_calls() {
+  g_calls.restore();
+  if (kWaitCalls != nullptr) g_waits.restore();
+}
 
 }  // namespace gpuprof::agent

@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "inject/agent/wait_calls.hpp"
 #include "inject/entry/next_function.hpp"
 #include "inject/sample/sampler.hpp"
 
@@ -86,9 +87,7 @@ timespec until(const timespec& end) {
   return left.tv_sec < 0 ? timespec{0, 0} : left;
 }
 
-}  // namespace
-
-GPUPROF_EXPORT int sigwait(const sigset_t* set, int* number) {
+int our_sigwait(const sigset_t* set, int* number) {
   const Wait real = gpuprof::entry::next_function(g_wait, "sigwait");
   if (real == nullptr) return ENOSYS;
   if (!may_meet_ours(set)) return real(set, number);
@@ -103,13 +102,13 @@ GPUPROF_EXPORT int sigwait(const sigset_t* set, int* number) {
   return 0;
 }
 
-GPUPROF_EXPORT int sigwaitinfo(const sigset_t* set, siginfo_t* info) {
+int our_sigwaitinfo(const sigset_t* set, siginfo_t* info) {
   const WaitInfo real = gpuprof::entry::next_function(g_wait_info, "sigwaitinfo");
   if (real == nullptr) return missing();
   return may_meet_ours(set) ? wait_for_info(real, set, info) : real(set, info);
 }
 
-GPUPROF_EXPORT int sigtimedwait(const sigset_t* set, siginfo_t* info, const timespec* wait) {
+int our_sigtimedwait(const sigset_t* set, siginfo_t* info, const timespec* wait) {
   const TimedWait real = gpuprof::entry::next_function(g_timed_wait, "sigtimedwait");
   if (real == nullptr) return missing();
   if (!may_meet_ours(set)) return real(set, info, wait);
@@ -130,7 +129,7 @@ GPUPROF_EXPORT int sigtimedwait(const sigset_t* set, siginfo_t* info, const time
 
 // What it will read cannot be taken back: ours is left out of a set of all, and the program's own
 // of that number with it, until samples come by another one.
-GPUPROF_EXPORT int signalfd(int fd, const sigset_t* set, int flags) noexcept {
+int our_signalfd(int fd, const sigset_t* set, int flags) noexcept {
   const SignalFd real = gpuprof::entry::next_function(g_signalfd, "signalfd");
   if (real == nullptr) return missing();
   if (!may_meet_ours(set)) return real(fd, set, flags);
@@ -143,3 +142,32 @@ GPUPROF_EXPORT int signalfd(int fd, const sigset_t* set, int flags) noexcept {
       gpuprof::sample::drop_own_pending(left);
   return real(fd, &own, flags);
 }
+
+}  // namespace
+
+// By these names where the library was preloaded, through the callers' slots where it came later.
+GPUPROF_EXPORT int sigwait(const sigset_t* set, int* number) { return our_sigwait(set, number); }
+
+GPUPROF_EXPORT int sigwaitinfo(const sigset_t* set, siginfo_t* info) {
+  return our_sigwaitinfo(set, info);
+}
+
+GPUPROF_EXPORT int sigtimedwait(const sigset_t* set, siginfo_t* info, const timespec* wait) {
+  return our_sigtimedwait(set, info, wait);
+}
+
+GPUPROF_EXPORT int signalfd(int fd, const sigset_t* set, int flags) noexcept {
+  return our_signalfd(fd, set, flags);
+}
+
+namespace gpuprof::agent {
+
+const got::Replacement kWaitCalls[] = {
+    {"sigwait", reinterpret_cast<void*>(our_sigwait)},
+    {"sigwaitinfo", reinterpret_cast<void*>(our_sigwaitinfo)},
+    {"sigtimedwait", reinterpret_cast<void*>(our_sigtimedwait)},
+    {"signalfd", reinterpret_cast<void*>(our_signalfd)},
+    {},
+};
+
+}  // namespace gpuprof::agent

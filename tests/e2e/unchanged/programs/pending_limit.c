@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A program whose limit of pending signals is reached while it computes. With an argument it handles
- * SIGIO and says whether one came. */
+ * A program whose limit of pending signals is reached while it computes. With an argument it
+ * handles SIGIO and says whether one came. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A handler that needs 3 KB of an alternate stack of 8 KB, as SIGSTKSZ was: there is no room for the
- * frame of another signal over it. Its action is read back as it was set. */
+ * A handler that needs 3 KB of an alternate stack of 8 KB, as SIGSTKSZ was: there is no room for
+ * the frame of another signal over it. Its action is read back as it was set. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -25,7 +25,8 @@ static void handle(int number) {
 
 static void raise_often(double seconds) {
   const clock_t end = clock() + (clock_t)(seconds * CLOCKS_PER_SEC);
-  char* memory = mmap(NULL, kGuard + kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char* memory =
+      mmap(NULL, kGuard + kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   stack_t stack;
   memset(&stack, 0, sizeof stack);
   mprotect(memory, kGuard, PROT_NONE);

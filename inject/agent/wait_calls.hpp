@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The calls that take a signal without a handler, for a library that came too late to be asked for
+// them by name.
+//
+// Context:  worker
+// Owns:     nothing
+#pragma once
+
+#include "inject/got/got.hpp"
+
+namespace gpuprof::agent {
+
+/// sigwait and its kind, as inject/entry/interpose_wait.cpp has them; null in unit tests.
+extern const got::Replacement kWaitCalls[] __attribute__((weak));
+
+}  // namespace gpuprof::agent

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`gpuprof attach` to programs that take realtime signals without a handler, have small alternate stacks, or reach
+their limit of pending signals: they print and end as without it."""
+
+import os
+import subprocess
+import time
+
+import e2e
+import live
+
+PROGRAMS = os.path.join(e2e.BUILD, "unchanged")
+CASES = (("own_signals", "named"), ("own_signals", "all"), ("small_alt_stack",), ("pending_limit",))
+
+
+def start(command):
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+def end(process):
+    output = process.communicate(timeout=60)[0]
+    return process.returncode, output.decode()
+
+
+def attached(checks, command, out, wait_s, what):
+    process = start(command)
+    time.sleep(wait_s)
+    done = live.cli("attach", process.pid, "-r", 1000, "-d", "600ms", "-o", out)
+    checks.equal((done.returncode, len(done.stdout.split())), (0, 1), what + ": attach: " + done.stderr)
+    return end(process)
+
+
+def main():
+    checks = e2e.Checks()
+    with e2e.Folder("own_signals") as folder:
+        for case in CASES:
+            name = "-".join(case)
+            command = [os.path.join(PROGRAMS, case[0]), *case[1:]]
+            plain = end(start(command))
+            for number, wait_s in enumerate((0.1, 0.5)):
+                out = os.path.join(folder, "%s_%d" % (name, number))
+                checks.equal(attached(checks, command, out, wait_s, name), plain, name)
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()
