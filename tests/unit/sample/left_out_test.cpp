@@ -113,6 +113,53 @@ TEST_P(LeftOut, AThreadThatAskedForASecondSpellIsStillLeftOut) {
   EXPECT_LE(cut, 1);
 }
 
+// Blocks `set`, is sent our signal, works, and takes what waits: how often that was the one sent.
+long own_signals_taken(const sigset_t& set, int ours) {
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  constexpr int kSent = 5;
+  long taken = 0;
+  for (int i = 0; i < kSent; ++i) {
+    kill(getpid(), ours);
+    spin(0.1);
+    const timespec none{0, 0};
+    siginfo_t info;
+    while (sigtimedwait(&set, &info, &none) > 0) taken += info.si_code == SI_USER;
+  }
+  return taken - kSent;
+}
+
+// No thread takes a signal that was sent to the process: also none of the fixture's.
+void leaves_its_own_to(SamplerKind kind, bool named) {
+  SamplerFixture sampler;
+  Settings settings;
+  settings.kind = kind;
+  settings.rate_hz = 1000;
+  settings.python = false;
+  if (!kPlain || !sampler.start_sampling(settings)) GTEST_SKIP() << "not allowed here";
+  const int ours = signal_number();
+  sigset_t set;
+  named ? sigemptyset(&set) : sigfillset(&set);
+  sigaddset(&set, ours);
+  long missing = 0;
+  std::thread([&] {
+    pthread_sigmask(SIG_SETMASK, &set, nullptr);
+    missing = own_signals_taken(set, ours);
+  }).join();
+  EXPECT_EQ(missing, 0);
+  EXPECT_TRUE(!named || signal_number() != ours);
+  sampler.stop_sampling();
+  sampler.on_worker([] { release(); });
+}
+
+TEST(LeftOutSignals, OnesThatTheProgramTakesWithoutAHandlerAreItsOwn) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  for (const SamplerKind kind : {SamplerKind::kPerf, SamplerKind::kCpuTimer})
+    for (const bool named : {true, false}) leaves_its_own_to(kind, named);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
 TEST_P(LeftOut, AThreadThatUnblocksItForGoodIsSampledAgain) {
   if (!begin()) GTEST_SKIP() << "not allowed here, or a sanitizer";
 

@@ -4,9 +4,11 @@
 #include "inject/sample/sampler.hpp"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <algorithm>
 
+#include "inject/sample/kernel_signal.hpp"
 #include "tests/unit/sample/sampler_fixture.hpp"
 
 namespace gpuprof::sample {
@@ -191,7 +193,12 @@ TEST_P(Sampler, SkipsThreadsOnTheirAlternateStack) {
     alternate.ss_size = memory.size();
     sigaltstack(&alternate, nullptr);
     struct sigaction action {};
-    action.sa_handler = [](int) { spin_outer(0.3); };
+    action.sa_handler = [](int) {
+      sigset_t none;  // ours is held back in such a handler
+      sigemptyset(&none);
+      pthread_sigmask(SIG_SETMASK, &none, nullptr);
+      spin_outer(0.3);
+    };
     action.sa_flags = SA_ONSTACK;
     sigaction(SIGUSR2, &action, nullptr);
     std::this_thread::sleep_for(std::chrono::milliseconds(60));
@@ -204,6 +211,30 @@ TEST_P(Sampler, SkipsThreadsOnTheirAlternateStack) {
   sampler.stop_sampling();
 
   EXPECT_GE(sampler.segment.counter(Counter::kSamplesNoStackRoom), 5u);
+}
+
+TEST_P(Sampler, HoldsItsSignalBackInHandlersOnAlternateStacks) {
+  static volatile sig_atomic_t met;
+  met = 0;
+  struct sigaction action {
+  }, before{};
+  action.sa_handler = [](int) {
+    sigset_t now;
+    pthread_sigmask(SIG_SETMASK, nullptr, &now);
+    met = sigismember(&now, signal_number()) == 1 ? 2 : 1;
+  };
+  action.sa_flags = SA_ONSTACK;
+  sigaction(SIGUSR2, &action, &before);
+  if (!begin(1000)) GTEST_SKIP() << "this trigger is not allowed here";
+
+  raise(SIGUSR2);
+  EXPECT_EQ(met, 2);
+  sampler.stop_sampling();
+  sampler.on_worker([] { release(); });
+  KernelAction now{};
+  kernel_action(SIGUSR2, nullptr, &now);
+  EXPECT_EQ(now.mask, 0u) << "it is as the program set it";
+  sigaction(SIGUSR2, &before, nullptr);
 }
 
 TEST_P(Sampler, SurvivesASmallThreadStack) {
