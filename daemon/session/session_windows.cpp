@@ -67,9 +67,11 @@ void Session::tick(std::uint64_t now_ns) {
   work_on_cuts(now_ns);
   if (state_ == State::kRunning && should_end(now_ns)) begin_ending(now_ns);
   work_on_ending(now_ns);
+  // A window that is still to come is to begin at its step.
   worker_->tick(state_ != State::kWriting &&
-                std::any_of(targets_.begin(), targets_.end(),
-                            [](const auto& target) { return target->records(); }));
+                (!schedule_.done() ||
+                 std::any_of(targets_.begin(), targets_.end(),
+                             [](const auto& target) { return target->records(); })));
 }
 
 std::uint64_t Session::next_deadline() const {
