@@ -68,10 +68,10 @@ void Session::tick(std::uint64_t now_ns) {
   if (state_ == State::kRunning && should_end(now_ns)) begin_ending(now_ns);
   work_on_ending(now_ns);
   // A window that is still to come is to begin at its step.
-  worker_->tick(state_ != State::kWriting &&
-                (!schedule_.done() ||
-                 std::any_of(targets_.begin(), targets_.end(),
-                             [](const auto& target) { return target->records(); })));
+  worker_->tick(
+      state_ != State::kWriting &&
+      (!schedule_.done() || std::any_of(targets_.begin(), targets_.end(),
+                                        [](const auto& target) { return target->records(); })));
 }
 
 std::uint64_t Session::next_deadline() const {
