@@ -13,6 +13,7 @@
 #include <sys/signalfd.h>
 #include <time.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -74,7 +75,8 @@ int wait_for_info(WaitInfo real, const sigset_t* set, siginfo_t* info) {
 constexpr long kSecondNs = 1'000'000'000;
 
 timespec after(const timespec& now, const timespec& wait) {
-  timespec end{now.tv_sec + wait.tv_sec, now.tv_nsec + wait.tv_nsec};
+  constexpr time_t kForEver = 1'000'000'000;  // 31 years; more would not fit
+  timespec end{now.tv_sec + std::min(wait.tv_sec, kForEver), now.tv_nsec + wait.tv_nsec};
   if (end.tv_nsec >= kSecondNs) end = {end.tv_sec + 1, end.tv_nsec - kSecondNs};
   return end;
 }
