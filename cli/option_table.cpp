@@ -136,8 +136,7 @@ constexpr std::array kTable = {
               "Order of the rows. Of operators a key of PyTorch's tables: self_cpu_time_total, "
               "cpu_time_total, self_cuda_time_total, cuda_time_total, self_cpu_memory_usage, "
               "cpu_memory_usage, self_cuda_memory_usage, cuda_memory_usage, count, cpu_time, "
-              "cuda_time; of "
-              "other tables a column. Headings do as well, in any case",
+              "cuda_time; of other tables a column. Headings do as well, in any case",
               "the time that matters most", "", set::sort_by},
     OptionRow{"--group-by-input-shape", "", kTables, kReport,
               "Operators with inputs of other sizes have rows of their own", "", "",

@@ -42,10 +42,11 @@ void before_taking(int number) {
   // In a vfork child all our memory is the parent's; no signal of ours reaches it.
   const bool borrowed = !forked && owner != getpid();
   if (!borrowed && (forked || hot::worker_parked())) {
-    sample::leave_signal();
+    sample::leave_signal(forked);
     if (!forked) hot::worker_resume();
   } else if (!borrowed) {
     sample::give_way(number);
+    if (is_own(number)) sample::drop_own_pending(number);
   }
   errno = saved;
 }
@@ -55,13 +56,6 @@ void show(int number, struct sigaction* before) {
   sample::unveil(number, before);
   sample::show_programs_action(number, before);
   sample::show_programs_io_action(number, before);
-}
-
-// In a vfork child the memory is the parent's, the dispositions are not.
-void note_set(int number, const struct sigaction& asked, const struct sigaction& set) {
-  if (!sample::shield_changes(number, asked, set)) return;
-  if (g_core.owner_pid.load(std::memory_order_acquire) == getpid())
-    sample::note_shielded(number, asked, set);
 }
 
 int call_sigaction(int number, const struct sigaction* action, struct sigaction* before) noexcept {
@@ -77,7 +71,7 @@ int call_sigaction(int number, const struct sigaction* action, struct sigaction*
   const int result = sigaction(number, &set, before);
   if (result != 0) return result;
   if (before != nullptr) show(number, before);
-  note_set(number, asked, set);
+  sample::note_shielded(number, asked, set);
   return result;
 }
 
@@ -85,12 +79,10 @@ template <sighandler_t (*kReal)(int, sighandler_t) noexcept>
 sighandler_t call(int number, sighandler_t handler) noexcept {
   before_taking(number);
   const sighandler_t before = kReal(number, handler);
-  struct sigaction seen {
-  }, set{};
+  struct sigaction seen {};
   seen.sa_handler = before;
   if (before == SIG_ERR) return before;
   show(number, &seen);
-  note_set(number, set, set);
   return seen.sa_handler;
 }
 

@@ -64,10 +64,10 @@ int missing() {
 // As sigwaitinfo, without ours.
 int wait_for_info(WaitInfo real, const sigset_t* set, siginfo_t* info) {
   for (;;) {
-    siginfo_t taken;
-    const int got = real(set, &taken);
-    if (got > 0 && gpuprof::sample::take_back(got, taken)) continue;
-    if (got > 0 && info != nullptr) *info = taken;
+    siginfo_t own;
+    siginfo_t* const taken = info != nullptr ? info : &own;
+    const int got = real(set, taken);
+    if (got > 0 && gpuprof::sample::take_back(got, *taken)) continue;
     return got;
   }
 }
@@ -118,13 +118,13 @@ int our_sigtimedwait(const sigset_t* set, siginfo_t* info, const timespec* wait)
   if (wait != nullptr) clock_gettime(CLOCK_MONOTONIC, &now);
   const timespec end = wait != nullptr ? after(now, *wait) : timespec{};
   for (;;) {
-    siginfo_t taken;
-    const int got = real(set, &taken, wait);
-    if (got > 0 && gpuprof::sample::take_back(got, taken)) {
+    siginfo_t own;
+    siginfo_t* const taken = info != nullptr ? info : &own;
+    const int got = real(set, taken, wait);
+    if (got > 0 && gpuprof::sample::take_back(got, *taken)) {
       if (wait != nullptr) left = until(end), wait = &left;
       continue;
     }
-    if (got > 0 && info != nullptr) *info = taken;
     return got;
   }
 }

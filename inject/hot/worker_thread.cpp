@@ -244,10 +244,11 @@ void worker_resume_timer_done() {
   if (g_worker.timer_armed.exchange(false, std::memory_order_acq_rel)) timer_delete(g_worker.timer);
 }
 
-void worker_resume_timer_off() {
+bool worker_resume_timer_off() {
   const itimerspec never{};
-  if (g_worker.timer_armed.load(std::memory_order_acquire))
-    timer_settime(g_worker.timer, 0, &never, nullptr);
+  const bool armed = g_worker.timer_armed.load(std::memory_order_acquire);
+  if (armed) timer_settime(g_worker.timer, 0, &never, nullptr);
+  return armed;
 }
 
 void worker_after_fork_child() {

@@ -69,7 +69,8 @@ void worker_resume_timer_done();
 
 /// It will not fire any more; what it has raised already may be pending. Boundary, also in signal
 /// handlers.
-void worker_resume_timer_off();
+/// @return whether there is such a timer.
+bool worker_resume_timer_off();
 
 /// Where the C library's record of a thread keeps the kernel's id of it, in bytes from what
 /// pthread_self points to; 0 unknown. Worker | boundary.

@@ -20,6 +20,7 @@
 #include "inject/sample/queue_end.hpp"
 #include "inject/sample/sampler.hpp"
 #include "inject/sample/sampler_parts.hpp"
+#include "inject/sample/stack_shield.hpp"
 #include "inject/sample/threads.hpp"
 
 namespace gpuprof::sample {
@@ -57,6 +58,7 @@ void after_fork_child() {
   forget_alt_stacks();
   disarm_guard();
   unwatch_queue_end();
+  forget_shield();
 }
 
 }  // namespace gpuprof::sample

@@ -57,9 +57,13 @@ Sender sender_of(const siginfo_t* info) {
   switch (info->si_code) {
     case POLL_IN:
     case POLL_HUP:
-      return ours_or(Origin::kLate, g_perf_descriptors.answer(info->si_fd));
+      return ours_or(
+          g_perf_descriptors.may_have_had(info->si_fd) ? Origin::kLate : Origin::kStranger,
+          g_perf_descriptors.answer(info->si_fd));
     case SI_TIMER:
-      return ours_or(Origin::kLate, tid_of_cookie(info->si_value.sival_ptr), periods_of(info));
+      return ours_or(
+          info->si_value.sival_ptr == hot::resume_cookie() ? Origin::kLate : Origin::kStranger,
+          tid_of_cookie(info->si_value.sival_ptr), periods_of(info));
     case SI_QUEUE:
       return ours_or(Origin::kStranger, tid_of_cookie(info->si_value.sival_ptr));
     case SI_USER:
@@ -75,7 +79,7 @@ bool is_ours(int signal, const siginfo_t& info) {
   switch (info.si_code) {
     case POLL_IN:
     case POLL_HUP:
-      return true;  // its event may be closed by now
+      return g_perf_descriptors.may_have_had(info.si_fd);  // it may be closed by now
     case SI_TIMER:
       return info.si_value.sival_ptr == hot::resume_cookie() ||
              tid_of_cookie(info.si_value.sival_ptr) != 0;
@@ -207,6 +211,12 @@ std::uint64_t own_signals() {
   return g_handler.left.load(std::memory_order_acquire) | (signal != 0 ? signal_bit(signal) : 0);
 }
 
+// To whom it had been sent, which only pthread_kill's and its kind's tell.
+static void give_back(int signal, const siginfo_t* info) {
+  if (info->si_code == SI_TKILL) return send_to_self(signal, info);
+  ::syscall(SYS_rt_sigqueueinfo, ::syscall(SYS_getpid), signal, info);
+}
+
 bool take_back(int signal, const siginfo_t& info) {
   if (!is_ours(signal, info)) return false;
   const int saved = errno;
@@ -217,16 +227,16 @@ bool take_back(int signal, const siginfo_t& info) {
 }
 
 void drop_own_pending(int signal) {
+  constexpr int kMost = 32;  // of the program's that keep their order
   const int saved = errno;
   const std::uint64_t only = signal_bit(signal);
   const timespec none{0, 0};
-  siginfo_t info;
-  // The kernel hands out what was sent to the thread, as ours are, before what the process got.
-  while (::syscall(SYS_rt_sigtimedwait, &only, &info, &none, sizeof only) == signal)
-    if (!take_back(signal, info)) {
-      ::syscall(SYS_rt_sigqueueinfo, ::syscall(SYS_getpid), signal, &info);
-      break;
-    }
+  siginfo_t kept[kMost];
+  int count = 0;
+  while (count < kMost &&
+         ::syscall(SYS_rt_sigtimedwait, &only, &kept[count], &none, sizeof only) == signal)
+    if (!take_back(signal, kept[count])) ++count;
+  for (int i = 0; i < count; ++i) give_back(signal, &kept[i]);
   errno = saved;
 }
 

@@ -7,6 +7,7 @@
 // Promises: a signal of the same number that is not ours has the effect it would have had
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -29,7 +30,14 @@ int handled_signal();
 
 /// Puts back what was there before, if the program has not put its own there since. Nothing of ours
 /// may send that signal any more; what is still pending is thrown away.
-void remove_handler();
+/// @param forget_pending  False: nothing of ours can be pending.
+void remove_handler(bool forget_pending = true);
+
+/// Puts a handler of ours there: everything but the faults is held back in it, for a fault must
+/// reach the guard. Worker, or boundary while the worker is parked.
+/// @param replaced  What stood there; may be null.
+void set_own_handler(int signal, void (*handler)(int, siginfo_t*, void*),
+                     struct sigaction* replaced = nullptr);
 
 /// Whether the program has put its own handler there since.
 bool handler_was_replaced();

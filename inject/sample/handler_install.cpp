@@ -44,19 +44,21 @@ void put_back(int signal, bool forget_pending) {
     kernel_action(signal, &found, nullptr);
 }
 
-// Everything but the faults is held back: a fault must reach the guard.
-void set_handler(int signal) {
+void set_handler(int signal) { set_own_handler(signal, on_sample_signal); }
+
+}  // namespace
+
+void set_own_handler(int signal, void (*handler)(int, siginfo_t*, void*),
+                     struct sigaction* replaced) {
   struct sigaction action;
   memset(&action, 0, sizeof action);
-  action.sa_sigaction = on_sample_signal;
+  action.sa_sigaction = handler;
   action.sa_flags = SA_SIGINFO | SA_RESTART | (alt_stacks_required() ? SA_ONSTACK : 0);
   sigfillset(&action.sa_mask);
   for (const int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP})
     sigdelset(&action.sa_mask, fault);
-  sigaction(signal, &action, nullptr);
+  sigaction(signal, &action, replaced);
 }
-
-}  // namespace
 
 int handled_signal() { return g_handler.signal.load(std::memory_order_acquire); }
 
@@ -114,9 +116,9 @@ bool flush_pending_signals() {
   return true;
 }
 
-void remove_handler() {
+void remove_handler(bool forget_pending) {
   const int signal = g_handler.signal.exchange(0, std::memory_order_acq_rel);
-  if (signal != 0) put_back(signal, true);
+  if (signal != 0) put_back(signal, forget_pending);
 }
 
 void leave_handler() {

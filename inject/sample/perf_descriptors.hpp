@@ -23,6 +23,7 @@ class PerfDescriptors {
       entry.event_id = event_id;
       entry.tid.store(static_cast<std::uint32_t>(tid), std::memory_order_relaxed);
       entry.answers.store(0, std::memory_order_relaxed);
+      widen(fd);
       entry.fd_plus_1.store(static_cast<std::uint32_t>(fd) + 1, std::memory_order_release);
       return true;
     }
@@ -42,6 +43,12 @@ class PerfDescriptors {
     if (entry == nullptr) return 0;
     entry->answers.fetch_add(1, std::memory_order_relaxed);
     return entry->tid.load(std::memory_order_relaxed);
+  }
+  /// Whether an event of ours has or had a number about like this one. They are as high as numbers
+  /// go (move_to_top), where the program has none.
+  bool may_have_had(int fd) const {
+    return fd >= lowest_.load(std::memory_order_acquire) &&
+           fd <= highest_.load(std::memory_order_acquire);
   }
   /// Signals that arrived since the last call.
   std::uint32_t take_answers(int fd) {
@@ -65,6 +72,11 @@ class PerfDescriptors {
     std::atomic<std::uint32_t> tid{0};
     std::uint64_t event_id = 0;
   };
+  void widen(int fd) {  // by the worker alone
+    if (fd < lowest_.load(std::memory_order_relaxed)) lowest_.store(fd, std::memory_order_release);
+    if (fd > highest_.load(std::memory_order_relaxed))
+      highest_.store(fd, std::memory_order_release);
+  }
   Entry* find(int fd) {
     for (std::uint32_t i = 0; i < kProbes; ++i) {
       Entry& entry = at(fd, i);
@@ -77,6 +89,7 @@ class PerfDescriptors {
     return entries_[(static_cast<std::uint32_t>(fd) + probe) % kEntries];
   }
   Entry entries_[kEntries];
+  std::atomic<int> lowest_{1 << 30}, highest_{-1};
 };
 
 extern PerfDescriptors g_perf_descriptors;

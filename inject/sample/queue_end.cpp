@@ -14,7 +14,7 @@
 
 #include "inject/hot/state.hpp"
 #include "inject/hot/worker_thread.hpp"
-#include "inject/sample/alt_stacks.hpp"
+#include "inject/sample/handler.hpp"
 #include "inject/sample/kernel_signal.hpp"
 
 namespace gpuprof::sample {
@@ -46,14 +46,10 @@ bool watch_queue_end() {
   if (!kernel_action(SIGIO, nullptr, &now)) return true;
   if (now.handler != nullptr) return !now.is_function() || now.handler == on_queue_end;
   g_before = now;
-  struct sigaction action;
-  memset(&action, 0, sizeof action);
-  action.sa_sigaction = on_queue_end;
-  action.sa_flags = SA_SIGINFO | SA_RESTART | (alt_stacks_required() ? SA_ONSTACK : 0);
-  sigfillset(&action.sa_mask);
-  for (const int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP})
-    sigdelset(&action.sa_mask, fault);
-  return sigaction(SIGIO, &action, nullptr) == 0;
+  struct sigaction replaced;
+  set_own_handler(SIGIO, on_queue_end, &replaced);
+  if (replaced.sa_handler != SIG_DFL) sigaction(SIGIO, &replaced, nullptr);  // it was quicker
+  return true;
 }
 
 void unwatch_queue_end() {

@@ -176,8 +176,13 @@ void keep_signal() {
   const bool leave = !replaced && ours != 0 && claims.named == ours;
   if (!give && !replaced && !leave) return;
   close_threads();
-  if (give) remove_handler();
-  if (leave && !give) leave_handler();
+  // What waits for the process is the program's own.
+  if (give && is_pending_for_process(ours))
+    leave_handler();
+  else if (give)
+    remove_handler();
+  else if (leave)
+    leave_handler();
   sample_by_another(claims.taken,
                     leave && !give
                         ? "the program waits for the signal used for sampling; another signal is "
@@ -251,6 +256,7 @@ bool start(const Settings& settings) {
   g_sampler.plan.period_ns = 1'000'000'000u / g_sampler.plan.rate_hz;
   g_parts = StackParts{settings.native && g_sampler.native, settings.python};
   g_sampler.no_perf = false;
+  take_claims();  // of a session that is over
   shield_handlers(install_handler());
   keep_guard();
   open_handler(HandlerSettings{g_parts, g_sampler.plan.period_ns});
@@ -313,10 +319,11 @@ void retire_ended_threads(std::uint64_t now_ns) {
   hot::retire_threads([](std::uint32_t tid, void*) { return hot::thread_has_ended(tid); }, nullptr);
 }
 
-void leave_signal() {
+void leave_signal(bool forked) {
   const int saved = errno;
-  hot::worker_resume_timer_off();
-  remove_handler();
+  // In a forked child nothing but that timer can have sent ours.
+  const bool timer = hot::worker_resume_timer_off();
+  remove_handler(timer || !forked);
   errno = saved;
 }
 

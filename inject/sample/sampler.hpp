@@ -70,7 +70,7 @@ void leave_to_program(int number);
 
 /// As give_way where the worker is parked, or a forked child has none yet: our handler is gone and
 /// nothing is pending. Boundary, also in signal handlers.
-void leave_signal();
+void leave_signal(bool forked);
 
 /// Takes the handler back, where there is no session: the signal's disposition is again what it was
 /// before us, a timer of worker_resume_after_cpu is deleted, nothing stays pending. Not while a

@@ -12,7 +12,6 @@
 #include <cstdint>
 
 #include "inject/sample/kernel_signal.hpp"
-#include "inject/sample/sampler.hpp"
 
 namespace gpuprof::sample {
 
@@ -21,9 +20,7 @@ namespace {
 constexpr int kSignals = 65;
 
 struct Shield {
-  // Our signal's and its neighbour's, so that a mask with both does not look like the program's
-  // own wish for ours.
-  std::atomic<std::uint64_t> bits{0};
+  std::atomic<std::uint64_t> bits{0};  // our signal's
   std::atomic<std::uint64_t> added[kSignals]{};
 };
 constinit Shield g_shield;
@@ -40,8 +37,10 @@ void set_mask(struct sigaction* action, std::uint64_t mask) {
   memcpy(&action->sa_mask, &mask, sizeof mask);
 }
 
-bool is_function(const struct sigaction& action) {
-  return reinterpret_cast<std::uintptr_t>(action.sa_handler) > 1;
+// SIG_DFL and SIG_IGN are 0 and 1.
+bool runs_on_its_stack(const struct sigaction& action) {
+  return (action.sa_flags & SA_ONSTACK) != 0 &&
+         reinterpret_cast<std::uintptr_t>(action.sa_handler) > 1;
 }
 
 // Puts another mask into an action, unless the program is quicker.
@@ -57,39 +56,47 @@ bool change_mask(int signal, const KernelAction& now, std::uint64_t mask) {
 }  // namespace
 
 void shield(int signal, struct sigaction* action) {
-  if (!is_valid(signal) || (action->sa_flags & SA_ONSTACK) == 0 || !is_function(*action)) return;
+  if (!is_valid(signal) || !runs_on_its_stack(*action)) return;
   set_mask(action, mask_of(*action) | g_shield.bits.load(std::memory_order_acquire));
 }
 
 void unveil(int signal, struct sigaction* action) {
-  if (!is_valid(signal)) return;
-  const std::uint64_t added = g_shield.added[signal].load(std::memory_order_acquire);
-  if (added != 0) set_mask(action, mask_of(*action) & ~added);
-}
-
-bool shield_changes(int signal, const struct sigaction& asked, const struct sigaction& shielded) {
-  return is_valid(signal) && g_shield.added[signal].load(std::memory_order_acquire) !=
-                                 (mask_of(shielded) & ~mask_of(asked));
+  if (!is_valid(signal) || !runs_on_its_stack(*action)) return;
+  set_mask(action, mask_of(*action) & ~g_shield.added[signal].load(std::memory_order_acquire));
 }
 
 void note_shielded(int signal, const struct sigaction& asked, const struct sigaction& shielded) {
-  if (!is_valid(signal)) return;
+  if (!is_valid(signal) || !runs_on_its_stack(asked)) return;
   g_shield.added[signal].store(mask_of(shielded) & ~mask_of(asked), std::memory_order_release);
 }
 
 void shield_handlers(int ours) {
   if (ours == 0) return;
-  const std::uint64_t bits = signal_bit(ours) | signal_bit(neighbour_signal(ours));
+  const std::uint64_t bits = signal_bit(ours);
   g_shield.bits.store(bits, std::memory_order_release);
   for (int signal = 1; signal < kSignals; ++signal) {
+    std::atomic<std::uint64_t>& added = g_shield.added[signal];
     KernelAction now{};
-    if (!kernel_action(signal, nullptr, &now) || !now.is_function()) continue;
-    const std::uint64_t missing = bits & ~now.mask;
-    if ((now.flags & SA_ONSTACK) == 0 || missing == 0) continue;
-    if (change_mask(signal, now, now.mask | missing))
-      g_shield.added[signal].fetch_or(missing, std::memory_order_acq_rel);
+    if (!kernel_action(signal, nullptr, &now)) continue;
+    if (!now.is_function() || (now.flags & SA_ONSTACK) == 0) {
+      added.store(0, std::memory_order_release);
+      continue;
+    }
+    // Without what was added for a signal that is not ours any more.
+    const std::uint64_t programs = now.mask & ~added.load(std::memory_order_acquire);
+    const std::uint64_t wanted = programs | bits;
+    if (wanted == now.mask || !change_mask(signal, now, wanted)) continue;
+    added.store(wanted & ~programs, std::memory_order_release);
   }
 }
+
+bool some_are_shielded() {
+  for (const std::atomic<std::uint64_t>& added : g_shield.added)
+    if (added.load(std::memory_order_relaxed) != 0) return true;
+  return false;
+}
+
+void forget_shield() { g_shield.bits.store(0, std::memory_order_release); }
 
 void unshield_handlers() {
   g_shield.bits.store(0, std::memory_order_release);

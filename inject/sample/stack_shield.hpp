@@ -21,15 +21,20 @@ void shield(int signal, struct sigaction* action);
 /// before note_shielded of the same call. Boundary.
 void unveil(int signal, struct sigaction* action);
 
+/// After the call. Of another action than a handler with SA_ONSTACK nothing is noted: in a vfork
+/// child, which sets none, the memory is the parent's and the dispositions are not.
 /// @param asked     What the program set.
 /// @param shielded  What shield() made of it.
-/// Whether that differs from what is known of that signal.
-bool shield_changes(int signal, const struct sigaction& asked, const struct sigaction& shielded);
 void note_shielded(int signal, const struct sigaction& asked, const struct sigaction& shielded);
 
 /// From now on for our signal `ours`: goes through all handlers there are. 64 system calls.
 void shield_handlers(int ours);
 /// Takes all of it back.
 void unshield_handlers();
+/// Whether a thread may block our signal because of us. Worker.
+bool some_are_shielded();
+/// In a forked child, which sets its handlers as it likes; what it inherited is still shown as its
+/// own. Boundary.
+void forget_shield();
 
 }  // namespace gpuprof::sample

@@ -30,6 +30,7 @@
 #include "inject/sample/proc_files.hpp"
 #include "inject/sample/sampler.hpp"
 #include "inject/sample/signal_claims.hpp"
+#include "inject/sample/stack_shield.hpp"
 #include "inject/sample/thread_status.hpp"
 
 namespace gpuprof::sample {
@@ -186,21 +187,27 @@ void take_away(ThreadEntry& entry) {
 // By its mask, in which others have all signals or none of ours.
 bool names_ours(const ThreadStatus& status) {
   const int ours = g_threads.plan.signal;
+  if (g_threads.kind == nullptr || some_are_shielded()) return false;
   return (status.blocked & signal_bit(ours)) != 0 &&
          (status.blocked & signal_bit(neighbour_signal(ours))) == 0;
 }
 
 void judge(ThreadEntry& entry, const ThreadStatus& status) {
   const std::uint64_t ran_ns = base::clock_ns(cpu_clock_of(entry.tid)) - entry.checked_cpu_ns;
-  entry.mask.see(look_at_mask(entry.tid, status, g_threads.plan.signal), ran_ns >= kHasGoneOnNs);
-  if (g_threads.kind != nullptr && names_ours(status)) note_named(g_threads.plan.signal);
+  const MaskLook look = look_at_mask(entry.tid, status, g_threads.plan.signal);
+  entry.mask.see(look, ran_ns >= kHasGoneOnNs);
+  if (look != MaskLook::kUnknown && names_ours(status)) note_named(g_threads.plan.signal);
   entry.traced = status.tracer != 0;
   entry.filtered = has_new_filter(status);
   if (entry.has_trigger && !g_threads.kind->intact(entry.slot)) drop_trigger(entry);
+  const bool had_trigger = entry.has_trigger;
   if (entry.mask.masked() || entry.traced || entry.filtered) take_away(entry);
   if (entry.mask.masked()) {
     count_masked(entry);
-    if ((status.pending & signal_bit(g_threads.plan.signal)) != 0) g_threads.flush_wanted = true;
+    // Ours went when it lost its trigger.
+    if (g_threads.kind != nullptr && !had_trigger &&
+        (status.pending & signal_bit(g_threads.plan.signal)) != 0)
+      note_named(g_threads.plan.signal);
   } else if (entry.mask.open()) {
     take_trigger(entry);
   }

@@ -102,8 +102,7 @@ std::string largest_of(const Steps& steps) {
 
 constexpr const char* kMoreWork =
     "Give the GPU more work a step (a larger batch), and what the other advice names; where "
-    "nothing "
-    "else is named, the host launches too slowly: torch.compile or CUDA graphs.";
+    "nothing else is named, the host launches too slowly: torch.compile or CUDA graphs.";
 constexpr const char* kLessBetween =
     "Look at what the program does between its steps: evaluation, saving, loading, or a part of "
     "each iteration that lies outside of what was taken for the step.";

@@ -30,8 +30,7 @@ constexpr std::array kKinds = {
     TableKind{"module", "nn.Module calls", module_table, "no nn.Module was recorded"},
     TableKind{"line", "lines of the program", line_table,
               "no line of the program is known: Python stacks were not recorded, or nothing in "
-              "Python ran "
-              "(native functions are in the flame graph of --html)"},
+              "Python ran (native functions are in the flame graph of --html)"},
     TableKind{"site", "operators by the line they were called on", site_table,
               "no operator was recorded"},
     TableKind{"step", "iterations", step_table, "no step was recorded"},

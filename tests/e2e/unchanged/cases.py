@@ -188,6 +188,8 @@ def cases(scratch):
     yield "small-alt-stack", [program("small_alt_stack")], {"armed": True}
     yield "pending-limit", [program("pending_limit")], {"armed": True}
     yield "pending-limit-handled", [program("pending_limit"), "handled"], {"armed": True}
+    for corner in ("nested", "file", "handled", "child", "order", "timer", "fault"):
+        yield "signal-corners-" + corner, [program("signal_corners"), corner], {"armed": True}
     yield "dispositions", [program("dispositions")], {"armed": True}
     yield "python-children-reset-signals", [python, "-c", CHILDREN_RESET], {"armed": True}
     yield "cancelled", [program("cancelled")], {"armed": True}
