@@ -76,6 +76,8 @@ void shield_handlers(int ours) {
   g_shield.bits.store(bits, std::memory_order_release);
   for (int signal = 1; signal < kSignals; ++signal) {
     std::atomic<std::uint64_t>& added = g_shield.added[signal];
+    // Between the standard ones and SIGRTMIN are the C library's, whose handlers need little.
+    if (signal > SIGSYS && signal < SIGRTMIN) continue;
     KernelAction now{};
     if (!kernel_action(signal, nullptr, &now)) continue;
     if (!now.is_function() || (now.flags & SA_ONSTACK) == 0) {
