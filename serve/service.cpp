@@ -27,6 +27,9 @@ using grpc::StatusCode;
 constexpr long kLook_ns = 20'000'000;
 /// How often processes are looked for while there are none.
 constexpr std::uint64_t kBetweenLooks_ns = 200'000'000;
+/// A door that does not answer may be away for a fork, or of a process that ended or runs another
+/// program by now.
+constexpr std::uint64_t kDoorAway_ns = 1'000'000'000;
 /// Processes come and go: one may have ended between finding and recording it.
 constexpr int kMostAttempts = 3;
 
@@ -120,21 +123,26 @@ bool Service::wait_until(const grpc::ServerContext& context, std::uint64_t when_
   return false;
 }
 
-Members Service::members_now() const {
+Members Service::members_now(const grpc::ServerContext& context) const {
   Choice choice;
   {
     const std::scoped_lock lock(mutex_);
     if (!chosen_) return {};
     choice = choice_;
   }
-  return find_members(choice);
+  const std::uint64_t deadline_ns = base::mono_ns() + kDoorAway_ns;
+  Members members = find_members(choice);
+  while (!members.problem.empty() && base::mono_ns() < deadline_ns &&
+         wait_until(context, base::mono_ns() + kLook_ns))
+    members = find_members(choice);
+  return members;
 }
 
 /// Waits for the first one: a program that has just begun has none yet.
 Members Service::members_before(const grpc::ServerContext& context,
                                 std::uint64_t deadline_ns) const {
   while (true) {
-    Members members = members_now();
+    Members members = members_now(context);
     if (!members.free.empty() || !members.busy.empty() || !members.problem.empty()) return members;
     const std::uint64_t now = base::mono_ns();
     if (now >= deadline_ns || !wait_until(context, std::min(deadline_ns, now + kBetweenLooks_ns)))
@@ -162,7 +170,7 @@ Status Service::record(const grpc::ServerContext& context, const Ask& ask, const
       put(files.value(), response);
       return Status::OK;
     }
-    const std::vector<std::uint32_t> before = std::exchange(members, members_now()).free;
+    const std::vector<std::uint32_t> before = std::exchange(members, members_now(context)).free;
     if (attempt == kMostAttempts || before == members.free)
       return {StatusCode::INTERNAL, files.error().sentence};
   }

@@ -45,7 +45,7 @@ class Service final : public tensorflow::ProfilerService::Service {
   void end();
   bool ends_early(const grpc::ServerContext& context) const;
   bool wait_until(const grpc::ServerContext& context, std::uint64_t when_ns) const;
-  Members members_now() const;
+  Members members_now(const grpc::ServerContext& context) const;
   Members members_before(const grpc::ServerContext& context, std::uint64_t deadline_ns) const;
   grpc::Status record(const grpc::ServerContext& context, const Ask& ask, const Plan& plan,
                       tensorflow::ProfileResponse* response);

@@ -120,6 +120,17 @@ def come_and_go(checks, _folder):
         checks.expect(all(isinstance(one, list) for one in found), "answers: %r" % found)
 
 
+def execs(checks, _folder):
+    """A process that has become another program since it was found is looked for again."""
+    shell = ("n=$1; [ $n -lt 2000 ] || echo $$; i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done; "
+             'exec sh -c "$SHELL_TEXT" sh $((n - 1))')
+    with served.Served(["env", "SHELL_TEXT=" + shell, "sh", "-c", shell, "sh", "2000"]) as program, \
+            rpc.Client(program.address) as client:
+        said = [str(rpc.refusal(lambda: client.profile(opts=rpc.options(duration_ms=100)))[1]) for _ in range(10)]
+    # To record one that is another program every 30 ms may fail, in other words.
+    checks.expect(not any("not answer at its door" in one or "closed its door" in one for one in said), "said: %r" % said)
+
+
 def ends_in_between(checks, _folder):
     """The program's end and its last answer."""
     with served.Served(live.busy(1.5)) as program, rpc.Client(program.address) as client:
@@ -210,7 +221,7 @@ def by_name(checks, _folder):
 
 def main():
     checks = e2e.Checks()
-    cases = (refused, beyond_loopback, unchanged, held, surroundings, come_and_go, ends_in_between, nothing_there, killed,
+    cases = (refused, beyond_loopback, unchanged, held, surroundings, come_and_go, execs, ends_in_between, nothing_there, killed,
              with_a_schedule, two_sessions, processes_of_a_session, by_name)
     with e2e.Folder("serve-session") as folder:
         for case in cases:
