@@ -61,6 +61,9 @@ void thread_ends();
 /// recording ends here and nothing of ours is left that makes one. Keeps errno.
 void leave();
 
+/// Whether leave() was called. Async-signal-safe.
+bool has_left();
+
 /// Fork handlers.
 void fork_prepare();
 void fork_parent();

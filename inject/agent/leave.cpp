@@ -42,6 +42,8 @@ void leave() {
   errno = saved;
 }
 
+bool has_left() { return g_core.left.load(std::memory_order_acquire); }
+
 // What came before us, as in a container, lets the likes of us live.
 void leave_if_filtered(const char* status) {
   static long before = -1;

@@ -11,12 +11,15 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
 
+#include "inject/agent/agent.hpp"
 #include "inject/agent/wait_calls.hpp"
 #include "inject/entry/next_function.hpp"
 #include "inject/sample/sampler.hpp"
@@ -26,6 +29,17 @@
 namespace {
 
 using gpuprof::sample::neighbour_signal;
+
+// The kernel reads the set before it finds that it is told to do nothing with it.
+bool is_readable(const sigset_t* set) {
+  if (gpuprof::agent::has_left()) return true;  // a call of ours may end the program
+  constexpr int kNothing = -1;
+  const int saved = errno;
+  const bool fault =
+      ::syscall(SYS_rt_sigprocmask, kNothing, set, nullptr, 8) != 0 && errno == EFAULT;
+  errno = saved;
+  return !fault;
+}
 
 std::uint64_t bits_of(const sigset_t& set) {
   std::uint64_t bits;
@@ -41,7 +55,7 @@ bool is_meant(const sigset_t* asked, int ours) {
 
 // Whether the call may be given a signal of ours.
 bool may_meet_ours(const sigset_t* asked) {
-  if (asked == nullptr) return false;
+  if (asked == nullptr || gpuprof::sample::own_signals() == 0 || !is_readable(asked)) return false;
   const int ours = gpuprof::sample::signal_number();
   if (is_meant(asked, ours)) gpuprof::sample::leave_to_program(ours);
   return (bits_of(*asked) & gpuprof::sample::own_signals()) != 0;
@@ -114,18 +128,17 @@ int our_sigtimedwait(const sigset_t* set, siginfo_t* info, const timespec* wait)
   const TimedWait real = gpuprof::entry::next_function(g_timed_wait, "sigtimedwait");
   if (real == nullptr) return missing();
   if (!may_meet_ours(set)) return real(set, info, wait);
-  timespec now{}, left{};
-  if (wait != nullptr) clock_gettime(CLOCK_MONOTONIC, &now);
-  const timespec end = wait != nullptr ? after(now, *wait) : timespec{};
-  for (;;) {
+  timespec end{}, left{};
+  if (wait != nullptr) clock_gettime(CLOCK_MONOTONIC, &end);
+  for (bool end_known = false;; end_known = true) {
     siginfo_t own;
     siginfo_t* const taken = info != nullptr ? info : &own;
     const int got = real(set, taken, wait);
-    if (got > 0 && gpuprof::sample::take_back(got, *taken)) {
-      if (wait != nullptr) left = until(end), wait = &left;
-      continue;
-    }
-    return got;
+    if (got <= 0 || !gpuprof::sample::take_back(got, *taken)) return got;
+    if (wait == nullptr) continue;
+    // Not before the kernel could read it.
+    if (!end_known) end = after(end, *wait);
+    left = until(end), wait = &left;
   }
 }
 
@@ -138,7 +151,7 @@ int our_signalfd(int fd, const sigset_t* set, int flags) noexcept {
   sigset_t own = *set;
   const int ours = gpuprof::sample::signal_number();
   if (ours != 0 && !is_meant(set, ours)) sigdelset(&own, ours);
-  for (int left = SIGRTMIN; left <= SIGRTMAX; ++left)
+  for (int left = SIGRTMIN; left <= SIGRTMAX && !gpuprof::agent::has_left(); ++left)
     if (left != ours && sigismember(&own, left) == 1 &&
         (gpuprof::sample::own_signals() >> (left - 1) & 1) != 0)
       gpuprof::sample::drop_own_pending(left);

@@ -145,11 +145,12 @@ void heed_queue_end(std::uint64_t now_ns) {
   if (!ended && (watch_queue_end() || !choice)) return;
   g_sampler.no_perf = true;
   close_threads();
-  hot::notice(Feature::kNative, ended ? NoticeLevel::kMissing : NoticeLevel::kInfo, 0,
-              ended ? "the user's pending signals have reached their limit (ulimit -i): samples by "
-                      "perf were lost and are not taken any more"
-                    : "the program handles SIGIO, which perf's samples may become: per-thread CPU "
-                      "timers are used instead");
+  hot::notice(
+      Feature::kNative, ended ? NoticeLevel::kMissing : NoticeLevel::kInfo, 0,
+      ended ? "SIGIO came from the kernel, as where the user's pending signals reach their limit "
+              "(ulimit -i) and perf's samples are lost: none are taken by perf any more"
+            : "the program handles SIGIO, which perf's samples may become: per-thread CPU "
+              "timers are used instead");
   begin_triggers();
 }
 

@@ -112,12 +112,22 @@ static void by_timer(void) {
   printf("survived\n");
 }
 
+static void say(int result) {
+  printf("%d %s\n", result, strerror(errno));
+  errno = 0;
+}
+
 static void bad_memory(void) {
   const struct timespec none = {0, 0};
   const sigset_t set = block(0);
   kill(getpid(), SIGUSR1);
-  printf("%d\n", sigtimedwait(&set, (siginfo_t*)8, &none));
-  printf("%s\n", strerror(errno));
+  say(sigtimedwait(&set, (siginfo_t*)8, &none));
+  say(sigtimedwait((sigset_t*)8, NULL, &none));
+  say(sigtimedwait(&set, NULL, (struct timespec*)8));
+  say(sigwaitinfo((sigset_t*)8, NULL));
+  say(signalfd(-1, (sigset_t*)8, 0));
+  errno = EDOM;
+  say(signalfd(-1, &set, 0) > 0);
 }
 
 int main(int argc, char** argv) {
