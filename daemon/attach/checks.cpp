@@ -92,6 +92,7 @@ ProcessStatus parse_status(std::string_view text) {
   status.shadow_stack = std::find(features.begin(), features.end(), "shstk") != features.end();
   status.blocked = mask_of(words_of(text, "SigBlk"));
   status.caught = mask_of(words_of(text, "SigCgt"));
+  status.pending = mask_of(words_of(text, "SigPnd")) | mask_of(words_of(text, "ShdPnd"));
   const std::vector<std::string> inner = words_of(text, "NSpid");
   if (!inner.empty()) status.inner_pid = inner.back();
   return status;

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "daemon/attach/checks.hpp"
 #include "gpuprof/base/clock.hpp"
 
 namespace gpuprof::attach {
@@ -33,7 +34,8 @@ constexpr std::uint64_t kTraceeLookNs = 300'000;
 constexpr std::uint64_t kTrapNs = 200'000'000;
 
 constexpr std::uint64_t bit_of(int signal) { return std::uint64_t{1} << (signal - 1); }
-// Faults stay: a blocked one would end the program although it has a handler.
+// Faults stay: a blocked one would end the program although it has a handler. But those that were
+// sent and wait for the thread to unblock them (waiting_).
 constexpr std::uint64_t kBlocked = ~(bit_of(SIGSEGV) | bit_of(SIGBUS) | bit_of(SIGILL) |
                                      bit_of(SIGTRAP) | bit_of(SIGFPE) | bit_of(SIGSYS));
 // glibc's own: a thread that calls setuid waits, with a lock that dlopen takes, until every other
@@ -83,7 +85,7 @@ support::Result<int> Injection::go() {
   GPUPROF_CHECK(prepare());
   GPUPROF_CHECK(write_code());
   // Before anything that can lead to the loader, should we die now.
-  if (block_.make_file == 0 && !arch::write_mask(tracee_.tid(), kBlockedWhileLoading))
+  if (block_.make_file == 0 && !arch::write_mask(tracee_.tid(), kBlockedWhileLoading | waiting_))
     return gone("its signals were blocked");
   if (!arch::set_start(tracee_.tid(), saved_, scratch_, scratch_ + kPageBytes + kScratchBytes,
                        block_address()))
@@ -106,6 +108,8 @@ support::Result<int> Injection::go() {
 support::Result<void> Injection::prepare() {
   const pid_t tid = tracee_.tid();
   if (!arch::save(tid, saved_)) return gone("its registers were read");
+  // Somebody sent these, and the program blocks them: its own matter.
+  waiting_ = saved_.mask & read_status(tid).pending & ~kBlocked;
   frame_ = arch::frame_below(saved_, means_.target.gadgets);
   const Mapping* stack = mapping_of(means_.target.maps, arch::sp(saved_.registers));
   if (stack == nullptr || !stack->writable || frame_.address < stack->start + kRoomBelow)
@@ -189,7 +193,7 @@ support::Result<std::uint64_t> Injection::call(long number,
   if (announce == Announce::kMap) passed(Step::kMapCall);
   if (announce == Announce::kUnmap) passed(Step::kUnmapCall);
   // After the registers: they are what puts the mask back.
-  if (!arch::write_mask(tid, kBlocked)) return gone("its signals were blocked");
+  if (!arch::write_mask(tid, kBlocked | waiting_)) return gone("its signals were blocked");
   if (announce == Announce::kMap) passed(Step::kMasked);
   GPUPROF_CHECK(run_to_call(number));
   if (announce == Announce::kMap) passed(Step::kMapEntered);
@@ -209,7 +213,7 @@ support::Result<void> Injection::give_file() {
   GPUPROF_TRY(path, file >= 0 ? means_.copy.in_memory(file) : means_.copy.in_a_file());
   const std::uint64_t go = 1;
   if (!means_.target.memory->write(scratch_ + kPathAt, with_nul(path), tracee_.tid()) ||
-      !arch::write_mask(tracee_.tid(), kBlockedWhileLoading) ||
+      !arch::write_mask(tracee_.tid(), kBlockedWhileLoading | waiting_) ||
       !means_.target.memory->write(block_address() + offsetof(Block, go), bytes_of(go),
                                    tracee_.tid()))
     return gone("the library was written");

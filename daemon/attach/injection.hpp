@@ -72,6 +72,7 @@ class Injection {
   arch::Saved saved_;
   arch::Frame frame_;
   Block block_;
+  std::uint64_t waiting_ = 0;  // faults that were sent and that the thread blocks
   std::uint64_t scratch_ = 0;  // 0: nothing is mapped
   bool framed_ = false;        // its registers were not the program's
 };

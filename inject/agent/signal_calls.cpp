@@ -12,6 +12,7 @@
 //           a bare system call, and of modules that come by dlopen: no slot leads them to us
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "inject/agent/core.hpp"
@@ -75,6 +76,10 @@ int call_sigaction(int number, const struct sigaction* action, struct sigaction*
   return result;
 }
 
+// Old ways of saying it, but ways.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 template <sighandler_t (*kReal)(int, sighandler_t) noexcept>
 sighandler_t call(int number, sighandler_t handler) noexcept {
   before_taking(number);
@@ -86,6 +91,37 @@ sighandler_t call(int number, sighandler_t handler) noexcept {
   return seen.sa_handler;
 }
 
+int call_sigignore(int number) noexcept {
+  before_taking(number);
+  return sigignore(number);
+}
+
+// Of a handler of ours it would change what happens to waits.
+int call_siginterrupt(int number, int interrupts) noexcept {
+  before_taking(number);
+  return siginterrupt(number, interrupts);
+}
+
+constexpr auto kSigset = call<sigset>;
+
+#pragma GCC diagnostic pop
+
+// Ours may wait on a thread that blocked them a moment ago.
+int call_sigpending(sigset_t* set) noexcept {
+  constexpr int kMost = 3;  // another may come meanwhile
+  int result = sigpending(set);
+  for (int i = 0; i < kMost && result == 0; ++i) {
+    std::uint64_t waiting;
+    memcpy(&waiting, set, sizeof waiting);
+    waiting &= sample::own_signals();
+    if (waiting == 0 || g_core.left.load(std::memory_order_acquire)) break;
+    for (int number = SIGRTMIN; number <= SIGRTMAX; ++number)
+      if ((waiting >> (number - 1) & 1) != 0) sample::drop_own_pending(number);
+    result = sigpending(set);
+  }
+  return result;
+}
+
 const got::Replacement kCalls[] = {
     {"sigaction", reinterpret_cast<void*>(call_sigaction)},
     {"__sigaction", reinterpret_cast<void*>(call_sigaction)},
@@ -93,6 +129,10 @@ const got::Replacement kCalls[] = {
     {"bsd_signal", reinterpret_cast<void*>(call<signal>)},
     {"__sysv_signal", reinterpret_cast<void*>(call<__sysv_signal>)},
     {"sysv_signal", reinterpret_cast<void*>(call<__sysv_signal>)},
+    {"sigset", reinterpret_cast<void*>(kSigset)},
+    {"sigignore", reinterpret_cast<void*>(call_sigignore)},
+    {"siginterrupt", reinterpret_cast<void*>(call_siginterrupt)},
+    {"sigpending", reinterpret_cast<void*>(call_sigpending)},
     {},
 };
 constinit got::Patches g_calls(kCalls);

@@ -18,6 +18,7 @@
 #include "gpuprof/base/clock.hpp"
 #include "inject/hot/outbox.hpp"
 #include "inject/hot/recorder.hpp"
+#include "inject/sample/fault_guard.hpp"
 #include "inject/sample/kernel_signal.hpp"
 #include "inject/sample/phdr_snapshot.hpp"
 #include "inject/sample/proc_files.hpp"
@@ -190,10 +191,10 @@ bool look_at_blocked_threads(const StackParts& parts, std::uint64_t now_ns) {
   hot::Guard guard(hot::Role::kCallback);
   if (!guard) return true;
   SnapshotUse at_work;
-  const std::uint64_t were_blocked = open_fault_signals();
+  const OpenFaults open(blocked_signals());
+  if (!open.readable()) return true;
   Turn turn{&guard, parts, now_ns};
   for_each_thread(look, &turn);
-  close_fault_signals(were_blocked);
   return turn.allowed;
 }
 

@@ -14,17 +14,35 @@
 namespace gpuprof::sample {
 
 /// Runs body(argument). False if it faulted: nothing after the faulting read has happened. The
-/// two fault signals must not be blocked (kernel_signal.hpp).
+/// two fault signals must not be blocked (OpenFaults).
 bool guarded(void (*body)(void*), void* argument);
+
+/// Lets fault signals that this thread blocks through, until its end. One that somebody sent is
+/// the program's: while one waits none is let through, and one that comes meanwhile is sent back
+/// and ends the reading. Then guarded() returns false.
+class OpenFaults {
+ public:
+  /// @param blocked  The signals this thread blocks.
+  explicit OpenFaults(std::uint64_t blocked);
+  ~OpenFaults();
+  OpenFaults(const OpenFaults&) = delete;
+  OpenFaults& operator=(const OpenFaults&) = delete;
+  bool readable() const;
+
+ private:
+  std::uint64_t opened_ = 0;
+  std::uintptr_t before_;
+};
 
 /// Whether faults would reach us. If not, memory that may vanish must not be read.
 bool guard_in_force();
 
-enum class GuardState { kArmed, kGivenUp };
+enum class GuardState { kArmed, kGivenUp, kIgnored };
 
 /// Puts our handler in front of the program's where it is not yet. Again at each tick: the
 /// program may have installed its own since, or had a fault of its own. kGivenUp: it handles
-/// faults itself too often, or layers ran out.
+/// faults itself too often, or layers ran out. kIgnored: it ignores one of the two, which a handler
+/// would hide from the programs it starts, and which interrupts no wait.
 GuardState arm_guard();
 
 /// No read begins any more under the guard's protection (guard_in_force); those under way go on.

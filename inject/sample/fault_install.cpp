@@ -72,6 +72,23 @@ bool find_restorer(std::uint64_t* flag, Restorer* function) {
   return *function != nullptr;
 }
 
+void disarm(int signal) {
+  KernelAction now{};
+  kernel_action(signal, nullptr, &now);
+  const int layer = layer_of(now);
+  if (layer >= 0) kernel_action(signal, &g_fault_layers.of(signal)[layer].programs, nullptr);
+}
+
+bool is_ignored(const KernelAction& action) {
+  return action.handler == reinterpret_cast<decltype(KernelAction::handler)>(1);
+}
+
+bool is_ignored(int signal) {
+  KernelAction now{};
+  kernel_action(signal, nullptr, &now);
+  return is_ignored(now);
+}
+
 bool arm(int signal) {
   KernelAction now{};
   kernel_action(signal, nullptr, &now);
@@ -85,20 +102,18 @@ bool arm(int signal) {
   mine.programs = now;
   // SA_ONSTACK exactly where the program has it: it made its alternate stack large enough for a
   // handler, and a stack overflow of its own must reach it there. Elsewhere a small alternate
-  // stack would turn a fault of ours into a death.
-  const KernelAction action{kHandlers[layer], SA_SIGINFO | restorer_flag | (now.flags & SA_ONSTACK),
-                            restore, ~kFaultSignals};
+  // stack would turn a fault of ours into a death. SA_RESTART: it may be sent in a call.
+  const std::uint64_t alike = now.flags & (SA_ONSTACK | SA_RESTART);
+  const KernelAction action{kHandlers[layer], SA_SIGINFO | restorer_flag | alike, restore,
+                            ~kFaultSignals};
   KernelAction replaced{};
   kernel_action(signal, &action, &replaced);
-  if (!(replaced == now)) mine.programs = replaced;  // the program was quicker
-  return true;
-}
-
-void disarm(int signal) {
-  KernelAction now{};
-  kernel_action(signal, nullptr, &now);
-  const int layer = layer_of(now);
-  if (layer >= 0) kernel_action(signal, &g_fault_layers.of(signal)[layer].programs, nullptr);
+  if (replaced == now) return true;
+  // The program was quicker.
+  mine.programs = replaced;
+  if (!is_ignored(replaced)) return true;
+  disarm(signal);
+  return false;
 }
 
 void find_own_code() {
@@ -115,10 +130,12 @@ void find_own_code() {
 GuardState arm_guard() {
   find_own_code();
   const bool too_often = g_fault_layers.given_back.load(std::memory_order_relaxed) >= kMaxGivenBack;
-  const bool armed = !too_often && arm(SIGSEGV) && arm(SIGBUS);
+  const bool ignored = is_ignored(SIGSEGV) || is_ignored(SIGBUS);
+  const bool armed = !too_often && !ignored && arm(SIGSEGV) && arm(SIGBUS);
   // Behind it lies what start() has set; pairs with guard_in_force.
   g_fault_layers.in_force.store(armed, std::memory_order_release);
-  return armed ? GuardState::kArmed : GuardState::kGivenUp;
+  if (armed) return GuardState::kArmed;
+  return ignored ? GuardState::kIgnored : GuardState::kGivenUp;
 }
 
 void close_guard() { g_fault_layers.in_force.store(false, std::memory_order_seq_cst); }

@@ -20,6 +20,7 @@
 #include "inject/hot/state.hpp"
 #include "inject/hot/worker_thread.hpp"
 #include "inject/sample/alt_stacks.hpp"
+#include "inject/sample/fault_guard.hpp"
 #include "inject/sample/handler_state.hpp"
 #include "inject/sample/interrupted_waits.hpp"
 #include "inject/sample/kernel_signal.hpp"
@@ -56,6 +57,7 @@ std::uint32_t periods_of(const siginfo_t* info) {
 Sender sender_of(const siginfo_t* info) {
   switch (info->si_code) {
     case POLL_IN:
+    case POLL_ERR:
     case POLL_HUP:
       return ours_or(
           g_perf_descriptors.may_have_had(info->si_fd) ? Origin::kLate : Origin::kStranger,
@@ -66,11 +68,8 @@ Sender sender_of(const siginfo_t* info) {
           tid_of_cookie(info->si_value.sival_ptr), periods_of(info));
     case SI_QUEUE:
       return ours_or(Origin::kStranger, tid_of_cookie(info->si_value.sival_ptr));
-    case SI_USER:
-    case SI_TKILL:
-      return Sender{Origin::kStranger, 0, 0};
     default:
-      return Sender{Origin::kLate, 0, 0};
+      return Sender{Origin::kStranger, 0, 0};
   }
 }
 
@@ -78,6 +77,7 @@ bool is_ours(int signal, const siginfo_t& info) {
   if ((own_signals() & signal_bit(signal)) == 0) return false;
   switch (info.si_code) {
     case POLL_IN:
+    case POLL_ERR:
     case POLL_HUP:
       return g_perf_descriptors.may_have_had(info.si_fd);  // it may be closed by now
     case SI_TIMER:
@@ -95,6 +95,7 @@ void act_as_default(int signal, const siginfo_t* info) {
   const KernelAction standard{nullptr, 0, nullptr, 0};
   kernel_action(signal, &standard, nullptr);
   send_to_self(signal, info);
+  change_mask(SIG_UNBLOCK, signal_bit(signal));  // the mask to be restored may block it
 }
 
 // The thread's alternate stack, whoever chose it.
@@ -102,12 +103,6 @@ bool on_alternate_stack(const ucontext_t* context, std::uintptr_t address) {
   const auto low = reinterpret_cast<std::uintptr_t>(context->uc_stack.ss_sp);
   return (context->uc_stack.ss_flags & SS_DISABLE) == 0 &&
          address - low < context->uc_stack.ss_size;
-}
-
-std::uint64_t kernel_mask(const ucontext_t* context) {
-  std::uint64_t mask;
-  __builtin_memcpy(&mask, &context->uc_sigmask, sizeof mask);
-  return mask;
 }
 
 struct Job {
@@ -134,8 +129,7 @@ std::uint64_t weight_of(const Job& job) {
 void take_sample(void* argument) {
   const Job& job = *static_cast<Job*>(argument);
   const std::uint64_t ts_ns = base::mono_ns();
-  // Restored by the return from the handler.
-  if ((kernel_mask(job.context) & kFaultSignals) != 0) open_fault_signals();
+  const OpenFaults open(mask_of(job.context));
   StackRequest request;
   registers_of(job.context, &request.start);
   request.interrupted = true;
@@ -160,7 +154,7 @@ void take_queued(int signal) {
 // The mask to be restored blocks our signal: what let it in was the mask of a waiting call, which
 // now comes back early. The worker sees to it that this does not happen twice.
 bool cut_a_wait_short(int signal, const ucontext_t* context, std::uint32_t tid) {
-  if ((kernel_mask(context) & signal_bit(signal)) == 0) return false;
+  if ((mask_of(context) & signal_bit(signal)) == 0) return false;
   if (g_interrupted_waits.add(tid)) hot::wake_worker();
   take_queued(signal);
   return true;
@@ -211,12 +205,6 @@ std::uint64_t own_signals() {
   return g_handler.left.load(std::memory_order_acquire) | (signal != 0 ? signal_bit(signal) : 0);
 }
 
-// To whom it had been sent, which only pthread_kill's and its kind's tell.
-static void give_back(int signal, const siginfo_t* info) {
-  if (info->si_code == SI_TKILL) return send_to_self(signal, info);
-  ::syscall(SYS_rt_sigqueueinfo, ::syscall(SYS_getpid), signal, info);
-}
-
 bool take_back(int signal, const siginfo_t& info) {
   if (!is_ours(signal, info)) return false;
   const int saved = errno;
@@ -236,7 +224,7 @@ void drop_own_pending(int signal) {
   while (count < kMost &&
          ::syscall(SYS_rt_sigtimedwait, &only, &kept[count], &none, sizeof only) == signal)
     if (!take_back(signal, kept[count])) ++count;
-  for (int i = 0; i < count; ++i) give_back(signal, &kept[i]);
+  for (int i = 0; i < count; ++i) send_back(signal, &kept[i]);
   errno = saved;
 }
 

@@ -10,6 +10,7 @@
 
 #include <signal.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -38,20 +39,42 @@ inline bool kernel_action(int signal, const KernelAction* set, KernelAction* old
 constexpr std::uint64_t signal_bit(int signal) { return std::uint64_t{1} << (signal - 1); }
 inline constexpr std::uint64_t kFaultSignals = signal_bit(SIGSEGV) | signal_bit(SIGBUS);
 
-/// Lets the two fault signals through on this thread; returns which of them were blocked.
-inline std::uint64_t open_fault_signals() {
-  std::uint64_t open = kFaultSignals, before = 0;
-  ::syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &open, &before, 8);
-  return before & kFaultSignals;
+/// Which signals this thread blocks.
+inline std::uint64_t blocked_signals() {
+  std::uint64_t blocked = 0;
+  ::syscall(SYS_rt_sigprocmask, SIG_BLOCK, static_cast<void*>(nullptr), &blocked, 8);
+  return blocked;
 }
-inline void close_fault_signals(std::uint64_t were_blocked) {
-  if (were_blocked != 0)
-    ::syscall(SYS_rt_sigprocmask, SIG_BLOCK, &were_blocked, static_cast<void*>(nullptr), 8);
+/// Which signals wait that this thread blocks, sent to it or to the process.
+inline std::uint64_t pending_signals() {
+  std::uint64_t pending = 0;
+  ::syscall(SYS_rt_sigpending, &pending, 8);
+  return pending;
+}
+/// @param how  SIG_BLOCK or SIG_UNBLOCK.
+inline void change_mask(int how, std::uint64_t signals) {
+  ::syscall(SYS_rt_sigprocmask, how, &signals, static_cast<void*>(nullptr), 8);
+}
+
+/// The mask that returning from a handler restores.
+inline std::uint64_t mask_of(const ucontext_t* context) {
+  std::uint64_t mask;
+  __builtin_memcpy(&mask, &context->uc_sigmask, sizeof mask);
+  return mask;
+}
+inline void block_in(ucontext_t* context, std::uint64_t signals) {
+  const std::uint64_t mask = mask_of(context) | signals;
+  __builtin_memcpy(&context->uc_sigmask, &mask, sizeof mask);
 }
 
 /// Sends `info` to the calling thread exactly as it is.
 inline void send_to_self(int signal, const siginfo_t* info) {
   ::syscall(SYS_rt_tgsigqueueinfo, ::syscall(SYS_getpid), ::syscall(SYS_gettid), signal, info);
+}
+/// Sends it again to whom it had been sent, which only that of pthread_kill and its kind tells.
+inline void send_back(int signal, const siginfo_t* info) {
+  if (info->si_code == SI_TKILL) return send_to_self(signal, info);
+  ::syscall(SYS_rt_sigqueueinfo, ::syscall(SYS_getpid), signal, info);
 }
 
 }  // namespace gpuprof::sample

@@ -22,10 +22,8 @@ std::uint64_t take_launch_stack(const hot::Guard& guard, std::uint64_t ts_ns) {
   request.flags = wire::kStackInCall;
   request.parts = g_parts;
   // A library's own thread may have every signal blocked; a fault would then end the program.
-  const std::uint64_t were_blocked = open_fault_signals();
-  const std::uint64_t id = take_stack(guard, request, ts_ns);
-  close_fault_signals(were_blocked);
-  return id;
+  const OpenFaults open(blocked_signals());
+  return take_stack(guard, request, ts_ns);
 }
 
 }  // namespace gpuprof::sample

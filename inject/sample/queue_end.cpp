@@ -35,6 +35,7 @@ void on_queue_end(int signal, siginfo_t* info, void*) {
     const KernelAction standard{nullptr, 0, nullptr, 0};
     kernel_action(signal, &standard, nullptr);
     send_to_self(signal, info);
+    change_mask(SIG_UNBLOCK, signal_bit(signal));  // the mask to be restored may block it
   }
   errno = saved;
 }

@@ -21,6 +21,7 @@
 #include "inject/sample/alt_stacks.hpp"
 #include "inject/sample/blocked.hpp"
 #include "inject/sample/fault_guard.hpp"
+#include "inject/sample/guard_watch.hpp"
 #include "inject/sample/handler.hpp"
 #include "inject/sample/module_report.hpp"
 #include "inject/sample/obstacles.hpp"
@@ -55,7 +56,7 @@ struct Sampler {
   bool on = false;
   bool own_threads = false;  // none of the C library's
   bool no_perf = false;      // its signals might become SIGIO
-  bool guard_lost_told = false, blocked_refused = false, lacking_told = false;
+  bool guard_lost_told = false, guard_left = false, blocked_refused = false, lacking_told = false;
   Settings settings;
   TriggerPlan plan;
   const TriggerKind* kind = nullptr;
@@ -87,16 +88,8 @@ void publish_rate() {
 void keep_guard() {
   if (!hot::on(hot::kOnSamples | hot::kOnLaunchStacks)) return;
   if (base::mono_ns() < g_sampler.settings.guard_from_ns) return;
-  const char* why =
-      "the program handles SIGSEGV or SIGBUS itself again and again: stacks are "
-      "reduced to the program counter";
-  if (g_sampler.own_threads)
-    why =
-        "the program contains Go code without cgo, whose threads stand no handler of ours: stacks "
-        "are reduced to the program counter";
-  else if (arm_guard() == GuardState::kArmed)
-    return;
-  if (g_sampler.guard_lost_told) return;
+  const char* why = watch_guard(g_sampler.own_threads, &g_sampler.guard_left);
+  if (why == nullptr || g_sampler.guard_lost_told) return;
   g_sampler.guard_lost_told = true;
   hot::notice(Feature::kNative, NoticeLevel::kMissing, 0, why);
 }

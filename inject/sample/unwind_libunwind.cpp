@@ -26,9 +26,12 @@ static bool in_our_handler() {
   return slot != nullptr && slot->mark_of(Role::kSignal).load(std::memory_order_relaxed) != 0;
 }
 
-// All signals are blocked there.
+// All signals are blocked there. Elsewhere libunwind's mask for its locks, all but the two fault
+// signals, is added to the thread's: who blocks these may have one waiting.
 int gpuprof_sigprocmask(int how, const sigset_t* set, sigset_t* old) {
-  return in_our_handler() ? 0 : pthread_sigmask(how, set, old);
+  if (in_our_handler()) return 0;
+  const bool locks = old != nullptr;
+  return pthread_sigmask(locks ? SIG_BLOCK : how, set, old);
 }
 
 // Any byte of a stack, also between variables: no business of a sanitizer's.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`gpuprof attach` to programs that take realtime signals without a handler, have small alternate stacks, or reach
-their limit of pending signals: they print and end as without it."""
+their limit of pending signals, or block faults that were sent to them: they print and end as without it."""
 
 import os
 import subprocess
@@ -10,7 +10,8 @@ import e2e
 import live
 
 PROGRAMS = os.path.join(e2e.BUILD, "unchanged")
-CASES = (("own_signals", "named"), ("own_signals", "all"), ("small_alt_stack",), ("pending_limit",))
+CASES = (("own_signals", "named"), ("own_signals", "all"), ("small_alt_stack",), ("pending_limit",),
+         ("sent_faults", "early"), ("sent_faults", "blocked"))
 
 
 def start(command):

@@ -190,6 +190,8 @@ def cases(scratch):
     yield "pending-limit-handled", [program("pending_limit"), "handled"], {"armed": True}
     for corner in ("nested", "file", "handled", "child", "order", "timer", "fault"):
         yield "signal-corners-" + corner, [program("signal_corners"), corner], {"armed": True}
+    for sent in ("blocked", "early", "thread", "ignored", "restart", "heirs", "suspend", "default", "queue", "old", "pending"):
+        yield "sent-faults-" + sent, [program("sent_faults"), sent], {"armed": True}
     yield "dispositions", [program("dispositions")], {"armed": True}
     yield "python-children-reset-signals", [python, "-c", CHILDREN_RESET], {"armed": True}
     yield "cancelled", [program("cancelled")], {"armed": True}
