@@ -34,6 +34,7 @@ namespace gpuprof::sample {
 
 constinit PerfDescriptors g_perf_descriptors;
 constinit HandlerState g_handler;
+constinit HandlerRuns g_handler_runs;
 constinit InterruptedWaits g_interrupted_waits;
 
 namespace {
@@ -243,6 +244,7 @@ void on_sample_signal(int signal, siginfo_t* info, void* context) {
     else if (!cut_a_wait_short(signal, interrupted, sender.tid))
       sample_here(interrupted, sender, entered_ns);
   }
+  if (sender.tid != 0) g_handler_runs.add(sender.tid);
   errno = saved;
 }
 

@@ -24,6 +24,21 @@ struct HandlerState {
   HandlerSettings settings;
 };
 
+/// How often our handler has returned on a thread, or on another whose id is alike.
+class HandlerRuns {
+ public:
+  void add(std::uint32_t tid) { place(tid).fetch_add(1, std::memory_order_relaxed); }
+  std::uint32_t of(pid_t tid) {
+    return place(static_cast<std::uint32_t>(tid)).load(std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr std::uint32_t kPlaces = 1024;
+  std::atomic<std::uint32_t>& place(std::uint32_t tid) { return runs_[tid % kPlaces]; }
+  std::atomic<std::uint32_t> runs_[kPlaces] = {};
+};
+extern HandlerRuns g_handler_runs;
+
 extern HandlerState g_handler;
 
 /// Of the address of g_handler and of a thread's id, which has 22 bits at most (PID_MAX_LIMIT).

@@ -15,6 +15,8 @@ namespace gpuprof::sample {
 enum class MaskLook {
   kOpen,
   kBlocked,
+  kMayBeOurs,     // blocked, and our handler ran since the last look: on a busy machine a thread is
+                  // preempted there, with the handler's mask, more often than not
   kUnknown,       // in a call that has another mask for as long as it lasts
   kWaitsForOurs,  // in one that takes signals without a handler, ours too
 };
@@ -28,6 +30,7 @@ class MaskMemory {
     open_looks_ = 0;
     if (look == MaskLook::kWaitsForOurs) forbid();
     if (look == MaskLook::kUnknown) swaps_ = true;
+    if (look == MaskLook::kMayBeOurs) blocked_looks_ = 0;
     const std::uint32_t enough = has_run || swaps_ ? kBlockedLooks : kIdleLooks;
     if (look == MaskLook::kBlocked && ++blocked_looks_ >= enough) masked_ = true;
     if (look != MaskLook::kOpen) return;
@@ -44,7 +47,10 @@ class MaskMemory {
   /// It may get one now.
   bool open() const { return !masked_ && last_ == MaskLook::kOpen; }
   /// The next look should come soon.
-  bool changing() const { return masked_ ? open_looks_ != 0 : last_ == MaskLook::kBlocked; }
+  bool changing() const {
+    if (masked_) return open_looks_ != 0;
+    return last_ == MaskLook::kBlocked || last_ == MaskLook::kMayBeOurs;
+  }
 
  private:
   // libc blocks all signals for a moment when it makes a thread or a process: look twice. One that

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "gpuprof/base/clock.hpp"
 #include "inject/hot/outbox.hpp"
@@ -22,6 +23,7 @@
 #include "inject/hot/thread_block.hpp"
 #include "inject/sample/alt_stacks.hpp"
 #include "inject/sample/handler.hpp"
+#include "inject/sample/handler_state.hpp"
 #include "inject/sample/interrupted_waits.hpp"
 #include "inject/sample/kernel_signal.hpp"
 #include "inject/sample/mask_look.hpp"
@@ -42,8 +44,8 @@ constexpr std::uint32_t kEarlyChecks = 3;
 // Only one that has run can have changed.
 constexpr std::uint64_t kCheckPeriodNs = 200'000'000, kIdlePeriodNs = 1'000'000'000;
 constexpr std::uint64_t kHasRunNs = 1'000'000;
-// Longer than libc takes to make a thread.
-constexpr std::uint64_t kHasGoneOnNs = 100'000;
+// Longer than libc takes to make a thread, and our handler for its first sample.
+constexpr std::uint64_t kHasGoneOnNs = 5'000'000;
 // A thread may get a stack when it makes another one: what is loaded makes its threads soon.
 constexpr std::uint64_t kStackWaitNs = 300'000'000;
 
@@ -194,7 +196,10 @@ bool names_ours(const ThreadStatus& status) {
 
 void judge(ThreadEntry& entry, const ThreadStatus& status) {
   const std::uint64_t ran_ns = base::clock_ns(cpu_clock_of(entry.tid)) - entry.checked_cpu_ns;
-  const MaskLook look = look_at_mask(entry.tid, status, g_threads.plan.signal);
+  MaskLook look = look_at_mask(entry.tid, status, g_threads.plan.signal);
+  const std::uint32_t runs = g_handler_runs.of(entry.tid);
+  const bool was_handled = std::exchange(entry.handler_runs, runs) != runs;
+  if (look == MaskLook::kBlocked && was_handled) look = MaskLook::kMayBeOurs;
   entry.mask.see(look, ran_ns >= kHasGoneOnNs);
   if (look != MaskLook::kUnknown && names_ours(status)) note_named(g_threads.plan.signal);
   entry.traced = status.tracer != 0;

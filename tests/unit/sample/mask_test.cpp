@@ -51,6 +51,20 @@ TEST(MaskMemory, OneThatDidNotGetToRunMayStillBeAtWhatLibcBlocksSignalsFor) {
   EXPECT_TRUE(memory.masked());
 }
 
+TEST(MaskMemory, OneThatIsMetInOurHandlerBlocksNothing) {
+  MaskMemory memory;
+  memory.see(MaskLook::kOpen, true);
+  for (int i = 0; i < 50; ++i) memory.see(MaskLook::kMayBeOurs, true);
+  EXPECT_FALSE(memory.masked());
+  EXPECT_TRUE(memory.changing());
+  memory.see(MaskLook::kBlocked, true);
+  memory.see(MaskLook::kMayBeOurs, true);
+  memory.see(MaskLook::kBlocked, true);
+  EXPECT_FALSE(memory.masked());
+  memory.see(MaskLook::kBlocked, true);
+  EXPECT_TRUE(memory.masked());
+}
+
 TEST(MaskMemory, OneThatUnblocksSignalsToWaitNeedNotRunLong) {
   MaskMemory memory;
   memory.see(MaskLook::kUnknown, true);
