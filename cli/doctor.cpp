@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "cli/answer.hpp"
 #include "cli/commands.hpp"
 #include "support/child.hpp"
 #include "support/json.hpp"
@@ -86,9 +87,7 @@ support::Result<int> doctor_command(Options& options) {
   look_at_output(findings);
   if (options.pid != 0) look_at_process(options.pid, findings);
   const std::string text = options.json ? findings_json(findings) : findings_text(findings);
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    return support::error("cannot write to stdout");
-  }
+  GPUPROF_CHECK(write_answer(text, "what was found"));
   return any_blocking(findings) ? 1 : 0;
 }
 

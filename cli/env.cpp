@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/answer.hpp"
 #include "cli/commands.hpp"
 #include "cli/environment.hpp"
 #include "cli/installation.hpp"
@@ -82,8 +83,7 @@ support::Result<int> env_command(Options& options) {
   std::vector<Variable> all = variables(installation, options.session.name);
   if (options.shell && !options.json) leave_other_tools(all, surroundings_now().environment);
   const std::string text = text_of(all, options);
-  if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0)
-    return support::error("cannot write to stdout");
+  GPUPROF_CHECK(write_answer(text, "the variables"));
   return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstdio>
 
+#include "cli/answer.hpp"
 #include "cli/commands.hpp"
 #include "cli/help_text.hpp"
 
@@ -22,9 +23,7 @@ support::Result<int> help_command(Options& options) {
       return unknown_command(name);
     }
   }
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    return support::error("cannot write to stdout");
-  }
+  GPUPROF_CHECK(write_answer(text, "the help"));
   return 0;
 }
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/answer.hpp"
 #include "cli/commands.hpp"
 #include "cli/help_text.hpp"
 #include "cli/parse.hpp"
@@ -24,8 +25,8 @@ namespace {
 gpuprof::support::Result<int> carry_out(const std::vector<std::string>& words) {
   GPUPROF_TRY(invocation, gpuprof::cli::parse(words));
   if (invocation.command == nullptr) {
-    const std::string text = gpuprof::cli::version_text();
-    return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() ? 0 : 125;
+    GPUPROF_CHECK(gpuprof::cli::write_answer(gpuprof::cli::version_text(), "the version"));
+    return 0;
   }
   if (invocation.options.verbose) gpuprof::support::log_to_stderr("gpuprof");
   return invocation.command->execute(invocation.options);

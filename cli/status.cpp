@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/answer.hpp"
 #include "cli/chosen.hpp"
 #include "cli/commands.hpp"
 #include "gpuprof/wire/control.hpp"
@@ -147,8 +148,7 @@ support::Result<int> status_command(Options& options) {
   support::ignore_write_signals();
   GPUPROF_TRY(all, look(options));
   const std::string text = options.json ? json_of(all) : support::harmless(table_of(all));
-  if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0)
-    return support::error("cannot write to stdout");
+  GPUPROF_CHECK(write_answer(text, "the processes"));
   return 0;
 }
 

@@ -32,7 +32,7 @@ struct ProcessStatus {
   bool shadow_stack = false;
   unsigned real_uid = 0, effective_uid = 0, saved_uid = 0;
   std::uint64_t blocked = 0, caught = 0, pending = 0;  // signals, bit 0 is signal 1
-  std::string inner_pid;                  // in its own pid namespace
+  std::string inner_pid;                               // in its own pid namespace
 };
 ProcessStatus parse_status(std::string_view text);
 ProcessStatus read_status(pid_t pid);

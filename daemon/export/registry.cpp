@@ -109,8 +109,9 @@ std::vector<std::pair<std::string, std::string>> format_purposes() {
 std::vector<std::string> open_with(const std::vector<api::SummaryFile>& files,
                                    const std::string& output) {
   std::vector<std::string> lines;
-  const bool readable = std::any_of(files.begin(), files.end(),
-                                    [](const auto& f) { return f.format == "tensorboard"; });
+  const bool readable = std::any_of(files.begin(), files.end(), [](const auto& f) {
+    return f.format == "tensorboard" && f.events != 0;
+  });
   if (readable && !output.empty()) lines.push_back("gpuprof report " + quoted(output));
   for (const Format& format : formats()) {
     const auto first = std::find_if(files.begin(), files.end(),

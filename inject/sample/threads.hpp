@@ -37,7 +37,7 @@ struct ThreadEntry {
   bool traced = false, filtered = false;
   MaskMemory mask;
   std::uint32_t handler_runs = 0;  // at the last look
-  bool lacks_stack = false;  // for signals: there is no trigger for that (alt_stacks.hpp)
+  bool lacks_stack = false;        // for signals: there is no trigger for that (alt_stacks.hpp)
   std::uint64_t lacks_stack_ns = 0;
   bool counted_masked = false, counted_none = false;
   char name[16] = {};

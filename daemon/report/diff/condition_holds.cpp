@@ -144,15 +144,21 @@ double compared(const Condition& condition, const Measured& measured) {
   return measured.after / measured.before - 1;
 }
 
-bool is_true(const Condition& condition, const Measured& measured) {
+bool is_reached(const Condition& condition, const Measured& measured) {
   const double value = compared(condition, measured);
-  const bool equal = value == condition.value;
   const bool beyond = condition.above ? value > condition.value : value < condition.value;
-  if (!beyond && !(condition.or_equal && equal)) return false;
-  // What asks for a change is not answered by noise.
+  return beyond || (condition.or_equal && value == condition.value);
+}
+
+/// What asks for a change is not answered by noise.
+bool may_be_noise(const Condition& condition, const Measured& measured) {
   const bool asks = condition.bound != Bound::kValue &&
                     (condition.above ? condition.value >= 0 : condition.value <= 0);
-  return !asks || measured.beyond_noise;
+  return asks && !measured.beyond_noise;
+}
+
+bool is_true(const Condition& condition, const Measured& measured) {
+  return is_reached(condition, measured) && !may_be_noise(condition, measured);
 }
 
 /// In every other pair as well; `changes` are counted over all of them as it is.
@@ -188,6 +194,10 @@ std::string sentence_of(const Condition& condition, const Measured& m, const Pro
 support::Result<std::string> holds_for(const Condition& condition, const ProcessDiff& process,
                                        const Diff& diff) {
   GPUPROF_TRY(measured, measure(condition, process));
+  if (process.too_few_steps && is_reached(condition, measured) && may_be_noise(condition, measured))
+    return error(fmt::format("--fail-if {} cannot be told: {}", in_quotes(condition.text),
+                             support::join(process.doubts, "; ")),
+                 kTrouble);
   GPUPROF_TRY(again, repeated(condition, process, diff));
   if (!is_true(condition, measured) || !again) return std::string();
   return sentence_of(condition, measured, process, diff);

@@ -100,6 +100,7 @@ struct ProcessDiff {
   Side before, after;  // without names and calls
   bool by_step = true;
   bool enough_steps = true;
+  bool too_few_steps = false;  // to tell noise from change at all
   Common host, gpu;
   std::vector<MetricDiff> metrics;
   std::vector<NameDiff> names;  // significant ones first, then those seen once, then by time

@@ -55,7 +55,8 @@ void note_steps(const Side& before, const Side& after, ProcessDiff& diff) {
   };
   const std::size_t fewest = std::min(kept(before), kept(after));
   diff.enough_steps = fewest >= kEnoughSteps;
-  if (fewest < kLeastSteps) {
+  diff.too_few_steps = fewest < kLeastSteps;
+  if (diff.too_few_steps) {
     diff.doubts.push_back(fmt::format(
         "{} after warm-up {} not enough to tell noise from change: record at least {}",
         support::counted(fewest, "step", "steps"), fewest == 1 ? "is" : "are", kEnoughSteps));

@@ -38,8 +38,10 @@ std::string wrapped(const std::string& text, const std::string& first, std::size
 
 std::string recorded(const Analysis& a, std::size_t width) {
   std::vector<std::string> kinds;
+  // Trace files tell how long a stack stayed the same, not how often it was met.
   for (const auto& [kind, count] : a.meta.events)
-    kinds.push_back(support::human_count(count) + " " + kind);
+    kinds.push_back(support::human_count(count) + " " +
+                    (kind == "samples" ? "stretches of samples with one stack each" : kind));
   const std::string span = support::human_duration(a.meta.end_ns - a.meta.start_ns);
   const std::string windows =
       a.meta.windows.size() > 1 ? fmt::format(" in {} windows", a.meta.windows.size()) : "";
@@ -147,10 +149,11 @@ std::string ranks(const Report& report, std::size_t width) {
     double busy = 0;
     for (const GpuSummary& gpu : a.steps.gpus) busy = std::max(busy, gpu.utilisation * 100);
     const auto mean = [&](Category c) { return a.steps.mean_ns[static_cast<std::size_t>(c)]; };
-    table.rows.push_back({a.meta.rank < 0 ? std::string("-") : std::to_string(a.meta.rank),
-                          whole(a.meta.pid), whole(a.steps.kept), a.steps.length.mean_ns, busy,
-                          mean(Category::kCommunication), mean(Category::kDataLoader),
-                          a.meta.command.empty() ? a.meta.program : a.meta.command});
+    table.rows.push_back(
+        {a.meta.rank < 0 ? std::string("-") : std::to_string(a.meta.rank), whole(a.meta.pid),
+         whole(a.steps.kept), a.steps.length.mean_ns, busy, mean(Category::kCommunication),
+         mean(Category::kDataLoader),
+         support::on_one_line(a.meta.command.empty() ? a.meta.program : a.meta.command)});
   }
   return "Processes\n" + text_of(table, table.rows.size(), width) + "\n";
 }
@@ -161,7 +164,7 @@ constexpr std::string_view kUnknownHost = "trace";
 }  // namespace
 
 std::string heading_of(const Analysis& a) {
-  std::string what = a.meta.command.empty() ? a.meta.program : a.meta.command;
+  std::string what = support::on_one_line(a.meta.command.empty() ? a.meta.program : a.meta.command);
   if (what.size() > 200) what = what.substr(0, 197) + "...";
   std::string text = a.meta.rank < 0 ? "" : fmt::format("rank {}, ", a.meta.rank);
   text += what.empty() ? fmt::format("process {}", a.meta.pid)

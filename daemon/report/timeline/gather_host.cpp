@@ -134,7 +134,8 @@ void Gatherer::on(const exporter::ShownOverhead& o) {
 
 void Gatherer::on(const exporter::ShownSample& s) {
   if (!counts(s.e.ts_ns)) return;
-  saw(s.e.ts_ns, s.e.ts_ns);
+  // A stretch of one stack, from a trace file, lasts as long as it weighs.
+  saw(s.e.ts_ns, std::min(s.e.ts_ns + s.e.weight_ns, to_ns_));
   const StackRef ref =
       s.e.stack == 0 ? 0 : stacks_.get(s.e.stack, [&] { return stack_of(s.frames); });
   const Index where = thread(s.e.tid);

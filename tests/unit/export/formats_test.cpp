@@ -64,7 +64,7 @@ TEST_F(FormatsTest, ProgressIsOneWholeForAllFormatsAndNeverGoesBack) {
 
 TEST(OpenWith, NamesTheViewerOfEachFormatOnce) {
   const std::vector<api::SummaryFile> files = {
-      {"/o/a.pt.trace.json.gz", "tensorboard"},
+      {.path = "/o/a.pt.trace.json.gz", .format = "tensorboard", .events = 1},
       {"/o/kineto/span_0001/a.pt.trace.json.gz", "kineto"},
       {"/o/scalars/a/events.out.tfevents.1.a.1.0000", "tfevents"},
       {"/o/a.pb.gz", "pprof"},
@@ -76,6 +76,11 @@ TEST(OpenWith, NamesTheViewerOfEachFormatOnce) {
                           testing::HasSubstr("TraceAnalysis(trace_dir=\"/o/kineto/span_0001\")"),
                           "go tool pprof -http=: /o/a.pb.gz",
                           "flamegraph.pl --countname ns /o/a.folded > flames.svg"));
+}
+
+TEST(OpenWith, NamesNoReportOnFilesWithoutEvents) {
+  EXPECT_THAT(open_with({{"/o/a.pt.trace.json", "tensorboard"}}, "/o"),
+              ElementsAre("tensorboard --logdir /o"));
 }
 
 TEST(OpenWith, LeavesOutWhatWantsAFolderWhereAPatternNamesFiles) {

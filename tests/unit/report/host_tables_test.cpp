@@ -60,6 +60,15 @@ TEST_F(HostTablesTest, SamplesCountForTheLineTheyAreOn) {
   EXPECT_EQ(1u, a.host.threads[0].blocked_samples);
 }
 
+TEST_F(HostTablesTest, ARecordingLastsAsLongAsItsLastStack) {
+  record([](model::EventSink& to) {
+    define_stack(to, 9, "/home/me/train.py", 7, "/home/me/main.py", 3);
+    to.on(model::Sample{kStart + 10, 500, kPid, 9, 0});
+  });
+  const Meta meta = analysis().meta;
+  EXPECT_EQ(500u, meta.end_ns - meta.start_ns);
+}
+
 TEST_F(HostTablesTest, BackwardOperatorsOnAnotherThreadHaveTheLineOfTheForward) {
   record([](model::EventSink& to) {
     to.on(model::StringDef{1, "aten::mm"});

@@ -98,6 +98,21 @@ TEST_F(Holds, NoiseIsNoAnswerToAQuestionForAChange) {
   EXPECT_THAT(holds("operator:op5 < -0%"), IsEmpty());
 }
 
+TEST_F(Holds, TooFewStepsToTellIsSaid) {
+  test::Program program(21);
+  const test::Noise calm{.step = 0.02, .drift = 0, .own = 0.001, .spikes = 0};
+  diff_.processes = {compare(program.run(test::usual_times(), 3, calm),
+                             program.run(test::usual_times(), 3, calm, 0, 1.5), {})};
+
+  const auto told = diff::holds(parse_condition("step_time > +5%").value(), diff_);
+
+  ASSERT_FALSE(told.ok());
+  EXPECT_THAT(told.error().sentence, HasSubstr("cannot be told: "));
+  EXPECT_THAT(told.error().sentence, HasSubstr("not enough to tell noise from change"));
+  EXPECT_EQ(told.error().exit_status, 2);
+  EXPECT_THAT(holds("step_time > +500%"), IsEmpty());
+}
+
 TEST_F(Holds, WhatIsNotThereIsSaid) {
   const auto sentence = [&](const std::string& text) {
     const auto result = diff::holds(parse_condition(text).value(), diff_);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A program that is sent the signals which stand for faults, and others that are seldom sent, where
  * it blocks, ignores or waits for them.
- * usage: sent_faults blocked | early | thread | ignored | restart | heirs | suspend | default | queue |
- *                    old | pending
+ * usage: sent_faults blocked | early | thread | ignored | restart | heirs | suspend | default |
+ * queue | old | pending
  */
 #define _GNU_SOURCE
 #include <errno.h>
