@@ -139,10 +139,9 @@ void Session::add_agent(std::unique_ptr<Connection> connection, const wire::Hell
       return;
     }
   supersede(identity.pid, identity.start_ticks);
-  ++processes_seen_;
   if (state_ != State::kRunning) return connection->refuse("The session is ending.");
   if (targets_.size() >= kMostProcesses) {
-    ++processes_refused_;
+    processes_refused_.insert(identity.pid);
     return connection->refuse("The session already has " + std::to_string(kMostProcesses) +
                               " processes.");
   }
@@ -154,7 +153,7 @@ void Session::add_agent(std::unique_ptr<Connection> connection, const wire::Hell
       Target::create(with_possible_times(hello, opened_ns_, now_ns), std::move(identity),
                      folder_.path() + "/" + spool_file, setup_.options.buffer_size_bytes, *this);
   if (!made) {
-    ++processes_refused_;
+    processes_refused_.insert(pid);
     failed(made.error().sentence);
     return connection->refuse(made.error().sentence);
   }

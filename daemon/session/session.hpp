@@ -192,7 +192,8 @@ class Session final : private TargetEvents {
   std::map<std::string, std::string> lost_images_;  // spool file → why no image follows it
   std::set<std::uint32_t> users_refused_;           // the first few
   std::set<std::uint32_t> users_joined_;
-  std::uint64_t peers_refused_ = 0, processes_seen_ = 0, processes_refused_ = 0;
+  std::uint64_t peers_refused_ = 0;
+  std::set<std::uint32_t> processes_refused_;  // one may ask again
   std::atomic<std::uint64_t> progress_done_{0}, progress_total_{0};
   std::uint64_t progress_sent_ns_ = 0;
   // Last: its thread is gone before anything it may touch.

@@ -188,7 +188,9 @@ api::Summary Session::summary(std::uint64_t now_ns) {
   const std::vector<std::size_t> images = choose(all, true);
   std::set<std::uint32_t> pids;
   for (const std::size_t i : images) pids.insert(all[i].pid);
-  made.processes_seen = pids.size() + processes_refused_;
+  std::set<std::uint32_t> seen = pids;
+  seen.insert(processes_refused_.begin(), processes_refused_.end());
+  made.processes_seen = seen.size();
   for (std::size_t i = 0; i < targets_.size(); ++i) {
     Target& target = *targets_[i];
     add_overhead(made.overhead, target);
@@ -218,8 +220,8 @@ api::Summary Session::summary(std::uint64_t now_ns) {
   made.overhead.daemon_cpu_ns = own_cpu_ns();
   made.overhead.daemon_peak_bytes = own_peak_bytes();
   for (std::size_t i = 0; i < targets_.size(); ++i) add_lost_image(made, i);
-  if (processes_refused_ != 0)
-    made.missing.push_back(support::counted(processes_refused_, "process", "processes") +
+  if (!processes_refused_.empty())
+    made.missing.push_back(support::counted(processes_refused_.size(), "process", "processes") +
                            " could not be served and recorded.");
   for (const std::uint32_t uid : users_refused_)
     made.missing.push_back(

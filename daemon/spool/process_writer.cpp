@@ -18,6 +18,7 @@
 #include "daemon/spool/event_coding.hpp"
 #include "daemon/spool/spool.hpp"
 #include "gpuprof/base/unique_fd.hpp"
+#include "support/write_signals.hpp"
 
 namespace gpuprof::spool {
 namespace {
@@ -238,8 +239,12 @@ support::Result<std::unique_ptr<ProcessWriter>> ProcessWriter::create(const std:
     return support::error(
         fmt::format("cannot create the spool file {}: {}", path, std::strerror(errno)));
   std::unique_ptr<ProcessWriter> writer = std::make_unique<Writer>(std::move(fd));
-  if (!writer->ok()) return support::error(writer->failure());
-  return writer;
+  if (writer->ok()) return writer;
+  const int failure = writer->failed_with();
+  ::unlink(path.c_str());  // the process may ask again
+  return support::error(fmt::format("cannot begin the spool file {}: {}{}", path,
+                                    std::strerror(failure),
+                                    support::advice_for_failed_write(failure)));
 }
 
 }  // namespace gpuprof::spool
