@@ -323,6 +323,21 @@ TEST_F(Spool, FileSizeLimitKeepsWhatWasWritten) {
   EXPECT_GT(got.seen.size(), 1000u);
 }
 
+TEST_F(Spool, OneThatCouldNotBeBegunIsGoneAgain) {
+  const std::string file = path();
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit limit{0, 0};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    signal(SIGXFSZ, SIG_IGN);
+    const bool refused = !ProcessWriter::create(file).ok();
+    _exit(refused && access(file.c_str(), F_OK) != 0 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
 TEST_F(Spool, IsSmallOnARealisticMix) {
   // given kernels, calls, samples as a training step makes them
   auto writer = ProcessWriter::create(path()).take();
