@@ -223,8 +223,11 @@ std::string why_denied(pid_t pid, const Denied& denied) {
         pid);
   return fmt::format(
       "process {} may not be traced from here ({}): in a container, give it the "
-      "capability SYS_PTRACE; otherwise attach as root",
-      pid, strerror(denied.error));
+      "capability SYS_PTRACE; otherwise {}",
+      pid, strerror(denied.error),
+      denied.own_uid != 0 ? "attach as root"
+                          : "a policy of this machine forbids it, to root as well: start the "
+                            "program with `gpuprof run`");
 }
 
 Denied look_why_denied(pid_t pid, int error) {
