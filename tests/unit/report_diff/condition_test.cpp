@@ -101,8 +101,8 @@ TEST_F(Holds, NoiseIsNoAnswerToAQuestionForAChange) {
 TEST_F(Holds, TooFewStepsToTellIsSaid) {
   test::Program program(21);
   const test::Noise calm{.step = 0.02, .drift = 0, .own = 0.001, .spikes = 0};
-  diff_.processes = {compare(program.run(test::usual_times(), 3, calm),
-                             program.run(test::usual_times(), 3, calm, 0, 1.5), {})};
+  diff_.processes = {compare(program.run(test::usual_times(), 2, calm),
+                             program.run(test::usual_times(), 2, calm, 0, 1.5), {})};
 
   const auto told = diff::holds(parse_condition("step_time > +5%").value(), diff_);
 
