@@ -6,6 +6,7 @@ usage: memory_test.py [--only kernel|kernel-gpu|limit|python|little-room|mid-all
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -86,7 +87,12 @@ def limit(checks, folder):
     """RLIMIT_AS: the program dies of std::bad_alloc, and its own message is there."""
     command = ["sh", "-c", "ulimit -v 400000; exec " + GROW]
     plain = subprocess.run(command, capture_output=True, timeout=60)
-    ours = e2e.gpuprof(options(folder), command)
+    for _ in range(3):
+        shutil.rmtree(os.path.join(folder, "out"), ignore_errors=True)
+        ours = e2e.gpuprof(options(folder), command)
+        # On a busy machine it may have grown before we looked how much is left: then a sentence is all there is.
+        if b"it was left alone" not in ours.stderr:
+            break
     checks.equal(plain.returncode, -signal.SIGABRT, "limit: it dies so without us")
     checks.expect(b"std::bad_alloc" in ours.stderr, "limit: the program's own message: %r" % ours.stderr)
     check_file(checks, "limit", folder, "fill_block", ours.returncode, plain.returncode,
