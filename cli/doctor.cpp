@@ -10,7 +10,6 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "cli/answer.hpp"
 #include "cli/commands.hpp"

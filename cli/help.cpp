@@ -5,8 +5,6 @@
 // Context:  cli
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "cli/answer.hpp"
 #include "cli/commands.hpp"
 #include "cli/help_text.hpp"

@@ -79,14 +79,10 @@ void disarm(int signal) {
   if (layer >= 0) kernel_action(signal, &g_fault_layers.of(signal)[layer].programs, nullptr);
 }
 
-bool is_ignored(const KernelAction& action) {
-  return action.handler == reinterpret_cast<decltype(KernelAction::handler)>(1);
-}
-
 bool is_ignored(int signal) {
   KernelAction now{};
   kernel_action(signal, nullptr, &now);
-  return is_ignored(now);
+  return now.is_ignored();
 }
 
 bool arm(int signal) {
@@ -111,7 +107,7 @@ bool arm(int signal) {
   if (replaced == now) return true;
   // The program was quicker.
   mine.programs = replaced;
-  if (!is_ignored(replaced)) return true;
+  if (!replaced.is_ignored()) return true;
   disarm(signal);
   return false;
 }

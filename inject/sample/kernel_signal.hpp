@@ -25,6 +25,7 @@ struct KernelAction {
   std::uint64_t mask;
 
   bool operator==(const KernelAction&) const = default;
+  bool is_ignored() const { return reinterpret_cast<std::uintptr_t>(handler) == 1; }
   bool is_function() const {
     // SIG_DFL and SIG_IGN are 0 and 1.
     return reinterpret_cast<std::uintptr_t>(handler) > 1;
