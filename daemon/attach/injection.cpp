@@ -168,10 +168,23 @@ support::Result<void> Injection::write_code() {
   return {};
 }
 
+/// With the signal it was stopped for. One that the program blocks and we do not is for later: the
+/// kernel lets it wait, as it was sent, if it is blocked by now.
+bool Injection::go_on(Stop how, bool to_system_call) {
+  const int signal = how == Stop::kSignal ? tracee_.signal() : 0;
+  if (signal != 0 && (saved_.mask & ~kBlocked & bit_of(signal)) != 0 && tracee_.was_sent()) {
+    waiting_ |= bit_of(signal);
+    arch::Saved now;
+    if (!arch::save(tracee_.tid(), now)) return false;
+    if (!arch::write_mask(tracee_.tid(), now.mask | waiting_)) return false;
+  }
+  return tracee_.resume(to_system_call, signal);
+}
+
 support::Result<void> Injection::run_to_call(long number) {
-  for (int signal = 0;;) {
-    if (!tracee_.resume(true, signal)) return gone("it made a system call for us");
-    const Stop how = tracee_.wait(means_.until_ns);
+  for (Stop how = Stop::kNone;;) {
+    if (!go_on(how, true)) return gone("it made a system call for us");
+    how = tracee_.wait(means_.until_ns);
     if (how == Stop::kNone) return late("a system call of ours");
     if (how == Stop::kGone || how == Stop::kFailure) return gone("it made a system call for us");
     arch::Registers registers;
@@ -179,7 +192,6 @@ support::Result<void> Injection::run_to_call(long number) {
         registers.call == number)
       return {};
     // Only faults, glibc's own and the stop of the whole process come here: none is kept from it.
-    signal = how == Stop::kSignal ? tracee_.signal() : 0;
   }
 }
 
@@ -232,8 +244,7 @@ support::Result<void> Injection::wait_for_end() {
       if (base::mono_ns() > means_.until_ns) return late("the loading of our library");
       continue;
     }
-    const int signal = how == Stop::kSignal ? tracee_.signal() : 0;
-    if (!tracee_.resume(false, signal)) return gone("it loaded our library");
+    if (!go_on(how, false)) return gone("it loaded our library");
   }
   passed(Step::kCalled);
   return {};
@@ -254,12 +265,11 @@ Injection::Place Injection::place() {
 /// Stops the thread in its wait for us. A handler has to end first: registers that replaced its own
 /// would lose what it was called for.
 Stop Injection::stop_in_wait(std::uint64_t until_ns) {
-  Stop how = tracee_.stop(until_ns);
-  int signal = 0;
+  if (!tracee_.interrupt()) return errno == ESRCH ? Stop::kGone : Stop::kFailure;
+  Stop how = tracee_.wait(until_ns);
   while (tracee_.stands() && (how == Stop::kSignal || place() == Place::kHandler)) {
-    if (!tracee_.resume(true, signal)) return Stop::kGone;
+    if (!go_on(how, true)) return Stop::kGone;
     how = tracee_.wait(until_ns);
-    signal = how == Stop::kSignal ? tracee_.signal() : 0;
   }
   return how == Stop::kCall ? Stop::kTrap : how;
 }
@@ -294,7 +304,10 @@ void Injection::put_back() {
       passed(Step::kUnmapped);
     }
     if (!tracee_.interrupt() || !tracee_.resume(false)) return;
-    if (tracee_.wait(base::mono_ns() + kTrapNs) != Stop::kTrap) return;
+    const std::uint64_t until_ns = base::mono_ns() + kTrapNs;
+    Stop how = tracee_.wait(until_ns);
+    while (how == Stop::kSignal && go_on(how, false)) how = tracee_.wait(until_ns);
+    if (how != Stop::kTrap) return;
     passed(Step::kAtRest);
     if (arch::write_vectors(tracee_.tid(), saved_)) {
       passed(Step::kVectors);

@@ -38,6 +38,7 @@ alignas(64) constinit unsigned char g_copy[kCopyBytes];
 
 struct Turn {
   const hot::Guard* guard;
+  const OpenFaults* open;
   StackParts parts;
   std::uint64_t now_ns;
   std::uint32_t walks = 0;
@@ -167,7 +168,7 @@ void look(ThreadEntry& entry, void* argument) {
   Turn& turn = *static_cast<Turn*>(argument);
   BlockedMemory& memory = entry.blocked;
   std::uint64_t cpu_ns = 0;
-  if (!turn.allowed || !cpu_time_of(entry.tid, &cpu_ns)) return;
+  if (!turn.allowed || turn.open->some_wait() || !cpu_time_of(entry.tid, &cpu_ns)) return;
   if (still_asleep(turn, memory, cpu_ns)) {
     memory.looked_ns = turn.now_ns;
     if (turn.now_ns - memory.told_ns >= kRepeatNs) repeat(turn, entry, turn.now_ns);
@@ -192,8 +193,8 @@ bool look_at_blocked_threads(const StackParts& parts, std::uint64_t now_ns) {
   if (!guard) return true;
   SnapshotUse at_work;
   const OpenFaults open(blocked_signals());
-  if (!open.readable()) return true;
-  Turn turn{&guard, parts, now_ns};
+  if (open.some_wait()) return true;
+  Turn turn{&guard, &open, parts, now_ns};
   for_each_thread(look, &turn);
   return turn.allowed;
 }

@@ -3,7 +3,7 @@
 // What happens at a fault.
 //
 // Context:  signal | callback
-// Owns:     8 bytes of thread-local storage
+// Owns:     8 bytes of thread-local storage, and what a thread has there on its stack
 #include "inject/sample/fault_guard.hpp"
 
 #include <errno.h>
@@ -21,15 +21,9 @@ constinit FaultLayers g_fault_layers;
 
 namespace {
 
-// The innermost Landing, and in its lowest bits what OpenFaults has opened or shut.
-constexpr std::uintptr_t kSegvOpen = 1, kBusOpen = 2, kShut = 4, kFlags = 7;
-thread_local std::uintptr_t t_reading = 0;
+thread_local const Protection* t_protection = nullptr;
 
-Landing* landing_here() { return reinterpret_cast<Landing*>(t_reading & ~kFlags); }
-
-bool was_opened(int signal) {
-  return (t_reading & (signal == SIGSEGV ? kSegvOpen : kBusOpen)) != 0;
-}
+Protection protection_here() { return t_protection != nullptr ? *t_protection : Protection{}; }
 
 constexpr int kActionOptional = 5;  // BUS_MCEERR_AO: told of, not caused by, this thread
 
@@ -58,7 +52,7 @@ bool is_our_stack(std::uintptr_t address) {
 bool caused_by_us(const ucontext_t* context) {
   if (is_our_code(program_counter(context))) return true;
   const std::uintptr_t stack = stack_pointer(context);
-  const auto landing = t_reading & ~kFlags;
+  const auto landing = reinterpret_cast<std::uintptr_t>(protection_here().landing);
   // In our signal handler every other signal is blocked.
   if (is_our_stack(landing) && is_our_stack(stack)) return true;
   constexpr std::uintptr_t kNear = 64u << 10;
@@ -76,70 +70,86 @@ void give_back(int signal, const KernelAction& programs, const siginfo_t* info,
   if ((mask_of(context) & signal_bit(signal)) != 0) change_mask(SIG_UNBLOCK, signal_bit(signal));
 }
 
-// The program blocks it here: for it, nothing has come.
-void put_back(int signal, const siginfo_t* info, ucontext_t* context) {
-  std::uint64_t opened = 0;
-  if (was_opened(SIGSEGV)) opened |= signal_bit(SIGSEGV);
-  if (was_opened(SIGBUS)) opened |= signal_bit(SIGBUS);
-  t_reading |= kShut;
-  block_in(context, opened);
-  send_back(signal, info);
-  if (landing_here() != nullptr && caused_by_us(context)) land(*landing_here(), context);
-}
-
 }  // namespace
 
 void on_fault(int layer, int signal, siginfo_t* info, void* context) {
   const int saved = errno;
   auto* interrupted = static_cast<ucontext_t*>(context);
-  if (caused_here(signal, info) && landing_here() != nullptr && caused_by_us(interrupted))
-    land(*landing_here(), interrupted);
-  else if (!caused_here(signal, info) && was_opened(signal))
-    put_back(signal, info, interrupted);
-  else
+  const Protection protection = protection_here();
+  const bool sent = !caused_here(signal, info);
+  if (!sent && protection.landing != nullptr && caused_by_us(interrupted))
+    land(*protection.landing, interrupted);
+  else if (!sent || protection.open == nullptr || !protection.open->keep(signal, info))
     give_back(signal, g_fault_layers.of(signal)[layer].programs, info, interrupted);
   errno = saved;
 }
 
 bool guarded(void (*body)(void*), void* argument) {
-  alignas(kFlags + 1) Landing landing;
-  const std::uintptr_t outer = t_reading;
-  if ((outer & kShut) != 0) return false;
+  Landing landing;
+  const Protection* const outer = t_protection;
+  const Protection protection{&landing, protection_here().open};
   if (gpuprof_mark_landing(&landing) != 0) {
-    t_reading = outer | (t_reading & kShut);
+    t_protection = outer;
     return false;
   }
-  t_reading = reinterpret_cast<std::uintptr_t>(&landing) | (outer & kFlags);
+  t_protection = &protection;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   body(argument);
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  t_reading = outer | (t_reading & kShut);
+  t_protection = outer;
   return true;
 }
 
-OpenFaults::OpenFaults(std::uint64_t blocked) : before_(t_reading) {
+OpenFaults::OpenFaults(std::uint64_t blocked)
+    : outer_(t_protection), protection_{protection_here().landing, this} {
   blocked &= kFaultSignals;
   if (blocked == 0) return;
-  if ((pending_signals() & kFaultSignals) != 0) {
-    t_reading |= kShut;
-    return;
-  }
-  if ((blocked & signal_bit(SIGSEGV)) != 0) t_reading |= kSegvOpen;
-  if ((blocked & signal_bit(SIGBUS)) != 0) t_reading |= kBusOpen;
-  opened_ = blocked;
+  waiting_ = (pending_signals() & kFaultSignals) != 0;
+  // The guard may come a moment later, when nobody would open them any more.
+  shut_ = waiting_ || !guard_in_force();
+  if (!shut_) opened_ = blocked;
+  segv_.here = segv_.process = bus_.here = bus_.process = false;
+  t_protection = &protection_;
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  change_mask(SIG_UNBLOCK, opened_);
+  if (opened_ != 0) change_mask(SIG_UNBLOCK, opened_);
 }
 
 OpenFaults::~OpenFaults() {
   if (opened_ != 0) change_mask(SIG_BLOCK, opened_);
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  t_reading = before_;
+  t_protection = outer_;
+  if (opened_ == 0 || !waiting_) return;
+  send_kept(SIGSEGV, segv_);
+  send_kept(SIGBUS, bus_);
 }
 
-bool OpenFaults::readable() const { return (t_reading & kShut) == 0; }
+bool OpenFaults::some_wait() const {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  return waiting_;
+}
+
+bool OpenFaults::keep(int signal, const siginfo_t* info) {
+  if ((opened_ & signal_bit(signal)) == 0) return false;
+  Kept& kept = signal == SIGSEGV ? segv_ : bus_;
+  waiting_ = true;
+  const bool to_thread = is_for_thread(info);
+  bool& there = to_thread ? kept.here : kept.process;
+  if (there) return true;  // the kernel as well keeps the first of them
+  (to_thread ? kept.to_thread : kept.to_process) = *info;
+  there = true;
+  return true;
+}
+
+void OpenFaults::send_kept(int signal, const Kept& kept) const {
+  if (kept.here) send_to_self(signal, &kept.to_thread);
+  if (kept.process) send_to_process(signal, &kept.to_process);
+}
 
 // Behind a SnapshotUse: either it is closed here, or the worker sees the use and waits for it.
-bool guard_in_force() { return g_fault_layers.in_force.load(std::memory_order_seq_cst); }
+bool guard_in_force() {
+  const OpenFaults* open = protection_here().open;
+  return g_fault_layers.in_force.load(std::memory_order_seq_cst) &&
+         (open == nullptr || !open->is_shut());
+}
 
 }  // namespace gpuprof::sample

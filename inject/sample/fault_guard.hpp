@@ -9,6 +9,8 @@
 //           repeats under it; a signal sent by someone is sent again unchanged
 #pragma once
 
+#include <signal.h>
+
 #include <cstdint>
 
 namespace gpuprof::sample {
@@ -17,9 +19,18 @@ namespace gpuprof::sample {
 /// two fault signals must not be blocked (OpenFaults).
 bool guarded(void (*body)(void*), void* argument);
 
+struct Landing;
+class OpenFaults;
+
+/// What a thread reads under: the innermost of each.
+struct Protection {
+  Landing* landing = nullptr;
+  OpenFaults* open = nullptr;
+};
+
 /// Lets fault signals that this thread blocks through, until its end. One that somebody sent is
-/// the program's: while one waits none is let through, and one that comes meanwhile is sent back
-/// and ends the reading. Then guarded() returns false.
+/// the program's: while one waits none is let through, and one that comes meanwhile is kept, and
+/// sent again at the end. Nor is one let through where no guard is in force.
 class OpenFaults {
  public:
   /// @param blocked  The signals this thread blocks.
@@ -27,14 +38,27 @@ class OpenFaults {
   ~OpenFaults();
   OpenFaults(const OpenFaults&) = delete;
   OpenFaults& operator=(const OpenFaults&) = delete;
-  bool readable() const;
+  /// Whether one of the program's waits for this to end.
+  bool some_wait() const;
+  bool is_shut() const { return shut_; }
+  /// In the handler of `signal`. False: it was not blocked.
+  bool keep(int signal, const siginfo_t* info);
 
  private:
+  struct Kept {
+    bool here, process;  // one that was sent to the thread, one to the process
+    siginfo_t to_thread, to_process;
+  };
+  void send_kept(int signal, const Kept& kept) const;
+
   std::uint64_t opened_ = 0;
-  std::uintptr_t before_;
+  bool shut_ = false, waiting_ = false;
+  Kept segv_, bus_;
+  const Protection* const outer_;
+  Protection protection_;
 };
 
-/// Whether faults would reach us. If not, memory that may vanish must not be read.
+/// Whether faults of this thread would reach us. If not, memory that may vanish must not be read.
 bool guard_in_force();
 
 enum class GuardState { kArmed, kGivenUp, kIgnored };

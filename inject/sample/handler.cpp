@@ -5,7 +5,8 @@
 // Context:  signal
 // Owns:     nothing
 // Promises: no lock, no allocation, no stdio; errno kept; no system call for a CPU timer's
-//           signal, one for the thread's CPU time otherwise
+//           signal, one for the thread's CPU time otherwise; three more on a thread that blocks
+//           SIGSEGV or SIGBUS (fault_guard.hpp)
 #include "inject/sample/handler.hpp"
 
 #include <errno.h>
@@ -29,6 +30,7 @@
 #include "inject/sample/perf_descriptors.hpp"
 #include "inject/sample/phdr_snapshot.hpp"
 #include "inject/sample/sampler.hpp"
+#include "inject/sample/thread_status.hpp"
 
 namespace gpuprof::sample {
 
@@ -222,10 +224,11 @@ void drop_own_pending(int signal) {
   const timespec none{0, 0};
   siginfo_t kept[kMost];
   int count = 0;
-  while (count < kMost &&
+  // The kernel hands out the thread's before the process's, which are not touched.
+  while (count < kMost && (pending_signals() & only) != 0 && is_pending_for_this_thread(signal) &&
          ::syscall(SYS_rt_sigtimedwait, &only, &kept[count], &none, sizeof only) == signal)
     if (!take_back(signal, kept[count])) ++count;
-  for (int i = 0; i < count; ++i) send_back(signal, &kept[i]);
+  for (int i = 0; i < count; ++i) send_to_self(signal, &kept[i]);
   errno = saved;
 }
 

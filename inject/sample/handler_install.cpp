@@ -33,15 +33,22 @@ bool was_left(int signal) {
   return (g_handler.left.load(std::memory_order_acquire) & signal_bit(signal)) != 0;
 }
 
+bool stands_at(int signal) {
+  KernelAction now{};
+  return kernel_action(signal, nullptr, &now) && is_ours(now);
+}
+
 // What is pending is forgotten before the default action could meet it.
 void put_back(int signal, bool forget_pending) {
   const KernelAction ignore{reinterpret_cast<decltype(KernelAction::handler)>(1), 0, nullptr, 0};
+  const KernelAction& before = g_before[signal];
   KernelAction found{};
-  if (!kernel_action(signal, forget_pending ? &ignore : nullptr, &found)) return;
-  if (is_ours(found))
-    kernel_action(signal, &g_before[signal], nullptr);
+  if (!stands_at(signal)) return;
+  if (!kernel_action(signal, forget_pending ? &ignore : &before, &found)) return;
+  if (!is_ours(found))
+    kernel_action(signal, &found, nullptr);  // the program was quicker
   else if (forget_pending)
-    kernel_action(signal, &found, nullptr);
+    kernel_action(signal, &before, nullptr);
 }
 
 void set_handler(int signal) { set_own_handler(signal, on_sample_signal); }
@@ -129,9 +136,9 @@ void leave_handler() {
 void remove_left_handlers() {
   for (int signal = 1; signal < kSignals; ++signal) {
     if (!was_left(signal)) continue;
-    const bool some_ours = is_pending_for_a_thread(signal);
-    if (some_ours && is_pending_for_process(signal)) continue;
-    put_back(signal, some_ours);
+    // The program's or ours, nobody can tell: they keep a handler that can.
+    if (is_pending_for_a_thread(signal)) continue;
+    put_back(signal, false);
     g_handler.left.fetch_and(~signal_bit(signal), std::memory_order_acq_rel);
   }
 }

@@ -63,19 +63,18 @@ inline std::uint64_t mask_of(const ucontext_t* context) {
   __builtin_memcpy(&mask, &context->uc_sigmask, sizeof mask);
   return mask;
 }
-inline void block_in(ucontext_t* context, std::uint64_t signals) {
-  const std::uint64_t mask = mask_of(context) | signals;
-  __builtin_memcpy(&context->uc_sigmask, &mask, sizeof mask);
-}
 
 /// Sends `info` to the calling thread exactly as it is.
 inline void send_to_self(int signal, const siginfo_t* info) {
   ::syscall(SYS_rt_tgsigqueueinfo, ::syscall(SYS_getpid), ::syscall(SYS_gettid), signal, info);
 }
-/// Sends it again to whom it had been sent, which only that of pthread_kill and its kind tells.
-inline void send_back(int signal, const siginfo_t* info) {
-  if (info->si_code == SI_TKILL) return send_to_self(signal, info);
-  ::syscall(SYS_rt_sigqueueinfo, ::syscall(SYS_getpid), signal, info);
+/// The same to the process. By the thread's own id the kernel takes any code from us, and sends it
+/// to the whole process all the same; by the process's only where that is the same.
+inline void send_to_process(int signal, const siginfo_t* info) {
+  ::syscall(SYS_rt_sigqueueinfo, ::syscall(SYS_gettid), signal, info);
 }
+/// Whether it was sent to a thread. Of those with a value (pthread_sigqueue, timers of a thread)
+/// nothing tells.
+inline bool is_for_thread(const siginfo_t* info) { return info->si_code == SI_TKILL; }
 
 }  // namespace gpuprof::sample

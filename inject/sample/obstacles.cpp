@@ -6,9 +6,6 @@
 // Owns:     what was said
 #include "inject/sample/obstacles.hpp"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "inject/hot/outbox.hpp"
 
 namespace gpuprof::sample {
@@ -26,15 +23,11 @@ struct Obstacles {
 };
 constinit Obstacles g_obstacles;
 
-bool read_own(ThreadStatus* status) {
-  return read_thread_status(static_cast<pid_t>(::syscall(SYS_gettid)), status);
-}
-
 }  // namespace
 
 void note_own_filters() {
   ThreadStatus status;
-  if (g_obstacles.known || !read_own(&status)) return;
+  if (g_obstacles.known || !read_own_status(&status)) return;
   g_obstacles.known = true;
   g_obstacles.seccomp_mode = status.seccomp_mode;
   g_obstacles.filters = status.filters;
@@ -48,7 +41,7 @@ bool has_new_filter(const ThreadStatus& status) {
 // Debuggers trace all threads, so the worker's own file will do.
 bool is_traced() {
   ThreadStatus status;
-  return read_own(&status) && status.tracer != 0;
+  return read_own_status(&status) && status.tracer != 0;
 }
 
 void tell_of_obstacles(bool filtered, bool traced) {

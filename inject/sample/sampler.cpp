@@ -23,6 +23,7 @@
 #include "inject/sample/fault_guard.hpp"
 #include "inject/sample/guard_watch.hpp"
 #include "inject/sample/handler.hpp"
+#include "inject/sample/kernel_signal.hpp"
 #include "inject/sample/module_report.hpp"
 #include "inject/sample/obstacles.hpp"
 #include "inject/sample/own_stack.hpp"
@@ -138,6 +139,7 @@ void heed_queue_end(std::uint64_t now_ns) {
   if (!ended && (watch_queue_end() || !choice)) return;
   g_sampler.no_perf = true;
   close_threads();
+  flush_pending_signals();
   hot::notice(
       Feature::kNative, ended ? NoticeLevel::kMissing : NoticeLevel::kInfo, 0,
       ended ? "SIGIO came from the kernel, as where the user's pending signals reach their limit "
@@ -252,13 +254,13 @@ bool start(const Settings& settings) {
   g_sampler.no_perf = false;
   take_claims();  // of a session that is over
   shield_handlers(install_handler());
-  keep_guard();
   open_handler(HandlerSettings{g_parts, g_sampler.plan.period_ns});
   begin_obstacles();
   begin_triggers();
   g_sampler.on = true;
   g_sampler.scanned_ns = g_sampler.looked_ns = base::mono_ns();
   scan_threads(g_sampler.scanned_ns);
+  keep_guard();  // it asks whether a thread is filtered
   return g_sampler.kind != nullptr;
 }
 
@@ -317,7 +319,12 @@ void leave_signal(bool forked) {
   const int saved = errno;
   // In a forked child nothing but that timer can have sent ours.
   const bool timer = hot::worker_resume_timer_off();
-  remove_handler(timer || !forked);
+  const int ours = handled_signal();
+  // The program's may be among what waits here.
+  if (ours != 0 && (pending_signals() & signal_bit(ours)) != 0)
+    leave_handler();
+  else
+    remove_handler(timer || !forked);
   errno = saved;
 }
 

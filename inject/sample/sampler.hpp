@@ -68,8 +68,9 @@ void give_way(int number);
 /// handler stays there and what is pending, too. Boundary.
 void leave_to_program(int number);
 
-/// As give_way where the worker is parked, or a forked child has none yet: our handler is gone and
-/// nothing is pending. Boundary, also in signal handlers.
+/// As give_way where the worker is parked, or a forked child has none yet: our handler is gone, and
+/// what is pending, too, unless some waits here: that is for drop_own_pending to tell apart.
+/// Boundary, also in signal handlers.
 void leave_signal(bool forked);
 
 /// Takes the handler back, where there is no session: the signal's disposition is again what it was

@@ -59,10 +59,18 @@ bool read_thread_status(pid_t tid, ThreadStatus* to) {
   return true;
 }
 
+bool read_own_status(ThreadStatus* to) {
+  return read_thread_status(static_cast<pid_t>(::syscall(SYS_gettid)), to);
+}
+
 bool is_pending_for_process(int signal) {
   ThreadStatus own;
-  return read_thread_status(static_cast<pid_t>(::syscall(SYS_gettid)), &own) &&
-         (own.shared & signal_bit(signal)) != 0;
+  return read_own_status(&own) && (own.shared & signal_bit(signal)) != 0;
+}
+
+bool is_pending_for_this_thread(int signal) {
+  ThreadStatus own;
+  return read_own_status(&own) && (own.pending & signal_bit(signal)) != 0;
 }
 
 bool is_pending_for_a_thread(int signal) {

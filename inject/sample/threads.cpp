@@ -65,6 +65,7 @@ struct Threads {
   std::uint32_t opened = 0;  // triggers that hold a descriptor
   bool flush_wanted = false;
   bool traced = false;
+  bool some_were_filtered = false;  // of the list before this one
 };
 constinit Threads g_threads;
 
@@ -204,8 +205,8 @@ void judge(ThreadEntry& entry, const ThreadStatus& status) {
   if (look != MaskLook::kUnknown && names_ours(status)) note_named(g_threads.plan.signal);
   entry.traced = status.tracer != 0;
   entry.filtered = has_new_filter(status);
-  if (entry.has_trigger && !g_threads.kind->intact(entry.slot)) drop_trigger(entry);
   const bool had_trigger = entry.has_trigger;
+  if (had_trigger && !g_threads.kind->intact(entry.slot)) drop_trigger(entry);
   if (entry.mask.masked() || entry.traced || entry.filtered) take_away(entry);
   if (entry.mask.masked()) {
     count_masked(entry);
@@ -335,6 +336,7 @@ bool open_threads(const TriggerKind* kind, const TriggerPlan& plan) {
 }
 
 void close_threads() {
+  if (g_threads.count != 0) g_threads.some_were_filtered = some_are_filtered();
   for (std::uint32_t i = 0; i < g_threads.count; ++i) end_of(g_threads.entries[i]);
   g_threads.count = 0;
   g_threads.kind = nullptr;
@@ -374,6 +376,7 @@ void heed_interrupted_waits(std::uint64_t now_ns) {
 bool was_traced() { return g_threads.traced; }
 
 bool some_are_filtered() {
+  if (g_threads.count == 0) return g_threads.some_were_filtered;
   return std::any_of(g_threads.entries, g_threads.entries + g_threads.count,
                      [](const ThreadEntry& entry) { return entry.filtered; });
 }

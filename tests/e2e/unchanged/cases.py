@@ -156,6 +156,23 @@ for number in range(8):
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
+CHILD_TAKES = """
+import os, signal, time
+number, got = signal.SIGRTMAX - 3, []
+end = time.thread_time() + 0.3
+while time.thread_time() < end: sum(range(1000))
+for one in range(8):
+    child = os.fork()
+    if child == 0:
+        signal.pthread_sigmask(signal.SIG_BLOCK, [number])
+        os.kill(os.getpid(), number)
+        signal.signal(number, lambda *_: got.append(1))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
+        for _ in range(1000): pass
+        os._exit(len(got))
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
 
 def cases(scratch):
     """Yields (name, argv, options): stdin=bytes, env=dict, mask=bool, armed=bool (waiting to be recorded, too),
@@ -192,6 +209,9 @@ def cases(scratch):
         yield "signal-corners-" + corner, [program("signal_corners"), corner], {"armed": True}
     for sent in ("blocked", "early", "thread", "ignored", "restart", "heirs", "suspend", "default", "queue", "old", "pending"):
         yield "sent-faults-" + sent, [program("sent_faults"), sent], {"armed": True}
+    for sent in ("pending", "taken", "thread", "many", "unguarded"):
+        yield "sent-elsewhere-" + sent, [program("sent_elsewhere"), sent], {"armed": True}
+    yield "python-child-takes-our-signal", [python, "-c", CHILD_TAKES], {"armed": True}
     yield "dispositions", [program("dispositions")], {"armed": True}
     yield "python-children-reset-signals", [python, "-c", CHILDREN_RESET], {"armed": True}
     yield "cancelled", [program("cancelled")], {"armed": True}

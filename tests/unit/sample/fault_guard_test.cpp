@@ -6,9 +6,11 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstring>
+#include <thread>
 
 #include "inject/sample/kernel_signal.hpp"
 #include "inject/sample/phdr_snapshot.hpp"
@@ -131,6 +133,100 @@ TEST_F(FaultGuard, DoesNotTakeAwayAHandlerInstalledMeanwhile) {
   disarm_guard();
 
   EXPECT_TRUE(disposition(SIGSEGV) == theirs);
+}
+
+// Fault signals that this thread blocks, sent and taken.
+class SentFaults : public FaultGuard {
+ protected:
+  void SetUp() override {
+    FaultGuard::SetUp();
+    sigemptyset(&faults);
+    sigaddset(&faults, SIGSEGV);
+    sigaddset(&faults, SIGBUS);
+    pthread_sigmask(SIG_BLOCK, &faults, nullptr);
+  }
+  void TearDown() override {
+    pthread_sigmask(SIG_UNBLOCK, &faults, nullptr);
+    FaultGuard::TearDown();
+  }
+  /// The next one that waits, or 0; its si_code, which the C library would change.
+  int take(int* code) const {
+    const timespec none{0, 0};
+    siginfo_t info{};
+    const long taken = ::syscall(SYS_rt_sigtimedwait, &faults, &info, &none, 8);
+    *code = info.si_code;
+    return taken > 0 ? static_cast<int>(taken) : 0;
+  }
+  sigset_t faults;
+};
+
+void send_both(void* argument) {
+  pthread_kill(pthread_self(), SIGSEGV);
+  pthread_kill(pthread_self(), SIGSEGV);
+  kill(getpid(), SIGSEGV);
+  pthread_kill(pthread_self(), SIGBUS);
+  read_it(argument);
+}
+
+TEST_F(SentFaults, AreKeptUntilTheEndOfTheRead) {
+  const int value = 5;
+  Reading good{&value};
+  Reading bad{static_cast<int*>(page)};
+  bool sent = false, landed = false, some_wait = false;
+  {
+    const OpenFaults open(blocked_signals());
+    sent = guarded(send_both, &good);
+    landed = !guarded(read_it, &bad);
+    some_wait = open.some_wait();
+  }
+
+  EXPECT_TRUE(sent);
+  EXPECT_TRUE(landed);
+  EXPECT_TRUE(some_wait);
+  EXPECT_EQ(good.steps, 6);
+  // The thread's own first, and the lowest of them.
+  int code = 1;
+  EXPECT_EQ(take(&code), SIGBUS);
+  EXPECT_EQ(take(&code), SIGSEGV);
+  EXPECT_EQ(code, SI_TKILL);
+  EXPECT_EQ(take(&code), SIGSEGV);
+  EXPECT_EQ(code, SI_USER);
+  EXPECT_EQ(take(&code), 0);
+}
+
+TEST_F(SentFaults, OfTheProcessReachItFromAnyThread) {
+  int code = 1;
+  std::thread([&] {
+    const int value = 5;
+    Reading good{&value};
+    const OpenFaults open(blocked_signals());
+    guarded([](void* argument) { kill(getpid(), SIGBUS), read_it(argument); }, &good);
+  }).join();
+
+  EXPECT_EQ(take(&code), SIGBUS);
+  EXPECT_EQ(code, SI_USER);
+}
+
+TEST_F(SentFaults, AreNotLetInWhereTheyWaitOrNoGuardIs) {
+  raise(SIGSEGV);
+  {
+    const OpenFaults open(blocked_signals());
+    EXPECT_TRUE(open.some_wait());
+    EXPECT_FALSE(guard_in_force());
+  }
+  EXPECT_TRUE(guard_in_force());
+  int code = 0;
+  EXPECT_EQ(take(&code), SIGSEGV);
+  disarm_guard();
+  {
+    const OpenFaults open(blocked_signals());
+    arm_guard();
+    EXPECT_FALSE(guard_in_force());
+    raise(SIGBUS);
+    EXPECT_FALSE(open.some_wait());
+  }
+  EXPECT_TRUE(guard_in_force());
+  EXPECT_EQ(take(&code), SIGBUS);
 }
 
 using FaultGuardDeathTest = FaultGuard;
