@@ -43,7 +43,8 @@ struct Advice {
   std::string change;     // what to try
   Where where;
   double share = 0;              // of what `of` says, 0..1
-  std::string_view of = "step";  // "first step"; "recording": there are no steps; "GPU's memory"
+  std::string_view of = "step";  // "first step"; "recording": there are no steps; "GPU's memory";
+                                 // "time from the first to the last step"
   double ns_per_step = 0;        // mean over all steps that count
   std::string_view line_by;      // who knew the line; empty: the operators' own stacks
   std::vector<Figure> figures;

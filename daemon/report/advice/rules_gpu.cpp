@@ -121,11 +121,19 @@ std::string idle_in_steps(const Steps& steps, const GpuSummary& gpu, double ns_p
 }
 
 std::string idle_between(const Steps& steps, const GpuSummary& gpu) {
-  if (between(steps) < kBetweenShare) return "";
   return fmt::format(
       " {} of the time from the first to the last step lies between steps; of all that time the "
       "GPU is busy for {}.",
       share_text(between(steps)), share_text(gpu.utilisation));
+}
+
+/// What is idle in no step is a share of more than the steps.
+void take_all_time(const Steps& steps, const GpuSummary& gpu, Advice* advice) {
+  const double idle = 1 - gpu.utilisation;
+  advice->share = idle;
+  advice->of = "time from the first to the last step";
+  advice->ns_per_step = idle * static_cast<double>(steps.span_ns) /
+                        static_cast<double>(std::max<std::size_t>(1, steps.kept));
 }
 
 }  // namespace
@@ -136,14 +144,17 @@ void gpu_idle(const Subject& subject, Found* found) {
   for (const GpuSummary& gpu : analysis.steps.gpus) {
     if (gpu.kernels == 0 || gpu.utilisation >= kLowUtilisation) continue;
     const bool in_steps = gpu.in_steps < kLowUtilisation;
-    const double idle = 1.0 - (in_steps ? gpu.in_steps : gpu.utilisation);
     Advice advice = start_advice(subject, kGpuIdle, loop_of(subject),
-                                 idle * static_cast<double>(subject.story.steps_ns()));
-    advice.what = in_steps ? idle_in_steps(analysis.steps, gpu, advice.ns_per_step)
-                           : fmt::format("GPU {} runs kernels in {} of a step.", gpu.device,
-                                         share_text(gpu.in_steps));
-    advice.what += idle_between(analysis.steps, gpu);
-    if (!in_steps) advice.of = "recording";
+                                 (1 - gpu.in_steps) * static_cast<double>(subject.story.steps_ns()));
+    if (in_steps) {
+      advice.what = idle_in_steps(analysis.steps, gpu, advice.ns_per_step);
+    } else {
+      advice.what = fmt::format("GPU {} runs kernels in {} of a step.", gpu.device,
+                                share_text(gpu.in_steps));
+      take_all_time(analysis.steps, gpu, &advice);
+    }
+    if (!in_steps || between(analysis.steps) >= kBetweenShare)
+      advice.what += idle_between(analysis.steps, gpu);
     advice.change = in_steps ? kMoreWork : kLessBetween;
     advice.figures = {{"device", static_cast<double>(gpu.device)},
                       {"utilisation_share", gpu.utilisation},

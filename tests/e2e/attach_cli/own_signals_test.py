@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """`gpuprof attach` to programs that take realtime signals without a handler, have small alternate stacks, or reach
-their limit of pending signals, or block faults that were sent to them: they print and end as without it."""
+their limit of pending signals, or block faults that are sent to them: they print and end as without it."""
 
 import os
+import signal
 import subprocess
+import threading
 import time
 
 import e2e
@@ -11,7 +13,8 @@ import live
 
 PROGRAMS = os.path.join(e2e.BUILD, "unchanged")
 CASES = (("own_signals", "named"), ("own_signals", "all"), ("small_alt_stack",), ("pending_limit",),
-         ("sent_faults", "early"), ("sent_faults", "blocked"))
+         ("sent_faults", "early"), ("sent_faults", "blocked"), ("sent_elsewhere", "many"))
+SERVERS = 5
 
 
 def start(command):
@@ -31,6 +34,26 @@ def attached(checks, command, out, wait_s, what):
     return end(process)
 
 
+def send_until(process, over):
+    while not over.wait(0.0002):
+        process.send_signal(signal.SIGSEGV)
+
+
+def served(checks, out):
+    """What is sent while the library is loaded waits for the program, as all of it does."""
+    process = start([os.path.join(PROGRAMS, "sent_elsewhere"), "served"])
+    time.sleep(0.2)
+    over = threading.Event()
+    sender = threading.Thread(target=send_until, args=(process, over))
+    sender.start()
+    done = live.cli("attach", process.pid, "-d", "100ms", "-o", out)
+    over.set()
+    sender.join()
+    process.send_signal(signal.SIGTERM)
+    checks.equal(done.returncode, 0, "served: attach: " + done.stderr)
+    checks.equal(end(process), (0, "taken 1\n"), "served")
+
+
 def main():
     checks = e2e.Checks()
     with e2e.Folder("own_signals") as folder:
@@ -41,6 +64,8 @@ def main():
             for number, wait_s in enumerate((0.1, 0.5)):
                 out = os.path.join(folder, "%s_%d" % (name, number))
                 checks.equal(attached(checks, command, out, wait_s, name), plain, name)
+        for number in range(SERVERS):
+            served(checks, os.path.join(folder, "served_%d" % number))
     checks.done()
 
 

@@ -76,8 +76,12 @@ TEST_F(GpuRules, WhatLiesBetweenStepsIsToldApartFromWhatLiesInThem) {
   gpu.in_steps = 0.9;
   const std::vector<Advice> busy = ask(gpu_idle);
   ASSERT_THAT(busy, ElementsAre(Share(0.82)));
-  EXPECT_EQ(busy[0].of, "recording");
-  EXPECT_THAT(busy[0].what, HasSubstr("kernels in 90.0 % of a step."));
+  EXPECT_EQ(busy[0].of, "time from the first to the last step");
+  EXPECT_DOUBLE_EQ(busy[0].ns_per_step * static_cast<double>(analysis.steps.kept), 410 * kMs);
+  EXPECT_THAT(advise(std::vector{Subject{analysis, story}})[0].what,
+              AllOf(HasSubstr("kernels in 90.0 % of a step."), HasSubstr("busy for 18.0 %")));
+  analysis.steps.kept_ns = 450 * kMs;  // what is idle for half of them is still worth saying
+  EXPECT_THAT(ask(gpu_idle)[0].what, HasSubstr("10.0 % of the time from the first"));
   EXPECT_THAT(busy[0].change, HasSubstr("between its steps"));
 }
 

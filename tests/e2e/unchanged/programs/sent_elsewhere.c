@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Signals sent to a process whose first thread is not the one that asks for them.
- * usage: sent_elsewhere pending | taken | thread | many | unguarded
+ * usage: sent_elsewhere pending | taken | thread | many | unguarded | served
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -109,6 +109,18 @@ static void by_the_thousand(void) {
   printf("missed %d\n", missed);
 }
 
+/* Until it is asked to end. */
+static void serve(void) {
+  sigset_t set;
+  int taken = 0, number;
+  sigemptyset(&set);
+  sigaddset(&set, SIGSEGV);
+  sigaddset(&set, SIGTERM);
+  sigprocmask(SIG_BLOCK, &set, NULL);
+  while (sigwait(&set, &number) == 0 && number != SIGTERM) ++taken;
+  printf("taken %d\n", taken > 0);
+}
+
 static void in_thread(void* (*body)(void*), int first_blocks, void* argument) {
   pthread_t thread;
   work(300);
@@ -122,6 +134,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "pending") == 0) in_thread(ask, 1, NULL);
   if (strcmp(what, "taken") == 0) in_thread(ask, 1, argv);
   if (strcmp(what, "thread") == 0) in_thread(keep, 0, NULL);
+  if (strcmp(what, "served") == 0) serve();
   if (strcmp(what, "unguarded") == 0) signal(SIGBUS, SIG_IGN);
   if (strcmp(what, "unguarded") == 0 || strcmp(what, "many") == 0) by_the_thousand();
   return 0;
