@@ -6,8 +6,8 @@
 //
 // Context:  boundary; follow and restore: worker
 // Owns:     the slots of the program's modules through which it calls sigaction and its kind
-// Promises: result and errno are the C library's; any other signal costs one comparison; what a
-//           handler may call it may call still
+// Promises: result and errno are the C library's; any other signal costs a copy of its action and
+//           two comparisons; what a handler may call it may call still
 // Not here: how the sampler moves to another signal (inject/sample/sampler.cpp); calls by dlsym, by
 //           a bare system call, and of modules that come by dlopen: no slot leads them to us
 #include <errno.h>

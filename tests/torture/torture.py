@@ -20,18 +20,22 @@ import report
 import staged
 
 
+def named(faults, word):
+    """Those of a family, a name or FAMILY/NAME, by key."""
+    return {f.key: f for f in faults.values() if word in (f.name, f.key, f.family) or word == "quick" and f.quick}
+
+
 def chosen(only):
     """Faults by the words of --only; ends the program at a word that names none."""
     faults = registry.all_faults()
     if not only:
         return [f for f in faults.values() if f.family not in registry.ON_REQUEST]
-    found = {}
-    for word in only.split(","):
-        hits = [f for f in faults.values() if word in (f.name, f.key) or
-                word == f.family or word == "quick" and f.quick]
+    found = named(faults, only)  # some have a comma in their name
+    for word in [] if found else only.split(","):
+        hits = named(faults, word)
         if not hits:
             sys.exit("torture: nothing is called %r (--list names everything)" % word)
-        found.update((f.key, f) for f in hits)
+        found.update(hits)
     return list(found.values())
 
 
