@@ -63,8 +63,7 @@ struct Threads {
   TriggerPlan plan;
   KeptDirectory directory;
   std::uint32_t opened = 0;  // triggers that hold a descriptor
-  bool flush_wanted = false;
-  bool traced = false;
+  bool flush_wanted = false, traced = false;
   bool some_were_filtered = false;  // of the list before this one
 };
 constinit Threads g_threads;

@@ -144,13 +144,14 @@ void gpu_idle(const Subject& subject, Found* found) {
   for (const GpuSummary& gpu : analysis.steps.gpus) {
     if (gpu.kernels == 0 || gpu.utilisation >= kLowUtilisation) continue;
     const bool in_steps = gpu.in_steps < kLowUtilisation;
-    Advice advice = start_advice(subject, kGpuIdle, loop_of(subject),
-                                 (1 - gpu.in_steps) * static_cast<double>(subject.story.steps_ns()));
+    Advice advice =
+        start_advice(subject, kGpuIdle, loop_of(subject),
+                     (1 - gpu.in_steps) * static_cast<double>(subject.story.steps_ns()));
     if (in_steps) {
       advice.what = idle_in_steps(analysis.steps, gpu, advice.ns_per_step);
     } else {
-      advice.what = fmt::format("GPU {} runs kernels in {} of a step.", gpu.device,
-                                share_text(gpu.in_steps));
+      advice.what =
+          fmt::format("GPU {} runs kernels in {} of a step.", gpu.device, share_text(gpu.in_steps));
       take_all_time(analysis.steps, gpu, &advice);
     }
     if (!in_steps || between(analysis.steps) >= kBetweenShare)
