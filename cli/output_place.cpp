@@ -203,36 +203,31 @@ std::string default_folder_name(const Surroundings& around) {
   return fmt::format("{}-{}", around.host, stamp.data());
 }
 
-support::Result<OutputPlace> choose_output(const std::string& output, const Surroundings& around) {
+namespace {
+
+OutputPlace default_place(const Surroundings& around) {
   OutputPlace place;
-  if (around.working_folder.empty() && (output.empty() || output[0] != '/'))
-    return error(
-        "the current folder no longer exists, so there is no place for the trace; give one with -o "
-        "/PATH");
-  if (output.empty()) {
-    place.output =
-        support::absolute_path("gpuprof/" + default_folder_name(around), around.working_folder);
-    // Two runs within a second must not share a folder; ranks of one job shall.
-    if (job_name(around).empty()) {
-      const std::string wanted = place.output;
-      for (int i = 2; support::file_exists(place.output); ++i) {
-        place.output = fmt::format("{}-{}", wanted, i);
-      }
+  place.output =
+      support::absolute_path("gpuprof/" + default_folder_name(around), around.working_folder);
+  // Two runs within a second must not share a folder; ranks of one job shall.
+  if (job_name(around).empty()) {
+    const std::string wanted = place.output;
+    for (int i = 2; support::file_exists(place.output); ++i) {
+      place.output = fmt::format("{}-{}", wanted, i);
     }
-    place.folder = place.output;
-    return place;
   }
-  GPUPROF_CHECK(check_placeholders(output, around));
-  place.is_pattern = is_pattern(output);
-  if (!place.is_pattern) {
-    GPUPROF_TRY(name, expand_folder(output, around));
-    place.output = place.folder = support::absolute_path(name, around.working_folder);
-    return place;
-  }
+  place.folder = place.output;
+  return place;
+}
+
+support::Result<OutputPlace> place_of_pattern(const std::string& output,
+                                              const Surroundings& around) {
   if (output.back() == '/') {
     return error(
         fmt::format("-o {}: a pattern names files, but this one ends in /", in_quotes(output)));
   }
+  OutputPlace place;
+  place.is_pattern = true;
   place.output = support::absolute_path(output, around.working_folder);
   place.folder = support::parent_folder(place.output);
   const std::string name = with_variables(support::base_name(place.output), around);
@@ -255,6 +250,22 @@ support::Result<OutputPlace> choose_output(const std::string& output, const Surr
   for (const char c : folder) escaped += c == '%' ? std::string("%%") : std::string(1, c);
   place.output = escaped + "/" + name;
   place.folder = folder;
+  return place;
+}
+
+}  // namespace
+
+support::Result<OutputPlace> choose_output(const std::string& output, const Surroundings& around) {
+  if (around.working_folder.empty() && (output.empty() || output[0] != '/'))
+    return error(
+        "the current folder no longer exists, so there is no place for the trace; give one with -o "
+        "/PATH");
+  if (output.empty()) return default_place(around);
+  GPUPROF_CHECK(check_placeholders(output, around));
+  if (is_pattern(output)) return place_of_pattern(output, around);
+  GPUPROF_TRY(name, expand_folder(output, around));
+  OutputPlace place;
+  place.output = place.folder = support::absolute_path(name, around.working_folder);
   return place;
 }
 

@@ -18,7 +18,7 @@ struct Window {
   std::uint64_t first_step = 0;     // session step numbers; steps == 0: not cut by steps
   std::uint64_t first_label = 0;    // what files call the first one
   std::uint64_t steps = 0;
-  std::string why;  // "schedule", "whole run", "span size", "no step seen", …
+  std::string why;  // "schedule", "whole run", "program ended", "span size", "no step seen", …
   /// Until here a loss that was told is this window's: its last flush ends after end_ns. Where
   /// nothing follows: ~0.
   std::uint64_t settled_ns = 0;

@@ -139,6 +139,9 @@ class Session final : private TargetEvents {
   void send_progress(std::uint64_t now_ns);
   void finish_up(std::uint64_t now_ns);
   api::Summary summary(std::uint64_t now_ns);
+  void add_processes(api::Summary& made);
+  void add_unrecorded(api::Summary& made) const;
+  void add_ending(api::Summary& made) const;
   void add_lost_image(api::Summary& made, std::size_t index) const;
   std::string steps_sentence() const;
   std::string matches_sentence(std::uint64_t steps) const;

@@ -83,8 +83,10 @@ void Session::end_targets(std::uint64_t now_ns) {
     target->finish(target->process_gone() ? Target::End::kVanished : Target::End::kLeftAlive, -1,
                    now_ns);
   }
-  const char* const cut_by = interrupted_ ? "interrupted" : "gpuprof stop";
-  schedule_.finish(ending_ns_, interrupted_ || stopped_by_hand_ ? cut_by : "schedule");
+  const char* const cut_by = interrupted_       ? "interrupted"
+                             : stopped_by_hand_ ? "gpuprof stop"
+                                                : "program ended";
+  schedule_.finish(ending_ns_, cut_by);  // where no turn of the schedule ended just then
   collect_windows();
 }
 

@@ -167,6 +167,28 @@ void add_files(api::Summary& made, const std::vector<exporter::FileWritten>& fil
   add_missing(made, files);
 }
 
+using Counts = std::map<std::string, std::uint64_t>;
+
+void add_counts(Counts& to, Target& target) {
+  for (const auto& [reason, count] : target.losses().totals())
+    to[std::string(model::name_of(reason))] += count;
+  if (const std::uint64_t lost = target.writer().events_lost(); lost != 0)
+    to[std::string(model::name_of(model::LossReason::kSpoolFull))] += lost;
+}
+
+/// Of a process with files. What is said of a file already, with the number of files or of what is
+/// missing, is not said again.
+void add_traced(api::Summary& made, Target& target,
+                const std::vector<exporter::FileWritten>& files) {
+  for (const std::string& sentence : target.missing())
+    if (!is_said_of(files, sentence)) add_once(made.missing, sentence);
+  if (!target.how_it_ended().empty()) add_once(made.remarks, target.how_it_ended());
+  if (!made.overhead.sampler.empty()) return;
+  made.overhead.sampler =
+      sampler_text(target.segment().stats().sampler.load(std::memory_order_relaxed));
+  made.overhead.effective_rate_hz = static_cast<double>(target.stats().rate_mhz()) / 1000;
+}
+
 }  // namespace
 
 api::Summary Session::summary(std::uint64_t now_ns) {
@@ -182,14 +204,26 @@ api::Summary Session::summary(std::uint64_t now_ns) {
   for (const model::Window& w : windows_)
     made.windows.push_back(
         api::SummaryWindow{w.index, w.start_ns, w.end_ns, w.first_label, w.steps, w.why});
-  std::map<std::string, std::uint64_t> drops, ring_drops;
+  add_processes(made);
+  made.overhead.daemon_cpu_ns = own_cpu_ns();
+  made.overhead.daemon_peak_bytes = own_peak_bytes();
+  for (std::size_t i = 0; i < targets_.size(); ++i) add_lost_image(made, i);
+  add_unrecorded(made);
+  add_ending(made);
+  made.failures = failures_;
+  made.complete = failures_.empty();
+  made.open_with =
+      exporter::open_with(made.files, setup_.options.output_is_pattern ? "" : folder_.output());
+  return made;
+}
+
+void Session::add_processes(api::Summary& made) {
+  Counts drops, ring_drops;
   const std::vector<Candidate> all = candidates();
   // One process may have had several images (exec): those with a file are listed, or the best.
   const std::vector<std::size_t> images = choose(all, true);
-  std::set<std::uint32_t> pids;
-  for (const std::size_t i : images) pids.insert(all[i].pid);
-  std::set<std::uint32_t> seen = pids;
-  seen.insert(processes_refused_.begin(), processes_refused_.end());
+  std::set<std::uint32_t> seen(processes_refused_.begin(), processes_refused_.end());
+  for (const std::size_t i : images) seen.insert(all[i].pid);
   made.processes_seen = seen.size();
   for (std::size_t i = 0; i < targets_.size(); ++i) {
     Target& target = *targets_[i];
@@ -198,28 +232,18 @@ api::Summary Session::summary(std::uint64_t now_ns) {
     if (std::find(images.begin(), images.end(), i) == images.end()) continue;
     made.processes.push_back(process_of(target, role_of(all, chosen_targets_, i)));
     if (made.processes.back().role == "traced") {
-      for (const auto& [reason, count] : target.losses().totals())
-        drops[std::string(model::name_of(reason))] += count;
-      if (const std::uint64_t lost = target.writer().events_lost(); lost != 0)
-        drops[std::string(model::name_of(model::LossReason::kSpoolFull))] += lost;
+      add_counts(drops, target);
       for (const auto& [what, count] : target.stats().drops_by_kind()) ring_drops[what] += count;
-      // Of a file it is said there already, with the number of files or of what is missing.
-      for (const std::string& sentence : target.missing())
-        if (!is_said_of(files_, sentence)) add_once(made.missing, sentence);
-      if (!target.how_it_ended().empty()) add_once(made.remarks, target.how_it_ended());
-      const wire::Stats& stats = target.segment().stats();
-      if (made.overhead.sampler.empty()) {
-        made.overhead.sampler = sampler_text(stats.sampler.load(std::memory_order_relaxed));
-        made.overhead.effective_rate_hz = static_cast<double>(target.stats().rate_mhz()) / 1000;
-      }
+      add_traced(made, target, files_);
     }
     if (!target.writer().ok()) failed(target.writer().failure());
   }
   made.drops_by_reason.assign(drops.begin(), drops.end());
   made.ring_drops_by_kind.assign(ring_drops.begin(), ring_drops.end());
-  made.overhead.daemon_cpu_ns = own_cpu_ns();
-  made.overhead.daemon_peak_bytes = own_peak_bytes();
-  for (std::size_t i = 0; i < targets_.size(); ++i) add_lost_image(made, i);
+}
+
+/// Who has no file and why.
+void Session::add_unrecorded(api::Summary& made) const {
   if (!processes_refused_.empty())
     made.missing.push_back(support::counted(processes_refused_.size(), "process", "processes") +
                            " could not be served and recorded.");
@@ -229,13 +253,15 @@ api::Summary Session::summary(std::uint64_t now_ns) {
         std::to_string(::getuid()) +
         " and its daemon serves that user only; start gpuprof behind what changes the user "
         "(setpriv, gosu, su): setpriv ... gpuprof run -- PROGRAM");
-  if (leader_ != nullptr)
-    if (const std::string sentence = steps_sentence(); !sentence.empty())
-      made.remarks.push_back(sentence);
   if (made.files.empty() && !windows_.empty() && chosen_.empty() && !targets_.empty())
     made.missing.push_back(
         "no trace file: every window was over before a process of the program could be recorded, "
         "which takes some ms; let windows begin later (--delay) or be longer (--active, -d)");
+}
+
+void Session::add_ending(api::Summary& made) const {
+  const std::string steps = leader_ != nullptr ? steps_sentence() : "";
+  if (!steps.empty()) made.remarks.push_back(steps);
   made.stopped = stopped_by_hand_ || interrupted_;
   if (interrupted_ && !made.files.empty())
     made.remarks.push_back(
@@ -244,11 +270,6 @@ api::Summary Session::summary(std::uint64_t now_ns) {
   if (stopped_by_hand_)
     made.remarks.push_back("The recording was ended with `gpuprof stop`; the program went on.");
   for (const auto& [key, sentence] : remarks_) add_once(made.remarks, sentence);
-  made.failures = failures_;
-  made.complete = failures_.empty();
-  made.open_with =
-      exporter::open_with(made.files, setup_.options.output_is_pattern ? "" : folder_.output());
-  return made;
 }
 
 std::string Session::steps_sentence() const {

@@ -127,7 +127,11 @@ def main():
     parser.add_argument("--repeat")
     parser.add_argument("--times", type=int, default=1)
     arguments = parser.parse_args()
-    faults = [] if arguments.planted else chosen(arguments.only)
+    everything = arguments.list and not arguments.only
+    faults = list(registry.all_faults().values()) if everything else [] if arguments.planted else chosen(arguments.only)
+    for word in ("minutes", "rounds", "jobs", "times"):
+        if getattr(arguments, word) < (word in ("jobs", "times")):
+            parser.error("--%s %g is too small" % (word, getattr(arguments, word)))
     if arguments.list:
         print("\n".join(f.key for f in faults))
         return 0

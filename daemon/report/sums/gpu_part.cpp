@@ -159,6 +159,22 @@ void GpuPart::add(const Timeline& t) {
 }
 
 GpuTables GpuPart::take() {
+  take_kernels();
+  take_copies();
+  take_collectives();
+  take_waits();
+  all_.calls = sorted_rows(calls_, [&](const auto& key, ApiRow& row) {
+    row.name = d_.texts.text(key[0]);
+    row.driver = key[1] != 0;
+  });
+  all_.ranges = sorted_rows(ranges_, [&](const auto& key, RangeRow& row) {
+    row.name = d_.texts.text(key[0]);
+    row.domain = d_.texts.text(key[1]);
+  });
+  return std::move(all_);
+}
+
+void GpuPart::take_kernels() {
   all_.kernels = sorted_rows(kernels_, [&](const auto& key, KernelRow& row) {
     const GpuKey& gpu = d_.gpu[key[0]];
     row.name = d_.texts.text(gpu.name);
@@ -179,6 +195,9 @@ GpuTables GpuPart::take() {
     row.occupancy_percent /= total;  // weighted with time, as blocks per multiprocessor
     row.blocks_per_sm /= total;
   });
+}
+
+void GpuPart::take_copies() {
   all_.copies = sorted_rows(copies_, [&](const auto& key, CopyRow& row) {
     const GpuKey& gpu = d_.gpu[key[0]];
     row.name = d_.texts.text(gpu.name);
@@ -189,14 +208,9 @@ GpuTables GpuPart::take() {
     if (row.time.total_ns != 0)
       row.gigabytes_per_s = static_cast<double>(row.bytes) / static_cast<double>(row.time.total_ns);
   });
-  all_.calls = sorted_rows(calls_, [&](const auto& key, ApiRow& row) {
-    row.name = d_.texts.text(key[0]);
-    row.driver = key[1] != 0;
-  });
-  all_.ranges = sorted_rows(ranges_, [&](const auto& key, RangeRow& row) {
-    row.name = d_.texts.text(key[0]);
-    row.domain = d_.texts.text(key[1]);
-  });
+}
+
+void GpuPart::take_collectives() {
   for (auto& entry : collectives_.entries()) {
     CollectiveRow& row = all_.collectives.emplace_back(std::move(entry.row.row));
     row.name = d_.texts.text(entry.key[0]);
@@ -209,6 +223,9 @@ GpuTables GpuPart::take() {
       all_.collectives.begin(), all_.collectives.end(), [](const auto& a, const auto& b) {
         return a.device.total_ns + a.host.total_ns > b.device.total_ns + b.host.total_ns;
       });
+}
+
+void GpuPart::take_waits() {
   for (auto& entry : waits_.entries()) {
     WaitRow& row = all_.waits.emplace_back(std::move(entry.row.row));
     row.call = d_.texts.text(entry.key[0]);
@@ -220,7 +237,6 @@ GpuTables GpuPart::take() {
   }
   std::stable_sort(all_.waits.begin(), all_.waits.end(),
                    [](const auto& a, const auto& b) { return a.time.total_ns > b.time.total_ns; });
-  return std::move(all_);
 }
 
 }  // namespace gpuprof::report

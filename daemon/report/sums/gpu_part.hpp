@@ -52,6 +52,10 @@ class GpuPart {
   GpuTables take();
 
  private:
+  void take_kernels();
+  void take_copies();
+  void take_collectives();
+  void take_waits();
   void kernels(const Timeline& t);
   void copies(const Timeline& t);
   void calls(const Timeline& t, const std::vector<Index>& blocking);

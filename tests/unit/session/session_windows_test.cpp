@@ -145,6 +145,27 @@ TEST_F(DaemonTest, ProgramWithoutStepsGetsTheProvisionalWindow) {
   EXPECT_THAT(summary.remarks, testing::Contains(HasSubstr("No step was seen")));
 }
 
+TEST_F(DaemonTest, AWindowThatTheProgramsEndCutsSaysSo) {
+  options_.schedule.given = true;
+  options_.schedule.active = {api::Extent::Unit::kTime, 60'000'000'000};
+  const std::string address = open();
+  const pid_t child = fork_child([&] {
+    FakeAgent agent;
+    if (!agent.connect(address)) ::_exit(3);
+    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    for (std::uint32_t i = 1; i <= 10; ++i) launch(lane, i, 1);
+    agent.serve_until_stopped(30);
+    agent.bye();
+  });
+  client_->command_started(static_cast<std::uint32_t>(child));
+  EXPECT_EQ(0, wait_for(child));
+
+  const api::Summary summary = finish();
+
+  ASSERT_EQ(1u, summary.windows.size());
+  EXPECT_EQ("program ended", summary.windows[0].why);
+}
+
 TEST_F(DaemonTest, ProcessesWithoutStepsRecordDuringTheOthersWindow) {
   options_.step = "nvtx:step";
   options_.schedule.given = true;
