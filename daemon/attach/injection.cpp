@@ -34,13 +34,16 @@ constexpr std::uint64_t kTraceeLookNs = 300'000;
 constexpr std::uint64_t kTrapNs = 200'000'000;
 
 constexpr std::uint64_t bit_of(int signal) { return std::uint64_t{1} << (signal - 1); }
-// Faults stay: a blocked one would end the program although it has a handler. But those that were
-// sent and wait for the thread to unblock them (waiting_).
+// Faults stay: a blocked one would end the program although it has a handler. But for those that
+// the program blocks (kept_): who is sent them takes them elsewhere.
 constexpr std::uint64_t kBlocked = ~(bit_of(SIGSEGV) | bit_of(SIGBUS) | bit_of(SIGILL) |
                                      bit_of(SIGTRAP) | bit_of(SIGFPE) | bit_of(SIGSYS));
 // glibc's own: a thread that calls setuid waits, with a lock that dlopen takes, until every other
 // has answered it. Between two calls of ours it would keep the thread from ever making the second.
 constexpr int kSetuidSignal = 33;
+// One of ours would be its end with the program's mask as well.
+constexpr std::uint64_t kOnlyIfSent =
+    bit_of(SIGSEGV) | bit_of(SIGBUS) | bit_of(SIGILL) | bit_of(SIGFPE);
 constexpr std::uint64_t kBlockedWhileLoading = kBlocked & ~bit_of(kSetuidSignal);
 
 bool is_failure(std::uint64_t answer) { return answer > ~std::uint64_t{4095}; }
@@ -85,7 +88,7 @@ support::Result<int> Injection::go() {
   GPUPROF_CHECK(prepare());
   GPUPROF_CHECK(write_code());
   // Before anything that can lead to the loader, should we die now.
-  if (block_.make_file == 0 && !arch::write_mask(tracee_.tid(), kBlockedWhileLoading | waiting_))
+  if (block_.make_file == 0 && !arch::write_mask(tracee_.tid(), kBlockedWhileLoading | kept_))
     return gone("its signals were blocked");
   if (!arch::set_start(tracee_.tid(), saved_, scratch_, scratch_ + kPageBytes + kScratchBytes,
                        block_address()))
@@ -108,8 +111,7 @@ support::Result<int> Injection::go() {
 support::Result<void> Injection::prepare() {
   const pid_t tid = tracee_.tid();
   if (!arch::save(tid, saved_)) return gone("its registers were read");
-  // Somebody sent these, and the program blocks them: its own matter.
-  waiting_ = saved_.mask & read_status(tid).pending & ~kBlocked;
+  kept_ = saved_.mask & ~kBlocked & (kOnlyIfSent | read_status(tid).pending);
   frame_ = arch::frame_below(saved_, means_.target.gadgets);
   const Mapping* stack = mapping_of(means_.target.maps, arch::sp(saved_.registers));
   if (stack == nullptr || !stack->writable || frame_.address < stack->start + kRoomBelow)
@@ -168,23 +170,10 @@ support::Result<void> Injection::write_code() {
   return {};
 }
 
-/// With the signal it was stopped for. One that the program blocks and we do not is for later: the
-/// kernel lets it wait, as it was sent, if it is blocked by now.
-bool Injection::go_on(Stop how, bool to_system_call) {
-  const int signal = how == Stop::kSignal ? tracee_.signal() : 0;
-  if (signal != 0 && (saved_.mask & ~kBlocked & bit_of(signal)) != 0 && tracee_.was_sent()) {
-    waiting_ |= bit_of(signal);
-    arch::Saved now;
-    if (!arch::save(tracee_.tid(), now)) return false;
-    if (!arch::write_mask(tracee_.tid(), now.mask | waiting_)) return false;
-  }
-  return tracee_.resume(to_system_call, signal);
-}
-
 support::Result<void> Injection::run_to_call(long number) {
-  for (Stop how = Stop::kNone;;) {
-    if (!go_on(how, true)) return gone("it made a system call for us");
-    how = tracee_.wait(means_.until_ns);
+  for (int signal = 0;;) {
+    if (!tracee_.resume(true, signal)) return gone("it made a system call for us");
+    const Stop how = tracee_.wait(means_.until_ns);
     if (how == Stop::kNone) return late("a system call of ours");
     if (how == Stop::kGone || how == Stop::kFailure) return gone("it made a system call for us");
     arch::Registers registers;
@@ -192,6 +181,7 @@ support::Result<void> Injection::run_to_call(long number) {
         registers.call == number)
       return {};
     // Only faults, glibc's own and the stop of the whole process come here: none is kept from it.
+    signal = how == Stop::kSignal ? tracee_.signal() : 0;
   }
 }
 
@@ -205,7 +195,7 @@ support::Result<std::uint64_t> Injection::call(long number,
   if (announce == Announce::kMap) passed(Step::kMapCall);
   if (announce == Announce::kUnmap) passed(Step::kUnmapCall);
   // After the registers: they are what puts the mask back.
-  if (!arch::write_mask(tid, kBlocked | waiting_)) return gone("its signals were blocked");
+  if (!arch::write_mask(tid, kBlocked | kept_)) return gone("its signals were blocked");
   if (announce == Announce::kMap) passed(Step::kMasked);
   GPUPROF_CHECK(run_to_call(number));
   if (announce == Announce::kMap) passed(Step::kMapEntered);
@@ -225,7 +215,7 @@ support::Result<void> Injection::give_file() {
   GPUPROF_TRY(path, file >= 0 ? means_.copy.in_memory(file) : means_.copy.in_a_file());
   const std::uint64_t go = 1;
   if (!means_.target.memory->write(scratch_ + kPathAt, with_nul(path), tracee_.tid()) ||
-      !arch::write_mask(tracee_.tid(), kBlockedWhileLoading | waiting_) ||
+      !arch::write_mask(tracee_.tid(), kBlockedWhileLoading | kept_) ||
       !means_.target.memory->write(block_address() + offsetof(Block, go), bytes_of(go),
                                    tracee_.tid()))
     return gone("the library was written");
@@ -244,7 +234,8 @@ support::Result<void> Injection::wait_for_end() {
       if (base::mono_ns() > means_.until_ns) return late("the loading of our library");
       continue;
     }
-    if (!go_on(how, false)) return gone("it loaded our library");
+    const int signal = how == Stop::kSignal ? tracee_.signal() : 0;
+    if (!tracee_.resume(false, signal)) return gone("it loaded our library");
   }
   passed(Step::kCalled);
   return {};
@@ -265,11 +256,12 @@ Injection::Place Injection::place() {
 /// Stops the thread in its wait for us. A handler has to end first: registers that replaced its own
 /// would lose what it was called for.
 Stop Injection::stop_in_wait(std::uint64_t until_ns) {
-  if (!tracee_.interrupt()) return errno == ESRCH ? Stop::kGone : Stop::kFailure;
-  Stop how = tracee_.wait(until_ns);
+  Stop how = tracee_.stop(until_ns);
+  int signal = 0;
   while (tracee_.stands() && (how == Stop::kSignal || place() == Place::kHandler)) {
-    if (!go_on(how, true)) return Stop::kGone;
+    if (!tracee_.resume(true, signal)) return Stop::kGone;
     how = tracee_.wait(until_ns);
+    signal = how == Stop::kSignal ? tracee_.signal() : 0;
   }
   return how == Stop::kCall ? Stop::kTrap : how;
 }
@@ -304,10 +296,7 @@ void Injection::put_back() {
       passed(Step::kUnmapped);
     }
     if (!tracee_.interrupt() || !tracee_.resume(false)) return;
-    const std::uint64_t until_ns = base::mono_ns() + kTrapNs;
-    Stop how = tracee_.wait(until_ns);
-    while (how == Stop::kSignal && go_on(how, false)) how = tracee_.wait(until_ns);
-    if (how != Stop::kTrap) return;
+    if (tracee_.wait(base::mono_ns() + kTrapNs) != Stop::kTrap) return;
     passed(Step::kAtRest);
     if (arch::write_vectors(tracee_.tid(), saved_)) {
       passed(Step::kVectors);

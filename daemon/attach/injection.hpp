@@ -61,7 +61,6 @@ class Injection {
   support::Result<std::uint64_t> call(long number, const std::array<std::uint64_t, 6>& arguments,
                                       Announce announce = Announce::kNothing);
   support::Result<void> run_to_call(long number);
-  bool go_on(Stop how, bool to_system_call);
   void put_back();
   void passed(Step step) const;
   support::Error gone(const char* doing) const;
@@ -73,7 +72,7 @@ class Injection {
   arch::Saved saved_;
   arch::Frame frame_;
   Block block_;
-  std::uint64_t waiting_ = 0;  // faults that were sent and that the program blocks
+  std::uint64_t kept_ = 0;     // faults that stay blocked, as the program has them
   std::uint64_t scratch_ = 0;  // 0: nothing is mapped
   bool framed_ = false;        // its registers were not the program's
 };

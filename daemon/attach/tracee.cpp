@@ -51,11 +51,6 @@ bool Tracee::detach() {
                 reinterpret_cast<void*>(static_cast<long>(undelivered_))) == 0;
 }
 
-bool Tracee::was_sent() const {
-  siginfo_t info{};
-  return ptrace(PTRACE_GETSIGINFO, tid_, nullptr, &info) == 0 && info.si_code <= 0;
-}
-
 Stop Tracee::classify(int status) {
   if (WIFEXITED(status) || WIFSIGNALED(status)) {
     tid_ = 0;

@@ -48,8 +48,6 @@ class Tracee {
 
   pid_t tid() const { return tid_; }
   int signal() const { return signal_; }
-  /// Whether the signal of Stop::kSignal was sent by somebody, not caused by what the thread did.
-  bool was_sent() const;
   bool stands() const { return stands_; }
 
  private:

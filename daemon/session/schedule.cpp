@@ -189,7 +189,7 @@ void Schedule::finish(std::uint64_t now_ns, const std::string& why) {
 
 void Schedule::stop_recording(std::uint64_t now_ns) {
   if (state_ == State::kDone) return;
-  finish(now_ns);
+  finish(now_ns, "maximum size");
 }
 
 std::string Schedule::progress_text() const {

@@ -83,9 +83,11 @@ void Session::end_targets(std::uint64_t now_ns) {
     target->finish(target->process_gone() ? Target::End::kVanished : Target::End::kLeftAlive, -1,
                    now_ns);
   }
+  const bool ended = command_ended_ns_ != 0 || !programs_live();
   const char* const cut_by = interrupted_       ? "interrupted"
                              : stopped_by_hand_ ? "gpuprof stop"
-                                                : "program ended";
+                             : ended            ? "program ended"
+                                                : "recording ended";
   schedule_.finish(ending_ns_, cut_by);  // where no turn of the schedule ended just then
   collect_windows();
 }

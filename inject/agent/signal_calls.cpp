@@ -44,7 +44,6 @@ void before_taking(int number) {
   const bool borrowed = !forked && owner != getpid();
   if (!borrowed && (forked || hot::worker_parked())) {
     sample::leave_signal(forked);
-    if (is_own(number)) sample::drop_own_pending(number);
     if (!forked) hot::worker_resume();
   } else if (!borrowed) {
     sample::give_way(number);

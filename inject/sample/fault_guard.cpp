@@ -21,9 +21,13 @@ constinit FaultLayers g_fault_layers;
 
 namespace {
 
-thread_local const Protection* t_protection = nullptr;
+// The innermost Protection, and in the lowest bit that faults of this thread reach nobody.
+constexpr std::uintptr_t kShut = 1;
+thread_local std::uintptr_t t_protection = 0;
 
-Protection protection_here() { return t_protection != nullptr ? *t_protection : Protection{}; }
+const Protection* protection_at(std::uintptr_t word) {
+  return reinterpret_cast<const Protection*>(word & ~kShut);
+}
 
 constexpr int kActionOptional = 5;  // BUS_MCEERR_AO: told of, not caused by, this thread
 
@@ -46,17 +50,41 @@ bool is_our_stack(std::uintptr_t address) {
              g_fault_layers.own_stacks_end - g_fault_layers.own_stacks_begin;
 }
 
+// A handler of the program's that leaves by longjmp leaves ours behind. One that runs on top of a
+// read, ours for another signal too, may have a stack of its own.
+const Protection* living_protection(const ucontext_t* context) {
+  constexpr std::uintptr_t kNear = 1u << 20;
+  const auto innermost = t_protection & ~kShut;
+  const std::uintptr_t stack = stack_pointer(context);
+  const bool lives = (innermost > stack && innermost - stack < kNear) ||
+                     (is_our_stack(innermost) && is_our_stack(stack)) ||
+                     on_alternate_stack(context, stack);
+  return lives ? protection_at(innermost) : nullptr;
+}
+
+Landing* landing_at(const Protection* protection) {
+  while (protection != nullptr && protection->landing == nullptr)
+    protection = protection_at(protection->outer);
+  return protection != nullptr ? protection->landing : nullptr;
+}
+
+OpenFaults* open_at(const Protection* protection) {
+  while (protection != nullptr && protection->open == nullptr)
+    protection = protection_at(protection->outer);
+  return protection != nullptr ? protection->open : nullptr;
+}
+
 // A handler of the program's may run inside a guarded call of ours (callback context leaves
 // signals open); its faults are its own. memcpy and friends are leaves: who called them is
 // known (on x86-64, by the top of the stack).
-bool caused_by_us(const ucontext_t* context) {
+bool caused_by_us(const Landing* landing, const ucontext_t* context) {
   if (is_our_code(program_counter(context))) return true;
   const std::uintptr_t stack = stack_pointer(context);
-  const auto landing = reinterpret_cast<std::uintptr_t>(protection_here().landing);
+  const auto at = reinterpret_cast<std::uintptr_t>(landing);
   // In our signal handler every other signal is blocked.
-  if (is_our_stack(landing) && is_our_stack(stack)) return true;
+  if (is_our_stack(at) && is_our_stack(stack)) return true;
   constexpr std::uintptr_t kNear = 64u << 10;
-  return stack < landing && landing - stack < kNear && is_our_code(leaf_caller(context));
+  return stack < at && at - stack < kNear && is_our_code(leaf_caller(context));
 }
 
 void give_back(int signal, const KernelAction& programs, const siginfo_t* info,
@@ -75,24 +103,26 @@ void give_back(int signal, const KernelAction& programs, const siginfo_t* info,
 void on_fault(int layer, int signal, siginfo_t* info, void* context) {
   const int saved = errno;
   auto* interrupted = static_cast<ucontext_t*>(context);
-  const Protection protection = protection_here();
+  const Protection* protection = living_protection(interrupted);
   const bool sent = !caused_here(signal, info);
-  if (!sent && protection.landing != nullptr && caused_by_us(interrupted))
-    land(*protection.landing, interrupted);
-  else if (!sent || protection.open == nullptr || !protection.open->keep(signal, info))
+  Landing* const landing = sent ? nullptr : landing_at(protection);
+  OpenFaults* const open = sent ? open_at(protection) : nullptr;
+  if (landing != nullptr && caused_by_us(landing, interrupted))
+    land(*landing, interrupted);
+  else if (open == nullptr || !open->keep(signal, info))
     give_back(signal, g_fault_layers.of(signal)[layer].programs, info, interrupted);
   errno = saved;
 }
 
 bool guarded(void (*body)(void*), void* argument) {
   Landing landing;
-  const Protection* const outer = t_protection;
-  const Protection protection{&landing, protection_here().open};
+  const std::uintptr_t outer = t_protection;
+  const Protection protection{&landing, nullptr, outer};
   if (gpuprof_mark_landing(&landing) != 0) {
     t_protection = outer;
     return false;
   }
-  t_protection = &protection;
+  t_protection = reinterpret_cast<std::uintptr_t>(&protection) | (outer & kShut);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   body(argument);
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -100,24 +130,26 @@ bool guarded(void (*body)(void*), void* argument) {
   return true;
 }
 
-OpenFaults::OpenFaults(std::uint64_t blocked)
-    : outer_(t_protection), protection_{protection_here().landing, this} {
+OpenFaults::OpenFaults(std::uint64_t blocked) : protection_{nullptr, this, t_protection} {
   blocked &= kFaultSignals;
   if (blocked == 0) return;
   waiting_ = (pending_signals() & kFaultSignals) != 0;
   // The guard may come a moment later, when nobody would open them any more.
-  shut_ = waiting_ || !guard_in_force();
-  if (!shut_) opened_ = blocked;
+  if (waiting_ || !guard_in_force()) {
+    t_protection |= kShut;
+    return;
+  }
   segv_.here = segv_.process = bus_.here = bus_.process = false;
-  t_protection = &protection_;
+  opened_ = blocked;
+  t_protection = reinterpret_cast<std::uintptr_t>(&protection_);
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (opened_ != 0) change_mask(SIG_UNBLOCK, opened_);
+  change_mask(SIG_UNBLOCK, opened_);
 }
 
 OpenFaults::~OpenFaults() {
   if (opened_ != 0) change_mask(SIG_BLOCK, opened_);
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  t_protection = outer_;
+  t_protection = protection_.outer;
   if (opened_ == 0 || !waiting_) return;
   send_kept(SIGSEGV, segv_);
   send_kept(SIGBUS, bus_);
@@ -147,9 +179,7 @@ void OpenFaults::send_kept(int signal, const Kept& kept) const {
 
 // Behind a SnapshotUse: either it is closed here, or the worker sees the use and waits for it.
 bool guard_in_force() {
-  const OpenFaults* open = protection_here().open;
-  return g_fault_layers.in_force.load(std::memory_order_seq_cst) &&
-         (open == nullptr || !open->is_shut());
+  return g_fault_layers.in_force.load(std::memory_order_seq_cst) && (t_protection & kShut) == 0;
 }
 
 }  // namespace gpuprof::sample

@@ -22,10 +22,11 @@ bool guarded(void (*body)(void*), void* argument);
 struct Landing;
 class OpenFaults;
 
-/// What a thread reads under: the innermost of each.
+/// What a thread reads under, one inside the other. Only a fault follows it.
 struct Protection {
-  Landing* landing = nullptr;
-  OpenFaults* open = nullptr;
+  Landing* landing;  // one of both is null
+  OpenFaults* open;
+  std::uintptr_t outer;
 };
 
 /// Lets fault signals that this thread blocks through, until its end. One that somebody sent is
@@ -40,7 +41,6 @@ class OpenFaults {
   OpenFaults& operator=(const OpenFaults&) = delete;
   /// Whether one of the program's waits for this to end.
   bool some_wait() const;
-  bool is_shut() const { return shut_; }
   /// In the handler of `signal`. False: it was not blocked.
   bool keep(int signal, const siginfo_t* info);
 
@@ -52,10 +52,9 @@ class OpenFaults {
   void send_kept(int signal, const Kept& kept) const;
 
   std::uint64_t opened_ = 0;
-  bool shut_ = false, waiting_ = false;
+  bool waiting_ = false;
   Kept segv_, bus_;
-  const Protection* const outer_;
-  Protection protection_;
+  alignas(8) const Protection protection_;
 };
 
 /// Whether faults of this thread would reach us. If not, memory that may vanish must not be read.

@@ -30,7 +30,6 @@
 #include "inject/sample/perf_descriptors.hpp"
 #include "inject/sample/phdr_snapshot.hpp"
 #include "inject/sample/sampler.hpp"
-#include "inject/sample/thread_status.hpp"
 
 namespace gpuprof::sample {
 
@@ -99,13 +98,6 @@ void act_as_default(int signal, const siginfo_t* info) {
   kernel_action(signal, &standard, nullptr);
   send_to_self(signal, info);
   change_mask(SIG_UNBLOCK, signal_bit(signal));  // the mask to be restored may block it
-}
-
-// The thread's alternate stack, whoever chose it.
-bool on_alternate_stack(const ucontext_t* context, std::uintptr_t address) {
-  const auto low = reinterpret_cast<std::uintptr_t>(context->uc_stack.ss_sp);
-  return (context->uc_stack.ss_flags & SS_DISABLE) == 0 &&
-         address - low < context->uc_stack.ss_size;
 }
 
 struct Job {
@@ -217,18 +209,25 @@ bool take_back(int signal, const siginfo_t& info) {
   return true;
 }
 
-void drop_own_pending(int signal) {
-  constexpr int kMost = 32;  // of the program's that keep their order
+// The kernel hands out the thread's signals before the process's, in their order: behind a mark of
+// ours are those of the process, which are not touched, and what has gone round.
+void drop_own_pending(int signal, bool heed) {
   const int saved = errno;
   const std::uint64_t only = signal_bit(signal);
   const timespec none{0, 0};
-  siginfo_t kept[kMost];
-  int count = 0;
-  // The kernel hands out the thread's before the process's, which are not touched.
-  while (count < kMost && (pending_signals() & only) != 0 && is_pending_for_this_thread(signal) &&
-         ::syscall(SYS_rt_sigtimedwait, &only, &kept[count], &none, sizeof only) == signal)
-    if (!take_back(signal, kept[count])) ++count;
-  for (int i = 0; i < count; ++i) send_to_self(signal, &kept[i]);
+  siginfo_t info{};
+  info.si_signo = signal;
+  info.si_code = SI_QUEUE;
+  info.si_value.sival_ptr = &info;
+  const auto is_mark = [&] { return info.si_code == SI_QUEUE && info.si_value.sival_ptr == &info; };
+  if ((pending_signals() & only) != 0 && send_to_self(signal, &info))
+    while (::syscall(SYS_rt_sigtimedwait, &only, &info, &none, sizeof only) == signal &&
+           !is_mark()) {
+      if (!is_ours(signal, info))
+        send_to_self(signal, &info);
+      else if (heed)
+        take_back(signal, info);
+    }
   errno = saved;
 }
 

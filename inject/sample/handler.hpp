@@ -46,8 +46,8 @@ bool handler_was_replaced();
 /// those of ours that are. install_handler() finds another one then.
 void leave_handler();
 /// Puts back what was there before all that were left. Nothing of ours may send these any more.
-/// Where signals of the program and of ours wait alike, the handler stays: it does for the former
-/// what had happened without us.
+/// Where one waits on a thread, the program's or ours, the handler stays for the next call: it does
+/// for the former what had happened without us.
 void remove_left_handlers();
 
 /// From now on (or no longer) signals of ours become samples.

@@ -64,9 +64,17 @@ inline std::uint64_t mask_of(const ucontext_t* context) {
   return mask;
 }
 
-/// Sends `info` to the calling thread exactly as it is.
-inline void send_to_self(int signal, const siginfo_t* info) {
-  ::syscall(SYS_rt_tgsigqueueinfo, ::syscall(SYS_getpid), ::syscall(SYS_gettid), signal, info);
+/// Whether this lies on the thread's alternate stack, whoever chose it.
+inline bool on_alternate_stack(const ucontext_t* context, std::uintptr_t address) {
+  const auto low = reinterpret_cast<std::uintptr_t>(context->uc_stack.ss_sp);
+  return (context->uc_stack.ss_flags & SS_DISABLE) == 0 &&
+         address - low < context->uc_stack.ss_size;
+}
+
+/// Sends `info` to the calling thread exactly as it is. False: the queue is full.
+inline bool send_to_self(int signal, const siginfo_t* info) {
+  return ::syscall(SYS_rt_tgsigqueueinfo, ::syscall(SYS_getpid), ::syscall(SYS_gettid), signal,
+                   info) == 0;
 }
 /// The same to the process. By the thread's own id the kernel takes any code from us, and sends it
 /// to the whole process all the same; by the process's only where that is the same.

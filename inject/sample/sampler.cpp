@@ -320,7 +320,7 @@ void leave_signal(bool forked) {
   // In a forked child nothing but that timer can have sent ours.
   const bool timer = hot::worker_resume_timer_off();
   const int ours = handled_signal();
-  // The program's may be among what waits here.
+  if (ours != 0) drop_own_pending(ours, false);
   if (ours != 0 && (pending_signals() & signal_bit(ours)) != 0)
     leave_handler();
   else

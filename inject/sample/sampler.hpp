@@ -48,8 +48,9 @@ constexpr int neighbour_signal(int ours) { return ours - 1; }
 /// has had its effect. Any thread.
 bool take_back(int signal, const siginfo_t& info);
 
-/// Takes ours off the calling thread, which blocks that signal. Boundary.
-void drop_own_pending(int signal);
+/// Takes ours off the calling thread, where it blocks that signal; the program's stay, in their
+/// order. heed: they have their effect, as of take_back. Boundary, also in signal handlers.
+void drop_own_pending(int signal, bool heed = true);
 
 /// What the program asked the C library about that signal, without us: `action` is what it was
 /// told. Boundary, also in signal handlers.
@@ -69,8 +70,8 @@ void give_way(int number);
 void leave_to_program(int number);
 
 /// As give_way where the worker is parked, or a forked child has none yet: our handler is gone, and
-/// what is pending, too, unless some waits here: that is for drop_own_pending to tell apart.
-/// Boundary, also in signal handlers.
+/// what is pending, too, unless some of the program's waits here: then it is left, as by
+/// leave_to_program. Boundary, also in signal handlers.
 void leave_signal(bool forked);
 
 /// Takes the handler back, where there is no session: the signal's disposition is again what it was

@@ -68,11 +68,6 @@ bool is_pending_for_process(int signal) {
   return read_own_status(&own) && (own.shared & signal_bit(signal)) != 0;
 }
 
-bool is_pending_for_this_thread(int signal) {
-  ThreadStatus own;
-  return read_own_status(&own) && (own.pending & signal_bit(signal)) != 0;
-}
-
 bool is_pending_for_a_thread(int signal) {
   const int folder = ::open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return true;

@@ -33,9 +33,6 @@ bool read_own_status(ThreadStatus* to);
 /// Whether a signal waits that was sent to the process as a whole: none of ours is.
 bool is_pending_for_process(int signal);
 
-/// Whether one waits that was sent to the calling thread. Any thread.
-bool is_pending_for_this_thread(int signal);
-
 /// Whether one waits that was sent to a thread, as all of ours are. True where nobody can tell.
 bool is_pending_for_a_thread(int signal);
 

@@ -13,7 +13,7 @@ import live
 
 PROGRAMS = os.path.join(e2e.BUILD, "unchanged")
 CASES = (("own_signals", "named"), ("own_signals", "all"), ("small_alt_stack",), ("pending_limit",),
-         ("sent_faults", "early"), ("sent_faults", "blocked"), ("sent_elsewhere", "many"))
+         ("sent_faults", "early"), ("sent_faults", "blocked"), ("sent_elsewhere", "many", "3000"))
 SERVERS = 5
 
 
@@ -42,7 +42,7 @@ def send_until(process, over):
 def served(checks, out):
     """What is sent while the library is loaded waits for the program, as all of it does."""
     process = start([os.path.join(PROGRAMS, "sent_elsewhere"), "served"])
-    time.sleep(0.2)
+    checks.equal(process.stdout.readline(), b"ready\n", "served")
     over = threading.Event()
     sender = threading.Thread(target=send_until, args=(process, over))
     sender.start()

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Signals sent to a process whose first thread is not the one that asks for them.
- * usage: sent_elsewhere pending | taken | thread | many | unguarded | served
+ * usage: sent_elsewhere pending | taken | thread | many [MS] | unguarded | served
  */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -89,8 +90,9 @@ static void* compute(void* argument) {
 }
 
 /* All threads block it; those that are sampled, and who looks at the sleepers, read memory. */
-static void by_the_thousand(void) {
+static void by_the_thousand(int least_ms) {
   const struct timespec long_enough = {2, 0};
+  struct timespec begin, now;
   pthread_t threads[2];
   sigset_t set;
   int i, missed = 0;
@@ -98,11 +100,14 @@ static void by_the_thousand(void) {
   sigaddset(&set, SIGSEGV);
   sigprocmask(SIG_BLOCK, &set, NULL);
   for (i = 0; i < 2; ++i) pthread_create(&threads[i], NULL, compute, NULL);
-  for (i = 0; i < TIMES && missed < 3; ++i) {
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  now = begin;
+  for (i = 0; (i < TIMES || (now.tv_sec - begin.tv_sec) * 1000 < least_ms) && missed < 3; ++i) {
     const struct timespec pause = {0, 100000};
     kill(getpid(), SIGSEGV);
     if (sigtimedwait(&set, NULL, &long_enough) != SIGSEGV) ++missed;
     nanosleep(&pause, NULL);
+    clock_gettime(CLOCK_MONOTONIC, &now);
   }
   over = 1;
   for (i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
@@ -117,6 +122,8 @@ static void serve(void) {
   sigaddset(&set, SIGSEGV);
   sigaddset(&set, SIGTERM);
   sigprocmask(SIG_BLOCK, &set, NULL);
+  printf("ready\n");
+  fflush(stdout);
   while (sigwait(&set, &number) == 0 && number != SIGTERM) ++taken;
   printf("taken %d\n", taken > 0);
 }
@@ -136,6 +143,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "thread") == 0) in_thread(keep, 0, NULL);
   if (strcmp(what, "served") == 0) serve();
   if (strcmp(what, "unguarded") == 0) signal(SIGBUS, SIG_IGN);
-  if (strcmp(what, "unguarded") == 0 || strcmp(what, "many") == 0) by_the_thousand();
+  if (strcmp(what, "unguarded") == 0 || strcmp(what, "many") == 0)
+    by_the_thousand(argc > 2 ? atoi(argv[2]) : 0);
   return 0;
 }
