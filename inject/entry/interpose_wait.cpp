@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls that take a waiting signal without a handler: the sampler's own is not among them.
+// Calls that take a waiting signal without a handler: the sampler's own is not among them, and one
+// that it keeps for a moment cuts none short.
 //
 // Context:  boundary
 // Promises: result, errno, time-out and cancellation are the C library's; a program that waits for
 //           that signal itself is given its own
 //
 // Why: signals of the sampler may wait on a thread that blocked them a moment ago, and a thread
-// that then waits for every signal would take one for the program's.
+// that then waits for every signal would take one for the program's. And a thread that waits for a
+// fault signal may be woken by one that a thread which reads memory has let through (OpenFaults).
 #include <errno.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -16,11 +18,14 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 #include "gpuprof/base/readable.hpp"
 #include "inject/agent/agent.hpp"
 #include "inject/agent/wait_calls.hpp"
 #include "inject/entry/next_function.hpp"
+#include "inject/sample/fault_guard.hpp"
+#include "inject/sample/kernel_signal.hpp"
 #include "inject/sample/sampler.hpp"
 
 #define GPUPROF_EXPORT extern "C" __attribute__((visibility("default")))
@@ -59,6 +64,28 @@ bool may_meet_ours(const sigset_t* asked) {
   return (bits_of(*asked) & gpuprof::sample::own_signals()) != 0;
 }
 
+// Those that we may keep for a moment (OpenFaults), of what a call waits for.
+std::uint64_t faults_in(const sigset_t* asked) {
+  if (asked == nullptr || !gpuprof::sample::guard_in_force() || !is_readable(asked)) return 0;
+  return bits_of(*asked) & gpuprof::sample::kFaultSignals;
+}
+
+// Who was woken by one that we keep has not been woken: it is sent again at once.
+class KeptMeanwhile {
+ public:
+  explicit KeptMeanwhile(std::uint64_t faults) : faults_(faults) {}
+  /// Whether the call that ended with `got` was, since the last such question.
+  bool woke(int got) {
+    if (faults_ == 0 || got >= 0 || errno != EINTR) return false;
+    const std::uint32_t before = std::exchange(seen_, gpuprof::sample::kept_faults(faults_));
+    return before != seen_;
+  }
+
+ private:
+  const std::uint64_t faults_;
+  std::uint32_t seen_ = gpuprof::sample::kept_faults(faults_);
+};
+
 using Wait = int (*)(const sigset_t*, int*);
 using WaitInfo = int (*)(const sigset_t*, siginfo_t*);
 using TimedWait = int (*)(const sigset_t*, siginfo_t*, const timespec*);
@@ -75,12 +102,13 @@ int missing() {
 
 // As sigwaitinfo, without ours.
 int wait_for_info(WaitInfo real, const sigset_t* set, siginfo_t* info) {
+  KeptMeanwhile kept(faults_in(set));
   for (;;) {
     siginfo_t own;
     siginfo_t* const taken = info != nullptr ? info : &own;
     const int got = real(set, taken);
     if (got > 0 && gpuprof::sample::take_back(got, *taken)) continue;
-    return got;
+    if (!kept.woke(got)) return got;
   }
 }
 
@@ -119,20 +147,23 @@ int our_sigwait(const sigset_t* set, int* number) {
 int our_sigwaitinfo(const sigset_t* set, siginfo_t* info) {
   const WaitInfo real = gpuprof::entry::next_function(g_wait_info, "sigwaitinfo");
   if (real == nullptr) return missing();
-  return may_meet_ours(set) ? wait_for_info(real, set, info) : real(set, info);
+  const bool as_it_is = !may_meet_ours(set) && faults_in(set) == 0;
+  return as_it_is ? real(set, info) : wait_for_info(real, set, info);
 }
 
 int our_sigtimedwait(const sigset_t* set, siginfo_t* info, const timespec* wait) {
   const TimedWait real = gpuprof::entry::next_function(g_timed_wait, "sigtimedwait");
   if (real == nullptr) return missing();
-  if (!may_meet_ours(set)) return real(set, info, wait);
+  const std::uint64_t faults = faults_in(set);
+  if (!may_meet_ours(set) && faults == 0) return real(set, info, wait);
+  KeptMeanwhile kept(faults);
   timespec end{}, left{};
   if (wait != nullptr) clock_gettime(CLOCK_MONOTONIC, &end);
   for (bool end_known = false;; end_known = true) {
     siginfo_t own;
     siginfo_t* const taken = info != nullptr ? info : &own;
     const int got = real(set, taken, wait);
-    if (got <= 0 || !gpuprof::sample::take_back(got, *taken)) return got;
+    if (got > 0 ? !gpuprof::sample::take_back(got, *taken) : !kept.woke(got)) return got;
     if (wait == nullptr) continue;
     // Not before the kernel could read it.
     if (!end_known) end = after(end, *wait);

@@ -50,13 +50,19 @@ bool is_our_stack(std::uintptr_t address) {
              g_fault_layers.own_stacks_end - g_fault_layers.own_stacks_begin;
 }
 
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool kLocalsAreElsewhere = true;  // it may keep them in memory of its own
+#else
+constexpr bool kLocalsAreElsewhere = false;
+#endif
+
 // A handler of the program's that leaves by longjmp leaves ours behind. One that runs on top of a
 // read, ours for another signal too, may have a stack of its own.
 const Protection* living_protection(const ucontext_t* context) {
   constexpr std::uintptr_t kNear = 1u << 20;
   const auto innermost = t_protection & ~kShut;
   const std::uintptr_t stack = stack_pointer(context);
-  const bool lives = (innermost > stack && innermost - stack < kNear) ||
+  const bool lives = kLocalsAreElsewhere || (innermost > stack && innermost - stack < kNear) ||
                      (is_our_stack(innermost) && is_our_stack(stack)) ||
                      on_alternate_stack(context, stack);
   return lives ? protection_at(innermost) : nullptr;
@@ -165,6 +171,9 @@ bool OpenFaults::keep(int signal, const siginfo_t* info) {
   Kept& kept = signal == SIGSEGV ? segv_ : bus_;
   waiting_ = true;
   const bool to_thread = is_for_thread(info);
+  if (!to_thread)
+    (signal == SIGSEGV ? g_fault_layers.kept_segv : g_fault_layers.kept_bus)
+        .fetch_add(1, std::memory_order_release);
   bool& there = to_thread ? kept.here : kept.process;
   if (there) return true;  // the kernel as well keeps the first of them
   (to_thread ? kept.to_thread : kept.to_process) = *info;
@@ -175,6 +184,15 @@ bool OpenFaults::keep(int signal, const siginfo_t* info) {
 void OpenFaults::send_kept(int signal, const Kept& kept) const {
   if (kept.here) send_to_self(signal, &kept.to_thread);
   if (kept.process) send_to_process(signal, &kept.to_process);
+}
+
+std::uint32_t kept_faults(std::uint64_t signals) {
+  std::uint32_t count = 0;
+  if ((signals & signal_bit(SIGSEGV)) != 0)
+    count += g_fault_layers.kept_segv.load(std::memory_order_acquire);
+  if ((signals & signal_bit(SIGBUS)) != 0)
+    count += g_fault_layers.kept_bus.load(std::memory_order_acquire);
+  return count;
 }
 
 // Behind a SnapshotUse: either it is closed here, or the worker sees the use and waits for it.

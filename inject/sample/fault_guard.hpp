@@ -57,6 +57,11 @@ class OpenFaults {
   alignas(8) const Protection protection_;
 };
 
+/// How many of these signals that were sent to the process were kept so far, by all threads. One
+/// that waits for such a signal may be woken by it and find that another thread has it for the
+/// moment. Any thread.
+std::uint32_t kept_faults(std::uint64_t signals);
+
 /// Whether faults of this thread would reach us. If not, memory that may vanish must not be read.
 bool guard_in_force();
 
