@@ -47,7 +47,9 @@ constexpr bool kSanitized = false;
 #ifdef __SANITIZE_THREAD__
 constexpr bool kOwnHandlers = false;
 void put_back_handlers() {
-  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) ::signal(signal, SIG_DFL);
+  // To ignore one is also to forget those that wait.
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal)
+    ::signal(signal, SIG_IGN), ::signal(signal, SIG_DFL);
 }
 #else
 constexpr bool kOwnHandlers = true;
