@@ -18,7 +18,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <utility>
 
 #include "gpuprof/base/readable.hpp"
 #include "inject/agent/agent.hpp"
@@ -74,11 +73,13 @@ std::uint64_t faults_in(const sigset_t* asked) {
 class KeptMeanwhile {
  public:
   explicit KeptMeanwhile(std::uint64_t faults) : faults_(faults) {}
-  /// Whether the call that ended with `got` was, since the last such question.
+  /// Whether the call that ended with `got` was, since the last such question. Keeps errno.
   bool woke(int got) {
     if (faults_ == 0 || got >= 0 || errno != EINTR) return false;
-    const std::uint32_t before = std::exchange(seen_, gpuprof::sample::kept_faults(faults_));
-    return before != seen_;
+    const bool kept = gpuprof::sample::were_kept_since(faults_, seen_);
+    seen_ = gpuprof::sample::kept_faults(faults_);
+    errno = EINTR;
+    return kept;
   }
 
  private:

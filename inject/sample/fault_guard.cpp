@@ -7,6 +7,7 @@
 #include "inject/sample/fault_guard.hpp"
 
 #include <errno.h>
+#include <time.h>
 
 #include <atomic>
 
@@ -148,7 +149,7 @@ OpenFaults::OpenFaults(std::uint64_t blocked) : protection_{nullptr, this, t_pro
   segv_.here = segv_.process = bus_.here = bus_.process = false;
   opened_ = blocked;
   t_protection = reinterpret_cast<std::uintptr_t>(&protection_);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  g_fault_layers.open.fetch_add(1, std::memory_order_seq_cst);
   change_mask(SIG_UNBLOCK, opened_);
 }
 
@@ -156,7 +157,9 @@ OpenFaults::~OpenFaults() {
   if (opened_ != 0) change_mask(SIG_BLOCK, opened_);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   t_protection = protection_.outer;
-  if (opened_ == 0 || !waiting_) return;
+  if (opened_ == 0) return;
+  g_fault_layers.open.fetch_sub(1, std::memory_order_release);
+  if (!waiting_) return;
   send_kept(SIGSEGV, segv_);
   send_kept(SIGBUS, bus_);
 }
@@ -193,6 +196,18 @@ std::uint32_t kept_faults(std::uint64_t signals) {
   if ((signals & signal_bit(SIGBUS)) != 0)
     count += g_fault_layers.kept_bus.load(std::memory_order_acquire);
   return count;
+}
+
+bool were_kept_since(std::uint64_t signals, std::uint32_t before) {
+  constexpr timespec kPause{0, 100'000};
+  constexpr int kMostPauses = 200;
+  for (int pauses = 0;; ++pauses) {
+    // In this order: who has opened them counts before it is done.
+    const bool some_open = g_fault_layers.open.load(std::memory_order_acquire) > 0;
+    if (kept_faults(signals) != before) return true;
+    if (!some_open || pauses == kMostPauses) return false;
+    ::syscall(SYS_nanosleep, &kPause, static_cast<timespec*>(nullptr));
+  }
 }
 
 // Behind a SnapshotUse: either it is closed here, or the worker sees the use and waits for it.

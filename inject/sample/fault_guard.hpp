@@ -57,10 +57,14 @@ class OpenFaults {
   alignas(8) const Protection protection_;
 };
 
-/// How many of these signals that were sent to the process were kept so far, by all threads. One
-/// that waits for such a signal may be woken by it and find that another thread has it for the
-/// moment. Any thread.
+/// How many of these signals that were sent to the process were kept so far, by all threads. Any
+/// thread.
 std::uint32_t kept_faults(std::uint64_t signals);
+
+/// Whether more than `before` were kept. A thread that waits for such a signal may be woken by it
+/// and find that another one has taken it, which is about to keep it: waits for that, 20 ms at the
+/// most. Boundary.
+bool were_kept_since(std::uint64_t signals, std::uint32_t before);
 
 /// Whether faults of this thread would reach us. If not, memory that may vanish must not be read.
 bool guard_in_force();

@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <thread>
 
@@ -205,6 +207,44 @@ TEST_F(SentFaults, OfTheProcessReachItFromAnyThread) {
 
   EXPECT_EQ(take(&code), SIGBUS);
   EXPECT_EQ(code, SI_USER);
+}
+
+TEST_F(SentFaults, OfTheProcessAreCountedWhereTheyAreKept) {
+  const std::uint64_t segv = signal_bit(SIGSEGV);
+  const std::uint32_t before = kept_faults(segv), both = kept_faults(kFaultSignals);
+  const int value = 5;
+  Reading good{&value};
+  {
+    const OpenFaults open(blocked_signals());
+    EXPECT_FALSE(were_kept_since(segv, before)) << "though one that is open may be about to";
+    guarded(send_both, &good);
+  }
+
+  EXPECT_EQ(kept_faults(segv), before + 1);
+  EXPECT_EQ(kept_faults(kFaultSignals), both + 1) << "SIGBUS was sent to the thread";
+  EXPECT_TRUE(were_kept_since(segv, before));
+  EXPECT_FALSE(were_kept_since(segv, before + 1));
+  for (int code = 0; take(&code) != 0;) continue;
+}
+
+TEST_F(SentFaults, OneThatIsAboutToBeKeptIsWaitedFor) {
+  const std::uint32_t before = kept_faults(signal_bit(SIGBUS));
+  std::atomic<bool> is_open{false};
+  std::thread keeper([&] {
+    const int value = 5;
+    Reading good{&value};
+    const OpenFaults open(blocked_signals());
+    is_open = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    guarded([](void* argument) { kill(getpid(), SIGBUS), read_it(argument); }, &good);
+  });
+  while (!is_open) std::this_thread::yield();
+
+  EXPECT_TRUE(were_kept_since(signal_bit(SIGBUS), before));
+
+  keeper.join();
+  int code = 0;
+  EXPECT_EQ(take(&code), SIGBUS);
 }
 
 TEST_F(SentFaults, AreNotLetInWhereTheyWaitOrNoGuardIs) {
