@@ -37,11 +37,12 @@ std::string argument(bool stay) {
 }
 
 /// Empty path: there was none within so long.
-support::Result<api::Door> wait_for_door(std::uint32_t pid, const std::string& program,
+support::Result<api::Door> wait_for_door(std::uint32_t pid, std::uint32_t program,
                                          std::uint64_t longest_ns) {
   const std::uint64_t deadline_ns = base::mono_ns() + longest_ns;
   for (;;) {
     api::Door door = api::door_of(pid);
+    door.program = program;
     if (!door.path.empty()) return door;
     if (const std::string why = why_no_answer(pid, program); !why.empty()) return error(why);
     if (base::mono_ns() >= deadline_ns) return door;
@@ -84,14 +85,14 @@ std::string why_not_started(std::uint32_t pid, int answer) {
   }
 }
 
-std::string why_no_answer(std::uint32_t pid, const std::string& program) {
+std::string why_no_answer(std::uint32_t pid, std::uint32_t program) {
   if (support::has_ended(static_cast<pid_t>(pid)))
     return fmt::format(
         "process {} ended while it was attached to, before anything was recorded: start a program "
         "that runs for so short a time with `gpuprof run`",
         pid);
-  const std::string now = api::program_mark(static_cast<pid_t>(pid));
-  if (now.empty() || now == program) return "";
+  const std::uint32_t now = support::program_mark(static_cast<pid_t>(pid));
+  if (now == 0 || now == program) return "";
   return fmt::format(
       "process {} started another program (exec) while it was attached to, and a library does not "
       "outlive that: attach again",

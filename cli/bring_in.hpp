@@ -31,6 +31,6 @@ std::string why_not_started(std::uint32_t pid, int answer);
 
 /// Why a process that was attached to will not answer any more; "" if it may.
 /// @param program  api::Attached::program
-std::string why_no_answer(std::uint32_t pid, const std::string& program);
+std::string why_no_answer(std::uint32_t pid, std::uint32_t program);
 
 }  // namespace gpuprof::cli

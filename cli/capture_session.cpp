@@ -89,7 +89,7 @@ support::Result<std::unique_ptr<CaptureSession>> CaptureSession::open(Options& o
 CaptureSession::~CaptureSession() { give_interrupts_back(); }
 
 void CaptureSession::add(const api::Door& door, bool named, bool then_detach) {
-  session_->capture(door.pid, door.path, named, then_detach);
+  session_->capture(door, named, then_detach);
   if (then_detach) to_detach_.push_back(door);
 }
 

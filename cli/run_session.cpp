@@ -115,9 +115,9 @@ Outcome RunSession::conclude(Outcome outcome) {
   return outcome;
 }
 
-void RunSession::capture(std::uint32_t pid, const std::string& door, bool named, bool then_detach) {
+void RunSession::capture(const api::Door& door, bool named, bool then_detach) {
   of_running_ = true;
-  client_.capture(pid, door, named, then_detach);
+  client_.capture(door.pid, door.path, named, then_detach, door.program);
 }
 
 Outcome RunSession::record(const std::function<int()>& interrupts, support::ProgressLine& line) {

@@ -19,6 +19,7 @@
 #include "cli/daemon_pulse.hpp"
 #include "cli/installation.hpp"
 #include "daemon/api/client.hpp"
+#include "daemon/api/doors.hpp"
 #include "daemon/api/summary.hpp"
 #include "support/result.hpp"
 #include "support/tty.hpp"
@@ -70,7 +71,7 @@ class RunSession {
   /// @param door         As daemon/api/doors found it.
   /// @param named        It gets a file whatever it does.
   /// @param then_detach  It lets go of everything afterwards.
-  void capture(std::uint32_t pid, const std::string& door, bool named, bool then_detach);
+  void capture(const api::Door& door, bool named, bool then_detach);
   /// Of running processes: waits until the schedule is over and the files are written.
   ///
   /// @param interrupts  As for finish(); the first one ends the recording.

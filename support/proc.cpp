@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 
+#include "gpuprof/base/bytes.hpp"
 #include "support/files.hpp"
 #include "support/text.hpp"
 
@@ -64,6 +65,13 @@ ProcessStat process_stat(pid_t pid) {
 bool has_ended(pid_t pid) {
   const ProcessStat stat = process_stat(pid);
   return !stat.there || ((stat.state == 'Z' || stat.state == 'X') && stat.threads <= 1);
+}
+
+// Of addresses that the kernel chose when it started the program.
+std::uint32_t program_mark(pid_t pid) {
+  const std::string chosen = read_small_file(fmt::format("/proc/{}/auxv", pid));
+  if (chosen.empty()) return 0;
+  return static_cast<std::uint32_t>(base::hash_bytes(chosen.data(), chosen.size())) | 1;
 }
 
 bool any_thread_busy(pid_t pid) {

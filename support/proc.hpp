@@ -36,6 +36,9 @@ ProcessStat process_stat(pid_t pid);
 /// pthread_exit, the first one may have ended alone.
 bool has_ended(pid_t pid);
 
+/// Differs once a process has started another program by exec; 0 where it cannot be read.
+std::uint32_t program_mark(pid_t pid);
+
 /// True if any thread of the process runs, or waits for a disk.
 bool any_thread_busy(pid_t pid);
 

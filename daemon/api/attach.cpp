@@ -25,8 +25,6 @@ support::Result<Attached> attach(const AttachRequest& request) {
 
 bool has_library(pid_t pid) { return gpuprof::attach::has_library(pid); }
 
-std::string program_mark(pid_t pid) { return gpuprof::attach::program_mark(pid); }
-
 support::Result<void> may_attach(pid_t pid, bool ignore_seccomp) {
   return gpuprof::attach::may_attach(pid, ignore_seccomp);
 }

@@ -30,7 +30,7 @@ struct Attached {
   bool stepped_out = false, was_loaded = false;
   int answer = 0;  // of gpuprof_attach
   std::uint32_t tries = 0;
-  std::string program;  // program_mark() of what it was loaded into
+  std::uint32_t program = 0;  // support::program_mark() of what it was loaded into
 };
 
 /// Errors: one sentence each, see daemon/attach/inject.hpp.
@@ -38,9 +38,6 @@ support::Result<Attached> attach(const AttachRequest& request);
 
 /// Whether our library is mapped there, awake or not.
 bool has_library(pid_t pid);
-
-/// Differs once a process has started another program by exec; "" where it cannot be read.
-std::string program_mark(pid_t pid);
 
 /// The checks alone: nothing is stopped.
 support::Result<void> may_attach(pid_t pid, bool ignore_seccomp);

@@ -72,10 +72,11 @@ support::Result<Ready> Client::open(const SessionOptions& options, std::uint64_t
 
 bool Client::command_started(std::uint32_t pid) { return send(wire::CommandStarted{pid, 0}, {}); }
 bool Client::command_ended(int wait_status) { return send(wire::CommandEnded{wait_status, 0}, {}); }
-bool Client::capture(std::uint32_t pid, const std::string& door, bool named, bool then_detach) {
+bool Client::capture(std::uint32_t pid, const std::string& door, bool named, bool then_detach,
+                     std::uint32_t program) {
   const std::uint32_t flags =
       (named ? wire::kJoinNamed : 0) | (then_detach ? wire::kJoinThenDetach : 0);
-  return send(wire::Capture{pid, flags, static_cast<std::uint32_t>(door.size()), 0}, door);
+  return send(wire::Capture{pid, flags, static_cast<std::uint32_t>(door.size()), program}, door);
 }
 
 bool Client::captures_complete() { return send(wire::Capture{0, 0, 0, 0}, {}); }

@@ -52,8 +52,11 @@ class Client {
   bool command_started(std::uint32_t pid);
   bool command_ended(int wait_status);
   bool end_session();
-  /// Has a running process recorded, too. @param door  As daemon/api/doors found it.
-  bool capture(std::uint32_t pid, const std::string& door, bool named, bool then_detach);
+  /// Has a running process recorded, too.
+  /// @param door     As daemon/api/doors found it.
+  /// @param program  support::program_mark() of the one it belongs to; 0: what runs there.
+  bool capture(std::uint32_t pid, const std::string& door, bool named, bool then_detach,
+               std::uint32_t program = 0);
   /// That were all: from now on the session may end with them.
   bool captures_complete();
 

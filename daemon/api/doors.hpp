@@ -22,6 +22,7 @@ namespace gpuprof::api {
 struct Door {
   std::uint32_t pid = 0;
   std::string path;
+  std::uint32_t program = 0;  // support::program_mark() of the one it belongs to; 0: not known
 };
 
 /// What a process says of itself at its door.

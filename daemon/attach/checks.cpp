@@ -102,11 +102,6 @@ ProcessStatus read_status(pid_t pid) {
   return parse_status(support::read_small_file(fmt::format("/proc/{}/status", pid)));
 }
 
-// Addresses that the kernel chose when it started the program.
-std::string program_mark(pid_t pid) {
-  return support::read_small_file(fmt::format("/proc/{}/auxv", pid));
-}
-
 ProcessStatus settled_status(pid_t pid) {
   ProcessStatus status = read_status(pid);
   for (int turn = 0; status.headless && turn < kLooksAtHeadless; ++turn) {

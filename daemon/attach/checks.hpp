@@ -40,9 +40,6 @@ ProcessStatus read_status(pid_t pid);
 /// for the end, 0.1 s at most.
 ProcessStatus settled_status(pid_t pid);
 
-/// Differs once a process has started another program by exec; "" where it cannot be read.
-std::string program_mark(pid_t pid);
-
 /// Why a process with this status is refused; "" if it is not. `tracer` is the status of the thread
 /// that traces it, if one does.
 std::string why_not_by_status(pid_t pid, const ProcessStatus& status, const ProcessStatus& tracer,

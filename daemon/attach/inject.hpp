@@ -33,12 +33,12 @@ struct Request {
 struct Injected {
   std::uint64_t pause_ns = 0;  // how long the thread was not the program's
   std::uint64_t total_ns = 0;
-  pid_t tid = 0;             // the thread that was used
-  bool stepped_out = false;  // it had to be let run to a safe place first
-  bool was_loaded = false;   // the library was there; only its function was called
-  int answer = 0;            // what gpuprof_attach returned
-  std::uint32_t tries = 0;   // threads stopped until one stood at a safe place
-  std::string program;       // program_mark() of what it was loaded into
+  pid_t tid = 0;              // the thread that was used
+  bool stepped_out = false;   // it had to be let run to a safe place first
+  bool was_loaded = false;    // the library was there; only its function was called
+  int answer = 0;             // what gpuprof_attach returned
+  std::uint32_t tries = 0;    // threads stopped until one stood at a safe place
+  std::uint32_t program = 0;  // support::program_mark() of what it was loaded into
 };
 
 /// Takes at most `deadline_ns`, from any thread (the tracing is done by one of its own).

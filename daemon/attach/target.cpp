@@ -13,6 +13,7 @@
 
 #include "daemon/attach/checks.hpp"
 #include "daemon/attach/elf_image.hpp"
+#include "support/proc.hpp"
 
 namespace gpuprof::attach {
 namespace {
@@ -95,7 +96,7 @@ support::Result<Target> look_at(pid_t pid, const LibraryFile& library) {
   target.pid = pid;
   target.memory = std::make_shared<Memory>(pid);
   if (!*target.memory) return support::error(why_denied(pid, look_why_denied(pid, errno)));
-  target.program = program_mark(pid);
+  target.program = support::program_mark(pid);
   target.maps = read_maps(pid);
   GPUPROF_CHECK(find_functions(target));
   GPUPROF_CHECK(find_our_library(target, library));

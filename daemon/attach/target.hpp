@@ -22,7 +22,7 @@ namespace gpuprof::attach {
 struct Target {
   pid_t pid = 0;
   std::shared_ptr<Memory> memory;
-  std::string program;  // program_mark()
+  std::uint32_t program = 0;  // support::program_mark()
   Maps maps;
   arch::Gadgets gadgets;
   std::uint64_t open_library = 0, last_error = 0, error_number = 0;  // in its C library

@@ -7,7 +7,6 @@
 #include "daemon/session/captures.hpp"
 
 #include <errno.h>
-#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include <utility>
 
 #include "gpuprof/base/clock.hpp"
+#include "support/proc.hpp"
 #include "support/unix_socket.hpp"
 
 namespace gpuprof::session {
@@ -43,15 +43,26 @@ std::string nobody_answers(int failure) {
          "all the time; try again";
 }
 
+/// "" while what is meant runs.
+std::string why_gone(std::uint32_t pid, std::uint32_t program) {
+  if (support::has_ended(static_cast<pid_t>(pid))) return "it has ended meanwhile";
+  const std::uint32_t now = support::program_mark(static_cast<pid_t>(pid));
+  if (now == 0 || program == 0 || now == program) return "";
+  return "it has started another program (exec) meanwhile, and a library does not outlive that; "
+         "attach again";
+}
+
 }  // namespace
 
 Captures::Captures(EventLoop& loop, Joined joined, Failed failed)
     : loop_(loop), joined_(std::move(joined)), failed_(std::move(failed)) {}
 
 void Captures::begin(std::uint32_t pid, const std::string& door, std::uint32_t flags,
-                     std::uint64_t session, const std::string& address, std::uint64_t now_ns) {
+                     std::uint32_t program, std::uint64_t session, const std::string& address,
+                     std::uint64_t now_ns) {
   Waiting& one = waiting_.emplace_back(
-      Waiting{pid, now_ns, now_ns, door, address,
+      Waiting{pid, program != 0 ? program : support::program_mark(static_cast<pid_t>(pid)), now_ns,
+              now_ns, door, address,
               wire::DoorJoin{session, flags, static_cast<std::uint32_t>(address.size())}, nullptr});
   knock(one, now_ns);
 }
@@ -62,10 +73,7 @@ void Captures::knock(Waiting& one, std::uint64_t now_ns) {
   one.knocked_ns = now_ns;
   base::UniqueFd socket = support::connect_socket(one.door, SOCK_NONBLOCK);
   if (!socket) {
-    const int failure = errno;
-    one.again = may_knock_again(one, now_ns);
-    if (!one.again) fail(one, nobody_answers(failure));
-    return;
+    return knock_again_or_fail(one, now_ns, nobody_answers(errno));
   }
   one.connection = std::make_unique<Connection>(std::move(socket), loop_);
   if (!is(one.connection->credentials(), one.pid))
@@ -74,8 +82,10 @@ void Captures::knock(Waiting& one, std::uint64_t now_ns) {
   one.connection->watch([this, &one] { receive_from(one); });
 }
 
-bool Captures::may_knock_again(const Waiting& one, std::uint64_t now_ns) const {
-  return now_ns - one.since_ns < kPatienceNs && ::kill(static_cast<pid_t>(one.pid), 0) == 0;
+void Captures::knock_again_or_fail(Waiting& one, std::uint64_t now_ns, const std::string& why) {
+  if (std::string gone = why_gone(one.pid, one.program); !gone.empty()) return fail(one, gone);
+  one.again = now_ns - one.since_ns < kPatienceNs;
+  if (!one.again) fail(one, why);
 }
 
 void Captures::fail(Waiting& one, const std::string& why) {
@@ -95,9 +105,7 @@ void Captures::receive_from(Waiting& one) {
     case Connection::Received::kBroken:
       return fail(one, "the library in it is of another version of gpuprof");
     case Connection::Received::kClosed:
-      one.again = may_knock_again(one, base::mono_ns());
-      if (!one.again) fail(one, "the library in it closed the door");
-      return;
+      return knock_again_or_fail(one, base::mono_ns(), "the library in it closed the door");
   }
   wire::Hello hello;
   if (packet.type == wire::MessageType::kRefused)

@@ -28,9 +28,10 @@ class Captures {
   Captures(EventLoop& loop, Joined joined, Failed failed);
 
   /// @param door    Path of its socket, or `@NAME`.
+  /// @param program support::program_mark() of the one that is meant; 0: what runs there now.
   /// @param address What forked children of it are to connect to.
-  void begin(std::uint32_t pid, const std::string& door, std::uint32_t flags, std::uint64_t session,
-             const std::string& address, std::uint64_t now_ns);
+  void begin(std::uint32_t pid, const std::string& door, std::uint32_t flags, std::uint32_t program,
+             std::uint64_t session, const std::string& address, std::uint64_t now_ns);
   /// Gives up what has not answered. Removes what is done.
   void tick(std::uint64_t now_ns);
 
@@ -41,7 +42,7 @@ class Captures {
 
  private:
   struct Waiting {
-    std::uint32_t pid;
+    std::uint32_t pid, program;
     std::uint64_t since_ns, knocked_ns;
     std::string door, address;
     wire::DoorJoin request;
@@ -50,7 +51,7 @@ class Captures {
     bool again = false;  // at the next tick
   };
   void knock(Waiting& one, std::uint64_t now_ns);
-  bool may_knock_again(const Waiting& one, std::uint64_t now_ns) const;
+  void knock_again_or_fail(Waiting& one, std::uint64_t now_ns, const std::string& why);
   void receive_from(Waiting& one);
   void fail(Waiting& one, const std::string& why);
 

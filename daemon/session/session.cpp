@@ -251,8 +251,8 @@ void Session::capture(const wire::Packet& packet) {
     captures_.complete();
     return;
   }
-  captures_.begin(asked.pid, std::string(packet.tail, packet.tail_bytes), asked.flags, setup_.key,
-                  address_, base::mono_ns());
+  captures_.begin(asked.pid, std::string(packet.tail, packet.tail_bytes), asked.flags,
+                  asked.program, setup_.key, address_, base::mono_ns());
 }
 
 void Session::capture_failed(std::uint32_t pid, const std::string& sentence) {

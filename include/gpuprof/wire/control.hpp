@@ -290,7 +290,7 @@ struct Capture {
   std::uint32_t pid;
   std::uint32_t flags;  // kJoin…
   std::uint32_t text_bytes;
-  std::uint32_t reserved;
+  std::uint32_t program;  // support::program_mark() of the one that is meant; 0: what runs there
 };
 struct CommandStarted {
   static constexpr MessageType kType = MessageType::kCommandStarted;

@@ -82,14 +82,14 @@ def called_as_our_thread(checks, folder):
 def leaves_meanwhile(checks, folder):
     rows = (("ends", " ended while it was attached to"), ("execs", " started another program (exec) while"))
     for how, part in rows:
-        for seconds in (0, 0.001, 0.003):
+        for seconds in (0, 0.001, 0.003):  # sooner than who might still answer is given up, after 3 s
             with live.Program([live.PYTHON, "-c", LEAVES, how, str(seconds)]) as program:
                 time.sleep(0.1)
                 begin = time.monotonic()
                 out = os.path.join(folder, "out")
                 done = live.cli("attach", program.pid, "-d", "250ms", "-o", out)
                 took, what = time.monotonic() - begin, "%s after %g s" % (how, seconds)
-                checks.expect(took < 2.5, "%s: took %.1f s" % (what, took))
+                checks.expect(took < 2.9, "%s: took %.1f s" % (what, took))
                 if done.returncode == 0:  # it had begun to record before
                     checks.equal(len(paths_of(done)), 1, what + ": has a file")
                     continue

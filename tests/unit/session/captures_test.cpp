@@ -8,7 +8,9 @@
 
 #include <fstream>
 
+#include "gpuprof/base/clock.hpp"
 #include "gpuprof/base/unique_fd.hpp"
+#include "support/proc.hpp"
 #include "tests/fakes/fake_door.hpp"
 #include "tests/unit/session/daemon_fixture.hpp"
 
@@ -217,10 +219,25 @@ TEST_F(CapturesTest, NobodyAtTheDoorIsAFailureAndEndsTheSession) {
   open();
   client_->capture(1234, folder_ + "/none.door", true, false);
   const api::Summary summary = wait_for_summary();
-  EXPECT_THAT(summary.failures, Contains(HasSubstr("process 1234 cannot be recorded: nobody")));
+  EXPECT_THAT(summary.failures,
+              Contains(HasSubstr("process 1234 cannot be recorded: it has ended")));
   EXPECT_THAT(summary.files, IsEmpty());
   EXPECT_THAT(summary.remarks, IsEmpty()) << "no window was ever due";
   EXPECT_THAT(spool_folders(), IsEmpty());
+}
+
+TEST_F(CapturesTest, AnotherProgramThanWasMeantIsNotWaitedFor) {
+  open();
+  const pid_t child = fork_child([] { ::pause(); });
+  const std::uint32_t now = support::program_mark(child), before = now ^ 2;
+  ASSERT_NE(now, 0u);
+  const std::uint64_t begin_ns = base::mono_ns();
+  client_->capture(static_cast<std::uint32_t>(child), folder_ + "/none.door", true, false, before);
+  const api::Summary summary = wait_for_summary();
+  EXPECT_LT(base::mono_ns() - begin_ns, 2'500'000'000u) << "as long as one that runs gets";
+  EXPECT_THAT(summary.failures, Contains(HasSubstr("started another program (exec)")));
+  ::kill(child, SIGKILL);
+  DaemonTest::wait_for(child);
 }
 
 TEST_F(CapturesTest, OneThatFailsDoesNotHurtAnother) {
