@@ -103,7 +103,7 @@ def main():
             torch.cuda.synchronize()
     if options.ranks:
         dist.destroy_process_group()
-    if options.device == "cuda":
+    if options.device == "cuda" or options.ranks:
         time.sleep(0.2)  # the interpreter's end aborts the program if autograd's thread still works
 
 
