@@ -8,7 +8,6 @@
 
 #include <fstream>
 
-#include "gpuprof/base/clock.hpp"
 #include "gpuprof/base/unique_fd.hpp"
 #include "support/proc.hpp"
 #include "tests/fakes/fake_door.hpp"
@@ -217,10 +216,11 @@ TEST_F(CapturesTest, WhatIsMissingFromOneFileOfTwoIsSaidOnce) {
 
 TEST_F(CapturesTest, NobodyAtTheDoorIsAFailureAndEndsTheSession) {
   open();
-  client_->capture(1234, folder_ + "/none.door", true, false);
+  const pid_t gone = fork_child([] { ::_exit(0); });
+  DaemonTest::wait_for(gone);
+  client_->capture(static_cast<std::uint32_t>(gone), folder_ + "/none.door", true, false);
   const api::Summary summary = wait_for_summary();
-  EXPECT_THAT(summary.failures,
-              Contains(HasSubstr("process 1234 cannot be recorded: it has ended")));
+  EXPECT_THAT(summary.failures, Contains(HasSubstr("cannot be recorded: it has ended")));
   EXPECT_THAT(summary.files, IsEmpty());
   EXPECT_THAT(summary.remarks, IsEmpty()) << "no window was ever due";
   EXPECT_THAT(spool_folders(), IsEmpty());
@@ -231,10 +231,8 @@ TEST_F(CapturesTest, AnotherProgramThanWasMeantIsNotWaitedFor) {
   const pid_t child = fork_child([] { ::pause(); });
   const std::uint32_t now = support::program_mark(child), before = now ^ 2;
   ASSERT_NE(now, 0u);
-  const std::uint64_t begin_ns = base::mono_ns();
   client_->capture(static_cast<std::uint32_t>(child), folder_ + "/none.door", true, false, before);
   const api::Summary summary = wait_for_summary();
-  EXPECT_LT(base::mono_ns() - begin_ns, 2'500'000'000u) << "as long as one that runs gets";
   EXPECT_THAT(summary.failures, Contains(HasSubstr("started another program (exec)")));
   ::kill(child, SIGKILL);
   DaemonTest::wait_for(child);
