@@ -91,8 +91,7 @@ std::string why_no_answer(std::uint32_t pid, std::uint32_t program) {
         "process {} ended while it was attached to, before anything was recorded: start a program "
         "that runs for so short a time with `gpuprof run`",
         pid);
-  const std::uint32_t now = support::program_mark(static_cast<pid_t>(pid));
-  if (now == 0 || now == program) return "";
+  if (!support::started_another_program(static_cast<pid_t>(pid), program)) return "";
   return fmt::format(
       "process {} started another program (exec) while it was attached to, and a library does not "
       "outlive that: attach again",

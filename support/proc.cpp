@@ -74,6 +74,11 @@ std::uint32_t program_mark(pid_t pid) {
   return static_cast<std::uint32_t>(base::hash_bytes(chosen.data(), chosen.size())) | 1;
 }
 
+bool started_another_program(pid_t pid, std::uint32_t mark) {
+  const std::uint32_t now = program_mark(pid);
+  return now != 0 && mark != 0 && now != mark;
+}
+
 bool any_thread_busy(pid_t pid) {
   for (const pid_t thread : numbers_in(fmt::format("/proc/{}/task", pid))) {
     const char state =

@@ -38,6 +38,8 @@ bool has_ended(pid_t pid);
 
 /// Differs once a process has started another program by exec; 0 where it cannot be read.
 std::uint32_t program_mark(pid_t pid);
+/// Whether it has, since it had this mark. False where either cannot be read.
+bool started_another_program(pid_t pid, std::uint32_t mark);
 
 /// True if any thread of the process runs, or waits for a disk.
 bool any_thread_busy(pid_t pid);

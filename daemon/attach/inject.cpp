@@ -62,8 +62,7 @@ support::Result<Injected> try_to_inject(const Request& request, std::uint64_t be
     }
     if (attempt.is_another_program() && program != kPrograms) continue;
     // Whatever we met in it: there was a process whose program had gone.
-    const std::uint32_t now = support::program_mark(request.pid);
-    if (!*result && now != 0 && now != target.program)
+    if (!*result && support::started_another_program(request.pid, target.program))
       return support::error(fmt::format(
           "process {} started another program (exec) while it was attached to, and a library does "
           "not outlive that: attach again",

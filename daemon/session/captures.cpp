@@ -46,8 +46,7 @@ std::string nobody_answers(int failure) {
 /// "" while what is meant runs.
 std::string why_gone(std::uint32_t pid, std::uint32_t program) {
   if (support::has_ended(static_cast<pid_t>(pid))) return "it has ended meanwhile";
-  const std::uint32_t now = support::program_mark(static_cast<pid_t>(pid));
-  if (now == 0 || program == 0 || now == program) return "";
+  if (!support::started_another_program(static_cast<pid_t>(pid), program)) return "";
   return "it has started another program (exec) meanwhile, and a library does not outlive that; "
          "attach again";
 }
