@@ -18,8 +18,10 @@
 #include "inject/agent/core.hpp"
 #include "inject/cupti/cupti.hpp"
 #include "inject/hot/state.hpp"
+#include "inject/hot/thread_count.hpp"
 #include "inject/hot/worker_thread.hpp"
 #include "inject/torch/memory.hpp"
+#include "inject/wake/watch.hpp"
 
 namespace gpuprof::agent {
 
@@ -70,7 +72,14 @@ void load(bool python_linked, unsigned long python_version) {
       g_core.address.command_pid == static_cast<std::uint32_t>(getpid()))
     why |= wire::kWokeCommand;
   if (python_linked) why |= wire::kWokePython;
-  if (why != 0) wake(why);
+  if (why != 0) return wake(why);
+  // What a handler may have to call is looked up while nobody is in the loader.
+  hot::find_thread_count();
+  watch_work();
+}
+
+void watch_work() {
+  wake::begin_watch([] { agent::wake(wire::kWokeWork); });
 }
 
 int attach(const char* text) {
@@ -99,6 +108,7 @@ void wake(std::uint32_t why) {
   if (g_core.phase.compare_exchange_strong(dormant, static_cast<std::uint32_t>(Phase::kStarting),
                                            std::memory_order_acq_rel)) {
     g_core.owner_pid.store(getpid(), std::memory_order_release);
+    wake::stop_watching();
     // A thread that was stopped for us is not held up; it calls nothing in this moment.
     const bool hurries = (why & wire::kWokeAttach) != 0;
     if (hot::worker_parked() ? !hot::worker_resume()

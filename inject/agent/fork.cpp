@@ -21,6 +21,7 @@
 #include "inject/sample/sampler.hpp"
 #include "inject/torch/program_blocks.hpp"
 #include "inject/torch/torch.hpp"
+#include "inject/wake/watch.hpp"
 
 namespace gpuprof::agent {
 
@@ -145,9 +146,34 @@ void fork_parent() {
   errno = saved;
 }
 
+namespace {
+
+// By the signal of samples, whose handler is there; while nothing is recorded there is none yet.
+void wake_python_child() {
+  const int signal = sample::claim_signal();
+  if (signal == 0) return;
+  // The command is one process: its children are descendants like any other.
+  g_child_reasons.store(wire::kWokePython, std::memory_order_release);
+  if (sample::may_be_sent_signals_here()) hot::worker_resume_after_cpu(kChildWakeCpuNs, signal);
+}
+
+// A child that lives on is a process like any other.
+void watch_child() {
+  wake::forget_timers_after_fork();
+  const auto phase = static_cast<Phase>(g_core.phase.load(std::memory_order_relaxed));
+  if (g_core.has_address && !g_core.left.load(std::memory_order_relaxed) &&
+      phase == Phase::kDormant)
+    watch_work();
+}
+
+}  // namespace
+
 void fork_child() {
   torch::forget_blocks_lock();
-  if (!g_fork.running) return;
+  if (!g_fork.running) {
+    if (wake::watching()) watch_child();
+    return;
+  }
   const int saved = errno;
   const std::uint32_t why = g_core.woke.load(std::memory_order_relaxed);
   hot::worker_after_fork_child();
@@ -170,16 +196,10 @@ void fork_child() {
   g_core.woke.store(0, std::memory_order_relaxed);
   g_core.told_woke = 0;
   g_core.phase.store(static_cast<std::uint32_t>(Phase::kDormant), std::memory_order_release);
-  const std::uint32_t lasting = why & (wire::kWokeCommand | wire::kWokePython);
-  // While nothing is recorded there is no signal of ours yet.
-  const int signal = lasting != 0 ? sample::claim_signal() : 0;
-  if (lasting != 0 && (g_fork.parked || g_fork.paused) && signal != 0) {
-    // The command is one process: its children are descendants like any other.
-    g_child_reasons.store((why & wire::kWokePython) != 0 ? wire::kWokePython : 0,
-                          std::memory_order_release);
-    if ((why & wire::kWokePython) != 0 && sample::may_be_sent_signals_here())
-      hot::worker_resume_after_cpu(kChildWakeCpuNs, signal);
-  }
+  if ((why & wire::kWokePython) != 0 && (g_fork.parked || g_fork.paused))
+    wake_python_child();
+  else
+    watch_child();
   errno = saved;
 }
 

@@ -15,6 +15,7 @@
 #include "inject/agent/core.hpp"
 #include "inject/hot/state.hpp"
 #include "inject/hot/worker_thread.hpp"
+#include "inject/wake/watch.hpp"
 
 namespace gpuprof::agent {
 
@@ -37,6 +38,7 @@ void leave() {
   if (owner == 0 || owner == getpid()) {
     g_core.left.store(true, std::memory_order_release);
     hot::worker_resume_timer_done();
+    wake::end_watch();
     if (owner != 0) hot::worker_park(kLeaveDeadlineMs);
   }
   errno = saved;

@@ -99,9 +99,9 @@ void wait_for_a_longer_life() {
 std::uint32_t short_life_left_ms(std::uint64_t begun_ns) {
   hot::worker_pause_point();
   const std::uint64_t lived_ns = base::mono_ns() - begun_ns;
-  if (g_core.woke.load(std::memory_order_acquire) != wire::kWokePython ||
-      hot::worker_park_wanted() || lived_ns >= kShortLifeNs)
-    return 0;
+  const std::uint32_t woke = g_core.woke.load(std::memory_order_acquire);
+  const bool may_end_soon = woke == wire::kWokePython || woke == wire::kWokeWork;
+  if (!may_end_soon || hot::worker_park_wanted() || lived_ns >= kShortLifeNs) return 0;
   return static_cast<std::uint32_t>((kShortLifeNs - lived_ns) / 1'000'000) + 1;
 }
 

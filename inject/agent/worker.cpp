@@ -9,6 +9,7 @@
 #include "inject/agent/own_files.hpp"
 #include "inject/cupti/cupti.hpp"
 #include "inject/hot/worker_thread.hpp"
+#include "inject/wake/watch.hpp"
 
 namespace gpuprof::agent {
 
@@ -69,6 +70,7 @@ void let_go_of_all() {
 
 bool worker_body() {
   prctl(PR_SET_NAME, "gpuprof");
+  wake::end_watch();
   cupti::before_own_files();
   g_core.own_files = take_own_files();
   forget_descriptors();

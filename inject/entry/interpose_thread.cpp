@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// New threads of some programs get an alternate signal stack before they run.
+// New threads of some programs get an alternate signal stack before they run, those of a process
+// that may wake are watched.
 //
 // Context:  boundary
 // Promises: without such a program (inject/sample/alt_stacks.hpp) the call goes on as it is; the
@@ -12,6 +13,7 @@
 #include <atomic>
 
 #include "inject/sample/alt_stacks.hpp"
+#include "inject/wake/watch.hpp"
 
 #define GPUPROF_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -35,6 +37,22 @@ void* begin_on_alt_stack(void* reserved) {
   return start.routine(start.argument);
 }
 
+void* begin_watched(void* reserved) {
+  const gpuprof::wake::ThreadStart start = gpuprof::wake::take_start(reserved);
+  return start.routine(start.argument);
+}
+
+int create_watched(Create real, pthread_t* thread, const pthread_attr_t* attributes,
+                   void* (*routine)(void*), void* argument) {
+  namespace wake = gpuprof::wake;
+  wake::heed_new_thread();
+  void* reserved = wake::watching() ? wake::reserve_start({routine, argument}) : nullptr;
+  if (reserved == nullptr) return real(thread, attributes, routine, argument);
+  const int result = real(thread, attributes, begin_watched, reserved);
+  if (result != 0) wake::drop_start(reserved);
+  return result;
+}
+
 // Others may be in dlopen, and wait for a thread, when the first one is made.
 __attribute__((constructor)) void find_early() { real_create(); }
 
@@ -45,6 +63,7 @@ GPUPROF_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attri
   using namespace gpuprof::sample;
   const Create real = real_create();
   if (real == nullptr) return EAGAIN;
+  if (gpuprof::wake::watching()) return create_watched(real, thread, attributes, routine, argument);
   if (!alt_stacks_required()) return real(thread, attributes, routine, argument);
   give_alt_stack();
   void* reserved = reserve_alt_stack(ThreadStart{routine, argument});

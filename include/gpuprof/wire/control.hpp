@@ -90,6 +90,7 @@ inline constexpr std::uint32_t kWokeAttach = 16;
 /// Not a reason: the same agent connects again (its worker was parked during a fork) and keeps
 /// the segment it has.
 inline constexpr std::uint32_t kWokeAgain = 32;
+inline constexpr std::uint32_t kWokeWork = 64;  // a thread of it used some CPU time
 
 /// First message of an agent; repeated with more bits when it later sees CUDA, NVTX or Python.
 /// Tail: executable path, then command line (arguments separated by NUL, cut at 2048 bytes).

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whether a thread was interrupted where nothing of the C library, the loader or an allocator is
+// under way on it.
+//
+// Context:  signal
+// Owns:     nothing
+// Promises: takes no lock; reads nothing of a module that could be unmapped meanwhile; in doubt: no
+#pragma once
+
+#include <ucontext.h>
+
+namespace gpuprof::wake {
+
+/// True where the thread may call pthread_create, and with it malloc: it runs code of the program
+/// or of a library that is none of those and stands in for none of them, or is in a call of the C
+/// library that is made with no lock held. Of a handler that interrupted such a call nothing is
+/// known here.
+bool at_rest(const ucontext_t* context);
+
+}  // namespace gpuprof::wake
