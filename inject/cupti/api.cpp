@@ -6,18 +6,16 @@
 // Owns:     nothing
 #include "inject/cupti/api.hpp"
 
-#include <dlfcn.h>
-
 namespace gpuprof::cupti {
 
-bool load_api(void* handle, Api* api, const char** missing) {
+bool load_api(const modules::Held& library, Api* api, const char** missing) {
   const char* absent = nullptr;
-#define X(name)                                                            \
-  api->name = reinterpret_cast<decltype(api->name)>(dlsym(handle, #name)); \
+#define X(name)                                             \
+  api->name = library.function<decltype(api->name)>(#name); \
   if (api->name == nullptr && absent == nullptr) absent = #name;
   GPUPROF_CUPTI_REQUIRED(X)
 #undef X
-#define X(name) api->name = reinterpret_cast<decltype(api->name)>(dlsym(handle, #name));
+#define X(name) api->name = library.function<decltype(api->name)>(#name);
   GPUPROF_CUPTI_OPTIONAL(X)
 #undef X
   if (missing != nullptr) *missing = absent;

@@ -13,6 +13,8 @@
 
 #include <cstdint>
 
+#include "inject/modules/held.hpp"
+
 namespace gpuprof::cupti {
 
 // Callback and signal code may use of these only cuptiActivityGetNextRecord and
@@ -57,7 +59,7 @@ struct Api {
 ///
 /// @param missing Receives the first required name that is absent; may be null.
 /// @return        False if a required function is absent or the version cannot be read.
-bool load_api(void* handle, Api* api, const char** missing);
+bool load_api(const modules::Held& library, Api* api, const char** missing);
 
 /// CUDA major a CUPTI version belongs to: 11, 12, 13, …
 constexpr std::uint32_t cuda_major_of(std::uint32_t version) {

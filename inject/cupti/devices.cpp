@@ -7,7 +7,6 @@
 #include "inject/cupti/devices.hpp"
 
 #include <cuda.h>
-#include <dlfcn.h>
 
 #include <atomic>
 #include <cstring>
@@ -58,8 +57,8 @@ constexpr Attribute kAttributes[] = {
 
 template <typename F>
 F find(const Driver& driver, const char* name, const char* older = nullptr) {
-  void* function = dlsym(driver.handle, name);
-  if (function == nullptr && older != nullptr) function = dlsym(driver.handle, older);
+  void* function = driver.handle.symbol(name);
+  if (function == nullptr && older != nullptr) function = driver.handle.symbol(older);
   return reinterpret_cast<F>(function);
 }
 
@@ -107,7 +106,7 @@ void query_one(const Queries& ask, CUdevice device, std::uint32_t ordinal, Known
 
 bool query_devices(const Driver& driver) {
   if (g_device_count.load(std::memory_order_acquire) != 0) return true;
-  if (driver.handle == nullptr || driver.stub) return false;
+  if (!driver.handle || driver.stub) return false;
   const Queries ask(driver);
   int count = 0;
   if (!ask.complete() || ask.count(&count) != CUDA_SUCCESS || count <= 0) return false;

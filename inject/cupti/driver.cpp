@@ -7,7 +7,6 @@
 #include "inject/cupti/driver.hpp"
 
 #include <cuda.h>
-#include <dlfcn.h>
 
 #include <cstring>
 
@@ -20,12 +19,12 @@ Driver find_driver() {
   Mapped found;
   if (find_mapped("libcuda.so", &found, 1) == 0) return driver;
   driver.handle = open_mapped(found.path);
-  if (driver.handle == nullptr) return driver;
+  if (!driver.handle) return driver;
   copy_text(driver.path, sizeof driver.path, found.path);
   driver.stub = std::strstr(found.path, "/stubs/") != nullptr;
-  driver.simulated = dlsym(driver.handle, "gpuprof_simulated_gpu") != nullptr;
+  driver.simulated = driver.handle.symbol("gpuprof_simulated_gpu") != nullptr;
   const auto get_version =
-      reinterpret_cast<decltype(&::cuDriverGetVersion)>(dlsym(driver.handle, "cuDriverGetVersion"));
+      driver.handle.function<decltype(&::cuDriverGetVersion)>("cuDriverGetVersion");
   int version = 0;
   if (!driver.stub && get_version != nullptr && get_version(&version) == CUDA_SUCCESS)
     driver.version = static_cast<std::uint32_t>(version);
@@ -33,9 +32,8 @@ Driver find_driver() {
 }
 
 bool driver_ready(const Driver& driver) {
-  if (driver.handle == nullptr || driver.stub) return false;
-  const auto get_count =
-      reinterpret_cast<decltype(&::cuDeviceGetCount)>(dlsym(driver.handle, "cuDeviceGetCount"));
+  if (!driver.handle || driver.stub) return false;
+  const auto get_count = driver.handle.function<decltype(&::cuDeviceGetCount)>("cuDeviceGetCount");
   int count = 0;
   return get_count != nullptr && get_count(&count) == CUDA_SUCCESS;
 }

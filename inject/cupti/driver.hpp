@@ -10,10 +10,12 @@
 
 #include <cstdint>
 
+#include "inject/modules/held.hpp"
+
 namespace gpuprof::cupti {
 
 struct Driver {
-  void* handle = nullptr;     // null: libcuda is not mapped
+  modules::Held handle;       // empty: libcuda is not mapped, or is being loaded
   bool stub = false;          // the toolkit's link-time stub
   bool simulated = false;     // a simulated GPU says so itself
   std::uint32_t version = 0;  // cuDriverGetVersion: 12040, 13000; 0: unknown

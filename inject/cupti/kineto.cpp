@@ -5,7 +5,6 @@
 // Context:  worker
 #include "inject/cupti/kineto.hpp"
 
-#include <dlfcn.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -42,10 +41,10 @@ std::uintptr_t profiler_in(std::uintptr_t api, std::uintptr_t table) {
   return 0;
 }
 
-bool is_active(void* library) {
-  const auto api = reinterpret_cast<void* (*)()>(dlsym(library, kApi));
-  const auto active = reinterpret_cast<bool (*)(std::uintptr_t)>(dlsym(library, kIsActive));
-  void* table = dlsym(library, kTable);
+bool is_active(const modules::Held& library) {
+  const auto api = library.function<void* (*)()>(kApi);
+  const auto active = library.function<bool (*)(std::uintptr_t)>(kIsActive);
+  void* table = library.symbol(kTable);
   if (api == nullptr || active == nullptr || table == nullptr) return false;
   const std::uintptr_t profiler =
       profiler_in(reinterpret_cast<std::uintptr_t>(api()), reinterpret_cast<std::uintptr_t>(table));
@@ -60,10 +59,8 @@ bool kineto_is_active() {
   const std::uint32_t count = find_mapped("libtorch_cpu", found, kCopies);
   bool active = false;
   for (std::uint32_t i = 0; i < count && i < kCopies && !active; ++i) {
-    void* library = open_mapped(found[i].path);
-    if (library == nullptr) continue;
-    active = is_active(library);
-    dlclose(library);
+    const modules::Held library = open_mapped(found[i].path);
+    active = library && is_active(library);
   }
   return active;
 }

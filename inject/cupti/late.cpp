@@ -6,7 +6,6 @@
 // Owns:     see late.hpp
 #include "inject/cupti/late.hpp"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 
 #include "inject/cupti/cupti.hpp"
@@ -37,7 +36,7 @@ using GetEnabledKinds = CUptiResult (*)(CUpti_SubscriberHandle, CUpti_ActivityKi
 
 template <typename F>
 F optional(const Room& room, const char* name) {
-  return reinterpret_cast<F>(dlsym(room.copy.handle, name));
+  return room.copy.handle.function<F>(name);
 }
 
 std::uint64_t enabled_kinds(const Room& room) {

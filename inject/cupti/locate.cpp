@@ -6,7 +6,6 @@
 // Owns:     nothing
 #include "inject/cupti/locate.hpp"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -87,8 +86,8 @@ class Search {
 
   bool linker() {
     for (const char* name : kSonames)
-      if (fits(name) && open(name, 0, Origin::kLinker)) return true;
-    return open("libcupti.so", 0, Origin::kLinker);
+      if (fits(name) && open(name, Origin::kLinker)) return true;
+    return open("libcupti.so", Origin::kLinker);
   }
 
  private:
@@ -121,7 +120,7 @@ class Search {
       if (access(path, R_OK) != 0) continue;
       if (!fits(name))
         refuse_too_new(path);
-      else if (open(path, 0, origin))
+      else if (open(path, origin))
         return true;
     }
     return false;
@@ -131,14 +130,10 @@ class Search {
     Mapped user;
     for (const char* prefix : kUsers) {
       if (find_mapped(prefix, &user, 1) == 0) continue;
-      void* handle = open_mapped(user.path);
-      if (handle == nullptr) continue;
       // Through the user's own handle only what it depends on is searched, never a preload.
-      Dl_info info{};
-      void* function = dlsym(handle, "cuptiGetVersion");
-      const bool known = function != nullptr && dladdr(function, &info) != 0;
-      dlclose(handle);
-      if (known && open(info.dli_fname, RTLD_NOLOAD, Origin::kFramework)) return true;
+      const void* function = open_mapped(user.path).symbol("cuptiGetVersion");
+      const char* path = function != nullptr ? modules::path_of(function) : nullptr;
+      if (path != nullptr && take(open_mapped(path), path, Origin::kFramework)) return true;
     }
     return false;
   }
@@ -147,17 +142,16 @@ class Search {
     Api best{};
     const Mapped* chosen = nullptr;
     for (std::uint32_t i = 0; i < count; ++i) {
-      void* handle = open_mapped(found[i].path);
+      const modules::Held library = open_mapped(found[i].path);
       Api api{};
-      if (handle == nullptr) continue;
-      if (load_api(handle, &api, nullptr) && !too_new(api, found[i].path) &&
+      if (!library) continue;
+      if (load_api(library, &api, nullptr) && !too_new(api, found[i].path) &&
           (chosen == nullptr || api.version > best.version)) {
         best = api;
         chosen = &found[i];
       }
-      dlclose(handle);
     }
-    return chosen != nullptr && open(chosen->path, RTLD_NOLOAD, Origin::kMapped);
+    return chosen != nullptr && take(open_mapped(chosen->path), chosen->path, Origin::kMapped);
   }
 
   bool too_new(const Api& api, const char* path) {
@@ -166,22 +160,24 @@ class Search {
     return true;
   }
 
-  bool open(const char* path, int flags, Origin origin) {
-    void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | flags);
-    if (handle == nullptr) return false;
+  bool open(const char* path, Origin origin) {
+    return take(modules::Held::load(path), path, origin);
+  }
+
+  bool take(const modules::Held& library, const char* path, Origin origin) {
+    if (!library) return false;
     const char* missing = nullptr;
-    if (!load_api(handle, api_, &missing)) {
+    if (!load_api(library, api_, &missing)) {
       snprintf(copy_->refused, sizeof copy_->refused, "%.120s lacks %s", path,
                missing != nullptr ? missing : "a version");
       return false;
     }
     if (too_new(*api_, path)) return false;
-    copy_->handle = handle;
+    copy_->handle = library;
     copy_->origin = origin;
-    Dl_info info{};
-    const bool known = dladdr(reinterpret_cast<void*>(api_->cuptiGetVersion), &info) != 0;
-    copy_text(copy_->path, sizeof copy_->path, known ? info.dli_fname : path);
-    copy_->simulated = dlsym(handle, "gpuprof_simulated_gpu") != nullptr;
+    const char* real = modules::path_of(reinterpret_cast<void*>(api_->cuptiGetVersion));
+    copy_text(copy_->path, sizeof copy_->path, real != nullptr ? real : path);
+    copy_->simulated = library.symbol("gpuprof_simulated_gpu") != nullptr;
     return true;
   }
 

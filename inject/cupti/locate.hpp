@@ -14,6 +14,7 @@
 
 #include "inject/cupti/api.hpp"
 #include "inject/cupti/driver.hpp"
+#include "inject/modules/held.hpp"
 
 namespace gpuprof::cupti {
 
@@ -30,7 +31,7 @@ enum class Origin : std::uint8_t {
 const char* origin_text(Origin origin);
 
 struct Copy {
-  void* handle = nullptr;
+  modules::Held handle;
   Origin origin = Origin::kNone;
   std::uint32_t mapped_copies = 0;  // CUPTI copies mapped before we looked
   bool simulated = false;           // a simulated GPU says so itself

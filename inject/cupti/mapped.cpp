@@ -6,10 +6,13 @@
 // Owns:     nothing
 #include "inject/cupti/mapped.hpp"
 
-#include <dlfcn.h>
 #include <link.h>
 
 #include <cstring>
+
+#include "inject/cupti/room.hpp"
+#include "inject/modules/elf_lookup.hpp"
+#include "inject/modules/visit.hpp"
 
 namespace gpuprof::cupti {
 
@@ -27,33 +30,10 @@ bool is_library_named(const char* name, const char* prefix) {
          std::strstr(name, ".so") != nullptr;
 }
 
-// The SONAME in the dynamic section; glibc has made its addresses absolute, except in the vDSO,
-// which has no path.
-const char* soname_of(const dl_phdr_info& info) {
-  const ElfW(Dyn)* dynamic = nullptr;
-  for (int i = 0; i < info.dlpi_phnum; ++i)
-    if (info.dlpi_phdr[i].p_type == PT_DYNAMIC)
-      dynamic = reinterpret_cast<const ElfW(Dyn)*>(info.dlpi_addr + info.dlpi_phdr[i].p_vaddr);
-  if (dynamic == nullptr) return nullptr;
-  const char* strings = nullptr;
-  std::uint64_t offset = 0;
-  bool named = false;
-  for (; dynamic->d_tag != DT_NULL; ++dynamic) {
-    if (dynamic->d_tag == DT_STRTAB) strings = reinterpret_cast<const char*>(dynamic->d_un.d_ptr);
-    if (dynamic->d_tag == DT_SONAME) {
-      offset = dynamic->d_un.d_val;
-      named = true;
-    }
-  }
-  if (!named || strings == nullptr || reinterpret_cast<std::uintptr_t>(strings) < info.dlpi_addr)
-    return nullptr;
-  return strings + offset;
-}
-
 int look(dl_phdr_info* info, std::size_t, void* data) {
   auto& search = *static_cast<Search*>(data);
   if (info->dlpi_name == nullptr || info->dlpi_name[0] == '\0') return 0;
-  const char* soname = soname_of(*info);
+  const char* soname = modules::ModuleSymbols(*info).own_name();
   if (!is_library_named(base_name(info->dlpi_name), search.prefix) &&
       (soname == nullptr || !is_library_named(soname, search.prefix)))
     return 0;
@@ -81,10 +61,12 @@ void copy_text(char* to, std::size_t room, const char* from) {
 
 std::uint32_t find_mapped(const char* prefix, Mapped* to, std::uint32_t room) {
   Search search{prefix, to, room, 0};
-  dl_iterate_phdr(look, &search);
+  modules::visit_listed(look, &search);
   return search.found;
 }
 
-void* open_mapped(const char* path) { return dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD); }
+modules::Held open_mapped(const char* path) {
+  return on_our_thread() ? modules::Held::mapped(path) : modules::Held::mapped_here(path);
+}
 
 }  // namespace gpuprof::cupti

@@ -4,12 +4,13 @@
 //
 // Context:  worker | boundary
 // Owns:     nothing
-// Promises: opens only what is mapped already; no object's reference count stays raised but the
-//           caller's own handle
+// Promises: opens only what is mapped already
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+
+#include "inject/modules/held.hpp"
 
 namespace gpuprof::cupti {
 
@@ -23,8 +24,9 @@ struct Mapped {
 /// @return How many were found; at most `room` are written.
 std::uint32_t find_mapped(const char* prefix, Mapped* to, std::uint32_t room);
 
-/// Handle of an object that is mapped; null if it is not (any more).
-void* open_mapped(const char* path);
+/// An object that is mapped, held. Empty if it is not (any more); on threads of ours also while
+/// somebody is inside dlopen: what they do not find they look for again.
+modules::Held open_mapped(const char* path);
 
 /// Last part of a path.
 const char* base_name(const char* path);

@@ -201,7 +201,7 @@ bool may_look_for_driver(Room& room, std::uint64_t now_ns) {
   if (g_driver_seen.load(std::memory_order_acquire)) return true;
   if (now_ns < room.next_look_ns) return false;
   room.next_look_ns = now_ns + kSecondNs / 2;
-  if (room.driver.handle == nullptr) room.driver = find_driver();
+  if (!room.driver.handle) room.driver = find_driver();
   // Mapped is not enough: before cuInit CUPTI would only answer that it is not initialised.
   return room.driver.stub || driver_ready(room.driver);
 }

@@ -14,6 +14,7 @@
 #include "inject/cupti/room.hpp"
 #include "inject/cupti/sentences.hpp"
 #include "inject/hot/thread_block.hpp"
+#include "inject/modules/loader_lock.hpp"
 
 namespace gpuprof::cupti {
 
@@ -99,15 +100,14 @@ void not_ready(Room& room, CUptiResult result, std::uint64_t now_ns) {
   // were attached before it) there is nothing to conclude. Only the worker may ask: inside cuInit
   // itself a question could wait for cuInit to end.
   const bool started = on_our_thread() && driver_ready(room.driver);
-  if (room.driver.handle != nullptr && !room.driver.stub &&
-      (!started || room.not_ready_retries++ == 0)) {
+  if (room.driver.handle && !room.driver.stub && (!started || room.not_ready_retries++ == 0)) {
     room.retry_at_ns = now_ns + kRefusedRetryNs;
     return;
   }
   room.slot = Slot::kRefused;
   if (room.driver.stub)
     say_not_found(room);
-  else if (room.driver.handle == nullptr)
+  else if (!room.driver.handle)
     say(NoticeLevel::kFailure, result,
         "No GPU events: no CUDA driver (libcuda.so.1) is loaded in this process.");
   else
@@ -187,7 +187,9 @@ bool open_cupti(Room& room, std::uint64_t now_ns) {
     return true;
   }
   if (now_ns < room.next_open_ns) return false;
-  if (room.driver.handle == nullptr) room.driver = find_driver();
+  // What is being loaded just now would be passed over.
+  if (on_our_thread() && !modules::loads_are_over()) return false;
+  if (!room.driver.handle) room.driver = find_driver();
   if (room.driver.stub || !locate_cupti(room.driver, &room.copy, &g_live.api)) {
     // A framework may bring its own copy later.
     room.next_open_ns = now_ns + kTakenRetryNs;

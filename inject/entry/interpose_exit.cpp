@@ -4,15 +4,24 @@
 //
 // Context:  boundary
 // Promises: the program's exit status is passed on untouched; bounded (inject/agent/exit.cpp)
-#include <dlfcn.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
+
 #include "inject/agent/agent.hpp"
+#include "inject/entry/next_function.hpp"
 
 #define GPUPROF_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace {
+
+using QuickExit = void (*)(int);
+constinit std::atomic<QuickExit> g_quick_exit{nullptr};
+
+__attribute__((constructor)) void find_quick_exit_early() {
+  gpuprof::entry::next_function(g_quick_exit, "quick_exit");
+}
 
 [[noreturn]] void end_process(int status) {
   gpuprof::agent::before_exit();
@@ -26,9 +35,8 @@ GPUPROF_EXPORT void _exit(int status) { end_process(status); }
 GPUPROF_EXPORT void _Exit(int status) { end_process(status); }
 
 GPUPROF_EXPORT void quick_exit(int status) {
-  using QuickExit = void (*)(int);
   gpuprof::agent::before_exit();
-  auto real = reinterpret_cast<QuickExit>(dlsym(RTLD_NEXT, "quick_exit"));
+  const QuickExit real = gpuprof::entry::next_function(g_quick_exit, "quick_exit");
   if (real != nullptr) real(status);
   for (;;) ::syscall(SYS_exit_group, status);
 }

@@ -7,7 +7,6 @@
 // Promises: every other call goes on to the next `prctl` and `syscall` as it is; `syscall` itself
 //           is a jump, so that even what returns twice or on another stack does so as without us
 // Not here: how we go (inject/agent/leave.cpp, main_thread.cpp)
-#include <dlfcn.h>
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
@@ -18,6 +17,7 @@
 #include <atomic>
 
 #include "inject/agent/agent.hpp"
+#include "inject/modules/held.hpp"
 
 #define GPUPROF_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -73,9 +73,10 @@ __attribute__((used, visibility("hidden"))) long gpuprof_failed_syscall(long res
 namespace {
 
 __attribute__((constructor)) void find_next() {
-  if (void* next = dlsym(RTLD_NEXT, "syscall"); next != nullptr)
+  using gpuprof::modules::next_symbol;
+  if (void* next = next_symbol("syscall"); next != nullptr)
     gpuprof_next_syscall = reinterpret_cast<decltype(gpuprof_next_syscall)>(next);
-  g_prctl.store(reinterpret_cast<Prctl>(dlsym(RTLD_NEXT, "prctl")), std::memory_order_relaxed);
+  g_prctl.store(reinterpret_cast<Prctl>(next_symbol("prctl")), std::memory_order_relaxed);
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 //
 // Why all are looked up early: a forked child may call them while another thread held the loader's
 // lock.
-#include <dlfcn.h>
 #include <errno.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include <atomic>
 
 #include "inject/agent/agent.hpp"
+#include "inject/modules/held.hpp"
 
 #define GPUPROF_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -39,14 +39,14 @@ constinit std::atomic<void*> g_real[sizeof kNames / sizeof *kNames] = {};
 
 __attribute__((constructor)) void find_all_early() {
   for (unsigned i = 0; i < sizeof kNames / sizeof *kNames; ++i)
-    g_real[i].store(dlsym(RTLD_NEXT, kNames[i]), std::memory_order_relaxed);
+    g_real[i].store(gpuprof::modules::next_symbol(kNames[i]), std::memory_order_relaxed);
 }
 
 void* real(Call call) {
   const auto index = static_cast<unsigned>(call);
   void* found = g_real[index].load(std::memory_order_relaxed);
   // A constructor of another library may come before ours.
-  return found != nullptr ? found : dlsym(RTLD_NEXT, kNames[index]);
+  return found != nullptr ? found : gpuprof::modules::next_symbol(kNames[index]);
 }
 
 template <typename... Arguments>

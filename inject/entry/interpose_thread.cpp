@@ -6,12 +6,12 @@
 // Context:  boundary
 // Promises: without such a program (inject/sample/alt_stacks.hpp) the call goes on as it is; the
 //           thread's own routine is called with its own argument and its result is returned
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 
 #include <atomic>
 
+#include "inject/entry/next_function.hpp"
 #include "inject/sample/alt_stacks.hpp"
 #include "inject/wake/watch.hpp"
 
@@ -22,14 +22,7 @@ namespace {
 using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
 constinit std::atomic<Create> g_create{nullptr};
 
-Create real_create() {
-  Create real = g_create.load(std::memory_order_relaxed);
-  if (real == nullptr) {
-    real = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
-    g_create.store(real, std::memory_order_relaxed);
-  }
-  return real;
-}
+Create real_create() { return gpuprof::entry::next_function(g_create, "pthread_create"); }
 
 // The last call is a jump: no frame of ours stays below the program's.
 void* begin_on_alt_stack(void* reserved) {

@@ -96,6 +96,13 @@ constinit std::atomic<WaitInfo> g_wait_info{nullptr};
 constinit std::atomic<TimedWait> g_timed_wait{nullptr};
 constinit std::atomic<SignalFd> g_signalfd{nullptr};
 
+__attribute__((constructor)) void find_waits_early() {
+  gpuprof::entry::next_function(g_wait, "sigwait");
+  gpuprof::entry::next_function(g_wait_info, "sigwaitinfo");
+  gpuprof::entry::next_function(g_timed_wait, "sigtimedwait");
+  gpuprof::entry::next_function(g_signalfd, "signalfd");
+}
+
 int missing() {
   errno = ENOSYS;
   return -1;

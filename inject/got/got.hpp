@@ -42,8 +42,8 @@ class Patches {
   explicit constexpr Patches(const Replacement* rows) : rows_(rows) {}
 
   /// Replaces in all modules but this one, the C library and the loader. Called again, it looks
-  /// into the modules that came since; without any it costs one question of the loader. Waits for
-  /// a dlopen that is under way.
+  /// into the modules that came since; without any it costs one question of the loader. While
+  /// somebody is inside dlopen it does nothing: the next one does.
   Counts follow();
 
   /// The same, once, in the modules alone that the program started with: they are relocated, so
@@ -76,6 +76,7 @@ class Patches {
   Memory* memory_ = nullptr;
   std::uint32_t slot_count_ = 0, module_count_ = 0, refused_ = 0;
   base::LoaderCounts seen_;  // when last looked
+  std::uint64_t subs_ = 0;   // of them, when `modules` was filled
 };
 
 }  // namespace gpuprof::got

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Walks the loader's list; what is written is written while that list cannot change.
+// Visits modules; what is written is written while the list of them cannot change.
 //
 // Context:  worker
-#include <dlfcn.h>
 #include <link.h>
 #include <sys/mman.h>
 
@@ -12,62 +11,22 @@
 #include "inject/got/got.hpp"
 #include "inject/got/module_slots.hpp"
 #include "inject/got/slot_write.hpp"
+#include "inject/modules/elf_lookup.hpp"
+#include "inject/modules/visit.hpp"
 
 namespace gpuprof::got {
 namespace {
-
-// Returns when no dlopen is under way any more that was before: what it maps is relocated then,
-// and its read-only pages are.
-void wait_for_loader() {
-  void* self = dlopen(nullptr, RTLD_LAZY | RTLD_NOLOAD);
-  if (self != nullptr) dlclose(self);
-}
-
-bool holds(const dl_phdr_info& module, const void* address) {
-  const auto at = reinterpret_cast<std::uintptr_t>(address);
-  for (int i = 0; i < module.dlpi_phnum; ++i) {
-    const ElfW(Phdr)& part = module.dlpi_phdr[i];
-    const std::uintptr_t begin = module.dlpi_addr + part.p_vaddr;
-    if (part.p_type == PT_LOAD && at >= begin && at < begin + part.p_memsz) return true;
-  }
-  return false;
-}
 
 bool starts_with(const char* text, const char* prefix) {
   return std::strncmp(text, prefix, std::strlen(prefix)) == 0;
 }
 
-const char* name_of(const dl_phdr_info& module) {
-  const char* path = module.dlpi_name != nullptr ? module.dlpi_name : "";
-  const char* slash = std::strrchr(path, '/');
-  return slash != nullptr ? slash + 1 : path;
-}
-
-bool is_loader(const dl_phdr_info& module) { return starts_with(name_of(module), "ld-linux"); }
-
 // Ourselves, the C library, the loader, and what the kernel maps.
 bool is_left_alone(const dl_phdr_info& module) {
-  if (holds(module, reinterpret_cast<const void*>(&is_left_alone))) return true;
-  const char* name = name_of(module);
-  return starts_with(name, "libc.so.") || is_loader(module) || starts_with(name, "linux-vdso");
-}
-
-// The loader's list begins with what the program started with, itself among it, nearly always as
-// the last of them; what comes by dlopen is put behind.
-std::uint32_t first_modules() {
-  struct Look {
-    std::uint32_t seen = 0, first = 1;
-  } look;
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* data) {
-        auto& to = *static_cast<Look*>(data);
-        ++to.seen;
-        if (!is_loader(*info)) return 0;
-        to.first = to.seen;
-        return 1;
-      },
-      &look);
-  return look.first;
+  if (modules::holds(module, reinterpret_cast<const void*>(&is_left_alone))) return true;
+  const char* name = modules::file_name(module);
+  return starts_with(name, "libc.so.") || modules::is_loader(module) ||
+         starts_with(name, "linux-vdso");
 }
 
 }  // namespace
@@ -76,26 +35,29 @@ std::uint32_t first_modules() {
 class Pass {
  public:
   /// @param most  Modules, from the first on.
-  Pass(Patches& to, const base::LoaderCounts& wanted, std::uint32_t most = UINT32_MAX)
-      : to_(to), wanted_(wanted), most_(most) {}
+  explicit Pass(Patches& to, std::uint32_t most = UINT32_MAX) : to_(to), most_(most) {}
 
-  /// False: the list changed since `wanted`.
-  bool replace() {
-    // Another module may be where one was that is gone.
-    if (to_.seen_.subs != wanted_.subs) to_.module_count_ = 0;
-    dl_iterate_phdr(replace_in_module, this);
-    return steady_;
+  /// False: somebody is inside dlopen; nothing was done.
+  bool replace_in_loaded(base::LoaderCounts* seen) {
+    return modules::visit_loaded(replace_in_module, this, seen) == modules::Visit::kDone;
   }
-  void restore() { dl_iterate_phdr(restore_in_module, this); }
+  /// Of the first ones alone, which are relocated whatever is being loaded.
+  void replace_in_first() { modules::visit_listed(replace_in_module, this); }
+  void restore() { modules::visit_listed(restore_in_module, this); }
 
  private:
   static int replace_in_module(dl_phdr_info* info, std::size_t size, void* data) {
     auto& pass = *static_cast<Pass*>(data);
-    // The counters cannot change while we are here.
-    pass.steady_ = base::loader_counts(*info, size) == pass.wanted_;
-    if (!pass.steady_ || pass.most_-- == 0) return 1;
+    if (pass.most_-- == 0) return 1;
+    pass.forget_if_some_went(base::loader_counts(*info, size));
     if (!is_left_alone(*info) && pass.is_new(*info)) pass.replace_in(*info);
     return 0;
+  }
+
+  // Another module may be where one was that is gone.
+  void forget_if_some_went(const base::LoaderCounts& now) {
+    if (to_.subs_ != now.subs) to_.module_count_ = 0;
+    to_.subs_ = now.subs;
   }
 
   static int restore_in_module(dl_phdr_info* info, std::size_t, void* data) {
@@ -105,7 +67,7 @@ class Pass {
     for (std::uint32_t i = 0; i < to.slot_count_; ++i) {
       const Patches::Slot& slot = to.memory_->slots[i];
       // Mapped, as it lies in this module; ours, unless that is another one in the same place.
-      if (!holds(*info, slot.at)) continue;
+      if (!modules::holds(*info, slot.at)) continue;
       if (__atomic_load_n(slot.at, __ATOMIC_RELAXED) == slot.ours)
         write_slot(slot.at, slot.before, module.is_protected(slot.at));
     }
@@ -149,31 +111,30 @@ class Pass {
     std::uint32_t kept = 0;
     for (std::uint32_t i = 0; i < to_.slot_count_; ++i) {
       const Patches::Slot slot = to_.memory_->slots[i];
-      if (holds(info, slot.at) && __atomic_load_n(slot.at, __ATOMIC_RELAXED) != slot.ours) continue;
+      if (modules::holds(info, slot.at) && __atomic_load_n(slot.at, __ATOMIC_RELAXED) != slot.ours)
+        continue;
       to_.memory_->slots[kept++] = slot;
     }
     to_.slot_count_ = kept;
   }
 
   Patches& to_;
-  base::LoaderCounts wanted_;
   std::uint32_t most_;
-  bool steady_ = false;
 };
 
+// What the program came with is searched in the order of the list: the program, what is preloaded,
+// and behind it the C library, which defines this.
 bool in_front() {
   static bool s_asked = false, s_in_front = false;
   if (s_asked) return s_in_front;
   s_asked = true;
-  // Through the program's own handle its scope is searched, preloaded libraries first; of a library
-  // that came by dlopen it knows nothing.
-  void* program = dlopen(nullptr, RTLD_LAZY | RTLD_NOLOAD);
-  void* found = program != nullptr ? dlsym(program, "_exit") : nullptr;
-  if (program != nullptr) dlclose(program);
-  Dl_info that{}, own{};
-  s_in_front = found != nullptr && dladdr(found, &that) != 0 &&
-               dladdr(reinterpret_cast<void*>(&in_front), &own) != 0 &&
-               that.dli_fbase == own.dli_fbase;
+  modules::visit_listed(
+      [](dl_phdr_info* info, std::size_t, void*) {
+        if (modules::ModuleSymbols(*info).find("_exit") == 0) return 0;
+        s_in_front = modules::holds(*info, reinterpret_cast<const void*>(&in_front));
+        return 1;
+      },
+      nullptr);
   return s_in_front;
 }
 
@@ -186,37 +147,28 @@ bool Patches::has_memory() {
   return true;
 }
 
-namespace {
-constexpr int kTries = 3;
-}  // namespace
-
 Counts Patches::follow() {
-  for (int i = 0; i < kTries; ++i) {
-    const base::LoaderCounts now = base::loader_counts();
-    if (memory_ != nullptr && now == seen_) break;
-    if (!has_memory()) return {0, 1};
-    wait_for_loader();
-    if (!Pass(*this, now).replace()) continue;
-    seen_ = now;
-  }
+  if (memory_ != nullptr && base::loader_counts() == seen_) return {slot_count_, refused_};
+  if (!has_memory()) return {0, 1};
+  Pass(*this).replace_in_loaded(&seen_);
   return {slot_count_, refused_};
 }
 
 Counts Patches::follow_first() {
   if (memory_ != nullptr) return {slot_count_, refused_};
   if (!has_memory()) return {0, 1};
-  for (int i = 0; i < kTries; ++i)
-    if (Pass(*this, base::loader_counts(), first_modules()).replace()) break;
+  Pass(*this, modules::count_of_first_modules()).replace_in_first();
   return {slot_count_, refused_};
 }
 
 void Patches::restore() {
   if (memory_ == nullptr) return;
-  Pass(*this, {}).restore();
+  Pass(*this).restore();
   munmap(memory_, sizeof(Memory));
   memory_ = nullptr;
   slot_count_ = module_count_ = refused_ = 0;
   seen_ = {};
+  subs_ = 0;
 }
 
 }  // namespace gpuprof::got

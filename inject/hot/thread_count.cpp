@@ -5,10 +5,13 @@
 // Context:  boundary
 #include "inject/hot/thread_count.hpp"
 
-#include <dlfcn.h>
 #include <stdlib.h>
+#include <cstring>
 
 #include <atomic>
+
+#include "inject/modules/elf_lookup.hpp"
+#include "inject/modules/visit.hpp"
 
 namespace gpuprof::hot {
 
@@ -18,8 +21,15 @@ constinit std::atomic<unsigned*> g_count{nullptr};
 
 void find_thread_count() {
   if (g_count.load(std::memory_order_relaxed) != nullptr) return;
-  g_count.store(static_cast<unsigned*>(dlsym(RTLD_DEFAULT, "__nptl_nthreads")),
-                std::memory_order_relaxed);
+  // Not by dlsym: another thread may hold the loader's lock until this one has come on.
+  modules::visit_listed(
+      [](dl_phdr_info* module, std::size_t, void*) {
+        if (std::strncmp(modules::file_name(*module), "libc.so.", 8) != 0) return 0;
+        const std::uint64_t count = modules::ModuleSymbols(*module).find("__nptl_nthreads");
+        g_count.store(reinterpret_cast<unsigned*>(count), std::memory_order_relaxed);
+        return 1;
+      },
+      nullptr);
 }
 
 void count_thread_out() {

@@ -6,13 +6,13 @@
 // Owns:     see late.hpp
 #include "inject/nvtx/late.hpp"
 
-#include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
 
 #include <cstring>
 
 #include "inject/hot/outbox.hpp"
+#include "inject/modules/visit.hpp"
 #include "inject/nvtx/handlers.hpp"
 #include "inject/nvtx/late_module.hpp"
 #include "inject/nvtx/names.hpp"
@@ -81,13 +81,17 @@ struct Filling {
   Names filled, others;
 };
 
+bool lies_in_data(const dl_phdr_info& module, const Globals* at) {
+  return modules::lies_in(module, reinterpret_cast<std::uintptr_t>(at), sizeof *at, PF_R | PF_W);
+}
+
 int fill_in_module(dl_phdr_info* info, std::size_t, void* data) {
   auto& filling = *static_cast<Filling*>(data);
   for (std::uint32_t i = 0; i < g_found_count; ++i) {
     Found& found = g_found[i];
     if (found.base != info->dlpi_addr || found.use != Use::kWaits) continue;
     // Still mapped, as its module is in the list; still what it was, unless that is another one.
-    if (!lies_in(*info, found.at, sizeof(Globals)) || !valid_globals(*found.at)) continue;
+    if (!lies_in_data(*info, found.at) || !valid_globals(*found.at)) continue;
     if (__atomic_load_n(&found.at->state, __ATOMIC_ACQUIRE) != kComplete) continue;
     found.use = has_no_tool(*found.at) ? Use::kOurs : Use::kOthers;
     if (found.use == Use::kOurs) {
@@ -106,7 +110,7 @@ int take_out_of_module(dl_phdr_info* info, std::size_t, void*) {
   for (std::uint32_t i = 0; i < g_found_count; ++i) {
     const Found& found = g_found[i];
     if (found.base != info->dlpi_addr || found.use != Use::kOurs) continue;
-    if (!lies_in(*info, found.at, sizeof(Globals)) || !valid_globals(*found.at)) continue;
+    if (!lies_in_data(*info, found.at) || !valid_globals(*found.at)) continue;
     take_out(found.at->core, core_entries());
     take_out(found.at->core2, core2_entries());
   }
@@ -188,13 +192,14 @@ void follow_late(std::uint64_t now_ns) {
   if (g_seen.for_some_new(search)) g_next_look_ns = now_ns;
   if (!anything_waits()) return;
   Filling filling;
-  dl_iterate_phdr(fill_in_module, &filling);
+  if (modules::visit_loaded(fill_in_module, &filling) == modules::Visit::kLater) return;
   if (filling.filled.text[0] != '\0') say_filled(filling.filled.text);
   if (filling.others.text[0] != '\0') say_left_alone(filling.others.text, "another tool has them");
 }
 
 void release_late() {
-  dl_iterate_phdr(take_out_of_module, nullptr);
+  // What is taken out was put in when its module was loaded.
+  modules::visit_listed(take_out_of_module, nullptr);
   g_found_count = 0;
   g_seen = SeenModules{};
   g_next_look_ns = 0;

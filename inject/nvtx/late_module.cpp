@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies what the loader says, then pins one module after the other.
+// Describes and hands out one module after the other while none can go.
 //
 // Context:  worker
 #include "inject/nvtx/late_module.hpp"
 
-#include <dlfcn.h>
-
 #include <cstring>
 
 #include "gpuprof/base/loader_counts.hpp"
+#include "inject/modules/visit.hpp"
 
 namespace gpuprof::nvtx {
 
@@ -42,29 +41,17 @@ bool describe(const dl_phdr_info& info, ModuleData* module) {
   return true;
 }
 
-// What one walk takes along; the next one goes on. Cold pages of a megabyte are a millisecond.
-constexpr std::uint32_t kBatch = 16;
-constexpr std::size_t kBatchBytes = 1u << 20;
+// What one visit takes along; the next one goes on. Nobody loads or unloads meanwhile, and cold
+// pages of a megabyte are a millisecond.
+constexpr std::size_t kBatchBytes = 512u << 10;
 struct Walk {
   SeenModules* seen;
-  ModuleData found[kBatch];
-  std::uint32_t count = 0;
+  void (*f)(const ModuleData&);
   std::size_t bytes = 0;
+  bool more = false;
 };
 
 }  // namespace
-
-bool lies_in(const dl_phdr_info& module, const void* at, std::size_t bytes) {
-  const auto address = reinterpret_cast<std::uintptr_t>(at);
-  for (int i = 0; i < module.dlpi_phnum; ++i) {
-    const auto& part = module.dlpi_phdr[i];
-    const std::uintptr_t begin = module.dlpi_addr + part.p_vaddr;
-    if (part.p_type == PT_LOAD && (part.p_flags & PF_W) != 0 && address >= begin &&
-        address + bytes <= begin + part.p_memsz)
-      return true;
-  }
-  return false;
-}
 
 bool SeenModules::is_new(std::uintptr_t base) const {
   for (std::uint32_t i = 0; i < count_; ++i)
@@ -72,17 +59,18 @@ bool SeenModules::is_new(std::uintptr_t base) const {
   return count_ < kMost;
 }
 
-int SeenModules::collect(dl_phdr_info* info, std::size_t, void* data) {
+int SeenModules::look_into(dl_phdr_info* info, std::size_t, void* data) {
   auto& walk = *static_cast<Walk*>(data);
   SeenModules& seen = *walk.seen;
   if (!seen.is_new(info->dlpi_addr)) return 0;
-  if (walk.count == kBatch || walk.bytes >= kBatchBytes) return 1;
+  walk.more = walk.bytes >= kBatchBytes;
+  if (walk.more) return 1;
   seen.bases_[seen.count_++] = info->dlpi_addr;
-  ModuleData& module = walk.found[walk.count];
-  if (!describe(*info, &module)) return 0;
-  for (std::uint32_t i = 0; i < module.parts; ++i)
-    walk.bytes += module.part[i].end - module.part[i].begin;
-  ++walk.count;
+  static ModuleData s_module;  // the worker's stack is small
+  if (!describe(*info, &s_module)) return 0;
+  for (std::uint32_t i = 0; i < s_module.parts; ++i)
+    walk.bytes += s_module.part[i].end - s_module.part[i].begin;
+  walk.f(s_module);
   return 0;
 }
 
@@ -98,21 +86,10 @@ bool SeenModules::unloaded() {
 bool SeenModules::for_some_new(void (*f)(const ModuleData&)) {
   const base::LoaderCounts now = base::loader_counts();
   if (now.adds == adds_) return false;
-  static Walk s_walk;  // the worker's stack is small
-  s_walk.seen = this;
-  s_walk.count = 0;
-  s_walk.bytes = 0;
-  const bool more = dl_iterate_phdr(collect, &s_walk) != 0;
-  for (std::uint32_t i = 0; i < s_walk.count; ++i) {
-    const ModuleData& module = s_walk.found[i];
-    void* pinned = dlopen(module.path[0] == '\0' ? nullptr : module.path,
-                          RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
-    if (pinned == nullptr) continue;  // the kernel's own, or gone
-    f(module);
-    dlclose(pinned);
-  }
-  if (!more) adds_ = now.adds;
-  return more;
+  Walk walk{this, f};
+  if (modules::visit_loaded(look_into, &walk) == modules::Visit::kLater) return false;
+  if (!walk.more) adds_ = now.adds;
+  return walk.more;
 }
 
 }  // namespace gpuprof::nvtx

@@ -3,7 +3,7 @@
 // Modules that have come, and where their initialised data lies.
 //
 // Context:  worker
-// Owns:     nothing; a module is pinned while it is looked at
+// Owns:     nothing
 // Promises: memory that is handed out stays mapped until the function it was handed to returns
 // Not here: what is looked for (late.cpp)
 #pragma once
@@ -26,21 +26,19 @@ struct ModuleData {
   std::uint32_t parts;
 };
 
-/// Whether a piece of memory lies in the module's data.
-bool lies_in(const dl_phdr_info& module, const void* at, std::size_t bytes);
-
 class SeenModules {
  public:
   /// Whether modules went since the last look: what was found may be gone, all are new again.
   bool unloaded();
-  /// Calls f for some modules not seen before: as many as take a millisecond or two. Waits for a
-  /// dlopen that is under way. @return whether there are more.
+  /// Calls f for some modules not seen before: as many as take a millisecond or so. f calls nothing
+  /// of the loader. While somebody is inside dlopen none is looked into: a later call does.
+  /// @return whether there are more to look into at once.
   bool for_some_new(void (*f)(const ModuleData&));
 
  private:
   static constexpr std::uint32_t kMost = 2048;
   bool is_new(std::uintptr_t base) const;
-  static int collect(dl_phdr_info* info, std::size_t, void* data);
+  static int look_into(dl_phdr_info* info, std::size_t, void* data);
 
   std::uintptr_t bases_[kMost] = {};
   std::uint32_t count_ = 0;

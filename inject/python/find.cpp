@@ -15,8 +15,10 @@
 #include "inject/hot/outbox.hpp"
 #include "inject/hot/reclaim.hpp"
 #include "inject/hot/worker_thread.hpp"
+#include "inject/modules/elf_lookup.hpp"
+#include "inject/modules/held.hpp"
+#include "inject/modules/visit.hpp"
 #include "inject/python/code_ids.hpp"
-#include "inject/python/elf_lookup.hpp"
 #include "inject/python/frame_state.hpp"
 #include "inject/python/frames.hpp"
 #include "inject/python/jumps.hpp"
@@ -26,34 +28,47 @@
 namespace gpuprof::python {
 namespace {
 
-/// What the module list told about the first interpreter in it.
+/// What the modules told about the first interpreter in them.
 struct Found {
   std::uint64_t runtime = 0, version = 0, code_type = 0, this_state = 0;
+  std::uint32_t version_hex = 0;  // what Py_Version holds, 0: there is none
   bool iter_send = false, get_frame = false, init_config = false;  // first in 3.10, 3.9, 3.8
   bool any_python = false;
+  bool named = false;  // the module of `runtime` has a path of its own: not the program
   char path[512] = {};
+  std::byte table[kDebugOffsetsBytes] = {};  // what `runtime` begins with
 };
+
+void read_runtime(const dl_phdr_info& module, Found* found) {
+  if (modules::lies_in(module, found->runtime, sizeof found->table, PF_R))
+    memcpy(found->table, reinterpret_cast<const void*>(found->runtime), sizeof found->table);
+  const char* name = module.dlpi_name != nullptr ? module.dlpi_name : "";
+  // The executable itself has no name in the list; the rest of the array is zero.
+  found->named = name[0] != '\0';
+  if (found->named)
+    snprintf(found->path, sizeof found->path, "%s", name);
+  else if (readlink("/proc/self/exe", found->path, sizeof found->path - 1) < 0)
+    snprintf(found->path, sizeof found->path, "the executable");
+}
 
 /// Symbols are taken in load order, as the loader binds them; a data symbol may have been copied
 /// into the executable.
 void look_into(const dl_phdr_info& module, Found* found) {
-  const ModuleSymbols symbols(module);
+  const modules::ModuleSymbols symbols(module);
   const std::uint64_t runtime = symbols.find("_PyRuntime");
   if (runtime != 0 && found->runtime == 0) {
     found->runtime = runtime;
-    const char* name = module.dlpi_name != nullptr ? module.dlpi_name : "";
-    // The executable itself has no name in the list; the rest of the array is zero.
-    if (name[0] != '\0')
-      snprintf(found->path, sizeof found->path, "%s", name);
-    else if (readlink("/proc/self/exe", found->path, sizeof found->path - 1) < 0)
-      snprintf(found->path, sizeof found->path, "the executable");
+    read_runtime(module, found);
   }
   const auto first = [&](const char* name, std::uint64_t* to) {
     if (*to == 0) *to = symbols.find(name);
   };
-  const std::uint64_t before = found->this_state;
+  const std::uint64_t before = found->this_state, no_version = found->version;
   first("PyGILState_GetThisThreadState", &found->this_state);
   first("Py_Version", &found->version);
+  if (found->version != no_version &&
+      modules::lies_in(module, found->version, sizeof found->version_hex, PF_R))
+    found->version_hex = base::load<std::uint32_t>(reinterpret_cast<const void*>(found->version));
   first("PyCode_Type", &found->code_type);
   if (found->this_state == before) return;
   found->any_python = true;
@@ -62,22 +77,35 @@ void look_into(const dl_phdr_info& module, Found* found) {
   found->init_config = symbols.find("PyConfig_InitPythonConfig") != 0;
 }
 
-Found look_at_modules() {
-  Found found;
-  dl_iterate_phdr(
+modules::Visit look_at_modules(Found* found) {
+  return modules::visit_loaded(
       [](dl_phdr_info* module, std::size_t, void* to) {
         look_into(*module, static_cast<Found*>(to));
         return 0;
       },
-      &found);
-  return found;
+      found);
+}
+
+/// Whether the program has begun to use it: then it has an interpreter.
+bool has_begun(const Found& found, const Offsets& at) {
+  struct Look {
+    std::uint64_t head;
+    bool begun;
+  } look{found.runtime + at.runtime_interpreters, false};
+  modules::visit_listed(
+      [](dl_phdr_info* module, std::size_t, void* data) {
+        auto& to = *static_cast<Look*>(data);
+        if (!modules::lies_in(*module, to.head, sizeof to.head, PF_R)) return 0;
+        to.begun = base::load<std::uint64_t>(reinterpret_cast<const void*>(to.head)) != 0;
+        return 1;
+      },
+      &look);
+  return look.begun;
 }
 
 /// 0xMMmmppRL as Py_Version has it; before 3.11 without the patch level, from what is exported.
 std::uint32_t version_of(const Found& found) {
-  if (found.version != 0)
-    return static_cast<std::uint32_t>(
-        base::load<std::uint64_t>(reinterpret_cast<const void*>(found.version)));
+  if (found.version_hex != 0) return found.version_hex;
   if (found.runtime == 0) return 0x03060000;  // 3.7 introduced it
   const std::uint32_t minor = found.iter_send     ? 10
                               : found.get_frame   ? 9
@@ -110,8 +138,7 @@ const char* choose_offsets(const Found& found, std::uint32_t minor, Offsets* out
     *out = *built_in;
     return nullptr;
   }
-  switch (parse_debug_offsets(reinterpret_cast<const std::byte*>(found.runtime), kDebugOffsetsBytes,
-                              minor, out)) {
+  switch (parse_debug_offsets(found.table, sizeof found.table, minor, out)) {
     case DebugOffsets::kOk:
       break;
     case DebugOffsets::kFreeThreaded:
@@ -159,48 +186,74 @@ void publish(const Found& found, const Offsets& at) {
   runtime->code_bytes = largest({at.code_file, at.code_name, at.code_qualname, at.code_first_line,
                                  at.code_table, at.bytes_length, at.object_type});
   runtime->tid_in_pthread = hot::glibc_tid_offset();
-  // Resolves the interpreter's own lazy binding here and not in a handler.
+  // Resolves the interpreter's own lazy binding here and not in a handler. It is loaded and held.
   if (runtime->this_state != nullptr) runtime->this_state();
   g_minor.store(static_cast<int>(at.minor), std::memory_order_relaxed);
   g_runtime.store(runtime, std::memory_order_release);  // pairs with read_own
 }
 
-}  // namespace
+/// What is looked for again although no module came: one whose load was not over, or that the
+/// program has not begun to use.
+bool g_waits = false;
 
-bool find_runtime() {
-  const Found found = look_at_modules();
-  if (g_known != 0 && found.runtime == g_known) return true;
-  if (g_known != 0) {
-    // The library was unloaded: its addresses mean nothing any more.
-    g_runtime.store(nullptr, std::memory_order_release);
-    g_known = 0;
-  }
-  if (!found.any_python && found.runtime == 0) return false;
-  const std::uint64_t identity = found.runtime != 0 ? found.runtime : found.this_state;
-  if (identity == g_refused) return true;
+bool later() {
+  g_waits = true;
+  return false;
+}
+
+/// Keeps the module where it is (ADR 0027): its functions are called from now on.
+bool hold(const Found& found) {
+  return static_cast<bool>(modules::Held::mapped(found.named ? found.path : ""));
+}
+
+void tell_version(const Found& found, const char* version) {
+  hot::fact("python.version", version);
+  hot::fact("python.library", found.path);
+}
+
+bool refuse_once(const Found& found, const char* version, const char* why) {
+  g_refused = found.runtime != 0 ? found.runtime : found.this_state;
+  tell_version(found, version);
+  refuse(version, why);
+  return true;
+}
+
+bool take(const Found& found) {
   const std::uint32_t version = version_of(found);
   char text[32];
   version_text(version, text, sizeof text);
-  hot::fact("python.version", text);
-  hot::fact("python.library", found.path);
   const std::uint32_t minor = (version >> 16) & 0xff;
   Offsets at;
-  const char* why = version >> 24 != 3 || minor < kOldestMinor || minor > kNewestMinor
-                        ? "only 3.8 to 3.14 can be read"
-                        : choose_offsets(found, minor, &at);
-  if (why != nullptr) {
-    g_refused = identity;
-    refuse(text, why);
-    return true;
-  }
+  if (version >> 24 != 3 || minor < kOldestMinor || minor > kNewestMinor)
+    return refuse_once(found, text, "only 3.8 to 3.14 can be read");
+  if (const char* why = choose_offsets(found, minor, &at); why != nullptr)
+    return refuse_once(found, text, why);
+  if (!has_begun(found, at) || !hold(found)) return later();
+  tell_version(found, text);
   g_known = found.runtime;
   publish(found, at);
   return true;
 }
 
+}  // namespace
+
+bool find_runtime() {
+  static Found s_found;  // the worker's stack is small
+  s_found = Found{};
+  g_waits = false;
+  if (g_known != 0) return true;  // and held
+  if (look_at_modules(&s_found) == modules::Visit::kLater) return later();
+  if (!s_found.any_python && s_found.runtime == 0) return false;
+  const std::uint64_t identity = s_found.runtime != 0 ? s_found.runtime : s_found.this_state;
+  return identity == g_refused || take(s_found);
+}
+
+bool waits_for_runtime() { return g_waits; }
+
 void release() {
   g_runtime.store(nullptr, std::memory_order_release);
   g_known = g_refused = 0;
+  g_waits = false;
   forget_states();
   // Whoever is still inside may hold a place, an entry or a code object's loops.
   if (!hot::nobody_inside()) return;

@@ -18,10 +18,14 @@
 
 namespace gpuprof::python {
 
-/// Looks for an interpreter among the mapped modules. Worker; call again after modules changed.
-/// True once found; then facts ("python.version", …) and, for versions that cannot be read, one
-/// notice have been sent.
+/// Looks for an interpreter among the loaded modules. Worker; call again after modules changed, and
+/// while waits_for_runtime(). True once found; then facts ("python.version", …) and, for versions
+/// that cannot be read, one notice have been sent. One that can be read stays mapped from then on.
 bool find_runtime();
+
+/// Whether find_runtime() may find one although no module comes: somebody was inside dlopen, or the
+/// program has not begun to use its interpreter. Worker.
+bool waits_for_runtime();
 
 /// Whether an interpreter we can read was found. Any context.
 bool ready();

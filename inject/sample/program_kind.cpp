@@ -10,6 +10,8 @@
 
 #include <algorithm>
 
+#include "inject/modules/visit.hpp"
+
 namespace gpuprof::sample {
 namespace {
 
@@ -34,7 +36,7 @@ bool has_go(const Snapshot* snapshot) {
 }
 
 bool has_threads_of_its_own(const Snapshot* snapshot) {
-  return has_go(snapshot) && dl_iterate_phdr(needs_nothing, nullptr) == 2;
+  return has_go(snapshot) && modules::visit_listed(needs_nothing, nullptr) == 2;
 }
 
 }  // namespace gpuprof::sample

@@ -234,7 +234,10 @@ void refresh_modules() {
   if (!g_sampler.prepared) return;
   const Snapshot* before = current_snapshot();
   const base::LoaderCounts counts = base::loader_counts();
-  if (before != nullptr && counts == base::LoaderCounts{before->adds, before->subs}) return;
+  if (before != nullptr && counts == base::LoaderCounts{before->adds, before->subs}) {
+    if (python::waits_for_runtime()) python::find_runtime();
+    return;
+  }
   Snapshot* after = build_snapshot();
   if (after == nullptr) return;
   report_modules(before, after, base::mono_ns());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two passes of dl_iterate_phdr: measure, then copy.
+// Two visits of what is listed: measure, then copy.
 //
 // Context:  worker
 // Owns:     nothing: the mapping goes to the caller
@@ -15,6 +15,7 @@
 
 #include "gpuprof/base/bytes.hpp"
 #include "gpuprof/base/loader_counts.hpp"
+#include "inject/modules/visit.hpp"
 
 namespace gpuprof::sample {
 
@@ -23,6 +24,7 @@ namespace {
 // DW_EH_PE_datarel | DW_EH_PE_sdata4: the one table that is searched by halves.
 constexpr unsigned char kSearchableTable = 0x3b;
 constexpr unsigned char kOmitted = 0xff;
+constexpr std::size_t kTableHead = 4;
 
 struct Needs {
   std::size_t modules = 0, headers = 0, segments = 0, name_bytes = 0;
@@ -93,8 +95,10 @@ void take_headers(const dl_phdr_info& info, Fill* fill, SnapshotModule* module) 
     const ElfW(Phdr)& header = info.dlpi_phdr[i];
     const std::uintptr_t at = info.dlpi_addr + header.p_vaddr;
     if (header.p_type == PT_LOAD) take_segment(header, info.dlpi_addr, fill, module);
-    if (header.p_type == PT_GNU_EH_FRAME) module->has_table = searchable(at);
-    if (header.p_type == PT_NOTE)
+    // Headers of files that were edited afterwards may lead to what is not loaded.
+    if (header.p_type == PT_GNU_EH_FRAME)
+      module->has_table = modules::lies_in(info, at, kTableHead, PF_R) && searchable(at);
+    if (header.p_type == PT_NOTE && modules::lies_in(info, at, header.p_memsz, PF_R))
       read_note(reinterpret_cast<const unsigned char*>(at), header.p_memsz, module);
     if (!kept(header)) continue;
     *fill->headers++ = header;
@@ -151,7 +155,7 @@ bool fill_once(const Needs& needs, Snapshot** result) {
   snapshot->modules = reinterpret_cast<SnapshotModule*>(base + modules);
   snapshot->segments = reinterpret_cast<SnapshotSegment*>(base + segments);
   Fill fill{snapshot, reinterpret_cast<ElfW(Phdr)*>(base + headers), base + names, needs, false};
-  dl_iterate_phdr(copy, &fill);
+  modules::visit_listed(copy, &fill);
   if (fill.overflow) {
     munmap(memory, bytes);
     return false;
@@ -168,7 +172,7 @@ Snapshot* build_snapshot() {
   Snapshot* snapshot = nullptr;
   for (int attempt = 0; attempt < 8; ++attempt) {
     Needs needs;
-    dl_iterate_phdr(measure, &needs);
+    modules::visit_listed(measure, &needs);
     // The program may load a few more between the two passes.
     needs.modules += 8;
     needs.headers += 128;

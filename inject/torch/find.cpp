@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Symbols first, then a handle, then the functions.
+// Symbols first, then the module is held, then its functions are taken.
 //
 // Context:  worker
 #include "inject/torch/find.hpp"
 
-#include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "gpuprof/base/loader_counts.hpp"
 #include "inject/hot/outbox.hpp"
-#include "inject/python/elf_lookup.hpp"
+#include "inject/modules/elf_lookup.hpp"
+#include "inject/modules/held.hpp"
+#include "inject/modules/visit.hpp"
 #include "inject/torch/version.hpp"
 
 namespace gpuprof::torch {
@@ -37,7 +38,7 @@ struct Candidates {
 
 int look_into(dl_phdr_info* info, std::size_t, void* data) {
   auto& found = *static_cast<Candidates*>(data);
-  const std::uint64_t add = python::ModuleSymbols(*info).find(kAddGlobal);
+  const std::uint64_t add = modules::ModuleSymbols(*info).find(kAddGlobal);
   if (add == 0 || found.count == kMaxLibraries) return 0;
   const char* name = info->dlpi_name != nullptr ? info->dlpi_name : "";
   if (strlen(name) >= sizeof found.paths[0]) return 0;
@@ -53,25 +54,25 @@ bool known(std::uint64_t add) {
 }
 
 template <typename F>
-void take(void* handle, const char* name, F* to) {
-  *to = reinterpret_cast<F>(dlsym(handle, name));
+void take(const modules::Held& library, const char* name, F* to) {
+  *to = library.function<F>(name);
 }
 
-void take_functions(void* handle, Functions* to) {
-  take(handle, kAddGlobal, &to->add_global);
-  take(handle, "_ZN2at14removeCallbackEm", &to->remove);
-  take(handle, "_ZNK2at14RecordFunction4nameEv", &to->name);
-  take(handle, "_ZN2at14RecordFunctionC1ENS_11RecordScopeE", &to->construct);
-  take(handle, "_ZN2at14RecordFunctionD1Ev", &to->destroy);
-  take(handle, "_ZN2at14RecordFunction6beforeEPKcl", &to->before_text);
-  take(handle,
+void take_functions(const modules::Held& library, Functions* to) {
+  take(library, kAddGlobal, &to->add_global);
+  take(library, "_ZN2at14removeCallbackEm", &to->remove);
+  take(library, "_ZNK2at14RecordFunction4nameEv", &to->name);
+  take(library, "_ZN2at14RecordFunctionC1ENS_11RecordScopeE", &to->construct);
+  take(library, "_ZN2at14RecordFunctionD1Ev", &to->destroy);
+  take(library, "_ZN2at14RecordFunction6beforeEPKcl", &to->before_text);
+  take(library,
        "_ZN2at14RecordFunction6beforeESt7variantIJSt17basic_string_viewIcSt11char_traitsIcEE"
        "St17reference_wrapperIKN3c1014FunctionSchemaEEEEl",
        &to->before_variant);
-  take(handle, "_ZN2at14RecordFunction15currentThreadIdEv", &to->thread_id);
-  take(handle, "_ZNK3c106IValue12isTensorListEv", &to->is_tensor_list);
-  take(handle, "_ZN3c1010TensorType3getEv", &to->tensor_type);
-  take(handle, "_ZN3c1019UndefinedTensorImpl10_singletonE", &to->undefined_tensor);
+  take(library, "_ZN2at14RecordFunction15currentThreadIdEv", &to->thread_id);
+  take(library, "_ZNK3c106IValue12isTensorListEv", &to->is_tensor_list);
+  take(library, "_ZN3c1010TensorType3getEv", &to->tensor_type);
+  take(library, "_ZN3c1019UndefinedTensorImpl10_singletonE", &to->undefined_tensor);
 }
 
 void refuse(const char* version) {
@@ -87,12 +88,11 @@ void refuse(const char* version) {
 }
 
 bool add_library(const char* path) {
-  // Waits for the loader's lock, which is held while constructors run under dlopen. What was mapped
-  // at the start of the program has been initialised before this library was.
-  void* handle = dlopen(path[0] == '\0' ? nullptr : path, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
-  if (handle == nullptr) return false;
+  // What was mapped at the start of the program has been initialised before this library was.
+  const modules::Held held = modules::Held::mapped(path);
+  if (!held) return look_again(), false;
   Library& library = g_libraries[s_count];
-  take_functions(handle, &library.call);
+  take_functions(held, &library.call);
   const Functions& call = library.call;
   read_version(path, library.version, sizeof library.version);
   if (call.add_global == nullptr || call.remove == nullptr || call.name == nullptr) {
@@ -118,7 +118,10 @@ std::uint32_t find_libraries(std::uint64_t now_ns) {
   static const std::uint64_t s_first_ns = now_ns;
   Candidates found;
   found.count = 0;
-  dl_iterate_phdr(look_into, &found);
+  if (modules::visit_loaded(look_into, &found) == modules::Visit::kLater) {
+    look_again();
+    return s_count;
+  }
   for (std::uint32_t i = 0; i < found.count && s_count < kMaxLibraries; ++i) {
     if (known(found.adds[i])) continue;
     if (found.paths[i][0] == '\0' && now_ns - s_first_ns < kConstructorsNs)

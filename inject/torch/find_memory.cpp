@@ -9,7 +9,8 @@
 #include <string.h>
 
 #include "gpuprof/wire/control.hpp"
-#include "inject/python/elf_lookup.hpp"
+#include "inject/modules/elf_lookup.hpp"
+#include "inject/modules/visit.hpp"
 #include "inject/torch/memory.hpp"
 #include "inject/torch/real_memory.hpp"
 
@@ -78,7 +79,7 @@ int look_for_copy(dl_phdr_info* module, std::size_t, void* data) {
   auto& search = *static_cast<Search*>(data);
   const Nearness near = nearness(search, *module);
   if (near <= search.best) return 0;
-  const python::ModuleSymbols symbols(*module);
+  const modules::ModuleSymbols symbols(*module);
   const std::uint64_t report = symbols.find(kReport);
   if (report == 0 || report == reinterpret_cast<std::uintptr_t>(search.own.report)) return 0;
   const std::uint64_t enabled = symbols.find(kEnabled);
@@ -93,11 +94,11 @@ int look_for_copy(dl_phdr_info* module, std::size_t, void* data) {
 
 }  // namespace
 
-// dl_iterate_phdr takes the lock of the list only, which nobody holds while running code of others.
+// A visit takes the lock of the list only, which nobody holds while running code of others.
 bool find_real_memory(const void* caller, const OwnMemory& own, MemoryCaller* found) {
   Search search{caller, own, found, "", 0, kNone};
-  if (dl_iterate_phdr(look_for_caller, &search) == 0) return false;
-  dl_iterate_phdr(look_for_copy, &search);
+  if (modules::visit_listed(look_for_caller, &search) == 0) return false;
+  modules::visit_listed(look_for_copy, &search);
   return search.best != kNone;
 }
 

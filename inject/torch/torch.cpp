@@ -145,8 +145,10 @@ std::uint32_t tick(std::uint64_t now_ns) {
   say_that_stacks_are_missing();
   follow_late_memory();
   tell_all();
-  if (!modules_changed()) return kLookMs;
-  if (stacks_wanted() && !python::ready()) python::find_runtime();
+  const bool changed = modules_changed();
+  if (stacks_wanted() && !python::ready() && (changed || python::waits_for_runtime()))
+    python::find_runtime();
+  if (!changed) return kLookMs;
   const std::uint32_t found = find_libraries(now_ns);
   for (; g_room.libraries < found; ++g_room.libraries) take_in(g_room.libraries);
   follow_all();

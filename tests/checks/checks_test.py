@@ -104,6 +104,17 @@ class Layers(CheckCase):
                 self.assert_finds(include, "check_layers", "--root", self.root)
                 (self.root / name).unlink()
 
+    def test_finds_calls_of_the_loader_past_the_room_for_them(self):
+        for call in ("dl_iterate_phdr(look, &found);", "void* handle = dlopen(path, RTLD_NOLOAD);",
+                     "f = dlsym(RTLD_DEFAULT, name);", "if (::dladdr(at, &info) != 0)",
+                     "dlclose (handle);", "for (auto* map = _r_debug.r_map;;)"):
+            with self.subTest(call):
+                self.write("inject/python/find.cpp", f"{SPDX}void f() {{ {call} }}\n")
+                self.assert_finds("inject/python/find.cpp:2:", "check_layers", "--root", self.root)
+                self.write("inject/python/find.cpp", f"{SPDX}// as {call}\n")
+                self.write("inject/modules/visit.cpp", f"{SPDX}void f() {{ {call} }}\n")
+                self.assert_passes("check_layers", "--root", self.root)
+
     def test_finds_an_unknown_room(self):
         self.plant("daemon/attic/a.cpp", "cstdint", "<", ">")
         self.assert_finds("daemon/attic/a.cpp", "check_layers", "--root", self.root)

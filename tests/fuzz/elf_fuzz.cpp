@@ -20,7 +20,7 @@
 #include "daemon/attach/library_file.hpp"
 #include "daemon/symbols/elf_symbols.hpp"
 #include "daemon/symbols/native_lines.hpp"
-#include "inject/python/elf_lookup.hpp"
+#include "inject/modules/elf_lookup.hpp"
 #include "support/demangle.hpp"
 #include "support/elf_probe.hpp"
 #include "tests/fuzz/input.hpp"
@@ -104,7 +104,7 @@ void walk_loaded(std::string_view file) {
   module.dlpi_name = "fuzz";
   module.dlpi_phdr = parts.data();
   module.dlpi_phnum = static_cast<ElfW(Half)>(parts.size());
-  const python::ModuleSymbols symbols(module);
+  const modules::ModuleSymbols symbols(module);
   for (const char* name : kNames) (void)symbols.find(name);
   std::free(block);
 }

@@ -105,15 +105,25 @@ TEST_F(Embed, InterpreterThatComesLate) {
 
   library_ = dlopen(g_library.c_str(), RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library_, nullptr) << dlerror();
-  EXPECT_TRUE(python::find_runtime()) << "mapped, not yet initialised";
-  EXPECT_TRUE(python::ready());
+  EXPECT_FALSE(python::find_runtime()) << "mapped, not yet initialised";
+  EXPECT_TRUE(python::waits_for_runtime());
+  EXPECT_FALSE(python::ready());
   raise(kSignal);
   EXPECT_EQ(g_read.count, 0u);
-  EXPECT_EQ(fakes::g_facts["python.library"], g_library);
-  EXPECT_TRUE(fakes::g_said.empty());
+  dlclose(library_);
+  EXPECT_EQ(dlopen(g_library.c_str(), RTLD_NOW | RTLD_NOLOAD), nullptr) << "we kept it";
+  EXPECT_FALSE(python::find_runtime());
+  EXPECT_FALSE(python::waits_for_runtime());
 
+  library_ = dlopen(g_library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library_, nullptr) << dlerror();
   setenv("PYTHONHOME", g_home.c_str(), 1);
   function<void(int)>("Py_InitializeEx")(0);
+  EXPECT_TRUE(python::find_runtime());
+  EXPECT_FALSE(python::waits_for_runtime());
+  EXPECT_TRUE(python::ready());
+  EXPECT_EQ(fakes::g_facts["python.library"], g_library);
+  EXPECT_TRUE(fakes::g_said.empty());
   EXPECT_EQ(asked(kAsk), "inner outer <module> ");
 
   std::thread([] { raise(kSignal); }).join();

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <vector>
 
-#include "inject/python/elf_lookup.hpp"
+#include "inject/modules/elf_lookup.hpp"
 #include "inject/python/text.hpp"
 
 namespace gpuprof::python {
@@ -158,7 +158,7 @@ TEST(ModuleSymbols, FindWhatTheLoaderFinds) {
   int found = 0;
   dl_iterate_phdr(
       [](dl_phdr_info* module, std::size_t, void* count) {
-        const ModuleSymbols symbols(*module);
+        const modules::ModuleSymbols symbols(*module);
         for (const char* name : {"lfind", "lsearch", "hcreate_r"})
           if (std::uint64_t at = symbols.find(name); at != 0) {
             EXPECT_EQ(at, reinterpret_cast<std::uint64_t>(dlsym(RTLD_DEFAULT, name))) << name;

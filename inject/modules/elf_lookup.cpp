@@ -3,13 +3,13 @@
 // Hash-table lookup in a mapped module (DT_GNU_HASH, else DT_HASH).
 //
 // Context:  worker
-#include "inject/python/elf_lookup.hpp"
+#include "inject/modules/elf_lookup.hpp"
 
 #include <elf.h>
 
 #include <cstring>
 
-namespace gpuprof::python {
+namespace gpuprof::modules {
 namespace {
 
 // Longer chains than any hash makes are those of a table that leads in circles.
@@ -54,6 +54,7 @@ ModuleSymbols::ModuleSymbols(const dl_phdr_info& module)
     if (entry.d_tag == DT_STRTAB) strings_ = table;
     if (entry.d_tag == DT_GNU_HASH) gnu_hash_ = table;
     if (entry.d_tag == DT_HASH) sysv_hash_ = table;
+    if (entry.d_tag == DT_SONAME) name_ = entry.d_un.d_val;
   }
 }
 
@@ -72,17 +73,34 @@ bool ModuleSymbols::read(std::uint64_t at, T* to) const {
   return true;
 }
 
-std::uint64_t ModuleSymbols::find(const char* name) const {
-  if (symbols_ == 0 || strings_ == 0) return 0;
+bool ModuleSymbols::look_up(const char* name, ElfW(Sym) * symbol) const {
+  if (symbols_ == 0 || strings_ == 0) return false;
   std::uint32_t index = 0;
   if (gnu_hash_ != 0)
     index = gnu_lookup(name);
   else if (sysv_hash_ != 0)
     index = sysv_lookup(name);
+  return index != 0 && read(symbols_ + std::uint64_t{index} * sizeof *symbol, symbol);
+}
+
+std::uint64_t ModuleSymbols::find(const char* name) const {
+  std::uint64_t bytes = 0;
+  return find(name, &bytes);
+}
+
+std::uint64_t ModuleSymbols::find(const char* name, std::uint64_t* bytes) const {
   ElfW(Sym) symbol;
-  if (index == 0 || !read(symbols_ + std::uint64_t{index} * sizeof symbol, &symbol)) return 0;
+  if (!look_up(name, &symbol)) return 0;
+  *bytes = symbol.st_size;
   // A non-PIE executable has bias 0 and absolute values: the same sum.
   return bias_ + symbol.st_value;
+}
+
+const char* ModuleSymbols::own_name() const {
+  if (strings_ == 0 || name_ == 0) return nullptr;
+  const std::uint64_t room = room_at(strings_ + name_);
+  const auto* name = reinterpret_cast<const char*>(strings_ + name_);
+  return strnlen(name, room) < room ? name : nullptr;
 }
 
 bool ModuleSymbols::defines(std::uint32_t index, const char* name) const {
@@ -131,4 +149,4 @@ std::uint32_t ModuleSymbols::sysv_lookup(const char* name) const {
   return 0;
 }
 
-}  // namespace gpuprof::python
+}  // namespace gpuprof::modules

@@ -2,7 +2,7 @@
 //
 // Symbols of modules whose tables are right, and of some whose tables are not. What is mapped of a
 // module ends at a page that cannot be read.
-#include "inject/python/elf_lookup.hpp"
+#include "inject/modules/elf_lookup.hpp"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace gpuprof::python {
+namespace gpuprof::modules {
 namespace {
 
 /// All of a module that a look-up reads; `_first` and `_other` share the one bucket.
@@ -154,4 +154,4 @@ TEST(ElfLookupHere, AModuleOfThisProcessHasWhatTheLoaderFinds) {
 }
 
 }  // namespace
-}  // namespace gpuprof::python
+}  // namespace gpuprof::modules

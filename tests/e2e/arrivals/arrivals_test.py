@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Libraries come by dlopen while all of ours is awake; their load is held up for 100 ms at one stage each. Nothing
+in them is called before it is over, and all is looked at afterwards.
+
+usage: arrivals_test.py [--only STAGE]"""
+
+import argparse
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+import e2e  # noqa: E402
+import live  # noqa: E402
+
+FOLDER = os.path.join(e2e.BUILD, "arrivals")
+HOST = os.path.join(FOLDER, "host")
+STAGES = ("resolver", "descriptor", "constructor", "thread", "lazy")
+# The first is taken for an interpreter, too; then CUPTI is there when the driver comes.
+NAMES = ("libcupti.so.12", "libcuda.so.1")
+LIMIT_S = 60
+
+
+def paths(stage):
+    return [os.path.join(FOLDER, stage, name) for name in NAMES]
+
+
+def judge(checks, what, done, rounds, called):
+    """The program came to its end; its libraries were called, or at least nothing was in vain waited for."""
+    lines = done.stdout.decode().splitlines()
+    checks.equal((done.returncode, lines[-1:]), (0, ["end"]), what + ": " + done.stderr.decode()[-300:])
+    checks.equal(len(lines), rounds * len(NAMES) + 1, what + ": each was opened")
+    for name in called:
+        checks.expect(any(line.endswith(name + " called") for line in lines), what + ": " + name + " was looked at")
+
+
+def recorded(checks, stage, folder):
+    """Preloaded: the interpreter, PyTorch, the driver and CUPTI are looked for."""
+    done = e2e.gpuprof(["-q", "-r", "1000", "-o", os.path.join(folder, stage)],
+                       [HOST, "1", "1500", *paths(stage)], timeout=LIMIT_S)
+    judge(checks, stage + ", recorded", done, 1, NAMES[:1])
+
+
+def attached(checks, stage, folder):
+    """Attached to: what is in tables of addresses and in data is looked for besides."""
+    with subprocess.Popen([HOST, "12", "150", *paths(stage)], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as program:
+        done = live.cli("attach", program.pid, "-d", "1500ms", "-o", os.path.join(folder, stage + "-attached"))
+        checks.equal(done.returncode, 0, stage + ", attach: " + done.stderr[-300:])
+        out, err = program.communicate(timeout=LIMIT_S)
+    judge(checks, stage + ", attached", subprocess.CompletedProcess([], program.returncode, out, err), 12, NAMES)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="")
+    only = parser.parse_args().only
+    checks = e2e.Checks()
+    with e2e.Folder("arrivals") as folder:
+        for stage in STAGES:
+            if only not in ("", stage):
+                continue
+            for how in (recorded, attached):
+                try:
+                    how(checks, stage, folder)
+                except subprocess.TimeoutExpired as late:
+                    checks.expect(False, "%s, %s: still running after %d s" % (stage, how.__name__, late.timeout))
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()
