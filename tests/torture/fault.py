@@ -4,7 +4,7 @@
 import dataclasses
 import importlib
 
-FAMILIES = ("kill", "limits", "processes", "gpu", "hostile", "programs")
+FAMILIES = ("kill", "limits", "processes", "loader", "gpu", "hostile", "programs")
 # Hours of work: only where somebody asks for it by name.
 ON_REQUEST = ("programs",)
 
