@@ -18,7 +18,7 @@ else()
 endif()
 option(GPUPROF_PRECOMPILE "Parse common headers once for all rooms" ${precompile})
 option(GPUPROF_TOGETHER "Compile several files of a room as one: a build of everything takes half the time" OFF)
-option(GPUPROF_DAEMON_UNIT_TESTS "Unit tests of daemon and command line, not only of the library" ON)
+option(GPUPROF_DAEMON_UNIT_TESTS "Unit tests of daemon and command line, not only of the library, and replays of the fuzz targets" ON)
 option(GPUPROF_FUZZ "Build the libFuzzer targets (Clang only)" OFF)
 set(GPUPROF_SANITIZE "" CACHE STRING
     "address;undefined or thread: sanitizers for the rooms and the unit tests")

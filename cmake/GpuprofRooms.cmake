@@ -133,6 +133,6 @@ function(gpuprof_unit_test NAME)
   endif()
   add_test(NAME ${NAME} COMMAND ${NAME} "--gtest_output=xml:${CMAKE_BINARY_DIR}/results/${NAME}.xml")
   # "sanitized": instrumented by the sanitizer builds; the target unit_tests builds it.
-  set_tests_properties(${NAME} PROPERTIES LABELS "unit;sanitized" TIMEOUT 120)
+  set_tests_properties(${NAME} PROPERTIES LABELS "unit;sanitized" TIMEOUT 900)
   add_dependencies(unit_tests ${NAME})
 endfunction()

@@ -276,5 +276,40 @@ class Links(CheckCase):
         self.assert_finds("there is no fuzz target gone", "check_links", "--root", self.root)
 
 
+class Timing(CheckCase):
+    def plant(self, body, name="tests/e2e/room/room_test.py"):
+        self.write(name, "import time\n\n\ndef case(checks):\n" + "".join("    %s\n" % line for line in body))
+
+    def test_passes_order_at_least_and_what_is_said_of_time(self):
+        self.plant(["begin = time.monotonic()", "seconds = time.monotonic() - begin",
+                    "checks.expect(seconds >= 2, 'it was waited for')", "checks.in_time(seconds < 5, 'soon')",
+                    "# clock: one and the same clock, the order", "checks.expect(begin < time.monotonic(), 'later')",
+                    "live.wait_for(lambda: True, 60)"])
+        self.assert_passes("check_timing", "--root", self.root)
+
+    def test_finds_a_judgement_by_the_clock(self):
+        for judged in ("checks.expect(time.time() - begin < 5, 'soon')", "checks.expect(2 <= seconds < 5, 'about')",
+                       "checks.expect(5 > seconds, 'soon')", "assert seconds < 5", "checks.equal(seconds, 5, 'so long')",
+                       "checks.expect(min(rows) < 5, 'soon once')"):
+            self.plant(["rows, begin = [], time.time()", "seconds = time.time() - begin", "rows.append(seconds)", judged])
+            self.assert_finds("room_test.py:8: judges by the clock", "check_timing", "--root", self.root)
+
+    def test_finds_a_wait_without_patience(self):
+        for waits in ("live.wait_for(lambda: True, 20)", "process.communicate(timeout=30)", "end = time.time() + 5",
+                      "subprocess.run(['true'], timeout=10)"):
+            self.plant([waits])
+            self.assert_finds("at most: a busy machine may take 60", "check_timing", "--root", self.root)
+        self.write("tests/e2e/lib/more.py", "def wait_for(what, seconds=20):\n    pass\n")
+        self.assert_finds("more.py:1: waits 20 s", "check_timing", "--root", self.root)
+
+    def test_leaves_the_programs_of_tests_alone_and_reads_unit_tests(self):
+        self.plant(["assert time.time() < 5"], "tests/e2e/room/programs/train.py")
+        self.assert_passes("check_timing", "--root", self.root)
+        self.write("tests/unit/a/a_test.cpp", "EXPECT_LT(base::mono_ns() - begin, 1000);\n")
+        self.assert_finds("a_test.cpp:1: judges by the clock", "check_timing", "--root", self.root)
+        self.write("tests/unit/a/a_test.cpp", "// clock: the order\nEXPECT_LT(begin, base::mono_ns());\n")
+        self.assert_passes("check_timing", "--root", self.root)
+
+
 if __name__ == "__main__":
     unittest.main()

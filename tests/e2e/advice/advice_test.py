@@ -2,9 +2,12 @@
 """Slow spots planted in a training are named by `gpuprof report --advice-only`, each with its own line and its share
 of a step as the program's own timers have it; a clean training gets no advice. On the CPU and on the simulated GPU.
 
-usage: advice_test.py [--clean N] [--rare]
-  --clean N   only the clean training, N times on each
-  --rare      only what goes wrong in few programs, and the same programs without that"""
+usage: advice_test.py [--live | --record] [--clean N] [--rare]
+Without an option the trainings are those of recorded/, each judged by its own timers.
+  --live      new ones, in which the machine is judged, too
+  --record    new ones, of which those that are right become those of recorded/
+  --clean N   only the clean training, N times on each, live
+  --rare      only what goes wrong in few programs, and the same programs without that, live"""
 
 import argparse
 import json
@@ -16,6 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 sys.path.append(os.path.join(HERE, "..", "torch"))
 import e2e  # noqa: E402
+import recorded  # noqa: E402
 import sim  # noqa: E402
 import torch_programs  # noqa: E402
 
@@ -34,10 +38,24 @@ RULES = {"item1": "sync-in-loop", "item2": "sync-in-loop", "item3": "sync-in-loo
 RARE_SPOTS = {"compile": ("first-step", "forward", "first step", 0), "starve": ("host-starved", "starved", "step", 0),
               "memory": ("memory-limit", "taken", "GPU's memory", 1),
               "parallel": ("data-parallel", "forward", "step", 2)}
-ON_CPU = ["--batch", "48", "--steps", "40"]
-ON_GPU = ["--device", "cuda", "--batch", "256", "--width", "128", "--steps", "40"]
+ON_CPU = ["--batch", "48", "--steps", "16"]
+ON_GPU = ["--device", "cuda", "--batch", "256", "--width", "128", "--steps", "16"]
 # With it the GPU, not the host, takes the time of a step.
 TIME_SCALE = 4
+
+
+# name: (what is run by Python, devices of the simulated GPU, how its times are stretched)
+RUNS = {
+    "cpu": ([RESIDUAL, *ON_CPU, "--plant", "syncs,sleep,adds,clones,passes"], 0, TIME_SCALE),
+    "loader": ([RESIDUAL, *ON_CPU, "--plant", "loader"], 0, TIME_SCALE),
+    "workers": ([RESIDUAL, "--steps", "20", "--plant", "workers", "--pause", "0.4"], 0, TIME_SCALE),
+    "ranks": (["-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone", RANKS, "--slow", "20"], 0,
+              TIME_SCALE),
+    "gpu": ([RESIDUAL, *ON_GPU, "--plant", "syncs,sleep,adds,clones,passes,tiny"], 1, TIME_SCALE),
+    "gpu_fp32": ([RESIDUAL, *ON_GPU, "--plant", "pageable", "--fp32"], 1, TIME_SCALE),
+    "clean_cpu": ([RESIDUAL, *ON_CPU, "--batch", "96"], 0, TIME_SCALE),
+    "clean_gpu": ([RESIDUAL, *ON_GPU], 1, 8 * TIME_SCALE),
+}
 
 
 def line_of(program, spot):
@@ -49,8 +67,47 @@ def line_of(program, spot):
     raise LookupError("no spot %s in %s" % (spot, program))
 
 
-class Recorded:
-    """One run under gpuprof with default options, what it said of itself, and the advice."""
+class Asked:
+    """The advice on a run, and what the program said of itself."""
+
+    def report(self, *options):
+        return subprocess.run([e2e.GPUPROF, "report", "-q", *options, *self.files], capture_output=True, text=True,
+                              timeout=e2e.PATIENCE_S)
+
+    def ask(self, checks, what):
+        """The advice; False where there is no run to speak of."""
+        if not checks.expect(self.files, what + ": a trace"):
+            return False
+        told = self.report("--advice-only", "--json")
+        if not checks.equal(told.returncode, 0, what + ": report: " + told.stderr[-500:]):
+            return False
+        self.advice = json.loads(told.stdout)["advice"]
+        return True
+
+    def line_of(self, program, spot):
+        return line_of(program, spot)
+
+    def called(self, program):
+        """What the trace calls a program."""
+        return program
+
+
+class Kept(Asked):
+    """A run of recorded/."""
+
+    def __init__(self, name, folder):
+        session = recorded.Session(HERE, name, folder)
+        self.files, self.timers, self.lines = session.files, session.told["timers"], session.told["lines"]
+
+    def line_of(self, program, spot):
+        return self.lines[spot]
+
+    def called(self, program):
+        return program.replace(e2e.SOURCE, recorded.ROOT + "/source")
+
+
+class Recorded(Asked):
+    """One run under gpuprof with default options."""
 
     def __init__(self, folder, command, gpu=0, time_scale=TIME_SCALE):
         full = dict(os.environ, GPUSIM_QUIET="1", OMP_NUM_THREADS="1")
@@ -59,34 +116,33 @@ class Recorded:
         else:
             full["CUDA_VISIBLE_DEVICES"] = ""
         os.makedirs(folder)
-        self.done = e2e.gpuprof(["-q", "-o", folder], command, env=full, timeout=200)
+        self.done = e2e.gpuprof(["-q", "-o", folder], command, env=full, timeout=e2e.PATIENCE_S)
         self.files = e2e.traces(folder)
         self.timers = self.advice = None
         for line in self.done.stdout.decode().splitlines():
             if line.startswith("{"):
                 self.timers = json.loads(line)
 
-    def report(self, *options):
-        return subprocess.run([e2e.GPUPROF, "report", "-q", *options, *self.files], capture_output=True, text=True,
-                              timeout=120)
-
     def ask(self, checks, what):
-        """The advice; False where there is no run to speak of."""
         good = checks.equal(self.done.returncode, 0, what + ": " + self.done.stderr.decode()[-500:])
-        if not good or not checks.expect(self.files, what + ": a trace"):
-            return False
-        told = self.report("--advice-only", "--json")
-        if not checks.equal(told.returncode, 0, what + ": report: " + told.stderr[-500:]):
-            return False
-        self.advice = json.loads(told.stdout)["advice"]
-        return True
+        return good and super().ask(checks, what)
+
+    def keep(self, name, python):
+        """As one of recorded/."""
+        lines = {}
+        for program in (RESIDUAL, RANKS):
+            with open(program, encoding="utf-8") as file:
+                lines.update((line.split("# spot: ")[1].strip(), number) for number, line in enumerate(file, 1)
+                             if "# spot: " in line)
+        recorded.store(HERE, name, self.files, {"timers": self.timers, "lines": lines}, python)
 
 
 def named(checks, run, program, spots, what):
     """Each spot by its rule, on its own line, with the timers' share."""
     for spot, rule, marker in spots:
-        line = line_of(program, marker)
-        found = [a for a in run.advice if a["rule"] == rule and a["file"] == program and a["line"] == line]
+        line = run.line_of(program, marker)
+        found = [a for a in run.advice
+                 if (a["rule"], a["file"], a["line"]) == (rule, run.called(program), line)]
         share = run.timers["share"][spot]
         if not checks.expect(len(found) == 1, "%s: %s on line %d; there is %s" % (
                 what, rule, line, [(a["rule"], a["line"]) for a in run.advice])):
@@ -108,20 +164,19 @@ def silent_on_cpu(checks, run, what):
     checks.expect(not rules & GPU_RULES, "%s: no advice on a GPU without one: %s" % (what, rules & GPU_RULES))
 
 
-def on_cpu(checks, python, folder):
-    run = Recorded(os.path.join(folder, "cpu"), [python, RESIDUAL, *ON_CPU, "--plant", "syncs,sleep,adds,clones,passes"])
-    if run.ask(checks, "cpu"):
-        named(checks, run, RESIDUAL, spots_of("sleep", "adds", "clones", "passes"), "cpu")
-        silent_on_cpu(checks, run, "cpu")
-        fails(checks, run)
-    run = Recorded(os.path.join(folder, "loader"), [python, RESIDUAL, *ON_CPU, "--plant", "loader"])
-    if run.ask(checks, "loader"):
-        named(checks, run, RESIDUAL, [("loader", "data-loading", "batches")], "loader")
-        silent_on_cpu(checks, run, "loader")
-    run = Recorded(os.path.join(folder, "workers"), [python, RESIDUAL, "--steps", "20", "--plant", "workers", "--pause",
-                                                           "0.4"])
-    if run.ask(checks, "workers"):
-        named(checks, run, RESIDUAL, [("loader", "loader-workers", "batches")], "workers")
+def cpu(checks, run):
+    named(checks, run, RESIDUAL, spots_of("sleep", "adds", "clones", "passes"), "cpu")
+    silent_on_cpu(checks, run, "cpu")
+    fails(checks, run)
+
+
+def loader(checks, run):
+    named(checks, run, RESIDUAL, [("loader", "data-loading", "batches")], "loader")
+    silent_on_cpu(checks, run, "loader")
+
+
+def workers(checks, run):
+    named(checks, run, RESIDUAL, [("loader", "loader-workers", "batches")], "workers")
 
 
 def fails(checks, run):
@@ -135,29 +190,36 @@ def fails(checks, run):
     checks.expect(unknown.returncode == 125 and "did you mean host-code" in unknown.stderr, "fail-on: " + unknown.stderr)
 
 
-def on_gpu(checks, python, folder):
-    line = [python, RESIDUAL, *ON_GPU]
-    run = Recorded(os.path.join(folder, "gpu"), [*line, "--plant", "syncs,sleep,adds,clones,passes,tiny"], True)
-    if run.ask(checks, "simulated GPU"):
-        named(checks, run, RESIDUAL,
-              spots_of("item1", "item2", "item3", "sleep", "adds", "clones", "passes", "tiny"), "simulated GPU")
-    run = Recorded(os.path.join(folder, "gpu_fp32"), [*line, "--plant", "pageable", "--fp32"], True)
-    if run.ask(checks, "simulated GPU, fp32"):
-        named(checks, run, RESIDUAL, spots_of("pageable"), "simulated GPU, fp32")
-        products = [a for a in run.advice if a["rule"] == "fp32-math"]
-        convolutions = {line_of(RESIDUAL, "first"), line_of(RESIDUAL, "second")}
-        checks.expect(len(products) == 1 and products[0]["line"] in convolutions,
-                      "fp32: products are named with a convolution's line: %s" % products)
+def gpu(checks, run):
+    named(checks, run, RESIDUAL, spots_of("item1", "item2", "item3", "sleep", "adds", "clones", "passes", "tiny"),
+          "simulated GPU")
 
 
-def on_ranks(checks, python, folder):
-    line = [python, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone", RANKS, "--slow", "20"]
-    run = Recorded(os.path.join(folder, "ranks"), line)
-    if not run.ask(checks, "ranks"):
-        return
+def gpu_fp32(checks, run):
+    named(checks, run, RESIDUAL, spots_of("pageable"), "simulated GPU, fp32")
+    products = [a for a in run.advice if a["rule"] == "fp32-math"]
+    convolutions = {run.line_of(RESIDUAL, "first"), run.line_of(RESIDUAL, "second")}
+    checks.expect(len(products) == 1 and products[0]["line"] in convolutions,
+                  "fp32: products are named with a convolution's line: %s" % products)
+
+
+def ranks(checks, run):
     named(checks, run, RANKS, spots_of("slow"), "ranks")
     silent_on_cpu(checks, run, "ranks")
     checks.equal([a["rank"] for a in run.advice if a["rule"] == "slow-rank"], [1], "ranks: which one")
+
+
+def clean_cpu(checks, run):
+    checks.equal([(a["rule"], a["line"], round(a["share_percent"], 2)) for a in run.advice], [], "clean")
+
+
+def clean_gpu(checks, run):
+    """With bf16 and a GPU that is busy; its times are stretched, so that other programs of this machine do not make it
+    wait."""
+    clean_cpu(checks, run)
+    share = json.loads(run.report("--by", "gpu", "--json").stdout)["processes"][0]["rows"][0]["utilisation_percent"]
+    print("clean: the GPU is busy for %.1f %% of a step" % share)
+    checks.expect(share > 60, "clean: the GPU is busy for %.1f %% of a step" % share)
 
 
 def rare(checks, python, folder, has_gpu):
@@ -183,46 +245,59 @@ def rare(checks, python, folder, has_gpu):
             checks.equal([a for a in run.advice if a["rule"] == rule], [], spot + ", clean")
 
 
-def clean(checks, python, folder, gpu, number):
-    """No advice. On the simulated GPU with bf16 and a GPU that is busy; its times are stretched, so that other
-    programs of this machine do not make it wait."""
-    what = "clean %s %d" % ("simulated GPU" if gpu else "cpu", number)
-    options = [*ON_GPU, "--steps", "16"] if gpu else [*ON_CPU, "--batch", "96", "--steps", "20"]
-    run = Recorded(os.path.join(folder, what.replace(" ", "_")), [python, RESIDUAL, *options], gpu,
-                   8 * TIME_SCALE)
-    if not run.ask(checks, what):
-        return
-    checks.equal([(a["rule"], a["line"], round(a["share_percent"], 2)) for a in run.advice], [], what)
-    if gpu:
-        share = json.loads(run.report("--by", "gpu", "--json").stdout)["processes"][0]["rows"][0]["utilisation_percent"]
-        print("%s: the GPU is busy for %.1f %% of a step" % (what, share))
-        checks.expect(share > 60, "%s: busy for %.1f %% of a step" % (what, share))
+JUDGES = {judge.__name__: judge for judge in (cpu, loader, workers, ranks, clean_cpu, gpu, gpu_fp32, clean_gpu)}
+
+
+def judge(checks, name, run):
+    """Whether all of it is right."""
+    before = checks.failed
+    if run.ask(checks, name):
+        JUDGES[name](checks, run)
+    return checks.failed == before
+
+
+def gpu_here(python):
+    return os.path.exists(sim.GPUSIM_RUN) and subprocess.run(
+        [sim.GPUSIM_RUN, "--quiet", "--devices", "1", "--", python, "-c", "import torch; torch.zeros(1).cuda()"],
+        capture_output=True).returncode == 0
+
+
+def live(checks, options, folder):
+    """New runs. What they have wrong may be the machine's doing."""
+    python = torch_programs.python_with_torch()
+    has_gpu = gpu_here(python)
+    names = [name for name in options.only.split(",") if has_gpu or not RUNS[name][1]]
+    if options.clean:
+        names = options.clean * [name for name in names if name.startswith("clean")]
+    if options.rare:
+        rare(checks, python, folder, has_gpu)
+        names = []
+    for number, name in enumerate(names):
+        words, devices, time_scale = RUNS[name]
+        if "16" in words and not options.record:
+            words = [*words, "--steps", "40"]  # shares of more
+        run = Recorded(os.path.join(folder, str(number)), [python, *words], devices, time_scale)
+        if judge(checks, name, run) and options.record:
+            run.keep(name, python)
+    if not has_gpu:
+        checks.skip("the simulated GPU: not built for a PyTorch of this interpreter")
+    checks.late, checks.failed = checks.failed, 0
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--clean", type=int, default=0)
-    parser.add_argument("--rare", action="store_true")
+    for name in ("--rare", "--live", "--record"):
+        parser.add_argument(name, action="store_true")
+    parser.add_argument("--only", default=",".join(RUNS), help="of --live and --record: " + ", ".join(RUNS))
     options = parser.parse_args()
     checks = e2e.Checks()
-    python = torch_programs.python_with_torch()
-    has_gpu = os.path.exists(sim.GPUSIM_RUN) and subprocess.run(
-        [sim.GPUSIM_RUN, "--quiet", "--devices", "1", "--", python, "-c", "import torch; torch.zeros(1).cuda()"],
-        capture_output=True).returncode == 0
     with e2e.Folder("advice") as folder:
-        if options.rare:
-            rare(checks, python, folder, has_gpu)
-        elif not options.clean:
-            on_cpu(checks, python, folder)
-            on_ranks(checks, python, folder)
-            if has_gpu:
-                on_gpu(checks, python, folder)
-        for number in range(1, 1 if options.rare else (options.clean or 1) + 1):
-            clean(checks, python, folder, False, number)
-            if has_gpu:
-                clean(checks, python, folder, True, number)
-        if not has_gpu:
-            checks.skip("the simulated GPU: not built for a PyTorch of this interpreter")
+        if options.rare or options.clean or options.live or options.record:
+            live(checks, options, folder)
+        else:
+            for name in RUNS:
+                judge(checks, name, Kept(name, folder))
     checks.done()
 
 

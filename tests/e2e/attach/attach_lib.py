@@ -29,7 +29,7 @@ def need():
     """Skips the test where nothing can be attached to."""
     if platform.machine() != "x86_64":
         e2e.skip("attach is tested on x86-64 only")
-    with subprocess.Popen(["sleep", "5"]) as sleeper:
+    with subprocess.Popen(["sleep", "600"]) as sleeper:
         time.sleep(0.1)
         done = inject(sleeper.pid, VECTORS)
         sleeper.kill()
@@ -39,7 +39,7 @@ def need():
 
 def inject(pid, library=e2e.LIBRARY, arguments=(), **keywords):
     """One injection; the tool's answer, with `status`."""
-    keywords.setdefault("timeout", 60)
+    keywords.setdefault("timeout", e2e.PATIENCE_S)
     done = subprocess.run([TOOL, str(pid), library, ARMED if library == e2e.LIBRARY else WORDS, *arguments], stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, **keywords)
     try:
@@ -54,8 +54,8 @@ class Target:
     """A program that says `ready`; killed with the block if it still runs."""
 
     def __init__(self, command, **keywords):
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, text=True, **keywords)
+        keywords.setdefault("stdin", subprocess.DEVNULL)
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **keywords)
         self.pid = self.process.pid
         self.first = self.process.stdout.readline().strip()
 
@@ -75,7 +75,7 @@ class Target:
             self.process.terminate()
         return self.end()
 
-    def end(self, seconds=60):
+    def end(self, seconds=e2e.PATIENCE_S):
         """Exit status and last line; -99: it hangs."""
         try:
             out, _ = self.process.communicate(timeout=seconds)
@@ -85,7 +85,7 @@ class Target:
 
 
 # Longer than any test on any machine; they tell it to end.
-LONG = "60"
+LONG = "600"
 
 
 def read(path):
@@ -100,7 +100,7 @@ def loaded(pid):
     return "libgpuprof_inject.so" in read("/proc/%d/maps" % pid)
 
 
-def wait_for(question, seconds=5.0):
+def wait_for(question, seconds=e2e.PATIENCE_S):
     end = time.monotonic() + seconds
     while time.monotonic() < end and not question():
         time.sleep(0.02)
@@ -127,7 +127,7 @@ class Traces:
         return {"descriptors": sorted(descriptors), "masks": masks, "scratch": scratch}
 
     def check(self, checks, what):
-        wait_for(lambda: self.look() == self.before)
+        wait_for(lambda: self.look() == self.before, 60)
         now = self.look()
         for key, value in self.before.items():
             checks.equal(now[key], value, "%s: %s" % (what, key))

@@ -56,7 +56,7 @@ CONDITION = threading.Condition()
 
 def wait_for_it():
     with CONDITION:
-        CONDITION.wait(0.002)
+        CONDITION.wait(0.002)  # clock: a pause
 
 
 def main():

@@ -4,6 +4,7 @@ the kernel never continues after a stop), and no write of a part: its end is wai
 
 import errno
 import re
+import subprocess
 import time
 
 import attach_lib as lib
@@ -22,14 +23,15 @@ def injections(checks, target, name):
     for _ in range(1 if name in ONCE else 2):
         time.sleep(0.06)
         done = lib.inject(target.pid, lib.VECTORS)
-        if name not in NEVER_CONTINUED or target.process.poll() is None:
-            checks.equal(done.get("answer"), 42, "%s: %s" % (name, done))
+        checks.equal(done.get("answer"), 42, "%s: %s" % (name, done))
+    target.process.stdin.write("\n")  # it may go on to the next call
+    target.process.stdin.flush()
 
 
 def one_round(checks):
     """How long each call took, ms; results are checked."""
     took = {}
-    with lib.Target([lib.TARGET, "calls", "0"]) as target:
+    with lib.Target([lib.TARGET, "calls", "0"], stdin=subprocess.PIPE) as target:
         for line in target.process.stdout:
             begin = re.match(r"begin (\w+)", line)
             if begin:
@@ -59,9 +61,9 @@ def main():
         for name, ms in one_round(checks).items():
             best[name] = min(ms, best.get(name, ms))
         late = [n for n, ms in best.items() if ms > SPAN_MS + SLACK_MS]
-        if not late:
+        if not late or not e2e.JUDGES_TIME:
             break
-    checks.equal(late, [], "calls that slept longer each time")
+    checks.in_time(not late, "calls that slept longer each time: %s" % late)
     checks.done()
 
 

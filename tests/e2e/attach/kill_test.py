@@ -33,7 +33,7 @@ def attacher(target, environment=None):
                             stdout=subprocess.PIPE, env=environment)
 
 
-def stopped(process, seconds=10.0):
+def stopped(process, seconds=e2e.PATIENCE_S):
     """True once it has stopped itself; False if it ended."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

@@ -20,7 +20,7 @@ import seccomp
 
 IS_ROOT = os.geteuid() == 0
 NOBODY = 65534
-SLEEP = ["sh", "-c", "echo ready; exec sleep 20"]
+SLEEP = ["sh", "-c", "echo ready; exec sleep 600"]
 PR_SET_DUMPABLE = 4
 MEMFD_CREATE, OPENAT = 319, 257
 
@@ -60,7 +60,7 @@ def zombie(checks):
 # Its main thread ends, another one goes on.
 HEADLESS = """
 import ctypes, threading, time
-threading.Thread(target=time.sleep, args=(20,)).start()
+threading.Thread(target=time.sleep, args=(600,)).start()
 print("ready", flush=True)
 ctypes.CDLL(None).pthread_exit(None)
 """
@@ -129,7 +129,7 @@ import os, sys, time
 print("ready", flush=True)
 opens = [(os.POSIX_SPAWN_OPEN, 5, sys.argv[1], os.O_RDONLY, 0)]
 os.waitpid(os.posix_spawn("/bin/true", ["true"], os.environ, file_actions=opens), 0)
-time.sleep(20)
+time.sleep(600)
 """
 
 
@@ -236,7 +236,7 @@ def not_dumpable(checks):
     if not IS_ROOT or not shutil.which("setpriv"):
         return checks.skip("not dumpable: needs root and setpriv")
     script = "import ctypes, time; ctypes.CDLL(None).prctl(%d, 0); print('ready', flush=True); " \
-             "time.sleep(20)" % PR_SET_DUMPABLE
+             "time.sleep(600)" % PR_SET_DUMPABLE
     with e2e.Folder("attach") as folder:
         os.chmod(folder, 0o755)
         tool = shutil.copy(lib.TOOL, folder)
@@ -264,7 +264,7 @@ def filtered(checks):
         checks.expect(not [n for n in os.listdir("/tmp") if n.startswith(".gpuprof-")],
                       "memfd denied: the file is gone")
     script = "import errno, seccomp, time; seccomp.denied(%d, errno.EPERM)(); " \
-             "print('ready', flush=True); time.sleep(20)" % OPENAT
+             "print('ready', flush=True); time.sleep(600)" % OPENAT
     with lib.Target([sys.executable, "-c", script]) as target:
         done = lib.inject(target.pid, lib.VECTORS, arguments=["--ignore-seccomp"])
         checks.expect("cannot open shared object file" in done.get("error", ""), "open denied: %s" % done)
@@ -298,7 +298,7 @@ def namespaces(checks):
                                      capture_output=True).returncode != 0:
         return checks.skip("namespaces: cannot be made here")
     # The library's folder is not there, and the pid is another.
-    script = "mount -t tmpfs none %s && %s echo ready && exec sleep 20"
+    script = "mount -t tmpfs none %s && %s echo ready && exec sleep 600"
     for name, proc in (("with its own /proc", "mount -t proc none /proc &&"),
                        ("with a /proc of another pid namespace", "")):
         command = unshared(["-m", "-p", "-f", "--propagation", "private"],

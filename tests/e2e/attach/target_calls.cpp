@@ -178,6 +178,7 @@ std::uint64_t sleep_in_calls() {
     const long result = call();
     const int failure = errno;
     printf("end %s %.2f %ld %d\n", name, now_ms() - begun, result, result == 0 ? 0 : failure);
+    getchar();  // whoever injects has done so
   }
   return std::size(kCalls);
 }

@@ -31,7 +31,7 @@ def armed_costs_nothing(checks, folder):
         before = live.status()[program.pid]["worker_cpu_ns"]
         time.sleep(1)
         cost = live.status()[program.pid]["worker_cpu_ns"] - before
-        checks.expect(cost < 2_000_000, "a second of waiting costs %d ns" % cost)
+        checks.in_time(cost < 2_000_000, "a second of waiting costs %d ns" % cost)
         table = live.cli("status").stdout
         # Programs of other tests may be listed, too.
         rows = [line for line in table.splitlines() if line.split()[0] == str(program.pid)]
@@ -41,7 +41,7 @@ def armed_costs_nothing(checks, folder):
         checks.equal((status, out, errors), (-15, "", ""), "the armed program ends as ever")
     checks.expect(program.pid not in live.status(), "status knows that it has ended")
     checks.equal(live.door_files(program.pid), [], "and has removed what it could not remove itself")
-    ended = subprocess.run(live.prefix("--armed") + live.busy(0.3), capture_output=True, timeout=60)
+    ended = subprocess.run(live.prefix("--armed") + live.busy(0.3), capture_output=True, timeout=e2e.PATIENCE_S)
     checks.equal((ended.returncode, live.door_files(int(ended.stdout.split()[0]))), (7, []),
                  "a program that ends by itself leaves none")
 
@@ -58,7 +58,8 @@ def two_in_a_row(checks, folder):
                 return
             checks.expect(live.samples(paths[0]) > 0, "capture %d has stacks" % number)
             length = live.span_seconds(paths[0])
-            checks.expect(0.39 < length < 0.8, "capture %d is %.3f s long" % (number, length))
+            checks.expect(length > 0.39, "capture %d is %.3f s long" % (number, length))
+            checks.in_time(length < 0.8, "capture %d is %.3f s long" % (number, length))
             checks.expect("1 window" in done.stderr and "open with" in done.stderr, done.stderr)
         checks.equal(len(e2e.traces(out)), 2, "files of two captures in one folder")
         row = live.wait_until_armed(program.pid)
@@ -87,9 +88,13 @@ def costs_are_of_one_capture(checks, folder):
             long_ns = worker_cpu_ns(checks, what + ", 2 s", [*first, program.pid, "-d", "2s"], folder)
             live.wait_until_armed(program.pid)
             short_ns = worker_cpu_ns(checks, what + ", 0.2 s", ["capture", program.pid, "-d", "200ms"], folder)
+            live.wait_until_armed(program.pid)
+            all_ns = live.status()[program.pid]["worker_cpu_ns"]
         print("%s: CPU time of our thread in a capture of 2 s %.1f ms, in one of 0.2 s after it %.1f ms" % (
             what, long_ns / 1e6, short_ns / 1e6))
-        checks.expect(0 < short_ns < long_ns, "%s: worker_cpu_ns %d, then %d" % (what, long_ns, short_ns))
+        # One that counted from the process's start would count the first one twice.
+        checks.expect(0 < short_ns and long_ns + short_ns <= all_ns,
+                      "%s: worker_cpu_ns %d, then %d, of %d in all" % (what, long_ns, short_ns, all_ns))
 
 
 def first_event(checks, folder):
@@ -105,7 +110,8 @@ def first_event(checks, folder):
                 took_ms.append((first_ns - begin_ns) / 1e6)
             if took_ms and min(took_ms) < MOST_MS:
                 break
-        checks.expect(took_ms and min(took_ms) < MOST_MS, "ms from command to first event: %r" % took_ms)
+        checks.expect(took_ms, "a capture has events")
+        checks.in_time(took_ms and min(took_ms) < MOST_MS, "ms from command to first event: %r" % took_ms)
         print("ms from the command to the first event: %s" % ", ".join("%.0f" % one for one in took_ms))
 
 
@@ -122,7 +128,7 @@ def several_windows(checks, folder):
 def only_one_at_a_time(checks, folder):
     with live.Program(live.prefix("--armed") + live.busy()) as program:
         live.wait_until_armed(program.pid)
-        first = live.Background("capture", program.pid, "-d", "3s", "-o", os.path.join(folder, "first"))
+        first = live.Background("capture", program.pid, "-d", "600s", "-o", os.path.join(folder, "first"))
         row = live.wait_until_recorded(program.pid)
         checks.expect(row and row["in_session"] and row["daemon_pid"] > 0, "it is being recorded: %r" % row)
         for words in (["capture", program.pid], ["attach", program.pid]):
@@ -131,13 +137,14 @@ def only_one_at_a_time(checks, folder):
             checks.expect("is being recorded already" in second.stderr and "gpuprof stop" in second.stderr
                           and second.stderr.count("\n") == 1, second.stderr)
         checks.expect(not os.path.exists(os.path.join(folder, "second")), "no folder of the refused one")
+        live.cli("stop", program.pid)
         done = first.end()
         checks.equal((done.returncode, len(paths_of(done))), (0, 1), "the first is not disturbed: " + done.stderr)
 
 
 def after_a_schedule(checks, folder):
     out, own = os.path.join(folder, "capture"), os.path.join(folder, "run")
-    command = live.prefix("--name", "job-1", "-d", "300ms", "-o", own) + live.busy(6)
+    command = live.prefix("--name", "job-1", "-d", "300ms", "-o", own) + live.busy()
     with live.Program(command) as program:
         # One trace file means that the schedule has ended.
         checks.expect(live.wait_for(lambda: e2e.traces(own)), "the run's own window")
@@ -149,9 +156,9 @@ def after_a_schedule(checks, folder):
         checks.equal((done.returncode, len(paths_of(done))), (0, 1), "attach needs no ptrace there: " + done.stderr)
         checks.expect("stood still" not in done.stderr, done.stderr)
         checks.expect(live.status().get(program.pid), "and leaves the library where `run` brought it")
-        stdout, errors = program.process.communicate(timeout=60)
-        checks.equal((program.process.returncode, stdout.decode()), (7, "done\n"), "the run ends as its program")
-        checks.expect("1 trace file in " + own in errors.decode(), "and with its own file: " + errors.decode())
+        status, stdout, errors = program.let_end()
+        checks.equal((status, stdout), (7, "done\n"), "the run ends as its program")
+        checks.expect("1 trace file in " + own in errors, "and with its own file: " + errors)
         checks.equal(len(e2e.traces(own)), 1, "which nobody else wrote to")
 
 
@@ -195,7 +202,7 @@ def every_one(checks, folder):
     if prefix is None:
         return checks.skip("--all is tried in namespaces of its own, which needs root and unshare(1)")
     done = subprocess.run(prefix + [sys.executable, os.path.abspath(__file__), "--alone", folder], text=True,
-                          capture_output=True, timeout=120)
+                          capture_output=True, timeout=2 * e2e.PATIENCE_S)
     checks.equal(done.returncode, 0, "--all: " + done.stdout + done.stderr)
 
 
@@ -213,14 +220,14 @@ def every_one_alone(checks, folder):
         heads = [live.head(path) for path in paths_of(done)]
         checks.equal((done.returncode, {head["pid"] for head in heads}), (0, pids), "--all: " + done.stderr)
         checks.equal(len({head["window"]["start_ns"] for head in heads}), 1, "their windows are one span")
-        first = live.Background("capture", left.pid, "-d", "30s", "-o", os.path.join(folder, "first"))
+        first = live.Background("capture", left.pid, "-d", "600s", "-o", os.path.join(folder, "first"))
         live.wait_until_recorded(left.pid)
         done = live.cli("capture", "--all", "-d", "250ms", "-o", os.path.join(folder, "rest"))
         checks.equal([live.head(path)["pid"] for path in paths_of(done)], [right.pid], "what is free: " + done.stderr)
         checks.expect("process %d is being recorded already" % left.pid in done.stderr, done.stderr)
         done = live.cli("stop", "--all")
         checks.equal((done.returncode, done.stderr), (0, ""), "stop --all ends what there is")
-        checks.equal(first.end(20).returncode, 0, "the one that was stopped")
+        checks.equal(first.end().returncode, 0, "the one that was stopped")
         checks.equal(live.cli("detach", "--all").returncode, 0, "detach --all")
         checks.equal(live.status(), {}, "status lists nothing afterwards")
         checks.expect(left.process.poll() is None and right.process.poll() is None, "both go on")

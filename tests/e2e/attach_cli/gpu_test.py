@@ -9,7 +9,7 @@ import live
 import sim
 import trace_facts
 
-WINDOW = ("-d", "500ms")
+WINDOW = ("-d", "1s")
 
 
 def trainer():
@@ -23,7 +23,7 @@ def check_file(checks, done, what, ranges):
     if not checks.equal((done.returncode, len(paths)), (0, 1), what + ": " + done.stderr):
         return
     facts = trace_facts.Facts(e2e.load(paths[0]))
-    checks.expect(len(facts.kernels) > 20, "%s: %d kernels" % (what, len(facts.kernels)))
+    checks.expect(facts.kernels, what + ": kernels")
     launches = {launch["args"]["correlation"] for launch in facts.launches}
     alone = [kernel for kernel in facts.kernels if kernel["args"]["correlation"] not in launches]
     checks.equal(alone, [], what + ": kernels without a launch")
@@ -43,14 +43,14 @@ def armed(checks, folder, env):
 
 def attached(checks, folder, env):
     with live.Program(trainer(), env=env) as program:
-        live.wait_for(lambda: "libcuda" in live.maps(program.pid))
+        live.wait_for(lambda: "gpusim_cuda" in live.maps(program.pid))
         before = live.threads(program.pid), live.descriptors(program.pid)
         for number in (1, 2):
             done = live.cli("attach", program.pid, *WINDOW, "-o", os.path.join(folder, str(number)))
             check_file(checks, done, "attach %d" % number, False)
         # The simulated CUPTI keeps a thread of its own from its first use on, as the real one may.
         kept = sorted(before[0] + ["gpusim-cupti"])
-        live.wait_for(lambda: live.threads(program.pid) in (before[0], kept), 3)
+        live.wait_for(lambda: live.threads(program.pid) in (before[0], kept), live.LETS_GO_S)
         checks.expect(live.threads(program.pid) in (before[0], kept),
                       "threads afterwards: %r, before: %r" % (live.threads(program.pid), before[0]))
         checks.equal(live.door_files(program.pid), [], "its door")

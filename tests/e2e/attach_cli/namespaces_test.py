@@ -96,7 +96,7 @@ def crowded(checks):
         os.kill(inside.pid, signal.SIGCONT)
         for one in waiting:
             one.close()
-        checks.expect(len(waiting) < 100 and "crowded" in asking.communicate(timeout=60)[0], "found at a crowded door")
+        checks.expect(len(waiting) < 100 and "crowded" in asking.communicate(timeout=e2e.PATIENCE_S)[0], "found at a crowded door")
 
 
 def attached(checks, folder, space, flags, setup):
@@ -106,7 +106,7 @@ def attached(checks, folder, space, flags, setup):
         paths = done.stdout.split()
         if checks.equal((done.returncode, len(paths)), (0, 1), "%s: attach: %s" % (space, done.stderr)):
             checks.expect(live.samples(paths[0]) > 0, "%s: attach has stacks: %r" % (space, live.head(paths[0])["threads"]))
-        live.wait_for(lambda: live.threads(inside.pid) == before[0], 3)
+        live.wait_for(lambda: (live.threads(inside.pid), live.descriptors(inside.pid)) == before, live.LETS_GO_S)
         checks.equal((live.threads(inside.pid), live.descriptors(inside.pid)), before, "%s: afterwards" % space)
         checks.equal(live.door_files(inside.inner, "/proc/%d/root" % inside.pid), [], "%s: its door" % space)
 

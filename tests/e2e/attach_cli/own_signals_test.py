@@ -15,6 +15,8 @@ PROGRAMS = os.path.join(e2e.BUILD, "unchanged")
 CASES = (("own_signals", "named"), ("own_signals", "all"), ("small_alt_stack",), ("pending_limit",),
          ("sent_faults", "early"), ("sent_faults", "blocked"), ("sent_elsewhere", "many", "3000"))
 SERVERS = 5
+# They run for a second or two: on a busy machine attach may come when one is over, which says nothing.
+TRIES = 5
 
 
 def start(command):
@@ -22,20 +24,26 @@ def start(command):
 
 
 def end(process):
-    output = process.communicate(timeout=60)[0]
+    output = process.communicate(timeout=e2e.PATIENCE_S)[0]
     return process.returncode, output.decode()
 
 
-def attached(checks, command, out, wait_s, what):
-    process = start(command)
-    time.sleep(wait_s)
-    done = live.cli("attach", process.pid, "-r", 1000, "-d", "600ms", "-o", out)
-    checks.equal((done.returncode, len(done.stdout.split())), (0, 1), what + ": attach: " + done.stderr)
-    return end(process)
+def attached(checks, command, out, wait_s, what, plain):
+    """It ends as without us."""
+    for _ in range(TRIES):
+        process = start(command)
+        time.sleep(wait_s)
+        done = live.cli("attach", process.pid, "-f", "-r", 1000, "-d", "600ms", "-o", out)
+        over = process.poll() is not None
+        checks.equal(end(process), plain, what)
+        if done.returncode == 0 or not over:
+            checks.equal((done.returncode, len(done.stdout.split())), (0, 1), what + ": attach: " + done.stderr)
+            return
+    checks.skip("%s: it was over before anybody came, %d times" % (what, TRIES))
 
 
 def send_until(process, over):
-    while not over.wait(0.0002):
+    while not over.wait(0.0002):  # clock: a pause
         process.send_signal(signal.SIGSEGV)
 
 
@@ -63,7 +71,7 @@ def main():
             plain = end(start(command))
             for number, wait_s in enumerate((0.1, 0.5)):
                 out = os.path.join(folder, "%s_%d" % (name, number))
-                checks.equal(attached(checks, command, out, wait_s, name), plain, name)
+                attached(checks, command, out, wait_s, name, plain)
         for number in range(SERVERS):
             served(checks, os.path.join(folder, "served_%d" % number))
     checks.done()

@@ -14,9 +14,9 @@ import os, time
 with open("/proc/self/comm", "w") as file:
     file.write("gpuprof")
 print(os.getpid(), flush=True)
-end = time.monotonic() + 60
+end = time.monotonic() + 600
 while time.monotonic() < end:
-    sum(range(300)); time.sleep(0.002)
+    sum(range(20000)); time.sleep(0.002)
 """
 
 
@@ -31,7 +31,7 @@ def watch():
     time.sleep(float(sys.argv[2]))
     if sys.argv[1] == "ends":
         os._exit(7)
-    os.execv(sys.executable, [sys.executable, "-c", "import time; time.sleep(30)"])
+    os.execv(sys.executable, [sys.executable, "-c", "import time; time.sleep(600)"])
 threading.Thread(target=watch, daemon=True).start()
 print(os.getpid(), flush=True)
 while True:
@@ -46,7 +46,7 @@ signal.signal(signal.SIGUSR1, lambda *_: resource.setrlimit(resource.RLIMIT_NPRO
 resource.setrlimit(resource.RLIMIT_NPROC, (0, hard))
 print(os.getpid(), flush=True)
 while True:
-    sum(range(300)); time.sleep(0.002)
+    sum(range(20000)); time.sleep(0.002)
 """
 
 
@@ -64,7 +64,7 @@ if sys.argv[1] == "stopped":
 print(os.getpid(), flush=True)
 signal.signal(signal.SIGTERM, lambda *_: (os.kill(child, signal.SIGKILL), sys.exit(0)))
 while True:
-    sum(range(300)); time.sleep(0.002)
+    sum(range(20000)); time.sleep(0.002)
 """
 
 
@@ -89,7 +89,7 @@ def leaves_meanwhile(checks, folder):
                 out = os.path.join(folder, "out")
                 done = live.cli("attach", program.pid, "-d", "250ms", "-o", out)
                 took, what = time.monotonic() - begin, "%s after %g s" % (how, seconds)
-                checks.expect(took < 2.9, "%s: took %.1f s" % (what, took))
+                checks.in_time(took < 2.9, "%s: took %.1f s" % (what, took))
                 if done.returncode == 0:  # it had begun to record before
                     checks.equal(len(paths_of(done)), 1, what + ": has a file")
                     continue
@@ -126,7 +126,7 @@ def interrupted_in_its_first_moment(checks, folder):
             running = live.Background("attach", "-q", program.pid, "-d", "30s", "-o", out)
             time.sleep(wait_ms / 1000)
             running.process.send_signal(signal.SIGINT)
-            done = running.end(20)
+            done = running.end()
             what = "interrupted after %d ms: %s" % (wait_ms, done.stderr)
             if done.returncode == 0:
                 checks.equal((len(paths_of(done)), done.stderr), (1, ""), what)

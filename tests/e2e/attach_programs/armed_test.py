@@ -71,16 +71,16 @@ def idle(checks, pid, log, seconds):
             time.sleep(seconds)
             checks.skip("no strace here, or it may not attach")
         used = cpu_ticks(pid, task) - before
-        if calls is None or calls <= most:
+        if calls is None or calls <= most or not e2e.JUDGES_TIME:
             break
     # A signal of ours would be a realtime one.
     realtime = held.caught >> 33
     print("armed for %g s: %s system calls of ours, %d ticks of processor time, realtime signals with a "
           "handler: %x" % (seconds, calls, used, realtime), flush=True)
     checks.equal(realtime, 0, "signals that are handled")
-    checks.expect(used <= 1, "our thread used %d ticks" % used)
+    checks.in_time(used <= 1, "our thread used %d ticks" % used)
     if calls is not None:
-        checks.expect(calls <= most, "%d system calls in %g s" % (calls, seconds))
+        checks.in_time(calls <= most, "%d system calls in %g s" % (calls, seconds))
     if log:
         on, switched = enabled_kinds(log) if os.path.exists(log) else (set(), 0)
         print("armed: CUPTI kinds that were switched on: %d" % switched, flush=True)
@@ -102,17 +102,17 @@ def capture(checks, pid, folder, device):
         window = recording.summary["windows"][0]
         spans.append((window["start_ns"], window["end_ns"]))
         first.append(recording.first_operator_s())
-        checks.expect(len(trace.operators) > 100 and (device == "cpu" or trace.kernels),
+        checks.expect(trace.operators and (device == "cpu" or trace.kernels),
                       "span %d: %d operators, %d kernels" % (number, len(trace.operators), len(trace.kernels)))
         print("span %d: %d operators, %d kernels, %d steps, the first operator %.0f ms after the start of gpuprof "
               "capture" % (number, len(trace.operators), len(trace.kernels), len(trace.steps), 1000 * first[-1]),
               flush=True)
     for _ in range(3):  # a busy machine
-        if min(first) < FIRST_S:
+        if min(first) < FIRST_S or not e2e.JUDGES_TIME:
             break
         first.append(attached.record(["capture", str(pid), "-d", "300ms"],
                                      os.path.join(folder, "again")).first_operator_s())
-    checks.expect(min(first) < FIRST_S, "first operators after %s s" % first)
+    checks.in_time(min(first) < FIRST_S, "first operators after %s s" % first)
     checks.expect(spans[0][1] <= spans[1][0], "two spans: %s" % spans)
 
 

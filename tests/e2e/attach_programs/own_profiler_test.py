@@ -120,7 +120,7 @@ def check_ours(checks, done, device):
         said = SENTENCE in recording.told()
         print("ours, %s: %d forward passes, %d kernels; its profiler is %s" % (
             name, passes // 2, len(trace.kernels), "told" if said else "not told"), flush=True)
-        checks.expect(passes > 20, name + ": operators of ours: %d" % passes)
+        checks.expect(passes > 0, name + ": operators of ours: %d" % passes)
         if device == "cpu":
             continue
         checks.equal(said, name != "after", "%s: who had the GPU is told: %s" % (name, recording.told()))

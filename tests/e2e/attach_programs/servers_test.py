@@ -59,7 +59,7 @@ def native(checks, folder):
         status = program.end()
     answered = [int(n) for n in re.findall(r"answered (\d+)", program.text())]
     checks.equal((status, "errors 0" in program.text(), program.errors()), (0, True, ""), "native: its end")
-    checks.expect(len(answered) == THREADS and min(answered) > 100, "native: requests %s" % answered)
+    checks.expect(len(answered) == THREADS and min(answered) > 0, "native: requests %s" % answered)
     print("native: %d requests in all" % sum(answered), flush=True)
     launched = launches(truth)
     for recording in recordings:
@@ -79,9 +79,9 @@ def native(checks, folder):
         print("native: of %d launches from %.1f ms after the window's start on, %d are in the trace, from %d "
               "threads on %d streams" % (len(wanted), (first - start) / 1e6, len(wanted & found), len(rows),
                                          len(streams)), flush=True)
-        checks.expect(len(wanted) > 100 and wanted <= found, "native: %d launches are missing" % (
+        checks.expect(wanted and wanted <= found, "native: %d launches are missing" % (
             len(wanted - found)))
-        checks.expect(first - start < LATE_NS, "native: %d ms late" % ((first - start) // 10**6))
+        checks.in_time(first - start < LATE_NS, "native: %d ms late" % ((first - start) // 10**6))
         checks.equal((len(rows), len(streams)), (THREADS, THREADS), "native: threads and streams")
 
 

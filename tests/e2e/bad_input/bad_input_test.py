@@ -39,7 +39,7 @@ def run(place, words, **keywords):
     env.update(keywords.pop("env", {}))
     keywords.setdefault("stdout", subprocess.PIPE)
     return subprocess.run([e2e.GPUPROF, *words], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                          cwd=place.path, timeout=60, env=env, **keywords)
+                          cwd=place.path, timeout=e2e.PATIENCE_S, env=env, **keywords)
 
 
 def refused(checks, place, name, words, part="", status=FAILED, **keywords):
@@ -296,17 +296,20 @@ def names(checks, folder, place):
     checks.expect(name in [row["name"] for row in rows["processes"][0]["rows"]], "names: JSON has it")
 
 
+TRIES = 5
+
+
 def ended_at(place, words, number, there):
     """Sends the signal as soon as there() says so."""
     process = subprocess.Popen([e2e.GPUPROF, *words], cwd=place.path, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                env=dict(os.environ, TMPDIR=place.tmp))
-    deadline = time.time() + 30
+    deadline = time.time() + e2e.PATIENCE_S
     while not there() and process.poll() is None and time.time() < deadline:
         time.sleep(0.002)
     in_time = process.poll() is None
     process.send_signal(number)
-    return process.communicate(timeout=60), process.returncode, in_time
+    return process.communicate(timeout=e2e.PATIENCE_S), process.returncode, in_time
 
 
 def interrupted(checks, folder, place):
@@ -319,9 +322,16 @@ def interrupted(checks, folder, place):
               for there in (lambda: os.listdir(place.tmp), parts)]
     for arguments, number, there in table:
         before = place.all()
-        said, status, in_time = ended_at(place, arguments, number, there)
         label = "%s during %s" % (signal.Signals(number).name, arguments[:2])
-        checks.expect(in_time, label + ": it was still running")
+        for _ in range(TRIES):  # it may have ended before this test had a processor
+            said, status, in_time = ended_at(place, arguments, number, there)
+            if in_time:
+                break
+            for path in set(place.all()) - set(before):
+                os.remove(path)
+        if not in_time:
+            checks.skip(label + ": it was over each time")
+            continue
         checks.equal((status, said), (-number, (b"", b"")), label)
         checks.equal(place.all(), before, label + ": what lies there")
 

@@ -15,7 +15,7 @@ import e2e
 GOOD = b'{"traceEvents":[{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":2}]}'
 DEVICE = {"deviceProperties": [{"id": 0, "name": "NVIDIA V100", "totalGlobalMem": 1 << 34}]}
 ENDLESS = 1 << 38  # bytes; sparse
-LOOP = "import time\nend = time.time() + 60\nwhile time.time() < end: sum(range(1000))\n"
+LOOP = "import time\nend = time.time() + 600\nwhile time.time() < end: sum(range(1000))\n"
 
 
 def events(count):
@@ -131,7 +131,7 @@ def spool_of_killed(folder):
     run = subprocess.Popen([e2e.GPUPROF, "run", "-q", "-o", out, e2e.real_python() or sys.executable,
                             "-c", LOOP], start_new_session=True, stdout=subprocess.DEVNULL,
                            stderr=subprocess.DEVNULL)
-    spool, deadline = None, time.time() + 30
+    spool, deadline = None, time.time() + 300
     while time.time() < deadline:
         time.sleep(0.1)
         spools = [name for name in os.listdir(out) if name.startswith(".gpuprof-spool-")]

@@ -18,7 +18,7 @@ def offered(words):
     script = ('source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); '
               '_gpuprof 2>/dev/null; printf "%s\\n" "${COMPREPLY[@]}"')
     done = subprocess.run(["bash", "-c", script, "bash", BASH] + words, capture_output=True,
-                          text=True, timeout=30)
+                          text=True, timeout=e2e.PATIENCE_S)
     return done.stdout.split()
 
 

@@ -10,11 +10,14 @@ import sys
 import time
 
 import e2e
+from spools import daemon_of, filled_spool_of
 
+# Until a moment, or until a file is there.
 SPIN = """
-import sys, time
-end = time.time() + float(sys.argv[1])
-while time.time() < end: sum(range(1000))
+import os, sys, time
+until = sys.argv[1]
+end = time.time() + (600 if "/" in until else float(until))
+while time.time() < end and not os.path.exists(until): sum(range(1000))
 print("done"); sys.exit(int(sys.argv[2]))
 """
 PYTHON = e2e.real_python("/usr/bin/python3") or sys.executable
@@ -89,7 +92,7 @@ def summary(checks, folder):
         data = json.load(file)
     checks.equal(sorted(entry["path"] for entry in data["files"]), e2e.written(out), "the JSON names the files")
     checks.equal(len(data["files"]), len(e2e.ALL_FORMATS) if e2e.FORMAT_OPTION else 1, "a file of each format")
-    checks.expect(data["complete"] and data["files"][0]["events"] > 10, "events were recorded")
+    checks.expect(data["complete"] and data["files"][0]["events"] > 0, "events were recorded")
     checks.expect(not glob.glob(os.path.join(out, ".gpuprof*")), "no spool is left")
     quiet = run(["-q", "-o", out + "2"], [PYTHON, "-c", SPIN, "0.3", "0"], cwd=folder)
     checks.equal(quiet.stderr, b"", "-q is quiet")
@@ -101,7 +104,7 @@ def quiet_failures(checks, folder):
     for arguments, status in [(["-q"], 7), (["-q", "--strict"], 125)]:
         done = subprocess.run(limited + arguments + ["-o", os.path.join(folder, "limited"), PYTHON,
                                                      "-c", SPIN, "0.3", "7"],
-                              cwd=folder, capture_output=True, timeout=60)
+                              cwd=folder, capture_output=True, timeout=e2e.PATIENCE_S)
         text = done.stderr.decode()
         checks.equal((done.returncode, done.stdout), (status, b"done\n"), "a limit on file sizes")
         checks.expect("failed: " in text and "ulimit -f" in text, "-q tells failures: %r" % text)
@@ -110,8 +113,8 @@ def quiet_failures(checks, folder):
              os.path.join(folder, "one.pt.trace.json"), PYTHON, "-c", SPIN]
     first = subprocess.Popen(loser + ["1", "0"], cwd=folder, stderr=subprocess.PIPE,
                              stdout=subprocess.DEVNULL)
-    second = subprocess.run(loser + ["0.3", "0"], cwd=folder, capture_output=True, timeout=60)
-    said = [second.stderr.decode(), first.communicate(timeout=60)[1].decode()]
+    second = subprocess.run(loser + ["0.3", "0"], cwd=folder, capture_output=True, timeout=e2e.PATIENCE_S)
+    said = [second.stderr.decode(), first.communicate(timeout=e2e.PATIENCE_S)[1].decode()]
     checks.equal(sorted("recover with" in text for text in said), [False, True],
                  "the loser of two runs says so: %r" % said)
 
@@ -124,7 +127,7 @@ def little_memory(checks, folder):
     for kib in range(8 << 10, 13 << 10, 512):
         out = os.path.join(folder, "data-%d" % kib)
         done = subprocess.run(["prlimit", "--data=%d" % (kib << 10), e2e.GPUPROF, "run", "-q", *e2e.FORMAT_OPTION, "-o", out,
-                               "sh", "-c", code], cwd=folder, capture_output=True, timeout=60)
+                               "sh", "-c", code], cwd=folder, capture_output=True, timeout=e2e.PATIENCE_S)
         text = done.stderr.decode()
         checks.equal((done.returncode, done.stdout), (4, b""), "a limit of %d KiB on memory: %r" % (kib, text))
         checks.expect(e2e.traces(out) or "failed: " in text, "%d KiB: a file or a sentence: %r" % (kib, text))
@@ -139,7 +142,7 @@ def nobody_reads(checks, folder):
     checks.equal(done.returncode, 7, "the program's status although nobody reads stderr")
     os.close(writer)
     look = ["grep", "SigIgn", "/proc/self/status"]
-    plain = subprocess.run(look, capture_output=True, timeout=60)
+    plain = subprocess.run(look, capture_output=True, timeout=e2e.PATIENCE_S)
     checks.equal(run(["-q"], look, cwd=folder).stdout, plain.stdout, "signals the program ignores")
     done = run(["-q"], ["sh", "-c", "kill -PIPE $$"], cwd=folder)
     checks.equal(done.returncode, -signal.SIGPIPE, "death by SIGPIPE")
@@ -150,7 +153,7 @@ def nobody_reads_yet(checks, folder):
     full = ["sh", "-c", "head -c 65500 /dev/zero >&2; exit 6"]
     child = subprocess.Popen([e2e.GPUPROF, "run", *e2e.FORMAT_OPTION, "-o", folder + "/unread", *full], stderr=subprocess.PIPE)
     try:
-        checks.equal(child.wait(timeout=60), 6, "the program's status although its pipe is full")
+        checks.equal(child.wait(timeout=e2e.PATIENCE_S), 6, "the program's status although its pipe is full")
     except subprocess.TimeoutExpired:
         checks.expect(False, "it waits for a reader")
     child.kill()
@@ -161,13 +164,13 @@ def nobody_reads_yet(checks, folder):
 def summary_to_a_pipe(checks, folder):
     pipe = os.path.join(folder, "pipe")
     os.mkfifo(pipe)
-    done = run(["-q", "--summary-json", pipe], ["sh", "-c", "exit 6"], cwd=folder, timeout=60)
+    done = run(["-q", "--summary-json", pipe], ["sh", "-c", "exit 6"], cwd=folder, timeout=e2e.PATIENCE_S)
     checks.equal(done.returncode, 6, "the program's status")
     checks.expect(b"a pipe that nobody reads" in done.stderr, "and a sentence: %r" % done.stderr)
     reader = subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE)
-    done = run(["-q", "--summary-json", pipe], ["sh", "-c", "sleep 0.2; exit 6"], cwd=folder, timeout=60)
+    done = run(["-q", "--summary-json", pipe], ["sh", "-c", "sleep 0.2; exit 6"], cwd=folder, timeout=e2e.PATIENCE_S)
     checks.equal((done.returncode, done.stderr), (6, b""), "somebody reads")
-    checks.equal(json.loads(reader.communicate(timeout=60)[0])["nothing"], False, "what is read there")
+    checks.equal(json.loads(reader.communicate(timeout=e2e.PATIENCE_S)[0])["nothing"], False, "what is read there")
 
 
 def existing_file(checks, folder):
@@ -185,32 +188,27 @@ def existing_file(checks, folder):
     checks.equal((done.returncode, done.stdout), (125, b""), "a link that leads nowhere: %r" % done.stderr)
 
 
-def daemon_of(folder):
-    for entry in glob.glob(os.path.join(folder, ".gpuprof-spool-*")):
-        return int(os.path.basename(entry).split("-")[2]), entry
-    return None, None
-
-
 def killed_daemon(checks, folder):
     for strict in (False, True):
         out = os.path.join(folder, "killed-%d" % strict)
         arguments = ["-o", out] + (["--strict"] if strict else [])
+        over = os.path.join(folder, "over-%d" % strict)
         process = subprocess.Popen(
-            [e2e.GPUPROF, "run"] + e2e.FORMAT_OPTION + arguments + [PYTHON, "-c", SPIN, "3", "5"],
+            [e2e.GPUPROF, "run"] + e2e.FORMAT_OPTION + arguments + [PYTHON, "-c", SPIN, over, "5"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder)
-        time.sleep(1.8)
-        daemon, spool = daemon_of(out)
-        if not checks.expect(daemon is not None, "a spool while the program runs"):
+        spool = filled_spool_of(out)
+        if not checks.expect(spool, "a spool while the program runs"):
             process.kill()
             return
-        os.kill(daemon, signal.SIGKILL)
-        output, errors = process.communicate(timeout=60)
+        os.kill(daemon_of(spool), signal.SIGKILL)
+        open(over, "w").close()
+        output, errors = process.communicate(timeout=e2e.PATIENCE_S)
         checks.equal(output, b"done\n", "the program does not notice")
         checks.equal(process.returncode, 125 if strict else 5, "status, strict=%s" % strict)
         checks.equal(len(e2e.traces(out)), 1, "recovered: %s" % errors.decode())
         checks.expect("recovered" in errors.decode(), errors.decode())
         again = subprocess.run([e2e.GPUPROF, "export", "-q", "-o", out + "-again", spool],
-                               capture_output=True, timeout=60)
+                               capture_output=True, timeout=e2e.PATIENCE_S)
         checks.equal(again.returncode, 0, "export of the spool: %r" % again.stderr)
         checks.equal(sorted(again.stdout.decode().split()), e2e.written(out + "-again"), "paths on stdout")
 

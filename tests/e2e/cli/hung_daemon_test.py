@@ -9,60 +9,54 @@ import sys
 import time
 
 import e2e
+import live
+from spools import daemon_of, filled_spool_of
 
 FAKE = os.path.join(e2e.SOURCE, "tests", "fakes", "fake_daemon.py")
 PYTHON = e2e.real_python("/usr/bin/python3") or sys.executable
+# Until a file is there.
 SPIN = """
-import sys, time
-end = time.time() + float(sys.argv[1])
-while time.time() < end: sum(range(1000))
+import os, sys, time
+end = time.time() + 600
+while time.time() < end and not os.path.exists(sys.argv[1]): sum(range(1000))
 print("done"); sys.exit(5)
 """
 
 
-def start(out, seconds, *arguments):
-    return subprocess.Popen(
-        [e2e.GPUPROF, "run", "-o", out, *arguments, PYTHON, "-c", SPIN, str(seconds)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+def start(out, *arguments):
+    return subprocess.Popen([e2e.GPUPROF, "run", "-o", out, *arguments, PYTHON, "-c", SPIN, out + "-over"],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-def spool_of(out, seconds=20):
-    end = time.time() + seconds
-    while time.time() < end:
-        for found in glob.glob(os.path.join(out, ".gpuprof-spool-*", "*.spool")):
-            return os.path.dirname(found)
-        time.sleep(0.02)
-    return None
-
-
-def daemon_of(spool):
-    return int(os.path.basename(spool).split("-")[2])
+def let_end(out):
+    """Of the program of start()."""
+    open(out + "-over", "w").close()
 
 
 def stopped(checks, folder):
     for strict in (False, True):
         out = os.path.join(folder, "stopped-%d" % strict)
-        process = start(out, 2, *(["--strict"] if strict else []))
-        spool = spool_of(out)
+        process = start(out, *(["--strict"] if strict else []))
+        spool = filled_spool_of(out)
         if not checks.expect(spool, "a spool while the program runs"):
             process.kill()
             return
-        time.sleep(1)
         daemon = daemon_of(spool)
         os.kill(daemon, signal.SIGSTOP)
+        let_end(out)
         begin = time.time()
-        output, errors = process.communicate(timeout=50)
+        output, errors = process.communicate(timeout=e2e.PATIENCE_S)
         took, text = time.time() - begin, errors.decode()
         checks.equal((output, process.returncode), (b"done\n", 125 if strict else 5), "stopped: status")
-        checks.expect(took < 20, "gpuprof left a stopped daemon after %.1f s" % took)
+        checks.in_time(took < 22, "gpuprof left a stopped daemon after %.1f s" % took)
         checks.expect("(process %d) is stopped" % daemon in text, "it is said: " + text)
         checks.equal(text.count("gpuprof export"), 1, "the way to recover is said once: " + text)
         done = subprocess.run([e2e.GPUPROF, "export", "-q", "-o", out + "-again", spool],
-                              capture_output=True, timeout=60)
+                              capture_output=True, timeout=e2e.PATIENCE_S)
         checks.equal(done.returncode, 0, "the spool can be exported: %r" % done.stderr)
         checks.equal(len(e2e.traces(out + "-again")), 1, "a file from the spool")
         os.kill(daemon, signal.SIGCONT)
-        end = time.time() + 20
+        end = time.time() + e2e.PATIENCE_S
         while os.path.exists(spool) and time.time() < end:
             time.sleep(0.05)
         checks.equal(len(e2e.traces(out)), 1, "a daemon that goes on writes its file")
@@ -80,7 +74,7 @@ def hanging(checks, folder):
     status, text, took = fake("hangs", folder, 0)
     checks.equal(status, 4, "hangs: the program's status")
     checks.expect("hangs: for 10 s it has said nothing" in text, "hangs: " + text)
-    checks.expect(took < 40, "hangs: %.1f s" % took)
+    checks.in_time(took < 40, "hangs: %.1f s" % took)
     pid = int(text.split("kill -KILL ")[1].split("`")[0])
     os.kill(pid, signal.SIGKILL)
 
@@ -95,14 +89,15 @@ def busy(checks, folder):
 def told_to_end(checks, folder):
     for number in (signal.SIGTERM, signal.SIGINT):
         out = os.path.join(folder, "told-%d" % number)
-        process = start(out, 5, "--strict")
-        spool = spool_of(out)
+        process = start(out, "--strict")
+        spool = filled_spool_of(out)
         if not checks.expect(spool, "a spool while the program runs"):
             process.kill()
             return
-        time.sleep(0.5)
         os.kill(daemon_of(spool), number)
-        output, errors = process.communicate(timeout=60)
+        live.wait_for(lambda: e2e.traces(out))
+        let_end(out)
+        output, errors = process.communicate(timeout=e2e.PATIENCE_S)
         text = errors.decode()
         checks.equal((output, process.returncode), (b"done\n", 125), "told to end: status")
         files = e2e.traces(out)
@@ -132,11 +127,11 @@ def no_zombies(checks, folder):
     for whom, command in [("primary", "exit 0"), ("all", orphan)]:
         done = subprocess.run([PYTHON, "-c", LAZY_PARENT, e2e.GPUPROF, "run", "-q", "-w", whom, "-o",
                                os.path.join(folder, "z"), "sh", "-c", command],
-                              capture_output=True, text=True, timeout=60)
+                              capture_output=True, text=True, timeout=e2e.PATIENCE_S)
         checks.equal((done.stdout, done.stderr), ("[]\n", ""), "-w %s: processes left to PID 1" % whom)
     done = subprocess.run([PYTHON, "-c", LAZY_PARENT, e2e.GPUPROF, "run", "-q", "-o",
                            os.path.join(folder, "z"), "sh", "-c", orphan],
-                          capture_output=True, text=True, timeout=60)
+                          capture_output=True, text=True, timeout=e2e.PATIENCE_S)
     checks.expect("(sleep)" in done.stdout, "the program's orphans go where they always went: " +
                   done.stdout)
 

@@ -25,7 +25,7 @@ class Daemon:
     def __enter__(self):
         self.process = subprocess.Popen([e2e.GPUPROFD, "--listen", self.address], cwd=self.folder,
                                         stderr=subprocess.PIPE)
-        end = time.time() + 10
+        end = time.time() + e2e.PATIENCE_S
         while time.time() < end and not self.listens():
             time.sleep(0.01)
         return self
@@ -36,7 +36,7 @@ class Daemon:
 
     def __exit__(self, *_):
         self.process.terminate()
-        self.status = self.process.wait(timeout=30)
+        self.status = self.process.wait(timeout=e2e.PATIENCE_S)
 
 
 def command(address, out, *more):
@@ -49,7 +49,7 @@ def in_turn_and_at_once(checks, folder):
         checks.equal(os.stat(address).st_mode & 0o777, 0o600, "the socket is its user's")
         for i in range(2):
             done = subprocess.run(command(address, os.path.join(folder, "turn%d" % i)), cwd=folder,
-                                  capture_output=True, timeout=60)
+                                  capture_output=True, timeout=e2e.PATIENCE_S)
             checks.equal(done.returncode, 0, "in turn: %r" % done.stderr)
             checks.equal(len(e2e.traces(os.path.join(folder, "turn%d" % i))), 1, "in turn: a file")
         # Into one folder: each has its own files and its own spool there.
@@ -57,19 +57,19 @@ def in_turn_and_at_once(checks, folder):
         running = [subprocess.Popen(command(address, out), stderr=subprocess.PIPE) for _ in range(2)]
         named = set()
         for process in running:
-            text = process.communicate(timeout=60)[1].decode()
+            text = process.communicate(timeout=e2e.PATIENCE_S)[1].decode()
             checks.equal(process.returncode, 0, "at once: " + text)
             named |= {word for word in text.split() if word.endswith(".pt.trace.json.gz")}
         checks.equal(named, {os.path.basename(path) for path in e2e.traces(out)}, "at once: files")
         checks.equal(len(named), 2, "at once: one file each")
         checks.expect(not glob.glob(os.path.join(out, ".gpuprof*")), "no spool is left")
-        done = subprocess.run([e2e.GPUPROFD, "--listen", address], capture_output=True, timeout=30)
+        done = subprocess.run([e2e.GPUPROFD, "--listen", address], capture_output=True, timeout=e2e.PATIENCE_S)
         checks.expect(done.returncode != 0 and b"another one listens" in done.stderr,
                       "a second daemon is refused: %r" % done.stderr)
         checks.equal(daemon.process.poll(), None, "the daemon stays")
     checks.equal(daemon.status, 0, "SIGTERM ends it")
     checks.expect(not os.path.exists(address), "its socket is gone")
-    done = subprocess.run(command(address, os.path.join(folder, "none")), capture_output=True, timeout=60)
+    done = subprocess.run(command(address, os.path.join(folder, "none")), capture_output=True, timeout=e2e.PATIENCE_S)
     checks.equal(done.returncode, 125, "nobody listens any more: %r" % done.stderr)
 
 
@@ -79,7 +79,7 @@ def one_name(checks, folder):
     with Daemon("@gpuprof-one-name-%d" % os.getpid(), folder) as daemon:
         running = [subprocess.Popen(command(daemon.address, name), stderr=subprocess.PIPE)
                    for _ in range(2)]
-        texts = [process.communicate(timeout=60)[1].decode() for process in running]
+        texts = [process.communicate(timeout=e2e.PATIENCE_S)[1].decode() for process in running]
     loser(checks, folder, name, texts)
 
 
@@ -90,12 +90,12 @@ def loser(checks, folder, name, texts):
     checks.expect("cannot write %s: a file of that name is there" % name in failed[0], failed[0])
     checks.equal(failed[0].count("recover with:"), 1, "how to recover: " + failed[0])
     spool = failed[0].split("recover with: gpuprof export ")[1].split("\n")[0]
-    again = subprocess.run([e2e.GPUPROF, "export", spool], capture_output=True, timeout=60)
+    again = subprocess.run([e2e.GPUPROF, "export", spool], capture_output=True, timeout=e2e.PATIENCE_S)
     checks.expect(again.returncode == 125 and b"takes another name with -o" in again.stderr,
                   "the name is still taken: %r" % again.stderr)
     other = os.path.join(folder, "other.pt.trace.json.gz")
     again = subprocess.run([e2e.GPUPROF, "export", "-q", "-o", other, spool], capture_output=True,
-                           timeout=60)
+                           timeout=e2e.PATIENCE_S)
     checks.equal(again.returncode, 0, "export: %r" % again.stderr)
     pids = [{event["pid"] for event in e2e.load(path)["traceEvents"] if event.get("ph") == "X"}
             for path in (name, other)]
@@ -106,7 +106,7 @@ def private_daemons(checks, folder):
     name = os.path.join(folder, "fixed.pt.trace.json.gz")
     running = [subprocess.Popen([e2e.GPUPROF, "run", "-o", name, PYTHON, "-c", SPIN],
                                 stderr=subprocess.PIPE) for _ in range(2)]
-    texts = [process.communicate(timeout=60)[1].decode() for process in running]
+    texts = [process.communicate(timeout=e2e.PATIENCE_S)[1].decode() for process in running]
     loser(checks, folder, name, texts)
 
 
@@ -114,7 +114,7 @@ def stale_socket(checks, folder):
     address = os.path.join(folder, "stale")
     with Daemon(address, folder) as daemon:
         daemon.process.send_signal(signal.SIGKILL)
-        daemon.process.wait(timeout=30)
+        daemon.process.wait(timeout=e2e.PATIENCE_S)
         checks.expect(os.path.exists(address), "a killed daemon leaves its socket")
     with Daemon(address, folder) as daemon:
         checks.equal(daemon.process.poll(), None, "the next one takes its place")
@@ -133,7 +133,7 @@ def other_user(checks, folder):
                           ("@gpuprof-other-%d" % os.getpid(), "serves the processes of its own user")]:
         with Daemon(address, folder) as daemon:
             done = subprocess.run(reach + command(address, os.path.join(folder, "out")), cwd=folder,
-                                  capture_output=True, timeout=60)
+                                  capture_output=True, timeout=e2e.PATIENCE_S)
             text = done.stderr.decode()
             checks.equal(done.returncode, 125, "another user at %s: %s" % (address, text))
             checks.expect(part in text and text.count("\n") == 1, "one sentence: " + text)

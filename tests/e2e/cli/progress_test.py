@@ -24,7 +24,7 @@ def on_terminal(*arguments):
     process = subprocess.Popen([e2e.GPUPROF, *arguments], stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=theirs, env=environment())
     os.close(theirs)
-    seen, end = b"", time.time() + 60
+    seen, end = b"", time.time() + e2e.PATIENCE_S
     while time.time() < end:
         if not select.select([ours], [], [], 0.2)[0]:
             continue
@@ -36,7 +36,7 @@ def on_terminal(*arguments):
             break
         seen += part
     os.close(ours)
-    return process.wait(timeout=30), seen
+    return process.wait(timeout=e2e.PATIENCE_S), seen
 
 
 def environment():

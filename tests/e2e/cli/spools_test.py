@@ -7,12 +7,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import e2e
+from spools import daemon_of, filled_spool_of
 
 PYTHON = e2e.real_python("/usr/bin/python3") or sys.executable
 SPIN = "import time\nend = time.time() + %s\nwhile time.time() < end: sum(range(1000))"
+UNTIL = "import os, sys\nwhile not os.path.exists(sys.argv[1]): sum(range(1000))"
 # Each function has a name and a file of its own: nothing packs well.
 MANY_STACKS = """import os, time
 while time.thread_time() < 2:
@@ -25,20 +26,20 @@ NOBODY = 65534
 
 
 def export(*arguments, prefix=()):
-    done = subprocess.run([*prefix, e2e.GPUPROF, "export", *arguments], capture_output=True, timeout=60)
+    done = subprocess.run([*prefix, e2e.GPUPROF, "export", *arguments], capture_output=True, timeout=e2e.PATIENCE_S)
     return done.returncode, done.stderr.decode()
 
 
 def spool_left_behind(folder):
     """The spool of a run whose daemon and gpuprof were killed."""
     out = os.path.join(folder, "killed")
-    process = subprocess.Popen([e2e.GPUPROF, "run", "-o", out, PYTHON, "-c", SPIN % 3],
-                               stderr=subprocess.PIPE)
-    time.sleep(2)
+    process = subprocess.Popen([e2e.GPUPROF, "run", "-o", out, PYTHON, "-c", SPIN % 600],
+                               stderr=subprocess.PIPE, start_new_session=True)
+    spool = filled_spool_of(out)
     process.kill()
-    spool = glob.glob(os.path.join(out, ".gpuprof-spool-*"))[0]
-    os.kill(int(os.path.basename(spool).split("-")[2]), signal.SIGKILL)
-    process.communicate(timeout=30)
+    os.kill(daemon_of(spool), signal.SIGKILL)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate(timeout=e2e.PATIENCE_S)
     return spool
 
 
@@ -165,7 +166,7 @@ def nothing_stored(checks, folder):
     out = os.path.join(folder, "nothing")
     done = subprocess.run(["bash", "-c", "ulimit -f 20; exec \"$@\"", "bash", e2e.GPUPROF, "run", "-o", out,
                            "sh", "-c", "%s -c pass; %s -c pass" % (PYTHON, PYTHON)], cwd=folder,
-                          capture_output=True, timeout=60)
+                          capture_output=True, timeout=e2e.PATIENCE_S)
     text = done.stderr.decode()
     checks.expect(text.count("gpuprof: failed: ") == 1 and "ulimit -f" in text,
                   "nothing stored: it is told once: " + text)
@@ -176,12 +177,12 @@ def nothing_stored(checks, folder):
 
 def recovered_once(checks, folder):
     out = os.path.join(folder, "recovered")
-    process = subprocess.Popen([e2e.GPUPROF, "run", "-o", out, PYTHON, "-c", SPIN % 3],
-                               stderr=subprocess.PIPE)
-    time.sleep(2)
-    spool = glob.glob(os.path.join(out, ".gpuprof-spool-*"))[0]
-    os.kill(int(os.path.basename(spool).split("-")[2]), signal.SIGKILL)
-    text = process.communicate(timeout=60)[1].decode()
+    over = os.path.join(folder, "over")
+    process = subprocess.Popen([e2e.GPUPROF, "run", "-o", out, PYTHON, "-c", UNTIL, over], stderr=subprocess.PIPE)
+    spool = filled_spool_of(out)
+    os.kill(daemon_of(spool), signal.SIGKILL)
+    open(over, "w").close()
+    text = process.communicate(timeout=e2e.PATIENCE_S)[1].decode()
     checks.expect("the files were recovered from what it had stored in " + spool in text, text)
     checks.expect("recover with" not in text and "gpuprof export" not in text,
                   "nothing is left to recover: " + text)

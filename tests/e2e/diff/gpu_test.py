@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gpuprof diff of runs on the simulated GPU: equal ones, longer copies, more kernels."""
+"""gpuprof diff of runs on the simulated GPU: equal ones, longer copies, more kernels.
+
+usage: gpu_test.py [--live | --record]
+What is claimed is judged from recorded/, what is counted from new runs; --live and --record as in diff_test.py."""
 
 import os
+import sys
 
 import recordings
 import sim
@@ -25,31 +29,43 @@ def on_gpu(process):
             if row["significant"] and row["kind"] in ("kernel", "copy")]
 
 
+def claimed(check, paths, live):
+    """What is claimed of times."""
+    equal = recordings.compared(paths["gpu"], paths["gpu_equal"])
+    process = recordings.compared(paths["gpu"], paths["gpu_longer"])
+    expect = check.in_time if live else check.expect
+    expect(recordings.claims(equal) == [], "claimed of equal runs: %r" % recordings.claims(equal))
+    expect(on_gpu(process) == [COPY], "copies of a third more bytes are named: %r" % on_gpu(process))
+    done = recordings.diff(paths["gpu"], paths["gpu_longer"], "--fail-if", "copy:HtoD > +5%",
+                           "--fail-if", "kernel_time > +5%")
+    expect((done.returncode, done.stderr.count(b"holds: ")) == (1, 1), "one condition holds: %r" % done.stderr)
+    more = recordings.claims(recordings.compared(paths["gpu"], paths["gpu_more"]))
+    expect("kernels" in more, "more kernels: %r" % more)
+
+
+def counted(check, paths):
+    equal = recordings.compared(paths["gpu"], paths["gpu_equal"])
+    check.expect("kernel_time" in equal["metrics"], "kernels are compared")
+    done = recordings.diff(paths["gpu"], paths["gpu_longer"])
+    check.expect(done.stdout.startswith(b"GPU work was done on the simulated GPU"),
+                 "that the GPU was simulated is said")
+    row = recordings.compared(paths["gpu"], paths["gpu_more"])["metrics"]["kernels"]
+    check.equal((row["before"], row["after"]), (24, 32), "kernels of a step")
+
+
 def main():
     sim.need()
     check = e2e.Checks()
+    live = sys.argv[1:] in (["--live"], ["--record"])
     with e2e.Folder("diff-gpu") as folder:
-        before = record(folder, "before")
-        equal = recordings.compared(before, record(folder, "equal"))
-        check.equal(recordings.claims(equal), [], "claimed of equal runs")
-        check.expect("kernel_time" in equal["metrics"], "kernels are compared")
-
-        longer = record(folder, "longer", "--copy-bytes", "1400000")
-        process = recordings.compared(before, longer)
-        check.equal(on_gpu(process), [COPY], "copies of a third more bytes are named")
-        done = recordings.diff(before, longer, "--fail-if", "copy:HtoD > +5%",
-                               "--fail-if", "kernel_time > +5%")
-        check.equal((done.returncode, done.stderr.count(b"holds: ")), (1, 1), "one condition holds")
-        check.expect(done.stdout.startswith(b"GPU work was done on the simulated GPU"),
-                     "that the GPU was simulated is said")
-
-        more = recordings.compared(before, record(folder, "more", "--kernels", "32"))
-        check.expect("kernels" in recordings.claims(more), "more kernels: %r" %
-                     recordings.claims(more))
-        row = more["metrics"]["kernels"]
-        check.equal((row["before"], row["after"]), (24, 32), "kernels of a step")
-        if check.failed:
-            raise RuntimeError("%d failed; kept for a look" % check.failed)
+        made = {name: record(folder, name, *words) for name, words in recordings.GPU_RUNS.items()}
+        counted(check, made)
+        os.mkdir(os.path.join(folder, "kept"))
+        claimed(check, made if live else recordings.kept(os.path.join(folder, "kept"), recordings.GPU_RUNS), live)
+        if check.failed or check.late:
+            raise SystemExit(check.done())
+        if sys.argv[1:] == ["--record"]:
+            recordings.keep(made)
     check.done()
 
 

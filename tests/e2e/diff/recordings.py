@@ -11,6 +11,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 sys.path.insert(0, os.path.join(HERE, "..", "torch"))
 import e2e  # noqa: E402
+import recorded  # noqa: E402
 import torch_programs  # noqa: E402
 
 TRAINING = os.path.join(HERE, "programs", "small_training.py")
@@ -27,8 +28,33 @@ def record(folder, name, *arguments, options=()):
     return path
 
 
+STEPS = ("--steps", "40")
+# Three equal runs, two with a slower operator, one with another.
+RUNS = {"run1": STEPS, "run2": STEPS, "run3": STEPS, "slow1": (*STEPS, "--parts", "22"), "slow2": (*STEPS, "--parts", "22"),
+        "more": ("--more", "--steps", "25")}
+# Of the simulated GPU: two equal ones, longer copies, more kernels.
+GPU_RUNS = {"gpu": (), "gpu_equal": (), "gpu_longer": ("--copy-bytes", "1400000"), "gpu_more": ("--kernels", "32")}
+
+
+def made(folder):
+    """{name: folder} of new runs. Operators alone: what is compared, and little to keep."""
+    options = ("-r", "0", "--no-with-stack", "--no-record-shapes", "--no-with-modules", "--no-profile-memory")
+    return {name: record(folder, name, *words, options=options) for name, words in RUNS.items()}
+
+
+def kept(folder, names=tuple(RUNS)):
+    """The same of the runs under recorded/."""
+    return {name: recorded.Session(HERE, name, folder).path for name in names}
+
+
+def keep(paths):
+    for name, path in paths.items():
+        recorded.store(HERE, name, e2e.traces(path), {"arguments": {**RUNS, **GPU_RUNS}[name]},
+                       torch_programs.python_with_torch())
+
+
 def diff(*words):
-    return subprocess.run([e2e.GPUPROF, "diff", *words], capture_output=True, timeout=120)
+    return subprocess.run([e2e.GPUPROF, "diff", *words], capture_output=True, timeout=e2e.PATIENCE_S)
 
 
 def compared(before, after, *words):

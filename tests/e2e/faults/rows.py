@@ -12,7 +12,6 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 
 for room in ("lib", "kill", "hostile"):
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", room))
@@ -22,6 +21,7 @@ from faults_test import CUPTI_ROWS  # noqa: E402
 from hostile_test import SCRIBBLER, session as hostile_session  # noqa: E402
 from kill_test import daemon_of, trainer_of  # noqa: E402
 from memory_group import MemoryGroup  # noqa: E402
+from spools import filled_spool_of  # noqa: E402
 
 UNCHANGED = os.path.join(e2e.BUILD, "unchanged")
 GROW = os.path.join(e2e.BUILD, "kill", "kill_grow")
@@ -142,9 +142,9 @@ def daemons(rows, folder):
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         daemon = daemon_of(marker.encode())
         trainer_of(process)
-        time.sleep(1.0)
+        filled_spool_of(words[words.index("-o") + 1])
         os.kill(daemon, signal.SIGKILL)
-        said = process.communicate(timeout=60)[1].decode()
+        said = process.communicate(timeout=e2e.PATIENCE_S)[1].decode()
         rows.show("daemon killed" + (" (strict)" if strict else ""), ["gpuprof", *words],
                   process.returncode, 125 if strict else 0, said, "daemon|gpuprofd|recover")
 
@@ -206,7 +206,7 @@ def several(rows, folder):
     both = [subprocess.Popen([e2e.GPUPROF, *w], env=QUIET, stdout=subprocess.DEVNULL,
                              stderr=subprocess.PIPE) for w in words]
     for i, process in enumerate(both):
-        said = process.communicate(timeout=60)[1].decode()
+        said = process.communicate(timeout=e2e.PATIENCE_S)[1].decode()
         rows.show("two at once: %d" % (i + 1), ["gpuprof", *words[i]], process.returncode, 0, said)
     nested = [e2e.GPUPROF, "run", "-o", os.path.join(folder, "inner"), "sh", "-c", "exit 6"]
     rows.run("nested", ["run", "-o", os.path.join(folder, "outer"), *nested], 6, "inside another|session")

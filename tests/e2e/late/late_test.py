@@ -77,24 +77,29 @@ def loaded_at(shares):
     return phase["asked_ns"]
 
 
-def first_kind_on(folder, pid, since_ns):
-    """When an activity kind was switched on first after a moment; None if never."""
+def kinds_on(folder, pid, since_ns):
+    """When the first and the last activity kind were switched on after a moment, before any is switched off; None if
+    none was."""
     (path,) = glob.glob(os.path.join(folder, "cupti.%d.jsonl" % pid))
+    moments = []
     with open(path, encoding="utf-8", errors="replace") as file:
         for line in file:
-            if '"cuptiActivityEnable' not in line:
+            if '"cuptiActivityEnable' not in line and '"cuptiActivityDisable' not in line:
                 continue
             row = json.loads(line.strip("\0\n"))
-            if row["start"] > since_ns:
-                return row["start"]
-    return None
+            if row["start"] <= since_ns:
+                continue
+            if row["f"].startswith("cuptiActivityDisable"):
+                break
+            moments.append(row["start"])
+    return (moments[0], moments[-1]) if moments else None
 
 
-def check_ours(checks, name, case, shares, came_ns):
+def check_ours(checks, name, case, shares, on_ns):
     sessions = [(p["asked_ns"], p["over_ns"] + AFTER_NS)
                 for p in shares.phases if p["what"] == "profile"]
     lost = [op for op in shares.ours.match.missing
-            if shares.whole.calls[op.corr].start > came_ns + START_NS
+            if shares.whole.calls[op.corr].start > on_ns + START_NS
             and not any(a <= shares.whole.calls[op.corr].start <= b for a, b in sessions)]
     checks.expect(not lost, "%s: %d records missing that began after us and outside of sessions, "
                   "first: %s" % (name, len(lost), lost[0].short() if lost else ""))
@@ -103,7 +108,7 @@ def check_ours(checks, name, case, shares, came_ns):
         # PyTorch's profiler leaves CUPTI with a clock whose rate is learnt from then on.
         late_ns = max(abs(ours.start - truth.start) for truth, ours in shares.ours.match.pairs)
         print("  starts within %.1f us" % (late_ns / 1000))
-        checks.expect(late_ns < LEARNT_NS, "%s: starts are off by up to %d ns" % (name, late_ns))
+        checks.in_time(late_ns < LEARNT_NS, "%s: starts are off by up to %d ns" % (name, late_ns))
         for what in ("wrong start", "wrong order"):
             failures.pop(what, None)
     checks.equal(failures, {}, name + ": what we have is right")
@@ -175,14 +180,17 @@ def check(checks, python, name, folder, layout=None):
         return
     came_ns = loaded_at(shares)
     trace = torch_trace.ours(run.ours[shares.pid])
-    on_ns = first_kind_on(folder, shares.pid, came_ns)
+    on = kinds_on(folder, shares.pid, came_ns)
+    if not checks.expect(on, name + ": kinds were switched on"):
+        return
+    on_ns, all_on_ns = on
     if "begin" not in case.plan.split("load")[0]:
         print("  %.1f ms from dlopen to the first kind" % ((on_ns - came_ns) / 1e6))
-        checks.expect(on_ns - came_ns < START_NS, "%s: CUPTI was on after %.1f ms"
+        checks.in_time(on_ns - came_ns < START_NS, "%s: CUPTI was on after %.1f ms"
                       % (name, (on_ns - came_ns) / 1e6))
     sys.stdout.flush()
     check_kineto(checks, name, shares)
-    check_ours(checks, name, case, shares, came_ns)
+    check_ours(checks, name, case, shares, all_on_ns)
     check_sentences(checks, name, case, shares, run.stderr)
     if case.memory:
         check_memory(checks, name, run, shares, trace)

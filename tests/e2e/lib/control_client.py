@@ -26,7 +26,7 @@ class Daemon:
 
     def __exit__(self, *_):
         self.process.terminate()
-        self.process.wait(timeout=30)
+        self.process.wait(timeout=e2e.PATIENCE_S)
 
 
 class Session:
@@ -34,13 +34,16 @@ class Session:
 
     def __init__(self, daemon, **options):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.socket.settimeout(60)
-        for _ in range(200):
+        self.socket.settimeout(e2e.PATIENCE_S)
+        end = time.monotonic() + e2e.PATIENCE_S
+        while True:
             try:
                 self.socket.connect("\0" + daemon.name[1:])
                 break
             except OSError:
-                time.sleep(0.01)
+                if daemon.process.poll() is not None or time.monotonic() > end:
+                    raise
+            time.sleep(0.01)
         text = "".join("%s=%s\n" % item for item in options.items()).encode()
         self.send(OPEN_SESSION, struct.pack("<II", len(text), 0), text)
         kind, _, tail = self.receive()

@@ -5,7 +5,9 @@ import glob
 import gzip
 import json
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -22,6 +24,11 @@ ALL_FORMATS = ("tensorboard", "kineto", "xplane", "tfevents", "perfetto", "pprof
 # What every `gpuprof run` of a test is given besides: the tests of endings run once more with all
 # formats on.
 FORMAT_OPTION = ["--format", ",".join(ALL_FORMATS)] if os.environ.get("GPUPROF_TEST_ALL_FORMATS") else []
+
+# Ignored by whatever a shell starts in the background, and so by all that this test starts: as at a terminal.
+for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
 def skip(reason):
@@ -65,8 +72,11 @@ class SmallDisk:
 
 def sanitized():
     """Whether command and daemon are those of a sanitizer build."""
-    with open(GPUPROF, "rb") as file:
-        return b"__asan_init" in file.read()
+    try:
+        with open(os.path.join(BUILD, "CMakeCache.txt"), encoding="utf-8") as file:
+            return re.search(r"^GPUPROF_SANITIZE:\w+=\w", file.read(), re.MULTILINE) is not None
+    except OSError:
+        return False
 
 
 def real_python(name="python3"):
@@ -78,7 +88,7 @@ def real_python(name="python3"):
     for found in filter(None, candidates):
         try:
             path = subprocess.run([found, "-c", "import sys; print(sys.executable)"],
-                                  capture_output=True, text=True, timeout=30).stdout.strip()
+                                  capture_output=True, text=True, timeout=120).stdout.strip()
         except (OSError, subprocess.SubprocessError):
             continue
         if path:
@@ -88,7 +98,7 @@ def real_python(name="python3"):
 
 def gpuprof(arguments, command, **keywords):
     """Runs `gpuprof run ARGUMENTS -- COMMAND`; returns the CompletedProcess (bytes)."""
-    keywords.setdefault("timeout", 120)
+    keywords.setdefault("timeout", PATIENCE_S)
     keywords.setdefault("stdout", subprocess.PIPE)
     keywords.setdefault("stderr", subprocess.PIPE)
     keywords.setdefault("stdin", subprocess.DEVNULL)
@@ -119,18 +129,31 @@ def written(folder):
                   if os.path.isfile(path))
 
 
+def opened(path):
+    """One trace's text."""
+    opener = gzip.open if path.endswith(".gz") else open
+    return opener(path, "rt", encoding="utf-8")
+
+
 def load(path):
     """One trace as parsed JSON."""
-    opener = gzip.open if path.endswith(".gz") else open
-    with opener(path, "rt", encoding="utf-8") as file:
+    with opened(path) as file:
         return json.load(file)
+
+
+# How long a test waits for what is certain to come: a busy machine takes many times what a quiet one does.
+PATIENCE_S = 300
+# Set for the tests under label long, each of which is run again where only this failed (repeat.py).
+JUDGES_TIME = os.environ.get("GPUPROF_TEST_TIME") == "1"
+# Exit status of a test of which nothing failed but what Checks.in_time() was told.
+TOO_SLOW = 75
 
 
 class Checks:
     """Counts expectations; exit status and the last line say how it went."""
 
     def __init__(self):
-        self.passed = self.failed = self.skipped = 0
+        self.passed = self.failed = self.skipped = self.late = 0
 
     def expect(self, good, what):
         if good:
@@ -138,6 +161,17 @@ class Checks:
         else:
             self.failed += 1
             print("FAILED: " + what)
+        return good
+
+    def in_time(self, good, what):
+        """An expectation of how fast or how evenly the machine runs: printed here, judged where time is."""
+        if good:
+            self.passed += JUDGES_TIME
+        elif JUDGES_TIME:
+            self.late += 1
+            print("TOO SLOW: " + what)
+        else:
+            print("too slow, which is not judged here: " + what)
         return good
 
     def equal(self, got, wanted, what):
@@ -148,5 +182,5 @@ class Checks:
         print("SKIPPED: " + what)
 
     def done(self):
-        print("%d passed, %d failed, %d skipped" % (self.passed, self.failed, self.skipped))
-        sys.exit(1 if self.failed else 0)
+        print("%d passed, %d failed, %d skipped" % (self.passed, self.failed + self.late, self.skipped))
+        sys.exit(1 if self.failed else TOO_SLOW if self.late else 0)

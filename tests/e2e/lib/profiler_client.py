@@ -3,6 +3,7 @@
 
 import grpc
 
+from e2e import PATIENCE_S
 from proto_bytes import field, fields
 
 SERVICE = "/tensorflow.ProfilerService/"
@@ -52,7 +53,7 @@ class Client:
     def method(self, name):
         return self.channel.unary_unary(SERVICE + name)
 
-    def profile(self, timeout=60, **keywords):
+    def profile(self, timeout=PATIENCE_S, **keywords):
         """An Answer, or grpc.RpcError."""
         return Answer(self.method("Profile")(request(**keywords), timeout=timeout))
 
@@ -64,12 +65,12 @@ class Client:
                 break
         return answer
 
-    def begin(self, timeout=60, **keywords):
+    def begin(self, timeout=2 * PATIENCE_S, **keywords):
         """A call that goes on: .result() gives the bytes, .cancel() ends it."""
         return self.method("Profile").future(request(**keywords), timeout=timeout)
 
     def terminate(self, session_id=""):
-        return self.method("Terminate")(field(1, session_id) if session_id else b"", timeout=20)
+        return self.method("Terminate")(field(1, session_id) if session_id else b"", timeout=PATIENCE_S)
 
 
 def refusal(call):

@@ -14,9 +14,11 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 import e2e  # noqa: E402
+import live  # noqa: E402
 import sim  # noqa: E402
 from trace_facts import Facts  # noqa: E402
 
+NAME = "schedule-%d" % os.getpid()
 STEPS = ["--wait", "1", "--warmup", "1", "--active", "2", "--repeat", "2"]
 
 
@@ -71,9 +73,12 @@ def by_time(checks, folder):
     found = windows(folder)
     checks.equal(len(found), 2, "time: files")
     for facts in found:
+        checks.expect(facts.trace["gpuprof"]["window"]["duration_ns"] >= 2_000_000_000, "time: the window's length")
+        if not checks.expect(facts.kernels, "time: kernels"):
+            continue
         begin = min(e["ts"] for e in facts.kernels)
         end = max(e["ts"] for e in facts.kernels)
-        checks.expect(1.7e6 < end - begin <= 2.1e6, "time: window of %.3f s" % ((end - begin) / 1e6))
+        checks.in_time(1.7e6 < end - begin <= 2.1e6, "time: window of %.3f s" % ((end - begin) / 1e6))
     show(checks, "time", result, folder)
 
 
@@ -95,28 +100,25 @@ def counting(checks, folder):
     env = dict(os.environ, GPUSIM_QUIET="1", GPUSIM_LOG=log)
     arguments = ["--steps", "300", "--kernels", "20", "--step-ms", "20", "--progress"]
     process = subprocess.Popen(
-        [e2e.GPUPROF, "run", "-o", os.path.join(folder, "out"), "--step", "nvtx:step", "--skip-first",
+        [e2e.GPUPROF, "run", "--name", NAME, "-o", os.path.join(folder, "out"), "--step", "nvtx:step", "--skip-first",
          "100", "--active", "2", "--repeat", "1", "--", *sim.simulated(arguments)],
         env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(3.0)  # the first step has long been seen, the window is far away
-    pid = next(p for p in os.listdir("/proc") if p.isdigit() and is_trainer(p))
+    pid = live.wait_for(counting_one)  # the first step has been seen, the window is far away
     before = signals_and_switches(pid)
     time.sleep(1.0)
     after = signals_and_switches(pid)
-    process.communicate(timeout=60)
+    checks.equal(counting_one(), pid, "counting: it does so all the while")
+    process.communicate(timeout=e2e.PATIENCE_S)
     checks.equal(after["samples"], before["samples"], "counting: no signal arrives")
     with open(log, encoding="utf-8") as file:
         calls = [json.loads(line) for line in file if line.startswith("{")]
     checks.expect(kinds_off_in_the_middle(calls), "counting: every kind is off")
 
 
-def is_trainer(pid):
-    try:
-        with open("/proc/%s/cmdline" % pid, "rb") as file:
-            words = file.read().split(b"\0")
-        return words[0].endswith(b"sim_trainer")
-    except OSError:
-        return False
+def counting_one():
+    """Process id of the trainer that counts its steps."""
+    rows = live.status().values()
+    return next((row["pid"] for row in rows if row["state"] == "counting" and row["name"] == NAME), None)
 
 
 def signals_and_switches(pid):

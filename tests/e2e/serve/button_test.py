@@ -44,7 +44,7 @@ def opens(checks, path, gpu, what):
     checks.expect(len(events) > 5, "%s: %d events in the trace viewer" % (what, len(events)))
     checks.equal(space.gpus(), ["/device:GPU:0"] if gpu else [], what + ": GPUs")
     kernels = [event for name in space.gpus() for event in space.planes[name].events()]
-    checks.expect(len(kernels) > 20 or not gpu, "%s: %d kernels" % (what, len(kernels)))
+    checks.expect(kernels or not gpu, "%s: %d kernels" % (what, len(kernels)))
 
 
 def files_of(folder):
@@ -66,7 +66,9 @@ def by_client(checks, folder, cpu, gpu):
     both = "%s,%s" % (cpu.address, gpu.address)
     begin = time.monotonic()
     client.trace(both, folder, "", True, 1000, 1, {**LEVELS, "delay_ms": 500})
-    checks.expect(1.5 <= time.monotonic() - begin < 20, "it took %.1f s" % (time.monotonic() - begin))
+    seconds = time.monotonic() - begin
+    checks.expect(seconds >= 1.5, "it took %.1f s" % seconds)
+    checks.in_time(seconds < 20, "it took %.1f s" % seconds)
     check_files(checks, folder, cpu, gpu, "client")
 
 
@@ -79,7 +81,7 @@ def busy(checks, folder, cpu):
             return str(failure)
         return None
     with e2e.Folder("serve-hand") as out:
-        by_hand = live.Background("capture", cpu.pid, "-d", "30s", "-o", out)
+        by_hand = live.Background("capture", cpu.pid, "-d", "600s", "-o", out)
         live.wait_until_recorded(cpu.pid)
         said = press()
         checks.expect(said and "No trace event" in said, "busy: %s" % said)
@@ -110,7 +112,7 @@ class Viewer:
 
     def get(self, route, **query):
         url = "http://127.0.0.1:%d/data/plugin/profile/%s?%s" % (self.port, route, urllib.parse.urlencode(query))
-        with urllib.request.urlopen(url, timeout=60) as answer:
+        with urllib.request.urlopen(url, timeout=e2e.PATIENCE_S) as answer:
             data = answer.read()
         return (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode()
 
@@ -120,7 +122,7 @@ class Viewer:
                 return self.get("runs")
             except OSError:
                 return None
-        return live.wait_for(ask, 60)
+        return live.wait_for(ask)
 
 
 def by_route(checks, folder, cpu, gpu):
@@ -146,7 +148,7 @@ def main():
     checks = e2e.Checks()
     env = dict(os.environ, GPUSIM_QUIET="1")
     name = "pair-%d" % os.getpid()
-    with e2e.Folder("serve-button") as folder, served.Served(live.busy(200)) as cpu, \
+    with e2e.Folder("serve-button") as folder, served.Served(live.busy()) as cpu, \
             served.Served(pair(), "--name", name, env=env) as gpu:
         live.wait_until_armed(cpu.pid)
         live.wait_for(lambda: sum("cuda" in row["can_record"] for row in served.armed_ones(name)) >= 2)

@@ -4,7 +4,6 @@
 import os
 import socket
 import threading
-import time
 
 import e2e
 import live
@@ -43,10 +42,10 @@ def nonsense(checks, program, _folder):
                            (rpc.request(opts=rpc.options(start_ns=2 ** 64 - 1, duration_ms=5)), CODE.INVALID_ARGUMENT),
                            (rpc.request(more=rpc.field(6, b"\xff\xfe\x00" * 30)), CODE.INTERNAL),
                            (rpc.request(more=rpc.field(6, "x" * (8 << 20))), CODE.RESOURCE_EXHAUSTED)]:
-            got, sentence = rpc.refusal(lambda: call(body, timeout=20))
+            got, sentence = rpc.refusal(lambda: call(body, timeout=e2e.PATIENCE_S))
             checks.expect(got is not None and code in (None, got), "%r: %s %s" % (body[:20], got, sentence))
     for text in (b"GET / HTTP/1.1\r\n\r\n", b"\x00" * 100000, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\xff" * 1000):
-        with socket.create_connection(("127.0.0.1", program.port), 10) as one:
+        with socket.create_connection(("127.0.0.1", program.port), e2e.PATIENCE_S) as one:
             try:
                 one.sendall(text)
                 one.recv(1000)
@@ -58,12 +57,12 @@ def flood(checks, program, _folder):
     """More connections than it has descriptors, and as many calls at once."""
     held = []
     for _ in range(300):
-        held.append(socket.create_connection(("127.0.0.1", program.port), 10))
+        held.append(socket.create_connection(("127.0.0.1", program.port), e2e.PATIENCE_S))
     codes = []
 
     def ask():
         with rpc.Client(program.address) as client:
-            codes.append(rpc.refusal(lambda: client.profile(duration_ms=700, timeout=20))[0])
+            codes.append(rpc.refusal(lambda: client.profile(duration_ms=700))[0])
     threads = [threading.Thread(target=ask) for _ in range(60)]
     for thread in threads:
         thread.start()
@@ -78,12 +77,12 @@ def flood(checks, program, _folder):
 
 def main():
     checks = e2e.Checks()
-    with e2e.Folder("serve-hostile") as folder, served.Served(live.busy(200)) as program:
+    with e2e.Folder("serve-hostile") as folder, served.Served(live.busy()) as program:
         live.wait_until_armed(program.pid)
         helper = served.helper_of(program.process.pid)
         for case in (paths, nonsense, flood):
             case(checks, program, folder)
-        time.sleep(0.2)
+        live.wait_until_armed(program.pid)
         with rpc.Client(program.address) as client:
             checks.equal(len(client.some(duration_ms=600).files), 1, "it answers as before")
         checks.equal(served.helper_of(program.process.pid), helper, "it is the same helper")

@@ -30,7 +30,7 @@ def stress(folder, sampler, library, seconds):
         process = session.start([PROGRAM, str(seconds), *PLUGINS], library,
                                 stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
         try:
-            output = process.communicate(timeout=seconds + 60)[0].decode()
+            output = process.communicate(timeout=seconds + e2e.PATIENCE_S)[0].decode()
         except subprocess.TimeoutExpired:
             process.kill()
             return None, process.communicate()[0].decode(), 0

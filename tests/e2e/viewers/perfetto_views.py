@@ -41,7 +41,7 @@ class Engine:
     def read(self, size):
         data = self.child.stdout.read(size)
         if len(data) != size:
-            raise RuntimeError("the trace processor ended with status %s" % self.child.wait(10))
+            raise RuntimeError("the trace processor ended with status %s" % self.child.wait(60))
         return data
 
     def answers(self):

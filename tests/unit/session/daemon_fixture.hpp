@@ -105,7 +105,7 @@ class DaemonTest : public testing::Test {
     return wait_for_summary();
   }
   api::Summary wait_for_summary() {
-    for (int i = 0; i < 300; ++i) {
+    for (int i = 0; i < 3000; ++i) {
       const api::Event event = client_->receive(100'000'000);
       if (event.kind == api::Event::Kind::kSummary) return event.summary;
       if (event.kind == api::Event::Kind::kClosed) break;

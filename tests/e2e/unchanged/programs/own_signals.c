@@ -66,7 +66,7 @@ static void wait_each(const sigset_t* set, int number) {
   for (round = 0; round < kRounds; ++round) {
     kill(getpid(), number);
     work(0.005);
-    alarm(5); /* else it waits for ever */
+    alarm(60); /* else it waits for ever */
     sigwait(set, &taken);
     if (taken != number) printf("sigwait: %d\n", taken);
   }

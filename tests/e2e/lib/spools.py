@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a daemon has stored of a run that goes on."""
+
+import glob
+import os
+import time
+
+from e2e import PATIENCE_S
+
+# Of files of records with a few stacks: their heads and what a process says of itself are less.
+SOME_BYTES = 12000
+
+
+def spool_of(out):
+    """The spool below an output folder once it is there with a file of records; None: it never comes."""
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        for found in glob.glob(os.path.join(out, ".gpuprof-spool-*", "*.spool")):
+            return os.path.dirname(found)
+        time.sleep(0.02)
+    return None
+
+
+def stored_bytes(spool):
+    return sum(os.path.getsize(path) for path in glob.glob(os.path.join(spool, "*.spool")))
+
+
+def filled_spool_of(out):
+    """The same once there is something in it."""
+    spool, end = spool_of(out), time.monotonic() + PATIENCE_S
+    while spool and stored_bytes(spool) < SOME_BYTES and time.monotonic() < end:
+        time.sleep(0.02)
+    return spool
+
+
+def daemon_of(spool):
+    """The process that writes it."""
+    return int(os.path.basename(spool).split("-")[2])
