@@ -12,6 +12,7 @@ Without an option the trainings are those of recorded/, each judged by its own t
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -24,6 +25,7 @@ import sim  # noqa: E402
 import torch_programs  # noqa: E402
 
 RESIDUAL = os.path.join(HERE, "programs", "residual.py")
+KEPT_PROGRAMS = os.path.join(HERE, "recorded", "programs")
 RARE = os.path.join(HERE, "programs", "rare.py")
 RANKS = os.path.join(HERE, "programs", "ranks.py")
 GPU_RULES = {"sync-in-loop", "pageable-copy", "tiny-kernels", "gpu-idle", "launch-bound", "fp32-math", "memory-limit",
@@ -93,17 +95,24 @@ class Asked:
 
 
 class Kept(Asked):
-    """A run of recorded/."""
+    """A run of recorded/. Of a stack, the text of the program says which line of several it was, if the file is older:
+    recorded/programs holds the programs as they were."""
 
     def __init__(self, name, folder):
-        session = recorded.Session(HERE, name, folder)
+        self.programs = os.path.join(folder, "programs")
+        if not os.path.exists(self.programs):
+            shutil.copytree(KEPT_PROGRAMS, self.programs)
+            for program in os.listdir(self.programs):
+                os.utime(os.path.join(self.programs, program), (1, 1))
+        session = recorded.Session(HERE, name, folder, [(os.path.dirname(RESIDUAL).replace(
+            e2e.SOURCE, recorded.ROOT + "/source"), self.programs)])
         self.files, self.timers, self.lines = session.files, session.told["timers"], session.told["lines"]
 
     def line_of(self, program, spot):
         return self.lines[spot]
 
     def called(self, program):
-        return program.replace(e2e.SOURCE, recorded.ROOT + "/source")
+        return os.path.join(self.programs, os.path.basename(program))
 
 
 class Recorded(Asked):
@@ -135,6 +144,9 @@ class Recorded(Asked):
                 lines.update((line.split("# spot: ")[1].strip(), number) for number, line in enumerate(file, 1)
                              if "# spot: " in line)
         recorded.store(HERE, name, self.files, {"timers": self.timers, "lines": lines}, python)
+        for program in (RESIDUAL, RANKS):
+            os.makedirs(KEPT_PROGRAMS, exist_ok=True)
+            shutil.copy(program, KEPT_PROGRAMS)
 
 
 def named(checks, run, program, spots, what):

@@ -19,9 +19,9 @@ ROOT = "/recorded"
 
 
 class Session:
-    """What was recorded under a name; `files` are laid into a folder."""
+    """What was recorded under a name; `files` are laid into a folder, with `instead` of what they say."""
 
-    def __init__(self, suite, name, folder):
+    def __init__(self, suite, name, folder, instead=()):
         place = os.path.join(suite, "recorded", name)
         with open(os.path.join(place, "told.json"), encoding="utf-8") as file:
             self.told = json.load(file)
@@ -31,7 +31,10 @@ class Session:
         for packed in sorted(one for one in os.listdir(place) if one.endswith(".xz")):
             self.files.append(os.path.join(self.path, packed[:-len(".xz")]))
             with lzma.open(os.path.join(place, packed)) as source, open(self.files[-1], "wb") as target:
-                target.write(source.read())
+                text = source.read()
+                for what, other in instead:
+                    text = text.replace(what.encode(), other.encode())
+                target.write(text)
 
 
 def places(python):
