@@ -13,39 +13,48 @@ namespace gpuprof::importer {
 namespace {
 
 constexpr std::size_t kMaxCategories = 1000;
-constexpr std::size_t kMaxProcesses = 10'000;
 constexpr std::size_t kMaxThreads = 100'000;
 constexpr std::size_t kMaxBegun = 300'000;
-/// Threads that are no numbers, or too large ones, get these.
-constexpr std::uint32_t kFirstMadeTid = 4'000'000'000;
 /// Rows of samples: the thread's own number plus this.
 constexpr std::int64_t kSampleRow = 100'000'000;
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
-  return out;
+/// What a person would call the event's kind.
+std::string_view kind_name(const RawEvent& e) {
+  if (!e.category.empty()) return e.category;
+  if (e.phase == "M") return "(metadata)";
+  return e.name.empty() ? std::string_view("(no category)") : e.name;
 }
 
-/// `thread 12 (python)` of PyTorch's profiler, `python 12 (main)` of gpuprof: the name in it.
-std::string thread_name(std::string_view label, std::int64_t tid) {
-  const std::string number = std::to_string(tid);
-  const std::string older = "thread " + number + " (";
-  if (label.starts_with(older) && label.ends_with(')'))
-    return std::string(label.substr(older.size(), label.size() - older.size() - 1));
-  if (label.ends_with(" (main)")) label.remove_suffix(7);
-  if (label.ends_with(" " + number)) label.remove_suffix(number.size() + 1);
-  return label == "thread" ? std::string() : std::string(label);
+/// What events of a kind are that is known by the end of its name alone.
+std::string_view meaning_of(Kind kind, bool work) {
+  switch (kind) {
+    case Kind::kCollective:
+      return work ? "collectives of a device" : "collectives of the host";
+    case Kind::kHostOrWork:
+      return work ? "work of a device" : "calls of the host";
+    case Kind::kHostWait:
+      return "waits of the host";
+    case Kind::kOwnRange:
+      return "ranges of the host";
+    case Kind::kRuntime:
+    case Kind::kDriver:
+      return "calls of the host";
+    case Kind::kNoWork:
+      return "levels";
+    default:
+      return "work of a device";
+  }
 }
 
 }  // namespace
 
 Classifier::Classifier(Names& names, FileContent& content, std::string path,
-                       std::function<void()> progress)
+                       std::function<void()> progress, const Foreseen* foreseen)
     : names_(names),
       content_(content),
       path_(std::move(path)),
       progress_(std::move(progress)),
+      foreseen_(foreseen),
       samples_(names, [this](std::uint32_t tid, std::int64_t from_ns, std::int64_t to_ns,
                              const SampleRecord& sample) {
         record_.kind = RecordKind::kSample;
@@ -57,55 +66,13 @@ Classifier::Classifier(Names& names, FileContent& content, std::string path,
         keep();
       }) {}
 
-Classifier::Kind Classifier::kind_of(std::string_view category) {
+Classifier::Sort Classifier::sort_of(std::string_view category) {
   for (const Known& known : categories_)
-    if (known.category == category) return known.kind;
-  static constexpr std::pair<std::string_view, Kind> kKinds[] = {
-      {"cpu_op", Kind::kOperator},
-      {"operator", Kind::kOperator},
-      {"torch_enclosing", Kind::kOperator},
-      {"user_annotation", Kind::kOwnRange},
-      {"python", Kind::kOwnRange},
-      {"python_function", Kind::kFrame},
-      {"nvtx_enclosing", Kind::kRange},
-      {"runtime", Kind::kRuntime},
-      {"cuda_runtime", Kind::kRuntime},
-      {"xpu_runtime", Kind::kRuntime},
-      {"mtia_runtime", Kind::kRuntime},
-      {"glow_runtime", Kind::kRuntime},
-      {"privateuse1_runtime", Kind::kRuntime},
-      {"cuda_driver", Kind::kDriver},
-      {"inner_call", Kind::kInner},
-      {"kernel", Kind::kKernel},
-      {"gpu_memcpy", Kind::kMemCopy},
-      {"memcpy", Kind::kMemCopy},
-      {"gpu_memset", Kind::kMemSet},
-      {"memset", Kind::kMemSet},
-      {"cuda_sync", Kind::kSync},
-      {"overhead", Kind::kOverhead},
-      {"nvtx_range", Kind::kSpan},
-      {"nvtx_crossing", Kind::kCrossing},
-      {"nvtx_deep", Kind::kDeep},
-      {"torch_crossing", Kind::kOperatorCrossing},
-      {"torch_deep", Kind::kOperatorDeep},
-      {"nvtx_mark", Kind::kMark},
-      {"cpu_sample", Kind::kSample},
-      {"cpu_sample_blocked", Kind::kSampleBlocked},
-      {"fwdbwd", Kind::kArrow},
-      {"forward_backward", Kind::kOlderArrow},
-      {"gpu_user_annotation", Kind::kIgnored},
-      {"trace", Kind::kIgnored},
-      {"ac2g", Kind::kIgnored},
-      {"async", Kind::kIgnored},
-      {"async_cpu_to_gpu", Kind::kIgnored},
-      {"async_gpu", Kind::kIgnored},
-  };
-  const std::string folded = lower(category);
-  Kind kind = Kind::kUnknown;
-  for (const auto& [name, is] : kKinds)
-    if (name == folded) kind = is;
-  if (categories_.size() < kMaxCategories) categories_.push_back({std::string(category), kind});
-  return kind;
+    if (known.category == category) return known.sort;
+  Sort sort{kind_of_category(category), false};
+  if (sort.kind == Kind::kUnknown) sort = {kind_by_ending(category), true};
+  if (categories_.size() < kMaxCategories) categories_.push_back({std::string(category), sort});
+  return sort;
 }
 
 bool Classifier::times(const RawEvent& e, bool needs_duration, Record& to) {
@@ -122,7 +89,7 @@ bool Classifier::times(const RawEvent& e, bool needs_duration, Record& to) {
 /// Begins a record; null (and counted) where its times make no sense.
 Record* Classifier::start(const RawEvent& e, RecordKind kind, bool needs_duration) {
   if (!times(e, needs_duration, record_)) {
-    ++content_.without_time;
+    left_out(e, Reason::kNoTime);
     return nullptr;
   }
   record_.kind = kind;
@@ -132,44 +99,42 @@ Record* Classifier::start(const RawEvent& e, RecordKind kind, bool needs_duratio
 }
 
 void Classifier::keep() {
-  const bool event = record_.kind != RecordKind::kFrame && record_.kind != RecordKind::kModule &&
-                     record_.kind != RecordKind::kArrow;
+  const RecordKind kind = record_.kind;
+  const bool event = kind != RecordKind::kFrame && kind != RecordKind::kModule &&
+                     kind != RecordKind::kArrow && kind != RecordKind::kLaunchArrow &&
+                     kind != RecordKind::kWorkArrow;
   if (event) {
     content_.first_ns = any_ ? std::min(content_.first_ns, record_.start_ns) : record_.start_ns;
     content_.last_ns = any_ ? std::max(content_.last_ns, record_.end_ns) : record_.end_ns;
     any_ = true;
   }
-  ++content_.understood;
-  if (record_.process != kNoProcess) ++content_.processes[record_.process].records;
+  outcome_ = Outcome::kShown;
+  if (record_.process != kNoProcess) {
+    Row& row = content_.rows[record_.process];
+    if (kind >= RecordKind::kSync) {
+      ++row.gpu_records;
+    } else {
+      const auto at = static_cast<std::uint32_t>(content_.sorter.size());
+      if (row.records++ == 0) row.first = at;
+      row.last = at;
+    }
+  }
   content_.sorter.add(record_);
 }
 
-void Classifier::left_out(const RawEvent& e) {
-  const std::string_view category = e.category.empty() ? e.name : e.category;
-  const std::string key(category.substr(0, 80));
-  if (content_.unknown.size() < kMaxCategories || content_.unknown.contains(key))
-    ++content_.unknown[key];
-  else
-    ++content_.unknown["(others)"];
+void Classifier::left_out(const RawEvent& e, Reason reason) {
+  if (outcome_ == Outcome::kLeftOut) return;
+  outcome_ = Outcome::kLeftOut;
+  content_.account.left_out(reason, kind_name(e));
 }
 
-std::uint16_t Classifier::process_of(const RawEvent& e) {
-  const auto pid = e.pid.integer();
-  if (pid) {
-    const auto [at, added] =
-        pids_.try_emplace(*pid, static_cast<std::uint16_t>(content_.processes.size()));
-    if (!added) return at->second;
-    if (content_.processes.size() >= kMaxProcesses) return at->second = 0;
-  } else {
-    const auto [at, added] = named_pids_.try_emplace(
-        std::string(e.pid.text), static_cast<std::uint16_t>(content_.processes.size()));
-    if (!added) return at->second;
-    if (content_.processes.size() >= kMaxProcesses) return at->second = 0;
+void Classifier::repeats(std::string_view kind) {
+  if (kind != repeated_kind_) {
+    if (repeated_ != 0) content_.account.repeats(repeated_kind_, repeated_);
+    repeated_kind_ = kind;
+    repeated_ = 0;
   }
-  FileContent::Process& process = content_.processes.emplace_back();
-  process.pid = pid.value_or(0);
-  if (!pid) process.name = e.pid.text;
-  return static_cast<std::uint16_t>(content_.processes.size() - 1);
+  ++repeated_;
 }
 
 std::uint32_t Classifier::tid_of(const RawEvent& e) {
@@ -187,10 +152,14 @@ std::uint32_t Classifier::tid_of(const RawEvent& e) {
 }
 
 void Classifier::on_event(const RawEvent& e) {
-  if (e.phase.size() != 1) {
-    left_out(e);
-    return;
-  }
+  outcome_ = Outcome::kRepeats;
+  dispatch(e);
+  if (outcome_ == Outcome::kShown) content_.account.shown();
+  if (outcome_ == Outcome::kRepeats) repeats(kind_name(e));
+}
+
+void Classifier::dispatch(const RawEvent& e) {
+  if (e.phase.size() != 1) return left_out(e, Reason::kUnknownKind);
   switch (e.phase[0]) {
     case 'X':
       return complete(e);
@@ -211,14 +180,22 @@ void Classifier::on_event(const RawEvent& e) {
     case 'M':
       return metadata(e);
     case 'C':
-      return;  // counters: drawn by viewers from what is here already
+      return counter(e);
     default:
-      return left_out(e);
+      return left_out(e, Reason::kUnknownKind);
   }
 }
 
 void Classifier::complete(const RawEvent& e) {
-  switch (const Kind kind = kind_of(e.category)) {
+  if (e.category.empty()) return by_shape(e);
+  const Sort sort = sort_of(e.category);
+  if (sort.kind == Kind::kUnknown) return by_shape(e);
+  if (sort.guessed) guess(e.category, meaning_of(sort.kind, looks_like_work(e)));
+  take(e, sort.kind);
+}
+
+void Classifier::take(const RawEvent& e, Kind kind) {
+  switch (kind) {
     case Kind::kOperator:
       return take_operator(e, RecordKind::kOperator, false);
     case Kind::kOwnRange:
@@ -231,6 +208,8 @@ void Classifier::complete(const RawEvent& e) {
     case Kind::kDriver:
     case Kind::kInner:
       return take_call(e, kind);
+    case Kind::kHostWait:
+      return take_host_wait(e);
     case Kind::kKernel:
       return take_kernel(e);
     case Kind::kMemCopy:
@@ -241,16 +220,23 @@ void Classifier::complete(const RawEvent& e) {
       return take_sync(e);
     case Kind::kOverhead:
       return take_overhead(e);
-    case Kind::kIgnored:
+    case Kind::kHostOrWork:
+      return looks_like_work(e) ? take_kernel(e) : take_call(e, Kind::kRuntime);
+    case Kind::kCollective:
+      return take_collective(e, looks_like_work(e));
+    case Kind::kNoWork:
+      return left_out(e, Reason::kNoWork);
+    case Kind::kRepeats:
       return;
     default:
-      return left_out(e);
+      return left_out(e, Reason::kUnknownKind);
   }
 }
 
 void Classifier::instant(const RawEvent& e) {
   if (e.name == "[memory]") return take_memory(e);
-  if (kind_of(e.category) == Kind::kMark) {
+  const Kind kind = kind_of(e.category);
+  if (kind == Kind::kMark || kind == Kind::kInstant) {
     if (start(e, RecordKind::kMark, false) == nullptr) return;
     record_.process = process_of(e);
     record_.tid = tid_of(e);
@@ -261,30 +247,49 @@ void Classifier::instant(const RawEvent& e) {
   }
   // The profiler's own marks of where it was.
   if (e.name.starts_with("Iteration Start") || e.name == "Record Window End") return;
-  left_out(e);
+  left_out(e, kind == Kind::kNoWork ? Reason::kNoWork : Reason::kUnknownKind);
+}
+
+/// Levels of something. Memory's are those of what is here already; others are in no table.
+void Classifier::counter(const RawEvent& e) {
+  outcome_ = Outcome::kLater;
+  const std::string_view of = e.category.empty() ? e.name : e.category;
+  if (counters_.size() < kMaxCategories || counters_.contains(std::string(of)))
+    ++counters_[std::string(of)];
+  else
+    ++counters_["(others)"];
 }
 
 void Classifier::duration(const RawEvent& e, bool begins) {
   const Kind kind = kind_of(e.category);
-  if (kind != Kind::kSample && kind != Kind::kSampleBlocked) return left_out(e);
+  if (kind != Kind::kSample && kind != Kind::kSampleBlocked)
+    return left_out(e, Reason::kUnknownKind);
   const auto row = e.tid.integer();
   const auto ts = us_as_ns(e.ts.text);
-  if (!row || *row < kSampleRow || *row - kSampleRow >= kFirstMadeTid || !ts) return left_out(e);
+  if (!ts) return left_out(e, Reason::kNoTime);
+  if (!row || *row < kSampleRow || *row - kSampleRow >= kFirstMadeTid)
+    return left_out(e, Reason::kNoDetails);
   if (*ts % 1000 != 0) content_.whole_us = false;
   record_.process = process_of(e);
   samples_.change(static_cast<std::uint32_t>(*row - kSampleRow), begins,
                   kind == Kind::kSampleBlocked, e.name, *ts);
+  outcome_ = Outcome::kShown;
 }
 
 void Classifier::pair(const RawEvent& e, bool begins) {
   const Kind kind = kind_of(e.category);
   const bool range = kind == Kind::kSpan || kind == Kind::kCrossing || kind == Kind::kDeep;
-  if (!range && kind != Kind::kOperatorCrossing && kind != Kind::kOperatorDeep) return left_out(e);
+  if (kind == Kind::kRepeats || kind == Kind::kLaunchArrow) return;
+  if (!range && kind != Kind::kOperatorCrossing && kind != Kind::kOperatorDeep)
+    return left_out(e, Reason::kUnknownKind);
   const auto id = unsigned_of(e.id.text);
-  if (!id || start(e, RecordKind::kSpan, false) == nullptr) return left_out(e);
-  const std::uint64_t key = *id * 8 + static_cast<std::uint64_t>(kind) % 8;
+  if (!id) return left_out(e, Reason::kNoDetails);
+  if (start(e, RecordKind::kSpan, false) == nullptr) return;
+  const std::uint16_t row = process_of(e);
+  const std::uint64_t key = (*id * 8 + static_cast<std::uint64_t>(kind) % 8) ^ std::uint64_t{row}
+                                                                                   << 48;
   if (begins) {
-    record_.process = process_of(e);
+    record_.process = row;
     record_.tid = tid_of(e);
     record_.name = names_.texts.intern(e.name);
     record_.op = {};
@@ -296,11 +301,16 @@ void Classifier::pair(const RawEvent& e, bool begins) {
       record_.op.flags =
           static_cast<std::uint16_t>(deep ? model::kRangeDeep : model::kRangeCrossing);
     if (range) range_details(e, record_.op);
-    if (begun_.size() < kMaxBegun) begun_[key] = {record_};
+    if (begun_.size() >= kMaxBegun) return left_out(e, Reason::kHalf);
+    Begun& begun = begun_[key];
+    // A second begin under one number: the first has no end.
+    if (!begun.category.empty()) content_.account.withdraw(Reason::kHalf, begun.category);
+    begun = {record_, std::string(e.category)};
+    outcome_ = Outcome::kShown;
     return;
   }
   const auto found = begun_.find(key);
-  if (found == begun_.end()) return left_out(e);
+  if (found == begun_.end()) return left_out(e, Reason::kHalf);
   const std::int64_t end_ns = record_.start_ns;
   record_ = found->second.record;
   begun_.erase(found);
@@ -309,46 +319,6 @@ void Classifier::pair(const RawEvent& e, bool begins) {
   if (e.is_true(Arg::kUnfinished))
     record_.op.flags = static_cast<std::uint16_t>(record_.op.flags | model::kRangeUnfinished);
   keep();
-}
-
-void Classifier::arrow(const RawEvent& e, bool begins) {
-  const Kind kind = kind_of(e.category);
-  if (kind == Kind::kArrow) newer_arrows_ = true;
-  if (kind == Kind::kIgnored || (kind == Kind::kOlderArrow && newer_arrows_)) return;
-  if (kind != Kind::kArrow && kind != Kind::kOlderArrow) return left_out(e);
-  const auto id = e.id.integer();
-  if (!id || start(e, RecordKind::kArrow, false) == nullptr) return left_out(e);
-  record_.process = process_of(e);
-  record_.tid = tid_of(e);
-  record_.arrow = {*id, 0};
-  if (begins) {
-    if (arrows_.size() < kMaxBegun) arrows_[*id] = record_.tid;
-    return keep();
-  }
-  const auto from = arrows_.find(*id);
-  if (from == arrows_.end()) return left_out(e);
-  record_.arrow.forward_tid = from->second;
-  arrows_.erase(from);
-  keep();
-}
-
-void Classifier::metadata(const RawEvent& e) {
-  const auto pid = e.pid.integer(), tid = e.tid.integer();
-  if (e.name == "thread_name" && pid && tid) {
-    const std::string_view label = e.text(Arg::kName);
-    if (label.starts_with("stream ") && label.ends_with(" (default)"))
-      content_.null_streams[{*pid, *tid}] = true;
-    const auto process = pids_.find(*pid);
-    if (label.ends_with(" (samples)") || *tid < 0 || *tid >= kFirstMadeTid) return;
-    // Files name rows before their events.
-    const std::uint16_t index = process == pids_.end() ? process_of(e) : process->second;
-    auto& threads = content_.processes[index].threads;
-    if (threads.size() < kMaxThreads && !label.starts_with("stream "))
-      threads[static_cast<std::uint32_t>(*tid)] = thread_name(label, *tid);
-  } else if (e.name == "process_name" && pid) {
-    FileContent::Process& process = content_.processes[process_of(e)];
-    if (process.name.empty()) process.name = e.text(Arg::kName);
-  }
 }
 
 }  // namespace gpuprof::importer

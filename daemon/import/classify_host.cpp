@@ -13,6 +13,7 @@
 #include "daemon/export/words/operator_names.hpp"
 #include "daemon/import/classify.hpp"
 #include "daemon/import/inputs_words.hpp"
+#include "daemon/model/as_recorded.hpp"
 #include "gpuprof/base/bytes.hpp"
 
 namespace gpuprof::importer {
@@ -122,7 +123,10 @@ void Classifier::take_operator(const RawEvent& e, RecordKind kind, bool own_rang
     op.forward_tid = as_u32(e.integer(Arg::kForwardThread));
     op.scope = scope_of(name, own_range, op.forward_tid != 0);
     op.inputs = inputs(e);
-    if (e.is_true(Arg::kUnfinished)) op.flags = model::kRangeUnfinished;
+    op.record_id = unsigned_of(e.arg(Arg::kRecordFunction).text).value_or(0);
+    std::uint32_t flags = e.is_true(Arg::kUnfinished) ? model::kRangeUnfinished : 0;
+    if (kind_of(e.category) == Kind::kCollective) flags |= model::kOpCollective;
+    op.flags = static_cast<std::uint16_t>(flags);
   }
   keep();
 }
@@ -161,6 +165,11 @@ void Classifier::take_frame(const RawEvent& e) {
   record_.tid = tid_of(e);
   FrameRecord& frame = record_.frame;
   frame = {};
+  frame.id = as_u32(e.integer(Arg::kPythonId));
+  const RawValue& parent = e.arg(Arg::kPythonParent);
+  const bool told = frame.id != 0 && parent.form != RawValue::Form::kNone;
+  frame.parent = as_u32(parent.integer());
+  if (told && !parent.given()) frame.parent = kNoParent;
   if (module) {
     const auto object = e.integer(Arg::kModuleId);
     frame.module =
@@ -187,18 +196,21 @@ void Classifier::take_call(const RawEvent& e, Kind kind) {
   call = {};
   call.has_id = e.arg(Arg::kExternalId).given() ? 1 : 0;
   call.external_id = unsigned_of(e.arg(Arg::kExternalId).text).value_or(0);
-  call.correlation = as_u32(e.integer(Arg::kCorrelation));
+  const auto correlation = e.integer(Arg::kCorrelation);
+  call.correlation = as_u32(correlation ? correlation : e.integer(Arg::kConnection));
   call.cbid = as_u32(e.integer(Arg::kCbid));
   if (const auto result = e.integer(Arg::kResult); result && std::abs(*result) < 1'000'000)
     call.result = static_cast<std::int32_t>(*result);
-  call.driver = kind == Kind::kDriver || e.text(Arg::kApi) == "driver" ? 1 : 0;
+  const bool driver = kind == Kind::kDriver || e.text(Arg::kApi) == "driver";
+  call.inner = kind == Kind::kInner ? 1 : 0;
+  call.api = static_cast<std::uint8_t>(driver ? model::kApiDriver : model::kApiRuntime);
   call.stack = names_.ways.of_line(e.text(Arg::kCallStack), names_.texts);
   keep();
 }
 
 void Classifier::take_memory(const RawEvent& e) {
   const auto bytes = e.integer(Arg::kBytes), type = e.integer(Arg::kDeviceType);
-  if (!bytes || !type || *type < 0 || *type > 1000) return left_out(e);
+  if (!bytes || !type || *type < 0 || *type > 1000) return left_out(e, Reason::kNoDetails);
   if (start(e, RecordKind::kAllocation, false) == nullptr) return;
   record_.process = process_of(e);
   record_.tid = tid_of(e);
@@ -210,7 +222,10 @@ void Classifier::take_memory(const RawEvent& e) {
       std::max<std::int64_t>(e.integer(Arg::kTotalAllocated).value_or(0), 0));
   a.reserved = static_cast<std::uint64_t>(
       std::max<std::int64_t>(e.integer(Arg::kTotalReserved).value_or(0), 0));
-  a.device_type = static_cast<std::int32_t>(*type);
+  // c10's numbers of what has memory of its own: HIP, XPU, MPS, HPU, MTIA, PrivateUse1.
+  const bool accelerator =
+      *type == 6 || *type == 12 || *type == 13 || *type == 18 || *type == 19 || *type == 20;
+  a.device_type = accelerator ? 1 : static_cast<std::int32_t>(*type);
   const std::int64_t device = e.integer(Arg::kDeviceId).value_or(-1);
   a.device = device >= -1 && device < 1 << 20 ? static_cast<std::int32_t>(device) : -1;
   // gpuprof moves addresses of each device apart; no process has such addresses itself.

@@ -10,10 +10,12 @@
 
 namespace gpuprof::importer {
 
-Emitter::Emitter(Names& names, FileContent& content, std::vector<SessionProcess*> processes,
-                 std::int64_t add_ns, std::uint64_t end_ns, std::vector<PythonCall>& python)
+Emitter::Emitter(Names& names, FileContent& content, Owners& owners,
+                 std::vector<SessionProcess*> processes, std::int64_t add_ns, std::uint64_t end_ns,
+                 std::vector<PythonCall>& python)
     : names_(names),
       content_(content),
+      owners_(owners),
       processes_(processes.size()),
       add_ns_(add_ns),
       window_end_ns_(end_ns),
@@ -21,14 +23,7 @@ Emitter::Emitter(Names& names, FileContent& content, std::vector<SessionProcess*
       ranges_(std::clamp<std::uint64_t>(content.sorter.size(), kLeastRemembered, kMostRemembered)),
       launches_(ranges_.size()),
       forwards_(ranges_.size() / 4) {
-  for (std::size_t i = 0; i < processes.size(); ++i) {
-    processes_[i].session = processes[i];
-    if (processes[i] == nullptr) continue;
-    ++hosts_;
-    if (processes_[main_].session == nullptr ||
-        content.processes[i].records > content.processes[main_].records)
-      main_ = static_cast<std::uint16_t>(i);
-  }
+  for (std::size_t i = 0; i < processes.size(); ++i) processes_[i].session = processes[i];
 }
 
 Emitter::Thread& Emitter::thread(Process& process, std::uint32_t tid) {
@@ -48,9 +43,18 @@ support::Result<void> Emitter::run() {
   return {};
 }
 
-void Emitter::take(const Record& r) {
-  if (is_gpu(r.kind) || r.kind == RecordKind::kSync) return write_gpu(r);
-  if (r.process != kNoProcess && processes_[r.process].session == nullptr) return;
+void Emitter::take(const Record& given) {
+  if (given.kind == RecordKind::kWorkArrow) return work_arrow(given);
+  if (given.kind >= RecordKind::kSync) return write_gpu(given);
+  Record moved;
+  const std::uint16_t host = owners_.host_of(given.process);
+  if (host != given.process) {
+    moved = given;
+    moved.process = host;
+  }
+  const Record& r = host != given.process ? moved : given;
+  if (processes_[host].session == nullptr) return;
+  if (r.kind == RecordKind::kLaunchArrow) return launch_arrow(r);
   flush(r.start_ns);
   switch (r.kind) {
     case RecordKind::kFrame:
@@ -63,18 +67,8 @@ void Emitter::take(const Record& r) {
       if (r.copies != 0) step_operator(r);
       hold(r);
       return;
-    case RecordKind::kCall: {
-      Process& process = processes_[r.process];
-      Thread& own = thread(process, r.tid);
-      OpenOperator& call = pool_[hold(r)];
-      call.parent = r.call.has_id != 0 ? range_of(r.process, r.call.external_id, &own)
-                    : own.open.empty() ? 0
-                                       : pool_[own.open.back()].id;
-      call.stack = own.frames.stack_at(r.start_ns, r.call.stack, names_);
-      Launch& launch = launches_[r.call.correlation % launches_.size()];
-      if (r.call.correlation != 0) launch = {r.call.correlation, r.tid, call.parent, r.process};
-      return;
-    }
+    case RecordKind::kCall:
+      return call(r);
     case RecordKind::kSpan:
     case RecordKind::kMark:
       return span(r);
@@ -89,6 +83,27 @@ void Emitter::take(const Record& r) {
   }
 }
 
+void Emitter::call(const Record& r) {
+  Thread& own = thread(processes_[r.process], r.tid);
+  const OpenOperator* const around = open_call(own);
+  const std::uint32_t outer = around == nullptr ? 0 : around->record.call.correlation;
+  const std::uint32_t slot = hold(r);
+  OpenOperator& call = pool_[slot];
+  if (r.call.inner != 0 && r.call.correlation == 0) {
+    call.record.call.correlation = outer;
+  } else {
+    own.last_call = slot + 1;
+    own.last_call_order = call.order;
+  }
+  call.parent = r.call.has_id != 0 ? range_of(r.process, r.call.external_id, &own)
+                : own.open.empty() ? 0
+                                   : pool_[own.open.back()].id;
+  call.stack = own.frames.stack_at(r.start_ns, r.call.stack, names_);
+  if (r.call.correlation == 0) return;
+  launches_[place_of(r.process, r.call.correlation, launches_.size())] = {
+      r.call.correlation, r.tid, call.parent, r.start_ns, r.process};
+}
+
 /// Keeps a record until it ends; its place in `pool_`.
 std::uint32_t Emitter::hold(const Record& r) {
   std::uint32_t slot = 0;
@@ -101,6 +116,7 @@ std::uint32_t Emitter::hold(const Record& r) {
   }
   pool_[slot] = OpenOperator{};
   pool_[slot].record = r;
+  pool_[slot].order = order_;
   endings_.push({r.end_ns, order_++, slot});
   return slot;
 }
@@ -108,11 +124,14 @@ std::uint32_t Emitter::hold(const Record& r) {
 void Emitter::frame(const Record& r) {
   Process& process = processes_[r.process];
   Thread& own = thread(process, r.tid);
-  const std::int64_t caller_ns = own.frames.innermost_ns(r.start_ns);
+  const std::int64_t caller_ns = own.frames.caller_ns(r);
   const bool from_python = caller_ns != std::numeric_limits<std::int64_t>::min() &&
                            (own.open.empty() || pool_[own.open.back()].record.start_ns < caller_ns);
+  // Whose return was never told ends with what it was called in.
+  const std::int64_t until_ns =
+      own.open.empty() ? r.end_ns : std::min(r.end_ns, pool_[own.open.back()].record.end_ns);
   if (!from_python && !r.frame.inferred && python_.size() < Imported::kMaxPythonCalls)
-    python_.push_back({process.session->pid(), r.tid, at(r.start_ns), at(r.end_ns)});
+    python_.push_back({process.session->pid(), r.tid, at(r.start_ns), at(until_ns)});
   own.frames.enter(r, names_);
 }
 
@@ -142,9 +161,13 @@ void Emitter::open(const Record& r) {
   o.stack = own.frames.stack_at(r.start_ns, r.op.stack, names_);
   o.record.op.forward_tid = forward_tid(r);
   if (r.kind == RecordKind::kOperator && r.op.sequence >= 0 && r.op.scope != model::kScopeBackward)
-    forwards_[static_cast<std::uint64_t>(r.op.sequence) % forwards_.size()] = {r.op.sequence, r.tid,
-                                                                               r.process};
+    forwards_[place_of(r.process, static_cast<std::uint64_t>(r.op.sequence), forwards_.size())] = {
+        r.op.sequence, r.tid, r.process};
   remember(r, o.id);
+  if (content_.keeps_arrows && r.kind == RecordKind::kOperator && r.op.record_id != 0) {
+    const std::uint64_t key = kRecordIds + r.op.record_id;
+    ranges_[place_of(r.process, key, ranges_.size())] = {key, o.id, r.process};
+  }
   if (nests) own.open.push_back(slot);
 }
 
@@ -167,16 +190,17 @@ void Emitter::span(const Record& r) {
 
 void Emitter::remember(const Record& r, model::RangeId id) {
   if (r.op.external_id != 0)
-    ranges_[r.op.external_id % ranges_.size()] = {r.op.external_id, id, r.process};
+    ranges_[place_of(r.process, r.op.external_id, ranges_.size())] = {r.op.external_id, id,
+                                                                      r.process};
 }
 
 /// Threads have other numbers in PyTorch's profiler: who ran the forward operator tells.
 std::uint32_t Emitter::forward_tid(const Record& r) const {
   if (r.kind != RecordKind::kOperator || r.op.forward_tid == 0 || content_.head.ours)
     return r.op.forward_tid;
-  const Forward& known =
-      forwards_[static_cast<std::uint64_t>(std::max<std::int64_t>(r.op.sequence, 0)) %
-                forwards_.size()];
+  const Forward& known = forwards_[place_of(
+      r.process, static_cast<std::uint64_t>(std::max<std::int64_t>(r.op.sequence, 0)),
+      forwards_.size())];
   return known.sequence == r.op.sequence && known.process == r.process ? known.tid : 0;
 }
 
@@ -206,7 +230,7 @@ model::RangeId Emitter::range_of(std::uint16_t process, std::uint64_t external_i
       const OpenOperator& o = pool_[thread->open[i]];
       if (o.record.op.external_id == external_id) return o.id;
     }
-  const KnownRange& known = ranges_[external_id % ranges_.size()];
+  const KnownRange& known = ranges_[place_of(process, external_id, ranges_.size())];
   return known.external_id == external_id && known.process == process ? known.range : 0;
 }
 
@@ -220,6 +244,7 @@ void Emitter::flush(std::int64_t until_ns) {
 }
 
 void Emitter::close(std::uint32_t slot) {
+  pool_[slot].order = 0;
   const OpenOperator& o = pool_[slot];
   switch (o.record.kind) {
     case RecordKind::kOperator:

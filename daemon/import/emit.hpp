@@ -16,6 +16,7 @@
 
 #include "daemon/import/classify.hpp"
 #include "daemon/import/import.hpp"
+#include "daemon/import/owners.hpp"
 #include "daemon/import/session_process.hpp"
 #include "daemon/import/threads.hpp"
 
@@ -23,20 +24,24 @@ namespace gpuprof::importer {
 
 class Emitter {
  public:
-  /// @param processes By Record::process; null: it has no record.
+  /// @param processes By row; null: it is no process of its own.
+  /// @param owners    Of the same file, its votes counted.
   /// @param add_ns    To the file's times, to make them the session's.
   /// @param end_ns    Of the file's window, on the session's line.
-  Emitter(Names& names, FileContent& content, std::vector<SessionProcess*> processes,
-          std::int64_t add_ns, std::uint64_t end_ns, std::vector<PythonCall>& python);
+  Emitter(Names& names, FileContent& content, Owners& owners,
+          std::vector<SessionProcess*> processes, std::int64_t add_ns, std::uint64_t end_ns,
+          std::vector<PythonCall>& python);
 
   support::Result<void> run();
-  /// GPU events, of files with several processes, whose launch was not found.
+  /// GPU events, of files with several processes, of which nothing tells whose they are.
   std::uint64_t unowned() const { return unowned_; }
 
  private:
   struct Thread {
     OpenFrames frames;
     std::vector<std::uint32_t> open;  // operators and ranges, outermost first
+    std::uint32_t last_call = 0;      // place in `pool_`, + 1
+    std::uint64_t last_call_order = 0;
   };
   struct Process {
     SessionProcess* session = nullptr;
@@ -63,7 +68,19 @@ class Emitter {
   struct Launch {
     std::uint32_t correlation = 0, tid = 0;
     model::RangeId range = 0;
+    std::int64_t start_ns = 0;
     std::uint16_t process = kNoProcess;
+  };
+  /// An arrow: what it comes from, or what it leads to.
+  struct Link {
+    std::uint64_t id = 0;
+    Launch from;
+  };
+  struct Led {
+    std::uint16_t row = kNoProcess;
+    std::uint32_t tid = 0;
+    std::int64_t ns = 0;
+    std::uint64_t id = 0;
   };
   struct Forward {
     std::int64_t sequence = -1;
@@ -73,12 +90,19 @@ class Emitter {
   /// Of what came last so much is remembered; a file with less needs no more than it has.
   static constexpr std::size_t kMostRemembered = 1u << 18, kLeastRemembered = 64;
   static constexpr std::size_t kMaxNested = 10'000;
+  /// "Record function id"s of operators, beside their external ids.
+  static constexpr std::uint64_t kRecordIds = 1ULL << 62;
   /// Below this many, ranges and operators are drawn apart: viewers give up.
   static constexpr std::size_t kDeepFrom = 100;
 
   std::uint64_t at(std::int64_t ns) const { return static_cast<std::uint64_t>(ns + add_ns_); }
   Thread& thread(Process& process, std::uint32_t tid);
-  void take(const Record& r);
+  void take(const Record& given);
+  void call(const Record& r);
+  /// The call that began last on a thread and has not ended; null: none.
+  OpenOperator* open_call(const Thread& own);
+  void launch_arrow(const Record& r);
+  void work_arrow(const Record& r);
   void frame(const Record& r);
   void open(const Record& r);
   void span(const Record& r);
@@ -89,6 +113,13 @@ class Emitter {
   void close(std::uint32_t slot);
   void remember(const Record& r, model::RangeId id);
   model::RangeId range_of(std::uint16_t process, std::uint64_t external_id, const Thread* thread);
+  /// Keys repeat between processes.
+  std::size_t place_of(std::uint16_t process, std::uint64_t key, std::size_t of) const {
+    return (key * owners_.hosts().size() + owners_.number_of(process)) % of;
+  }
+  const Launch* launch_of(std::uint16_t process, std::uint32_t correlation) const;
+  const Launch* linked(const Record& r) const;
+  Launch find_launch(const Record& r);
   std::uint32_t forward_tid(const Record& r) const;
 
   void write_operator(const OpenOperator& o);
@@ -104,19 +135,21 @@ class Emitter {
 
   Names& names_;
   FileContent& content_;
+  Owners& owners_;
   std::vector<Process> processes_;
   std::int64_t add_ns_;
   std::uint64_t window_end_ns_;
   std::vector<PythonCall>& python_;
-  std::uint16_t main_ = 0;  // the process with most records
-  std::size_t hosts_ = 0;
   std::vector<OpenOperator> pool_;
   std::vector<std::uint32_t> free_;
   std::priority_queue<Ending, std::vector<Ending>, EndsLater> endings_;
-  std::uint64_t order_ = 0;
+  std::uint64_t order_ = 1;
   std::vector<KnownRange> ranges_;
   std::vector<Launch> launches_;
   std::vector<Forward> forwards_;
+  std::vector<Link> links_;  // empty until the first arrow
+  std::vector<Led> led_;
+  std::uint32_t made_correlation_ = 0x80000000;
   std::uint64_t unowned_ = 0;
 };
 

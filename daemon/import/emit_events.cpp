@@ -4,6 +4,7 @@
 //
 // Context:  cli through daemon/api
 #include "daemon/import/emit.hpp"
+#include "daemon/model/as_recorded.hpp"
 
 namespace gpuprof::importer {
 namespace {
@@ -65,11 +66,19 @@ void Emitter::write_call(const OpenOperator& o) {
   e.name = to.told().string(r.name);
   e.tid = r.tid;
   e.cbid = r.call.cbid;
-  e.api = r.call.driver != 0 ? 1 : 2;
+  e.api = r.call.api;
   e.correlation = r.call.correlation;
   e.result = r.call.result;
   e.stack = to.told().stack(o.stack);
   to.writer().on(e);
+  if (e.api != model::kApiWait) return;
+  model::Sync wait{};
+  wait.start_ns = e.start_ns;
+  wait.end_ns = e.end_ns;
+  wait.range = e.range;
+  wait.launch_tid = e.tid;
+  wait.stream = wait.event = model::kNoObject;
+  to.writer().on(wait);
 }
 
 void Emitter::write_step(const Record& r) {
@@ -104,9 +113,8 @@ void Emitter::write_sample(const Record& r) {
 }
 
 void Emitter::write_overhead(const Record& r) {
-  SessionProcess* const to = processes_.empty() ? nullptr : processes_[main_].session;
-  if (to == nullptr) return;
-  to->writer().on(model::Overhead{at(r.start_ns), at(r.end_ns), r.overhead.kind, 0, r.tid, 0});
+  processes_[r.process].session->writer().on(
+      model::Overhead{at(r.start_ns), at(r.end_ns), r.overhead.kind, 0, r.tid, 0});
 }
 
 template <typename E>
@@ -114,7 +122,7 @@ void Emitter::write_gpu_event(const Record& r, const Launch& launch, SessionProc
   e.start_ns = at(r.start_ns);
   e.end_ns = at(r.end_ns);
   e.range = launch.range;
-  e.correlation = r.gpu.correlation;
+  e.correlation = r.gpu.correlation != 0 ? r.gpu.correlation : launch.correlation;
   e.launch_tid = launch.tid;
   e.context = r.gpu.context;
   e.stream = r.gpu.stream;
@@ -127,17 +135,7 @@ void Emitter::write_gpu_event(const Record& r, const Launch& launch, SessionProc
 
 void Emitter::write_gpu(const Record& r) {
   const GpuRecord& gpu = r.gpu;
-  Launch launch = launches_[gpu.correlation % launches_.size()];
-  if (gpu.correlation == 0 || launch.correlation != gpu.correlation) {
-    launch = {0, 0, 0, main_};
-    const KnownRange& owner = ranges_[gpu.external_id % ranges_.size()];
-    if (gpu.external_id != 0 && owner.external_id == gpu.external_id) {
-      launch.range = owner.range;
-      launch.process = owner.process;
-    } else if (hosts_ > 1) {
-      ++unowned_;
-    }
-  }
+  Launch launch = find_launch(r);
   if (launch.process >= processes_.size() || processes_[launch.process].session == nullptr) return;
   SessionProcess& to = *processes_[launch.process].session;
   // What the launch itself does not say, its GPU event may.
@@ -152,7 +150,7 @@ void Emitter::write_gpu(const Record& r) {
     e.registers = shape.registers;
     e.static_shared_bytes = shape.shared_bytes;
     e.local_per_thread_bytes = shape.local_bytes;
-    e.channel = shape.channel;
+    e.channel = gpu.talks != 0 ? model::kChannelOfCollective : shape.channel;
     write_gpu_event(r, launch, to, e);
   } else if (r.kind == RecordKind::kMemCopy) {
     model::MemCopy e{};

@@ -87,7 +87,23 @@ inline constexpr KeyName kKeys[] = {{"External id", Arg::kExternalId},
                                     {"Collective name", Arg::kCollective},
                                     {"Process Group Name", Arg::kGroupName},
                                     {"Process Group Description", Arg::kGroupDescription},
-                                    {"Seq", Arg::kSeq}};
+                                    {"Seq", Arg::kSeq},
+                                    {"Python id", Arg::kPythonId},
+                                    {"Python parent id", Arg::kPythonParent},
+                                    {"sycl queue", Arg::kQueue},
+                                    {"streamId", Arg::kQueue},
+                                    {"Stream Id", Arg::kQueue},
+                                    {"Stream ID", Arg::kQueue},
+                                    {"Physic Stream Id", Arg::kQueue},
+                                    {"l0 queue", Arg::kHandle},
+                                    {"hsa_queue", Arg::kHandle},
+                                    {"Task Type", Arg::kTaskType},
+                                    {"Type", Arg::kTaskType},
+                                    {"connection_id", Arg::kConnection},
+                                    {"Record function id", Arg::kRecordFunction},
+                                    {"device_id", Arg::kDevice},
+                                    {"inDevice", Arg::kDevice},
+                                    {"event_id", Arg::kSyncEvent}};
 
 /// Keys are many and few: a table by length, first and last letter, searched from there on.
 class KeyTable {

@@ -13,12 +13,14 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <set>
 
 #include "daemon/export/words/rank.hpp"
 #include "daemon/import/emit.hpp"
 #include "daemon/import/file_times.hpp"
 #include "daemon/import/json_events.hpp"
+#include "daemon/import/owners.hpp"
 #include "daemon/import/session_process.hpp"
 #include "daemon/import/text_source.hpp"
 #include "daemon/spool/spool.hpp"
@@ -35,7 +37,6 @@ constexpr std::int64_t kSmallPidOffset = 100'000;
 constexpr std::int64_t kSmallPids = 64;
 /// Two processes of one number, of two machines, are this far apart in the session.
 constexpr std::uint32_t kNextPid = 10'000'000;
-constexpr std::size_t kNamedKinds = 5;
 
 support::Result<std::string> make_folder() {
   const char* const wanted = std::getenv("TMPDIR");
@@ -100,14 +101,17 @@ class Importer {
   };
 
   support::Result<void> read(const std::string& path, bool of_several);
+  support::Result<std::optional<Foreseen>> read_once(ReadFile& file, const Foreseen* foreseen);
   support::Result<void> check_mix() const;
   support::Result<void> begin_log();
   support::Result<void> emit(ReadFile& file);
-  support::Result<Known*> process_of(const ReadFile& file, const FileContent::Process& process);
+  support::Result<Known*> process_of(const ReadFile& file, const Row& row, const Head& head);
+  Head head_of(const FileContent& content, const Owners& owners, const Row& row) const;
   void describe_file(const ReadFile& file);
   support::Result<void> finish();
   void remark(const std::string& key, const std::string& sentence);
   api::SessionOptions options() const;
+  void tell(const std::string& sentence);
   std::string host_of(const ReadFile& file) const;
 
   Imported& result_;
@@ -121,36 +125,49 @@ class Importer {
   std::set<std::uint32_t> pids_;
 };
 
+/// Why nothing of a trace can be shown.
+std::string nothing_in(const Account& account) {
+  if (account.events() == 0) return "is a trace without events";
+  if (!account.left_out(Reason::kNoTime).empty())
+    return fmt::format(
+        "has no event with a time and length that can be read (the largest is 2^63 ns; {}): it is "
+        "damaged, or of another kind",
+        listed_kinds(account.left_out(Reason::kNoTime)));
+  const auto& kinds = account.left_out(Reason::kUnknownKind);
+  return fmt::format(
+      "is a trace of something else: none of its events is of a "
+      "kind that PyTorch's profiler or gpuprof writes (they are {})",
+      listed_kinds(kinds.empty() ? account.repeats() : kinds));
+}
+
 support::Result<void> Importer::read(const std::string& path, bool of_several) {
-  GPUPROF_TRY(source, TextSource::open(path));
   ReadFile file;
   file.path = path;
-  file.content = std::make_unique<FileContent>(result_.folder);
-  Classifier classifier(names_, *file.content, path, [&, text = source.get()] {
-    if (progress_) progress_(done_bytes_ + text->bytes_read(), total_bytes_);
-  });
-  GPUPROF_CHECK(read_trace(*source, path, classifier));
-  done_bytes_ += source->file_bytes();
-  file.bytes = source->file_bytes();
+  GPUPROF_TRY(foreseen, read_once(file, nullptr));
+  // Some events say what they are only together with others that come later.
+  if (foreseen) GPUPROF_CHECK(read_once(file, &*foreseen));
+  done_bytes_ += file.bytes;
   if (progress_) progress_(done_bytes_, total_bytes_);
-  if (file.content->sorter.size() == 0) {
-    std::vector<std::string> kinds;
-    for (const auto& [kind, count] : file.content->unknown)
-      if (kinds.size() < kNamedKinds) kinds.push_back(support::in_quotes(kind));
-    return support::error(
-        file.content->without_time != 0
-            ? fmt::format("none of the events of {} has a time or length that can be read (the "
-                          "largest is 2^63 ns): it is damaged, or of another kind",
-                          path)
-        : kinds.empty()
-            ? fmt::format("{} is a trace without events", path)
-            : fmt::format("{} is a trace of something else: none of its events is of a "
-                          "kind that PyTorch's profiler or gpuprof writes (they are {})",
-                          path, support::listed(kinds)));
-  }
+  if (file.content->sorter.size() == 0)
+    return support::error(fmt::format("{} {}", path, nothing_in(file.content->account)));
   if (of_several) file.content->sorter.park();
   files_.push_back(std::move(file));
   return {};
+}
+
+support::Result<std::optional<Foreseen>> Importer::read_once(ReadFile& file,
+                                                             const Foreseen* foreseen) {
+  GPUPROF_TRY(source, TextSource::open(file.path));
+  file.content = std::make_unique<FileContent>(result_.folder);
+  Classifier classifier(
+      names_, *file.content, file.path,
+      [&, text = source.get()] {
+        if (progress_) progress_(done_bytes_ + text->bytes_read(), total_bytes_);
+      },
+      foreseen);
+  GPUPROF_CHECK(read_trace(*source, file.path, classifier));
+  file.bytes = source->file_bytes();
+  return classifier.finish();
 }
 
 /// Figures of a simulated GPU are no measurements: never beside real ones.
@@ -214,11 +231,10 @@ void Importer::remark(const std::string& key, const std::string& sentence) {
 }
 
 /// The session's process that a file's process is: the same one of other spans, or a new one.
-support::Result<Importer::Known*> Importer::process_of(const ReadFile& file,
-                                                       const FileContent::Process& process) {
-  const Head& head = file.content->head;
+support::Result<Importer::Known*> Importer::process_of(const ReadFile& file, const Row& row,
+                                                       const Head& head) {
   const std::string host = host_of(file), rank = exporter::rank_of(head.facts).text();
-  std::int64_t pid = process.pid;
+  std::int64_t pid = row.pid;
   if (head.ours && head.pid < kSmallPids && pid == head.pid + kSmallPidOffset) pid = head.pid;
   for (const auto& one : known_) {
     if (one->pid != pid || one->host != host || one->rank != rank) continue;
@@ -232,9 +248,11 @@ support::Result<Importer::Known*> Importer::process_of(const ReadFile& file,
   auto number = pid >= 0 && pid <= 0xffffffff ? static_cast<std::uint32_t>(pid) : 0;
   while (!pids_.insert(number).second) number += kNextPid;
   if (number != pid)
-    remark("pid", fmt::format("process {} of {} is process {} here, since another file is of a "
-                              "process of that number",
-                              pid, file.path, number));
+    remark("pid", fmt::format("process {} of {} is process {} here, since another one has that "
+                              "number",
+                              row.label.empty() ? std::to_string(pid)
+                                                : row.label + " " + std::to_string(pid),
+                              file.path, number));
   const std::string path = fmt::format("{}/{}.spool", result_.folder, known_.size());
   auto created = spool::ProcessWriter::create(path);
   if (const int failure = errno; !created) return support::error(no_room(result_.folder, failure));
@@ -249,38 +267,59 @@ support::Result<Importer::Known*> Importer::process_of(const ReadFile& file,
   return &added;
 }
 
+/// What the head of the file says of one of its processes.
+Head Importer::head_of(const FileContent& content, const Owners& owners, const Row& row) const {
+  Head head = content.head;
+  if (!owners.several()) return head;
+  // The head is of one rank, nobody knows which.
+  head.facts.erase("rank");
+  if (const auto rank = rank_of_label(row.label)) {
+    head.facts["rank"] = std::to_string(*rank);
+    head.facts.try_emplace("world_size", std::to_string(owners.hosts().size()));
+  }
+  return head;
+}
+
 support::Result<void> Importer::emit(ReadFile& file) {
   FileContent& content = *file.content;
   const std::int64_t add_ns = file.base_ns - line_.real_minus_session_ns;
-  // GPU rows alone still are somebody's.
-  const bool any = std::any_of(content.processes.begin(), content.processes.end(),
-                               [](const auto& process) { return process.records != 0; });
-  if (!any) {
-    const std::int64_t pid = content.head.pid != 0 ? content.head.pid : worker_of(file.path).second;
-    content.processes.emplace_back();
-    content.processes.back().pid = pid;
-    content.processes.back().records = 1;
+  Owners owners(content);
+  if (owners.needs_votes()) {
+    content.sorter.park();
+    GPUPROF_CHECK(content.sorter.rewind());
+    while (const Record* const record = content.sorter.next()) owners.vote(*record);
+    owners.count_votes();
   }
   const model::Window& window = line_.windows[file.window];
-  std::vector<SessionProcess*> sessions(content.processes.size());
-  for (std::size_t i = 0; i < sessions.size(); ++i) {
-    if (content.processes[i].records == 0) continue;
-    GPUPROF_TRY(known, process_of(file, content.processes[i]));
-    sessions[i] = known->process.get();
+  std::vector<SessionProcess*> sessions(content.rows.size());
+  for (const std::uint16_t index : owners.hosts()) {
+    Row& row = content.rows[index];
+    // GPU rows alone still are somebody's.
+    if (row.pid <= 0)
+      row.pid = content.head.pid != 0 ? content.head.pid : worker_of(file.path).second;
+    const Head head = head_of(content, owners, row);
+    GPUPROF_TRY(known, process_of(file, row, head));
+    sessions[index] = known->process.get();
     const auto start_ns = static_cast<std::uint64_t>(file.from_ns - line_.real_minus_session_ns);
     known->process->describe(
-        content, content.processes[i], names_,
+        head, row, names_,
         {start_ns, static_cast<std::uint64_t>(std::max<std::int64_t>(file.from_ns, 0))}, window);
     known->last_ns = static_cast<std::uint64_t>(
         std::max(file.to_ns, file.base_ns + content.last_ns) - line_.real_minus_session_ns);
   }
-  Emitter emitter(names_, content, std::move(sessions), add_ns, window.end_ns, result_.python);
+  Emitter emitter(names_, content, owners, std::move(sessions), add_ns, window.end_ns,
+                  result_.python);
   GPUPROF_CHECK(emitter.run());
+  if (owners.several() && content.head.facts.contains("rank"))
+    remark("ranks", fmt::format("{} is of {} processes and tells one rank: whose it is, is not "
+                                "known",
+                                file.path, owners.hosts().size()));
   if (emitter.unowned() != 0)
-    remark("unowned", fmt::format("{} of {} {} launched by nobody in the file, which is of several "
-                                  "processes: given to the first",
-                                  support::counted(emitter.unowned(), "GPU event", "GPU events"),
-                                  file.path, emitter.unowned() == 1 ? "was" : "were"));
+    remark("unowned",
+           fmt::format("{} of {} {} no launch in the file, which is of several processes: given to "
+                       "the likeliest",
+                       support::counted(emitter.unowned(), "GPU event", "GPU events"), file.path,
+                       emitter.unowned() == 1 ? "has" : "have"));
   describe_file(file);
   file.content.reset();
   return {};
@@ -291,28 +330,24 @@ void Importer::describe_file(const ReadFile& file) {
   ImportedFile& told = result_.files.emplace_back();
   told.path = file.path;
   told.bytes = file.bytes;
-  told.events = content.understood;
+  told.account = content.account;
   told.window = static_cast<std::uint32_t>(file.window);
   told.ours = content.head.ours;
-  told.left_out = content.without_time;
   for (const std::string& sentence : content.head.remarks) remark("trace", sentence);
-  std::vector<std::string> kinds;
-  std::uint64_t unknown = 0;
-  for (const auto& [kind, count] : content.unknown) {
-    unknown += count;
-    if (kinds.size() < kNamedKinds)
-      kinds.push_back(fmt::format("{} of {}", count, support::in_quotes(kind)));
-  }
-  told.left_out += unknown;
-  if (unknown != 0)
-    remark("unknown", fmt::format("{} of {} {} of kinds that are not read and left out: {}{}",
-                                  support::counted(unknown, "event", "events"), file.path,
-                                  unknown == 1 ? "is" : "are", support::join(kinds, ", "),
-                                  content.unknown.size() > kNamedKinds ? ", …" : ""));
-  if (content.without_time != 0)
-    remark("times", fmt::format("{} of {} without a time or length that can be read {} left out",
-                                support::counted(content.without_time, "event", "events"),
-                                file.path, content.without_time == 1 ? "is" : "are"));
+  for (const std::string& sentence : sentences_of(file.path, content.account, "")) tell(sentence);
+  for (const auto& [guess, count] : content.guessed)
+    tell(fmt::format("{} of {} {} of {}, which gpuprof does not know: read as {}",
+                     support::counted(count, "event", "events"), file.path,
+                     count == 1 ? "is" : "are",
+                     guess.first == "(none)" ? std::string("no kind")
+                                             : "kind " + support::in_quotes(guess.first),
+                     guess.second));
+}
+
+/// How the files were read.
+void Importer::tell(const std::string& sentence) {
+  remark("reading", sentence);
+  result_.reading.push_back(sentence);
 }
 
 support::Result<void> Importer::finish() {

@@ -17,8 +17,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "daemon/import/account.hpp"
 #include "support/result.hpp"
 
 namespace gpuprof::importer {
@@ -26,11 +28,10 @@ namespace gpuprof::importer {
 /// What of one file became events.
 struct ImportedFile {
   std::string path;
-  std::uint64_t bytes = 0;     // of JSON text
-  std::uint64_t events = 0;    // understood
-  std::uint64_t left_out = 0;  // events of kinds that nothing here knows, or without a usable time
-  std::uint32_t window = 0;    // model::Window::index
-  bool ours = false;           // gpuprof wrote it
+  std::uint64_t bytes = 0;   // of JSON text
+  Account account;           // of all its events
+  std::uint32_t window = 0;  // model::Window::index
+  bool ours = false;         // gpuprof wrote it
 };
 
 /// A call of Python that lies directly in an operator or range, or in nothing: the session has
@@ -52,6 +53,9 @@ struct Imported {
   std::vector<PythonCall> python;  // at most kMaxPythonCalls
   static constexpr std::size_t kMaxPythonCalls = 2'000'000;
   std::vector<std::string> remarks;  // sentences; also among those of the session
+  /// Other JSON in a folder: path, and what it is.
+  std::vector<std::pair<std::string, std::string>> no_traces;
+  std::vector<std::string> reading;  // those of them that say what was left out or mended
 };
 
 /// Bytes read of all files, and how many there are (as they lie on the disk).

@@ -71,6 +71,13 @@ enum class Arg : std::uint8_t {
   kGroupName,
   kGroupDescription,
   kSeq,
+  kPythonId,
+  kPythonParent,
+  kQueue,   // another word for a stream
+  kHandle,  // a stream by its address
+  kTaskType,
+  kConnection,  // another word for a correlation
+  kRecordFunction,
   kCount
 };
 

@@ -26,10 +26,12 @@ enum class RecordKind : std::uint8_t {
   kSpan,   // a range or operator of its own that need not nest
   kMark,
   kCall,
+  kLaunchArrow,  // from the operator or call that launched something
   kAllocation,
   kSample,
   kOverhead,
   kSync,
+  kWorkArrow,  // to what was launched
   kKernel,
   kGraph,
   kMemCopy,
@@ -38,7 +40,11 @@ enum class RecordKind : std::uint8_t {
 
 /// Operators and ranges.
 struct OperatorRecord {
-  std::uint64_t external_id, payload;
+  std::uint64_t external_id;
+  union {
+    std::uint64_t payload;    // of ranges
+    std::uint64_t record_id;  // of operators: "Record function id"; 0: not told
+  };
   std::int64_t sequence;
   Node stack;
   std::uint32_t inputs;       // of ranges: the domain's Texts
@@ -52,25 +58,36 @@ struct FrameRecord {
   std::uint32_t caller_file;  // Texts; 0: not told
   std::int32_t caller_line;
   std::uint32_t module;  // TorchModuleId
+  /// Of the file; 0: not told. A parent of `kNoParent` is told to be none.
+  std::uint32_t id, parent;
   /// Drawn around operators by their stacks, not a call that was seen: it has no time of its own.
   bool inferred;
 };
+inline constexpr std::uint32_t kNoParent = 0xffffffff;
+
 struct ArrowRecord {
   std::int64_t number;
   std::uint32_t forward_tid;  // 0: it begins here
+};
+/// Of arrows from a launch to what was launched.
+struct LinkRecord {
+  std::uint64_t id;
 };
 struct CallRecord {
   std::uint64_t external_id;
   std::uint32_t correlation, cbid;
   std::int32_t result;
   Node stack;
-  std::uint8_t has_id, driver;
+  std::uint8_t has_id;
+  std::uint8_t api;    // model::ApiCall::api
+  std::uint8_t inner;  // 1: has the number of the call around it
 };
 struct GpuRecord {
   std::uint64_t external_id, bytes, graph_node;
   std::uint32_t correlation, shape, device, context, stream, graph;
   std::uint32_t to_device;  // of synchronisations: the event
   std::uint8_t has_id, kind, from, to;
+  std::uint8_t talks;  // 1: a collective by its kind
 };
 struct AllocationRecord {
   std::uint64_t address;
@@ -101,6 +118,7 @@ struct Record {
     OperatorRecord op;
     FrameRecord frame;
     ArrowRecord arrow;
+    LinkRecord link;
     CallRecord call;
     GpuRecord gpu;
     AllocationRecord allocation;
@@ -117,7 +135,7 @@ inline bool is_gpu(RecordKind kind) { return kind >= RecordKind::kKernel; }
 inline constexpr std::int64_t kGpuLagNs = 100'000'000;
 
 inline std::int64_t sort_ns(const Record& r) {
-  return is_gpu(r.kind) || r.kind == RecordKind::kSync ? r.end_ns + kGpuLagNs : r.start_ns;
+  return r.kind >= RecordKind::kSync ? r.end_ns + kGpuLagNs : r.start_ns;
 }
 
 }  // namespace gpuprof::importer

@@ -40,8 +40,7 @@ bool is_said_again(const std::string& sentence) {
 
 }  // namespace
 
-void SessionProcess::facts_of(const FileContent& content) {
-  const Head& head = content.head;
+void SessionProcess::facts_of(const Head& head) {
   for (const auto& [key, value] : head.facts)
     if (facts_.insert(key).second) writer_->on(model::Fact{key, value});
   const bool told = std::any_of(head.facts.begin(), head.facts.end(), [](const auto& fact) {
@@ -76,21 +75,20 @@ void SessionProcess::notices_of(const Head& head, std::uint64_t ts_ns) {
   for (const std::string& text : head.notices) tell(text, 0);
 }
 
-void SessionProcess::describe(const FileContent& content, const FileContent::Process& process,
-                              Names& names, const Start& start, const model::Window& window) {
-  const Head& head = content.head;
+void SessionProcess::describe(const Head& head, const Row& row, Names& names, const Start& start,
+                              const model::Window& window) {
   losses_of(head, window);
   if (!described_) {
-    const std::string& exe = head.program.empty() ? process.name : head.program;
+    const std::string& exe = head.program.empty() ? row.name : head.program;
     writer_->on(model::Process{pid_, head.ppid, 0, 0, start.start_ns, start.start_real_ns, exe,
                                head.command});
     writer_->on(model::ClockPair{start.start_ns, start.start_real_ns, start.start_ns, 0,
                                  head.worst_gap_ns});
   }
   described_ = true;
-  facts_of(content);
+  facts_of(head);
   notices_of(head, start.start_ns);
-  for (const auto& [tid, name] : process.threads)
+  for (const auto& [tid, name] : row.threads)
     if (!name.empty()) writer_->on(model::ThreadName{tid, 0, start.start_ns, name});
   for (const Head::Device& known : head.devices) {
     if (!devices_.insert(known.device.device).second) continue;

@@ -36,8 +36,8 @@ class SessionProcess {
   struct Start {
     std::uint64_t start_ns, start_real_ns;
   };
-  void describe(const FileContent& content, const FileContent::Process& process, Names& names,
-                const Start& start, const model::Window& window);
+  void describe(const Head& head, const Row& row, Names& names, const Start& start,
+                const model::Window& window);
   /// Errors: what check() says.
   support::Result<void> end(std::uint64_t ts_ns);
   /// An error if its spool could not be written.
@@ -51,7 +51,7 @@ class SessionProcess {
   void domain(std::uint32_t text, const Names& names);
 
  private:
-  void facts_of(const FileContent& content);
+  void facts_of(const Head& head);
   void losses_of(const Head& head, const model::Window& window);
   void notices_of(const Head& head, std::uint64_t ts_ns);
 

@@ -93,7 +93,7 @@ void Sorter::spill() {
       at += n;
       left -= static_cast<std::size_t>(n);
     }
-    runs_.push_back({written_, part_.size(), {}, 0});
+    runs_.push_back({written_, part_.size(), written_, part_.size(), {}, 0});
     written_ += part_.size();
   }
   part_.clear();
@@ -130,9 +130,16 @@ support::Result<void> Sorter::rewind() {
   if (!failure_.empty()) return support::error(failure_);
   sort_part();
   // What is still held is a run of its own that needs no file.
-  if (!part_.empty()) runs_.push_back({written_, 0, std::move(part_), 0});
+  if (!part_.empty()) runs_.push_back({written_, 0, written_, 0, std::move(part_), 0});
   part_ = {};
   heap_.clear();
+  for (Run& run : runs_) {
+    if (run.count == 0) continue;
+    run.at = run.from;
+    run.left = run.count;
+    run.held.clear();
+    run.used = 0;
+  }
   for (std::size_t i = 0; i < runs_.size(); ++i)
     if (fill(runs_[i])) heap_.push_back(i);
   const auto later = [this](std::size_t a, std::size_t b) {

@@ -40,7 +40,7 @@ class Sorter {
   }
   std::uint64_t size() const { return sequence_; }
 
-  /// Begins reading; errors: the file could not be written.
+  /// Begins reading; again only after park(). Errors: the file could not be written.
   support::Result<void> rewind();
   /// The next record in order; null at the end. Valid until the next call.
   const Record* next();
@@ -50,6 +50,7 @@ class Sorter {
  private:
   struct Run {
     std::uint64_t at = 0, left = 0;  // records in the file
+    std::uint64_t from = 0, count = 0;
     std::vector<Record> held;
     std::size_t used = 0;
   };

@@ -5,6 +5,7 @@
 // Context:  cli through daemon/api
 #include "daemon/import/threads.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace gpuprof::importer {
@@ -22,8 +23,16 @@ std::uint32_t at_line(std::uint32_t text, std::uint32_t file, std::int32_t line,
   return names.texts.intern(moved);
 }
 
+void OpenFrames::leave_to(const FrameRecord& frame) {
+  if (frame.id == 0 || frame.parent == 0 || open_.empty()) return;
+  if (frame.parent == kNoParent) return open_.clear();
+  for (std::size_t i = open_.size(); i-- > 0;)
+    if (open_[i].id == frame.parent) return open_.resize(i + 1);
+}
+
 void OpenFrames::enter(const Record& r, Names& names) {
   leave(r.start_ns);
+  leave_to(r.frame);
   if (open_.size() >= kMaxOpen) return;
   Node around = open_.empty() ? 0 : open_.back().node;
   const Node modules = open_.empty() ? 0 : open_.back().modules;
@@ -32,13 +41,14 @@ void OpenFrames::enter(const Record& r, Names& names) {
     around = names.ways.enter(
         open_.back().around,
         {at_line(open_.back().text, r.frame.caller_file, r.frame.caller_line, names), 0});
+  const std::int64_t over_ns = open_.empty() ? r.end_ns : std::min(r.end_ns, open_.back().over_ns);
   if (r.kind == RecordKind::kModule) {
     const Frame module{0, r.frame.module};
-    open_.push_back({r.start_ns, r.end_ns, names.ways.enter(around, module), around,
-                     names.ways.enter(modules, module), 0});
+    open_.push_back({r.start_ns, over_ns, names.ways.enter(around, module), around,
+                     names.ways.enter(modules, module), 0, r.frame.id});
   } else {
-    open_.push_back(
-        {r.start_ns, r.end_ns, names.ways.enter(around, {r.name, 0}), around, modules, r.name});
+    open_.push_back({r.start_ns, over_ns, names.ways.enter(around, {r.name, 0}), around, modules,
+                     r.name, r.frame.id});
   }
 }
 

@@ -11,6 +11,7 @@
 #include "daemon/export/survey/passes.hpp"
 #include "daemon/export/survey/shortfalls.hpp"
 #include "daemon/export/words/event_names.hpp"
+#include "daemon/export/words/recorded_kind.hpp"
 
 namespace gpuprof::exporter {
 namespace {
@@ -132,7 +133,7 @@ void ShowPass::range(const model::Range& e) {
 
 void ShowPass::op(const model::Operator& e) {
   if (!survey_.overlaps({e.start_ns, e.end_ns})) return;
-  const OpKind kind = kind_of(survey_.names.text(e.name));
+  const OpKind kind = recorded_kind(e, survey_.names.text(e.name));
   if (kind == OpKind::kStep) return;
   const Placed placed = survey_.placed(e.id, e.tid, {e.start_ns, e.end_ns});
   // Where only modules are recorded, what ran in none has no stack.
@@ -143,7 +144,7 @@ void ShowPass::op(const model::Operator& e) {
 }
 
 void ShowPass::show(const model::Operator& e) {
-  OpKind kind = kind_of(survey_.names.text(e.name));
+  OpKind kind = recorded_kind(e, survey_.names.text(e.name));
   if (kind == OpKind::kBareCollective)
     kind = survey_.collectives.record_of(e.id) != 0 ? OpKind::kCommunication : OpKind::kPlain;
   const Placed placed = survey_.placed(e.id, e.tid, {e.start_ns, e.end_ns});
@@ -172,7 +173,7 @@ void ShowPass::show(const model::Operator& e) {
 
 void ShowPass::on(const model::ApiCall& e) {
   if (!survey_.inside(e.start_ns)) return;
-  const bool inner = drawn_.test_and_set(e.correlation);
+  const bool inner = e.correlation != 0 && drawn_.test_and_set(e.correlation);
   sink_.on(ShownCall{e, survey_.names.text(e.name), owner(e.range), inner,
                      survey_.on_gpu.test(e.correlation)});
 }

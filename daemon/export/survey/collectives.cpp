@@ -204,7 +204,8 @@ void Collectives::add(const model::Operator& op, OpKind kind, std::string_view n
     return;
   }
   const bool bare = kind == OpKind::kBareCollective;
-  if (!bare) (name.starts_with("nccl:") ? nccl_ : gloo_) = true;
+  nccl_ = nccl_ || (!bare && name.starts_with("nccl:"));
+  gloo_ = gloo_ || (!bare && name.starts_with("gloo:"));
   if (ranges_.size() < kMaxPairs)
     ranges_.push_back({op.id,
                        op.parent,

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "daemon/export/words/operator_names.hpp"
+#include "daemon/export/words/recorded_kind.hpp"
 #include "daemon/model/loss.hpp"
 #include "gpuprof/base/notices.hpp"
 
@@ -190,7 +191,7 @@ void Surveyor::take(const model::Operator& e) {
   if (!s_.overlaps({e.start_ns, e.end_ns})) return;
   thread(e.tid).drawn = true;
   ++s_.count(Counted::kOperator);
-  const OpKind kind = kind_of(s_.names.text(e.name));
+  const OpKind kind = recorded_kind(e, s_.names.text(e.name));
   // Drawn as a step or not at all: by its name it would count as one more.
   const bool communicates = kind == OpKind::kCommunication || kind == OpKind::kOtherCollective ||
                             (kind == OpKind::kBareCollective && e.scope == model::kScopeUser);
@@ -264,8 +265,9 @@ void Surveyor::on(const model::ApiCall& e) {
   caller.last_call_end_ns = std::max(caller.last_call_end_ns, e.end_ns);
   ++s_.count(Counted::kCall);
   if (e.range != 0) owners_.test_and_set(e.range);
+  if (e.correlation == 0) return;  // read from a trace that tells none
   if (s_.launched.test_and_set(e.correlation)) ++s_.count(Shortfall::kInnerCall);
-  if (e.correlation != 0) s_.first_launched = std::min(s_.first_launched, e.correlation);
+  s_.first_launched = std::min(s_.first_launched, e.correlation);
 }
 
 template <typename E>

@@ -10,7 +10,7 @@ namespace gpuprof::exporter {
 void CallPart::write(const model::ApiCall& e) {
   Survey& survey = t_.survey;
   if (!survey.inside(e.start_ns)) return;
-  const bool inner = drawn_.test_and_set(e.correlation);
+  const bool inner = e.correlation != 0 && drawn_.test_and_set(e.correlation);
   const model::RangeId op = t_.owner(e.range);
   if (op == 0 && e.range != 0) ++survey.count(Shortfall::kRangeStillOpen);
   if (inner && !t_.spelling.inner_calls) return;

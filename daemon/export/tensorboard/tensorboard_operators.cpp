@@ -4,6 +4,7 @@
 //
 // Context:  daemon (export thread) | cli
 #include "daemon/export/tensorboard/tensorboard_parts.hpp"
+#include "daemon/export/words/recorded_kind.hpp"
 
 namespace gpuprof::exporter {
 namespace {
@@ -24,6 +25,7 @@ OperatorPart::ShownName OperatorPart::shown_name(std::string_view name, OpKind k
   if (kind != OpKind::kCommunication || t_.spelling.collective_by_record)
     return {lead_of(name), name};
   const std::size_t colon = name.find(':');
+  if (plugin_name(name.substr(colon + 1)).empty()) return {lead_of(name), name};
   if (colon == std::string_view::npos) return {"nccl:", plugin_name(name)};
   return {name.substr(0, colon + 1), plugin_name(name.substr(colon + 1))};
 }
@@ -31,7 +33,7 @@ OperatorPart::ShownName OperatorPart::shown_name(std::string_view name, OpKind k
 void OperatorPart::write(const model::Operator& e) {
   const Survey& survey = t_.survey;
   if (!survey.overlaps({e.start_ns, e.end_ns})) return;
-  const OpKind kind = kind_of(survey.names.text(e.name));
+  const OpKind kind = recorded_kind(e, survey.names.text(e.name));
   if (kind == OpKind::kStep) return;
   order_.add(e, kind, [this](const model::Operator& op) { write_now(op); });
 }
@@ -42,7 +44,7 @@ void OperatorPart::finish() {
 
 void OperatorPart::write_now(const model::Operator& e) {
   const Survey& survey = t_.survey;
-  OpKind kind = kind_of(survey.names.text(e.name));
+  OpKind kind = recorded_kind(e, survey.names.text(e.name));
   if (kind == OpKind::kBareCollective)
     kind = survey.collectives.record_of(e.id) != 0 ? OpKind::kCommunication : OpKind::kPlain;
   const Placed placed = survey.placed(e.id, e.tid, {e.start_ns, e.end_ns});

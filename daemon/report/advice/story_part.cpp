@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "daemon/model/as_recorded.hpp"
 #include "daemon/report/sums/gpu_tables.hpp"
 
 namespace gpuprof::report::advice {
@@ -102,7 +103,8 @@ void StoryPart::add_op(const StoryOp& op) {
 }
 
 void StoryPart::on(const exporter::ShownCall& e) {
-  if (!on_step_thread(e.e.tid) || e.inner || !is_waiting_call(e.name)) return;
+  if (!on_step_thread(e.e.tid) || e.inner) return;
+  if (e.e.api != model::kApiWait && !is_waiting_call(e.name)) return;
   waits_.push_back({e.e.start_ns, e.e.end_ns, name_of(e.name),
                     e.owner == 0 ? stack_of(e.e.stack, e.e.start_ns) : 0});
 }

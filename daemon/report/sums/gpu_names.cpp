@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "daemon/report/sums/device_names.hpp"
 #include "daemon/report/sums/gpu_tables.hpp"
 
 namespace gpuprof::report {
@@ -92,12 +93,28 @@ bool could_use_tensor_cores(std::string_view op) {
 }
 
 bool is_waiting_call(std::string_view call) {
-  if (call.ends_with("Async") || call.find("Async_") != std::string_view::npos) return false;
   const auto has = [&](std::string_view part) { return call.find(part) != std::string_view::npos; };
-  if (!call.starts_with("cu")) return false;
+  if (call.starts_with("hipMemcpyWithStream")) return true;
+  if (call.ends_with("Async") || has("Async_")) return false;
+  // cudaStreamSynchronize, hipDeviceSynchronize, zeEventHostSynchronize, aclrtSynchronizeStream,
+  // synStreamSynchronize, ...
   if (has("Synchronize")) return true;
+  // The same of SYCL's plugins.
+  constexpr std::array<std::string_view, 5> kWaits = {
+      "urQueueFinish", "urEventWait", "piQueueFinish", "piEventsWait", "hsa_signal_wait"};
+  const auto begins = [&](std::string_view begin) { return call.starts_with(begin); };
+  if (std::any_of(kWaits.begin(), kWaits.end(), begins)) return true;
   // Copies that are not asynchronous return when they are done.
-  return call.starts_with("cudaMemcpy") || call.starts_with("cuMemcpy");
+  constexpr std::array<std::string_view, 5> kCopies = {"cudaMemcpy", "cuMemcpy", "hipMemcpy",
+                                                       "aclrtMemcpy", "AscendCL@aclrtMemcpy"};
+  return std::any_of(kCopies.begin(), kCopies.end(), begins);
+}
+
+bool is_collective_kernel(std::string_view kernel) {
+  constexpr std::array<std::string_view, 8> kBegins = {
+      "ncclKernel", "ncclDevKernel", "mscclKernel", "hccl::", "xccl::", "hcom_", "oneccl", "rccl"};
+  return std::any_of(kBegins.begin(), kBegins.end(),
+                     [&](std::string_view begin) { return kernel.starts_with(begin); });
 }
 
 }  // namespace gpuprof::report

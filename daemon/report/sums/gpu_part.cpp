@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "daemon/report/sums/launch_gaps.hpp"
+#include "daemon/report/timeline/covered.hpp"
 
 namespace gpuprof::report {
 namespace {
@@ -109,12 +110,13 @@ void GpuPart::calls(const Timeline& t, const std::vector<Index>& blocking) {
 
 void GpuPart::ranges(const Timeline& t) {
   std::vector<std::int64_t> children(t.host.size(), 0);
+  std::vector<std::uint64_t> until(t.host.size(), 0);
   for (const HostEvent& e : t.host) {
     Index parent = e.parent;
     if (d_.host[e.key].kind == OperatorKind::kPython) continue;
     while (parent != kNoIndex && d_.host[t.host[parent].key].kind == OperatorKind::kPython)
       parent = t.host[parent].parent;
-    if (parent != kNoIndex) children[parent] += static_cast<std::int64_t>(e.length_ns());
+    if (parent != kNoIndex) children[parent] += covered_by(e, t.host[parent], until[parent]);
   }
   for (Index i = 0; i < t.host.size(); ++i) {
     const HostEvent& e = t.host[i];

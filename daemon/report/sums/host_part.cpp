@@ -150,6 +150,8 @@ HostTables HostPart::take() {
   });
   // Parents have lower numbers than what is in them.
   for (std::size_t i = 0; i < modules_.size(); ++i) {
+    // Calls further in may lie in none of this one's that were seen whole.
+    if (modules_[i].self_host_ns > modules_[i].host_ns) modules_[i].self_host_ns = 0;
     modules_[i].path = d_.texts.text(d_.modules[i].path);
     modules_[i].name = d_.texts.text(d_.modules[i].name);
     modules_[i].depth = d_.modules[i].depth;

@@ -4,6 +4,7 @@
 //
 // Context:  cli
 #include "daemon/report/sums/operators_part.hpp"
+#include "daemon/report/timeline/covered.hpp"
 
 #include <algorithm>
 
@@ -91,6 +92,7 @@ void sum_memory(const Timeline& t, Costs& c) {
   }
 }
 
+/// Own time is what no child covers: children that overlap cover it once.
 template <typename Costs>
 void subtract_children(const Timeline& t, Costs& c) {
   const std::size_t count = t.host.size();
@@ -100,11 +102,15 @@ void subtract_children(const Timeline& t, Costs& c) {
   c.device_ns = c.own_device_ns;
   c.self_cpu_bytes = c.cpu_bytes;
   c.self_device_bytes = c.device_bytes;
+  std::vector<std::uint64_t> until(count, 0);  // what of each its children have covered
+  for (Index i = 0; i < count; ++i) {
+    const Index p = c.parent[i];
+    if (p != kNoIndex && !c.removed(i)) c.self_ns[p] -= covered_by(t.host[i], t.host[p], until[p]);
+  }
   for (std::size_t n = count; n-- > 0;) {  // children before parents
     const auto i = static_cast<Index>(n);
     const Index p = c.parent[i];
     if (p == kNoIndex || c.removed(i)) continue;
-    c.self_ns[p] -= static_cast<std::int64_t>(t.host[i].length_ns());
     c.device_ns[p] += c.device_ns[i];
     if (c.cpu_bytes.empty()) continue;
     c.self_cpu_bytes[p] -= c.cpu_bytes[i];

@@ -94,7 +94,7 @@ void StepsPart::break_down(const Timeline& t, std::vector<StepRow>& steps) const
   }
   const auto category_of = [&](const HostEvent& e) {
     const HostKey& key = d_.host[e.key];
-    if (key.kind == OperatorKind::kCall) return Category::kRuntime;
+    if (key.kind == OperatorKind::kCall) return key.apart ? Category::kOther : Category::kRuntime;
     if (key.enclosing || key.op == OpKind::kStep || key.kind == OperatorKind::kOverhead ||
         key.kind == OperatorKind::kPython)
       return Category::kOther;

@@ -4,6 +4,8 @@
 //
 // Context:  cli
 #include "daemon/export/shown/occupancy.hpp"
+#include "daemon/model/as_recorded.hpp"
+#include "daemon/report/sums/device_names.hpp"
 #include "daemon/report/timeline/gatherer.hpp"
 
 namespace gpuprof::report {
@@ -34,7 +36,9 @@ void Gatherer::on(const exporter::ShownGpu<model::Kernel>& k) {
     return o.like.grid == k.e.grid && o.like.block == k.e.block &&
            o.like.registers == k.e.registers &&
            o.like.static_shared_bytes == k.e.static_shared_bytes &&
-           o.like.dynamic_shared_bytes == k.e.dynamic_shared_bytes && o.like.device == k.device;
+           o.like.dynamic_shared_bytes == k.e.dynamic_shared_bytes && o.like.device == k.device &&
+           (o.like.channel == model::kChannelOfCollective) ==
+               (k.e.channel == model::kChannelOfCollective);
   };
   auto at = std::find_if(known.begin(), known.end(), same);
   if (at == known.end()) {
@@ -46,7 +50,7 @@ void Gatherer::on(const exporter::ShownGpu<model::Kernel>& k) {
     made.registers = k.e.registers;
     made.shared_bytes = k.e.static_shared_bytes + k.e.dynamic_shared_bytes;
     made.tensor_core = uses_tensor_cores(k.name);
-    made.nccl = k.name.starts_with("ncclKernel") || k.name.starts_with("ncclDevKernel");
+    made.nccl = k.e.channel == model::kChannelOfCollective || is_collective_kernel(k.name);
     const auto& devices = shown_.survey().devices;
     if (const auto device = devices.find(k.device); device != devices.end()) {
       const exporter::Occupancy o = exporter::occupancy(device->second, k.e);

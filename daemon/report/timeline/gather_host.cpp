@@ -5,6 +5,7 @@
 // Context:  cli
 #include <array>
 
+#include "daemon/model/as_recorded.hpp"
 #include "daemon/report/timeline/gatherer.hpp"
 
 namespace gpuprof::report {
@@ -115,7 +116,8 @@ void Gatherer::on(const exporter::ShownCall& c) {
   const Index k = key(c.e.name, c.e.stack, c.e.api, 8, [&] {
     HostKey made{text(c.e.name, c.name), d_.texts.id("[]"), 0,    stack(c.e.stack, c.e.start_ns),
                  OperatorKind::kCall,    OpKind::kPlain,    false};
-    made.waits = is_waiting_call(c.name);
+    made.apart = c.e.api == model::kApiWait;
+    made.waits = made.apart || is_waiting_call(c.name);
     made.driver = c.e.api == 1;
     return made;
   });

@@ -21,15 +21,29 @@ void sort_host(std::vector<HostEvent>& host) {
   std::stable_sort(host.begin(), host.end(), before);
 }
 
-/// As PyTorch's tables do: whoever ends later than the one before is not in it.
+/// Where all times are whole microseconds, begin and length were each rounded: what lies in
+/// another may end so much later. Of all others 0.
+std::uint64_t rounding_of(const std::vector<HostEvent>& host) {
+  constexpr std::uint64_t kMicrosecond = 1000;
+  if (host.empty()) return 0;
+  const std::uint64_t rest = host.front().start_ns % kMicrosecond;
+  const bool whole = std::all_of(host.begin(), host.end(), [&](const HostEvent& e) {
+    return e.start_ns % kMicrosecond == rest && e.end_ns % kMicrosecond == rest;
+  });
+  return whole ? kMicrosecond : 0;
+}
+
+/// As PyTorch's tables do, but for what was rounded: whoever ends later than the one before is not
+/// in it.
 void find_parents(std::vector<HostEvent>& host) {
+  const std::uint64_t rounding = rounding_of(host);
   std::vector<Index> open;
   for (Index i = 0; i < host.size(); ++i) {
     HostEvent& e = host[i];
     if (i == 0 || host[i - 1].thread != e.thread) open.clear();
     while (!open.empty()) {
       const HostEvent& outer = host[open.back()];
-      if (e.start_ns < outer.end_ns && e.end_ns <= outer.end_ns) break;
+      if (e.start_ns < outer.end_ns && e.end_ns <= outer.end_ns + rounding) break;
       open.pop_back();
     }
     e.parent = open.empty() ? kNoIndex : open.back();

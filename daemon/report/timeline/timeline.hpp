@@ -39,6 +39,7 @@ struct HostKey {
   bool enclosing = false;  // around steps
   bool waits = false;      // a call that waits for a GPU, by its name
   bool driver = false;
+  bool apart = false;  // a wait that was recorded by itself: no call of the runtime
 
   bool operator==(const HostKey&) const = default;
 };

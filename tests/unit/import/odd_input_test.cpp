@@ -83,14 +83,17 @@ TEST_F(OddInput, EventsWithoutTimesAreCounted) {
           ",{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"a\",\"ts\":1e300,\"dur\":1}"
           ",{\"ph\":\"X\",\"cat\":\"runtime\",\"name\":\"a\",\"ts\":\"x\",\"dur\":1}");
   EXPECT_TRUE(remarked("4 events of")) << imported_->remarks.at(0);
-  EXPECT_EQ(imported_->files.at(0).left_out, 4u);
+  EXPECT_EQ(imported_->files.at(0).account.all_left_out(), 4u);
 }
 
 TEST_F(OddInput, UnknownCategoriesAreCountedAndNamed) {
-  told_of(complete("cpu_op", "good", 1, 2) + "," + complete("hpu_op", "a", 1, 2) + "," +
-          complete("hpu_op", "b", 1, 2) + ",{\"ph\":\"Z\",\"name\":\"c\"},{},17,null,[1]");
-  EXPECT_TRUE(remarked("2 of 'hpu_op'")) << imported_->remarks.at(0);
-  EXPECT_EQ(imported_->files.at(0).left_out, 4u);
+  told_of(complete("cpu_op", "good", 1, 2) + "," + complete("new_op", "a", 1, 2) + "," +
+          complete("new_op", "b", 1, 2) + ",{\"ph\":\"Z\",\"name\":\"c\"},{}");
+  EXPECT_TRUE(remarked("2 events of")) << imported_->remarks.at(0);
+  EXPECT_TRUE(remarked("kind 'new_op', which gpuprof does not know: read as calls of the host"));
+  const importer::Account& account = imported_->files.at(0).account;
+  EXPECT_EQ(importer::Account::sum(account.left_out(importer::Reason::kUnknownKind)), 2u);
+  EXPECT_EQ(account.events(), 5u);
 }
 
 TEST_F(OddInput, NegativeTimesAndLengthsAreTaken) {

@@ -2,6 +2,7 @@
 //
 // Kernels, copies, calls, ranges and waits.
 #include "daemon/report/sums/gpu_tables.hpp"
+#include "daemon/report/sums/device_names.hpp"
 
 #include "tests/unit/report/report_fixture.hpp"
 
@@ -140,6 +141,15 @@ TEST(GpuNames, TellWhatWaitsAndWhatUsesTensorCores) {
   EXPECT_FALSE(is_waiting_call("cudaMemcpyAsync"));
   EXPECT_FALSE(is_waiting_call("cuMemcpyHtoDAsync_v2"));
   EXPECT_FALSE(is_waiting_call("cudaLaunchKernel"));
+  EXPECT_TRUE(is_waiting_call("hipDeviceSynchronize"));
+  EXPECT_TRUE(is_waiting_call("hipMemcpyWithStream"));
+  EXPECT_FALSE(is_waiting_call("hipMemcpyAsync"));
+  EXPECT_TRUE(is_waiting_call("zeEventHostSynchronize"));
+  EXPECT_TRUE(is_waiting_call("AscendCL@aclrtSynchronizeStreamWithTimeout"));
+  EXPECT_FALSE(is_waiting_call("zeCommandListAppendBarrier"));
+  EXPECT_TRUE(is_collective_kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL"));
+  EXPECT_TRUE(is_collective_kernel("hcom_allReduce__303_0_1"));
+  EXPECT_FALSE(is_collective_kernel("softmax_warp_forward"));
   EXPECT_TRUE(uses_tensor_cores("sm80_xmma_gemm_f32f32_tn_n"));
   EXPECT_FALSE(uses_tensor_cores("vectorized_elementwise_kernel"));
   EXPECT_TRUE(could_use_tensor_cores("aten::addmm"));

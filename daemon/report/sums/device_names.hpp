@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the names of devices' libraries tell (beside gpu_tables.hpp).
+//
+// Context:  any
+// Owns:     nothing
+#pragma once
+
+#include <string_view>
+
+namespace gpuprof::report {
+
+/// A collective, by the names that NCCL, RCCL, HCCL and oneCCL give their kernels.
+bool is_collective_kernel(std::string_view kernel);
+
+}  // namespace gpuprof::report
