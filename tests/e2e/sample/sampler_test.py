@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that a sampler disturbs easily, with the sampler alone preloaded (probe.cpp).
 
-usage: sampler_test.py [CASE...]   GPUPROF_STRESS_SECONDS sets the length of the stress (10); without a case
+usage: sampler_test.py [CASE...]   GPUPROF_STRESS_SECONDS sets the length of the stress (5); without a case
 those that judge by no clock
 """
 
@@ -16,7 +16,7 @@ import tempfile
 
 BUILD = pathlib.Path(os.environ["GPUPROF_BUILD"])
 HERE = pathlib.Path(__file__).resolve().parent
-SECONDS = int(os.environ.get("GPUPROF_STRESS_SECONDS", "10"))
+SECONDS = int(os.environ.get("GPUPROF_STRESS_SECONDS", "5"))
 
 
 def program(name):
