@@ -46,6 +46,7 @@ void Assembler::on(const Lane& lane, const wire::Lost& r, const Tail&) {
 }
 
 void Assembler::on(const Lane&, const wire::Sample& r, const Tail&) {
+  finder_.sampled(r);
   held_.send(model::Sample{r.ts_ns, r.weight_ns, r.tid, names_.stack(r.stack_id), r.state});
 }
 
@@ -203,6 +204,7 @@ void Assembler::finish(std::uint64_t now_ns) {
   operators_.close_before(now_ns);
   steps_.round_done();
   steps_.finish();
+  finder_.tell_pauses();
   joins_.finish();
   clock_report_.finish(sink_, clocks_);
   held_.round_done();

@@ -71,7 +71,10 @@ class Assembler {
     names_.define(r, tail);
     finder_.define(r, tail);
   }
-  void on(const Lane&, const wire::StackDef& r, const Tail& tail) { names_.define(r, tail); }
+  void on(const Lane&, const wire::StackDef& r, const Tail& tail) {
+    names_.define(r, tail);
+    finder_.define(r, tail);
+  }
   void on(const Lane&, const wire::PyCodeDef& r, const Tail& tail) {
     names_.define(r, tail);
     finder_.define(r, tail);

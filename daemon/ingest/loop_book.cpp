@@ -192,8 +192,10 @@ void LoopBook::begins(const Lane& lane, const wire::OpBegin& op, OpKind kind) {
   if (first_ns_ == 0) first_ns_ = op.ts_ns;
   if (owner.around != around && owner.around != nullptr)
     for (Loop* one : *owner.around)
-      if (Iteration* left = holds(*around, one) ? nullptr : one->newest(lane.tid))
+      if (Iteration* left = holds(*around, one) ? nullptr : one->newest(lane.tid)) {
         left->flags |= kIterationLeft;
+        left->left_ns = op.ts_ns;
+      }
   owner.around = around;
   owner.object = op.object;
   owner.begin_ns = op.ts_ns;
@@ -209,7 +211,12 @@ void LoopBook::begins(const Lane& lane, const wire::OpBegin& op, OpKind kind) {
   }
   const std::uint32_t flags = kIterationSeen | (kind == OpKind::kLoader ? 0 : kIterationWorked);
   for (Loop* one : *around)
-    if (Iteration* now = one->newest(lane.tid)) now->flags = (now->flags | flags) & ~kIterationLeft;
+    if (Iteration* now = one->newest(lane.tid)) {
+      now->flags = (now->flags | flags) & ~kIterationLeft;
+      now->left_ns = 0;
+      now->last = op.stack_id;
+      if (now->first == 0) now->first = op.stack_id;
+    }
 }
 
 bool LoopBook::sets_up(const Thread& owner) const {

@@ -23,7 +23,9 @@ struct Iteration {
   std::uint64_t begin_ns;
   std::uint64_t end_ns;  // of its last operator; 0: none has ended
   std::uint32_t tid;
-  std::uint32_t flags;  // wire::kMark…, kIteration…
+  std::uint32_t flags;        // wire::kMark…, kIteration…
+  std::uint64_t left_ns = 0;  // first operator outside of the loop after it, if it was left so
+  std::uint64_t first = 0, last = 0;  // stacks of its first and its last operator
 };
 inline constexpr std::uint32_t kIterationWorked = 1u << 16;  // more than the loader's __next__
 inline constexpr std::uint32_t kIterationLeft = 1u << 17;    // the loop was left after it

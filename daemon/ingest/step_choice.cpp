@@ -62,6 +62,9 @@ std::vector<Iteration> counted_iterations(const Loop& loop) {
     Iteration& last = counted.back();
     last.flags = (last.flags & ~kIterationLeft) | (one.flags & (kDid | kIterationLeft));
     last.end_ns = std::max(last.end_ns, one.end_ns);
+    last.left_ns = one.left_ns;
+    if (last.first == 0) last.first = one.first;
+    if (one.last != 0) last.last = one.last;
   }
   // One thread's came in order, what another one did before may have come later.
   std::stable_sort(counted.begin(), counted.end(),
@@ -69,24 +72,26 @@ std::vector<Iteration> counted_iterations(const Loop& loop) {
   return counted;
 }
 
-std::uint64_t median_length(const std::vector<Iteration>& iterations) {
-  std::vector<std::uint64_t> lengths;
-  for (std::size_t i = 1; i < iterations.size(); ++i)
-    lengths.push_back(iterations[i].begin_ns - iterations[i - 1].begin_ns);
-  if (lengths.empty()) return 0;
-  std::nth_element(lengths.begin(), lengths.begin() + lengths.size() / 2, lengths.end());
-  return lengths[lengths.size() / 2];
-}
-
 /// Only the loader was asked, and had nothing more.
 bool is_empty(const Iteration& one) {
   return (one.flags & kIterationSeen) != 0 && (one.flags & kIterationWorked) == 0;
 }
 
-std::uint64_t end_of(const Iteration& one, std::uint64_t next_ns, std::uint64_t median_ns) {
-  const bool known = one.end_ns > one.begin_ns && one.end_ns <= next_ns;
-  const bool pause = known && next_ns - one.end_ns > 3 * median_ns;
-  return known && ((one.flags & kIterationLeft) != 0 || pause) ? one.end_ns : next_ns;
+StepSpan span_of(const Iteration& one) {
+  const bool entry = (one.flags & wire::kMarkFirst) != 0;
+  return {one.begin_ns, one.tid, entry, one.end_ns, one.left_ns, one.first, one.last};
+}
+
+/// Each with what is known of it; what only asked the loader is part of the one before.
+std::vector<StepSpan> spans_of(const std::vector<Iteration>& iterations) {
+  std::vector<StepSpan> spans;
+  for (const Iteration& one : iterations) {
+    if (!is_empty(one)) spans.push_back(span_of(one));
+    if (!is_empty(one) || spans.empty()) continue;
+    spans.back().end_ns = std::max(spans.back().end_ns, one.end_ns);
+    spans.back().left_ns = one.left_ns;
+  }
+  return spans;
 }
 
 }  // namespace
@@ -107,6 +112,15 @@ void StepFinder::tell(const std::string& what) {
   what_ = before_ + what;
   sink_.on(model::Fact{"steps", what_});
   if (listener_ != nullptr) listener_->steps_are(what_);
+}
+
+void StepFinder::tell_pauses() {
+  const std::uint64_t count = steps_.spans().unplaced_pauses();
+  if (count == 0 || what_.empty()) return;
+  before_ = what_ + "; ";
+  tell(std::to_string(count) + (count == 1 ? " pause" : " pauses") + " between two operators, " +
+       std::to_string(steps_.spans().unplaced_ns() / 1'000'000) +
+       " ms, may be of the step after the one it is counted to: nothing was seen of it");
 }
 
 /// Says what the steps are and writes it beside those that follow.
@@ -140,26 +154,28 @@ void StepFinder::choose(const StepChoice& choice, std::uint64_t now_ns) {
   book_.start_over();
 }
 
-// The last one is open: its end, and whether there is more in it than the loader, comes later.
+void StepFinder::number(const StepSpan& span) {
+  steps_.spans().begins(span);
+  steps_.found({span.mark_ns, 0, span.tid});
+  seen(span.mark_ns);
+}
+
+// Whether there is more in the last one than the loader, where none has ended, comes later.
 void StepFinder::number_iterations(const Loop& loop) {
   steps_.skip(loop.forgotten());
   std::vector<Iteration> all = counted_iterations(loop);
   // What began before the newest step, of another loop, is part of that one.
   std::erase_if(all, [this](const Iteration& one) { return one.begin_ns <= begun_ns_; });
-  const std::uint64_t median_ns = median_length(all);
-  for (std::size_t i = 0; i + 1 < all.size(); ++i) {
-    if (is_empty(all[i])) continue;
-    steps_.found({all[i].begin_ns, end_of(all[i], all[i + 1].begin_ns, median_ns), all[i].tid});
-    seen(all[i].begin_ns);
-  }
+  std::vector<StepSpan> spans = spans_of(all);
+  steps_.spans().of_loop(loop.def, spans);
   if (all.empty()) return;
   const Iteration& last = all.back();
   tid_ = last.tid;
-  pending_ = Pending{last.begin_ns, last.tid, is_empty(last)};
-  if ((last.flags & kIterationWorked) == 0) return;
-  settle(true);
-  if (last.end_ns != 0) steps_.spans().works_until(last.end_ns);
-  if ((last.flags & kIterationLeft) != 0) steps_.spans().leaves();
+  const bool worked = (last.flags & kIterationWorked) != 0;
+  if (!worked && !is_empty(last)) spans.pop_back();
+  for (const StepSpan& one : spans) number(one);
+  if (worked) return;
+  pending_ = Pending{last.begin_ns, last.tid, is_empty(last), (last.flags & wire::kMarkFirst) != 0};
 }
 
 // What follows the newest update is a step, too, though the target does not count its begin.

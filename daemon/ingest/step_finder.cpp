@@ -81,13 +81,13 @@ void StepFinder::mark(const Lane& lane, const wire::LoopMark& mark) {
     return;
   }
   settle(!pending_.loader);
-  pending_ = Pending{mark.ts_ns, lane.tid, false};
+  pending_ = Pending{mark.ts_ns, lane.tid, false, (mark.flags & wire::kMarkFirst) != 0};
 }
 
 void StepFinder::settle(bool worked) {
   const Pending one = std::exchange(pending_, Pending{});
   if (one.begin_ns == 0 || !worked) return;
-  steps_.spans().begins(one.begin_ns);
+  if (chose_loop()) steps_.spans().begins(one.begin_ns, one.tid, one.entry);
   steps_.found(FoundStep{one.begin_ns, 0, one.tid});
   seen(one.begin_ns);
 }
@@ -97,7 +97,7 @@ void StepFinder::follow(std::uint32_t tid) {
   tid_ = tid;
   for (const FoundStep& one : std::exchange(beside_, {}))
     if (one.tid == tid) {
-      steps_.spans().begins(one.begin_ns);
+      steps_.spans().begins(one.begin_ns, tid, false);
       steps_.found(one);
     }
 }
@@ -129,9 +129,12 @@ void StepFinder::begin(const Lane& lane, const wire::OpBegin& op) {
   if (inside) {
     if (pending_.begin_ns != 0 && kind == OpKind::kLoader) pending_.loader = true;
     if (pending_.begin_ns != 0 && kind != OpKind::kLoader) settle(true);
-    if (kind != OpKind::kLoader) steps_.spans().works();
+    if (kind == OpKind::kLoader)
+      steps_.spans().loads(op.ts_ns, op.stack_id);
+    else
+      steps_.spans().works(op.stack_id);
   } else {
-    steps_.spans().leaves();
+    steps_.spans().leaves(op.ts_ns);
   }
 }
 
@@ -143,8 +146,11 @@ void StepFinder::end(const Lane& lane, const wire::OpEnd& end) {
   if (chosen_.source == wire::StepSource::kNone) return trail_.ends(lane, end);
   if (top && kind == OpKind::kOptimizer && !book_.optimizer_ends().empty())
     update_ended(book_.optimizer_ends().back());
-  if (top && work && is_steps_thread(lane) && in_chosen_loop(lane))
+  if (!top || !is_steps_thread(lane) || !in_chosen_loop(lane)) return;
+  if (work)
     steps_.spans().works_until(end.ts_ns);
+  else
+    steps_.spans().loads_until(end.ts_ns);
 }
 
 // Until the target knows the rule. Where it counts an end, its mark follows at once.

@@ -37,6 +37,12 @@ class StepFinder {
   void define(const wire::StringDef& def, const Tail& tail);
   void define(const wire::PyCodeDef& def, const Tail& tail);
   void define(const wire::LoopDef& def);
+  void define(const wire::StackDef& def, const Tail& tail) {
+    if (looking()) steps_.spans().whereabouts().define(def, tail);
+  }
+  void sampled(const wire::Sample& sample) {
+    if (looking()) steps_.spans().whereabouts().add(sample);
+  }
   void define(const Lane& lane, const wire::StackLoops& stack, const Tail& tail);
   void mark(const Lane& lane, const wire::LoopMark& mark);
   void begin(const Lane& lane, const wire::OpBegin& op);
@@ -52,6 +58,8 @@ class StepFinder {
   void round_done(std::uint64_t now_ns);
   /// The process has ended: chooses with what is there.
   void finish(std::uint64_t now_ns);
+  /// Says how much time may be of another step than it is counted to. Once all steps have ended.
+  void tell_pauses();
   /// Chooses with what is there, if that is enough.
   void choose_now(std::uint64_t now_ns, Patience patience);
 
@@ -73,6 +81,7 @@ class StepFinder {
     std::uint64_t begin_ns = 0;  // 0: there is none
     std::uint32_t tid = 0;
     bool loader = false;  // the loader was asked in it
+    bool entry = false;   // the loop was entered with it
   };
 
   bool looking() const { return among_operators_; }
@@ -85,6 +94,7 @@ class StepFinder {
   void seen(std::uint64_t ts_ns);
   void choose(const StepChoice& choice, std::uint64_t now_ns);
   void number_iterations(const Loop& loop);
+  void number(const StepSpan& span);
   void number_updates();
   void update_ended(const OptimizerEnd& end);
   void number_found(const std::vector<FoundStep>& steps);

@@ -180,6 +180,8 @@ std::vector<FoundStep> cut_by_period(const Ops& ops, std::size_t period) {
     if (last) break;
     at = next;
   }
+  // What lies between two is of the first one: nothing tells more.
+  for (std::size_t i = 0; i + 1 < steps.size(); ++i) steps[i].end_ns = steps[i + 1].begin_ns;
   return steps;
 }
 

@@ -1,85 +1,95 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the steps that have begun end.
+// Where the steps that are iterations of a loop begin and end.
 //
 // Context:  daemon (ingest thread)
-// Owns:     the last operator's end of each step that was not written yet
-// Promises: bounded; a step whose operators were not recorded ends where the next begins
-// Not here: what a step is (step_finder.hpp)
+// Owns:     what is known of each step that was not written yet
+// Promises: bounded; steps are without gaps as long as the loop is not left
+// Not here: what a step is (step_finder.hpp), where threads are at samples (whereabouts.hpp)
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <vector>
 
+#include "daemon/ingest/whereabouts.hpp"
+
 namespace gpuprof::ingest {
 
-/// A step ends where the next one begins, unless its loop was left in between or nothing happened
-/// for long: then where its last operator ended.
+/// What operators tell of one iteration. Times are 0, and stacks, where none was recorded.
+struct StepSpan {
+  std::uint64_t mark_ns = 0;  // the first operator in it begins
+  std::uint32_t tid = 0;
+  bool entry = false;                 // the loop was entered with it
+  std::uint64_t end_ns = 0;           // its last operator ends
+  std::uint64_t left_ns = 0;          // the first operator outside of the loop begins after it
+  std::uint64_t first = 0, last = 0;  // stacks of its first and its last operator
+};
+
+/// Between two steps: equal where the second one follows without a gap.
+struct StepBorder {
+  std::uint64_t end_ns, begin_ns;
+};
+
+/// The interpreter jumps back somewhere between the last operator of an iteration and the first of
+/// the next one, and nothing tells when. As a rule that is soon after the one and soon before the
+/// other. Where much time lies between, samples tell on which side of the jump it passed.
 class StepSpans {
  public:
-  void begins(std::uint64_t ts_ns) {
-    if (spans_.size() >= kMost) spans_.pop_front();
-    spans_.push_back(Span{ts_ns, 0, false});
-  }
-  /// An operator of the newest step has begun.
-  void works() {
-    if (!spans_.empty()) spans_.back().left = false;
-  }
-  /// It has ended.
-  void works_until(std::uint64_t ts_ns) {
-    if (!spans_.empty() && ts_ns >= spans_.back().begin_ns) spans_.back().end_ns = ts_ns;
-  }
-  /// A range of the program's own has ended: one that began in the newest step is part of it.
-  void encloses(std::uint64_t begin_ns, std::uint64_t end_ns) {
-    if (spans_.empty() || spans_.back().left || begin_ns < spans_.back().begin_ns) return;
-    spans_.back().end_ns = std::max(spans_.back().end_ns, end_ns);
-  }
-  /// An operator outside of the loop has begun.
-  void leaves() {
-    if (!spans_.empty()) spans_.back().left = true;
-  }
+  /// The steps are its iterations from now on. @param before  Those that are over.
+  void of_loop(const wire::LoopDef& loop, const std::vector<StepSpan>& before);
+  Whereabouts& whereabouts() { return whereabouts_; }
 
-  /// End of the step that began at `begin_ns`, when the next one begins at `next_ns`. Older ones
-  /// are forgotten.
-  std::uint64_t end_of(std::uint64_t begin_ns, std::uint64_t next_ns) {
-    const Span span = take(begin_ns);
-    const bool known = span.end_ns > begin_ns && span.end_ns <= next_ns;
-    const bool pause = known && median_ns_ != 0 && next_ns - span.end_ns > 3 * median_ns_;
-    const std::uint64_t end_ns = known && (span.left || pause) ? span.end_ns : next_ns;
-    learn(end_ns - begin_ns);
-    return end_ns;
-  }
-  /// End of the step that began at `begin_ns` and was the last one; 0: no operator of it is known.
-  std::uint64_t last_end_of(std::uint64_t begin_ns) { return take(begin_ns).end_ns; }
+  void begins(std::uint64_t mark_ns, std::uint32_t tid, bool entry);
+  void begins(const StepSpan& span);
+  /// An operator of the newest step has begun, has ended.
+  void works(std::uint64_t stack);
+  void works_until(std::uint64_t ts_ns);
+  /// The same for the loader's, which may belong to a step that has not begun, or to none.
+  void loads(std::uint64_t ts_ns, std::uint64_t stack);
+  void loads_until(std::uint64_t ts_ns);
+  /// A range of the program's own has ended: one that began in the newest step is part of it.
+  void encloses(std::uint64_t begin_ns, std::uint64_t end_ns);
+  /// An operator outside of the loop has begun.
+  void leaves(std::uint64_t ts_ns);
+
+  /// Between the steps with these marks, which follow on each other. Older ones are forgotten.
+  StepBorder border(std::uint64_t mark_ns, std::uint64_t next_ns);
+  /// Begin of a step that follows on none.
+  std::uint64_t begin_of(std::uint64_t mark_ns) const;
+  /// End of the step with this mark, which was the last one; 0: no operator of it is known.
+  std::uint64_t last_end_of(std::uint64_t mark_ns);
+
+  /// Pauses between two operators that were long, and those of them where nothing told to which
+  /// step they belong: they are of the first one.
+  std::uint64_t long_pauses() const { return long_; }
+  std::uint64_t unplaced_pauses() const { return unplaced_; }
+  std::uint64_t unplaced_ns() const { return unplaced_ns_; }
 
  private:
-  static constexpr std::size_t kMost = 1u << 20, kLengths = 64;
-  struct Span {
-    std::uint64_t begin_ns = 0, end_ns = 0;
-    bool left = false;
+  static constexpr std::size_t kMost = 1u << 20, kLengths = 64, kMostLoads = 64;
+  static constexpr std::uint64_t kUnknown = ~0ULL;
+
+  static bool follows(const StepSpan& one, const StepSpan& next) {
+    return one.left_ns == 0 && !next.entry && one.tid == next.tid;
+  }
+  StepSpan take(std::uint64_t mark_ns);
+  StepBorder inside_loop(const StepSpan& one, const StepSpan& next);
+  StepBorder across(const StepSpan& one, const StepSpan& next);
+  void learn(std::uint64_t pause_ns);
+
+  wire::LoopDef loop_{};
+  Whereabouts whereabouts_;
+  std::deque<StepSpan> spans_;
+  struct Load {
+    std::uint64_t begin_ns, end_ns, stack;
   };
-
-  Span take(std::uint64_t begin_ns) {
-    while (!spans_.empty() && spans_.front().begin_ns < begin_ns) spans_.pop_front();
-    if (spans_.empty() || spans_.front().begin_ns != begin_ns) return {};
-    const Span span = spans_.front();
-    spans_.pop_front();
-    return span;
-  }
-
-  void learn(std::uint64_t length_ns) {
-    lengths_.push_back(length_ns);
-    if (lengths_.size() < (median_ns_ == 0 ? 3 : kLengths)) return;
-    std::nth_element(lengths_.begin(), lengths_.begin() + lengths_.size() / 2, lengths_.end());
-    median_ns_ = lengths_[lengths_.size() / 2];
-    if (lengths_.size() >= kLengths) lengths_.clear();
-  }
-
-  std::deque<Span> spans_;
+  std::vector<Load> loads_;    // since the newest operator of another kind
+  std::uint64_t working_ = 0;  // stack of the newest operator
   std::vector<std::uint64_t> lengths_;
-  std::uint64_t median_ns_ = 0;
+  std::uint64_t usual_ns_ =
+      kUnknown;  // between the last operator of a step and the first of the next
+  std::uint64_t long_ = 0, unplaced_ = 0, unplaced_ns_ = 0;
 };
 
 }  // namespace gpuprof::ingest

@@ -14,7 +14,8 @@ using model::LossReason;
 
 void Steps::add(const Lane& lane, const wire::StepMark& mark) {
   if (!life_.holds(mark.ts_ns)) return losses_.add(LossReason::kTimeImplausible, lane.tid, 1, 0, 0);
-  if (mark.source == static_cast<std::uint32_t>(wire::StepSource::kLoop)) spans_.begins(mark.ts_ns);
+  if (mark.source == static_cast<std::uint32_t>(wire::StepSource::kLoop))
+    spans_.begins(mark.ts_ns, lane.tid, (mark.flags & wire::kStepEntry) != 0);
   marks_.push_back(Mark{mark.number, mark.ts_ns, mark.label, lane.tid, mark.source,
                         (mark.flags & wire::kStepEnd) != 0 ? 1u : 0u});
 }
@@ -94,26 +95,35 @@ void Steps::apply(const Mark& mark) {
     if (listener_ != nullptr) listener_->step_ended(mark.number, mark.ts_ns, false);
     return;
   }
-  if (open_) {
-    close(open_in_loop_ ? spans_.end_of(current_.start_ns, mark.ts_ns) : mark.ts_ns);
-    if (listener_ != nullptr && current_.end_ns < mark.ts_ns)
-      listener_->step_ended(current_.number, current_.end_ns, true);
-  }
+  const std::uint64_t begin_ns = close_before(mark);
   const bool found = mark.source == mark_source_;
   const bool own = mark.source == static_cast<std::uint32_t>(wire::StepSource::kUser);
   tell_gap(mark);
   open_ = true;
   open_in_loop_ = mark.source == static_cast<std::uint32_t>(wire::StepSource::kLoop);
   next_ = mark.number + 1;
-  current_ = model::Step{mark.ts_ns,
-                         mark.ts_ns,
+  open_mark_ns_ = mark.ts_ns;
+  current_ = model::Step{begin_ns,
+                         begin_ns,
                          mark.number,
                          own ? mark.label : mark.number + 1,
                          mark.tid,
                          found ? source_ : mark.source,
                          found ? confidence_ : 100,
                          found ? where_ : 0};
-  if (listener_ != nullptr) listener_->step_began(mark.number, mark.ts_ns, current_.label);
+  if (listener_ != nullptr) listener_->step_began(mark.number, begin_ns, current_.label);
+}
+
+/// Ends the step that is open. Returns where the one that is marked begins.
+std::uint64_t Steps::close_before(const Mark& mark) {
+  const bool in_loop = mark.source == static_cast<std::uint32_t>(wire::StepSource::kLoop);
+  if (!open_) return in_loop ? spans_.begin_of(mark.ts_ns) : mark.ts_ns;
+  const StepBorder border = open_in_loop_ && in_loop ? spans_.border(open_mark_ns_, mark.ts_ns)
+                                                     : StepBorder{mark.ts_ns, mark.ts_ns};
+  close(border.end_ns);
+  if (listener_ != nullptr && border.end_ns < border.begin_ns)
+    listener_->step_ended(current_.number, border.end_ns, true);
+  return border.begin_ns;
 }
 
 // The target counts each step, also one whose mark found no room.
@@ -134,7 +144,7 @@ void Steps::close(std::uint64_t ts_ns) {
 
 void Steps::finish() {
   if (!open_ || !open_in_loop_) return;
-  const std::uint64_t end_ns = spans_.last_end_of(current_.start_ns);
+  const std::uint64_t end_ns = spans_.last_end_of(open_mark_ns_);
   if (end_ns == 0) return;
   close(end_ns);
   if (listener_ != nullptr) listener_->step_ended(current_.number, end_ns, true);

@@ -102,6 +102,7 @@ class Steps {
   void apply_matches();
   void apply_pending(std::vector<Mark>& marks);
   void apply(const Mark& mark);
+  std::uint64_t close_before(const Mark& mark);
   void tell_gap(const Mark& mark);
   void close(std::uint64_t ts_ns);
 
@@ -121,6 +122,7 @@ class Steps {
   model::StringId where_ = 0;
   bool numbered_ = false;  // the target's counter has begun
   bool open_ = false, open_in_loop_ = false;
+  std::uint64_t open_mark_ns_ = 0;  // its begin, as it was marked
   model::Step current_{};
 };
 

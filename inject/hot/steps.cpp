@@ -30,10 +30,10 @@ bool recording_wanted(std::uint64_t step) {
 }
 
 std::uint64_t step_begin(const Guard& guard, wire::StepSource source, std::uint64_t ts_ns,
-                         std::uint64_t label) {
+                         std::uint64_t label, std::uint32_t flags) {
   wire::Stats* stats = g_state.stats;
   const std::uint64_t number = stats->steps.fetch_add(1, std::memory_order_relaxed);
-  push_mark(guard, source, number, ts_ns, wire::kStepBegin, label);
+  push_mark(guard, source, number, ts_ns, wire::kStepBegin | flags, label);
   if (number == 0 || recording_wanted(number) != recording_wanted(number - 1)) wake_worker();
   return number;
 }

@@ -133,6 +133,7 @@ bool renew_block(ThreadSlot& slot) {
   block.tid = slot.tid.load(std::memory_order_relaxed);
   block.index = index;
   block.open_op = 0;
+  block.step_ops.store(0, std::memory_order_relaxed);
   block.ticks = Ticks{};
   block.owner = g_next_owner.fetch_add(1, std::memory_order_relaxed);
   reset(block.callback);

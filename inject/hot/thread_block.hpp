@@ -79,6 +79,8 @@ struct ThreadBlock {
   std::uint32_t tid;
   /// Of the innermost PyTorch operator open on this thread, as OpEnd::outer.
   std::uint32_t open_op;
+  /// Operators on this thread that may have begun a step; 0: it runs none. Read by the worker.
+  std::atomic<std::uint32_t> step_ops;
   /// Another number for each thread and session that had this block; never 0.
   std::uint32_t owner;
   /// Its place in the table: rooms keep what they have for a thread by it.

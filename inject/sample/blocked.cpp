@@ -18,6 +18,7 @@
 #include "gpuprof/base/clock.hpp"
 #include "inject/hot/outbox.hpp"
 #include "inject/hot/recorder.hpp"
+#include "inject/hot/thread_block.hpp"
 #include "inject/sample/fault_guard.hpp"
 #include "inject/sample/kernel_signal.hpp"
 #include "inject/sample/phdr_snapshot.hpp"
@@ -176,27 +177,67 @@ void look(ThreadEntry& entry, void* argument) {
   }
   // It woke some time after the last look; up to then it slept.
   if (memory.stack_id != 0) repeat(turn, entry, memory.looked_ns);
-  const std::uint64_t since = memory.looked_ns;
+  const std::uint64_t since = memory.looked_ns, ran_ns = memory.cpu_ns;
   memory.stack_id = 0;
   memory.cpu_ns = cpu_ns;
   memory.looked_ns = turn.now_ns;
   Place place;
   if (turn.walks >= kWalksPerTurn || !read_place(entry.tid, &place)) return;
   ++turn.walks;
-  walk(turn, entry, place, since == 0 ? 0 : turn.now_ns - since);
+  // What it did not run of the time since then.
+  const std::uint64_t passed_ns = since == 0 ? 0 : turn.now_ns - since;
+  walk(turn, entry, place, passed_ns - std::min(passed_ns, cpu_ns - ran_ns));
 }
 
-}  // namespace
+/// What was known of the threads that make steps, by their places in the table of blocks.
+struct Resting {
+  std::uint32_t ops[hot::kMaxThreadBlocks];
+  std::uint32_t tids[hot::kMaxThreadBlocks];  // of those that rest
+  std::uint32_t count;
+  bool some_step;
+};
+constinit Resting g_resting{};
 
-bool look_at_blocked_threads(const StackParts& parts, std::uint64_t now_ns) {
+void find_resting(hot::ThreadSlot& slot, void*) {
+  const hot::ThreadBlock* block = slot.block;
+  if (block == nullptr || block->index >= hot::kMaxThreadBlocks) return;
+  const std::uint32_t ops = block->step_ops.load(std::memory_order_relaxed);
+  std::uint32_t& known = g_resting.ops[block->index];
+  g_resting.some_step = g_resting.some_step || ops != 0;
+  if (ops != 0 && ops == known)
+    g_resting.tids[g_resting.count++] = slot.tid.load(std::memory_order_relaxed);
+  known = ops;
+}
+
+void look_if_resting(ThreadEntry& entry, void* argument) {
+  const std::uint32_t* begin = g_resting.tids;
+  const std::uint32_t* end = begin + g_resting.count;
+  if (std::find(begin, end, static_cast<std::uint32_t>(entry.tid)) != end) look(entry, argument);
+}
+
+bool look_at(void (*visitor)(ThreadEntry&, void*), const StackParts& parts, std::uint64_t now_ns) {
   hot::Guard guard(hot::Role::kCallback);
   if (!guard) return true;
   SnapshotUse at_work;
   const OpenFaults open(blocked_signals());
   if (open.some_wait()) return true;
   Turn turn{&guard, &open, parts, now_ns};
-  for_each_thread(look, &turn);
+  for_each_thread(visitor, &turn);
   return turn.allowed;
+}
+
+}  // namespace
+
+bool look_at_blocked_threads(const StackParts& parts, std::uint64_t now_ns) {
+  return look_at(look, parts, now_ns);
+}
+
+bool look_at_resting_threads(const StackParts& parts, std::uint64_t now_ns, bool* some_step) {
+  g_resting.count = 0;
+  g_resting.some_step = false;
+  hot::for_each_slot(find_resting, nullptr);
+  *some_step = g_resting.some_step;
+  return g_resting.count == 0 || look_at(look_if_resting, parts, now_ns);
 }
 
 }  // namespace gpuprof::sample

@@ -18,4 +18,9 @@ namespace gpuprof::sample {
 /// Looks at every thread of the list. False: this kernel does not let us (said once).
 bool look_at_blocked_threads(const StackParts& parts, std::uint64_t now_ns);
 
+/// Looks at those that make steps, and have begun no operator since the last call. Where much time
+/// passes between two operators this tells on which side of a step's border it does.
+/// @param some_step  Whether any thread makes steps.
+bool look_at_resting_threads(const StackParts& parts, std::uint64_t now_ns, bool* some_step);
+
 }  // namespace gpuprof::sample

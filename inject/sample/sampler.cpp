@@ -48,6 +48,9 @@ namespace {
 
 constexpr std::uint64_t kScanNs = 40'000'000;
 constexpr std::uint64_t kBlockedNs = 75'000'000;  // every second scan
+/// A thread that makes steps and rests is looked at once a sampling period, but for very short
+/// ones.
+constexpr std::uint64_t kShortestRestNs = 5'000'000;
 constexpr std::uint32_t kHighestRate = 20'000;
 // A walk is over within a millisecond; longer waits only who has no processor.
 constexpr std::uint32_t kStopWaitMs = 100, kReleaseWaitMs = 1000;
@@ -61,6 +64,8 @@ struct Sampler {
   Settings settings;
   TriggerPlan plan;
   const TriggerKind* kind = nullptr;
+  bool some_step = false;  // some thread makes steps
+  std::uint64_t rested_ns = 0;
   std::uint64_t shielded_ns = 0, scanned_ns = 0, looked_ns = 0, turned_ns = 0, reclaimed_ns = 0;
 };
 constinit Sampler g_sampler;
@@ -197,11 +202,20 @@ void refill(ThreadEntry& entry, void*) {
 
 bool has_turns() { return g_sampler.kind != nullptr && g_sampler.kind->turn != nullptr; }
 
+std::uint64_t rest_ns() { return std::clamp(g_sampler.plan.period_ns, kShortestRestNs, kScanNs); }
+
 void look_at_blocked(std::uint64_t now_ns) {
   if (!g_sampler.settings.blocked_threads || g_sampler.blocked_refused) return;
-  if (now_ns - g_sampler.looked_ns < kBlockedNs) return;
-  g_sampler.looked_ns = now_ns;
-  if (look_at_blocked_threads(g_parts, now_ns)) return;
+  bool allowed = true;
+  if (now_ns - g_sampler.looked_ns >= kBlockedNs) {
+    g_sampler.looked_ns = now_ns;
+    allowed = look_at_blocked_threads(g_parts, now_ns);
+  }
+  if (allowed && now_ns - g_sampler.rested_ns >= rest_ns()) {
+    g_sampler.rested_ns = now_ns;
+    allowed = look_at_resting_threads(g_parts, now_ns, &g_sampler.some_step);
+  }
+  if (allowed) return;
   g_sampler.blocked_refused = true;
   hot::notice(Feature::kNative, NoticeLevel::kMissing, 0,
               "process_vm_readv is not allowed here: blocked threads are not sampled");
@@ -357,6 +371,8 @@ std::uint32_t tick(std::uint64_t now_ns) {
     for_each_thread(turn_of, nullptr);
   }
   std::uint64_t wait_ns = has_turns() ? std::min(kScanNs, g_sampler.plan.period_ns) : kScanNs;
+  if (g_sampler.some_step && g_sampler.settings.blocked_threads && !g_sampler.blocked_refused)
+    wait_ns = std::min(wait_ns, rest_ns());
   const std::uint64_t guard_ns = g_sampler.settings.guard_from_ns;
   if (now_ns < guard_ns) wait_ns = std::min(wait_ns, guard_ns - now_ns + 1'000'000);
   return static_cast<std::uint32_t>(std::max<std::uint64_t>(wait_ns / 1'000'000, 1));

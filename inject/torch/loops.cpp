@@ -22,7 +22,7 @@ struct ThreadLoops {
   std::uint32_t owner;  // ThreadBlock::owner this belongs to
   bool user_step_open;
   /// A loader's __next__ began an iteration of the chosen loop; it is one if more comes.
-  bool held;
+  bool held, held_entry;
   std::uint64_t held_ns;
   std::uint64_t user_label, user_number;  // of the user's own step that is open
   hot::SentTable<256> defined;            // LoopDefs by id
@@ -171,21 +171,30 @@ bool is_counting_thread(std::uint32_t tid) {
          chosen.compare_exchange_strong(counting, tid, std::memory_order_relaxed);
 }
 
+/// Whether an iteration of the chosen loop begins, and the loop is entered with it.
+struct Round {
+  bool begins = false, entry = false;
+};
+
+void count_step(const hot::Guard& guard, std::uint64_t ts_ns, bool entry) {
+  hot::step_begin(guard, wire::StepSource::kLoop, ts_ns, 0, entry ? wire::kStepEntry : 0);
+}
+
 /// Counts an iteration of the chosen loop. One that only asks a loader, which has nothing more, is
 /// none: what a loader begins waits for the next operator.
-void count_round(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op, bool round,
+void count_round(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op, Round round,
                  std::uint64_t loop_id) {
   if (mine.held && !op.loader) {
     mine.held = false;
-    if (!round && is_inside(mine, loop_id))
-      hot::step_begin(guard, wire::StepSource::kLoop, mine.held_ns);
+    if (!round.begins && is_inside(mine, loop_id)) count_step(guard, mine.held_ns, mine.held_entry);
   }
-  if (!round) return;
+  if (!round.begins) return;
   if (op.loader) {
     mine.held = true;
+    mine.held_entry = round.entry;
     mine.held_ns = op.ts_ns;
   } else {
-    hot::step_begin(guard, wire::StepSource::kLoop, op.ts_ns);
+    count_step(guard, op.ts_ns, round.entry);
   }
 }
 
@@ -202,6 +211,8 @@ void top_level_begins(const hot::Guard& guard, const TopLevel& op) {
     return;
   ThreadLoops* mine = this_threads(guard);
   if (mine == nullptr) return;
+  std::atomic<std::uint32_t>& ops = guard.block().step_ops;
+  ops.store(ops.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   LoopAt begun[kMaxLoops];
   const std::uint32_t count = mine->iterations.next(op, Look{}, begun);
   if (op.stack_id != 0)
@@ -211,14 +222,14 @@ void top_level_begins(const hot::Guard& guard, const TopLevel& op) {
   const bool unseen = op.optimizer && !hot::on(hot::kOnOperators);
   if (count == 0 && !mine->held && !unseen) return;
   const Chosen choice = chosen();
-  bool round = false;
+  Round round;
   for (std::uint32_t i = 0; i < count; ++i) {
     if (choice.rule == wire::StepRule::kNone)
       tell_iteration(guard, *mine, op, begun[i]);
     else if (counts(choice.rule, begun[i].flags) && begun[i].id() == choice.key)
-      round = true;
+      round = {true, (begun[i].flags & wire::kMarkFirst) != 0};
   }
-  if (round) round = is_counting_thread(guard.tid());
+  if (round.begins) round.begins = is_counting_thread(guard.tid());
   if (choice.rule == wire::StepRule::kLoop || choice.rule == wire::StepRule::kLoopWeak)
     count_round(guard, *mine, op, round, choice.key);
   else

@@ -105,11 +105,12 @@ struct StepMark {
   std::uint64_t ts_ns;
   std::uint64_t number;  // agent's counter, from 0
   std::uint32_t source;  // StepSource
-  std::uint32_t flags;   // kStepBegin, kStepEnd
+  std::uint32_t flags;   // kStepBegin, kStepEnd, kStepEntry
   std::uint64_t label;   // the program's own number of it (StepSource kUser); else 0
 };
 inline constexpr std::uint32_t kStepBegin = 1;
 inline constexpr std::uint32_t kStepEnd = 2;  // ends step `number`; absent: the next begin ends it
+inline constexpr std::uint32_t kStepEntry = 4;  // with kStepBegin: its loop was entered with it
 
 /// kernel:REGEX: a launch whose name the worker has not matched yet.
 struct KernelMark {

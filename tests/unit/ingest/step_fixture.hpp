@@ -66,8 +66,10 @@ class StepFinderTest : public AssemblerTest {
       put(wire::LoopMark{t_, loop, flags, 0}, {}, lane);
     else if (key == loop && (rule == wire::StepRule::kLoopWeak || !weak) &&
              (heard_.rule_tid == lane.tid || ended_.contains(heard_.rule_tid)))
-      put(wire::StepMark{t_, counted_++, static_cast<std::uint32_t>(wire::StepSource::kLoop),
-                         wire::kStepBegin, 0},
+      put(
+          wire::StepMark{
+              t_, counted_++, static_cast<std::uint32_t>(wire::StepSource::kLoop),
+              wire::kStepBegin | ((flags & wire::kMarkFirst) != 0 ? wire::kStepEntry : 0), 0},
           {}, lane);
   }
   void op(const std::string& text, std::uint64_t stack, std::uint64_t took_ns,

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lengths of steps against the program's own clock at the head of its loop: iterations of half a
+millisecond, and a few that are long, wherever in the iteration the time passes. Prints a table.
+
+Judged is what load cannot change: no step is missing, steps are without gaps, each long iteration is
+longer than those beside it. With --exact also how long they are, by the clock.
+
+usage: stalls_test.py [--only FORM,…] [--steps N] [--stall MS] [--exact] [--python PATH] [--keep FOLDER]
+                      [--option WORD …]"""
+
+import argparse
+import dataclasses
+import os
+
+import e2e
+import judge
+import steps_test
+import torch_trace
+from torch_python import python_with_torch
+
+FORMS = ["first", "loader", "middle", "after", "lock", "evaluate", "checkpoint", "epochs"]
+NEAR_NS, NEAR_SHARE = 200_000, 0.02
+
+
+@dataclasses.dataclass
+class Truth:
+    begins: list
+    ends: list
+    stalled: list
+    outside: list  # [begin, end] between two loops
+
+    @classmethod
+    def read(cls, folder):
+        noted = judge.load(os.path.join(folder, "truth.json"))
+        heads, outside = noted["heads"], noted["outside"]
+        begins = heads if outside else heads[:-1]
+        ends = [min([e for e, _ in outside if e > begin] + heads[i + 1:i + 2])
+                for i, begin in enumerate(begins)]
+        return cls(begins, ends, noted["stalled"], outside)
+
+    def lengths(self):
+        return [end - begin for begin, end in zip(self.begins, self.ends)]
+
+
+def near(ours, clock):
+    return abs(ours - clock) <= max(NEAR_NS, NEAR_SHARE * clock)
+
+
+def gaps(truth, steps):
+    """Sentences on time between two steps where the loop was not left."""
+    wrong = []
+    for i in range(len(steps) - 1):
+        left = any(truth.begins[i] < begin <= truth.begins[i + 1] for begin, _ in truth.outside)
+        gap = steps[i + 1].start - steps[i].end
+        if left and gap < 0.5 * min(end - begin for begin, end in truth.outside):
+            wrong.append("only %.3f ms between two loops, after step %d" % (gap / 1e6, i + 1))
+        if not left and abs(gap) > 1:  # clock: the order
+            wrong.append("%.3f ms between step %d and the next one" % (gap / 1e6, i + 1))
+    return wrong
+
+
+def order(truth, lengths):
+    """Sentences on long iterations that are not longer than those beside them."""
+    wrong = []
+    for i in truth.stalled:
+        for j in (i - 1, i + 1):
+            if 0 <= j < len(lengths) and j not in truth.stalled and lengths[j] >= lengths[i]:
+                wrong.append("step %d, where the program stood still, lasts %.3f ms; step %d lasts %.3f ms"
+                             % (i + 1, lengths[i] / 1e6, j + 1, lengths[j] / 1e6))
+    return wrong
+
+
+def stalls(truth, lengths):
+    """Sentences on long iterations that do not hold what they took."""
+    clock = truth.lengths()
+    return ["step %d lasts %.3f ms instead of %.3f ms" % (i + 1, lengths[i] / 1e6, clock[i] / 1e6)
+            for i in truth.stalled if not near(lengths[i], clock[i])]
+
+
+def row(form, truth, lengths):
+    clock = truth.lengths()
+    off = [abs(a - b) for a, b in zip(lengths, clock)]
+    good = sum(map(near, lengths, clock))
+    long = "  ".join("%.2f/%.2f" % (lengths[i] / 1e6, clock[i] / 1e6) for i in truth.stalled[:4])
+    return "%-11s %5d steps, %5d within 0.2 ms or 2 %%, worst %7.3f ms; sum %10.3f of %10.3f ms; " \
+           "long: %s" % (form, len(lengths), good, max(off) / 1e6, sum(lengths) / 1e6,
+                         sum(clock) / 1e6, long)
+
+
+def examine(form, python, folder, wanted):
+    """(what is wrong, the table's row)."""
+    command = "stalls.py %s --steps %d --stall %d" % (form, wanted.steps, wanted.stall)
+    done, _, paths = steps_test.run(python, command, folder, steps_test.WHOLE + wanted.option, 300)
+    if done.returncode != 0 or len(paths) != 1:
+        return ["status %d, %d files: %s" % (done.returncode, len(paths),
+                                             done.stderr.decode()[-800:])], ""
+    truth = Truth.read(folder)
+    steps = torch_trace.ours(paths).steps
+    if len(steps) != len(truth.begins):
+        return ["%d steps instead of %d" % (len(steps), len(truth.begins))], ""
+    lengths = [step.end - step.start for step in steps]
+    wrong = gaps(truth, steps) + order(truth, lengths)
+    if wanted.exact:
+        wrong += stalls(truth, lengths)
+    good = sum(map(near, lengths, truth.lengths()))
+    if wanted.exact and good < 0.99 * len(lengths):
+        wrong.append("only %d of %d lengths are those of the clock" % (good, len(lengths)))
+    return wrong[:6], row(form, truth, lengths)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default=",".join(FORMS))
+    parser.add_argument("--steps", type=int, default=1500)
+    parser.add_argument("--stall", type=int, default=60)
+    parser.add_argument("--exact", action="store_true")
+    parser.add_argument("--python")
+    parser.add_argument("--keep")
+    parser.add_argument("--option", action="append", default=[], help="of gpuprof run")
+    wanted = parser.parse_args()
+    python = python_with_torch(wanted.python)
+    checks = e2e.Checks()
+    with e2e.Folder("stalls") as temporary:
+        for form in wanted.only.split(","):
+            folder = os.path.join(wanted.keep or temporary, form)
+            os.makedirs(folder, exist_ok=True)
+            wrong, line = examine(form, python, folder, wanted)
+            print(line, flush=True)
+            checks.expect(not wrong, "%s: %s" % (form, "; ".join(wrong)))
+        if checks.failed and not wanted.keep:
+            raise SystemExit(checks.done())
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()
