@@ -77,6 +77,13 @@ class Attempt:
             print("FAILED: " + what, flush=True)
         return good
 
+    def in_time(self, good, what):
+        """What a machine that does something else may miss: not judged among the tests of every day."""
+        if good or os.environ.get("GPUPROF_TEST_TIME") != "0":
+            return self.expect(good, what)
+        print("too slow, which is not judged here: " + what, flush=True)
+        return good
+
     def equal(self, got, wanted, what):
         return self.expect(got == wanted, "%s: got %r, wanted %r" % (what, got, wanted))
 

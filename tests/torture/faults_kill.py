@@ -172,8 +172,7 @@ def judge_target(attempt, session, step, status, died_ns):
     least = kill_test.promised(stdout, died_ns)
     traces = attempt.readable(session.out, 1 if least else 0)
     kernels = recorded_kernels(session.out) if traces else 0
-    if kernels < least:
-        attempt.lose("%d kernels in the file, %d were published 50 ms before" % (kernels, least))
+    attempt.in_time(kernels >= least, "%d kernels in the file, %d were published 50 ms before" % (kernels, least))
     said = " ".join(text for trace in traces for text in trace["gpuprof"]["missing"] + trace["gpuprof"]["notices"])
     if traces and step != "program ended" and "SIGKILL" not in said:
         attempt.lose("no trace says how the program ended: " + said[:300])
@@ -199,8 +198,7 @@ def recovered(attempt, session, least):
                        timeout=60)
     attempt.readable(session.out, 1 if least else 0)
     kernels = recorded_kernels(session.out)
-    if kernels < least:
-        attempt.lose("%d kernels recovered, %d were drained" % (kernels, least))
+    attempt.in_time(kernels >= least, "%d kernels recovered, %d were drained" % (kernels, least))
 
 
 def judge_command(attempt, session, step, status, died_ns):
