@@ -79,6 +79,7 @@ support::Result<int> doctor_command(Options& options) {
   look_at_driver(findings);
   look_at_cupti(environment, findings);
   look_at_sampling(findings);
+  look_at_second_thread(findings);
   look_at_tracing_of_others(findings);
   look_at_python(environment, findings);
   look_at_preloads(environment, findings);

@@ -33,6 +33,9 @@ void look_at_installation(Findings& out);
 void look_at_glibc(Findings& out);
 void look_at_memory(Findings& out);
 void look_at_sampling(Findings& out);
+/// What the kernel or its security modules refuse to a program that has our thread.
+/// @param selinux  Where SELinux would be mounted.
+void look_at_second_thread(Findings& out, const std::string& selinux = "/sys/fs/selinux");
 void look_at_tracing_of_others(Findings& out);
 void look_at_preloads(const std::vector<std::string>& environment, Findings& out);
 void look_at_output(Findings& out);

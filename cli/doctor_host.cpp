@@ -115,6 +115,17 @@ void look_at_installation(Findings& out) {
   }
 }
 
+// Whoever has a second thread may not change its SELinux context, whatever the policy says of it.
+void look_at_second_thread(Findings& out, const std::string& selinux) {
+  const bool enforced = first_line(read_small_file(selinux + "/enforce")) == "1";
+  out.push_back(
+      {enforced ? Health::kLimited : Health::kGood, "our thread",
+       fmt::format("a program without threads has one of ours while it is recorded: it may call "
+                   "unshare, setns and seccomp; a child's keyctl session for it{} and "
+                   "checkpoints (CRIU, DMTCP) are refused (docs/command-line.md)",
+                   enforced ? ", another SELinux context" : "")});
+}
+
 void look_at_glibc(Findings& out) {
   const auto found = find_installation(support::own_executable(), "");
   if (!found) return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls the kernel allows only to a process of one thread: ours is gone while they are made.
+// Calls the kernel allows only to a process of one thread: ours is gone while they are made, by
+// their names or as a bare `syscall` (interpose_filter.cpp).
 //
 // Context:  boundary
 // Promises: result and errno are the kernel's
@@ -12,17 +13,25 @@
 
 #define GPUPROF_EXPORT extern "C" __attribute__((visibility("default")))
 
-namespace {
+extern "C" {
 
-int alone(long number, long first, long second) {
+/// What `syscall` goes on to (interpose_filter.cpp): not our own again.
+__attribute__((visibility("hidden"))) extern long (*gpuprof_next_syscall)(long number, ...);
+
+/// Where `syscall` jumps to for these two.
+__attribute__((used, visibility("hidden"))) long gpuprof_alone_syscall(long number, long first,
+                                                                       long second) {
   gpuprof::agent::alone_begin();
-  const long result = ::syscall(number, first, second);
+  const long result = gpuprof_next_syscall(number, first, second);
   gpuprof::agent::alone_end();
-  return static_cast<int>(result);
+  return result;
+}
 }
 
-}  // namespace
+GPUPROF_EXPORT int unshare(int flags) noexcept {
+  return static_cast<int>(gpuprof_alone_syscall(SYS_unshare, flags, 0));
+}
 
-GPUPROF_EXPORT int unshare(int flags) noexcept { return alone(SYS_unshare, flags, 0); }
-
-GPUPROF_EXPORT int setns(int fd, int kind) noexcept { return alone(SYS_setns, fd, kind); }
+GPUPROF_EXPORT int setns(int fd, int kind) noexcept {
+  return static_cast<int>(gpuprof_alone_syscall(SYS_setns, fd, kind));
+}

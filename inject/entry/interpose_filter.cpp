@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The program restricts its system calls: we are gone before it does. Or it ends a thread by a bare
-// one: what is left of it may be ours alone.
+// one: what is left of it may be ours alone. Or it makes by a bare one what the kernel allows to
+// one thread only.
 //
 // Context:  boundary
 // Promises: every other call goes on to the next `prctl` and `syscall` as it is; `syscall` itself
 //           is a jump, so that even what returns twice or on another stack does so as without us
-// Not here: how we go (inject/agent/leave.cpp, main_thread.cpp)
+// Not here: how we go (inject/agent/leave.cpp, main_thread.cpp), what is made alone
+//           (interpose_alone.cpp)
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
@@ -94,7 +96,7 @@ GPUPROF_EXPORT int prctl(int option, ...) noexcept {
 }
 
 #if defined(__x86_64__)
-static_assert(SYS_seccomp == 317 && SYS_exit == 60);
+static_assert(SYS_seccomp == 317 && SYS_exit == 60 && SYS_unshare == 272 && SYS_setns == 308);
 __asm__(R"(
   .text
   .globl syscall
@@ -107,6 +109,10 @@ syscall:
   je 2f
   cmpq $60, %rdi
   je 2f
+  cmpq $272, %rdi
+  je gpuprof_alone_syscall
+  cmpq $308, %rdi
+  je gpuprof_alone_syscall
   jmpq *gpuprof_next_syscall(%rip)
 2:
   pushq %rdi
@@ -164,7 +170,7 @@ gpuprof_own_syscall:
 
 )");
 #elif defined(__aarch64__)
-static_assert(SYS_seccomp == 277 && SYS_exit == 93);
+static_assert(SYS_seccomp == 277 && SYS_exit == 93 && SYS_unshare == 97 && SYS_setns == 268);
 __asm__(R"(
   .text
   .globl syscall
@@ -177,6 +183,10 @@ syscall:
   b.eq 2f
   cmp x0, #93
   b.eq 2f
+  cmp x0, #97
+  b.eq 4f
+  cmp x0, #268
+  b.eq 4f
   adrp x16, gpuprof_next_syscall
   ldr x16, [x16, #:lo12:gpuprof_next_syscall]
   br x16
@@ -202,6 +212,8 @@ syscall:
   adrp x16, gpuprof_next_syscall
   ldr x16, [x16, #:lo12:gpuprof_next_syscall]
   br x16
+4:
+  b gpuprof_alone_syscall
   .cfi_endproc
   .size syscall, .-syscall
 

@@ -237,6 +237,7 @@ def cases(scratch):
             yield "drop-privileges-exec", ["setpriv", "--reuid", "65534", "--clear-groups", "id"], {
                 "needs": "/usr/bin/setpriv"}
     yield "user-namespace", ["unshare", "-Ur", "id", "-u"], {"needs": "/usr/bin/unshare"}
+    yield "one-thread-only", [program("alone"), "200"], {"armed": True}
     yield "runpath-plugin", [program("runpath_main")], {}
     yield "static", [program("static_hello")], {}
     yield "asan-command", [program("asan")], {}

@@ -7,6 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "support/json.hpp"
+#include "tests/unit/support/temp_folder.hpp"
 
 namespace gpuprof::cli {
 namespace {
@@ -64,6 +65,20 @@ TEST(LookAtSampling, FindsARateForThisMachine) {
   look_at_sampling(findings);
   ASSERT_EQ(findings.size(), 2U);
   EXPECT_THAT(findings[1].sentence, testing::HasSubstr("samples a second"));
+}
+
+TEST(LookAtSecondThread, TellsOfSelinuxWhereItIsEnforced) {
+  test::TempFolder folder;
+  Findings findings;
+  look_at_second_thread(findings, folder.path());
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].health, Health::kGood);
+  EXPECT_THAT(findings[0].sentence, testing::HasSubstr("setns"));
+  EXPECT_THAT(findings[0].sentence, testing::Not(testing::HasSubstr("SELinux")));
+  folder.write("enforce", "1");
+  look_at_second_thread(findings, folder.path());
+  EXPECT_EQ(findings[1].health, Health::kLimited);
+  EXPECT_THAT(findings[1].sentence, testing::HasSubstr("SELinux"));
 }
 
 }  // namespace
