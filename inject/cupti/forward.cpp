@@ -18,8 +18,7 @@ namespace {
 // Through the caller's own handle only the caller and what it depends on is searched: with two
 // copies mapped this is the one it was linked to, and a preload is not seen.
 void* through_caller(const char* name, void* caller) {
-  const char* path = modules::path_of(caller);
-  return path != nullptr ? open_mapped(path).symbol(name) : nullptr;
+  return modules::symbol_seen_from(caller, name);
 }
 
 void* through_any_mapped(const char* name) {

@@ -176,7 +176,8 @@ class Search {
     copy_->handle = library;
     copy_->origin = origin;
     const char* real = modules::path_of(reinterpret_cast<void*>(api_->cuptiGetVersion));
-    copy_text(copy_->path, sizeof copy_->path, real != nullptr ? real : path);
+    const bool named = real != nullptr && real[0] != '\0';
+    copy_text(copy_->path, sizeof copy_->path, named ? real : path);
     copy_->simulated = library.symbol("gpuprof_simulated_gpu") != nullptr;
     return true;
   }

@@ -40,17 +40,18 @@ class Held {
     return reinterpret_cast<F>(symbol(name));
   }
 
-  /// For rooms that keep it in plain data.
-  void* handle() const { return handle_; }
-  static Held of(void* handle) { return Held(handle); }
-
  private:
   explicit Held(void* handle) : handle_(handle) {}
   void* handle_ = nullptr;
 };
 
-/// Path of the module that holds an address of code that is running or held; null: none does.
+/// Path of the module that holds an address of code that is running or held ("": the program);
+/// null: none does. Takes the lock of the list only.
 const char* path_of(const void* address);
+
+/// A symbol of the module that is calling us, or of what it depends on. On its own thread.
+/// Boundary.
+void* symbol_seen_from(const void* caller, const char* name);
 
 /// What a function of ours stands before: the next definition of the name. For constructors of this
 /// library and, where they were too early, at a call of the program. Boundary.

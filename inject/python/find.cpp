@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "gpuprof/base/bytes.hpp"
+#include "gpuprof/base/loader_counts.hpp"
 #include "inject/hot/outbox.hpp"
 #include "inject/hot/reclaim.hpp"
 #include "inject/hot/worker_thread.hpp"
@@ -77,13 +78,24 @@ void look_into(const dl_phdr_info& module, Found* found) {
   found->init_config = symbols.find("PyConfig_InitPythonConfig") != 0;
 }
 
-modules::Visit look_at_modules(Found* found) {
+modules::Visit look_at_modules(Found* found, base::LoaderCounts* counts) {
   return modules::visit_loaded(
       [](dl_phdr_info* module, std::size_t, void* to) {
         look_into(*module, static_cast<Found*>(to));
         return 0;
       },
-      found);
+      found, counts);
+}
+
+/// What the modules tell; null while somebody is inside dlopen. They are asked once as long as they
+/// are the same.
+const Found* found_in_modules() {
+  static Found s_found;  // the worker's stack is small
+  static base::LoaderCounts s_seen;
+  if (base::loader_counts() == s_seen) return &s_found;
+  s_found = Found{};
+  s_seen = {};
+  return look_at_modules(&s_found, &s_seen) == modules::Visit::kDone ? &s_found : nullptr;
 }
 
 /// Whether the program has begun to use it: then it has an interpreter.
@@ -132,8 +144,8 @@ void refuse(const char* version, const char* why) {
 
 /// Offsets for this interpreter, or why there are none.
 const char* choose_offsets(const Found& found, std::uint32_t minor, Offsets* out) {
-  const Offsets* built_in = built_in_offsets(minor);
   if (minor < kFirstSelfDescribing) {
+    const Offsets* built_in = built_in_offsets(minor);
     if (built_in == nullptr) return "no table of its layout";
     *out = *built_in;
     return nullptr;
@@ -150,11 +162,15 @@ const char* choose_offsets(const Found& found, std::uint32_t minor, Offsets* out
     case DebugOffsets::kImplausible:
       return "its table of offsets makes no sense";
   }
-  if (built_in != nullptr && !(*built_in == *out))
+  return nullptr;
+}
+
+void tell_other_offsets(const Offsets& at) {
+  const Offsets* built_in = built_in_offsets(at.minor);
+  if (built_in != nullptr && !(*built_in == at))
     hot::notice(wire::Feature::kPython, wire::NoticeLevel::kInfo, 0,
                 "The interpreter's own table of offsets differs from the built-in one; its own is "
                 "used.");
-  return nullptr;
 }
 
 std::uint32_t largest(std::initializer_list<std::uint32_t> ends) {
@@ -230,6 +246,7 @@ bool take(const Found& found) {
     return refuse_once(found, text, why);
   if (!has_begun(found, at) || !hold(found)) return later();
   tell_version(found, text);
+  if (minor >= kFirstSelfDescribing) tell_other_offsets(at);
   g_known = found.runtime;
   publish(found, at);
   return true;
@@ -238,14 +255,13 @@ bool take(const Found& found) {
 }  // namespace
 
 bool find_runtime() {
-  static Found s_found;  // the worker's stack is small
-  s_found = Found{};
   g_waits = false;
   if (g_known != 0) return true;  // and held
-  if (look_at_modules(&s_found) == modules::Visit::kLater) return later();
-  if (!s_found.any_python && s_found.runtime == 0) return false;
-  const std::uint64_t identity = s_found.runtime != 0 ? s_found.runtime : s_found.this_state;
-  return identity == g_refused || take(s_found);
+  const Found* found = found_in_modules();
+  if (found == nullptr) return later();
+  if (!found->any_python && found->runtime == 0) return false;
+  const std::uint64_t identity = found->runtime != 0 ? found->runtime : found->this_state;
+  return identity == g_refused || take(*found);
 }
 
 bool waits_for_runtime() { return g_waits; }

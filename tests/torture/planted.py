@@ -32,6 +32,7 @@ PLANTS = [
     Plant("processes/posix_spawn", "output", HARMED, "a line on the program's stderr", quick=False),
     Plant("processes/posix_spawn", "slow", HARMED, "the program is slowed beyond the bound", quick=False),
     Plant("processes/posix_spawn", "hang", HARMED, "the program hangs", quick=False),
+    Plant("loader/held up in its load", "early", HARMED, "a function is called while its library is being loaded"),
     Plant("gpu/shuffled", "killed", HARMED, "the program is killed"),
     Plant("gpu/shuffled", "empty", LOST, "no trace although one is due", quick=False),
     Plant("hostile/garbage", "daemon", EITHER, "a daemon that dies of a stranger", quick=False),

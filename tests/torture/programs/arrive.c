@@ -15,24 +15,25 @@
 
 static int failures;
 
-static void fail(const char *what) {
+static void fail(const char* what) {
   __atomic_fetch_add(&failures, 1, __ATOMIC_RELAXED);
   printf("%s: %s\n", what, dlerror());
 }
 
-static void *opened(const char *path, int how) {
-  void *library = dlopen(path, how);
+static void* opened(const char* path, int how) {
+  void* library = dlopen(path, how);
   if (library == NULL) fail("dlopen");
   return library;
 }
 
-static void closed(void *library) {
+static void closed(void* library) {
   if (library != NULL && dlclose(library) != 0) fail("dlclose");
 }
 
 // Its first call goes through a table that may be bound only now.
-static void use(void *library) {
-  void (*function)(void) = library != NULL ? (void (*)(void))dlsym(library, "arrivals_called") : NULL;
+static void use(void* library) {
+  void (*function)(void) =
+      library != NULL ? (void (*)(void))dlsym(library, "arrivals_called") : NULL;
   if (function != NULL) function();
 }
 
@@ -48,19 +49,19 @@ static void compute(int milliseconds) {
     for (unsigned i = 0; i < 10000; ++i) sum = sum + i;
 }
 
-static void open_one(const char *path, int how) {
-  void *library = opened(path, how);
+static void open_one(const char* path, int how) {
+  void* library = opened(path, how);
   use(library);
   compute(20);
   closed(library);
 }
 
-static void *open_in_thread(void *path) {
+static void* open_in_thread(void* path) {
   open_one(path, RTLD_NOW | RTLD_LOCAL);
   return NULL;
 }
 
-static void open_by_threads(char **paths, int count) {
+static void open_by_threads(char** paths, int count) {
   pthread_t threads[64];
   if (count > 64) count = 64;
   for (int i = 0; i < count; ++i) pthread_create(&threads[i], NULL, open_in_thread, paths[i]);
@@ -68,8 +69,8 @@ static void open_by_threads(char **paths, int count) {
   for (int i = 0; i < count; ++i) pthread_join(threads[i], NULL);
 }
 
-static void open_in_namespace(const char *path) {
-  void *library = dlmopen(LM_ID_NEWLM, path, RTLD_NOW | RTLD_LOCAL);
+static void open_in_namespace(const char* path) {
+  void* library = dlmopen(LM_ID_NEWLM, path, RTLD_NOW | RTLD_LOCAL);
   if (library == NULL) fail("dlmopen");
   compute(20);
   use(library);
@@ -77,10 +78,10 @@ static void open_in_namespace(const char *path) {
 }
 
 // It needs what nobody has: mapped, listed, and gone again.
-static void open_in_vain(const char *path) {
+static void open_in_vain(const char* path) {
   int refused = 0;
   for (int i = 0; i < 20; ++i) {
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL && strstr(dlerror(), "undefined symbol") != NULL) ++refused;
     closed(library);
     compute(2);
@@ -88,21 +89,21 @@ static void open_in_vain(const char *path) {
   printf("refused %d\n", refused);
 }
 
-static void open_and_close(char **paths, int count, int milliseconds) {
+static void open_and_close(char** paths, int count, int milliseconds) {
   for (int i = 0; i < 50; ++i) {
-    void *library = opened(paths[i % count], RTLD_LAZY | RTLD_LOCAL);
+    void* library = opened(paths[i % count], RTLD_LAZY | RTLD_LOCAL);
     if (milliseconds != 0) use(library), compute(milliseconds);
     closed(library);
   }
 }
 
-static void run_python(char **words, int how, int times) {
+static void run_python(char** words, int how, int times) {
   for (int i = 0; i < times; ++i) {
-    void *library = opened(words[0], how);
+    void* library = opened(words[0], how);
     if (library == NULL) return;
     void (*begin)(int) = (void (*)(int))dlsym(library, "Py_InitializeEx");
-    int (*run)(const char *, void *) =
-        (int (*)(const char *, void *))dlsym(library, "PyRun_SimpleStringFlags");
+    int (*run)(const char*, void*) =
+        (int (*)(const char*, void*))dlsym(library, "PyRun_SimpleStringFlags");
     int (*end)(void) = (int (*)(void))dlsym(library, "Py_FinalizeEx");
     begin(0);
     if (run(words[1], NULL) != 0) ++failures;
@@ -111,12 +112,12 @@ static void run_python(char **words, int how, int times) {
   }
 }
 
-static void *python_in_thread(void *words) {
+static void* python_in_thread(void* words) {
   run_python(words, RTLD_NOW | RTLD_GLOBAL, 1);
   return NULL;
 }
 
-static int run(const char *how, char **words, int count) {
+static int run(const char* how, char** words, int count) {
   const int one_by_one = !strcmp(how, "main")       ? RTLD_NOW | RTLD_GLOBAL
                          : !strcmp(how, "deepbind") ? RTLD_LAZY | RTLD_DEEPBIND
                                                     : 0;
@@ -131,13 +132,15 @@ static int run(const char *how, char **words, int count) {
   if (count < 2) return 0;
   pthread_t thread;
   if (!strcmp(how, "python-thread"))
-    return pthread_create(&thread, NULL, python_in_thread, words) == 0 && pthread_join(thread, NULL) == 0;
-  run_python(words, !strcmp(how, "python-deepbind") ? RTLD_NOW | RTLD_DEEPBIND : RTLD_NOW | RTLD_GLOBAL,
+    return pthread_create(&thread, NULL, python_in_thread, words) == 0 &&
+           pthread_join(thread, NULL) == 0;
+  run_python(words,
+             !strcmp(how, "python-deepbind") ? RTLD_NOW | RTLD_DEEPBIND : RTLD_NOW | RTLD_GLOBAL,
              !strcmp(how, "python-again") ? 3 : 1);
   return 1;
 }
 
-int main(int count, char **arguments) {
+int main(int count, char** arguments) {
   if (count < 3 || !run(arguments[1], arguments + 2, count - 2)) return 2;
   printf("done %s failures %d\n", arguments[1], failures);
   return failures != 0;

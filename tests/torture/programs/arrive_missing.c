@@ -6,7 +6,7 @@ int torture_symbol_that_nobody_has(void);
 const unsigned long Py_Version = 0x030b07f0;
 unsigned long _PyRuntime[20000] = {0, 0, 0, 0, 0, 16};
 unsigned long PyCode_Type[64] = {1};
-void *PyGILState_GetThisThreadState(void) {
+void* PyGILState_GetThisThreadState(void) {
   static int count;
   count += torture_symbol_that_nobody_has();
   return &count;

@@ -4,10 +4,12 @@
 // the torture must see every one of them.
 //
 // Environment: GPUPROF_TORTURE_PLANT = status | signal | errno | output | slow | hang | child |
-// fork
+// fork | early
 //
 // Context:  tests; loaded into every process of an attempt, does nothing in gpuprof's own
 #include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,6 +17,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+
+#include "inject/modules/elf_lookup.hpp"
 
 namespace {
 
@@ -45,6 +49,24 @@ void clobber_errno() {
   timer_settime(timer, 0, &every, nullptr);
 }
 
+// An interpreter is asked as soon as it is in the loader's list, whoever is loading it.
+void* ask_early(void*) {
+  for (;;) {
+    void* (*ask)() = nullptr;
+    dl_iterate_phdr(
+        [](dl_phdr_info* module, std::size_t, void* found) {
+          const std::uint64_t at =
+              gpuprof::modules::ModuleSymbols(*module).find("PyGILState_GetThisThreadState");
+          if (at != 0) *static_cast<void* (**)()>(found) = reinterpret_cast<void* (*)()>(at);
+          return at != 0 ? 1 : 0;
+        },
+        &ask);
+    if (ask != nullptr) return ask();
+    const timespec wait{0, 1'000'000};
+    nanosleep(&wait, nullptr);
+  }
+}
+
 [[gnu::constructor]] void begin() {
   if (in_a_program_of_ours()) return;
   if (planted("signal")) {
@@ -58,6 +80,8 @@ void clobber_errno() {
   if (planted("output")) (void)!write(2, "profiling\n", 10);
   if (planted("slow")) sleep(25);
   if (planted("hang")) pause();
+  pthread_t thread;
+  if (planted("early")) pthread_create(&thread, nullptr, ask_early, nullptr);
 }
 
 [[gnu::destructor]] void end() {

@@ -3,9 +3,9 @@
 // Opens libraries on a thread while another one computes. Each stays open until it was called, if
 // somebody calls it, for a while at the most.
 //
-// usage: host ROUNDS WAIT_MS LIBRARY...
-//        prints for each library and round "LIBRARY called" or "LIBRARY not called", at the end
-//        "end"
+// usage: host ROUNDS MOST_ROUNDS WAIT_MS LIBRARY...   (so many rounds, and more until one was
+// called)
+//        prints for each library and round "called LIBRARY" or "opened LIBRARY", at the end "end"
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -30,13 +30,14 @@ static int was_called(void* library, int wait_ms) {
 }
 
 struct Job {
-  int rounds, wait_ms, count;
+  int rounds, most_rounds, wait_ms, count;
   char** paths;
 };
 
 static void* open_all(void* data) {
   const struct Job* job = data;
-  for (int i = 0; i < job->rounds * job->count; ++i) {
+  int some = 0;
+  for (int i = 0; i < (some ? job->rounds : job->most_rounds) * job->count; ++i) {
     const char* path = job->paths[i % job->count];
     void* library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
     if (library == NULL) {
@@ -44,7 +45,8 @@ static void* open_all(void* data) {
       exit(3);
     }
     const int called = was_called(library, job->wait_ms);
-    printf("%s %s\n", path, called ? "called" : "not called");
+    some |= called;
+    printf("%s %s\n", called ? "called" : "opened", path);
     fflush(stdout);
     dlclose(library);
   }
@@ -52,8 +54,9 @@ static void* open_all(void* data) {
 }
 
 int main(int count, char** arguments) {
-  if (count < 4) return 2;
-  struct Job job = {atoi(arguments[1]), atoi(arguments[2]), count - 3, arguments + 3};
+  if (count < 5) return 2;
+  struct Job job = {atoi(arguments[1]), atoi(arguments[2]), atoi(arguments[3]), count - 4,
+                    arguments + 4};
   unsigned sum = 0;
   pthread_t busy, opening;
   pthread_create(&busy, NULL, compute, &sum);
