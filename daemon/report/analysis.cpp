@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include "daemon/export/export.hpp"
 #include "daemon/export/words/rank.hpp"
@@ -19,6 +20,7 @@
 #include "daemon/report/sums/memory_part.hpp"
 #include "daemon/report/sums/operators_part.hpp"
 #include "daemon/report/sums/steps_part.hpp"
+#include "daemon/report/sums/warm_up.hpp"
 #include "daemon/report/timeline/timeline.hpp"
 
 namespace gpuprof::report {
@@ -90,6 +92,25 @@ void add_meta(Meta& meta, Said& said, exporter::Shown& shown, const Timeline& ti
   }
 }
 
+/// Steps in front that stand apart; of windows with few steps the next ones are asked as well.
+///
+/// @param windows From the one of `timeline` on.
+support::Result<std::size_t> find_warm_up(const Timeline& timeline,
+                                          const exporter::FileRequest& request,
+                                          std::span<const model::Window> windows) {
+  constexpr std::size_t kEnough = 8;
+  if (!begins_program(timeline.steps.front())) return std::size_t{0};
+  std::vector<std::uint64_t> lengths;
+  for (const StepRow& step : step_rows(timeline)) lengths.push_back(step.length_ns());
+  for (std::size_t i = 1; i < windows.size() && lengths.size() < kEnough; ++i) {
+    exporter::FileRequest next{request.session, windows[i], request.process, "", "", false, 0, {}};
+    GPUPROF_TRY(shown, exporter::Shown::open(next));
+    for (const model::Step& step : shown->survey().steps)
+      lengths.push_back(step.end_ns - step.start_ns);
+  }
+  return std::min(warm_up_steps(lengths), timeline.steps.size());
+}
+
 struct Parts {
   explicit Parts(Dictionary& d) : operators(d), gpu(d), steps(d), host(d), flames(d), memory(d) {}
 
@@ -126,12 +147,18 @@ support::Result<Analysis> analyse(const spool::SessionView& session,
                               : std::nullopt);
   Said said;
   bool any_step = false;
-  for (const model::Window& window : windows) {
+  std::size_t warm_up = 0;
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    const model::Window& window = windows[i];
     const exporter::FileRequest request{session, window, process, "",
                                         "",      false,  0,       options.progress};
     GPUPROF_TRY(shown, exporter::Shown::open(request));
     story.begin(*shown);
     GPUPROF_TRY(timeline, gather(*shown, options, dictionary, options.story ? &story : nullptr));
+    if (!any_step && !timeline.steps.empty()) {
+      GPUPROF_TRY(apart, find_warm_up(timeline, request, std::span(windows).subspan(i)));
+      warm_up = timeline.warm_up = apart;
+    }
     any_step = any_step || !timeline.steps.empty();
     if (options.steps && timeline.steps.empty()) continue;
     parts.add(timeline, shown->survey(), options.flames);
@@ -149,7 +176,9 @@ support::Result<Analysis> analyse(const spool::SessionView& session,
   analysis.host = parts.host.take();
   analysis.flames = parts.flames.take();
   analysis.memory = parts.memory.take();
-  if (options.story) analysis.story = story.finish();
+  if (options.story) analysis.story = story.finish(warm_up);
+  analysis.wall = wall_of(analysis.steps, analysis.meta.windows, analysis.story, options.steps.has_value());
+  analysis.meta.recorded_ns = analysis.wall.recorded_ns;
   analysis.places = std::move(dictionary.places);
   return analysis;
 }

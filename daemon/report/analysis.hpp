@@ -24,6 +24,7 @@
 #include "daemon/report/sums/operators.hpp"
 #include "daemon/report/sums/steps.hpp"
 #include "daemon/report/timeline/places.hpp"
+#include "daemon/report/wall/wall.hpp"
 #include "daemon/spool/spool.hpp"
 #include "support/result.hpp"
 
@@ -33,6 +34,7 @@ struct Analysis {
   Meta meta;
   Places places;
   Steps steps;
+  Wall wall;
   Operators operators;
   GpuTables gpu;
   HostTables host;

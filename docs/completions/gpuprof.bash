@@ -69,7 +69,7 @@ _gpuprof() {
     --buffer-size) COMPREPLY=(); return ;;
     --max-overhead) COMPREPLY=($(compgen -W "off" -- "$cur")); return ;;
     --html) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")); return ;;
-    --by) COMPREPLY=($(compgen -W "operator kernel kernel-name memcpy memset api nvtx nccl sync thread module line site step memory gpu" -- "$cur")); return ;;
+    --by) COMPREPLY=($(compgen -W "operator kernel kernel-name memcpy memset api nvtx nccl sync thread module line site step memory gpu wall stretch" -- "$cur")); return ;;
     --sort-by) COMPREPLY=(); return ;;
     --group-by-stack) COMPREPLY=(); return ;;
     --columns) COMPREPLY=(); return ;;

@@ -15,7 +15,7 @@
 namespace gpuprof::report::advice {
 namespace {
 
-constexpr std::array<Rule, 18> kRules = {{
+constexpr std::array<Rule, 20> kRules = {{
     {kDataLoading, "batches made by the stepping thread", data_loading, nullptr},
     {kLoaderWorkers, "loader workers that cannot keep up", loader_workers, nullptr},
     {kSyncInLoop, "waits for the GPU in the loop", sync_in_loop, nullptr},
@@ -30,6 +30,8 @@ constexpr std::array<Rule, 18> kRules = {{
     {kLaunchBound, "a GPU that waits for launches", launch_bound, nullptr},
     {kFp32Math, "matrix products in single precision", fp32_math, nullptr},
     {kMemoryLimit, "memory of a GPU nearly full", memory_limit, nullptr},
+    {kStepStalls, "single steps that take long", step_stalls, nullptr},
+    {kBetweenSteps, "time between steps", between_steps, nullptr},
     {kFirstStep, "a first step that compiles or loads", first_step, nullptr},
     {kDataParallel, "DataParallel on several GPUs", data_parallel, nullptr},
     {kCommunication, "much time in collectives", communication, nullptr},

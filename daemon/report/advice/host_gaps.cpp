@@ -61,7 +61,6 @@ class GapFinder {
   void ask_samples(Gathered* gathered, std::uint64_t start_ns, std::uint64_t end_ns);
 
   const Story& story_;
-  const std::uint64_t from_ns_ = usual_from_ns(story_);
   std::map<Between, Gathered> places_;
   std::unordered_map<std::uint64_t, Between> known_;  // by both stacks
   std::size_t step_ = 0, node_ = 0, wait_ = 0, sample_ = 0;
@@ -92,7 +91,6 @@ void GapFinder::ask_samples(Gathered* gathered, std::uint64_t start_ns, std::uin
 }
 
 void GapFinder::add(const StoryOp& before, const StoryOp& after) {
-  if (before.end_ns < from_ns_) return;
   std::uint64_t start_ns = before.end_ns;
   // The backward pass of another thread: this one waits for it.
   const auto& nodes = story_.backward;

@@ -39,7 +39,7 @@ struct GapPlace {
   };
   std::vector<Hit> hits;  // most samples first
 };
-/// Without what lies in the first step, where that one is told of apart, in calls that wait for a
+/// Inside of steps that count; without what lies in calls that wait for a
 /// GPU, in a backward pass on another thread, or in collectives. Most time first; short ones are
 /// left out of `hits`.
 std::vector<GapPlace> find_gaps(const Story& story);
@@ -81,9 +81,6 @@ std::vector<LineTime> line_times(const Story& story, const std::vector<StackFact
 
 /// What of [start, end) lies in collectives.
 std::uint64_t talking_ns(const Story& story, std::uint64_t start_ns, std::uint64_t end_ns);
-
-/// When the first step ends, if it is slow for a known reason (rules_first_step.cpp); else 0.
-std::uint64_t usual_from_ns(const Story& story);
 
 Where where_of(const Story& story, FrameId frame);
 

@@ -57,6 +57,12 @@ void launch_bound(const Subject& subject, Found* found);
 void fp32_math(const Subject& subject, Found* found);
 void memory_limit(const Subject& subject, Found* found);
 
+// rules_stalls.cpp
+inline constexpr std::string_view kStepStalls = "step-stalls";
+inline constexpr std::string_view kBetweenSteps = "between-steps";
+void step_stalls(const Subject& subject, Found* found);
+void between_steps(const Subject& subject, Found* found);
+
 // rules_first_step.cpp
 inline constexpr std::string_view kFirstStep = "first-step";
 void first_step(const Subject& subject, Found* found);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A first step that compiles or loads: not slow code, but in every figure of a short recording.
+// A first step that compiles or loads: not slow code, but time all the same.
 //
 // Context:  cli
 #include <fmt/format.h>
@@ -85,16 +85,18 @@ struct Special {
 };
 
 std::optional<Special> special(const Story& story) {
-  if (story.made_up || story.steps.size() < kFewestSteps) return std::nullopt;
-  const StoryStep& first = story.steps.front();
+  if (story.made_up || story.warm_up.empty() || story.steps.size() + 1 < kFewestSteps)
+    return std::nullopt;
+  const StoryStep& first = story.warm_up.front();
   std::vector<std::uint64_t> others;
-  for (std::size_t i = 1; i < story.steps.size(); ++i) others.push_back(story.steps[i].length_ns());
+  for (const StoryStep& step : story.steps) others.push_back(step.length_ns());
   const auto middle = others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2);
   std::nth_element(others.begin(), middle, others.end());
   const double usual = static_cast<double>(*middle),
                length = static_cast<double>(first.length_ns());
-  if (length < kTimesLonger * usual || length < kOfAll * static_cast<double>(story.steps_ns()))
-    return std::nullopt;
+  double all = static_cast<double>(story.steps_ns());
+  for (const StoryStep& step : story.warm_up) all += static_cast<double>(step.length_ns());
+  if (length < kTimesLonger * usual || length < kOfAll * all) return std::nullopt;
   const Cause compiled = compiling(story, first), loaded = loading(story, first);
   const Cause& cause = compiled.ns >= loaded.ns ? compiled : loaded;
   if (cause.ns < kExplained * length || cause.samples < kFewestSamples) return std::nullopt;
@@ -102,10 +104,6 @@ std::optional<Special> special(const Story& story) {
 }
 
 }  // namespace
-
-std::uint64_t usual_from_ns(const Story& story) {
-  return special(story) ? story.steps.front().end_ns : 0;
-}
 
 void first_step(const Subject& subject, Found* found) {
   const Story& story = subject.story;
@@ -118,14 +116,12 @@ void first_step(const Subject& subject, Found* found) {
   advice.of = "first step";
   advice.ns_per_step = cause.ns;
   advice.what = fmt::format(
-      "The first step takes {}, {} times as long as the others: {} of it is {}. It is in every "
-      "mean of this "
-      "recording.",
+      "The first step takes {}, {} times as long as the others: {} of it is {}. The figures of "
+      "steps and all other advice leave it out.",
       time_text(length), count_text(length / usual), time_text(cause.ns), cause.what);
   advice.change =
-      "Leave it out of the recording (--wait 1 or --skip-first 1); to make it shorter keep the "
-      "compiler's cache "
-      "(TORCHINDUCTOR_CACHE_DIR) and shapes that do not change.";
+      "To make it shorter keep the compiler's cache (TORCHINDUCTOR_CACHE_DIR) and shapes that do "
+      "not change; --wait 1 or --skip-first 1 records without it.";
   advice.figures = {{"first_step_ns", length}, {"median_step_ns", usual}, {"cause_ns", cause.ns}};
   found->push_back(std::move(advice));
 }

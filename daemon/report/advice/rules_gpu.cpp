@@ -74,12 +74,12 @@ Products products_of(const Analysis& analysis) {
   double longest_ns = 0;
   for (const KernelRow& kernel : analysis.gpu.kernels) {
     if (!could_use_tensor_cores(kernel.owner) || is_aside(kernel.name)) continue;
-    const double ns = static_cast<double>(kernel.time.total_ns);
+    const double ns = static_cast<double>(kernel.time.total_ns - kernel.warm_up_ns);
     products.all_ns += ns;
     const bool tf32 = kernel.name.find("tf32") != std::string::npos;
     if (!tf32 && (is_narrow(kernel.name) || kernel.tensor_core)) continue;
     products.slow_ns += ns;
-    products.count += static_cast<double>(kernel.time.count);
+    products.count += static_cast<double>(kernel.time.count - kernel.warm_up_count);
     if (tf32) products.tf32_ns += ns;
     products.lines[kernel.line].ns += ns;
     if (ns <= longest_ns) continue;
@@ -186,7 +186,7 @@ void launch_bound(const Subject& subject, Found* found) {
   std::map<FrameId, LineSum> lines;
   for (const KernelRow& kernel : analysis.gpu.kernels)
     if (kernel.time.mean_ns < static_cast<double>(kTinyKernelNs))
-      lines[kernel.line].count += static_cast<double>(kernel.time.count);
+      lines[kernel.line].count += static_cast<double>(kernel.time.count - kernel.warm_up_count);
   Advice advice =
       start_advice(subject, kLaunchBound, where_of(analysis, most(lines, &LineSum::count)), gap_ns);
   if (!advice.where.known()) advice.where = loop_of(subject);

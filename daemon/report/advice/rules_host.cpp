@@ -81,6 +81,17 @@ bool is_slow(const Story& story, const GapPlace& gap, const Place& place) {
          without_longest >= kHostShare * steps_ns;
 }
 
+/// A line that is told of because of single steps; usually nothing much happens there.
+bool is_stall(const Subject& subject, const GapPlace& gap, const Place& place) {
+  const auto& stretches = subject.analysis.wall.stretches;
+  return gap.median_ns < kMedianNs &&
+         std::any_of(stretches.begin(), stretches.end(), [&](const Stretch& stretch) {
+           return stretch.part == WallPart::kSteps && stretch.told.file == place.where.file &&
+                  stretch.told.line <= place.where.line &&
+                  place.where.line <= stretch.told.last_line;
+         });
+}
+
 Advice advice_of(const Subject& subject, const GapPlace& gap, const Place& place) {
   const Story& story = subject.story;
   Advice advice = start_advice(subject, kHostCode, place.where, static_cast<double>(gap.total_ns));
@@ -122,6 +133,7 @@ void host_code(const Subject& subject, Found* found) {
     if (share < kWaitingShare) break;  // most first
     if (gap.before == 0) continue;
     const Place place = place_of(story, gap, &sources);
+    if (is_stall(subject, gap, place)) continue;
     if (is_slow(story, gap, place)) found->push_back(advice_of(subject, gap, place));
   }
 }

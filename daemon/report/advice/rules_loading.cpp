@@ -40,8 +40,10 @@ void leave_out_longest(std::vector<std::uint64_t>& waits, Loading* loading) {
 Loading measure(const Story& story) {
   Loading loading;
   if (story.steps.size() < 2) return loading;
-  const std::uint64_t begin_ns = story.steps[1].start_ns;
-  loading.steps_ns = static_cast<double>(story.steps_ns() - story.steps[0].length_ns());
+  const bool apart = !story.warm_up.empty();
+  const std::uint64_t begin_ns = story.steps[apart ? 0 : 1].start_ns;
+  loading.steps_ns =
+      static_cast<double>(story.steps_ns() - (apart ? 0 : story.steps[0].length_ns()));
   std::vector<std::uint64_t> waits;
   std::size_t step = 0;
   for (std::size_t i = 0; i < story.ops.size(); ++i) {
@@ -66,7 +68,8 @@ Loading measure(const Story& story) {
 }
 
 Advice advice_of(const Subject& subject, std::string_view rule, const Loading& loading) {
-  const double steps = static_cast<double>(subject.story.steps.size() - 1);
+  const std::size_t left_out = subject.story.warm_up.empty() ? 1 : 0;
+  const double steps = static_cast<double>(subject.story.steps.size() - left_out);
   Advice advice = start_advice(subject, rule, where_of(subject.story, loading.line), 0);
   advice.share = loading.ns / loading.steps_ns;
   advice.ns_per_step = loading.ns / steps;

@@ -31,6 +31,7 @@ struct StoryOp {
 struct StoryStep {
   std::uint64_t start_ns = 0, end_ns = 0;
   std::uint32_t tid = 0;
+  std::uint64_t label = 0;
   std::uint64_t length_ns() const { return end_ns - start_ns; }
 };
 
@@ -43,6 +44,8 @@ struct StorySample {
   std::uint64_t ts_ns = 0, weight_ns = 0;
   std::uint32_t stack = 0;
   bool blocked = false;
+  bool wants_lock = false;  // it waits for Python's lock (GIL), by its native frames
+  std::uint32_t tid = 0;
 };
 struct StoryBlock {
   std::uint64_t ts_ns = 0, address = 0;
@@ -67,10 +70,12 @@ struct StoryTalk {
 struct Story {
   std::vector<std::string> names{""};
   Places places;  // Python frames only
-  std::vector<StoryStep> steps;
+  std::vector<StoryStep> steps;    // without those that stand apart
+  std::vector<StoryStep> warm_up;  // the program's first ones, where they are slow (sums/warm_up.hpp)
   std::vector<StoryOp> ops;
   std::vector<StoryWait> waits;
   std::vector<StorySample> samples;
+  std::vector<StorySample> others;  // of other threads that ran Python while steps took long
   std::vector<StoryBlock> blocks;
   std::vector<StoryNode> backward;
   std::vector<StoryOverhead> overheads;

@@ -13,8 +13,9 @@
 namespace gpuprof::report::advice {
 namespace {
 
-/// Frames of a Python stack that are kept: enough for any way from a program into an operator.
-constexpr std::size_t kMaxFrames = 64;
+/// Frames of a Python stack that are kept: the innermost, enough for any way from a program into an
+/// operator, and of deeper ones the outermost, where imports began.
+constexpr std::size_t kInnermost = 48, kOutermost = 48;
 /// Samples of the thread that are kept.
 constexpr std::size_t kMaxSamples = 4'000'000;
 /// Autograd's marker for "no number".
@@ -32,6 +33,11 @@ bool is_node(const exporter::ShownOp& e) {
   return e.e.scope == model::kScopeBackward || e.name.find("Backward") != std::string_view::npos ||
          e.name.ends_with("AccumulateGrad");
 }
+
+/// Steps and pauses that other threads are looked at for: so much longer than the step in the middle.
+constexpr std::uint64_t kLongTimes = 2, kLongNs = 5'000'000;
+/// Samples of other threads that are kept.
+constexpr std::size_t kMaxOthers = 400'000;
 
 /// Ranges of the program's own are looked through.
 bool counts(const exporter::ShownOp& e, StoryKind kind) {
@@ -59,6 +65,8 @@ void StoryPart::begin(exporter::Shown& shown) {
   shown_ = &shown;
   stack_ids_.clear();
   seen_.clear();
+  locks_.clear();
+  find_long(shown.survey().steps);
   const model::Window& window = shown.survey().window;
   if (story_.start_real_ns == 0) story_.start_real_ns = window.stamp_real_ns;
   first_ns_ = std::min(first_ns_, window.start_ns);
@@ -70,7 +78,7 @@ void StoryPart::begin(exporter::Shown& shown) {
 void StoryPart::on(const exporter::ShownStep& e) {
   tids_.insert(e.e.tid);
   if (wanted_ && (e.e.label < wanted_->first || e.e.label > wanted_->second)) return;
-  story_.steps.push_back({e.e.start_ns, e.e.end_ns, e.e.tid});
+  story_.steps.push_back({e.e.start_ns, e.e.end_ns, e.e.tid, e.e.label});
   if (story_.loop.empty()) story_.loop = e.where;
 }
 
@@ -110,8 +118,54 @@ void StoryPart::on(const exporter::ShownCall& e) {
 }
 
 void StoryPart::on(const exporter::ShownSample& e) {
-  if (!on_step_thread(e.e.tid) || story_.samples.size() >= kMaxSamples) return;
-  story_.samples.push_back({e.e.ts_ns, e.e.weight_ns, stack_of(e.frames), e.e.state != 0});
+  StorySample sample{e.e.ts_ns, e.e.weight_ns, 0, e.e.state != 0, false, e.e.tid};
+  if (on_step_thread(e.e.tid)) {
+    if (story_.samples.size() >= kMaxSamples) return;
+    sample.stack = stack_of(e.frames);
+    sample.wants_lock =
+        sample.blocked && std::any_of(e.frames.begin(), e.frames.end(), [this](auto frame) {
+          return wants_lock(frame);
+        });
+    story_.samples.push_back(sample);
+    return;
+  }
+  if (sample.blocked || story_.others.size() >= kMaxOthers || !is_long(e.e.ts_ns)) return;
+  sample.stack = stack_of(e.frames);
+  if (sample.stack != 0) story_.others.push_back(sample);
+}
+
+/// Whether a frame of a waiting thread is where CPython waits for the GIL.
+bool StoryPart::wants_lock(exporter::StackText::Frame frame) {
+  const auto [at, unseen] = locks_.try_emplace(frame, false);
+  if (!unseen) return at->second;
+  if (shown_->stacks().place(frame).kind == symbols::FrameKind::kPython) return false;
+  const std::string_view name = shown_->stacks().name(frame);
+  return at->second = name.find("take_gil") != std::string_view::npos ||
+                      name.find("PyEval_RestoreThread") != std::string_view::npos ||
+                      name.find("PyEval_AcquireThread") != std::string_view::npos;
+}
+
+/// Stretches of a window in which other threads may be what the stepping one waits for.
+void StoryPart::find_long(const std::vector<model::Step>& steps) {
+  long_.clear();
+  if (steps.empty()) return;
+  std::vector<std::uint64_t> lengths;
+  for (const model::Step& step : steps) lengths.push_back(step.end_ns - step.start_ns);
+  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
+  std::nth_element(lengths.begin(), middle, lengths.end());
+  const std::uint64_t least = std::max(kLongTimes * *middle, *middle + kLongNs);
+  std::uint64_t reached = steps.front().start_ns;
+  for (const model::Step& step : steps) {
+    if (step.start_ns > reached + kLongNs) long_.emplace_back(reached, step.start_ns);
+    if (step.end_ns - step.start_ns >= least) long_.emplace_back(step.start_ns, step.end_ns);
+    reached = std::max(reached, step.end_ns);
+  }
+  std::sort(long_.begin(), long_.end());
+}
+
+bool StoryPart::is_long(std::uint64_t ts_ns) {
+  const auto after = std::upper_bound(long_.begin(), long_.end(), std::pair{ts_ns, ~std::uint64_t{0}});
+  return after != long_.begin() && ts_ns < std::prev(after)->second;
 }
 
 void StoryPart::on(const exporter::ShownOverhead& e) {
@@ -148,8 +202,10 @@ std::uint32_t StoryPart::stack_of(std::span<const exporter::StackText::Frame> fr
   std::vector<FrameId> kept;
   for (const exporter::StackText::Frame frame : frames) {
     const FrameId id = frame_of(frame);
-    if (id != 0 && kept.size() < kMaxFrames) kept.push_back(id);
+    if (id != 0) kept.push_back(id);
   }
+  if (kept.size() > kInnermost + kOutermost)
+    kept.erase(kept.begin() + kInnermost, kept.end() - kOutermost);
   if (kept.empty()) return 0;
   std::string key(reinterpret_cast<const char*>(kept.data()), kept.size() * sizeof(FrameId));
   const auto [found, added] =
@@ -222,13 +278,18 @@ void StoryPart::merge_talks() {
   talks.resize(kept);
 }
 
-Story StoryPart::finish() {
+Story StoryPart::finish(std::size_t warm_up) {
   keep_outermost();
   join_waits();
   merge_talks();
   sort_steps();
+  const auto apart = story_.steps.begin() +
+                     static_cast<std::ptrdiff_t>(std::min(warm_up, story_.steps.size()));
+  story_.warm_up.assign(story_.steps.begin(), apart);
+  story_.steps.erase(story_.steps.begin(), apart);
   const auto by_time = [](const auto& a, const auto& b) { return a.ts_ns < b.ts_ns; };
   std::stable_sort(story_.samples.begin(), story_.samples.end(), by_time);
+  std::stable_sort(story_.others.begin(), story_.others.end(), by_time);
   std::stable_sort(story_.blocks.begin(), story_.blocks.end(), by_time);
   std::sort(story_.backward.begin(), story_.backward.end(),
             [](const StoryNode& a, const StoryNode& b) { return a.start_ns < b.start_ns; });

@@ -38,7 +38,8 @@ class StoryPart final : public exporter::ShownSink {
   void on(const exporter::ShownOverhead& e) override;
   void on(const model::Allocation& e) override;
 
-  Story finish();
+  /// @param warm_up How many steps in front stand apart.
+  Story finish(std::size_t warm_up = 0);
 
  private:
   bool on_step_thread(std::uint32_t tid) const { return tids_.contains(tid); }
@@ -51,6 +52,9 @@ class StoryPart final : public exporter::ShownSink {
   void keep_outermost();
   void join_waits();
   void merge_talks();
+  void find_long(const std::vector<model::Step>& steps);
+  bool is_long(std::uint64_t ts_ns);
+  bool wants_lock(exporter::StackText::Frame frame);
 
   std::optional<std::pair<std::uint64_t, std::uint64_t>> wanted_;
   Story story_;
@@ -61,6 +65,8 @@ class StoryPart final : public exporter::ShownSink {
   std::unordered_map<std::string, std::uint32_t> stacks_;         // by the bytes of their frames
   std::unordered_map<model::StackId, std::uint32_t> stack_ids_;   // of this window
   std::unordered_map<exporter::StackText::Frame, FrameId> seen_;  // of this window
+  std::unordered_map<exporter::StackText::Frame, bool> locks_;    // of this window
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> long_;     // of this window, in order
   std::vector<StoryWait> waits_;
   std::uint64_t first_ns_ = ~std::uint64_t{0}, last_ns_ = 0;  // of all windows
 };

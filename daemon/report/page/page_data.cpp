@@ -52,7 +52,8 @@ void write_process(Json& json, const Analysis& analysis, const Timeline* timelin
   json.object().key("name").text(process_name(meta)).key("title").text(meta.program);
   json.key("command").text(meta.command).key("pid").number(meta.pid).key("rank").number(meta.rank);
   json.key("simulated").flag(meta.simulated).key("imported").flag(meta.imported);
-  json.key("span_us").us(meta.end_ns - meta.start_ns);
+  json.key("span_us").us(meta.recorded_ns);
+  member(part, "wall", write_wall);
   member(part, "steps", write_steps);
   member(part, "gpus", write_gpus);
   member(part, "operators", write_operators);

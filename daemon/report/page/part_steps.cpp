@@ -126,6 +126,14 @@ void write_steps(Part& part) {
     json.object().key("key").text(kKeys[i]).key("title").text(name_of(static_cast<Category>(i)));
     json.key("us").us(steps.mean_ns[i]).end_object();
   }
+  json.end_array().key("apart").array();
+  for (const StepRow& step : steps.steps) {
+    if (!step.warm_up) continue;
+    json.object().key("label").number(step.label).key("us").us(step.length_ns());
+    json.key("parts").array();
+    for (const std::uint64_t ns : step.time) json.us(ns);
+    json.end_array().end_object();
+  }
   json.end_array().key("curve");
   static const std::vector<StepRow> none;
   Curve(json, steps.made_up ? none : steps.steps, part.limits.step_points).write();

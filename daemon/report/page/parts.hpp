@@ -31,6 +31,7 @@ struct Part {
 std::string process_name(const Meta& meta);
 
 void write_steps(Part& part);      // of "steps"
+void write_wall(Part& part);       // of "wall": all of the recorded time
 void write_gpus(Part& part);       // of "gpus"
 void write_operators(Part& part);  // "operators": tables
 void write_gpu_work(Part& part);   // "kernels": tables

@@ -44,6 +44,8 @@ std::vector<Stretch> chosen_steps(const Steps& steps, const std::vector<model::W
   if (rows.empty() || steps.made_up) return {};
   std::vector<std::size_t> by_length(rows.size());
   std::iota(by_length.begin(), by_length.end(), std::size_t{0});
+  // What the first step does is shown as the first one.
+  std::erase_if(by_length, [&rows](std::size_t step) { return rows[step].warm_up; });
   std::stable_sort(by_length.begin(), by_length.end(), [&rows](std::size_t a, std::size_t b) {
     return rows[a].length_ns() < rows[b].length_ns();
   });
@@ -53,8 +55,9 @@ std::vector<Stretch> chosen_steps(const Steps& steps, const std::vector<model::W
     title += fmt::format("{}{}", title.empty() ? "" : ", ", why);
   };
   want(0, "first");
-  if (rows.size() > 2) want(by_length[by_length.size() / 2], "median");
-  if (rows.size() > 1) want(by_length.back(), "slowest");
+  const bool others = rows.size() > 1 && !by_length.empty();
+  if (others && rows.size() > 2) want(by_length[by_length.size() / 2], "median");
+  if (others) want(by_length.back(), "slowest");
   std::vector<Stretch> out;
   for (const auto& [at, why] : wanted) {
     const StepRow& step = rows[at];

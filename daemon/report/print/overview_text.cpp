@@ -11,6 +11,7 @@
 
 #include "daemon/report/print/table_of.hpp"
 #include "daemon/report/print/tables.hpp"
+#include "daemon/report/print/wall_text.hpp"
 #include "support/text.hpp"
 
 namespace gpuprof::report {
@@ -42,11 +43,33 @@ std::string recorded(const Analysis& a, std::size_t width) {
   for (const auto& [kind, count] : a.meta.events)
     kinds.push_back(support::human_count(count) + " " +
                     (kind == "samples" ? "stretches of samples with one stack each" : kind));
-  const std::string span = support::human_duration(a.meta.end_ns - a.meta.start_ns);
+  const std::string span = support::human_duration(a.meta.recorded_ns);
   const std::string windows =
       a.meta.windows.size() > 1 ? fmt::format(" in {} windows", a.meta.windows.size()) : "";
   return wrapped(fmt::format("{}{}: {}", span, windows, support::join(kinds, ", ")), "Recorded  ",
                  width);
+}
+
+/// Steps that count in no mean.
+std::string apart(const Steps& s) {
+  std::string text;
+  for (const StepRow& step : s.steps) {
+    if (!step.warm_up) continue;
+    std::vector<std::pair<std::uint64_t, std::size_t>> parts;
+    for (std::size_t i = 0; i < step.time.size(); ++i)
+      if (step.time[i] != 0) parts.emplace_back(step.time[i], i);
+    std::sort(parts.rbegin(), parts.rend());
+    std::string line = fmt::format("{} Step {} stands apart: {}", text.empty() ? "         " : "         ",
+                                   step.label, time_text(static_cast<double>(step.length_ns())));
+    for (std::size_t i = 0; i < std::min<std::size_t>(parts.size(), 3); ++i)
+      line += fmt::format("{} {} {}", i == 0 ? ";" : ",",
+                          name_of(static_cast<Category>(parts[i].second)),
+                          time_text(static_cast<double>(parts[i].first)));
+    text += line + "\n";
+    if (&step - s.steps.data() >= 2) break;
+  }
+  if (s.warm_up > 3) text += fmt::format("          and {} more do\n", s.warm_up - 3);
+  return text;
 }
 
 std::string steps(const Analysis& a, std::size_t width) {
@@ -62,6 +85,7 @@ std::string steps(const Analysis& a, std::size_t width) {
                         s.steps.size(), time_text(s.length.mean_ns), time_text(s.length.p50_ns),
                         time_text(s.length.p90_ns), time_text(s.length.p99_ns),
                         time_text(static_cast<double>(s.length.max_ns)));
+    text += apart(s);
   }
   const std::size_t bar = width > 60 ? std::min<std::size_t>(40, width - 50) : 10;
   for (std::size_t i = 0; i < s.mean_ns.size(); ++i) {
@@ -179,7 +203,8 @@ std::string heading_of(const Analysis& a) {
 std::string overview_text(Report& report, std::size_t width) {
   std::string text = ranks(report, width);
   for (Analysis& a : report.processes) {
-    text += wrapped(heading_of(a), "", width) + recorded(a, width) + steps(a, width) +
+    text += wrapped(heading_of(a), "", width) + recorded(a, width) + wall_text(a, width) +
+            steps(a, width) +
             gpus(a, width) + operators(a, width) +
             top(a, width, "Kernels", "kernel-name",
                 {"share_percent", "total_ns", "count", "mean_ns", "p99_ns", "name"}) +

@@ -59,7 +59,7 @@ void write_meta(support::JsonWriter& json, const Meta& meta) {
   json.member("pid", std::uint64_t{meta.pid});
   if (meta.rank >= 0) json.member("rank", meta.rank);
   json.member("simulated", meta.simulated);
-  json.member("duration_ns", meta.end_ns - meta.start_ns);
+  json.member("duration_ns", meta.recorded_ns);
   write_counts(json, "events", meta.events);
   write_counts(json, "drops", meta.drops);
   json.key("windows").begin_array();
@@ -84,6 +84,7 @@ void write_steps(support::JsonWriter& json, const Steps& steps) {
   json.member("steps", std::uint64_t{steps.steps.size()});
   json.member("kept", std::uint64_t{steps.kept});
   json.member("made_up", steps.made_up);
+  json.member("warm_up", std::uint64_t{steps.warm_up});
   json.member("source", std::string_view(steps.source));
   json.member("mean_ns", steps.length.mean_ns);
   json.member("p50_ns", steps.length.p50_ns);

@@ -37,6 +37,10 @@ constexpr std::array kKinds = {
     TableKind{"memory", "memory of PyTorch's allocators by operator and line", memory_table,
               "no allocation was recorded"},
     TableKind{"gpu", "GPUs", gpu_table, "nothing ran on a GPU"},
+    TableKind{"wall", "all of the recorded time: before, in and between steps, after them",
+              wall_table, "nothing was recorded"},
+    TableKind{"stretch", "what took long outside of steps and in single ones, by line",
+              stretch_table, "nothing took long outside of steps or in single ones"},
 };
 
 }  // namespace

@@ -49,5 +49,7 @@ Table site_table(Analysis& analysis, const TableOptions& options);
 Table step_table(Analysis& analysis, const TableOptions& options);
 Table memory_table(Analysis& analysis, const TableOptions& options);
 Table gpu_table(Analysis& analysis, const TableOptions& options);
+Table wall_table(Analysis& analysis, const TableOptions& options);
+Table stretch_table(Analysis& analysis, const TableOptions& options);
 
 }  // namespace gpuprof::report

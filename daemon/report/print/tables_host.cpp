@@ -7,33 +7,12 @@
 
 #include <algorithm>
 
-#include "daemon/report/print/table_of.hpp"
+#include "daemon/report/print/columns.hpp"
 #include "daemon/report/print/tables.hpp"
 #include "support/text.hpp"
 
 namespace gpuprof::report {
 namespace {
-
-template <typename Row>
-class Columns {
- public:
-  template <typename Value>
-  Columns& add(const char* key, const char* title, Unit unit, Value value, bool shown = true) {
-    columns_.push_back({{key, title, unit, shown}, [value](const Row& row) -> Cell {
-                          if constexpr (std::is_convertible_v<decltype(value(row)), std::string>)
-                            return std::string(value(row));
-                          else if constexpr (std::is_floating_point_v<decltype(value(row))>)
-                            return static_cast<double>(value(row));
-                          else
-                            return static_cast<std::int64_t>(value(row));
-                        }});
-    return *this;
-  }
-  const std::vector<ColumnOf<Row>>& all() const { return columns_; }
-
- private:
-  std::vector<ColumnOf<Row>> columns_;
-};
 
 std::string line_text(const Analysis& a, FrameId line) {
   return line == 0 ? "(not known)" : a.places.frames[line].where();
@@ -235,6 +214,9 @@ Table step_table(Analysis& a, const TableOptions&) {
           "lost", "Lost", Unit::kCount, [](const R& r) { return r.lost; }, false)
       .add(
           "kept", "Kept", Unit::kText, [](const R& r) { return r.kept ? "yes" : "no"; }, false)
+      .add(
+          "apart", "Apart", Unit::kText,
+          [](const R& r) { return r.kept ? "" : r.warm_up ? "warm-up" : "torn"; }, false)
       .add(
           "line_text", "Loop", Unit::kText, [](const R& r) { return r.where; }, false);
   return table_of<R>("step", a.steps.steps, c.all());

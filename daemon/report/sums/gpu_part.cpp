@@ -42,6 +42,11 @@ void GpuPart::kernels(const Timeline& t) {
     if (key.kind == GpuKind::kCopy || key.kind == GpuKind::kSet) continue;
     auto& entry = kernels_.at({g.key, name_of(t, g.owner), t.gpu_lines[i], 0, 0});
     entry.time.add(g.length_ns());
+    const bool warm_up = g.step < t.warm_up;
+    if (warm_up) {
+      entry.row.warm_up_ns += g.length_ns();
+      ++entry.row.warm_up_count;
+    }
     const bool talks =
         key.nccl || (g.owner != kNoIndex && is_collective(d_.host[t.host[g.owner].key].op));
     entry.row.communication = entry.row.communication || talks;
@@ -54,7 +59,7 @@ void GpuPart::kernels(const Timeline& t) {
     all_.kernel_ns += g.length_ns();
     if (talks) all_.communication_ns += g.length_ns();
     if (key.tensor_core) all_.tensor_core_ns += g.length_ns();
-    if (key.kind != GpuKind::kKernel) continue;
+    if (key.kind != GpuKind::kKernel || warm_up) continue;
     ++all_.launches;
     if (g.length_ns() < kTinyKernelNs) ++all_.tiny_kernels;
   }

@@ -29,6 +29,7 @@ struct KernelRow {
   bool tensor_core = false;                         // by its name
   bool communication = false;                       // NCCL's
   Spread time;
+  std::uint64_t warm_up_ns = 0, warm_up_count = 0;  // of these, launched in steps that stand apart
 };
 
 /// Copies of one kind, or sets.
@@ -91,8 +92,8 @@ struct GpuTables {
   std::vector<WaitRow> waits;
   std::uint64_t kernel_ns = 0, copy_ns = 0, set_ns = 0, communication_ns = 0;  // sums
   std::uint64_t call_ns = 0, wait_ns = 0, tensor_core_ns = 0;
-  std::uint64_t launches = 0;       // kernels
-  std::uint64_t tiny_kernels = 0;   // shorter than kTinyKernelNs
+  std::uint64_t launches = 0;       // kernels, without those of steps that stand apart
+  std::uint64_t tiny_kernels = 0;   // of these, shorter than kTinyKernelNs
   std::uint64_t launch_gap_ns = 0;  // a GPU was idle while the host was launching: launch_gaps.hpp
 };
 inline constexpr std::uint64_t kTinyKernelNs = 10'000;

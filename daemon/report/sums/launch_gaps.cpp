@@ -44,8 +44,9 @@ Intervals launching(const Timeline& t, const Dictionary& d) {
 
 Intervals steps_of(const Timeline& t) {
   Intervals steps;
-  for (const model::Step& step : t.steps) steps.push_back({step.start_ns, step.end_ns});
-  if (steps.empty()) steps.push_back({t.first_ns, t.last_ns});
+  for (std::size_t i = t.warm_up; i < t.steps.size(); ++i)
+    steps.push_back({t.steps[i].start_ns, t.steps[i].end_ns});
+  if (t.steps.empty()) steps.push_back({t.first_ns, t.last_ns});
   merge(steps);
   return steps;
 }

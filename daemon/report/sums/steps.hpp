@@ -46,7 +46,9 @@ struct StepRow {
   std::uint64_t peak_cpu_bytes = 0, peak_gpu_bytes = 0;  // allocated; largest of all GPUs
   std::uint64_t allocations = 0, allocated_bytes = 0;
   std::uint64_t lost = 0;  // records, at most: of losses told for a time that overlaps it
-  bool kept = true;        // counts in means; the plugin leaves out a torn last step
+  bool kept = true;        // counts in means
+  bool warm_up = false;    // it does not, being slow as the program's first ones are: warm_up.hpp
+                           // (else it is torn by the recording's end, as the plugin has it)
   bool made_up = false;    // around a window without steps
   std::string where;       // file:line of the loop
 
@@ -59,7 +61,7 @@ struct GpuSummary {
   std::uint64_t memory_bytes = 0;
   std::uint32_t compute_major = 0, compute_minor = 0, sm_count = 0;
   // Shares are 0..1, from the first kept step's start to the last one's end or, without steps, over
-  // the recording.
+  // the recording. Sums are of the same time.
   double utilisation = 0;        // some kernel ran
   double in_steps = 0;           // the same, of the kept steps alone: without the time between them
   double sm_efficiency = 0;      // weighted with how many multiprocessors blocks could fill
@@ -75,6 +77,7 @@ struct Steps {
   std::array<double, static_cast<std::size_t>(Category::kCount)> mean_ns{};
   Spread length;
   std::vector<GpuSummary> gpus;
+  std::size_t warm_up = 0;    // of these, told apart at the program's begin
   std::uint64_t span_ns = 0;  // what the GPUs' shares are of; sum of all windows
   std::uint64_t kept_ns = 0;  // of it, in kept steps
   bool made_up = false;       // no step was recorded: one around everything

@@ -26,16 +26,8 @@ StepRow whole_time(const Timeline& t) {
   return step;
 }
 
-}  // namespace
-
-std::string_view name_of(Category category) {
-  constexpr std::array<std::string_view, kCategories> kNames = {
-      "Kernel", "Memcpy", "Memset", "Communication", "Runtime", "DataLoader", "CPU Exec", "Other"};
-  return kNames[static_cast<std::size_t>(category)];
-}
-
 /// A step lasts until the GPU work launched in it has ended; the next begins then.
-void StepsPart::cut(const Timeline& t, std::vector<StepRow>& steps) const {
+void cut(const Timeline& t, std::vector<StepRow>& steps) {
   struct Work {
     std::uint64_t first = ~0ULL, last = 0;
   };
@@ -65,15 +57,51 @@ void StepsPart::cut(const Timeline& t, std::vector<StepRow>& steps) const {
   }
 }
 
-/// The last steps may have been torn by the recording's end.
+/// From the first step that counts to the end of the last one that does.
+Interval kept_span(const std::vector<StepRow>& steps) {
+  const auto counts = [](const StepRow& step) { return step.kept; };
+  const auto first = std::find_if(steps.begin(), steps.end(), counts);
+  const auto last = std::find_if(steps.rbegin(), steps.rend(), counts);
+  if (first == steps.end()) return {steps.back().end_ns, steps.back().end_ns};
+  return {first->start_ns, last->end_ns};
+}
+
+}  // namespace
+
+std::vector<StepRow> step_rows(const Timeline& t) {
+  std::vector<StepRow> steps;
+  for (std::size_t i = 0; i < t.steps.size(); ++i) {
+    StepRow& step = steps.emplace_back();
+    step.label = t.steps[i].label;
+    step.window = t.window;
+    step.start_ns = step.host_start_ns = t.steps[i].start_ns;
+    step.end_ns = step.host_end_ns = t.steps[i].end_ns;
+    step.where = t.step_places[i];
+  }
+  cut(t, steps);
+  return steps;
+}
+
+std::string_view name_of(Category category) {
+  constexpr std::array<std::string_view, kCategories> kNames = {
+      "Kernel", "Memcpy", "Memset", "Communication", "Runtime", "DataLoader", "CPU Exec", "Other"};
+  return kNames[static_cast<std::size_t>(category)];
+}
+
+/// The first steps may stand apart, and the last ones have been torn by the recording's end.
 void StepsPart::keep(const Timeline& t, std::vector<StepRow>& steps) const {
+  const std::size_t apart = std::min(t.warm_up, steps.size());
+  for (std::size_t i = 0; i < apart; ++i) {
+    steps[i].kept = false;
+    steps[i].warm_up = true;
+  }
   std::vector<std::uint64_t> nodes(steps.size(), 0);
   for (const GpuEvent& g : t.gpu)
     if (g.launch != kNoIndex && g.step != kNoIndex) ++nodes[g.step];
   if (std::all_of(nodes.begin(), nodes.end(), [](std::uint64_t n) { return n == 0; })) return;
   std::size_t kept = steps.size();
-  while (kept > 1 && nodes[kept - 1] == 0) --kept;
-  if (kept > 1 && static_cast<double>(nodes[kept - 1]) < 0.8 * static_cast<double>(nodes[kept - 2]))
+  while (kept > apart + 1 && nodes[kept - 1] == 0) --kept;
+  if (kept > apart + 1 && static_cast<double>(nodes[kept - 1]) < 0.8 * static_cast<double>(nodes[kept - 2]))
     --kept;
   for (std::size_t i = kept; i < steps.size(); ++i) steps[i].kept = false;
 }
@@ -227,29 +255,18 @@ void StepsPart::gpus(const Timeline& t, const exporter::Survey& survey,
 }
 
 void StepsPart::add(const Timeline& t, const exporter::Survey& survey) {
-  std::vector<StepRow> steps;
-  for (std::size_t i = 0; i < t.steps.size(); ++i) {
-    StepRow& step = steps.emplace_back();
-    step.label = t.steps[i].label;
-    step.window = t.window;
-    step.start_ns = step.host_start_ns = t.steps[i].start_ns;
-    step.end_ns = step.host_end_ns = t.steps[i].end_ns;
-    step.where = t.step_places[i];
-    if (all_.source.empty())
-      all_.source = name_of(static_cast<exporter::StepBy>(t.steps[i].source));
-  }
+  std::vector<StepRow> steps = step_rows(t);
+  if (all_.source.empty() && !steps.empty())
+    all_.source = name_of(static_cast<exporter::StepBy>(t.steps[0].source));
   if (steps.empty()) {
     if (t.first_ns > t.last_ns) return;
     steps.push_back(whole_time(t));
   } else {
-    cut(t, steps);
     keep(t, steps);
   }
   break_down(t, steps);
   count(t, steps);
-  const auto last =
-      std::find_if(steps.rbegin(), steps.rend(), [](const auto& s) { return s.kept; });
-  const Interval span{steps.front().start_ns, last->end_ns};
+  const Interval span = kept_span(steps);
   gpus(t, survey, steps, span);
   memory(t, steps);
   all_.span_ns += span.end_ns - span.start_ns;
@@ -267,6 +284,7 @@ Steps StepsPart::take() {
   if (!all_.made_up) std::erase_if(all_.steps, made_up);
   Durations lengths;
   for (const StepRow& step : all_.steps) {
+    if (step.warm_up) ++all_.warm_up;
     if (!step.kept) continue;
     ++all_.kept;
     lengths.add(step.length_ns());

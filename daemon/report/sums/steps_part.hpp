@@ -7,6 +7,7 @@
 #pragma once
 
 #include <map>
+#include <vector>
 
 #include "daemon/export/shown/intervals.hpp"
 #include "daemon/report/timeline/timeline.hpp"
@@ -15,6 +16,10 @@ namespace gpuprof::report {
 
 using exporter::Interval;
 using exporter::Intervals;
+
+/// The steps of a window as they were recorded, cut again where their GPU work ends later: a step
+/// lasts until then, and the next begins. None where no step was recorded.
+std::vector<StepRow> step_rows(const Timeline& timeline);
 
 class StepsPart {
  public:
@@ -31,7 +36,6 @@ class StepsPart {
     std::uint64_t attributed_ns = 0, tensor_ns = 0, in_steps_ns = 0;
   };
 
-  void cut(const Timeline& t, std::vector<StepRow>& steps) const;
   void break_down(const Timeline& t, std::vector<StepRow>& steps) const;
   void count(const Timeline& t, std::vector<StepRow>& steps) const;
   void memory(const Timeline& t, std::vector<StepRow>& steps);

@@ -165,11 +165,12 @@ TEST_F(HostRules, WorkersThatKeepUpAreNoAdviceThoughTheyTakeTimeToStart) {
 
 TEST_F(HostRules, AFirstStepIsNamedIfSamplesSawACompiler) {
   steps(5);
-  story.steps[0].start_ns -= 990 * kMs;
+  first_stands_apart();
+  story.warm_up[0].start_ns -= 990 * kMs;
   const std::uint32_t compiling = inside("/x/torch/_dynamo/convert_frame.py", "compile", 15);
   for (std::uint64_t i = 0; i < 9; ++i)
     story.samples.push_back(
-        {story.steps[0].start_ns + i * 100 * kMs, 0, i < 6 ? compiling : line(11), false});
+        {story.warm_up[0].start_ns + i * 100 * kMs, 0, i < 6 ? compiling : line(11), false});
   const auto found = ask(first_step);
   ASSERT_THAT(found, ElementsAre(Names(kFirstStep, 15)));
   EXPECT_NEAR(found[0].share, 6.0 / 9, 1e-9);
@@ -179,9 +180,10 @@ TEST_F(HostRules, AFirstStepIsNamedIfSamplesSawACompiler) {
 
 TEST_F(HostRules, LoadingOfDeviceCodeIsACauseOfALongFirstStep) {
   steps(5);
-  story.steps[0].start_ns -= 90 * kMs;
+  first_stands_apart();
+  story.warm_up[0].start_ns -= 90 * kMs;
   story.overheads.push_back(
-      {story.steps[0].start_ns, story.steps[0].start_ns + 60 * kMs, name("Lazy Function Loading")});
+      {story.warm_up[0].start_ns, story.warm_up[0].start_ns + 60 * kMs, name("Lazy Function Loading")});
   EXPECT_THAT(ask(first_step), ElementsAre(Share(0.6)));
 }
 

@@ -20,8 +20,13 @@ class StoryTest : public testing::Test {
  protected:
   /// `count` steps of 10 ms each, one after the other.
   void steps(std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) story.steps.push_back({at(i, 0), at(i + 1, 0), 7});
+    for (std::size_t i = 0; i < count; ++i) story.steps.push_back({at(i, 0), at(i + 1, 0), 7, i + 1});
     story.loop = "/job/train.py:10";
+  }
+  /// The first of them is a warm-up.
+  void first_stands_apart() {
+    story.warm_up.assign(story.steps.begin(), story.steps.begin() + 1);
+    story.steps.erase(story.steps.begin());
   }
   static std::uint64_t at(std::size_t step, std::uint64_t us) {
     return 1'000'000'000 + step * 10 * kMs + us * kUs;

@@ -136,6 +136,38 @@ TEST(PageData, DrawsAMillionStepsWithFewPoints) {
   EXPECT_DOUBLE_EQ(curve["max_us"][1].GetDouble(), 0.999);
 }
 
+TEST(PageData, HoldsAllOfTheRecordedTimeAndTheFirstStepByItself) {
+  Analysis analysis;
+  analysis.meta.recorded_ns = analysis.wall.recorded_ns = 4'000'000;
+  analysis.wall.rows = {{WallPart::kWarmUp, 3'000'000, 1, {}}, {WallPart::kSteps, 1'000'000, 9, {}}};
+  report::Stretch stall;
+  stall.part = WallPart::kSteps;
+  stall.count = 2;
+  stall.labels = {4, 7};
+  stall.told.doing = Doing::kWaiting;
+  stall.told.file = "train.py";
+  stall.told.line = stall.told.last_line = 12;
+  stall.told.ns = 500'000;
+  analysis.wall.stretches = {stall};
+  StepRow first;
+  first.label = 1;
+  first.end_ns = 3'000'000;
+  first.warm_up = true;
+  first.kept = false;
+  analysis.steps.steps = {first};
+  const auto document = parsed(report_of(std::move(analysis)));
+  const auto& process = document["processes"][0];
+  EXPECT_DOUBLE_EQ(process["span_us"].GetDouble(), 4000);
+  EXPECT_DOUBLE_EQ(process["wall"]["recorded_us"].GetDouble(), 4000);
+  const auto& rows = process["wall"]["rows"];
+  ASSERT_EQ(rows.Size(), 2u);
+  EXPECT_DOUBLE_EQ(rows[0]["share"].GetDouble(), 0.75);
+  EXPECT_STREQ(rows[1]["lines"][0]["text"].GetString(), "waiting at train.py:12");
+  EXPECT_THAT(rows[1]["lines"][0]["note"].GetString(), HasSubstr("longer than usual in 2 steps (4, 7)"));
+  EXPECT_EQ(process["steps"]["apart"].Size(), 1u);
+  EXPECT_DOUBLE_EQ(process["steps"]["apart"][0]["us"].GetDouble(), 3000);
+}
+
 TEST(PageData, SharesItsLimitsAmongRanks) {
   Report report;
   for (int rank = 0; rank < 4; ++rank) {

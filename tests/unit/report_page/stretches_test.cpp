@@ -41,6 +41,13 @@ TEST(Stretches, AreFirstMedianAndSlowestInOrder) {
   EXPECT_THAT(titles(chosen_steps(steps_of({10}), kWindows)), ElementsAre("step 10 (first)"));
 }
 
+TEST(Stretches, TakeTheSlowestOfTheStepsThatCount) {
+  Steps steps = steps_of({900, 10, 90, 40, 60});
+  steps.steps[0].warm_up = true;
+  EXPECT_THAT(titles(chosen_steps(steps, kWindows)),
+              ElementsAre("step 10 (first)", "step 12 (slowest)", "step 14 (median)"));
+}
+
 TEST(Stretches, AreNoMadeUpSteps) {
   Steps steps = steps_of({10});
   steps.made_up = true;

@@ -11,7 +11,9 @@
     if (steps.made_up) {
       all.push(tile('recorded', process.span_us, 'us', 'span'));
     } else {
-      all.push(tile('steps', steps.count, 'count', 'steps'), tile('step time, mean', steps.mean_us, 'us', 'mean'),
+      all.push(tile('recorded', process.span_us, 'us', 'span'), tile('steps', steps.count, 'count', 'steps'));
+      if (steps.apart.length) all.push(tile('first step', steps.apart[0].us, 'us', 'first'));
+      all.push(tile('step time, mean', steps.mean_us, 'us', 'mean'),
         tile('median', steps.p50_us, 'us', 'p50'), tile('95th percentile', steps.p95_us, 'us', 'p95'));
     }
     if (gpus.length) {
@@ -52,7 +54,7 @@
       page.el('th', {scope: 'row'}, page.el('span', {class: 'swatch', 'aria-hidden': 'true', style: {background: `var(--${part.key})`}}), part.title),
       page.el('td', {class: 'num', data: {v: String(part.us)}}, page.write(part.us, 'us')),
       page.el('td', {class: 'num'}, page.write(part.us / total, 'share'))));
-    const of = steps.made_up ? 'of the recording: no steps were found' : `of a step, mean of ${steps.kept}`;
+    const of = steps.made_up ? 'of the recording: no steps were found' : `of a step, mean of ${steps.kept}${steps.apart.length ? `, without the first${steps.apart.length > 1 ? ` ${steps.apart.length}` : ''}` : ''}`;
     return page.card('Where the time goes', bar, page.el('table', null, page.el('caption', null, `Parts ${of}. What lies under an earlier part is not in a later one.`),
       page.el('thead', null, page.el('tr', null, ['Part', 'Time', 'Share'].map((t, i) => page.el('th', {scope: 'col', class: i ? 'num' : ''}, t)))),
       page.el('tbody', null, rows)));
@@ -76,6 +78,6 @@
   page.view('overview', 'Overview', (panel, process, data) => {
     if (process.simulated) panel.append(page.el('p', {class: 'banner', role: 'note'}, 'Recorded on a simulated GPU: all times of that GPU are invented.'));
     const advice = data.advice.filter((one) => one.process === null || one.process === undefined || one.process === process.index);
-    panel.append(tiles(process), page.el('div', {class: 'pair'}, breakdown_card(process.steps), gpu_card(process)), advice_card(advice), steps_card(process));
+    panel.append(tiles(process), page.wall_card(process.wall), page.el('div', {class: 'pair'}, breakdown_card(process.steps), gpu_card(process)), advice_card(advice), steps_card(process));
   });
 })();
