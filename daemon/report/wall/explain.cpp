@@ -190,17 +190,18 @@ bool Explainer::add_lock(Look& look, std::uint64_t start_ns, std::uint64_t end_n
   return true;
 }
 
-bool Explainer::add_samples(Look& look, const StoryOp* op, std::uint64_t start_ns,
-                            std::uint64_t end_ns) {
+bool Explainer::add_samples(Look& look, const StoryOp* op, std::uint64_t since_ns,
+                            std::uint64_t start_ns, std::uint64_t end_ns) {
   auto first = first_from(story_.samples, start_ns);
   auto last = first;
   std::uint64_t asleep = 0, wanted = 0;
   for (; last != story_.samples.end() && last->ts_ns < end_ns; ++last)
     ++(last->wants_lock ? wanted : asleep);
   if (first == last) {
-    // A stretch of one stack that began before may reach over most of this.
+    // A stretch of one stack that began before, at the same, may reach over most of this.
     if (first == story_.samples.begin()) return false;
     --first;
+    if (first->ts_ns < since_ns) return false;
     if (first->ts_ns + first->weight_ns < start_ns + (end_ns - start_ns) / 2) return false;
     ++(first->wants_lock ? wanted : asleep);
   }
@@ -245,7 +246,7 @@ void Explainer::deal(Look& look, const StoryOp* op, std::span<const StorySample>
 void Explainer::add_op(Look& look, std::size_t i, std::uint64_t start_ns, std::uint64_t end_ns) {
   const StoryOp& op = story_.ops[i];
   if (end_ns - start_ns >= kSampledOpNs) {
-    if (op.wait_ns * 2 < end_ns - start_ns && add_samples(look, &op, start_ns, end_ns)) return;
+    if (op.wait_ns * 2 < end_ns - start_ns && add_samples(look, &op, op.start_ns, start_ns, end_ns)) return;
     if (op.wait_ns == 0 && add_lock(look, start_ns, end_ns, false)) return;
   }
   const StackSaid said = of(op.stack);
@@ -265,7 +266,8 @@ void Explainer::add_op(Look& look, std::size_t i, std::uint64_t start_ns, std::u
 
 void Explainer::add_gap(Look& look, std::size_t next, std::uint64_t start_ns, std::uint64_t end_ns) {
   if (end_ns - start_ns >= kSampledGapNs) {
-    if (add_samples(look, nullptr, start_ns, end_ns)) return;
+    const std::uint64_t since_ns = next == 0 ? 0 : story_.ops[next - 1].end_ns;
+    if (add_samples(look, nullptr, since_ns, start_ns, end_ns)) return;
     if (add_lock(look, start_ns, end_ns, false)) return;
   }
   Bit bit;

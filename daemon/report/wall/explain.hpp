@@ -80,8 +80,10 @@ class Explainer {
   void deal(Look& look, const advice::StoryOp* op, std::span<const advice::StorySample> samples,
             std::uint64_t ns);
   /// Deals a segment out among the samples in it. False: there are none.
-  bool add_samples(Look& look, const advice::StoryOp* op, std::uint64_t start_ns,
-                   std::uint64_t end_ns);
+  ///
+  /// @param since_ns Begin of the operator or gap that the segment is cut from.
+  bool add_samples(Look& look, const advice::StoryOp* op, std::uint64_t since_ns,
+                   std::uint64_t start_ns, std::uint64_t end_ns);
   bool add_lock(Look& look, std::uint64_t start_ns, std::uint64_t end_ns, bool wanted);
   FrameId other_line(std::uint64_t start_ns, std::uint64_t end_ns) const;
 
@@ -112,12 +114,15 @@ class LineSums {
   std::vector<Stretch> finish(std::size_t most);
 
  private:
+  struct Time {
+    std::uint64_t label, ns;
+  };
   struct Group {
-    std::uint64_t ns = 0, count = 0, longest_ns = 0;
-    std::vector<std::uint64_t> labels;
+    std::uint64_t ns = 0;
+    std::vector<Time> times;
     std::vector<Bit> bits;  // merged
   };
-  void note(Group& group, std::uint64_t ns, std::uint64_t label);
+  static void count(const Group& group, Stretch& stretch);
   static void merge(Group& group, const Bit& bit);
   void join_gaps();
   Told tell(const PlaceKey& home, const Group& group);

@@ -16,6 +16,7 @@ namespace {
 constexpr double kMostOf = 0.6;
 /// So many operators in a row that autograd did not number are no accident.
 constexpr std::uint64_t kEvaluationOps = 10;
+constexpr std::uint64_t kOneTime = 10;
 
 /// What has most time.
 template <typename Key>
@@ -41,13 +42,19 @@ void LineSums::merge(Group& group, const Bit& bit) {
   group.bits.push_back(bit);
 }
 
-void LineSums::note(Group& group, std::uint64_t ns, std::uint64_t label) {
-  group.ns += ns;
-  ++group.count;
-  group.longest_ns = std::max(group.longest_ns, ns);
-  if (group.labels.size() < Stretch::kMostLabels &&
-      (group.labels.empty() || group.labels.back() != label))
-    group.labels.push_back(label);
+/// How often and when; what took less than a tenth of the longest one is no time of its own.
+void LineSums::count(const Group& group, Stretch& stretch) {
+  for (const Time& time : group.times) stretch.longest_ns = std::max(stretch.longest_ns, time.ns);
+  std::vector<std::uint64_t> labels;
+  for (const Time& time : group.times) {
+    if (time.ns < stretch.longest_ns / kOneTime) continue;
+    ++stretch.count;
+    labels.push_back(time.label);
+  }
+  std::sort(labels.begin(), labels.end());
+  labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
+  labels.resize(std::min(labels.size(), Stretch::kMostLabels));
+  stretch.labels = std::move(labels);
 }
 
 void LineSums::add(const Look& look, std::uint64_t label) {
@@ -57,17 +64,24 @@ void LineSums::add(const Look& look, std::uint64_t label) {
     merge(groups_[home], bit);
     sums[home] += bit.ns;
   }
-  for (const auto& [home, ns] : sums) note(groups_[home], ns, label);
+  for (const auto& [home, ns] : sums) {
+    groups_[home].ns += ns;
+    groups_[home].times.push_back({label, ns});
+  }
 }
 
 void LineSums::add(const Look& look, const PlaceKey& home, std::uint64_t ns, std::uint64_t label) {
   Group& group = groups_[home];
   for (const Bit& bit : look.bits)
     if (e_.home(bit) == home) merge(group, bit);
-  note(group, ns, label);
+  group.ns += ns;
+  group.times.push_back({label, ns});
 }
 
-void LineSums::add_unseen(std::uint64_t ns, std::uint64_t label) { note(groups_[{}], ns, label); }
+void LineSums::add_unseen(std::uint64_t ns, std::uint64_t label) {
+  groups_[{}].ns += ns;
+  groups_[{}].times.push_back({label, ns});
+}
 
 /// Time between two lines, in which no sample was taken, belongs to the line there that samples saw
 /// at other times.
@@ -95,12 +109,7 @@ void LineSums::join_gaps() {
     }
     Group& into = groups_[best];
     into.ns += gap->second.ns;
-    into.count += gap->second.count;
-    into.longest_ns = std::max(into.longest_ns, gap->second.longest_ns);
-    into.labels.insert(into.labels.end(), gap->second.labels.begin(), gap->second.labels.end());
-    std::sort(into.labels.begin(), into.labels.end());
-    into.labels.erase(std::unique(into.labels.begin(), into.labels.end()), into.labels.end());
-    if (into.labels.size() > Stretch::kMostLabels) into.labels.resize(Stretch::kMostLabels);
+    into.times.insert(into.times.end(), gap->second.times.begin(), gap->second.times.end());
     gap = groups_.erase(gap);
   }
 }
@@ -131,7 +140,8 @@ void LineSums::place(const PlaceKey& home, const Group& group, Told& told) {
         names[call_name(frames[bit->callee], bit->doing)] += bit->ns;
       }
     }
-    if (next.empty()) break;
+    // Who evaluates less looks at the call, not at what is called.
+    if (next.empty() || told.doing == Doing::kEvaluation) break;
     const PlaceKey deeper = most(next);
     if (static_cast<double>(next[deeper]) < kMostOf * static_cast<double>(all)) break;
     at = deeper;
@@ -172,7 +182,7 @@ Told LineSums::tell(const PlaceKey& home, const Group& group) {
   }
   if (all == 0) return told;
   told.doing = most(doing);
-  const bool no_grad = numbered == 0 && free_ops >= kEvaluationOps * std::max<std::uint64_t>(1, group.count);
+  const bool no_grad = numbered == 0 && free_ops >= kEvaluationOps * std::max<std::uint64_t>(1, group.times.size());
   if (told.doing == Doing::kOperators && no_grad && e_.trains()) told.doing = Doing::kEvaluation;
   told.seen = static_cast<double>(seen) / static_cast<double>(all);
   told.sampled = static_cast<double>(weights) / static_cast<double>(all);
@@ -190,9 +200,7 @@ std::vector<Stretch> LineSums::finish(std::size_t most_lines) {
     Stretch stretch;
     stretch.part = part_;
     stretch.told = tell(home, group);
-    stretch.count = group.count;
-    stretch.longest_ns = group.longest_ns;
-    stretch.labels = std::move(group.labels);
+    count(group, stretch);
     found.push_back(std::move(stretch));
   }
   std::sort(found.begin(), found.end(),

@@ -64,39 +64,31 @@ def sums(checks, process, clock, spot):
                       "%s: the loop took %d ns by its own clock, %d here" % (spot, clock["loop_ns"], loop))
 
 
-def advice(checks, report, clock, spot):
-    found = [a for a in report["advice"] if a["rule"] in RULES]
+def named(checks, report, clock, spot):
+    """By advice, and in the table of stretches with how often and how long."""
     line, spent = line_of(spot), sum(clock["spot_ns"])
-    here = [a for a in found if a["line"] <= line <= a["last_line"] and a["file"].endswith(".py")]
-    if not checks.expect(here, "%s: advice on line %d; there is %s" % (spot, line, [(a["rule"], a["line"], a["what"])
-                                                                                    for a in found])):
-        return
-    times = sum(a["figures"]["times"] for a in here)
-    total = sum(a["figures"]["total_ns"] for a in here)
-    print("%s: %s line %d: %d times, %.3f s; by the program's clock %d times, %.3f s\n    %s" % (
-        spot, here[0]["rule"], line, times, total / 1e9, len(clock["spot_ns"]), spent / 1e9, here[0]["what"]))
+    found = [a for a in report["advice"] if a["rule"] in RULES]
+    checks.expect(any(a["line"] <= line <= a["last_line"] for a in found),
+                  "%s: advice on line %d; there is %s" % (spot, line, [(a["rule"], a["line"], a["what"]) for a in found]))
+    here = [s for s in report["processes"][0]["tables"]["stretch"]
+            if s["part"] in ("steps", "between_steps", "end") and s["line"].rsplit(":", 1)[-1] == str(line)]
+    times, total = sum(s["count"] for s in here), sum(s["total_ns"] for s in here)
+    print("%s: line %d, %s: %d times, %.3f s; by the program's clock %d times, %.3f s%s" % (
+        spot, line, " and ".join(sorted({s["doing"] for s in here})), times, total / 1e9, len(clock["spot_ns"]),
+        spent / 1e9, "".join("\n    " + a["what"] for a in found if a["line"] <= line <= a["last_line"])))
     checks.equal(times, len(clock["spot_ns"]), spot + ": how often")
     checks.expect(abs(total - spent) <= 0.05 * spent, "%s: %d ns, by its own clock %d" % (spot, total, spent))
-
-
-def doing(checks, process, spot):
-    line = line_of(spot)
-    here = [s for s in process["tables"]["stretch"] if ":%d" % line in s["line"] and s["part"] in ("steps", "between_steps")]
     checks.expect({s["doing"] for s in here} & DOING.get(spot, {"waiting"}), "%s: what it does: %s" % (
-        spot, [(s["doing"], s["line"], s["total_ns"]) for s in process["tables"]["stretch"]]))
+        spot, [(s["doing"], s["line"], s["total_ns"]) for s in here]))
 
 
 def judge(checks, files, clock, spot):
     report = told(files)
     process = report["processes"][0]
     sums(checks, process, clock, spot)
-    advice(checks, report, clock, spot)
-    doing(checks, process, spot)
+    named(checks, report, clock, spot)
     if spot == "epochs":
-        for more in ("epochs_save", "epochs_pause"):
-            line = line_of(more)
-            checks.expect(any(":%d" % line in s["line"] for s in process["tables"]["stretch"]
-                              if s["part"] == "between_steps"), "epochs: line %d is told" % line)
+        checks.expect(any(a["line"] == line_of("epochs_pause") for a in report["advice"]), "epochs: the pause is told")
 
 
 def live(checks, folder, spot):

@@ -202,7 +202,7 @@ TEST_F(StallTest, WhatLiesBetweenStepsIsNamedByLine) {
   EXPECT_NEAR(200e6, static_cast<double>(told[0].told.ns), 1e6);
   EXPECT_EQ(2u, told[0].count);
   EXPECT_THAT(told[0].labels, ElementsAre(50, 100));
-  EXPECT_THAT(ask(between_steps), ElementsAre(Names(kBetweenSteps, 44), Names(kBetweenSteps, 31), Names(kBetweenSteps, 30)));
+  EXPECT_THAT(ask(between_steps), ElementsAre(Names(kBetweenSteps, 29), Names(kBetweenSteps, 31), Names(kBetweenSteps, 30)));
   EXPECT_THAT(ask(between_steps)[0].of, "time from the first to the last step");
 }
 
