@@ -130,7 +130,8 @@ constexpr std::array kTable = {
     OptionRow{
         "--by", "TABLE", kTables, kReport,
         "Print this table: operator (as torch's key_averages()), kernel, kernel-name, memcpy, "
-        "memset, api, nvtx, nccl, sync, thread, module, line, site, step, memory, gpu, wall or stretch",
+        "memset, api, nvtx, nccl, sync, thread, module, line, site, step, memory, gpu, wall or "
+        "stretch",
         "an overview", "@tables", set::by},
     OptionRow{"--sort-by", "COLUMN", kTables, kReport,
               "Order of the rows. Of operators a key of PyTorch's tables: self_cpu_time_total, "

@@ -177,7 +177,8 @@ support::Result<Analysis> analyse(const spool::SessionView& session,
   analysis.flames = parts.flames.take();
   analysis.memory = parts.memory.take();
   if (options.story) analysis.story = story.finish(warm_up);
-  analysis.wall = wall_of(analysis.steps, analysis.meta.windows, analysis.story, options.steps.has_value());
+  analysis.wall =
+      wall_of(analysis.steps, analysis.meta.windows, analysis.story, options.steps.has_value());
   analysis.meta.recorded_ns = analysis.wall.recorded_ns;
   analysis.places = std::move(dictionary.places);
   return analysis;

@@ -31,9 +31,9 @@ struct Meta {
   bool simulated = false;
   bool imported = false;  // from a trace file
   std::vector<WindowMeta> windows;
-  std::uint64_t start_ns = 0, end_ns = 0;                     // of events
-  std::uint64_t recorded_ns = 0;  // the windows together; the sum of Wall's rows
-  std::map<std::string, std::string> facts;                   // versions, environment
+  std::uint64_t start_ns = 0, end_ns = 0;    // of events
+  std::uint64_t recorded_ns = 0;             // the windows together; the sum of Wall's rows
+  std::map<std::string, std::string> facts;  // versions, environment
   std::vector<std::pair<std::string, std::uint64_t>> events;  // by kind
   std::vector<std::pair<std::string, std::uint64_t>> drops;   // by reason
   std::vector<std::string> missing, notices;                  // sentences

@@ -16,7 +16,7 @@
 namespace gpuprof::report::advice {
 namespace {
 
-constexpr double kStallShare = 0.01;    // of all steps that count
+constexpr double kStallShare = 0.01;   // of all steps that count
 constexpr double kPausesShare = 0.02;  // of the time from the first to the last step
 constexpr std::uint64_t kBetweenNs = 20'000'000;
 /// By samples: a thread that lost its processor leaves none.
@@ -37,18 +37,28 @@ std::string named(const Told& told) {
 /// What goes on meanwhile: half a sentence.
 std::string happens(const Told& told) {
   switch (told.doing) {
-    case Doing::kSaving: return "something is saved" + named(told);
-    case Doing::kEvaluation: return "an evaluation runs" + named(told);
-    case Doing::kLoading: return "data are loaded" + named(told);
-    case Doing::kWaiting: return "the thread waits" + named(told);
+    case Doing::kSaving:
+      return "something is saved" + named(told);
+    case Doing::kEvaluation:
+      return "an evaluation runs" + named(told);
+    case Doing::kLoading:
+      return "data are loaded" + named(told);
+    case Doing::kWaiting:
+      return "the thread waits" + named(told);
     case Doing::kLock:
       return "the thread waits for Python's lock (GIL), while another thread runs this line";
-    case Doing::kImport: return "modules are imported";
-    case Doing::kCompile: return "code is compiled" + named(told);
-    case Doing::kCudaInit: return "CUDA is initialised";
-    case Doing::kGpuWait: return "the thread waits for the GPU" + named(told);
-    case Doing::kOperators: return "operators run, most of that time " + told.what;
-    default: return "the program's own code runs" + named(told);
+    case Doing::kImport:
+      return "modules are imported";
+    case Doing::kCompile:
+      return "code is compiled" + named(told);
+    case Doing::kCudaInit:
+      return "CUDA is initialised";
+    case Doing::kGpuWait:
+      return "the thread waits for the GPU" + named(told);
+    case Doing::kOperators:
+      return "operators run, most of that time " + told.what;
+    default:
+      return "the program's own code runs" + named(told);
   }
 }
 
@@ -72,8 +82,10 @@ std::string_view change_for(Doing doing) {
     case Doing::kCompile:
       return "Keep shapes the same (padding, drop_last=True), or mark what changes as dynamic, so "
              "that nothing is compiled again.";
-    case Doing::kImport: return "Import at the begin of the program.";
-    default: return "Do this less often, in another thread or process, or make it shorter.";
+    case Doing::kImport:
+      return "Import at the begin of the program.";
+    default:
+      return "Do this less often, in another thread or process, or make it shorter.";
   }
 }
 
@@ -82,14 +94,14 @@ void add_figures(const Stretch& stretch, Advice* advice) {
   advice->figures.push_back({"total_ns", static_cast<double>(stretch.told.ns)});
   advice->figures.push_back({"longest_ns", static_cast<double>(stretch.longest_ns)});
   for (std::size_t i = 0; i < stretch.labels.size(); ++i)
-    advice->figures.push_back({fmt::format("step_{}", i + 1), static_cast<double>(stretch.labels[i])});
+    advice->figures.push_back(
+        {fmt::format("step_{}", i + 1), static_cast<double>(stretch.labels[i])});
 }
 
 /// Words that last as long as the program: advice holds a view.
 std::string_view line_by_of(const Told& told) {
-  constexpr std::array<std::string_view, 4> kWords = {"samples", "the program's text",
-                                                      "operators around it",
-                                                      "samples of another thread"};
+  constexpr std::array<std::string_view, 4> kWords = {
+      "samples", "the program's text", "operators around it", "samples of another thread"};
   const auto found = std::find(kWords.begin(), kWords.end(), told.line_by);
   return found == kWords.end() ? std::string_view() : *found;
 }
@@ -115,7 +127,8 @@ void step_stalls(const Subject& subject, Found* found) {
     const Told& told = stretch.told;
     if (stretch.part != WallPart::kSteps || told.doing == Doing::kGpuWait) continue;
     if (static_cast<double>(told.ns) < kStallShare * steps_ns || !is_known(story, told)) continue;
-    Advice advice = start_advice(subject, kStepStalls, where_of(told), static_cast<double>(told.ns));
+    Advice advice =
+        start_advice(subject, kStepStalls, where_of(told), static_cast<double>(told.ns));
     advice.what = fmt::format(
         "In {} of {} steps ({}) {}: {} in all, {} the longest. A usual step takes {}, and the "
         "median does not show it.",
@@ -144,13 +157,16 @@ void between_steps(const Subject& subject, Found* found) {
     if (stretch.part != WallPart::kBetween || told.ns < kBetweenNs) continue;
     if (static_cast<double>(told.ns) < kPausesShare * static_cast<double>(all_ns)) continue;
     if (told.doing == Doing::kUnseen || told.file.empty()) continue;
-    Advice advice = start_advice(subject, kBetweenSteps, where_of(told), static_cast<double>(told.ns));
+    Advice advice =
+        start_advice(subject, kBetweenSteps, where_of(told), static_cast<double>(told.ns));
     advice.share = static_cast<double>(told.ns) / static_cast<double>(all_ns);
     advice.of = "time from the first to the last step";
     advice.what = fmt::format(
-        "Between steps, {} time{} (after step {}), {}: {} in all, {} the longest. It is in no step.",
+        "Between steps, {} time{} (after step {}), {}: {} in all, {} the longest. It is in no "
+        "step.",
         stretch.count, stretch.count == 1 ? "" : "s", numbers(stretch), happens(told),
-        time_text(static_cast<double>(told.ns)), time_text(static_cast<double>(stretch.longest_ns)));
+        time_text(static_cast<double>(told.ns)),
+        time_text(static_cast<double>(stretch.longest_ns)));
     advice.change = change_for(told.doing);
     add_figures(stretch, &advice);
     advice.figures.push_back({"between_steps_ns", static_cast<double>(between_ns)});

@@ -69,9 +69,10 @@ struct StoryTalk {
 
 struct Story {
   std::vector<std::string> names{""};
-  Places places;  // Python frames only
-  std::vector<StoryStep> steps;    // without those that stand apart
-  std::vector<StoryStep> warm_up;  // the program's first ones, where they are slow (sums/warm_up.hpp)
+  Places places;                 // Python frames only
+  std::vector<StoryStep> steps;  // without those that stand apart
+  std::vector<StoryStep>
+      warm_up;  // the program's first ones, where they are slow (sums/warm_up.hpp)
   std::vector<StoryOp> ops;
   std::vector<StoryWait> waits;
   std::vector<StorySample> samples;

@@ -34,7 +34,8 @@ bool is_node(const exporter::ShownOp& e) {
          e.name.ends_with("AccumulateGrad");
 }
 
-/// Steps and pauses that other threads are looked at for: so much longer than the step in the middle.
+/// Steps and pauses that other threads are looked at for: so much longer than the step in the
+/// middle.
 constexpr std::uint64_t kLongTimes = 2, kLongNs = 5'000'000;
 /// Samples of other threads that are kept.
 constexpr std::size_t kMaxOthers = 400'000;
@@ -123,9 +124,8 @@ void StoryPart::on(const exporter::ShownSample& e) {
     if (story_.samples.size() >= kMaxSamples) return;
     sample.stack = stack_of(e.frames);
     sample.wants_lock =
-        sample.blocked && std::any_of(e.frames.begin(), e.frames.end(), [this](auto frame) {
-          return wants_lock(frame);
-        });
+        sample.blocked && std::any_of(e.frames.begin(), e.frames.end(),
+                                      [this](auto frame) { return wants_lock(frame); });
     story_.samples.push_back(sample);
     return;
   }
@@ -164,7 +164,8 @@ void StoryPart::find_long(const std::vector<model::Step>& steps) {
 }
 
 bool StoryPart::is_long(std::uint64_t ts_ns) {
-  const auto after = std::upper_bound(long_.begin(), long_.end(), std::pair{ts_ns, ~std::uint64_t{0}});
+  const auto after =
+      std::upper_bound(long_.begin(), long_.end(), std::pair{ts_ns, ~std::uint64_t{0}});
   return after != long_.begin() && ts_ns < std::prev(after)->second;
 }
 
@@ -283,8 +284,8 @@ Story StoryPart::finish(std::size_t warm_up) {
   join_waits();
   merge_talks();
   sort_steps();
-  const auto apart = story_.steps.begin() +
-                     static_cast<std::ptrdiff_t>(std::min(warm_up, story_.steps.size()));
+  const auto apart =
+      story_.steps.begin() + static_cast<std::ptrdiff_t>(std::min(warm_up, story_.steps.size()));
   story_.warm_up.assign(story_.steps.begin(), apart);
   story_.steps.erase(story_.steps.begin(), apart);
   const auto by_time = [](const auto& a, const auto& b) { return a.ts_ns < b.ts_ns; };

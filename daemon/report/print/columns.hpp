@@ -40,9 +40,10 @@ class Columns {
 /// @param told told(row): a const Told&
 template <typename Row, typename Get>
 void add_told(Columns<Row>& c, Get told) {
-  c.add("doing", "Doing", Unit::kText, [told](const Row& r) {
-     return told(r).ns == 0 ? std::string() : std::string(key_of(told(r).doing));
-   })
+  c.add("doing", "Doing", Unit::kText,
+        [told](const Row& r) {
+          return told(r).ns == 0 ? std::string() : std::string(key_of(told(r).doing));
+        })
       .add("what", "What", Unit::kText, [told](const Row& r) { return told(r).what; })
       .add(
           "function", "Function", Unit::kText, [told](const Row& r) { return told(r).function; },

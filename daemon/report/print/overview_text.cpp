@@ -59,8 +59,9 @@ std::string apart(const Steps& s) {
     for (std::size_t i = 0; i < step.time.size(); ++i)
       if (step.time[i] != 0) parts.emplace_back(step.time[i], i);
     std::sort(parts.rbegin(), parts.rend());
-    std::string line = fmt::format("{} Step {} stands apart: {}", text.empty() ? "         " : "         ",
-                                   step.label, time_text(static_cast<double>(step.length_ns())));
+    std::string line =
+        fmt::format("{} Step {} stands apart: {}", text.empty() ? "         " : "         ",
+                    step.label, time_text(static_cast<double>(step.length_ns())));
     for (std::size_t i = 0; i < std::min<std::size_t>(parts.size(), 3); ++i)
       line += fmt::format("{} {} {}", i == 0 ? ";" : ",",
                           name_of(static_cast<Category>(parts[i].second)),
@@ -204,8 +205,7 @@ std::string overview_text(Report& report, std::size_t width) {
   std::string text = ranks(report, width);
   for (Analysis& a : report.processes) {
     text += wrapped(heading_of(a), "", width) + recorded(a, width) + wall_text(a, width) +
-            steps(a, width) +
-            gpus(a, width) + operators(a, width) +
+            steps(a, width) + gpus(a, width) + operators(a, width) +
             top(a, width, "Kernels", "kernel-name",
                 {"share_percent", "total_ns", "count", "mean_ns", "p99_ns", "name"}) +
             top(a, width, "Waits for a GPU", "sync",

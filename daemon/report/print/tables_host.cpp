@@ -216,7 +216,9 @@ Table step_table(Analysis& a, const TableOptions&) {
           "kept", "Kept", Unit::kText, [](const R& r) { return r.kept ? "yes" : "no"; }, false)
       .add(
           "apart", "Apart", Unit::kText,
-          [](const R& r) { return r.kept ? "" : r.warm_up ? "warm-up" : "torn"; }, false)
+          [](const R& r) { return r.kept      ? ""
+                                  : r.warm_up ? "warm-up"
+                                              : "torn"; }, false)
       .add(
           "line_text", "Loop", Unit::kText, [](const R& r) { return r.where; }, false);
   return table_of<R>("step", a.steps.steps, c.all());

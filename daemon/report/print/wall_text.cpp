@@ -39,8 +39,8 @@ std::string fitted(std::string line, std::size_t width) {
 }  // namespace
 
 std::string count_text(const WallRow& row) {
-  const bool steps = row.part == WallPart::kSteps || row.part == WallPart::kWarmUp ||
-                     row.part == WallPart::kTorn;
+  const bool steps =
+      row.part == WallPart::kSteps || row.part == WallPart::kWarmUp || row.part == WallPart::kTorn;
   if (steps) return fmt::format("{} step{}", row.count, row.count == 1 ? "" : "s");
   if (row.part == WallPart::kBetween)
     return fmt::format("{} pause{}", row.count, row.count == 1 ? "" : "s");
@@ -79,8 +79,8 @@ std::string wall_text(const Analysis& a, std::size_t width) {
     const auto ns = static_cast<double>(row.ns);
     if (row.part != WallPart::kSteps && ns < kShownShare * all) continue;
     text += fitted(fmt::format("  {:<22} {:>10}  {:>5.1f}%  {}", title_text(row), time_text(ns),
-                            share_of(ns, all), count_text(row)),
-                width);
+                               share_of(ns, all), count_text(row)),
+                   width);
     std::size_t lines = 0;
     for (const Stretch& stretch : wall.stretches) {
       if (stretch.part != row.part || lines == kLines) continue;

@@ -101,7 +101,8 @@ void StepsPart::keep(const Timeline& t, std::vector<StepRow>& steps) const {
   if (std::all_of(nodes.begin(), nodes.end(), [](std::uint64_t n) { return n == 0; })) return;
   std::size_t kept = steps.size();
   while (kept > apart + 1 && nodes[kept - 1] == 0) --kept;
-  if (kept > apart + 1 && static_cast<double>(nodes[kept - 1]) < 0.8 * static_cast<double>(nodes[kept - 2]))
+  if (kept > apart + 1 &&
+      static_cast<double>(nodes[kept - 1]) < 0.8 * static_cast<double>(nodes[kept - 2]))
     --kept;
   for (std::size_t i = kept; i < steps.size(); ++i) steps[i].kept = false;
 }

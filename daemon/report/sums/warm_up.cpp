@@ -40,7 +40,7 @@ std::size_t warm_up_steps(std::span<const std::uint64_t> lengths) {
   const double least = std::max(times * at_share(later, 0.5), at_share(later, kLongerThan));
   const std::size_t most = std::max<std::size_t>(1, lengths.size() / 3);
   std::size_t apart = 0;
-  while (apart < most && static_cast<double>(lengths[apart]) > least) ++apart;
+  while (apart<most&& static_cast<double>(lengths[apart])> least) ++apart;
   return apart;
 }
 

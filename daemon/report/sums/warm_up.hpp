@@ -21,8 +21,9 @@ namespace gpuprof::report {
 bool begins_program(const model::Step& step);
 
 /// How many of the steps at the begin stand apart: the first, and those directly after it, as long
-/// as each takes kWarmUpTimes what the later half takes in the middle (kWarmUpTimesOfFew where there
-/// are few) and more than nine of ten of these. At most a third of all; of two steps the first.
+/// as each takes kWarmUpTimes what the later half takes in the middle (kWarmUpTimesOfFew where
+/// there are few) and more than nine of ten of these. At most a third of all; of two steps the
+/// first.
 ///
 /// @param lengths Of all steps recorded, in order, the program's first one in front.
 std::size_t warm_up_steps(std::span<const std::uint64_t> lengths);

@@ -35,10 +35,15 @@ bool is_cuda_init(const Frame& frame) {
 }
 
 bool is_saving(const Frame& frame) {
-  constexpr std::array<std::string_view, 9> kFiles = {
-      "torch/serialization.py", "torch/distributed/checkpoint/", "safetensors/", "/pickle.py",
-      "transformers/modeling_utils.py", "transformers/trainer.py", "numpy/lib/", "pandas/io/",
-      "checkpoint"};
+  constexpr std::array<std::string_view, 9> kFiles = {"torch/serialization.py",
+                                                      "torch/distributed/checkpoint/",
+                                                      "safetensors/",
+                                                      "/pickle.py",
+                                                      "transformers/modeling_utils.py",
+                                                      "transformers/trainer.py",
+                                                      "numpy/lib/",
+                                                      "pandas/io/",
+                                                      "checkpoint"};
   if (!has(frame.name, "save") && !has(frame.name, "dump") && !frame.name.starts_with("to_"))
     return false;
   return std::any_of(kFiles.begin(), kFiles.end(),
@@ -48,8 +53,9 @@ bool is_saving(const Frame& frame) {
 }  // namespace
 
 bool is_evaluation(const std::string& function) {
-  constexpr std::array<std::string_view, 9> kWords = {
-      "eval", "evaluate", "evaluation", "valid", "validate", "validation", "val", "test", "testing"};
+  constexpr std::array<std::string_view, 9> kWords = {"eval",  "evaluate", "evaluation",
+                                                      "valid", "validate", "validation",
+                                                      "val",   "test",     "testing"};
   std::size_t from = 0;
   while (from <= function.size()) {
     const std::size_t end = std::min(function.find_first_of("_.<> ", from), function.size());

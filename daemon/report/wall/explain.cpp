@@ -74,9 +74,8 @@ void Explainer::find_level() {
         same = function_of(story_.places.frames[chain[d].frame]) == level_[d];
       if (same) next[function_of(story_.places.frames[chain[level_.size()].frame])] += count;
     }
-    const auto most = std::max_element(next.begin(), next.end(), [](const auto& a, const auto& b) {
-      return a.second < b.second;
-    });
+    const auto most = std::max_element(
+        next.begin(), next.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     const bool enough = most != next.end() && static_cast<double>(most->second) >=
                                                   kLevelShare * static_cast<double>(asked.size());
     if (!enough) break;
@@ -138,8 +137,8 @@ const Explainer::StackSaid& Explainer::of(std::uint32_t stack) {
   return at->second;
 }
 
-/// Where two operators' stacks part in one function, that is the place; else the innermost call both
-/// lie in.
+/// Where two operators' stacks part in one function, that is the place; else the innermost call
+/// both lie in.
 std::uint32_t Explainer::gap_chain(std::uint32_t before, std::uint32_t after) {
   const auto [at, fresh] = gaps_.try_emplace(std::uint64_t{before} << 32 | after, 0);
   if (!fresh) return at->second;
@@ -156,9 +155,11 @@ std::uint32_t Explainer::gap_chain(std::uint32_t before, std::uint32_t after) {
 
 FrameId Explainer::other_line(std::uint64_t start_ns, std::uint64_t end_ns) const {
   std::map<FrameId, std::uint64_t> running, blocked;
-  for (auto s = first_from(story_.others, start_ns); s != story_.others.end() && s->ts_ns < end_ns; ++s) {
+  for (auto s = first_from(story_.others, start_ns); s != story_.others.end() && s->ts_ns < end_ns;
+       ++s) {
     const FrameId line = story_.places.user_frame(s->stack);
-    if (line != 0 && !s->wants_lock) (s->blocked ? blocked : running)[line] += std::max<std::uint64_t>(1, s->weight_ns);
+    if (line != 0 && !s->wants_lock)
+      (s->blocked ? blocked : running)[line] += std::max<std::uint64_t>(1, s->weight_ns);
   }
   const auto most = [](const auto& lines) {
     return std::max_element(lines.begin(), lines.end(),
@@ -177,9 +178,11 @@ bool Explainer::add_lock(Look& look, std::uint64_t start_ns, std::uint64_t end_n
   if (!wanted) {
     if (!lock_seen_ || other == 0 || end_ns - start_ns < kLockNs) return false;
     std::uint64_t ran_ns = 0;
-    for (auto s = first_from(story_.others, start_ns); s != story_.others.end() && s->ts_ns < end_ns; ++s)
+    for (auto s = first_from(story_.others, start_ns);
+         s != story_.others.end() && s->ts_ns < end_ns; ++s)
       if (!s->blocked) ran_ns += s->weight_ns;
-    if (static_cast<double>(ran_ns) < kLockShare * static_cast<double>(end_ns - start_ns)) return false;
+    if (static_cast<double>(ran_ns) < kLockShare * static_cast<double>(end_ns - start_ns))
+      return false;
   }
   Bit bit;
   bit.doing = Doing::kLock;
@@ -235,7 +238,8 @@ void Explainer::deal(Look& look, const StoryOp* op, std::span<const StorySample>
     } else if (bit.doing == Doing::kCode && samples[i].blocked) {
       bit.doing = Doing::kWaiting;
     }
-    const auto share = static_cast<std::uint64_t>(static_cast<double>(ns) * weight(samples[i]) / weights);
+    const auto share =
+        static_cast<std::uint64_t>(static_cast<double>(ns) * weight(samples[i]) / weights);
     bit.ns = i + 1 == samples.size() ? left : std::min(left, share);
     left -= bit.ns;
     bit.weight_ns = samples[i].weight_ns;
@@ -246,7 +250,8 @@ void Explainer::deal(Look& look, const StoryOp* op, std::span<const StorySample>
 void Explainer::add_op(Look& look, std::size_t i, std::uint64_t start_ns, std::uint64_t end_ns) {
   const StoryOp& op = story_.ops[i];
   if (end_ns - start_ns >= kSampledOpNs) {
-    if (op.wait_ns * 2 < end_ns - start_ns && add_samples(look, &op, op.start_ns, start_ns, end_ns)) return;
+    if (op.wait_ns * 2 < end_ns - start_ns && add_samples(look, &op, op.start_ns, start_ns, end_ns))
+      return;
     if (op.wait_ns == 0 && add_lock(look, start_ns, end_ns, false)) return;
   }
   const StackSaid said = of(op.stack);
@@ -254,8 +259,8 @@ void Explainer::add_op(Look& look, std::size_t i, std::uint64_t start_ns, std::u
   bit.chain = said.chain;
   bit.callee = said.callee;
   bit.doing = op.wait_ns * 2 >= end_ns - start_ns && op.wait_ns != 0 ? Doing::kGpuWait
-              : said.doing == Doing::kCode                         ? doing_of(op)
-                                                                   : said.doing;
+              : said.doing == Doing::kCode                           ? doing_of(op)
+                                                                     : said.doing;
   bit.name = op.name;
   bit.seen = true;
   bit.sequenced = is_sequenced(op);
@@ -264,7 +269,8 @@ void Explainer::add_op(Look& look, std::size_t i, std::uint64_t start_ns, std::u
   look.bits.push_back(bit);
 }
 
-void Explainer::add_gap(Look& look, std::size_t next, std::uint64_t start_ns, std::uint64_t end_ns) {
+void Explainer::add_gap(Look& look, std::size_t next, std::uint64_t start_ns,
+                        std::uint64_t end_ns) {
   if (end_ns - start_ns >= kSampledGapNs) {
     const std::uint64_t since_ns = next == 0 ? 0 : story_.ops[next - 1].end_ns;
     if (add_samples(look, nullptr, since_ns, start_ns, end_ns)) return;

@@ -95,8 +95,9 @@ void LineSums::join_gaps() {
       if (to == 0 || key.frame == 0 || key.after != 0) continue;
       const Frame &left = frames[from], &right = frames[to], &line = frames[key.frame];
       if (line.file != left.file || line.name != left.name) continue;
-      const bool within = left.line < right.line ? line.line >= left.line && line.line <= right.line
-                                                 : line.line >= left.line || line.line <= right.line;
+      const bool within = left.line < right.line
+                              ? line.line >= left.line && line.line <= right.line
+                              : line.line >= left.line || line.line <= right.line;
       std::uint64_t seen_ns = 0;
       for (const Bit& bit : group.bits) seen_ns += bit.gap && bit.seen ? bit.ns : 0;
       if (!within || seen_ns <= most_ns) continue;
@@ -182,7 +183,8 @@ Told LineSums::tell(const PlaceKey& home, const Group& group) {
   }
   if (all == 0) return told;
   told.doing = most(doing);
-  const bool no_grad = numbered == 0 && free_ops >= kEvaluationOps * std::max<std::uint64_t>(1, group.times.size());
+  const bool no_grad =
+      numbered == 0 && free_ops >= kEvaluationOps * std::max<std::uint64_t>(1, group.times.size());
   if (told.doing == Doing::kOperators && no_grad && e_.trains()) told.doing = Doing::kEvaluation;
   told.seen = static_cast<double>(seen) / static_cast<double>(all);
   told.sampled = static_cast<double>(weights) / static_cast<double>(all);

@@ -43,7 +43,8 @@ std::map<PlaceKey, double> usual_homes(const std::vector<const StoryStep*>& step
   const std::size_t every = (steps.size() + kUsual - 1) / kUsual;
   std::size_t asked = 0;
   for (std::size_t i = 0; i < steps.size(); i += every, ++asked)
-    for (const auto& [home, ns] : by_home(explainer, explainer.look(steps[i]->start_ns, steps[i]->end_ns)))
+    for (const auto& [home, ns] :
+         by_home(explainer, explainer.look(steps[i]->start_ns, steps[i]->end_ns)))
       sums[home] += static_cast<double>(ns);
   for (auto& [home, ns] : sums) ns /= static_cast<double>(asked);
   return sums;
@@ -82,7 +83,8 @@ std::vector<Stretch> stalls_of(const Story& story, Explainer& explainer, std::ui
     for (const auto& [home, ns] : by_home(explainer, look)) {
       const auto known = homes.find(home);
       const auto usually = static_cast<std::uint64_t>(known == homes.end() ? 0 : known->second);
-      if (ns <= usually || static_cast<double>(ns - usually) < kPart * static_cast<double>(more)) continue;
+      if (ns <= usually || static_cast<double>(ns - usually) < kPart * static_cast<double>(more))
+        continue;
       lines.add(look, home, ns - usually, step->label);
       told = true;
     }

@@ -47,9 +47,8 @@ class Account {
   /// Windows that follow one another at once are one recording: what lies between their steps lies
   /// between steps.
   void add_all(std::vector<WindowMeta> windows, bool only_steps) {
-    std::sort(windows.begin(), windows.end(), [](const WindowMeta& a, const WindowMeta& b) {
-      return a.start_ns < b.start_ns;
-    });
+    std::sort(windows.begin(), windows.end(),
+              [](const WindowMeta& a, const WindowMeta& b) { return a.start_ns < b.start_ns; });
     for (std::size_t i = 0; i < windows.size();) {
       std::uint64_t end_ns = windows[i].end_ns;
       const std::size_t first = i;
@@ -78,7 +77,9 @@ class Account {
     for (const StepRow* step : steps) {
       const WallPart before = last == nullptr ? WallPart::kStart : WallPart::kBetween;
       if (step->start_ns > at) span(before, at, step->start_ns, last == nullptr ? 0 : last->label);
-      Sum& sum = of(step->kept ? WallPart::kSteps : step->warm_up ? WallPart::kWarmUp : WallPart::kTorn);
+      Sum& sum = of(step->kept      ? WallPart::kSteps
+                    : step->warm_up ? WallPart::kWarmUp
+                                    : WallPart::kTorn);
       // Steps do not overlap, unless several threads step.
       const std::uint64_t from = std::max(at, step->start_ns);
       sum.ns += std::max(from, step->end_ns) - from;
@@ -128,23 +129,32 @@ std::string_view key_of(WallPart part) {
 
 std::string_view title_of(WallPart part) {
   constexpr std::array<std::string_view, kParts> kTitles = {
-      "No step recorded", "Before the first step", "First step", "Steps", "Torn last step",
-      "Between steps", "After the last step", "Windows without a step"};
+      "No step recorded", "Before the first step", "First step",          "Steps",
+      "Torn last step",   "Between steps",         "After the last step", "Windows without a step"};
   return kTitles[static_cast<std::size_t>(part)];
 }
 
 std::string_view words_of(Doing doing) {
   constexpr std::array<std::string_view, static_cast<std::size_t>(Doing::kCount)> kWords = {
-      "not seen", "importing", "initialising CUDA", "compiling", "saving", "evaluation",
-      "data loading", "waiting for the GPU", "waiting for Python's lock (GIL)", "waiting",
-      "operators", "the program's own code"};
+      "not seen",
+      "importing",
+      "initialising CUDA",
+      "compiling",
+      "saving",
+      "evaluation",
+      "data loading",
+      "waiting for the GPU",
+      "waiting for Python's lock (GIL)",
+      "waiting",
+      "operators",
+      "the program's own code"};
   return kWords[static_cast<std::size_t>(doing)];
 }
 
 std::string_view key_of(Doing doing) {
   constexpr std::array<std::string_view, static_cast<std::size_t>(Doing::kCount)> kKeys = {
-      "unseen", "import", "cuda_init", "compile", "saving", "evaluation",
-      "data_loading", "gpu_wait", "gil", "waiting", "operators", "code"};
+      "unseen",       "import",   "cuda_init", "compile", "saving",    "evaluation",
+      "data_loading", "gpu_wait", "gil",       "waiting", "operators", "code"};
   return kKeys[static_cast<std::size_t>(doing)];
 }
 

@@ -62,10 +62,10 @@ struct Told {
   std::string what;  // function that was called, operator or call with most time; empty: not known
   std::string file, function;  // of the program's own line; empty: not known
   int line = 0, last_line = 0;
-  std::string line_by;      // who knew it: "samples", "operators", "the program's text", …
-  std::uint64_t ns = 0;     // that it took of the stretch
-  double seen = 0;          // 0..1, of `ns`: by samples or operators, not by what lies around it
-  double sampled = 0;       // 0..1, of `ns`: what the samples in it weigh
+  std::string line_by;   // who knew it: "samples", "operators", "the program's text", …
+  std::uint64_t ns = 0;  // that it took of the stretch
+  double seen = 0;       // 0..1, of `ns`: by samples or operators, not by what lies around it
+  double sampled = 0;    // 0..1, of `ns`: what the samples in it weigh
 
   /// `train.py:41`, `train.py:41-44` or "".
   std::string place() const;
@@ -83,10 +83,10 @@ struct WallRow {
 /// What took long at one line, apart from what steps usually do.
 struct Stretch {
   WallPart part = WallPart::kWhole;
-  Told told;                               // `ns` is the sum
-  std::uint64_t count = 0;                 // in how many steps or pauses
+  Told told;                // `ns` is the sum
+  std::uint64_t count = 0;  // in how many steps or pauses
   std::uint64_t longest_ns = 0;
-  std::vector<std::uint64_t> labels;       // of the first kMostLabels steps, or those before pauses
+  std::vector<std::uint64_t> labels;  // of the first kMostLabels steps, or those before pauses
   static constexpr std::size_t kMostLabels = 8;
 };
 

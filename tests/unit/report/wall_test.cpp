@@ -13,9 +13,10 @@ namespace {
 using test::ReportTest;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Not;
 using testing::Pair;
 
+
+constexpr std::uint64_t kWallUs = 1000;
 
 class WallTest : public ReportTest {
  protected:
@@ -49,10 +50,10 @@ class WallTest : public ReportTest {
 TEST_F(WallTest, RowsAddUpToTheWindow) {
   record_training(9);
   const Analysis a = analysis();
-  EXPECT_THAT(rows(a), ElementsAre(Pair(WallPart::kStart, 100 * 1000), Pair(WallPart::kWarmUp, 300 * 1000),
-                                   Pair(WallPart::kSteps, 180 * 1000), Pair(WallPart::kBetween, 100 * 1000),
-                                   Pair(WallPart::kEnd, 320 * 1000)));
-  EXPECT_EQ(1'000 * 1000, a.meta.recorded_ns) << "the window, not from the first event to the last";
+  EXPECT_THAT(rows(a), ElementsAre(Pair(WallPart::kStart, 100 * kWallUs), Pair(WallPart::kWarmUp, 300 * kWallUs),
+                                   Pair(WallPart::kSteps, 180 * kWallUs), Pair(WallPart::kBetween, 100 * kWallUs),
+                                   Pair(WallPart::kEnd, 320 * kWallUs)));
+  EXPECT_EQ(1'000 * kWallUs, a.meta.recorded_ns) << "the window, not from the first event to the last";
   EXPECT_EQ(9u, a.wall.rows[2].count);
   EXPECT_EQ(1u, a.wall.rows[3].count);
 }
@@ -79,7 +80,7 @@ TEST_F(WallTest, TheFirstStepOfALaterWindowIsOneOfThem) {
 TEST_F(WallTest, OfWindowsWithOneStepTheNextOnesSayWhatIsUsual) {
   record_training(5);
   model::Window first = window_, second = window_;
-  first.end_ns = second.start_ns = kStart + 400 * 1000;
+  first.end_ns = second.start_ns = kStart + 400 * kWallUs;
   second.index = 1;
   const auto made = analyse(session_, session_.processes.at(0), {first, second}, {});
   ASSERT_TRUE(made.ok());
@@ -93,7 +94,7 @@ TEST_F(WallTest, OfSomeStepsOnlyTheirTimeIsRecorded) {
   report::AnalysisOptions options;
   options.steps = StepRange{3, 5};
   const Analysis a = analysis(options);
-  EXPECT_THAT(rows(a), ElementsAre(Pair(WallPart::kSteps, 60 * 1000), Pair(WallPart::kBetween, 100 * 1000)));
+  EXPECT_THAT(rows(a), ElementsAre(Pair(WallPart::kSteps, 60 * kWallUs), Pair(WallPart::kBetween, 100 * kWallUs)));
 }
 
 TEST_F(WallTest, WithoutStepsAllIsOneRow) {
@@ -101,7 +102,7 @@ TEST_F(WallTest, WithoutStepsAllIsOneRow) {
     to.on(model::StringDef{1, "aten::mm"});
     to.on(op(1, 1, 10, 60));
   });
-  EXPECT_THAT(rows(analysis()), ElementsAre(Pair(WallPart::kWhole, 1'000 * 1000)));
+  EXPECT_THAT(rows(analysis()), ElementsAre(Pair(WallPart::kWhole, 1'000 * kWallUs)));
 }
 
 TEST_F(WallTest, GpuWorkOfTheLastStepLengthensTheRecording) {
@@ -111,7 +112,7 @@ TEST_F(WallTest, GpuWorkOfTheLastStepLengthensTheRecording) {
     to.on(kernel(1, 996, 1200));
   });
   EXPECT_THAT(rows(analysis()),
-              ElementsAre(Pair(WallPart::kStart, 500 * 1000), Pair(WallPart::kSteps, 700 * 1000)));
+              ElementsAre(Pair(WallPart::kStart, 500 * kWallUs), Pair(WallPart::kSteps, 700 * kWallUs)));
 }
 
 TEST_F(WallTest, GpuFiguresAreThoseOfStepsThatCount) {
@@ -134,7 +135,7 @@ TEST_F(WallTest, GpuFiguresAreThoseOfStepsThatCount) {
   EXPECT_EQ(7u, a.gpu.launches);
   ASSERT_EQ(1u, a.gpu.kernels.size());
   EXPECT_EQ(8u, a.gpu.kernels[0].time.count);
-  EXPECT_EQ(10 * 1000, a.gpu.kernels[0].warm_up_ns);
+  EXPECT_EQ(10 * kWallUs, a.gpu.kernels[0].warm_up_ns);
 }
 
 TEST_F(WallTest, TextAndJsonHoldTheSameSums) {
