@@ -17,7 +17,7 @@ import e2e  # noqa: E402
 import sim  # noqa: E402
 
 PROGRAMS = os.path.join(HERE, "programs")
-PATIENCE_S = 300  # a busy machine may take this long to start a program
+PATIENCE_S = 600  # a busy machine may take this long to start a program
 
 
 def need():

@@ -72,7 +72,7 @@ class Notebook:
             argv=[sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
             display_name="tested", language="python")
         self.new_cell, self.book = nbformat.v4.new_code_cell, nbformat.v4.new_notebook()
-        self.client = NotebookClient(self.book, km=self.manager, timeout=120, allow_errors=True)
+        self.client = NotebookClient(self.book, km=self.manager, timeout=600, allow_errors=True)
         self.client.start_new_kernel(stderr=subprocess.DEVNULL)
         self.client.start_new_kernel_client()
 

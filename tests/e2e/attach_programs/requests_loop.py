@@ -26,7 +26,7 @@ class Client:
                 self.asked += 1
                 number = self.asked
             try:
-                with urllib.request.urlopen(self.url + str(number), timeout=60) as reply:
+                with urllib.request.urlopen(self.url + str(number), timeout=600) as reply:
                     who = reply.read().decode().split()[0]
                 with self.lock:
                     self.answered[who] += 1

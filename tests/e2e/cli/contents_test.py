@@ -47,7 +47,7 @@ def main():
                            MASTER_ADDR="master-of-the-test")
         with subprocess.Popen([e2e.GPUPROF, "run", "-q", "-o", out, "--", PYTHON, script], env=environment, umask=0o027) as process:
             checks.equal(spool_of(out, process), 0o700, "the spool is its user's alone")
-            checks.equal(process.wait(timeout=60), 0, "status")
+            checks.equal(process.wait(timeout=600), 0, "status")
         checks.equal(glob.glob(os.path.join(out, ".*")), [], "the spool is gone")
         (path,) = e2e.traces(out)
         with gzip.open(path) as file:

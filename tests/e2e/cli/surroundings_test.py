@@ -36,10 +36,10 @@ def unchanged(checks, folder):
     # Odd on purpose: a blocked signal, ignored ones, a limit, an open descriptor 3 less.
     shell = ("trap '' HUP USR2; umask 027; ulimit -c 0; ulimit -n 777; exec \"$@\"")
     for prefix in ([], ["sh", "-c", shell, "sh"]):
-        plain = subprocess.run(prefix + command, cwd=folder, capture_output=True, timeout=60,
+        plain = subprocess.run(prefix + command, cwd=folder, capture_output=True, timeout=600,
                                stdin=subprocess.DEVNULL)
         under = subprocess.run(prefix + [e2e.GPUPROF, "run", "-q", "--"] + command, cwd=folder,
-                               capture_output=True, timeout=60, stdin=subprocess.DEVNULL)
+                               capture_output=True, timeout=600, stdin=subprocess.DEVNULL)
         checks.equal(under.stderr, b"", "no word on stderr")
         a, b = json.loads(plain.stdout), json.loads(under.stdout)
         for key in a:
@@ -55,7 +55,7 @@ def closed_descriptors(checks, folder):
             os.remove(out)
         done = subprocess.run(["sh", "-c", prefix + "sh -c '%s' sh %s <&- 2>&-" %
                                (code.replace("'", "'\\''"), out)], cwd=folder,
-                              capture_output=True, timeout=60)
+                              capture_output=True, timeout=600)
         checks.equal((done.stdout, done.stderr), (b"", b""), "nothing is written")
         with open(out) as file:
             seen.append(file.read())
@@ -94,7 +94,7 @@ def odd_paths(checks, folder):
     environment = dict(os.environ, TMPDIR=folder)
     environment.pop("XDG_RUNTIME_DIR", None)
     done = subprocess.run([os.path.join(root, "bin", "gpuprof"), "run", "-o", out, PYTHON, "-c", code],
-                          capture_output=True, timeout=60, env=environment)
+                          capture_output=True, timeout=600, env=environment)
     word = done.stdout.decode().strip()
     checks.expect(" " not in word and "b:c" not in word, "LD_PRELOAD has no blank or colon: " + word)
     checks.equal(len(e2e.traces(out)), 1, "recorded from an odd path: %s" % done.stderr.decode())

@@ -73,7 +73,7 @@ class Reader:
         environment = dict(os.environ, **torch_runs.environment())
         if self.device == "cpu":
             environment["CUDA_VISIBLE_DEVICES"] = ""
-        done = subprocess.run(self.words(line), cwd=self.folder, env=environment, timeout=300,
+        done = subprocess.run(self.words(line), cwd=self.folder, env=environment, timeout=600,
                               stdin=subprocess.DEVNULL, capture_output=True)
         self.said = done.stderr.decode()
         self.check(done.returncode == 0, "status %d: %s" % (done.returncode, self.said[-1500:]))

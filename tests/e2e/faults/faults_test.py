@@ -94,7 +94,7 @@ def two_at_once(checks, folder):
                                  *sim.simulated(TRAIN)], env=env, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE) for i in range(2)]
     for i, process in enumerate(running):
-        process.communicate(timeout=60)
+        process.communicate(timeout=600)
         checks.equal(process.returncode, 0, "two: status of %d" % i)
         checks.equal(len(e2e.traces(os.path.join(folder, str(i)))), 1, "two: file of %d" % i)
 

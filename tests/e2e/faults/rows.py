@@ -86,7 +86,7 @@ class Rows:
         self.checks.expect(lines, "%s: a sentence: %s" % (name, said[-600:]))
 
     def run(self, name, words, wanted, pick=None, prefix=(), **keywords):
-        done = subprocess.run([*prefix, e2e.GPUPROF, *words], capture_output=True, timeout=120,
+        done = subprocess.run([*prefix, e2e.GPUPROF, *words], capture_output=True, timeout=600,
                               stdin=subprocess.DEVNULL, **keywords)
         self.show(name, ["gpuprof", *words], done.returncode, wanted, done.stderr.decode(), pick)
 

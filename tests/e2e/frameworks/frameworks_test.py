@@ -17,7 +17,7 @@ ENVIRONMENT = {"TF_CPP_MIN_LOG_LEVEL": "2", "OMP_NUM_THREADS": "2"}
 
 def plain(command):
     return subprocess.run(command, env=dict(os.environ, **ENVIRONMENT), stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=200)
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600)
 
 
 def check(checks, python, name, folder):
@@ -25,7 +25,7 @@ def check(checks, python, name, folder):
     wanted = plain([python, script])
     checks.equal(wanted.returncode, 0, "%s runs by itself: %s" % (name, wanted.stderr[-300:]))
     done = e2e.gpuprof(["--format", "tensorboard,xplane", "-o", output], [python, script],
-                       env=dict(os.environ, **ENVIRONMENT), timeout=300)
+                       env=dict(os.environ, **ENVIRONMENT), timeout=600)
     checks.equal((done.returncode, done.stdout), (wanted.returncode, wanted.stdout), name + ": status and stdout")
     summary = done.stderr.decode(errors="replace")
     checks.expect("missing: no operators" in summary, "%s: the missing operators are named: %s"

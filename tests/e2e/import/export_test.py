@@ -17,7 +17,7 @@ DETAILS = ("Input Dims", "Call stack", "Sequence number", "Module", "domain", "d
 
 
 def export(*words):
-    return subprocess.run([e2e.GPUPROF, "export", *words], capture_output=True, text=True, timeout=60,
+    return subprocess.run([e2e.GPUPROF, "export", *words], capture_output=True, text=True, timeout=600,
                           check=False)
 
 
@@ -33,7 +33,7 @@ def events(trace):
 def scripted(folder, *form):
     out = os.path.join(folder, "scripted" + "".join(form))
     subprocess.run([os.path.join(e2e.BUILD, "bin", "write_scripted"), out, *form], check=True,
-                   capture_output=True, timeout=60)
+                   capture_output=True, timeout=600)
     return out
 
 

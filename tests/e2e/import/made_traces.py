@@ -45,7 +45,7 @@ def save(folder, name, events, **head):
 
 
 def run(*words):
-    return subprocess.run([e2e.GPUPROF, *words], capture_output=True, text=True, timeout=120, check=False,
+    return subprocess.run([e2e.GPUPROF, *words], capture_output=True, text=True, timeout=600, check=False,
                           stdin=subprocess.DEVNULL)
 
 

@@ -76,7 +76,7 @@ def main():
     with e2e.Folder("import") as folder:
         files = [os.path.join(folder, name) for name in ("plain.json", "packed.json.gz")]
         done = subprocess.run([python, os.path.join(HERE, "programs", "profiled.py"), files[0]],
-                              capture_output=True, text=True, timeout=120, check=False)
+                              capture_output=True, text=True, timeout=600, check=False)
         if not checks.equal(done.returncode, 0, "the program: " + done.stderr[-500:]):
             checks.done()
         with open(files[0], "rb") as plain, gzip.open(files[1], "wb") as packed:
@@ -85,7 +85,7 @@ def main():
             name = os.path.basename(path)
             out = os.path.join(folder, "out-" + name)
             done = subprocess.run([e2e.GPUPROF, "export", path, "-o", out], capture_output=True,
-                                  text=True, timeout=60, check=False)
+                                  text=True, timeout=600, check=False)
             checks.equal(done.returncode, 0, name + ": " + done.stderr)
             written = e2e.traces(out)
             if checks.equal(len(written), 1, name + ": files"):

@@ -80,7 +80,7 @@ class Browser:
             finally:
                 browser._close()
 
-    def _first_page(self, timeout=300):
+    def _first_page(self, timeout=600):
         """The page the browser opens itself. One of our own would lie behind it where that one comes later."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:
@@ -113,7 +113,7 @@ class Browser:
         text, self._buffer = self._buffer.split(b"\0", 1)
         return json.loads(text)
 
-    def call(self, method, timeout=300, **params):
+    def call(self, method, timeout=600, **params):
         """The answer to a DevTools method."""
         self._last += 1
         message = {"id": self._last, "method": method, "params": params}
@@ -142,7 +142,7 @@ class Browser:
         elif method == "Network.requestWillBeSent":
             self.requests.append(params["request"]["url"])
 
-    def wait(self, expression, timeout=300):
+    def wait(self, expression, timeout=600):
         """Waits until the expression is true, and says whether it became so; an error in it is not yet true."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:

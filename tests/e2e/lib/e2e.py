@@ -88,7 +88,7 @@ def real_python(name="python3"):
     for found in filter(None, candidates):
         try:
             path = subprocess.run([found, "-c", "import sys; print(sys.executable)"],
-                                  capture_output=True, text=True, timeout=120).stdout.strip()
+                                  capture_output=True, text=True, timeout=600).stdout.strip()
         except (OSError, subprocess.SubprocessError):
             continue
         if path:
@@ -142,7 +142,7 @@ def load(path):
 
 
 # How long a test waits for what is certain to come: a busy machine takes many times what a quiet one does.
-PATIENCE_S = 300
+PATIENCE_S = 600
 # Set for the tests under label long, each of which is run again where only this failed (repeat.py).
 JUDGES_TIME = os.environ.get("GPUPROF_TEST_TIME") == "1"
 # Exit status of a test of which nothing failed but what Checks.in_time() was told.

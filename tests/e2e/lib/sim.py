@@ -29,4 +29,4 @@ def run(run_args, trainer_args, sim_args=(), env=None, **keywords):
 def plain(trainer_args, sim_args=(), env=None):
     full = dict(os.environ, GPUSIM_QUIET="1", **(env or {}))
     return subprocess.run(simulated(trainer_args, sim_args), env=full, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, timeout=120)
+                          stderr=subprocess.PIPE, timeout=600)

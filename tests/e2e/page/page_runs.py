@@ -11,7 +11,7 @@ from browser import Browser, executable
 
 
 def gpuprof(*arguments):
-    return subprocess.run([e2e.GPUPROF, *arguments], capture_output=True, timeout=120, check=False)
+    return subprocess.run([e2e.GPUPROF, *arguments], capture_output=True, timeout=600, check=False)
 
 
 def last_look(browser, folder):

@@ -117,7 +117,7 @@ def torch(browser, folder):
     out = os.path.join(folder, "out")
     program = os.path.join(e2e.SOURCE, "tests", "e2e", "programs", "train_cpu.py")
     done = subprocess.run([e2e.GPUPROF, "run", "-q", "--skip-first", "3", "--warmup", "1", "--active", "4", "--repeat", "1", "-o", out, "--", python, program, "--steps", "20"],
-                          capture_output=True, timeout=200, check=False)
+                          capture_output=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     html = os.path.join(folder, "torch.html")
     told, _ = report([out], html)

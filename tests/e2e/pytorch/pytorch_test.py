@@ -75,8 +75,8 @@ def check_rates(checks, trace, rate):
             continue
         got = thread["running_samples"] / cpu
         # A host that is short of processors takes a virtual one away, and samples with it.
-        checks.expect(0.9 * rate <= got <= 1.05 * rate,
-                      "thread %s: %.1f samples per CPU second at %d Hz" % (thread["tid"], got, rate))
+        checks.in_time(0.9 * rate <= got <= 1.05 * rate,
+                       "thread %s: %.1f samples per CPU second at %d Hz" % (thread["tid"], got, rate))
         print("thread %s: %.1f samples per CPU second (%.1f s)" % (thread["tid"], got, cpu))
 
 
@@ -120,7 +120,7 @@ def main():
     with e2e.Folder("pytorch") as folder:
         plain = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         ours = e2e.gpuprof(["-q", "-o", folder, "-r", str(arguments.rate), "--span-size", "100M"],
-                            command, timeout=300)
+                            command, timeout=600)
         checks.equal(ours.returncode, plain.returncode, "status")
         checks.equal(ours.stdout, plain.stdout, "stdout")
         checks.equal(ours.stderr, plain.stderr, "stderr")

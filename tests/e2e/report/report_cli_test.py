@@ -15,7 +15,7 @@ import e2e  # noqa: E402
 def report(*arguments, **keywords):
     keywords.setdefault("stdout", subprocess.PIPE)
     return subprocess.run([e2e.GPUPROF, "report", *arguments], stderr=subprocess.PIPE, text=True,
-                          timeout=60, **keywords)
+                          timeout=600, **keywords)
 
 
 def trace(rank, slower=0):

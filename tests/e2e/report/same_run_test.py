@@ -49,7 +49,7 @@ def record(python, device, folder, shapes):
     out = os.path.join(folder, "out")
     done = e2e.gpuprof(["--step", "user", "--skip-first", "5", "--warmup", "2", "--active", str(STEPS), "-r", "0",
                         "--repeat", "1", "--no-with-stack", "--no-with-modules", "-o", out], program,
-                       env=environment, timeout=300)
+                       env=environment, timeout=600)
     if done.returncode != 0:
         raise RuntimeError(done.stderr.decode()[-2000:])
     with open(os.path.join(folder, "averages.json"), encoding="utf-8") as file:

@@ -23,7 +23,7 @@ def program(name):
     return str(BUILD / "bin" / f"sampler_{name}")
 
 
-def run(command, trigger=None, variant="", timeout=300):
+def run(command, trigger=None, variant="", timeout=600):
     """Exit status (negative: signal, None: had to be killed), output, what the probe counted."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("GPUPROF_", "LD_PRELOAD"))}
     with tempfile.TemporaryDirectory() as folder:

@@ -73,8 +73,8 @@ def attached(checks, folder):
     with subprocess.Popen([PROGRAM, KNOWN, "wait", "4"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as program:
         time.sleep(0.8)
         done = subprocess.run([e2e.GPUPROF, "attach", str(program.pid), *RATE, "--duration", "2s", "--format",
-                               "tensorboard,folded", "-o", output], capture_output=True, timeout=60, check=False)
-        said, _ = program.communicate(timeout=60)
+                               "tensorboard,folded", "-o", output], capture_output=True, timeout=600, check=False)
+        said, _ = program.communicate(timeout=600)
     checks.equal(done.returncode, 0, "attach: %r" % done.stderr)
     checks.expect(program.returncode == 0 and numbers(said)[0][0] == 0, "attach: %r" % said)
     checks.equal(sampled_threads(output), set(), "attach: sampled")
@@ -91,7 +91,7 @@ def what_signals_do(checks, folder):
 def main():
     checks = e2e.Checks()
     with e2e.Folder("signal-stacks") as folder:
-        plain = subprocess.run([PROGRAM, UNKNOWN, "spin", "0.5"], capture_output=True, timeout=60, check=True)
+        plain = subprocess.run([PROGRAM, UNKNOWN, "spin", "0.5"], capture_output=True, timeout=600, check=True)
         checks.equal(numbers(plain.stdout)[0][0], 0, "alone: damaged")
         what_signals_do(checks, folder)
         under_run(checks, folder)

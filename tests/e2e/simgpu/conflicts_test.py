@@ -132,7 +132,7 @@ def check_order(checks, python, mode, wanted, folder):
     command = ["env", "LD_DEBUG=bindings", "LD_DEBUG_OUTPUT=" + os.path.join(folder, "loader"),
                python, "-c", "import torch"]
     run = runner.execute(folder, command, ["--cupti", mode, "--devices", "1"],
-                         env=torch_runs.environment(), timeout=300)
+                         env=torch_runs.environment(), timeout=600)
     checks.equal(run.status, 0, "order, %s: %s" % (mode, run.explain()))
     for symbol in ("cuptiActivityEnable", "cuptiActivityRegisterCallbacks"):
         bound = bound_to(folder, symbol)

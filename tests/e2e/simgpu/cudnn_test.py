@@ -69,7 +69,7 @@ def kernels(checks, folder, python, name, program, arguments=(), api="v8"):
     truth = os.path.join(folder, name + ".jsonl")
     done = subprocess.run([sim.GPUSIM_RUN, "--quiet", "--truth", truth, "--", python, "-c",
                            program + torch_runs.SETTLE, *arguments],
-                          env=env, capture_output=True, text=True, timeout=120)
+                          env=env, capture_output=True, text=True, timeout=600)
     checks.equal(done.returncode, 0, name + ": exit status: " + done.stderr[-600:])
     found = collections.Counter()
     for row in rows(truth) if os.path.exists(truth) else ():

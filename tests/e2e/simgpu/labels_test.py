@@ -28,7 +28,7 @@ def record(folder, name, command, wrapper=()):
     output, summary = os.path.join(folder, name), os.path.join(folder, name + ".json")
     env = {key: value for key, value in os.environ.items() if key != "GPUSIM_QUIET"}
     done = subprocess.run([*wrapper, e2e.GPUPROF, "run", "-o", output, "--summary-json", summary, "--", *command],
-                          env=env, capture_output=True, text=True, timeout=280)
+                          env=env, capture_output=True, text=True, timeout=600)
     said = {}
     if os.path.exists(summary):
         with open(summary, encoding="utf-8") as file:
@@ -82,7 +82,7 @@ def check_trainer(checks, folder):
 
 def check_doctor(checks):
     done = subprocess.run([sim.GPUSIM_RUN, "--", e2e.GPUPROF, "doctor"], capture_output=True,
-                          text=True, timeout=60)
+                          text=True, timeout=600)
     lines = [line for line in done.stdout.splitlines() if " driver " in line or " CUPTI " in line]
     checks.expect(any("simulated GPU in force" in line for line in lines), "doctor: driver: " + done.stdout)
     checks.expect(any("(simulated)" in line for line in lines), "doctor: CUPTI: " + done.stdout)
@@ -105,14 +105,14 @@ def check_recovered(checks, folder):
     kept = os.path.join(folder, "kept")
     if spool:
         shutil.copytree(spool, kept)
-    _, stderr = program.communicate(timeout=60)
+    _, stderr = program.communicate(timeout=600)
     checks.expect(SENTENCE in stderr, "killed daemon: the summary says it: " + stderr[-600:])
     if checks.expect(os.path.exists(said), "killed daemon: --summary-json"):
         with open(said, encoding="utf-8") as file:
             checks.equal(json.load(file)["simulated"], True, "killed daemon: --summary-json")
     if checks.expect(spool, "killed daemon: its spool"):
         done = subprocess.run([e2e.GPUPROF, "export", kept, "-o", os.path.join(folder, "exported")],
-                              capture_output=True, text=True, timeout=60)
+                              capture_output=True, text=True, timeout=600)
         checks.equal(done.returncode, 0, "export: " + done.stderr[-600:])
         checks.expect(SENTENCE in done.stderr, "export: the summary says it: " + done.stderr[-600:])
 

@@ -46,7 +46,7 @@ def start(python, name, folder):
                                 case.ranks)
     return runner.execute(folder, command,
                           ["--cupti", "per-client", "--devices", str(case.devices)],
-                          env=torch_runs.environment(), timeout=300)
+                          env=torch_runs.environment(), timeout=600)
 
 
 def witnesses(run, pid):

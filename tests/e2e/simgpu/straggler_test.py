@@ -78,7 +78,7 @@ def main():
         command = torch_runs.script(python, folder, "straggler.py",
                                     ["--steps", str(wanted.steps)], RANKS)
         run = runner.execute(folder, command, ["--cupti", "per-client", "--devices", str(RANKS)],
-                             env=torch_runs.environment(), timeout=300)
+                             env=torch_runs.environment(), timeout=600)
         if checks.equal(run.status, 0, run.explain()) and checks.equal(
                 len(run.kineto), RANKS, "traces of torch.profiler"):
             judge(checks, *told_by(run), wanted.steps)

@@ -135,7 +135,7 @@ def of_torch(checks, python, folder):
     """What torch.profiler says of a program that calls prof.step()."""
     path = os.path.join(folder, "kineto.json")
     subprocess.run([python, os.path.join(steps_test.PROGRAMS, "user_schedule.py"), path],
-                   env=steps_test.environment(folder), check=True, capture_output=True, timeout=120)
+                   env=steps_test.environment(folder), check=True, capture_output=True, timeout=600)
     with open(os.path.join(folder, "truth.json"), encoding="utf-8") as file:
         noted = json.load(file)
     trace = torch_trace.kineto(path, noted["real_ns"] - noted["mono_ns"])

@@ -33,7 +33,7 @@ def noted(folder):
     return judge.load(path) if os.path.exists(path) else {"steps": []}
 
 
-def run(python, command, folder, arguments=(), timeout=120):
+def run(python, command, folder, arguments=(), timeout=600):
     """One program under gpuprof: (CompletedProcess, true steps, paths of the traces)."""
     out = os.path.join(folder, "out")
     shutil.rmtree(out, ignore_errors=True)

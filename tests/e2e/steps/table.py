@@ -11,7 +11,7 @@ class Program:
     source: str = "loop+optimizer"
     tail: int = 0         # steps without operators that may follow
     where: str = ""       # the file whose loop it is; "": the script; "-": any
-    timeout: int = 120
+    timeout: int = 600
     needs: str = ""       # "compiler": of C++
     options: tuple = ()   # of gpuprof
 
@@ -28,9 +28,9 @@ TABLE = {
     "zero-zeros": Program("plain.py --zero zeros", 30),
     "zero-model": Program("plain.py --zero model", 30),
     "zero-manual": Program("plain.py --zero manual", 30),
-    "compiled-model": Program("compiled.py model", 20, timeout=400, needs="compiler"),
-    "compiled-step": Program("compiled.py step", 20, "loop", timeout=400, needs="compiler"),
-    "compiled-optimizer": Program("compiled.py optimizer", 20, "loop", timeout=400,
+    "compiled-model": Program("compiled.py model", 20, timeout=600, needs="compiler"),
+    "compiled-step": Program("compiled.py step", 20, "loop", timeout=600, needs="compiler"),
+    "compiled-optimizer": Program("compiled.py optimizer", 20, "loop", timeout=600,
                                   needs="compiler"),
     "loader": Program("loader.py", 24),
     "loader-workers": Program("loader.py --workers 2", 24),

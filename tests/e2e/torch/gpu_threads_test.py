@@ -28,7 +28,7 @@ def run(python, folder):
     line = [sim.GPUSIM_RUN, "--quiet", "--",
             python, os.path.join(programs.PROGRAMS, "gpu_threads.py")]
     return e2e.gpuprof(["-q", "-f", "-o", folder, "--span-size", "100000000"], line,
-                       env=dict(os.environ, **torch_runs.environment()), timeout=300)
+                       env=dict(os.environ, **torch_runs.environment()), timeout=600)
 
 
 def where(trace):

@@ -29,7 +29,7 @@ def main():
     checks = e2e.Checks()
     program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "switching.py")
     ended = subprocess.run([python, program, HARNESS, str(times)], capture_output=True, text=True,
-                           timeout=60 + times // 400, check=False)
+                           timeout=600 + times // 400, check=False)
     checks.equal(ended.returncode, 0, "status; " + ended.stderr[-1000:])
     print(ended.stdout)
     said = dict(line.split(": ") for line in ended.stdout.splitlines() if ": " in line)

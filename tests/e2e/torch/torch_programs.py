@@ -26,12 +26,12 @@ def environment():
 
 def plain(line):
     return subprocess.run(line, env=environment(), stdin=subprocess.DEVNULL, capture_output=True,
-                          timeout=300)
+                          timeout=600)
 
 
 def under(options, line):
     """Quietly under gpuprof: what stands on stderr is the program's."""
-    return e2e.gpuprof(["-q", *options], line, env=environment(), timeout=300)
+    return e2e.gpuprof(["-q", *options], line, env=environment(), timeout=600)
 
 
 def said(text):

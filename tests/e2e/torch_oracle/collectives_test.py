@@ -44,7 +44,7 @@ def start(python, program, folder):
                python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(RANKS),
                os.path.join(HERE, "wrap.py"), folder, "shapes", *program]
     return e2e.gpuprof(["-f", "-o", os.path.join(folder, "out"), "--span-size", "100000000"], command,
-                       env=dict(os.environ, **torch_runs.environment()), timeout=300)
+                       env=dict(os.environ, **torch_runs.environment()), timeout=600)
 
 
 def records(trace):

@@ -39,8 +39,8 @@ def start(python, model, mode, folder, device="cpu", under=True):
     shutil.rmtree(os.path.join(folder, "out"), ignore_errors=True)
     if under:
         return e2e.gpuprof(["-o", os.path.join(folder, "out"), *WHOLE], command, env=environment,
-                           timeout=300)
-    return subprocess.run(command, env=environment, check=True, capture_output=True, timeout=300)
+                           timeout=600)
+    return subprocess.run(command, env=environment, check=True, capture_output=True, timeout=600)
 
 
 def witness(folder):

@@ -24,7 +24,7 @@ def run(argv, options, prefix=(), env_extra=None):
     env.update(options.get("env", {}))
     env.update(env_extra or {})
     return subprocess.run(list(prefix) + argv, input=options.get("stdin", b""), env=env,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600)
 
 
 def same(a, b, ours):

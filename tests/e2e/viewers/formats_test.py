@@ -185,7 +185,7 @@ def check(checks, what, output):
 def record(checks, folder, name, command, options=(), env=None):
     output = os.path.join(folder, name)
     done = e2e.gpuprof(["-o", output, "--format", FORMATS, "--span-size", "100000000", *options], command,
-                       env=env, timeout=300)
+                       env=env, timeout=600)
     checks.equal(done.returncode, 0, "%s: %s" % (name, done.stderr.decode()[-1500:]))
     return output
 
@@ -224,7 +224,7 @@ def scripted(checks, folder):
     if not os.path.exists(writer):
         return checks.skip("write_scripted is not built")
     output = os.path.join(folder, "scripted")
-    subprocess.run([writer, output, FORMATS], check=True, stdout=subprocess.DEVNULL, timeout=60)
+    subprocess.run([writer, output, FORMATS], check=True, stdout=subprocess.DEVNULL, timeout=600)
     for path in glob.glob(os.path.join(output, "*_4100.*")):
         os.unlink(path)  # the other rank
     found = check(checks, "scripted", output)

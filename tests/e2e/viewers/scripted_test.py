@@ -107,7 +107,7 @@ def main():
         output, kineto = os.path.join(folder, "run"), os.path.join(folder, "hta")
         for arguments in ([output], [kineto, "kineto"]):
             subprocess.run([os.path.join(e2e.BUILD, "bin", "write_scripted"), *arguments], check=True,
-                           stdout=subprocess.DEVNULL, timeout=60)
+                           stdout=subprocess.DEVNULL, timeout=600)
         shown, found = viewers.plugin(output), viewers.hta(output)
         if shown is not None:
             check_plugin(checks, shown)

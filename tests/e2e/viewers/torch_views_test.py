@@ -49,7 +49,7 @@ class Bench:
         else:
             environment["CUDA_VISIBLE_DEVICES"] = ""
         done = e2e.gpuprof(["-o", out, "--span-size", "100000000", *options], command, env=environment,
-                           timeout=300)
+                           timeout=600)
         with open(os.path.join(folder, "stderr.txt"), "wb") as file:
             file.write(done.stderr)
         self.checks.equal(done.returncode, 0, "%s: %s" % (name, done.stderr.decode()[:1500]))

@@ -26,7 +26,7 @@ def ask(venv, script, folder, *more):
     # Files, not pipes: a helper process that outlives the viewer would keep a pipe open.
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as log:
         status = subprocess.run([python, os.path.join(HERE, script), folder, *more], stdout=out,
-                                stderr=log, timeout=240,
+                                stderr=log, timeout=600,
                                 env={**os.environ, "PYTHONPATH": ""}).returncode
         out.seek(0)
         log.seek(0)

@@ -28,6 +28,7 @@ template <typename Body>
 int status_of_child(int signal, Body body) {
   const pid_t child = fork();
   if (child == 0) {
+    ::signal(signal, SIG_DFL);  // a shell's background ignores some
     body();
     kill(getpid(), signal);
     sleep(2);

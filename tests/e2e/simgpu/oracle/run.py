@@ -71,7 +71,7 @@ def _clear(folder):
             os.unlink(path)
 
 
-def execute(folder, program, sim_args=(), run_args=WHOLE, env=None, timeout=180):
+def execute(folder, program, sim_args=(), run_args=WHOLE, env=None, timeout=600):
     """`gpuprof run … -- gpusim-run … -- PROGRAM` with its logs in `folder`."""
     os.makedirs(folder, exist_ok=True)
     _clear(folder)
