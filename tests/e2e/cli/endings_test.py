@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import e2e
 from spools import daemon_of, filled_spool_of

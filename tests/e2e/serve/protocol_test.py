@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tensorflow.ProfilerService of one Python program, by a plain client: each rule of the protocol."""
 
-import os
 import time
 
 import e2e
