@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`gpuprof attach` and `detach`: what they record, what they leave in the process, what they refuse."""
 
+import json
 import os
 import pty
 import re
@@ -86,6 +87,16 @@ def detach_of_a_run(checks, folder):
         checks.equal(len(e2e.traces(out)), 1, "with what was recorded until then: " + errors)
 
 
+def traced(folder, *words):
+    """`gpuprof attach WORDS`, and the processes that it recorded. One that got no processor meanwhile has no file."""
+    path = os.path.join(folder, "summary.json")
+    done = live.cli("attach", *words, "--summary-json", path)
+    with open(path, encoding="utf-8") as file:
+        rows = json.load(file)["processes"]
+    pids = sorted(row["pid"] for row in rows if row["role"] == "traced")
+    return done, pids if {live.head(one)["pid"] for one in paths_of(done)} <= set(pids) else None
+
+
 def tree(checks, folder):
     with live.Program([live.PYTHON, "-c", PREFORK]) as program:
         live.wait_for(lambda: len(children_of(program.pid)) == 3)
@@ -93,16 +104,14 @@ def tree(checks, folder):
         before = {pid: looks(pid) for pid in pids}
         try:
             out = os.path.join(folder, "tree")
-            done = live.cli("attach", program.pid, "--children", "--all-processes", "-d", "500ms", "-o", out)
-            recorded = sorted(live.head(path)["pid"] for path in paths_of(done))
+            done, recorded = traced(folder, program.pid, "--children", "--all-processes", "-d", "500ms", "-o", out)
             checks.equal((done.returncode, recorded), (0, pids), "a prefork tree: " + done.stderr)
             checks.expect("4 processes" in done.stderr, done.stderr)
             for pid in pids:
                 live.no_trace_of_us(checks, pid, before[pid], "process %d of the tree" % pid)
             for option in (["-p"], []):
                 two = option + ["%d,%d" % tuple(pids[:2])]
-                done = live.cli("attach", *two, "-d", "500ms", "-o", out + "-two%d" % len(option))
-                recorded = sorted(live.head(path)["pid"] for path in paths_of(done))
+                done, recorded = traced(folder, *two, "-d", "500ms", "-o", out + "-two%d" % len(option))
                 checks.equal((done.returncode, recorded), (0, pids[:2]), "two that were named: " + done.stderr)
         finally:
             for pid in pids[1:]:
