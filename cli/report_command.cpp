@@ -80,6 +80,12 @@ support::Result<void> check_page_alone(const Options& options, const api::Report
   return {};
 }
 
+/// What the answer itself does not say.
+void print_notes(const std::vector<std::string>& notes) {
+  for (const std::string& sentence : notes)
+    fmt::print(stderr, "gpuprof: note: {}\n", support::on_one_line(sentence));
+}
+
 support::Result<int> write_page(const Options& options, const api::ReportRequest& request) {
   GPUPROF_CHECK(check_page_alone(options, request));
   api::ReportPageRequest page;
@@ -114,6 +120,7 @@ support::Result<int> report_command(Options& options) {
   const bool data = request.json || request.csv;
   GPUPROF_CHECK(
       write_answer(data ? text.value().text : support::harmless(text.value().text), "the report"));
+  if (!options.quiet) print_notes(text.value().notes);
   if (text.value().failed.empty()) return 0;
   fmt::print(stderr, "gpuprof: --fail-on: there is advice of {}\n",
              support::listed(text.value().failed));

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <set>
 
+#include "daemon/api/reading.hpp"
 #include "daemon/api/settled.hpp"
 #include "daemon/api/sources.hpp"
 #include "daemon/import/import.hpp"
@@ -79,8 +80,13 @@ support::Result<report::diff::Diff> load_pair(const DiffRequest& request, std::s
   options.limits = {request.min_change, request.min_share};
   options.rank = request.rank;
   options.progress = progress.counting;
-  return report::diff::make_diff({before.source.view, before.windows, before.source.named},
-                                 {after.source.view, after.windows, after.source.named}, options);
+  const auto input = [](const Loaded& one) {
+    return report::diff::Input{one.source.view, one.windows, one.source.named,
+                               reading_of(one.source)};
+  };
+  auto diff = report::diff::make_diff(input(before), input(after), options);
+  if (!diff) return with_reading(with_reading(diff.error(), before.source), after.source);
+  return diff;
 }
 
 struct Compared {

@@ -12,6 +12,7 @@
 #include "daemon/api/formats.hpp"
 #include "daemon/api/settled.hpp"
 #include "daemon/export/export.hpp"
+#include "daemon/import/import.hpp"
 #include "daemon/spool/spool.hpp"
 #include "support/files.hpp"
 #include "support/memory.hpp"
@@ -90,6 +91,7 @@ support::Result<Summary> export_all(const ExportRequest& request, const ExportPr
   summary.host = view.host;
   summary.name = view.options.name;
   summary.output = view.options.output;
+  if (source.imported != nullptr) summary.remarks = source.imported->reading;
   auto windows_or = settle_session(&view, &summary);
   if (!windows_or)
     return support::error(fmt::format("nothing can be exported from {}: {}", request.spool,

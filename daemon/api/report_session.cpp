@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "daemon/api/reading.hpp"
 #include "daemon/api/settled.hpp"
 #include "daemon/import/import.hpp"
 #include "daemon/report/advice/advice.hpp"
@@ -38,12 +39,15 @@ support::Result<report::Report> report_of(Source& source, const report::ReportOp
   if (source.imported != nullptr)
     for (const importer::PythonCall& call : source.imported->python)
       wanted.analysis.python.push_back({call.pid, call.tid, call.start_ns, call.end_ns});
-  GPUPROF_TRY(report, report::make_report(source.view, *windows, wanted));
+  auto made = report::make_report(source.view, *windows, wanted);
+  if (!made) return with_reading(made.error(), source);
+  report::Report report = made.take();
   for (report::Analysis& process : report.processes) {
     process.meta.source = source.named;
     process.meta.imported = source.is_imported();
   }
   for (const std::string& sentence : missing) report.missing.push_back(sentence);
+  report.reading = reading_of(source);
   return report;
 }
 
@@ -104,7 +108,9 @@ std::string advice_as(const ReportRequest& request, const report::Report& report
   support::JsonWriter json;
   json.begin_object().member("simulated", report.simulated).key("advice");
   report::advice::write_advice(advice, json);
-  json.member("failed_on", failed).end_object();
+  json.member("failed_on", failed);
+  if (!report.reading.files.empty()) report::write_reading(json.key("reading"), report.reading);
+  json.end_object();
   return json.text() + "\n";
 }
 
@@ -131,6 +137,8 @@ support::Result<PrintedReport> report_text(const ReportRequest& request,
   const std::vector<report::advice::Advice> advice = report::advice::advise(report);
   PrintedReport printed;
   printed.failed = failed_rules(request, advice);
+  const bool tells = request.json || (request.by.empty() && !request.advice_only && !request.csv);
+  if (!tells) printed.notes = report.reading.sentences;
   if (request.advice_only) {
     printed.text = advice_as(request, report, advice, printed.failed);
     return printed;

@@ -49,6 +49,7 @@ struct ReportProgress {
 struct PrintedReport {
   std::string text;
   std::vector<std::string> failed;  // rules of fail_on that gave advice
+  std::vector<std::string> notes;   // sentences: how it was read, where the text does not say it
 };
 
 /// Names --fail-on takes besides "any".

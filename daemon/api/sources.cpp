@@ -25,11 +25,14 @@ support::Result<Source> open_source(const std::vector<std::string>& paths,
   if (paths.empty()) return support::error("name a session's folder or a trace file");
   Source source;
   std::vector<std::string> traces;
+  importer::FolderFiles folder;
   for (const std::string& path : paths) {
     GPUPROF_TRY(found, importer::look_at(path));
     source.named += (source.named.empty() ? "" : ", ") + path;
     if (found.session.empty()) {
       traces.insert(traces.end(), found.traces.begin(), found.traces.end());
+      folder.found.insert(folder.found.end(), found.found.begin(), found.found.end());
+      folder.beside.insert(folder.beside.end(), found.beside.begin(), found.beside.end());
     } else if (paths.size() == 1) {
       GPUPROF_TRY(view, spool::open_session(found.session));
       source.view = std::move(view);
@@ -39,7 +42,7 @@ support::Result<Source> open_source(const std::vector<std::string>& paths,
           "{} is a session of gpuprof: name it alone; only trace files are read together", path));
     }
   }
-  GPUPROF_TRY(imported, importer::import_traces(traces, progress));
+  GPUPROF_TRY(imported, importer::import_traces(traces, progress, folder));
   GPUPROF_TRY(view, spool::open_session(imported->folder));
   source.view = std::move(view);
   source.imported = std::move(imported);

@@ -104,6 +104,35 @@ std::vector<std::string> sentences_of(const std::string& path, const Account& ac
   return sentences;
 }
 
+std::string nothing_in(const Account& account) {
+  if (account.events() == 0) return "is a trace without events";
+  if (!account.left_out(Reason::kNoTime).empty())
+    return fmt::format(
+        "has no event with a time and length that can be read (the largest is 2^63 ns; {}): it is "
+        "damaged, or of another kind",
+        listed_kinds(account.left_out(Reason::kNoTime)));
+  const auto& kinds = account.left_out(Reason::kUnknownKind);
+  return fmt::format(
+      "is a trace of something else: none of its events is of a "
+      "kind that PyTorch's profiler or gpuprof writes (they are {})",
+      listed_kinds(kinds.empty() ? account.repeats() : kinds));
+}
+
+std::string no_traces_text(const std::vector<std::pair<std::string, std::string>>& files,
+                           bool beside_traces) {
+  constexpr std::size_t kNamed = 8;
+  std::vector<std::string> named;
+  for (const auto& [path, what] : files)
+    if (named.size() < kNamed)
+      named.push_back(
+          fmt::format("{} ({})", beside_traces ? path.substr(path.rfind('/') + 1) : path, what));
+  return fmt::format(
+      "{} not read as {}: {}{}",
+      support::counted(files.size(), "file of the folder is", "files of the folder are"),
+      files.size() == 1 ? "a trace" : "traces", support::join(named, "; "),
+      files.size() > kNamed ? "; …" : "");
+}
+
 std::string listed_kinds(const Account::Kinds& kinds) {
   std::vector<std::pair<std::uint64_t, std::string_view>> sorted;
   for (const auto& [kind, count] : kinds) sorted.emplace_back(count, kind);

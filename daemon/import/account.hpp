@@ -105,6 +105,15 @@ class Account {
 std::vector<std::string> sentences_of(const std::string& path, const Account& account,
                                       const std::string& far_times);
 
+/// Why nothing of a trace can be shown; behind its name.
+std::string nothing_in(const Account& account);
+
+/// JSON of folders that is something else, in one sentence.
+///
+/// @param beside_traces  there are some: names will do, without their folder
+std::string no_traces_text(const std::vector<std::pair<std::string, std::string>>& files,
+                           bool beside_traces);
+
 /// `990 of 'kernel', 10 of 'gpu_memcpy'`: the most frequent first.
 std::string listed_kinds(const Account::Kinds& kinds);
 

@@ -79,9 +79,10 @@ bool Classifier::times(const RawEvent& e, bool needs_duration, Record& to) {
   const auto ts = e.ts.given() ? us_as_ns(e.ts.text) : std::nullopt;
   const auto length = e.duration.given() ? us_as_ns(e.duration.text) : std::nullopt;
   if (!ts || (needs_duration && !length)) return false;
+  const std::int64_t length_ns = needs_duration ? length.value_or(0) : 0;
+  if (length_ns < 0) content_.account.mended(Mending::kNegativeLength);
   to.start_ns = *ts;
-  to.end_ns = needs_duration ? std::min(*ts + std::max<std::int64_t>(*length, 0), kLatestNs) : *ts;
-  to.end_ns = std::max(to.end_ns, to.start_ns);
+  to.end_ns = std::max(std::min(*ts + std::max<std::int64_t>(length_ns, 0), kLatestNs), *ts);
   if (*ts % 1000 != 0 || to.end_ns % 1000 != 0) content_.whole_us = false;
   return true;
 }
@@ -109,6 +110,7 @@ void Classifier::keep() {
     any_ = true;
   }
   outcome_ = Outcome::kShown;
+  content_.times.add(record_.start_ns, record_.end_ns);
   if (record_.process != kNoProcess) {
     Row& row = content_.rows[record_.process];
     if (kind >= RecordKind::kSync) {

@@ -24,6 +24,7 @@
 #include "daemon/import/rows.hpp"
 #include "daemon/import/sample_rows.hpp"
 #include "daemon/import/sorter.hpp"
+#include "daemon/import/time_sieve.hpp"
 
 namespace gpuprof::importer {
 
@@ -48,6 +49,9 @@ struct FileContent {
   /// GPU work that tells no launch, and arrows that were not kept, though they may.
   std::uint64_t keyless = 0, arrows_not_kept = 0;
   bool keeps_arrows = false;
+  TimeSpread times;                // of all records
+  std::uint64_t bytes_behind = 0;  // packed text, unread
+  std::string far_times;           // which were set aside, and between which the rest lies
   /// gpuprof's steps count from 0 in the session and have labels beside that; 0: no step is known.
   std::uint64_t label_minus_number = 0;
   bool steps_known = false;
@@ -71,6 +75,10 @@ class Classifier final : public TraceListener {
     return content_.head.take(key, json, path_);
   }
   void on_event(const RawEvent& event) override;
+  void on_other_value() override { content_.account.left_out(Reason::kNoEvent, "(no event)"); }
+  void on_mended(Mending mending, std::uint64_t places) override {
+    content_.account.mended(mending, places);
+  }
   void on_progress() override { progress_(); }
   /// To be called when all events have come. What to read the file again with; none where every
   /// event was taken for what it is.

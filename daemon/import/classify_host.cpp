@@ -3,6 +3,7 @@
 // Classifier: operators, ranges, steps, frames of Python, calls, memory.
 //
 // Context:  cli through daemon/api
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
@@ -40,6 +41,26 @@ std::uint32_t source_of(std::string_view name) {
     if (exporter::name_of(static_cast<exporter::StepBy>(source)) == name && !name.empty())
       return source;
   return 0;
+}
+
+/// A path of Windows whose backslashes nobody escaped may hold what looks like escapes:
+/// `lib\new.py` came as `lib`, a line's end and `ew.py`. No path has such characters.
+std::string path_as_written(std::string_view name, std::uint64_t& backslashes) {
+  constexpr std::string_view kEscaped = "\b\f\n\r\t", kLetters = "bfnrt";
+  std::string path;
+  for (const char c : name) {
+    const std::size_t at = kEscaped.find(c);
+    backslashes += at == kEscaped.npos ? 0 : 1;
+    path += at == kEscaped.npos ? std::string(1, c) : std::string{'\\', kLetters[at]};
+  }
+  return path;
+}
+
+/// `path(line): function` with characters of control in it and no path of another system.
+bool has_escapes_by_chance(std::string_view name) {
+  const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20; };
+  return std::any_of(name.begin(), name.end(), control) && name.find('/') == name.npos &&
+         name.find(".py(") != name.npos;
 }
 
 std::uint8_t scope_of(std::string_view name, bool own_range, bool backward) {
@@ -177,7 +198,13 @@ void Classifier::take_frame(const RawEvent& e) {
     frame.inferred = e.integer(Arg::kApprox).value_or(0) != 0;
   } else {
     content_.any_frames = true;
-    record_.name = names_.texts.intern(e.name);
+    if (has_escapes_by_chance(e.name)) {
+      std::uint64_t backslashes = 0;
+      record_.name = names_.texts.intern(path_as_written(e.name, backslashes));
+      content_.account.mended(Mending::kBackslash, backslashes);
+    } else {
+      record_.name = names_.texts.intern(e.name);
+    }
   }
   const std::string_view from = e.text(Arg::kCallFrom);
   if (const std::size_t colon = from.rfind(':'); colon != from.npos) {

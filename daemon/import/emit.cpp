@@ -100,6 +100,8 @@ void Emitter::call(const Record& r) {
                                    : pool_[own.open.back()].id;
   call.stack = own.frames.stack_at(r.start_ns, r.call.stack, names_);
   if (r.call.correlation == 0) return;
+  std::uint32_t& first = processes_[r.process].first_launched;
+  first = first == 0 ? r.call.correlation : std::min(first, r.call.correlation);
   launches_[place_of(r.process, r.call.correlation, launches_.size())] = {
       r.call.correlation, r.tid, call.parent, r.start_ns, r.process};
 }

@@ -48,6 +48,7 @@ class Emitter {
     std::unordered_map<std::uint32_t, Thread> threads;
     std::uint32_t last_tid = 0;
     Thread* last = nullptr;
+    std::uint32_t first_launched = 0;  // lowest correlation of a call so far; 0: none came
   };
   /// What ends later: a place in `pool_`.
   struct Ending {
@@ -130,6 +131,7 @@ class Emitter {
   void write_sample(const Record& r);
   void write_overhead(const Record& r);
   void write_gpu(const Record& r);
+  std::uint32_t shown_correlation(const Record& r, const Launch& launch);
   template <typename E>
   void write_gpu_event(const Record& r, const Launch& launch, SessionProcess& to, E e);
 
@@ -151,6 +153,7 @@ class Emitter {
   std::vector<Led> led_;
   std::uint32_t made_correlation_ = 0x80000000;
   std::uint64_t unowned_ = 0;
+  std::uint32_t unlaunched_ = 0;  // GPU events that got a number of their own
 };
 
 }  // namespace gpuprof::importer

@@ -9,6 +9,8 @@
 namespace gpuprof::importer {
 namespace {
 
+/// Numbers that no driver reaches.
+constexpr std::uint32_t kUnlaunched = 0xf0000000;
 /// No step is drawn longer than it was by more.
 constexpr std::uint64_t kStepMoreNs = 1000;
 
@@ -122,7 +124,7 @@ void Emitter::write_gpu_event(const Record& r, const Launch& launch, SessionProc
   e.start_ns = at(r.start_ns);
   e.end_ns = at(r.end_ns);
   e.range = launch.range;
-  e.correlation = r.gpu.correlation != 0 ? r.gpu.correlation : launch.correlation;
+  e.correlation = shown_correlation(r, launch);
   e.launch_tid = launch.tid;
   e.context = r.gpu.context;
   e.stream = r.gpu.stream;
@@ -131,6 +133,15 @@ void Emitter::write_gpu_event(const Record& r, const Launch& launch, SessionProc
   if constexpr (requires { e.graph_node; }) e.graph_node = r.gpu.graph_node;
   to.context(content_, r.gpu.context, r.gpu.device);
   to.writer().on(e);
+}
+
+/// A session's window has what was launched in it, and numbers below its first launch are another
+/// window's. A file of others is one window: what nothing in it launched gets a number behind all.
+std::uint32_t Emitter::shown_correlation(const Record& r, const Launch& launch) {
+  const std::uint32_t own = r.gpu.correlation != 0 ? r.gpu.correlation : launch.correlation;
+  const std::uint32_t first = processes_[launch.process].first_launched;
+  if (launch.correlation != 0 || content_.head.ours || (first != 0 && own > first)) return own;
+  return kUnlaunched + unlaunched_++ % (~0U - kUnlaunched);
 }
 
 void Emitter::write_gpu(const Record& r) {

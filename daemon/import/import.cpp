@@ -23,6 +23,7 @@
 #include "daemon/import/owners.hpp"
 #include "daemon/import/session_process.hpp"
 #include "daemon/import/text_source.hpp"
+#include "daemon/import/worker_name.hpp"
 #include "daemon/spool/spool.hpp"
 #include "support/text.hpp"
 #include "support/tidy.hpp"
@@ -54,35 +55,26 @@ support::Result<std::string> make_folder() {
   return folder;
 }
 
-/// `HOST_PID` of a file's name, as TensorBoard's plugin takes it apart.
-std::pair<std::string, std::int64_t> worker_of(const std::string& path) {
-  std::string name = fs::path(path).filename().string();
-  for (const std::string_view suffix : {".gz", ".json", ".trace", ".pt"})
-    if (name.ends_with(suffix)) name.erase(name.size() - suffix.size());
-  if (const std::size_t dot = name.rfind('.');
-      dot != name.npos && name.find_first_not_of("0123456789", dot + 1) == name.npos)
-    name.erase(dot);
-  const std::size_t underscore = name.rfind('_');
-  std::int64_t pid = 0;
-  if (underscore == name.npos || underscore == 0) return {{}, 0};
-  const char* const end = name.data() + name.size();
-  const auto [at, error] = std::from_chars(name.data() + underscore + 1, end, pid);
-  if (error != std::errc() || at != end) return {{}, 0};
-  return {name.substr(0, underscore), pid};
-}
-
 /// Makes the session; what it holds goes with it.
 class Importer {
  public:
   Importer(Imported& result, const Progress& progress) : result_(result), progress_(progress) {}
 
-  support::Result<void> run(const std::vector<std::string>& paths) {
+  /// @param named  so many of them were named, the rest was found in folders
+  support::Result<void> run(const std::vector<std::string>& paths, std::size_t named) {
     for (const std::string& path : paths) {
       std::error_code failed;
       total_bytes_ += fs::file_size(path, failed);
       if (failed) return support::error(fmt::format("cannot read {}: {}", path, failed.message()));
     }
-    for (const std::string& path : paths) GPUPROF_CHECK(read(path, paths.size() > 1));
+    several_ = paths.size() > 1;
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+      GPUPROF_TRY(other, read(paths[i], i >= named));
+      if (other.empty()) continue;
+      if (i < named) return support::error(fmt::format("{} {}", paths[i], other));
+      result_.no_traces.emplace_back(paths[i], other);
+    }
+    if (files_.empty()) return support::error(no_traces_text(result_.no_traces, false));
     GPUPROF_CHECK(check_mix());
     line_ = place_files(files_);
     GPUPROF_CHECK(begin_log());
@@ -100,8 +92,10 @@ class Importer {
     std::uint64_t last_ns = 0;
   };
 
-  support::Result<void> read(const std::string& path, bool of_several);
-  support::Result<std::optional<Foreseen>> read_once(ReadFile& file, const Foreseen* foreseen);
+  /// What the file is in place of a trace, or "".
+  support::Result<std::string> read(const std::string& path, bool found);
+  support::Result<std::string> read_once(ReadFile& file, bool found, const Foreseen* foreseen,
+                                         std::optional<Foreseen>& next);
   support::Result<void> check_mix() const;
   support::Result<void> begin_log();
   support::Result<void> emit(ReadFile& file);
@@ -118,6 +112,7 @@ class Importer {
   const Progress& progress_;
   Names names_;
   std::vector<ReadFile> files_;
+  bool several_ = false;
   std::uint64_t done_bytes_ = 0, total_bytes_ = 0;
   Line line_;
   std::unique_ptr<spool::SessionLog> log_;
@@ -125,38 +120,30 @@ class Importer {
   std::set<std::uint32_t> pids_;
 };
 
-/// Why nothing of a trace can be shown.
-std::string nothing_in(const Account& account) {
-  if (account.events() == 0) return "is a trace without events";
-  if (!account.left_out(Reason::kNoTime).empty())
-    return fmt::format(
-        "has no event with a time and length that can be read (the largest is 2^63 ns; {}): it is "
-        "damaged, or of another kind",
-        listed_kinds(account.left_out(Reason::kNoTime)));
-  const auto& kinds = account.left_out(Reason::kUnknownKind);
-  return fmt::format(
-      "is a trace of something else: none of its events is of a "
-      "kind that PyTorch's profiler or gpuprof writes (they are {})",
-      listed_kinds(kinds.empty() ? account.repeats() : kinds));
-}
-
-support::Result<void> Importer::read(const std::string& path, bool of_several) {
+support::Result<std::string> Importer::read(const std::string& path, bool found) {
   ReadFile file;
   file.path = path;
-  GPUPROF_TRY(foreseen, read_once(file, nullptr));
+  std::optional<Foreseen> foreseen, none;
+  GPUPROF_TRY(other, read_once(file, found, nullptr, foreseen));
+  if (!other.empty()) return other;
   // Some events say what they are only together with others that come later.
-  if (foreseen) GPUPROF_CHECK(read_once(file, &*foreseen));
+  if (foreseen) {
+    GPUPROF_TRY(same, read_once(file, found, &*foreseen, none));
+    if (!same.empty()) return same;
+  }
   done_bytes_ += file.bytes;
   if (progress_) progress_(done_bytes_, total_bytes_);
-  if (file.content->sorter.size() == 0)
-    return support::error(fmt::format("{} {}", path, nothing_in(file.content->account)));
-  if (of_several) file.content->sorter.park();
+  GPUPROF_TRY(far, set_times_aside(*file.content, result_.folder));
+  file.content->far_times = std::move(far);
+  if (file.content->sorter.size() == 0) return nothing_in(file.content->account);
+  if (several_) file.content->sorter.park();
   files_.push_back(std::move(file));
-  return {};
+  return std::string();
 }
 
-support::Result<std::optional<Foreseen>> Importer::read_once(ReadFile& file,
-                                                             const Foreseen* foreseen) {
+support::Result<std::string> Importer::read_once(ReadFile& file, bool found,
+                                                 const Foreseen* foreseen,
+                                                 std::optional<Foreseen>& next) {
   GPUPROF_TRY(source, TextSource::open(file.path));
   file.content = std::make_unique<FileContent>(result_.folder);
   Classifier classifier(
@@ -165,9 +152,11 @@ support::Result<std::optional<Foreseen>> Importer::read_once(ReadFile& file,
         if (progress_) progress_(done_bytes_ + text->bytes_read(), total_bytes_);
       },
       foreseen);
-  GPUPROF_CHECK(read_trace(*source, file.path, classifier));
+  GPUPROF_TRY(other, read_trace(*source, file.path, found, classifier));
   file.bytes = source->file_bytes();
-  return classifier.finish();
+  file.content->bytes_behind = source->bytes_behind();
+  next = classifier.finish();
+  return other;
 }
 
 /// Figures of a simulated GPU are no measurements: never beside real ones.
@@ -334,7 +323,8 @@ void Importer::describe_file(const ReadFile& file) {
   told.window = static_cast<std::uint32_t>(file.window);
   told.ours = content.head.ours;
   for (const std::string& sentence : content.head.remarks) remark("trace", sentence);
-  for (const std::string& sentence : sentences_of(file.path, content.account, "")) tell(sentence);
+  for (const std::string& sentence : sentences_of(file.path, content.account, content.far_times))
+    tell(sentence);
   for (const auto& [guess, count] : content.guessed)
     tell(fmt::format("{} of {} {} of {}, which gpuprof does not know: read as {}",
                      support::counted(count, "event", "events"), file.path,
@@ -342,6 +332,9 @@ void Importer::describe_file(const ReadFile& file) {
                      guess.first == "(none)" ? std::string("no kind")
                                              : "kind " + support::in_quotes(guess.first),
                      guess.second));
+  if (content.bytes_behind != 0)
+    tell(fmt::format("{} behind the packed text of {} are no gzip data and were not read",
+                     support::counted(content.bytes_behind, "byte", "bytes"), file.path));
 }
 
 /// How the files were read.
@@ -351,6 +344,7 @@ void Importer::tell(const std::string& sentence) {
 }
 
 support::Result<void> Importer::finish() {
+  if (!result_.no_traces.empty()) tell(no_traces_text(result_.no_traces, true));
   if (const std::uint64_t sets = names_.inputs.left_out(); sets != 0)
     remark("inputs", fmt::format("{} of operator inputs {} not kept: there were too many",
                                  support::counted(sets, "set", "sets"), sets == 1 ? "is" : "are"));
@@ -389,11 +383,16 @@ Imported::~Imported() {
 }
 
 support::Result<std::unique_ptr<Imported>> import_traces(const std::vector<std::string>& paths,
-                                                         const Progress& progress) {
+                                                         const Progress& progress,
+                                                         const FolderFiles& folder) {
+  std::vector<std::string> all = distinct(paths);
+  const std::size_t named = all.size();
+  all.insert(all.end(), folder.found.begin(), folder.found.end());
   auto imported = std::make_unique<Imported>();
-  GPUPROF_TRY(folder, make_folder());
-  imported->folder = folder;
-  GPUPROF_CHECK(Importer(*imported, progress).run(distinct(paths)));
+  GPUPROF_TRY(made, make_folder());
+  imported->folder = made;
+  imported->no_traces = folder.beside;
+  GPUPROF_CHECK(Importer(*imported, progress).run(distinct(all), named));
   return imported;
 }
 

@@ -61,12 +61,21 @@ struct Imported {
 /// Bytes read of all files, and how many there are (as they lie on the disk).
 using Progress = std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)>;
 
+/// Of folders that a person named.
+struct FolderFiles {
+  std::vector<std::string> found;  // to read; those that are no traces are told, and no errors
+  std::vector<std::pair<std::string, std::string>> beside;  // not to read: path, and why
+};
+
 /// Converts trace files. Several files of one process become its windows; files whose times
 /// overlap, of several ranks, one window.
+///
+/// @param folder  what else lies in the folders that were named
 ///
 /// Errors: a file that cannot be read, is cut short, is no JSON or no trace: one sentence that
 /// names it. No room for the session folder (in $TMPDIR or /tmp).
 support::Result<std::unique_ptr<Imported>> import_traces(const std::vector<std::string>& paths,
-                                                         const Progress& progress);
+                                                         const Progress& progress,
+                                                         const FolderFiles& folder = {});
 
 }  // namespace gpuprof::importer

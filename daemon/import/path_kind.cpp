@@ -5,17 +5,17 @@
 // Context:  cli through daemon/api
 #include "daemon/import/path_kind.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
-#include <isa-l/igzip_lib.h>
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <memory>
+#include <utility>
 
-#include "daemon/import/text_source.hpp"
+#include "daemon/import/unpacker.hpp"
 #include "support/text.hpp"
 
 namespace gpuprof::importer {
@@ -34,28 +34,46 @@ std::string first_bytes(const std::string& path) {
                      static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
 }
 
-/// What the first bytes of a gzip file unpack to.
-std::string unpacked(const std::string& packed) {
-  const auto state = std::make_unique<inflate_state>();
-  isal_inflate_init(state.get());
-  state->crc_flag = ISAL_GZIP;
-  std::string copy = packed, text(4096, '\0');
-  state->next_in = reinterpret_cast<std::uint8_t*>(copy.data());
-  state->avail_in = static_cast<std::uint32_t>(copy.size());
-  state->next_out = reinterpret_cast<std::uint8_t*>(text.data());
-  state->avail_out = static_cast<std::uint32_t>(text.size());
-  isal_inflate(state.get());
-  text.erase(text.size() - state->avail_out);
-  return text;
+/// The text's first character that is no blank, whatever gzip holds before it; 0: none near.
+char first_character(const std::string& path) {
+  constexpr std::size_t kMostBlanks = 64u << 20;
+  Unpacker text(path, base::UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)));
+  std::string block(4096, '\0');
+  bool first = true;
+  for (std::size_t seen = 0; seen < kMostBlanks;) {
+    const std::size_t n = text.read(block.data(), block.size());
+    if (n == 0) return 0;
+    std::string_view part(block.data(), n);
+    if (first && part.starts_with("\xef\xbb\xbf")) part.remove_prefix(3);
+    first = false;
+    seen += n;
+    const std::size_t at = part.find_first_not_of(" \t\r\n");
+    if (at != part.npos) return part[at];
+    block.resize(256 * 1024);
+  }
+  return 0;
 }
 
 /// Begins as JSON objects and arrays do.
 bool looks_like_json(const std::string& path) {
-  std::string text = first_bytes(path);
-  if (is_gzip(text)) text = unpacked(text);
-  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
-  const std::size_t at = text.find_first_not_of(" \t\r\n");
-  return at != text.npos && (text[at] == '{' || text[at] == '[');
+  const char c = first_character(path);
+  return c == '{' || c == '[';
+}
+
+/// What else a person may have named; "": nothing that is known.
+std::string_view other_form(std::string_view begin) {
+  static constexpr std::pair<std::string_view, std::string_view> kForms[] = {
+      {"\x28\xb5\x2f\xfd", "it is packed by zstd: unpack it first (zstd -d)"},
+      {"\xfd"
+       "7zXZ",
+       "it is packed by xz: unpack it first (xz -d)"},
+      {"BZh", "it is packed by bzip2: unpack it first (bzip2 -d)"},
+      {"\x04\x22\x4d\x18", "it is packed by lz4: unpack it first (lz4 -d)"},
+      {"\xff\xfe", "it is text in UTF-16: convert it first (iconv -f UTF-16 -t UTF-8)"},
+      {"\xfe\xff", "it is text in UTF-16: convert it first (iconv -f UTF-16 -t UTF-8)"}};
+  for (const auto& [magic, what] : kForms)
+    if (begin.starts_with(magic)) return what;
+  return {};
 }
 
 bool is_trace_name(const std::string& name) {
@@ -70,13 +88,17 @@ struct Listing {
   std::vector<std::string> spools, folders, torch, others;
   bool processes = false;  // spools of processes
 
-  /// Files as the handlers of profilers name them, else all of JSON.
-  std::vector<std::string> traces() const {
-    if (!torch.empty()) return torch;
-    std::vector<std::string> found;
-    for (const std::string& path : others)
-      if (looks_like_json(path)) found.push_back(path);
-    return found;
+  /// Files as the handlers of profilers name them, else all of JSON; the rest is told.
+  void traces(Found& to) const {
+    to.traces.insert(to.traces.end(), torch.begin(), torch.end());
+    for (const std::string& path : others) {
+      if (!torch.empty())
+        to.beside.emplace_back(path, "beside files that are named *.pt.trace.json");
+      else if (looks_like_json(path))
+        to.found.push_back(path);
+      else
+        to.beside.emplace_back(path, "does not begin as a JSON object or array does");
+    }
   }
 };
 
@@ -143,9 +165,9 @@ support::Result<Found> look_into(const std::string& folder, bool* any) {
     for (const std::string& spool : listing.spools) runs[spool].session = spool;
     return choose_run(folder, runs);
   }
-  found.traces = listing.traces();
+  listing.traces(found);
   // HTA's layout: a folder for each span, of one run.
-  if (found.traces.empty()) {
+  if (!found.any()) {
     std::vector<std::string> spans = listing.folders;
     const auto kineto =
         std::find(spans.begin(), spans.end(), (fs::path(folder) / "kineto").string());
@@ -156,11 +178,10 @@ support::Result<Found> look_into(const std::string& folder, bool* any) {
     for (const std::string& span : spans) {
       if (!fs::path(span).filename().string().starts_with("span_")) continue;
       GPUPROF_TRY(inner, list(span));
-      const auto traces = inner.traces();
-      found.traces.insert(found.traces.end(), traces.begin(), traces.end());
+      inner.traces(found);
     }
   }
-  *any = !found.traces.empty();
+  *any = found.any();
   return found;
 }
 
@@ -196,7 +217,7 @@ support::Result<Found> look_at(const std::string& path) {
   const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
   if (file.filename() == "session.jsonl" ||
       (file.extension() == ".spool" && fs::exists(folder / "session.jsonl", failed)))
-    return Found{folder.string(), {}};
+    return Found{folder.string(), {}, {}, {}};
   const std::string head = first_bytes(path);
   if (head.empty())
     return support::error(fmt::format("cannot read {}; run this as its owner", path));
@@ -205,10 +226,11 @@ support::Result<Found> look_at(const std::string& path) {
         "{} is no trace: {}; a JSON trace of torch.profiler, Kineto or gpuprof is read, or the "
         "folder of a session",
         path,
-        is_gzip(head)           ? "what gzip packed there is no JSON text"
-        : path.ends_with(".gz") ? "it is neither gzip nor JSON text"
-                                : "it is no JSON text"));
-  return Found{{}, {path}};
+        !other_form(head).empty() ? other_form(head)
+        : is_gzip(head)           ? "what gzip packed there is no JSON text"
+        : path.ends_with(".gz")   ? "it is neither gzip nor JSON text"
+                                  : "it is no JSON text"));
+  return Found{{}, {path}, {}, {}};
 }
 
 }  // namespace gpuprof::importer

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/result.hpp"
@@ -17,6 +18,11 @@ namespace gpuprof::importer {
 struct Found {
   std::string session;              // a folder for spool::open_session; empty: `traces`
   std::vector<std::string> traces;  // files for import_traces
+  std::vector<std::string> found;   // JSON of a folder, of which some may be no traces
+  /// Of a folder, and not read: path, and why.
+  std::vector<std::pair<std::string, std::string>> beside;
+
+  bool any() const { return !traces.empty() || !found.empty(); }
 };
 
 /// A folder may be a session's own, an output folder with one inside, or one with trace files:

@@ -11,10 +11,8 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "daemon/import/surrogates.hpp"
 #include "daemon/import/text_source.hpp"
 
 namespace gpuprof::importer {
@@ -64,17 +62,6 @@ class Sliding {
   const char* pristine() const { return pristine_.data() + at_; }
   std::size_t left() const { return pristine_.size() - at_; }
   std::uint64_t offset() const { return passed_ + at_; }
-  /// Makes the part from the cursor on parsable again.
-  void restore(std::size_t bytes) { std::memcpy(work(), pristine(), std::min(bytes, left())); }
-  void overwrite(std::size_t at, std::string_view text) {
-    pristine_.replace(at_ + at, text.size(), text);
-  }
-  /// From the escape at `at` on: halves of pairs that stand alone are taken as U+FFFD. False: none.
-  bool mend_surrogates(std::size_t at) {
-    if (replace_lone_surrogates(pristine_, at_ + at) == 0) return false;
-    restore(left());
-    return true;
-  }
 
  private:
   static constexpr char kOnlyBlanks = '\1';

@@ -33,6 +33,12 @@ class Sorter {
     part_.back().sequence = sequence_++;
     if (part_.size() >= kPart) spill();
   }
+  /// One of another sorter, with its number there.
+  void add_numbered(const Record& record) {
+    part_.push_back(record);
+    ++sequence_;
+    if (part_.size() >= kPart) spill();
+  }
   /// Puts what is held into the file, too: other files come before this one is read.
   void park() {
     if (!part_.empty()) spill();

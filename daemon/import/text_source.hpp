@@ -3,7 +3,7 @@
 // The text of a file, plain or gzip, in blocks; read and unpacked by a thread of its own.
 //
 // Context:  cli through daemon/api
-// Owns:     the file, the thread and a fixed number of blocks
+// Owns:     the thread and a fixed number of blocks
 // Promises: control characters come as blanks, which JSON forbids in strings and elsewhere does
 //           not tell from blanks; memory is fixed; a damaged or cut file is an error at its end
 // Not here: what the text says (json_events.hpp)
@@ -19,7 +19,7 @@
 #include <string_view>
 #include <thread>
 
-#include "gpuprof/base/unique_fd.hpp"
+#include "daemon/import/unpacker.hpp"
 #include "support/result.hpp"
 
 namespace gpuprof::importer {
@@ -42,19 +42,18 @@ class TextSource {
   /// Of the file as it lies on the disk.
   std::uint64_t bytes_read() const { return read_.load(std::memory_order_relaxed); }
   std::uint64_t file_bytes() const { return file_bytes_; }
+  /// Bytes behind packed text that are no gzip and were not read; known at the end.
+  std::uint64_t bytes_behind() const {
+    const std::lock_guard lock(mutex_);
+    return unpacker_.behind();
+  }
 
  private:
   TextSource(std::string path, base::UniqueFd fd, std::uint64_t bytes);
   void produce();
-  std::string read_plain();
-  std::string read_gzip();
-  std::string failed_read() const;
   bool put(std::string block);
-  /// Bytes of the file into `to`; 0 at its end, negative: errno is set.
-  std::ptrdiff_t read_some(char* to, std::size_t bytes);
 
-  std::string path_;
-  base::UniqueFd fd_;
+  Unpacker unpacker_;  // of the thread until it is done
   std::uint64_t file_bytes_;
   std::atomic<std::uint64_t> read_{0};
 
@@ -65,10 +64,5 @@ class TextSource {
   bool done_ = false, stopping_ = false;
   std::thread thread_;
 };
-
-/// True for the first bytes of a gzip file.
-inline bool is_gzip(std::string_view bytes) {
-  return bytes.size() >= 3 && bytes.substr(0, 3) == std::string_view("\x1f\x8b\x08", 3);
-}
 
 }  // namespace gpuprof::importer

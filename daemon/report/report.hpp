@@ -12,12 +12,14 @@
 #include <vector>
 
 #include "daemon/report/analysis.hpp"
+#include "daemon/report/reading.hpp"
 
 namespace gpuprof::report {
 
 struct Report {
   std::vector<Analysis> processes;   // by rank, else by pid
   std::vector<std::string> missing;  // of all: sentences
+  Reading reading;                   // of trace files
   bool simulated = false;            // some process used a simulated GPU
 };
 

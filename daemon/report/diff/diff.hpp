@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "daemon/report/diff/side.hpp"
+#include "daemon/report/reading.hpp"
 
 namespace gpuprof::report::diff {
 
@@ -124,7 +125,8 @@ struct Diff {
   bool simulated = false;  // GPUs of both were
   std::vector<ProcessDiff> processes;
   std::vector<std::string> remarks;
-  std::vector<Diff> repeats;  // the pairs after the first, each as it is by itself
+  Reading before_reading, after_reading;  // of trace files
+  std::vector<Diff> repeats;              // the pairs after the first, each as it is by itself
 
   std::size_t pairs() const { return 1 + repeats.size(); }
 };

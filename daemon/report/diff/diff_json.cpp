@@ -104,7 +104,12 @@ void write(JsonWriter& json, const ProcessDiff& process) {
 }
 
 void write_pair(JsonWriter& json, const Diff& pair) {
-  json.begin_object().member("before", pair.before).member("after", pair.after).end_object();
+  json.begin_object().member("before", pair.before).member("after", pair.after);
+  if (!pair.before_reading.files.empty())
+    write_reading(json.key("before_reading"), pair.before_reading);
+  if (!pair.after_reading.files.empty())
+    write_reading(json.key("after_reading"), pair.after_reading);
+  json.end_object();
 }
 
 }  // namespace

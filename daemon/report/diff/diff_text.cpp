@@ -149,6 +149,11 @@ std::string process_text(const Diff& diff, const ProcessDiff& process, std::size
   return text + memory_table(process, name_width);
 }
 
+std::string reading_text(const Diff& pair) {
+  return lines("note: before: ", pair.before_reading.sentences) +
+         lines("note: after: ", pair.after_reading.sentences);
+}
+
 }  // namespace
 
 std::string diff_text(const Diff& diff, std::size_t row_limit, std::size_t width) {
@@ -156,7 +161,8 @@ std::string diff_text(const Diff& diff, std::size_t row_limit, std::size_t width
   const std::size_t name_width = width == 0 ? kMostName : std::clamp(room, kLeastName, kMostName);
   std::string text;
   if (diff.simulated) text += "GPU work was done on the simulated GPU.\n";
-  text += lines("", pairs_sentences(diff)) + lines("note: ", diff.remarks);
+  text += lines("", pairs_sentences(diff)) + lines("note: ", diff.remarks) + reading_text(diff);
+  for (const Diff& other : diff.repeats) text += reading_text(other);
   for (const ProcessDiff& process : diff.processes)
     text += process_text(diff, process, row_limit, name_width);
   return text;

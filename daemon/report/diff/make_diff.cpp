@@ -121,6 +121,8 @@ support::Result<Diff> make_diff(const Input& before, const Input& after,
   diff.before = before.named;
   diff.after = after.named;
   diff.limits = options.limits;
+  diff.before_reading = before.reading;
+  diff.after_reading = after.reading;
   std::vector<bool> compared(new_ones.size(), false);
   std::vector<std::string> alone_before, alone_after;
   for (std::size_t i = 0; i < old_ones.size(); ++i) {

@@ -23,6 +23,7 @@ struct Input {
   const spool::SessionView& session;
   const std::vector<model::Window>& windows;
   std::string named;  // as the person did
+  Reading reading = {};
 };
 
 struct DiffOptions {

@@ -157,8 +157,14 @@ void write_limits(Part& part) {
     compared.insert(compared.end(), sentences.begin(), sentences.end());
   part.json.array();
   group(part.json, "Not compared, or not as well as could be", compared);
-  group(part.json, "Not in the recording before", process.before.missing);
-  group(part.json, "Not in the recording after", process.after.missing);
+  const auto with_reading = [](std::vector<std::string> missing, const Reading& reading) {
+    missing.insert(missing.end(), reading.sentences.begin(), reading.sentences.end());
+    return missing;
+  };
+  group(part.json, "Not in the recording before",
+        with_reading(process.before.missing, part.diff.before_reading));
+  group(part.json, "Not in the recording after",
+        with_reading(process.after.missing, part.diff.after_reading));
   group(part.json, "Not in this page", part.left_out);
   part.json.end_array();
 }

@@ -85,7 +85,9 @@ std::string page_data(const Report& report, const std::vector<PageAdvice>& advic
   write_advice(json, advice);
   json.key("distributed");
   write_distributed(json, report);
-  json.key("missing").texts(report.missing).key("processes").array();
+  std::vector<std::string> missing = report.missing;
+  missing.insert(missing.end(), report.reading.sentences.begin(), report.reading.sentences.end());
+  json.key("missing").texts(missing).key("processes").array();
   for (std::size_t i = 0; i < report.processes.size(); ++i) {
     write_process(json, report.processes[i], i < timelines.size() ? &timelines[i] : nullptr,
                   limits);

@@ -219,6 +219,9 @@ std::string overview_text(Report& report, std::size_t width) {
     }
     if (&a != &report.processes.back()) text += "\n" + std::string(width, '=') + "\n\n";
   }
+  if (!report.reading.sentences.empty()) text += "\nLeft out or mended in reading\n";
+  for (const std::string& sentence : report.reading.sentences)
+    text += wrapped(support::on_one_line(sentence), "  - ", width);
   return text;
 }
 

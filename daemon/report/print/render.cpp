@@ -49,7 +49,7 @@ support::Result<std::string> files(Report& report, const RenderOptions& options)
       table.rows.resize(*options.row_limit);
     tables.push_back({process.meta.rank, process.meta.pid, std::move(table)});
   }
-  return options.csv ? csv_of(tables) : json_of(tables, report.simulated);
+  return options.csv ? csv_of(tables) : json_of(tables, report);
 }
 
 support::Result<std::string> one_text(Analysis& process, const RenderOptions& options) {

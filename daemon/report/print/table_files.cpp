@@ -144,11 +144,12 @@ std::string csv_of(const std::vector<ProcessTable>& tables) {
   return text;
 }
 
-std::string json_of(const std::vector<ProcessTable>& tables, bool simulated) {
+std::string json_of(const std::vector<ProcessTable>& tables, const Report& report) {
   support::JsonWriter json;
   json.begin_object();
   json.member("by", std::string_view(tables.empty() ? "" : tables[0].table.name));
-  json.member("simulated", simulated);
+  json.member("simulated", report.simulated);
+  if (!report.reading.files.empty()) write_reading(json.key("reading"), report.reading);
   json.key("processes").begin_array();
   for (const ProcessTable& process : tables) {
     json.begin_object();
@@ -167,6 +168,7 @@ std::string json_of(Report& report, const Grouping& grouping) {
   json.begin_object();
   json.member("simulated", report.simulated);
   json.member("missing", report.missing);
+  if (!report.reading.files.empty()) write_reading(json.key("reading"), report.reading);
   json.key("advice");
   advice::write_advice(advice::advise(report), json);
   json.key("processes").begin_array();

@@ -24,8 +24,9 @@ struct ProcessTable {
 /// RFC 4180 with a line of keys; of several processes with columns rank and pid in front.
 std::string csv_of(const std::vector<ProcessTable>& tables);
 
-/// `{"by": NAME, "processes": [{"pid": …, "rank": …, "rows": [{KEY: VALUE, …}]}]}`.
-std::string json_of(const std::vector<ProcessTable>& tables, bool simulated);
+/// `{"by": NAME, "processes": [{"pid": …, "rank": …, "rows": [{KEY: VALUE, …}]}]}`; of traces also
+/// `"reading"` (write_reading()).
+std::string json_of(const std::vector<ProcessTable>& tables, const Report& report);
 
 /// All tables of all processes, with what is missing.
 std::string json_of(Report& report, const Grouping& grouping);

@@ -38,10 +38,23 @@ TEST_F(BadInput, IsOneSentenceThatNamesTheFile) {
       "trace of something else");
   expect("{\"schemaVersion\": 2, \"traceEvents\": []}", "a newer gpuprof is needed");
   expect("{\"a\" 1}", "a colon should stand");
-  expect("{\"a\": 1 \"b\": 2}", "a comma");
+  expect("{\"a\": 1 \"b\": 2}", "has no traceEvents");
+  expect("{\"a\": 1 2}", "a comma");
   expect("{a: 1}", "the name of a member");
-  expect(trace("{\"ph\":\"X\" \"cat\":\"cpu_op\"}" + std::string(100, ' ')), "is damaged at byte");
-  expect(trace("{\"ph\":\"X\",\"name\":\"\\x\"}" + std::string(100, ' ')), "is damaged at byte");
+  expect(trace("{\"ph\":\"X\" cat:\"cpu_op\"}" + std::string(100, ' ')), "is damaged at line 1");
+  expect(trace("{\"ph\":\"X\",\"name\":0x1f}" + std::string(100, ' ')), "is damaged at line 1");
+}
+
+TEST_F(BadInput, ThePlaceOfDamageIsSaid) {
+  const std::string lines =
+      trace(complete("cpu_op", "good", 1, 2) + ",\n\n  {\"ph\": \"X\", \"name\": what, \"ts\": 5}",
+            "\"schemaVersion\": 1");
+  const std::string at = fmt::format("at line 3, column 23 (byte {})", lines.find("what"));
+  expect(lines, at);
+  expect(lines, "around `{\"ph\": \"X\", \"name\": what, \"ts\": 5}]}`");
+  expect(lines, "torch.profiler (Kineto) wrote it");
+  const std::string packed = gzipped(lines);
+  expect(packed, at, "t.json.gz");
 }
 
 TEST_F(BadInput, CutAnywhereIsSaidToBeCut) {

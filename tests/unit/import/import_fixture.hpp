@@ -3,6 +3,7 @@
 // Traces made by a test, imported, and the session's events read back with their names.
 #pragma once
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
 

@@ -88,12 +88,13 @@ TEST_F(OddInput, EventsWithoutTimesAreCounted) {
 
 TEST_F(OddInput, UnknownCategoriesAreCountedAndNamed) {
   told_of(complete("cpu_op", "good", 1, 2) + "," + complete("new_op", "a", 1, 2) + "," +
-          complete("new_op", "b", 1, 2) + ",{\"ph\":\"Z\",\"name\":\"c\"},{}");
+          complete("new_op", "b", 1, 2) + ",{\"ph\":\"Z\",\"name\":\"c\"},{},17,null,[1]");
   EXPECT_TRUE(remarked("2 events of")) << imported_->remarks.at(0);
   EXPECT_TRUE(remarked("kind 'new_op', which gpuprof does not know: read as calls of the host"));
   const importer::Account& account = imported_->files.at(0).account;
   EXPECT_EQ(importer::Account::sum(account.left_out(importer::Reason::kUnknownKind)), 2u);
-  EXPECT_EQ(account.events(), 5u);
+  EXPECT_EQ(importer::Account::sum(account.left_out(importer::Reason::kNoEvent)), 3u);
+  EXPECT_EQ(account.events(), 8u);
 }
 
 TEST_F(OddInput, NegativeTimesAndLengthsAreTaken) {

@@ -51,13 +51,15 @@ TEST_F(PathKind, FoldersOfTracesAreReadAsTheirViewersDo) {
   file("flat/notes.json", json_);
   file("flat/kineto/span_0001/h_1.2.pt.trace.json", json_);
   EXPECT_EQ(found(folder_ + "/flat").traces.size(), 2u);
+  ASSERT_EQ(found(folder_ + "/flat").beside.size(), 1u);
+  EXPECT_EQ(found(folder_ + "/flat").beside[0].first, folder_ + "/flat/notes.json");
   file("hta/kineto/span_0001/a.pt.trace.json", json_);
   file("hta/kineto/span_0002/a.pt.trace.json", json_);
   EXPECT_EQ(found(folder_ + "/hta").traces.size(), 2u);
   EXPECT_EQ(found(folder_ + "/hta/kineto").traces.size(), 2u);
   EXPECT_EQ(found(folder_ + "/hta/kineto/span_0002").traces.size(), 1u);
   file("log/run1/rank0.json", json_);
-  EXPECT_EQ(found(folder_ + "/log").traces.size(), 1u);
+  EXPECT_EQ(found(folder_ + "/log").found.size(), 1u);
   file("log/run2/rank0.json", json_);
   EXPECT_NE(sentence(folder_ + "/log").find("several runs"), std::string::npos);
   std::filesystem::create_directories(folder_ + "/bare/inner");
