@@ -50,6 +50,7 @@ class Mender {
       : text_(text),
         ends_(ends),
         root_(what == Damaged::kName ? TextPlace::kName : TextPlace::kRoot),
+        event_(what == Damaged::kEvent),
         names_(what) {}
 
   Mended run() {
@@ -180,6 +181,9 @@ class Mender {
     }
     count(Mending::kBackslash, mended.backslashes);
     if (mended.quotes != 0) {
+      // Of an event's own members only names come from programs.
+      if (event_ && depth() == 1 && place == TextPlace::kMember && name_ != "name")
+        return stop(Mended::State::kHopeless, "a quote stands where none can");
       count(Mending::kQuote);
       for (Open& open : open_) open.quotes = true;
     }
@@ -236,6 +240,7 @@ class Mender {
   std::string_view text_;
   bool ends_;
   TextPlace root_;
+  bool event_;
   NamesAllowed names_;
   std::size_t at_ = 0;
   std::vector<Open> open_;
