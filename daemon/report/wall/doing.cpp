@@ -23,6 +23,10 @@ bool is_import(const Frame& frame) {
 }
 
 bool is_compiler(const Frame& frame) {
+  // What stands around every optimizer and many a module, compiled or not.
+  if (has(frame.file, "_dynamo/eval_frame.py") || has(frame.file, "_dynamo/external_utils.py") ||
+      has(frame.file, "_dynamo/decorators.py"))
+    return false;
   constexpr std::array<std::string_view, 5> kFolders = {"torch/_dynamo", "torch/_inductor",
                                                         "torch/_functorch", "triton/",
                                                         "torch/utils/cpp_extension"};

@@ -110,7 +110,8 @@ def main():
     options = parser.parse_args()
     checks = e2e.Checks()
     with e2e.Folder("wall") as folder:
-        for spot in options.spots or SPOTS:
+        recorded = [spot for spot in SPOTS if os.path.exists(os.path.join(RECORDINGS, spot + ".json"))]
+        for spot in options.spots or (SPOTS if options.live else recorded):
             if options.live:
                 live(checks, folder, spot)
                 continue
