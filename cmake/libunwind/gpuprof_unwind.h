@@ -47,6 +47,32 @@ enum gpuprof_walk_end {
   GPUPROF_WALK_LOST = 2      /* no unwind information, or none that made sense */
 };
 
+/* What an address lies in, as far as is known. */
+enum gpuprof_code {
+  GPUPROF_CODE_UNKNOWN = 0,
+  GPUPROF_CODE_MODULE = 1,
+  GPUPROF_CODE_GENERATED = 2 /* executable memory of no file */
+};
+int gpuprof_code_at(uintptr_t address);
+
+/* A frame that no unwind table covers. `interrupted`: pc is about to run, no return address. */
+struct gpuprof_bare_frame {
+  uintptr_t pc, sp, fp;
+  int interrupted;
+};
+/* Reads one aligned word of any address: 0 where that is not possible. */
+typedef int (*gpuprof_read_word)(void* from, uintptr_t address, uint64_t* word);
+
+enum gpuprof_step {
+  GPUPROF_STEP_LOST = 0,
+  GPUPROF_STEP_CERTAIN = 1, /* the instructions that come next say so */
+  GPUPROF_STEP_LIKELY = 2,  /* by the frame pointer */
+  GPUPROF_STEP_GAPS = 3     /* the same, and a caller may have been passed over */
+};
+/* Takes `frame` to its caller. Signal | callback. */
+int gpuprof_step_without_tables(struct gpuprof_bare_frame* frame, gpuprof_read_word read,
+                                void* from);
+
 /* Writes the program counter and then return addresses, innermost first. `interrupted`: the
  * program counter is an instruction about to run (a signal), not a return address. */
 int gpuprof_walk(struct gpuprof_walk_context* context, int interrupted,

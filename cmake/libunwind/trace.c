@@ -26,6 +26,18 @@
 /* unw_tdep_frame_t: the address, then one word with everything learned about it. */
 _Static_assert(sizeof(unw_tdep_frame_t) == 16, "recipe is one word");
 
+/* Who links us may know code that is in no module. */
+__attribute__((weak)) int gpuprof_code_at(uintptr_t address) {
+  (void)address;
+  return GPUPROF_CODE_MODULE;
+}
+
+__attribute__((weak)) int gpuprof_step_without_tables(struct gpuprof_bare_frame* frame,
+                                                      gpuprof_read_word read, void* from) {
+  (void)frame, (void)read, (void)from;
+  return GPUPROF_STEP_LOST;
+}
+
 /* rsp_cfa_offset is not used by the walk: it tells a proper end from a lost one. */
 enum { END_LOST = 0, END_COMPLETE = 1 };
 
@@ -71,10 +83,30 @@ struct machine {
   unw_word_t rip, rsp, rbp, cfa;
 };
 
+/* How far a walk can be believed. */
+struct belief {
+  int complete; /* the outermost frame said that it is the last */
+  int gaps;     /* frames may have been left out */
+  int doubtful; /* frames up to the last one that was found by certain means; 0: all are */
+  int tabled;   /* frames since then that tables led to */
+};
+
+/* Tables alone: what unw_step tries without them is for code of modules. */
+static int step_by_tables(struct cursor* c) {
+  int ret;
+  c->sigcontext_format = X86_64_SCF_NONE;
+  ret = dwarf_step(&c->dwarf);
+  if (ret < 0 || !DWARF_IS_NULL_LOC(c->dwarf.loc[UNW_X86_64_RBP])) return ret;
+  c->dwarf.ip = 0;
+  return 0;
+}
+
 /* One unw_step from `m` (rip already adjusted): fills the recipe, leaves the result in the
    cursor. Beyond the first frame only rip, rsp and rbp are known; a frame whose rules need
-   another saved register ends the walk. */
-static int explore(struct cursor* c, const struct machine* m, unw_tdep_frame_t* f, int first) {
+   another saved register ends the walk. Where no table covers the address the recipe is
+   FRAME_GUESSED, whatever unw_step made of it. */
+static int explore(struct cursor* c, const struct machine* m, unw_tdep_frame_t* f, int first,
+                   int code) {
   struct dwarf_cursor* d = &c->dwarf;
   int ret = -UNW_EINVAL;
 
@@ -96,11 +128,17 @@ static int explore(struct cursor* c, const struct machine* m, unw_tdep_frame_t* 
 
   if (dwarf_put(d, d->loc[UNW_X86_64_RIP], m->rip) >= 0 &&
       dwarf_put(d, d->loc[UNW_X86_64_RBP], m->rbp) >= 0 &&
-      dwarf_put(d, d->loc[UNW_X86_64_RSP], m->rsp) >= 0 && (ret = unw_step((unw_cursor_t*)c)) >= 0)
+      dwarf_put(d, d->loc[UNW_X86_64_RSP], m->rsp) >= 0 &&
+      (ret = code == GPUPROF_CODE_MODULE ? unw_step((unw_cursor_t*)c) : step_by_tables(c)) >= 0)
     *f = c->frame_info;
   f->virtual_address = m->rip;
   f->rsp_cfa_offset = END_LOST;
 
+  if (d->pi.start_ip == 0 && (ret <= 0 || f->frame_type == UNW_X86_64_FRAME_GUESSED)) {
+    f->frame_type = UNW_X86_64_FRAME_GUESSED;
+    f->last_frame = 0;
+    return 1;
+  }
   if (ret == 0) {
     f->last_frame = -1;
     /* The tables were found and say that there is no caller. */
@@ -142,29 +180,61 @@ static int follow_recipe(struct dwarf_cursor* d, const unw_tdep_frame_t* f, stru
   return 1;
 }
 
-static int step(struct cursor* c, struct gpuprof_frame_cache* cache, struct machine* m, int first,
-                int* complete) {
+/* A gpuprof_read_word: any address, which is checked first. */
+static int read_checked(void* from, uintptr_t address, uint64_t* word) {
+  unw_word_t value;
+  if (address % sizeof(value) != 0 || peek(from, address, &value) < 0) return 0;
+  *word = value;
+  return 1;
+}
+
+static int step_without_tables(struct dwarf_cursor* d, struct machine* m, struct belief* b,
+                               int depth) {
+  struct gpuprof_bare_frame frame = {m->rip + d->use_prev_instr, m->rsp, m->rbp,
+                                     !d->use_prev_instr};
+  int how;
+  dwarf_set_validate(d, 1);
+  how = gpuprof_step_without_tables(&frame, read_checked, d);
+  if (how == GPUPROF_STEP_LOST || frame.sp <= m->cfa) return -UNW_EBADFRAME;
+  if (how == GPUPROF_STEP_CERTAIN) {
+    d->as_arg = (void*)((uintptr_t)d->as_arg & ~AS_ARG_VALIDATE_MASK);
+  } else {
+    if (b->doubtful == 0) b->doubtful = depth;
+    b->tabled = 0;
+  }
+  b->gaps |= how == GPUPROF_STEP_GAPS;
+  m->rip = frame.pc;
+  m->rsp = m->cfa = frame.sp;
+  m->rbp = frame.fp;
+  d->use_prev_instr = 1;
+  return 1;
+}
+
+static int step(struct cursor* c, struct gpuprof_frame_cache* cache, struct machine* m, int depth,
+                struct belief* b) {
   struct dwarf_cursor* d = &c->dwarf;
   unw_tdep_frame_t f;
-  int ret = 0, explored = 0;
+  int ret = 0, explored = 0, code = GPUPROF_CODE_MODULE;
 
   m->rip -= d->use_prev_instr;
   if (!recall(cache, m->rip, &f)) {
     uint64_t generation = generation_of(cache);
-    ret = explore(c, m, &f, first);
+    code = gpuprof_code_at(m->rip);
+    ret = explore(c, m, &f, depth == 1, code);
     explored = 1;
-    remember(cache, &f, generation);
+    /* Generated code may be freed, and other code made in its place. */
+    if (code == GPUPROF_CODE_MODULE) remember(cache, &f, generation);
   }
   if (f.last_frame) {
-    *complete = f.rsp_cfa_offset == END_COMPLETE;
+    b->complete = f.rsp_cfa_offset == END_COMPLETE;
     return 0;
   }
-  if (f.frame_type == UNW_X86_64_FRAME_GUESSED && d->as == unw_local_addr_space)
-    dwarf_set_validate(d, 1);
-  if (f.frame_type == UNW_X86_64_FRAME_STANDARD || f.frame_type == UNW_X86_64_FRAME_GUESSED ||
-      f.frame_type == UNW_X86_64_FRAME_ALIGNED)
+  if (f.frame_type == UNW_X86_64_FRAME_GUESSED) return step_without_tables(d, m, b, depth);
+  /* Wrong frames do not fit the tables for long. */
+  if (b->doubtful != 0 && ++b->tabled >= 3) b->doubtful = 0;
+  if (f.frame_type == UNW_X86_64_FRAME_STANDARD || f.frame_type == UNW_X86_64_FRAME_ALIGNED)
     return follow_recipe(d, &f, m);
-  if (!explored) ret = explore(c, m, &f, first);
+  if (!explored) ret = explore(c, m, &f, depth == 1, code);
   if (ret <= 0) return ret;
   return follow_cursor(d, m) < 0 ? -UNW_EBADREG : 1;
 }
@@ -175,7 +245,8 @@ HIDDEN int gpuprof_walk(struct gpuprof_walk_context* context, int interrupted,
   struct cursor* c = (struct cursor*)&cursor;
   struct dwarf_cursor* d = &c->dwarf;
   struct machine m;
-  int depth = 0, complete = 0;
+  struct belief b = {0, 0, 0, 0};
+  int depth = 0;
 
   *count = 0;
   if (unw_init_local2(&cursor, &context->registers, interrupted ? UNW_INIT_SIGNAL_FRAME : 0) < 0)
@@ -188,8 +259,11 @@ HIDDEN int gpuprof_walk(struct gpuprof_walk_context* context, int interrupted,
   while (depth < room) {
     frames[depth++] = (void*)m.rip;
     *count = depth;
-    if (step(c, cache, &m, depth == 1, &complete) <= 0 || m.rip < 0x4000)
-      return complete || m.rip == 0 ? GPUPROF_WALK_COMPLETE : GPUPROF_WALK_LOST;
+    if (step(c, cache, &m, depth, &b) > 0 && m.rip >= 0x4000) continue;
+    if (b.complete || m.rip == 0) return b.gaps ? GPUPROF_WALK_LOST : GPUPROF_WALK_COMPLETE;
+    /* A false frame is worse than a missing one. */
+    if (b.doubtful != 0) *count = b.doubtful;
+    return GPUPROF_WALK_LOST;
   }
   return GPUPROF_WALK_FULL;
 }

@@ -9,7 +9,9 @@
 
 #include "daemon/ingest/service_code.hpp"
 #include "daemon/session/target.hpp"
+#include "daemon/symbols/perf_maps.hpp"
 #include "gpuprof/base/clock.hpp"
+#include "gpuprof/base/generated_code.hpp"
 #include "gpuprof/base/notices.hpp"
 
 namespace gpuprof::session {
@@ -89,12 +91,17 @@ void Target::on_hello_again(const wire::Packet& packet) {
 void Target::on_module(const wire::Packet& packet) {
   wire::Module module;
   wire::ModuleGone gone;
-  if (packet.as(&module))
+  if (packet.as(&module)) {
+    std::string path(part(packet, module.build_id_bytes, module.path_bytes));
+    if (path.starts_with(base::kGeneratedCode)) {
+      symbols::PerfMaps::shared().watch(identity_.pid, identity_.start_ticks);
+      path = base::kGeneratedCode + (" " + std::to_string(identity_.pid));  // whose names it has
+    }
     writer_->on(model::Module{module.load_bias, module.start, module.end, module.seen_ns,
-                              part(packet, 0, module.build_id_bytes),
-                              part(packet, module.build_id_bytes, module.path_bytes)});
-  else if (packet.as(&gone))
+                              part(packet, 0, module.build_id_bytes), path});
+  } else if (packet.as(&gone)) {
     writer_->on(model::ModuleGone{gone.load_bias, gone.start, gone.gone_ns});
+  }
 }
 
 void Target::on_text_message(const wire::Packet& packet) {

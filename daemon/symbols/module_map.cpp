@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "gpuprof/base/generated_code.hpp"
+
 namespace gpuprof::symbols {
 namespace {
 
@@ -19,6 +21,10 @@ std::string display_name(std::string_view path) {
   if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
   const std::size_t slash = path.rfind('/');
   return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
+}
+
+bool is_generated(const MappedModule& module) {
+  return module.path.starts_with(base::kGeneratedCode);
 }
 
 }  // namespace
@@ -59,7 +65,8 @@ ModuleMap::Hit ModuleMap::find(std::uint64_t pc, std::uint64_t ts_ns) const {
     const MappedModule& module = *at->second;
     if (pc - module.start >= longest_) break;
     if (pc >= module.end) continue;
-    ++covering;
+    // Of two ranges of generated code nothing tells one from the other.
+    covering += hit.module != nullptr && is_generated(module) && is_generated(*hit.module) ? 0 : 1;
     const bool alive_then = module.seen_ns <= ts_ns && ts_ns < module.gone_ns;
     const bool later = hit.module == nullptr || module.seen_ns > hit.module->seen_ns;
     // Alive at that time beats anything; among equals the one seen last. At kStillMapped no end

@@ -7,16 +7,21 @@
 
 #include <stdio.h>
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <string_view>
 
+#include "daemon/symbols/perf_maps.hpp"
 #include "gpuprof/base/bytes.hpp"
+#include "gpuprof/base/generated_code.hpp"
 #include "support/demangle.hpp"
 
 namespace gpuprof::symbols {
 namespace {
 
 constexpr std::string_view kEval = "_PyEval_EvalFrameDefault";
+constexpr std::string_view kTrampoline = "py::";
 constexpr std::string_view kTailCall = "_TAIL_CALL_";
 
 std::string address_text(std::uint64_t value) {
@@ -27,6 +32,29 @@ std::string address_text(std::uint64_t value) {
 
 bool is_python_name(std::string_view name) {
   return name.starts_with("Py") || name.starts_with("_Py");
+}
+
+/// The process whose code it is (target_messages.cpp writes it behind the path); 0: not told.
+std::uint32_t owner_of(const MappedModule& module) {
+  const std::string_view number =
+      std::string_view(module.path)
+          .substr(std::min(module.path.size(), std::string_view(base::kGeneratedCode).size() + 1));
+  std::uint32_t pid = 0;
+  std::from_chars(number.data(), number.data() + number.size(), pid);
+  return pid;
+}
+
+/// One name for all that has none: addresses differ from run to run.
+NativeName generated(const MappedModule& module, std::uint64_t pc, const NamingOptions& options) {
+  NativeName out;
+  out.frame.kind = FrameKind::kNative;
+  if (const auto map = PerfMaps::shared().find(owner_of(module)); map != nullptr)
+    out.frame.name = map->name_at(pc);
+  // CPython's trampolines: the frame of the function itself is beside it.
+  if (out.frame.name.starts_with(kTrampoline) && !options.interpreter_frames)
+    out.role = NativeRole::kInterpreter;
+  if (out.frame.name.empty()) out.frame.name = base::kGeneratedCode;
+  return out;
 }
 
 }  // namespace
@@ -48,6 +76,7 @@ NativeName NativeNames::make(const MappedModule* module, std::uint64_t pc) {
     out.frame.name = address_text(pc);
     return out;
   }
+  if (module->path.starts_with(base::kGeneratedCode)) return generated(*module, pc, options_);
   const Loaded& loaded = load(*module);
   const std::uint64_t address = pc - module->load_bias;
   const ElfSymbols& symbols = loaded.table->symbols;

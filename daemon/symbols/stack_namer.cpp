@@ -9,6 +9,7 @@
 
 #include "daemon/symbols/merge.hpp"
 #include "daemon/symbols/python_lines.hpp"
+#include "gpuprof/base/generated_code.hpp"
 
 namespace gpuprof::symbols {
 namespace {
@@ -27,6 +28,12 @@ bool is_plumbing(std::string_view module) {
 /// traceback shows it.
 bool is_init_cleanup(const DisplayFrame& frame) {
   return frame.kind == FrameKind::kPython && frame.file == "__init__" && frame.name == "__init__";
+}
+
+bool is_trampoline(const NativeName& callee, const NativeName& code, const NativeName& caller) {
+  return code.frame.name == base::kGeneratedCode && callee.role == NativeRole::kEval &&
+         (caller.role == NativeRole::kEval || caller.role == NativeRole::kInterpreter ||
+          caller.role == NativeRole::kInterpreterAnonymous);
 }
 
 }  // namespace
@@ -108,6 +115,7 @@ std::vector<NativeName> StackNamer::native_names(const Stack& stack, std::uint64
                                                  bool* ambiguous) {
   std::vector<NativeName> names;
   names.reserve(stack.native.size());
+  const bool interpreted = !stack.python.empty() && !options_.interpreter_frames;
   bool top = (stack.flags & model::kStackInCall) != 0;
   for (std::size_t i = 0; i < stack.native.size(); ++i) {
     // A return address may already belong to the next function; the call does not.
@@ -121,6 +129,9 @@ std::vector<NativeName> StackNamer::native_names(const Stack& stack, std::uint64
     if (i > 0 && names[i - 1].tail_call && !names[i].tail_call &&
         names[i].role == NativeRole::kEval)
       names[i].role = NativeRole::kInterpreter;
+    // Between the interpreter and its evaluation: a trampoline that no file names.
+    if (i > 1 && interpreted && is_trampoline(names[i - 2], names[i - 1], names[i]))
+      names[i - 1].role = NativeRole::kInterpreter;
   }
   return names;
 }

@@ -34,15 +34,14 @@ struct Found {
   std::uint64_t runtime = 0, version = 0, code_type = 0, this_state = 0;
   std::uint32_t version_hex = 0;  // what Py_Version holds, 0: there is none
   bool iter_send = false, get_frame = false, init_config = false;  // first in 3.10, 3.9, 3.8
+  bool byte_strings = false;                                       // last in 2.7
   bool any_python = false;
   bool named = false;  // the module of `runtime` has a path of its own: not the program
   char path[512] = {};
   std::byte table[kDebugOffsetsBytes] = {};  // what `runtime` begins with
 };
 
-void read_runtime(const dl_phdr_info& module, Found* found) {
-  if (modules::lies_in(module, found->runtime, sizeof found->table, PF_R))
-    memcpy(found->table, reinterpret_cast<const void*>(found->runtime), sizeof found->table);
+void take_path(const dl_phdr_info& module, Found* found) {
   const char* name = module.dlpi_name != nullptr ? module.dlpi_name : "";
   // The executable itself has no name in the list; the rest of the array is zero.
   found->named = name[0] != '\0';
@@ -50,6 +49,12 @@ void read_runtime(const dl_phdr_info& module, Found* found) {
     snprintf(found->path, sizeof found->path, "%s", name);
   else if (readlink("/proc/self/exe", found->path, sizeof found->path - 1) < 0)
     snprintf(found->path, sizeof found->path, "the executable");
+}
+
+void read_runtime(const dl_phdr_info& module, Found* found) {
+  if (modules::lies_in(module, found->runtime, sizeof found->table, PF_R))
+    memcpy(found->table, reinterpret_cast<const void*>(found->runtime), sizeof found->table);
+  take_path(module, found);
 }
 
 /// Symbols are taken in load order, as the loader binds them; a data symbol may have been copied
@@ -73,6 +78,8 @@ void look_into(const dl_phdr_info& module, Found* found) {
   first("PyCode_Type", &found->code_type);
   if (found->this_state == before) return;
   found->any_python = true;
+  if (found->path[0] == '\0') take_path(module, found);  // before 3.7 there is no _PyRuntime
+  found->byte_strings = symbols.find("PyString_FromString") != 0;
   found->iter_send = symbols.find("PyIter_Send") != 0;
   found->get_frame = symbols.find("PyThreadState_GetFrame") != 0;
   found->init_config = symbols.find("PyConfig_InitPythonConfig") != 0;
@@ -118,7 +125,7 @@ bool has_begun(const Found& found, const Offsets& at) {
 /// 0xMMmmppRL as Py_Version has it; before 3.11 without the patch level, from what is exported.
 std::uint32_t version_of(const Found& found) {
   if (found.version_hex != 0) return found.version_hex;
-  if (found.runtime == 0) return 0x03060000;  // 3.7 introduced it
+  if (found.runtime == 0) return found.byte_strings ? 0x02070000 : 0x03060000;  // since 3.7
   const std::uint32_t minor = found.iter_send     ? 10
                               : found.get_frame   ? 9
                               : found.init_config ? 8

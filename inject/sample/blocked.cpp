@@ -32,19 +32,39 @@ constexpr std::size_t kCopyBytes = 32u << 10;
 constexpr std::size_t kPageBytes = 4096;
 // A sleeper's record is renewed this often; the wall time in between is its weight.
 constexpr std::uint64_t kRepeatNs = 200'000'000;
-// At most so many new walks a turn: fifty threads that wake all the time stay below 1 % of a core.
-constexpr std::uint32_t kWalksPerTurn = 32;
+// So many new walks a second and at a time: fifty threads that wake all the time stay below 1 % of
+// a core.
+constexpr std::uint64_t kWalkNs = 2'500'000, kMostWalks = 32;
+// A look at a thread is one clock reading.
+constexpr std::uint64_t kShortestPauseNs = 10'000'000, kLongestPauseNs = 80'000'000;
 
 alignas(64) constinit unsigned char g_copy[kCopyBytes];
+
+// Walks that are allowed from now on, as the time since which none was made.
+constinit std::uint64_t g_walks_from_ns = 0;
+
+enum class Why {
+  kDue,      // threads that are
+  kResting,  // threads between two steps, at once
+  kLast,     // of a session: what waits is told up to now
+};
 
 struct Turn {
   const hot::Guard* guard;
   const OpenFaults* open;
   StackParts parts;
-  std::uint64_t now_ns;
-  std::uint32_t walks = 0;
+  std::uint64_t now_ns, pause_ns;
+  std::uint64_t next_ns;  // when the first thread is due again
+  Why why;
   bool allowed = true;
 };
+
+bool may_walk(const Turn& turn) {
+  g_walks_from_ns = std::max(g_walks_from_ns, turn.now_ns - kMostWalks * kWalkNs);
+  if (g_walks_from_ns + kWalkNs > turn.now_ns) return false;
+  g_walks_from_ns += kWalkNs;
+  return true;
+}
 
 struct Place {
   std::uint64_t stack, program_counter;
@@ -110,11 +130,13 @@ std::uint64_t guess_frame_pointer(std::uintptr_t begin, std::size_t bytes) {
   return 0;
 }
 
-void emit(const Turn& turn, const ThreadEntry& entry, wire::SampleState state, std::uint64_t ts_ns,
-          std::uint64_t weight_ns) {
-  const wire::Sample sample{ts_ns, entry.blocked.stack_id, static_cast<std::uint32_t>(entry.tid),
-                            static_cast<std::uint32_t>(state), weight_ns};
-  hot::record(*turn.guard, sample, ts_ns);
+void emit(const Turn& turn, const ThreadEntry& entry, wire::SampleState state,
+          std::uint64_t stack_id, WaitMemory::Record record) {
+  if (record.weight_ns == 0) return;
+  const wire::Sample sample{record.ts_ns, stack_id,
+                            static_cast<std::uint32_t>(entry.tid),
+                            static_cast<std::uint32_t>(state), record.weight_ns};
+  hot::record(*turn.guard, sample, record.ts_ns);
   hot::count(wire::Counter::kSamplesBlocked);
 }
 
@@ -124,12 +146,16 @@ std::uint64_t lane_of(const hot::Guard& guard) {
   return std::uint64_t{lane.epoch()} << 32 | lane.drops();
 }
 
-void walk(Turn& turn, ThreadEntry& entry, const Place& place, std::uint64_t weight_ns) {
+enum class Taken { kYes, kAwake, kMoved };
+
+Taken take(Turn& turn, ThreadEntry& entry) {
   BlockedMemory& memory = entry.blocked;
+  Place place;
+  if (!read_place(entry.tid, &place)) return Taken::kAwake;
   const std::size_t bytes = copy_stack(place.stack);
   if (bytes < 8) {
     if (errno == EPERM || errno == ENOSYS) turn.allowed = false;
-    return;
+    return Taken::kMoved;
   }
   StackRequest request;
   request.start =
@@ -146,47 +172,99 @@ void walk(Turn& turn, ThreadEntry& entry, const Place& place, std::uint64_t weig
   std::uint64_t cpu_ns = 0;
   if (!cpu_time_of(entry.tid, &cpu_ns) || cpu_ns != memory.cpu_ns) {
     hot::count(wire::Counter::kBlockedTorn);
-    return;
+    return Taken::kMoved;
   }
   memory.stack_id = id;
   memory.lane = lane;
-  memory.told_ns = turn.now_ns;
-  emit(turn, entry, wire::SampleState::kBlocked, turn.now_ns, weight_ns);
+  memory.taken_ns = turn.now_ns;
+  return id != 0 ? Taken::kYes : Taken::kMoved;
 }
 
-bool still_asleep(const Turn& turn, const BlockedMemory& memory, std::uint64_t cpu_ns) {
-  return memory.stack_id != 0 && cpu_ns == memory.cpu_ns && memory.lane == lane_of(*turn.guard);
-}
-
-void repeat(const Turn& turn, ThreadEntry& entry, std::uint64_t until_ns) {
+// It has waited since the last look at least.
+void go_on_waiting(Turn& turn, ThreadEntry& entry) {
   BlockedMemory& memory = entry.blocked;
-  if (until_ns <= memory.told_ns) return;
-  emit(turn, entry, wire::SampleState::kBlockedRepeat, until_ns, until_ns - memory.told_ns);
-  memory.told_ns = until_ns;
+  const bool known = memory.stack_id != 0 && memory.lane == lane_of(*turn.guard);
+  if (!known && !(may_walk(turn) && take(turn, entry) == Taken::kYes)) return;
+  const bool first = memory.told_ns == 0 || !known;
+  if (!first && turn.why != Why::kLast && turn.now_ns - memory.told_ns < kRepeatNs) return;
+  const std::uint64_t from_ns = memory.told_ns != 0 ? memory.told_ns : memory.wait.began_ns();
+  emit(turn, entry, first ? wire::SampleState::kBlocked : wire::SampleState::kBlockedRepeat,
+       memory.stack_id, {turn.now_ns, turn.now_ns - from_ns});
+  memory.told_ns = turn.now_ns;
+}
+
+// What it waited for is over; it may be in another wait already.
+void end_wait(Turn& turn, ThreadEntry& entry) {
+  BlockedMemory& memory = entry.blocked;
+  if (memory.told_ns != 0) {
+    memory.over_stack_id = memory.stack_id;
+    memory.over_told_ns = memory.told_ns;
+  } else if (memory.stack_id != 0) {
+    emit(turn, entry, wire::SampleState::kBlocked, memory.stack_id,
+         {memory.taken_ns, memory.stands_for_ns});
+  }
+  memory.stack_id = memory.told_ns = memory.stands_for_ns = 0;
+}
+
+// What was run since says how long it was.
+void tell_end(const Turn& turn, ThreadEntry& entry) {
+  BlockedMemory& memory = entry.blocked;
+  if (memory.over_stack_id == 0) return;
+  emit(turn, entry, wire::SampleState::kBlockedRepeat, memory.over_stack_id,
+       memory.wait.end_of(memory.over_told_ns));
+  memory.over_stack_id = 0;
+}
+
+void probe(Turn& turn, ThreadEntry& entry) {
+  BlockedMemory& memory = entry.blocked;
+  if (!memory.wait.wants_probe() || !may_walk(turn)) return;
+  switch (take(turn, entry)) {
+    case Taken::kYes:
+      memory.stands_for_ns = memory.wait.found_asleep();
+      return;
+    case Taken::kAwake:
+      return memory.wait.found_awake();
+    case Taken::kMoved:
+      return memory.wait.found_without_stack();
+  }
+}
+
+// Steps are told apart by where their thread is now: told at once, for what it did not run since
+// the last look.
+void tell_rest(Turn& turn, ThreadEntry& entry) {
+  BlockedMemory& memory = entry.blocked;
+  if (!may_walk(turn) || take(turn, entry) != Taken::kYes) return;
+  const std::uint64_t began_ns = memory.wait.began_ns();
+  emit(turn, entry, wire::SampleState::kBlocked, memory.stack_id,
+       {turn.now_ns, std::max<std::uint64_t>(turn.now_ns - began_ns, 1)});
+  memory.told_ns = turn.now_ns;
+  memory.wait.was_told(turn.now_ns - began_ns);
 }
 
 void look(ThreadEntry& entry, void* argument) {
   Turn& turn = *static_cast<Turn*>(argument);
   BlockedMemory& memory = entry.blocked;
   std::uint64_t cpu_ns = 0;
-  if (!turn.allowed || turn.open->some_wait() || !cpu_time_of(entry.tid, &cpu_ns)) return;
-  if (still_asleep(turn, memory, cpu_ns)) {
-    memory.looked_ns = turn.now_ns;
-    if (turn.now_ns - memory.told_ns >= kRepeatNs) repeat(turn, entry, turn.now_ns);
+  if (!turn.allowed || turn.open->some_wait()) return;
+  if (turn.why == Why::kDue && !memory.wait.is_due(turn.now_ns)) {
+    turn.next_ns = std::min(turn.next_ns, memory.wait.due_ns());
     return;
   }
-  // It woke some time after the last look; up to then it slept.
-  if (memory.stack_id != 0) repeat(turn, entry, memory.looked_ns);
-  const std::uint64_t since = memory.looked_ns, ran_ns = memory.cpu_ns;
-  memory.stack_id = 0;
+  if (!cpu_time_of(entry.tid, &cpu_ns)) return;
   memory.cpu_ns = cpu_ns;
-  memory.looked_ns = turn.now_ns;
-  Place place;
-  if (turn.walks >= kWalksPerTurn || !read_place(entry.tid, &place)) return;
-  ++turn.walks;
-  // What it did not run of the time since then.
-  const std::uint64_t passed_ns = since == 0 ? 0 : turn.now_ns - since;
-  walk(turn, entry, place, passed_ns - std::min(passed_ns, cpu_ns - ran_ns));
+  const WaitMemory::Seen seen = memory.wait.look(turn.now_ns, cpu_ns);
+  tell_end(turn, entry);
+  if (seen == WaitMemory::Seen::kAsleep) {
+    go_on_waiting(turn, entry);
+  } else if (seen == WaitMemory::Seen::kMoved) {
+    end_wait(turn, entry);
+    if (turn.why == Why::kResting)
+      tell_rest(turn, entry);
+    else
+      probe(turn, entry);
+  }
+  memory.wait.plan_next(seen, turn.pause_ns);
+  turn.next_ns = std::min(turn.next_ns, memory.wait.due_ns());
 }
 
 /// What was known of the threads that make steps, by their places in the table of blocks.
@@ -215,29 +293,36 @@ void look_if_resting(ThreadEntry& entry, void* argument) {
   if (std::find(begin, end, static_cast<std::uint32_t>(entry.tid)) != end) look(entry, argument);
 }
 
-bool look_at(void (*visitor)(ThreadEntry&, void*), const StackParts& parts, std::uint64_t now_ns) {
+// @return when the first of them is due again, 0: not allowed.
+std::uint64_t look_at(void (*visitor)(ThreadEntry&, void*), const StackParts& parts,
+                      std::uint64_t period_ns, std::uint64_t now_ns, Why why) {
+  const std::uint64_t pause_ns = std::clamp(2 * period_ns, kShortestPauseNs, kLongestPauseNs);
+  const std::uint64_t later_ns = now_ns + kLongestPauseNs;
   hot::Guard guard(hot::Role::kCallback);
-  if (!guard) return true;
+  if (!guard) return later_ns;
   SnapshotUse at_work;
   const OpenFaults open(blocked_signals());
-  if (open.some_wait()) return true;
-  Turn turn{&guard, &open, parts, now_ns};
+  if (open.some_wait()) return later_ns;
+  Turn turn{&guard, &open, parts, now_ns, pause_ns, later_ns, why};
   for_each_thread(visitor, &turn);
-  return turn.allowed;
+  return turn.allowed ? turn.next_ns : 0;
 }
 
 }  // namespace
 
-bool look_at_blocked_threads(const StackParts& parts, std::uint64_t now_ns) {
-  return look_at(look, parts, now_ns);
+std::uint64_t look_at_blocked_threads(const StackParts& parts, std::uint64_t period_ns,
+                                      std::uint64_t now_ns, bool last) {
+  return look_at(look, parts, period_ns, now_ns, last ? Why::kLast : Why::kDue);
 }
 
-bool look_at_resting_threads(const StackParts& parts, std::uint64_t now_ns, bool* some_step) {
+bool look_at_resting_threads(const StackParts& parts, std::uint64_t period_ns, std::uint64_t now_ns,
+                             bool* some_step) {
   g_resting.count = 0;
   g_resting.some_step = false;
   hot::for_each_slot(find_resting, nullptr);
   *some_step = g_resting.some_step;
-  return g_resting.count == 0 || look_at(look_if_resting, parts, now_ns);
+  return g_resting.count == 0 ||
+         look_at(look_if_resting, parts, period_ns, now_ns, Why::kResting) != 0;
 }
 
 }  // namespace gpuprof::sample

@@ -44,6 +44,20 @@ std::uint32_t length(const Snapshot* list) {
   return count;
 }
 
+const SnapshotSegment* segment_at(const Snapshot* snapshot, std::uintptr_t address) {
+  if (snapshot == nullptr) return nullptr;
+  std::uint32_t low = 0, high = snapshot->segment_count;
+  while (low < high) {
+    const std::uint32_t middle = (low + high) / 2;
+    if (snapshot->segments[middle].begin <= address)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  if (low == 0 || address >= snapshot->segments[low - 1].end) return nullptr;
+  return &snapshot->segments[low - 1];
+}
+
 }  // namespace
 
 SnapshotUse::SnapshotUse() {
@@ -65,17 +79,13 @@ SnapshotUse::~SnapshotUse() {
 const Snapshot* current_snapshot() { return g_current.load(std::memory_order_seq_cst); }
 
 const SnapshotModule* find_module(const Snapshot* snapshot, std::uintptr_t address) {
-  if (snapshot == nullptr) return nullptr;
-  std::uint32_t low = 0, high = snapshot->segment_count;
-  while (low < high) {
-    const std::uint32_t middle = (low + high) / 2;
-    if (snapshot->segments[middle].begin <= address)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  if (low == 0 || address >= snapshot->segments[low - 1].end) return nullptr;
-  return &snapshot->modules[snapshot->segments[low - 1].module];
+  const SnapshotSegment* segment = segment_at(snapshot, address);
+  return segment == nullptr ? nullptr : &snapshot->modules[segment->module];
+}
+
+bool is_module_code(const Snapshot* snapshot, std::uintptr_t address) {
+  const SnapshotSegment* segment = segment_at(snapshot, address);
+  return segment != nullptr && segment->code;
 }
 
 int answer_phdr_query(int (*callback)(dl_phdr_info*, std::size_t, void*), void* data) {

@@ -32,6 +32,7 @@ struct SnapshotModule {
 struct SnapshotSegment {
   std::uintptr_t begin, end;
   std::uint32_t module;
+  bool code;  // it may be run
 };
 
 struct Snapshot {
@@ -60,6 +61,9 @@ const Snapshot* current_snapshot();
 
 /// The module that holds `address`, or null.
 const SnapshotModule* find_module(const Snapshot* snapshot, std::uintptr_t address);
+
+/// Whether a module holds code there.
+bool is_module_code(const Snapshot* snapshot, std::uintptr_t address);
 
 /// Stands in for dl_iterate_phdr in libunwind: calls back for the one module that holds the
 /// address libunwind is looking for.

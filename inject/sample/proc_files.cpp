@@ -39,14 +39,18 @@ bool line_holds(const char* line, std::uintptr_t address) {
   return address >= begin && address < end;
 }
 
-void copy_path(const char* line, const char* line_end, char* path, std::size_t room) {
-  const auto* slash =
-      static_cast<const char*>(memchr(line, '/', static_cast<std::size_t>(line_end - line)));
-  if (slash == nullptr) return;
-  const std::size_t bytes =
-      std::min<std::size_t>(static_cast<std::size_t>(line_end - slash), room - 1);
-  memcpy(path, slash, bytes);
-  path[bytes] = '\0';
+struct Wanted {
+  std::uintptr_t address;
+  char* path;
+  std::size_t room;
+};
+
+bool take_path_if_held(const char* line, void* argument) {
+  const auto& wanted = *static_cast<const Wanted*>(argument);
+  if (!line_holds(line, wanted.address)) return true;
+  if (const char* slash = strchr(line, '/'); slash != nullptr)
+    snprintf(wanted.path, wanted.room, "%s", slash);
+  return false;
 }
 
 }  // namespace
@@ -63,8 +67,7 @@ void task_path(char* to, std::size_t room, pid_t tid, const char* name) {
   snprintf(to, room, "/proc/self/task/%d/%s", tid, name);
 }
 
-void mapped_file_of(std::uintptr_t address, char* path, std::size_t room) {
-  path[0] = '\0';
+void for_each_mapping(bool (*visitor)(const char*, void*), void* argument) {
   const base::UniqueFd fd(::open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
   if (!fd) return;
   char text[8192];
@@ -76,14 +79,19 @@ void mapped_file_of(std::uintptr_t address, char* path, std::size_t room) {
     text[bytes] = '\0';
     char* line = text;
     for (char* end; (end = strchr(line, '\n')) != nullptr; line = end + 1) {
-      if (!line_holds(line, address)) continue;
-      copy_path(line, end, path, room);
-      return;
+      *end = '\0';
+      if (!visitor(line, argument)) return;
     }
     kept = bytes - static_cast<std::size_t>(line - text);
     if (kept >= sizeof text - 1) kept = 0;  // a line longer than any path: skip it
     memmove(text, line, kept);
   }
+}
+
+void mapped_file_of(std::uintptr_t address, char* path, std::size_t room) {
+  path[0] = '\0';
+  Wanted wanted{address, path, room};
+  for_each_mapping(take_path_if_held, &wanted);
 }
 
 int move_to_top(int fd) {

@@ -21,6 +21,7 @@
 #include "inject/sample/alt_stacks.hpp"
 #include "inject/sample/blocked.hpp"
 #include "inject/sample/fault_guard.hpp"
+#include "inject/sample/generated_code.hpp"
 #include "inject/sample/guard_watch.hpp"
 #include "inject/sample/handler.hpp"
 #include "inject/sample/kernel_signal.hpp"
@@ -47,7 +48,6 @@ constinit StackParts g_parts{};
 namespace {
 
 constexpr std::uint64_t kScanNs = 40'000'000;
-constexpr std::uint64_t kBlockedNs = 75'000'000;  // every second scan
 /// A thread that makes steps and rests is looked at once a sampling period, but for very short
 /// ones.
 constexpr std::uint64_t kShortestRestNs = 5'000'000;
@@ -66,7 +66,8 @@ struct Sampler {
   const TriggerKind* kind = nullptr;
   bool some_step = false;  // some thread makes steps
   std::uint64_t rested_ns = 0;
-  std::uint64_t shielded_ns = 0, scanned_ns = 0, looked_ns = 0, turned_ns = 0, reclaimed_ns = 0;
+  std::uint64_t shielded_ns = 0, scanned_ns = 0, look_ns = 0, kept_ns = 0, turned_ns = 0,
+                reclaimed_ns = 0;
 };
 constinit Sampler g_sampler;
 
@@ -204,21 +205,41 @@ bool has_turns() { return g_sampler.kind != nullptr && g_sampler.kind->turn != n
 
 std::uint64_t rest_ns() { return std::clamp(g_sampler.plan.period_ns, kShortestRestNs, kScanNs); }
 
-void look_at_blocked(std::uint64_t now_ns) {
+void look_at_blocked(std::uint64_t now_ns, bool last) {
   if (!g_sampler.settings.blocked_threads || g_sampler.blocked_refused) return;
+  const std::uint64_t period_ns = g_sampler.plan.period_ns;
   bool allowed = true;
-  if (now_ns - g_sampler.looked_ns >= kBlockedNs) {
-    g_sampler.looked_ns = now_ns;
-    allowed = look_at_blocked_threads(g_parts, now_ns);
+  if (last || now_ns >= g_sampler.look_ns) {
+    g_sampler.look_ns = look_at_blocked_threads(g_parts, period_ns, now_ns, last);
+    allowed = g_sampler.look_ns != 0;
   }
-  if (allowed && now_ns - g_sampler.rested_ns >= rest_ns()) {
+  if (allowed && !last && now_ns - g_sampler.rested_ns >= rest_ns()) {
     g_sampler.rested_ns = now_ns;
-    allowed = look_at_resting_threads(g_parts, now_ns, &g_sampler.some_step);
+    allowed = look_at_resting_threads(g_parts, period_ns, now_ns, &g_sampler.some_step);
   }
   if (allowed) return;
   g_sampler.blocked_refused = true;
   hot::notice(Feature::kNative, NoticeLevel::kMissing, 0,
               "process_vm_readv is not allowed here: blocked threads are not sampled");
+}
+
+// Not at every look at blocked threads.
+void keep_modules(std::uint64_t now_ns) {
+  if (now_ns - g_sampler.kept_ns < kScanNs - 5'000'000) return;
+  g_sampler.kept_ns = now_ns;
+  refresh_modules();
+  reclaim_snapshots();
+}
+
+std::uint64_t next_turn_ns(std::uint64_t now_ns) {
+  std::uint64_t wait_ns = has_turns() ? std::min(kScanNs, g_sampler.plan.period_ns) : kScanNs;
+  if (g_sampler.settings.blocked_threads && !g_sampler.blocked_refused) {
+    wait_ns = std::min(wait_ns, g_sampler.look_ns - std::min(g_sampler.look_ns, now_ns));
+    if (g_sampler.some_step) wait_ns = std::min(wait_ns, rest_ns());
+  }
+  const std::uint64_t guard_ns = g_sampler.settings.guard_from_ns;
+  if (now_ns < guard_ns) wait_ns = std::min(wait_ns, guard_ns - now_ns + 1'000'000);
+  return wait_ns;
 }
 
 }  // namespace
@@ -275,14 +296,16 @@ bool start(const Settings& settings) {
   begin_obstacles();
   begin_triggers();
   g_sampler.on = true;
-  g_sampler.scanned_ns = g_sampler.looked_ns = base::mono_ns();
+  g_sampler.scanned_ns = base::mono_ns();
   scan_threads(g_sampler.scanned_ns);
+  look_at_blocked(g_sampler.scanned_ns, false);
   keep_guard();  // it asks whether a thread is filtered
   return g_sampler.kind != nullptr;
 }
 
 void stop() {
   if (g_sampler.on) {
+    look_at_blocked(base::mono_ns(), true);
     close_threads();
     close_handler();
     flush_pending_signals();
@@ -313,6 +336,7 @@ bool release() {
   const bool empty = wait_for_snapshot_users(kReleaseWaitMs);
   if (empty) {
     disarm_guard();
+    forget_generated_code();
     unwind_release();
     unmap_own_stacks();
   }
@@ -346,8 +370,8 @@ void leave_signal(bool forked) {
 }
 
 std::uint32_t tick(std::uint64_t now_ns) {
-  refresh_modules();
-  reclaim_snapshots();
+  keep_modules(now_ns);
+  if (g_sampler.prepared) refresh_generated_code(now_ns);
   keep_guard();
   reclaim_signal_stacks(now_ns);
   if (!g_sampler.on) return kScanNs / 1'000'000;
@@ -365,17 +389,13 @@ std::uint32_t tick(std::uint64_t now_ns) {
     if (g_sampler.kind != nullptr && g_sampler.kind->refill != nullptr)
       for_each_thread(refill, nullptr);
   }
-  look_at_blocked(now_ns);
+  look_at_blocked(now_ns, false);
   if (has_turns() && now_ns - g_sampler.turned_ns >= g_sampler.plan.period_ns) {
     g_sampler.turned_ns = now_ns;
     for_each_thread(turn_of, nullptr);
   }
-  std::uint64_t wait_ns = has_turns() ? std::min(kScanNs, g_sampler.plan.period_ns) : kScanNs;
-  if (g_sampler.some_step && g_sampler.settings.blocked_threads && !g_sampler.blocked_refused)
-    wait_ns = std::min(wait_ns, rest_ns());
-  const std::uint64_t guard_ns = g_sampler.settings.guard_from_ns;
-  if (now_ns < guard_ns) wait_ns = std::min(wait_ns, guard_ns - now_ns + 1'000'000);
-  return static_cast<std::uint32_t>(std::max<std::uint64_t>(wait_ns / 1'000'000, 1));
+  return static_cast<std::uint32_t>(
+      std::max<std::uint64_t>((next_turn_ns(now_ns) + 999'999) / 1'000'000, 1));
 }
 
 }  // namespace gpuprof::sample

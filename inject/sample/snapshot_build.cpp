@@ -84,7 +84,8 @@ void take_segment(const ElfW(Phdr) & header, std::uintptr_t bias, Fill* fill,
   module->begin = std::min(module->begin, begin);
   module->end = std::max(module->end, end);
   Snapshot* snapshot = fill->snapshot;
-  snapshot->segments[snapshot->segment_count++] = {begin, end, snapshot->module_count};
+  snapshot->segments[snapshot->segment_count++] = {begin, end, snapshot->module_count,
+                                                   (header.p_flags & PF_X) != 0};
   --fill->room.segments;
 }
 

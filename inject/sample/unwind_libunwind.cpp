@@ -16,8 +16,11 @@
 
 #include "gpuprof/wire/records.hpp"
 #include "inject/hot/thread_block.hpp"
+#include "inject/sample/bare_frames.hpp"
 #include "inject/sample/fault_guard.hpp"
 #include "inject/sample/frame_cache.hpp"
+#include "inject/sample/generated_code.hpp"
+#include "inject/sample/phdr_snapshot.hpp"
 
 // In our handler no system call is made: a filter of the program's may end it for one.
 static bool in_our_handler() {
@@ -43,6 +46,52 @@ int gpuprof_can_read(std::uintptr_t address) {
   using gpuprof::sample::guarded;
   if (!in_our_handler() || !gpuprof::sample::guard_in_force()) return -1;
   return guarded(read_byte, reinterpret_cast<void*>(address)) ? 1 : 0;
+}
+
+int gpuprof_code_at(std::uintptr_t address) {
+  using namespace gpuprof::sample;
+  if (find_module(current_snapshot(), address) != nullptr) return GPUPROF_CODE_MODULE;
+  if (is_generated_code(address)) return GPUPROF_CODE_GENERATED;
+  want_generated_code(address);
+  return GPUPROF_CODE_UNKNOWN;
+}
+
+static bool lies_in_code(void*, std::uint64_t address) {
+  using namespace gpuprof::sample;
+  return is_module_code(current_snapshot(), address) || is_generated_code(address);
+}
+
+namespace {
+
+struct Reading {
+  gpuprof_read_word word;
+  void* from;
+};
+
+bool read_word(void* from, std::uint64_t address, std::uint64_t* word) {
+  const auto& reading = *static_cast<const Reading*>(from);
+  return reading.word(reading.from, address, word) != 0;
+}
+
+}  // namespace
+
+int gpuprof_step_without_tables(gpuprof_bare_frame* frame, gpuprof_read_word read, void* from) {
+  using namespace gpuprof::sample;
+  Reading reading{read, from};
+  BareFrame at{frame->pc, frame->sp, frame->fp, frame->interrupted != 0};
+  const BareStep step = step_without_tables(CodeAccess{read_word, lies_in_code, &reading}, &at);
+  *frame = gpuprof_bare_frame{at.pc, at.sp, at.fp, 0};
+  switch (step) {
+    case BareStep::kLost:
+      return GPUPROF_STEP_LOST;
+    case BareStep::kCertain:
+      return GPUPROF_STEP_CERTAIN;
+    case BareStep::kLikely:
+      return GPUPROF_STEP_LIKELY;
+    case BareStep::kGaps:
+      return GPUPROF_STEP_GAPS;
+  }
+  return GPUPROF_STEP_LOST;
 }
 
 namespace gpuprof::sample {

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a module is called that is no file.
+//
+// Context:  any
+// Owns:     nothing
+#pragma once
+
+namespace gpuprof::base {
+
+/// The path of executable memory that a compiler at run time has filled (wire::Module::path).
+inline constexpr char kGeneratedCode[] = "[generated code]";
+
+}  // namespace gpuprof::base

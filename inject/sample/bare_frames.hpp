@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Frames of code that no unwind table covers: trampolines, other generated code, assembler.
+//
+// Context:  signal | callback, worker (for a copied stack)
+// Owns:     nothing
+// Promises: memory is read by the caller's function alone; a caller that is found lies in code that
+//           is known, behind an instruction that calls
+//
+// What is tried, in this order. The instructions that come next, where they do nothing but leave
+// the function: they are followed to its return (trampolines of CPython, ends of functions). A
+// function that has just been entered. A return address on top of the stack (code without a frame
+// of its own). The frame pointer, which V8, CPython's frame-pointer builds and many others keep.
+#pragma once
+
+#include <cstdint>
+
+namespace gpuprof::sample {
+
+/// `interrupted`: pc is about to run; otherwise it is a return address.
+struct BareFrame {
+  std::uint64_t pc, sp, fp;
+  bool interrupted;
+};
+
+/// What its caller needs.
+struct CodeAccess {
+  /// Reads one aligned word of any address; false where it cannot be read.
+  bool (*read)(void* from, std::uint64_t address, std::uint64_t* word);
+  /// Whether the address lies in executable memory that is known.
+  bool (*is_code)(void* from, std::uint64_t address);
+  void* from;
+};
+
+enum class BareStep : std::uint8_t {
+  kLost,
+  kCertain,  // the instructions said so
+  kLikely,   // by the frame pointer
+  kGaps,     // the same, and a caller may have been passed over
+};
+
+/// Takes `frame` to its caller. It is changed only where something is found.
+BareStep step_without_tables(const CodeAccess& code, BareFrame* frame);
+
+/// Whether what lies before `address` calls, so that a call may return there.
+bool follows_a_call(const CodeAccess& code, std::uint64_t address);
+
+}  // namespace gpuprof::sample

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python functions below functions of the interpreter: under -X perf each is called through a trampoline."""
+import functools
+import os
+import time
+
+print(os.getpid())
+
+
+def leaf(x):
+    s = 0
+    for i in range(400):
+        s += i * x
+    return s
+
+
+def key(x):
+    return leaf(x)
+
+
+def main():
+    end = time.thread_time() + 0.5
+    while time.thread_time() < end:
+        sorted(range(50), key=key)
+        functools.reduce(lambda a, b: a + leaf(b), range(50))
+        sum(leaf(x) for x in range(50))
+
+
+main()
