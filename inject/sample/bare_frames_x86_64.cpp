@@ -160,14 +160,15 @@ bool by_instructions(const CodeAccess& code, BareFrame* frame) {
 // Interrupted before the frame pointer was saved or set.
 bool by_prologue(const CodeAccess& code, BareFrame* frame) {
   if (!frame->interrupted) return false;
-  const Code around = code_at(code, frame->pc - 1, 12);
-  const unsigned char* at = around.at + 1;
-  if (around.count < 9) return false;
+  const Code code_here = code_at(code, frame->pc, 12);
+  const unsigned char* at = code_here.at;
+  const unsigned left = code_here.count;
   std::uint64_t caller, saved;
-  const unsigned mark = starts_with(at, around.count - 1, {0xf3, 0x0f, 0x1e, 0xfa}) ? 4 : 0;
-  if (starts_with(at + mark, around.count - 1 - mark, {0x55, 0x48, 0x89, 0xe5}))
+  const unsigned mark = starts_with(at, left, {0xf3, 0x0f, 0x1e, 0xfa}) ? 4 : 0;
+  if (starts_with(at + mark, left - mark, {0x55, 0x48, 0x89, 0xe5}))
     return returns_to(code, frame->sp, &caller) && take(frame, caller, frame->sp + 8, frame->fp);
-  if (around.at[0] == 0x55 && starts_with(at, around.count - 1, {0x48, 0x89, 0xe5}))
+  const Code before = code_at(code, frame->pc - 1, 1);
+  if (before.count == 1 && before.at[0] == 0x55 && starts_with(at, left, {0x48, 0x89, 0xe5}))
     return code.read(code.from, frame->sp, &saved) && returns_to(code, frame->sp + 8, &caller) &&
            take(frame, caller, frame->sp + 16, saved);
   return false;

@@ -133,8 +133,7 @@ std::uint64_t guess_frame_pointer(std::uintptr_t begin, std::size_t bytes) {
 void emit(const Turn& turn, const ThreadEntry& entry, wire::SampleState state,
           std::uint64_t stack_id, WaitMemory::Record record) {
   if (record.weight_ns == 0) return;
-  const wire::Sample sample{record.ts_ns, stack_id,
-                            static_cast<std::uint32_t>(entry.tid),
+  const wire::Sample sample{record.ts_ns, stack_id, static_cast<std::uint32_t>(entry.tid),
                             static_cast<std::uint32_t>(state), record.weight_ns};
   hot::record(*turn.guard, sample, record.ts_ns);
   hot::count(wire::Counter::kSamplesBlocked);

@@ -223,7 +223,6 @@ void look_at_blocked(std::uint64_t now_ns, bool last) {
               "process_vm_readv is not allowed here: blocked threads are not sampled");
 }
 
-// Not at every look at blocked threads.
 void keep_modules(std::uint64_t now_ns) {
   if (now_ns - g_sampler.kept_ns < kScanNs - 5'000'000) return;
   g_sampler.kept_ns = now_ns;
@@ -231,7 +230,7 @@ void keep_modules(std::uint64_t now_ns) {
   reclaim_snapshots();
 }
 
-std::uint64_t next_turn_ns(std::uint64_t now_ns) {
+std::uint32_t next_turn_ms(std::uint64_t now_ns) {
   std::uint64_t wait_ns = has_turns() ? std::min(kScanNs, g_sampler.plan.period_ns) : kScanNs;
   if (g_sampler.settings.blocked_threads && !g_sampler.blocked_refused) {
     wait_ns = std::min(wait_ns, g_sampler.look_ns - std::min(g_sampler.look_ns, now_ns));
@@ -239,7 +238,7 @@ std::uint64_t next_turn_ns(std::uint64_t now_ns) {
   }
   const std::uint64_t guard_ns = g_sampler.settings.guard_from_ns;
   if (now_ns < guard_ns) wait_ns = std::min(wait_ns, guard_ns - now_ns + 1'000'000);
-  return wait_ns;
+  return static_cast<std::uint32_t>(std::max<std::uint64_t>((wait_ns + 999'999) / 1'000'000, 1));
 }
 
 }  // namespace
@@ -394,8 +393,7 @@ std::uint32_t tick(std::uint64_t now_ns) {
     g_sampler.turned_ns = now_ns;
     for_each_thread(turn_of, nullptr);
   }
-  return static_cast<std::uint32_t>(
-      std::max<std::uint64_t>((next_turn_ns(now_ns) + 999'999) / 1'000'000, 1));
+  return next_turn_ms(now_ns);
 }
 
 }  // namespace gpuprof::sample

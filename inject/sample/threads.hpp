@@ -22,13 +22,13 @@ namespace gpuprof::sample {
 /// What blocked.cpp knows about one thread.
 struct BlockedMemory {
   WaitMemory wait;
-  std::uint64_t cpu_ns = 0;         // thread CPU time at the last look
-  std::uint64_t stack_id = 0;       // of the present wait; 0: not known
-  std::uint64_t lane = 0;           // through which lane its definition went, and that it did
-  std::uint64_t told_ns = 0;        // up to when records cover the wait; 0: no record of it yet
-  std::uint64_t taken_ns = 0;       // when its stack was taken
+  std::uint64_t cpu_ns = 0;    // thread CPU time at the last look
+  std::uint64_t stack_id = 0;  // of the present wait; 0: not known
+  std::uint64_t lane = 0;      // through which lane its definition went, and that it did
+  std::uint64_t told_ns = 0;   // up to when records cover the wait; 0: no record of it yet
+  std::uint64_t taken_ns = 0;  // when its stack was taken
   std::uint64_t over_stack_id = 0, over_told_ns = 0;  // of the wait before, until its end is known
-  std::uint64_t stands_for_ns = 0;  // should it be over at the next look
+  std::uint64_t stands_for_ns = 0;                    // should it be over at the next look
 };
 
 struct ThreadEntry {

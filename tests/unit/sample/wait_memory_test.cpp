@@ -85,7 +85,8 @@ INSTANTIATE_TEST_SUITE_P(Lengths, SingleWait, testing::Values(41, 60, 100, 333, 
 
 TEST(WaitMemory, TellsAWaitBesideShortRunsWithinAPeriod) {
   // 12 ms of work on both sides: neither is a whole time between two looks.
-  const Script script({300 * kMs, 488 * kMs, 500 * kMs, 560 * kMs, 572 * kMs, 760 * kMs, 2'000 * kMs});
+  const Script script(
+      {300 * kMs, 488 * kMs, 500 * kMs, 560 * kMs, 572 * kMs, 760 * kMs, 2'000 * kMs});
   for (std::uint64_t phase = 1; phase < 10; ++phase) {
     const std::uint64_t sum = told(script, kMs + phase * kMs, 1'000 * kMs);
     EXPECT_NEAR(static_cast<double>(sum), (188.0 + 60 + 188) * kMs, 3 * 10.0 * kMs) << phase;

@@ -54,7 +54,8 @@ TEST(PerfMapText, TakesALineInPieces) {
 
 TEST(PerfMapText, PassesOverWhatIsNoEntry) {
   PerfMapText text;
-  text.take("\n\nhello\n1000\n1000 zz x\n1000 0 empty\nffffffffffffffff 10 over\n1000 10\n1000 10 \n");
+  text.take(
+      "\n\nhello\n1000\n1000 zz x\n1000 0 empty\nffffffffffffffff 10 over\n1000 10\n1000 10 \n");
   text.take(std::string(200'000, '1') + "\n");
   text.take(std::string("3000 10 ") + std::string(60'000, 'x') + "\n");
   text.take("4000 10 bad\x01\xff name\n");
@@ -83,9 +84,7 @@ class PerfMapFile : public testing::Test {
     origin.from_s = from_s;
     return origin;
   }
-  void write(const std::string& text) const {
-    std::ofstream(path_, std::ios::app) << text;
-  }
+  void write(const std::string& text) const { std::ofstream(path_, std::ios::app) << text; }
   std::string root_, path_;
 };
 
