@@ -65,7 +65,9 @@ class Reader:
             start += ["-m", "torch.distributed.run"]
         if self.device == "cuda":
             start = [sim.GPUSIM_RUN, "--quiet", "--model", "a100", "--devices", "2", "--", *start]
-        return [e2e.GPUPROF, *words[1:at], *start, *words[at + 1:]]
+        # A busy machine needs longer to its first step than is waited for one by default.
+        patient = ["--step-timeout", "600s"] if re.search(r"--active \d+ ", line) else []
+        return [e2e.GPUPROF, *words[1:at - 1], *patient, "--", *start, *words[at + 1:]]
 
     def run(self, line):
         self.line = line

@@ -13,6 +13,8 @@ import steps_test
 import torch_trace
 
 SCHEDULE = ["--wait", "2", "--warmup", "1", "--active", "3", "--repeat", "2"]
+# A busy machine needs longer to its first step than is waited for one by default.
+PATIENT = ["--step-timeout", "600s"]
 # name: (program, arguments before the schedule, first labels of the two windows)
 CASES = {
     "mlp": ("long.py mlp 8000", [], (4, 10)),
@@ -26,7 +28,7 @@ CASES = {
 
 def windows(checks, name, python, folder):
     command, before, labels = CASES[name]
-    done, truth, paths = steps_test.run(python, command, folder, before + SCHEDULE)
+    done, truth, paths = steps_test.run(python, command, folder, before + SCHEDULE + PATIENT)
     checks.equal(done.returncode, 0, name + ": status")
     if not checks.equal(len(paths), 2, "%s: files (%s)" % (name, done.stderr.decode()[-800:])):
         return
@@ -44,7 +46,7 @@ def windows(checks, name, python, folder):
 def late(checks, python, folder):
     """Training begins when the provisional recording is over. The first steps are not to be had
     then; the files hold whole steps with their true numbers, and the summary says which."""
-    done, truth, paths = steps_test.run(python, "long.py transformer 200 7", folder, SCHEDULE)
+    done, truth, paths = steps_test.run(python, "long.py transformer 200 7", folder, SCHEDULE + PATIENT)
     checks.equal(done.returncode, 0, "late: status")
     checks.expect(paths, "late: files (%s)" % done.stderr.decode()[-800:])
     for path in paths:
