@@ -96,13 +96,18 @@ std::optional<std::uint64_t> thread_ran_ns(pid_t pid, pid_t thread) {
   return ns;
 }
 
+std::vector<std::pair<pid_t, ProcessStat>> all_processes() {
+  std::vector<std::pair<pid_t, ProcessStat>> all;
+  for (const pid_t pid : numbers_in("/proc"))
+    if (const ProcessStat stat = process_stat(pid); stat.there) all.emplace_back(pid, stat);
+  return all;
+}
+
 std::vector<pid_t> children_of(pid_t parent) {
   std::vector<pid_t> children;
   // Not /proc/PID/task/TID/children: many kernels are built without it.
-  for (const pid_t pid : numbers_in("/proc")) {
-    const ProcessStat stat = process_stat(pid);
-    if (stat.there && stat.parent == parent) children.push_back(pid);
-  }
+  for (const auto& [pid, stat] : all_processes())
+    if (stat.parent == parent) children.push_back(pid);
   return children;
 }
 

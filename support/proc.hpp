@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gpuprof::support {
@@ -47,6 +48,9 @@ bool any_thread_busy(pid_t pid);
 /// How long a thread has been on a processor, ns; none where the kernel does not say, and for a
 /// thread that is in another PID namespace, where it has another number.
 std::optional<std::uint64_t> thread_ran_ns(pid_t pid, pid_t thread);
+
+/// All that can be seen, in no order.
+std::vector<std::pair<pid_t, ProcessStat>> all_processes();
 
 /// Children of a process, ended ones that nobody has collected included.
 std::vector<pid_t> children_of(pid_t parent);

@@ -48,6 +48,12 @@ bool qualifies(const std::vector<Candidate>& all, const Candidate& one) {
   return parent == nullptr || !used(*parent);
 }
 
+/// One of those that a launcher made, not what such a one started.
+bool is_rank(const std::vector<Candidate>& all, const Candidate& one) {
+  const Candidate* parent = parent_of(all, one);
+  return !one.rank.empty() && (parent == nullptr || parent->rank != one.rank);
+}
+
 /// Not CPU time: what a process did before it became the program (a launcher, a shell) is not the
 /// program, however much it was.
 auto merit(const Candidate& c) {
@@ -90,7 +96,11 @@ std::vector<std::size_t> choose(const std::vector<Candidate>& candidates, bool a
     const Candidate &left = candidates[a], &right = candidates[b];
     return std::tuple(left.cpu_ns, left.samples, a) < std::tuple(right.cpu_ns, right.samples, b);
   });
-  return {*best};
+  if (!is_rank(candidates, candidates[*best])) return {*best};
+  for (const std::size_t i : images)
+    if (is_rank(candidates, candidates[i])) chosen.push_back(i);
+  std::sort(chosen.begin(), chosen.end());
+  return chosen;
 }
 
 std::string role_of(const std::vector<Candidate>& candidates,

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 
@@ -20,7 +21,6 @@
 namespace gpuprof::session {
 namespace {
 
-constexpr std::size_t kMostProcesses = 1000;
 /// Messages taken from one peer before others are looked at again.
 constexpr int kMessagesAtOnce = 64;
 
@@ -127,6 +127,35 @@ Target* Session::parked(std::uint32_t pid, std::uint64_t start_ticks) {
   return nullptr;
 }
 
+bool Session::has_greeted(std::uint32_t pid) const {
+  return processes_refused_.contains(pid) || processes_forgotten_.contains(pid) ||
+         std::any_of(targets_.begin(), targets_.end(),
+                     [pid](const auto& target) { return target->identity().pid == pid; });
+}
+
+// A build has thousands of compilers, and the training may come behind them. Its spool stays until
+// the session's end.
+bool Session::forget_a_small_one() {
+  const auto small = [](const Target& target) {
+    const ingest::EventCounts& counts = target.counts();
+    return target.finished() && (target.identity().woke & ~wire::kWokeAgain) == wire::kWokeWork &&
+           counts.operators + counts.steps + counts.ranges + counts.api_calls == 0;
+  };
+  auto least = targets_.end();
+  for (auto at = targets_.begin(); at != targets_.end(); ++at)
+    if (at->get() != leader_ && small(**at) &&
+        (least == targets_.end() || (*at)->counts().cpu_ns < (*least)->counts().cpu_ns))
+      least = at;
+  if (least == targets_.end()) return false;
+  processes_forgotten_.insert((*least)->identity().pid);
+  const auto index = static_cast<std::size_t>(least - targets_.begin());
+  targets_.erase(least);
+  std::erase(chosen_targets_, index);
+  for (std::size_t& chosen : chosen_targets_)
+    if (chosen > index) --chosen;
+  return true;
+}
+
 void Session::add_agent(std::unique_ptr<Connection> connection, const wire::Hello& hello,
                         const wire::Packet& packet, const Credentials& peer) {
   const std::uint64_t now_ns = base::mono_ns();
@@ -140,13 +169,12 @@ void Session::add_agent(std::unique_ptr<Connection> connection, const wire::Hell
     }
   supersede(identity.pid, identity.start_ticks);
   if (state_ != State::kRunning) return connection->refuse("The session is ending.");
-  if (targets_.size() >= kMostProcesses) {
+  if (targets_.size() >= kMostProcesses && !forget_a_small_one()) {
     processes_refused_.insert(identity.pid);
     return connection->refuse("The session already has " + std::to_string(kMostProcesses) +
                               " processes.");
   }
-  identity.spool_file =
-      std::to_string(identity.pid) + "-" + std::to_string(targets_.size()) + ".spool";
+  identity.spool_file = std::to_string(identity.pid) + "-" + std::to_string(spools_++) + ".spool";
   const std::uint32_t pid = identity.pid;
   const std::string spool_file = identity.spool_file;
   auto made =

@@ -27,6 +27,7 @@
 #include "daemon/session/schedule.hpp"
 #include "daemon/session/spool_folder.hpp"
 #include "daemon/session/target.hpp"
+#include "daemon/session/unseen.hpp"
 
 namespace gpuprof::session {
 
@@ -66,6 +67,10 @@ class Session final : private TargetEvents {
   std::string status_text() const;
 
  private:
+  static constexpr std::size_t kMostProcesses = 1000;
+
+  bool forget_a_small_one();
+  bool has_greeted(std::uint32_t pid) const;
   enum class State { kRunning, kFlushing, kWriting, kFinished };
   struct Cut {
     model::Window window;
@@ -196,7 +201,10 @@ class Session final : private TargetEvents {
   std::set<std::uint32_t> users_refused_;           // the first few
   std::set<std::uint32_t> users_joined_;
   std::uint64_t peers_refused_ = 0;
-  std::set<std::uint32_t> processes_refused_;  // one may ask again
+  std::set<std::uint32_t> processes_refused_;    // one may ask again
+  std::set<std::uint32_t> processes_forgotten_;  // counted only
+  std::uint64_t spools_ = 0;
+  Unseen unseen_;
   std::atomic<std::uint64_t> progress_done_{0}, progress_total_{0};
   std::uint64_t progress_sent_ns_ = 0;
   // Last: its thread is gone before anything it may touch.

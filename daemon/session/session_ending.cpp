@@ -207,8 +207,8 @@ std::vector<Candidate> Session::candidates() const {
     const Target::Identity& identity = target->identity();
     all.push_back(Candidate{identity.pid, identity.ppid, named_.contains(identity.pid),
                             target->used_cuda(), target->worked_on_gpu(), target->serves(),
-                            counts.operators, counts.steps, counts.ranges, counts.samples,
-                            counts.cpu_ns});
+                            identity.rank, counts.operators, counts.steps, counts.ranges,
+                            counts.samples, counts.cpu_ns});
   }
   return all;
 }

@@ -223,6 +223,7 @@ void Session::add_processes(api::Summary& made) {
   // One process may have had several images (exec): those with a file are listed, or the best.
   const std::vector<std::size_t> images = choose(all, true);
   std::set<std::uint32_t> seen(processes_refused_.begin(), processes_refused_.end());
+  seen.insert(processes_forgotten_.begin(), processes_forgotten_.end());
   for (const std::size_t i : images) seen.insert(all[i].pid);
   made.processes_seen = seen.size();
   for (std::size_t i = 0; i < targets_.size(); ++i) {
@@ -247,6 +248,14 @@ void Session::add_unrecorded(api::Summary& made) const {
   if (!processes_refused_.empty())
     made.missing.push_back(support::counted(processes_refused_.size(), "process", "processes") +
                            " could not be served and recorded.");
+  if (!processes_forgotten_.empty())
+    made.remarks.push_back(
+        support::counted(processes_forgotten_.size(), "short process is", "short processes are") +
+        " counted only: a session keeps what it knows of " + std::to_string(kMostProcesses) +
+        ", and of those that ended these had used the least CPU time.");
+  for (const std::string& sentence :
+       unseen_.sentences([this](auto pid) { return has_greeted(pid); }))
+    made.missing.push_back(sentence);
   for (const std::uint32_t uid : users_refused_)
     made.missing.push_back(
         "a process of user " + std::to_string(uid) + " was not recorded: gpuprof runs as user " +

@@ -60,6 +60,8 @@ void Session::tick(std::uint64_t now_ns) {
       schedule_.tick(now_ns);
       collect_windows();
       apply_plan(now_ns);
+      unseen_.look(
+          command_pid_, [this](auto pid) { return has_greeted(pid); }, now_ns);
       check_size(now_ns);
       if (setup_.options.of_running) send_progress(now_ns);
     }

@@ -56,6 +56,7 @@ class Target final : private ingest::Listener {
     std::uint32_t woke = 0;
     std::string exe, command_line;
     std::string spool_file;  // within the session's folder
+    std::string rank;        // "VARIABLE=N" of its launcher; "": none
   };
 
   /// Makes segment and spool for a process that said hello.
@@ -184,6 +185,7 @@ class Target final : private ingest::Listener {
   void on_hello_again(const wire::Packet& packet);
   void on_module(const wire::Packet& packet);
   void on_text_message(const wire::Packet& packet);
+  void note_rank(std::string_view key, std::string_view value);
   void add_missing(std::uint32_t feature, std::uint32_t code, std::string_view text);
   void on_state(wire::StateReport report);
   void back_off(const Governor::Step& step, std::uint64_t now_ns);

@@ -122,9 +122,26 @@ void Target::on_text_message(const wire::Packet& packet) {
   } else if (packet.as(&domain)) {
     writer_->on(model::Domain{domain.domain, part(packet, 0, domain.name_bytes)});
   } else if (packet.as(&fact)) {
-    writer_->on(model::Fact{part(packet, 0, fact.key_bytes),
-                            part(packet, fact.key_bytes, fact.value_bytes)});
+    const std::string_view key = part(packet, 0, fact.key_bytes);
+    const std::string_view value = part(packet, fact.key_bytes, fact.value_bytes);
+    note_rank(key, value);
+    writer_->on(model::Fact{key, value});
   }
+}
+
+// The innermost launcher's word: a job's script has Slurm's, each of its ranks MPI's as well.
+void Target::note_rank(std::string_view key, std::string_view value) {
+  constexpr std::string_view kInnermostFirst[] = {"env.RANK", "env.OMPI_COMM_WORLD_RANK",
+                                                  "env.PMI_RANK", "env.MV2_COMM_WORLD_RANK",
+                                                  "env.SLURM_PROCID"};
+  const auto place = [&](std::string_view of) {
+    return std::find(std::begin(kInnermostFirst), std::end(kInnermostFirst), of);
+  };
+  const auto found = place(key);
+  const std::string_view known =
+      std::string_view(identity_.rank).substr(0, identity_.rank.find('='));
+  if (found == std::end(kInnermostFirst) || (!known.empty() && place(known) < found)) return;
+  identity_.rank = std::string(key) + "=" + std::string(value);
 }
 
 void Target::add_missing(std::uint32_t feature, std::uint32_t code, std::string_view text) {

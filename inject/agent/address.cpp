@@ -10,6 +10,8 @@
 
 #include <cstddef>
 
+#include "gpuprof/wire/control.hpp"
+
 namespace gpuprof::agent {
 
 namespace {
@@ -47,6 +49,16 @@ bool parse_socket(const char* text, const char* end, Address* out) {
   return true;
 }
 
+// With its last letter as mark_restricted() wrote it, too.
+bool is_word(const char* text, const char* end, const char* word, Address* out) {
+  const std::size_t bytes = strlen(word);
+  if (static_cast<std::size_t>(end - text) != bytes || strncmp(text, word, bytes - 1) != 0)
+    return false;
+  const char marked = static_cast<char>(word[bytes - 1] - ('a' - 'A'));
+  out->restricted = out->restricted || text[bytes - 1] == marked;
+  return text[bytes - 1] == word[bytes - 1] || text[bytes - 1] == marked;
+}
+
 void copy_name(const char* text, const char* end, Address* out) {
   auto bytes = static_cast<std::size_t>(end - text);
   if (bytes >= sizeof out->name) bytes = sizeof out->name - 1;
@@ -59,12 +71,13 @@ bool parse_address(const char* text, Address* out) {
   memset(out, 0, sizeof *out);
   if (text == nullptr) return false;
   const char* end = end_of_field(text);
-  const bool armed = end - text == 5 && strncmp(text, "armed", 5) == 0;
+  const bool armed = is_word(text, end, "armed", out);
   if (!armed && !parse_socket(text, end, out)) return false;
   while (*end == ';') {
     const char* field = end + 1;
     end = end_of_field(field);
-    if (strncmp(field, "session=", 8) == 0) out->session = parse_number(field + 8, end, 16);
+    if (end - field > 8 && is_word(field, field + 7, "session", out) && field[7] == '=')
+      out->session = parse_number(field + 8, end, 16);
     if (strncmp(field, "pid=", 4) == 0)
       out->command_pid = static_cast<std::uint32_t>(parse_number(field + 4, end, 10));
     if (strncmp(field, "name=", 5) == 0) copy_name(field + 5, end, out);
@@ -73,6 +86,20 @@ bool parse_address(const char* text, Address* out) {
       out->patience_ms = static_cast<std::uint32_t>(parse_number(field + 9, end, 10));
   }
   return true;
+}
+
+void mark_restricted(char** environment) {
+  const std::size_t name_bytes = strlen(wire::kSocketVariable);
+  for (; environment != nullptr && *environment != nullptr; ++environment) {
+    if (strncmp(*environment, wire::kSocketVariable, name_bytes) != 0 ||
+        (*environment)[name_bytes] != '=')
+      continue;
+    char* value = *environment + name_bytes + 1;
+    char* word = strncmp(value, "armed", 5) == 0 ? value + 4 : strstr(value, ";session=");
+    if (word != nullptr && *word == ';') word += 7;
+    if (word != nullptr && *word >= 'a') *word = static_cast<char>(*word - ('a' - 'A'));
+    return;
+  }
 }
 
 }  // namespace gpuprof::agent

@@ -21,10 +21,16 @@ struct Address {
   std::uint64_t nonce;        // of the door; 0: any
   std::uint32_t patience_ms;  // lets go if nobody has come by then; 0: waits for ever
   char name[64];              // --name
+  bool restricted;            // mark_restricted()
 };
 
 /// Parses `ADDRESS;session=HEX;pid=N;name=NAME;nonce=HEX;patience=MS`, where ADDRESS may be the
 /// word `armed`. No allocation. False: not ours to use.
 bool parse_address(const char* text, Address* out);
+
+/// Tells the programs that this one will start in its place, or its forked children, that the
+/// system calls they may make are restricted: changes one letter of our own variable in place.
+/// @param environment  As environ; may be null.
+void mark_restricted(char** environment);
 
 }  // namespace gpuprof::agent

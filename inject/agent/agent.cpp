@@ -18,7 +18,6 @@
 #include "inject/agent/core.hpp"
 #include "inject/cupti/cupti.hpp"
 #include "inject/hot/state.hpp"
-#include "inject/hot/thread_count.hpp"
 #include "inject/hot/worker_thread.hpp"
 #include "inject/torch/memory.hpp"
 #include "inject/wake/watch.hpp"
@@ -62,24 +61,22 @@ void take_address() {
 
 }  // namespace
 
-void load(bool python_linked, unsigned long python_version) {
+void load(bool python_linked, unsigned long python_version, bool sanitized) {
   g_core.python_linked = python_linked;
   g_core.python_counts_threads = python_version >= 0x030c0000;
   if (!parse_address(getenv(wire::kSocketVariable), &g_core.address)) return;
   take_address();
   std::uint32_t why = 0;
-  if (g_core.address.command_pid != 0 &&
-      g_core.address.command_pid == static_cast<std::uint32_t>(getpid()))
+  const pid_t process = getpid();
+  if (g_core.address.command_pid == static_cast<std::uint32_t>(process))
     why |= wire::kWokeCommand;
   if (python_linked) why |= wire::kWokePython;
   if (why != 0) return wake(why);
-  // What a handler may have to call is looked up while nobody is in the loader.
-  hot::find_thread_count();
-  watch_work();
+  if (!g_core.address.restricted && !sanitized) watch_work(process);
 }
 
-void watch_work() {
-  wake::begin_watch([] { agent::wake(wire::kWokeWork); });
+void watch_work(pid_t process) {
+  wake::begin_watch([] { agent::wake(wire::kWokeWork); }, process);
 }
 
 int attach(const char* text) {
@@ -111,8 +108,11 @@ void wake(std::uint32_t why) {
     wake::stop_watching();
     // A thread that was stopped for us is not held up; it calls nothing in this moment.
     const bool hurries = (why & wire::kWokeAttach) != 0;
-    if (hot::worker_parked() ? !hot::worker_resume()
-                             : !hot::worker_start(worker_body, hurries ? kFirstWaitNs : 0))
+    // Another thread may hold the loader's lock, and wait for this one.
+    const bool asks_loader = why != wire::kWokeWork;
+    if (hot::worker_parked()
+            ? !hot::worker_resume()
+            : !hot::worker_start(worker_body, hurries ? kFirstWaitNs : 0, asks_loader))
       set_phase(Phase::kDisabled);
     if (!hurries) hot::worker_wait_for_hand_over();
   } else if ((before & why) != why) {

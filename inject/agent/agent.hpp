@@ -17,7 +17,8 @@ namespace gpuprof::agent {
 /// Reads GPUPROF_SOCKET and registers the fork hooks. Constructor. No system call beyond getpid.
 /// @param python_linked  The program (or a library it was linked with) defines _PyRuntime.
 /// @param python_version Its Py_Version, 0 where there is none (no Python, or before 3.11).
-void load(bool python_linked, unsigned long python_version);
+/// @param sanitized      It was built with a sanitizer: no work wakes it.
+void load(bool python_linked, unsigned long python_version, bool sanitized);
 
 /// What attach() answers.
 inline constexpr int kAwake = 0;          // the worker runs, a door will open

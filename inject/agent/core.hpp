@@ -76,7 +76,7 @@ struct Core {
 extern Core g_core;
 
 /// The process wakes when it has worked (inject/wake). Boundary.
-void watch_work();
+void watch_work(pid_t process);
 
 /// Body of the worker (worker.cpp). Always true: the thread can be continued.
 bool worker_body();

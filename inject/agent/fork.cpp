@@ -163,7 +163,7 @@ void watch_child() {
   const auto phase = static_cast<Phase>(g_core.phase.load(std::memory_order_relaxed));
   if (g_core.has_address && !g_core.left.load(std::memory_order_relaxed) &&
       phase == Phase::kDormant)
-    watch_work();
+    watch_work(getpid());
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ void leave() {
     g_core.left.store(true, std::memory_order_release);
     hot::worker_resume_timer_done();
     wake::end_watch();
+    mark_restricted(environ);
     if (owner != 0) hot::worker_park(kLeaveDeadlineMs);
   }
   errno = saved;

@@ -20,6 +20,7 @@
 
 #include "inject/agent/agent.hpp"
 #include "inject/modules/held.hpp"
+#include "inject/wake/watch.hpp"
 
 #define GPUPROF_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -90,6 +91,8 @@ GPUPROF_EXPORT int prctl(int option, ...) noexcept {
              third = va_arg(list, unsigned long), fourth = va_arg(list, unsigned long);
   va_end(list);
   if (restricts(option, first, second)) gpuprof::agent::leave();
+  // A filter may follow by an instruction of the program's own.
+  if (option == PR_SET_NO_NEW_PRIVS) gpuprof::wake::end_watch_here();
   const Prctl next = g_prctl.load(std::memory_order_relaxed);
   if (next != nullptr) return next(option, first, second, third, fourth);
   return static_cast<int>(::syscall(SYS_prctl, option, first, second, third, fourth));

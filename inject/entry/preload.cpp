@@ -12,10 +12,17 @@ extern "C" __attribute__((weak, visibility("default"))) char _PyRuntime[];
 // Since 3.11.
 extern "C" __attribute__((weak, visibility("default"))) const unsigned long Py_Version;
 
+// Of the sanitizers; their checks at the end stop all threads but those they do not know.
+extern "C" __attribute__((weak, visibility("default"))) void __lsan_do_leak_check();
+extern "C" __attribute__((weak, visibility("default"))) void __tsan_init();
+extern "C" __attribute__((weak, visibility("default"))) void __msan_init();
+
 namespace {
 
 __attribute__((constructor)) void on_load() {
-  gpuprof::agent::load(_PyRuntime != nullptr, &Py_Version != nullptr ? Py_Version : 0);
+  const bool sanitized =
+      __lsan_do_leak_check != nullptr || __tsan_init != nullptr || __msan_init != nullptr;
+  gpuprof::agent::load(_PyRuntime != nullptr, &Py_Version != nullptr ? Py_Version : 0, sanitized);
 }
 
 __attribute__((destructor)) void on_unload() { gpuprof::agent::before_exit(); }

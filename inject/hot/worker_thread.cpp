@@ -82,6 +82,7 @@ void* first_entry(void*) {
   // begins waits for no answer of a thread that is about to end.
   forget_glibc_id();
   if (g_worker.first_wait_ns != 0) pause_for(static_cast<std::uint64_t>(g_worker.first_wait_ns));
+  find_thread_count();
   count_thread_out();
   hand_over_worker();
 }
@@ -94,7 +95,7 @@ std::uint8_t* map_stack() {
 
 }  // namespace
 
-bool worker_start(bool (*body)(), long first_wait_ns) {
+bool worker_start(bool (*body)(), long first_wait_ns, bool asks_loader) {
   std::uint8_t* stack = map_stack();
   if (stack == nullptr) return false;
   g_worker.body = body;
@@ -102,7 +103,7 @@ bool worker_start(bool (*body)(), long first_wait_ns) {
   // glibc's block lies at the top of the half it is given; a resumed thread uses the other half.
   constexpr std::size_t kHalf = kStackBytes / 2;
   g_worker.resume_stack.store(stack + kHalf, std::memory_order_relaxed);
-  find_thread_count();
+  if (asks_loader) find_thread_count();
   pthread_attr_t attr;
   pthread_attr_init(&attr);
   sigset_t all;

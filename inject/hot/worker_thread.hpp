@@ -17,7 +17,8 @@ namespace gpuprof::hot {
 /// be made.
 /// @param first_wait_ns  It sleeps this long (below 1 s) before it begins: it takes no processor
 ///                       from a caller in a hurry.
-bool worker_start(bool (*body)(), long first_wait_ns = 0);
+/// @param asks_loader    The caller may wait for the loader's lock; else the new thread does.
+bool worker_start(bool (*body)(), long first_wait_ns = 0, bool asks_loader = true);
 
 /// Waits, 20 ms at most, until the thread that glibc made for it has ended: a setuid that is called
 /// in the moment in which it does may wait for it for ever. Boundary.

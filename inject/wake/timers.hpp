@@ -26,6 +26,7 @@ struct WatchedThread {
 
 struct Watch {
   std::atomic<Hook> hook{nullptr};
+  std::atomic<int> owner{0};  // process
   std::atomic<std::uint32_t> threads{0};
   WatchedThread thread[kMostTimers];
 };

@@ -99,16 +99,27 @@ void watch_this_thread() {
 
 }  // namespace
 
+namespace {
+
+struct KeptStart {
+  std::atomic<bool> taken{false};
+  ThreadStart start{};
+};
+constinit KeptStart g_starts[kMostTimers];
+
+}  // namespace
+
 bool set_timer(const WatchedThread& thread, std::uint64_t cpu_ns) {
   const int timer = thread.timer.load(std::memory_order_acquire);
   const itimerspec when{{0, 0}, {0, static_cast<long>(cpu_ns)}};
   return timer != 0 && ::syscall(SYS_timer_settime, timer - 1, 0, &when, nullptr) == 0;
 }
 
-void begin_watch(Hook hook) {
+void begin_watch(Hook hook, int process) {
   const int saved = errno;
   if (install_handler()) {
     g_watch.hook.store(hook, std::memory_order_relaxed);
+    g_watch.owner.store(process, std::memory_order_relaxed);
     g_watching.store(true, std::memory_order_release);
     watch_this_thread();
   }
@@ -125,6 +136,10 @@ void end_watch() {
   errno = saved;
 }
 
+void end_watch_here() {
+  if (watching() && g_watch.owner.load(std::memory_order_relaxed) == getpid()) end_watch();
+}
+
 void forget_timers_after_fork() {
   stop_watching();
   for (WatchedThread& thread : g_watch.thread) {
@@ -132,6 +147,8 @@ void forget_timers_after_fork() {
     thread.looks = thread.looks_with_mask = 0;
   }
   g_watch.threads.store(0, std::memory_order_relaxed);
+  // Of threads that are in the parent alone.
+  for (KeptStart& kept : g_starts) kept.taken.store(false, std::memory_order_relaxed);
 }
 
 void heed_new_thread() {
@@ -143,13 +160,32 @@ void heed_new_thread() {
 
 namespace {
 
-struct KeptStart {
-  std::atomic<bool> taken{false};
-  ThreadStart start{};
-};
-constinit KeptStart g_starts[kMostTimers];
+// Of these only a program that is about to end runs handlers.
+constexpr std::uint64_t kFaults = sample::signal_bit(SIGSEGV) | sample::signal_bit(SIGBUS) |
+                                  sample::signal_bit(SIGILL) | sample::signal_bit(SIGFPE) |
+                                  sample::signal_bit(SIGTRAP) | sample::signal_bit(SIGABRT) |
+                                  sample::signal_bit(SIGSYS);
+
+bool handles_signals_on_alt_stacks() {
+  for (int signal = 1; signal <= 64; ++signal) {
+    sample::KernelAction action{};
+    const bool ignored = signal == kWorkSignal || (sample::signal_bit(signal) & kFaults) != 0;
+    if (!ignored && sample::kernel_action(signal, nullptr, &action) && action.is_function() &&
+        (action.flags & SA_ONSTACK) != 0)
+      return true;
+  }
+  return false;
+}
 
 }  // namespace
+
+void heed_alt_stack(const stack_t& stack) {
+  constexpr std::size_t kRoomForTwo = 32u << 10;  // a frame takes up to 12 KiB
+  if ((stack.ss_flags & SS_DISABLE) != 0 || stack.ss_size >= kRoomForTwo) return;
+  const int saved = errno;
+  if (handles_signals_on_alt_stacks()) end_watch_here();
+  errno = saved;
+}
 
 void* reserve_start(const ThreadStart& start) {
   if (g_watch.threads.load(std::memory_order_relaxed) >= kMostTimers) return nullptr;

@@ -11,6 +11,8 @@
 // Not here: whether the interrupted code may be disturbed (at_rest.hpp), the handler (signal.cpp)
 #pragma once
 
+#include <signal.h>
+
 #include <atomic>
 #include <cstdint>
 
@@ -30,7 +32,8 @@ inline constexpr int kWorkSignal = 32;
 using Hook = void (*)();
 
 /// Watches the calling thread and those that are made from now on. Constructor, or forked child.
-void begin_watch(Hook hook);
+/// @param process  getpid().
+void begin_watch(Hook hook, int process);
 
 extern std::atomic<bool> g_watching;
 inline bool watching() { return g_watching.load(std::memory_order_relaxed); }
@@ -42,12 +45,20 @@ void stop_watching();
 /// under way.
 void end_watch();
 
+/// The same where the program is about to restrict itself; does nothing in a vfork child, whose
+/// memory is its parent's.
+void end_watch_here();
+
 /// In a forked child, which inherits no timer.
 void forget_timers_after_fork();
 
 /// pthread_create is about to be called in a process that is watched: wakes it if it has worked
 /// already, whatever its threads were interrupted in.
 void heed_new_thread();
+
+/// The calling thread has that alternate stack now. Ends the watch where a frame of ours might come
+/// on top of a handler of the program's on a stack that has no room for both. Keeps errno.
+void heed_alt_stack(const stack_t& stack);
 
 struct ThreadStart {
   void* (*routine)(void*);

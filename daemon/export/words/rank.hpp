@@ -36,12 +36,12 @@ inline std::optional<std::uint64_t> number_fact(const std::map<std::string, std:
 /// The facts are what the launcher put into the environment, and what carries communication.
 inline Rank rank_of(const std::map<std::string, std::string>& facts) {
   Rank result;
-  for (const char* key :
-       {"rank", "RANK", "env.RANK", "env.OMPI_COMM_WORLD_RANK", "env.SLURM_PROCID"})
+  for (const char* key : {"rank", "RANK", "env.RANK", "env.OMPI_COMM_WORLD_RANK", "env.PMI_RANK",
+                          "env.MV2_COMM_WORLD_RANK", "env.SLURM_PROCID"})
     if (const auto rank = number_fact(facts, key); rank && !result.is_known)
       result.rank = *rank, result.is_known = true;
   for (const char* key : {"world_size", "WORLD_SIZE", "env.WORLD_SIZE", "env.OMPI_COMM_WORLD_SIZE",
-                          "env.SLURM_NTASKS"})
+                          "env.PMI_SIZE", "env.MV2_COMM_WORLD_SIZE", "env.SLURM_NTASKS"})
     if (const auto size = number_fact(facts, key)) result.world_size = *size;
   if (const auto found = facts.find("distributed.backend"); found != facts.end())
     result.backend = found->second;

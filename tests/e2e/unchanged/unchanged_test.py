@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small programs end, print and fail exactly as without gpuprof.
 
-usage: unchanged_test.py [--only REGEX] [--rate HZ] [--torch]   (--torch: PyTorch on the simulated GPU)"""
+usage: unchanged_test.py [--only REGEX] [--rate HZ] [--torch] [--below]   (--torch: PyTorch on the simulated
+GPU; --below: each is started by a shell, and has no reason to wake but its work)"""
 
 import argparse
 import os
@@ -38,6 +39,10 @@ def same(a, b, ours):
         if a == b:
             return ours == a
     return False
+
+
+# Waits for it, so that no shell takes its own place.
+BELOW = ["sh", "-c", '"$@"; exit $?', "sh"]
 
 
 def check(checks, name, argv, options, folder, rate):
@@ -79,6 +84,7 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--rate", type=int, default=1000)
     parser.add_argument("--torch", action="store_true")
+    parser.add_argument("--below", action="store_true")
     arguments = parser.parse_args()
     checks = e2e.Checks()
     with e2e.Folder("unchanged") as folder:
@@ -93,6 +99,8 @@ def main():
                 with open(path, "w", encoding="utf-8") as file:
                     file.write(options["script"])
                 argv = [argv[0], path]
+            if arguments.below:
+                argv = [*BELOW, *argv]
             try:
                 check(checks, name, argv, options, folder, arguments.rate)
             except subprocess.TimeoutExpired as late:

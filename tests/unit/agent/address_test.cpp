@@ -78,5 +78,28 @@ TEST(Address, RefusesWhatIsNoAddress) {
   EXPECT_FALSE(parse_address(("/" + std::string(200, 'x')).c_str(), &address));
 }
 
+TEST(Address, TellsProgramsStartedUnderAFilter) {
+  char other[] = "HOME=/;session=1", ours[] = "GPUPROF_SOCKET=@gpuprof;session=2a;pid=7;name=a",
+       armed[] = "GPUPROF_SOCKET=armed;name=session";
+  char* environment[] = {other, ours, nullptr};
+  mark_restricted(environment);
+  mark_restricted(environment);
+  EXPECT_STREQ("HOME=/;session=1", other);
+  Address address;
+  ASSERT_TRUE(parse_address(ours + 15, &address));
+  EXPECT_TRUE(address.restricted);
+  EXPECT_EQ(0x2aU, address.session);
+  EXPECT_EQ(7U, address.command_pid);
+  char* waiting[] = {armed, nullptr};
+  mark_restricted(waiting);
+  ASSERT_TRUE(parse_address(armed + 15, &address));
+  EXPECT_TRUE(address.restricted);
+  EXPECT_STREQ("session", address.name);
+  EXPECT_EQ(0U, address.socket_bytes);
+  ASSERT_TRUE(parse_address("@gpuprof;session=2a", &address));
+  EXPECT_FALSE(address.restricted);
+  mark_restricted(nullptr);
+}
+
 }  // namespace
 }  // namespace gpuprof::agent

@@ -57,6 +57,21 @@ TEST(Choose, TakesTheBusiestWhereNobodyUsedCuda) {
   EXPECT_THAT(choose({wrapper, child}, false), ElementsAre(1));
 }
 
+TEST(Choose, TakesEveryRankOfAJobWhoseRankIsTheBusiest) {
+  auto launcher = process(1, 0), rank0 = process(2, 1), rank1 = process(3, 1),
+       helper = process(4, 3), other = process(5, 1);
+  launcher.cpu_ns = 500, rank0.cpu_ns = 900, rank1.cpu_ns = 800;
+  helper.cpu_ns = 700, other.cpu_ns = 600;
+  launcher.rank = "env.SLURM_PROCID=0";
+  rank0.rank = "env.OMPI_COMM_WORLD_RANK=0";
+  rank1.rank = helper.rank = "env.OMPI_COMM_WORLD_RANK=1";  // what a rank starts inherits its own
+  EXPECT_THAT(choose({launcher, rank0, rank1, helper, other}, false), ElementsAre(0, 1, 2));
+  launcher.rank = "";
+  EXPECT_THAT(choose({launcher, rank0, rank1, helper, other}, false), ElementsAre(1, 2));
+  other.cpu_ns = 1000;
+  EXPECT_THAT(choose({launcher, rank0, rank1, helper, other}, false), ElementsAre(4));
+}
+
 TEST(Choose, WrapperWithoutCpuTimeLosesToItsChild) {
   EXPECT_THAT(choose({process(1, 0), process(2, 1)}, false), ElementsAre(1));
   EXPECT_THAT(choose({process(1, 0)}, false), ElementsAre(0));

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that are no Python and use no GPU, started by a shell, a script or a launcher: each that works has
+a place in the summary, its functions are named, and it does not notice.
+
+usage: native_test.py [--only REGEX]"""
+
+import argparse
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+import e2e  # noqa: E402
+
+PROGRAMS = os.path.join(e2e.BUILD, "native")
+WORKER, SERVER, HOST, QUIET = (os.path.join(PROGRAMS, name) for name in ("worker", "server", "host", "quiet"))
+STATIC = os.path.join(e2e.BUILD, "unchanged", "static_hello")
+HOT_LOOP = "import time\ndef hot_loop():\n  e = time.thread_time() + 1.5\n  while time.thread_time() < e: sum(range(1000))\nhot_loop()\n"
+RUST = """
+use std::{process, thread, time};
+#[inline(never)] fn hot_rust(from: time::Instant) -> f64 {
+    let mut s = 0.0;
+    while from.elapsed().as_secs_f64() < 1.5 { for i in 0..100_000 { s += (i as f64).sqrt(); } }
+    s
+}
+fn main() {
+    let from = time::Instant::now();
+    let all: Vec<_> = (0..2).map(|_| thread::spawn(move || hot_rust(from))).collect();
+    let sum: f64 = all.into_iter().map(|t| t.join().unwrap()).sum();
+    process::exit(if sum > 0.0 { 7 } else { 1 });
+}
+"""
+MPI = """
+#include <mpi.h>
+#include <cmath>
+__attribute__((noinline)) double hot_rank(double seconds) {
+  const double end = MPI_Wtime() + seconds;
+  double sum = 0;
+  while (MPI_Wtime() < end) for (int i = 0; i < 100000; ++i) sum += std::sqrt(i);
+  return sum;
+}
+int main(int count, char** words) {
+  MPI_Init(&count, &words);
+  double sum = hot_rank(2), all = 0;
+  MPI_Allreduce(&sum, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return all > 0 ? 0 : 1;
+}
+"""
+
+
+class Run:
+    """One run: summary, and of each process with a file the share of its stacks that hold a name."""
+
+    def __init__(self, folder, command, *options, **keywords):
+        out, summary = os.path.join(folder, "out"), os.path.join(folder, "summary.json")
+        shutil.rmtree(out, ignore_errors=True)
+        done = e2e.gpuprof(["-q", "-f", "--rate", "250", "--format", "folded", "-o", out, "--summary-json", summary,
+                            *options], command, **keywords)
+        self.status, self.stdout, self.stderr = done.returncode, done.stdout, done.stderr
+        with open(summary, encoding="utf-8") as file:
+            self.summary = json.load(file)
+        self.processes = self.summary["processes"]
+        self.stacks = [open(path, encoding="utf-8").read().splitlines() for path in e2e.written(out)]
+
+    def named(self, name):
+        return [p for p in self.processes if os.path.basename(p["exe"]) == name]
+
+    def shares(self, name):
+        shares = []
+        for lines in self.stacks:
+            weights = [(int(line.rsplit(" ", 1)[1]), name in line) for line in lines]
+            shares.append(sum(w for w, has in weights if has) / max(1, sum(w for w, _ in weights)))
+        return sorted(shares)
+
+
+def below_shell(*command):
+    """A shell that waits, so that it does not become the program."""
+    return ["sh", "-c", '"$@"; exit $?', "sh", *command]
+
+
+def has_one_file(checks, run, name, what, status=7):
+    checks.equal(run.status, status, what + ": status")
+    checks.equal(len(run.stacks), 1, what + ": one file")
+    checks.expect(run.shares(name)[-1:] >= [0.5], "%s: %s in its stacks: %s" % (what, name, run.shares(name)))
+
+
+def workers(checks, folder):
+    """The same program, wherever it works, and whoever started it."""
+    python = e2e.real_python()
+    for how in ("main", "threads", "late"):
+        has_one_file(checks, Run(folder, below_shell(WORKER, how, "1.5")), "hot_native", "C++ below sh, " + how)
+    has_one_file(checks, Run(folder, [python, "-c", "import subprocess, sys; sys.exit(subprocess.run(sys.argv[1:]).returncode)",
+                                      WORKER, "threads", "1.5"]), "hot_native", "C++ below Python")
+    has_one_file(checks, Run(folder, ["sh", "-c", "echo 1.5 | xargs %s main; exit $?" % WORKER]), "hot_native",
+                 "C++ below xargs", 123)
+    run = Run(folder, below_shell(WORKER, "main", "1.5"), "--all-processes")
+    checks.equal(len(run.stacks), 2, "--all-processes: a file for the shell and for the program")
+    checks.expect(run.shares("hot_native")[-1] >= 0.5, "--all-processes: its function is named")
+
+
+def forks(checks, folder):
+    """Children without an exec: of a server, and a shell's own."""
+    run = Run(folder, below_shell(SERVER, "3", "1.0"), "--all-processes")
+    checks.equal(run.stdout, b"6\n", "a server's output")
+    found = run.named("server")
+    checks.expect(len(found) >= 3, "each of its workers is seen: %d" % len(found))
+    checks.expect([s >= 0.5 for s in run.shares("hot_worker")].count(True) == 3,
+                  "a file for each worker with its function: %s" % run.shares("hot_worker"))
+    loop = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; echo $i"
+    run = Run(folder, ["bash", "-c", "(%s); true" % loop], "--all-processes")
+    checks.equal((run.stdout, len(run.named("bash"))), (b"300000\n", 2), "a shell's own child that works is seen")
+    run = Run(folder, ["sh", "-c", "for i in $(seq 200); do /bin/true; (:); done"])
+    checks.equal(len(run.processes), 1, "children that do next to nothing are not")
+
+
+def embedded(checks, folder):
+    """A Python that comes by dlopen."""
+    versions = os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")
+    found = sorted(glob.glob(versions + "/versions/*/lib/libpython3.*.so.1.0") +
+                   glob.glob("/usr/lib/x86_64-linux-gnu/libpython3*.so.1.0"))
+    if not found:
+        return checks.skip("no libpython3.*.so on this machine")
+    for library in found[:1] + found[-1:]:
+        home = os.path.dirname(os.path.dirname(library))
+        env = dict(os.environ, **({"PYTHONHOME": home} if "versions" in home else {}))
+        has_one_file(checks, Run(folder, below_shell(HOST, library, HOT_LOOP), env=env), "hot_loop",
+                     "an embedding host below sh, " + os.path.basename(library), 0)
+
+
+def rust(checks, folder):
+    compiler = shutil.which("rustc") or os.path.expanduser("~/.cargo/bin/rustc")
+    source, program = os.path.join(folder, "hot.rs"), os.path.join(folder, "hot_rust_program")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(RUST)
+    try:
+        subprocess.run([compiler, "-O", "-g", source, "-o", program], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        return checks.skip("no Rust compiler (rustc) that works")
+    has_one_file(checks, Run(folder, below_shell(program)), "hot_rust", "Rust below sh")
+
+
+def ranks(checks, folder):
+    """Every rank of a job has a file, since they share the work; its launcher has none."""
+    compiler, launcher = shutil.which("mpicxx"), shutil.which("mpirun")
+    source, program = os.path.join(folder, "rank.cpp"), os.path.join(folder, "rank")
+    if compiler is None or launcher is None:
+        return checks.skip("no MPI (openmpi-bin, libopenmpi-dev)")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(MPI)
+    subprocess.run([compiler, "-O2", "-g", source, "-o", program], check=True)
+    root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+    run = Run(folder, [launcher, *root, "--oversubscribe", "-n", "4", program])
+    checks.equal(run.status, 0, "mpirun: status")
+    checks.equal(len(run.stacks), 4, "mpirun: a file for each rank")
+    checks.expect(run.shares("hot_rank")[:1] >= [0.3], "mpirun: hot_rank in each: %s" % run.shares("hot_rank"))
+    checks.equal([p["role"] for p in run.named("orterun") + run.named("mpirun")][:1], ["launcher"], "mpirun: its role")
+
+
+def unchanged(checks, folder):
+    """What a program sees of its signals, timers and sleeping calls is what it sees without us."""
+    plain = [subprocess.run(below_shell(QUIET), capture_output=True, timeout=120) for _ in range(2)]
+    checks.equal(plain[0].stdout, plain[1].stdout, "the program says the same each time")
+    for how in (["-q", "--rate", "1000", "-o", os.path.join(folder, "q")], ["--armed"]):
+        ours = e2e.gpuprof(how, below_shell(QUIET))
+        checks.equal((ours.returncode, ours.stdout), (plain[0].returncode, plain[0].stdout),
+                     "a native child is unchanged, %s" % how[0])
+
+
+def main():
+    if not os.path.exists(e2e.GPUPROF):
+        e2e.skip("not built: " + e2e.GPUPROF)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="")
+    only = parser.parse_args().only
+    checks = e2e.Checks()
+    with e2e.Folder("native") as folder:
+        for part in (workers, forks, embedded, rust, ranks, unchanged):
+            if re.search(only, part.__name__):
+                part(checks, folder)
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()
