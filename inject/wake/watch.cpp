@@ -169,7 +169,9 @@ constexpr std::uint64_t kFaults = sample::signal_bit(SIGSEGV) | sample::signal_b
 bool handles_signals_on_alt_stacks() {
   for (int signal = 1; signal <= 64; ++signal) {
     sample::KernelAction action{};
-    const bool ignored = signal == kWorkSignal || (sample::signal_bit(signal) & kFaults) != 0;
+    // The C library's own, of setuid in all threads, comes next to never.
+    const bool librarys = signal == kWorkSignal || signal == kWorkSignal + 1;
+    const bool ignored = librarys || (sample::signal_bit(signal) & kFaults) != 0;
     if (!ignored && sample::kernel_action(signal, nullptr, &action) && action.is_function() &&
         (action.flags & SA_ONSTACK) != 0)
       return true;

@@ -54,7 +54,7 @@ int main(int count, char** words) {
 
 
 class Run:
-    """One run: summary, and of each process with a file the share of its stacks that hold a name."""
+    """One run: summary, and of each process with a file the share of its CPU time whose stacks hold a name."""
 
     def __init__(self, folder, command, *options, **keywords):
         out, summary = os.path.join(folder, "out"), os.path.join(folder, "summary.json")
@@ -73,7 +73,8 @@ class Run:
     def shares(self, name):
         shares = []
         for lines in self.stacks:
-            weights = [(int(line.rsplit(" ", 1)[1]), name in line) for line in lines]
+            # Of what runs: how long others wait for it is the machine's.
+            weights = [(int(line.rsplit(" ", 1)[1]), name in line) for line in lines if line.startswith("CPU;")]
             shares.append(sum(w for w, has in weights if has) / max(1, sum(w for w, _ in weights)))
         return sorted(shares)
 
