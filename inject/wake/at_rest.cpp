@@ -18,7 +18,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "inject/python/elf_lookup.hpp"
+#include "inject/modules/elf_lookup.hpp"
 #include "inject/sample/machine.hpp"
 #include "inject/wake/code_at.hpp"
 
@@ -118,7 +118,7 @@ const Known& known() {
   all.loader = started_with(is_loader);
   if (all.c_library.known())
     all.find_object = reinterpret_cast<FindObject>(
-        python::ModuleSymbols(all.c_library.info).find("_dl_find_object"));
+        modules::ModuleSymbols(all.c_library.info).find("_dl_find_object"));
   ready.store(true, std::memory_order_release);
   return all;
 }
@@ -147,7 +147,7 @@ bool serves_memory(const LoadedFile& file) {
   constexpr const char* kFiles[] = {"libopen-pal", "libucm", "libucs",     "libgcc_s",
                                     "libunwind",   "libpsm", "libmemkind", "libgpuprof"};
   const char* name = base_name(file.info.dlpi_name);
-  const python::ModuleSymbols symbols(file.info);
+  const modules::ModuleSymbols symbols(file.info);
   return std::any_of(std::begin(kFiles), std::end(kFiles),
                      [&](const char* one) { return begins(name, one); }) ||
          std::any_of(std::begin(kFunctions), std::end(kFunctions),

@@ -133,6 +133,18 @@ def embedded(checks, folder):
                      "an embedding host below sh, " + os.path.basename(library), 0)
 
 
+def frozen(checks, folder):
+    """A program that unpacks its Python, loads it and starts itself again (PyInstaller)."""
+    maker = os.environ.get("PYINSTALLER") or shutil.which("pyinstaller")
+    if maker is None:
+        return checks.skip("no PyInstaller ($PYINSTALLER or pyinstaller)")
+    source = os.path.join(folder, "frozen.py")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(HOT_LOOP + "import sys; sys.exit(7)\n")
+    subprocess.run([maker, "-F", "--log-level", "ERROR", source], check=True, cwd=folder, capture_output=True)
+    has_one_file(checks, Run(folder, below_shell(os.path.join(folder, "dist", "frozen"))), "hot_loop", "PyInstaller below sh")
+
+
 def rust(checks, folder):
     compiler = shutil.which("rustc") or os.path.expanduser("~/.cargo/bin/rustc")
     source, program = os.path.join(folder, "hot.rs"), os.path.join(folder, "hot_rust_program")
@@ -180,7 +192,7 @@ def main():
     only = parser.parse_args().only
     checks = e2e.Checks()
     with e2e.Folder("native") as folder:
-        for part in (workers, forks, embedded, rust, ranks, unchanged):
+        for part in (workers, forks, embedded, frozen, rust, ranks, unchanged):
             if re.search(only, part.__name__):
                 part(checks, folder)
     checks.done()
