@@ -68,8 +68,7 @@ void load(bool python_linked, unsigned long python_version, bool sanitized) {
   take_address();
   std::uint32_t why = 0;
   const pid_t process = getpid();
-  if (g_core.address.command_pid == static_cast<std::uint32_t>(process))
-    why |= wire::kWokeCommand;
+  if (g_core.address.command_pid == static_cast<std::uint32_t>(process)) why |= wire::kWokeCommand;
   if (python_linked) why |= wire::kWokePython;
   if (why != 0) return wake(why);
   if (!g_core.address.restricted && !sanitized) watch_work(process);
