@@ -109,8 +109,10 @@ def nothing_left(checks, folder):
     for label, events, part in (("no time", lost, "2 of 'cpu_op'"), ("frames alone", frames, "1 of 'cpu_op'"),
                                 ("of another tool", [event("v8", "a", 1, 5)], "1 of 'v8'")):
         path = save(folder, "none.json", text(events))
-        for words, wanted in ((["report", path], 125), (["diff", path, path], 2),
-                              (["export", path, "-o", os.path.join(folder, "none")], 125)):
+        table = [(["report", path], 125), (["diff", path, path], 2)]
+        if label != "frames alone":  # these are stacks, and a file of them can be written
+            table.append((["export", path, "-o", os.path.join(folder, "none")], 125))
+        for words, wanted in table:
             status, out, said = written.run(*words)
             checks.equal((status, out, said.count("\n")), (wanted, "", 1), "%s: %s: %s" % (label, words[0], said))
             checks.expect(part in said, "%s: %s says why: %s" % (label, words[0], said))
