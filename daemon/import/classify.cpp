@@ -155,7 +155,9 @@ std::uint32_t Classifier::tid_of(const RawEvent& e) {
 
 void Classifier::on_event(const RawEvent& e) {
   outcome_ = Outcome::kRepeats;
+  guessed_ = false;
   dispatch(e);
+  any_known_ = any_known_ || (outcome_ == Outcome::kShown && !guessed_);
   if (outcome_ == Outcome::kShown) content_.account.shown();
   if (outcome_ == Outcome::kRepeats) repeats(kind_name(e));
 }

@@ -132,6 +132,7 @@ class Classifier final : public TraceListener {
   void of_row(const RawEvent& e, Role role);
   void take_task(const RawEvent& e);
   void guess(std::string_view category, std::string_view as);
+  void refuse_guesses();
 
   void take_operator(const RawEvent& e, RecordKind kind, bool own_range);
   void take_step(const RawEvent& e, std::uint64_t label);
@@ -171,6 +172,8 @@ class Classifier final : public TraceListener {
   std::unordered_map<std::uint64_t, std::uint32_t> arrows_;  // thread an arrow begins on
   std::unordered_map<std::string, std::uint32_t> handles_;   // addresses of queues, numbered
   bool newer_arrows_ = false;
+  bool guessed_ = false;    // the event at hand was taken by its shape
+  bool any_known_ = false;  // some event was not
   bool any_ = false;
   std::uint16_t last_row_ = kNoProcess;
   std::string last_pid_;

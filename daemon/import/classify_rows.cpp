@@ -3,6 +3,7 @@
 // Classifier: rows, their names, and arrows between them.
 //
 // Context:  cli through daemon/api
+#include <algorithm>
 #include <utility>
 
 #include "daemon/import/classify.hpp"
@@ -39,7 +40,8 @@ std::uint16_t Classifier::add_row(std::string_view text, std::optional<std::int6
   row.pid = pid.value_or(name.pid);
   if (!pid) {
     row.label = name.label;
-    row.name = text;
+    // "CPU functions" of PyTorch's autograd profiler names no process.
+    if (!text.ends_with("unctions")) row.name = text;
     row.told = role_named(text);
   }
   if (row.pid == -1) row.told = Role::kCollector;
@@ -138,6 +140,16 @@ void Classifier::metadata(const RawEvent& e) {
     row.threads[static_cast<std::uint32_t>(*tid)] = thread_name(label, *tid);
 }
 
+/// Where not a single event is of a kind that is known, the trace is of something else.
+void Classifier::refuse_guesses() {
+  if (any_known_ || content_.guessed.empty()) return;
+  for (const auto& [guess, count] : content_.guessed)
+    content_.account.withdraw(Reason::kUnknownKind, guess.first,
+                              std::min(count, content_.account.shown()));
+  content_.guessed.clear();
+  content_.sorter.forget();
+}
+
 std::optional<Foreseen> Classifier::finish() {
   if (repeated_ != 0) content_.account.repeats(repeated_kind_, std::exchange(repeated_, 0));
   for (const auto& [of, count] : counters_)
@@ -147,6 +159,7 @@ std::optional<Foreseen> Classifier::finish() {
       content_.account.left_out(Reason::kNoWork, of, count);
   for (const auto& [key, begun] : begun_) content_.account.withdraw(Reason::kHalf, begun.category);
   begun_.clear();
+  refuse_guesses();
   if (foreseen_ != nullptr) return std::nullopt;
   Foreseen foreseen;
   bool again = false;

@@ -69,6 +69,7 @@ bool Classifier::looks_like_work(const RawEvent& e) {
 
 void Classifier::guess(std::string_view category, std::string_view as) {
   constexpr std::size_t kMost = 1000;
+  guessed_ = true;
   if (content_.guessed.size() < kMost)
     ++content_.guessed[{std::string(category.substr(0, 80)), std::string(as)}];
 }
@@ -79,6 +80,10 @@ void Classifier::by_shape(const RawEvent& e) {
   if (e.category.empty() && role != Role::kUnknown && role != Role::kHost) return of_row(e, role);
   const std::string_view category = e.category.empty() ? "(none)" : e.category;
   if (e.category.empty() && e.name.empty()) return left_out(e, Reason::kUnknownKind);
+  // The row's name says it: "CPU functions".
+  if (e.category.empty() && content_.rows[process_of(e)].told == Role::kHost &&
+      !is_call_name(e.name))
+    return take_operator(e, RecordKind::kOperator, false);
   if (looks_like_work(e)) {
     guess(category, "work of a device");
     return take_task(e);

@@ -81,6 +81,9 @@ constexpr std::pair<std::string_view, Kind> kCategories[] = {
     {"async_gpu", Kind::kLaunchArrow},
     {"hosttodevice", Kind::kLaunchArrow},
     {"async_npu", Kind::kOnlyLaunchArrow},
+    // Of PyTorch's autograd profiler before Kineto.
+    {"cpu_to_cuda", Kind::kOnlyLaunchArrow},
+    {"cpu_to_gpu", Kind::kOnlyLaunchArrow},
     {"async_task_queue", Kind::kRepeats},
     // What is drawn again.
     {"gpu_user_annotation", Kind::kRepeats},

@@ -45,6 +45,13 @@ class Sorter {
     part_ = {};
   }
   std::uint64_t size() const { return sequence_; }
+  /// As if nothing had been added.
+  void forget() {
+    part_.clear();
+    runs_.clear();
+    written_ = 0;
+    sequence_ = 0;
+  }
 
   /// Begins reading; again only after park(). Errors: the file could not be written.
   support::Result<void> rewind();
