@@ -54,6 +54,11 @@ bool is_rank(const std::vector<Candidate>& all, const Candidate& one) {
   return !one.rank.empty() && (parent == nullptr || parent->rank != one.rank);
 }
 
+/// Of a job's script, which Slurm has numbered, the ranks that MPI made in it are none.
+bool same_launcher(const Candidate& one, const Candidate& other) {
+  return one.rank.substr(0, one.rank.find('=')) == other.rank.substr(0, other.rank.find('='));
+}
+
 /// Not CPU time: what a process did before it became the program (a launcher, a shell) is not the
 /// program, however much it was.
 auto merit(const Candidate& c) {
@@ -98,7 +103,8 @@ std::vector<std::size_t> choose(const std::vector<Candidate>& candidates, bool a
   });
   if (!is_rank(candidates, candidates[*best])) return {*best};
   for (const std::size_t i : images)
-    if (is_rank(candidates, candidates[i])) chosen.push_back(i);
+    if (is_rank(candidates, candidates[i]) && same_launcher(candidates[i], candidates[*best]))
+      chosen.push_back(i);
   std::sort(chosen.begin(), chosen.end());
   return chosen;
 }

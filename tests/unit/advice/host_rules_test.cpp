@@ -182,8 +182,8 @@ TEST_F(HostRules, LoadingOfDeviceCodeIsACauseOfALongFirstStep) {
   steps(5);
   first_stands_apart();
   story.warm_up[0].start_ns -= 90 * kMs;
-  story.overheads.push_back(
-      {story.warm_up[0].start_ns, story.warm_up[0].start_ns + 60 * kMs, name("Lazy Function Loading")});
+  story.overheads.push_back({story.warm_up[0].start_ns, story.warm_up[0].start_ns + 60 * kMs,
+                             name("Lazy Function Loading")});
   EXPECT_THAT(ask(first_step), ElementsAre(Share(0.6)));
 }
 

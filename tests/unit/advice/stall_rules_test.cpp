@@ -11,8 +11,8 @@ namespace gpuprof::report::advice {
 namespace {
 
 using test::kMs;
-using test::Names;
 using test::kUs;
+using test::Names;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -92,8 +92,8 @@ TEST_F(StallTest, FourSleepsAreNamedWithCountSumAndLine) {
   EXPECT_NEAR(240e6, found[0].figures[1].value, 1e6) << "the one without a sample as well";
   EXPECT_EQ(4, found[0].figures[0].value);
   EXPECT_EQ(250, found[0].figures[3].value);
-  EXPECT_THAT(found[0].what, AllOf(HasSubstr("In 4 of 1000 steps (250, 500, 750, 1000)"), HasSubstr("waits"),
-                                   HasSubstr("in all"), HasSubstr("600 us")));
+  EXPECT_THAT(found[0].what, AllOf(HasSubstr("In 4 of 1000 steps (250, 500, 750, 1000)"),
+                                   HasSubstr("waits"), HasSubstr("in all"), HasSubstr("600 us")));
   EXPECT_EQ("samples", found[0].line_by);
 }
 
@@ -118,7 +118,8 @@ TEST_F(StallTest, WhatAnotherThreadDoesUnderTheLockIsItsLine) {
   at_stall_ = [&](std::uint64_t from, std::uint64_t) {
     story.samples.push_back({from + 10 * kMs, 40 * kMs, mine, true, true, 7});
     for (int i = 0; i < 6; ++i)
-      story.others.push_back({from + static_cast<std::uint64_t>(i) * 10 * kMs, 10 * kMs, other, false, false, 8});
+      story.others.push_back(
+          {from + static_cast<std::uint64_t>(i) * 10 * kMs, 10 * kMs, other, false, false, 8});
   };
   iterations(400, 100, {1, 60 * kMs});
   account();
@@ -168,7 +169,8 @@ TEST_F(StallTest, EvaluationAndSavingInOneStepAreTwo) {
   };
   iterations(300, 100, {3, 80 * kMs});
   account();
-  EXPECT_THAT(ask(step_stalls), testing::UnorderedElementsAre(Names(kStepStalls, 17), Names(kStepStalls, 18)));
+  EXPECT_THAT(ask(step_stalls),
+              testing::UnorderedElementsAre(Names(kStepStalls, 17), Names(kStepStalls, 18)));
 }
 
 TEST_F(StallTest, AThreadThatLostItsProcessorIsNoAdvice) {
@@ -190,7 +192,8 @@ TEST_F(StallTest, WhatLiesBetweenStepsIsNamedByLine) {
   const std::uint32_t saving = inside("/site-packages/torch/serialization.py", "save", 30);
   for (int epoch = 0; epoch < 2; ++epoch) {
     for (int i = 0; i < 50; ++i, now_ += 2 * kMs)
-      op("aten::linear", now_, 1900, stack({frame("/job/train.py", 44, "evaluate"), frame("/job/train.py", 29, "train")}));
+      op("aten::linear", now_, 1900,
+         stack({frame("/job/train.py", 44, "evaluate"), frame("/job/train.py", 29, "train")}));
     for (int i = 0; i < 4; ++i, now_ += 10 * kMs) sample(now_, 10 * kMs, saving, false);
     sample(now_ + 5 * kMs, 50 * kMs, line(31), true);
     now_ += 60 * kMs;
@@ -202,7 +205,8 @@ TEST_F(StallTest, WhatLiesBetweenStepsIsNamedByLine) {
   EXPECT_NEAR(200e6, static_cast<double>(told[0].told.ns), 1e6);
   EXPECT_EQ(2u, told[0].count);
   EXPECT_THAT(told[0].labels, ElementsAre(50, 100));
-  EXPECT_THAT(ask(between_steps), ElementsAre(Names(kBetweenSteps, 29), Names(kBetweenSteps, 31), Names(kBetweenSteps, 30)));
+  EXPECT_THAT(ask(between_steps), ElementsAre(Names(kBetweenSteps, 29), Names(kBetweenSteps, 31),
+                                              Names(kBetweenSteps, 30)));
   EXPECT_THAT(ask(between_steps)[0].of, "time from the first to the last step");
 }
 

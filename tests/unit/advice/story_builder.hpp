@@ -20,7 +20,8 @@ class StoryTest : public testing::Test {
  protected:
   /// `count` steps of 10 ms each, one after the other.
   void steps(std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) story.steps.push_back({at(i, 0), at(i + 1, 0), 7, i + 1});
+    for (std::size_t i = 0; i < count; ++i)
+      story.steps.push_back({at(i, 0), at(i + 1, 0), 7, i + 1});
     story.loop = "/job/train.py:10";
   }
   /// The first of them is a warm-up.

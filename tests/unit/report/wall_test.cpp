@@ -15,7 +15,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
 
-
 constexpr std::uint64_t kWallUs = 1000;
 
 class WallTest : public ReportTest {
@@ -50,10 +49,13 @@ class WallTest : public ReportTest {
 TEST_F(WallTest, RowsAddUpToTheWindow) {
   record_training(9);
   const Analysis a = analysis();
-  EXPECT_THAT(rows(a), ElementsAre(Pair(WallPart::kStart, 100 * kWallUs), Pair(WallPart::kWarmUp, 300 * kWallUs),
-                                   Pair(WallPart::kSteps, 180 * kWallUs), Pair(WallPart::kBetween, 100 * kWallUs),
-                                   Pair(WallPart::kEnd, 320 * kWallUs)));
-  EXPECT_EQ(1'000 * kWallUs, a.meta.recorded_ns) << "the window, not from the first event to the last";
+  EXPECT_THAT(
+      rows(a),
+      ElementsAre(Pair(WallPart::kStart, 100 * kWallUs), Pair(WallPart::kWarmUp, 300 * kWallUs),
+                  Pair(WallPart::kSteps, 180 * kWallUs), Pair(WallPart::kBetween, 100 * kWallUs),
+                  Pair(WallPart::kEnd, 320 * kWallUs)));
+  EXPECT_EQ(1'000 * kWallUs, a.meta.recorded_ns)
+      << "the window, not from the first event to the last";
   EXPECT_EQ(9u, a.wall.rows[2].count);
   EXPECT_EQ(1u, a.wall.rows[3].count);
 }
@@ -94,7 +96,8 @@ TEST_F(WallTest, OfSomeStepsOnlyTheirTimeIsRecorded) {
   report::AnalysisOptions options;
   options.steps = StepRange{3, 5};
   const Analysis a = analysis(options);
-  EXPECT_THAT(rows(a), ElementsAre(Pair(WallPart::kSteps, 60 * kWallUs), Pair(WallPart::kBetween, 100 * kWallUs)));
+  EXPECT_THAT(rows(a), ElementsAre(Pair(WallPart::kSteps, 60 * kWallUs),
+                                   Pair(WallPart::kBetween, 100 * kWallUs)));
 }
 
 TEST_F(WallTest, WithoutStepsAllIsOneRow) {
@@ -111,8 +114,8 @@ TEST_F(WallTest, GpuWorkOfTheLastStepLengthensTheRecording) {
     to.on(call(1, 990, 995));
     to.on(kernel(1, 996, 1200));
   });
-  EXPECT_THAT(rows(analysis()),
-              ElementsAre(Pair(WallPart::kStart, 500 * kWallUs), Pair(WallPart::kSteps, 700 * kWallUs)));
+  EXPECT_THAT(rows(analysis()), ElementsAre(Pair(WallPart::kStart, 500 * kWallUs),
+                                            Pair(WallPart::kSteps, 700 * kWallUs)));
 }
 
 TEST_F(WallTest, GpuFiguresAreThoseOfStepsThatCount) {

@@ -40,9 +40,7 @@ TEST(WarmUp, IsNoStepThatIsAsLongAsOthers) {
   EXPECT_EQ(0u, apart({24, 25, 1430, 24, 24, 24}));
 }
 
-TEST(WarmUp, IsAtMostAThird) {
-  EXPECT_EQ(2u, apart({90, 80, 70, 60, 10, 10}));
-}
+TEST(WarmUp, IsAtMostAThird) { EXPECT_EQ(2u, apart({90, 80, 70, 60, 10, 10})); }
 
 TEST(WarmUp, BeginsWithTheProgramsFirstStep) {
   model::Step step{};

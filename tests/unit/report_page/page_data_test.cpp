@@ -139,7 +139,8 @@ TEST(PageData, DrawsAMillionStepsWithFewPoints) {
 TEST(PageData, HoldsAllOfTheRecordedTimeAndTheFirstStepByItself) {
   Analysis analysis;
   analysis.meta.recorded_ns = analysis.wall.recorded_ns = 4'000'000;
-  analysis.wall.rows = {{WallPart::kWarmUp, 3'000'000, 1, {}}, {WallPart::kSteps, 1'000'000, 9, {}}};
+  analysis.wall.rows = {{WallPart::kWarmUp, 3'000'000, 1, {}},
+                        {WallPart::kSteps, 1'000'000, 9, {}}};
   report::Stretch stall;
   stall.part = WallPart::kSteps;
   stall.count = 2;
@@ -163,7 +164,8 @@ TEST(PageData, HoldsAllOfTheRecordedTimeAndTheFirstStepByItself) {
   ASSERT_EQ(rows.Size(), 2u);
   EXPECT_DOUBLE_EQ(rows[0]["share"].GetDouble(), 0.75);
   EXPECT_STREQ(rows[1]["lines"][0]["text"].GetString(), "waiting at train.py:12");
-  EXPECT_THAT(rows[1]["lines"][0]["note"].GetString(), HasSubstr("longer than usual in 2 steps (4, 7)"));
+  EXPECT_THAT(rows[1]["lines"][0]["note"].GetString(),
+              HasSubstr("longer than usual in 2 steps (4, 7)"));
   EXPECT_EQ(process["steps"]["apart"].Size(), 1u);
   EXPECT_DOUBLE_EQ(process["steps"]["apart"][0]["us"].GetDouble(), 3000);
 }
