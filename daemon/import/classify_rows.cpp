@@ -143,9 +143,9 @@ void Classifier::metadata(const RawEvent& e) {
 /// Where not a single event is of a kind that is known, the trace is of something else.
 void Classifier::refuse_guesses() {
   if (any_known_ || content_.guessed.empty()) return;
+  const Account& account = content_.account;
   for (const auto& [guess, count] : content_.guessed)
-    content_.account.withdraw(Reason::kUnknownKind, guess.first,
-                              std::min(count, content_.account.shown()));
+    content_.account.withdraw(Reason::kUnknownKind, guess.first, std::min(count, account.shown()));
   content_.guessed.clear();
   content_.sorter.forget();
 }
