@@ -42,6 +42,7 @@ void retire(ThreadSlot& slot) {
     retire_lane(slot.block->signal);
   }
   slot.block = nullptr;
+  slot.step_ops.store(0, std::memory_order_relaxed);
   slot.epoch.store(0, std::memory_order_relaxed);
   // A thread that was ended in the middle of our code.
   for (std::atomic<std::uint8_t>& mark : slot.inside) mark.store(0, std::memory_order_relaxed);
@@ -133,7 +134,7 @@ bool renew_block(ThreadSlot& slot) {
   block.tid = slot.tid.load(std::memory_order_relaxed);
   block.index = index;
   block.open_op = 0;
-  block.step_ops.store(0, std::memory_order_relaxed);
+  slot.step_ops.store(0, std::memory_order_relaxed);
   block.ticks = Ticks{};
   block.owner = g_next_owner.fetch_add(1, std::memory_order_relaxed);
   reset(block.callback);

@@ -79,8 +79,6 @@ struct ThreadBlock {
   std::uint32_t tid;
   /// Of the innermost PyTorch operator open on this thread, as OpEnd::outer.
   std::uint32_t open_op;
-  /// Operators on this thread that may have begun a step; 0: it runs none. Read by the worker.
-  std::atomic<std::uint32_t> step_ops;
   /// Another number for each thread and session that had this block; never 0.
   std::uint32_t owner;
   /// Its place in the table: rooms keep what they have for a thread by it.
@@ -104,6 +102,8 @@ struct alignas(64) ThreadSlot {
   std::atomic<std::uint32_t> epoch{0};
   /// Null while it is made ready, and where there is none.
   ThreadBlock* block = nullptr;
+  /// Operators of this session that may have begun a step; 0: the thread makes none. For the worker.
+  std::atomic<std::uint32_t> step_ops{0};
   /// One a Role: our code runs there and may use block and segment (reclaim.hpp).
   std::atomic<std::uint8_t> inside[2]{};
 

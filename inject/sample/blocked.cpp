@@ -266,9 +266,11 @@ void look(ThreadEntry& entry, void* argument) {
   turn.next_ns = std::min(turn.next_ns, memory.wait.due_ns());
 }
 
-/// What was known of the threads that make steps, by their places in the table of blocks.
+/// What was known of the threads that make steps, by their ids.
 struct Resting {
-  std::uint32_t ops[hot::kMaxThreadBlocks];
+  struct Known {
+    std::uint32_t tid, ops;
+  } known[hot::kMaxThreadBlocks];
   std::uint32_t tids[hot::kMaxThreadBlocks];  // of those that rest
   std::uint32_t count;
   bool some_step;
@@ -276,14 +278,13 @@ struct Resting {
 constinit Resting g_resting{};
 
 void find_resting(hot::ThreadSlot& slot, void*) {
-  const hot::ThreadBlock* block = slot.block;
-  if (block == nullptr || block->index >= hot::kMaxThreadBlocks) return;
-  const std::uint32_t ops = block->step_ops.load(std::memory_order_relaxed);
-  std::uint32_t& known = g_resting.ops[block->index];
-  g_resting.some_step = g_resting.some_step || ops != 0;
-  if (ops != 0 && ops == known)
-    g_resting.tids[g_resting.count++] = slot.tid.load(std::memory_order_relaxed);
-  known = ops;
+  const std::uint32_t ops = slot.step_ops.load(std::memory_order_relaxed);
+  const std::uint32_t tid = slot.tid.load(std::memory_order_relaxed);
+  if (ops == 0 || g_resting.count == hot::kMaxThreadBlocks) return;
+  g_resting.some_step = true;
+  Resting::Known& known = g_resting.known[tid % hot::kMaxThreadBlocks];
+  if (known.tid == tid && known.ops == ops) g_resting.tids[g_resting.count++] = tid;
+  known = {tid, ops};
 }
 
 void look_if_resting(ThreadEntry& entry, void* argument) {

@@ -211,7 +211,7 @@ void top_level_begins(const hot::Guard& guard, const TopLevel& op) {
     return;
   ThreadLoops* mine = this_threads(guard);
   if (mine == nullptr) return;
-  std::atomic<std::uint32_t>& ops = guard.block().step_ops;
+  std::atomic<std::uint32_t>& ops = hot::t_here.slot->step_ops;
   ops.store(ops.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   LoopAt begun[kMaxLoops];
   const std::uint32_t count = mine->iterations.next(op, Look{}, begun);
