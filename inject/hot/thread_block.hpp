@@ -102,7 +102,8 @@ struct alignas(64) ThreadSlot {
   std::atomic<std::uint32_t> epoch{0};
   /// Null while it is made ready, and where there is none.
   ThreadBlock* block = nullptr;
-  /// Operators of this session that may have begun a step; 0: the thread makes none. For the worker.
+  /// Operators of this session that may have begun a step; 0: the thread makes none. For the
+  /// worker.
   std::atomic<std::uint32_t> step_ops{0};
   /// One a Role: our code runs there and may use block and segment (reclaim.hpp).
   std::atomic<std::uint8_t> inside[2]{};
