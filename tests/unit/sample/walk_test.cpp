@@ -12,6 +12,7 @@
 #include <ucontext.h>
 
 #include <algorithm>
+#include <span>
 
 #include "inject/sample/fault_guard.hpp"
 #include "inject/sample/launch_stack.hpp"
@@ -200,26 +201,50 @@ TEST(LaunchStack, IsCutAndFlaggedWhenDeep) {
   sampler.on_worker([] { stop(); });
 }
 
-TEST(LaunchStack, EndsAtCodeWithoutTablesAndSaysSo) {
-  SamplerFixture sampler;
+/// Native frames of a call that `code`, which has no tables, makes: of f(call, argument).
+std::vector<std::uint64_t> walk_through(SamplerFixture& sampler,
+                                        std::span<const unsigned char> code, std::uint32_t* flags) {
   sampler.on_worker([] { tick(base::mono_ns()); });
-  // As a JIT makes it: push %rbp; xor %ebp,%ebp; mov %rdi,%rax; mov %rsi,%rdi; call *%rax; pop
-  // %rbp; ret: no tables, no frame pointer.
-  const unsigned char code[] = {0x55, 0x31, 0xed, 0x48, 0x89, 0xf8, 0x48,
-                                0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3};
   void* page =
       mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  std::memcpy(page, code, sizeof code);
+  std::memcpy(page, code.data(), code.size());
   using Trampoline = std::uint64_t (*)(std::uint64_t(*)(SamplerFixture&), SamplerFixture&);
-
   const std::uint64_t id = reinterpret_cast<Trampoline>(page)(api_call, sampler);
-
-  std::uint32_t flags = 0;
-  const auto frames = sampler.native_of(id, &flags);
-  EXPECT_TRUE(holds(frames, api_call));
-  EXPECT_NE(flags & wire::kStackNativeTruncated, 0u);
+  std::vector<std::uint64_t> frames = sampler.native_of(id, flags);
   munmap(page, 4096);
   sampler.on_worker([] { stop(); });
+  return frames;
+}
+
+TEST(LaunchStack, GoesOnThroughCodeWithoutTablesByItsPrologue) {
+  SamplerFixture sampler;
+  // As a JIT makes it: push %rbp; xor %ebp,%ebp; mov %rdi,%rax; mov %rsi,%rdi; call *%rax; pop
+  // %rbp; ret: no tables, no frame pointer.
+  constexpr unsigned char kCode[] = {0x55, 0x31, 0xed, 0x48, 0x89, 0xf8, 0x48,
+                                     0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3};
+
+  std::uint32_t flags = 0;
+  const auto frames = walk_through(sampler, kCode, &flags);
+
+  EXPECT_TRUE(holds(frames, api_call));
+  EXPECT_TRUE(holds(frames, walk_through));
+  EXPECT_EQ(flags & wire::kStackNativeTruncated, 0u);
+}
+
+TEST(LaunchStack, EndsAtCodeThatHidesItsCallerAndSaysSo) {
+  SamplerFixture sampler;
+  // push %rbp; push %r12; mov %rsp,%r12; xor %ebp,%ebp; and $-512,%rsp; sub $512,%rsp;
+  // mov %rdi,%rax; mov %rsi,%rdi; call *%rax; mov %r12,%rsp; pop %r12; pop %rbp; ret
+  constexpr unsigned char kCode[] = {0x55, 0x41, 0x54, 0x49, 0x89, 0xe4, 0x31, 0xed, 0x48, 0x81,
+                                     0xe4, 0x00, 0xfe, 0xff, 0xff, 0x48, 0x81, 0xec, 0x00, 0x02,
+                                     0x00, 0x00, 0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0xff, 0xd0,
+                                     0x4c, 0x89, 0xe4, 0x41, 0x5c, 0x5d, 0xc3};
+
+  std::uint32_t flags = 0;
+  const auto frames = walk_through(sampler, kCode, &flags);
+
+  EXPECT_TRUE(holds(frames, api_call));
+  EXPECT_NE(flags & wire::kStackNativeTruncated, 0u);
 }
 
 TEST(Fork, LeavesTheChildWithoutSamplerAndTheParentWithOne) {
