@@ -86,6 +86,13 @@ class Asked:
         self.advice = json.loads(told.stdout)["advice"]
         return True
 
+    def share_of(self, spot):
+        """By the program's own timers, of the steps that the report speaks of: without those that warm up."""
+        if "share_from" not in self.timers:
+            return self.timers["share"][spot]
+        steps = json.loads(self.report("--json").stdout)["processes"][0]["step_summary"]
+        return self.timers["share_from"][steps["warm_up"]][spot]
+
     def line_of(self, program, spot):
         return line_of(program, spot)
 
@@ -155,7 +162,7 @@ def named(checks, run, program, spots, what):
         line = run.line_of(program, marker)
         found = [a for a in run.advice
                  if (a["rule"], a["file"], a["line"]) == (rule, run.called(program), line)]
-        share = run.timers["share"][spot]
+        share = run.share_of(spot)
         if not checks.expect(len(found) == 1, "%s: %s on line %d; there is %s" % (
                 what, rule, line, [(a["rule"], a["line"]) for a in run.advice])):
             continue

@@ -71,7 +71,7 @@ def quotes(checks, folder):
 
 def uncertain(checks, folder):
     """More than one reading: where, what, who."""
-    for name, what in (('a", "cat": "b" c', "comes twice"), ('x", "args": {}", "y', "")):
+    for name, what in (('a", "cat": "b" c', "a quote stands where none can"), ('x", "args": {}", "y', "")):
         bad = text(steps(2)).replace('"name": "aten::mm"', '"name": "%s"' % name, 1)
         path = save(folder, "bad.json", bad)
         status, out, said = written.run("report", path)

@@ -78,7 +78,9 @@ def may_repeat(event):
     if not isinstance(event, dict):
         return False
     name, phase = str(event.get("name")), event.get("ph")
-    return (phase in ("M", "C") or str(event.get("cat")).lower() in REPEATED_CATEGORIES or
+    # An arrow that lost its category is known by its name.
+    category = event.get("cat", name if phase in ("s", "f") else None)
+    return (phase in ("M", "C") or str(category).lower() in REPEATED_CATEGORIES or
             name.startswith("Iteration Start") or name == "Record Window End" or
             str(event.get("cat")).startswith("cpu_to_"))
 

@@ -18,21 +18,35 @@ from torch.utils.data import DataLoader, IterableDataset
 
 
 class Spots:
-    """What the planted spots took, and the steps."""
+    """What the planted spots took in each step, and the steps."""
 
     def __init__(self):
-        self.spent_ns = {}
+        self.spent_ns = [{}]
         self.step_ns = []
 
     def add(self, name, begin_ns):
-        self.spent_ns[name] = self.spent_ns.get(name, 0) + time.perf_counter_ns() - begin_ns
+        self.spend(name, time.perf_counter_ns() - begin_ns)
+
+    def spend(self, name, ns):
+        self.spent_ns[-1][name] = self.spent_ns[-1].get(name, 0) + ns
+
+    def step_ends(self, ns):
+        self.step_ns.append(ns)
+        self.spent_ns.append({})
+
+    def shares_from(self, first):
+        """Of the steps from this one on."""
+        total = sum(self.step_ns[first:])
+        names = {name for spent in self.spent_ns for name in spent}
+        return {name: 100 * sum(spent.get(name, 0) for spent in self.spent_ns[first:]) / total for name in names}
 
     def told(self):
-        total = sum(self.step_ns)
-        share = {name: 100 * ns / total for name, ns in self.spent_ns.items()}
-        # In the first step the loader starts.
-        share["loader"] = 100 * self.spent_ns["loader"] / (total - self.step_ns[0])
-        return {"steps": len(self.step_ns), "step_ns": total // len(self.step_ns), "share": share}
+        """`share_from[n]`: without the first n steps. In the first one of all the loader starts."""
+        count = len(self.step_ns)
+        share = self.shares_from(0)
+        share["loader"] = self.shares_from(1)["loader"]
+        return {"steps": count, "step_ns": sum(self.step_ns) // count, "share": share,
+                "share_from": [share] + [self.shares_from(first) for first in range(1, count // 2)]}
 
 
 class Pictures(IterableDataset):
@@ -94,7 +108,7 @@ def train(options, plants, spots):
     for number, (pictures, labels) in enumerate(make_loader(options, plants)):  # spot: batches
         if number:
             loading = time.perf_counter_ns() - ended
-            spots.spent_ns["loader"] = spots.spent_ns.get("loader", 0) + loading
+            spots.spend("loader", loading)
         begin = time.perf_counter_ns()
         pictures = pictures.to(device, non_blocking=not blocking)  # spot: pageable
         spots.add("pageable", begin)
@@ -142,7 +156,7 @@ def train(options, plants, spots):
                 small = small * 1.0001  # spot: tiny
             spots.add("tiny", begin)
         ended = time.perf_counter_ns()
-        spots.step_ns.append(ended - began)
+        spots.step_ends(ended - began)
         began = ended
 
 
