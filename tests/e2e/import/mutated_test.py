@@ -135,7 +135,7 @@ class Judge:
                     for e in self.events)
         before = sum(int(words.split()[0]) for process in answer["processes"] for words in process["missing"]
                      if "launched before the window" in words)
-        shown = sum(process["events"].get(key, 0) for process in answer["processes"] for key in ("kernels", "graphs"))
+        shown = sum(process["events"].get(key, 0) for process in answer["processes"] for key in ("kernels", "graph runs"))
         apart = sum(kinds.get(k, 0) for kinds in file["left_out"].values() for k in kinds
                     if k.lower() in ("kernel", "graph"))
         if shown + apart + before < there:
