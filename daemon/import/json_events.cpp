@@ -219,6 +219,9 @@ class TraceReader {
   /// @param bytes  of the damaged event
   support::Result<void> mended_event(RawEvent& event, std::size_t bytes) {
     clear(event);
+    // The parser reads 16 bytes at a time, also the last ones.
+    constexpr std::size_t kReadBeyond = 64;
+    mended_.append(kReadBeyond, '\0');
     json::InsituStringStream stream(mended_.data());
     EventHandler handler(event, stream);
     const auto result = reader_.Parse<kFlags>(stream, handler);

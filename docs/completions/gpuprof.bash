@@ -75,7 +75,7 @@ _gpuprof() {
     --columns) COMPREPLY=(); return ;;
     --row-limit) COMPREPLY=(); return ;;
     --rank) COMPREPLY=(); return ;;
-    --fail-on) COMPREPLY=($(compgen -W "any data-loading loader-workers sync-in-loop pageable-copy host-code host-starved repeated-work allocation-churn tiny-kernels extra-backward gpu-idle launch-bound fp32-math memory-limit first-step data-parallel communication slow-rank" -- "$cur")); return ;;
+    --fail-on) COMPREPLY=($(compgen -W "any data-loading loader-workers sync-in-loop pageable-copy host-code host-starved repeated-work allocation-churn tiny-kernels extra-backward gpu-idle launch-bound fp32-math memory-limit step-stalls between-steps first-step data-parallel communication slow-rank" -- "$cur")); return ;;
     --fail-if) COMPREPLY=(); return ;;
     --min-change) COMPREPLY=(); return ;;
     --min-share) COMPREPLY=(); return ;;

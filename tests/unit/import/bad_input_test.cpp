@@ -34,7 +34,8 @@ TEST_F(BadInput, IsOneSentenceThatNamesTheFile) {
   expect("{\"traceEvents\": []}", "without events");
   expect("{\"traceEvents\": [], \"traceEvents\": []}", "two lists of events");
   expect(
-      trace("{\"ph\":\"X\",\"cat\":\"gc\",\"name\":\"x\",\"ts\":1,\"dur\":2,\"pid\":1,\"tid\":1}"),
+      trace(
+          "{\"ph\":\"X\",\"cat\":\"thing\",\"name\":\"x\",\"ts\":1,\"dur\":2,\"pid\":1,\"tid\":1}"),
       "trace of something else");
   expect("{\"schemaVersion\": 2, \"traceEvents\": []}", "a newer gpuprof is needed");
   expect("{\"a\" 1}", "a colon should stand");

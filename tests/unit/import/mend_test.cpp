@@ -78,7 +78,7 @@ TEST(Mend, WordsForNoNumberAndWhatLacks) {
               "{\"ts\": null, \"dur\": 1}");
   EXPECT_EQ(meant("{\"ts\": , \"dur\":}"), "{\"ts\": null, \"dur\":null}");
   EXPECT_EQ(meant("{\"ts\": 1,}"), "{\"ts\": 1}");
-  EXPECT_EQ(meant("{\"ts\": 1 \"dur\": 2}"), "{\"ts\": 1, \"dur\": 2}");
+  EXPECT_EQ(meant("{\"ts\": 1 \"dur\": 2}"), "{\"ts\": 1 ,\"dur\": 2}");
   for (const char* word : {"0x1f", "infinite", "nan(", "1.#", "--1", "truely", "'a'"})
     EXPECT_EQ(meant("{\"ts\": " + std::string(word) + "}").substr(0, 1), "?") << word;
 }

@@ -146,7 +146,7 @@ TEST_F(WallTest, TextAndJsonHoldTheSameSums) {
   auto made = make_report(session_, {window_}, {});
   ASSERT_TRUE(made.ok());
   const std::string text = render(made.value(), {}).value();
-  EXPECT_THAT(text, HasSubstr("Recorded  1.00 ms"));
+  EXPECT_THAT(text, HasSubstr("Recorded  1 ms"));
   EXPECT_THAT(text, HasSubstr("Before the first step   100.000us   10.0%"));
   EXPECT_THAT(text, HasSubstr("First step              300.000us   30.0%  1 step\n"));
   EXPECT_THAT(text, HasSubstr("Between steps           100.000us   10.0%  1 pause\n"));
