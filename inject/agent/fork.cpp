@@ -171,7 +171,9 @@ void watch_child() {
 void fork_child() {
   torch::forget_blocks_lock();
   if (!g_fork.running) {
-    if (wake::watching()) watch_child();
+    if (!wake::watching()) return;
+    sample::forget_alt_stacks();
+    watch_child();
     return;
   }
   const int saved = errno;

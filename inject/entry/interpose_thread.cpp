@@ -24,9 +24,11 @@ constinit std::atomic<Create> g_create{nullptr};
 
 Create real_create() { return gpuprof::entry::next_function(g_create, "pthread_create"); }
 
+using gpuprof::sample::ThreadStart;
+
 // The last call is a jump: no frame of ours stays below the program's.
 void* begin_on_alt_stack(void* reserved) {
-  const gpuprof::sample::ThreadStart start = gpuprof::sample::take_alt_stack(reserved);
+  const ThreadStart start = gpuprof::sample::take_alt_stack(reserved);
   return start.routine(start.argument);
 }
 
@@ -35,15 +37,18 @@ void* begin_watched(void* reserved) {
   return start.routine(start.argument);
 }
 
-int create_watched(Create real, pthread_t* thread, const pthread_attr_t* attributes,
-                   void* (*routine)(void*), void* argument) {
+void* reserve_watch(const ThreadStart& start) {
   namespace wake = gpuprof::wake;
+  if (!wake::watching()) return nullptr;
   wake::heed_new_thread();
-  void* reserved = wake::watching() ? wake::reserve_start({routine, argument}) : nullptr;
-  if (reserved == nullptr) return real(thread, attributes, routine, argument);
-  const int result = real(thread, attributes, begin_watched, reserved);
-  if (result != 0) wake::drop_start(reserved);
-  return result;
+  return wake::watching() ? wake::reserve_start({start.routine, start.argument}) : nullptr;
+}
+
+void* reserve_stack(const ThreadStart& start) {
+  namespace sample = gpuprof::sample;
+  if (!sample::alt_stacks_required()) return nullptr;
+  sample::give_alt_stack();
+  return sample::reserve_alt_stack(start);
 }
 
 // Others may be in dlopen, and wait for a thread, when the first one is made.
@@ -53,15 +58,17 @@ __attribute__((constructor)) void find_early() { real_create(); }
 
 GPUPROF_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
                                   void* (*routine)(void*), void* argument) noexcept {
-  using namespace gpuprof::sample;
   const Create real = real_create();
   if (real == nullptr) return EAGAIN;
-  if (gpuprof::wake::watching()) return create_watched(real, thread, attributes, routine, argument);
-  if (!alt_stacks_required()) return real(thread, attributes, routine, argument);
-  give_alt_stack();
-  void* reserved = reserve_alt_stack(ThreadStart{routine, argument});
-  if (reserved == nullptr) return real(thread, attributes, routine, argument);
-  const int result = real(thread, attributes, begin_on_alt_stack, reserved);
-  if (result != 0) drop_alt_stack(reserved);
+  ThreadStart start{routine, argument};
+  void* watch = reserve_watch(start);
+  if (watch != nullptr) start = {begin_watched, watch};
+  // Before it is watched: a signal may come at once then.
+  void* stack = reserve_stack(start);
+  if (stack != nullptr) start = {begin_on_alt_stack, stack};
+  const int result = real(thread, attributes, start.routine, start.argument);
+  if (result == 0) return 0;
+  if (stack != nullptr) gpuprof::sample::drop_alt_stack(stack);
+  if (watch != nullptr) gpuprof::wake::drop_start(watch);
   return result;
 }

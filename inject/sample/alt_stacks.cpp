@@ -17,6 +17,7 @@
 
 #include "gpuprof/base/fragile_code.hpp"
 #include "inject/hot/thread_block.hpp"
+#include "inject/modules/visit.hpp"
 
 namespace gpuprof::sample {
 
@@ -88,6 +89,15 @@ bool has_fragile_code(const Snapshot& snapshot) {
   return std::any_of(
       snapshot.modules, snapshot.modules + snapshot.module_count,
       [](const SnapshotModule& module) { return base::is_fragile_file(module.info.dlpi_name); });
+}
+
+bool fragile_code_is_listed() {
+  return modules::visit_listed(
+             [](dl_phdr_info* module, std::size_t, void*) {
+               const char* path = module->dlpi_name;
+               return path != nullptr && base::is_fragile_file(path) ? 1 : 0;
+             },
+             nullptr) != 0;
 }
 
 void require_alt_stacks() { g_required.store(true, std::memory_order_release); }

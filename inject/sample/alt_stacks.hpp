@@ -23,6 +23,8 @@ inline constexpr std::uint32_t kMaxAltStacks = 512;
 
 /// Whether one of the modules carries such code.
 bool has_fragile_code(const Snapshot& snapshot);
+/// The same of those in the loader's list at this moment. Boundary.
+bool fragile_code_is_listed();
 
 /// From now on threads that are made, and those that make them, get a stack of ours, where the
 /// library is in a place to do that (LD_PRELOAD); only threads that have one may be sent a signal.

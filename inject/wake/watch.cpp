@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "gpuprof/base/clock.hpp"
+#include "inject/sample/alt_stacks.hpp"
 #include "inject/sample/kernel_signal.hpp"
 #include "inject/wake/timers.hpp"
 
@@ -78,7 +79,8 @@ void delete_timer(WatchedThread& thread) {
 
 void watch_this_thread() {
   const std::uint32_t index = g_watch.threads.fetch_add(1, std::memory_order_relaxed);
-  if (index >= kMostTimers) return;
+  // A frame on its own stack may be too much for what it runs.
+  if (index >= kMostTimers || !sample::may_be_sent_signals_here()) return;
   WatchedThread& thread = g_watch.thread[index];
   sigevent event;
   memset(&event, 0, sizeof event);

@@ -12,6 +12,7 @@ import time
 import e2e
 
 PROGRAM = os.path.join(e2e.BUILD, "signal_stacks", "fragile")
+LINKED = PROGRAM + "_linked"
 KNOWN = os.path.join(e2e.BUILD, "signal_stacks", "libdnnl_stand_in.so")
 UNKNOWN = os.path.join(e2e.BUILD, "signal_stacks", "libunknown_stand_in.so")
 RATE = ["-r", "500"]
@@ -59,6 +60,18 @@ def under_run(checks, folder):
         checks.expect(len(sampled_threads(output)) == 4, "%s: sampled %r" % (trigger, sampled_threads(output)))
 
 
+def waking(checks, folder):
+    """The signal by which a process that nobody knows yet wakes, once each: on one thread of it."""
+    for number in range(4):
+        output = os.path.join(folder, "forked-%d" % number)
+        done = e2e.gpuprof([*RATE, "--format", "folded", "-o", output], [PROGRAM, KNOWN, "fork", "0.3"])
+        check_whole(checks, done, "fork")
+        output = os.path.join(folder, "below-%d" % number)
+        done = e2e.gpuprof([*RATE, "--format", "folded", "-o", output], ["sh", "-c", '"$@"; true', "sh", LINKED, KNOWN, "spin", "0.3"])
+        check_whole(checks, done, "below")
+        checks.expect(len(sampled_threads(output)) == 4, "below: sampled %r" % sampled_threads(output))
+
+
 def too_late(checks, folder):
     """Threads that are there before the library cannot be given a stack: they are not sampled, and that is said."""
     output, done = run(folder, KNOWN, "wait", seconds="2.5")
@@ -95,6 +108,7 @@ def main():
         checks.equal(numbers(plain.stdout)[0][0], 0, "alone: damaged")
         what_signals_do(checks, folder)
         under_run(checks, folder)
+        waking(checks, folder)
         too_late(checks, folder)
         attached(checks, folder)
     checks.done()
