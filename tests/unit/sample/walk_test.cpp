@@ -62,11 +62,18 @@ std::vector<wire::Sample> in_state(std::vector<wire::Sample> samples, SampleStat
 TEST(BlockedThread, IsWalkedWithoutASignal) {
   SamplerFixture sampler;
   sampler.start_sampling(native_only());
-  std::uint32_t tid = 0;
+  std::atomic<std::uint32_t> tid{0};
+  std::atomic<bool> seen{false};
   std::thread sleeper([&] {
     tid = own_tid();
-    sleep_outer(1200);
+    // Once is enough, but where the first look comes late.
+    for (int i = 0; i < 50 && !seen; ++i) sleep_outer(1200);
+    seen = true;
   });
+  while (!seen) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    if (!in_state(sampler.samples_of(tid), SampleState::kBlockedRepeat).empty()) seen = true;
+  }
   sleeper.join();
   sampler.stop_sampling();
 
