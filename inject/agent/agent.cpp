@@ -19,6 +19,7 @@
 #include "inject/cupti/cupti.hpp"
 #include "inject/hot/state.hpp"
 #include "inject/hot/worker_thread.hpp"
+#include "inject/modules/program.hpp"
 #include "inject/sample/alt_stacks.hpp"
 #include "inject/torch/memory.hpp"
 #include "inject/wake/watch.hpp"
@@ -71,10 +72,14 @@ void load(bool python_linked, unsigned long python_version, bool sanitized) {
   const pid_t process = getpid();
   if (g_core.address.command_pid == static_cast<std::uint32_t>(process)) why |= wire::kWokeCommand;
   if (python_linked) why |= wire::kWokePython;
-  if (why != 0) return wake(why);
-  if (g_core.address.restricted || sanitized) return;
   // A forked child knows from its parent; there the loader's lock may be nobody's.
-  if (sample::fragile_code_is_listed()) sample::require_alt_stacks();
+  sample::note_listed_stack_needs();
+  if (why != 0) {
+    sample::give_alt_stack();
+    return wake(why);
+  }
+  // What needs no library may run its threads without the C library's block.
+  if (g_core.address.restricted || sanitized || modules::program_needs_no_library()) return;
   watch_work(process);
 }
 

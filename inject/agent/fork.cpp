@@ -56,7 +56,7 @@ bool awake() {
 // must get its signals on stacks of ours has threads of its own and is warned of them.
 bool counts_threads() {
   return (g_core.python_counts_threads || python::minor_version() >= 12) &&
-         !sample::alt_stacks_required();
+         !sample::alt_stacks_wanted();
 }
 
 void resume_from_signal() {

@@ -46,7 +46,7 @@ void* reserve_watch(const ThreadStart& start) {
 
 void* reserve_stack(const ThreadStart& start) {
   namespace sample = gpuprof::sample;
-  if (!sample::alt_stacks_required()) return nullptr;
+  if (!sample::alt_stacks_wanted()) return nullptr;
   sample::give_alt_stack();
   return sample::reserve_alt_stack(start);
 }

@@ -17,6 +17,7 @@
 
 #include "gpuprof/base/fragile_code.hpp"
 #include "inject/hot/thread_block.hpp"
+#include "inject/modules/program.hpp"
 #include "inject/modules/visit.hpp"
 
 namespace gpuprof::sample {
@@ -32,7 +33,7 @@ struct AltStack {
 
 constinit AltStack g_table[kMaxAltStacks];
 constinit std::atomic<char*> g_memory{nullptr};
-constinit std::atomic<bool> g_required{false};
+constinit std::atomic<bool> g_wanted{false}, g_required{false};
 // Who looks for a free one begins here.
 constinit std::atomic<std::uint32_t> g_next{0};
 
@@ -56,7 +57,7 @@ char* low_end(const AltStack& stack) {
 }
 
 AltStack* take_free() {
-  if (!alt_stacks_required() || !map_memory()) return nullptr;
+  if (!alt_stacks_wanted() || !map_memory()) return nullptr;
   const std::uint32_t first = g_next.load(std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < kMaxAltStacks; ++i) {
     AltStack& stack = g_table[(first + i) % kMaxAltStacks];
@@ -74,6 +75,13 @@ bool has_none() {
   return ::syscall(SYS_sigaltstack, nullptr, &now) == 0 && (now.ss_flags & SS_DISABLE) != 0;
 }
 
+bool note(bool go, bool fragile) {
+  bool news = false;
+  if (fragile) news = !g_required.exchange(true, std::memory_order_acq_rel);
+  if (go || fragile) news |= !g_wanted.exchange(true, std::memory_order_acq_rel);
+  return news;
+}
+
 void set_for_this_thread(AltStack& stack) {
   stack_t ours{};
   ours.ss_sp = low_end(stack);
@@ -85,22 +93,30 @@ void set_for_this_thread(AltStack& stack) {
 
 }  // namespace
 
-bool has_fragile_code(const Snapshot& snapshot) {
-  return std::any_of(
-      snapshot.modules, snapshot.modules + snapshot.module_count,
-      [](const SnapshotModule& module) { return base::is_fragile_file(module.info.dlpi_name); });
+bool note_stack_needs(const Snapshot& snapshot) {
+  const SnapshotModule* const begin = snapshot.modules;
+  const SnapshotModule* const end = begin + snapshot.module_count;
+  const bool fragile = std::any_of(begin, end, [](const SnapshotModule& module) {
+    return base::is_fragile_file(module.info.dlpi_name);
+  });
+  const bool go =
+      std::any_of(begin, end, [](const SnapshotModule& module) { return module.is_go; });
+  return note(go, fragile);
 }
 
-bool fragile_code_is_listed() {
-  return modules::visit_listed(
-             [](dl_phdr_info* module, std::size_t, void*) {
-               const char* path = module->dlpi_name;
-               return path != nullptr && base::is_fragile_file(path) ? 1 : 0;
-             },
-             nullptr) != 0;
+void note_listed_stack_needs() {
+  modules::visit_listed(
+      [](dl_phdr_info* module, std::size_t, void*) {
+        const char* path = module->dlpi_name;
+        note(modules::is_made_by_go(*module), path != nullptr && base::is_fragile_file(path));
+        return 0;
+      },
+      nullptr);
 }
 
-void require_alt_stacks() { g_required.store(true, std::memory_order_release); }
+void require_alt_stacks() { note(false, true); }
+
+bool alt_stacks_wanted() { return g_wanted.load(std::memory_order_acquire); }
 
 bool alt_stacks_required() { return g_required.load(std::memory_order_acquire); }
 
@@ -145,7 +161,7 @@ ThreadStart take_alt_stack(void* reserved) {
 
 void give_alt_stack() {
   const int saved = errno;
-  if (alt_stacks_required() && has_none()) {
+  if (alt_stacks_wanted() && has_none()) {
     AltStack* stack = take_free();
     if (stack != nullptr) set_for_this_thread(*stack);
   }

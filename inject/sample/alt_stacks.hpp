@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Alternate signal stacks for threads that run code which no signal's frame may be written below.
+// Alternate signal stacks for threads that run code which no signal's frame may be written below,
+// or on stacks that are too small for one (Go).
 //
 // Context:  boundary (give…, reserve…, forget…), signal (on_our_alt_stack), worker (the rest)
 // Owns:     one mapping, made with the first stack; it stays for good: the kernel knows its
@@ -9,6 +10,7 @@
 //           for a thread is left alone
 //
 // Why: gpuprof/base/fragile_code.hpp. The kernel writes a signal's frame before any handler runs.
+// Go (with cgo) takes the alternate stack that a thread has for its own handlers.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +23,19 @@ namespace gpuprof::sample {
 inline constexpr std::size_t kAltStackBytes = 64u << 10;
 inline constexpr std::uint32_t kMaxAltStacks = 512;
 
-/// Whether one of the modules carries such code.
-bool has_fragile_code(const Snapshot& snapshot);
-/// The same of those in the loader's list at this moment. Boundary.
-bool fragile_code_is_listed();
+/// Looks for such code in the modules. True: something was found that was not there before.
+bool note_stack_needs(const Snapshot& snapshot);
+/// The same in the loader's list at this moment. Boundary.
+void note_listed_stack_needs();
 
-/// From now on threads that are made, and those that make them, get a stack of ours, where the
-/// library is in a place to do that (LD_PRELOAD); only threads that have one may be sent a signal.
+/// What such code brings about.
 void require_alt_stacks();
+
+/// Handlers run on alternate stacks. Threads that are made, and those that make them, get one of
+/// ours, where the library is in a place to do that (LD_PRELOAD).
+bool alt_stacks_wanted();
+/// No thread without a stack of ours may be sent a signal. (Go's have one of their own wherever
+/// they run code of Go, in which there is room for a frame.) Implies the former.
 bool alt_stacks_required();
 
 /// The thread `tid` runs our handler on a stack of ours.

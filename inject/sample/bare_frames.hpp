@@ -30,6 +30,9 @@ struct CodeAccess {
   /// Whether the address lies in executable memory that is known.
   bool (*is_code)(void* from, std::uint64_t address);
   void* from;
+  /// Whether it lies in code of the Go toolchain, where frames are kept and goroutines end in ways
+  /// of their own. Null: no.
+  bool (*is_go)(void* from, std::uint64_t address) = nullptr;
 };
 
 enum class BareStep : std::uint8_t {

@@ -52,6 +52,10 @@ bool is_indirect_call(const unsigned char* at, std::size_t bytes) {
   return length == bytes;
 }
 
+bool is_go(const CodeAccess& code, std::uint64_t address) {
+  return code.is_go != nullptr && code.is_go(code.from, address);
+}
+
 std::int64_t byte_of(const unsigned char* at) { return static_cast<signed char>(*at); }
 std::int64_t long_of(const unsigned char* at) { return base::load<std::int32_t>(at); }
 
@@ -143,6 +147,17 @@ bool returns_to(const CodeAccess& code, std::uint64_t slot, std::uint64_t* addre
          follows_a_call(code, *address);
 }
 
+// A goroutine returns to the second instruction of its end, a call behind a nop; there is no frame
+// to be pointed at any more.
+bool ends_there(const CodeAccess& code, std::uint64_t slot, std::uint64_t fp) {
+  std::uint64_t address;
+  if (fp != 0 || !code.read(code.from, slot, &address) || !base::user_address(address) ||
+      !is_go(code, address))
+    return false;
+  const Code end = code_at(code, address - 1, 2);
+  return starts_with(end.at, end.count, {0x90, 0xe8});
+}
+
 bool take(BareFrame* frame, std::uint64_t pc, std::uint64_t sp, std::uint64_t fp) {
   *frame = BareFrame{pc, sp, fp, false};
   return true;
@@ -164,6 +179,11 @@ bool by_prologue(const CodeAccess& code, BareFrame* frame) {
   const unsigned char* at = code_here.at;
   const unsigned left = code_here.count;
   std::uint64_t caller, saved;
+  // Go's signal handler has put this call before the interrupted instruction.
+  const bool preempts =
+      is_go(code, frame->pc) && starts_with(at, left, {0x55, 0x48, 0x89, 0xe5, 0x9c});
+  if (preempts && code.read(code.from, frame->sp, &caller) && is_go(code, caller))
+    return take(frame, caller, frame->sp + 8, frame->fp);
   const unsigned mark = starts_with(at, left, {0xf3, 0x0f, 0x1e, 0xfa}) ? 4 : 0;
   if (starts_with(at + mark, left - mark, {0x55, 0x48, 0x89, 0xe5}))
     return returns_to(code, frame->sp, &caller) && take(frame, caller, frame->sp + 8, frame->fp);
@@ -178,6 +198,9 @@ bool by_prologue(const CodeAccess& code, BareFrame* frame) {
 // other function's end between them.
 bool keeps_frame_pointer(const CodeAccess& code, std::uint64_t pc) {
   constexpr std::uint64_t kSet = 0xe5894855;  // push %rbp; mov %rsp,%rbp
+  // Go up to 1.20: lea n(%rsp),%rbp
+  constexpr std::uint64_t kSetNear = 0x246c8d48, kSetFar = 0x24ac8d48;
+  const bool go = is_go(code, pc);
   constexpr unsigned kReturn = 0xc3;
   std::uint64_t behind = 0;  // the eight bytes from `at` on, as it goes back
   for (std::uint64_t at = pc, word; pc - at < kSearchedCode;) {
@@ -185,7 +208,8 @@ bool keeps_frame_pointer(const CodeAccess& code, std::uint64_t pc) {
     if ((at + 1) % 8 == 0 || at + 1 == pc)
       if (!code.read(code.from, at & ~std::uint64_t{7}, &word)) return false;
     behind = behind << 8 | (word >> (8 * (at % 8)) & 0xff);
-    if ((behind & 0xffffffff) == kSet) return true;
+    const std::uint64_t four = behind & 0xffffffff;
+    if (four == kSet || (go && (four == kSetNear || four == kSetFar))) return true;
     const unsigned next = (behind >> 8) & 0xff;
     const bool padded = next == 0 || next == 0xcc || next == 0x90 || next == 0x66 || next == 0x0f;
     if ((behind & 0xff) == kReturn && padded && pc - at > 1) return false;
@@ -205,13 +229,24 @@ BareStep by_frame_pointer(const CodeAccess& code, BareFrame* frame) {
   const std::uint64_t sp = frame->sp, fp = frame->fp;
   std::uint64_t caller, saved;
   if (sp % 8 != 0) return BareStep::kLost;
-  if (fp != sp && returns_to(code, sp, &caller)) {
+  // What was left behind may lie on top of a Go frame, which is known to be one.
+  const bool framed =
+      is_go(code, frame->pc) && (!frame->interrupted || keeps_frame_pointer(code, frame->pc));
+  if (!framed && fp != sp && returns_to(code, sp, &caller)) {
     take(frame, caller, sp + 8, fp);
     return BareStep::kLikely;
   }
+  if (!framed && ends_there(code, sp, fp)) {
+    take(frame, 0, sp + 8, 0);
+    return BareStep::kLikely;
+  }
   if (fp % 8 != 0 || fp < sp || fp - sp > kFarthest || !code.read(code.from, fp, &saved) ||
-      !returns_to(code, fp + 8, &caller))
+      !base::user_address(fp))
     return BareStep::kLost;
+  if (!returns_to(code, fp + 8, &caller)) {
+    if (!ends_there(code, fp + 8, saved)) return BareStep::kLost;
+    caller = 0;
+  }
   const bool gaps = !keeps_frame_pointer(code, frame->pc) && passes_over_one(code, sp, fp);
   take(frame, caller, fp + 16, saved);
   return gaps ? BareStep::kGaps : BareStep::kLikely;

@@ -11,6 +11,7 @@
 #include "inject/sample/handler.hpp"
 #include "inject/sample/handler_state.hpp"
 #include "inject/sample/kernel_signal.hpp"
+#include "inject/sample/program_kind.hpp"
 #include "inject/sample/sampler.hpp"
 #include "inject/sample/thread_status.hpp"
 
@@ -51,6 +52,10 @@ void put_back(int signal, bool forget_pending) {
     kernel_action(signal, &before, nullptr);
 }
 
+// The last few are what people pick by hand. Go handles all but the first.
+int first_candidate() { return is_go(current_snapshot()) ? SIGRTMIN : SIGRTMAX - 3; }
+int last_candidate() { return is_go(current_snapshot()) ? SIGRTMIN : SIGRTMIN + 5; }
+
 void set_handler(int signal) { set_own_handler(signal, on_sample_signal); }
 
 }  // namespace
@@ -60,7 +65,7 @@ void set_own_handler(int signal, void (*handler)(int, siginfo_t*, void*),
   struct sigaction action;
   memset(&action, 0, sizeof action);
   action.sa_sigaction = handler;
-  action.sa_flags = SA_SIGINFO | SA_RESTART | (alt_stacks_required() ? SA_ONSTACK : 0);
+  action.sa_flags = SA_SIGINFO | SA_RESTART | (alt_stacks_wanted() ? SA_ONSTACK : 0);
   sigfillset(&action.sa_mask);
   for (const int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP})
     sigdelset(&action.sa_mask, fault);
@@ -81,11 +86,10 @@ bool handler_was_replaced() {
 
 int install_handler(int except) {
   if (handled_signal() != 0 && !handler_was_replaced()) {
-    if (alt_stacks_required() && !is_on_stack(handled_signal())) set_handler(handled_signal());
+    if (alt_stacks_wanted() && !is_on_stack(handled_signal())) set_handler(handled_signal());
     return handled_signal();
   }
-  // The last few are what people pick by hand.
-  for (int signal = SIGRTMAX - 3; signal > SIGRTMIN + 4; --signal) {
+  for (int signal = first_candidate(); signal >= last_candidate(); --signal) {
     KernelAction now{};
     if (signal == except || was_left(signal) || !kernel_action(signal, nullptr, &now)) continue;
     if (now.handler != nullptr && !is_ours(now)) continue;

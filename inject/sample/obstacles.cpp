@@ -19,7 +19,7 @@ struct Obstacles {
   bool known = false;
   std::uint64_t seccomp_mode = 0, filters = 0;
   std::uint32_t traced_scans = 0;
-  bool told_traced = false, told_filtered = false;
+  bool told_traced = false, told_filtered = false, told_lacking = false;
 };
 constinit Obstacles g_obstacles;
 
@@ -63,7 +63,16 @@ void tell_of_obstacles(bool filtered, bool traced) {
 
 void begin_obstacles() {
   g_obstacles.traced_scans = 0;
-  g_obstacles.told_traced = g_obstacles.told_filtered = false;
+  g_obstacles.told_traced = g_obstacles.told_filtered = g_obstacles.told_lacking = false;
+}
+
+void tell_of_lacking_stacks(bool some) {
+  if (!some || g_obstacles.told_lacking) return;
+  g_obstacles.told_lacking = true;
+  hot::notice(wire::Feature::kNative, wire::NoticeLevel::kMissing, 0,
+              "code of TensorFlow, JAX or oneDNN must not be interrupted on a thread's own stack: "
+              "running threads are sampled only if they were made, or made others, under gpuprof "
+              "run and after that code was loaded");
 }
 
 }  // namespace gpuprof::sample

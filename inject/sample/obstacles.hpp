@@ -28,4 +28,7 @@ bool is_traced();
 void tell_of_obstacles(bool filtered, bool traced);
 void begin_obstacles();
 
+/// Says once, if some lack one, that threads are not sampled without an alternate stack.
+void tell_of_lacking_stacks(bool some);
+
 }  // namespace gpuprof::sample

@@ -6,28 +6,11 @@
 // Owns:     nothing
 #include "inject/sample/program_kind.hpp"
 
-#include <link.h>
-
 #include <algorithm>
 
-#include "inject/modules/visit.hpp"
+#include "inject/modules/program.hpp"
 
 namespace gpuprof::sample {
-namespace {
-
-// The loader's list begins with the program.
-int needs_nothing(dl_phdr_info* info, std::size_t, void*) {
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    if (info->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
-    const auto* entry =
-        reinterpret_cast<const ElfW(Dyn)*>(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-    for (; entry->d_tag != DT_NULL; ++entry)
-      if (entry->d_tag == DT_NEEDED) return 1;
-  }
-  return 2;
-}
-
-}  // namespace
 
 bool has_go(const Snapshot* snapshot) {
   return snapshot != nullptr &&
@@ -35,8 +18,13 @@ bool has_go(const Snapshot* snapshot) {
                      [](const SnapshotModule& module) { return module.is_go; });
 }
 
+// The loader's list begins with the program.
+bool is_go(const Snapshot* snapshot) {
+  return snapshot != nullptr && snapshot->module_count != 0 && snapshot->modules[0].is_go;
+}
+
 bool has_threads_of_its_own(const Snapshot* snapshot) {
-  return has_go(snapshot) && modules::visit_listed(needs_nothing, nullptr) == 2;
+  return has_go(snapshot) && modules::program_needs_no_library();
 }
 
 }  // namespace gpuprof::sample

@@ -13,6 +13,9 @@ namespace gpuprof::sample {
 /// Some module was made by the Go toolchain.
 bool has_go(const Snapshot* snapshot);
 
+/// The program itself was.
+bool is_go(const Snapshot* snapshot);
+
 /// Its threads are not the C library's: Go without cgo, whose program needs no library and keeps
 /// something of its own where ours expects thread-local storage.
 bool has_threads_of_its_own(const Snapshot* snapshot);

@@ -60,7 +60,7 @@ struct Sampler {
   bool on = false;
   bool own_threads = false;  // none of the C library's
   bool no_perf = false;      // its signals might become SIGIO
-  bool guard_lost_told = false, guard_left = false, blocked_refused = false, lacking_told = false;
+  bool guard_lost_told = false, guard_left = false, blocked_refused = false;
   Settings settings;
   TriggerPlan plan;
   const TriggerKind* kind = nullptr;
@@ -105,27 +105,16 @@ void begin_triggers();
 
 // What carries it came just now, and none of it has run yet.
 void look_for_fragile_code() {
-  if (alt_stacks_required() || !has_fragile_code(*current_snapshot())) return;
-  require_alt_stacks();
-  if (!g_sampler.on) return;
+  if (!note_stack_needs(*current_snapshot()) || !g_sampler.on) return;
   close_threads();
   flush_pending_signals();
   install_handler();
   begin_triggers();
 }
 
-void tell_of_lacking_stacks() {
-  if (g_sampler.lacking_told || !some_lack_a_stack()) return;
-  g_sampler.lacking_told = true;
-  hot::notice(Feature::kNative, NoticeLevel::kMissing, 0,
-              "code of TensorFlow, JAX or oneDNN must not be interrupted on a thread's own stack: "
-              "running threads are sampled only if they were made, or made others, under gpuprof "
-              "run and after that code was loaded");
-}
-
 void reclaim_signal_stacks(std::uint64_t now_ns) {
   constexpr std::uint64_t kPeriodNs = 200'000'000;
-  if (!alt_stacks_required() || now_ns - g_sampler.reclaimed_ns < kPeriodNs) return;
+  if (!alt_stacks_wanted() || now_ns - g_sampler.reclaimed_ns < kPeriodNs) return;
   g_sampler.reclaimed_ns = now_ns;
   reclaim_alt_stacks();
 }
@@ -383,7 +372,7 @@ std::uint32_t tick(std::uint64_t now_ns) {
     keep_shield(now_ns);
     scan_threads(now_ns);
     if (some_are_claimed()) keep_signal();
-    tell_of_lacking_stacks();
+    tell_of_lacking_stacks(some_lack_a_stack());
     tell_of_obstacles(some_are_filtered(), was_traced());
     if (g_sampler.kind != nullptr && g_sampler.kind->refill != nullptr)
       for_each_thread(refill, nullptr);

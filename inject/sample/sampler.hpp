@@ -42,7 +42,10 @@ int signal_number();
 std::uint64_t own_signals();
 
 /// Who names our signal but not this one means it, not all signals.
-constexpr int neighbour_signal(int ours) { return ours - 1; }
+constexpr int neighbour_signal(int ours) {
+  constexpr int kFirst = 34;  // those below are the C library's, which blocks them for nobody
+  return ours > kFirst ? ours - 1 : ours + 1;
+}
 
 /// A call that takes signals without a handler has taken this one: true if it is ours, which then
 /// has had its effect. Any thread.

@@ -15,6 +15,7 @@
 
 #include "gpuprof/base/bytes.hpp"
 #include "gpuprof/base/loader_counts.hpp"
+#include "inject/modules/program.hpp"
 #include "inject/modules/visit.hpp"
 
 namespace gpuprof::sample {
@@ -59,7 +60,6 @@ void read_note(const unsigned char* note, std::size_t bytes, SnapshotModule* mod
       module->build_id_bytes = std::min<std::uint32_t>(header.n_descsz, kMaxBuildIdBytes);
       memcpy(module->build_id, text + name, module->build_id_bytes);
     }
-    if (header.n_namesz == 4 && memcmp(text, "Go\0", 4) == 0) module->is_go = true;
     note += whole;
     bytes -= whole;
   }
@@ -128,6 +128,7 @@ int copy(dl_phdr_info* info, std::size_t size, void* data) {
   fill->names += needs.name_bytes;
   fill->room.name_bytes -= needs.name_bytes;
   take_headers(*info, fill, module);
+  module->is_go = modules::is_made_by_go(*info);
   module->build_id_hash = base::hash_bytes(module->build_id, module->build_id_bytes);
   ++fill->snapshot->module_count;
   --fill->room.modules;

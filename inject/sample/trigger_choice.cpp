@@ -56,10 +56,11 @@ const TriggerKind* choose(wire::SamplerKind asked, const TriggerPlan& plan, bool
 }  // namespace
 
 const TriggerKind* choose_trigger(wire::SamplerKind asked, const TriggerPlan& plan, bool no_perf) {
-  if (has_go(current_snapshot())) {
-    hot::notice(Feature::kNative, NoticeLevel::kMissing, 0,
-                "the program contains Go code, whose small stacks take no signal of ours: only "
-                "blocked threads are sampled");
+  if (has_threads_of_its_own(current_snapshot())) {
+    hot::notice(
+        Feature::kNative, NoticeLevel::kMissing, 0,
+        "the program contains Go code without cgo, whose threads stand no handler of ours: only "
+        "blocked threads are sampled");
     return nullptr;
   }
   if (handled_signal() == 0) {

@@ -61,6 +61,12 @@ static bool lies_in_code(void*, std::uint64_t address) {
   return is_module_code(current_snapshot(), address) || is_generated_code(address);
 }
 
+static bool lies_in_go(void*, std::uint64_t address) {
+  using namespace gpuprof::sample;
+  const SnapshotModule* module = find_module(current_snapshot(), address);
+  return module != nullptr && module->is_go;
+}
+
 namespace {
 
 struct Reading {
@@ -79,7 +85,8 @@ int gpuprof_step_without_tables(gpuprof_bare_frame* frame, gpuprof_read_word rea
   using namespace gpuprof::sample;
   Reading reading{read, from};
   BareFrame at{frame->pc, frame->sp, frame->fp, frame->interrupted != 0};
-  const BareStep step = step_without_tables(CodeAccess{read_word, lies_in_code, &reading}, &at);
+  const BareStep step =
+      step_without_tables(CodeAccess{read_word, lies_in_code, &reading, lies_in_go}, &at);
   *frame = gpuprof_bare_frame{at.pc, at.sp, at.fp, 0};
   switch (step) {
     case BareStep::kLost:

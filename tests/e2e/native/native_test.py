@@ -34,6 +34,61 @@ fn main() {
     process::exit(if sum > 0.0 { 7 } else { 1 });
 }
 """
+GO = """
+package main
+%(c)s
+import ("os"; "sync"; "time")
+type node struct{ left, right *node }
+//go:noinline
+func grow(n int) int { var room [64]int; if n > 0 { room[n%%64] = grow(n - 1) }; return room[n%%64] + 1 }
+//go:noinline
+func fault(p *int) (r int) { defer func() { if recover() != nil { r = 3 } }(); return *p }
+func tree(deep int) *node { if deep == 0 { return &node{} }; return &node{tree(deep - 1), tree(deep - 1)} }
+//go:noinline
+func hotGo(from time.Time) float64 {
+	s := 0.0
+	for time.Since(from).Seconds() < 1.5 { for i := 0; i < 100000; i++ { s += float64(i) * 0.5 } }
+	return s
+}
+func main() {
+	var all sync.WaitGroup
+	sum, from := make([]float64, 4), time.Now()
+	for k := range sum {
+		all.Add(1)
+		go func(k int) {
+			for i := 0; i < 3; i++ { sum[k] += float64(grow(3000)); tree(10) }
+			sum[k] += float64(fault(nil))
+			sum[k] += hotGo(from)
+			all.Done()
+		}(k)
+	}
+	all.Wait()
+	if sum[0]+sum[3]+float64(%(call)s) > 0 { os.Exit(7) }
+}
+"""
+FORTRAN = """
+program hot
+  integer :: begun, now, rate
+  real(8) :: total
+  call system_clock(begun, rate)
+  now = begun
+  total = 0
+  do while (now - begun < rate * 3 / 2)
+    total = total + hot_fortran(100000)
+    call system_clock(now)
+  end do
+  if (total > 0) call exit(7)
+contains
+  real(8) function hot_fortran(n)
+    integer, intent(in) :: n
+    integer :: i
+    hot_fortran = 0
+    do i = 1, n
+      hot_fortran = hot_fortran + sqrt(real(i, 8))
+    end do
+  end function
+end program
+"""
 MPI = """
 #include <mpi.h>
 #include <cmath>
@@ -157,6 +212,44 @@ def rust(checks, folder):
     has_one_file(checks, Run(folder, below_shell(program)), "hot_rust", "Rust below sh")
 
 
+def go(checks, folder):
+    """Goroutines on stacks of a few KiB; without cgo its threads are none of the C library's, and only blocked ones are seen."""
+    compiler = shutil.which("go")
+    if compiler is None:
+        return checks.skip("no Go compiler (golang-go)")
+    source = os.path.join(folder, "hot.go")
+    for how, c, call in (("with cgo", '/*\nstatic int one(void) { return 1; }\n*/\nimport "C"', "C.one()"), ("without cgo", "", "1")):
+        program = os.path.join(folder, "hot_go_" + how.replace(" ", "_"))
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(GO % {"c": c, "call": call})
+        env = dict(os.environ, CGO_ENABLED="1" if c else "0", GOCACHE=os.path.join(folder, "cache"), GO111MODULE="off")
+        mode = [] if c else ["-buildmode=pie"]
+        made = subprocess.run([compiler, "build", *mode, "-o", program, source], env=env, capture_output=True)
+        if made.returncode != 0:
+            return checks.skip("a Go compiler that does not work: %s" % made.stderr[-200:])
+        for options in (["--sampler", "cpu-timer"], ["--rate", "1000"]):
+            run = Run(folder, below_shell(program), *options)
+            if c:
+                has_one_file(checks, run, "main.hotGo", "Go below sh %s" % options)
+                checks.expect(all(not line.startswith("CPU;") or "hotGo" not in line or "main.main.func" in line
+                                  for lines in run.stacks for line in lines), "Go: stacks reach the goroutine's begin")
+            else:
+                checks.equal((run.status, run.stderr.count(b"fatal error")), (7, 0), "Go without cgo below sh: unchanged")
+        run = Run(folder, [program])
+        checks.equal(run.status, 7, "Go %s, by itself" % how)
+
+
+def fortran(checks, folder):
+    compiler = shutil.which("gfortran")
+    source, program = os.path.join(folder, "hot.f90"), os.path.join(folder, "hot_fortran_program")
+    if compiler is None:
+        return checks.skip("no Fortran compiler (gfortran)")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(FORTRAN)
+    subprocess.run([compiler, "-O2", "-g", "-fno-inline", source, "-o", program], check=True)
+    has_one_file(checks, Run(folder, below_shell(program)), "hot_fortran", "Fortran below sh")
+
+
 def ranks(checks, folder):
     """Every rank of a job has a file, since they share the work; its launcher has none."""
     compiler, launcher = shutil.which("mpicxx"), shutil.which("mpirun")
@@ -192,7 +285,7 @@ def main():
     only = parser.parse_args().only
     checks = e2e.Checks()
     with e2e.Folder("native") as folder:
-        for part in (workers, forks, embedded, frozen, rust, ranks, unchanged):
+        for part in (workers, forks, embedded, frozen, rust, go, fortran, ranks, unchanged):
             if re.search(only, part.__name__):
                 part(checks, folder)
     checks.done()

@@ -41,6 +41,12 @@ class Memory {
             },
             [](void*, std::uint64_t at) { return at >= kCode && at < kCodeEnd; }, this};
   }
+  /// The same, made by Go.
+  CodeAccess go() {
+    CodeAccess access = this->access();
+    access.is_go = access.is_code;
+    return access;
+  }
 
  private:
   void put(std::uint64_t at, unsigned char byte) {
@@ -183,6 +189,47 @@ TEST_F(FramePointer, IsNotBelievedBelowTheStackOrFarAbove) {
 TEST_F(FramePointer, IsNotAskedOfCodeThatIsNotKnown) {
   BareFrame frame{kCodeEnd + 7, kStack, kStack + 80, false};
   EXPECT_EQ(step_without_tables(memory.access(), &frame), BareStep::kLost);
+}
+
+/// sub $0x20,%rsp; mov %rbp,0x18(%rsp); lea 0x18(%rsp),%rbp; nop: what Go 1.19 makes.
+struct GoFrame : testing::Test {
+  void SetUp() override {
+    memory.code(kCode + 0x90, {0x48, 0x83, 0xec, 0x20, 0x48, 0x89, 0x6c, 0x24, 0x18});
+    memory.code(kCode + 0x99, {0x48, 0x8d, 0x6c, 0x24, 0x18, 0x48, 0x01});
+    memory.word(kStack, stale);  // what an earlier call has left there
+    memory.word(kStack + 0x18, kStack + 0x100);
+    memory.word(kStack + 0x20, back);
+  }
+  Memory memory;
+  const std::uint64_t back = memory.caller(kCode + 0x805), stale = memory.caller(kCode + 0x905);
+};
+
+TEST_F(GoFrame, IsNotLeftForWhatLiesOnTopOfIt) {
+  for (const bool interrupted : {true, false}) {
+    BareFrame frame{kCode + 0x9e, kStack, kStack + 0x18, interrupted};
+    EXPECT_EQ(step_without_tables(memory.go(), &frame), BareStep::kLikely);
+    expect_at(frame, back, kStack + 0x28, kStack + 0x100);
+  }
+}
+
+TEST_F(GoFrame, OfAGoroutinesBeginHasNoCaller) {
+  const std::uint64_t end = kCode + 0x601;
+  memory.code(end - 9, {0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0x90, 0xe8, 1, 2, 3, 4});
+  memory.word(kStack + 0x18, 0);
+  memory.word(kStack + 0x20, end);
+  BareFrame frame{kCode + 0x9e, kStack, kStack + 0x18, true};
+  EXPECT_EQ(step_without_tables(memory.go(), &frame), BareStep::kLikely);
+  expect_at(frame, 0, kStack + 0x28, 0);
+  BareFrame other{kCode + 0x9e, kStack + 8, kStack + 0x18, true};
+  EXPECT_EQ(step_without_tables(memory.access(), &other), BareStep::kLost) << "not of Go";
+}
+
+TEST_F(GoFrame, IsReachedFromThePreemptionThatWasPutBeforeIt) {
+  memory.code(kCode + 0x700, {0x55, 0x48, 0x89, 0xe5, 0x9c, 0x48, 0x81, 0xec});
+  memory.word(kStack - 8, kCode + 0x9e);
+  BareFrame frame{kCode + 0x700, kStack - 8, kStack + 0x18, true};
+  EXPECT_EQ(step_without_tables(memory.go(), &frame), BareStep::kCertain);
+  expect_at(frame, kCode + 0x9e, kStack, kStack + 0x18);
 }
 
 TEST(BareFrames, KnowsCalls) {

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the files of a program tell about the toolchain that made them.
+//
+// Context:  worker | boundary
+// Owns:     nothing
+// Promises: reads program headers, notes and the dynamic section alone
+#pragma once
+
+#include <link.h>
+
+namespace gpuprof::modules {
+
+/// Whether the Go toolchain made it: its stacks may be smaller than a signal's frame.
+bool is_made_by_go(const dl_phdr_info& module);
+
+/// Whether the program needs no library, though it was started by the loader. Its threads are not
+/// the C library's then: something else may lie where ours expects thread-local storage.
+bool program_needs_no_library();
+
+}  // namespace gpuprof::modules
