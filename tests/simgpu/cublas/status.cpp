@@ -11,13 +11,13 @@
 namespace gpusim {
 namespace {
 
-struct Row {
+struct StatusText {
   cublasStatus_t status;
   const char* name;
   const char* text;
 };
 
-constexpr Row kRows[] = {
+constexpr StatusText kStatusTexts[] = {
     {CUBLAS_STATUS_SUCCESS, "CUBLAS_STATUS_SUCCESS", "no error"},
     {CUBLAS_STATUS_NOT_INITIALIZED, "CUBLAS_STATUS_NOT_INITIALIZED",
      "the handle or the device is not ready"},
@@ -33,8 +33,8 @@ constexpr Row kRows[] = {
     {CUBLAS_STATUS_LICENSE_ERROR, "CUBLAS_STATUS_LICENSE_ERROR", "no license"},
 };
 
-const Row* find(cublasStatus_t status) {
-  for (const Row& row : kRows)
+const StatusText* find(cublasStatus_t status) {
+  for (const StatusText& row : kStatusTexts)
     if (row.status == status) return &row;
   return nullptr;
 }
@@ -42,12 +42,12 @@ const Row* find(cublasStatus_t status) {
 }  // namespace
 
 const char* status_name(cublasStatus_t status) {
-  const Row* row = find(status);
+  const StatusText* row = find(status);
   return row != nullptr ? row->name : "CUBLAS_STATUS_UNKNOWN";
 }
 
 const char* status_text(cublasStatus_t status) {
-  const Row* row = find(status);
+  const StatusText* row = find(status);
   return row != nullptr ? row->text : "unknown status of the simulated GPU (gpuprof)";
 }
 

@@ -52,6 +52,14 @@ int usable();
 /// Whether this copy lies in a folder named `stubs`.
 bool is_stub();
 
+inline std::uintptr_t address(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
+
+/// Null: the handle is none of ours, or no longer.
+inline Function* function_of(CUfunction handle) {
+  auto* function = reinterpret_cast<Function*>(handle);
+  return live(function) ? function : nullptr;
+}
+
 /// CUresult for a missing stream: no context is current, or the handle is bad.
 inline int stream_error() {
   return current_context() == nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_INVALID_HANDLE;

@@ -27,8 +27,6 @@ Copy flat(std::uintptr_t to, std::uintptr_t from, std::size_t bytes, Stream* str
   return {to, from, bytes, 1, bytes, bytes, async, stream};
 }
 
-std::uintptr_t address(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
-
 bool on_device(MemoryKind kind) { return kind == kDeviceMemory || kind == kManaged; }
 
 CopyKind copy_kind(MemoryKind from, MemoryKind to) {

@@ -14,11 +14,6 @@ using namespace gpusim;
 
 namespace {
 
-Function* function_of(CUfunction handle) {
-  auto* f = reinterpret_cast<Function*>(handle);
-  return live(f) ? f : nullptr;
-}
-
 const char* symbol(CUfunction handle) {
   const Function* f = function_of(handle);
   return f != nullptr ? f->name : nullptr;

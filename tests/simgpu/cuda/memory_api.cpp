@@ -45,8 +45,6 @@ int register_host(void* p, std::size_t bytes) {
              : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
 }
 
-std::uintptr_t address(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
-
 }  // namespace
 
 extern "C" {

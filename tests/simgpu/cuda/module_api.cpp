@@ -15,11 +15,6 @@ namespace {
 
 Module* module_of(CUmodule handle) { return reinterpret_cast<Module*>(handle); }
 
-Function* function_of(CUfunction handle) {
-  auto* f = reinterpret_cast<Function*>(handle);
-  return live(f) ? f : nullptr;
-}
-
 int load(CUmodule* out, const void* image) {
   Context* c = current_context();
   if (out == nullptr || image == nullptr) return CUDA_ERROR_INVALID_VALUE;

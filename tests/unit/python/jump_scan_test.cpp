@@ -140,6 +140,9 @@ class Comparison {
 };
 
 TEST(JumpScan, FindsTheLoopsOfTheStandardLibraryOfEveryInterpreter) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "SKIPPED: minutes on one thread; AddressSanitizer's build has it";
+#endif
   const std::vector<std::string> all = tests::interpreters();
   if (all.empty()) GTEST_SKIP() << "SKIPPED: no interpreter found";
   for (const std::string& python : all) {
