@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small programs end, print and fail exactly as without gpuprof.
 
-usage: unchanged_test.py [--only REGEX] [--rate HZ] [--torch] [--below]   (--torch: PyTorch on the simulated
-GPU; --below: each is started by a shell, and has no reason to wake but its work)"""
+usage: unchanged_test.py [--only REGEX] [--rate HZ] [--torch] [--below] [--part K/N]
+(--torch: PyTorch on the simulated GPU; --below: each is started by a shell, and has no reason to wake but its
+work; --part: every Nth of them)"""
 
 import argparse
 import os
@@ -85,10 +86,12 @@ def main():
     parser.add_argument("--rate", type=int, default=1000)
     parser.add_argument("--torch", action="store_true")
     parser.add_argument("--below", action="store_true")
+    parser.add_argument("--part", default="1/1")
     arguments = parser.parse_args()
+    part, parts = map(int, arguments.part.split("/"))
     checks = e2e.Checks()
     with e2e.Folder("unchanged") as folder:
-        for name, argv, options in chosen(folder, arguments.torch):
+        for name, argv, options in list(chosen(folder, arguments.torch))[part - 1::parts]:
             if not re.search(arguments.only, name):
                 continue
             if options.get("needs") and not os.path.exists(options["needs"]):
