@@ -133,7 +133,7 @@ void tell_iteration(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& 
                     const LoopAt& loop) {
   const std::uint64_t id = loop.id();
   define(guard, mine, op, loop, id);
-  hot::record(guard, wire::LoopMark{op.ts_ns, id, loop.flags, 0}, op.ts_ns);
+  hot::record_vital(guard, wire::LoopMark{op.ts_ns, id, loop.flags, 0}, op.ts_ns);
 }
 
 // While nothing is recorded the daemon learns from this which loops have optimizers.

@@ -10,6 +10,7 @@
 // Not here: who may own a lane (segment.hpp)
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -51,7 +52,7 @@ class LaneWriter {
       : header_(header),
         ring_(ring),
         capacity_(capacity_bytes),
-        room_(capacity_bytes - capacity_bytes / kVitalShare),
+        room_(capacity_bytes - std::min(capacity_bytes / kVitalShare, kMostVitalBytes)),
         head_(header->head.load(std::memory_order_relaxed)),
         cached_tail_(header->tail.load(std::memory_order_acquire)),
         epoch_(first_epoch) {}
@@ -81,16 +82,19 @@ class LaneWriter {
     return push_raw_parts(kind, body, body_bytes, &part, 1, ts_ns);
   }
 
-  /// For the few records that others are told apart by: a share of the lane is kept for them.
+  /// For the few records that others are told apart by: a share of the lane is kept for them, and
+  /// for nothing else. What was lost before one of them may be told after it.
   template <typename R>
   bool push_vital(const R& record, std::uint64_t ts_ns) {
-    return push_within(capacity_, R::kKind, &record, sizeof record, nullptr, 0, ts_ns);
+    if (lost_count_ != 0) push_lost();
+    return put(capacity_, R::kKind, &record, sizeof record, nullptr, 0) || drop(ts_ns);
   }
 
   /// The same with a tail made of several pieces, which need not be copied together first.
   bool push_raw_parts(Kind kind, const void* body, std::uint32_t body_bytes, const TailPart* parts,
                       std::uint32_t part_count, std::uint64_t ts_ns) {
-    return push_within(room_, kind, body, body_bytes, parts, part_count, ts_ns);
+    if (lost_count_ != 0 && !push_lost()) return drop(ts_ns);
+    return put(room_, kind, body, body_bytes, parts, part_count) || drop(ts_ns);
   }
 
   template <typename R>
@@ -126,13 +130,9 @@ class LaneWriter {
   }
 
  private:
-  static constexpr std::uint64_t kVitalShare = 64;
-
-  bool push_within(std::uint64_t room, Kind kind, const void* body, std::uint32_t body_bytes,
-                   const TailPart* parts, std::uint32_t part_count, std::uint64_t ts_ns) {
-    if (lost_count_ != 0 && !push_lost(room)) return drop(ts_ns);
-    return put(room, kind, body, body_bytes, parts, part_count) || drop(ts_ns);
-  }
+  // Marks of more than two thousand steps in a lane of a mebibyte: the daemon may stand still for
+  // a second or more beside steps of half a millisecond.
+  static constexpr std::uint64_t kVitalShare = 8, kMostVitalBytes = 128u << 10;
 
   bool drop(std::uint64_t ts_ns) {
     if (lost_count_ == 0) lost_first_ns_ = ts_ns;
@@ -144,9 +144,9 @@ class LaneWriter {
     return false;
   }
 
-  bool push_lost(std::uint64_t room) {
+  bool push_lost() {
     const Lost lost{lost_count_, lost_first_ns_, lost_last_ns_};
-    if (!put(room, Lost::kKind, &lost, sizeof lost, nullptr, 0)) return false;
+    if (!put(room_, Lost::kKind, &lost, sizeof lost, nullptr, 0)) return false;
     lost_count_ = 0;
     return true;
   }
