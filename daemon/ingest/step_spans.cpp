@@ -13,32 +13,48 @@ namespace {
 
 using Samples = std::vector<Whereabouts::Seen>;
 
-/// A pause is long from so much more than usual on, and from twice the usual.
-constexpr std::uint64_t kLongNs = 100'000;
 /// One that nothing was seen of is told from here on: there should have been samples.
 constexpr std::uint64_t kToldNs = 20'000'000;
 
+/// What samples tell of a pause from `from_ns` to `to_ns`, at the very begin or end of which (less
+/// than `near_ns` away) a thread is in any case.
+struct Pause {
+  std::uint64_t from_ns, to_ns, near_ns;
+};
+
+/// Between the last sample of the first kind and the first one of the second; 0: there is none.
+/// What passes on one side only passes there all: a single sample close to the other end, where the
+/// thread came by in any case, moves the border no farther than to it.
+std::uint64_t border_between(const Pause& pause, std::uint64_t first_ns, std::uint64_t second_ns) {
+  const bool second_near = second_ns != 0 && pause.to_ns - second_ns <= pause.near_ns;
+  if (first_ns == 0) return second_near ? 0 : pause.from_ns;
+  if (second_ns == 0) return pause.to_ns;
+  const bool first_near = first_ns <= pause.from_ns || first_ns - pause.from_ns <= pause.near_ns;
+  if (second_near && !first_near) return second_ns;
+  if (first_near && !second_near) return std::max(first_ns, pause.from_ns);
+  return (first_ns + second_ns) / 2;
+}
+
 /// Where the samples go over from one kind to the other: those that the border puts on the wrong
-/// side are as few as can be. From `from_ns` where all are of the second kind, `to_ns` where all
-/// are of the first. 0: there is none of either.
+/// side are as few as can be. 0: they do not tell.
 template <typename IsFirst, typename IsSecond>
-std::uint64_t change(const Samples& samples, std::uint64_t from_ns, std::uint64_t to_ns,
-                     const IsFirst& is_first, const IsSecond& is_second) {
-  std::uint64_t before_ns = from_ns, border_ns = 0;
+std::uint64_t change(const Samples& samples, const Pause& pause, const IsFirst& is_first,
+                     const IsSecond& is_second) {
+  std::uint64_t newest_ns = 0, first_ns = 0, second_ns = 0;
   std::int64_t wrong = std::count_if(samples.begin(), samples.end(), is_first), fewest = wrong;
-  bool some = false, open = true;  // the border lies between before_ns and the sample to come
+  bool some = false, open = true;  // the border lies between newest_ns and the sample to come
   for (const Whereabouts::Seen& one : samples) {
     const bool first = is_first(one), second = is_second(one);
     if (!first && !second) continue;
     some = true;
-    if (open) border_ns = before_ns == from_ns ? from_ns : (before_ns + one.ts_ns) / 2;
+    if (open) first_ns = newest_ns, second_ns = one.ts_ns;
     wrong += first ? -1 : 1;
     open = wrong < fewest;
     if (open) fewest = wrong;
-    before_ns = one.ts_ns;
+    newest_ns = one.ts_ns;
   }
   if (!some) return 0;
-  return open ? to_ns : border_ns;
+  return open ? border_between(pause, newest_ns, 0) : border_between(pause, first_ns, second_ns);
 }
 
 bool of_head(const Whereabouts::Seen& one) { return one.part == Part::kHead; }
@@ -132,7 +148,7 @@ StepBorder StepSpans::border(std::uint64_t mark_ns, std::uint64_t next_ns) {
 StepBorder StepSpans::inside_loop(const StepSpan& one, const StepSpan& next) {
   const std::uint64_t pause_ns = next.mark_ns - one.end_ns;
   const std::uint64_t usual_ns = usual_ns_;
-  const bool is_long = usual_ns != kUnknown && pause_ns > usual_ns + std::max(kLongNs, usual_ns);
+  const bool is_long = usual_ns != kUnknown && pause_ns > longest_usual_ns();
   learn(pause_ns);
   if (!is_long) return {next.mark_ns, next.mark_ns};
   ++long_;
@@ -140,7 +156,7 @@ StepBorder StepSpans::inside_loop(const StepSpan& one, const StepSpan& next) {
   const std::uint64_t from_ns = one.end_ns + usual_ns;
   const Samples seen =
       whereabouts_.between(one.tid, one.end_ns, next.mark_ns, loop_, one.last, next.first);
-  std::uint64_t at_ns = change(seen, from_ns, next.mark_ns, of_tail, of_head);
+  std::uint64_t at_ns = change(seen, {from_ns, next.mark_ns, near_ns()}, of_tail, of_head);
   if (at_ns == 0 && pause_ns >= kToldNs) {
     ++unplaced_;
     unplaced_ns_ += pause_ns;
@@ -159,11 +175,12 @@ StepBorder StepSpans::across(const StepSpan& one, const StepSpan& next) {
   for (const Whereabouts::Seen& sample : seen)
     (sample.ts_ns < left_ns ? before : after).push_back(sample);
   const std::uint64_t end_ns =
-      change(before, one.end_ns, left_ns, of_tail,
+      change(before, {one.end_ns, left_ns, near_ns()}, of_tail,
              [](const Whereabouts::Seen& sample) { return sample.part >= Part::kHead; });
   const std::uint64_t from_ns = end_ns != 0 ? end_ns : one.end_ns;
   const std::uint64_t begin_ns = change(
-      one.left_ns != 0 ? after : seen, one.left_ns != 0 ? left_ns : from_ns, next.mark_ns,
+      one.left_ns != 0 ? after : seen,
+      {one.left_ns != 0 ? left_ns : from_ns, next.mark_ns, near_ns()},
       [](const Whereabouts::Seen& sample) {
         return sample.part == Part::kTail || sample.part == Part::kOutside;
       },
@@ -194,6 +211,12 @@ std::uint64_t StepSpans::last_end_of(std::uint64_t mark_ns) {
     end_ns = one.ts_ns;
   }
   return end_ns;
+}
+
+std::uint64_t StepSpans::longest_usual_ns() const {
+  constexpr std::uint64_t kLongNs = 100'000;
+  const std::uint64_t usual_ns = usual_ns_ == kUnknown ? 0 : usual_ns_;
+  return usual_ns + std::max(kLongNs, usual_ns);
 }
 
 void StepSpans::learn(std::uint64_t pause_ns) {

@@ -77,6 +77,11 @@ class StepSpans {
   StepBorder inside_loop(const StepSpan& one, const StepSpan& next);
   StepBorder across(const StepSpan& one, const StepSpan& next);
   void learn(std::uint64_t pause_ns);
+  /// A pause is long from so much more than usual on, and from twice the usual.
+  std::uint64_t longest_usual_ns() const;
+  /// What a sample may be away from the operators beside a pause, and say nothing of the rest of
+  /// it: the signal for it took time, too.
+  std::uint64_t near_ns() const { return 2 * longest_usual_ns(); }
 
   wire::LoopDef loop_{};
   Whereabouts whereabouts_;

@@ -157,6 +157,32 @@ TEST_F(StepBorders, TimeOnBothSidesIsDividedWhereTheSamplesChange) {
   }
 }
 
+// Signals wait until a call into the kernel is over, and a thread that is kept from running may be
+// looked at as it goes on.
+class SampledAtTheEnd : public StepBorders, public testing::WithParamInterface<bool> {};
+
+TEST_P(SampledAtTheEnd, ASampleRightBeforeTheFirstOperatorSaysNothingOfALongPause) {
+  sampled_ = GetParam();
+  run([this](int i, std::int32_t at) {
+    if ((i == kEarly || i == kLate) && at == kAfterLast) stall(at);
+    if ((i != kEarly + 1 && i != kLate + 1) || at != kBeforeFirst) return;
+    put(wire::Sample{t_, stack_at(at), 100, 0, 10 * kMs}, {}, {6, 100, 2});
+    pass(30 * kUs);
+  });
+  expect_lengths_of_the_clock();
+}
+INSTANTIATE_TEST_SUITE_P(Alone, SampledAtTheEnd, testing::Values(false));
+INSTANTIATE_TEST_SUITE_P(BesideOthers, SampledAtTheEnd, testing::Values(true));
+
+TEST_F(StepBorders, ASampleRightAfterTheLastOperatorSaysNothingOfALongPause) {
+  run([&](int i, std::int32_t at) {
+    if ((i == kEarly || i == kLate) && at == kAfterLast)
+      put(wire::Sample{t_, stack_at(at), 100, 0, 10 * kMs}, {}, {6, 100, 2});
+    if ((i == kEarly + 1 || i == kLate + 1) && at == kBeforeFirst) stall(at);
+  });
+  expect_lengths_of_the_clock();
+}
+
 TEST_F(StepBorders, WhatNobodySawIsOfTheStepBeforeAndTold) {
   sampled_ = false;
   run([this](int i, std::int32_t at) {
