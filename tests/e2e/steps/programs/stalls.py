@@ -9,6 +9,7 @@ import atexit
 import ctypes
 import json
 import os
+import resource
 import tempfile
 import threading
 import time
@@ -18,6 +19,7 @@ import torch
 import parts
 
 heads, stalled = [], []  # CLOCK_MONOTONIC; numbers of the long ones
+switched = []            # how often the kernel had taken the processor away by then
 outside = []             # (begin, end) between two loops
 parser = argparse.ArgumentParser()
 parser.add_argument("form")
@@ -34,10 +36,17 @@ def write():
     path = os.environ.get("STEP_TRUTH")
     if path and heads:
         with open(path, "w", encoding="utf-8") as file:
-            json.dump({"heads": heads, "stalled": stalled, "outside": outside, "steps": []}, file)
+            json.dump({"heads": heads, "stalled": stalled, "outside": outside, "switched": switched,
+                       "steps": []}, file)
 
 
 atexit.register(write)
+
+
+def head():
+    """The loop has gone round."""
+    heads.append(time.monotonic_ns())
+    switched.append(resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw)
 
 
 def is_long(i):
@@ -67,7 +76,7 @@ def save():
 
 def batches():
     for i in range(COUNT):
-        heads.append(time.monotonic_ns())
+        head()
         if is_long(i):
             time.sleep(SECONDS)
         yield x
@@ -75,7 +84,7 @@ def batches():
 
 def first():
     for i in range(COUNT):
-        heads.append(time.monotonic_ns())
+        head()
         if is_long(i):
             time.sleep(SECONDS)
         optimizer.zero_grad()
@@ -94,7 +103,7 @@ def loader():
 
 def middle():
     for i in range(COUNT):
-        heads.append(time.monotonic_ns())
+        head()
         optimizer.zero_grad()
         loss = parts.loss_of(model(x), y)
         if is_long(i):
@@ -105,7 +114,7 @@ def middle():
 
 def after():
     for i in range(COUNT):
-        heads.append(time.monotonic_ns())
+        head()
         optimizer.zero_grad()
         loss = parts.loss_of(model(x), y)
         loss.backward()
@@ -126,7 +135,7 @@ def lock():
 
     threading.Thread(target=keeper, daemon=True).start()
     for i in range(COUNT):
-        heads.append(time.monotonic_ns())
+        head()
         if is_long(i):
             asked.set()
         train()
@@ -134,7 +143,7 @@ def lock():
 
 def every(count, what):
     for i in range(COUNT):
-        heads.append(time.monotonic_ns())
+        head()
         train()
         if i % count == count - 1:
             stalled.append(i)
@@ -144,7 +153,7 @@ def every(count, what):
 def epochs():
     for _ in range(3):
         for i in range(COUNT // 3):
-            heads.append(time.monotonic_ns())
+            head()
             train()
         begin = time.monotonic_ns()
         evaluate()
@@ -158,4 +167,4 @@ FORMS = {"first": first, "loader": loader, "middle": middle, "after": after, "lo
          "checkpoint": lambda: every(max(COUNT // 6, 1), save), "epochs": epochs}
 FORMS[options.form]()
 if options.form != "epochs":
-    heads.append(time.monotonic_ns())  # the end of the last
+    head()  # the end of the last
