@@ -29,7 +29,9 @@ constexpr Phrase kReasonPhrases[] = {
     {"unknown-kind", "of a kind that is not read", ""},
     {"no-time", "without a time or length that can be read", ""},
     {"far-time", "at a time that does not belong to the rest", ""},
+    {"outside-window", "at a time outside the window that the file states", ""},
     {"half", "a begin without its end or an end without its begin", ""},
+    {"out-of-order", "earlier than the event before it on a row that is read in order", ""},
     {"no-details", "without what an event of its kind must tell", ""},
     {"no-work", "an instant, a level or a figure of a device", ""},
     {"no-event", "no event but another value", ""},
@@ -44,6 +46,9 @@ constexpr Phrase kMendingPhrases[] = {
     {"comma", "comma too many or too few", "commas too many or too few"},
     {"surrogate", "half of a UTF-16 pair", "halves of UTF-16 pairs"},
     {"negative-length", "negative length, taken as 0", "negative lengths, taken as 0"},
+    {"nul-byte", "NUL byte, which no writer writes: what stood there is lost",
+     "NUL bytes, which no writer writes: what stood there is lost"},
+    {"no-end", "list of events without its end: the file may have been cut short", ""},
 };
 static_assert(std::size(kReasonPhrases) == static_cast<std::size_t>(Reason::kCount));
 static_assert(std::size(kMendingPhrases) == static_cast<std::size_t>(Mending::kCount));
@@ -112,6 +117,11 @@ std::string nothing_in(const Account& account) {
         "damaged, or of another kind",
         listed_kinds(account.left_out(Reason::kNoTime)));
   const auto& kinds = account.left_out(Reason::kUnknownKind);
+  if (kinds.empty() && account.all_left_out() == 0)
+    return fmt::format(
+        "has nothing to show: all its events repeat what others tell, and there are none of those "
+        "({})",
+        listed_kinds(account.repeats()));
   return fmt::format(
       "is a trace of something else: none of its events is of a "
       "kind that PyTorch's profiler or gpuprof writes (they are {})",

@@ -8,6 +8,7 @@
 //           out; none is in two of these
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +25,9 @@ enum class Reason : std::uint8_t {
   kUnknownKind,  // its category or phase means nothing here
   kNoTime,       // without a time or length that can be read, or beyond 63 bits of nanoseconds
   kFarTime,      // at a time that does not belong to the rest
+  kOutside,      // at a time outside the window that gpuprof's own file states
   kHalf,         // a begin without its end, or the reverse
+  kDisorder,     // of a row that is read in the file's order: earlier than what stands before it
   kNoDetails,    // without what an event of its kind must have
   kNoWork,       // an instant, a level or a figure of a device: there is no table of these
   kNoEvent,      // a value among the events that is none
@@ -41,6 +44,8 @@ enum class Mending : std::uint8_t {
   kComma,           // one too few or too many
   kSurrogate,       // half of a pair
   kNegativeLength,  // taken as 0
+  kNulByte,         // in the text, read as a blank
+  kNoEnd,           // of the list of events
   kCount
 };
 
@@ -74,8 +79,9 @@ class Account {
   }
   /// An event that was counted as shown turns out not to be.
   void withdraw(Reason reason, std::string_view kind, std::uint64_t events = 1) {
+    events = std::min(events, shown_);
     shown_ -= events;
-    left_out(reason, kind, events);
+    if (events != 0) left_out(reason, kind, events);
   }
   void mended(Mending mending, std::uint64_t places = 1) {
     mended_[static_cast<std::size_t>(mending)] += places;

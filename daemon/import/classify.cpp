@@ -18,10 +18,16 @@ constexpr std::size_t kMaxBegun = 300'000;
 /// Rows of samples: the thread's own number plus this.
 constexpr std::int64_t kSampleRow = 100'000'000;
 
+/// Chrome's names of what is said of rows.
+bool is_metadata(std::string_view name) {
+  return name.empty() || name.starts_with("process_") || name.starts_with("thread_") ||
+         name == "num_cpus" || name == "trace_buffer_overflowed";
+}
+
 /// What a person would call the event's kind.
 std::string_view kind_name(const RawEvent& e) {
   if (!e.category.empty()) return e.category;
-  if (e.phase == "M") return "(metadata)";
+  if (e.phase == "M" && is_metadata(e.name)) return "(metadata)";
   return e.name.empty() ? std::string_view("(no category)") : e.name;
 }
 
@@ -101,10 +107,7 @@ Record* Classifier::start(const RawEvent& e, RecordKind kind, bool needs_duratio
 
 void Classifier::keep() {
   const RecordKind kind = record_.kind;
-  const bool event = kind != RecordKind::kFrame && kind != RecordKind::kModule &&
-                     kind != RecordKind::kArrow && kind != RecordKind::kLaunchArrow &&
-                     kind != RecordKind::kWorkArrow;
-  if (event) {
+  if (is_event(kind)) {
     content_.first_ns = any_ ? std::min(content_.first_ns, record_.start_ns) : record_.start_ns;
     content_.last_ns = any_ ? std::max(content_.last_ns, record_.end_ns) : record_.end_ns;
     any_ = true;
@@ -182,7 +185,7 @@ void Classifier::dispatch(const RawEvent& e) {
     case 't':
       return arrow(e, e.phase[0] == 's');
     case 'M':
-      return metadata(e);
+      return is_metadata(e.name) ? metadata(e) : left_out(e, Reason::kUnknownKind);
     case 'C':
       return counter(e);
     default:
@@ -254,7 +257,7 @@ void Classifier::instant(const RawEvent& e) {
   left_out(e, kind == Kind::kNoWork ? Reason::kNoWork : Reason::kUnknownKind);
 }
 
-/// Levels of something. Memory's are those of what is here already; others are in no table.
+/// Levels of something: in no table.
 void Classifier::counter(const RawEvent& e) {
   outcome_ = Outcome::kLater;
   const std::string_view of = e.category.empty() ? e.name : e.category;
@@ -275,15 +278,18 @@ void Classifier::duration(const RawEvent& e, bool begins) {
     return left_out(e, Reason::kNoDetails);
   if (*ts % 1000 != 0) content_.whole_us = false;
   record_.process = process_of(e);
-  samples_.change(static_cast<std::uint32_t>(*row - kSampleRow), begins,
-                  kind == Kind::kSampleBlocked, e.name, *ts);
+  using Changed = SampleRows::Outcome;
+  const Changed changed = samples_.change(static_cast<std::uint32_t>(*row - kSampleRow), begins,
+                                          kind == Kind::kSampleBlocked, e.name, *ts);
+  if (changed == Changed::kHalf) return left_out(e, Reason::kHalf);
+  if (changed == Changed::kDisorder) return left_out(e, Reason::kDisorder);
   outcome_ = Outcome::kShown;
 }
 
 void Classifier::pair(const RawEvent& e, bool begins) {
   const Kind kind = kind_of(e.category);
   const bool range = kind == Kind::kSpan || kind == Kind::kCrossing || kind == Kind::kDeep;
-  if (kind == Kind::kRepeats || kind == Kind::kLaunchArrow) return;
+  if (kind == Kind::kRepeats) return;
   if (!range && kind != Kind::kOperatorCrossing && kind != Kind::kOperatorDeep)
     return left_out(e, Reason::kUnknownKind);
   const auto id = unsigned_of(e.id.text);

@@ -68,14 +68,16 @@ std::uint16_t Classifier::process_of(const RawEvent& e) {
 }
 
 void Classifier::arrow(const RawEvent& e, bool begins) {
-  const Kind kind = kind_of(e.category);
+  // One without a category is known by its name, or by what it may link.
+  const Kind kind = kind_of(e.category.empty() ? e.name : e.category);
+  const bool of_no_kind = e.category.empty() && kind == Kind::kUnknown;
   if (kind == Kind::kArrow) newer_arrows_ = true;
-  if (kind == Kind::kLaunchArrow || kind == Kind::kOnlyLaunchArrow || e.category.empty()) {
+  if (kind == Kind::kLaunchArrow || kind == Kind::kOnlyLaunchArrow || of_no_kind) {
     const bool keeps =
         kind == Kind::kOnlyLaunchArrow || (foreseen_ != nullptr && foreseen_->keep_arrows);
     if (keeps) return launch_arrow(e, begins);
     ++content_.arrows_not_kept;
-    return;
+    return of_no_kind ? left_out(e, Reason::kUnknownKind) : void();
   }
   if (kind == Kind::kRepeats || (kind == Kind::kOlderArrow && newer_arrows_)) return;
   if (kind != Kind::kArrow && kind != Kind::kOlderArrow) return left_out(e, Reason::kUnknownKind);
@@ -152,11 +154,10 @@ void Classifier::refuse_guesses() {
 
 std::optional<Foreseen> Classifier::finish() {
   if (repeated_ != 0) content_.account.repeats(repeated_kind_, std::exchange(repeated_, 0));
-  for (const auto& [of, count] : counters_)
-    if (content_.head.ours)
-      content_.account.repeats(of, count);
-    else
-      content_.account.left_out(Reason::kNoWork, of, count);
+  for (const auto& [of, count] : counters_) content_.account.left_out(Reason::kNoWork, of, count);
+  const auto [frames, blocked] = samples_.unended();
+  content_.account.withdraw(Reason::kHalf, "cpu_sample", frames);
+  content_.account.withdraw(Reason::kHalf, "cpu_sample_blocked", blocked);
   for (const auto& [key, begun] : begun_) content_.account.withdraw(Reason::kHalf, begun.category);
   begun_.clear();
   refuse_guesses();

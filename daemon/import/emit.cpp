@@ -11,14 +11,15 @@
 namespace gpuprof::importer {
 
 Emitter::Emitter(Names& names, FileContent& content, Owners& owners,
-                 std::vector<SessionProcess*> processes, std::int64_t add_ns, std::uint64_t end_ns,
-                 std::vector<PythonCall>& python)
+                 std::vector<SessionProcess*> processes, std::int64_t add_ns,
+                 const model::Window& window, std::vector<PythonCall>& python)
     : names_(names),
       content_(content),
       owners_(owners),
       processes_(processes.size()),
       add_ns_(add_ns),
-      window_end_ns_(end_ns),
+      window_from_ns_(static_cast<std::int64_t>(window.start_ns) - add_ns),
+      window_to_ns_(static_cast<std::int64_t>(window.end_ns) - add_ns),
       python_(python),
       ranges_(std::clamp<std::uint64_t>(content.sorter.size(), kLeastRemembered, kMostRemembered)),
       launches_(ranges_.size()),
@@ -44,6 +45,7 @@ support::Result<void> Emitter::run() {
 }
 
 void Emitter::take(const Record& given) {
+  events_ += is_event(given.kind) ? 1 : 0;
   if (given.kind == RecordKind::kWorkArrow) return work_arrow(given);
   if (given.kind >= RecordKind::kSync) return write_gpu(given);
   Record moved;
@@ -99,7 +101,7 @@ void Emitter::call(const Record& r) {
                 : own.open.empty() ? 0
                                    : pool_[own.open.back()].id;
   call.stack = own.frames.stack_at(r.start_ns, r.call.stack, names_);
-  if (r.call.correlation == 0) return;
+  if (r.call.correlation == 0 || !inside(r.start_ns)) return;
   std::uint32_t& first = processes_[r.process].first_launched;
   first = first == 0 ? r.call.correlation : std::min(first, r.call.correlation);
   launches_[place_of(r.process, r.call.correlation, launches_.size())] = {
@@ -124,6 +126,7 @@ std::uint32_t Emitter::hold(const Record& r) {
 }
 
 void Emitter::frame(const Record& r) {
+  if (content_.head.ours && !reaches(r)) return outside(r);
   Process& process = processes_[r.process];
   Thread& own = thread(process, r.tid);
   const std::int64_t caller_ns = own.frames.caller_ns(r);
@@ -210,7 +213,7 @@ void Emitter::arrow(const Record& r) {
   Thread& own = thread(processes_[r.process], r.tid);
   for (std::size_t i = own.open.size(); i-- > 0;) {
     OpenOperator& o = pool_[own.open[i]];
-    if (o.record.start_ns < r.start_ns) return;
+    if (o.record.start_ns < r.start_ns) break;
     if (o.record.start_ns != r.start_ns || o.arrowed || o.record.kind != RecordKind::kOperator)
       continue;
     o.arrowed = true;
@@ -222,6 +225,7 @@ void Emitter::arrow(const Record& r) {
     }
     return;
   }
+  content_.account.withdraw(Reason::kHalf, word_of(r.kind));
 }
 
 model::RangeId Emitter::range_of(std::uint16_t process, std::uint64_t external_id,

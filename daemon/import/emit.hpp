@@ -27,14 +27,16 @@ class Emitter {
   /// @param processes By row; null: it is no process of its own.
   /// @param owners    Of the same file, its votes counted.
   /// @param add_ns    To the file's times, to make them the session's.
-  /// @param end_ns    Of the file's window, on the session's line.
+  /// @param window    The file's, on the session's line.
   Emitter(Names& names, FileContent& content, Owners& owners,
-          std::vector<SessionProcess*> processes, std::int64_t add_ns, std::uint64_t end_ns,
+          std::vector<SessionProcess*> processes, std::int64_t add_ns, const model::Window& window,
           std::vector<PythonCall>& python);
 
   support::Result<void> run();
   /// GPU events, of files with several processes, of which nothing tells whose they are.
   std::uint64_t unowned() const { return unowned_; }
+  /// What a table shows.
+  std::uint64_t events() const { return events_; }
 
  private:
   struct Thread {
@@ -96,6 +98,20 @@ class Emitter {
   /// Below this many, ranges and operators are drawn apart: viewers give up.
   static constexpr std::size_t kDeepFrom = 100;
 
+  /// What the window's readers take: by their begin; ranges and operators that reach into it.
+  bool inside(std::int64_t start_ns) const {
+    return start_ns >= window_from_ns_ && start_ns < window_to_ns_;
+  }
+  bool reaches(const Record& r) const {
+    return r.start_ns < window_to_ns_ &&
+           (r.end_ns > window_from_ns_ || r.start_ns >= window_from_ns_);
+  }
+  bool gpu_reaches(const Record& r, const Launch& launch) const;
+  /// Is in no table, and so not written.
+  void outside(const Record& r) {
+    content_.account.withdraw(Reason::kOutside, word_of(r.kind));
+    events_ -= is_event(r.kind) ? 1 : 0;
+  }
   std::uint64_t at(std::int64_t ns) const { return static_cast<std::uint64_t>(ns + add_ns_); }
   Thread& thread(Process& process, std::uint32_t tid);
   void take(const Record& given);
@@ -140,7 +156,7 @@ class Emitter {
   Owners& owners_;
   std::vector<Process> processes_;
   std::int64_t add_ns_;
-  std::uint64_t window_end_ns_;
+  std::int64_t window_from_ns_, window_to_ns_;  // on the file's line
   std::vector<PythonCall>& python_;
   std::vector<OpenOperator> pool_;
   std::vector<std::uint32_t> free_;
@@ -152,7 +168,7 @@ class Emitter {
   std::vector<Link> links_;  // empty until the first arrow
   std::vector<Led> led_;
   std::uint32_t made_correlation_ = 0x80000000;
-  std::uint64_t unowned_ = 0;
+  std::uint64_t unowned_ = 0, events_ = 0;
   std::uint32_t unlaunched_ = 0;  // GPU events that got a number of their own
 };
 

@@ -5,6 +5,7 @@
 // Context:  cli through daemon/api
 #include "daemon/import/emit.hpp"
 #include "daemon/model/as_recorded.hpp"
+#include "daemon/model/work_lag.hpp"
 
 namespace gpuprof::importer {
 namespace {
@@ -12,12 +13,13 @@ namespace {
 /// Numbers that no driver reaches.
 constexpr std::uint32_t kUnlaunched = 0xf0000000;
 /// No step is drawn longer than it was by more.
-constexpr std::uint64_t kStepMoreNs = 1000;
+constexpr std::int64_t kStepMoreNs = 1000;
 
 }  // namespace
 
 void Emitter::write_operator(const OpenOperator& o) {
   const Record& r = o.record;
+  if (!reaches(r)) return outside(r);
   SessionProcess& to = *processes_[r.process].session;
   model::Operator e{};
   e.start_ns = at(r.start_ns);
@@ -38,6 +40,7 @@ void Emitter::write_operator(const OpenOperator& o) {
 
 void Emitter::write_range(const OpenOperator& o, model::RangeKind kind) {
   const Record& r = o.record;
+  if (!reaches(r)) return outside(r);
   SessionProcess& to = *processes_[r.process].session;
   to.domain(r.op.inputs, names_);
   model::Range e{};
@@ -60,6 +63,7 @@ void Emitter::write_range(const OpenOperator& o, model::RangeKind kind) {
 
 void Emitter::write_call(const OpenOperator& o) {
   const Record& r = o.record;
+  if (!inside(r.start_ns)) return outside(r);
   SessionProcess& to = *processes_[r.process].session;
   model::ApiCall e{};
   e.start_ns = at(r.start_ns);
@@ -85,12 +89,16 @@ void Emitter::write_call(const OpenOperator& o) {
 
 void Emitter::write_step(const Record& r) {
   SessionProcess& to = *processes_[r.process].session;
+  std::int64_t end_ns = r.end_ns;
+  // gpuprof draws a step a little beyond its last operator; it was whole in its window.
+  if (content_.head.ours && end_ns > window_to_ns_ && end_ns <= window_to_ns_ + kStepMoreNs)
+    end_ns = std::max(r.start_ns, window_to_ns_);
+  const bool whole = r.start_ns >= window_from_ns_ && end_ns <= window_to_ns_;
+  // What the program made itself stays an operator.
+  if (!whole && r.copies == 0) return outside(r);
   model::Step e{};
   e.start_ns = at(r.start_ns);
-  e.end_ns = at(r.end_ns);
-  // gpuprof draws a step a little beyond its last operator; it was whole in its window.
-  if (content_.head.ours && e.end_ns > window_end_ns_ && e.end_ns <= window_end_ns_ + kStepMoreNs)
-    e.end_ns = std::max(e.start_ns, window_end_ns_);
+  e.end_ns = at(end_ns);
   e.number = r.step.number != ~0ULL ? r.step.number : to.next_step();
   to.saw_step(e.number);
   e.label = r.step.label;
@@ -102,6 +110,7 @@ void Emitter::write_step(const Record& r) {
 }
 
 void Emitter::write_allocation(const Record& r) {
+  if (!inside(r.start_ns)) return outside(r);
   const AllocationRecord& a = r.allocation;
   processes_[r.process].session->writer().on(
       model::Allocation{at(r.start_ns), at(r.start_ns), a.address, a.bytes, a.allocated, a.reserved,
@@ -109,12 +118,14 @@ void Emitter::write_allocation(const Record& r) {
 }
 
 void Emitter::write_sample(const Record& r) {
+  if (!inside(r.start_ns)) return outside(r);
   SessionProcess& to = *processes_[r.process].session;
   to.writer().on(model::Sample{at(r.start_ns), static_cast<std::uint64_t>(r.end_ns - r.start_ns),
                                r.tid, to.told().stack(r.sample.stack), r.sample.state});
 }
 
 void Emitter::write_overhead(const Record& r) {
+  if (!inside(r.start_ns)) return outside(r);
   processes_[r.process].session->writer().on(
       model::Overhead{at(r.start_ns), at(r.end_ns), r.overhead.kind, 0, r.tid, 0});
 }
@@ -144,10 +155,20 @@ std::uint32_t Emitter::shown_correlation(const Record& r, const Launch& launch) 
   return kUnlaunched + unlaunched_++ % (~0U - kUnlaunched);
 }
 
+/// Work belongs to the window of its launch, else to that of its begin; it is looked for in the
+/// window, and for a while behind.
+bool Emitter::gpu_reaches(const Record& r, const Launch& launch) const {
+  if (r.kind == RecordKind::kSync) return inside(r.start_ns);
+  if (r.end_ns < window_from_ns_) return false;
+  if (launch.correlation == 0) return inside(r.start_ns);
+  return r.start_ns - window_to_ns_ < static_cast<std::int64_t>(model::kLatestWorkNs);
+}
+
 void Emitter::write_gpu(const Record& r) {
   const GpuRecord& gpu = r.gpu;
   Launch launch = find_launch(r);
   if (launch.process >= processes_.size() || processes_[launch.process].session == nullptr) return;
+  if (!gpu_reaches(r, launch)) return outside(r);
   SessionProcess& to = *processes_[launch.process].session;
   // What the launch itself does not say, its GPU event may.
   if (launch.range == 0 && gpu.external_id != 0)

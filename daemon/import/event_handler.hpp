@@ -223,13 +223,13 @@ class EventHandler : public json::BaseReaderHandler<json::UTF8<>, EventHandler> 
     const bool text = value.form == RawValue::Form::kText;
     switch (field_) {
       case Field::kPhase:
-        if (text) e_.phase = value.text;
+        e_.phase = text ? value.text : std::string_view();
         break;
       case Field::kCategory:
-        if (text) e_.category = value.text;
+        e_.category = text ? value.text : std::string_view();
         break;
       case Field::kName:
-        if (text) e_.name = value.text;
+        e_.name = text ? value.text : std::string_view();
         break;
       case Field::kPid:
         e_.pid = value;

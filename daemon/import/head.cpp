@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "daemon/import/number_text.hpp"
 #include "daemon/model/loss.hpp"
 
 namespace gpuprof::importer {
@@ -30,6 +31,7 @@ const Json* member(const Json& object, const char* key) {
 }
 
 std::optional<std::int64_t> integer(const Json& value) {
+  if (value.IsString()) return integer_of({value.GetString(), value.GetStringLength()});
   if (value.IsInt64()) return value.GetInt64();
   if (value.IsBool()) return value.GetBool() ? 1 : 0;
   if (value.IsDouble() && value.GetDouble() >= -0x1p62 && value.GetDouble() < 0x1p62)
@@ -152,7 +154,10 @@ support::Result<void> Head::take(std::string_view key, std::string_view json,
   if (std::find(std::begin(kWanted), std::end(kWanted), key) == std::end(kWanted)) return {};
   rapidjson::Document tree;
   tree.Parse<rapidjson::kParseNanAndInfFlag>(json.data(), json.size());
-  if (tree.HasParseError()) return {};
+  if (tree.HasParseError()) {
+    if (unread.size() < kMaxSentences) unread.emplace_back(key);
+    return {};
+  }
   const auto flag = [&](std::optional<bool>& to) {
     if (const auto is = integer(tree)) to = *is != 0;
   };

@@ -47,6 +47,7 @@ struct Head {
   std::uint32_t pid = 0, ppid = 0;
   std::vector<Loss> losses;
   std::vector<std::string> missing, notices, remarks;
+  std::vector<std::string> unread;  // members that are no JSON
   std::uint64_t worst_gap_ns = 0;
 
   /// Errors: what a later gpuprof wrote in a way this one does not know.

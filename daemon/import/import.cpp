@@ -19,6 +19,7 @@
 #include "daemon/export/words/rank.hpp"
 #include "daemon/import/emit.hpp"
 #include "daemon/import/file_times.hpp"
+#include "daemon/import/how_read.hpp"
 #include "daemon/import/json_events.hpp"
 #include "daemon/import/owners.hpp"
 #include "daemon/import/session_process.hpp"
@@ -79,6 +80,9 @@ class Importer {
     line_ = place_files(files_);
     GPUPROF_CHECK(begin_log());
     for (ReadFile& file : files_) GPUPROF_CHECK(emit(file));
+    if (events_ == 0)
+      return support::error(
+          nothing_shown(result_.files.front().path, files_.size(), result_.reading));
     return finish();
   }
 
@@ -113,7 +117,7 @@ class Importer {
   Names names_;
   std::vector<ReadFile> files_;
   bool several_ = false;
-  std::uint64_t done_bytes_ = 0, total_bytes_ = 0;
+  std::uint64_t done_bytes_ = 0, total_bytes_ = 0, events_ = 0;
   Line line_;
   std::unique_ptr<spool::SessionLog> log_;
   std::vector<std::unique_ptr<Known>> known_;
@@ -155,6 +159,8 @@ support::Result<std::string> Importer::read_once(ReadFile& file, bool found,
   GPUPROF_TRY(other, read_trace(*source, file.path, found, classifier));
   file.bytes = source->file_bytes();
   file.content->bytes_behind = source->bytes_behind();
+  if (const std::uint64_t nul = source->nul_bytes(); nul != 0)
+    file.content->account.mended(Mending::kNulByte, nul);
   next = classifier.finish();
   return other;
 }
@@ -296,8 +302,7 @@ support::Result<void> Importer::emit(ReadFile& file) {
     known->last_ns = static_cast<std::uint64_t>(
         std::max(file.to_ns, file.base_ns + content.last_ns) - line_.real_minus_session_ns);
   }
-  Emitter emitter(names_, content, owners, std::move(sessions), add_ns, window.end_ns,
-                  result_.python);
+  Emitter emitter(names_, content, owners, std::move(sessions), add_ns, window, result_.python);
   GPUPROF_CHECK(emitter.run());
   if (owners.several() && content.head.facts.contains("rank"))
     remark("ranks", fmt::format("{} is of {} processes and tells one rank: whose it is, is not "
@@ -309,6 +314,7 @@ support::Result<void> Importer::emit(ReadFile& file) {
                        "the likeliest",
                        support::counted(emitter.unowned(), "GPU event", "GPU events"), file.path,
                        emitter.unowned() == 1 ? "has" : "have"));
+  events_ += emitter.events();
   describe_file(file);
   file.content.reset();
   return {};
@@ -323,18 +329,7 @@ void Importer::describe_file(const ReadFile& file) {
   told.window = static_cast<std::uint32_t>(file.window);
   told.ours = content.head.ours;
   for (const std::string& sentence : content.head.remarks) remark("trace", sentence);
-  for (const std::string& sentence : sentences_of(file.path, content.account, content.far_times))
-    tell(sentence);
-  for (const auto& [guess, count] : content.guessed)
-    tell(fmt::format("{} of {} {} of {}, which gpuprof does not know: read as {}",
-                     support::counted(count, "event", "events"), file.path,
-                     count == 1 ? "is" : "are",
-                     guess.first == "(none)" ? std::string("no kind")
-                                             : "kind " + support::in_quotes(guess.first),
-                     guess.second));
-  if (content.bytes_behind != 0)
-    tell(fmt::format("{} behind the packed text of {} are no gzip data and were not read",
-                     support::counted(content.bytes_behind, "byte", "bytes"), file.path));
+  for (const std::string& sentence : how_read(file.path, content)) tell(sentence);
 }
 
 /// How the files were read.

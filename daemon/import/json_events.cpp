@@ -38,6 +38,7 @@ class TraceReader {
     if (first == '[') {
       text_.skip();
       GPUPROF_CHECK(events(true));
+      if (no_trace_.empty()) GPUPROF_CHECK(nothing_follows());
       return no_trace_;
     }
     if (first != '{') {
@@ -116,7 +117,14 @@ class TraceReader {
       return {};
     }
     text_.skip();
-    if (text_.peek() != 0) return wrong("the end of the file");
+    return nothing_follows();
+  }
+
+  support::Result<void> nothing_follows() {
+    const char c = text_.peek();
+    if (c == '{' || c == '[')
+      return damaged(0, "another text of JSON follows the trace; name each in a file of its own");
+    if (c != 0) return wrong("the end of the file");
     if (!source_.failure().empty()) return support::error(source_.failure());
     return {};
   }
@@ -162,7 +170,7 @@ class TraceReader {
       char c = text_.peek();
       if (c == ']') break;
       // Chrome's own array form may lack its end.
-      if (c == 0 && bare && source_.failure().empty()) return {};
+      if (c == 0 && bare && source_.failure().empty()) return without_end();
       if (c == 0) return cut();
       if (c == ',' && first) listener_.on_mended(Mending::kComma, 1);
       if (c == '{' && !first) listener_.on_mended(Mending::kComma, 1);
@@ -170,7 +178,7 @@ class TraceReader {
       if (c == ',') {
         text_.skip();
         c = text_.peek();
-        if (c == 0 && bare && source_.failure().empty()) return {};
+        if (c == 0 && bare && source_.failure().empty()) return without_end();
         while (c == ',' || c == ']') {
           listener_.on_mended(Mending::kComma, 1);
           if (c == ']') break;
@@ -194,6 +202,11 @@ class TraceReader {
       if (++number % kProgressEvery == 0) listener_.on_progress();
     }
     text_.skip();
+    return {};
+  }
+
+  support::Result<void> without_end() {
+    listener_.on_mended(Mending::kNoEnd, 1);
     return {};
   }
 

@@ -100,6 +100,46 @@ constexpr std::pair<std::string_view, Kind> kEndings[] = {
 
 }  // namespace
 
+std::string_view word_of(RecordKind kind) {
+  switch (kind) {
+    case RecordKind::kStep:
+      return "step";
+    case RecordKind::kFrame:
+      return "python_function";
+    case RecordKind::kModule:
+      return "nn.Module";
+    case RecordKind::kRange:
+    case RecordKind::kSpan:
+    case RecordKind::kMark:
+      return "range";
+    case RecordKind::kOperator:
+      return "operator";
+    case RecordKind::kArrow:
+    case RecordKind::kLaunchArrow:
+    case RecordKind::kWorkArrow:
+      return "arrow";
+    case RecordKind::kCall:
+      return "runtime call";
+    case RecordKind::kAllocation:
+      return "memory";
+    case RecordKind::kSample:
+      return "sample";
+    case RecordKind::kOverhead:
+      return "overhead";
+    case RecordKind::kSync:
+      return "synchronization";
+    case RecordKind::kKernel:
+      return "kernel";
+    case RecordKind::kGraph:
+      return "graph";
+    case RecordKind::kMemCopy:
+      return "memcpy";
+    case RecordKind::kMemSet:
+      return "memset";
+  }
+  return "other";
+}
+
 Kind kind_of_category(std::string_view category) {
   const std::string folded = folded_category(category);
   const auto* const row = std::find_if(std::begin(kCategories), std::end(kCategories),

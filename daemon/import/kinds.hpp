@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "daemon/import/record.hpp"
+
 namespace gpuprof::importer {
 
 enum class Kind : std::uint8_t {
@@ -46,6 +48,9 @@ enum class Kind : std::uint8_t {
   kLaunchArrow,      // from launches: says what correlation ids say
   kOnlyLaunchArrow,  // the same where nothing else links
 };
+
+/// What a person would call it, where only the record is left: `kernel`, `runtime call`.
+std::string_view word_of(RecordKind kind);
 
 /// Of a category that is known; else kUnknown.
 Kind kind_of_category(std::string_view category);

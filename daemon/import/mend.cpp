@@ -6,6 +6,8 @@
 #include "daemon/import/mend.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <vector>
 
 #include "daemon/import/json_events.hpp"
@@ -42,6 +44,11 @@ bool is_number(std::string_view word) {
     if (digits() == 0) return false;
   }
   return at == word.size();
+}
+
+/// No parser takes it.
+bool is_too_large(std::string_view number) {
+  return std::isinf(std::strtod(std::string(number).c_str(), nullptr));
 }
 
 class Mender {
@@ -206,11 +213,12 @@ class Mender {
       return count(Mending::kMissingValue);
     }
     if (word == "true" || word == "false" || word == "null") return take(word.size());
-    if (is_number(word)) {
+    const bool number = is_number(word);
+    if (number && !is_too_large(word)) {
       take(word.size());
       return decimal_comma(word);
     }
-    if (is_no_number(word)) {
+    if (number || is_no_number(word)) {
       result_.text += "null";
       at_ = to;
       return count(Mending::kNoNumber);

@@ -34,30 +34,36 @@ std::string first_bytes(const std::string& path) {
                      static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
 }
 
-/// The text's first character that is no blank, whatever gzip holds before it; 0: none near.
-char first_character(const std::string& path) {
+/// The beginning of the text, behind blanks, whatever gzip holds before it; empty: none near.
+std::string first_text(const std::string& path) {
   constexpr std::size_t kMostBlanks = 64u << 20;
   Unpacker text(path, base::UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)));
   std::string block(4096, '\0');
   bool first = true;
   for (std::size_t seen = 0; seen < kMostBlanks;) {
     const std::size_t n = text.read(block.data(), block.size());
-    if (n == 0) return 0;
+    if (n == 0) return {};
     std::string_view part(block.data(), n);
     if (first && part.starts_with("\xef\xbb\xbf")) part.remove_prefix(3);
     first = false;
     seen += n;
     const std::size_t at = part.find_first_not_of(" \t\r\n");
-    if (at != part.npos) return part[at];
+    if (at != part.npos) return std::string(part.substr(at, 16));
     block.resize(256 * 1024);
   }
-  return 0;
+  return {};
+}
+
+/// Characters of two bytes, without a mark that says so.
+bool is_two_bytes(std::string_view text) {
+  return text.size() >= 2 && (text[0] == 0) != (text[1] == 0) &&
+         std::string_view("{[\"").find(text[0] != 0 ? text[0] : text[1]) != std::string_view::npos;
 }
 
 /// Begins as JSON objects and arrays do.
 bool looks_like_json(const std::string& path) {
-  const char c = first_character(path);
-  return c == '{' || c == '[';
+  const std::string text = first_text(path);
+  return (text.starts_with('{') || text.starts_with('[')) && !is_two_bytes(text);
 }
 
 /// What else a person may have named; "": nothing that is known.
@@ -72,7 +78,7 @@ std::string_view other_form(std::string_view begin) {
       {"\xff\xfe", "it is text in UTF-16: convert it first (iconv -f UTF-16 -t UTF-8)"},
       {"\xfe\xff", "it is text in UTF-16: convert it first (iconv -f UTF-16 -t UTF-8)"}};
   for (const auto& [magic, what] : kForms)
-    if (begin.starts_with(magic)) return what;
+    if (begin.starts_with(magic) || (is_two_bytes(begin) && magic == "\xff\xfe")) return what;
   return {};
 }
 
@@ -109,7 +115,10 @@ support::Result<Listing> list(const std::string& folder) {
   for (const auto& entry : fs::directory_iterator(folder, failed)) {
     const std::string name = entry.path().filename().string(), path = entry.path().string();
     std::error_code ignored;
-    if (++seen > kMaxEntries) break;
+    if (++seen > kMaxEntries)
+      return support::error(
+          fmt::format("the folder {} has more than {} entries: name the trace files themselves",
+                      folder, kMaxEntries));
     if (entry.is_directory(ignored)) {
       if (!name.starts_with('.')) listing.folders.push_back(path);
       if (name.starts_with(kSpoolPrefix) && fs::exists(entry.path() / "session.jsonl", ignored))
@@ -218,19 +227,20 @@ support::Result<Found> look_at(const std::string& path) {
   if (file.filename() == "session.jsonl" ||
       (file.extension() == ".spool" && fs::exists(folder / "session.jsonl", failed)))
     return Found{folder.string(), {}, {}, {}};
-  const std::string head = first_bytes(path);
+  std::string head = first_bytes(path);
   if (head.empty())
     return support::error(fmt::format("cannot read {}; run this as its owner", path));
-  if (!looks_like_json(path))
-    return support::error(fmt::format(
-        "{} is no trace: {}; a JSON trace of torch.profiler, Kineto or gpuprof is read, or the "
-        "folder of a session",
-        path,
-        !other_form(head).empty() ? other_form(head)
-        : is_gzip(head)           ? "what gzip packed there is no JSON text"
-        : path.ends_with(".gz")   ? "it is neither gzip nor JSON text"
-                                  : "it is no JSON text"));
-  return Found{{}, {path}, {}, {}};
+  if (looks_like_json(path)) return Found{{}, {path}, {}, {}};
+  const bool packed = is_gzip(head);
+  if (packed) head = first_text(path);
+  return support::error(fmt::format(
+      "{} is no trace: {}; a JSON trace of torch.profiler, Kineto or gpuprof is read, or the "
+      "folder of a session",
+      path,
+      !other_form(head).empty() ? other_form(head)
+      : packed                  ? "what gzip packed there is no JSON text"
+      : path.ends_with(".gz")   ? "it is neither gzip nor JSON text"
+                                : "it is no JSON text"));
 }
 
 }  // namespace gpuprof::importer

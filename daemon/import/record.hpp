@@ -38,6 +38,12 @@ enum class RecordKind : std::uint8_t {
   kMemSet,
 };
 
+/// Becomes one of a table; the others say something of these.
+inline bool is_event(RecordKind kind) {
+  return kind != RecordKind::kFrame && kind != RecordKind::kModule && kind != RecordKind::kArrow &&
+         kind != RecordKind::kLaunchArrow && kind != RecordKind::kWorkArrow;
+}
+
 /// Operators and ranges.
 struct OperatorRecord {
   std::uint64_t external_id;

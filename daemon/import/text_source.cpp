@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -22,8 +23,11 @@ namespace {
 /// Blocks that may wait for the reader of JSON.
 constexpr std::size_t kWaiting = 4;
 
-void blank_controls(std::string& text) {
+/// Blanks in place of control characters; how many of them were NUL.
+std::uint64_t blank_controls(std::string& text) {
+  const auto nul = static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\0'));
   for (char& c : text) c = static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  return nul;
 }
 
 }  // namespace
@@ -71,8 +75,9 @@ std::string TextSource::next() {
 }
 
 bool TextSource::put(std::string block) {
-  blank_controls(block);
+  const std::uint64_t nul = blank_controls(block);
   std::unique_lock lock(mutex_);
+  nul_bytes_ += nul;
   changed_.wait(lock, [this] { return stopping_ || blocks_.size() < kWaiting; });
   if (!block.empty()) blocks_.push_back(std::move(block));
   changed_.notify_all();

@@ -47,6 +47,11 @@ class TextSource {
     const std::lock_guard lock(mutex_);
     return unpacker_.behind();
   }
+  /// Of the text: holes of a file that was not written whole; known at the end.
+  std::uint64_t nul_bytes() const {
+    const std::lock_guard lock(mutex_);
+    return nul_bytes_;
+  }
 
  private:
   TextSource(std::string path, base::UniqueFd fd, std::uint64_t bytes);
@@ -61,6 +66,7 @@ class TextSource {
   std::condition_variable changed_;
   std::deque<std::string> blocks_;
   std::string failure_;
+  std::uint64_t nul_bytes_ = 0;
   bool done_ = false, stopping_ = false;
   std::thread thread_;
 };

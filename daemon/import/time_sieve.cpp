@@ -19,52 +19,6 @@ namespace {
 constexpr std::int64_t kNsPerUs = 1000;
 constexpr std::int64_t kNear0Ns = 60'000'000'000;
 
-std::string_view name_of(RecordKind kind) {
-  switch (kind) {
-    case RecordKind::kStep:
-      return "step";
-    case RecordKind::kFrame:
-      return "python_function";
-    case RecordKind::kModule:
-      return "nn.Module";
-    case RecordKind::kRange:
-    case RecordKind::kSpan:
-    case RecordKind::kMark:
-      return "range";
-    case RecordKind::kOperator:
-      return "operator";
-    case RecordKind::kArrow:
-    case RecordKind::kLaunchArrow:
-    case RecordKind::kWorkArrow:
-      return "arrow";
-    case RecordKind::kCall:
-      return "runtime call";
-    case RecordKind::kAllocation:
-      return "memory";
-    case RecordKind::kSample:
-      return "sample";
-    case RecordKind::kOverhead:
-      return "overhead";
-    case RecordKind::kSync:
-      return "synchronization";
-    case RecordKind::kKernel:
-      return "kernel";
-    case RecordKind::kGraph:
-      return "graph";
-    case RecordKind::kMemCopy:
-      return "memcpy";
-    case RecordKind::kMemSet:
-      return "memset";
-  }
-  return "other";
-}
-
-bool is_event(const Record& r) {
-  return r.kind != RecordKind::kFrame && r.kind != RecordKind::kModule &&
-         r.kind != RecordKind::kArrow && r.kind != RecordKind::kLaunchArrow &&
-         r.kind != RecordKind::kWorkArrow;
-}
-
 /// As Classifier::keep() counts them.
 void count(const Record& r, std::vector<Row>& rows) {
   if (r.process == kNoProcess) return;
@@ -158,11 +112,11 @@ support::Result<std::string> set_times_aside(FileContent& content, const std::st
   while (const Record* const r = content.sorter.next()) {
     if (!bounds->holds(r->start_ns, r->end_ns)) {
       aside.add(*r);
-      content.account.withdraw(Reason::kFarTime, name_of(r->kind));
+      content.account.withdraw(Reason::kFarTime, word_of(r->kind));
       continue;
     }
     rest.add(*r);
-    if (is_event(*r)) events.add(*r);
+    if (is_event(r->kind)) events.add(*r);
     count(*r, content.rows);
     kept.add_numbered(*r);
   }

@@ -8,17 +8,15 @@
 #include <algorithm>
 
 #include "daemon/model/loss.hpp"
+#include "daemon/model/work_lag.hpp"
 
 namespace gpuprof::exporter {
 namespace {
 
-/// How long after its launch a GPU event may start and still be looked for.
-constexpr std::uint64_t kGpuLagNs = 5'000'000'000;
-
 /// The part of a spool that may hold events of the window: GPU work ends later than its launch.
 spool::ReplayRange replay_range(const model::Window& window) {
   const std::uint64_t room = ~0ULL - window.end_ns;
-  return {window.start_ns, window.end_ns + std::min(room, kGpuLagNs)};
+  return {window.start_ns, window.end_ns + std::min(room, model::kLatestWorkNs)};
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces changed at random: in their bytes, their tokens, their events, their packing."""
+"""Traces changed at random: in their bytes, their tokens, their events, their packing, as whole files."""
 
 import copy
 import gzip
@@ -7,6 +7,8 @@ import json
 import re
 import struct
 import zlib
+
+import file_damage
 
 NUMBERS = ["0", "-1", "1e300", "18446744073709551615", "-9223372036854775808", "9e18", "0.0005", "3,5", "nan", "inf",
            "-nan(ind)", "1.#INF", "null", "true", '"12"', '"x"', "[]", "{}", "+5", "", "00", "0x1f", "1615207264504000"]
@@ -116,6 +118,8 @@ def mutate(rng, kind, trace):
         trace = copy.deepcopy(trace)
         other_events(rng, trace)
         return json.dumps(trace).encode(), 0
+    if kind == "files":
+        return file_damage.damage(rng, trace)
     data = json.dumps(trace, indent=rng.choice((None, 1))).encode()
     if kind == "bytes":
         return some_bytes(rng, data)

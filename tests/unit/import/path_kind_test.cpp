@@ -32,6 +32,17 @@ TEST_F(PathKind, FilesAreKnownByTheirContent) {
   EXPECT_NE(sentence("/dev/null").find("neither a file nor a folder"), std::string::npos);
 }
 
+TEST_F(PathKind, TextInUtf16IsKnown) {
+  std::string little, big;
+  for (const char c : json_) {
+    little += {c, '\0'};
+    big += {'\0', c};
+  }
+  for (const std::string& text : {little, big, "\xff\xfe" + little, "\xfe\xff" + big})
+    for (const std::string& bytes : {text, gzipped(text)})
+      EXPECT_NE(sentence(file("a.json", bytes)).find("UTF-16"), std::string::npos);
+}
+
 TEST_F(PathKind, ASessionIsItsFolderItsLogOrWhatItLiesIn) {
   const std::string log = file("out/.gpuprof-spool-12-1/session.jsonl", "{}");
   const std::string spool = file("out/.gpuprof-spool-12-1/4000.spool", "x");

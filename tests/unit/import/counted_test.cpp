@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is in no table is told, whatever was damaged.
+#include "tests/unit/import/import_fixture.hpp"
+
+namespace gpuprof::test {
+namespace {
+
+using importer::Account;
+using importer::Mending;
+using importer::Reason;
+
+class Counted : public ImportTest {
+ protected:
+  const Account& account() const { return imported_->files.at(0).account; }
+  std::uint64_t left_out(Reason reason) const { return Account::sum(account().left_out(reason)); }
+  /// A window of 100 us, which begins at 1000 us in the file.
+  static std::string own() {
+    return R"("gpuprof":{"version":"1","pid":4000,"window":{"index":0,"start_ns":5000000,)"
+           R"("duration_ns":100000,"first_step":0,"steps":0,"why":"x"}})";
+  }
+  static std::string kernel(double ts, int correlation) {
+    return complete("kernel", "k", ts, 2,
+                    "\"device\":0,\"stream\":7,\"correlation\":" + std::to_string(correlation), 7,
+                    0);
+  }
+  static std::string change(char phase, const std::string& name, int us,
+                            const std::string& category = "cpu_sample") {
+    return fmt::format(
+        R"(,{{"ph":"{}","cat":"{}","name":"{}","pid":4000,"tid":100004000,"ts":{}}})", phase,
+        category, name, us);
+  }
+  std::string refused(const std::string& text, const std::string& name = "t.json") {
+    return failure_of({file(name, text)});
+  }
+};
+
+TEST_F(Counted, WhatLiesOutsideTheWindowOfOurOwnFile) {
+  const std::string inside =
+      complete("cpu_op", "aten::mm", 1010, 50) + "," +
+      complete("cuda_runtime", "cudaLaunchKernel", 1020, 5, "\"correlation\":5") + "," +
+      kernel(1090, 5) + "," + complete("cuda_runtime", "late", 1095, 5, "\"correlation\":6") + "," +
+      kernel(1120, 6);
+  const std::string outside =
+      kernel(-1, 5) + "," + kernel(1, 5) + "," + kernel(1150, 3) + "," + kernel(6'000'000, 6) +
+      "," + complete("cpu_op", "before", 1, 2) + "," +
+      complete("cuda_runtime", "cudaFree", 2000, 1) + "," +
+      complete("cuda_sync", "Context Sync", 1200, 1, "", 7, 0) + "," +
+      complete("overhead", "o", 1200, 1) + "," + complete("python_function", "a.py(1): f", 1, 5) +
+      R"(,{"ph":"i","cat":"cpu_instant_event","name":"[memory]","pid":4000,"tid":100,"ts":5,)"
+      R"("args":{"Bytes":64,"Device Id":0,"Device Type":1}})" +
+      "," + complete("user_annotation", "ProfilerStep#1", 500, 600, "\"source\":\"loop\"");
+  const auto told = told_of(inside + "," + outside, own());
+  EXPECT_EQ(left_out(Reason::kOutside), 11u);
+  EXPECT_EQ(account().left_out(Reason::kOutside).at("kernel"), 4u);
+  EXPECT_EQ(account().shown(), 5u);
+  EXPECT_EQ(account().events(), 16u);
+  EXPECT_EQ(told->kernels.size(), 2u);
+  EXPECT_TRUE(remarked("outside the window that the file states")) << imported_->remarks.at(0);
+}
+
+TEST_F(Counted, AStepThatReachesABitOverTheWindowIsInIt) {
+  const auto told =
+      told_of(complete("cpu_op", "a", 1010, 5) + "," +
+                  complete("user_annotation", "ProfilerStep#1", 1010, 90.9, "\"source\":\"loop\""),
+              own());
+  EXPECT_EQ(left_out(Reason::kOutside), 0u);
+  ASSERT_EQ(told->steps.size(), 1u);
+}
+
+TEST_F(Counted, ChangesOfSamplesThatFitNoOthers) {
+  told_of(complete("cpu_op", "a", 1, 2) + change('E', "lost", 10) + change('B', "f", 20) +
+          change('B', "g", 30) + change('E', "h", 35) + change('E', "g", 40) +
+          change('E', "f", 15) + change('E', "f", 50) + change('B', "open", 60) +
+          change('E', "waits", 70, "cpu_sample_blocked"));
+  EXPECT_EQ(account().left_out(Reason::kHalf).at("cpu_sample"), 3u);  // lost, h, open
+  EXPECT_EQ(account().left_out(Reason::kHalf).at("cpu_sample_blocked"), 1u);
+  EXPECT_EQ(left_out(Reason::kDisorder), 1u);
+  EXPECT_EQ(account().shown(), 5u);
+  EXPECT_EQ(account().events(), 10u);
+}
+
+TEST_F(Counted, WhatOnlyLooksLikeARepeat) {
+  told_of(complete("cpu_op", "a", 1010, 2) +
+              R"(,{"ph":"M","name":"gemm","cat":"kernel","pid":0,"tid":7,"ts":3,"dur":4})"
+              R"(,{"ph":"M","name":"process_name","pid":0,"args":{"name":"x"}})"
+              R"(,{"ph":"s","name":"process_labels","pid":0,"tid":7,"ts":3,"id":1})"
+              R"(,{"ph":"s","name":"ac2g","pid":0,"tid":7,"ts":3,"id":1})"
+              R"(,{"ph":"b","cat":"async","name":"launch","pid":0,"tid":7,"ts":3,"id":1})"
+              R"(,{"ph":"C","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":3})",
+          own());
+  EXPECT_EQ(left_out(Reason::kUnknownKind), 3u);
+  EXPECT_EQ(left_out(Reason::kNoWork), 1u);
+  EXPECT_EQ(Account::sum(account().repeats()), 2u);
+}
+
+TEST_F(Counted, ArrowsThatLeadToNoOperator) {
+  const auto arrow = [](char phase, int us) {
+    return fmt::format(
+        R"(,{{"ph":"{}","cat":"fwdbwd","name":"fwdbwd","id":1,"pid":4000,"tid":100,"ts":{}}})",
+        phase, us);
+  };
+  told_of(complete("cpu_op", "a", 1, 2) + "," + complete("cpu_op", "b", 10, 2) + arrow('s', 1) +
+          arrow('f', 11));
+  EXPECT_EQ(account().left_out(Reason::kHalf).at("arrow"), 1u);
+}
+
+TEST_F(Counted, AnArrayWithoutItsEndMayHaveBeenCut) {
+  const std::string one = complete("cpu_op", "a", 1, 2);
+  for (const std::string& text : {"[" + one, "[" + one + ",\n"}) {
+    told({file("a.json", text)});
+    EXPECT_EQ(account().mended(Mending::kNoEnd), 1u) << text;
+  }
+  told({file("a.json", "[" + one + "]\n")});
+  EXPECT_EQ(account().mended(Mending::kNoEnd), 0u);
+}
+
+TEST_F(Counted, WhatFollowsATraceIsNotPassedOver) {
+  const std::string list = "[" + complete("cpu_op", "a", 1, 2) + "]";
+  const std::string object = trace(complete("cpu_op", "a", 1, 2));
+  for (const std::string& one : {list, object}) {
+    EXPECT_NE(refused(one + "\n" + one).find("another text of JSON follows"), std::string::npos);
+    EXPECT_NE(refused(one + "]").find("the end of the file should stand"), std::string::npos);
+    EXPECT_NE(
+        refused(gzipped(one) + gzipped(one), "t.json.gz").find("another text of JSON follows"),
+        std::string::npos);
+  }
+}
+
+TEST_F(Counted, HolesInATextAreTold) {
+  const std::string nul(100, '\0');
+  told({file("a.json", trace(complete("cpu_op", "a" + nul + "b", 1, 2)) + nul)});
+  EXPECT_EQ(account().mended(Mending::kNulByte), 200u);
+  EXPECT_TRUE(remarked("200 NUL bytes"));
+  told({file("b.json.gz", gzipped(trace(complete("cpu_op", "a", 1, 2)) + nul))});
+  EXPECT_EQ(account().mended(Mending::kNulByte), 100u);
+}
+
+TEST_F(Counted, NumbersBeyondAllAreNone) {
+  for (const std::string& number : {std::string("1e999"), "-1" + std::string(400, '0')}) {
+    auto told = told_of(complete("cpu_op", "a", 1, 2, "\"External id\":" + number),
+                        R"("deviceProperties":[{"id":0,"name":"GPU","numSms":)" + number + "}]");
+    EXPECT_EQ(account().mended(Mending::kNoNumber), 2u);
+    EXPECT_EQ(told->devices.size(), 1u);
+    told_of(complete("cpu_op", "a", 1, 2) +
+            R"(,{"ph":"X","cat":"cpu_op","pid":1,"tid":1,"dur":2,"ts":)" + number + "}");
+    EXPECT_EQ(left_out(Reason::kNoTime), 1u);
+  }
+}
+
+TEST_F(Counted, NumbersOfTheHeadMayBeTexts) {
+  told_of(complete("cpu_op", "a", 1, 2), R"("baseTimeNanoseconds":"1700000000000000000")");
+  EXPECT_EQ(session_.windows.at(0).stamp_real_ns, 1700000000000001000u);
+}
+
+TEST_F(Counted, FramesAloneAreNothingToShow) {
+  const std::string said = refused(trace(complete("python_function", "a.py(1): f", 1, 5) + ",7"));
+  EXPECT_NE(said.find("has nothing to show: no operator"), said.npos) << said;
+  EXPECT_NE(said.find("1 event of"), said.npos) << said;
+}
+
+TEST_F(Counted, RepeatsAloneAreNoTraceOfSomethingElse) {
+  const std::string said =
+      refused(trace(R"({"ph":"s","cat":"ac2g","name":"ac2g","pid":0,"tid":7,"ts":3,"id":1})"));
+  EXPECT_NE(said.find("repeat what others tell"), said.npos) << said;
+}
+
+}  // namespace
+}  // namespace gpuprof::test
