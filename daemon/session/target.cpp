@@ -140,6 +140,8 @@ void Target::set_plan(const AgentPlan& plan, bool has_own_steps) {
   shared.mode.store(static_cast<std::uint32_t>(mode), std::memory_order_release);
   shared.sequence.store(static_cast<std::uint32_t>(++sequence_), std::memory_order_release);
   mode_ = mode;
+  if (mode == AgentState::kRecording && told_to_record_ns_ == 0)
+    told_to_record_ns_ = base::mono_ns();
   plan_.on_step = on;
   plan_.off_step = off;
   if (connected()) connection_->send(wire::PlanChanged{sequence_});
@@ -210,6 +212,8 @@ void Target::finish(End how, std::int32_t wait_status, std::uint64_t now_ns) {
   poller_.write_facts(*writer_);
   write_overhead();
   assembler_->finish(now_ns);
+  if (told_to_record_ns_ != 0 && recorded_.empty() && decoder_->counts().records == 0)
+    tell_of_late_begin(now_ns - std::min(now_ns, told_to_record_ns_), false, now_ns);
   if (how == End::kVanished || how == End::kReplaced) tell_of_sudden_end(how, wait_status, now_ns);
   writer_->on(model::ProcessEnd{now_ns, wait_status,
                                 how == End::kSaidBye    ? 0u

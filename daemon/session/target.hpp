@@ -194,6 +194,8 @@ class Target final : private ingest::Listener {
   void write_process();
   void report_decoder_losses();
   void forget_records();
+  /// The begin of what it was told to record, or all of it, was missed by that much.
+  void tell_of_late_begin(std::uint64_t missed_ns, bool began, std::uint64_t now_ns);
   void tell_of_sudden_end(End how, std::int32_t wait_status, std::uint64_t now_ns);
 
   ingest::SegmentHost segment_;
@@ -232,6 +234,7 @@ class Target final : private ingest::Listener {
   };
   std::vector<Missing> missing_;
   std::vector<Interval> recorded_;
+  std::uint64_t told_to_record_ns_ = 0;  // for the first time
   std::optional<Overhead> overhead_;
   std::vector<LeftOut> left_out_;
   bool host_left_out_ = false;

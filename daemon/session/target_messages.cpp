@@ -13,6 +13,7 @@
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/base/generated_code.hpp"
 #include "gpuprof/base/notices.hpp"
+#include "support/text.hpp"
 
 namespace gpuprof::session {
 namespace {
@@ -157,6 +158,25 @@ std::vector<std::string> Target::missing() const {
   return texts;
 }
 
+// On a machine that has more to do than it can, the agent's thread may not get to run, or the
+// daemon not answer it, while the program goes on.
+void Target::tell_of_late_begin(std::uint64_t missed_ns, bool began, std::uint64_t now_ns) {
+  // What is over before was too short for more than to be met.
+  constexpr std::uint64_t kShortest_ns = 100'000'000, kLate_ns = 1'000'000'000;
+  if (missed_ns < (began ? kLate_ns : kShortest_ns)) return;
+  const std::string process = "process " + std::to_string(identity_.pid);
+  const std::string time = support::human_duration(missed_ns);
+  const std::string text = began ? "the first " + time + " of " + process +
+                                       " are missing: the library in it had not begun to record"
+                                 : "nothing was recorded of " + process + ": in the " + time +
+                                       " until its end the library in it did not begin to record";
+  const std::uint32_t code = began ? 0 : base::kNoticeNothingRecorded;
+  const auto feature = static_cast<std::uint32_t>(wire::Feature::kGeneral);
+  writer_->on(model::Notice{now_ns, feature,
+                            static_cast<std::uint32_t>(wire::NoticeLevel::kMissing), code, text});
+  add_missing(feature, code, text);
+}
+
 void Target::on_state(wire::StateReport report) {
   // Windows are counted from it: a process makes neither the past nor the future.
   const std::uint64_t least_ns = recorded_.empty() ? start_ns_ : recorded_.back().ts_ns;
@@ -168,6 +188,9 @@ void Target::on_state(wire::StateReport report) {
   if (left_out) close_at_ = 0;
   if (recording_ && (!on || left_out)) assembler_->recording_stopped(report.ts_ns);
   if (recording_ != on) assembler_->write_losses(base::mono_ns());
+  if (on && recorded_.empty() && told_to_record_ns_ != 0)
+    tell_of_late_begin(report.ts_ns - std::min(report.ts_ns, told_to_record_ns_), true,
+                       report.ts_ns);
   // An agent reports after every change of the plan; only the switch itself has a time.
   if (recording_ != on) {
     if (recorded_.size() >= kMostRecorded) recorded_.erase(recorded_.begin());

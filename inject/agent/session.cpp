@@ -29,7 +29,8 @@ namespace gpuprof::agent {
 
 namespace {
 
-constexpr std::uint64_t kConfigDeadlineNs = 2'000'000'000;
+// A daemon may get no processor for seconds, and nothing waits for us meanwhile.
+constexpr std::uint64_t kConfigDeadlineNs = 60'000'000'000;
 // What a Python that ends at once lives.
 constexpr std::uint64_t kShortLifeNs = 20'000'000;
 // Only to notice that the daemon is gone: everything else wakes us.
@@ -57,7 +58,8 @@ bool accept_config(const wire::Packet& packet, int segment_fd) {
 
 bool wait_for_config() {
   const std::uint64_t deadline = base::mono_ns() + kConfigDeadlineNs;
-  while (base::mono_ns() < deadline && !hot::worker_park_wanted()) {
+  while (base::mono_ns() < deadline && !hot::worker_park_wanted() &&
+         !g_core.left.load(std::memory_order_acquire)) {
     wire::Packet packet;
     base::UniqueFd segment;
     const Received got = g_core.connection.receive(&packet, &segment);

@@ -242,7 +242,7 @@ TEST(Clock, TimesInACallbacksClockAreRightAndMonotonic) {
     end_of[k.text("stream")] = k.number("end");
     ++compared;
   }
-  EXPECT_GT(compared, 200);
+  EXPECT_GE(compared, 200);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include "daemon/model/clock_facts.hpp"
 #include "daemon/model/loss.hpp"
+#include "gpuprof/base/notices.hpp"
 #include "support/text.hpp"
 
 namespace gpuprof::exporter {
@@ -45,6 +46,12 @@ std::string no_samples(const Survey& s) {
   return fmt::format("no sampled stacks: this window lasts {}, and a thread is sampled every {}",
                      support::human_duration(length_ns),
                      support::human_duration(s.sample_period_ns));
+}
+
+bool nothing_was_recorded(const Survey& s) {
+  return std::any_of(s.notices.begin(), s.notices.end(), [](const Survey::KeptNotice& notice) {
+    return notice.code == base::kNoticeNothingRecorded;
+  });
 }
 
 void lanes(const Survey& s, std::vector<std::string>& out) {
@@ -167,7 +174,8 @@ std::vector<std::string> shortfalls(const Survey& s) {
         "the last records are missing: the spool of the process was not written to its end, "
         "which a full disk, a limit on file sizes or the daemon's death prevented");
   clocks(s, out);
-  lanes(s, out);
+  // Where nothing was looked for, "none was seen" would be wrong.
+  if (!nothing_was_recorded(s)) lanes(s, out);
   for (std::size_t i = 0; i < s.shortfalls.size(); ++i)
     if (const auto kind = static_cast<Shortfall>(i); s.shortfalls[i] != 0)
       out.push_back(fmt::format("{} {}", s.shortfalls[i], sentence_of(kind, s.shortfalls[i])));

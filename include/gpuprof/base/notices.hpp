@@ -17,6 +17,9 @@ namespace gpuprof::base {
 inline constexpr std::uint32_t kNoticeOpening = 1u << 31;
 inline constexpr std::uint32_t kNoticeClosing = 1u << 30;
 
+/// Code of the sentence that the process was met and never began to record.
+inline constexpr std::uint32_t kNoticeNothingRecorded = 1u << 29;
+
 /// Subjects: the low bits of such a code.
 inline constexpr std::uint32_t kNoticeHandOver = 1;
 

@@ -23,6 +23,15 @@ std::uint64_t count_of(const api::Counts& counts, const std::string& part) {
   return sum;
 }
 
+std::string text_of(const std::string& path) {
+  std::string text;
+  FILE* unpacked = ::popen(("gzip -dc '" + path + "'").c_str(), "r");
+  char part[4096];
+  while (std::size_t bytes = ::fread(part, 1, sizeof part, unpacked)) text.append(part, bytes);
+  ::pclose(unpacked);
+  return text;
+}
+
 TEST_F(DaemonTest, WholeRunOfOneProcessBecomesOneFile) {
   const std::string address = open();
   const pid_t child = fork_child([&] {
@@ -108,6 +117,43 @@ TEST_F(DaemonTest, KilledProcessSaysWhatCuptiHadNotDelivered) {
   const api::Summary summary = finish(wait_for(child));
   EXPECT_THAT(summary.missing, Contains(AllOf(HasSubstr("was ended by signal 9 (SIGKILL)"),
                                               HasSubstr("7 launches"))));
+}
+
+TEST_F(DaemonTest, ProcessThatNeverBeginsToRecordIsSaidTo) {
+  const std::string address = open();
+  const pid_t child = fork_child([&] {
+    FakeAgent agent;
+    if (!agent.connect(address)) ::_exit(3);
+    sleep_ms(150);  // its thread does not get to run
+    agent.bye();
+  });
+  client_->command_started(static_cast<std::uint32_t>(child));
+  const api::Summary summary = finish(wait_for(child));
+
+  const std::string sentence = "nothing was recorded of process " + std::to_string(child);
+  EXPECT_THAT(summary.missing, Contains(HasSubstr(sentence)));
+  ASSERT_EQ(1u, summary.files.size());
+  const std::string trace = text_of(summary.files[0].path);
+  EXPECT_THAT(trace, HasSubstr(sentence));
+  EXPECT_THAT(trace, Not(HasSubstr("was seen in this window"))) << "nobody looked";
+}
+
+TEST_F(DaemonTest, ProcessThatBeginsLateIsSaidTo) {
+  const std::string address = open();
+  const pid_t child = fork_child([&] {
+    FakeAgent agent;
+    if (!agent.connect(address)) ::_exit(3);
+    sleep_ms(1100);
+    agent.serve();
+    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    launch(lane, 1, 1);
+    agent.bye();
+  });
+  client_->command_started(static_cast<std::uint32_t>(child));
+  const api::Summary summary = finish(wait_for(child));
+
+  EXPECT_THAT(summary.missing,
+              Contains(AllOf(HasSubstr("the first 1."), HasSubstr("are missing"))));
 }
 
 TEST_F(DaemonTest, RefusesAnotherSessionsKey) {
