@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/import/account.hpp"
+#include "daemon/import/told/account.hpp"
 #include "support/result.hpp"
 
 namespace gpuprof::importer {

@@ -15,7 +15,7 @@
 #include <map>
 #include <utility>
 
-#include "daemon/import/unpacker.hpp"
+#include "daemon/import/text/unpacker.hpp"
 #include "support/text.hpp"
 
 namespace gpuprof::importer {

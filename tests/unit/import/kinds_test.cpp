@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/import/kinds.hpp"
+#include "daemon/import/kinds/kinds.hpp"
 
-#include "daemon/import/rows.hpp"
+#include "daemon/import/processes/rows.hpp"
 #include "daemon/model/as_recorded.hpp"
 #include "tests/unit/import/import_fixture.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/import/mend.hpp"
+#include "daemon/import/text/mend.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/import/number_text.hpp"
+#include "daemon/import/text/number_text.hpp"
 
 #include <gtest/gtest.h>
 

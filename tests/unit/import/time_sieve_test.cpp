@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/import/time_sieve.hpp"
-#include "daemon/import/number_text.hpp"
+#include "daemon/import/times/time_sieve.hpp"
+#include "daemon/import/text/number_text.hpp"
 
 #include "tests/unit/import/import_fixture.hpp"
 

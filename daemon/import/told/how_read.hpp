@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sentences on how a file was read, for a person.
+//
+// Context:  cli through daemon/api
+// Owns:     nothing
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "daemon/import/kinds/classify.hpp"
+
+namespace gpuprof::importer {
+
+/// What of it is left out, was mended, or taken by its shape; empty: nothing.
+std::vector<std::string> how_read(const std::string& path, const FileContent& content);
+
+/// Why there is nothing to report, where the files hold events and none of them is one of a table.
+///
+/// @param path   of the first file
+/// @param files  how many there are
+/// @param told   how_read() of all
+std::string nothing_shown(const std::string& path, std::size_t files,
+                          const std::vector<std::string>& told);
+
+}  // namespace gpuprof::importer
