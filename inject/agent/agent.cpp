@@ -21,6 +21,7 @@
 #include "inject/hot/worker_thread.hpp"
 #include "inject/modules/program.hpp"
 #include "inject/sample/alt_stacks.hpp"
+#include "inject/sample/program_kind.hpp"
 #include "inject/torch/memory.hpp"
 #include "inject/wake/watch.hpp"
 

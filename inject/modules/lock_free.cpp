@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "gpuprof/base/readable.hpp"
 #include "inject/modules/elf_lookup.hpp"
 #include "inject/modules/visit.hpp"
 
@@ -112,6 +113,14 @@ MappedFile running_module(std::uintptr_t pc) {
   if (find_object(reinterpret_cast<void*>(pc), &found) != 0) return {};
   return file_at(reinterpret_cast<std::uintptr_t>(found.dlfo_map_start),
                  found.dlfo_link_map->l_name);
+}
+
+bool runs_generated_code(std::uintptr_t pc) {
+  const FindObject find_object = initial().find_object;
+  dl_find_object found;
+  memset(&found, 0, sizeof found);
+  return base::user_address(pc) && find_object != nullptr &&
+         find_object(reinterpret_cast<void*>(pc), &found) != 0;
 }
 
 }  // namespace gpuprof::modules

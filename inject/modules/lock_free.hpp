@@ -38,4 +38,8 @@ const MappedFile& loader();
 /// glibc 2.35: or one that came by dlopen.
 MappedFile running_module(std::uintptr_t pc);
 
+/// The code that the calling thread runs is of no module: it was made at run time. False where that
+/// is not known (a C library older than glibc 2.35).
+bool runs_generated_code(std::uintptr_t pc);
+
 }  // namespace gpuprof::modules

@@ -15,10 +15,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "gpuprof/base/fragile_code.hpp"
 #include "inject/hot/thread_block.hpp"
-#include "inject/modules/program.hpp"
-#include "inject/modules/visit.hpp"
 
 namespace gpuprof::sample {
 
@@ -75,13 +72,6 @@ bool has_none() {
   return ::syscall(SYS_sigaltstack, nullptr, &now) == 0 && (now.ss_flags & SS_DISABLE) != 0;
 }
 
-bool note(bool go, bool fragile) {
-  bool news = false;
-  if (fragile) news = !g_required.exchange(true, std::memory_order_acq_rel);
-  if (go || fragile) news |= !g_wanted.exchange(true, std::memory_order_acq_rel);
-  return news;
-}
-
 void set_for_this_thread(AltStack& stack) {
   stack_t ours{};
   ours.ss_sp = low_end(stack);
@@ -93,28 +83,10 @@ void set_for_this_thread(AltStack& stack) {
 
 }  // namespace
 
-bool note_stack_needs(const Snapshot& snapshot) {
-  const SnapshotModule* const begin = snapshot.modules;
-  const SnapshotModule* const end = begin + snapshot.module_count;
-  const bool fragile = std::any_of(begin, end, [](const SnapshotModule& module) {
-    return base::is_fragile_file(module.info.dlpi_name);
-  });
-  const bool go =
-      std::any_of(begin, end, [](const SnapshotModule& module) { return module.is_go; });
-  return note(go, fragile);
+bool want_alt_stacks(bool fragile) {
+  const bool more = fragile && !g_required.exchange(true, std::memory_order_acq_rel);
+  return !g_wanted.exchange(true, std::memory_order_acq_rel) || more;
 }
-
-void note_listed_stack_needs() {
-  modules::visit_listed(
-      [](dl_phdr_info* module, std::size_t, void*) {
-        const char* path = module->dlpi_name;
-        note(modules::is_made_by_go(*module), path != nullptr && base::is_fragile_file(path));
-        return 0;
-      },
-      nullptr);
-}
-
-void require_alt_stacks() { note(false, true); }
 
 bool alt_stacks_wanted() { return g_wanted.load(std::memory_order_acquire); }
 

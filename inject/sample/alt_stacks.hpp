@@ -16,20 +16,13 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "inject/sample/phdr_snapshot.hpp"
-
 namespace gpuprof::sample {
 
 inline constexpr std::size_t kAltStackBytes = 64u << 10;
 inline constexpr std::uint32_t kMaxAltStacks = 512;
 
-/// Looks for such code in the modules. True: something was found that was not there before.
-bool note_stack_needs(const Snapshot& snapshot);
-/// The same in the loader's list at this moment. Boundary.
-void note_listed_stack_needs();
-
-/// What such code brings about.
-void require_alt_stacks();
+/// From now on, for code of Go or, `fragile`, such code. True: it was not so before.
+bool want_alt_stacks(bool fragile);
 
 /// Handlers run on alternate stacks. Threads that are made, and those that make them, get one of
 /// ours, where the library is in a place to do that (LD_PRELOAD).

@@ -9,7 +9,8 @@
 //
 // What is tried, in this order. The instructions that come next, where they do nothing but leave
 // the function: they are followed to its return (trampolines of CPython, ends of functions). A
-// function that has just been entered. A return address on top of the stack (code without a frame
+// function that has just been entered. A frame as large as its function makes it, below the return
+// from a call of that function. A return address on top of the stack (code without a frame
 // of its own). The frame pointer, which V8, CPython's frame-pointer builds and many others keep.
 #pragma once
 

@@ -9,6 +9,7 @@
 
 #include "gpuprof/base/bytes.hpp"
 #include "gpuprof/base/readable.hpp"
+#include "inject/sample/bare_code_x86_64.hpp"
 #include "inject/sample/bare_frames.hpp"
 
 namespace gpuprof::sample {
@@ -19,26 +20,7 @@ namespace {
 constexpr std::uint64_t kFarthest = std::uint64_t{1} << 20;
 // Words of a frame that are searched for a return address that would be passed over.
 constexpr std::uint64_t kSearchedWords = 48;
-constexpr unsigned kWindow = 32;
 constexpr std::uint64_t kSearchedCode = 512;  // bytes
-
-struct Code {
-  unsigned char at[kWindow];
-  unsigned count = 0;  // 0: not readable
-};
-
-// As many as can be read of those from `address` on.
-Code code_at(const CodeAccess& code, std::uint64_t address, unsigned wanted) {
-  Code found;
-  std::uint64_t at = address & ~std::uint64_t{7};
-  auto skip = static_cast<unsigned>(address - at);
-  for (std::uint64_t word; found.count < wanted && code.read(code.from, at, &word); at += 8) {
-    for (unsigned i = skip; i < 8 && found.count < wanted; ++i)
-      found.at[found.count++] = static_cast<unsigned char>(word >> (8 * i));
-    skip = 0;
-  }
-  return found;
-}
 
 bool is_indirect_call(const unsigned char* at, std::size_t bytes) {
   if (at[0] != 0xff || (at[1] & 0x38) != 0x10) return false;
@@ -50,18 +32,6 @@ bool is_indirect_call(const unsigned char* at, std::size_t bytes) {
   if (mode == 2 || (mode == 0 && base == 5)) length += 4;
   if (mode == 0 && has_sib && (at[2] & 7) == 5) length += 4;
   return length == bytes;
-}
-
-bool is_go(const CodeAccess& code, std::uint64_t address) {
-  return code.is_go != nullptr && code.is_go(code.from, address);
-}
-
-std::int64_t byte_of(const unsigned char* at) { return static_cast<signed char>(*at); }
-std::int64_t long_of(const unsigned char* at) { return base::load<std::int32_t>(at); }
-
-bool starts_with(const unsigned char* at, unsigned left,
-                 std::initializer_list<unsigned char> what) {
-  return left >= what.size() && std::equal(what.begin(), what.end(), at);
 }
 
 /// What one instruction does to the stack; `bytes` 0: it is none of those that are known.
@@ -265,7 +235,8 @@ bool follows_a_call(const CodeAccess& code, std::uint64_t address) {
 }
 
 BareStep step_without_tables(const CodeAccess& code, BareFrame* frame) {
-  if (by_instructions(code, frame) || by_prologue(code, frame)) return BareStep::kCertain;
+  if (by_instructions(code, frame) || by_prologue(code, frame) || by_called_function(code, frame))
+    return BareStep::kCertain;
   // Of code that is not known the frame pointer says nothing.
   if (!code.is_code(code.from, frame->pc - (frame->interrupted ? 0 : 1))) return BareStep::kLost;
   return by_frame_pointer(code, frame);

@@ -46,18 +46,22 @@ void find_path(const SnapshotModule& module, char* path, std::size_t room) {
   path[room - 1] = '\0';
 }
 
-void send(const SnapshotModule& module, std::uint64_t now_ns) {
+void send(const SnapshotModule& module, wire::Module message) {
   if (hot::g_outbox.module == nullptr) return;
   char path[4096];
   find_path(module, path, sizeof path);
+  message.build_id_bytes = module.build_id_bytes;
+  message.path_bytes = static_cast<std::uint32_t>(strlen(path));
+  hot::g_outbox.module(message, module.build_id, path);
+}
+
+wire::Module as_loaded(const SnapshotModule& module, std::uint64_t now_ns) {
   wire::Module message{};
   message.load_bias = module.info.dlpi_addr;
   message.start = module.begin;
   message.end = module.end;
   message.seen_ns = now_ns;
-  message.build_id_bytes = module.build_id_bytes;
-  message.path_bytes = static_cast<std::uint32_t>(strlen(path));
-  hot::g_outbox.module(message, module.build_id, path);
+  return message;
 }
 
 }  // namespace
@@ -69,7 +73,25 @@ void report_modules(const Snapshot* before, const Snapshot* after, std::uint64_t
     hot::g_outbox.module_gone(wire::ModuleGone{module.info.dlpi_addr, module.begin, now_ns});
   }
   for (std::uint32_t i = 0; after != nullptr && i < after->module_count; ++i)
-    if (!holds(before, after->modules[i])) send(after->modules[i], now_ns);
+    if (!holds(before, after->modules[i]))
+      send(after->modules[i], as_loaded(after->modules[i], now_ns));
+}
+
+void report_mapped_again(const SnapshotModule& module, std::uint64_t begin, std::uint64_t end,
+                         std::uint64_t offset, std::uint64_t now_ns) {
+  for (int i = 0; i < module.info.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& part = module.info.dlpi_phdr[i];
+    // A mapping begins with the page.
+    const std::uint64_t first = part.p_offset & ~std::uint64_t{4095};
+    if (part.p_type != PT_LOAD || offset < first || offset >= part.p_offset + part.p_filesz)
+      continue;
+    wire::Module message{};
+    message.load_bias = begin - (part.p_vaddr + (offset - part.p_offset));
+    message.start = begin;
+    message.end = end;
+    message.seen_ns = now_ns;
+    return send(module, message);
+  }
 }
 
 }  // namespace gpuprof::sample

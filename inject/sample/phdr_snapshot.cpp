@@ -14,6 +14,7 @@
 #include "gpuprof/base/bytes.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "inject/hot/pause.hpp"
+#include "inject/sample/registered_answer.hpp"
 
 namespace gpuprof::sample {
 
@@ -24,13 +25,13 @@ constinit std::atomic<Snapshot*> g_current{nullptr};
 constinit std::atomic<std::uint32_t> g_epoch{0};
 constinit std::atomic<std::uint32_t> g_users[2]{};
 // Worker only. Retired since the last change of epoch, and before it.
-constinit Snapshot* g_retired = nullptr;
-constinit Snapshot* g_draining = nullptr;
+constinit frames::SharedMapping* g_retired = nullptr;
+constinit frames::SharedMapping* g_draining = nullptr;
 
-std::uint32_t free_list(Snapshot* list) {
+std::uint32_t free_list(frames::SharedMapping* list) {
   std::uint32_t freed = 0;
   while (list != nullptr) {
-    Snapshot* next = list->next;
+    frames::SharedMapping* next = list->next;
     ::syscall(SYS_munmap, list, list->map_bytes);
     list = next;
     ++freed;
@@ -38,7 +39,7 @@ std::uint32_t free_list(Snapshot* list) {
   return freed;
 }
 
-std::uint32_t length(const Snapshot* list) {
+std::uint32_t length(const frames::SharedMapping* list) {
   std::uint32_t count = 0;
   for (; list != nullptr; list = list->next) ++count;
   return count;
@@ -92,17 +93,23 @@ int answer_phdr_query(int (*callback)(dl_phdr_info*, std::size_t, void*), void* 
   // struct dwarf_callback_data of the libunwind we build ourselves begins with the address.
   const auto address = base::load<std::uintptr_t>(data);
   const SnapshotModule* module = find_module(current_snapshot(), address);
-  if (module == nullptr || !module->has_table) return 0;
+  if (module == nullptr) return answer_by_registered(address, callback, data);
+  if (!module->has_table) return 0;
   dl_phdr_info info = module->info;
   return callback(&info, sizeof info, data);
 }
 
 void publish_snapshot(Snapshot* snapshot) {
   Snapshot* old = g_current.exchange(snapshot, std::memory_order_seq_cst);
-  if (old != nullptr) {
-    old->next = g_retired;
-    g_retired = old;
-  }
+  if (old != nullptr)
+    retire(old);
+  else
+    reclaim_snapshots();
+}
+
+void retire(frames::SharedMapping* mapping) {
+  mapping->next = g_retired;
+  g_retired = mapping;
   reclaim_snapshots();
 }
 

@@ -14,6 +14,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "inject/frames/registered.hpp"
+
 namespace gpuprof::sample {
 
 inline constexpr std::uint32_t kMaxBuildIdBytes = 32;
@@ -35,13 +37,11 @@ struct SnapshotSegment {
   bool code;  // it may be run
 };
 
-struct Snapshot {
-  std::size_t map_bytes;     // of the mapping that holds everything
-  std::uint64_t adds, subs;  // loader's counters when it was made
+struct Snapshot : frames::SharedMapping {  // one mapping holds everything
+  std::uint64_t adds, subs;                // loader's counters when it was made
   std::uint32_t module_count, segment_count;
   SnapshotModule* modules;
   SnapshotSegment* segments;  // sorted, not overlapping
-  Snapshot* next;             // in the list of those to be freed
 };
 
 /// Keeps every snapshot it may see mapped. Also the mark that a handler is at work.
@@ -72,6 +72,9 @@ int answer_phdr_query(int (*callback)(dl_phdr_info*, std::size_t, void*), void* 
 /// Publishes `snapshot` (ours from now on, null: none); the old one is freed once nobody can see
 /// it. Worker.
 void publish_snapshot(Snapshot* snapshot);
+
+/// Frees a mapping that nobody can find any more once all that may have found it are done. Worker.
+void retire(frames::SharedMapping* mapping);
 
 /// Frees what nobody can see any more. Worker. Returns how many wait.
 std::uint32_t reclaim_snapshots();

@@ -2,15 +2,38 @@
 //
 // Looks at the modules and at what the program itself asks the loader for.
 //
-// Context:  worker
+// Context:  worker | boundary
 // Owns:     nothing
 #include "inject/sample/program_kind.hpp"
 
 #include <algorithm>
 
+#include "gpuprof/base/fragile_code.hpp"
 #include "inject/modules/program.hpp"
+#include "inject/modules/visit.hpp"
+#include "inject/sample/alt_stacks.hpp"
 
 namespace gpuprof::sample {
+
+bool note_stack_needs(const Snapshot& snapshot) {
+  const SnapshotModule* const begin = snapshot.modules;
+  const SnapshotModule* const end = begin + snapshot.module_count;
+  const bool fragile = std::any_of(begin, end, [](const SnapshotModule& module) {
+    return base::is_fragile_file(module.info.dlpi_name);
+  });
+  return (fragile || has_go(&snapshot)) && want_alt_stacks(fragile);
+}
+
+void note_listed_stack_needs() {
+  modules::visit_listed(
+      [](dl_phdr_info* module, std::size_t, void*) {
+        const char* path = module->dlpi_name;
+        const bool fragile = path != nullptr && base::is_fragile_file(path);
+        if (fragile || modules::is_made_by_go(*module)) want_alt_stacks(fragile);
+        return 0;
+      },
+      nullptr);
+}
 
 bool has_go(const Snapshot* snapshot) {
   return snapshot != nullptr &&

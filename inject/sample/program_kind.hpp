@@ -2,13 +2,19 @@
 //
 // What the program is made of, as far as signals care.
 //
-// Context:  worker
+// Context:  worker | boundary
 // Owns:     nothing
 #pragma once
 
 #include "inject/sample/phdr_snapshot.hpp"
 
 namespace gpuprof::sample {
+
+/// Looks for code that needs alternate stacks (alt_stacks.hpp). True: something was found that was
+/// not there before.
+bool note_stack_needs(const Snapshot& snapshot);
+/// The same in the loader's list at this moment. Boundary.
+void note_listed_stack_needs();
 
 /// Some module was made by the Go toolchain.
 bool has_go(const Snapshot* snapshot);

@@ -13,6 +13,7 @@
 
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/base/loader_counts.hpp"
+#include "inject/frames/registered.hpp"
 #include "inject/hot/outbox.hpp"
 #include "inject/hot/state.hpp"
 #include "inject/hot/thread_block.hpp"
@@ -239,6 +240,7 @@ bool prepare() {
   report_modules(nullptr, snapshot, now_ns);
   publish_snapshot(snapshot);
   unwind_forget();
+  frames::refresh_registered(now_ns, retire);
   look_for_fragile_code();
   g_sampler.native = unwind_prepare() && map_own_stacks();
   install_handler();
@@ -325,6 +327,7 @@ bool release() {
   if (empty) {
     disarm_guard();
     forget_generated_code();
+    frames::forget_registered(retire);
     unwind_release();
     unmap_own_stacks();
   }
@@ -359,7 +362,10 @@ void leave_signal(bool forked) {
 
 std::uint32_t tick(std::uint64_t now_ns) {
   keep_modules(now_ns);
-  if (g_sampler.prepared) refresh_generated_code(now_ns);
+  if (g_sampler.prepared) {
+    refresh_generated_code(now_ns);
+    frames::refresh_registered(now_ns, retire);
+  }
   keep_guard();
   reclaim_signal_stacks(now_ns);
   if (!g_sampler.on) return kScanNs / 1'000'000;

@@ -51,6 +51,8 @@ bool may_be_called_by_malloc(const modules::MappedFile& file) {
 
 bool is_elsewhere(std::uintptr_t pc) {
   if (modules::c_library().holds(pc) || modules::loader().holds(pc)) return false;
+  // The C library's malloc calls none such.
+  if (modules::runs_generated_code(pc)) return malloc_is_the_c_librarys();
   const modules::MappedFile file = modules::running_module(pc);
   return file.known() && !serves_memory(file) && !may_be_called_by_malloc(file);
 }

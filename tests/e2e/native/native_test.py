@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 import e2e  # noqa: E402
 
 PROGRAMS = os.path.join(e2e.BUILD, "native")
-WORKER, SERVER, HOST, QUIET = (os.path.join(PROGRAMS, name) for name in ("worker", "server", "host", "quiet"))
+WORKER, SERVER, HOST, QUIET, REGISTERED, AGAIN = (os.path.join(PROGRAMS, name) for name in ("worker", "server", "host", "quiet", "registered", "again"))
 STATIC = os.path.join(e2e.BUILD, "unchanged", "static_hello")
 HOT_LOOP = "import time\ndef hot_loop():\n  e = time.thread_time() + 1.5\n  while time.thread_time() < e: sum(range(1000))\nhot_loop()\n"
 RUST = """
@@ -267,6 +267,35 @@ def ranks(checks, folder):
     checks.equal([p["role"] for p in run.named("orterun") + run.named("mpirun")][:1], ["launcher"], "mpirun: its role")
 
 
+def registered(checks, folder):
+    """Code made at run time whose unwind tables are registered; and no word of them when they are gone."""
+    for how in ("deregister", "forget"):
+        for command in ([REGISTERED, "1", how], below_shell(REGISTERED, "1", how)):
+            run = Run(folder, command)
+            checks.equal((run.status, run.stdout), (7, b"done\n"), "tables, %s: the program" % how)
+            checks.equal(len(run.stacks), 1, "tables, %s: one file" % how)
+            rows = [(line.rsplit(" ", 1)[0].split(";")[1:], int(line.rsplit(" ", 1)[1]))
+                    for lines in run.stacks for line in lines if line.startswith("CPU;")]
+            first = [row for row in rows if row[0][0].startswith("registered")]
+            other = [row for row in rows if row[0][0].startswith("other")]
+            whole = sum(w for frames, w in first if frames[-2:] == ["[generated code]"] * 2 and "(incomplete stack)" not in frames
+                        and "call_generated" in frames[-3] and "main" in frames[-4])
+            checks.expect(whole >= 0.8 * sum(w for _, w in first) > 0, "tables, %s: stacks reach main: %s" % (how, first))
+            checks.expect(other and not any("call_generated" in frame for frames, _ in other for frame in frames),
+                          "tables, %s: none of them is used when it has gone: %s" % (how, other))
+            checks.expect(all("(incomplete stack)" in frames or "[generated code]" not in frames for frames, _ in other),
+                          "tables, %s: what is not known is said: %s" % (how, other))
+
+
+def again(checks, folder):
+    """Code of a file that somebody else than the loader has mapped once more."""
+    run = Run(folder, below_shell(AGAIN, "1.5"))
+    has_one_file(checks, run, "hot_again", "mapped again")
+    lines = [line for line in run.stacks[0] if "hot_again" in line]
+    whole = sum(int(line.rsplit(" ", 1)[1]) for line in lines if ";again!main;" in line and "(incomplete stack)" not in line)
+    checks.expect(whole >= 0.8 * sum(int(line.rsplit(" ", 1)[1]) for line in lines) > 0, "mapped again: stacks reach main: %s" % lines)
+
+
 def unchanged(checks, folder):
     """What a program sees of its signals, timers and sleeping calls is what it sees without us."""
     plain = [subprocess.run(below_shell(QUIET), capture_output=True, timeout=120) for _ in range(2)]
@@ -285,7 +314,7 @@ def main():
     only = parser.parse_args().only
     checks = e2e.Checks()
     with e2e.Folder("native") as folder:
-        for part in (workers, forks, embedded, frozen, rust, go, fortran, ranks, unchanged):
+        for part in (workers, forks, embedded, frozen, rust, go, fortran, ranks, registered, again, unchanged):
             if re.search(only, part.__name__):
                 part(checks, folder)
     checks.done()

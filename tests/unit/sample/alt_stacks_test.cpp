@@ -36,7 +36,7 @@ class AltStacks : public testing::Test {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
     GTEST_SKIP() << "sanitizers give each thread a stack, and unmap what they find at its end";
 #endif
-    require_alt_stacks();
+    want_alt_stacks(true);
   }
 };
 

@@ -191,6 +191,55 @@ TEST_F(FramePointer, IsNotAskedOfCodeThatIsNotKnown) {
   EXPECT_EQ(step_without_tables(memory.access(), &frame), BareStep::kLost);
 }
 
+/// push %rbp; push %r15; sub $0x28,%rsp; ...: what LLVM makes without a frame pointer. It is called
+/// by its address, or by a register that was loaded with that.
+struct BareFunction : testing::Test {
+  static constexpr std::uint64_t kFunction = kCode + 0x400, kBack = kCode + 0x905;
+  void SetUp() override {
+    memory.code(kFunction,
+                {0x55, 0x41, 0x57, 0x48, 0x83, 0xec, 0x28, 0x90, 0x31, 0xc0, 0x31, 0xc0});
+    for (int i = 1; i <= 40; ++i) memory.code(kBack - i, {0x90});
+    for (int i = 0; i < 64; ++i) memory.word(kStack + 8 * i, 0);
+    memory.word(kStack + 0x30, 0x7777);  // the caller's %rbp, pushed first
+    memory.word(kStack + 0x38, kBack);
+  }
+  void call(std::uint64_t function) {
+    const auto away = static_cast<std::uint32_t>(function - kBack);
+    memory.code(kBack - 5, {0xe8, static_cast<int>(away & 0xff), static_cast<int>(away >> 8 & 0xff),
+                            static_cast<int>(away >> 16 & 0xff), static_cast<int>(away >> 24)});
+  }
+  Memory memory;
+};
+
+TEST_F(BareFunction, IsLeftByTheCallThatMadeIt) {
+  call(kFunction);
+  for (const bool interrupted : {true, false}) {
+    BareFrame frame{kFunction + 9, kStack, 5, interrupted};
+    EXPECT_EQ(step_without_tables(memory.access(), &frame), BareStep::kCertain);
+    expect_at(frame, kBack, kStack + 0x40, 0x7777);
+  }
+}
+
+TEST_F(BareFunction, IsLeftByACallOfARegister) {
+  memory.code(kBack - 16, {0x49, 0xbb});  // movabs $function, %r11; nop; call *%r11
+  memory.code(kBack - 14, {0x00, 0x04, 0, 0, 0x00, 0x7f, 0, 0});
+  memory.code(kBack - 3, {0x41, 0xff, 0xd3});
+  ASSERT_EQ(kFunction, 0x7f00'0000'0400u);
+  BareFrame frame{kFunction + 9, kStack, 5, true};
+  EXPECT_EQ(step_without_tables(memory.access(), &frame), BareStep::kCertain);
+  expect_at(frame, kBack, kStack + 0x40, 0x7777);
+}
+
+TEST_F(BareFunction, IsNotLeftForTheCallOfAnotherOrAFrameOfAnotherSize) {
+  call(kFunction + 0x800);
+  BareFrame frame{kFunction + 9, kStack, 5, true};
+  EXPECT_EQ(step_without_tables(memory.access(), &frame), BareStep::kLost);
+  call(kFunction);
+  memory.word(kStack + 0x38, 0);
+  memory.word(kStack + 0x40, kBack);
+  EXPECT_EQ(step_without_tables(memory.access(), &frame), BareStep::kLost);
+}
+
 /// sub $0x20,%rsp; mov %rbp,0x18(%rsp); lea 0x18(%rsp),%rbp; nop: what Go 1.19 makes.
 struct GoFrame : testing::Test {
   void SetUp() override {

@@ -79,9 +79,11 @@ TEST(AtRest, NotInTheCLibraryNorTheLoader) {
 
 TEST(AtRest, NotInWhatStandsInForMalloc) { EXPECT_FALSE(rests(inside_of("allocator"))); }
 
-TEST(AtRest, NotWhereNoFileIs) {
+// A compiler at run time has made it: the C library's malloc calls nothing such.
+TEST(AtRest, WhereNoFileIs) {
   void* memory = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  EXPECT_FALSE(rests(at(memory) + 8));
+  const bool known = dlsym(RTLD_DEFAULT, "_dl_find_object") != nullptr;
+  EXPECT_EQ(rests(at(memory) + 8), known && !kOwnMalloc);
   EXPECT_FALSE(rests(0));
   munmap(memory, 4096);
 }
