@@ -140,8 +140,12 @@ void Target::set_plan(const AgentPlan& plan, bool has_own_steps) {
   shared.mode.store(static_cast<std::uint32_t>(mode), std::memory_order_release);
   shared.sequence.store(static_cast<std::uint32_t>(++sequence_), std::memory_order_release);
   mode_ = mode;
-  if (mode == AgentState::kRecording && told_to_record_ns_ == 0)
-    told_to_record_ns_ = base::mono_ns();
+  if (mode == AgentState::kRecording && told_to_record_ns_ == 0) {
+    // What is awake from its first moment on is recorded from there, however late it was heard.
+    const bool from_start =
+        sequence_ == 1 && (identity_.woke & (wire::kWokeCommand | wire::kWokePython)) != 0;
+    told_to_record_ns_ = from_start ? start_ns_ : base::mono_ns();
+  }
   plan_.on_step = on;
   plan_.off_step = off;
   if (connected()) connection_->send(wire::PlanChanged{sequence_});

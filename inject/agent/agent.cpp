@@ -152,7 +152,12 @@ void cuda_initialised() {
   if (!g_core.has_address || g_core.left.load(std::memory_order_acquire)) return;
   cupti::driver_seen();
   wake(wire::kWokeCuda);
-  if (!wait_ready(500)) return;
+  const std::uint32_t phase = g_core.phase.load(std::memory_order_acquire);
+  if (!wait_ready(500)) {
+    if (phase == static_cast<std::uint32_t>(Phase::kStarting))
+      g_core.went_ahead_ns.store(base::mono_ns(), std::memory_order_release);
+    return;
+  }
   const wire::Stats* stats = hot::g_state.stats;
   if (stats != nullptr)
     apply_cuda(static_cast<wire::AgentState>(stats->state.load(std::memory_order_acquire)));

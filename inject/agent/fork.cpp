@@ -194,6 +194,7 @@ void fork_child() {
   g_core.owner_pid.store(0, std::memory_order_release);
   g_core.set_up = false;
   g_core.join_ns = g_core.armed_ns = 0;
+  g_core.went_ahead_ns.store(0, std::memory_order_relaxed);
   g_core.address.nonce = g_core.address.patience_ms = 0;
   g_core.woke.store(0, std::memory_order_relaxed);
   g_core.told_woke = 0;

@@ -4,6 +4,7 @@
 //
 // Context:  worker
 #include <linux/futex.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -109,6 +110,16 @@ std::uint32_t short_life_left_ms(std::uint64_t begun_ns) {
 
 namespace {
 
+// A program is not held up for longer than it would notice.
+void tell_of_calls_before() {
+  const std::uint64_t from_ns = g_core.went_ahead_ns.exchange(0, std::memory_order_acq_rel);
+  if (from_ns == 0 || g_core.state != wire::AgentState::kRecording) return;
+  char text[120];
+  snprintf(text, sizeof text, "CUDA calls and GPU work of %.0f ms are missing: the program went on before recording had begun",
+           static_cast<double>(base::mono_ns() - from_ns) / 1e6);
+  hot::notice(wire::Feature::kCuda, wire::NoticeLevel::kMissing, 0, text);
+}
+
 void set_up_rooms() {
   open_outbox();
   hot::report_kept_segments();
@@ -119,6 +130,7 @@ void set_up_rooms() {
   g_core.set_up = true;
   configure_rooms();
   apply_plan();
+  tell_of_calls_before();
   set_phase(Phase::kReady);
 }
 

@@ -71,8 +71,27 @@ def _clear(folder):
             os.unlink(path)
 
 
-def execute(folder, program, sim_args=(), run_args=WHOLE, env=None, timeout=600):
-    """`gpuprof run … -- gpusim-run … -- PROGRAM` with its logs in `folder`."""
+# What a trace says where the program had to go on before we were ready.
+STARVED = ("before recording had begun", "did not begin to record", "had not begun to record")
+TRIES = 5
+
+
+def _was_starved(run):
+    return any(words in text for paths in run.ours.values() for path in paths
+               for text in e2e.load(path)["gpuprof"]["missing"] for words in STARVED)
+
+
+def execute(*arguments, **options):
+    """`gpuprof run … -- gpusim-run … -- PROGRAM` with its logs in `folder`: once, and again where a busy machine
+    gave us no processor before the program went on."""
+    for _ in range(TRIES):
+        run = execute_once(*arguments, **options)
+        if not _was_starved(run):
+            break
+    return run
+
+
+def execute_once(folder, program, sim_args=(), run_args=WHOLE, env=None, timeout=600):
     os.makedirs(folder, exist_ok=True)
     _clear(folder)
     command = [e2e.GPUPROF, "run", "-o", os.path.join(folder, "ours"), *run_args, "--",

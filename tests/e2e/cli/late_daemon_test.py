@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A daemon that gets no processor while a process begins: the process is recorded from when it answers, and what
+was before is said to be missing. On the simulated GPU."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import e2e
+import sim
+from spools import daemon_of, spool_of
+
+# Longer than the program waits for anybody, and than the library once waited for an answer.
+STOPPED_S = 3
+
+
+def program(out):
+    """Below gpuprof run: stops the daemon while its own child, the trainer, begins."""
+    daemon = daemon_of(spool_of(out))
+    os.kill(daemon, signal.SIGSTOP)
+    try:
+        trainer = subprocess.Popen(sim.simulated(["--steps", "1000", "--host-ms", "5"]), env=dict(os.environ, GPUSIM_QUIET="1"))
+        time.sleep(STOPPED_S)
+    finally:
+        os.kill(daemon, signal.SIGCONT)
+    sys.exit(trainer.wait())
+
+
+def main():
+    if len(sys.argv) > 1:
+        program(sys.argv[1])
+    sim.need()
+    checks = e2e.Checks()
+    with e2e.Folder("late-daemon") as folder:
+        out = os.path.join(folder, "out")
+        done = e2e.gpuprof(["-o", out], [sys.executable, os.path.abspath(__file__), out])
+        checks.equal(done.returncode, 0, "the program's status: %r" % done.stderr[-500:])
+        traces = [e2e.load(path) for path in e2e.traces(out)]
+        traces = [trace for trace in traces if "sim_trainer" in trace["gpuprof"]["program"]]
+        if checks.equal(len(traces), 1, "a file of the trainer"):
+            kernels = sum(event.get("cat") == "kernel" for event in traces[0]["traceEvents"])
+            checks.expect(kernels > 0, "it is recorded once the daemon answers: %d kernels" % kernels)
+            missing = "\n".join(traces[0]["gpuprof"]["missing"])
+            checks.expect("the program went on before recording had begun" in missing, "what is not there is told: " + missing)
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()
