@@ -213,7 +213,9 @@ Follows NamesAllowed::name_follows(std::string_view text, std::size_t at, int de
   at = behind_blanks(text, at);
   if (at == text.size()) return Follows::kMore;
   if (text[at] != '"') return Follows::kNo;
-  const std::size_t to = text.find_first_of("\"\\{}[]", at + 1);
+  std::size_t to = text.find_first_of("\"\\{}[]", at + 1);
+  while (to != text.npos && unicode_escape(text.substr(to)))
+    to = text.find_first_of("\"\\{}[]", to + 6);
   if (to == text.npos) return text.size() - at > kMaxNameBytes ? Follows::kNo : Follows::kMore;
   if (text[to] != '"' || to == at + 1 || to - at > kMaxNameBytes) return Follows::kNo;
   const std::size_t colon = behind_blanks(text, to + 1);

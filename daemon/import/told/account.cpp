@@ -111,21 +111,28 @@ std::vector<std::string> sentences_of(const std::string& path, const Account& ac
 
 std::string nothing_in(const Account& account) {
   if (account.events() == 0) return "is a trace without events";
-  if (!account.left_out(Reason::kNoTime).empty())
+  const auto& timeless = account.left_out(Reason::kNoTime);
+  if (!timeless.empty() && Account::sum(timeless) == account.all_left_out())
     return fmt::format(
         "has no event with a time and length that can be read (the largest is 2^63 ns; {}): it is "
         "damaged, or of another kind",
-        listed_kinds(account.left_out(Reason::kNoTime)));
+        listed_kinds(timeless));
   const auto& kinds = account.left_out(Reason::kUnknownKind);
-  if (kinds.empty() && account.all_left_out() == 0)
+  if (!kinds.empty() && Account::sum(kinds) == account.all_left_out())
+    return fmt::format(
+        "is a trace of something else: none of its events is of a "
+        "kind that PyTorch's profiler or gpuprof writes (they are {})",
+        listed_kinds(kinds));
+  if (account.all_left_out() == 0)
     return fmt::format(
         "has nothing to show: all its events repeat what others tell, and there are none of those "
         "({})",
         listed_kinds(account.repeats()));
-  return fmt::format(
-      "is a trace of something else: none of its events is of a "
-      "kind that PyTorch's profiler or gpuprof writes (they are {})",
-      listed_kinds(kinds.empty() ? account.repeats() : kinds));
+  std::vector<std::string> why;
+  for (const Reason reason : kReasons)
+    if (const auto& those = account.left_out(reason); !those.empty())
+      why.push_back(fmt::format("{} ({})", phrase_of(reason), listed_kinds(those)));
+  return fmt::format("has nothing to show: its events are left out, {}", support::join(why, "; "));
 }
 
 std::string no_traces_text(const std::vector<std::pair<std::string, std::string>>& files,

@@ -104,6 +104,8 @@ class Judge:
             return "crash", "status %d: %s" % (self.status, self.said[-300:])
         if self.status == 125:
             good = self.said.startswith("gpuprof: ") and self.said.count("\n") == 1
+            if good and self.events is not None and " is damaged" in self.said:
+                return "lost", "Python reads it: " + self.said
             return ("refused", self.said) if good else ("bad sentence", self.said)
         answer = json.loads(self.out)
         file = answer["reading"]["files"][0]

@@ -47,7 +47,7 @@ class Folder:
         return self.path
 
     def __exit__(self, kind, value, trace):
-        if kind is None:
+        if kind is None or (kind is SystemExit and not value.code):
             shutil.rmtree(self.path, ignore_errors=True)
         else:
             print("kept: " + self.path, file=sys.stderr)

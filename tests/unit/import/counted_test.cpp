@@ -159,6 +159,14 @@ TEST_F(Counted, FramesAloneAreNothingToShow) {
   EXPECT_NE(said.find("1 event of"), said.npos) << said;
 }
 
+TEST_F(Counted, HalvesAloneAreNoTraceOfSomethingElse) {
+  const std::string said = refused(trace(change('E', "f", 10).substr(1) + ",7"));
+  EXPECT_NE(said.find("has nothing to show: its events are left out, a begin without its end"),
+            said.npos)
+      << said;
+  EXPECT_NE(said.find("1 of 'cpu_sample'"), said.npos) << said;
+}
+
 TEST_F(Counted, RepeatsAloneAreNoTraceOfSomethingElse) {
   const std::string said =
       refused(trace(R"({"ph":"s","cat":"ac2g","name":"ac2g","pid":0,"tid":7,"ts":3,"id":1})"));

@@ -38,7 +38,9 @@ TEST_F(OddInput, HalvesOfPairsMayStandAnywhere) {
   const std::string one = complete("cpu_op", "\\ud800", 1, 2);
   for (const std::string& text :
        {"[" + one, "{\"a\\ud800\":\"\\udbff\",\"traceEvents\":[" + one + "]}",
-        "{\"traceEvents\":[" + one + "],\"distributedInfo\":{\"backend\":\"\\ud800\"}}"}) {
+        "{\"traceEvents\":[" + one + "],\"distributedInfo\":{\"backend\":\"\\ud800\"}}",
+        "[" + complete("cpu_op", "a", 1, 2, "\"a\":\"b\",\"\\ud800\":1") + "]",
+        std::string("[{\"dur\":1,\"cat\":\"cpu_op\",\"\\udc00\":\"b\",\"ph\":\"X\",\"ts\":1}]")}) {
     const auto all = told({file("a.json", text)});
     ASSERT_EQ(all.size(), 1u) << text;
     EXPECT_EQ(all[0]->operators.size(), 1u);
