@@ -53,10 +53,10 @@ struct Core {
   std::atomic<bool> identity_changed{false};     // look at the credentials now
   std::uint32_t told_woke = 0;                   // what the last Hello said
   bool own_files = false;                        // the worker has a table of descriptors of its own
-  bool set_up = false;            // the segment is mapped and the rooms are configured
-  bool detach_after = false;      // let go of everything when the session ends
-  bool detach_answered = false;   // somebody at the door waits for that
-  std::uint64_t join_ns = 0;      // CLOCK_MONOTONIC of the last Join; 0: none
+  bool set_up = false;           // the segment is mapped and the rooms are configured
+  bool detach_after = false;     // let go of everything when the session ends
+  bool detach_answered = false;  // somebody at the door waits for that
+  std::uint64_t join_ns = 0;     // CLOCK_MONOTONIC of the last Join; 0: none
   std::atomic<std::uint64_t> went_ahead_ns{0};  // CUDA began before we were ready; 0: it did not
   std::uint64_t armed_ns = 0;     // … when the worker began to wait for the first one
   std::uint64_t cpu_base_ns = 0;  // CPU time of this thread that is none of the session's

@@ -115,7 +115,9 @@ void tell_of_calls_before() {
   const std::uint64_t from_ns = g_core.went_ahead_ns.exchange(0, std::memory_order_acq_rel);
   if (from_ns == 0 || g_core.state != wire::AgentState::kRecording) return;
   char text[120];
-  snprintf(text, sizeof text, "CUDA calls and GPU work of %.0f ms are missing: the program went on before recording had begun",
+  snprintf(text, sizeof text,
+           "CUDA calls and GPU work of %.0f ms are missing: the program went on before recording "
+           "had begun",
            static_cast<double>(base::mono_ns() - from_ns) / 1e6);
   hot::notice(wire::Feature::kCuda, wire::NoticeLevel::kMissing, 0, text);
 }

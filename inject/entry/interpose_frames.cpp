@@ -5,15 +5,19 @@
 //
 // Context:  boundary
 // Promises: the call goes to the function that it had reached without us; a table is known here
-// only
-//           while it is registered there
+//           only while it is registered there
 #include <atomic>
 
 #include "inject/entry/next_function.hpp"
 #include "inject/frames/registered.hpp"
+#include "inject/modules/elf_lookup.hpp"
 #include "inject/modules/held.hpp"
+#include "inject/modules/visit.hpp"
 
 #define GPUPROF_EXPORT extern "C" __attribute__((visibility("default")))
+
+GPUPROF_EXPORT void __register_frame(const void* section);
+GPUPROF_EXPORT void __deregister_frame(const void* section);
 
 namespace {
 
@@ -27,12 +31,20 @@ Call next_of(std::atomic<Call>& known, const char* name, const void* ours, const
   const Call next = known.load(std::memory_order_relaxed);
   if (next != nullptr) return next;
   void* found = gpuprof::modules::symbol_seen_from(caller, name);
-  // From the program itself ours is seen first.
-  if (found == ours) found = gpuprof::modules::next_symbol(name);
+  // From the program itself ours is seen first; code that was made at run time has no module.
+  if (found == ours || found == nullptr) found = gpuprof::modules::next_symbol(name);
   return reinterpret_cast<Call>(found);
 }
 
+int has_runtime(dl_phdr_info* module, std::size_t, void* ours) {
+  return !gpuprof::modules::holds(*module, ours) &&
+         gpuprof::modules::ModuleSymbols(*module).find("__register_frame") != 0;
+}
+
+// A look-up that finds nothing costs more, and leaves its message to the program's dlerror.
 __attribute__((constructor)) void find_early() {
+  if (gpuprof::modules::visit_listed(has_runtime, reinterpret_cast<void*>(__register_frame)) == 0)
+    return;
   gpuprof::entry::next_function(g_register, "__register_frame");
   gpuprof::entry::next_function(g_deregister, "__deregister_frame");
 }
