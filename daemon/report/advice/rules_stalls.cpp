@@ -26,6 +26,8 @@ constexpr double kSampledWaiting = 0.25, kSampledRunning = 0.5;
 bool is_known(const Story& story, const Told& told) {
   if (told.doing == Doing::kUnseen || told.file.empty()) return false;
   if (story.samples.empty() || told.line_by == "the program's text") return true;
+  // No usual step does these: however busy the machine was, that is why.
+  if (told.doing == Doing::kSaving || told.doing == Doing::kEvaluation) return true;
   const bool sleeps = told.doing == Doing::kWaiting || told.doing == Doing::kLock;
   return told.sampled >= (sleeps ? kSampledWaiting : kSampledRunning);
 }

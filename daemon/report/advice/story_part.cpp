@@ -124,12 +124,14 @@ void StoryPart::on(const exporter::ShownSample& e) {
     if (story_.samples.size() >= kMaxSamples) return;
     sample.stack = stack_of(e.frames);
     sample.wants_lock =
-        sample.blocked && std::any_of(e.frames.begin(), e.frames.end(),
-                                      [this](auto frame) { return wants_lock(frame); });
+        sample.blocked && (waits_in_interpreter(e.frames) ||
+                           std::any_of(e.frames.begin(), e.frames.end(),
+                                       [this](auto frame) { return wants_lock(frame); }));
     story_.samples.push_back(sample);
     return;
   }
-  if (sample.blocked || story_.others.size() >= kMaxOthers || !is_long(e.e.ts_ns)) return;
+  // Who sleeps may have the lock in its hands.
+  if (story_.others.size() >= kMaxOthers || !is_long(e.e.ts_ns)) return;
   sample.stack = stack_of(e.frames);
   if (sample.stack != 0) story_.others.push_back(sample);
 }
@@ -143,6 +145,20 @@ bool StoryPart::wants_lock(exporter::StackText::Frame frame) {
   return at->second = name.find("take_gil") != std::string_view::npos ||
                       name.find("PyEval_RestoreThread") != std::string_view::npos ||
                       name.find("PyEval_AcquireThread") != std::string_view::npos;
+}
+
+/// Whether the interpreter itself, whose own frames are not shown as a rule, waits for a condition:
+/// that is how it waits for the GIL, and for nothing else (its locks are semaphores).
+bool StoryPart::waits_in_interpreter(std::span<const exporter::StackText::Frame> frames) {
+  exporter::StackText& stacks = shown_->stacks();
+  bool waits = false;
+  for (const exporter::StackText::Frame frame : frames) {
+    if (stacks.place(frame).kind == symbols::FrameKind::kPython) return waits;
+    const std::string_view name = stacks.name(frame);
+    waits = name.ends_with("!pthread_cond_timedwait");
+    if (!waits && name.find("!__futex_abstimed_wait") == std::string_view::npos) return false;
+  }
+  return false;
 }
 
 /// Stretches of a window in which other threads may be what the stepping one waits for.

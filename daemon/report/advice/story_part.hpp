@@ -55,6 +55,7 @@ class StoryPart final : public exporter::ShownSink {
   void find_long(const std::vector<model::Step>& steps);
   bool is_long(std::uint64_t ts_ns);
   bool wants_lock(exporter::StackText::Frame frame);
+  bool waits_in_interpreter(std::span<const exporter::StackText::Frame> frames);
 
   std::optional<std::pair<std::uint64_t, std::uint64_t>> wanted_;
   Story story_;

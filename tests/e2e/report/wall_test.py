@@ -2,12 +2,13 @@
 """All recorded time has a row, and what takes long outside of usual steps is named with count, sum and line.
 
 Recordings of programs/stalls.py, made once (recordings/, with what its own clock said), are read by gpuprof report.
-With --live the program runs now.
+With --live the program runs now; with --record it does, and what comes is what is read from then on.
 
-usage: wall_test.py [--live] [SPOT...]"""
+usage: wall_test.py [--live|--record] [SPOT...]"""
 
 import argparse
 import glob
+import gzip
 import json
 import os
 import subprocess
@@ -15,8 +16,9 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
-sys.path.append(os.path.join(HERE, "..", "torch"))
 import e2e  # noqa: E402
+import recorded  # noqa: E402
+import torch_python  # noqa: E402
 
 PROGRAM = os.path.join(HERE, "programs", "stalls.py")
 RECORDINGS = os.path.join(HERE, "recordings")
@@ -91,29 +93,52 @@ def judge(checks, files, clock, spot):
         checks.expect(any(a["line"] == line_of("epochs_pause") for a in report["advice"]), "epochs: the pause is told")
 
 
-def live(checks, folder, spot):
-    import torch_programs
+def run(checks, folder, spot, options, words):
+    """(traces, what the program's own clock said), or None."""
     where = os.path.join(folder, spot)
     os.makedirs(where)
-    done = e2e.gpuprof(["-q", "-o", where], [torch_programs.python_with_torch(), PROGRAM, spot, "--steps", "600",
-                                             "--stall", "0.3"],
+    done = e2e.gpuprof(["-q", "-o", where, *options], [torch_python.python_with_torch(), PROGRAM, spot, *words],
                        env=dict(os.environ, OMP_NUM_THREADS="1", CUDA_VISIBLE_DEVICES=""), timeout=600)
     if not checks.equal(done.returncode, 0, spot + ": " + done.stderr.decode()[-500:]):
+        return None
+    return e2e.traces(where), json.loads(done.stdout.decode().splitlines()[-1])
+
+
+def live(checks, folder, spot):
+    ran = run(checks, folder, spot, [], ["--steps", "600", "--stall", "0.3"])
+    if ran:
+        judge(checks, *ran, spot)
+
+
+def record(checks, folder, spot):
+    """Few steps, few samples: a file that a repository can hold. What comes in every sixth or twelfth part of the steps
+    is rare only where there are more, and short."""
+    often = spot in ("evaluate", "checkpoint")
+    ran = run(checks, folder, spot, ["--rate", "100" if often else "20", "--no-profile-memory"],
+              ["--steps", "120" if often else "60", "--stall", "0.1" if spot == "epochs" else "1.0", "--batches", "20"])
+    if not ran:
         return
-    judge(checks, e2e.traces(where), json.loads(done.stdout.decode().splitlines()[-1]), spot)
+    with e2e.opened(ran[0][0]) as file:
+        text = recorded.told_here(file.read(), torch_python.python_with_torch())
+    path = os.path.join(RECORDINGS, spot + ".pt.trace.json.gz")
+    with open(path, "wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed:
+        packed.write(text.encode())
+    with open(os.path.join(RECORDINGS, spot + ".json"), "w", encoding="utf-8") as file:
+        file.write(json.dumps(ran[1]) + "\n")
+    judge(checks, [path], ran[1], spot)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--live", action="store_true")
+    parser.add_argument("--record", action="store_true")
     parser.add_argument("spots", nargs="*", default=[])
     options = parser.parse_args()
     checks = e2e.Checks()
     with e2e.Folder("wall") as folder:
-        recorded = [spot for spot in SPOTS if os.path.exists(os.path.join(RECORDINGS, spot + ".json"))]
-        for spot in options.spots or (SPOTS if options.live else recorded):
-            if options.live:
-                live(checks, folder, spot)
+        for spot in options.spots or SPOTS:
+            if options.live or options.record:
+                (live if options.live else record)(checks, folder, spot)
                 continue
             with open(os.path.join(RECORDINGS, spot + ".json"), encoding="utf-8") as file:
                 clock = json.load(file)

@@ -6,18 +6,26 @@ Judged is what load cannot change: no step is missing, steps are without gaps, e
 longer than those beside it. With --exact also how long they are, by the clock: all of them but those in
 which the kernel took the processor away, where nothing tells on which side of the border it did.
 
-usage: stalls_test.py [--only FORM,…] [--steps N] [--stall MS] [--exact] [--python PATH] [--keep FOLDER]
+With --viewers the step tables of the real TensorBoard plugin, HTA and xprof must hold the same lengths (HTA leaves
+out the last, xprof the first and the last); a large file takes them minutes.
+
+usage: stalls_test.py [--only FORM,…] [--steps N] [--stall MS] [--exact] [--viewers] [--python PATH] [--keep FOLDER]
                       [--option WORD …]"""
 
 import argparse
 import dataclasses
 import os
+import subprocess
+import sys
 
 import e2e
 import judge
 import steps_test
 import torch_trace
 from torch_python import python_with_torch
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "viewers"))
+import viewers  # noqa: E402
 
 FORMS = ["first", "loader", "middle", "after", "lock", "evaluate", "checkpoint", "epochs"]
 NEAR_NS, NEAR_SHARE = 200_000, 0.02
@@ -101,6 +109,26 @@ def row(form, truth, lengths):
                max(off) / 1e6, sum(lengths) / 1e6, sum(clock) / 1e6, long)
 
 
+def shown(folder, lengths):
+    """(what is wrong, a row of the table) of what the real viewers make of the steps."""
+    wrong, cells = [], []
+    out, profile = os.path.join(folder, "out"), os.path.join(folder, "xplane")
+    subprocess.run([e2e.GPUPROF, "export", out, "--format", "xplane", "-o", profile], check=True, capture_output=True,
+                   timeout=600)
+    for viewer in ("plugin", "hta", "xprof"):
+        got = viewers.step_lengths(viewer, profile if viewer == "xprof" else out)
+        if got is None:
+            cells.append("%s: not installed" % viewer)
+            continue
+        kept = {"plugin": lengths, "hta": lengths[:-1], "xprof": lengths[1:-1]}[viewer]
+        mine = [ns / 1e3 for ns in kept]
+        off = max((abs(a - b) for a, b in zip(got, mine)), default=0)
+        cells.append("%s: %d steps, %.3f ms, off by %.1f us at most" % (viewer, len(got), sum(got) / 1e3, off))
+        if len(got) != len(mine) or off > 2.1:  # HTA cuts begin and end to whole microseconds
+            wrong.append("%s shows %d steps instead of %d, off by up to %.1f us" % (viewer, len(got), len(mine), off))
+    return wrong, "%-11s %s" % ("", "; ".join(cells))
+
+
 def examine(form, python, folder, wanted):
     """(what is wrong, the table's row)."""
     command = "stalls.py %s --steps %d --stall %d" % (form, wanted.steps, wanted.stall)
@@ -116,7 +144,11 @@ def examine(form, python, folder, wanted):
     wrong = gaps(truth, steps) + order(truth, lengths)
     if wanted.exact:
         wrong += exactly(truth, lengths)
-    return wrong[:6], row(form, truth, lengths)
+    line = row(form, truth, lengths)
+    if wanted.viewers:
+        more, cells = shown(folder, lengths)
+        wrong, line = more + wrong, line + "\n" + cells
+    return wrong[:6], line
 
 
 def main():
@@ -125,6 +157,7 @@ def main():
     parser.add_argument("--steps", type=int, default=1500)
     parser.add_argument("--stall", type=int, default=60)
     parser.add_argument("--exact", action="store_true")
+    parser.add_argument("--viewers", action="store_true")
     parser.add_argument("--python")
     parser.add_argument("--keep")
     parser.add_argument("--option", action="append", default=[], help="of gpuprof run")

@@ -53,6 +53,11 @@ def xprof(folder, *more):
     return ask("xprof", "xprof_views.py", folder, *more)
 
 
+def step_lengths(viewer, folder):
+    """Of "plugin", "hta" or "xprof": how long its tables say each step is, in microseconds."""
+    return ask("view" if viewer == "plugin" else viewer, "step_lengths.py", folder, viewer)
+
+
 def perfetto(trace, **queries):
     """{name: rows} of SQL in Perfetto's trace processor, and "losses": what it could not import."""
     node = shutil.which("node") or shutil.which("nodejs")

@@ -159,6 +159,17 @@ TEST_F(StallTest, SavingIsToldAsSaving) {
   EXPECT_THAT(found[0].what, HasSubstr("something is saved (save, serialization.py)"));
 }
 
+// Samples come by CPU time: beside other programs there are fewer, and what was saved is the same.
+TEST_F(StallTest, SavingOnABusyMachineIsToldToo) {
+  const std::uint32_t saving = inside("/site-packages/torch/serialization.py", "save", 17);
+  at_stall_ = [&](std::uint64_t from, std::uint64_t to) {
+    for (std::uint64_t at = from; at < to; at += 30 * kMs) sample(at, 10 * kMs, saving, false);
+  };
+  iterations(300, 100, {3, 60 * kMs});
+  account();
+  EXPECT_THAT(ask(step_stalls), ElementsAre(Names(kStepStalls, 17)));
+}
+
 TEST_F(StallTest, EvaluationAndSavingInOneStepAreTwo) {
   const std::uint32_t saving = inside("/site-packages/torch/serialization.py", "save", 17);
   const std::uint32_t sleeping = line(18);

@@ -3,7 +3,7 @@
 """Trainings whose time goes somewhere else than into their usual step. Prints, as one line of JSON, what its own clock
 says: the whole program, the loop, each step, and what the spot took.
 
-usage: stalls.py SPOT [--steps N] [--stall SECONDS]
+usage: stalls.py SPOT [--steps N] [--stall SECONDS] [--batches N]
 
   head        four stalls before the first operator of an iteration
   loader      four in the generator that makes batches
@@ -53,7 +53,7 @@ def batches(options, stalls, clock):
 def evaluate(model, values):
     with torch.no_grad():
         total = 0.0
-        for _ in range(150):
+        for _ in range(BATCHES):
             total += float(model(values).square().mean())
     return total
 
@@ -141,7 +141,10 @@ def main():
     parser.add_argument("spot")
     parser.add_argument("--steps", type=int, default=6000)
     parser.add_argument("--stall", type=float, default=0.06)
+    parser.add_argument("--batches", type=int, default=150, help="of an evaluation")
     options = parser.parse_args()
+    global BATCHES
+    BATCHES = options.batches
     torch.set_num_threads(1)
     torch.manual_seed(1)
     model = nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 1))
@@ -157,7 +160,7 @@ def main():
     time.sleep(0.2)
 
 
-BALLAST = torch.rand(6_000_000)
+BALLAST, BATCHES = torch.rand(6_000_000), 150
 
 if __name__ == "__main__":
     main()
