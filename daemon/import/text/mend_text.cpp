@@ -112,9 +112,26 @@ class TextMender {
     if (ends == Follows::kYes) {
       closed_ = true;
     } else {
+      // A member in a list: it is the list that has no end.
+      const std::size_t next = behind_blanks(text_, at_ + 1);
+      is_name_ = is_name_ || (place_ == TextPlace::kElement && quotes_.empty() &&
+                              next < text_.size() && text_[next] == ':');
       quotes_.push_back(at_);
     }
     return ++at_, Follows::kYes;
+  }
+
+  /// Where two events meet within the text; none: nowhere.
+  std::size_t border() const {
+    for (std::size_t at = text_.find('}', first_); at < at_; at = text_.find('}', at + 1)) {
+      std::size_t next = behind_blanks(text_, at + 1);
+      if (next >= at_ || text_[next] != ',') continue;
+      next = behind_blanks(text_, next + 1);
+      if (next < at_ && text_[next] == '{' &&
+          NamesAllowed(Damaged::kEvent).name_follows(text_, next + 1, 1, false) == Follows::kYes)
+        return at;
+    }
+    return std::string_view::npos;
   }
 
   Follows backslash() {
@@ -155,9 +172,15 @@ class TextMender {
     // Twice quoted: `""word""`.
     const bool twice = quotes_.size() == 2 && quotes_[0] == first_ + 1 && quotes_[1] == at_ - 2;
     const bool certain = place_ == TextPlace::kMember && depth_ <= 1;
-    if (!certain && quotes_.size() % 2 != 0) {
+    if ((!certain && quotes_.size() % 2 != 0) || is_name_) {
       result.at = quotes_.front();
-      result.wrong = "a quote stands in a text, and where the text ends is not certain";
+      result.wrong = is_name_ ? std::string_view("a member stands in a list")
+                              : "a quote stands in a text, and where the text ends is not certain";
+      return result;
+    }
+    if (const std::size_t at = quotes_.empty() ? text_.npos : border(); at != text_.npos) {
+      result.at = at;
+      result.wrong = "two events meet within what would be one text";
       return result;
     }
     result.state = Mended::State::kMended;
@@ -203,7 +226,7 @@ class TextMender {
   const NamesAllowed& names_;
   std::vector<std::size_t> quotes_;
   std::vector<Escape> escapes_;
-  bool closed_ = false;
+  bool closed_ = false, is_name_ = false;
 };
 
 }  // namespace

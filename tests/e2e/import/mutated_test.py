@@ -2,7 +2,7 @@
 """Changed traces: gpuprof never crashes, and of every event it says what became of it. What it says is held
 against Python's own reading of the same bytes.
 
-usage: mutated_test.py [--count N] [--seed N] [--keep FOLDER] [FOLDER of traces]..."""
+usage: mutated_test.py [--count N] [--seed N] [--workers N] [--whole] [--keep FOLDER] [FOLDER of traces]..."""
 
 import argparse
 import collections
@@ -63,7 +63,7 @@ def attempt(number):
     rng = random.Random("%d/%d" % (options.seed, number))
     name, trace = files[number % len(files)]
     kind = KINDS[number // len(files) % len(KINDS)]
-    part = piece(rng, trace)
+    part = trace if options.whole else piece(rng, trace)
     data, places = mutations.mutate(rng, kind, part)
     path = written.save(folder, "%d/changed.json" % number, data)
     judge = judging.Judge(path, data, len(part if isinstance(part, list) else part["traceEvents"]), places)
@@ -81,6 +81,7 @@ def main():
     parser.add_argument("--count", type=int, default=DEFAULT_COUNT)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--whole", action="store_true", help="whole files, not pieces of some hundred events")
     parser.add_argument("--keep", default="")
     options = parser.parse_args()
     checks, table, reasons = e2e.Checks(), collections.Counter(), collections.Counter()

@@ -51,6 +51,14 @@ TEST(Mend, QuotesWithoutOneReadingAreLeft) {
             "{\"name\": \"5\\\" wide\", \"pid\": 1}");
 }
 
+TEST(Mend, ATextHoldsNoMembersOfAListAndNoBorderOfEvents) {
+  EXPECT_EQ(meant("{\"args\": {\"grid\": [[1, 2], \"block\": [3, 4]}}, {\"ph\": \"X\", \"cat\": "
+                  "\"kernel\", \"args\": {\"grid\": [1]}}]"),
+            "?a member stands in a list");
+  EXPECT_EQ(meant("{\"name\": \"open, \"pid\": 1}, {\"ph\": \"X\", \"name\": \"b\"}"),
+            "?two events meet within what would be one text");
+}
+
 TEST(Mend, BackslashesThatEscapeNothingAreMeant) {
   EXPECT_EQ(meant("{\"name\": \"torch\\cuda\\x.py\"}"), "{\"name\": \"torch\\\\cuda\\\\x.py\"}");
   EXPECT_EQ(meant("{\"name\": \"C:\\users\\new\", \"ts\": 1}"),
