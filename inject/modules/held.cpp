@@ -77,6 +77,10 @@ void* symbol_seen_from(const void* caller, const char* name) {
   return found;
 }
 
-void* next_symbol(const char* name) { return dlsym(RTLD_NEXT, name); }
+void* next_symbol(const char* name) {
+  void* found = dlsym(RTLD_NEXT, name);
+  if (found == nullptr) dlerror();  // not for the program to find
+  return found;
+}
 
 }  // namespace gpuprof::modules
