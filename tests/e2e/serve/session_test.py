@@ -161,7 +161,7 @@ def killed(checks, _folder):
         checks.equal((status, "done" in out), (7, True), "the program went on")
         checks.expect("died of signal 9" in errors and errors.count("\n") == 1, "it is said: " + errors)
     with served.Served(live.busy()) as program:
-        checks.equal(served.left_behind(), [], "the next one cleans up")
+        checks.expect(live.wait_for(lambda: not served.left_behind()), "the next one cleans up")
         live.wait_until_armed(program.pid)
         helper = served.helper_of(program.process.pid)
         with rpc.Client(program.address) as client:
