@@ -78,8 +78,8 @@ def loaded_at(shares):
 
 
 def kinds_on(folder, pid, since_ns):
-    """When the first and the last activity kind were switched on after a moment, before any is switched off; None if
-    none was."""
+    """When the first and the last activity kind were switched on after a moment, before any of them is switched off;
+    None if none was. A session that was on at that moment is over first."""
     (path,) = glob.glob(os.path.join(folder, "cupti.%d.jsonl" % pid))
     moments = []
     with open(path, encoding="utf-8", errors="replace") as file:
@@ -90,7 +90,9 @@ def kinds_on(folder, pid, since_ns):
             if row["start"] <= since_ns:
                 continue
             if row["f"].startswith("cuptiActivityDisable"):
-                break
+                if moments:
+                    break
+                continue
             moments.append(row["start"])
     return (moments[0], moments[-1]) if moments else None
 
