@@ -132,9 +132,12 @@ void Emitter::frame(const Record& r) {
   const std::int64_t caller_ns = own.frames.caller_ns(r);
   const bool from_python = caller_ns != std::numeric_limits<std::int64_t>::min() &&
                            (own.open.empty() || pool_[own.open.back()].record.start_ns < caller_ns);
-  // Whose return was never told ends with what it was called in.
-  const std::int64_t until_ns =
-      own.open.empty() ? r.end_ns : std::min(r.end_ns, pool_[own.open.back()].record.end_ns);
+  // Whose return was never told outlives its caller, and ends with what it was called in. Another
+  // may outlive a range that was left in it, and is not in that.
+  const bool never_told = r.end_ns > own.frames.over_ns();
+  const std::int64_t until_ns = !never_told || own.open.empty()
+                                    ? r.end_ns
+                                    : std::min(r.end_ns, pool_[own.open.back()].record.end_ns);
   if (!from_python && !r.frame.inferred && python_.size() < Imported::kMaxPythonCalls)
     python_.push_back({process.session->pid(), r.tid, at(r.start_ns), at(until_ns)});
   own.frames.enter(r, names_);

@@ -31,6 +31,11 @@ class OpenFrames {
     return open_.empty() ? std::numeric_limits<std::int64_t>::min() : open_.back().start_ns;
   }
 
+  /// When the innermost one that is open is over; the largest number: none is open.
+  std::int64_t over_ns() const {
+    return open_.empty() ? std::numeric_limits<std::int64_t>::max() : open_.back().over_ns;
+  }
+
  private:
   struct Open {
     std::int64_t start_ns, over_ns;  // over: its end, or the earliest of those around it
