@@ -162,8 +162,8 @@ std::vector<std::string> Target::missing() const {
 // daemon not answer it, while the program goes on.
 void Target::tell_of_late_begin(std::uint64_t missed_ns, bool began, std::uint64_t now_ns) {
   // What is over before was too short for more than to be met.
-  constexpr std::uint64_t kShortest_ns = 100'000'000, kLate_ns = 1'000'000'000;
-  if (missed_ns < (began ? kLate_ns : kShortest_ns)) return;
+  constexpr std::uint64_t kShortestNs = 100'000'000, kLateNs = 1'000'000'000;
+  if (missed_ns < (began ? kLateNs : kShortestNs)) return;
   const std::string process = "process " + std::to_string(identity_.pid);
   const std::string time = support::human_duration(missed_ns);
   const std::string text = began ? "the first " + time + " of " + process +

@@ -4,9 +4,8 @@
 // stacks go on through such code, and passed on.
 //
 // Context:  boundary
-// Promises: the call goes to the function that it had reached without us; a table is known here
-// only
-//           while it is registered there
+// Promises: the call goes to the function that it had reached without us; a table is
+//           known here only while it is registered there
 //
 // Nothing is looked up before the first call: most programs make none, and the loader allocates
 // what it says of a name that it does not find.
@@ -39,7 +38,10 @@ Call next_of(Next& next, const void* caller) {
   }
   const Call known = next.call.load(std::memory_order_relaxed);
   if (known != nullptr) return known;
-  return reinterpret_cast<Call>(gpuprof::modules::symbol_seen_from(caller, next.name));
+  void* seen = gpuprof::modules::symbol_seen_from(caller, next.name);
+  // Code that was made at run time has no module; what all see may have come since.
+  if (seen == nullptr) seen = gpuprof::modules::next_symbol(next.name);
+  return reinterpret_cast<Call>(seen);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ void* begin_on_alt_stack(void* reserved) {
 }
 
 void* begin_watched(void* reserved) {
-  const gpuprof::wake::ThreadStart start = gpuprof::wake::take_start(reserved);
+  const ThreadStart start = gpuprof::wake::take_start(reserved);
   return start.routine(start.argument);
 }
 
@@ -41,7 +41,7 @@ void* reserve_watch(const ThreadStart& start) {
   namespace wake = gpuprof::wake;
   if (!wake::watching()) return nullptr;
   wake::heed_new_thread();
-  return wake::watching() ? wake::reserve_start({start.routine, start.argument}) : nullptr;
+  return wake::watching() ? wake::reserve_start(start) : nullptr;
 }
 
 void* reserve_stack(const ThreadStart& start) {

@@ -16,6 +16,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "inject/sample/alt_stacks.hpp"
+
 namespace gpuprof::wake {
 
 /// A process that lives on uses this much soon; a shell's `/bin/true` and `[` never do.
@@ -60,10 +62,7 @@ void heed_new_thread();
 /// on top of a handler of the program's on a stack that has no room for both. Keeps errno.
 void heed_alt_stack(const stack_t& stack);
 
-struct ThreadStart {
-  void* (*routine)(void*);
-  void* argument;
-};
+using sample::ThreadStart;
 /// Keeps it for a new thread, which begins with take_start(). Null: no room, it is not watched.
 void* reserve_start(const ThreadStart& start);
 void drop_start(void* reserved);

@@ -10,22 +10,30 @@ import time
 
 import e2e
 import sim
-from spools import daemon_of, spool_of
+import live
+from spools import SOME_BYTES, daemon_of, spool_of, stored_bytes
 
 # Longer than the program waits for anybody, and than the library once waited for an answer.
 STOPPED_S = 3
+# More than this program itself leaves.
+MANY_BYTES = 20 * SOME_BYTES
 
 
 def program(out):
     """Below gpuprof run: stops the daemon while its own child, the trainer, begins."""
-    daemon = daemon_of(spool_of(out))
+    spool = spool_of(out)
+    daemon = daemon_of(spool)
     os.kill(daemon, signal.SIGSTOP)
     try:
-        trainer = subprocess.Popen(sim.simulated(["--steps", "1000", "--host-ms", "5"]), env=dict(os.environ, GPUSIM_QUIET="1"))
+        trainer = subprocess.Popen(sim.simulated(["--steps", "1000000", "--host-ms", "5"]), env=dict(os.environ, GPUSIM_QUIET="1"))
         time.sleep(STOPPED_S)
     finally:
         os.kill(daemon, signal.SIGCONT)
-    sys.exit(trainer.wait())
+    # Until something of it is there.
+    live.wait_for(lambda: stored_bytes(spool) > MANY_BYTES or trainer.poll() is not None)
+    trainer.terminate()
+    trainer.wait()
+    sys.exit(0)
 
 
 def main():

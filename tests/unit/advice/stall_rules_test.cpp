@@ -75,6 +75,17 @@ class StallTest : public test::StoryTest {
     return found;
   }
 
+  /// What is told of three savings of 60 ms that were sampled so often.
+  auto told_of_saving(std::uint64_t every_ns) {
+    const std::uint32_t saving = inside("/site-packages/torch/serialization.py", "save", 17);
+    at_stall_ = [=, this](std::uint64_t from, std::uint64_t to) {
+      for (std::uint64_t at = from; at < to; at += every_ns) sample(at, 10 * kMs, saving, false);
+    };
+    iterations(300, 100, {3, 60 * kMs});
+    account();
+    return ask(step_stalls);
+  }
+
   std::uint64_t now_ = 1'000'000'000, label_ = 0;
   std::function<void(std::uint64_t, std::uint64_t)> at_stall_;
 };
@@ -148,26 +159,14 @@ TEST_F(StallTest, AnEvaluationIsToldAsOne) {
 }
 
 TEST_F(StallTest, SavingIsToldAsSaving) {
-  const std::uint32_t saving = inside("/site-packages/torch/serialization.py", "save", 17);
-  at_stall_ = [&](std::uint64_t from, std::uint64_t to) {
-    for (std::uint64_t at = from; at < to; at += 10 * kMs) sample(at, 10 * kMs, saving, false);
-  };
-  iterations(300, 100, {3, 60 * kMs});
-  account();
-  const auto found = ask(step_stalls);
+  const auto found = told_of_saving(10 * kMs);
   ASSERT_THAT(found, ElementsAre(Names(kStepStalls, 17)));
   EXPECT_THAT(found[0].what, HasSubstr("something is saved (save, serialization.py)"));
 }
 
 // Samples come by CPU time: beside other programs there are fewer, and what was saved is the same.
 TEST_F(StallTest, SavingOnABusyMachineIsToldToo) {
-  const std::uint32_t saving = inside("/site-packages/torch/serialization.py", "save", 17);
-  at_stall_ = [&](std::uint64_t from, std::uint64_t to) {
-    for (std::uint64_t at = from; at < to; at += 30 * kMs) sample(at, 10 * kMs, saving, false);
-  };
-  iterations(300, 100, {3, 60 * kMs});
-  account();
-  EXPECT_THAT(ask(step_stalls), ElementsAre(Names(kStepStalls, 17)));
+  EXPECT_THAT(told_of_saving(30 * kMs), ElementsAre(Names(kStepStalls, 17)));
 }
 
 TEST_F(StallTest, EvaluationAndSavingInOneStepAreTwo) {

@@ -102,6 +102,18 @@ TEST_F(HostEvents, ARangeMayOutliveTheFrameItBeganIn) {
   EXPECT_NE(told->op("in").flags & model::kOpTopLevel, 0u);
 }
 
+TEST_F(HostEvents, AFrameThatLeavesARangeIsAsLongAsItWas) {
+  told_of(complete("python_function", "a.py(1): main", 0, 100,
+                   R"("Python id":1,"Python parent id":null)") +
+          "," + complete("user_annotation", "mine", 2, 18) + "," +
+          complete("python_function", "p.py(9): __exit__", 18, 5,
+                   R"("Python id":2,"Python parent id":1)"));
+  const auto& calls = imported_->python;
+  ASSERT_EQ(2u, calls.size());
+  EXPECT_EQ(100'000u, calls[0].end_ns - calls[0].start_ns);
+  EXPECT_EQ(5'000u, calls[1].end_ns - calls[1].start_ns) << "it ends after the range";
+}
+
 TEST_F(HostEvents, ModulesThatWereInferredAreNoCallsOfPython) {
   const auto module = [](const char* more) {
     return complete("python_function", "nn.Module: Net_0", 1, 50, more) + "," +

@@ -152,8 +152,7 @@ TEST_F(DaemonTest, ProcessThatBeginsLateIsSaidTo) {
   client_->command_started(static_cast<std::uint32_t>(child));
   const api::Summary summary = finish(wait_for(child));
 
-  EXPECT_THAT(summary.missing,
-              Contains(AllOf(HasSubstr("the first 1."), HasSubstr("are missing"))));
+  EXPECT_THAT(summary.missing, Contains(AllOf(HasSubstr("the first "), HasSubstr("are missing"))));
 }
 
 TEST_F(DaemonTest, RefusesAnotherSessionsKey) {
