@@ -20,8 +20,8 @@
 #include "inject/hot/state.hpp"
 #include "inject/hot/worker_thread.hpp"
 #include "inject/modules/program.hpp"
-#include "inject/sample/alt_stacks.hpp"
 #include "inject/sample/program_kind.hpp"
+#include "inject/sample/signals/alt_stacks.hpp"
 #include "inject/torch/memory.hpp"
 #include "inject/wake/watch.hpp"
 

@@ -19,9 +19,9 @@
 #include "inject/agent/wait_calls.hpp"
 #include "inject/got/got.hpp"
 #include "inject/hot/worker_thread.hpp"
-#include "inject/sample/queue_end.hpp"
 #include "inject/sample/sampler.hpp"
-#include "inject/sample/stack_shield.hpp"
+#include "inject/sample/signals/queue_end.hpp"
+#include "inject/sample/signals/stack_shield.hpp"
 
 extern "C" sighandler_t __sysv_signal(int, sighandler_t) noexcept;
 

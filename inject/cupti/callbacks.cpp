@@ -11,7 +11,7 @@
 #include "inject/cupti/kernel_steps.hpp"
 #include "inject/cupti/live.hpp"
 #include "inject/hot/recorder.hpp"
-#include "inject/sample/launch_stack.hpp"
+#include "inject/sample/unwind/launch_stack.hpp"
 
 namespace gpuprof::cupti {
 

@@ -4,7 +4,8 @@
 // that may wake are watched.
 //
 // Context:  boundary
-// Promises: without such a program (inject/sample/alt_stacks.hpp) the call goes on as it is; the
+// Promises: without such a program (inject/sample/signals/alt_stacks.hpp) the call goes on as it
+// is; the
 //           thread's own routine is called with its own argument and its result is returned
 #include <errno.h>
 #include <pthread.h>
@@ -12,7 +13,7 @@
 #include <atomic>
 
 #include "inject/entry/next_function.hpp"
-#include "inject/sample/alt_stacks.hpp"
+#include "inject/sample/signals/alt_stacks.hpp"
 #include "inject/wake/watch.hpp"
 
 #define GPUPROF_EXPORT extern "C" __attribute__((visibility("default")))

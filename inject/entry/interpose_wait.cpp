@@ -23,9 +23,9 @@
 #include "inject/agent/agent.hpp"
 #include "inject/agent/wait_calls.hpp"
 #include "inject/entry/next_function.hpp"
-#include "inject/sample/fault_guard.hpp"
-#include "inject/sample/kernel_signal.hpp"
+#include "inject/sample/faults/fault_guard.hpp"
 #include "inject/sample/sampler.hpp"
+#include "inject/sample/signals/kernel_signal.hpp"
 
 #define GPUPROF_EXPORT extern "C" __attribute__((visibility("default")))
 

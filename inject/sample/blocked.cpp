@@ -19,10 +19,10 @@
 #include "inject/hot/outbox.hpp"
 #include "inject/hot/recorder.hpp"
 #include "inject/hot/thread_block.hpp"
-#include "inject/sample/fault_guard.hpp"
-#include "inject/sample/kernel_signal.hpp"
-#include "inject/sample/phdr_snapshot.hpp"
+#include "inject/sample/faults/fault_guard.hpp"
 #include "inject/sample/proc_files.hpp"
+#include "inject/sample/signals/kernel_signal.hpp"
+#include "inject/sample/snapshot/phdr_snapshot.hpp"
 
 namespace gpuprof::sample {
 

@@ -11,8 +11,8 @@
 
 #include <cstdint>
 
-#include "inject/sample/take_stack.hpp"
 #include "inject/sample/threads.hpp"
+#include "inject/sample/unwind/take_stack.hpp"
 
 namespace gpuprof::sample {
 

@@ -11,17 +11,17 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "inject/sample/alt_stacks.hpp"
-#include "inject/sample/fault_guard.hpp"
-#include "inject/sample/handler.hpp"
-#include "inject/sample/interrupted_waits.hpp"
-#include "inject/sample/perf_descriptors.hpp"
-#include "inject/sample/phdr_snapshot.hpp"
-#include "inject/sample/queue_end.hpp"
+#include "inject/sample/faults/fault_guard.hpp"
 #include "inject/sample/sampler.hpp"
 #include "inject/sample/sampler_parts.hpp"
-#include "inject/sample/stack_shield.hpp"
+#include "inject/sample/signals/alt_stacks.hpp"
+#include "inject/sample/signals/handler.hpp"
+#include "inject/sample/signals/interrupted_waits.hpp"
+#include "inject/sample/signals/queue_end.hpp"
+#include "inject/sample/signals/stack_shield.hpp"
+#include "inject/sample/snapshot/phdr_snapshot.hpp"
 #include "inject/sample/threads.hpp"
+#include "inject/sample/triggers/perf_descriptors.hpp"
 
 namespace gpuprof::sample {
 

@@ -11,7 +11,7 @@
 #include "gpuprof/base/fragile_code.hpp"
 #include "inject/modules/program.hpp"
 #include "inject/modules/visit.hpp"
-#include "inject/sample/alt_stacks.hpp"
+#include "inject/sample/signals/alt_stacks.hpp"
 
 namespace gpuprof::sample {
 

@@ -6,7 +6,7 @@
 // Owns:     nothing
 #pragma once
 
-#include "inject/sample/phdr_snapshot.hpp"
+#include "inject/sample/snapshot/phdr_snapshot.hpp"
 
 namespace gpuprof::sample {
 

@@ -6,7 +6,7 @@
 // Owns:     nothing
 #pragma once
 
-#include "inject/sample/take_stack.hpp"
+#include "inject/sample/unwind/take_stack.hpp"
 
 namespace gpuprof::sample {
 

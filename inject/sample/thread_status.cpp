@@ -12,8 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "inject/sample/kernel_signal.hpp"
 #include "inject/sample/proc_files.hpp"
+#include "inject/sample/signals/kernel_signal.hpp"
 
 namespace gpuprof::sample {
 

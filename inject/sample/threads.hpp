@@ -13,8 +13,8 @@
 
 #include <cstdint>
 
-#include "inject/sample/mask_memory.hpp"
-#include "inject/sample/trigger.hpp"
+#include "inject/sample/signals/mask_memory.hpp"
+#include "inject/sample/triggers/trigger.hpp"
 #include "inject/sample/wait_memory.hpp"
 
 namespace gpuprof::sample {

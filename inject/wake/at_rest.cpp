@@ -16,7 +16,7 @@
 
 #include "inject/modules/elf_lookup.hpp"
 #include "inject/modules/lock_free.hpp"
-#include "inject/sample/machine.hpp"
+#include "inject/sample/unwind/machine.hpp"
 #include "inject/wake/code_at.hpp"
 
 namespace gpuprof::wake {

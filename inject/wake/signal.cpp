@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "inject/hot/worker_thread.hpp"
-#include "inject/sample/kernel_signal.hpp"
-#include "inject/sample/landing.hpp"
+#include "inject/sample/faults/landing.hpp"
+#include "inject/sample/signals/kernel_signal.hpp"
 #include "inject/wake/at_rest.hpp"
 #include "inject/wake/timers.hpp"
 

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "gpuprof/base/clock.hpp"
-#include "inject/sample/alt_stacks.hpp"
-#include "inject/sample/kernel_signal.hpp"
+#include "inject/sample/signals/alt_stacks.hpp"
+#include "inject/sample/signals/kernel_signal.hpp"
 #include "inject/wake/timers.hpp"
 
 #if defined(__x86_64__)

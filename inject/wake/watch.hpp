@@ -16,7 +16,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "inject/sample/alt_stacks.hpp"
+#include "inject/sample/signals/alt_stacks.hpp"
 
 namespace gpuprof::wake {
 

@@ -12,9 +12,9 @@
 #include <cstdlib>
 #include <vector>
 
-#include "inject/sample/fault_guard.hpp"
-#include "inject/sample/handler_state.hpp"
-#include "inject/sample/launch_stack.hpp"
+#include "inject/sample/faults/fault_guard.hpp"
+#include "inject/sample/signals/handler_state.hpp"
+#include "inject/sample/unwind/launch_stack.hpp"
 #include "tests/unit/sample/sampler_fixture.hpp"
 
 namespace gpuprof::sample {

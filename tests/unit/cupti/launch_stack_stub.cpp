@@ -3,7 +3,7 @@
 // Stands in for inject/sample: tests of this room are not about unwinding.
 //
 // Context:  tests
-#include "inject/sample/launch_stack.hpp"
+#include "inject/sample/unwind/launch_stack.hpp"
 
 namespace gpuprof::sample {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Alternate stacks: who gets one, who keeps his own, and that none is lost.
-#include "inject/sample/alt_stacks.hpp"
+#include "inject/sample/signals/alt_stacks.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The fault guard: our faults end our reads, the program's faults are the program's.
-#include "inject/sample/fault_guard.hpp"
+#include "inject/sample/faults/fault_guard.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -14,9 +14,9 @@
 #include <cstring>
 #include <thread>
 
-#include "inject/sample/kernel_signal.hpp"
-#include "inject/sample/phdr_snapshot.hpp"
-#include "inject/sample/snapshot_build.hpp"
+#include "inject/sample/signals/kernel_signal.hpp"
+#include "inject/sample/snapshot/phdr_snapshot.hpp"
+#include "inject/sample/snapshot/snapshot_build.hpp"
 
 namespace gpuprof::sample {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gpuprof/wire/records.hpp"
-#include "inject/sample/unwind.hpp"
+#include "inject/sample/unwind/unwind.hpp"
 
 namespace gpuprof::sample {
 namespace {

@@ -22,12 +22,12 @@
 #include "gpuprof/base/clock.hpp"
 #include "inject/hot/reclaim.hpp"
 #include "inject/hot/recorder.hpp"
-#include "inject/sample/fault_guard.hpp"
-#include "inject/sample/handler.hpp"
-#include "inject/sample/kernel_signal.hpp"
-#include "inject/sample/launch_stack.hpp"
-#include "inject/sample/phdr_snapshot.hpp"
+#include "inject/sample/faults/fault_guard.hpp"
 #include "inject/sample/sampler.hpp"
+#include "inject/sample/signals/handler.hpp"
+#include "inject/sample/signals/kernel_signal.hpp"
+#include "inject/sample/snapshot/phdr_snapshot.hpp"
+#include "inject/sample/unwind/launch_stack.hpp"
 #include "tests/fakes/daemon_segment.hpp"
 
 namespace gpuprof::sample {

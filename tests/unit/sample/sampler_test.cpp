@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "inject/sample/kernel_signal.hpp"
+#include "inject/sample/signals/kernel_signal.hpp"
 #include "tests/unit/sample/sampler_fixture.hpp"
 
 namespace gpuprof::sample {

@@ -14,11 +14,11 @@
 #include <algorithm>
 #include <span>
 
-#include "inject/sample/fault_guard.hpp"
-#include "inject/sample/launch_stack.hpp"
-#include "inject/sample/machine.hpp"
-#include "inject/sample/take_stack.hpp"
-#include "inject/sample/unwind.hpp"
+#include "inject/sample/faults/fault_guard.hpp"
+#include "inject/sample/unwind/launch_stack.hpp"
+#include "inject/sample/unwind/machine.hpp"
+#include "inject/sample/unwind/take_stack.hpp"
+#include "inject/sample/unwind/unwind.hpp"
 #include "tests/unit/sample/sampler_fixture.hpp"
 
 namespace gpuprof::sample {

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Why there is no guard.
+//
+// Context:  worker
+// Owns:     nothing
+#include "inject/sample/faults/guard_watch.hpp"
+
+#include "inject/sample/faults/fault_guard.hpp"
+#include "inject/sample/snapshot/phdr_snapshot.hpp"
+#include "inject/sample/threads.hpp"
+
+namespace gpuprof::sample {
+
+namespace {
+
+constexpr std::uint32_t kLetGoMs = 20;
+
+void let_go(bool* left) {
+  if (*left) return;
+  close_guard();
+  if (!wait_for_snapshot_users(kLetGoMs)) return;
+  disarm_guard();
+  *left = true;
+}
+
+}  // namespace
+
+const char* watch_guard(bool own_threads, bool* left) {
+  if (own_threads)
+    return "the program contains Go code without cgo, whose threads stand no handler of ours: "
+           "stacks are reduced to the program counter";
+  // What the guard does at a fault of the program's own is a system call.
+  if (some_are_filtered()) {
+    let_go(left);
+    return "the program put threads of its own under a seccomp filter and may handle faults there: "
+           "stacks are reduced to the program counter";
+  }
+  *left = false;
+  switch (arm_guard()) {
+    case GuardState::kArmed:
+      return nullptr;
+    case GuardState::kIgnored:
+      return "the program ignores SIGSEGV or SIGBUS, and so do the programs it starts: nothing of "
+             "ours stands in their place, and stacks are reduced to the program counter";
+    default:
+      return "the program handles SIGSEGV or SIGBUS itself again and again: stacks are reduced to "
+             "the program counter";
+  }
+}
+
+}  // namespace gpuprof::sample

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The signal handler: whose signal is it, then one sample on a stack of our own.
+//
+// Context:  signal
+// Owns:     nothing
+// Promises: no lock, no allocation, no stdio; errno kept; no system call for a CPU timer's
+//           signal, one for the thread's CPU time otherwise; three more on a thread that blocks
+//           SIGSEGV or SIGBUS (fault_guard.hpp)
+#include "inject/sample/signals/handler.hpp"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "gpuprof/base/clock.hpp"
+#include "inject/hot/state.hpp"
+#include "inject/hot/worker_thread.hpp"
+#include "inject/sample/faults/fault_guard.hpp"
+#include "inject/sample/faults/landing.hpp"
+#include "inject/sample/sampler.hpp"
+#include "inject/sample/signals/alt_stacks.hpp"
+#include "inject/sample/signals/handler_state.hpp"
+#include "inject/sample/signals/interrupted_waits.hpp"
+#include "inject/sample/signals/kernel_signal.hpp"
+#include "inject/sample/signals/own_stack.hpp"
+#include "inject/sample/snapshot/phdr_snapshot.hpp"
+#include "inject/sample/triggers/perf_descriptors.hpp"
+
+namespace gpuprof::sample {
+
+constinit PerfDescriptors g_perf_descriptors;
+constinit HandlerState g_handler;
+constinit HandlerRuns g_handler_runs;
+constinit InterruptedWaits g_interrupted_waits;
+
+namespace {
+
+enum class Origin { kOurs, kLate, kStranger };
+
+struct Sender {
+  Origin origin;
+  std::uint32_t tid;      // of this thread, where the signal is ours
+  std::uint32_t periods;  // that it stands for; 0: not told
+};
+
+Sender ours_or(Origin otherwise, std::uint32_t tid, std::uint32_t periods = 0) {
+  return Sender{tid != 0 ? Origin::kOurs : otherwise, tid, periods};
+}
+
+std::uint32_t periods_of(const siginfo_t* info) {
+  return info->si_overrun < 0 ? 1 : static_cast<std::uint32_t>(info->si_overrun) + 1;
+}
+
+Sender sender_of(const siginfo_t* info) {
+  switch (info->si_code) {
+    case POLL_IN:
+    case POLL_ERR:
+    case POLL_HUP:
+      return ours_or(
+          g_perf_descriptors.may_have_had(info->si_fd) ? Origin::kLate : Origin::kStranger,
+          g_perf_descriptors.answer(info->si_fd));
+    case SI_TIMER:
+      return ours_or(
+          info->si_value.sival_ptr == hot::resume_cookie() ? Origin::kLate : Origin::kStranger,
+          tid_of_cookie(info->si_value.sival_ptr), periods_of(info));
+    case SI_QUEUE:
+      return ours_or(Origin::kStranger, tid_of_cookie(info->si_value.sival_ptr));
+    default:
+      return Sender{Origin::kStranger, 0, 0};
+  }
+}
+
+bool is_ours(int signal, const siginfo_t& info) {
+  if ((own_signals() & signal_bit(signal)) == 0) return false;
+  switch (info.si_code) {
+    case POLL_IN:
+    case POLL_ERR:
+    case POLL_HUP:
+      return g_perf_descriptors.may_have_had(info.si_fd);  // it may be closed by now
+    case SI_TIMER:
+      return info.si_value.sival_ptr == hot::resume_cookie() ||
+             tid_of_cookie(info.si_value.sival_ptr) != 0;
+    case SI_QUEUE:
+      return tid_of_cookie(info.si_value.sival_ptr) != 0;
+    default:
+      return false;
+  }
+}
+
+// Before us the signal's action was the default, which ends the process.
+void act_as_default(int signal, const siginfo_t* info) {
+  const KernelAction standard{nullptr, 0, nullptr, 0};
+  kernel_action(signal, &standard, nullptr);
+  send_to_self(signal, info);
+  change_mask(SIG_UNBLOCK, signal_bit(signal));  // the mask to be restored may block it
+}
+
+struct Job {
+  const hot::Guard* guard;
+  const ucontext_t* context;
+  HandlerMemory* memory;
+  std::uint32_t periods;
+};
+
+// CPU time since this thread's last sample: a signal may stand for several periods. A timer says
+// for how many, without a system call, which a filter of the program's may forbid.
+std::uint64_t weight_of(const Job& job) {
+  if (job.periods != 0) return job.periods * g_handler.settings.period_ns;
+  HandlerMemory& memory = *job.memory;
+  const std::uint32_t tid = job.guard->tid();
+  const std::uint64_t cpu_ns = base::clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  const std::uint32_t run = g_handler.run.load(std::memory_order_relaxed);
+  const bool first = memory.tid != tid || memory.run != run || cpu_ns < memory.last_cpu_ns;
+  const std::uint64_t weight = first ? g_handler.settings.period_ns : cpu_ns - memory.last_cpu_ns;
+  memory = HandlerMemory{tid, run, cpu_ns};
+  return weight;
+}
+
+void take_sample(void* argument) {
+  const Job& job = *static_cast<Job*>(argument);
+  const std::uint64_t ts_ns = base::mono_ns();
+  const OpenFaults open(mask_of(job.context));
+  StackRequest request;
+  registers_of(job.context, &request.start);
+  request.interrupted = true;
+  request.parts = g_handler.settings.parts;
+  const std::uint64_t stack = take_stack(*job.guard, request, ts_ns);
+  const wire::Sample sample{ts_ns, stack, job.guard->tid(),
+                            static_cast<std::uint32_t>(wire::SampleState::kRunning),
+                            weight_of(job)};
+  hot::record(*job.guard, sample, ts_ns);
+  hot::count(wire::Counter::kSamplesTaken);
+}
+
+// Each period had queued one: they would cut as many waits short.
+void take_queued(int signal) {
+  const std::uint64_t ours = signal_bit(signal);
+  const timespec none{0, 0};
+  siginfo_t info;
+  while (::syscall(SYS_rt_sigtimedwait, &ours, &info, &none, sizeof ours) == signal)
+    if (sender_of(&info).origin == Origin::kStranger) return act_as_default(signal, &info);
+}
+
+// The mask to be restored blocks our signal: what let it in was the mask of a waiting call, which
+// now comes back early. The worker sees to it that this does not happen twice.
+bool cut_a_wait_short(int signal, const ucontext_t* context, std::uint32_t tid) {
+  if ((mask_of(context) & signal_bit(signal)) == 0) return false;
+  if (g_interrupted_waits.add(tid)) hot::wake_worker();
+  take_queued(signal);
+  return true;
+}
+
+// A call of the thread's own for its id is one that a filter of the program's may forbid.
+bool has_place(std::uint32_t tid) {
+  return hot::t_here.slot != nullptr || hot::claim_slot(tid) != nullptr;
+}
+
+__attribute__((noinline)) void sample_here(const ucontext_t* context, const Sender& sender,
+                                           std::uint64_t entered_ns) {
+  SnapshotUse at_work;
+  if (!g_handler.open.load(std::memory_order_seq_cst) || !hot::on(hot::kOnSamples)) {
+    hot::count(wire::Counter::kSamplesLateSignal);
+    return;
+  }
+  if (g_handler.held.load(std::memory_order_seq_cst)) return;
+  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  const bool on_ours = on_our_alt_stack(reinterpret_cast<const void*>(here));
+  if (on_alternate_stack(context, stack_pointer(context)) ||
+      (!on_ours && on_alternate_stack(context, here))) {
+    // A fault of ours would be handled at its top, over the frames of whoever is on it now.
+    hot::count(wire::Counter::kSamplesNoStackRoom);
+    return;
+  }
+  if (!has_place(sender.tid)) return;
+  hot::Guard guard(hot::Role::kSignal);
+  if (!guard) return;
+  guard.outlet().cost.began_at(entered_ns);
+  const OwnStack own = own_stack_of(guard.outlet().entry);
+  if (own.memory == nullptr) {
+    hot::count(wire::Counter::kSamplesNoStackRoom);
+    return;
+  }
+  Job job{&guard, context, own.memory, sender.periods};
+  // Off it, its top would be where the kernel puts the next frame: over this one.
+  if (on_ours)
+    take_sample(&job);
+  else
+    gpuprof_call_on_stack(own.top, take_sample, &job);
+}
+
+}  // namespace
+
+std::uint64_t own_signals() {
+  const int signal = g_handler.signal.load(std::memory_order_acquire);
+  return g_handler.left.load(std::memory_order_acquire) | (signal != 0 ? signal_bit(signal) : 0);
+}
+
+bool take_back(int signal, const siginfo_t& info) {
+  if (!is_ours(signal, info)) return false;
+  const int saved = errno;
+  hot::resume_if_parked();
+  if (hot::alive()) hot::count(wire::Counter::kSamplesLateSignal);
+  errno = saved;
+  return true;
+}
+
+// The kernel hands out the thread's signals before the process's, in their order: behind a mark of
+// ours are those of the process, which are not touched, and what has gone round.
+void drop_own_pending(int signal, bool heed) {
+  const int saved = errno;
+  const std::uint64_t only = signal_bit(signal);
+  const timespec none{0, 0};
+  siginfo_t info{};
+  info.si_signo = signal;
+  info.si_code = SI_QUEUE;
+  info.si_value.sival_ptr = &info;
+  const auto is_mark = [&] { return info.si_code == SI_QUEUE && info.si_value.sival_ptr == &info; };
+  if ((pending_signals() & only) != 0 && send_to_self(signal, &info))
+    while (::syscall(SYS_rt_sigtimedwait, &only, &info, &none, sizeof only) == signal &&
+           !is_mark()) {
+      if (!is_ours(signal, info))
+        send_to_self(signal, &info);
+      else if (heed)
+        take_back(signal, info);
+    }
+  errno = saved;
+}
+
+void on_sample_signal(int signal, siginfo_t* info, void* context) {
+  hot::resume_if_parked();
+  const int saved = errno;
+  const bool measured = hot::g_state.measures_itself.load(std::memory_order_relaxed);
+  const std::uint64_t entered_ns = measured ? base::mono_ns() : 0;
+  const auto* interrupted = static_cast<const ucontext_t*>(context);
+  const Sender sender = sender_of(info);
+  if (sender.origin == Origin::kStranger) {
+    act_as_default(signal, info);
+  } else if (hot::alive()) {
+    if (sender.origin == Origin::kLate)
+      hot::count(wire::Counter::kSamplesLateSignal);
+    else if (!cut_a_wait_short(signal, interrupted, sender.tid))
+      sample_here(interrupted, sender, entered_ns);
+  }
+  if (sender.tid != 0) g_handler_runs.add(sender.tid);
+  errno = saved;
+}
+
+}  // namespace gpuprof::sample

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Walks by our build of libunwind (cmake/libunwind), fed from the module snapshot.
+//
+// Context:  signal | callback
+// Owns:     nothing
+// Promises: libc's dl_iterate_phdr is never reached from here; libunwind's own cache stays off,
+//           because its lock would be held while module memory is read, and a fault there could
+//           then not be left
+// Not here: unwind_prepare (unwind_libunwind_prepare.cpp)
+#include "inject/sample/unwind/unwind.hpp"
+
+#include <signal.h>
+
+#include <cstring>
+
+#include "gpuprof/wire/records.hpp"
+#include "inject/hot/thread_block.hpp"
+#include "inject/sample/faults/fault_guard.hpp"
+#include "inject/sample/snapshot/phdr_snapshot.hpp"
+#include "inject/sample/unwind/bare_frames.hpp"
+#include "inject/sample/unwind/frame_cache.hpp"
+#include "inject/sample/unwind/generated_code.hpp"
+
+// In our handler no system call is made: a filter of the program's may end it for one.
+static bool in_our_handler() {
+  using gpuprof::hot::Role;
+  gpuprof::hot::ThreadSlot* slot = gpuprof::hot::t_here.slot;
+  return slot != nullptr && slot->mark_of(Role::kSignal).load(std::memory_order_relaxed) != 0;
+}
+
+// All signals are blocked there. Elsewhere libunwind's mask for its locks, all but the two fault
+// signals, is added to the thread's: who blocks these may have one waiting.
+int gpuprof_sigprocmask(int how, const sigset_t* set, sigset_t* old) {
+  if (in_our_handler()) return 0;
+  const bool locks = old != nullptr;
+  return pthread_sigmask(locks ? SIG_BLOCK : how, set, old);
+}
+
+// Any byte of a stack, also between variables: no business of a sanitizer's.
+__attribute__((noinline, no_sanitize("address", "thread"))) static void read_byte(void* at) {
+  static_cast<void>(*reinterpret_cast<const volatile unsigned char*>(at));
+}
+
+int gpuprof_can_read(std::uintptr_t address) {
+  using gpuprof::sample::guarded;
+  if (!in_our_handler() || !gpuprof::sample::guard_in_force()) return -1;
+  return guarded(read_byte, reinterpret_cast<void*>(address)) ? 1 : 0;
+}
+
+int gpuprof_code_at(std::uintptr_t address) {
+  using namespace gpuprof::sample;
+  if (find_module(current_snapshot(), address) != nullptr) return GPUPROF_CODE_MODULE;
+  if (is_generated_code(address)) return GPUPROF_CODE_GENERATED;
+  want_generated_code(address);
+  return GPUPROF_CODE_UNKNOWN;
+}
+
+static bool lies_in_code(void*, std::uint64_t address) {
+  using namespace gpuprof::sample;
+  return is_module_code(current_snapshot(), address) || is_generated_code(address);
+}
+
+static bool lies_in_go(void*, std::uint64_t address) {
+  using namespace gpuprof::sample;
+  const SnapshotModule* module = find_module(current_snapshot(), address);
+  return module != nullptr && module->is_go;
+}
+
+namespace {
+
+struct Reading {
+  gpuprof_read_word word;
+  void* from;
+};
+
+bool read_word(void* from, std::uint64_t address, std::uint64_t* word) {
+  const auto& reading = *static_cast<const Reading*>(from);
+  return reading.word(reading.from, address, word) != 0;
+}
+
+}  // namespace
+
+int gpuprof_step_without_tables(gpuprof_bare_frame* frame, gpuprof_read_word read, void* from) {
+  using namespace gpuprof::sample;
+  Reading reading{read, from};
+  BareFrame at{frame->pc, frame->sp, frame->fp, frame->interrupted != 0};
+  const BareStep step =
+      step_without_tables(CodeAccess{read_word, lies_in_code, &reading, lies_in_go}, &at);
+  *frame = gpuprof_bare_frame{at.pc, at.sp, at.fp, 0};
+  switch (step) {
+    case BareStep::kLost:
+      return GPUPROF_STEP_LOST;
+    case BareStep::kCertain:
+      return GPUPROF_STEP_CERTAIN;
+    case BareStep::kLikely:
+      return GPUPROF_STEP_LIKELY;
+    case BareStep::kGaps:
+      return GPUPROF_STEP_GAPS;
+  }
+  return GPUPROF_STEP_LOST;
+}
+
+namespace gpuprof::sample {
+
+constinit gpuprof_frame_cache g_frame_cache{nullptr, kFrameSlots, 1};
+
+void unwind_forget() { __atomic_fetch_add(&g_frame_cache.generation, 1, __ATOMIC_RELAXED); }
+
+Walk unwind(const Registers& start, bool interrupted, const StackCopy& copy, std::uint64_t* frames,
+            std::uint32_t room) {
+  gpuprof_walk_context context;
+  std::memcpy(context.registers.uc_mcontext.gregs, start.general, sizeof start.general);
+  context.copy_begin = copy.begin;
+  context.copy_bytes = copy.bytes;
+  context.copy = copy.data;
+  int count = 0;
+  const int end = gpuprof_walk(&context, interrupted ? 1 : 0, &g_frame_cache,
+                               reinterpret_cast<void**>(frames), static_cast<int>(room), &count);
+  Walk walk;
+  walk.count = static_cast<std::uint32_t>(count);
+  if (end == GPUPROF_WALK_LOST) walk.flags |= wire::kStackNativeTruncated;
+  if (end == GPUPROF_WALK_FULL) walk.flags |= wire::kStackNativeDeep;
+  return walk;
+}
+
+}  // namespace gpuprof::sample

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For builds without an unwinder: a stack is its program counter.
+//
+// Context:  signal | callback
+// Owns:     nothing
+#include "gpuprof/wire/records.hpp"
+#include "inject/sample/unwind/unwind.hpp"
+
+namespace gpuprof::sample {
+
+bool unwind_prepare() { return false; }
+
+void unwind_release() {}
+
+void unwind_forget() {}
+
+Walk unwind(const Registers& start, bool, const StackCopy&, std::uint64_t* frames,
+            std::uint32_t room) {
+  if (room == 0) return Walk{};
+  frames[0] = program_counter(start);
+  return Walk{1, wire::kStackNativeTruncated};
+}
+
+}  // namespace gpuprof::sample
