@@ -29,8 +29,6 @@ namespace {
 using support::error;
 
 constexpr std::uint64_t kLook_ns = 20'000'000;
-/// For writing the files of a recording that was told to end; then it is killed.
-constexpr std::uint64_t kMostWriting_ns = 120'000'000'000;
 /// What protobuf can carry in one message, less some room for the rest of it.
 constexpr std::uint64_t kMostAnswer_bytes = (2ULL << 30) - (1 << 20);
 constexpr char kSummaryName[] = "/summary.json";

@@ -16,6 +16,9 @@
 
 namespace gpuprof::serve {
 
+/// For writing the files of a recording that was told to end; then it is killed.
+constexpr std::uint64_t kMostWriting_ns = 120'000'000'000;
+
 /// How gpuprof is called.
 struct CaptureCommand {
   std::string gpuprof;             // its path

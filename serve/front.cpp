@@ -17,6 +17,8 @@
 #include <chrono>
 #include <utility>
 
+#include "serve/capture.hpp"
+
 namespace gpuprof::serve {
 namespace {
 
@@ -27,6 +29,7 @@ constexpr int kMostRequest_bytes = 1 << 20;
 constexpr int kMostIdle_ms = 60'000;
 // Less than a command waits for us; an idle connection holds it up for as long.
 constexpr std::chrono::seconds kGoodbye(1);
+constexpr std::chrono::seconds kMostSending(10);
 // No descriptor is free: somebody has to go first.
 constexpr timespec kRest{0, 100'000'000};
 
@@ -46,7 +49,8 @@ std::unique_ptr<grpc::Server> start(Service& service) {
 }  // namespace
 
 Front::Front(Service& service, base::UniqueFd listener)
-    : listener_(std::move(listener)),
+    : service_(service),
+      listener_(std::move(listener)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       server_(start(service)) {
   if (server_ != nullptr) accepting_ = std::thread([this] { accept_all(); });
@@ -57,7 +61,8 @@ Front::~Front() {
   eventfd_write(wake_.get(), 1);
   accepting_.join();
   listener_.reset();
-  server_->Shutdown(std::chrono::system_clock::now() + kGoodbye);
+  const bool sends = service_.wait_for_last_answer(kMostWriting_ns);
+  server_->Shutdown(std::chrono::system_clock::now() + (sends ? kMostSending : kGoodbye));
 }
 
 /// gRPC's own listener would share the port with another one's (SO_REUSEPORT), and would say of

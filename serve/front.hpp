@@ -24,7 +24,8 @@ class Front {
  public:
   /// @param listener  Non-blocking, listening.
   Front(Service& service, base::UniqueFd listener);
-  /// Takes no more connections, waits for the calls of those there are.
+  /// Takes no more connections, waits for the calls of those there are: as long as it takes to
+  /// write what a closed service still records, and to send it.
   ~Front();
   Front(const Front&) = delete;
   Front& operator=(const Front&) = delete;
@@ -36,6 +37,7 @@ class Front {
   void accept_all();
   void accept_one();
 
+  Service& service_;
   base::UniqueFd listener_, wake_;
   std::unique_ptr<grpc::Server> server_;
   std::thread accepting_;

@@ -82,6 +82,21 @@ void Service::choose(Choice choice) {
   chosen_ = true;
 }
 
+bool Service::records() const {
+  const std::scoped_lock lock(mutex_);
+  return recording_;
+}
+
+bool Service::wait_for_last_answer(std::uint64_t timeout_ns) const {
+  if (!records()) return false;
+  const std::uint64_t deadline_ns = base::mono_ns() + timeout_ns;
+  while (records() && base::mono_ns() < deadline_ns) {
+    const timespec rest{0, kLook_ns};
+    nanosleep(&rest, nullptr);
+  }
+  return true;
+}
+
 bool Service::begin(const std::string& session_id) {
   const std::scoped_lock lock(mutex_);
   if (recording_ || closing_) return false;

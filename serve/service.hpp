@@ -31,6 +31,9 @@ class Service final : public tensorflow::ProfilerService::Service {
   void choose(Choice choice);
   /// What is recorded now ends, with its answer; no more is begun.
   void close() { closing_ = true; }
+  /// After close(): until what was recorded then is answered, at most timeout_ns.
+  /// @return false if nothing was.
+  bool wait_for_last_answer(std::uint64_t timeout_ns) const;
 
   grpc::Status Profile(grpc::ServerContext* context, const tensorflow::ProfileRequest* request,
                        tensorflow::ProfileResponse* response) override;
@@ -41,6 +44,7 @@ class Service final : public tensorflow::ProfilerService::Service {
 
  private:
   class Turn;
+  bool records() const;
   bool begin(const std::string& session_id);
   void end();
   bool ends_early(const grpc::ServerContext& context) const;

@@ -48,17 +48,27 @@ class Served(live.Program):
         super().__init__(live.prefix("--serve", str(self.port), *more) + command, **keywords)
 
 
-def helper_of(pid):
-    """The gpuprof-serve below a process; None: there is none."""
+def child_of(pid, name):
+    """The process of that name below another; None: there is none."""
     for path in glob.glob("/proc/[0-9]*/stat"):
         try:
             with open(path, encoding="utf-8", errors="replace") as file:
-                name, _, rest = file.read().partition("(")[2].rpartition(")")
+                found, _, rest = file.read().partition("(")[2].rpartition(")")
         except OSError:
             continue
-        if name.startswith("gpuprof-serve") and int(rest.split()[1]) == pid:
+        if found == name and int(rest.split()[1]) == pid:
             return int(path.split("/")[2])
     return None
+
+
+def helper_of(pid):
+    """The gpuprof-serve of a `gpuprof`."""
+    return child_of(pid, "gpuprof-serve")
+
+
+def capture_of(helper):
+    """The `gpuprof capture` of a gpuprof-serve."""
+    return child_of(helper, "gpuprof")
 
 
 def left_behind():

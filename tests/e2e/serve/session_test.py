@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import subprocess
+import threading
 import time
 
 import e2e
@@ -168,7 +169,11 @@ def killed(checks, _folder):
             call = client.begin(duration_ms=600000)
             checks.expect(live.wait_until_recorded(program.pid), "it is recorded")
             time.sleep(0.6)  # of something to answer with
+            # Writing the files takes longer than a connection that says nothing is waited for.
+            writer = served.capture_of(helper)
+            os.kill(writer, signal.SIGSTOP)
             program.process.kill()
+            threading.Timer(2.5, os.kill, (writer, signal.SIGCONT)).start()
             checks.equal(rpc.refusal(lambda: len(rpc.Answer(call.result()).files)), (None, 1), "gpuprof is killed: answer")
         checks.expect(live.wait_for(lambda: not os.path.exists("/proc/%d" % helper) or
                                     live.states(helper) <= {"Z"}), "gpuprof is killed: its helper ends")
