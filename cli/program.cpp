@@ -35,6 +35,7 @@ constexpr int kPutBack[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGCHLD};
 
 // By then a program that hands over to another one by exec has done so.
 constexpr std::uint64_t kMoment_ns = 200'000'000;
+constexpr std::uint64_t kLongest_ns = 86'400'000'000'000;
 
 /// Read through signalfd.
 sigset_t taken() {
@@ -140,15 +141,16 @@ int Program::follow(const Listener& also) {
 }
 
 void Program::follow_with(const Listener& also) {
-  const std::uint64_t moment = base::mono_ns() + kMoment_ns;
-  bool looked = !also.later;
+  const std::uint64_t start = base::mono_ns();
+  std::uint64_t look = start + kMoment_ns;
   while (!ended_) {
     const std::uint64_t now = base::mono_ns();
-    if (!looked && now >= moment) {
-      looked = true;
+    if (also.later && now >= look) {
       also.later(pid_);
+      look = now + (now - start);
     }
-    wait_once(also, looked ? -1 : static_cast<int>((moment - now) / 1'000'000 + 1));
+    wait_once(also, also.later ? static_cast<int>(std::min(look - now, kLongest_ns) / 1'000'000 + 1)
+                               : -1);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -261,6 +262,16 @@ std::string why_nothing(const Course& course, const Plan& plan, const std::strin
   return why_nothing_recorded(plan.facts, program, course.wait_status, course.lived_ns);
 }
 
+/// Why there is nothing: of no process, or of one that met the daemon and went on without us first.
+void add_why_nothing(api::Summary& summary, const Course& course, const Plan& plan,
+                     const std::string& program) {
+  if (summary.processes_seen == 0)
+    summary.missing.push_back(why_nothing(course, plan, program));
+  else if (summary.events_by_kind.empty() && !course.lost_image.empty() &&
+           std::count(summary.missing.begin(), summary.missing.end(), course.lost_image) == 0)
+    summary.missing.push_back(course.lost_image);
+}
+
 /// What a recorded run has beside its program.
 struct Recording {
   Serving serving;
@@ -282,9 +293,7 @@ bool see_through(const Options& options, const Plan& plan, Recording& recording,
                                             ", which therefore stays");
   }
   program.restore();
-  if (outcome.summary_came && outcome.summary.processes_seen == 0) {
-    outcome.summary.missing.push_back(why_nothing(course, plan, options.command[0]));
-  }
+  if (outcome.summary_came) add_why_nothing(outcome.summary, course, plan, options.command[0]);
   add_remarks(outcome.summary, plan, recording.environment.remarks);
   if (!failure.empty()) {
     outcome.summary.failures.push_back(failure);

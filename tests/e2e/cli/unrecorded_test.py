@@ -7,6 +7,19 @@ import subprocess
 
 import e2e
 
+# Long enough to be met, and then another program.
+LINGERS = """#include <time.h>
+#include <unistd.h>
+int main(int argc, char** argv) {
+  while (clock() < CLOCKS_PER_SEC / 10) {}
+  usleep(300000);
+  return argc > 1 ? execv(argv[1], argv + 1) : 1;
+}
+"""
+# Nobody answers until the program, another one by then, has ended.
+STOPPED = """daemon=$(pgrep -P $PPID gpuprofd); kill -STOP $daemon
+(while kill -0 $$; do sleep 0.05; done; kill -CONT $daemon) 2>/dev/null & exec "$@"
+"""
 SLEEPS = "#include <unistd.h>\nint main(void) { usleep(500000); return 9; }\n"
 
 
@@ -53,6 +66,10 @@ def main():
         if static:
             says(checks, folder, ["env", static], 9, "is not recorded: it is statically linked",
                  "an exec of a static program")
+            lingers = compiled(folder, "lingers", LINGERS)
+            lasts = compiled(folder, "lasts", SLEEPS.replace("500000", "4000000"), "-static")
+            says(checks, folder, ["bash", "-c", STOPPED, "bash", lingers, lasts], 9, "is not recorded: it is statically linked",
+                 "an exec before anything was recorded")
             says(checks, folder, [static], 9, "ran unprofiled: it is statically linked", "static")
             says(checks, folder, [static], 9, "no program that it started did", "static, no children")
         else:
