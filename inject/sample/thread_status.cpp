@@ -42,6 +42,8 @@ void parse_thread_status(const char* text, ThreadStatus* to) {
     const std::size_t bytes = strcspn(name, "\n");
     memcpy(to->name, name, bytes < sizeof to->name ? bytes : sizeof to->name - 1);
   }
+  const char* state = strstr(text, "\nState:\t");
+  to->runnable = state != nullptr && state[strlen("\nState:\t")] == 'R';
   // A name may hold a line of its own making only in escaped form: the keys are unique.
   to->blocked = mask_after(text, "\nSigBlk:\t");
   to->pending = mask_after(text, "\nSigPnd:\t");

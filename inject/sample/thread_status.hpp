@@ -14,6 +14,7 @@ namespace gpuprof::sample {
 
 struct ThreadStatus {
   char name[16];
+  bool runnable;          // it runs, or waits for a processor
   std::uint64_t blocked;  // SigBlk
   std::uint64_t pending;  // SigPnd: sent to this thread
   std::uint64_t shared;   // ShdPnd: sent to the process

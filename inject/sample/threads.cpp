@@ -199,7 +199,7 @@ void judge(ThreadEntry& entry, const ThreadStatus& status) {
   MaskLook look = look_at_mask(entry.tid, status, g_threads.plan.signal);
   const std::uint32_t runs = g_handler_runs.of(entry.tid);
   const bool was_handled = std::exchange(entry.handler_runs, runs) != runs;
-  if (look == MaskLook::kBlocked && was_handled) look = MaskLook::kMayBeOurs;
+  look = doubted(look, was_handled, status.runnable, ran_ns >= kHasRunNs);
   entry.mask.see(look, ran_ns >= kHasGoneOnNs);
   if (look != MaskLook::kUnknown && names_ours(status)) note_named(g_threads.plan.signal);
   entry.traced = status.tracer != 0;

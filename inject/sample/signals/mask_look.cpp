@@ -84,4 +84,9 @@ MaskLook look_at_mask(pid_t tid, const ThreadStatus& status, int signal) {
   return judge_mask(line, (status.blocked & signal_bit(signal)) != 0, signal);
 }
 
+MaskLook doubted(MaskLook look, bool was_handled, bool runnable, bool got_on) {
+  const bool still_there = runnable && !got_on;
+  return look == MaskLook::kBlocked && (was_handled || still_there) ? MaskLook::kMayBeOurs : look;
+}
+
 }  // namespace gpuprof::sample

@@ -153,6 +153,17 @@ TEST(MaskLook, FindsOurSignalAmongThoseWaitedFor) {
   EXPECT_EQ(judge_mask(line(nullptr).c_str(), true, kOurs), MaskLook::kBlocked);
 }
 
+TEST(MaskLook, OfOneThatWaitsForAProcessorOrWasInOurHandlerSaysNothing) {
+  for (const bool handled : {false, true})
+    for (const bool runnable : {false, true})
+      for (const bool got_on : {false, true}) {
+        const bool clear = !handled && (!runnable || got_on);
+        EXPECT_EQ(doubted(MaskLook::kBlocked, handled, runnable, got_on),
+                  clear ? MaskLook::kBlocked : MaskLook::kMayBeOurs);
+        EXPECT_EQ(doubted(MaskLook::kOpen, handled, runnable, got_on), MaskLook::kOpen);
+      }
+}
+
 TEST(InterruptedWaits, RemembersAThreadUntilItHasEnded) {
   InterruptedWaits waits;
   EXPECT_FALSE(waits.take_fresh());
@@ -166,6 +177,16 @@ TEST(InterruptedWaits, RemembersAThreadUntilItHasEnded) {
   waits.remove(100);
   EXPECT_FALSE(waits.has(100));
   EXPECT_TRUE(waits.has(164));
+}
+
+TEST(ThreadStatus, TellsWhetherTheThreadWantsToRun) {
+  ThreadStatus status;
+  parse_thread_status("Name:\tState:\\tR\nUmask:\t0022\nState:\tS (sleeping)\n", &status);
+  EXPECT_FALSE(status.runnable);
+  parse_thread_status("Name:\tw\nUmask:\t0022\nState:\tR (running)\n", &status);
+  EXPECT_TRUE(status.runnable);
+  parse_thread_status("", &status);
+  EXPECT_FALSE(status.runnable);
 }
 
 TEST(ThreadStatus, HoldsTracerAndFilters) {
