@@ -224,8 +224,8 @@ def process_of_another_user_that_forks(checks, folder):
 def process_that_becomes_another(checks, folder):
     with live.Program(live.prefix("--armed") + later("exec")) as program:
         live.wait_until_armed(program.pid)
-        command = begin(program, os.path.join(folder, "exec"), "-d", "2s")
-        time.sleep(0.5)
+        command = live.recording_for(2, "capture", program, os.path.join(folder, "exec"))
+        time.sleep(0.3)
         os.kill(program.pid, signal.SIGUSR1)
         done = command.end()
         checks.equal(done.returncode, 0, "exec during a capture: " + done.stderr)
@@ -234,8 +234,7 @@ def process_that_becomes_another(checks, folder):
         done = live.cli("capture", program.pid, "-d", "250ms", "-o", os.path.join(folder, "after"))
         checks.equal((done.returncode, len(paths_of(done))), (0, 1), "and can be captured: " + done.stderr)
     with live.Program(later("exec")) as program:
-        command = live.Background("attach", program.pid, "-d", "2s", "-o", os.path.join(folder, "attach"))
-        checks.expect(live.wait_until_recorded(program.pid), "attached to")
+        command = live.recording_for(2, "attach", program, os.path.join(folder, "attach"))
         time.sleep(0.3)
         os.kill(program.pid, signal.SIGUSR1)
         done = command.end()
@@ -267,8 +266,7 @@ def stopped_while_recorded(checks, folder):
     """Nobody waits for a process that cannot answer; it lets go once it goes on."""
     with live.Program(live.busy()) as program:
         before = live.threads(program.pid), live.descriptors(program.pid)
-        command = live.Background("attach", program.pid, "-d", "1s", "-o", folder)
-        live.wait_until_recorded(program.pid)
+        command = live.recording_for(1, "attach", program, folder)
         os.kill(program.pid, signal.SIGSTOP)
         began = time.monotonic()
         done = command.end()

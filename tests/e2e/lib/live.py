@@ -187,6 +187,16 @@ def wait_until_recorded(pid, seconds=PATIENCE_S):
     return wait_for(recorded, seconds)
 
 
+def recording_for(seconds, command, program, out, *words):
+    """`gpuprof COMMAND` for so long, seen in the first half of it; longer where a busy machine needs as long to look."""
+    for length in (seconds, 6 * seconds, 36 * seconds):
+        running = Background(command, program.pid, "-d", "%gs" % length, "-o", "%s-%g" % (out, length), *words)
+        if wait_until_recorded(program.pid, length / 2):
+            return running
+        running.end()
+    raise AssertionError("no recording of %g s was seen" % length)
+
+
 def threads(pid):
     """Names of its threads, sorted."""
     names = []
