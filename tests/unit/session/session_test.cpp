@@ -58,6 +58,42 @@ TEST_F(DaemonTest, WholeRunOfOneProcessBecomesOneFile) {
   EXPECT_TRUE(spool_folders().empty()) << "the spool goes when every file is written";
 }
 
+TEST_F(DaemonTest, OfMoreThanAThousandShortProcessesTheLeastAreCountedOnly) {
+  const std::string address = open();
+  const pid_t child = fork_child([&] {
+    FakeAgent agent;
+    if (!agent.connect(address)) ::_exit(3);
+    auto lane = agent.open_lane(static_cast<std::uint32_t>(::getpid()), LaneRole::kCallback);
+    launch(lane, 1, 1);
+    agent.serve();
+    for (int i = 0; i < 1010; ++i) {
+      const pid_t brief = ::fork();
+      if (brief != 0) {
+        if (wait_for(brief) != 0) ::_exit(4);
+        continue;
+      }
+      FakeAgent own;
+      FakeAgent::Options options;
+      options.woke = wire::kWokeWork;
+      if (!own.connect(address, options)) ::_exit(3);
+      own.bye();
+      ::_exit(0);
+    }
+    agent.serve();
+    agent.bye();
+  });
+  client_->command_started(static_cast<std::uint32_t>(child));
+  const int status = wait_for(child);
+
+  const api::Summary summary = finish(status);
+
+  EXPECT_EQ(0, status) << "every one of them is met";
+  EXPECT_EQ(1000U, summary.processes.size());
+  EXPECT_EQ(1011U, summary.processes_seen);
+  EXPECT_THAT(summary.remarks, Contains(HasSubstr("11 short processes are counted only")));
+  EXPECT_EQ(1u, summary.files.size()) << "what did more is not forgotten";
+}
+
 TEST_F(DaemonTest, SleepsWhileFilesAreWritten) {
   const std::string address = open();
   const pid_t child = fork_child([&] {
