@@ -21,6 +21,7 @@ import torch_trace  # noqa: E402
 STATUS = 7  # of the program
 ASK = ("import torch; from torch.utils import cpp_extension as c; "
        "print(torch.__path__[0]); print(int(torch.compiled_with_cxx11_abi())); print(*c.include_paths())")
+ENOUGH = 10  # steps seen of a thread
 WHOLE = ["-f", "--span-size", "100000000"]
 
 
@@ -84,7 +85,7 @@ def operators(checks, name, run):
         begins = run.seen(tid)
         own = [o for o in run.trace.operators if o.tid == tid and o.start >= begins[0][0]]
         names = collections.Counter(o.name for o in own)
-        checks.expect(len(begins) >= 10, "%s: steps of thread %d" % (name, tid))
+        checks.expect(len(begins) >= ENOUGH, "%s: steps of thread %d" % (name, tid))
         checks.equal(names["aten::addmm"], 3 * len(begins), "%s: layers of thread %d" % (name, tid))
         checks.equal(names["AddmmBackward0"], 3 * len(begins), "%s: backward of %d" % (name, tid))
         missing = [o for o in own if o.name == "aten::addmm"
@@ -138,7 +139,11 @@ def main():
         folder = keep or folder
         built = build(programs.python_with_torch(), folder)
         for name, line in built.items():
-            run = Run(line, os.path.join(folder, name + "-run"), ["--steps", "60"])
+            # On a busy machine a training of some ms is over before the recording has begun.
+            for steps_wanted in (60, 600, 3000):
+                run = Run(line, os.path.join(folder, "%s-%d" % (name, steps_wanted)), ["--steps", str(steps_wanted)])
+                if all(len(run.seen(tid)) >= ENOUGH for tid in run.moments):
+                    break
             unchanged(checks, name, run)
             operators(checks, name, run)
             steps(checks, name, run)
