@@ -9,6 +9,7 @@ import collections
 import json
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 
@@ -110,6 +111,10 @@ def steps(checks, name, run):
     checks.equal({(s.tid, s.args["source"], s.args["confidence"]) for s in found},
                  {(tid, "period", 0.5)}, name + ": steps")
     expected = run.seen(tid)
+    # A first one that is unlike the others, as on a busy machine, may be taken for what is before the first.
+    usual = statistics.median(end - begin for begin, _, end in expected)
+    if len(found) == len(expected) - 1 and expected[0][2] - expected[0][0] > 3 * usual:
+        expected = expected[1:]
     checks.expect(len(expected) <= len(found) <= len(expected) + 1,
                   "%s: %d steps, wanted %d" % (name, len(found), len(expected)))
     found = found[-len(expected):]
