@@ -141,10 +141,14 @@ class Comparison {
 
 TEST(JumpScan, FindsTheLoopsOfTheStandardLibraryOfEveryInterpreter) {
 #ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "SKIPPED: minutes on one thread; AddressSanitizer's build has it";
+  GTEST_SKIP() << "SKIPPED: minutes on one thread; the other builds have it";
 #endif
-  const std::vector<std::string> all = tests::interpreters();
+  std::vector<std::string> all = tests::interpreters();
   if (all.empty()) GTEST_SKIP() << "SKIPPED: no interpreter found";
+#ifdef __SANITIZE_ADDRESS__
+  all.erase(all.begin(),
+            all.end() - 1);  // the time is Python's own; the release build has them all
+#endif
   for (const std::string& python : all) {
     SCOPED_TRACE(python);
     FILE* dump = popen((python + " -B '" GPUPROF_TEST_DATA "/dump_loops.py'").c_str(), "r");
