@@ -23,6 +23,8 @@ LONGEST_NAME = int(sys.argv[2]) if len(sys.argv) > 2 else 4096
 # Functions of the target that the standard library calls.
 CALLED_BY_STDLIB = {"worker", "gathers", "awaits"}
 ROOTS = {"<module>", "_bootstrap"}
+# What the interpreter itself calls when the target has ended.
+AT_EXIT = {"_shutdown", "shutdown", "_python_exit", "_exit_function", "_run_exitfuncs"}
 
 
 def last(name):
@@ -91,7 +93,9 @@ def fault_of(files, frames):
         wanted = "stdlib" if callee[0] not in files else last(callee[2])
         if wanted not in known.calls.get(line, ()):
             return "this line does not call that"
-    return None if last(frames[-1][2]) in ROOTS else "no root"
+    file, _, name = frames[-1]
+    rooted = last(name) in ROOTS or (is_stdlib(file) and last(name) in AT_EXIT)
+    return None if rooted else "no root"
 
 
 def most_wrong(stacks):

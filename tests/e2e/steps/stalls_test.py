@@ -4,7 +4,8 @@ millisecond, and a few that are long, wherever in the iteration the time passes.
 
 Judged is what load cannot change: no step is missing, steps are without gaps, each long iteration is
 longer than those beside it. With --exact also how long they are, by the clock: all of them but those in
-which the kernel took the processor away, where nothing tells on which side of the border it did.
+which the kernel took the processor away, or held the thread between two lines behind each other where the program
+does nothing, where nothing tells on which side of the border it did.
 
 With --viewers the step tables of the real TensorBoard plugin, HTA and xprof must hold the same lengths (HTA leaves
 out the last, xprof the first and the last); a large file takes them minutes.
@@ -29,6 +30,17 @@ import viewers  # noqa: E402
 
 FORMS = ["first", "loader", "middle", "after", "lock", "evaluate", "checkpoint", "epochs"]
 NEAR_NS, NEAR_SHARE = 200_000, 0.02
+HELD_NS = 100_000
+
+
+def held(noted):
+    """Numbers of the iterations on both sides of a border at which the thread stood still though the program does nothing
+    there, by its own clock."""
+    numbers, stalled = set(), set(noted["stalled"])
+    for i, (back, front) in enumerate(zip(noted["backs"], noted["fronts"][1:])):
+        if front - back > HELD_NS and not {i, i + 1} & stalled:
+            numbers |= {i, i + 1}
+    return numbers
 
 
 @dataclasses.dataclass
@@ -37,7 +49,7 @@ class Truth:
     ends: list
     stalled: list
     outside: list  # [begin, end] between two loops
-    disturbed: set  # numbers of those in or behind which the thread was made to wait for a processor
+    disturbed: set  # numbers of those in or behind which the thread was made to wait for a processor, or that were held
 
     @classmethod
     def read(cls, folder):
@@ -49,7 +61,7 @@ class Truth:
         switched = noted["switched"]
         # Each is noted right behind the clock.
         disturbed = [i for i in range(len(begins)) if switched[min(i + 2, len(switched) - 1)] > switched[max(i - 1, 0)]]
-        return cls(begins, ends, noted["stalled"], outside, set(disturbed))
+        return cls(begins, ends, noted["stalled"], outside, set(disturbed) | held(noted))
 
     def lengths(self):
         return [end - begin for begin, end in zip(self.begins, self.ends)]

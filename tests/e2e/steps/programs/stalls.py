@@ -20,6 +20,7 @@ import parts
 
 heads, stalled = [], []  # CLOCK_MONOTONIC; numbers of the long ones
 switched = []            # how often the kernel had taken the processor away by then
+fronts, backs = [], []   # CLOCK_MONOTONIC before the first operator of an iteration, and behind its last one
 outside = []             # (begin, end) between two loops
 parser = argparse.ArgumentParser()
 parser.add_argument("form")
@@ -37,7 +38,7 @@ def write():
     if path and heads:
         with open(path, "w", encoding="utf-8") as file:
             json.dump({"heads": heads, "stalled": stalled, "outside": outside, "switched": switched,
-                       "steps": []}, file)
+                       "fronts": fronts, "backs": backs, "steps": []}, file)
 
 
 atexit.register(write)
@@ -55,11 +56,21 @@ def is_long(i):
     return i in STALLS
 
 
+def front():
+    fronts.append(time.monotonic_ns())
+
+
+def back():
+    backs.append(time.monotonic_ns())
+
+
 def train():
+    front()
     optimizer.zero_grad()
     loss = parts.loss_of(model(x), y)
     loss.backward()
     optimizer.step()
+    back()
 
 
 def evaluate():
@@ -87,38 +98,46 @@ def first():
         head()
         if is_long(i):
             time.sleep(SECONDS)
+        front()
         optimizer.zero_grad()
         loss = parts.loss_of(model(x), y)
         loss.backward()
         optimizer.step()
+        back()
 
 
 def loader():
     for batch in batches():
+        front()
         optimizer.zero_grad()
         loss = parts.loss_of(model(batch), y)
         loss.backward()
         optimizer.step()
+        back()
 
 
 def middle():
     for i in range(COUNT):
         head()
+        front()
         optimizer.zero_grad()
         loss = parts.loss_of(model(x), y)
         if is_long(i):
             time.sleep(SECONDS)
         loss.backward()
         optimizer.step()
+        back()
 
 
 def after():
     for i in range(COUNT):
         head()
+        front()
         optimizer.zero_grad()
         loss = parts.loss_of(model(x), y)
         loss.backward()
         optimizer.step()
+        back()
         if is_long(i):
             time.sleep(SECONDS)
 
