@@ -15,6 +15,7 @@ import e2e  # noqa: E402
 HERE = os.path.dirname(os.path.abspath(__file__))
 NAMELESS = "[generated code]"
 INCOMPLETE = "(incomplete stack)"
+FIRST_READ = 0.2  # of the time, at most, before the list of mappings is read
 
 
 def pyenv(version):
@@ -62,10 +63,15 @@ def trampolines(checks, label, words, environment=None):
 
 def code_of_its_own(checks, kind, wanted):
     """The program calls strlen through code that it has made: programs/own_code.py says how."""
-    with e2e.Folder("own-code") as folder:
-        found, status = stacks([e2e.real_python(), os.path.join(HERE, "programs", "own_code.py"), kind], folder)
+    for seconds in (0.6, 6, 60):
+        with e2e.Folder("own-code") as folder:
+            program = os.path.join(HERE, "programs", "own_code.py")
+            found, status = stacks([e2e.real_python(), program, kind, str(seconds)], folder)
+        inside = [(weight, frames) for weight, frames in found if any("strlen" in frame for frame in frames)]
+        # The list of mappings is read when the first sample asks for it, on a busy machine well behind it.
+        if wanted is is_told_incomplete or share(inside, lambda f: INCOMPLETE in f) < FIRST_READ:
+            break
     checks.equal(status, 0, kind + ": status")
-    inside = [(weight, frames) for weight, frames in found if any("strlen" in frame for frame in frames)]
     checks.expect(len(inside) > 0, "%s: %d stacks in the function that is called" % (kind, len(inside)))
     wanted(checks, kind, inside)
 
@@ -73,15 +79,14 @@ def code_of_its_own(checks, kind, wanted):
 def is_named(checks, kind, inside):
     checks.expect(share(inside, lambda f: "made_outer" in f and f[f.index("made_outer") + 1] == "made_inner")
                   > 0.8, kind + ": both functions, in order")
-    # Until the list of mappings is read the first time, which is when the first sample asks for it.
-    checks.expect(share(inside, lambda f: INCOMPLETE in f) < 0.2, kind + ": complete")
+    checks.expect(share(inside, lambda f: INCOMPLETE in f) < FIRST_READ, kind + ": complete")
     checks.expect(share(inside, lambda f: any("): calls_it" in x for x in f)) > 0.98, kind + ": under who calls")
 
 
 def is_nameless(checks, kind, inside):
     checks.expect(share(inside, lambda f: f.count(NAMELESS) == 2) > 0.8, kind + ": both functions, without names")
     checks.equal(share(inside, lambda f: any("made_" in x for x in f)), 0.0, kind + ": no name is believed")
-    checks.expect(share(inside, lambda f: INCOMPLETE in f) < 0.2, kind + ": complete")
+    checks.expect(share(inside, lambda f: INCOMPLETE in f) < FIRST_READ, kind + ": complete")
 
 
 def is_told_incomplete(checks, kind, inside):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes two functions of machine code at run time, the outer of which calls the inner, which calls strlen.
 
-usage: own_code.py frame-pointer | no-map | foreign-map | no-frame
+usage: own_code.py frame-pointer|no-map|foreign-map|no-frame SECONDS   (of CPU time)
 
 frame-pointer: both keep a frame pointer, and the file for perf names them. no-map: there is no such file. foreign-map:
 another user wrote it. no-frame: the inner one keeps none, and uses the register for something else."""
@@ -48,7 +48,7 @@ call = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_void_p)(outer)
 
 
 def calls_it():
-    end = time.thread_time() + 0.6
+    end = time.thread_time() + float(sys.argv[2])
     while time.thread_time() < end:
         assert call(ctypes.addressof(text)) == 8 << 20
 
