@@ -32,8 +32,8 @@ namespace gpuprof::cli {
 struct Listener {
   int fd = -1;
   std::vector<pid_t> helpers;
-  /// Called with the program's pid when it has run for a moment, and again whenever it has run twice
-  /// as long.
+  /// Called with the program's pid when it has run for a moment, and again whenever it has run
+  /// twice as long.
   std::function<void(pid_t)> later;
   std::function<void()> ready;
 };

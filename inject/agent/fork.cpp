@@ -28,6 +28,8 @@ namespace gpuprof::agent {
 namespace {
 
 constexpr std::uint32_t kParkDeadlineMs = 200;
+// The kernel refuses what is made alone, and a fork only may be warned of.
+constexpr std::uint32_t kStarvedMs = 10'000;
 // A child that lives on (a DataLoader worker) uses this much soon; one that only execs never does.
 constexpr std::uint64_t kChildWakeCpuNs = 10'000'000;
 // After fork() has returned Python looks at the number of threads; this is past that. Of CPU time
@@ -79,7 +81,7 @@ void alone_begin() {
   if (!g_alone) return;
   const int saved = errno;
   hot::g_resume_hook = resume_from_signal;
-  g_alone = hot::worker_park(kParkDeadlineMs);
+  g_alone = hot::worker_park(kParkDeadlineMs, kStarvedMs);
   errno = saved;
 }
 

@@ -5,7 +5,8 @@
 //
 // Context:  boundary; leave_if_filtered: worker
 // Promises: afterwards no thread of ours is there, no signal of ours comes, and nothing of ours
-//           makes a system call on a thread of the program; waits 200 ms at most
+//           makes a system call on a thread of the program; waits 200 ms at most, but for the time
+//           in which our thread gets no processor
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@ namespace gpuprof::agent {
 
 namespace {
 
-constexpr std::uint32_t kLeaveDeadlineMs = 200;
+constexpr std::uint32_t kLeaveDeadlineMs = 200, kStarvedMs = 10'000;
 
 long number_after(const char* text, const char* key) {
   const char* at = strstr(text, key);
@@ -40,7 +41,7 @@ void leave() {
     hot::worker_resume_timer_done();
     wake::end_watch();
     mark_restricted(environ);
-    if (owner != 0) hot::worker_park(kLeaveDeadlineMs);
+    if (owner != 0) hot::worker_park(kLeaveDeadlineMs, kStarvedMs);
   }
   errno = saved;
 }

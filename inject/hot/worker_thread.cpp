@@ -11,6 +11,7 @@
 // and look just after fork() has returned. A thread made anew would need malloc, which no signal
 // handler may call.
 #include "inject/hot/worker_thread.hpp"
+#include "inject/hot/patience.hpp"
 #include "inject/hot/pause.hpp"
 #include "inject/hot/thread_block.hpp"
 
@@ -41,6 +42,7 @@ namespace {
 
 constexpr std::size_t kStackBytes = 512u << 10;
 constexpr std::uint64_t kHandOverDeadline_ns = 20'000'000;
+constexpr long kLook_ns = 1'000'000;
 // Cleared by the kernel, with a wake-up, when the thread that glibc made has handed over and ended.
 constinit std::atomic<std::uint32_t> g_first_tid{0};
 
@@ -147,16 +149,16 @@ bool worker_park_wanted() { return g_worker.park_wanted.load(std::memory_order_r
 namespace {
 
 // The word is cleared a little before the thread leaves the process's list.
-bool gone_for_the_kernel(std::uint64_t deadline) {
+bool gone_for_the_kernel(Patience& patience) {
   const auto tid = g_state.worker_tid.load(std::memory_order_relaxed);
-  while (tid != 0 && !thread_has_ended(tid) && base::mono_ns() < deadline) pause_for(20'000);
+  while (tid != 0 && !thread_has_ended(tid) && !patience.over(tid)) pause_for(20'000);
   return true;
 }
 
 }  // namespace
 
-bool worker_park(std::uint32_t deadline_ms) {
-  const std::uint64_t deadline = base::mono_ns() + deadline_ms * 1'000'000ULL;
+bool worker_park(std::uint32_t deadline_ms, std::uint32_t starved_ms) {
+  Patience patience(deadline_ms, starved_ms);
   worker_wait_for_hand_over();  // the kernel counts that thread, too
   const WorkerPhase phase = g_worker.phase.load(std::memory_order_acquire);
   if (phase != WorkerPhase::kRunning && phase != WorkerPhase::kParked) return true;
@@ -169,11 +171,10 @@ bool worker_park(std::uint32_t deadline_ms) {
     if (tid == 0 && g_worker.phase.load(std::memory_order_acquire) == WorkerPhase::kParked) {
       // It may have been parked before: the next one must not find the wish of this one.
       g_worker.park_wanted.store(false, std::memory_order_relaxed);
-      return gone_for_the_kernel(deadline);
+      return gone_for_the_kernel(patience);
     }
-    const std::uint64_t now = base::mono_ns();
-    if (now >= deadline) break;
-    const timespec wait{0, static_cast<long>(std::min<std::uint64_t>(deadline - now, 1'000'000))};
+    if (patience.over(tid)) break;
+    const timespec wait{0, kLook_ns};
     if (tid != 0) futex(&g_worker.kernel_tid, FUTEX_WAIT, tid, &wait);
   }
   g_worker.park_wanted.store(false, std::memory_order_relaxed);

@@ -29,8 +29,10 @@ bool worker_park_wanted();
 
 /// Asks the worker to park and waits until the kernel thread is gone. Until
 /// worker_allow_resume() nothing resumes it, whatever signal still arrives.
+/// @param starved_ms  So long besides, while the thread waits for a processor: for what must not go
+///                    on beside it.
 /// @return false if it did not within `deadline_ms`; it goes on running then.
-bool worker_park(std::uint32_t deadline_ms);
+bool worker_park(std::uint32_t deadline_ms, std::uint32_t starved_ms = 0);
 void worker_allow_resume();
 
 bool worker_parked();

@@ -15,9 +15,9 @@ namespace gpuprof::sample {
 enum class MaskLook {
   kOpen,
   kBlocked,
-  kMayBeOurs,     // blocked, and perhaps only by our handler: on a busy machine a thread is preempted
-                  // there, with the handler's mask, more often than not, and for long
-  kUnknown,       // in a call that has another mask for as long as it lasts
+  kMayBeOurs,  // blocked, and perhaps only by our handler: on a busy machine a thread is preempted
+               // there, with the handler's mask, more often than not, and for long
+  kUnknown,    // in a call that has another mask for as long as it lasts
   kWaitsForOurs,  // in one that takes signals without a handler, ours too
 };
 

@@ -226,6 +226,7 @@ def cases(scratch):
     yield "bare-exit", [program("bare_exit")], {"armed": True}
     for how in ("prctl", "seccomp", "all-threads", "strict"):
         yield "filtered-by-" + how, [program("filtered"), how], {"armed": True}
+    yield "filtered-while-starved", [program("filtered"), "all-threads", "starved"], {"armed": True}
     yield "vfork-exec", [program("vfork_exec")], {}
     yield "fork-tree", [program("fork_tree")], {}
     if os.geteuid() == 0:
@@ -238,6 +239,7 @@ def cases(scratch):
                 "needs": "/usr/bin/setpriv"}
     yield "user-namespace", ["unshare", "-Ur", "id", "-u"], {"needs": "/usr/bin/unshare"}
     yield "one-thread-only", [program("alone"), "200"], {"armed": True}
+    yield "one-thread-only-starved", [program("alone"), "200", "starved"], {"armed": True}
     yield "runpath-plugin", [program("runpath_main")], {}
     yield "static", [program("static_hello")], {}
     yield "asan-command", [program("asan")], {}

@@ -3,7 +3,7 @@
 // What the kernel allows to a process of one thread only, by name and by `syscall`. Prints each
 // result and error.
 //
-// usage: alone MILLISECONDS   (it computes that long before)
+// usage: alone MILLISECONDS [starved]   (it computes that long before)
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "starved.h"
 
 #ifndef CLONE_NEWTIME
 #define CLONE_NEWTIME 0x80
@@ -44,6 +46,7 @@ static int own_namespace(const char* name) {
 // Each in a process of its own would be alone there: the calls that leave this one as it was first.
 int main(int count, char** arguments) {
   compute(count > 1 ? atol(arguments[1]) : 0);
+  if (count > 2) starve_the_others();
   const int mounts = own_namespace("mnt"), time = own_namespace("time");
   say("setns of mounts", setns(mounts, CLONE_NEWNS));
   say("syscall setns of mounts", syscall(SYS_setns, mounts, CLONE_NEWNS));

@@ -2,7 +2,7 @@
  * Works for a while, then restricts its system calls to a few, sets every signal to its default
  * where that is one of them, and works on: whoever makes another one in it ends it.
  *
- * usage: filtered prctl | seccomp | all-threads | strict */
+ * usage: filtered prctl | seccomp | all-threads | strict [starved] */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/filter.h>
@@ -14,6 +14,8 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "starved.h"
 
 #define ALLOW(number) \
   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
@@ -49,6 +51,7 @@ int main(int count, char** arguments) {
   char line[64];
   const char* how = count > 1 ? arguments[1] : "prctl";
   work();
+  if (count > 2) starve_the_others();
   const long result = restrict_calls(how);
   if (strcmp(how, "strict") != 0)
     for (int number = 1; number <= SIGRTMAX; ++number) signal(number, SIG_DFL);

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How long a thread of the program waits for ours.
+//
+// Context:  boundary
+// Owns:     nothing
+// Promises: a machine that gives our thread no processor is not taken for a thread that does not
+//           answer
+#pragma once
+
+#include <cstdint>
+
+namespace gpuprof::hot {
+
+/// Whether a thread of this process runs or waits for a processor. False where nobody tells.
+bool is_runnable(std::uint32_t tid);
+
+class Patience {
+ public:
+  /// @param starved_ms  Besides `deadline_ms`, for the time in which the thread waited for is
+  ///                    runnable; 0: there is no difference.
+  Patience(std::uint32_t deadline_ms, std::uint32_t starved_ms);
+
+  /// To be asked every now and then: counts the time since it was asked last.
+  bool over(std::uint32_t tid);
+
+ private:
+  std::uint64_t left_ns_, starved_left_ns_, asked_ns_;
+};
+
+}  // namespace gpuprof::hot
