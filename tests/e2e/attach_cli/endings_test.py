@@ -286,7 +286,8 @@ def stale_door(checks, folder):
         checks.equal(len(doors), 1, "a door")
         os.kill(program.pid, signal.SIGKILL)
         program.process.wait(timeout=e2e.PATIENCE_S)
-        checks.equal(live.door_files(program.pid), doors, "a killed process leaves its door's file")
+        # Unless the `status` of a test beside this one has removed it by now.
+        checks.expect(live.door_files(program.pid) in (doors, []), "a killed process leaves its door's file")
         done = live.cli("capture", program.pid, cwd=folder)
         checks.expect(done.returncode == 125 and "there is no process" in done.stderr, done.stderr)
         checks.expect(program.pid not in live.status(), "status does not list it")

@@ -142,7 +142,7 @@ def compare(a, b):
 
 def callbacks():
     values = (ctypes.c_int * 6)(5, 3, 1, 4, 2, 0)
-    LIB.qsort(values, 6, 4, COMPARE(compare))  #> compare
+    LIB.qsort(values, 6, 4, COMPARE(compare))  #> compare stdlib
     return values[0]
 
 
