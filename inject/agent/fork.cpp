@@ -28,8 +28,9 @@ namespace gpuprof::agent {
 namespace {
 
 constexpr std::uint32_t kParkDeadlineMs = 200;
-// The kernel refuses what is made alone; of a fork beside a second thread Python only warns.
-constexpr std::uint32_t kStarvedMs = 10'000, kForkStarvedMs = 1000;
+// The kernel refuses what is made alone; of a fork beside a second thread Python only warns, so it
+// does not wait longer.
+constexpr std::uint32_t kStarvedMs = 10'000;
 // A child that lives on (a DataLoader worker) uses this much soon; one that only execs never does.
 constexpr std::uint64_t kChildWakeCpuNs = 10'000'000;
 // After fork() has returned Python looks at the number of threads; this is past that. Of CPU time
@@ -101,7 +102,7 @@ void wait_for_its_end() {
   const std::uint32_t last = hot::g_state.worker_tid.load(std::memory_order_relaxed);
   if (last == g_gone_tid || !counts_threads()) return;
   const int saved = errno;
-  if (hot::worker_park(kParkDeadlineMs, kForkStarvedMs)) g_gone_tid = last;
+  if (hot::worker_park(kParkDeadlineMs)) g_gone_tid = last;
   hot::worker_allow_resume();
   if (awake()) hot::worker_resume();  // it was woken meanwhile
   errno = saved;
@@ -128,7 +129,7 @@ void fork_prepare() {
   sample::before_fork();
   cupti::before_fork();
   if (counts_threads())
-    g_fork.parked = hot::worker_park(kParkDeadlineMs, kForkStarvedMs);
+    g_fork.parked = hot::worker_park(kParkDeadlineMs);
   else
     g_fork.paused = hot::worker_pause(kParkDeadlineMs);
   cupti::worker_stands_before_fork();

@@ -35,7 +35,8 @@ def one(checks, folder, python, what, work_s):
     # Once, before the recording begins.
     begun_ns = recording.summary["windows"][0]["start_ns"] if recording.summary.get("windows") else recording.ended_ns
     late_ms = [(at - begun_ns) / 1e6 for at in warned]
-    checks.expect(len(warned) <= 1 and all(at < begun_ns for at in warned),  # clock: of one and the same, the order
+    checks.in_time(len(warned) <= 1, "%s: warned of a second thread %d times" % (what, len(warned)))
+    checks.expect(all(at < begun_ns for at in warned),  # clock: of one and the same, the order
                   "%s: a second thread counted %s ms after the recording had begun" % (what, late_ms))
     checks.expect("ok " in program.text(), what + ": " + program.text())
     if recording.status != 0:
