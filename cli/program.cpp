@@ -35,6 +35,7 @@ constexpr int kPutBack[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGCHLD};
 
 // By then a program that hands over to another one by exec has done so.
 constexpr std::uint64_t kMoment_ns = 200'000'000;
+// What poll takes is an int of milliseconds.
 constexpr std::uint64_t kLongest_ns = 86'400'000'000'000;
 
 /// Read through signalfd.

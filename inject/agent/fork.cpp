@@ -28,9 +28,6 @@ namespace gpuprof::agent {
 namespace {
 
 constexpr std::uint32_t kParkDeadlineMs = 200;
-// The kernel refuses what is made alone; of a fork beside a second thread Python only warns, so it
-// does not wait longer.
-constexpr std::uint32_t kStarvedMs = 10'000;
 // A child that lives on (a DataLoader worker) uses this much soon; one that only execs never does.
 constexpr std::uint64_t kChildWakeCpuNs = 10'000'000;
 // After fork() has returned Python looks at the number of threads; this is past that. Of CPU time
@@ -82,7 +79,7 @@ void alone_begin() {
   if (!g_alone) return;
   const int saved = errno;
   hot::g_resume_hook = resume_from_signal;
-  g_alone = hot::worker_park(kParkDeadlineMs, kStarvedMs);
+  g_alone = hot::worker_park(kParkDeadlineMs, hot::kStarvedMs);
   errno = saved;
 }
 

@@ -22,7 +22,7 @@ namespace gpuprof::agent {
 
 namespace {
 
-constexpr std::uint32_t kLeaveDeadlineMs = 200, kStarvedMs = 10'000;
+constexpr std::uint32_t kLeaveDeadlineMs = 200;
 
 long number_after(const char* text, const char* key) {
   const char* at = strstr(text, key);
@@ -41,7 +41,7 @@ void leave() {
     hot::worker_resume_timer_done();
     wake::end_watch();
     mark_restricted(environ);
-    if (owner != 0) hot::worker_park(kLeaveDeadlineMs, kStarvedMs);
+    if (owner != 0) hot::worker_park(kLeaveDeadlineMs, hot::kStarvedMs);
   }
   errno = saved;
 }

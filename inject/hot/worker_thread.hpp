@@ -27,6 +27,9 @@ void worker_wait_for_hand_over();
 /// True in the worker when it should return from `body` soon so that it can be parked.
 bool worker_park_wanted();
 
+/// For what fails or ends the program beside a second thread. A fork does neither.
+inline constexpr std::uint32_t kStarvedMs = 10'000;
+
 /// Asks the worker to park and waits until the kernel thread is gone. Until
 /// worker_allow_resume() nothing resumes it, whatever signal still arrives.
 /// @param starved_ms  So long besides, while the thread waits for a processor: for what must not go
