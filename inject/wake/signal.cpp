@@ -34,8 +34,10 @@ WatchedThread* thread_of(const siginfo_t* info) {
   return into < sizeof g_watch.thread && into % sizeof(WatchedThread) == 0 ? thread : nullptr;
 }
 
-// Before us the signal's action was the default, which ends the process.
-void act_as_default(int signal, const siginfo_t* info) {
+// Before us the signal's action was the default, which ends the process, or to ignore it: so the C
+// library's posix_spawn, system and popen start every program.
+void act_as_before(int signal, const siginfo_t* info) {
+  if (g_watch.was_ignored) return;
   const sample::KernelAction standard{nullptr, 0, nullptr, 0};
   sample::kernel_action(signal, &standard, nullptr);
   sample::send_to_self(signal, info);
@@ -90,7 +92,7 @@ void on_work_signal(int signal, siginfo_t* info, void* context) {
   const int saved = errno;
   WatchedThread* thread = thread_of(info);
   if (thread == nullptr)
-    act_as_default(signal, info);
+    act_as_before(signal, info);
   else if (watching())
     heed(*thread, static_cast<const ucontext_t*>(context));
   errno = saved;

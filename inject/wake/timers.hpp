@@ -28,6 +28,7 @@ struct Watch {
   std::atomic<Hook> hook{nullptr};
   std::atomic<int> owner{0};  // process
   std::atomic<std::uint32_t> threads{0};
+  bool was_ignored = false;  // set before the handler can be called by a timer
   WatchedThread thread[kMostTimers];
 };
 extern Watch g_watch;

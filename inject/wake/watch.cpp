@@ -64,10 +64,11 @@ bool install_handler() {
   const sample::KernelAction own = own_action();
   sample::KernelAction before{};
   if (!sample::kernel_action(kWorkSignal, &own, &before)) return false;
-  if (before.handler != nullptr) {
+  if (before.is_function()) {
     sample::kernel_action(kWorkSignal, &before, nullptr);
     return false;
   }
+  g_watch.was_ignored = before.is_ignored();
   g_handler_stands = true;
   return true;
 }

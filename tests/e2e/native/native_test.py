@@ -134,6 +134,9 @@ class Run:
         return sorted(shares)
 
 
+SPAWNED = "import os, sys; sys.exit(os.waitstatus_to_exitcode(os.waitpid(%s, 0)[1]))"
+
+
 def below_shell(*command):
     """A shell that waits, so that it does not become the program."""
     return ["sh", "-c", '"$@"; exit $?', "sh", *command]
@@ -154,6 +157,16 @@ def workers(checks, folder):
                                       WORKER, "threads", "1.5"]), "hot_native", "C++ below Python")
     has_one_file(checks, Run(folder, ["sh", "-c", "echo 1.5 | xargs %s main; exit $?" % WORKER]), "hot_native",
                  "C++ below xargs", 123)
+    # The C library starts these with the two signals ignored that it keeps for itself.
+    for how, start in (("posix_spawn", SPAWNED % "os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ)"),
+                       ("system", "import os, shlex, sys; sys.exit(os.waitstatus_to_exitcode(os.system(shlex.join(sys.argv[1:]))))")):
+        has_one_file(checks, Run(folder, [python, "-c", start, WORKER, "threads", "1.5"]), "hot_native", "C++ by " + how)
+        has_one_file(checks, Run(folder, [python, "-c", start, *below_shell(WORKER, "main", "1.5")]), "hot_native",
+                     "C++ below a shell by " + how)
+    if shutil.which("make"):
+        with open(os.path.join(folder, "Makefile"), "w", encoding="utf-8") as file:
+            file.write("all:\n\t@%s main 1.5\n" % WORKER)
+        has_one_file(checks, Run(folder, ["make", "-s", "-C", folder]), "hot_native", "C++ by make", 2)
     run = Run(folder, below_shell(WORKER, "main", "1.5"), "--all-processes")
     checks.equal(len(run.stacks), 2, "--all-processes: a file for the shell and for the program")
     checks.expect(run.shares("hot_native")[-1] >= 0.5, "--all-processes: its function is named")
@@ -308,6 +321,13 @@ def unchanged(checks, folder):
         ours = e2e.gpuprof(how, below_shell(QUIET))
         checks.equal((ours.returncode, ours.stdout), (plain[0].returncode, plain[0].stdout),
                      "a native child is unchanged, %s" % how[0])
+    # The signal of our timer, sent by somebody: ends the program, or nothing where it began with it ignored.
+    sent = ["sh", "-c", "kill -32 $$; exit 5"]
+    for start, ended in ((["sh", "-c", '"$@"; exit $?', "sh"], 160),
+                         ([e2e.real_python(), "-c", SPAWNED % "os.posix_spawn('/bin/sh', sys.argv[1:], os.environ)"], 5)):
+        for under in ([], ["-q", "-f", "-o", os.path.join(folder, "q")]):
+            done = e2e.gpuprof(under, [*start, *sent]) if under else subprocess.run([*start, *sent], timeout=120)
+            checks.equal(done.returncode, ended, "signal 32, sent, %s gpuprof" % ("with" if under else "without"))
 
 
 def main():
