@@ -9,7 +9,7 @@
 
 #include <array>
 
-#include "cli/option_table.hpp"
+#include "cli/options/option_table.hpp"
 #include "support/text.hpp"
 
 namespace gpuprof::cli {

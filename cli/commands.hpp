@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/options.hpp"
+#include "cli/options/options.hpp"
 #include "support/result.hpp"
 
 namespace gpuprof::cli {

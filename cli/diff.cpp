@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "cli/answer.hpp"
 #include "cli/commands.hpp"
+#include "cli/read_progress.hpp"
 #include "cli/stdout_width.hpp"
 #include "cli/version.hpp"
 #include "daemon/api/diff_sessions.hpp"
@@ -43,18 +43,6 @@ api::DiffRequest request_of(const Options& options) {
   return request;
 }
 
-api::ReportProgress shown_on(support::ProgressLine& line) {
-  api::ReportProgress progress;
-  progress.reading = [&line](std::uint64_t done, std::uint64_t total) {
-    line.show(fmt::format("reading {} of {} MB", done / 1'000'000, total / 1'000'000));
-  };
-  progress.counting = [&line, read = std::make_shared<std::uint64_t>(0)](std::uint64_t events) {
-    *read += events;
-    line.show(fmt::format("counting, {} events read", support::human_count(*read)));
-  };
-  return progress;
-}
-
 int status_of(const std::vector<std::string>& holds) {
   for (const std::string& sentence : holds) std::fprintf(stderr, "gpuprof: %s\n", sentence.c_str());
   return holds.empty() ? 0 : kHolds;
@@ -67,7 +55,7 @@ support::Result<int> write_page(const Options& options, const api::DiffRequest& 
   const api::DiffPageTarget target{support::absolute_path(options.html, support::current_folder()),
                                    options.session.force, kVersion};
   support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
-  const auto answer = api::write_diff_page(request, target, shown_on(line));
+  const auto answer = api::write_diff_page(request, target, shown_on(line, ""));
   line.clear();
   if (!answer) return answer.error();
   if (!options.quiet)
@@ -84,7 +72,7 @@ support::Result<int> diff_command(Options& options) {
   const api::DiffRequest request = request_of(options);
   if (!options.html.empty()) return write_page(options, request);
   support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
-  const api::ReportProgress progress = shown_on(line);
+  const api::ReportProgress progress = shown_on(line, "");
   auto answer = api::diff_answer(request, progress);
   line.clear();
   if (!answer) return answer.error();

@@ -12,9 +12,9 @@
 
 #include "cli/answer.hpp"
 #include "cli/commands.hpp"
-#include "cli/environment.hpp"
 #include "cli/installation.hpp"
-#include "cli/output_place.hpp"
+#include "cli/run/environment.hpp"
+#include "cli/run/output_place.hpp"
 #include "gpuprof/wire/control.hpp"
 #include "support/child.hpp"
 #include "support/files.hpp"

@@ -11,7 +11,7 @@
 
 #include "cli/answer.hpp"
 #include "cli/commands.hpp"
-#include "cli/output_place.hpp"
+#include "cli/run/output_place.hpp"
 #include "cli/summary_text.hpp"
 #include "daemon/api/export_session.hpp"
 #include "support/files.hpp"

@@ -7,7 +7,7 @@
 
 #include "cli/answer.hpp"
 #include "cli/commands.hpp"
-#include "cli/help_text.hpp"
+#include "cli/options/help_text.hpp"
 
 namespace gpuprof::cli {
 

@@ -16,7 +16,7 @@
 #include <memory>
 #include <string_view>
 
-#include "cli/daemon_process.hpp"
+#include "cli/run/daemon_process.hpp"
 #include "support/elf_probe.hpp"
 #include "support/files.hpp"
 #include "support/text.hpp"

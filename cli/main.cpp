@@ -15,8 +15,8 @@
 
 #include "cli/answer.hpp"
 #include "cli/commands.hpp"
-#include "cli/help_text.hpp"
-#include "cli/parse.hpp"
+#include "cli/options/help_text.hpp"
+#include "cli/options/parse.hpp"
 #include "support/log.hpp"
 #include "support/text.hpp"
 

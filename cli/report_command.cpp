@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <memory>
 #include <string>
 
 #include "cli/answer.hpp"
 #include "cli/commands.hpp"
+#include "cli/read_progress.hpp"
 #include "cli/stdout_width.hpp"
 #include "cli/version.hpp"
 #include "daemon/api/report_page.hpp"
@@ -56,19 +56,6 @@ support::Result<api::ReportRequest> report_request(const Options& options) {
   return request;
 }
 
-api::ReportProgress shown_on(support::ProgressLine& line) {
-  api::ReportProgress progress;
-  progress.reading = [&line](std::uint64_t done, std::uint64_t total) {
-    line.show(fmt::format("reading {} of {} MB", done / 1'000'000, total / 1'000'000));
-  };
-  progress.counting = [&line, read = std::make_shared<std::uint64_t>(0)](std::uint64_t events) {
-    *read += events;
-    line.show(
-        fmt::format("counting, {} events read, each several times", support::human_count(*read)));
-  };
-  return progress;
-}
-
 /// What only speaks of text, and was given.
 support::Result<void> check_page_alone(const Options& options, const api::ReportRequest& request) {
   if (options.json || options.csv)
@@ -96,7 +83,7 @@ support::Result<int> write_page(const Options& options, const api::ReportRequest
   page.force = options.session.force;
   page.version = kVersion;
   support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
-  auto bytes = api::write_report_page(page, shown_on(line));
+  auto bytes = api::write_report_page(page, shown_on(line, ", each several times"));
   line.clear();
   if (!bytes) return bytes.error();
   if (!options.quiet)
@@ -113,7 +100,7 @@ support::Result<int> report_command(Options& options) {
   GPUPROF_TRY(request, report_request(options));
   if (!options.html.empty()) return write_page(options, request);
   support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
-  const api::ReportProgress progress = shown_on(line);
+  const api::ReportProgress progress = shown_on(line, ", each several times");
   auto text = api::report_text(request, progress);
   line.clear();
   if (!text) return text.error();

@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/chosen.hpp"
 #include "cli/commands.hpp"
-#include "cli/environment.hpp"
-#include "cli/output_place.hpp"
+#include "cli/run/environment.hpp"
+#include "cli/run/output_place.hpp"
+#include "cli/running/chosen.hpp"
 #include "cli/serve_process.hpp"
 #include "support/text.hpp"
 #include "support/write_signals.hpp"

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/options.hpp"
+#include "cli/options/options.hpp"
 #include "gpuprof/base/unique_fd.hpp"
 #include "support/listen_address.hpp"
 #include "support/result.hpp"

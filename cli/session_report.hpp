@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "cli/options.hpp"
+#include "cli/options/options.hpp"
 #include "daemon/api/summary.hpp"
 #include "support/result.hpp"
 

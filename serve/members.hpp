@@ -25,6 +25,7 @@ struct Members {
   std::vector<std::uint32_t> free;  // wait to be recorded
   std::vector<std::uint32_t> busy;  // somebody records them
   std::string problem;              // why another one cannot be asked; "" if there is none
+  std::uint32_t problem_pid = 0;    // whose
 };
 
 Members find_members(const Choice& choice);

@@ -16,6 +16,7 @@
 #include "gpuprof/base/clock.hpp"
 #include "serve/request.hpp"
 #include "support/log.hpp"
+#include "support/proc.hpp"
 #include "support/text.hpp"
 
 namespace gpuprof::serve {
@@ -30,6 +31,8 @@ constexpr std::uint64_t kBetweenLooks_ns = 200'000'000;
 /// A door that does not answer may be away for a fork, or of a process that ended or runs another
 /// program by now.
 constexpr std::uint64_t kDoorAway_ns = 1'000'000'000;
+/// One that goes on as yet another program meanwhile is given that time again, but not for ever.
+constexpr std::uint64_t kManyPrograms_ns = 10'000'000'000;
 /// Processes come and go: one may have ended between finding and recording it.
 constexpr int kMostAttempts = 3;
 
@@ -145,11 +148,19 @@ Members Service::members_now(const grpc::ServerContext& context) const {
     if (!chosen_) return {};
     choice = choice_;
   }
-  const std::uint64_t deadline_ns = base::mono_ns() + kDoorAway_ns;
+  const std::uint64_t last_ns = base::mono_ns() + kManyPrograms_ns;
+  std::uint64_t deadline_ns = base::mono_ns() + kDoorAway_ns;
   Members members = find_members(choice);
+  std::uint32_t program = support::program_mark(static_cast<pid_t>(members.problem_pid));
   while (!members.problem.empty() && base::mono_ns() < deadline_ns &&
-         wait_until(context, base::mono_ns() + kLook_ns))
+         wait_until(context, base::mono_ns() + kLook_ns)) {
+    const auto pid = static_cast<pid_t>(members.problem_pid);
+    if (support::started_another_program(pid, program)) {
+      program = support::program_mark(pid);
+      deadline_ns = std::min(last_ns, base::mono_ns() + kDoorAway_ns);
+    }
     members = find_members(choice);
+  }
   return members;
 }
 

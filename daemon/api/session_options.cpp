@@ -4,7 +4,7 @@
 //
 // Context:  cli | daemon
 // Owns:     nothing
-// Not here: how options are typed (cli/options), what they do (daemon/session)
+// Not here: how options are typed (cli/options/), what they do (daemon/session)
 #include "daemon/api/session_options.hpp"
 
 #include <charconv>

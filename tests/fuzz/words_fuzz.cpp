@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/output_place.hpp"
-#include "cli/parse.hpp"
+#include "cli/options/parse.hpp"
+#include "cli/run/output_place.hpp"
 #include "daemon/api/session_options.hpp"
 #include "daemon/api/step_spec.hpp"
 #include "daemon/export/export.hpp"

@@ -67,6 +67,39 @@ def arriving(checks, folder):
         checks.equal(run.finish(), ("[(%d, 1)]" % number, 3, ""), "signal %d to the group" % number)
 
 
+def helper_of(cli):
+    """gpuprof's second member of the group."""
+    for entry in os.listdir("/proc"):
+        try:
+            with open("/proc/%s/stat" % entry) as file:
+                name, rest = file.read().rsplit(")", 1)
+            if name.endswith("(gpuprof-watch") and int(rest.split()[1]) == cli:
+                return int(entry)
+        except OSError:
+            continue
+    return None
+
+
+def arriving_while_starved(checks, folder):
+    """The helper, which knows to whom a signal was sent, gets no processor for longer than gpuprof waits by the clock."""
+    cpu = {min(os.sched_getaffinity(0))}
+    hogs = [subprocess.Popen([PYTHON, "-c", "while True: pass"], preexec_fn=lambda: os.sched_setaffinity(0, cpu)) for _ in range(2)]
+    try:
+        for _ in range(3):
+            run = Run(folder)
+            helper = helper_of(run.cli)
+            if not checks.expect(helper, "gpuprof has a helper"):
+                return
+            os.sched_setaffinity(helper, cpu)
+            os.sched_setscheduler(helper, os.SCHED_IDLE, os.sched_param(0))
+            os.killpg(run.cli, signal.SIGTERM)
+            checks.equal(run.finish(), ("[(15, 1)]", 3, ""), "a signal to the group while the helper is starved")
+    finally:
+        for hog in hogs:
+            hog.kill()
+            hog.wait()
+
+
 def dying(checks, folder):
     code = COUNT.replace("(1, 2, 3, 10, 12, 15, 18)", "()")
     for number, group in [(signal.SIGINT, True), (signal.SIGTERM, False), (signal.SIGTERM, True)]:
@@ -162,7 +195,7 @@ def in_group(pid, group):
 
 def main():
     checks = e2e.Checks()
-    for case in (arriving, dying, stopping, descendants, two_at_once, helper_is_gone):
+    for case in (arriving, arriving_while_starved, dying, stopping, descendants, two_at_once, helper_is_gone):
         with e2e.Folder("signals") as folder:
             case(checks, folder)
     checks.done()

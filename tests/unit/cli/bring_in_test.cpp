@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/bring_in.hpp"
+#include "cli/running/bring_in.hpp"
 
 #include <gmock/gmock.h>
 #include <sys/wait.h>

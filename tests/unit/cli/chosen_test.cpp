@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which running processes a command line means: ids, names, children, all.
-#include "cli/chosen.hpp"
+#include "cli/running/chosen.hpp"
 
 #include <gmock/gmock.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/daemon_pulse.hpp"
+#include "cli/run/daemon_pulse.hpp"
 
 #include <gtest/gtest.h>
 

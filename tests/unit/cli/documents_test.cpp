@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/help_text.hpp"
-#include "cli/option_table.hpp"
+#include "cli/options/help_text.hpp"
+#include "cli/options/option_table.hpp"
 #include "daemon/api/formats.hpp"
 #include "support/files.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/environment.hpp"
+#include "cli/run/environment.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/parse.hpp"
+#include "cli/options/parse.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/option_table.hpp"
+#include "cli/options/option_table.hpp"
 
 namespace gpuprof::cli {
 namespace {

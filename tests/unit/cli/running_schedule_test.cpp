@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/running_schedule.hpp"
+#include "cli/running/running_schedule.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/parse.hpp"
+#include "cli/options/parse.hpp"
 
 namespace gpuprof::cli {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "cli/parse.hpp"
+#include "cli/options/parse.hpp"
 #include "cli/serve_process.hpp"
 
 namespace gpuprof::cli {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "cli/options.hpp"
+#include "cli/options/options.hpp"
 #include "daemon/api/summary.hpp"
 #include "support/files.hpp"
 #include "support/utf8.hpp"

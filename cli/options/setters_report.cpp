@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Options of `gpuprof report`.
+//
+// Context:  cli
+#include <fmt/format.h>
+
+#include "cli/options/setters.hpp"
+#include "support/text.hpp"
+
+namespace gpuprof::cli::set {
+namespace {
+
+using support::error;
+
+template <typename Number>
+support::Result<Number> number_of(const char* option, const std::string& value) {
+  auto number = support::parse_unsigned(value);
+  if (!number) return error(fmt::format("{} {}", option, number.error().sentence));
+  if (number.value() > static_cast<std::uint64_t>(static_cast<Number>(~0ULL)))
+    return error(fmt::format("{} {} is too large", option, support::in_quotes(value)));
+  return static_cast<Number>(number.value());
+}
+
+}  // namespace
+
+Answer by(Options& o, const std::string& value) { return o.by = value, Answer{}; }
+Answer html(Options& o, const std::string& value) {
+  if (value.empty()) return error("--html needs the name of the page to write");
+  return o.html = value, Answer{};
+}
+Answer sort_by(Options& o, const std::string& value) { return o.sort_by = value, Answer{}; }
+Answer by_input_shape(Options& o, const std::string&) { return o.by_input_shape = true, Answer{}; }
+Answer csv(Options& o, const std::string&) { return o.csv = true, Answer{}; }
+
+Answer by_stack(Options& o, const std::string& value) {
+  GPUPROF_TRY(number, number_of<std::uint32_t>("--group-by-stack", value));
+  o.by_stack = number;
+  return {};
+}
+
+Answer columns(Options& o, const std::string& value) {
+  o.columns.clear();
+  for (const std::string& column : support::split(value, ','))
+    if (!column.empty()) o.columns.push_back(column);
+  if (o.columns.empty()) return error("--columns needs names of columns, separated by commas");
+  return {};
+}
+
+Answer advice_only(Options& o, const std::string&) {
+  o.advice_only = true;
+  return {};
+}
+
+Answer fail_on(Options& o, const std::string& value) {
+  o.fail_on.clear();
+  for (const std::string& rule : support::split(value, ','))
+    if (!rule.empty()) o.fail_on.push_back(rule);
+  if (o.fail_on.empty())
+    return error("--fail-on needs names of rules, separated by commas, or any");
+  return {};
+}
+
+Answer row_limit(Options& o, const std::string& value) {
+  GPUPROF_TRY(number, number_of<std::uint64_t>("--row-limit", value));
+  o.row_limit = number;
+  return {};
+}
+
+Answer rank(Options& o, const std::string& value) {
+  GPUPROF_TRY(number, number_of<std::uint32_t>("--rank", value));
+  o.rank = number;
+  return {};
+}
+
+Answer report_steps(Options& o, const std::string& value) {
+  const std::size_t dash = value.find('-');
+  if (dash == 0 || dash + 1 == value.size())
+    return error(fmt::format("--step {} is neither N nor A-B", support::in_quotes(value)));
+  GPUPROF_TRY(first, number_of<std::uint64_t>("--step", value.substr(0, dash)));
+  std::uint64_t last = first;
+  if (dash != std::string::npos) {
+    GPUPROF_TRY(number, number_of<std::uint64_t>("--step", value.substr(dash + 1)));
+    last = number;
+  }
+  if (last < first)
+    return error(fmt::format("--step {} ends before it begins: write the smaller number first",
+                             support::in_quotes(value)));
+  o.report_steps = {first, last};
+  return {};
+}
+
+}  // namespace gpuprof::cli::set

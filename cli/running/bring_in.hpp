@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The library, brought into a process that has none awake, until it answers there.
+//
+// Context:  cli
+// Owns:     nothing
+// Promises: each way to fail is one sentence; one that ends or starts another program meanwhile is
+//           noticed at once
+// Not here: how it gets in (daemon/attach), which processes (attach.cpp)
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "cli/options/options.hpp"
+#include "daemon/api/attach.hpp"
+#include "daemon/api/doors.hpp"
+#include "support/result.hpp"
+
+namespace gpuprof::cli {
+
+/// @param library  Path of it.
+/// @param attached Called each time it was called in there.
+support::Result<api::Door> bring_in(std::uint32_t pid, const std::string& library,
+                                    const Options& options,
+                                    const std::function<void(const api::Attached&)>& attached);
+
+/// What this answer of gpuprof_attach says against recording; "" where it started.
+std::string why_not_started(std::uint32_t pid, int answer);
+
+/// Why a process that was attached to will not answer any more; "" if it may.
+/// @param program  api::Attached::program
+std::string why_no_answer(std::uint32_t pid, std::uint32_t program);
+
+}  // namespace gpuprof::cli

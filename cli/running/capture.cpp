@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gpuprof capture: another window of processes that have the library in them.
+//
+// Context:  cli
+#include <string>
+#include <vector>
+
+#include "cli/commands.hpp"
+#include "cli/running/capture_session.hpp"
+#include "cli/running/chosen.hpp"
+#include "support/write_signals.hpp"
+
+namespace gpuprof::cli {
+
+support::Result<int> capture_command(Options& options) {
+  support::ignore_write_signals();
+  GPUPROF_TRY(found, processes_by_door(options, "capture"));
+  std::vector<Found> processes;
+  std::vector<std::string> left_out;
+  for (const Found& one : found) {
+    const auto is_free = not_recorded_now(one);
+    if (!is_free && !options.all) return is_free.error();
+    if (is_free)
+      processes.push_back(one);
+    else
+      left_out.push_back(is_free.error().sentence);
+  }
+  if (processes.empty()) return support::error(left_out.front());
+  GPUPROF_TRY(session, CaptureSession::open(options));
+  for (const std::string& sentence : left_out) session->remark(sentence);
+  for (const Found& one : processes) session->add(one.door, one.named && !options.by_rules, false);
+  return session->finish(options);
+}
+
+}  // namespace gpuprof::cli
