@@ -7,6 +7,7 @@
 #include "daemon/ingest/clock_report.hpp"
 
 #include <array>
+#include <cmath>
 #include <cstdio>
 
 #include "daemon/model/clock_facts.hpp"
@@ -77,6 +78,12 @@ void ClockReport::write_latest(model::EventSink& sink, const Clocks& clocks) {
 }
 
 void ClockReport::round_done(model::EventSink& sink, const Clocks& clocks) {
+  if (clocks.rough() != rough_written_) {
+    rough_written_ = clocks.rough();
+    write_fact(sink, model::kClockRough, std::to_string(rough_written_));
+    write_fact(sink, model::kClockRoughPpm,
+               std::to_string(std::llround(std::ceil(clocks.rough_error() * 1e6))));
+  }
   if (clocks.ambiguous() == ambiguous_written_) return;
   ambiguous_written_ = clocks.ambiguous();
   write_fact(sink, model::kClockAmbiguous, std::to_string(ambiguous_written_));

@@ -34,6 +34,7 @@ class ClockReport {
   std::uint32_t place_ = ~0U;            // of the latest
   std::uint64_t next_readings_ = 0;      // of it, until it is described again
   std::uint64_t ambiguous_written_ = 0;  // records
+  std::uint64_t rough_written_ = 0;      // the same
 };
 
 }  // namespace gpuprof::ingest

@@ -94,6 +94,12 @@ std::uint64_t Clocks::miss_ns(const Span& span, Place place, const Bounds& bound
                    beyond(bounds.open_at_ns, span.end_ns), beyond(span.end_ns, arrival_ns(place))});
 }
 
+void Clocks::used(const Era& era) {
+  if (era.has_good_rate()) return;
+  ++rough_;
+  rough_error_ = std::max(rough_error_, era.rate_error());
+}
+
 bool Clocks::to_mono(Span* times, Place place, const Bounds& bounds) {
   const Era& latest = eras_.back();
   const bool settled = place.readings >= latest.place() + kLateReadings;
@@ -101,6 +107,7 @@ bool Clocks::to_mono(Span* times, Place place, const Bounds& bounds) {
     const Span span = latest.to_mono(times->start_ns, times->end_ns);
     if (eras_.size() == 1 || miss_ns(span, place, bounds) <= kJitterNs) {
       *times = span;
+      used(latest);
       return true;
     }
   }
@@ -142,6 +149,7 @@ bool Clocks::choose(Span* times, Place place, const Bounds& bounds) {
     ambiguous_by_ns_ = std::max(ambiguous_by_ns_, off_ns);
   }
   *times = of(chosen);
+  used(eras_[chosen]);
   return true;
 }
 

@@ -61,6 +61,9 @@ class Clocks {
   /// Records that more than one clock was possible for, and by how much they may be off at most.
   std::uint64_t ambiguous() const { return ambiguous_; }
   std::uint64_t ambiguous_by_ns() const { return ambiguous_by_ns_; }
+  /// Records that could wait no longer for a good rate, and the largest relative error of theirs.
+  std::uint64_t rough() const { return rough_; }
+  double rough_error() const { return rough_error_; }
 
  private:
   static constexpr std::uint32_t kTimesKept = 1024;
@@ -71,6 +74,7 @@ class Clocks {
   std::uint64_t arrival_ns(Place place) const;
   std::uint64_t miss_ns(const Span& span, Place place, const Bounds& bounds) const;
   bool choose(Span* times, Place place, const Bounds& bounds);
+  void used(const Era& era);
   bool near_change(std::size_t placed, std::size_t other, Place place) const;
 
   std::vector<Era> eras_;
@@ -79,7 +83,8 @@ class Clocks {
   std::uint32_t readings_ = 0;
   bool seeded_ = false, have_real_ = false;
   std::uint64_t last_mono_ns_ = 0, last_real_ns_ = 0, now_ns_ = ~std::uint64_t{0};
-  std::uint64_t ambiguous_ = 0, ambiguous_by_ns_ = 0;
+  std::uint64_t ambiguous_ = 0, ambiguous_by_ns_ = 0, rough_ = 0;
+  double rough_error_ = 0;
 };
 
 }  // namespace gpuprof::ingest

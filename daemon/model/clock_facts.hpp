@@ -12,4 +12,9 @@ inline constexpr char kClockAmbiguous[] = "clock.ambiguous_records";
 /// By how many nanoseconds their times may be off.
 inline constexpr char kClockAmbiguousBy[] = "clock.ambiguous_by_ns";
 
+/// Records whose times were converted before the rate of their clock was known to 1 ppm.
+inline constexpr char kClockRough[] = "clock.rough_records";
+/// To how many millionths it was known, at worst.
+inline constexpr char kClockRoughPpm[] = "clock.rough_ppm";
+
 }  // namespace gpuprof::model

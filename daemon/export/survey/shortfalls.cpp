@@ -142,7 +142,20 @@ std::string sentence_of(const Survey& s, LossReason reason, std::uint64_t count)
   return fmt::format("{} {} missing: {}", count, one ? singular : plural, name_of(reason));
 }
 
+void rough_clock(const Survey& s, std::vector<std::string>& out) {
+  constexpr double kWorthASentence = 100;  // ppm
+  const auto records = s.facts.find(model::kClockRough), ppm = s.facts.find(model::kClockRoughPpm);
+  if (records == s.facts.end() || ppm == s.facts.end()) return;
+  const double known = std::strtod(ppm->second.c_str(), nullptr);
+  if (known < kWorthASentence) return;
+  out.push_back(
+      fmt::format("{} records of CUPTI were converted before the rate of its clock was known well; "
+                  "their durations may be off by up to {:.2g} %",
+                  records->second, known / 1e4));
+}
+
 void clocks(const Survey& s, std::vector<std::string>& out) {
+  rough_clock(s, out);
   const auto records = s.facts.find(model::kClockAmbiguous);
   const auto by_ns = s.facts.find(model::kClockAmbiguousBy);
   if (records == s.facts.end() || by_ns == s.facts.end()) return;

@@ -55,6 +55,28 @@ TEST_F(Shortfalls, AStepWhoseBeginIsLostIsToldAsAStep) {
                   "1 step is missing: its begin is lost, and the step before goes on through it"));
 }
 
+constexpr char kRoughClock[] =
+    "12 records of CUPTI were converted before the rate of its clock was known well; their "
+    "durations may be off by up to 0.38 %";
+
+TEST_F(Shortfalls, TimesOfAClockThatWasNotKnownWellAreTold) {
+  record([](model::EventSink& sink) {
+    sink.on(model::Fact{"clock.rough_records", "12"});
+    sink.on(model::Fact{"clock.rough_ppm", "3800"});
+  });
+  trace();
+  EXPECT_THAT(written_.missing, ::testing::Contains(kRoughClock));
+}
+
+TEST_F(Shortfalls, BelowAHundredMillionthsAClockIsKnownWellEnough) {
+  record([](model::EventSink& sink) {
+    sink.on(model::Fact{"clock.rough_records", "12"});
+    sink.on(model::Fact{"clock.rough_ppm", "99"});
+  });
+  trace();
+  EXPECT_THAT(written_.missing, ::testing::Each(::testing::Not(::testing::HasSubstr("clock"))));
+}
+
 TEST_F(Shortfalls, CutBuffersAreCountedAsBuffersWithTheirBytes) {
   record([](model::EventSink& sink) {
     sink.on(model::Loss{7, 0, 4, kStart + 10, kStart + 20});

@@ -34,6 +34,7 @@ TEST_F(AssemblerTest, RecordsOfAForeignClockWaitForItsRate) {
   ASSERT_THAT(sink_.kernels, SizeIs(1));
   EXPECT_EQ(45'000'000u, sink_.kernels[0].start_ns);
   EXPECT_EQ(46'000'000u, sink_.kernels[0].end_ns);
+  EXPECT_EQ(0u, sink_.facts.count("clock.rough_records")) << "it had waited for a good one";
 }
 
 TEST_F(AssemblerTest, AWindowThatIsWrittenWaitsForNoRate) {
@@ -44,6 +45,8 @@ TEST_F(AssemblerTest, AWindowThatIsWrittenWaitsForNoRate) {
   rounds(3);
   ASSERT_THAT(sink_.kernels, SizeIs(1));
   EXPECT_EQ(45'000'000u, sink_.kernels[0].start_ns);
+  EXPECT_EQ("1", sink_.facts["clock.rough_records"]);
+  EXPECT_EQ("2", sink_.facts["clock.rough_ppm"]) << "20 ns in 10 ms";
 }
 
 TEST_F(AssemblerTest, AReadingThatNeverComesHoldsNothingForLong) {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,7 @@ class Collected final : public model::IgnoringSink {
   void on(const model::MemCopy& e) override { copies.push_back(e); }
   void on(const model::Loss& e) override { losses.push_back(e); }
   void on(const model::Notice& e) override { notices.emplace_back(e.text); }
+  void on(const model::Fact& e) override { facts[std::string(e.key)] = e.value; }
 
   struct Stack {
     model::StackId id;
@@ -61,6 +63,7 @@ class Collected final : public model::IgnoringSink {
   std::vector<model::MemCopy> copies;
   std::vector<model::Loss> losses;
   std::vector<std::string> notices;
+  std::map<std::string, std::string> facts;
 
   std::uint64_t lost(model::LossReason reason) const {
     std::uint64_t count = 0;

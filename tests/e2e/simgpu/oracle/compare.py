@@ -53,7 +53,7 @@ class Comparison:
 
     @param fit      fit the witness's clock first (ours states its own)
     @param rated    the witness converted times from a clock with a rate of its own, as PyTorch's
-                    profiler and we do from the time-stamp counter
+                    profiler and we do from the time-stamp counter; ours says how well it knew that rate
     @param kinds    kinds of operations this witness records at all
     @param foreign  correlation ids outside of the window, whose records the witness may hold
     @param handles  the witness may name a thread by its pthread handle, always by the same one:
@@ -74,7 +74,8 @@ class Comparison:
         self.match = Match(_only(truth, truth.ops, kinds), _only(witness, keep, kinds))
         self.offset, self.drift, self.origin = _line(
             [(t.start, w.start - t.start) for t, w in self.match.pairs]) if fit else (0, 0.0, 0)
-        self.rate = RATE_PPM * 1e-6 if fit or rated else 0.0
+        told = float(getattr(witness, "header", {}).get("facts", {}).get("clock.rough_ppm", 0))
+        self.rate = max(RATE_PPM, told) * 1e-6 if fit or rated else 0.0
         self.worst_duration = self.worst_start = 0
         self._presence()
         self._fields()
