@@ -46,9 +46,14 @@ int main(int arguments, char** words) {
     if (setresgid(65534, 65534, 65534) != 0) perror("setresgid");
     if (setresuid(65534, 65534, 65534) != 0) perror("setresuid");
   }
-  usleep(100000);
-  int with_root = 0, with_capabilities = 0;
-  count(&with_root, &with_capabilities);
+  /* A moment: until a thread that others than this program made has had a processor. */
+  int with_root = 1, with_capabilities = 1;
+  for (int look = 0; look < 100 && with_root + with_capabilities != 0; ++look) {
+    usleep(100000);
+    with_root = with_capabilities = 0;
+    count(&with_root, &with_capabilities);
+    if (arguments > 1) with_root = 0;
+  }
   if (arguments == 1) printf("%d threads of root\n", with_root);
   printf("%d threads with capabilities\n", with_capabilities);
   return 0;
