@@ -49,6 +49,7 @@ constinit StackParts g_parts{};
 namespace {
 
 constexpr std::uint64_t kScanNs = 40'000'000;
+constexpr std::uint64_t kBeginningLookNs = 5'000'000;
 /// A thread that makes steps and rests is looked at once a sampling period, but for very short
 /// ones.
 constexpr std::uint64_t kShortestRestNs = 5'000'000;
@@ -95,7 +96,7 @@ void publish_rate() {
 
 void keep_guard() {
   if (!hot::on(hot::kOnSamples | hot::kOnLaunchStacks)) return;
-  if (base::mono_ns() < g_sampler.settings.guard_from_ns) return;
+  if (!program_has_begun(g_sampler.settings.guard_from_ns)) return;
   const char* why = watch_guard(g_sampler.own_threads, &g_sampler.guard_left);
   if (why == nullptr || g_sampler.guard_lost_told) return;
   g_sampler.guard_lost_told = true;
@@ -128,8 +129,9 @@ void begin_triggers() {
   open_threads(g_sampler.kind, g_sampler.plan);
 }
 
-void heed_queue_end(std::uint64_t now_ns) {
-  if (g_sampler.kind != &kPerfTrigger || now_ns < g_sampler.settings.guard_from_ns) return;
+void heed_queue_end() {
+  if (g_sampler.kind != &kPerfTrigger || !program_has_begun(g_sampler.settings.guard_from_ns))
+    return;
   const bool ended = take_queue_end();
   const bool choice = g_sampler.settings.kind == wire::SamplerKind::kAuto;
   if (!ended && (watch_queue_end() || !choice)) return;
@@ -226,8 +228,8 @@ std::uint32_t next_turn_ms(std::uint64_t now_ns) {
     wait_ns = std::min(wait_ns, g_sampler.look_ns - std::min(g_sampler.look_ns, now_ns));
     if (g_sampler.some_step) wait_ns = std::min(wait_ns, rest_ns());
   }
-  const std::uint64_t guard_ns = g_sampler.settings.guard_from_ns;
-  if (now_ns < guard_ns) wait_ns = std::min(wait_ns, guard_ns - now_ns + 1'000'000);
+  if (!program_has_begun(g_sampler.settings.guard_from_ns))
+    wait_ns = std::min(wait_ns, kBeginningLookNs);
   return static_cast<std::uint32_t>(std::max<std::uint64_t>((wait_ns + 999'999) / 1'000'000, 1));
 }
 
@@ -371,7 +373,7 @@ std::uint32_t tick(std::uint64_t now_ns) {
   if (!g_sampler.on) return kScanNs / 1'000'000;
   heed_interrupted_waits(now_ns);
   if (some_are_claimed()) keep_signal();
-  heed_queue_end(now_ns);
+  heed_queue_end();
   if (now_ns - g_sampler.scanned_ns >= kScanNs) {
     g_sampler.scanned_ns = now_ns;
     keep_signal();

@@ -23,7 +23,8 @@ struct Settings {
   bool blocked_threads = true;
   bool native = true;
   bool python = true;
-  /// CLOCK_MONOTONIC; until then the dispositions of faults stay as they are, and stacks are the
+  /// CLOCK_MONOTONIC; until then, and as long as the main thread waits for a processor and has used
+  /// less than 15 ms of one, the dispositions of faults stay as they are, and stacks are the
   /// program counter alone.
   std::uint64_t guard_from_ns = 0;
 };

@@ -6,9 +6,14 @@
 // Owns:     nothing
 #include "inject/sample/faults/guard_watch.hpp"
 
+#include <unistd.h>
+
+#include "gpuprof/base/clock.hpp"
+#include "inject/hot/patience.hpp"
 #include "inject/sample/faults/fault_guard.hpp"
 #include "inject/sample/snapshot/phdr_snapshot.hpp"
 #include "inject/sample/threads.hpp"
+#include "inject/sample/triggers/trigger.hpp"
 
 namespace gpuprof::sample {
 
@@ -47,6 +52,17 @@ const char* watch_guard(bool own_threads, bool* left) {
       return "the program handles SIGSEGV or SIGBUS itself again and again: stacks are reduced to "
              "the program counter";
   }
+}
+
+bool program_has_begun(std::uint64_t from_ns) {
+  constexpr std::uint64_t kBeginningCpu_ns = 15'000'000;
+  static constinit bool begun = false;
+  if (begun || from_ns == 0) return true;
+  if (base::mono_ns() < from_ns) return false;
+  const pid_t main = getpid();
+  begun = base::clock_ns(cpu_clock_of(main)) >= kBeginningCpu_ns ||
+          !hot::is_runnable(static_cast<std::uint32_t>(main));
+  return begun;
 }
 
 }  // namespace gpuprof::sample

@@ -6,6 +6,8 @@
 // Owns:     nothing
 #pragma once
 
+#include <cstdint>
+
 namespace gpuprof::sample {
 
 /// Arms the guard where it is not yet, at each tick, or lets go of it.
@@ -14,5 +16,11 @@ namespace gpuprof::sample {
 /// @param left         Whether it was let go of already; kept by the caller.
 /// @return null: armed; else why not, for the trace.
 const char* watch_guard(bool own_threads, bool* left);
+
+/// Whether the guard may stand already: the time is over in which a runtime asks what is done with
+/// faults. A program whose main thread gets no processor begins later than the clock says.
+///
+/// @param from_ns  CLOCK_MONOTONIC; 0: it may.
+bool program_has_begun(std::uint64_t from_ns);
 
 }  // namespace gpuprof::sample

@@ -98,10 +98,26 @@ static void in_thread(void) {
   pthread_join(thread, NULL);
 }
 
+/* On a busy machine it may be long before the parent is where it is to be interrupted. */
+static void wait_until_asleep(pid_t pid) {
+  char path[48], text[128];
+  int look;
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+  for (look = 0; look < 3000; ++look) {
+    const int file = open(path, O_RDONLY);
+    const long bytes = read(file, text, sizeof text - 1);
+    close(file);
+    text[bytes > 0 ? bytes : 0] = 0;
+    if (strstr(text, ") S ") != NULL) return;
+    rest(10);
+  }
+}
+
 static pid_t send_later(int number, int then_write) {
   const pid_t to = getpid(), child = fork();
   if (child != 0) return child;
   rest(300);
+  wait_until_asleep(to);
   kill(to, number);
   rest(100);
   if (then_write >= 0 && write(then_write, "x", 1) != 1) _exit(1);
@@ -109,7 +125,8 @@ static pid_t send_later(int number, int then_write) {
 }
 
 static void in_calls(int ignored) {
-  const struct timespec time = {0, 500000000};
+  /* It is interrupted, or nothing comes of the signal. */
+  const struct timespec time = {ignored ? 0 : 60, 500000000};
   char byte;
   int ends[2], left;
   if (ignored)
