@@ -9,8 +9,14 @@ import e2e
 import sim
 
 NODES, STEPS = 2000, 80
-WORK = ["--steps", str(STEPS), "--kernels", "6", "--graph-nodes", str(NODES), "--host-ms", "0",
-        "--step-ms", "20"]
+LONGER = (1, 4, 16)  # our thread, which looks, may get no processor for as long as the shortest takes
+
+
+def work(steps):
+    return ["--steps", str(steps), "--kernels", "6", "--graph-nodes", str(NODES), "--host-ms", "0", "--step-ms", "20"]
+
+
+WORK = work(STEPS)
 # CUPTI allows one device buffer, about 100,000 records; the replays make 160,000.
 ONE_BUFFER = ["--time-scale", "0.05", "--device-buffers", "1"]
 STOPPED = re.compile(r"Records of CUDA graph nodes were stopped after (\d+)")
@@ -26,21 +32,26 @@ def is_node(event):
 
 
 def check_stops(checks, name, scenario, most):
-    with e2e.Folder("graph-" + name) as folder:
-        options = ONE_BUFFER if scenario is None else ["--time-scale", "0.05", "--scenario", scenario]
-        plain = sim.plain(WORK, options)
-        ours = sim.run(["-o", folder, "--cuda-graph", "node"], WORK, options)
-        said = ours.stderr.decode()
-        checks.equal((ours.returncode, ours.stdout), (plain.returncode, plain.stdout),
-                     name + ": the program ends and prints as without us")
-        found = STOPPED.search(said)
-        checks.expect(found, name + ": the summary says that it stopped: " + said[-900:])
-        nodes = len(events(folder, is_node))
-        print("  %s: %d of %d nodes in the file; said: %s"
-              % (name, nodes, NODES * STEPS, found.group(0) if found else None))
-        checks.expect(0 < nodes <= most, "%s: %d nodes recorded" % (name, nodes))
-        wrong = [e for e in events(folder, is_node) if not 0 < e["dur"] < 1000]
-        checks.equal(wrong[:2], [], name + ": no node has times that cannot be")
+    options = ONE_BUFFER if scenario is None else ["--time-scale", "0.05", "--scenario", scenario]
+    for steps in (STEPS * times for times in LONGER):
+        with e2e.Folder("graph-" + name) as folder:
+            plain = sim.plain(work(steps), options)
+            ours = sim.run(["-o", folder, "--cuda-graph", "node"], work(steps), options)
+            said = ours.stderr.decode()
+            checks.equal((ours.returncode, ours.stdout), (plain.returncode, plain.stdout),
+                         name + ": the program ends and prints as without us")
+            found = STOPPED.search(said)
+            nodes = len(events(folder, is_node))
+            print("  %s: %d of %d nodes in the file; said: %s"
+                  % (name, nodes, NODES * steps, found.group(0) if found else None))
+            wrong = [e for e in events(folder, is_node) if not 0 < e["dur"] < 1000]
+            checks.equal(wrong[:2], [], name + ": no node has times that cannot be")
+        if found:
+            break
+    checks.expect(found, name + ": the summary says that it stopped: " + said[-900:])
+    # A few replays more may come through until all of it is off.
+    checks.expect(0 < nodes <= (int(found.group(1)) if found else 0) + 20 * NODES, "%s: %d nodes recorded" % (name, nodes))
+    checks.in_time(nodes <= most, "%s: stopped in time: %d nodes" % (name, nodes))
 
 
 def check_one_slice_a_launch(checks):
