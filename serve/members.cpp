@@ -65,7 +65,10 @@ Members find_members(const Choice& choice) {
     if (!by_id && choice.names.empty()) continue;
     const auto status = api::ask_status(door);
     if (!status) {
-      if (by_id) members.problem = status.error().sentence, members.problem_pid = door.pid;
+      if (by_id) {
+        members.problem = status.error().sentence;
+        members.problem_pid = door.pid;
+      }
       continue;
     }
     if (!by_id && !holds(choice.names, status.value().name)) continue;

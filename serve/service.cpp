@@ -151,15 +151,13 @@ Members Service::members_now(const grpc::ServerContext& context) const {
   const std::uint64_t last_ns = base::mono_ns() + kManyPrograms_ns;
   std::uint64_t deadline_ns = base::mono_ns() + kDoorAway_ns;
   Members members = find_members(choice);
-  std::uint32_t program = support::program_mark(static_cast<pid_t>(members.problem_pid));
-  while (!members.problem.empty() && base::mono_ns() < deadline_ns &&
-         wait_until(context, base::mono_ns() + kLook_ns)) {
+  while (!members.problem.empty() && base::mono_ns() < deadline_ns) {
     const auto pid = static_cast<pid_t>(members.problem_pid);
-    if (support::started_another_program(pid, program)) {
-      program = support::program_mark(pid);
-      deadline_ns = std::min(last_ns, base::mono_ns() + kDoorAway_ns);
-    }
+    const std::uint32_t program = support::program_mark(pid);
+    if (!wait_until(context, base::mono_ns() + kLook_ns)) break;
     members = find_members(choice);
+    if (support::started_another_program(pid, program))
+      deadline_ns = std::min(last_ns, base::mono_ns() + kDoorAway_ns);
   }
   return members;
 }

@@ -33,8 +33,8 @@ constexpr std::uint64_t kStartPatience_ns = 50'000'000;
 constexpr std::uint64_t kStarvedPatience_ns = 10'000'000'000;
 // It ends as soon as the socket closes, unless somebody has stopped it.
 constexpr std::uint64_t kWatchGoodbye_ns = 200'000'000;
-// How often the helper looks at a stopped program: nobody tells it when that goes on. And how often
-// we look at the helper.
+// How often the helper looks at a stopped program, since nobody tells it when that goes on, and we
+// at the helper.
 constexpr int kLook_ms = 50;
 
 /// Leaves the socket as descriptor 3 and nothing else of ours or the program's.
@@ -50,11 +50,6 @@ void wake_if_left_behind(pid_t program) {
   const pid_t us = getppid();
   if (!support::process_stat(program).stopped() && support::process_stat(us).stopped())
     kill(us, SIGCONT);
-}
-
-bool is_at_work(pid_t pid) {
-  const char state = support::process_stat(pid).state;
-  return state == 'R' || state == 'D';
 }
 
 /// The newest word of ours: the program we stop with, or 0. False: we are gone.
@@ -134,7 +129,8 @@ bool GroupWatch::group_got(int signal) {
     const std::uint64_t waited = base::mono_ns() - begin;
     // What it was sent makes it runnable at once: when it sleeps it has said so, or was sent
     // nothing.
-    if (waited >= kStartPatience_ns && (waited >= kStarvedPatience_ns || !is_at_work(pid_)))
+    if (waited >= kStartPatience_ns &&
+        (waited >= kStarvedPatience_ns || !support::any_thread_busy(pid_)))
       return heard(signal);
     pollfd waiting{socket_.get(), POLLIN, 0};
     poll(&waiting, 1, kLook_ms);

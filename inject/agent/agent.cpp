@@ -18,7 +18,7 @@
 #include "inject/agent/core.hpp"
 #include "inject/cupti/cupti.hpp"
 #include "inject/hot/state.hpp"
-#include "inject/hot/worker_thread.hpp"
+#include "inject/hot/worker/worker_thread.hpp"
 #include "inject/modules/program.hpp"
 #include "inject/sample/program_kind.hpp"
 #include "inject/sample/signals/alt_stacks.hpp"

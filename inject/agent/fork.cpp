@@ -15,7 +15,7 @@
 #include "inject/cupti/cupti.hpp"
 #include "inject/hot/state.hpp"
 #include "inject/hot/thread_block.hpp"
-#include "inject/hot/worker_thread.hpp"
+#include "inject/hot/worker/worker_thread.hpp"
 #include "inject/python/frames.hpp"
 #include "inject/sample/sampler.hpp"
 #include "inject/sample/signals/alt_stacks.hpp"

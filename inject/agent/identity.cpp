@@ -7,7 +7,7 @@
 //           here at once, else within half a second of recording, ten seconds while it waits
 //
 // Why: to the kernel credentials belong to a thread. glibc tells the threads it knows by a signal;
-// ours it cannot reach (inject/hot/worker_resume.cpp).
+// ours it cannot reach (inject/hot/worker/worker_resume.cpp).
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>

@@ -15,7 +15,7 @@
 #include "inject/agent/agent.hpp"
 #include "inject/agent/core.hpp"
 #include "inject/hot/state.hpp"
-#include "inject/hot/worker_thread.hpp"
+#include "inject/hot/worker/worker_thread.hpp"
 #include "inject/wake/watch.hpp"
 
 namespace gpuprof::agent {

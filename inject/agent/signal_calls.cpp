@@ -18,7 +18,7 @@
 #include "inject/agent/core.hpp"
 #include "inject/agent/wait_calls.hpp"
 #include "inject/got/got.hpp"
-#include "inject/hot/worker_thread.hpp"
+#include "inject/hot/worker/worker_thread.hpp"
 #include "inject/sample/sampler.hpp"
 #include "inject/sample/signals/queue_end.hpp"
 #include "inject/sample/signals/stack_shield.hpp"

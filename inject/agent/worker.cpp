@@ -8,7 +8,7 @@
 #include "inject/agent/core.hpp"
 #include "inject/agent/own_files.hpp"
 #include "inject/cupti/cupti.hpp"
-#include "inject/hot/worker_thread.hpp"
+#include "inject/hot/worker/worker_thread.hpp"
 #include "inject/wake/watch.hpp"
 
 namespace gpuprof::agent {

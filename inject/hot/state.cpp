@@ -9,7 +9,7 @@
 #include <errno.h>
 
 #include "inject/hot/outbox.hpp"
-#include "inject/hot/worker_bell.hpp"
+#include "inject/hot/worker/worker_bell.hpp"
 
 namespace gpuprof::hot {
 

@@ -15,7 +15,7 @@
 #include "gpuprof/base/loader_counts.hpp"
 #include "inject/hot/outbox.hpp"
 #include "inject/hot/reclaim.hpp"
-#include "inject/hot/worker_thread.hpp"
+#include "inject/hot/worker/worker_thread.hpp"
 #include "inject/modules/elf_lookup.hpp"
 #include "inject/modules/held.hpp"
 #include "inject/modules/visit.hpp"

@@ -17,7 +17,7 @@
 #include "inject/hot/outbox.hpp"
 #include "inject/hot/state.hpp"
 #include "inject/hot/thread_block.hpp"
-#include "inject/hot/worker_thread.hpp"
+#include "inject/hot/worker/worker_thread.hpp"
 #include "inject/python/frames.hpp"
 #include "inject/sample/blocked.hpp"
 #include "inject/sample/faults/fault_guard.hpp"

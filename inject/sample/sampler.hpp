@@ -35,8 +35,8 @@ struct Settings {
 bool prepare();
 
 /// The realtime signal whose handler prepare() has installed; 0 before. The handler's first act,
-/// before any check of its own, is hot::resume_if_parked() (inject/hot/worker_thread.hpp): also
-/// for signals of a POSIX timer the agent armed while no sampling is on.
+/// before any check of its own, is hot::resume_if_parked() (inject/hot/worker/worker_thread.hpp):
+/// also for signals of a POSIX timer the agent armed while no sampling is on.
 int signal_number();
 
 /// Bits of all signals that some of ours may have come by and be pending still.

@@ -14,7 +14,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "inject/hot/worker_thread.hpp"
+#include "inject/hot/worker/worker_thread.hpp"
 #include "inject/sample/faults/landing.hpp"
 #include "inject/sample/signals/kernel_signal.hpp"
 #include "inject/wake/at_rest.hpp"
@@ -80,7 +80,7 @@ void come_again(WatchedThread& thread) {
 }
 
 void heed(WatchedThread& thread, const ucontext_t* context) {
-  // One that exists is continued without the C library (hot/worker_resume.cpp).
+  // One that exists is continued without the C library (hot/worker/worker_resume.cpp).
   if (hot::worker_parked()) return call_hook(nullptr);
   if (may_be_in_a_handler(thread, context) || !at_rest(context) || !call_hook_on_own_stack())
     come_again(thread);

@@ -148,10 +148,12 @@ void rough_clock(const Survey& s, std::vector<std::string>& out) {
   if (records == s.facts.end() || ppm == s.facts.end()) return;
   const double known = std::strtod(ppm->second.c_str(), nullptr);
   if (known < kWorthASentence) return;
-  out.push_back(
-      fmt::format("{} records of CUPTI were converted before the rate of its clock was known well; "
-                  "their durations may be off by up to {:.2g} %",
-                  records->second, known / 1e4));
+  out.push_back(fmt::format(
+      "{} converted before the rate of its clock was known well; durations may be off by "
+      "up to {:.2g} %",
+      support::counted(std::strtoull(records->second.c_str(), nullptr, 10), "record of CUPTI was",
+                       "records of CUPTI were"),
+      known / 1e4));
 }
 
 void clocks(const Survey& s, std::vector<std::string>& out) {

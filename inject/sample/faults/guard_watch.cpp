@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "gpuprof/base/clock.hpp"
-#include "inject/hot/patience.hpp"
+#include "inject/hot/worker/patience.hpp"
 #include "inject/sample/faults/fault_guard.hpp"
 #include "inject/sample/snapshot/phdr_snapshot.hpp"
 #include "inject/sample/threads.hpp"

@@ -19,7 +19,7 @@
 
 #include "gpuprof/base/clock.hpp"
 #include "inject/hot/state.hpp"
-#include "inject/hot/worker_thread.hpp"
+#include "inject/hot/worker/worker_thread.hpp"
 #include "inject/sample/faults/fault_guard.hpp"
 #include "inject/sample/faults/landing.hpp"
 #include "inject/sample/sampler.hpp"

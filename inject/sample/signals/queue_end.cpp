@@ -13,7 +13,7 @@
 #include <atomic>
 
 #include "inject/hot/state.hpp"
-#include "inject/hot/worker_thread.hpp"
+#include "inject/hot/worker/worker_thread.hpp"
 #include "inject/sample/signals/handler.hpp"
 #include "inject/sample/signals/kernel_signal.hpp"
 

@@ -14,7 +14,7 @@
 #include "inject/hot/pause.hpp"
 #include "inject/hot/state.hpp"
 #include "inject/hot/thread_block.hpp"
-#include "inject/hot/worker_thread.hpp"
+#include "inject/hot/worker/worker_thread.hpp"
 #include "inject/sample/sampler.hpp"
 #include "inject/sample/signals/handler_state.hpp"
 

@@ -30,7 +30,8 @@ FORMAT_OPTION = ["--format", ",".join(ALL_FORMATS)] if os.environ.get("GPUPROF_T
 for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
-# And those that the C library keeps for itself by whatever its posix_spawn starts. It would not set them.
+# The two that the C library keeps for itself are ignored by whatever its posix_spawn starts, `make` for one. Only a bare
+# system call sets them.
 for number in (32, 33):
     ctypes.CDLL(None).syscall({"x86_64": 13, "aarch64": 134}[os.uname().machine], number, bytes(64), None, 8)
 

@@ -56,8 +56,8 @@ TEST_F(Shortfalls, AStepWhoseBeginIsLostIsToldAsAStep) {
 }
 
 constexpr char kRoughClock[] =
-    "12 records of CUPTI were converted before the rate of its clock was known well; their "
-    "durations may be off by up to 0.38 %";
+    "12 records of CUPTI were converted before the rate of its clock was known well; durations "
+    "may be off by up to 0.38 %";
 
 TEST_F(Shortfalls, TimesOfAClockThatWasNotKnownWellAreTold) {
   record([](model::EventSink& sink) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a deadline counts: of a thread that is runnable and one that is not.
-#include "inject/hot/patience.hpp"
+#include "inject/hot/worker/patience.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/syscall.h>

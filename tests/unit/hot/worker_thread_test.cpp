@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Park and resume of our one thread, from ordinary code, from a signal handler, across fork.
-#include "inject/hot/worker_thread.hpp"
+#include "inject/hot/worker/worker_thread.hpp"
 
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "inject/hot/state.hpp"
-#include "inject/hot/worker_state.hpp"
+#include "inject/hot/worker/worker_state.hpp"
 
 namespace gpuprof::hot {
 namespace {

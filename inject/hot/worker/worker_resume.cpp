@@ -15,8 +15,8 @@
 
 #include "inject/hot/state.hpp"
 #include "inject/hot/thread_block.hpp"
-#include "inject/hot/worker_state.hpp"
-#include "inject/hot/worker_thread.hpp"
+#include "inject/hot/worker/worker_state.hpp"
+#include "inject/hot/worker/worker_thread.hpp"
 
 namespace gpuprof::hot {
 

@@ -10,10 +10,10 @@
 // Why: Python 3.12 and later warn when a process forks while the kernel counts a second thread,
 // and look just after fork() has returned. A thread made anew would need malloc, which no signal
 // handler may call.
-#include "inject/hot/worker_thread.hpp"
-#include "inject/hot/patience.hpp"
+#include "inject/hot/worker/worker_thread.hpp"
 #include "inject/hot/pause.hpp"
 #include "inject/hot/thread_block.hpp"
+#include "inject/hot/worker/patience.hpp"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -34,7 +34,7 @@
 #include "gpuprof/base/clock.hpp"
 #include "inject/hot/state.hpp"
 #include "inject/hot/thread_count.hpp"
-#include "inject/hot/worker_state.hpp"
+#include "inject/hot/worker/worker_state.hpp"
 
 namespace gpuprof::hot {
 

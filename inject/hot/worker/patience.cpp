@@ -4,7 +4,7 @@
 //
 // Context:  boundary
 // Owns:     nothing
-#include "inject/hot/patience.hpp"
+#include "inject/hot/worker/patience.hpp"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 //
 // Context:  signal
 // Owns:     nothing
-#include "inject/hot/worker_bell.hpp"
+#include "inject/hot/worker/worker_bell.hpp"
 
 #include <errno.h>
 #include <sys/syscall.h>
