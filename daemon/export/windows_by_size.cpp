@@ -96,7 +96,8 @@ std::vector<std::uint64_t> find_cuts(Run& run, std::uint64_t limit) {
   return cuts;
 }
 
-std::vector<model::Window> make_windows(const Run& run, std::vector<std::uint64_t> cuts) {
+std::vector<model::Window> make_windows(const Run& run, std::vector<std::uint64_t> cuts,
+                                        bool from_start) {
   std::vector<model::Window> windows;
   cuts.push_back(run.end_ns);
   std::uint64_t start = run.start_ns;
@@ -108,6 +109,7 @@ std::vector<model::Window> make_windows(const Run& run, std::vector<std::uint64_
     window.end_ns = end;
     window.stamp_real_ns = start + run.real_minus_mono_ns;
     window.why = cuts.size() == 1 ? "whole run" : "span size";
+    window.gapless = from_start || !windows.empty();
     windows.push_back(window);
     start = end;
   }
@@ -150,14 +152,15 @@ support::Result<std::vector<model::Window>> windows_by_size(
   }
   if (run.end_ns <= run.start_ns) return std::vector<model::Window>{};
   const std::uint64_t limit = std::max<std::uint64_t>(session.options.span_size_events, 1);
-  if (run.largest <= limit) return make_windows(run, {});
+  const bool from_start = !session.options.of_running;
+  if (run.largest <= limit) return make_windows(run, {}, from_start);
   GPUPROF_TRY(steps, find_steps(entries));
   for (const model::Step& step : steps) {
     run.borders.push_back(step.start_ns);
     run.borders.push_back(step.end_ns);
   }
   std::sort(run.borders.begin(), run.borders.end());
-  std::vector<model::Window> windows = make_windows(run, find_cuts(run, limit));
+  std::vector<model::Window> windows = make_windows(run, find_cuts(run, limit), from_start);
   count_steps(steps, windows);
   return windows;
 }

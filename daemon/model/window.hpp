@@ -22,6 +22,8 @@ struct Window {
   /// Until here a loss that was told is this window's: its last flush ends after end_ns. Where
   /// nothing follows: ~0.
   std::uint64_t settled_ns = 0;
+  /// All that the program launched before it was recorded, too, and is for the window before.
+  bool gapless = false;
 };
 
 }  // namespace gpuprof::model

@@ -86,6 +86,7 @@ class Log final : public SessionLog {
         .add("steps", window.steps)
         .add("why", window.why)
         .add("settled_ns", window.settled_ns)
+        .add("gapless", window.gapless ? 1U : 0U)
         .write_to(fd_.get());
   }
   void remark(const std::string& key, const std::string& sentence) override {

@@ -111,7 +111,7 @@ support::Result<void> apply(const FlatObject& line, SessionView& view) {
     view.windows.push_back({static_cast<std::uint32_t>(line.number("index")), start_ns, end_ns,
                             line.number("stamp_real_ns"), line.number("first_step"),
                             line.number("first_label"), line.number("steps"), line.text("why"),
-                            line.number("settled_ns")});
+                            line.number("settled_ns"), line.number("gapless") != 0});
   } else if (kind == lines::kRemark) {
     view.remarks.emplace_back(line.text("key"), line.text("sentence"));
   } else if (kind == lines::kChosen) {

@@ -19,6 +19,45 @@ spool::ReplayRange replay_range(const model::Window& window) {
   return {window.start_ns, window.end_ns + std::min(room, model::kLatestWorkNs)};
 }
 
+/// The host calls before the window.
+class CallsBefore final : public model::IgnoringSink {
+ public:
+  explicit CallsBefore(Survey& survey) : survey_(survey) {}
+  using model::IgnoringSink::on;
+  void on(const model::ApiCall& e) override {
+    if (e.start_ns < survey_.window.start_ns && e.correlation != 0)
+      survey_.launched_before.test_and_set(e.correlation);
+  }
+
+ private:
+  Survey& survey_;
+};
+
+class LostRecords final : public model::IgnoringSink {
+ public:
+  using model::IgnoringSink::on;
+  void on(const model::Loss& e) override {
+    any |= e.count != 0 && model::counts_records(static_cast<model::LossReason>(e.reason));
+  }
+  bool any = false;
+};
+
+/// A GPU event without its host call is this window's unless the call is in the one before. Worth
+/// a look where records were lost: else a call that is not there came before the recording.
+support::Result<void> look_before(const FileRequest& request, Survey& survey) {
+  if (!request.window.gapless) return {};
+  LostRecords lost;
+  // A range that holds no event: losses come all the same.
+  GPUPROF_CHECK(spool::replay(request.process.spool_path, {~0ULL, ~0ULL}, lost));
+  if (!lost.any) return {};
+  const std::uint64_t start_ns = request.window.start_ns;
+  const std::uint64_t from_ns = start_ns - std::min(start_ns, model::kLatestWorkNs);
+  CallsBefore before(survey);
+  GPUPROF_CHECK(spool::replay(request.process.spool_path, {from_ns, start_ns}, before));
+  survey.before_known = true;
+  return {};
+}
+
 }  // namespace
 
 bool is_simulated(const Survey& survey) {
@@ -53,6 +92,7 @@ support::Result<void> survey_process(const FileRequest& request, Survey& survey,
   survey.stacks_wanted = request.session.options.with_stack;
   if (survey.samples_wanted)
     survey.sample_period_ns = 1'000'000'000 / request.session.options.rate_hz;
+  GPUPROF_CHECK(look_before(request, survey));
   Surveyor surveyor(survey, stacks);
   GPUPROF_TRY(end, read_events(request, surveyor));
   survey.replay_complete = end.complete;

@@ -290,7 +290,7 @@ void Surveyor::on(const model::Kernel& e) {
 }
 
 void Surveyor::decide(const Undecided& event) {
-  if (s_.launched.empty() ? event.in_time : s_.launched.test(event.correlation)) {
+  if (s_.without_calls() ? event.in_time : s_.launched.test(event.correlation)) {
     ++s_.count(event.kind);
     s_.on_gpu.test_and_set(event.correlation);
   } else if (event.in_time && s_.call_lost(event.correlation)) {

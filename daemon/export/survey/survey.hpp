@@ -99,6 +99,8 @@ struct Survey {
   std::unordered_set<std::uint64_t> followed_ends;  // of steps, something else begins at once
   PagedBits launched;                  // correlation ids of the host calls that are kept
   std::uint32_t first_launched = ~0U;  // lowest of them
+  PagedBits launched_before;           // … of host calls before the window, where calls were lost
+  bool before_known = false;           // whether those were looked for
   PagedBits on_gpu;                    // correlation ids of GPU events
   PagedBits ranges_seen;               // ids of the ranges that become operators
   std::unordered_map<model::RangeId, Clip> clipped;
@@ -120,13 +122,17 @@ struct Survey {
   bool inside(std::uint64_t start_ns) const {
     return start_ns >= window.start_ns && start_ns < window.end_ns;
   }
-  /// Ids grow with time: launched inside the window, though its host call is not there.
+  /// No file's window has its host call. Where those before the window are not known, ids tell:
+  /// they grow with time.
   bool call_lost(std::uint32_t correlation) const {
-    return correlation > first_launched && !launched.test(correlation);
+    if (launched.test(correlation)) return false;
+    return before_known ? !launched_before.test(correlation) : correlation > first_launched;
   }
-  /// A GPU event belongs to the file of its launch; without any launch seen, to that of its start.
+  /// Nothing tells launches: CUDA calls were not recorded.
+  bool without_calls() const { return launched.empty() && launched_before.empty(); }
+  /// A GPU event belongs to the file of its launch; where that is not known, to that of its start.
   bool keeps_gpu(std::uint32_t correlation, std::uint64_t start_ns) const {
-    if (launched.empty() || call_lost(correlation)) return inside(start_ns);
+    if (without_calls() || call_lost(correlation)) return inside(start_ns);
     return launched.test(correlation);
   }
   bool overlaps(const Interval& range) const {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "daemon/export/export.hpp"
+#include "daemon/model/loss.hpp"
 #include "gpuprof/base/notices.hpp"
 #include "tests/unit/export/export_fixture.hpp"
 
@@ -45,6 +46,66 @@ TEST_F(Shortfalls, OfALossThatReachesOverAWindowsBorderItsShareIsTheWindows) {
   EXPECT_EQ(dropped["ring full"]["in this window"].GetUint(), 25u + 700u);
   EXPECT_EQ(dropped["ring full"]["since the start"].GetUint(), 1100u);
   EXPECT_EQ(dropped["record too long"]["in this window"].GetUint(), 1u);
+}
+
+/// Kernels by the sentences about their launches: who is drawn, and what is said.
+class LostCalls : public Shortfalls {
+ protected:
+  static constexpr std::uint32_t kEarlier = 5, kLost = 7, kKept = 9;
+  /// Two kernels of calls that are not in the window, one of which came before it; one of a call
+  /// that is. `loss`: of records, told at the window's begin.
+  void record_border(model::LossReason loss) {
+    record([&](model::EventSink& sink) {
+      model::ApiCall earlier = call(kEarlier, 0, 0);
+      earlier.start_ns = kStart - 2000, earlier.end_ns = kStart - 1000;
+      sink.on(earlier);
+      for (const std::uint32_t id : {kEarlier, kLost, kKept})
+        sink.on(kernel(id, 100 + id, 101 + id));
+      sink.on(call(kKept, 90, 91));
+      sink.on(model::Loss{static_cast<std::uint32_t>(loss), 0, 1, kStart + 10, kStart + 20});
+    });
+  }
+  std::vector<std::uint32_t> drawn() {
+    trace();
+    std::vector<std::uint32_t> ids;
+    for (const rapidjson::Value* kernel : events("kernel"))
+      ids.push_back((*kernel)["args"]["correlation"].GetUint());
+    std::sort(ids.begin(), ids.end());
+    return ids;
+  }
+};
+
+constexpr char kOneLost[] =
+    "1 GPU event is drawn without the host call that launched it: it was lost";
+constexpr char kOneBefore[] = "1 GPU event launched before the window is not in the file";
+constexpr char kTwoBefore[] = "2 GPU events launched before the window are not in the file";
+
+TEST_F(LostCalls, AtTheBeginOfAWindowThatFollowsAnotherTheirKernelsAreDrawn) {
+  record_border(model::LossReason::kLaneFull);
+  window_.gapless = true;
+  EXPECT_THAT(drawn(), testing::ElementsAre(kLost, kKept));
+  EXPECT_THAT(written_.missing, testing::IsSupersetOf({kOneLost, kOneBefore}));
+}
+
+TEST_F(LostCalls, AllOfAWindowsTheirKernelsAreDrawn) {
+  window_.start_ns += 95'000;
+  record_border(model::LossReason::kLaneFull);
+  window_.gapless = true;
+  EXPECT_THAT(drawn(), testing::ElementsAre(kLost)) << "the other two came before it";
+  EXPECT_THAT(written_.missing, testing::IsSupersetOf({kOneLost, kTwoBefore}));
+}
+
+TEST_F(LostCalls, BeforeARecordingBeganAreNotCalledLost) {
+  record_border(model::LossReason::kLaneFull);
+  EXPECT_THAT(drawn(), testing::ElementsAre(kKept));
+  EXPECT_THAT(written_.missing, testing::Contains(kTwoBefore));
+}
+
+TEST_F(LostCalls, AreNoneWhereNoRecordWasLost) {
+  record_border(model::LossReason::kNameCut);
+  window_.gapless = true;
+  EXPECT_THAT(drawn(), testing::ElementsAre(kKept));
+  EXPECT_THAT(written_.missing, testing::Contains(kTwoBefore));
 }
 
 TEST_F(Shortfalls, AStepWhoseBeginIsLostIsToldAsAStep) {

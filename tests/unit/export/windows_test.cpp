@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <set>
+
 #include "tests/unit/export/export_fixture.hpp"
 
 namespace gpuprof::exporter {
@@ -57,6 +59,36 @@ TEST_F(Windows, MeetAtStepBorders) {
   }
   EXPECT_EQ(windows[0].first_step, 1u);
   EXPECT_EQ(steps + windows.back().steps, 50'000u / 700);
+}
+
+// Kernels run 50 us after their calls; in each hundred, the first calls of a stretch that moves on
+// are lost, so that some cut lies within, before and after one.
+TEST_F(Windows, HoldEachKernelOnceThoughCallsWereLost) {
+  constexpr std::uint32_t kKernels = 20'000, kLate = 50, kPeriod = 103, kLost = 60;
+  record([&](model::EventSink& sink) {
+    auto& writer = dynamic_cast<spool::ProcessWriter&>(sink);
+    for (std::uint32_t us = 0; us < kKernels; ++us) {
+      if (us % kPeriod >= kLost) sink.on(call(us + 1, us, us + 1));
+      if (us >= kLate) sink.on(kernel(us + 1 - kLate, us, us + 1));
+      if (us % 50 == 49) writer.flush();
+    }
+    sink.on(model::Loss{1, 0, kKernels * kLost / kPeriod, kStart, kStart + kKernels * 1000});
+  });
+  for (const std::uint64_t size : {1000, 1430, 2000}) {
+    session_.options.span_size_events = size;
+    session_.options.output = folder_ + "/of" + std::to_string(size);
+    const auto windows = windows_by_size(session_, {kPid}).take();
+    ASSERT_GT(windows.size(), 8u);
+    std::multiset<std::uint32_t> seen;
+    for (const model::Window& window : windows) {
+      window_ = window;
+      trace();
+      for (const rapidjson::Value* event : events("kernel"))
+        seen.insert((*event)["args"]["correlation"].GetUint());
+    }
+    EXPECT_EQ(seen.size(), kKernels - kLate) << size;
+    EXPECT_EQ(std::set(seen.begin(), seen.end()).size(), kKernels - kLate) << size;
+  }
 }
 
 TEST_F(Windows, OfAProcessWithoutEventsCoverItsLife) {
