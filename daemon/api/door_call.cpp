@@ -18,6 +18,7 @@
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/wire/door.hpp"
 #include "gpuprof/wire/segment.hpp"
+#include "support/proc.hpp"
 #include "support/unix_socket.hpp"
 
 namespace gpuprof::api {
@@ -46,14 +47,39 @@ base::UniqueFd knock(const std::string& path, int wait_ms) {
 /// long before we got to speak.
 bool is_unheard(int failure) { return failure == EPIPE || failure == ECONNRESET; }
 
+/// "" while what is meant runs.
+std::string why_gone(const Door& door) {
+  if (support::has_ended(static_cast<pid_t>(door.pid))) return " has ended meanwhile";
+  if (!support::started_another_program(static_cast<pid_t>(door.pid), door.program)) return "";
+  return " has started another program (exec) meanwhile, and a library does not outlive that";
+}
+
+/// A fork of the program has the library's thread away for a moment; its door is there again then.
+base::UniqueFd knock_while_it_runs(const Door& door, int wait_ms, int* failure) {
+  constexpr std::uint64_t kLongestFork_ns = 3'000'000'000;
+  const std::uint64_t deadline_ns = base::mono_ns() + kLongestFork_ns;
+  for (;;) {
+    base::UniqueFd socket = knock(door.path, wait_ms);
+    *failure = socket ? 0 : errno;
+    if (!is_closed(*failure) || !why_gone(door).empty() || base::mono_ns() >= deadline_ns)
+      return socket;
+    usleep(5000);
+  }
+}
+
 /// The answer, in `buffer`. `*unheard`: the request was not read.
 template <typename M>
 support::Result<wire::Packet> call_once(const Door& door, const M& request, int timeout_ms,
                                         Buffer& buffer, bool* unheard) {
   const std::string who = "process " + std::to_string(door.pid);
   *unheard = false;
-  const base::UniqueFd socket = knock(door.path, timeout_ms);
-  if (!socket) return error(who + " does not answer at its door (" + std::strerror(errno) + ")");
+  int failure = 0;
+  const base::UniqueFd socket = knock_while_it_runs(door, timeout_ms, &failure);
+  if (!socket) {
+    const std::string gone = is_closed(failure) ? why_gone(door) : "";
+    return error(who +
+                 (gone.empty() ? " does not answer at its door " + why_closed(failure) : gone));
+  }
   alignas(8) std::array<std::byte, 256> out;
   const std::size_t bytes = wire::encode_message(request, nullptr, 0, out.data(), out.size());
   if (::send(socket.get(), out.data(), bytes, MSG_NOSIGNAL) < 0) {
@@ -119,6 +145,17 @@ support::Result<void> ask(const Door& door, const M& request, int timeout_ms) {
 }
 
 }  // namespace
+
+bool is_closed(int failure) { return failure == ECONNREFUSED || failure == ENOENT; }
+
+std::string why_closed(int failure) {
+  const std::string what = "(" + std::string(std::strerror(failure)) + ")";
+  if (!is_closed(failure)) return what;
+  return what +
+         ": the library's thread there does not get to run, as in a Python 3.12 or later that "
+         "forks "
+         "all the time; try again";
+}
 
 std::uint32_t listener_of(const std::string& path, int* failure, int wait_ms) {
   const base::UniqueFd socket = knock(path, wait_ms);

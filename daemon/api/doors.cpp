@@ -19,6 +19,7 @@
 #include "daemon/api/door_call.hpp"
 #include "gpuprof/wire/door.hpp"
 #include "support/files.hpp"
+#include "support/proc.hpp"
 #include "support/text.hpp"
 
 namespace gpuprof::api {
@@ -78,6 +79,10 @@ std::uint32_t who_answers(const std::string& path, std::uint32_t named) {
   return pid == 0 && failure == EAGAIN ? named : pid;
 }
 
+Door belonging(std::uint32_t pid, const std::string& path) {
+  return {pid, path, support::program_mark(static_cast<pid_t>(pid))};
+}
+
 /// A door whose process was ended while it made it: nobody will ever rename it.
 bool is_forsaken(const std::string& path, const std::string& name) {
   constexpr std::time_t kLongAgo_s = 60;
@@ -100,7 +105,7 @@ void add_from_folders(const std::string& root, std::uint32_t wanted, std::uint32
       if (!name.ends_with(wire::kDoorSuffix) || name.rfind(start, 0) != 0) continue;
       const auto named = static_cast<std::uint32_t>(std::strtoul(name.c_str(), nullptr, 10));
       if (const std::uint32_t pid = who_answers(path, root.empty() ? named : as); pid != 0)
-        doors.push_back({pid, path});
+        doors.push_back(belonging(pid, path));
     }
 }
 
@@ -113,7 +118,8 @@ void add_abstract(std::vector<Door>& doors) {
     if (at != std::string::npos) names.insert(line.substr(at + 1));
   }
   for (const std::string& name : names)
-    if (const std::uint32_t pid = who_answers(name, 0); pid != 0) doors.push_back({pid, name});
+    if (const std::uint32_t pid = who_answers(name, 0); pid != 0)
+      doors.push_back(belonging(pid, name));
 }
 
 std::string link_text(const std::string& path) {

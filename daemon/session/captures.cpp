@@ -13,6 +13,7 @@
 #include <cstring>
 #include <utility>
 
+#include "daemon/api/door_call.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/proc.hpp"
 #include "support/unix_socket.hpp"
@@ -30,17 +31,6 @@ bool is(const Credentials& who, std::uint32_t pid) {
   const bool user = who.uid == ::getuid() || ::getuid() == 0;
   // 0: of a pid namespace that we do not see into.
   return user && (who.pid == 0 || static_cast<std::uint32_t>(who.pid) == pid);
-}
-
-std::string nobody_answers(int failure) {
-  const std::string why =
-      "nobody answers at its door (" + std::string(std::strerror(failure)) + ")";
-  // Whoever found nobody behind it has removed its file.
-  if (failure != ECONNREFUSED && failure != ENOENT) return why;
-  return why +
-         ": the library's thread there does not get to run, as in a Python 3.12 or later that "
-         "forks "
-         "all the time; try again";
 }
 
 /// "" while what is meant runs.
@@ -72,7 +62,7 @@ void Captures::knock(Waiting& one, std::uint64_t now_ns) {
   one.knocked_ns = now_ns;
   base::UniqueFd socket = support::connect_socket(one.door, SOCK_NONBLOCK);
   if (!socket) {
-    return knock_again_or_fail(one, now_ns, nobody_answers(errno));
+    return knock_again_or_fail(one, now_ns, "nobody answers at its door " + api::why_closed(errno));
   }
   one.connection = std::make_unique<Connection>(std::move(socket), loop_);
   if (!is(one.connection->credentials(), one.pid))

@@ -207,6 +207,33 @@ TEST(Doors, NobodyThereIsSaid) {
   const auto status = ask_status({kOwn, "/tmp/no-such-folder/1-2.door"});
   ASSERT_FALSE(status.ok());
   EXPECT_THAT(status.error().sentence, HasSubstr("does not answer at its door"));
+  EXPECT_THAT(status.error().sentence, HasSubstr("does not get to run"));
+}
+
+TEST(Doors, AThreadThatAForkHasAwayIsWaitedFor) {
+  const std::string path = FakeDoor::path_of(kOwn, 21);
+  {
+    FakeDoor(path).die();
+    ASSERT_FALSE(exists(path));
+  }
+  std::thread behind([&path] {
+    // The first knocks find nobody.
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    FakeDoor door(path);
+    door.next();
+    door.answer(wire::DoorStatus{}, "name=forks\n");
+  });
+  const auto status = ask_status({kOwn, path});
+  behind.join();
+  ASSERT_TRUE(status.ok()) << status.error().sentence;
+  EXPECT_EQ("forks", status.value().name);
+}
+
+TEST(Doors, OfAProgramThatAnotherOneTookThePlaceOfAreNotWaitedFor) {
+  const Door door{kOwn, "/tmp/no-such-folder/1-2.door", 12345};
+  const auto status = ask_status(door);
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().sentence, HasSubstr("has started another program (exec)"));
 }
 
 }  // namespace
