@@ -112,7 +112,9 @@ def effective_rate():
     stated = counted["rate_mhz"] / 1000
     cpu = float(re.search(r"main_cpu=([\d.]+)", output)[1])
     print(f"cpu-timer stated {stated} got {counted['main_samples'] / cpu:.1f}")
-    assert counted["main_samples"] / cpu <= stated * 1.05
+    # Such a timer ends at the first tick after its time: of a thread that runs in short pieces they are as chance has it.
+    expected = stated * cpu
+    assert counted["main_samples"] <= expected * 1.05 + 4 * expected**0.5
 
 
 def crashes():
