@@ -33,6 +33,13 @@ bool is(const Credentials& who, std::uint32_t pid) {
   return user && (who.pid == 0 || static_cast<std::uint32_t>(who.pid) == pid);
 }
 
+std::string nobody_spoke(std::uint32_t pid) {
+  if (support::process_stat(static_cast<pid_t>(pid)).stopped())
+    return "it is stopped; let it go on: kill -CONT " + std::to_string(pid);
+  return "the library in it did not answer within 3 s: its thread does not get to run, as on a "
+         "busy machine, or in a Python 3.12 or later that forks all the time; try again";
+}
+
 /// "" while what is meant runs.
 std::string why_gone(std::uint32_t pid, std::uint32_t program) {
   if (support::has_ended(static_cast<pid_t>(pid))) return "it has ended meanwhile";
@@ -113,7 +120,7 @@ void Captures::tick(std::uint64_t now_ns) {
       knock(one, now_ns);
     }
     if (!one.done && !one.again && now_ns - one.since_ns > kPatienceNs)
-      fail(one, "the library in it did not answer within 3 s; is the process stopped?");
+      fail(one, nobody_spoke(one.pid));
   }
   waiting_.remove_if([](const Waiting& one) { return one.done; });
 }

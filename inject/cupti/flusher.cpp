@@ -120,8 +120,10 @@ void* run(void*) {
   hot::count_thread_out();
   hot::g_state.helper_tid.store(static_cast<std::uint32_t>(syscall(SYS_gettid)),
                                 std::memory_order_relaxed);
-  while (phase() == Phase::kRunning) {
+  for (;;) {
+    // acquire; first: an end that is asked for after the look at the phase is news to the wait
     const std::uint32_t news = g_flusher.news.load(std::memory_order_acquire);
+    if (phase() != Phase::kRunning) break;
     run_jobs();
     run_flushes();
     futex_wait(g_flusher.news, news, 3'600'000'000'000);

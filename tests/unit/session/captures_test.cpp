@@ -277,7 +277,24 @@ TEST_F(CapturesTest, SilenceIsGivenUp) {
   FakeDoor door(path(7));
   client_->capture(static_cast<std::uint32_t>(::getpid()), door.path(), true, false);
   const api::Summary summary = wait_for_summary();
-  EXPECT_THAT(summary.failures, Contains(HasSubstr("is the process stopped?")));
+  EXPECT_THAT(summary.failures, Contains(HasSubstr("its thread does not get to run")));
+}
+
+TEST_F(CapturesTest, AStoppedProcessIsSaidToBeOne) {
+  open();
+  const std::string door_path = path(16);
+  const pid_t child = fork_child([&] {
+    FakeDoor door(door_path);
+    ::raise(SIGSTOP);
+  });
+  int status = 0;
+  ASSERT_EQ(child, ::waitpid(child, &status, WUNTRACED));
+  client_->capture(static_cast<std::uint32_t>(child), door_path, true, false);
+  const api::Summary summary = wait_for_summary();
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  ::unlink(door_path.c_str());
+  EXPECT_THAT(summary.failures, Contains(HasSubstr("kill -CONT " + std::to_string(child))));
 }
 
 TEST_F(CapturesTest, ChildrenOfTheProcessJoinByTheAddressItWasTold) {
