@@ -14,6 +14,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "daemon/api/closed_door.hpp"
 #include "daemon/api/doors.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/wire/door.hpp"
@@ -145,17 +146,6 @@ support::Result<void> ask(const Door& door, const M& request, int timeout_ms) {
 }
 
 }  // namespace
-
-bool is_closed(int failure) { return failure == ECONNREFUSED || failure == ENOENT; }
-
-std::string why_closed(int failure) {
-  const std::string what = "(" + std::string(std::strerror(failure)) + ")";
-  if (!is_closed(failure)) return what;
-  return what +
-         ": the library's thread there does not get to run, as in a Python 3.12 or later that "
-         "forks "
-         "all the time; try again";
-}
 
 std::uint32_t listener_of(const std::string& path, int* failure, int wait_ms) {
   const base::UniqueFd socket = knock(path, wait_ms);

@@ -13,7 +13,7 @@
 #include <cstring>
 #include <utility>
 
-#include "daemon/api/door_call.hpp"
+#include "daemon/api/closed_door.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/proc.hpp"
 #include "support/unix_socket.hpp"

@@ -3,8 +3,10 @@
 // fork: the worker stands still or is gone while it happens, the child starts with nothing.
 //
 // Context:  boundary (resume_hook: signal)
-// Promises: the prepare handler waits 200 ms at most (50 us as a rule); the child does nothing
-//           until it has used some CPU time, or CUDA or NVTX call us
+// Promises: the prepare handler waits 200 ms at most (50 us as a rule), and 10 s more for a thread
+// of
+//           ours that gets no processor, where the interpreter would warn of it; the child does
+//           nothing until it has used some CPU time, or CUDA or NVTX call us
 #include <errno.h>
 #include <unistd.h>
 
@@ -99,7 +101,7 @@ void wait_for_its_end() {
   const std::uint32_t last = hot::g_state.worker_tid.load(std::memory_order_relaxed);
   if (last == g_gone_tid || !counts_threads()) return;
   const int saved = errno;
-  if (hot::worker_park(kParkDeadlineMs)) g_gone_tid = last;
+  if (hot::worker_park(kParkDeadlineMs, hot::kStarvedMs)) g_gone_tid = last;
   hot::worker_allow_resume();
   if (awake()) hot::worker_resume();  // it was woken meanwhile
   errno = saved;
@@ -124,12 +126,14 @@ void fork_prepare() {
   g_fork.running = true;
   hot::g_resume_hook = resume_from_signal;
   sample::before_fork();
-  cupti::before_fork();
-  if (counts_threads())
-    g_fork.parked = hot::worker_park(kParkDeadlineMs);
+  const bool counts = counts_threads();
+  const std::uint32_t starved_ms = counts ? hot::kStarvedMs : 0;
+  cupti::before_fork(starved_ms);
+  if (counts)
+    g_fork.parked = hot::worker_park(kParkDeadlineMs, starved_ms);
   else
     g_fork.paused = hot::worker_pause(kParkDeadlineMs);
-  cupti::worker_stands_before_fork();
+  cupti::worker_stands_before_fork(starved_ms);
   errno = saved;
 }
 

@@ -71,9 +71,10 @@ bool release(std::uint32_t deadline_ms);
 /// Process exit (registered from InitializeInjection, and from the _exit family). Boundary.
 void before_exit();
 
-void before_fork();
+/// @param starved_ms  So long besides a fifth of a second, while the helper gets no processor.
+void before_fork(std::uint32_t starved_ms);
 /// Once the worker stands still: it may just have begun to keep the helper.
-void worker_stands_before_fork();
+void worker_stands_before_fork(std::uint32_t starved_ms);
 /// On a thread of the program, if the worker goes on as it is.
 void after_fork_parent();
 void after_fork_child();

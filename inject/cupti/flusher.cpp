@@ -26,6 +26,7 @@
 #include "inject/hot/pause.hpp"
 #include "inject/hot/thread_block.hpp"
 #include "inject/hot/thread_count.hpp"
+#include "inject/hot/worker/patience.hpp"
 
 namespace gpuprof::cupti {
 
@@ -190,6 +191,13 @@ class LifeLock {
 
 namespace {
 
+// Inside CUPTI it works, and does not wait for a processor.
+bool is_over(hot::Patience& patience) {
+  const auto tid = hot::g_state.helper_tid.load(std::memory_order_relaxed);
+  if (flush_running_since() != 0) return patience.over(0);
+  return tid == 0 ? patience.over_before_its_begin() : patience.over(tid);
+}
+
 // It has said that it ends. pthread_join is where a thread that was cancelled would end.
 void join_ended() {
   while (pthread_tryjoin_np(g_flusher.thread, nullptr) == EBUSY) hot::pause_for(20'000);
@@ -203,6 +211,7 @@ bool start_locked() {
   g_flusher.job.store(nullptr, std::memory_order_relaxed);
   g_flusher.jobs_done.store(g_flusher.jobs_asked.load(std::memory_order_relaxed),
                             std::memory_order_relaxed);
+  hot::g_state.helper_tid.store(0, std::memory_order_relaxed);
   set_phase(Phase::kRunning);
   if (create_thread()) return true;
   set_phase(Phase::kNone);
@@ -217,8 +226,8 @@ bool start_flusher() {
   return lock && start_locked();
 }
 
-bool stop_flusher(std::uint32_t deadline_ms) {
-  const std::uint64_t until = base::mono_ns() + std::uint64_t{deadline_ms} * 1'000'000;
+bool stop_flusher(std::uint32_t deadline_ms, std::uint32_t starved_ms) {
+  hot::Patience patience(deadline_ms, starved_ms);
   const LifeLock lock(deadline_ms);
   if (!lock) return false;
   if (phase() == Phase::kNone) return true;
@@ -227,9 +236,8 @@ bool stop_flusher(std::uint32_t deadline_ms) {
     tell_thread();
   }
   while (phase() == Phase::kEnding) {
-    const std::uint64_t now = base::mono_ns();
-    if (now >= until) return false;
-    futex_wait(g_flusher.phase, static_cast<std::uint32_t>(Phase::kEnding), until - now);
+    if (is_over(patience)) return false;
+    futex_wait(g_flusher.phase, static_cast<std::uint32_t>(Phase::kEnding), kLookAgainNs);
   }
   join_ended();
   hot::g_state.helper_tid.store(0, std::memory_order_relaxed);

@@ -21,7 +21,8 @@ namespace gpuprof::cupti {
 bool start_flusher();
 
 /// Ends the thread; waits at most `deadline_ms`, a hung one is left behind. True: it is gone.
-bool stop_flusher(std::uint32_t deadline_ms);
+/// @param starved_ms  So long besides, while it is not inside CUPTI and waits for a processor.
+bool stop_flusher(std::uint32_t deadline_ms, std::uint32_t starved_ms = 0);
 
 /// Starts the thread from a thread that has the program's descriptors, and keeps it: the worker has
 /// a table of its own, in which CUDA's and CUPTI's are not. From now on calls of CUPTI are made by

@@ -367,14 +367,14 @@ void before_exit() {
   for (int i = 0; i < 20 && sentences_waiting(); ++i) hot::pause_for(2'000'000);
 }
 
-void before_fork() {
+void before_fork(std::uint32_t starved_ms) {
   // Bounded: a switch that hangs inside CUPTI must not keep the program from forking.
   const RoomLock lock(200);
-  if (lock) stop_flusher(200);
+  if (lock) stop_flusher(200, starved_ms);
 }
 
-void worker_stands_before_fork() {
-  if (helper_is_kept()) before_fork();
+void worker_stands_before_fork(std::uint32_t starved_ms) {
+  if (helper_is_kept()) before_fork(starved_ms);
 }
 
 void after_fork_child() {

@@ -37,11 +37,11 @@ bool is_runnable(std::uint32_t tid) {
 Patience::Patience(std::uint32_t deadline_ms, std::uint32_t starved_ms)
     : left_ns_(deadline_ms * kMs), starved_left_ns_(starved_ms * kMs), asked_ns_(base::mono_ns()) {}
 
-bool Patience::over(std::uint32_t tid) {
+bool Patience::counted(bool starved) {
   const std::uint64_t now = base::mono_ns();
   const std::uint64_t passed = now - std::min(now, asked_ns_);
   asked_ns_ = now;
-  std::uint64_t& left = starved_left_ns_ != 0 && is_runnable(tid) ? starved_left_ns_ : left_ns_;
+  std::uint64_t& left = starved ? starved_left_ns_ : left_ns_;
   left -= std::min(left, passed);
   return left_ns_ == 0;
 }

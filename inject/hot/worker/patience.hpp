@@ -22,9 +22,13 @@ class Patience {
   Patience(std::uint32_t deadline_ms, std::uint32_t starved_ms);
 
   /// To be asked every now and then: counts the time since it was asked last.
-  bool over(std::uint32_t tid);
+  bool over(std::uint32_t tid) { return counted(starved_left_ns_ != 0 && is_runnable(tid)); }
+  /// Of a thread that has not begun yet: it waits for a processor.
+  bool over_before_its_begin() { return counted(starved_left_ns_ != 0); }
 
  private:
+  bool counted(bool starved);
+
   std::uint64_t left_ns_, starved_left_ns_, asked_ns_;
 };
 

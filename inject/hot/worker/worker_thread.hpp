@@ -27,7 +27,7 @@ void worker_wait_for_hand_over();
 /// True in the worker when it should return from `body` soon so that it can be parked.
 bool worker_park_wanted();
 
-/// For what fails or ends the program beside a second thread. A fork does neither.
+/// For what fails, ends or is warned of beside a second thread.
 inline constexpr std::uint32_t kStarvedMs = 10'000;
 
 /// Asks the worker to park and waits until the kernel thread is gone. Until

@@ -9,6 +9,7 @@ usage: forks_test.py [--times N]"""
 import argparse
 import os
 import re
+import signal
 import subprocess
 import threading
 import time
@@ -95,6 +96,18 @@ def looked_at(checks, folder, python, times):
                 checks.equal(program.end(), 0, what + ": its end: " + program.errors())
 
 
+def starved(checks, folder, python):
+    """Threads of ours that get no processor are waited for: the interpreter does not count them."""
+    command = [python, os.path.join(attached.PROGRAMS, "forks_starved.py"), "3"]
+    with attached.Program(command, folder, "starved") as program:
+        recording = attached.record(["attach", str(program.pid), "--stay", "-d", "2s"], os.path.join(folder, "starved"))
+        checks.expect(attached.wait_until(lambda: "warned" in program.text()), "starved: " + program.text())
+        said = re.search(r"starved (\d+) warned (\d+)", program.text())
+        checks.expect(said and int(said[1]) > 0, "starved: it saw our threads: " + program.text())
+        checks.equal(said and said[2], "0", "starved: warnings; " + recording.stderr)
+        checks.equal(program.end(), -signal.SIGTERM, "starved: its end: " + program.errors())
+
+
 def own_threads(pid):
     return [thread for thread in attached.footprint(pid).threads if thread.startswith("gpuprof")]
 
@@ -141,6 +154,7 @@ def main():
                       flush=True)
             if version == COUNTING[1]:
                 looked_at(checks, folder, python, times)
+                starved(checks, folder, python)
         on_the_gpu(checks, folder)
     checks.done()
 

@@ -203,7 +203,7 @@ TEST_F(SimRefusals, AForkedChildTouchesNothing) {
   record();
   program().launch(10);
   program().wait();
-  before_fork();
+  before_fork(0);
   const pid_t child = fork();
   if (child == 0) {
     alarm(10);

@@ -2,6 +2,10 @@
 //
 // Which steps and which times whole sessions put into their files, with fake agents.
 #include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+#include <atomic>
 
 #include "tests/unit/session/daemon_fixture.hpp"
 
@@ -74,8 +78,11 @@ TEST_F(DaemonTest, AWindowFoundAfterwardsIsRecordedToItsEnd) {
       if (!agent.recording()) ::_exit(4);
     }
     agent.step(lane, wire::StepSource::kKernel);
-    agent.serve_until_stopped(100);
-    if (agent.recording()) ::_exit(5);
+    constexpr int kPatience = 3000;  // of a busy machine
+    for (int i = 0; agent.recording(); ++i) {
+      if (i == kPatience) ::_exit(5);
+      agent.serve_until_stopped(10);
+    }
     agent.bye();
   });
   client_->command_started(static_cast<std::uint32_t>(child));
@@ -175,33 +182,49 @@ TEST_F(DaemonTest, ProcessesWithoutStepsRecordDuringTheOthersWindow) {
   options_.schedule.active = {U::kSteps, 5};
   options_.schedule.repeat = 1;
   const std::string address = open();
+  // Provisional on, off; window on, off: what the helper has seen, however seldom it gets to look.
+  constexpr int kAll = 4;
+  void* const shared = ::mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  auto& switches = *new (shared) std::atomic<int>(0);
   const pid_t helper = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
     agent.open_lane(1, LaneRole::kCallback);
-    int switches = 0;
-    for (bool was = false; !agent.stopped() && base::mono_ns() != 0;) {
+    for (bool was = false; !agent.stopped() && switches < kAll; sleep_ms(1)) {
       agent.serve();
       if (agent.recording() != was) ++switches;
       was = agent.recording();
-      sleep_ms(1);
-      if (switches >= 4) break;  // provisional on, off; window on, off
     }
     agent.bye();
-    ::_exit(switches >= 4 ? 0 : 4);
+    ::_exit(switches >= kAll ? 0 : 4);
   });
   const pid_t leader = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
     auto lane = agent.open_lane(1, LaneRole::kCallback);
+    constexpr int kPatience = 30'000;
+    const auto wait_until_seen = [&](int count) {
+      for (int i = 0; switches < count; ++i) {
+        if (i == kPatience) ::_exit(6);
+        agent.serve();
+        sleep_ms(1);
+      }
+    };
+    wait_until_seen(1);
     for (int i = 0; i < 70; ++i) {
       agent.step(lane, wire::StepSource::kNvtx);
       sleep_ms(10);
+      if (i == 35) wait_until_seen(2);
+      if (i == 43) wait_until_seen(3);
     }
+    wait_until_seen(kAll);
     agent.bye();
   });
   EXPECT_EQ(0, wait_for(leader));
+  if (switches < kAll) ::kill(helper, SIGKILL);
   EXPECT_EQ(0, wait_for(helper));
+  ::munmap(shared, sizeof switches);
   const api::Summary summary = finish();
   ASSERT_EQ(1u, summary.windows.size());
   EXPECT_EQ(42u, summary.windows[0].first_step);

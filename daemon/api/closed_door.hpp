@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What it means that nobody opens at a process's door.
+//
+// Context:  daemon | cli
+// Owns:     nothing
+#pragma once
+
+#include <string>
+
+namespace gpuprof::api {
+
+/// Nobody listens there: its file is left, or has been removed by whoever found nobody behind it.
+///
+/// @param failure  errno of connect(2).
+bool is_closed(int failure);
+
+/// Why connecting to a door failed, and, where nobody listens, what that may mean: "(…): …".
+std::string why_closed(int failure);
+
+}  // namespace gpuprof::api

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sessions of processes that run already: joined at fake doors.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <fstream>
+
+#include "gpuprof/base/unique_fd.hpp"
+#include "support/proc.hpp"
+#include "tests/fakes/fake_door.hpp"
+#include "tests/unit/session/daemon_fixture.hpp"
+
+namespace gpuprof::session {
+
+using fakes::FakeDoor;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using wire::LaneRole;
+using wire::MessageType;
+
+inline constexpr std::uint64_t kWindowNs = 200'000'000;
+
+inline std::uint64_t define(wire::LaneWriter& lane, const std::string& text) {
+  const auto bytes = static_cast<std::uint32_t>(text.size());
+  const std::uint64_t id = base::hash_bytes(text.data(), text.size());
+  lane.push(wire::StringDef{id, bytes, 0}, base::mono_ns(), text.data(), bytes);
+  return id;
+}
+
+/// Iterations of a loop with an optimizer inside, 20 ms each and half of it in operators.
+inline void train(wire::LaneWriter& lane, std::uint32_t iterations) {
+  constexpr std::uint64_t kLoop = 1, kStack = 11;
+  const std::uint64_t linear = define(lane, "aten::linear");
+  const std::uint64_t update = define(lane, "Optimizer.step#SGD.step");
+  lane.push(wire::LoopDef{kLoop, 7, 10, 20, 0, 0}, base::mono_ns());
+  lane.push(wire::StackLoops{kStack, 1, 0}, base::mono_ns(), &kLoop, sizeof kLoop);
+  std::uint32_t op_id = 0;
+  for (std::uint32_t i = 0; i < iterations; ++i) {
+    std::uint64_t now = base::mono_ns();
+    lane.push(wire::LoopMark{now, kLoop, i == 0 ? wire::kMarkFirst : 0, 0}, now);
+    for (const std::uint64_t name : {linear, update}) {
+      ++op_id;
+      const std::uint16_t scope = name == linear ? 0 : 7;
+      lane.push(
+          wire::OpBegin{now, name, kStack, 0, -1, op_id, op_id, 0, 0, scope, wire::kOpTopLevel},
+          now);
+      sleep_ms(5);
+      now = base::mono_ns();
+      lane.push(wire::OpEnd{now, op_id, op_id, 0}, now);
+    }
+    sleep_ms(10);
+  }
+}
+
+class CapturesTest : public DaemonTest {
+ protected:
+  CapturesTest() {
+    options_.of_running = true;
+    options_.schedule.given = true;
+    options_.schedule.active = {api::Extent::Unit::kTime, kWindowNs};
+    options_.schedule.repeat = 1;
+  }
+
+  /// Where nobody looks who asks all processes of this user.
+  static std::string path(unsigned long long nonce) {
+    return testing::TempDir() + "captures_test." + std::to_string(::getpid()) + "." +
+           std::to_string(nonce);
+  }
+
+  /// Once it is there, processes may end.
+  std::string go_on() const { return folder_ + "/go_on"; }
+  int wait_for(pid_t pid) const {
+    std::ofstream(go_on()).close();
+    return DaemonTest::wait_for(pid);
+  }
+
+  api::Summary wait_for_summary() {
+    client_->captures_complete();
+    return DaemonTest::wait_for_summary();
+  }
+
+  /// A process that runs, waits at `path`, is joined, and launches ten kernels. Exits with 0 if the
+  /// daemon let it go.
+  pid_t running_process(const std::string& path, bool asks_for_its_end = false,
+                        const std::string& says = "") {
+    return process_that(path, [&](FakeAgent& agent, wire::LaneWriter& lane) {
+      if (!says.empty())
+        agent.send(wire::Notice{0, static_cast<std::uint32_t>(wire::NoticeLevel::kMissing), 0,
+                                static_cast<std::uint32_t>(says.size()), base::mono_ns()},
+                   says);
+      for (std::uint32_t i = 1; i <= 10; ++i) launch(lane, i, 1);
+      if (asks_for_its_end) agent.send(wire::EndAsked{1, 0});
+    });
+  }
+
+  /// The same, but it does `work` once it is recorded.
+  pid_t process_that(const std::string& path,
+                     const std::function<void(FakeAgent&, wire::LaneWriter&)>& work,
+                     const FakeAgent::Options& as = {}) {
+    const pid_t child = fork_child([&] {
+      client_.reset();  // else the daemon never sees its client go
+      FakeDoor door(path);
+      wire::DoorJoin join{};
+      if (door.next() != MessageType::kDoorJoin || !door.packet().as(&join)) ::_exit(3);
+      FakeAgent agent;
+      if (!agent.join(door.take_caller(), join.session, as)) ::_exit(4);
+      auto lane = agent.open_lane(1, LaneRole::kCallback);
+      for (int i = 0; i < 300'000 && !agent.recording(); ++i) agent.serve(), sleep_ms(1);
+      work(agent, lane);
+      const bool stopped = agent.serve_until_stopped(300'000);
+      ::unlink(path.c_str());
+      // It runs on: the daemon is to find it alive when it says how the process ended.
+      for (int i = 0; i < 300'000 && ::access(go_on().c_str(), F_OK) != 0; ++i) sleep_ms(1);
+      ::_exit(stopped ? 0 : 5);
+    });
+    for (int i = 0; i < 300'000 && ::access(path.c_str(), F_OK) != 0; ++i) sleep_ms(1);
+    return child;
+  }
+};
+
+}  // namespace gpuprof::session

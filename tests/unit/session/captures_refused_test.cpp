@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Processes that run already and cannot be recorded: nobody answers, or somebody says no.
+#include "tests/unit/session/captures_fixture.hpp"
+
+namespace gpuprof::session {
+namespace {
+
+TEST_F(CapturesTest, NobodyAtTheDoorIsAFailureAndEndsTheSession) {
+  open();
+  const pid_t gone = fork_child([] { ::_exit(0); });
+  DaemonTest::wait_for(gone);
+  client_->capture(static_cast<std::uint32_t>(gone), folder_ + "/none.door", true, false);
+  const api::Summary summary = wait_for_summary();
+  EXPECT_THAT(summary.failures, Contains(HasSubstr("cannot be recorded: it has ended")));
+  EXPECT_THAT(summary.files, IsEmpty());
+  EXPECT_THAT(summary.remarks, IsEmpty()) << "no window was ever due";
+  EXPECT_THAT(spool_folders(), IsEmpty());
+}
+
+TEST_F(CapturesTest, AnotherProgramThanWasMeantIsNotWaitedFor) {
+  open();
+  const pid_t child = fork_child([] { ::pause(); });
+  const std::uint32_t now = support::program_mark(child), before = now ^ 2;
+  ASSERT_NE(now, 0u);
+  client_->capture(static_cast<std::uint32_t>(child), folder_ + "/none.door", true, false, before);
+  const api::Summary summary = wait_for_summary();
+  EXPECT_THAT(summary.failures, Contains(HasSubstr("started another program (exec)")));
+  ::kill(child, SIGKILL);
+  DaemonTest::wait_for(child);
+}
+
+TEST_F(CapturesTest, OneThatFailsDoesNotHurtAnother) {
+  open();
+  const pid_t child = running_process(path(4));
+  client_->capture(1234, folder_ + "/none.door", true, false);
+  client_->capture(static_cast<std::uint32_t>(child), path(4), true, false);
+  const api::Summary summary = wait_for_summary();
+  EXPECT_EQ(0, wait_for(child));
+  EXPECT_THAT(summary.failures, Contains(HasSubstr("process 1234")));
+  EXPECT_EQ(1u, summary.files.size());
+}
+
+TEST_F(CapturesTest, AnotherProcessBehindTheDoorIsNotRecorded) {
+  open();
+  FakeDoor door(path(5));
+  client_->capture(static_cast<std::uint32_t>(::getpid()) + 1, door.path(), true, false);
+  const api::Summary summary = wait_for_summary();
+  EXPECT_THAT(summary.failures, Contains(HasSubstr("another process listens")));
+  EXPECT_EQ(MessageType{}, door.next(50)) << "it is told nothing of us";
+}
+
+TEST_F(CapturesTest, RefusalIsTheProcessesOwnSentence) {
+  open();
+  FakeDoor door(path(6));
+  client_->capture(static_cast<std::uint32_t>(::getpid()), door.path(), true, true);
+  ASSERT_EQ(MessageType::kDoorJoin, door.next());
+  wire::DoorJoin join{};
+  ASSERT_TRUE(door.packet().as(&join));
+  EXPECT_NE(0u, join.session);
+  EXPECT_NE(0u, join.flags & wire::kJoinThenDetach);
+  door.refuse("it is being recorded already");
+  const api::Summary summary = wait_for_summary();
+  EXPECT_THAT(summary.failures, Contains(HasSubstr("it is being recorded already")));
+}
+
+TEST_F(CapturesTest, SilenceIsGivenUp) {
+  open();
+  FakeDoor door(path(7));
+  client_->capture(static_cast<std::uint32_t>(::getpid()), door.path(), true, false);
+  const api::Summary summary = wait_for_summary();
+  EXPECT_THAT(summary.failures, Contains(HasSubstr("its thread does not get to run")));
+}
+
+TEST_F(CapturesTest, AStoppedProcessIsSaidToBeOne) {
+  open();
+  const std::string door_path = path(16);
+  const pid_t child = fork_child([&] {
+    FakeDoor door(door_path);
+    ::raise(SIGSTOP);
+  });
+  int status = 0;
+  ASSERT_EQ(child, ::waitpid(child, &status, WUNTRACED));
+  client_->capture(static_cast<std::uint32_t>(child), door_path, true, false);
+  const api::Summary summary = wait_for_summary();
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  ::unlink(door_path.c_str());
+  EXPECT_THAT(summary.failures, Contains(HasSubstr("kill -CONT " + std::to_string(child))));
+}
+
+}  // namespace
+}  // namespace gpuprof::session
