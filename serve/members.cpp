@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "daemon/api/doors.hpp"
+#include "daemon/api/doors/doors.hpp"
 #include "gpuprof/wire/control.hpp"
 #include "support/files.hpp"
 #include "support/proc.hpp"

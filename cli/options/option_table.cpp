@@ -12,7 +12,7 @@
 
 #include "cli/options/setters.hpp"
 #include "daemon/api/formats.hpp"
-#include "daemon/api/report_session.hpp"
+#include "daemon/api/recorded/report_session.hpp"
 
 namespace gpuprof::cli {
 namespace {

@@ -19,7 +19,7 @@
 #include "cli/installation.hpp"
 #include "cli/run/daemon_pulse.hpp"
 #include "daemon/api/client.hpp"
-#include "daemon/api/doors.hpp"
+#include "daemon/api/doors/doors.hpp"
 #include "daemon/api/summary.hpp"
 #include "support/result.hpp"
 #include "support/tty.hpp"

@@ -15,7 +15,7 @@
 
 #include "cli/options/options.hpp"
 #include "daemon/api/attach.hpp"
-#include "daemon/api/doors.hpp"
+#include "daemon/api/doors/doors.hpp"
 #include "support/result.hpp"
 
 namespace gpuprof::cli {

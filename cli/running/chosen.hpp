@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/options/options.hpp"
-#include "daemon/api/doors.hpp"
+#include "daemon/api/doors/doors.hpp"
 #include "support/result.hpp"
 
 namespace gpuprof::cli {

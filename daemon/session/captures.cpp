@@ -13,7 +13,7 @@
 #include <cstring>
 #include <utility>
 
-#include "daemon/api/closed_door.hpp"
+#include "daemon/api/doors/closed_door.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/proc.hpp"
 #include "support/unix_socket.hpp"
@@ -38,14 +38,6 @@ std::string nobody_spoke(std::uint32_t pid) {
     return "it is stopped; let it go on: kill -CONT " + std::to_string(pid);
   return "the library in it did not answer within 3 s: its thread does not get to run, as on a "
          "busy machine, or in a Python 3.12 or later that forks all the time; try again";
-}
-
-/// "" while what is meant runs.
-std::string why_gone(std::uint32_t pid, std::uint32_t program) {
-  if (support::has_ended(static_cast<pid_t>(pid))) return "it has ended meanwhile";
-  if (!support::started_another_program(static_cast<pid_t>(pid), program)) return "";
-  return "it has started another program (exec) meanwhile, and a library does not outlive that; "
-         "attach again";
 }
 
 }  // namespace
@@ -79,7 +71,7 @@ void Captures::knock(Waiting& one, std::uint64_t now_ns) {
 }
 
 void Captures::knock_again_or_fail(Waiting& one, std::uint64_t now_ns, const std::string& why) {
-  if (std::string gone = why_gone(one.pid, one.program); !gone.empty()) return fail(one, gone);
+  if (std::string gone = api::why_gone(one.pid, one.program); !gone.empty()) return fail(one, gone);
   one.again = now_ns - one.since_ns < kPatienceNs;
   if (!one.again) fail(one, why);
 }

@@ -191,10 +191,18 @@ class LifeLock {
 
 namespace {
 
+// Without CUDA a job calls nothing of CUPTI.
+bool in_cupti() {
+  const bool in_job = g_flusher.job.load(std::memory_order_relaxed) == nullptr &&
+                      g_flusher.jobs_done.load(std::memory_order_relaxed) !=
+                          g_flusher.jobs_asked.load(std::memory_order_relaxed);
+  return flush_running_since() != 0 || (in_job && driver_was_seen());
+}
+
 // Inside CUPTI it works, and does not wait for a processor.
 bool is_over(hot::Patience& patience) {
   const auto tid = hot::g_state.helper_tid.load(std::memory_order_relaxed);
-  if (flush_running_since() != 0) return patience.over(0);
+  if (in_cupti()) return patience.over(0);  // no thread has that number
   return tid == 0 ? patience.over_before_its_begin() : patience.over(tid);
 }
 

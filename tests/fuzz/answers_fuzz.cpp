@@ -15,11 +15,11 @@
 #include <iterator>
 #include <string>
 
-#include "daemon/api/diff_sessions.hpp"
-#include "daemon/api/export_session.hpp"
 #include "daemon/api/formats.hpp"
-#include "daemon/api/report_page.hpp"
-#include "daemon/api/report_session.hpp"
+#include "daemon/api/recorded/diff_sessions.hpp"
+#include "daemon/api/recorded/export_session.hpp"
+#include "daemon/api/recorded/report_page.hpp"
+#include "daemon/api/recorded/report_session.hpp"
 #include "daemon/spool/block.hpp"
 #include "support/utf8.hpp"
 #include "tests/fuzz/hurting_sink.hpp"

@@ -18,7 +18,7 @@
 
 #include "cli/summary_text.hpp"
 #include "daemon/api/client.hpp"
-#include "daemon/api/doors.hpp"
+#include "daemon/api/doors/doors.hpp"
 #include "gpuprof/wire/door.hpp"
 #include "tests/fuzz/input.hpp"
 #include "tests/fuzz/packets.hpp"

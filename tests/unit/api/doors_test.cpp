@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Doors are found, asked, and swept away when nobody is behind them.
-#include "daemon/api/doors.hpp"
+#include "daemon/api/doors/doors.hpp"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@
 #include <fstream>
 #include <thread>
 
-#include "daemon/api/door_call.hpp"
+#include "daemon/api/doors/door_call.hpp"
 #include "gpuprof/wire/segment.hpp"
 #include "tests/fakes/fake_door.hpp"
 

@@ -61,8 +61,8 @@ TEST_F(Windows, MeetAtStepBorders) {
   EXPECT_EQ(steps + windows.back().steps, 50'000u / 700);
 }
 
-// Kernels run 50 us after their calls; in each hundred, the first calls of a stretch that moves on
-// are lost, so that some cut lies within, before and after one.
+// Kernels run 50 us after their calls. Of 103 calls each the first 60 are lost: some cuts lie
+// within such a stretch, others between two.
 TEST_F(Windows, HoldEachKernelOnceThoughCallsWereLost) {
   constexpr std::uint32_t kKernels = 20'000, kLate = 50, kPeriod = 103, kLost = 60;
   record([&](model::EventSink& sink) {

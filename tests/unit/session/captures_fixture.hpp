@@ -17,6 +17,7 @@
 
 namespace gpuprof::session {
 
+using fakes::FakeAgent;
 using fakes::FakeDoor;
 using testing::Contains;
 using testing::HasSubstr;

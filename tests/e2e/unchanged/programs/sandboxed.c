@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "work.h"
+
 #define ALLOW(number) \
   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
@@ -24,19 +26,6 @@ static long call(long number, long first, long second, long third) {
 #else
   return syscall(number, first, second, third);
 #endif
-}
-
-static void work(double seconds) {
-  struct timespec now;
-  volatile unsigned long turns = 0;
-  double end;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  end = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec + seconds;
-  do {
-    while (++turns % 20000 != 0) {
-    }
-    clock_gettime(CLOCK_MONOTONIC, &now);
-  } while ((double)now.tv_sec + 1e-9 * (double)now.tv_nsec < end);
 }
 
 int main(void) {

@@ -11,24 +11,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../work.h"
+
 static volatile sig_atomic_t alarms;
 
 static void on_alarm(int number) {
   (void)number;
   ++alarms;
-}
-
-static void work(double seconds) {
-  struct timespec now;
-  volatile unsigned long turns = 0;
-  double end;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  end = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec + seconds;
-  do {
-    while (++turns % 20000 != 0) {
-    }
-    clock_gettime(CLOCK_MONOTONIC, &now);
-  } while ((double)now.tv_sec + 1e-9 * (double)now.tv_nsec < end);
 }
 
 static const char* few(int count, int allowed) { return count <= allowed ? "few" : "many"; }

@@ -7,17 +7,13 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "work_cpu.h"
+
 static volatile int came;
 
 static void handle(int number) {
   (void)number;
   ++came;
-}
-
-static void work(double seconds) {
-  volatile unsigned long turns = 0;
-  const clock_t end = clock() + (clock_t)(seconds * CLOCKS_PER_SEC);
-  while (clock() < end) ++turns;
 }
 
 int main(int argc, char** argv) {

@@ -11,21 +11,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "work_ms.h"
+
 #define SIGNAL (SIGRTMAX - 3)
 #define TIMES 4000
 #define THREADS 6 /* more than there are processors: some are preempted while they read */
 
 static volatile int got, over;
-
-static void work(int ms) {
-  struct timespec begin, now;
-  volatile int i;
-  clock_gettime(CLOCK_MONOTONIC, &begin);
-  do {
-    for (i = 0; i < 100000; ++i) continue; /* not in the C library */
-    clock_gettime(CLOCK_MONOTONIC, &now);
-  } while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < ms);
-}
 
 static void count(int number) {
   (void)number;

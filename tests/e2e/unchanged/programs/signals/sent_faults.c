@@ -18,19 +18,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "handle.h"
+#include "work_ms.h"
+
 #define SIGNAL (SIGRTMAX - 3)
 
 static volatile int got;
-
-static void work(int ms) {
-  struct timespec begin, now;
-  volatile int i;
-  clock_gettime(CLOCK_MONOTONIC, &begin);
-  do {
-    for (i = 0; i < 100000; ++i) continue; /* not in the C library */
-    clock_gettime(CLOCK_MONOTONIC, &now);
-  } while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < ms);
-}
 
 static void rest(int ms) {
   const struct timespec time = {ms / 1000, ms % 1000 * 1000000L};
@@ -40,14 +33,6 @@ static void rest(int ms) {
 static void count(int number) {
   (void)number;
   ++got;
-}
-
-static void handle(int number, void (*handler)(int), int flags) {
-  struct sigaction action;
-  memset(&action, 0, sizeof action);
-  action.sa_handler = handler;
-  action.sa_flags = flags;
-  sigaction(number, &action, NULL);
 }
 
 static sigset_t block_up_to(int last) {

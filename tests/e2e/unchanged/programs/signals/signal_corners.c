@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "handle.h"
+
 #define SIGNAL (SIGRTMAX - 3)
 
 static volatile int got, inner;
@@ -34,14 +36,6 @@ static void wait_inside(int number) {
   (void)number;
   kill(getpid(), SIGNAL - 1);
   for (i = 0; i < 200 && !inner; ++i) work(1);
-}
-
-static void handle(int number, void (*handler)(int), int flags) {
-  struct sigaction action;
-  memset(&action, 0, sizeof action);
-  action.sa_handler = handler;
-  action.sa_flags = flags;
-  sigaction(number, &action, NULL);
 }
 
 static sigset_t block(int only) {

@@ -9,11 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static void work(double seconds) {
-  volatile unsigned long turns = 0;
-  const clock_t end = clock() + (clock_t)(seconds * CLOCKS_PER_SEC);
-  while (clock() < end) ++turns;
-}
+#include "work_cpu.h"
 
 static int by_sigwait(const sigset_t* all) {
   int got = 0;

@@ -3,7 +3,7 @@
 // Settling a session.
 //
 // Context:  cli
-#include "daemon/api/settled.hpp"
+#include "daemon/api/recorded/settled.hpp"
 
 #include <fmt/format.h>
 

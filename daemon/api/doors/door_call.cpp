@@ -3,7 +3,7 @@
 // Asks a process something at its door and waits for the answer.
 //
 // Context:  cli
-#include "daemon/api/door_call.hpp"
+#include "daemon/api/doors/door_call.hpp"
 
 #include <errno.h>
 #include <poll.h>
@@ -14,8 +14,8 @@
 #include <cstring>
 #include <sstream>
 
-#include "daemon/api/closed_door.hpp"
-#include "daemon/api/doors.hpp"
+#include "daemon/api/doors/closed_door.hpp"
+#include "daemon/api/doors/doors.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/wire/door.hpp"
 #include "gpuprof/wire/segment.hpp"
@@ -48,13 +48,6 @@ base::UniqueFd knock(const std::string& path, int wait_ms) {
 /// long before we got to speak.
 bool is_unheard(int failure) { return failure == EPIPE || failure == ECONNRESET; }
 
-/// "" while what is meant runs.
-std::string why_gone(const Door& door) {
-  if (support::has_ended(static_cast<pid_t>(door.pid))) return " has ended meanwhile";
-  if (!support::started_another_program(static_cast<pid_t>(door.pid), door.program)) return "";
-  return " has started another program (exec) meanwhile, and a library does not outlive that";
-}
-
 /// A fork of the program has the library's thread away for a moment; its door is there again then.
 base::UniqueFd knock_while_it_runs(const Door& door, int wait_ms, int* failure) {
   constexpr std::uint64_t kLongestFork_ns = 3'000'000'000;
@@ -62,7 +55,8 @@ base::UniqueFd knock_while_it_runs(const Door& door, int wait_ms, int* failure) 
   for (;;) {
     base::UniqueFd socket = knock(door.path, wait_ms);
     *failure = socket ? 0 : errno;
-    if (!is_closed(*failure) || !why_gone(door).empty() || base::mono_ns() >= deadline_ns)
+    if (!is_closed(*failure) || !why_gone(door.pid, door.program).empty() ||
+        base::mono_ns() >= deadline_ns)
       return socket;
     usleep(5000);
   }
@@ -77,9 +71,9 @@ support::Result<wire::Packet> call_once(const Door& door, const M& request, int 
   int failure = 0;
   const base::UniqueFd socket = knock_while_it_runs(door, timeout_ms, &failure);
   if (!socket) {
-    const std::string gone = is_closed(failure) ? why_gone(door) : "";
-    return error(who +
-                 (gone.empty() ? " does not answer at its door " + why_closed(failure) : gone));
+    const std::string gone = is_closed(failure) ? why_gone(door.pid, door.program) : "";
+    return error(who + " does not answer at its door" +
+                 (gone.empty() ? " " + why_closed(failure) : ": " + gone));
   }
   alignas(8) std::array<std::byte, 256> out;
   const std::size_t bytes = wire::encode_message(request, nullptr, 0, out.data(), out.size());

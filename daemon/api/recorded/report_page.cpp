@@ -3,7 +3,7 @@
 // A report as a page for a browser.
 //
 // Context:  cli
-#include "daemon/api/report_page.hpp"
+#include "daemon/api/recorded/report_page.hpp"
 
 #include <algorithm>
 

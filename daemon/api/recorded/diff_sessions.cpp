@@ -3,16 +3,16 @@
 // Loading, comparing and printing recordings in pairs.
 //
 // Context:  cli
-#include "daemon/api/diff_sessions.hpp"
+#include "daemon/api/recorded/diff_sessions.hpp"
 
 #include <fmt/format.h>
 
 #include <filesystem>
 #include <set>
 
-#include "daemon/api/reading.hpp"
-#include "daemon/api/settled.hpp"
-#include "daemon/api/sources.hpp"
+#include "daemon/api/recorded/reading.hpp"
+#include "daemon/api/recorded/settled.hpp"
+#include "daemon/api/recorded/sources.hpp"
 #include "daemon/import/import.hpp"
 #include "daemon/report/diff/condition.hpp"
 #include "daemon/report/diff/diff_text.hpp"

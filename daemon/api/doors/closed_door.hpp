@@ -6,6 +6,7 @@
 // Owns:     nothing
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace gpuprof::api {
@@ -17,5 +18,11 @@ bool is_closed(int failure);
 
 /// Why connecting to a door failed, and, where nobody listens, what that may mean: "(…): …".
 std::string why_closed(int failure);
+
+/// "" while the program that is meant runs in the process; else that it has ended or gone on as
+/// another one.
+///
+/// @param program  support::program_mark(); 0: any.
+std::string why_gone(std::uint32_t pid, std::uint32_t program);
 
 }  // namespace gpuprof::api

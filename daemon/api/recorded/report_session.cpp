@@ -3,15 +3,15 @@
 // Loading and printing a report.
 //
 // Context:  cli
-#include "daemon/api/report_session.hpp"
+#include "daemon/api/recorded/report_session.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string_view>
 
-#include "daemon/api/reading.hpp"
-#include "daemon/api/settled.hpp"
+#include "daemon/api/recorded/reading.hpp"
+#include "daemon/api/recorded/settled.hpp"
 #include "daemon/import/import.hpp"
 #include "daemon/report/advice/advice.hpp"
 #include "daemon/report/advice/advice_text.hpp"

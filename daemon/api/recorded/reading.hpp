@@ -5,7 +5,7 @@
 // Context:  cli
 #pragma once
 
-#include "daemon/api/sources.hpp"
+#include "daemon/api/recorded/sources.hpp"
 #include "daemon/import/import.hpp"
 #include "daemon/report/reading.hpp"
 

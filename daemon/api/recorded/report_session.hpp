@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/api/sources.hpp"
+#include "daemon/api/recorded/sources.hpp"
 #include "support/result.hpp"
 
 namespace gpuprof::report {

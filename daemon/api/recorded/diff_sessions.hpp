@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/api/report_session.hpp"
+#include "daemon/api/recorded/report_session.hpp"
 #include "support/result.hpp"
 
 namespace gpuprof::report::diff {

@@ -3,7 +3,7 @@
 // Looks for doors: in our own folders, in those of other mount namespaces, among abstract names.
 //
 // Context:  cli
-#include "daemon/api/doors.hpp"
+#include "daemon/api/doors/doors.hpp"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include <fstream>
 #include <set>
 
-#include "daemon/api/door_call.hpp"
+#include "daemon/api/doors/door_call.hpp"
 #include "gpuprof/wire/door.hpp"
 #include "support/files.hpp"
 #include "support/proc.hpp"

@@ -3,7 +3,7 @@
 // open_source(): a spool as it is, traces through daemon/import.
 //
 // Context:  cli
-#include "daemon/api/sources.hpp"
+#include "daemon/api/recorded/sources.hpp"
 
 #include <fmt/format.h>
 

@@ -3,14 +3,14 @@
 // Trace files from a session's spool folder, also one whose daemon died.
 //
 // Context:  cli
-#include "daemon/api/export_session.hpp"
+#include "daemon/api/recorded/export_session.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "daemon/api/formats.hpp"
-#include "daemon/api/settled.hpp"
+#include "daemon/api/recorded/settled.hpp"
 #include "daemon/export/export.hpp"
 #include "daemon/import/import.hpp"
 #include "daemon/spool/spool.hpp"

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/api/sources.hpp"
+#include "daemon/api/recorded/sources.hpp"
 #include "daemon/api/summary.hpp"
 #include "support/result.hpp"
 
