@@ -11,9 +11,11 @@ namespace gpuprof::api {
 
 bool is_closed(int failure) { return failure == ECONNREFUSED || failure == ENOENT; }
 
+bool is_unheard(int failure) { return failure == EPIPE || failure == ECONNRESET; }
+
 std::string why_closed(int failure) {
   std::string why = "(" + std::string(std::strerror(failure)) + ")";
-  if (is_closed(failure))
+  if (is_closed(failure) || is_unheard(failure))
     why +=
         ": the library's thread there does not get to run, as in a Python 3.12 or later that "
         "forks all the time; try again";

@@ -16,7 +16,13 @@ namespace gpuprof::api {
 /// @param failure  errno of connect(2).
 bool is_closed(int failure);
 
-/// Why connecting to a door failed, and, where nobody listens, what that may mean: "(…): …".
+/// Whoever listened there went away before it read what was asked.
+///
+/// @param failure  errno of send(2) or recv(2).
+bool is_unheard(int failure);
+
+/// Why a door was not answered at, and, where nobody listens or listened, what that may mean:
+/// "(…): …".
 std::string why_closed(int failure);
 
 /// "" while the program that is meant runs in the process; else that it has ended or gone on as

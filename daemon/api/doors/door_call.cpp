@@ -44,10 +44,6 @@ base::UniqueFd knock(const std::string& path, int wait_ms) {
   }
 }
 
-/// The worker gave us up before it read our request: on a busy machine we may have come to the door
-/// long before we got to speak.
-bool is_unheard(int failure) { return failure == EPIPE || failure == ECONNRESET; }
-
 /// A fork of the program has the library's thread away for a moment; its door is there again then.
 base::UniqueFd knock_while_it_runs(const Door& door, int wait_ms, int* failure) {
   constexpr std::uint64_t kLongestFork_ns = 3'000'000'000;
@@ -62,7 +58,15 @@ base::UniqueFd knock_while_it_runs(const Door& door, int wait_ms, int* failure) 
   }
 }
 
-/// The answer, in `buffer`. `*unheard`: the request was not read.
+support::Error not_answered(const Door& door, const char* what, int failure) {
+  const bool away = is_closed(failure) || is_unheard(failure);
+  const std::string gone = away ? why_gone(door.pid, door.program) : "";
+  return error("process " + std::to_string(door.pid) + what +
+               (gone.empty() ? " " + why_closed(failure) : ": " + gone));
+}
+
+/// The answer, in `buffer`. `*unheard`: the request was not read; a fork may have ended the
+/// library's thread, or on a busy machine it gave us up before we got to speak.
 template <typename M>
 support::Result<wire::Packet> call_once(const Door& door, const M& request, int timeout_ms,
                                         Buffer& buffer, bool* unheard) {
@@ -70,16 +74,12 @@ support::Result<wire::Packet> call_once(const Door& door, const M& request, int 
   *unheard = false;
   int failure = 0;
   const base::UniqueFd socket = knock_while_it_runs(door, timeout_ms, &failure);
-  if (!socket) {
-    const std::string gone = is_closed(failure) ? why_gone(door.pid, door.program) : "";
-    return error(who + " does not answer at its door" +
-                 (gone.empty() ? " " + why_closed(failure) : ": " + gone));
-  }
+  if (!socket) return not_answered(door, " does not answer at its door", failure);
   alignas(8) std::array<std::byte, 256> out;
   const std::size_t bytes = wire::encode_message(request, nullptr, 0, out.data(), out.size());
   if (::send(socket.get(), out.data(), bytes, MSG_NOSIGNAL) < 0) {
     *unheard = is_unheard(errno);
-    return error(who + " closed its door (" + std::strerror(errno) + ")");
+    return not_answered(door, " closed its door", errno);
   }
   pollfd one{socket.get(), POLLIN, 0};
   if (::poll(&one, 1, timeout_ms) != 1)
@@ -89,7 +89,8 @@ support::Result<wire::Packet> call_once(const Door& door, const M& request, int 
   wire::Packet packet;
   std::uint16_t major = 0;
   *unheard = got < 0 && is_unheard(errno);
-  if (got <= 0) return error(who + " closed its door");
+  if (got < 0) return not_answered(door, " closed its door", errno);
+  if (got == 0) return error(who + " closed its door and said nothing");
   if (!wire::parse_packet(buffer.data(), static_cast<std::size_t>(got), &packet, &major) ||
       major != wire::kWireMajor)
     return error("the library in " + who + " is of another version of gpuprof");

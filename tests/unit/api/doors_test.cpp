@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <fstream>
 #include <thread>
@@ -132,6 +133,21 @@ TEST(Doors, AreAskedAgainByWhomTheyDidNotHear) {
   const auto status = ask_status({kOwn, door.path()});
   behind.join();
   EXPECT_TRUE(status.ok()) << status.error().sentence;
+}
+
+// Each fork ends the library's thread: on a busy machine none of them lives until it answers.
+TEST(Doors, ThatNeverHearUsAreSaidNotToGetToRun) {
+  FakeDoor door(FakeDoor::path_of(kOwn, 13));
+  std::atomic<bool> over{false};
+  std::thread behind([&] {
+    while (!over) door.turn_away(50);
+  });
+  const auto status = ask_status({kOwn, door.path()});
+  over = true;
+  behind.join();
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().sentence, HasSubstr("closed its door ("));
+  EXPECT_THAT(status.error().sentence, HasSubstr("does not get to run"));
 }
 
 TEST(Doors, StatusIsReadWhole) {
