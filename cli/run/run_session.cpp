@@ -100,7 +100,8 @@ void RunSession::listen() {
 Outcome RunSession::finish(int wait_status, const std::function<int()>& interrupts) {
   Outcome outcome;
   if (early_) {
-    take_early_summary(&outcome);
+    outcome.summary = std::move(*early_);
+    outcome.summary_came = true;
   } else {
     if (!lost_) client_.command_ended(wait_status);
     support::ProgressLine line(setup_.quiet ? -1 : STDERR_FILENO);
@@ -110,6 +111,10 @@ Outcome RunSession::finish(int wait_status, const std::function<int()>& interrup
 }
 
 Outcome RunSession::conclude(Outcome outcome) {
+  if (outcome.summary.told_to_end)
+    outcome.summary.failures.push_back(
+        "the daemon gpuprofd was told to end (SIGTERM, SIGINT or SIGHUP) while the program still "
+        "ran; what the program did after that is not recorded");
   for (std::string& sentence : failures_) outcome.summary.failures.push_back(std::move(sentence));
   if (!outcome.summary.failures.empty() || !outcome.summary.complete) outcome.failed = true;
   return outcome;
@@ -125,16 +130,6 @@ Outcome RunSession::record(const std::function<int()>& interrupts, support::Prog
   client_.captures_complete();
   if (!wait_for_summary(&outcome, interrupts, line)) recover(&outcome);
   return conclude(std::move(outcome));
-}
-
-void RunSession::take_early_summary(Outcome* outcome) {
-  outcome->summary = std::move(*early_);
-  outcome->summary_came = true;
-  if (outcome->summary.stopped) return;
-  outcome->summary.failures.push_back(
-      "the daemon gpuprofd was told to end (SIGTERM, SIGINT or SIGHUP) while the program still "
-      "ran; "
-      "what the program did after that is not recorded");
 }
 
 /// True if the summary came, or waiting was given up with the daemon left to itself.

@@ -83,7 +83,6 @@ class RunSession {
 
  private:
   explicit RunSession(api::Client client) : client_(std::move(client)) {}
-  void take_early_summary(Outcome* outcome);
   bool wait_for_summary(Outcome* outcome, const std::function<int()>& interrupts,
                         support::ProgressLine& line);
   void leave_behind(Outcome* outcome, DaemonPulse::State state);

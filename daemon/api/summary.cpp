@@ -63,7 +63,7 @@ void for_each_field(S& s, Visit&& visit) {
   visit("name", s.name);
   visit("complete", s.complete), visit("simulated", s.simulated);
   visit("drops_known", s.drops_known), visit("stopped", s.stopped);
-  visit("nothing", s.nothing);
+  visit("told_to_end", s.told_to_end), visit("nothing", s.nothing);
   visit("spool_folder", s.spool_folder);
   visit("duration_ns", s.duration_ns), visit("files", s.files), visit("windows", s.windows);
   visit("events_by_kind", s.events_by_kind), visit("drops_by_reason", s.drops_by_reason);

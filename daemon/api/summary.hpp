@@ -73,6 +73,7 @@ struct Summary {
   bool complete = true;      // every file asked for was written
   bool drops_known = true;   // false: a spool lacks its end, and nobody counted what is lost
   bool stopped = false;      // before its time: `gpuprof stop`, Ctrl-C of a capture
+  bool told_to_end = false;  // the daemon, while there was something left to record
   bool nothing = false;      // a capture that wrote no file, as nothing was recorded
   bool simulated = false;    // a traced process used a simulated GPU
   std::string spool_folder;  // kept for `gpuprof export`, empty if removed

@@ -197,7 +197,7 @@ void Server::run() {
 
 void Server::stop() {
   stopping_ = true;
-  for (const auto& session : sessions_) session->end_now();
+  for (const auto& session : sessions_) session->end_with_daemon();
 }
 
 void Server::stop_when_readable(int fd) {

@@ -297,9 +297,17 @@ void Session::target_end_asked(Target& target, std::uint32_t by_pid) {
 }
 
 /// Of files that are being written already nothing is cut short.
+bool Session::records() const {
+  return state_ == State::kRunning && !end_requested_ && !schedule_.done();
+}
+
 void Session::end_asked() {
-  const bool records = state_ == State::kRunning && !end_requested_ && !schedule_.done();
-  if (setup_.options.of_running && records) interrupted_ = true;
+  if (setup_.options.of_running && records()) interrupted_ = true;
+  end_now();
+}
+
+void Session::end_with_daemon() {
+  if (records() && !command_ended_) told_to_end_ = true;
   end_now();
 }
 

@@ -59,8 +59,10 @@ class Session final : private TargetEvents {
   /// When tick() is needed at the latest.
   std::uint64_t next_deadline() const;
   bool finished() const { return state_ == State::kFinished; }
-  /// Finish now (EndSession, SIGTERM of a daemon).
+  /// Finish now.
   void end_now() { end_requested_ = true; }
+  /// The daemon was told to end (SIGTERM).
+  void end_with_daemon();
 
   std::uint64_t key() const { return setup_.key; }
   /// Lines for `status`: the session and its processes.
@@ -69,6 +71,7 @@ class Session final : private TargetEvents {
  private:
   static constexpr std::size_t kMostProcesses = 1000;
 
+  bool records() const;
   bool forget_a_small_one();
   bool has_greeted(std::uint32_t pid) const;
   enum class State { kRunning, kFlushing, kWriting, kFinished };
@@ -177,6 +180,7 @@ class Session final : private TargetEvents {
   base::UniqueFd command_pidfd_;
   bool command_ended_ = false, end_requested_ = false, client_gone_ = false;
   bool stopped_by_hand_ = false;  // by `gpuprof stop`
+  bool told_to_end_ = false;      // with the daemon, while there was something left to record
   bool interrupted_ = false;      // by whoever has asked for the recording of running processes
   std::int32_t wait_status_ = -1;
   std::uint64_t command_ended_ns_ = 0;

@@ -272,6 +272,7 @@ void Session::add_ending(api::Summary& made) const {
   const std::string steps = leader_ != nullptr ? steps_sentence() : "";
   if (!steps.empty()) made.remarks.push_back(steps);
   made.stopped = stopped_by_hand_ || interrupted_;
+  made.told_to_end = told_to_end_;
   if (interrupted_ && !made.files.empty())
     made.remarks.push_back(
         "The recording was interrupted (Ctrl-C, TERM or HUP) before its time; what was recorded by "

@@ -3,6 +3,7 @@
 
 import glob
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -87,16 +88,22 @@ def busy(checks, folder):
 
 
 def told_to_end(checks, folder):
-    for number in (signal.SIGTERM, signal.SIGINT):
+    """What gpuprof hears of it first, the daemon's summary or the program's end, is as chance has it."""
+    for number, hears_late in ((signal.SIGTERM, False), (signal.SIGINT, True)):
         out = os.path.join(folder, "told-%d" % number)
         process = start(out, "--strict")
         spool = filled_spool_of(out)
         if not checks.expect(spool, "a spool while the program runs"):
             process.kill()
             return
+        if hears_late:
+            os.kill(process.pid, signal.SIGSTOP)
         os.kill(daemon_of(spool), number)
         live.wait_for(lambda: e2e.traces(out))
         let_end(out)
+        if hears_late:
+            select.select([process.stdout], [], [], e2e.PATIENCE_S)  # the program says that it is done
+            os.kill(process.pid, signal.SIGCONT)
         output, errors = process.communicate(timeout=e2e.PATIENCE_S)
         text = errors.decode()
         checks.equal((output, process.returncode), (b"done\n", 125), "told to end: status")

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sessions of processes that run already: joined at fake doors, ended by their schedule.
+#include <filesystem>
+
 #include "tests/unit/session/captures_fixture.hpp"
 
 namespace gpuprof::session {
@@ -117,6 +119,21 @@ TEST_F(CapturesTest, ChildrenOfTheProcessJoinByTheAddressItWasTold) {
   EXPECT_TRUE(agent.serve_until_stopped(300'000));
   EXPECT_EQ(2u, wait_for_summary().processes_seen);
   EXPECT_EQ(0, wait_for(child));
+}
+
+TEST_F(CapturesTest, TheDaemonsEndBeforeThatOfTheWindowIsStated) {
+  options_.schedule.active.value = 60'000'000'000;
+  open();
+  const std::string recorded = folder_ + "/recorded";
+  const pid_t child = process_that(
+      path(10), [&](FakeAgent&, wire::LaneWriter&) { std::ofstream(recorded).close(); });
+  client_->capture(static_cast<std::uint32_t>(child), path(10), true, false);
+  for (int i = 0; i < 30'000 && !std::filesystem::exists(recorded); ++i) sleep_ms(1);
+  tell_daemon_to_end();
+  const api::Summary summary = wait_for_summary();
+  EXPECT_EQ(0, wait_for(child));
+  EXPECT_TRUE(summary.told_to_end);
+  EXPECT_FALSE(summary.stopped);
 }
 
 TEST_F(CapturesTest, AskedForItsEndAtTheDoorTheSessionEndsAtOnce) {

@@ -127,10 +127,13 @@ class DaemonTest : public testing::Test {
     return status;
   }
 
-  void stop_daemon() {
-    if (daemon_ <= 0) return;
+  void tell_daemon_to_end() {
     const std::uint64_t one = 1;
     EXPECT_EQ(static_cast<ssize_t>(sizeof one), ::write(stop_fd_.get(), &one, sizeof one));
+  }
+  void stop_daemon() {
+    if (daemon_ <= 0) return;
+    tell_daemon_to_end();
     EXPECT_EQ(0, wait_for(daemon_)) << "the daemon failed";
     daemon_ = -1;
   }

@@ -358,6 +358,21 @@ TEST_F(DaemonTest, EveryImageThatWorkedGetsAFile) {
   EXPECT_THAT(summary.missing, Contains(AllOf(HasSubstr("exec"), HasSubstr("1 launch left"))));
 }
 
+TEST_F(DaemonTest, ToldToEndWhileTheProgramRunsItSaysSo) {
+  open();
+  client_->command_started(static_cast<std::uint32_t>(::getpid()));
+  tell_daemon_to_end();
+  EXPECT_TRUE(wait_for_summary().told_to_end);
+}
+
+TEST_F(DaemonTest, ToldToEndAfterTheProgramItHasNothingToSay) {
+  open();
+  client_->command_ended(0);
+  const api::Summary summary = wait_for_summary();
+  tell_daemon_to_end();
+  EXPECT_FALSE(summary.told_to_end);
+}
+
 TEST_F(DaemonTest, ExistingFilesStayAndTheSpoolIsKeptWhenWritingFails) {
   options_.output = folder_ + "/fixed.pt.trace.json.gz";
   options_.output_is_pattern = true;
