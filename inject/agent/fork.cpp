@@ -4,9 +4,9 @@
 //
 // Context:  boundary (resume_hook: signal)
 // Promises: the prepare handler waits 200 ms at most (50 us as a rule), and 10 s more for a thread
-// of
-//           ours that gets no processor, where the interpreter would warn of it; the child does
-//           nothing until it has used some CPU time, or CUDA or NVTX call us
+//           of ours that gets no processor or is inside the kernel, where the interpreter would
+//           warn of it; the child does nothing until it has used some CPU time, or CUDA or NVTX
+//           call us
 #include <errno.h>
 #include <unistd.h>
 

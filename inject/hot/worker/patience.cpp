@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint64_t kMs = 1'000'000;
 }
 
-bool is_runnable(std::uint32_t tid) {
+bool is_at_work(std::uint32_t tid) {
   char path[48], text[64] = {};
   snprintf(path, sizeof path, "/proc/self/task/%u/stat", tid);
   const long fd = ::syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
@@ -31,7 +31,7 @@ bool is_runnable(std::uint32_t tid) {
   ::syscall(SYS_close, fd);
   // "TID (NAME) STATE …", and a name has 15 characters at most.
   const char* end = bytes > 0 ? strrchr(text, ')') : nullptr;
-  return end != nullptr && end[1] == ' ' && end[2] == 'R';
+  return end != nullptr && end[1] == ' ' && (end[2] == 'R' || end[2] == 'D');
 }
 
 Patience::Patience(std::uint32_t deadline_ms, std::uint32_t starved_ms)

@@ -43,8 +43,10 @@ namespace {
 constexpr std::size_t kStackBytes = 512u << 10;
 constexpr std::uint64_t kHandOverDeadline_ns = 20'000'000;
 constexpr long kLook_ns = 1'000'000;
-// Cleared by the kernel, with a wake-up, when the thread that glibc made has handed over and ended.
+// The thread that glibc makes: its id, cleared by the kernel, with a wake-up, when it has handed
+// over and ended.
 constinit std::atomic<std::uint32_t> g_first_tid{0};
+constexpr std::uint32_t kNotBegun = 1;  // init's, or nobody's
 
 long futex(std::atomic<std::uint32_t>* word, int op, std::uint32_t value, const timespec* wait) {
   return ::syscall(SYS_futex, word, op, value, wait, nullptr, 0);
@@ -74,7 +76,8 @@ void take_glibc_id() {
   g_worker.glibc_tid.store(recorded, std::memory_order_relaxed);
   g_worker.glibc_tid_offset.store(recorded == nullptr ? 0 : bytes_into_record(recorded),
                                   std::memory_order_relaxed);
-  ::syscall(SYS_set_tid_address, &g_first_tid);
+  g_first_tid.store(static_cast<std::uint32_t>(::syscall(SYS_set_tid_address, &g_first_tid)),
+                    std::memory_order_release);
 }
 
 void* first_entry(void*) {
@@ -113,7 +116,7 @@ bool worker_start(bool (*body)(), long first_wait_ns, bool asks_loader) {
   pthread_attr_setsigmask_np(&attr, &all);
   pthread_attr_setstack(&attr, stack + kHalf, kHalf);
   g_worker.phase.store(WorkerPhase::kRunning, std::memory_order_release);
-  g_first_tid.store(1, std::memory_order_relaxed);
+  g_first_tid.store(kNotBegun, std::memory_order_relaxed);
   pthread_t thread;
   const int failed = pthread_create(&thread, &attr, first_entry, nullptr);
   pthread_attr_destroy(&attr);
@@ -148,6 +151,17 @@ bool worker_park_wanted() { return g_worker.park_wanted.load(std::memory_order_r
 
 namespace {
 
+// Sleeps until one of ours has ended, or a moment. False: it is waited for no longer.
+bool wait_a_moment(std::uint32_t first, std::uint32_t tid, Patience& patience) {
+  const bool begun = first != 0 ? first != kNotBegun : tid != 0;
+  std::atomic<std::uint32_t>* word = first != 0 ? &g_first_tid : &g_worker.kernel_tid;
+  const std::uint32_t who = first != 0 ? first : tid;
+  if (begun ? patience.over(who) : patience.over_before_its_begin()) return false;
+  const timespec wait{0, kLook_ns};
+  futex(word, FUTEX_WAIT, who, &wait);
+  return true;
+}
+
 // The word is cleared a little before the thread leaves the process's list.
 bool gone_for_the_kernel(Patience& patience) {
   const auto tid = g_state.worker_tid.load(std::memory_order_relaxed);
@@ -158,24 +172,22 @@ bool gone_for_the_kernel(Patience& patience) {
 }  // namespace
 
 bool worker_park(std::uint32_t deadline_ms, std::uint32_t starved_ms) {
+  if (g_worker.phase.load(std::memory_order_acquire) == WorkerPhase::kNone) return true;
   Patience patience(deadline_ms, starved_ms);
-  worker_wait_for_hand_over();  // the kernel counts that thread, too
-  const WorkerPhase phase = g_worker.phase.load(std::memory_order_acquire);
-  if (phase != WorkerPhase::kRunning && phase != WorkerPhase::kParked) return true;
   g_worker.held.store(true, std::memory_order_release);
   g_worker.park_wanted.store(true, std::memory_order_relaxed);
   wake_worker();
   for (;;) {
     // pairs with the kernel's clear-and-wake at thread end
+    const std::uint32_t first = g_first_tid.load(std::memory_order_acquire);
     const std::uint32_t tid = g_worker.kernel_tid.load(std::memory_order_acquire);
-    if (tid == 0 && g_worker.phase.load(std::memory_order_acquire) == WorkerPhase::kParked) {
+    if (first == 0 && tid == 0 &&
+        g_worker.phase.load(std::memory_order_acquire) != WorkerPhase::kRunning) {
       // It may have been parked before: the next one must not find the wish of this one.
       g_worker.park_wanted.store(false, std::memory_order_relaxed);
       return gone_for_the_kernel(patience);
     }
-    if (patience.over(tid)) break;
-    const timespec wait{0, kLook_ns};
-    if (tid != 0) futex(&g_worker.kernel_tid, FUTEX_WAIT, tid, &wait);
+    if (!wait_a_moment(first, tid, patience)) break;
   }
   g_worker.park_wanted.store(false, std::memory_order_relaxed);
   worker_allow_resume();

@@ -61,7 +61,7 @@ bool program_has_begun(std::uint64_t from_ns) {
   if (base::mono_ns() < from_ns) return false;
   const pid_t main = getpid();
   begun = base::clock_ns(cpu_clock_of(main)) >= kBeginningCpu_ns ||
-          !hot::is_runnable(static_cast<std::uint32_t>(main));
+          !hot::is_at_work(static_cast<std::uint32_t>(main));
   return begun;
 }
 

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a deadline counts: of a thread that is runnable and one that is not.
+// What a deadline counts: of a thread that is at work and one that is not.
 #include "inject/hot/worker/patience.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <fstream>
+#include <string>
 #include <thread>
 
 namespace gpuprof::hot {
@@ -15,11 +19,19 @@ namespace {
 
 std::uint32_t own_tid() { return static_cast<std::uint32_t>(::syscall(SYS_gettid)); }
 
+char state_of(std::uint32_t tid) {
+  std::ifstream stat("/proc/self/task/" + std::to_string(tid) + "/stat");
+  std::string line;
+  std::getline(stat, line);
+  const std::size_t end = line.rfind(')');
+  return end == std::string::npos ? '?' : line[end + 2];
+}
+
 /// A thread that waits until the test's end.
 class Sleeper {
  public:
   Sleeper() {
-    while (tid_ == 0 || is_runnable(tid_)) usleep(1000);
+    while (tid_ == 0 || is_at_work(tid_)) usleep(1000);
   }
   ~Sleeper() {
     done_ = true;
@@ -38,9 +50,31 @@ class Sleeper {
 };
 
 TEST(Patience, KnowsWhoWantsToRun) {
-  EXPECT_TRUE(is_runnable(own_tid()));
-  EXPECT_FALSE(is_runnable(Sleeper().tid()));
-  EXPECT_FALSE(is_runnable(0)) << "there is none";
+  EXPECT_TRUE(is_at_work(own_tid()));
+  EXPECT_FALSE(is_at_work(Sleeper().tid()));
+  EXPECT_FALSE(is_at_work(0)) << "there is none";
+}
+
+// As a membarrier that waits for a busy processor: vfork waits in the same way.
+TEST(Patience, KnowsWhoIsInsideTheKernel) {
+  int ends[2];
+  ASSERT_EQ(0, ::pipe2(ends, O_CLOEXEC));
+  std::atomic<std::uint32_t> tid{0};
+  std::thread inside([&] {
+    tid = own_tid();
+    const pid_t child = ::vfork();
+    if (child == 0) {
+      char byte;
+      _exit(::read(ends[0], &byte, 1) == 1 ? 0 : 1);
+    }
+    ::waitpid(child, nullptr, 0);
+  });
+  const auto sleeps = [&] { return state_of(tid) == 'D'; };
+  for (int i = 0; i < 30'000 && !sleeps(); ++i) usleep(1000);
+  EXPECT_TRUE(sleeps());
+  EXPECT_TRUE(is_at_work(tid));
+  EXPECT_EQ(1, ::write(ends[1], "", 1));
+  inside.join();
 }
 
 TEST(Patience, OfOneThatSleepsOrWithoutMoreTimeEndsWithTheDeadline) {
