@@ -126,7 +126,8 @@ void tell_what_callbacks_saw(Room& room) {
     say_once(
         room, kSaidDiscard, NoticeLevel::kMissing,
         "GPU records were lost because all buffers for CUPTI were in use: more threads launched "
-        "work between two flushes than there are buffers. How many records is not known.");
+        "work between two flushes than there are buffers, or our thread got no processor. How many "
+        "records is not known.");
   if (clock_was_foreign())
     say_once(room, kSaidForeignClock, NoticeLevel::kInfo,
              "Another profiler in the program changed CUPTI's clock; times are converted.");

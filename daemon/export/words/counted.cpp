@@ -31,8 +31,8 @@ std::string_view sentence_of(Shortfall kind, std::uint64_t count) {
   constexpr std::array<Sentence, static_cast<std::size_t>(Shortfall::kCount)> kSentences = {{
       {"GPU event launched before the window is not in the file",
        "GPU events launched before the window are not in the file"},
-      {"GPU event is drawn without the host call that launched it: it was lost",
-       "GPU events are drawn without the host call that launched them: it was lost"},
+      {"GPU event is drawn without the host call that launched it: that was not recorded",
+       "GPU events are drawn without the host call that launched them: those were not recorded"},
       {"range that does not nest is drawn as a span of its own and is no operator",
        "ranges that do not nest are drawn as spans of their own and are no operators"},
       {"range or operator nested deeper than 100 is drawn as a span of its own: TensorBoard's "

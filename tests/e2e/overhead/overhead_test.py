@@ -86,6 +86,7 @@ def storm(launches, *simulated):
             str(launches), "--streams", "2", "--rate", "50000"]
 
 
+OF_CUPTI = ("no CUPTI buffer left", "dropped by CUPTI")
 # On a busy machine what calls cost may be below the limit for most of a short run.
 LONGER = (1, 2, 4)
 
@@ -95,10 +96,14 @@ def leaves_calls_out(ran):
 
 
 def check_kernels(checks, ran, launches, name):
-    """The limit costs none. What a ring had no room for, on a busy machine, is told."""
+    """The limit costs none. What a ring had no room for, on a busy machine, is told, and that CUPTI had no buffer:
+    of those nobody knows how many records they would have held."""
     kernels, lost = (ran.told[kinds].get("kernels", 0) for kinds in ("events_by_kind", "ring_drops_by_kind"))
-    checks.in_time(lost == 0, "%s: %d kernels found the ring full" % (name, lost))
-    checks.equal(kernels + lost, launches, name + ": every kernel is there")
+    unknown = [why for why in OF_CUPTI if ran.told["drops_by_reason"].get(why)]
+    checks.in_time(lost == 0 and not unknown, "%s: %d kernels found the ring full; %s" % (name, lost, unknown))
+    if not unknown:
+        checks.equal(kernels + lost, launches, name + ": every kernel is there: %s" % ran.told["missing"])
+    checks.expect(kernels + lost <= launches, "%s: each kernel once: %d" % (name, kernels + lost))
 
 
 def check_kinds_that_stay_on(checks):

@@ -76,7 +76,7 @@ class LostCalls : public Shortfalls {
 };
 
 constexpr char kOneLost[] =
-    "1 GPU event is drawn without the host call that launched it: it was lost";
+    "1 GPU event is drawn without the host call that launched it: that was not recorded";
 constexpr char kOneBefore[] = "1 GPU event launched before the window is not in the file";
 constexpr char kTwoBefore[] = "2 GPU events launched before the window are not in the file";
 
