@@ -53,6 +53,7 @@ constexpr Row kRows[] = {
     {Counter::kCuptiRecords, "cupti_records", kNoLoss},
     {Counter::kCuptiAfterStop, "cupti_after_stop", kNoLoss},
     {Counter::kLaunchCallbacks, "launch_callbacks", kNoLoss},
+    {Counter::kLastFlushMissed, "last_flush_missed", kNoLoss},
     {Counter::kNvtxCalls, "nvtx_calls", kNoLoss},
     {Counter::kWorkerCpuNs, "worker_cpu_ns", kNoLoss},
     {Counter::kFlushes, "flushes", kNoLoss},

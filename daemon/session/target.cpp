@@ -218,6 +218,7 @@ void Target::finish(End how, std::int32_t wait_status, std::uint64_t now_ns) {
   assembler_->finish(now_ns);
   if (told_to_record_ns_ != 0 && recorded_.empty() && decoder_->counts().records == 0)
     tell_of_late_begin(now_ns - std::min(now_ns, told_to_record_ns_), false, now_ns);
+  if (poller_.value(wire::Counter::kLastFlushMissed) != 0) tell_of_missed_flush(now_ns);
   if (how == End::kVanished || how == End::kReplaced) tell_of_sudden_end(how, wait_status, now_ns);
   writer_->on(model::ProcessEnd{now_ns, wait_status,
                                 how == End::kSaidBye    ? 0u
@@ -259,6 +260,19 @@ void Target::tell_of_sudden_end(End how, std::int32_t wait_status, std::uint64_t
           std::to_string((end_ns - std::min(end_ns, since_ns) + 999'999) / 1'000'000) +
           " ms since CUPTI last delivered) is not here; at least " +
           support::counted(lost, "launch", "launches") + " left no record";
+  writer_->on(model::Notice{now_ns, static_cast<std::uint32_t>(wire::Feature::kCuda),
+                            static_cast<std::uint32_t>(wire::NoticeLevel::kMissing), 0, text});
+  missing_.push_back({0, 0, text});
+}
+
+// By a counter: whoever would send a sentence may be what gets no processor.
+void Target::tell_of_missed_flush(std::uint64_t now_ns) {
+  if (!worked_on_gpu() || recorded_.empty()) return;
+  const std::string text =
+      "CUPTI's last flush did not end within two seconds of the end of process " +
+      std::to_string(identity_.pid) +
+      " (it hangs, or our threads got no processor); GPU events that were still inside CUPTI are "
+      "missing";
   writer_->on(model::Notice{now_ns, static_cast<std::uint32_t>(wire::Feature::kCuda),
                             static_cast<std::uint32_t>(wire::NoticeLevel::kMissing), 0, text});
   missing_.push_back({0, 0, text});

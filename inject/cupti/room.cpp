@@ -180,12 +180,14 @@ bool other_is_done(const OtherSession& other, std::uint64_t now_ns) {
 }
 
 /// What is left to do when the program ends.
-enum class Exit : std::uint8_t { kNothing, kFlush, kSpeak };
+enum class Exit : std::uint8_t { kNothing, kFlush, kSpeak, kMissed };
 constexpr std::uint32_t kExitMs = 2000;
 
 Exit begin_exit() {
-  const RoomLock lock(kExitMs / 4);
-  if (!lock || g_room.exiting || g_room.dead) return Exit::kNothing;
+  const RoomLock lock(kExitMs);
+  // A thread of ours is inside, and gets no processor or hangs in CUPTI.
+  if (!lock) return Exit::kMissed;
+  if (g_room.exiting || g_room.dead) return Exit::kNothing;
   g_room.exiting = true;
   const std::uint64_t now_ns = base::mono_ns();
   if (g_room.other.active) {
@@ -347,19 +349,19 @@ bool flush(bool forced, std::uint32_t deadline_ms) {
 
 void before_exit() {
   if (!hot::alive()) return;
+  const std::uint64_t begun_ns = base::mono_ns();
   switch (begin_exit()) {
     case Exit::kNothing:
       return;
-    case Exit::kFlush:
-      if (!start_flusher() || wait_flush(ask_flush(true), kExitMs)) return;
-      {
-        const RoomLock lock(kExitMs / 4);
-        if (!lock) return;
-        say_once(g_room, kSaidStuck, NoticeLevel::kFailure,
-                 "CUPTI's last flush did not return within two seconds of the program's end; GPU "
-                 "events that were still inside CUPTI are missing.");
-      }
-      break;
+    case Exit::kFlush: {
+      const std::uint64_t passed_ms = elapsed_ns(base::mono_ns(), begun_ns) / kMsNs;
+      const auto left_ms =
+          static_cast<std::uint32_t>(kExitMs - std::min<std::uint64_t>(passed_ms, kExitMs));
+      if (start_flusher() && wait_flush(ask_flush(true), left_ms)) return;
+      return hot::count(wire::Counter::kLastFlushMissed);
+    }
+    case Exit::kMissed:
+      return hot::count(wire::Counter::kLastFlushMissed);
     case Exit::kSpeak:
       break;
   }

@@ -248,11 +248,15 @@ TEST(Scenario, RequestReenteredAsksOnTwoThreadsAndUsesBoth) {
 }
 
 TEST(Scenario, RequestDuringExitNeverStops) {
-  const Outcome run =
-      simulate("--quiet --scenario request-during-exit:1", "sim_client linger-ms=300");
-  EXPECT_EQ(run.exit_code, 0);
   std::size_t empty = 0;
-  for (const Row& c : run.of("complete")) empty += c.text("valid") == "0" ? 1 : 0;
+  // On a busy machine the thread that asks may get no processor for a while.
+  for (const char* client : {"sim_client linger-ms=300", "sim_client linger-ms=10000"}) {
+    const Outcome run = simulate("--quiet --scenario request-during-exit:1", client);
+    EXPECT_EQ(run.exit_code, 0);
+    empty = 0;
+    for (const Row& c : run.of("complete")) empty += c.text("valid") == "0" ? 1 : 0;
+    if (empty > 20) break;
+  }
   EXPECT_GT(empty, 20u);
 }
 

@@ -90,6 +90,7 @@ enum class Counter : std::uint32_t {
   kFlushes,
   kGraphBudgetStops,
   kCuptiUnknownBytes,  // from such a record to the end of its buffer
+  kLastFlushMissed,    // 1: the program ended before CUPTI had given what it held
   kCount
 };
 inline constexpr std::uint32_t kCounterSlots = 64;

@@ -19,12 +19,13 @@ def trainer():
 
 
 def check_cut(checks, facts, alone, what):
-    """A thread that is kept from running inside a launch until the window is over has its kernel there and not its
+    """A thread that is kept from running inside a call until the window is over has its GPU work there and not the
     call: the last of its stream, and told."""
-    stream_of = lambda kernel: (kernel["args"]["device"], kernel["args"]["stream"])
-    last = {stream_of(kernel): kernel for kernel in sorted(facts.kernels, key=lambda kernel: kernel["ts"])}
-    checks.equal([kernel for kernel in alone if last[stream_of(kernel)] is not kernel], [],
-                 what + ": kernels without a launch amid others")
+    stream_of = lambda one: (one["args"]["device"], one["args"]["stream"])
+    work = sorted(facts.kernels + facts.copies + facts.sets, key=lambda one: one["ts"])
+    last = {stream_of(one): one for one in work}
+    checks.equal([one for one in alone if last[stream_of(one)] is not one], [],
+                 what + ": GPU work without a launch amid other")
     told = [text for text in facts.trace["gpuprof"]["missing"] if "without the host call" in text]
     checks.equal([int(text.split()[0]) for text in told], [len(alone)] if alone else [], "%s: %s" % (what, told))
 
@@ -36,8 +37,9 @@ def check_file(checks, done, what, ranges):
     facts = trace_facts.Facts(e2e.load(paths[0]))
     checks.expect(facts.kernels, what + ": kernels")
     launches = {launch["args"]["correlation"] for launch in facts.launches}
-    alone = [kernel for kernel in facts.kernels if kernel["args"]["correlation"] not in launches]
-    checks.in_time(not alone, "%s: kernels without a launch: %s" % (what, alone))
+    work = facts.kernels + facts.copies + facts.sets
+    alone = [one for one in work if one["args"]["correlation"] not in launches]
+    checks.in_time(not alone, "%s: GPU work without a launch: %s" % (what, alone))
     check_cut(checks, facts, alone, what)
     checks.expect("the GPU is simulated" in done.stderr, what + " says that the GPU is simulated: " + done.stderr)
     if ranges:

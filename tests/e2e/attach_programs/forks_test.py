@@ -22,6 +22,7 @@ import trace_facts
 # What may be said of a program that forks all the time; on a busy machine it does so oftener.
 STARVED = ("did not get to run", "does not get to run")
 TRIES = 5
+FEW = 20  # frames
 COUNTING = ("3.12", "3.13", "3.14")
 
 
@@ -50,8 +51,9 @@ def one(checks, folder, python, what, work_s):
         checks.skip(what + ": the worker never had a processor between two forks")
     elif work_s >= 0.1:
         names = [e["name"] for e in e2e.load(recording.paths[0])["traceEvents"] if e.get("ph") == "B"]
-        # None at all where no sample fell between two forks.
-        checks.expect(not names or any("forks.py(" in name for name in names), "%s: no frame of it among %d" % (what, len(names)))
+        # None at all where no sample fell between two forks, and few say little: one may be of a child's start.
+        checks.expect(len(names) < FEW or any("forks.py(" in name for name in names),
+                      "%s: no frame of it among %s" % (what, names))
         checks.in_time(names, what + ": no sample between two forks")
     return True
 

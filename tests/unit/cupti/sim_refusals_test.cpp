@@ -7,6 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <thread>
+
+#include "inject/cupti/room.hpp"
 #include "sim_fixture.hpp"
 
 namespace gpuprof::cupti {
@@ -97,6 +101,28 @@ TEST_F(SimRefusals, AFlushThatHangsHoldsNothingUp) {  // --scenario flush-hangs:
   EXPECT_FALSE(flush(true, 200));
   before_exit();
   EXPECT_TRUE(hot::alive());
+  EXPECT_EQ(segment_.counter(Counter::kLastFlushMissed), 1u);
+}
+
+// As where a thread of ours that is inside gets no processor.
+TEST_F(SimRefusals, AnEndThatFindsTheRoomTakenIsCounted) {
+  program();
+  record();
+  program().launch(10);
+  program().wait();
+  std::atomic<bool> taken{false}, over{false};
+  std::thread inside([&] {
+    const RoomLock lock(10'000);
+    taken = static_cast<bool>(lock);
+    taken.notify_one();
+    over.wait(false);
+  });
+  taken.wait(false);
+  before_exit();
+  EXPECT_EQ(segment_.counter(Counter::kLastFlushMissed), 1u);
+  over = true;
+  over.notify_one();
+  inside.join();
 }
 
 TEST_F(SimRefusals, UnknownKindsAreCountedAndTold) {  // --scenario unknown-kind
