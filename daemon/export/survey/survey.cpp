@@ -137,9 +137,12 @@ void Surveyor::on(const model::Notice& e) {
 void Surveyor::on(const model::Loss& e) {
   Survey::KeptLoss& loss = s_.losses[std::min<std::uint32_t>(e.reason, 1000)];
   loss.total += e.count;
+  // Of a run that is recorded from its start on nothing was lost before its first window.
+  const bool first = s_.window.gapless && s_.window.index == 0;
+  const std::uint64_t from_ns = first ? 0 : s_.window.start_ns;
   const std::uint64_t until_ns = std::max(s_.window.end_ns, s_.window.settled_ns);
-  if (e.last_ns != 0 && (e.last_ns < s_.window.start_ns || e.first_ns >= until_ns)) return;
-  loss.in_window += share_of(e, s_.window.start_ns, until_ns);
+  if (e.last_ns != 0 && (e.last_ns < from_ns || e.first_ns >= until_ns)) return;
+  loss.in_window += share_of(e, from_ns, until_ns);
   loss.first_ns = std::min(loss.first_ns, e.first_ns);
   loss.last_ns = std::max(loss.last_ns, e.last_ns);
 }

@@ -48,6 +48,17 @@ TEST_F(Shortfalls, OfALossThatReachesOverAWindowsBorderItsShareIsTheWindows) {
   EXPECT_EQ(dropped["record too long"]["in this window"].GetUint(), 1u);
 }
 
+TEST_F(Shortfalls, OfARunThatIsRecordedFromItsStartLacksAllThatWasLostBefore) {
+  window_.gapless = true;
+  record([&](model::EventSink& sink) {
+    sink.on(model::Loss{5, 0, 98, kStart - 10, kStart + 990});
+    sink.on(model::Loss{3, 0, 2, kStart - 20, kStart - 10});
+  });
+  const auto& dropped = trace()["gpuprof"]["dropped"];
+  EXPECT_EQ(dropped["GPU record with bad times"]["in this window"].GetUint(), 98u);
+  EXPECT_EQ(dropped["record too long"]["in this window"].GetUint(), 2u);
+}
+
 /// Kernels by the sentences about their launches: who is drawn, and what is said.
 class LostCalls : public Shortfalls {
  protected:
