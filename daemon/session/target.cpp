@@ -260,6 +260,10 @@ void Target::tell_of_sudden_end(End how, std::int32_t wait_status, std::uint64_t
           std::to_string((end_ns - std::min(end_ns, since_ns) + 999'999) / 1'000'000) +
           " ms since CUPTI last delivered) is not here; at least " +
           support::counted(lost, "launch", "launches") + " left no record";
+  tell_of_missing_gpu_work(text, now_ns);
+}
+
+void Target::tell_of_missing_gpu_work(const std::string& text, std::uint64_t now_ns) {
   writer_->on(model::Notice{now_ns, static_cast<std::uint32_t>(wire::Feature::kCuda),
                             static_cast<std::uint32_t>(wire::NoticeLevel::kMissing), 0, text});
   missing_.push_back({0, 0, text});
@@ -273,9 +277,7 @@ void Target::tell_of_missed_flush(std::uint64_t now_ns) {
       std::to_string(identity_.pid) +
       " (it hangs, or our threads got no processor); GPU events that were still inside CUPTI are "
       "missing";
-  writer_->on(model::Notice{now_ns, static_cast<std::uint32_t>(wire::Feature::kCuda),
-                            static_cast<std::uint32_t>(wire::NoticeLevel::kMissing), 0, text});
-  missing_.push_back({0, 0, text});
+  tell_of_missing_gpu_work(text, now_ns);
 }
 
 void Target::forget_records() {

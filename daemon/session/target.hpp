@@ -197,6 +197,7 @@ class Target final : private ingest::Listener {
   /// The begin of what it was told to record, or all of it, was missed by that much.
   void tell_of_late_begin(std::uint64_t missed_ns, bool began, std::uint64_t now_ns);
   void tell_of_missed_flush(std::uint64_t now_ns);
+  void tell_of_missing_gpu_work(const std::string& text, std::uint64_t now_ns);
   void tell_of_sudden_end(End how, std::int32_t wait_status, std::uint64_t now_ns);
 
   ingest::SegmentHost segment_;

@@ -50,7 +50,6 @@ class Trace:
         self.clipped_us = sum(max(0, min(end, e["ts"] + e["dur"]) - max(start, e["ts"]))
                               for start, end in within for e in self.kernels)
 
-
     def late_work(self, events, step):
         """How long after a step's end what it has launched is over: xprof counts that to the step."""
         end = step["ts"] + step["dur"]
