@@ -131,13 +131,18 @@ TEST(Scenario, CompleteTwoAtOnceLosesNothing) {
 }
 
 TEST(Scenario, CompleteAfterShutdownComesAfterUnsubscribe) {
-  const Outcome run =
-      simulate("--quiet --scenario complete-after-shutdown:100", "sim_client linger-ms=400");
-  ASSERT_EQ(run.exit_code, 0);
-  const std::size_t unsubscribed = run.output.find("\nunsubscribe 0");
-  ASSERT_NE(unsubscribed, std::string::npos);
-  EXPECT_NE(run.output.find("\ncomplete ", unsubscribed), std::string::npos)
-      << run.output.substr(unsubscribed);
+  std::string after;
+  // A busy machine may give the late thread its turn late.
+  for (const char* linger_ms : {"400", "3000", "20000"}) {
+    const Outcome run = simulate("--quiet --scenario complete-after-shutdown:100",
+                                 std::string("sim_client linger-ms=") + linger_ms);
+    ASSERT_EQ(run.exit_code, 0);
+    const std::size_t unsubscribed = run.output.find("\nunsubscribe 0");
+    ASSERT_NE(unsubscribed, std::string::npos);
+    after = run.output.substr(unsubscribed);
+    if (after.find("\ncomplete ") != std::string::npos) return;
+  }
+  ADD_FAILURE() << after;
 }
 
 TEST(Scenario, UnknownKindStopsTheIteratorWith21) {

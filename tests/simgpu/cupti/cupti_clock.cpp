@@ -84,16 +84,16 @@ std::int64_t apart(std::uint64_t later, std::uint64_t earlier) {
   return static_cast<std::int64_t>(later - earlier);
 }
 
+void add_knot(Calibration& c, TimestampFunction f) {
+  Knot fresh{};
+  if (now_ns() <= c.knots.back().mono + c.spacing_ns || read_pair(f, &fresh) >= kGoodPairNs) return;
+  c.knots.push_back(fresh);
+  c.spacing_ns = std::min(c.spacing_ns * 2, kLargestSpacingNs);
+}
+
 /// Straight lines between the knots; outside of them the rate over all. A knot once set never
 /// moves, so what lies between two of them always gets the same answer.
-std::uint64_t convert(Calibration& c, TimestampFunction f, std::uint64_t mono) {
-  const std::lock_guard<std::mutex> lock(c.mutex);
-  if (c.knots.size() < 2) return f();
-  Knot fresh{};
-  if (now_ns() > c.knots.back().mono + c.spacing_ns && read_pair(f, &fresh) < kGoodPairNs) {
-    c.knots.push_back(fresh);
-    c.spacing_ns = std::min(c.spacing_ns * 2, kLargestSpacingNs);
-  }
+std::uint64_t by_knots(const Calibration& c, std::uint64_t mono) {
   const Knot& first = c.knots.front();
   const Knot& last = c.knots.back();
   if (mono >= last.mono) return travel(last, apart(mono, last.mono), first, last);
@@ -144,12 +144,20 @@ std::uint64_t cupti_now() {
   return f != nullptr ? f() : read_clock_ns(CLOCK_REALTIME);
 }
 
-std::uint64_t to_cupti(std::uint64_t monotonic_ns) {
-  if (monotonic_ns == 0) return 0;
+Ends to_cupti(std::uint64_t start_ns, std::uint64_t end_ns) {
+  const auto both = [&](const auto& convert) {
+    return Ends{start_ns == 0 ? 0 : convert(start_ns), end_ns == 0 ? 0 : convert(end_ns)};
+  };
   Calibration& c = calibration();
   const TimestampFunction f = c.function.load();
-  if (f == stepped_realtime) return monotonic_ns + realtime_offset() - kStepBackNs;
-  return f != nullptr ? convert(c, f, monotonic_ns) : monotonic_ns + realtime_offset();
+  if (f == nullptr || f == stepped_realtime) {
+    const std::uint64_t offset = realtime_offset() - (f == nullptr ? 0 : kStepBackNs);
+    return both([&](std::uint64_t ns) { return ns + offset; });
+  }
+  const std::lock_guard<std::mutex> lock(c.mutex);
+  if (c.knots.size() < 2) return both([&](std::uint64_t) { return f(); });
+  add_knot(c, f);
+  return both([&](std::uint64_t ns) { return by_knots(c, ns); });
 }
 
 void clock_scenarios() {

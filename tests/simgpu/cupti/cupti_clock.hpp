@@ -21,8 +21,14 @@ void set_timestamp_function(TimestampFunction function);
 /// What cuptiGetTimestamp returns.
 std::uint64_t cupti_now();
 
-/// A monotonic time in the current record clock; 0 stays 0.
-std::uint64_t to_cupti(std::uint64_t monotonic_ns);
+/// Both ends of a record.
+struct Ends {
+  std::uint64_t start, end;
+};
+
+/// Monotonic times in the current record clock, both by one state of it: nothing that is learned
+/// of the clock meanwhile comes between them. 0 stays 0.
+Ends to_cupti(std::uint64_t start_ns, std::uint64_t end_ns);
 
 /// Called once per record: starts the tsc-clock and realtime-step scenarios when their time has
 /// come.

@@ -54,12 +54,18 @@ void put_later(Record& r, std::size_t at, T value) {
   std::memcpy(r.data + at, &value, sizeof value);
 }
 
+template <typename R>
+void put_times(R& record, std::uint64_t start_ns, std::uint64_t end_ns) {
+  const Ends ends = to_cupti(start_ns, end_ns);
+  record.start = ends.start;
+  record.end = ends.end;
+}
+
 Record kernel(const DeviceOp& op, std::uint32_t kind, const char* name) {
   CUpti_ActivityKernel10 k{};
   k.kind = static_cast<CUpti_ActivityKind>(kind);
   k.registersPerThread = op.registers;
-  k.start = to_cupti(op.start_ns);
-  k.end = to_cupti(op.end_ns);
+  put_times(k, op.start_ns, op.end_ns);
   k.completed = k.end;
   k.deviceId = op.device;
   k.contextId = op.context;
@@ -98,8 +104,7 @@ Record copy(const DeviceOp& op) {
   m.dstKind = op.dst_kind;
   m.flags = op.async ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : 0;
   m.bytes = op.bytes;
-  m.start = to_cupti(op.start_ns);
-  m.end = to_cupti(op.end_ns);
+  put_times(m, op.start_ns, op.end_ns);
   m.deviceId = op.device;
   m.contextId = op.context;
   m.streamId = op.stream;
@@ -120,8 +125,7 @@ Record peer_copy(const DeviceOp& op) {
   m.dstKind = op.dst_kind;
   m.flags = op.async ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : 0;
   m.bytes = op.bytes;
-  m.start = to_cupti(op.start_ns);
-  m.end = to_cupti(op.end_ns);
+  put_times(m, op.start_ns, op.end_ns);
   m.deviceId = op.device;
   m.contextId = op.context;
   m.streamId = op.stream;
@@ -140,8 +144,7 @@ Record fill(const DeviceOp& op) {
   m.kind = CUPTI_ACTIVITY_KIND_MEMSET;
   m.value = op.value;
   m.bytes = op.bytes;
-  m.start = to_cupti(op.start_ns);
-  m.end = to_cupti(op.end_ns);
+  put_times(m, op.start_ns, op.end_ns);
   m.deviceId = op.device;
   m.contextId = op.context;
   m.streamId = op.stream;
@@ -190,8 +193,7 @@ Record make_api(const ApiCall& call, std::uint32_t thread_id) {
   a.kind =
       call.domain == ApiDomain::kDriver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME;
   a.cbid = call.cbid;
-  a.start = to_cupti(call.start_ns);
-  a.end = to_cupti(call.end_ns);
+  put_times(a, call.start_ns, call.end_ns);
   a.processId = process_id();
   a.threadId = thread_id;
   a.correlationId = call.correlation;
@@ -212,8 +214,7 @@ Record make_sync(const SyncOp& op) {
   CUpti_ActivitySynchronization2 s{};
   s.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
   s.type = static_cast<CUpti_ActivitySynchronizationType>(op.kind);
-  s.start = to_cupti(op.start_ns);
-  s.end = to_cupti(op.end_ns);
+  put_times(s, op.start_ns, op.end_ns);
   s.correlationId = op.correlation;
   s.contextId = op.context;
   s.streamId = op.stream;
@@ -227,8 +228,7 @@ Record make_graph(const GraphLaunchOp& op) {
   CUpti_ActivityGraphTrace2 g{};
   g.kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
   g.correlationId = op.correlation;
-  g.start = to_cupti(op.start_ns);
-  g.end = to_cupti(op.end_ns);
+  put_times(g, op.start_ns, op.end_ns);
   g.deviceId = g.endDeviceId = op.device;
   g.graphId = op.graph_id;
   g.contextId = g.endContextId = op.context;
@@ -244,8 +244,7 @@ Record make_overhead(std::uint32_t what, std::uint64_t start_ns, std::uint64_t e
   o.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
   o.objectId.pt.processId = process_id();
   o.objectId.pt.threadId = thread_id;
-  o.start = to_cupti(start_ns);
-  o.end = to_cupti(end_ns);
+  put_times(o, start_ns, end_ns);
   o.correlationId = correlation;
   return finish(o, o.kind);
 }

@@ -3,8 +3,8 @@
 // Bugs that a profiler must not have, each by itself, in a library that is preloaded beside ours:
 // the torture must see every one of them.
 //
-// Environment: GPUPROF_TORTURE_PLANT = status | signal | errno | output | slow | hang | child |
-// fork | early
+// Environment: GPUPROF_TORTURE_PLANT = status | killed | signal | errno | output | slow | hang |
+// descriptor | early
 //
 // Context:  tests; loaded into every process of an attempt, does nothing in gpuprof's own
 #include <fcntl.h>
@@ -69,6 +69,7 @@ void* ask_early(void*) {
 
 [[gnu::constructor]] void begin() {
   if (in_a_program_of_ours()) return;
+  if (planted("killed")) kill(getpid(), SIGKILL);
   if (planted("signal")) {
     sigset_t lost;
     sigemptyset(&lost);
