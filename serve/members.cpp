@@ -63,6 +63,7 @@ Members find_members(const Choice& choice) {
   for (const api::Door& door : api::find_doors()) {
     const bool by_id = chosen_by_id(choice, door.pid);
     if (!by_id && choice.names.empty()) continue;
+    const std::uint32_t program = support::program_mark(static_cast<pid_t>(door.pid));
     const auto status = api::ask_status(door);
     if (!status) {
       if (by_id) {
@@ -73,7 +74,10 @@ Members find_members(const Choice& choice) {
     }
     if (!by_id && !holds(choice.names, status.value().name)) continue;
     const bool busy = status.value().in_session && status.value().state != "armed";
-    (busy ? members.busy : members.free).push_back(door.pid);
+    if (busy)
+      members.busy.push_back(door.pid);
+    else
+      members.free.push_back({door.pid, program});
   }
   return members;
 }

@@ -21,8 +21,15 @@ struct Choice {
   std::vector<std::string> names;  // with pids: as --name said
 };
 
+struct Member {
+  std::uint32_t pid;
+  std::uint32_t program;  // which of those it has been, by support::program_mark
+
+  bool operator==(const Member&) const = default;
+};
+
 struct Members {
-  std::vector<std::uint32_t> free;  // wait to be recorded
+  std::vector<Member> free;         // wait to be recorded
   std::vector<std::uint32_t> busy;  // somebody records them
   std::string problem;              // why another one cannot be asked; "" if there is none
   std::uint32_t problem_pid = 0;    // whose

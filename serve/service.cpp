@@ -33,7 +33,8 @@ constexpr std::uint64_t kBetweenLooks_ns = 200'000'000;
 constexpr std::uint64_t kDoorAway_ns = 1'000'000'000;
 /// One that goes on as yet another program meanwhile is given that time again, but not for ever.
 constexpr std::uint64_t kManyPrograms_ns = 10'000'000'000;
-/// Processes come and go: one may have ended between finding and recording it.
+/// Processes come and go: one may have ended, or become another program, between finding and
+/// recording it.
 constexpr int kMostAttempts = 3;
 
 /// A call without a deadline has one in the far future.
@@ -64,6 +65,12 @@ void put(std::vector<CapturedFile>& files, tensorflow::ProfileResponse* response
     data->set_data(std::move(file.data));
   }
   response->set_empty_trace(files.empty());
+}
+
+std::vector<std::uint32_t> pids_of(const std::vector<Member>& members) {
+  std::vector<std::uint32_t> pids;
+  for (const Member& member : members) pids.push_back(member.pid);
+  return pids;
 }
 
 Status busy(const Members& members) {
@@ -174,7 +181,8 @@ Members Service::members_before(const grpc::ServerContext& context,
   }
 }
 
-/// What is left of the plan after waiting for processes; again, where one of them ended meanwhile.
+/// What is left of the plan after waiting for processes; again, where one of them ended or became
+/// another program meanwhile.
 Status Service::record(const grpc::ServerContext& context, const Ask& ask, const Plan& plan,
                        tensorflow::ProfileResponse* response) {
   Members members = members_before(context, base::mono_ns() + plan.record_ns);
@@ -188,15 +196,16 @@ Status Service::record(const grpc::ServerContext& context, const Ask& ask, const
     spdlog::info("recording {} for {}",
                  support::counted(members.free.size(), "process", "processes"),
                  support::human_duration(now->record_ns));
-    auto files = capture(command_, {now->record_ns, now->trace, members.free},
+    auto files = capture(command_, {now->record_ns, now->trace, pids_of(members.free)},
                          [&] { return ends_early(context); });
-    if (files) {
+    if (files && !files.value().empty()) {
       put(files.value(), response);
       return Status::OK;
     }
-    const std::vector<std::uint32_t> before = std::exchange(members, members_now(context)).free;
-    if (attempt == kMostAttempts || before == members.free)
-      return {StatusCode::INTERNAL, files.error().sentence};
+    const std::vector<Member> before = std::exchange(members, members_now(context)).free;
+    if (attempt < kMostAttempts && before != members.free) continue;
+    if (!files) return {StatusCode::INTERNAL, files.error().sentence};
+    break;
   }
   response->set_empty_trace(true);
   return Status::OK;

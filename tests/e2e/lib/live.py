@@ -209,6 +209,15 @@ def threads(pid):
     return sorted(names)
 
 
+def command_line(pid):
+    """Its words, each ended by a NUL; "" if it is gone."""
+    try:
+        with open("/proc/%d/cmdline" % pid, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
 def states(pid):
     """Letters of its threads' states, as in ps."""
     found = set()

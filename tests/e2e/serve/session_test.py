@@ -131,6 +131,25 @@ def execs(checks, _folder):
     checks.expect(not any("not answer at its door" in one or "closed its door" in one for one in said), "said: %r" % said)
 
 
+def becomes_another(checks, folder):
+    """It goes on as another program between being found and being recorded."""
+    go = os.path.join(folder, "go")
+    first = "import os, sys, time\nprint(os.getpid(), flush=True)\nwhile not os.path.exists(sys.argv[1]): time.sleep(0.01)\n" \
+        "os.execv(sys.argv[2], sys.argv[2:])"
+    with served.Served([live.PYTHON, "-c", first, go] + live.busy()) as program, rpc.Client(program.address) as client:
+        live.wait_until_armed(program.pid)
+        helper = served.helper_of(program.process.pid)
+        before = live.command_line(program.pid)
+        call = client.begin(duration_ms=2000)
+        capture = live.wait_for(lambda: served.capture_of(helper))
+        os.kill(capture, signal.SIGSTOP)
+        with open(go, "w", encoding="utf-8"):
+            pass
+        live.wait_for(lambda: live.command_line(program.pid) != before)
+        os.kill(capture, signal.SIGCONT)
+        checks.equal(rpc.refusal(lambda: len(rpc.Answer(call.result()).files)), (None, 1), "becomes another: its file")
+
+
 def ends_in_between(checks, _folder):
     """The program's end and its last answer."""
     with served.Served(live.busy()) as program, rpc.Client(program.address) as client:
@@ -144,7 +163,8 @@ def ends_in_between(checks, _folder):
 
 
 def nothing_there(checks, _folder):
-    with served.Served(["sh", "-c", "echo $$; exec sleep 30"]) as program, rpc.Client(program.address) as client:
+    with served.Served(["sh", "-c", "echo $$; exec sleep 600"]) as program, rpc.Client(program.address) as client:
+        live.wait_for(lambda: live.command_line(program.pid).startswith("sleep"))
         answer = client.profile(opts=rpc.options(host=1, device=1, duration_ms=300))
         checks.equal((answer.files, answer.empty), ({}, True), "a program that has nothing to record")
 
@@ -233,7 +253,8 @@ def by_name(checks, _folder):
 
 def main():
     checks = e2e.Checks()
-    cases = (refused, beyond_loopback, unchanged, held, surroundings, come_and_go, execs, ends_in_between, nothing_there, killed,
+    cases = (refused, beyond_loopback, unchanged, held, surroundings, come_and_go, execs, becomes_another,
+             ends_in_between, nothing_there, killed,
              with_a_schedule, two_sessions, processes_of_a_session, by_name)
     with e2e.Folder("serve-session") as folder:
         for case in cases:
