@@ -78,7 +78,7 @@ bool Target::connect(std::unique_ptr<Connection> connection, const wire::Config&
 
 void Target::come_back(std::unique_ptr<Connection> connection, const wire::Config& config,
                        const std::string& step_text) {
-  flush_token_ = 0;
+  asked_ = flushed_;  // what was asked over the old one is not answered any more
   disconnected_ns_ = 0;
   connect(std::move(connection), config, step_text);
 }
@@ -181,6 +181,7 @@ void Target::flush_spool() {
 
 void Target::settle(std::uint64_t now_ns) {
   if (finished_) return;
+  tell_of_late_switch(now_ns);
   assembler_->write_losses(now_ns);
   assembler_->copy_open(now_ns);
   writer_->flush();
@@ -188,7 +189,7 @@ void Target::settle(std::uint64_t now_ns) {
 
 void Target::ask_flush(std::uint64_t token, bool forced) {
   if (finished_ || !connected()) return;
-  if (connection_->send(wire::Flush{token, forced ? 1u : 0u})) flush_token_ = token;
+  if (connection_->send(wire::Flush{token, forced ? 1u : 0u})) asked_ = token;
   wire::wake_agent(segment_.plan());
 }
 
@@ -219,6 +220,9 @@ void Target::finish(End how, std::int32_t wait_status, std::uint64_t now_ns) {
   if (told_to_record_ns_ != 0 && recorded_.empty() && decoder_->counts().records == 0)
     tell_of_late_begin(now_ns - std::min(now_ns, told_to_record_ns_), false, now_ns);
   if (poller_.value(wire::Counter::kLastFlushMissed) != 0) tell_of_missed_flush(now_ns);
+  tell_of_late_switch(now_ns);
+  if (poller_.value(wire::Counter::kMessagesUnsent) != 0) tell_of_unsent_messages(now_ns);
+  if (poller_.value(wire::Counter::kWaitsCutAgain) != 0) tell_of_cut_waits(now_ns);
   if (how == End::kVanished || how == End::kReplaced) tell_of_sudden_end(how, wait_status, now_ns);
   writer_->on(model::ProcessEnd{now_ns, wait_status,
                                 how == End::kSaidBye    ? 0u
@@ -260,13 +264,13 @@ void Target::tell_of_sudden_end(End how, std::int32_t wait_status, std::uint64_t
           std::to_string((end_ns - std::min(end_ns, since_ns) + 999'999) / 1'000'000) +
           " ms since CUPTI last delivered) is not here; at least " +
           support::counted(lost, "launch", "launches") + " left no record";
-  tell_of_missing_gpu_work(text, now_ns);
+  tell_of_missing(wire::Feature::kCuda, text, now_ns);
 }
 
-void Target::tell_of_missing_gpu_work(const std::string& text, std::uint64_t now_ns) {
-  writer_->on(model::Notice{now_ns, static_cast<std::uint32_t>(wire::Feature::kCuda),
+void Target::tell_of_missing(wire::Feature feature, const std::string& text, std::uint64_t now_ns) {
+  writer_->on(model::Notice{now_ns, static_cast<std::uint32_t>(feature),
                             static_cast<std::uint32_t>(wire::NoticeLevel::kMissing), 0, text});
-  missing_.push_back({0, 0, text});
+  add_missing(static_cast<std::uint32_t>(feature), 0, text);
 }
 
 // By a counter: whoever would send a sentence may be what gets no processor.
@@ -277,7 +281,58 @@ void Target::tell_of_missed_flush(std::uint64_t now_ns) {
       std::to_string(identity_.pid) +
       " (it hangs, or our threads got no processor); GPU events that were still inside CUPTI are "
       "missing";
-  tell_of_missing_gpu_work(text, now_ns);
+  tell_of_missing(wire::Feature::kCuda, text, now_ns);
+}
+
+// By counters and by what was not answered, as above. What comes later is in the spool and in no
+// file of that time.
+void Target::look_at_flush(std::uint64_t token, const std::string& what, std::uint64_t end_ns) {
+  if (finished_) return;
+  const std::uint64_t missed = poller_.value(wire::Counter::kFlushesMissed);
+  const bool whole = flushed_ >= token && missed == flushes_missed_;
+  flushes_missed_ = missed;
+  const bool has_part = !recorded_.empty() && recorded_.front().ts_ns < end_ns;
+  // At its end it flushes by itself, and what is missing then is told by the above.
+  if (whole || !has_part || !worked_on_gpu() || said_bye() || process_gone()) return;
+  tell_of_missing(wire::Feature::kCuda,
+                  what + " of process " + std::to_string(identity_.pid) +
+                      " may lack GPU events: CUPTI had not given all of them when its file was "
+                      "written (its flush hangs, the process is stopped, or our threads got no "
+                      "processor)",
+                  end_ns);
+}
+
+void Target::tell_of_late_switch(std::uint64_t now_ns) {
+  constexpr std::uint64_t kShortestNs = 1'000'000;
+  const std::uint64_t late_ns = poller_.value(wire::Counter::kCuptiLateNs);
+  if (late_ns < late_told_ns_ + kShortestNs || !worked_on_gpu() || recorded_.empty()) return;
+  tell_of_missing(wire::Feature::kCuda,
+                  "what CUPTI tells of process " + std::to_string(identity_.pid) +
+                      " is missing for " + support::human_duration(late_ns - late_told_ns_) +
+                      ": our threads got no processor to switch it on in time",
+                  now_ns);
+  late_told_ns_ = late_ns;
+}
+
+// By a counter: it happens where the worker, which would send a sentence, gets no processor.
+void Target::tell_of_cut_waits(std::uint64_t now_ns) {
+  const std::string text =
+      support::counted(poller_.value(wire::Counter::kWaitsCutAgain), "waiting call",
+                       "waiting calls") +
+      " of process " + std::to_string(identity_.pid) +
+      " came back early (EINTR) by the sampling signal, besides the first of each thread: our "
+      "thread got no processor to end that";
+  tell_of_missing(wire::Feature::kNative, text, now_ns);
+}
+
+void Target::tell_of_unsent_messages(std::uint64_t now_ns) {
+  const std::string text =
+      support::counted(poller_.value(wire::Counter::kMessagesUnsent), "message", "messages") +
+      " of the library did not reach gpuprofd, which was too busy, before the end of process " +
+      std::to_string(identity_.pid) +
+      ": names of its threads and functions, or a sentence that says what is missing, may be "
+      "missing";
+  tell_of_missing(wire::Feature::kGeneral, text, now_ns);
 }
 
 void Target::forget_records() {

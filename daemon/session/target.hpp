@@ -109,7 +109,11 @@ class Target final : private ingest::Listener {
   void settle(std::uint64_t now_ns);
 
   void ask_flush(std::uint64_t token, bool forced);
-  bool flush_pending(std::uint64_t token) const { return flush_token_ == token; }
+  bool flush_pending(std::uint64_t token) const { return flushed_ < token && token <= asked_; }
+  /// A file is about to be written that ends at `end_ns`, for which that flush was asked. Says so
+  /// if what CUPTI held may not be in it. Before settle() or finish().
+  /// @param what  Of the process goes to that file: "window 3".
+  void look_at_flush(std::uint64_t token, const std::string& what, std::uint64_t end_ns);
   void stop();
   /// Drains, closes everything open and ends the spool. Nothing may follow.
   void finish(End how, std::int32_t wait_status, std::uint64_t now_ns);
@@ -197,7 +201,10 @@ class Target final : private ingest::Listener {
   /// The begin of what it was told to record, or all of it, was missed by that much.
   void tell_of_late_begin(std::uint64_t missed_ns, bool began, std::uint64_t now_ns);
   void tell_of_missed_flush(std::uint64_t now_ns);
-  void tell_of_missing_gpu_work(const std::string& text, std::uint64_t now_ns);
+  void tell_of_late_switch(std::uint64_t now_ns);
+  void tell_of_unsent_messages(std::uint64_t now_ns);
+  void tell_of_cut_waits(std::uint64_t now_ns);
+  void tell_of_missing(wire::Feature feature, const std::string& text, std::uint64_t now_ns);
   void tell_of_sudden_end(End how, std::int32_t wait_status, std::uint64_t now_ns);
 
   ingest::SegmentHost segment_;
@@ -221,7 +228,8 @@ class Target final : private ingest::Listener {
   std::uint64_t sequence_ = 0;
   DrainPace pace_;
   std::uint64_t last_drain_ns_ = 0;
-  std::uint64_t flush_token_ = 0;
+  std::uint64_t asked_ = 0, flushed_ = 0;  // tokens, which grow, of the last flush and answer
+  std::uint64_t flushes_missed_ = 0, late_told_ns_ = 0;
   std::uint64_t disconnected_ns_ = 0;
   std::uint64_t facts_ = 0;
   std::uint64_t latest_step_ = 0;

@@ -54,6 +54,7 @@ void leave_alone(const Limit& limit, std::uint64_t left_bytes) {
            static_cast<unsigned long long>(limit.ours_bytes >> 20), limit.way_out);
   open_outbox();
   hot::notice(wire::Feature::kGeneral, wire::NoticeLevel::kMissing, 0, text);
+  g_core.mail.finish(g_core.connection, kLastWordsMs);
   // Else our going would look like an exec.
   g_core.connection.send(
       wire::Bye{static_cast<std::uint32_t>(wire::ByeReason::kDisabled), 0, base::mono_ns()},

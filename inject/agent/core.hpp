@@ -13,9 +13,10 @@
 
 #include "gpuprof/wire/control.hpp"
 #include "gpuprof/wire/segment.hpp"
-#include "inject/agent/address.hpp"
-#include "inject/agent/connection.hpp"
 #include "inject/agent/door.hpp"
+#include "inject/agent/socket/address.hpp"
+#include "inject/agent/socket/connection.hpp"
+#include "inject/agent/socket/mail.hpp"
 
 namespace gpuprof::agent {
 
@@ -37,6 +38,9 @@ enum class Next {
   kDetached,  // let go of everything; the thread's memory stays for the next attach
   kPark,      // for a fork
 };
+
+/// What the daemon has not taken by our end is waited for so long.
+inline constexpr int kLastWordsMs = 500;
 
 struct Core {
   Address address{};
@@ -62,6 +66,7 @@ struct Core {
   std::uint64_t cpu_base_ns = 0;  // CPU time of this thread that is none of the session's
   std::uint32_t seen_wake = 0;    // Plan::wake at the begin of this turn
   Connection connection;
+  Mail mail;  // by it
   Door door;
   Connection caller;  // at the door
   OwnFd bell;         // a signalfd of hot::kBellSignal
@@ -75,6 +80,12 @@ struct Core {
 };
 
 extern Core g_core;
+
+/// Tells the daemon, behind what it has not taken yet. Worker.
+template <typename M>
+void tell(const M& body, const void* tail = nullptr, std::size_t tail_bytes = 0) {
+  g_core.mail.add(g_core.connection, body, tail, tail_bytes);
+}
 
 /// The process wakes when it has worked (inject/wake). Boundary.
 void watch_work(pid_t process);

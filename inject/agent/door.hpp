@@ -12,7 +12,7 @@
 #include <cstdint>
 
 #include "gpuprof/wire/door.hpp"
-#include "inject/agent/connection.hpp"
+#include "inject/agent/socket/connection.hpp"
 
 namespace gpuprof::agent {
 

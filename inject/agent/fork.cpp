@@ -193,6 +193,7 @@ void fork_child() {
   if (g_core.own_files) g_core.connection.forget(), g_core.caller.forget(), g_core.bell.fd = -1;
   g_core.door.leave_to_parent(!g_core.own_files);
   g_core.connection.close();
+  g_core.mail.clear();
   g_core.caller.close();
   g_core.bell.close();
   g_core.owner_pid.store(0, std::memory_order_release);

@@ -102,7 +102,7 @@ Next answer(const wire::Packet& packet, std::uint32_t peer_pid) {
       return Next::kGoOn;
     case wire::MessageType::kDoorStop:
       if (!busy()) return refuse("nothing is being recorded there"), Next::kGoOn;
-      g_core.connection.send(wire::EndAsked{peer_pid, 0}, nullptr, 0);
+      tell(wire::EndAsked{peer_pid, 0});
       g_core.caller.send(wire::DoorDone{base::mono_ns()}, nullptr, 0);
       return Next::kGoOn;
     case wire::MessageType::kDoorDetach:

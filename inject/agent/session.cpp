@@ -38,6 +38,8 @@ constexpr std::uint64_t kShortLifeNs = 20'000'000;
 constexpr std::uint32_t kArmedTurnMs = 5000;
 // Somebody may be at the door.
 constexpr std::uint32_t kLongestTurnMs = 100;
+// The daemon has not taken what we told it.
+constexpr std::uint32_t kMailTurnMs = 10;
 
 bool accept_config(const wire::Packet& packet, int segment_fd) {
   wire::Config config;
@@ -140,7 +142,7 @@ Next answer(const wire::Packet& packet) {
   wire::Flush flush;
   if (packet.as(&flush)) {
     cupti::flush(flush.forced != 0, 1000);
-    g_core.connection.send(wire::FlushDone{flush.token, base::mono_ns()}, nullptr, 0);
+    tell(wire::FlushDone{flush.token, base::mono_ns()});
   }
   const bool stop =
       packet.type == wire::MessageType::kStop || packet.type == wire::MessageType::kRefused;
@@ -178,6 +180,7 @@ std::atomic<std::uint64_t>& cpu_counter() {
 
 std::uint32_t one_turn() {
   const std::uint64_t now = base::mono_ns();
+  g_core.mail.push(g_core.connection);
   if (g_core.woke.load(std::memory_order_acquire) != g_core.told_woke) say_hello();
   apply_plan();
   hot::worker_resume_timer_done();
@@ -211,7 +214,8 @@ Next turns() {
     if (!g_core.own_files && !g_core.connection.intact()) return Next::kConnect;
     if (const Next next = read_messages(); next != Next::kGoOn) return next;
     if (const Next next = answer_door(); next != Next::kGoOn) return next;
-    const std::uint32_t timeout_ms = one_turn();
+    std::uint32_t timeout_ms = one_turn();
+    if (g_core.mail.waits()) timeout_ms = std::min(timeout_ms, kMailTurnMs);
     if (g_core.left.load(std::memory_order_acquire)) continue;  // follow_credentials saw a filter
     // Between windows whoever comes to the door need not wait for a turn; the daemon's plan comes
     // with a message, too.
@@ -230,6 +234,7 @@ wire::ByeReason bye_of(Next next) {
 
 void let_go(wire::ByeReason reason) {
   all_off();
+  g_core.mail.finish(g_core.connection, kLastWordsMs);
   // Whoever is pushing a record finishes it; the daemon drains when it hears the good-bye.
   withdraw_segment();
   g_core.connection.send(wire::Bye{static_cast<std::uint32_t>(reason), 0, base::mono_ns()}, nullptr,
@@ -253,6 +258,7 @@ Next begin_session(Next how) {
   // What earlier sessions took, and waiting at the door, is not this one's.
   g_core.cpu_base_ns = joined ? base::clock_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
   if (joined) g_core.connection.take_from(&g_core.caller);
+  g_core.mail.clear();
   if (!(joined ? say_hello() && wait_for_config() : connect())) return failed();
   if (!joined) wait_for_a_longer_life();
   follow_signal_calls();

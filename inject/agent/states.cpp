@@ -200,6 +200,7 @@ void apply_plan() {
   const wire::Plan* plan = hot::g_state.plan;
   const std::uint32_t sequence = plan->sequence.load(std::memory_order_acquire);
   const wire::AgentState state = wanted_state();
+  if (cupti::wants_again()) apply_cuda(g_core.state);
   if (state == g_core.state && sequence == g_core.applied_sequence) return;
   const std::uint64_t begin = base::mono_ns();
   const std::uint32_t less = plan->less.load(std::memory_order_relaxed);
@@ -207,10 +208,8 @@ void apply_plan() {
   if (state != g_core.state) switch_to(state);
   g_core.applied_sequence = sequence;
   const std::uint64_t now = base::mono_ns();
-  g_core.connection.send(
-      wire::StateReport{static_cast<std::uint32_t>(state), sequence, now,
-                        hot::g_state.stats->steps.load(std::memory_order_relaxed), now - begin},
-      nullptr, 0);
+  tell(wire::StateReport{static_cast<std::uint32_t>(state), sequence, now,
+                         hot::g_state.stats->steps.load(std::memory_order_relaxed), now - begin});
 }
 
 void all_off() {

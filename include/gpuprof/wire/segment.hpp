@@ -91,6 +91,10 @@ enum class Counter : std::uint32_t {
   kGraphBudgetStops,
   kCuptiUnknownBytes,  // from such a record to the end of its buffer
   kLastFlushMissed,    // 1: the program ended before CUPTI had given what it held
+  kMessagesUnsent,     // that the daemon has not taken (yet)
+  kFlushesMissed,      // flushes of CUPTI whose end was waited for in vain
+  kCuptiLateNs,        // in which CUPTI should have been switched on and was not
+  kWaitsCutAgain,      // waiting calls that our signal ended early, but for a thread's first
   kCount
 };
 inline constexpr std::uint32_t kCounterSlots = 64;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // GPUPROF_SOCKET as the CLI writes it, and as nobody should.
-#include "inject/agent/address.hpp"
+#include "inject/agent/socket/address.hpp"
 
 #include <gtest/gtest.h>
 

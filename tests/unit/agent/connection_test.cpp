@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Packets of peers that keep to nothing: no descriptor stays behind.
-#include "inject/agent/connection.hpp"
+#include "inject/agent/socket/connection.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 // no locale.
 //
 // Context:  boundary
-#include "inject/agent/address.hpp"
+#include "inject/agent/socket/address.hpp"
 
 #include <string.h>
 

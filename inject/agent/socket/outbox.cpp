@@ -31,21 +31,20 @@ struct Pair {
 void send_notice(wire::Feature feature, wire::NoticeLevel level, std::uint32_t code,
                  const char* text) {
   const auto bytes = static_cast<std::uint32_t>(strnlen(text, 2048));
-  g_core.connection.send(
-      wire::Notice{static_cast<std::uint32_t>(feature), static_cast<std::uint32_t>(level), code,
-                   bytes, base::mono_ns()},
-      text, bytes);
+  tell(wire::Notice{static_cast<std::uint32_t>(feature), static_cast<std::uint32_t>(level), code,
+                    bytes, base::mono_ns()},
+       text, bytes);
 }
 
 void send_fact(const char* key, const char* value) {
   const Pair pair(key, strlen(key), value, strlen(value));
-  g_core.connection.send(wire::Fact{pair.first, pair.second}, pair.bytes, pair.total());
+  tell(wire::Fact{pair.first, pair.second}, pair.bytes, pair.total());
 }
 
 void send_thread(const wire::Thread& thread, const char* name) {
   wire::Thread message = thread;
   message.name_bytes = static_cast<std::uint32_t>(strnlen(name, 256));
-  g_core.connection.send(message, name, message.name_bytes);
+  tell(message, name, message.name_bytes);
 }
 
 void send_module(const wire::Module& module, const void* build_id, const char* path) {
@@ -53,14 +52,14 @@ void send_module(const wire::Module& module, const void* build_id, const char* p
   const Pair pair(build_id, module.build_id_bytes, path, strlen(path));
   message.build_id_bytes = pair.first;
   message.path_bytes = pair.second;
-  g_core.connection.send(message, pair.bytes, pair.total());
+  tell(message, pair.bytes, pair.total());
 }
 
-void send_module_gone(const wire::ModuleGone& gone) { g_core.connection.send(gone, nullptr, 0); }
+void send_module_gone(const wire::ModuleGone& gone) { tell(gone); }
 
 void send_domain(std::uint32_t domain, const char* name) {
   const auto bytes = static_cast<std::uint32_t>(strnlen(name, 1024));
-  g_core.connection.send(wire::DomainName{domain, bytes}, name, bytes);
+  tell(wire::DomainName{domain, bytes}, name, bytes);
 }
 
 }  // namespace

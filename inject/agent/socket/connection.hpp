@@ -17,7 +17,7 @@
 
 #include "gpuprof/base/unique_fd.hpp"
 #include "gpuprof/wire/control.hpp"
-#include "inject/agent/address.hpp"
+#include "inject/agent/socket/address.hpp"
 
 namespace gpuprof::agent {
 
@@ -34,6 +34,9 @@ struct OwnFd {
   /// Closes it if it is still ours.
   void close();
 };
+
+/// kFull: the peer does not read just now.
+enum class Sent { kYes, kFull, kGone };
 
 enum class Received { kPacket, kNothing, kPeerGone, kDescriptorLost };
 
@@ -57,6 +60,9 @@ class Connection {
         wire::encode_message(body, tail, tail_bytes, packet_out_, sizeof packet_out_);
     return bytes != 0 && send_packet(bytes);
   }
+
+  /// A whole packet, without waiting.
+  Sent try_send(const std::byte* packet, std::size_t bytes);
 
   /// One packet if there is one. `received_fd` gets a descriptor that came with it.
   Received receive(wire::Packet* packet, base::UniqueFd* received_fd);

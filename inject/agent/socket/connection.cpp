@@ -3,7 +3,7 @@
 // Socket of the worker.
 //
 // Context:  worker
-#include "inject/agent/connection.hpp"
+#include "inject/agent/socket/connection.hpp"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -77,17 +77,24 @@ bool Connection::open(const Address& address) {
 
 void Connection::close() { socket_.close(); }
 
-bool Connection::send_packet(std::size_t bytes) {
-  if (socket_.fd < 0) return false;
-  const std::uint64_t deadline = base::mono_ns() + kSendDeadlineMs * 1'000'000ULL;
-  while (::send(socket_.fd, packet_out_, bytes, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+Sent Connection::try_send(const std::byte* packet, std::size_t bytes) {
+  if (socket_.fd < 0) return Sent::kGone;
+  while (::send(socket_.fd, packet, bytes, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
     if (errno == EINTR) continue;
-    if (errno != EAGAIN && errno != ENOBUFS) return false;
+    return errno == EAGAIN || errno == ENOBUFS ? Sent::kFull : Sent::kGone;
+  }
+  return Sent::kYes;
+}
+
+bool Connection::send_packet(std::size_t bytes) {
+  const std::uint64_t deadline = base::mono_ns() + kSendDeadlineMs * 1'000'000ULL;
+  for (;;) {
+    const Sent sent = try_send(packet_out_, bytes);
+    if (sent != Sent::kFull) return sent == Sent::kYes;
     if (base::mono_ns() > deadline) return false;
     pollfd one{socket_.fd, POLLOUT, 0};
     poll(&one, 1, 20);
   }
-  return true;
 }
 
 Received Connection::receive(wire::Packet* packet, base::UniqueFd* received_fd) {
