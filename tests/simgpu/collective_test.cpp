@@ -60,7 +60,7 @@ Ranks run_ranks(const std::string& arguments) {
   std::filesystem::create_directory(folder);
   Ranks run;
   run.outcome = simtest::shell("GPUSIM_QUIET=1 GPUSIM_DEVICES=4 GPUSIM_TRUTH=" + folder +
-                               "/%p timeout -s KILL 60 " + simtest::program_folder() +
+                               "/%p timeout -s KILL 300 " + simtest::program_folder() +
                                "/sim_ranks " + arguments);
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     std::ifstream in(entry.path());

@@ -122,23 +122,35 @@ TEST(Delivery, PendingOperationsOfADisabledKindComeWithTheNextFlush) {
 }
 
 TEST(Delivery, UnforcedFlushLeavesUnfinishedOperationsOut) {
-  const Outcome run =
-      simulate("--quiet --kernel-time 20ms", "sim_client pending launches=40 flush=0");
-  EXPECT_EQ(run.exit_code, 0) << run.output;
-  EXPECT_LT(run.count("kernel"), 40u);
+  std::size_t kernels = 40;
+  // On a busy machine the client may come to its flush when short kernels are over.
+  for (const char* options : {"--quiet --kernel-time 20ms", "--quiet --kernel-time 200ms"}) {
+    const Outcome run = simulate(options, "sim_client pending launches=40 flush=0");
+    EXPECT_EQ(run.exit_code, 0) << run.output;
+    kernels = run.count("kernel");
+    if (kernels < 40) break;
+  }
+  EXPECT_LT(kernels, 40u);
 }
 
 TEST(Delivery, BuffersAreAskedForOnTheCallersThreadAndFullOnesCompletedOnAnother) {
-  const Outcome run = simulate("--quiet", "sim_client buffer-bytes=8192 sleep-ms=150");
-  const std::string main_thread = run.first("version").text("tid");
-  std::set<std::string> asked, completed;
-  for (const Row& r : run.of("request")) asked.insert(r.text("tid"));
-  for (const Row& r : run.of("complete")) completed.insert(r.text("tid"));
-  ASSERT_FALSE(main_thread.empty());
-  EXPECT_EQ(asked.count(main_thread), 1u);
-  completed.erase(main_thread);
+  std::set<std::string> completed;
+  // What the other thread finds no processor for in time, the flush at the end completes.
+  for (const char* sleep_ms : {"150", "3000", "20000"}) {
+    const Outcome run =
+        simulate("--quiet", std::string("sim_client buffer-bytes=8192 sleep-ms=") + sleep_ms);
+    const std::string main_thread = run.first("version").text("tid");
+    std::set<std::string> asked;
+    completed.clear();
+    for (const Row& r : run.of("request")) asked.insert(r.text("tid"));
+    for (const Row& r : run.of("complete")) completed.insert(r.text("tid"));
+    ASSERT_FALSE(main_thread.empty());
+    EXPECT_EQ(asked.count(main_thread), 1u);
+    EXPECT_EQ(run.count("kernel"), 200u);
+    completed.erase(main_thread);
+    if (!completed.empty()) break;
+  }
   EXPECT_EQ(completed.size(), 1u);
-  EXPECT_EQ(run.count("kernel"), 200u);
 }
 
 TEST(Delivery, SharedBuffersHoldEverythingToo) {

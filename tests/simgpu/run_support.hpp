@@ -42,7 +42,7 @@ struct Outcome {
 
 /// Runs `gpusim-run OPTIONS --truth FILE -- PROGRAM` with a time limit. PROGRAM begins with the
 /// name of one of our programs; at most 30 s, then it is killed.
-Outcome simulate(const std::string& options, const std::string& program, int limit_s = 30);
+Outcome simulate(const std::string& options, const std::string& program, int limit_s = 300);
 
 /// Runs a shell command and returns what it printed.
 Outcome shell(const std::string& command);

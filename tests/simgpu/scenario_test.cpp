@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "run_support.hpp"
 
@@ -88,13 +90,18 @@ TEST(Scenario, EndBeforeStart) {
 }
 
 TEST(Scenario, IncompleteOnForcedFlushHasNoEnd) {
-  const Outcome run = simulate("--quiet --kernel-time 20ms --scenario incomplete-on-forced-flush",
-                               "sim_client pending launches=40");
   int open = 0;
-  for (const Row& k : run.of("kernel"))
-    open += k.text("end") == "0" && k.text("start") != "0" ? 1 : 0;
+  // On a busy machine the client may come to its flush when short kernels are over.
+  for (const char* kernel_time : {"20ms", "200ms"}) {
+    const Outcome run = simulate(std::string("--quiet --kernel-time ") + kernel_time +
+                                     " --scenario incomplete-on-forced-flush",
+                                 "sim_client pending launches=40");
+    EXPECT_EQ(run.count("kernel"), 40u);
+    for (const Row& k : run.of("kernel"))
+      open += k.text("end") == "0" && k.text("start") != "0" ? 1 : 0;
+    if (open > 0) break;
+  }
   EXPECT_GT(open, 0);
-  EXPECT_EQ(run.count("kernel"), 40u);
 }
 
 TEST(Scenario, EmptyBufferCompletesWithoutBytes) {
@@ -190,27 +197,40 @@ TEST(Scenario, DroppedRecordsAreCountedOnce) {
   EXPECT_EQ(run.first("dropped_again").text("value"), "0");
 }
 
+/// Kernels for a second in the middle of which the clock changes, and for ten seconds: a busy
+/// machine may give the thread that delivers them no processor for the first half.
+const std::pair<const char*, const char*> kLonger[] = {{"--quiet --kernel-time 5ms", ":400"},
+                                                       {"--quiet --kernel-time 50ms", ":4000"}};
+
 TEST(Scenario, TscClockStartsLater) {
-  const Outcome run =
-      simulate("--quiet --kernel-time 5ms --scenario tsc-clock:400", "sim_client launches=200");
   bool small = false, large = false;
-  for (const Row& k : run.of("kernel"))
-    (k.number("start") < 1500000000000000000u ? small : large) = true;
+  for (const auto& [options, after_ms] : kLonger) {
+    const Outcome run = simulate(std::string(options) + " --scenario tsc-clock" + after_ms,
+                                 "sim_client launches=200");
+    small = large = false;
+    for (const Row& k : run.of("kernel"))
+      (k.number("start") < 1500000000000000000u ? small : large) = true;
+    if (small && large) break;
+  }
   EXPECT_TRUE(small);
   EXPECT_TRUE(large);
 }
 
 TEST(Scenario, RealtimeStepGoesBackOneSecond) {
-  const Outcome run =
-      simulate("--quiet --kernel-time 5ms --scenario realtime-step:400", "sim_client launches=200");
-  const std::uint64_t offset = simtest::realtime_offset(run);
   int stepped = 0, normal = 0;
-  for (const Row& t : run.operations("kernel")) {
-    for (const Row& k : run.of("kernel")) {
-      if (k.text("corr") != t.text("corr")) continue;
-      const auto away = static_cast<std::int64_t>(k.number("start") - t.number("start") - offset);
-      ++(away < -900000000 ? stepped : normal);
+  for (const auto& [options, after_ms] : kLonger) {
+    const Outcome run = simulate(std::string(options) + " --scenario realtime-step" + after_ms,
+                                 "sim_client launches=200");
+    const std::uint64_t offset = simtest::realtime_offset(run);
+    stepped = normal = 0;
+    for (const Row& t : run.operations("kernel")) {
+      for (const Row& k : run.of("kernel")) {
+        if (k.text("corr") != t.text("corr")) continue;
+        const auto away = static_cast<std::int64_t>(k.number("start") - t.number("start") - offset);
+        ++(away < -900000000 ? stepped : normal);
+      }
     }
+    if (stepped > 0 && normal > 0) break;
   }
   // How many of either is the machine's: the kernels take a second, from whenever they began.
   EXPECT_GT(stepped, 0);

@@ -73,7 +73,7 @@ def address_of(target):
 def peers(attempt, way, prefix=()):
     def stranger(_target, address):
         done = subprocess.run([*prefix, sys.executable, PEERS, address, way, "0.8", str(attempt.seed)], capture_output=True, text=True,
-                              timeout=40)
+                              timeout=40 * staged.patience())
         print("%s at %s: %s %s" % (way, address, done.stdout, done.stderr), flush=True)
         attempt.equal(done.returncode, 0, "the stranger itself")
         if way in ("garbage", "mixed"):
@@ -125,7 +125,7 @@ def door(attempt):
             return
         for way in attempt.random.sample(["garbage", "oversize", "half", "mixed", "descriptors", "crowd"], 3):
             done = subprocess.run([sys.executable, PEERS, doors[0], way, "0.5", str(attempt.seed)], capture_output=True, text=True,
-                                  timeout=40)
+                                  timeout=40 * staged.patience())
             print(way, done.stdout, done.stderr, flush=True)
         attempt.expect(program.process.poll() is None, "the program runs")
         done = live.cli("capture", program.pid, "-d", "300ms", "-o", attempt.path("out"))

@@ -13,6 +13,7 @@ import e2e
 import faults_test
 import memory_test
 import sim
+import staged
 from attempt import PROGRAMS, RATE, Skip, need
 from fault import add, fault
 from memory_group import MemoryGroup
@@ -82,7 +83,8 @@ def on_disk(attempt, kib, during=None):
 
 def elsewhere(attempt, spools, said):
     """What a full disk holds is no trace yet: export writes one elsewhere, from what came that far."""
-    done = subprocess.run([e2e.GPUPROF, "export", spools[0], "-o", attempt.path("again")], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([e2e.GPUPROF, "export", spools[0], "-o", attempt.path("again")], capture_output=True, text=True,
+                          timeout=60 * staged.patience())
     if done.returncode == 0:
         attempt.readable(attempt.path("again"))
     else:

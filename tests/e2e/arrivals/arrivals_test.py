@@ -17,7 +17,8 @@ FOLDER = os.path.join(e2e.BUILD, "arrivals")
 HOST = os.path.join(FOLDER, "host")
 STAGES = ("resolver", "descriptor", "constructor", "thread", "lazy")
 NAMES = ("libcupti.so.12", "libcuda.so.1")
-LIMIT_S = 120
+LIMIT_S = e2e.PATIENCE_S
+HOST_THREADS = 3
 
 
 def paths(stage):
@@ -43,7 +44,8 @@ def attached(checks, stage, folder):
     """Attached to: what is in tables of addresses and in data is looked for besides."""
     with subprocess.Popen([HOST, "12", "200", "150", *paths(stage)], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE) as program:
-        live.cli("attach", program.pid, "-d", "60s", "-o", os.path.join(folder, stage + "-attached"))
+        live.wait_for(lambda: len(live.threads(program.pid)) == HOST_THREADS)
+        live.cli("attach", program.pid, "-d", "600s", "-o", os.path.join(folder, stage + "-attached"))
         out, err = program.communicate(timeout=LIMIT_S)
     judge(checks, stage + ", attached", subprocess.CompletedProcess([], program.returncode, out, err), 12)
 

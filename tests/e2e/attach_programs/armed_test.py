@@ -87,14 +87,23 @@ def idle(checks, pid, log, seconds):
         checks.equal((on, switched), (set(), 0), "CUPTI kinds while armed")
 
 
+def capture_in_a_capture(pid, folder, number):
+    """What the inner one did, what the outer one did, which goes on until the inner one has ended."""
+    for times in attached.LONGER:
+        command = attached.recording_for(times, ["capture"], pid, os.path.join(folder, "span-%d" % number))
+        refused = attached.ask("capture", str(pid), "-d", "1s", "-o", os.path.join(folder, "refused"))
+        meanwhile = not command.ended()
+        recording = command.finish()
+        if meanwhile:
+            break
+    return refused, recording
+
+
 def capture(checks, pid, folder, device):
     """Two spans, one after the other, and a third that is refused."""
     spans, first = [], []
     for number in (1, 2):
-        command = attached.Command(["capture", str(pid), "-d", "1s"], os.path.join(folder, "span-%d" % number))
-        attached.wait_until(lambda: attached.states().get(pid, {}).get("state") == "recording")
-        refused = attached.ask("capture", str(pid), "-d", "1s", "-o", os.path.join(folder, "refused"))
-        recording = command.finish()
+        refused, recording = capture_in_a_capture(pid, folder, number)
         checks.equal((recording.status, len(recording.paths)), (0, 1), recording.stderr)
         checks.expect(refused.status == 125 and "recorded already" in refused.stderr,
                       "a capture while one runs: %d: %s" % (refused.status, refused.stderr))
@@ -116,6 +125,11 @@ def capture(checks, pid, folder, device):
     checks.expect(spans[0][1] <= spans[1][0], "two spans: %s" % spans)
 
 
+def armed():
+    """Those of ours in which PyTorch has been seen."""
+    return [pid for pid, row in attached.states().items() if row["name"] == NAME and "torch" in row["can_record"]]
+
+
 def run(checks, python, folder, device, seconds):
     log = os.path.join(folder, "calls.jsonl") if device != "cpu" else None
     command = [python, os.path.join(attached.PROGRAMS, "train.py"), folder, "--device", device, "--pause", "0.005"]
@@ -124,11 +138,14 @@ def run(checks, python, folder, device, seconds):
     env = attached.environment(**({"CUDA_VISIBLE_DEVICES": ""} if device == "cpu" else {}))
     with attached.Program([e2e.GPUPROF, "run", "--armed", "--name", NAME, "--", *command], folder,
                           env=env) as program:
-        pids = [pid for pid, row in attached.states().items() if row["name"] == NAME and "torch" in row["can_record"]]
+        attached.wait_until(armed)
+        pids = armed()
         if not checks.equal(len(pids), 1, "armed processes with PyTorch: %s" % attached.states()):
             return
         idle(checks, pids[0], log, seconds)
         capture(checks, pids[0], folder, device)
+        if log:
+            attached.wait_until(lambda: not enabled_kinds(log)[0], 60)
         idle_again = log and enabled_kinds(log)[0]
         checks.expect(not idle_again, "CUPTI kinds after the captures: %s" % idle_again)
         status = program.end()

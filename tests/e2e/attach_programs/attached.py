@@ -5,6 +5,7 @@ import dataclasses
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -133,6 +134,9 @@ class Command:
         self.process = subprocess.Popen([e2e.GPUPROF, *words], stdin=subprocess.DEVNULL, text=True,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
+    def ended(self):
+        return self.process.poll() is not None
+
     def finish(self, seconds=PATIENCE_S):
         stdout, stderr = self.process.communicate(timeout=seconds)
         ended_ns = time.monotonic_ns()
@@ -152,6 +156,52 @@ def record(words, out):
         if recording.status == 0 or "try again later" not in recording.stderr:
             break
     return recording
+
+
+# How much longer a window is tried in which a busy machine let nobody run.
+LONGER = (1, 6, 36)
+NOTHING = "no trace file was written"
+
+
+def record_until(enough, seconds, words, out):
+    """record() with a window of so many seconds; a longer one where it has no file or not enough(recording)."""
+    for times in LONGER:
+        shutil.rmtree(out, ignore_errors=True)
+        recording = record([*words, "-d", "%gs" % (times * seconds)], out)
+        if recording.status != 0 and NOTHING not in recording.stderr:
+            break
+        if recording.paths and enough(recording):
+            break
+    return recording
+
+
+def recording_for(seconds, words, pid, out):
+    """A Command with a window of so many seconds, seen in its first half; longer where nobody can look so soon."""
+    for times in LONGER:
+        length = times * seconds
+        command = Command([*words, str(pid), "-d", "%gs" % length], out)
+        wait_until(lambda: is_recorded(pid) or command.ended(), length / 2)
+        if is_recorded(pid) and not command.ended():
+            return command
+        command.finish()
+    raise RuntimeError("no recording of %g s was seen" % length)
+
+
+def is_recorded(pid):
+    return states().get(pid, {}).get("state") == "recording"
+
+
+def let_work(pid, seconds):
+    """So long, and longer where it had less than a tenth of that of a processor."""
+    until = processor_s(pid) + seconds / 10
+    time.sleep(seconds)
+    wait_until(lambda: processor_s(pid) >= until)
+
+
+def processor_s(pid):
+    with open("/proc/%d/stat" % pid, encoding="utf-8") as file:
+        words = file.read().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def ask(*words):

@@ -30,7 +30,8 @@ def one(checks, folder, python, what, work_s):
     """True if it was recorded."""
     program = attached.Program([python, os.path.join(attached.PROGRAMS, "forks.py"), str(work_s)], folder, what)
     with program:
-        recording = attached.record(["attach", str(program.pid), "-r", "1000", "-d", "1s"], os.path.join(folder, what))
+        recording = attached.record_until(lambda _: True, 1, ["attach", str(program.pid), "-r", "1000"],
+                                          os.path.join(folder, what))
         status = program.end()
     warned = [int(at) for at in re.findall(r"warned (\d+)", program.errors())]
     checks.equal((status, program.errors().count("\n")), (0, len(warned)), what + ": its end: " + program.errors())
@@ -86,9 +87,10 @@ def looked_at(checks, folder, python, times):
     for number in range(times):
         for what, words, env in (("attached", ["attach"], None), ("armed", ["capture"], armed)):
             with attached.Program(command, folder, "looked-at-" + what, env=env) as program, Asking() as asking:
-                words = [*words, str(program.pid), "-r", "1000", "-d", "300ms"]
+                words = [*words, str(program.pid), "-r", "1000"]
                 for _ in range(TRIES):
-                    recording = attached.record(words, os.path.join(folder, "looked-at-%s-%d" % (what, number)))
+                    recording = attached.record_until(lambda _: True, 0.3, words,
+                                                      os.path.join(folder, "looked-at-%s-%d" % (what, number)))
                     if not any(one in recording.stderr for one in STARVED):
                         break
                 else:

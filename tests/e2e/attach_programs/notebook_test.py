@@ -23,7 +23,7 @@ torch.set_num_threads(1)
 model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 8))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 '''
-TRAINING = FILE + '''until = time.monotonic() + 60
+TRAINING = FILE + '''until = time.monotonic() + 600
 while time.monotonic() < until:
     optimizer.zero_grad()
     model(torch.randn(16, 64)).square().mean().backward()
@@ -32,6 +32,7 @@ while time.monotonic() < until:
 print("trained")
 '''
 LOOP_LINE, FORWARD_LINE = 4, 6
+FEW_STEPS = 5
 ENDLESS = FILE + "while True:\n    sum(i * i for i in range(20000))\n"
 
 
@@ -89,7 +90,7 @@ class Notebook:
     @staticmethod
     def finish(started):
         cell, future = started
-        future.result(120)
+        future.result(e2e.PATIENCE_S)
         printed = "".join(o.get("text", "") for o in cell.outputs if o.output_type == "stream")
         errors = [o for o in cell.outputs if o.output_type == "error"]
         for error in errors:
@@ -132,7 +133,7 @@ def check_training(checks, what, recording, file):
           "%s" % (what, named, len(forward), FORWARD_LINE, lines, len(trace.steps), steps), flush=True)
     checks.expect(forward and named >= 0.95 * len(forward), what + ": operators name the cell")
     checks.expect(set(lines) & set(range(LOOP_LINE, LOOP_LINE + 5)), what + ": samples name the cell")
-    checks.equal((len(trace.steps) > 5, steps), (True, {"%s:%d" % (file, LOOP_LINE)}), what + ": its loop")
+    checks.equal((len(trace.steps) > FEW_STEPS, steps), (True, {"%s:%d" % (file, LOOP_LINE)}), what + ": its loop")
 
 
 def interrupt(checks, what, book, cell):
@@ -147,15 +148,15 @@ def interrupt(checks, what, book, cell):
 def spans(checks, book, folder):
     """Three cells: attach --stay, capture, and attach again."""
     pid = str(book.pid)
-    for what, words in (("attach --stay", ["attach", "--stay", pid, "-d", "1500ms"]),
-                        ("capture", ["capture", pid, "-d", "1500ms"]),
-                        ("attach again", ["attach", pid, "-d", "1500ms"])):
+    for what, words in (("attach --stay", ["attach", "--stay", pid]), ("capture", ["capture", pid]),
+                        ("attach again", ["attach", pid])):
         if what == "attach again":
             checks.equal(attached.ask("detach", pid).status, 0, "detach")
             checks.equal(book.run("print(1 + 1)"), ("2\n", []), "the kernel answers after detach")
         cell = book.start(TRAINING)
         file = book.running(cell)
-        recording = attached.record(words, os.path.join(folder, what.replace(" ", "-")))
+        recording = attached.record_until(lambda one: len(torch_trace.ours(one.paths).steps) > FEW_STEPS, 1.5, words,
+                                          os.path.join(folder, what.replace(" ", "-")))
         interrupt(checks, what, book, cell)
         check_training(checks, what, recording, file)
 
@@ -164,9 +165,8 @@ def interrupted(checks, book, folder):
     """An interrupt while we record ends the cell, not the recording."""
     cell = book.start(ENDLESS)
     file = book.running(cell)
-    command = attached.Command(["attach", str(book.pid), "-d", "2s"], os.path.join(folder, "interrupted"))
-    attached.wait_until(lambda: attached.states().get(book.pid, {}).get("state") == "recording")
-    time.sleep(0.5)
+    command = attached.recording_for(2, ["attach"], book.pid, os.path.join(folder, "interrupted"))
+    attached.let_work(book.pid, 0.5)
     interrupt(checks, "during", book, cell)
     recording = command.finish()
     checks.equal((recording.status, len(recording.paths)), (0, 1), "interrupted: " + recording.stderr)

@@ -21,6 +21,7 @@ import torch_trace
 
 SENTENCE = "The program started its own CUPTI profiler"
 INSIDE_S = 1.0  # each session lasts this long at least
+BACK_S = 3.0  # two seconds after its last call we take up again
 
 
 class Profiled(attached.Program):
@@ -60,37 +61,49 @@ def events_of(path):
             collections.Counter(e["name"] for e in events if e.get("cat") == "cpu_op"))
 
 
-def situations(program, folder):
+def situations(program, folder, device):
     """Every way two profilers can meet; a Recording of each, by name. One session of its own per turn."""
-    def command(name, length):
-        return attached.Command(["attach", str(program.pid), "-d", length], os.path.join(folder, name))
+    words = ["attach", str(program.pid)]
 
-    def recording():  # its window is open
-        return attached.wait_until(lambda: attached.states().get(program.pid, {}).get("state") == "recording")
+    def begun(name):  # its window is open
+        ours = attached.Command([*words, "-d", "600s"], os.path.join(folder, name))
+        attached.wait_until(lambda: attached.is_recorded(program.pid) or ours.ended())
+        return ours
+
+    def stopped(ours):
+        attached.wait_until(lambda: attached.ask("stop", str(program.pid)).status == 0 or ours.ended())
+        return ours.finish()
+
+    def short(name):
+        def enough(recording):
+            trace = torch_trace.ours(recording.paths)
+            return trace.kernels if name == "after" and device != "cpu" else trace.operators
+        return attached.record_until(enough, 0.5, words, os.path.join(folder, name))
 
     done = {}
     program.session()  # 1: nobody else
     program.tell("profile")  # 2: ours inside
-    done["inside"] = command("inside", "500ms").finish()
+    done["inside"] = short("inside")
     program.tell("train")
-    ours = command("around", "4s")  # 3: ours around
-    recording()
+    ours = begun("around")  # 3: ours around
+    attached.let_work(program.pid, INSIDE_S)  # else its session begins before a kernel is ours
     program.session()
-    done["around"] = ours.finish()
-    ours = command("before", "2s")  # 4: ours ends inside
-    recording()
-    time.sleep(INSIDE_S)  # else its session begins before a kernel is ours
+    attached.let_work(program.pid, INSIDE_S)
+    done["around"] = stopped(ours)
+    ours = begun("before")  # 4: ours ends inside
+    attached.let_work(program.pid, INSIDE_S)
     program.tell("profile")
-    done["before"] = ours.finish()
+    attached.let_work(program.pid, INSIDE_S / 2)
+    done["before"] = stopped(ours)
     time.sleep(INSIDE_S)
     program.tell("train")
     program.tell("profile")  # 5: ours begins inside
-    ours = command("behind", "4s")
-    recording()
+    ours = begun("behind")
     program.tell("train")
-    done["behind"] = ours.finish()
+    attached.let_work(program.pid, BACK_S)
+    done["behind"] = stopped(ours)
     program.session()  # 6: nobody any more
-    done["after"] = command("after", "500ms").finish()
+    done["after"] = short("after")
     return done
 
 
@@ -133,7 +146,7 @@ def check_ours(checks, done, device):
 
 def run(checks, python, folder, device):
     with Profiled(python, folder, device) as program:
-        done = situations(program, folder)
+        done = situations(program, folder, device)
         status = program.finish()
     checks.equal((status, "rror" in program.errors()), (0, False), "its end: " + program.errors()[-1500:])
     check_sessions(checks, program, device)

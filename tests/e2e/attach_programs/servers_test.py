@@ -47,14 +47,21 @@ def launches(path):
             if r.get("t") == "api" and r["name"].startswith("cuLaunchKernel")}
 
 
+def threads_and_streams(facts):
+    """How many launched, and on how many."""
+    return (len({e["tid"] for e in facts.launches if e["name"].startswith("cuLaunchKernel")}),
+            len({k["args"]["stream"] for k in facts.kernels}))
+
+
 def native(checks, folder):
     """Threads of C++ without any Python."""
     truth = os.path.join(folder, "truth.jsonl")
     command = attached.on_gpu([SERVER, "--threads", str(THREADS)], "--truth", truth)
     with attached.Program(command, folder, "native") as program:
         before = attached.footprint(program.pid)
-        recordings = [attached.record(["attach", str(program.pid), "-d", "1s"],
-                                      os.path.join(folder, "native-%d" % i)) for i in range(2)]
+        recordings = [attached.record_until(
+            lambda one: threads_and_streams(trace_facts.Facts(e2e.load(one.paths[0]))) == (THREADS, THREADS), 1,
+            ["attach", str(program.pid)], os.path.join(folder, "native-%d" % i)) for i in range(2)]
         unchanged(checks, "native", program.pid, before)
         status = program.end()
     answered = [int(n) for n in re.findall(r"answered (\d+)", program.text())]
@@ -74,15 +81,14 @@ def native(checks, folder):
         first = min((at for corr, at in inside.items() if corr in found), default=end)
         # A window without a warm-up begins when everything is switched on.
         wanted = {corr for corr, at in inside.items() if at >= first}
-        rows = {e["tid"] for e in facts.launches if e["name"].startswith("cuLaunchKernel")}
-        streams = {k["args"]["stream"] for k in facts.kernels}
+        rows, streams = threads_and_streams(facts)
         print("native: of %d launches from %.1f ms after the window's start on, %d are in the trace, from %d "
-              "threads on %d streams" % (len(wanted), (first - start) / 1e6, len(wanted & found), len(rows),
-                                         len(streams)), flush=True)
+              "threads on %d streams" % (len(wanted), (first - start) / 1e6, len(wanted & found), rows, streams),
+              flush=True)
         checks.expect(wanted and wanted <= found, "native: %d launches are missing" % (
             len(wanted - found)))
         checks.in_time(first - start < LATE_NS, "native: %d ms late" % ((first - start) // 10**6))
-        checks.equal((len(rows), len(streams)), (THREADS, THREADS), "native: threads and streams")
+        checks.equal((rows, streams), (THREADS, THREADS), "native: threads and streams")
 
 
 class Prefork:
@@ -109,6 +115,12 @@ def check_client(checks, what, client, told):
         checks.equal(told, client.asked, what + ": what the workers answered")
 
 
+def frames_of_workers(recording):
+    """(sampled frames of the worker's Python, all of them)."""
+    names = [e["name"] for e in e2e.load(recording.paths[0])["traceEvents"] if e.get("ph") == "B"]
+    return sum("prefork.py(" in name for name in names), len(names)
+
+
 def prefork(checks, folder):
     """One worker of several."""
     server = Prefork(folder, "prefork")
@@ -117,9 +129,10 @@ def prefork(checks, folder):
         before = {pid: attached.footprint(pid) for pid in (master, *server.workers)}
         with Client(server.port) as client:
             attached.wait_until(lambda: client.total() > 50)
-            recordings = [attached.record(["attach", str(worker), "-d", "1s"],
-                                          os.path.join(folder, "prefork-%d" % i)) for i in range(2)]
+            recordings = [attached.record_until(lambda one: frames_of_workers(one)[0] > 0, 1, ["attach", str(worker)],
+                                                os.path.join(folder, "prefork-%d" % i)) for i in range(2)]
             answered = client.total()
+            attached.wait_until(lambda: client.answered[str(worker)] > 0)
             checks.expect(attached.wait_until(lambda: client.total() > answered + 50),
                           "prefork: it goes on answering")
         checks.expect(client.answered[str(worker)] > 0, "prefork: the recorded worker answers")
@@ -134,9 +147,8 @@ def prefork(checks, folder):
     for recording in recordings:
         if not checks.equal((recording.status, len(recording.paths)), (0, 1), "prefork: " + recording.stderr):
             continue
-        names = [e["name"] for e in e2e.load(recording.paths[0])["traceEvents"] if e.get("ph") == "B"]
-        found = sum("prefork.py(" in name for name in names)
-        checks.expect(found > 0, "prefork: no frame of the worker's Python among %d" % len(names))
+        found, of = frames_of_workers(recording)
+        checks.expect(found > 0, "prefork: no frame of the worker's Python among %d" % of)
         print("prefork: %d sampled frames of the worker's Python" % found, flush=True)
 
 
@@ -148,11 +160,11 @@ def children(checks, folder):
         before = {pid: attached.footprint(pid) for pid in (master, *server.workers)}
         with Client(server.port) as client:
             attached.wait_until(lambda: client.total() > 50)
-            recording = attached.record(["attach", str(master), "--children", "--all-processes", "-d", "1s"],
-                                        os.path.join(folder, "children"))
+            words = ["attach", str(master), "--children"]
+            recording = attached.record_until(lambda _: True, 1, [*words, "--all-processes"],
+                                              os.path.join(folder, "children"))
             if "--all-processes" in recording.stderr and recording.status != 0:
-                recording = attached.record(["attach", str(master), "--children", "-d", "1s"],
-                                            os.path.join(folder, "children"))
+                recording = attached.record_until(lambda _: True, 1, words, os.path.join(folder, "children"))
             answered = client.total()
             attached.wait_until(lambda: client.total() > answered + 50)
         for pid in (master, *server.workers):
@@ -195,8 +207,8 @@ def gunicorn(checks, folder):
         with Client(port) as client:
             attached.wait_until(lambda: client.total() > 50)
             before = attached.footprint(workers[0])
-            recording = attached.record(["attach", str(workers[0]), "-d", "1s"],
-                                        os.path.join(folder, "gunicorn"))
+            recording = attached.record_until(lambda _: True, 1, ["attach", str(workers[0])],
+                                              os.path.join(folder, "gunicorn"))
             answered = client.total()
             attached.wait_until(lambda: client.total() > answered + 50)
         time.sleep(0.2)

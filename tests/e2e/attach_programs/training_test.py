@@ -59,6 +59,12 @@ def stacks(trace):
     return (sum("train.py(" in name for name in names), sum("!" in name for name in names))
 
 
+def has_steps(recording):
+    """Whether the window saw the training run, operators, steps and samples: a busy machine needs a longer one."""
+    ours = torch_trace.ours(recording.paths[:1])
+    return ours.operators and len(ours.steps) >= 2 and min(stacks(e2e.load(recording.paths[0]))) > 0
+
+
 def check_contents(checks, what, recording, device):
     trace = e2e.load(recording.paths[0])
     ours = torch_trace.ours(recording.paths[:1])
@@ -143,9 +149,9 @@ def run(checks, python, folder, device, times):
     with training.program as program:
         recordings = []
         for number in range(times):
-            options = ["-d", "1s", *(["--format", "tensorboard,kineto"] if number == 0 else [])]
-            recording = attached.record(["attach", str(program.pid), *options],
-                                        os.path.join(folder, "%s-%d" % (device, number)))
+            options = ["--format", "tensorboard,kineto"] if number == 0 else []
+            recording = attached.record_until(has_steps, 1, ["attach", str(program.pid), *options],
+                                              os.path.join(folder, "%s-%d" % (device, number)))
             checks.equal((recording.status, len(recording.paths) > 0), (0, True), recording.stderr)
             recordings.append(recording)
         first = [recording.first_operator_s() for recording in recordings if recording.paths]

@@ -35,14 +35,17 @@ CUPTI_ROWS = [
 
 def cupti_row(checks, folder, name, sim_args, words, wants_kernels):
     plain = sim.plain(TRAIN, sim_args)
-    ours = sim.run(["-o", folder, "--step", "nvtx:step"], TRAIN, sim_args)
+    # Of a flush that hangs the summary says the same as of one that has no processor.
+    record = sim.run_whole if name != "flush-hangs" else lambda out, words, *more: sim.run(["-o", out, *words], *more)
+    out = os.path.join(folder, "out")
+    ours = record(out, ["--step", "nvtx:step"], TRAIN, sim_args)
     said = ours.stderr.decode()
     before = checks.failed
     checks.equal(ours.returncode, plain.returncode, name + ": status")
     checks.equal(ours.stdout, plain.stdout, name + ": stdout")
     for word in words:
         checks.expect(word in said, "%s: the summary says %r" % (name, word))
-    facts = [Facts(e2e.load(p)) for p in e2e.traces(folder)]
+    facts = [Facts(e2e.load(p)) for p in e2e.traces(out)]
     kernels = sum(len(f.kernels) for f in facts)
     steps = sum(len(f.steps) for f in facts)
     checks.equal(steps, 10, name + ": steps are there whatever CUPTI does")

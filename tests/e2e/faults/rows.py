@@ -27,7 +27,7 @@ UNCHANGED = os.path.join(e2e.BUILD, "unchanged")
 GROW = os.path.join(e2e.BUILD, "kill", "kill_grow")
 FAKE_DAEMON = os.path.join(e2e.SOURCE, "tests", "fakes", "fake_daemon.py")
 TRAIN = ["--steps", "8", "--kernels", "10", "--host-ms", "5", "--step-ms", "20"]
-LONG = ["--steps", "150", "--kernels", "10", "--host-ms", "5", "--step-ms", "20"]
+LONG = ["--forever", "--kernels", "10", "--host-ms", "5", "--step-ms", "20"]
 QUIET = dict(os.environ, GPUSIM_QUIET="1")
 # Lines of a summary that speak of a fault, not of what this short program happens not to do.
 REMARKABLE = "missing: (?!no |1 record)|failed:|note:|recover|dropped by|bad times|missing: no GPU"
@@ -137,13 +137,14 @@ def daemons(rows, folder):
     for strict in ([], ["--strict"]):
         marker = "rows-%d-%d" % (os.getpid(), len(strict))
         words = ["run", *strict, "-o", os.path.join(folder, "killed%d" % len(strict)), "--",
-                 *sim.simulated(LONG)]
+                 "sh", "-c", '"$@"; exit 0', "sh", *sim.simulated(LONG)]
         process = subprocess.Popen([e2e.GPUPROF, *words], env=dict(QUIET, GPUPROF_TEST_MARKER=marker),
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         daemon = daemon_of(marker.encode())
-        trainer_of(process)
+        trainer = trainer_of(process)
         filled_spool_of(words[words.index("-o") + 1])
         os.kill(daemon, signal.SIGKILL)
+        os.kill(trainer, signal.SIGTERM)
         said = process.communicate(timeout=e2e.PATIENCE_S)[1].decode()
         rows.show("daemon killed" + (" (strict)" if strict else ""), ["gpuprof", *words],
                   process.returncode, 125 if strict else 0, said, "daemon|gpuprofd|recover")

@@ -28,6 +28,8 @@ using namespace gpuprof;
 
 constexpr std::uint64_t kRoundNs = 250'000'000;
 constexpr int kFloodRecords = 60'000;
+// However long one takes on a busy machine: two of each way.
+constexpr unsigned kLeastRounds = 12;
 
 struct Victim {
   fakes::FakeAgent agent;
@@ -213,7 +215,7 @@ int main(int argc, char** argv) {
   const std::uint64_t seed = std::strtoull(argv[2], nullptr, 10);
   const std::string wanted = std::string(",") + argv[3] + ",";
   unsigned rounds = 0, refused = 0;
-  for (std::uint64_t turn = 0; base::mono_ns() < end_ns; ++turn) {
+  for (std::uint64_t turn = 0; base::mono_ns() < end_ns || rounds < kLeastRounds; ++turn) {
     const Way& way = kWays[turn % std::size(kWays)];
     if (wanted != ",all," && wanted.find(std::string(",") + way.name + ",") == std::string::npos)
       continue;

@@ -86,7 +86,7 @@ def class_of(event):
 
 
 def run(*words):
-    done = subprocess.run([e2e.GPUPROF, *words], capture_output=True, timeout=120, check=False, stdin=subprocess.DEVNULL)
+    done = subprocess.run([e2e.GPUPROF, *words], capture_output=True, timeout=600, check=False, stdin=subprocess.DEVNULL)
     return done.returncode, done.stdout, done.stderr.decode(errors="replace")
 
 

@@ -48,7 +48,7 @@ def save(folder, name, content):
 
 def run(*words):
     """Status, stdout, stderr."""
-    done = subprocess.run([e2e.GPUPROF, *words], capture_output=True, timeout=120, check=False,
+    done = subprocess.run([e2e.GPUPROF, *words], capture_output=True, timeout=600, check=False,
                           stdin=subprocess.DEVNULL)
     return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
 

@@ -19,7 +19,9 @@ from spools import filled_spool_of, stored_bytes  # noqa: E402
 from trace_facts import Facts  # noqa: E402
 
 BUSY = ["--forever", "--progress", "--kernels", "20", "--host-ms", "2", "--step-ms", "5"]
-FINITE = ["--steps", "400", "--progress", "--kernels", "20", "--host-ms", "2", "--step-ms", "5"]
+STEPS = 400
+# Where it has come to its end before anybody is killed, as on a busy machine: once more with so many more.
+MORE_STEPS = (1, 10)
 PROGRESS = re.compile(rb"progress monotonic_ns (\d+) realtime_ns (\d+) steps (\d+) kernels (\d+)")
 # What the program has published this long before its death is in the file where nobody else needs the processors.
 GRACE_NS = 50_000_000
@@ -89,6 +91,10 @@ def start(folder, marker, arguments):
          *sim.simulated(arguments)], env=env, stdout=out, stderr=err, stdin=subprocess.DEVNULL)
 
 
+def finite(steps):
+    return ["--steps", str(steps), "--progress", "--kernels", "20", "--host-ms", "2", "--step-ms", "5"]
+
+
 def recorded_kernels(folder):
     return sum(len(Facts(e2e.load(path)).kernels) for path in e2e.traces(folder))
 
@@ -140,21 +146,36 @@ def kill_target(checks, folder, marker, pause):
 
 
 def kill_daemon(checks, folder, marker, pause):
-    process = start(folder, marker, FINITE)
+    for times in MORE_STEPS:
+        inner = os.path.join(folder, str(times))
+        os.mkdir(inner)
+        killed = killed_daemon(checks, inner, "%s-%d" % (marker, times), pause, times * STEPS)
+        if killed:
+            return check_daemon_killed(checks, inner, times * STEPS, pause, *killed)
+    return checks.expect(False, "daemon: killed while the program ran")
+
+
+def killed_daemon(checks, folder, marker, pause, steps):
+    """(when it was killed, what it had stored); None: it was over before."""
+    process = start(folder, marker, finite(steps))
     daemon = daemon_of(marker.encode())
     if not checks.expect(daemon, "daemon: found"):
         process.kill()
-        return
-    trainer_of(process)
+        return None
     spool = filled_spool_of(os.path.join(folder, "out"))
     time.sleep(pause)
     stored = stored_bytes(spool)
     died_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-    os.kill(daemon, signal.SIGKILL)
-    status = process.wait(timeout=e2e.PATIENCE_S)
-    checks.equal(status, 0, "daemon: the program's status")
+    over = process.poll() is not None
+    if not over:
+        os.kill(daemon, signal.SIGKILL)
+    checks.equal(process.wait(timeout=e2e.PATIENCE_S), 0, "daemon: the program's status")
+    return None if over else (died_ns, stored)
+
+
+def check_daemon_killed(checks, folder, steps, pause, died_ns, stored):
     stdout = read(folder, "stdout")
-    checks.expect(b"result steps 400" in stdout, "daemon: the program ran to its end")
+    checks.expect(b"result steps %d" % steps in stdout, "daemon: the program ran to its end")
     out = os.path.join(folder, "out")
     if not e2e.traces(out):
         spools = [n for n in os.listdir(out) if n.startswith(".gpuprof-spool")]
@@ -171,7 +192,7 @@ def kill_daemon(checks, folder, marker, pause):
 
 
 def kill_cli(checks, folder, marker, pause):
-    process = start(folder, marker, FINITE)
+    process = start(folder, marker, finite(STEPS))
     target = trainer_of(process)
     daemon = daemon_of(marker.encode())
     time.sleep(pause)
@@ -182,7 +203,7 @@ def kill_cli(checks, folder, marker, pause):
     checks.expect(wait_for(lambda: not os.path.exists("/proc/%d" % daemon)),
                   "cli: the daemon ends")
     stdout = read(folder, "stdout")
-    checks.expect(b"result steps 400" in stdout, "cli: the program ran to its end")
+    checks.expect(b"result steps %d" % STEPS in stdout, "cli: the program ran to its end")
     got = recorded_kernels(os.path.join(folder, "out"))
     said = re.search(rb"result kernels (\d+)", stdout)
     checks.equal(got, int(said.group(1)) if said else -1, "cli: kernels in the files")

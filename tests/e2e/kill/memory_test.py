@@ -17,6 +17,7 @@ import e2e  # noqa: E402
 import sim  # noqa: E402
 from kill_test import PROGRESS, children, promised, recorded_kernels, wait_for, without_gaps  # noqa: E402
 from memory_group import MemoryGroup  # noqa: E402
+from spools import spool_of  # noqa: E402
 
 GROW = os.path.join(e2e.BUILD, "kill", "kill_grow")
 MIB = 1 << 20
@@ -67,9 +68,11 @@ def kernel_gpu(checks, folder):
             return checks.skip("kernel-gpu: no memory cgroup can be made here")
         train = ["--forever", "--progress", "--kernels", "20", "--host-ms", "2", "--step-ms", "5"]
         # The trainer offers itself, so that the neighbour's growth is what kills it.
-        script = "%s && { { while [ ! -e %s/.gpuprof-spool-*/*.spool ]; do sleep 0.05; done; sleep 1; " \
+        spools = os.path.join(folder, "out") + "/.gpuprof-spool-*"
+        script = "%s && { { while [ ! -e %s/*.spool ]; do sleep 0.05; done; sleep 1; " \
+                 "while [ -z \"$(find %s -name '*.spool' -size +11k)\" ]; do sleep 0.05; done; " \
                  "exec %s >/dev/null 2>&1; } & } && echo 1000 >/proc/self/oom_score_adj && exec \"$@\"" % (
-                     group.shell(), os.path.join(folder, "out"), GROW)
+                     group.shell(), spools, spools, GROW)
         ours = e2e.gpuprof(["-o", os.path.join(folder, "out"), "--step", "nvtx:step"],
                            ["sh", "-c", script, "sh", *sim.simulated(train)], env=dict(os.environ, GPUSIM_QUIET="1"))
         checks.expect(group.kills() >= 1, "kernel-gpu: it was the kernel that killed")
@@ -85,16 +88,21 @@ def kernel_gpu(checks, folder):
               % (got, least))
 
 
-def limit(checks, folder):
-    """RLIMIT_AS: the program dies of std::bad_alloc, and its own message is there."""
-    command = ["sh", "-c", "ulimit -v 400000; exec " + GROW]
-    plain = subprocess.run(command, capture_output=True, timeout=e2e.PATIENCE_S)
-    for _ in range(3):
+def limited(folder, command):
+    for _ in range(5):
         shutil.rmtree(os.path.join(folder, "out"), ignore_errors=True)
         ours = e2e.gpuprof(options(folder), command)
         # On a busy machine it may have grown before we looked how much is left: then a sentence is all there is.
         if b"it was left alone" not in ours.stderr:
             break
+    return ours
+
+
+def limit(checks, folder):
+    """RLIMIT_AS: the program dies of std::bad_alloc, and its own message is there."""
+    command = ["sh", "-c", "ulimit -v 400000; exec " + GROW]
+    plain = subprocess.run(command, capture_output=True, timeout=e2e.PATIENCE_S)
+    ours = limited(folder, command)
     checks.equal(plain.returncode, -signal.SIGABRT, "limit: it dies so without us")
     checks.expect(b"std::bad_alloc" in ours.stderr, "limit: the program's own message: %r" % ours.stderr)
     check_file(checks, "limit", folder, "fill_block", ours.returncode, plain.returncode,
@@ -103,8 +111,7 @@ def limit(checks, folder):
 
 def python(checks, folder):
     """RLIMIT_AS and Python: MemoryError, a traceback, status 1."""
-    ours = e2e.gpuprof(options(folder), ["sh", "-c", "ulimit -v 400000; exec \"$@\"", "sh",
-                                         e2e.real_python(), "-c", PY_GROW])
+    ours = limited(folder, ["sh", "-c", "ulimit -v 400000; exec \"$@\"", "sh", e2e.real_python(), "-c", PY_GROW])
     checks.expect(b"MemoryError" in ours.stderr, "python: its own message")
     check_file(checks, "python", folder, "grow", ours.returncode, 1, ours.stderr.decode())
 
@@ -119,13 +126,22 @@ def little_room(checks, folder):
     checks.expect(b"exec" not in ours.stderr, "little room: it became no other program: %s" % ours.stderr.decode())
 
 
+def processor_s(pid):
+    with open("/proc/%d/stat" % pid, encoding="utf-8") as file:
+        words = file.read().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def mid_allocation(checks, folder):
     """SIGKILL while it takes memory as fast as it can."""
     process = subprocess.Popen([e2e.GPUPROF, "run", *options(folder), "--", GROW],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     target = wait_for(lambda: next((p for p, c in children(process.pid).items()
                                     if c.split(b"\0")[0].endswith(b"kill_grow")), None))
+    spool_of(os.path.join(folder, "out"))
+    begun_s = processor_s(target)
     time.sleep(0.6)
+    wait_for(lambda: processor_s(target) > begun_s + 0.2)
     os.kill(target, signal.SIGKILL)
     stdout, stderr = process.communicate(timeout=e2e.PATIENCE_S)
     grown = re.findall(rb"grown (\d+)", stdout)

@@ -218,6 +218,22 @@ def command_line(pid):
         return ""
 
 
+def worked_s(pid):
+    """Seconds that it has computed for; 0 if it is gone."""
+    try:
+        with open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_until_worked(pid, share_s=0.3):
+    """It has computed for so much longer: whoever records it has samples, however busy the machine is."""
+    end = worked_s(pid) + share_s
+    return wait_for(lambda: worked_s(pid) >= end)
+
+
 def states(pid):
     """Letters of its threads' states, as in ps."""
     found = set()

@@ -59,7 +59,7 @@ class Client:
 
     def some(self, **keywords):
         """The same, again where the program had no processor all the while."""
-        for _ in range(5):
+        for _ in range(20):
             answer = self.profile(**keywords)
             if not answer.empty:
                 break

@@ -33,6 +33,12 @@ def filled_spool_of(out):
     return spool
 
 
+def filled_spools(out):
+    """How many processes have something in a spool below an output folder."""
+    return sum(os.path.getsize(path) >= SOME_BYTES
+               for path in glob.glob(os.path.join(out, ".gpuprof-spool-*", "*.spool")))
+
+
 def daemon_of(spool):
     """The process that writes it."""
     return int(os.path.basename(spool).split("-")[2])

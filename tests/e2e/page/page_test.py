@@ -116,7 +116,7 @@ def torch(browser, folder):
         e2e.skip("no PyTorch")
     out = os.path.join(folder, "out")
     program = os.path.join(e2e.SOURCE, "tests", "e2e", "programs", "train_cpu.py")
-    done = subprocess.run([e2e.GPUPROF, "run", "-q", "--skip-first", "3", "--warmup", "1", "--active", "4", "--repeat", "1", "-o", out, "--", python, program, "--steps", "20"],
+    done = subprocess.run([e2e.GPUPROF, "run", "-q", "--skip-first", "3", "--warmup", "1", "--active", "4", "--repeat", "1", "--step-timeout", "600s", "-o", out, "--", python, program, "--steps", "20"],
                           capture_output=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     html = os.path.join(folder, "torch.html")

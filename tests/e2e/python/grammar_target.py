@@ -6,7 +6,7 @@ next inner frame ("stdlib": any of the standard library). A frame on a line with
 the innermost one. Runs on 3.8+.
 
 usage: grammar_target.py PROBE.so OUT SAMPLES    sampled by the probe
-       grammar_target.py SECONDS                 sampled by whoever started it
+       grammar_target.py SECONDS                 of processor time, sampled by whoever started it
 """
 import asyncio
 import ctypes
@@ -209,8 +209,8 @@ def alone(seconds):
     threads = [threading.Thread(target=worker, args=(k,)) for k in range(3)]  #> <listcomp> stdlib
     for thread in threads:
         thread.start()  #> stdlib
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    end = time.process_time() + seconds
+    while time.process_time() < end:
         one_round()  #> one_round
     STOP.set()  #> stdlib
     for thread in threads:

@@ -15,6 +15,9 @@ import torch_trace
 SCHEDULE = ["--wait", "2", "--warmup", "1", "--active", "3", "--repeat", "2"]
 # A busy machine needs longer to its first step than is waited for one by default.
 PATIENT = ["--step-timeout", "600s"]
+# Where it had no processor for long, gpuprof says that it recorded other steps, or the program was late.
+TRIES = 4
+FIRST_S = 4.9  # a little less than is in the file of a program without steps
 # name: (program, arguments before the schedule, first labels of the two windows)
 CASES = {
     "mlp": ("long.py mlp 8000", [], (4, 10)),
@@ -28,7 +31,11 @@ CASES = {
 
 def windows(checks, name, python, folder):
     command, before, labels = CASES[name]
-    done, truth, paths = steps_test.run(python, command, folder, before + SCHEDULE + PATIENT)
+    for _ in range(TRIES):
+        done, truth, paths = steps_test.run(python, command, folder, before + SCHEDULE + PATIENT)
+        if b"instead of step" not in done.stderr:
+            break
+        print("%s: %s" % (name, done.stderr.decode()[-800:]), flush=True)
     checks.equal(done.returncode, 0, name + ": status")
     if not checks.equal(len(paths), 2, "%s: files (%s)" % (name, done.stderr.decode()[-800:])):
         return
@@ -60,8 +67,12 @@ def late(checks, python, folder):
 
 
 def stepless(checks, python, folder, program, expected):
-    """No step: the first five seconds are the file, and everything says so."""
-    done, _, paths = steps_test.run(python, "stepless.py " + program, folder, SCHEDULE)
+    """No step: the first five seconds are the file, and everything says so. The program prints how late it did what is
+    to be in them."""
+    for _ in range(TRIES):
+        done, _, paths = steps_test.run(python, "stepless.py " + program, folder, SCHEDULE)
+        if done.returncode != 0 or float(done.stdout) < FIRST_S:
+            break
     checks.equal(done.returncode, 0, program + ": status")
     checks.expect(b"no step" in done.stderr,
                   "%s: the summary says that no step was seen: %s" % (program, done.stderr[-800:]))

@@ -144,7 +144,7 @@ def shown(folder, lengths):
 def examine(form, python, folder, wanted):
     """(what is wrong, the table's row)."""
     command = "stalls.py %s --steps %d --stall %d" % (form, wanted.steps, wanted.stall)
-    done, _, paths = steps_test.run(python, command, folder, steps_test.WHOLE + wanted.option, 300)
+    done, _, paths = steps_test.run(python, command, folder, steps_test.WHOLE + wanted.option)
     if done.returncode != 0 or len(paths) != 1:
         return ["status %d, %d files: %s" % (done.returncode, len(paths),
                                              done.stderr.decode()[-800:])], ""

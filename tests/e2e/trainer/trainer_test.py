@@ -57,8 +57,10 @@ def check_links(checks, facts):
 def check_without_stacks(checks):
     """Launches carry none, and all else is there."""
     with e2e.Folder("trainer-no-stacks") as folder:
-        ours = sim.run(["-o", folder, "--step", "nvtx:step", "--cuda-graph", "node", "-t", "cuda,nvtx", "--no-with-stack"], BUSY)
-        facts = merged(folder)
+        out = os.path.join(folder, "out")
+        words = ["--step", "nvtx:step", "--cuda-graph", "node", "-t", "cuda,nvtx", "--no-with-stack"]
+        ours = sim.run_whole(out, words, BUSY)
+        facts = merged(out)
         if not checks.expect(facts, "a trace file appeared; stderr: %s" % ours.stderr.decode()[-800:]):
             return
         check_counts(checks, facts, printed(ours.stdout))
@@ -74,10 +76,11 @@ def main():
     checks = e2e.Checks()
     with e2e.Folder("trainer") as folder:
         plain = sim.plain(BUSY)
-        ours = sim.run(["-o", folder, "--step", "nvtx:step", "--cuda-graph", "node"], BUSY)
+        out = os.path.join(folder, "out")
+        ours = sim.run_whole(out, ["--step", "nvtx:step", "--cuda-graph", "node"], BUSY)
         checks.equal(ours.returncode, plain.returncode, "status")
         checks.equal(ours.stdout, plain.stdout, "stdout")
-        facts = merged(folder)
+        facts = merged(out)
         if checks.expect(facts, "a trace file appeared; stderr: %s" % ours.stderr.decode()[-800:]):
             check_counts(checks, facts, printed(plain.stdout))
             check_links(checks, facts)

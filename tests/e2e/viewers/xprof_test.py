@@ -18,7 +18,7 @@ def crunch(n):
     return sum(i * i for i in range(n))
 def main():
     begin = time.time()
-    while time.time() - begin < 1.5:
+    while time.time() - begin < 1.5 or time.thread_time() < 1:
         crunch(20000)
 main()
 """

@@ -135,25 +135,33 @@ int run_rank(const char* mode, const char* key, int ranks, int rank) {
   return follow(r, rank);
 }
 
+struct Held {
+  std::atomic<bool> over{false};
+  std::uint64_t returned = 0;
+};
+
 void called(void* user) {
-  usleep(10000);
-  *static_cast<std::uint64_t*>(user) = now_ns();
+  auto& held = *static_cast<Held*>(user);
+  while (!held.over) usleep(1000);
+  held.returned = now_ns();
 }
 
 /// One host function holds up its own stream and the default stream, and nothing else.
 int run_host(const char* key) {
   Rank r = start(key, 1, 0);
   Stream* blocking = create_stream(r.context, 0, 0);
-  std::uint64_t returned = 0;
+  Held held;
   launch(blocking, "before");
-  enqueue_host_function(blocking, called, &returned);
+  enqueue_host_function(blocking, called, &held);
   launch(blocking, "after");
   launch(&r.context->null_stream, "default");
   launch(r.stream, "free");
   const bool known = tail_ns(blocking) != kNever;
+  synchronize_stream(r.stream);
+  held.over = true;
   synchronize_stream(&r.context->null_stream);
   std::printf("host known %d returned %llu\n", known ? 1 : 0,
-              static_cast<unsigned long long>(returned));
+              static_cast<unsigned long long>(held.returned));
   return 0;
 }
 

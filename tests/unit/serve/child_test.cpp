@@ -10,7 +10,7 @@
 namespace gpuprof::serve {
 namespace {
 
-constexpr std::uint64_t kLong_ns = 10'000'000'000;
+constexpr std::uint64_t kLong_ns = 300'000'000'000;
 
 support::Result<Child> shell(const std::string& script, int kept = -1) {
   return Child::start({"/bin/sh", "-c", script}, kept);

@@ -12,7 +12,8 @@
 namespace gpuprof::support {
 namespace {
 
-constexpr std::uint64_t kSecond_ns = 1'000'000'000;
+constexpr std::uint64_t kLong_ns = 300'000'000'000;
+constexpr std::uint64_t kShort_ns = 100'000'000;
 
 Launch launch_of(const std::string& path, std::vector<std::string> more = {}) {
   Launch launch;
@@ -54,8 +55,8 @@ TEST(Start, RunsAScriptWithoutHashBangThroughTheShell) {
 }
 
 TEST(Start, LeavesNoDescriptorOfOursInTheProgram) {
-  const auto seen = run_captured({"/bin/sh", "-c", "ls /proc/self/fd | wc -l"}, environment_words(),
-                                 10 * kSecond_ns);
+  const auto seen =
+      run_captured({"/bin/sh", "-c", "ls /proc/self/fd | wc -l"}, environment_words(), kLong_ns);
   ASSERT_TRUE(seen);
   // Three, and the folder that ls has open; what the test was started with may add to it.
   int inherited = 0;
@@ -64,7 +65,7 @@ TEST(Start, LeavesNoDescriptorOfOursInTheProgram) {
 }
 
 TEST(RunCaptured, KillsAHelperThatTakesTooLong) {
-  const auto seen = run_captured({"/bin/sleep", "100"}, environment_words(), kSecond_ns / 10);
+  const auto seen = run_captured({"/bin/sleep", "100"}, environment_words(), kShort_ns);
   ASSERT_TRUE(seen);
   EXPECT_TRUE(seen.value().timed_out);
   EXPECT_TRUE(WIFSIGNALED(seen.value().wait_status));
@@ -76,7 +77,7 @@ TEST(RunInFork, SurvivesACrash) {
         dprintf(out, "before");
         _exit(9);
       },
-      10 * kSecond_ns);
+      kLong_ns);
   ASSERT_TRUE(seen);
   EXPECT_EQ(seen.value().out, "before");
   EXPECT_EQ(WEXITSTATUS(seen.value().wait_status), 9);

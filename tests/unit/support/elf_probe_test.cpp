@@ -27,7 +27,7 @@ class ElfProbe : public testing::Test {
     std::vector<std::string> words = {TEST_CC, source, "-o", program};
     words.insert(words.end(), flags.begin(), flags.end());
     words[0] = words[0].find('/') == std::string::npos ? "/usr/bin/" + words[0] : words[0];
-    const auto built = run_captured(words, environment_words(), 60'000'000'000);
+    const auto built = run_captured(words, environment_words(), 600'000'000'000);
     return built && built.value().wait_status == 0 ? program : "";
   }
   ProgramFacts probe(const std::string& path) {

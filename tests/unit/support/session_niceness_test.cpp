@@ -27,9 +27,9 @@ int shown() {
   return niceness;
 }
 
-/// The kernel takes a change in 100 ms, of all sessions there are.
+/// The kernel takes a change in 100 ms, of all sessions there are; others may be quicker.
 int want(SessionNiceness& session, int niceness) {
-  for (int i = 0; i < 200 && shown() != niceness; ++i) {
+  for (int i = 0; i < 6'000 && shown() != niceness; ++i) {
     session.want(niceness);
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

@@ -23,15 +23,15 @@ std::string made_folder() {
   return ::mkdtemp(path.data());
 }
 
-/// A child that does `body` and then ends itself by `signal`; its wait status.
+/// A child that does `body`, sends itself `signal` and ends after some seconds; its wait status.
 template <typename Body>
-int status_of_child(int signal, Body body) {
+int status_of_child(int signal, unsigned seconds, Body body) {
   const pid_t child = fork();
   if (child == 0) {
     ::signal(signal, SIG_DFL);  // a shell's background ignores some
     body();
     kill(getpid(), signal);
-    sleep(2);
+    sleep(seconds);
     _exit(7);
   }
   int status = 0;
@@ -45,7 +45,7 @@ TEST(Tidy, WhatIsThereForAWhileGoesWithTheSignalThatEndsTheProgram) {
                       full = made_folder();
     std::ofstream(folder + "/file") << "text";
     std::ofstream(full + "/file") << "text";
-    const int status = status_of_child(signal, [&] {
+    const int status = status_of_child(signal, 600, [&] {
       tidy_when_ended();
       tidy([&] { return folder; });
       tidy([&] { return kept; });
@@ -65,7 +65,7 @@ TEST(Tidy, WhatIsThereForAWhileGoesWithTheSignalThatEndsTheProgram) {
 
 TEST(Tidy, ASignalThatWasIgnoredStaysIgnored) {
   const std::string folder = made_folder();
-  const int status = status_of_child(SIGHUP, [&] {
+  const int status = status_of_child(SIGHUP, 2, [&] {
     ::signal(SIGHUP, SIG_IGN);
     tidy_when_ended();
     tidy([&] { return folder; });

@@ -30,7 +30,7 @@ void in_own_process(bool under_gpuprof, Body body) {
   fflush(stdout);
   const pid_t child = fork();
   if (child == 0) {
-    alarm(60);
+    alarm(600);
     if (under_gpuprof)
       setenv(wire::kSocketVariable, "/nowhere;session=1;pid=1", 1);
     else

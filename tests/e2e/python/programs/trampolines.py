@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python functions below functions of the interpreter: under -X perf each is called through a trampoline."""
+"""Python functions below functions of the interpreter: under -X perf each is called through a trampoline.
+
+usage: trampolines.py SECONDS   (of CPU time)"""
 import functools
 import os
+import sys
 import time
 
 print(os.getpid())
@@ -19,7 +22,7 @@ def key(x):
 
 
 def main():
-    end = time.thread_time() + 0.5
+    end = time.thread_time() + float(sys.argv[1])
     while time.thread_time() < end:
         sorted(range(50), key=key)
         functools.reduce(lambda a, b: a + leaf(b), range(50))
