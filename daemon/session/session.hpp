@@ -140,6 +140,8 @@ class Session final : private TargetEvents {
   void window_written(const model::Window& window,
                       support::Result<std::vector<exporter::FileWritten>> result);
   bool keep(std::size_t position, std::size_t count) const;
+  /// Which windows get files is known at the end.
+  bool keeps_last_only() const;
   std::vector<Candidate> candidates() const;
   std::vector<std::uint32_t> choose_processes();
   spool::SessionView view_of_chosen() const;

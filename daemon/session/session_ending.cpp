@@ -77,8 +77,11 @@ void Session::begin_ending(std::uint64_t now_ns) {
 }
 
 void Session::end_targets(std::uint64_t now_ns) {
+  // A window is still open, or was kept for the end; else all files are being written already.
+  const bool writes = counted_to_the_end_ || keeps_last_only() || whole_run_pending_;
   for (const auto& target : targets_) {
     if (target->finished()) continue;
+    if (writes) target->look_at_flush(flush_token_, "the last window", now_ns);
     target->stop();
     target->finish(target->process_gone() ? Target::End::kVanished : Target::End::kLeftAlive, -1,
                    now_ns);
@@ -99,10 +102,9 @@ void Session::work_on_ending(std::uint64_t now_ns) {
     state_ = State::kWriting;
     work_on_cuts(now_ns);
     choose_processes();
-    const bool last_only = setup_.options.keep.rfind("last:", 0) == 0;
     if (whole_run_pending_)
       post_by_size();
-    else if (last_only)
+    else if (keeps_last_only())
       for (std::size_t i = 0; i < windows_.size(); ++i)
         if (keep(i, windows_.size())) post_window(windows_[i]);
   }
@@ -119,21 +121,22 @@ bool Session::keep(std::size_t position, std::size_t count) const {
   return keep[0] == 'f' ? position < wanted : position + wanted >= count;
 }
 
+bool Session::keeps_last_only() const { return setup_.options.keep.rfind("last:", 0) == 0; }
+
 // Files of a window are begun as soon as it is complete; only `last:N` must know the end first.
 void Session::queue_window(const model::Window& window) {
-  const bool last_only = setup_.options.keep.rfind("last:", 0) == 0;
-  if (!last_only && !keep(windows_.size(), 0)) return;
+  if (!keeps_last_only() && !keep(windows_.size(), 0)) return;
   windows_.push_back(window);
   log_->window(window);
-  if (windows_.size() == kManyWindows && !last_only)
+  if (windows_.size() == kManyWindows && !keeps_last_only())
     remark("windows", "There are " + std::to_string(kManyWindows) +
                           " windows and more, each with a file for every process; --repeat N "
                           "bounds them, longer ones (--active) are fewer.");
-  if (!last_only) {
+  if (!keeps_last_only()) {
     choose_processes();
     post_window(window);
   }
-  const bool enough = !last_only && !keep(windows_.size(), 0);
+  const bool enough = !keeps_last_only() && !keep(windows_.size(), 0);
   if (enough && !schedule_.done()) schedule_.abandon();
 }
 

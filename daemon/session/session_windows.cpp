@@ -242,7 +242,12 @@ void Session::work_on_cuts(std::uint64_t now_ns) {
       for (; cut.rounds != 0; --cut.rounds) do_round(now_ns);
       if (setup_.options.of_running && schedule_.done() && cuts_.size() == 1)
         for (const auto& target : targets_) target->choose_steps(now_ns, true);
-      for (const auto& target : targets_) target->settle(now_ns);
+      for (const auto& target : targets_) {
+        if (!keeps_last_only())
+          target->look_at_flush(cut.token, "window " + std::to_string(cut.window.index + 1),
+                                cut.window.end_ns);
+        target->settle(now_ns);
+      }
     }
     model::Window window = cut.window;
     window.settled_ns = base::mono_ns();

@@ -297,8 +297,8 @@ void Target::look_at_flush(std::uint64_t token, const std::string& what, std::ui
   tell_of_missing(wire::Feature::kCuda,
                   what + " of process " + std::to_string(identity_.pid) +
                       " may lack GPU events: CUPTI had not given all of them when its file was "
-                      "written (its flush hangs, the process is stopped, or our threads got no "
-                      "processor)",
+                      "written (its flush hangs or met a fork, the process is stopped, or our "
+                      "threads got no processor)",
                   end_ns);
 }
 
@@ -309,7 +309,7 @@ void Target::tell_of_late_switch(std::uint64_t now_ns) {
   tell_of_missing(wire::Feature::kCuda,
                   "what CUPTI tells of process " + std::to_string(identity_.pid) +
                       " is missing for " + support::human_duration(late_ns - late_told_ns_) +
-                      ": our threads got no processor to switch it on in time",
+                      ": it was switched on late (it hangs, or our threads got no processor)",
                   now_ns);
   late_told_ns_ = late_ns;
 }

@@ -66,7 +66,7 @@ void Target::on_message(const wire::Packet& packet) {
       if (packet.as(&state)) on_state(state);
       return;
     case wire::MessageType::kFlushDone:
-      if (packet.as(&flushed) && flushed.token == flush_token_) flush_token_ = 0;
+      if (packet.as(&flushed) && flush_pending(flushed.token)) flushed_ = flushed.token;
       return;
     case wire::MessageType::kBye:
       if (packet.as(&bye)) said_bye_ = true;

@@ -43,8 +43,14 @@ void worker_ends();
 bool driver_mapped();
 
 /// Opens CUPTI if needed and switches to what is wanted. Worker or boundary (serialised by the
-/// room's own lock, which no callback takes). Sentences go to the outbox through tick().
+/// room's own lock, which no callback takes). Sentences go to the outbox through tick(). Waits 2 s
+/// for a thread that is inside and as long for the helper, where those get no processor; then it
+/// is left to wants_again(), and the time that is not recorded is counted (kCuptiLateNs).
 void want(Wanted wanted, const Settings& settings);
+
+/// Whether want() was not done in time since this was asked last: what is wanted by now has to be
+/// asked for again. Worker, each turn; want() makes the next one come soon.
+bool wants_again();
 
 /// Kernel records could not be switched off safely and go on unread: the agent shows
 /// AgentState::kCountingKindsKept instead of kCounting.
@@ -58,6 +64,7 @@ bool set_step_expression(const char* expression);
 std::uint32_t tick(std::uint64_t now_ns);
 
 /// Delivers what is complete (forced: everything); bounded by `deadline_ms`. Worker.
+/// @return False: it did not (counted as kFlushesMissed), or CUPTI is not ours to flush.
 bool flush(bool forced, std::uint32_t deadline_ms);
 
 /// Lets go of CUPTI, after want(kOff): no kind, callback, subscriber, replaced slot and buffer of

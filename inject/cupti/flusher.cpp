@@ -84,13 +84,16 @@ void flush_once(bool forced) {
   // Claims this thread's large lane before the program's threads have taken all of them.
   { const hot::Guard claims(hot::Role::kCallback, true); }
   g_flusher.running_since.store(base::mono_ns(), std::memory_order_release);
+  const std::uint64_t accepted = g_live.accept_until_ns.load(std::memory_order_acquire);
   record_clock(g_live.api);
   g_live.api.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
   count_dropped();
   g_flusher.foreign.store(record_clock(g_live.api), std::memory_order_relaxed);
   g_buffers.clean();
   hot::count(wire::Counter::kFlushes);
-  g_flusher.flushed_ns.store(base::mono_ns(), std::memory_order_relaxed);
+  const std::uint64_t now_ns = base::mono_ns();
+  linger_from(accepted, now_ns);
+  g_flusher.flushed_ns.store(now_ns, std::memory_order_relaxed);
   g_flusher.running_since.store(0, std::memory_order_release);
 }
 

@@ -48,9 +48,12 @@ void ask_soon(Room& room) {
 void put_down_activity(Room& room) {
   if (!room.recording && room.kinds == 0) return;
   disable_kinds(room);
-  if (start_flusher()) wait_flush(ask_flush(true), kFlushMs);
+  const bool flushed = start_flusher() && wait_flush(ask_flush(true), kFlushMs);
+  if (!flushed) hot::count(wire::Counter::kFlushesMissed);
   room.recording = false;
-  g_live.accept_until_ns.store(0, std::memory_order_release);
+  // Of a flush that goes on, what still comes to our callbacks is ours.
+  g_live.accept_until_ns.store(flushed ? 0 : base::mono_ns() | kUntilFlushed,
+                               std::memory_order_release);
 }
 
 void give_back_callbacks(Room& room) {

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "gpuprof/wire/segment.hpp"
 #include "inject/cupti/api.hpp"
 #include "inject/cupti/layout.hpp"
 
@@ -31,7 +32,8 @@ struct Live {
   std::atomic<bool> filter_api{false};
   /// API records are dropped, whichever functions they are of.
   std::atomic<bool> drop_api{false};
-  /// Completed buffers are translated until this time (CLOCK_MONOTONIC; kNever while recording).
+  /// Completed buffers are translated until this time (CLOCK_MONOTONIC; kNever while recording), or
+  /// with kUntilFlushed until a flush that begins from now on has ended, and kLingerNs longer.
   std::atomic<std::uint64_t> accept_until_ns{0};
   /// Kinds were left on because switching them off is dangerous: buffers are recycled unread.
   std::atomic<bool> kinds_kept{false};
@@ -44,6 +46,20 @@ struct Live {
 };
 
 extern Live g_live;
+
+/// The rest of such a word is when recording ended: each end has a word of its own.
+inline constexpr std::uint64_t kUntilFlushed = std::uint64_t{1} << 63;
+/// What still ran at the flush belongs to the window for so long.
+inline constexpr std::uint64_t kLingerNs = 2'000'000'000;
+
+/// A flush has ended that began when accept_until_ns was `then`: where recording had ended by that
+/// time CUPTI holds nothing more of it, but what still runs.
+inline void linger_from(std::uint64_t then, std::uint64_t now_ns) {
+  if (then == wire::kNever || (then & kUntilFlushed) == 0) return;
+  // release; fails where recording goes on, or ended once more meanwhile
+  g_live.accept_until_ns.compare_exchange_strong(then, now_ns + kLingerNs,
+                                                 std::memory_order_release);
+}
 
 inline void note_seen(std::uint32_t what) {
   if ((g_live.seen.load(std::memory_order_relaxed) & what) == 0)

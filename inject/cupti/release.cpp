@@ -4,6 +4,7 @@
 //
 // Context:  worker, and the helper that has the program's descriptors
 // Owns:     nothing
+#include <atomic>
 
 #include "gpuprof/base/clock.hpp"
 #include "inject/cupti/buffers.hpp"
@@ -30,9 +31,14 @@ bool must_stay(const Room& room) {
          has_hazard(g_live.api.version, Hazard::kKernelKindStays);
 }
 
+// Written by let_go_now, which may end later than whoever waits for it.
+constinit std::atomic<bool> g_entered{false};
+
 void let_go_now() {
   const RoomLock lock(kLockMs);
-  if (!lock || g_room.dead || g_room.exiting) return;
+  if (!lock) return;
+  g_entered.store(true, std::memory_order_relaxed);
+  if (g_room.dead || g_room.exiting) return;
   Room& room = g_room;
   room.wanted = Wanted::kOff;
   if (!room.other.active) apply(room, base::mono_ns());
@@ -72,10 +78,11 @@ bool take_buffers_back(std::uint32_t deadline_ms) {
   return true;
 }
 
-// Again where a fork has taken the helper away meanwhile.
+// Again where a fork has taken the helper away meanwhile, or somebody was inside.
 bool let_go(std::uint32_t deadline_ms) {
   const std::uint64_t until = base::mono_ns() + std::uint64_t{deadline_ms} * 1'000'000;
-  while (!run_on_helper(let_go_now, deadline_ms)) {
+  g_entered.store(false, std::memory_order_relaxed);
+  while (!run_on_helper(let_go_now, deadline_ms) || !g_entered.load(std::memory_order_relaxed)) {
     if (base::mono_ns() >= until) return false;
     hot::pause_for(5'000'000);
   }
@@ -92,6 +99,7 @@ bool release(std::uint32_t deadline_ms) {
   const RoomLock lock(kLockMs);
   if (!lock || !done) return false;
   begin_anew(g_room);
+  forget_wants();
   forget_sentences();
   return unmapped && flush_running_since() == 0;
 }

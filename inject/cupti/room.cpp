@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "gpuprof/base/clock.hpp"
+#include "inject/cupti/activity.hpp"
 #include "inject/cupti/buffers.hpp"
 #include "inject/cupti/devices.hpp"
 #include "inject/cupti/flusher.hpp"
@@ -42,9 +43,7 @@ constexpr std::uint64_t kHungNs = 5 * kSecondNs;
 /// Launches without a completed buffer for this long mean that our callbacks were replaced.
 constexpr std::uint64_t kSilentNs = 5 * kSecondNs;
 
-bool accept_lingers(std::uint64_t now_ns) {
-  return now_ns < g_live.accept_until_ns.load(std::memory_order_relaxed);
-}
+bool accept_lingers(std::uint64_t now_ns) { return accepting(now_ns); }
 
 bool records_expected(const Room& room, std::uint64_t now_ns) {
   return room.recording || room.kinds != 0 || accept_lingers(now_ns);
@@ -85,7 +84,7 @@ void end_recording(Room& room, std::uint64_t now_ns) {
   if (room.replaced) room.registered = room.replaced = false;
   show_kept_kinds();
   // Records of work launched inside the window still come; times decide what belongs to it.
-  g_live.accept_until_ns.store(now_ns + kLingerNs, std::memory_order_release);
+  g_live.accept_until_ns.store(now_ns | kUntilFlushed, std::memory_order_release);
   room.next_flush_ns = now_ns;
 }
 
@@ -197,7 +196,7 @@ Exit begin_exit() {
   }
   if (!g_room.open || !records_expected(g_room, now_ns)) return Exit::kNothing;
   const std::uint64_t since = flush_running_since();
-  return since != 0 && elapsed_ns(now_ns, since) > kHungNs ? Exit::kNothing : Exit::kFlush;
+  return since != 0 && elapsed_ns(now_ns, since) > kHungNs ? Exit::kMissed : Exit::kFlush;
 }
 
 bool may_look_for_driver(Room& room, std::uint64_t now_ns) {
@@ -243,17 +242,12 @@ std::uint32_t turn(std::uint64_t now_ns) {
 // What tick() found out on the thread that talks to CUPTI.
 constinit std::atomic<std::uint32_t> g_next_ms{0};
 
-void apply_now() {
-  // Who holds it now may wait for a flush of this very thread; the next turn applies it then.
-  const RoomLock lock(helper_is_kept() ? 100 : kLockMs);
-  if (lock) apply(g_room, base::mono_ns());
-}
-
 void turn_now() { g_next_ms.store(turn(base::mono_ns()), std::memory_order_relaxed); }
 
 }  // namespace
 
 void apply(Room& room, std::uint64_t now_ns) {
+  room.applied.store(true, std::memory_order_release);
   if (room.dead || room.exiting) return;
   if (room.other.active) {
     if (room.wanted == Wanted::kRecording)
@@ -310,18 +304,6 @@ bool driver_mapped() {
 
 bool kinds_kept() { return g_live.kinds_kept.load(std::memory_order_relaxed); }
 
-void want(Wanted wanted, const Settings& settings) {
-  // First, so that no session of the program begins unseen. Inside cuInit it is too early.
-  if (wanted != Wanted::kOff && on_our_thread()) follow_callers();
-  {
-    const RoomLock lock(kLockMs);
-    if (!lock) return;
-    g_room.wanted = wanted;
-    g_room.settings = settings;
-  }
-  run_on_helper(apply_now, kLockMs);
-}
-
 bool set_step_expression(const char* expression) {
   const RoomLock lock(kLockMs);
   return lock && set_expression(expression);
@@ -338,17 +320,21 @@ std::uint32_t tick(std::uint64_t now_ns) {
 }
 
 bool flush(bool forced, std::uint32_t deadline_ms) {
+  bool begun = false;
   {
     const RoomLock lock(deadline_ms);
-    if (!lock || g_room.dead || !g_room.open || g_room.other.active) return false;
-    if (!records_expected(g_room, base::mono_ns())) return true;
-    if (!start_flusher()) return false;
+    if (lock && (g_room.dead || !g_room.open || g_room.other.active)) return false;
+    if (lock && !records_expected(g_room, base::mono_ns())) return true;
+    begun = lock && start_flusher();
   }
-  return wait_flush(ask_flush(forced), deadline_ms);
+  if (begun && wait_flush(ask_flush(forced), deadline_ms)) return true;
+  hot::count(wire::Counter::kFlushesMissed);
+  return false;
 }
 
 void before_exit() {
   if (!hot::alive()) return;
+  count_late_at_end();
   const std::uint64_t begun_ns = base::mono_ns();
   switch (begin_exit()) {
     case Exit::kNothing:
@@ -386,6 +372,7 @@ void after_fork_child() {
   const bool driver = g_driver_seen.load(std::memory_order_relaxed);
   forget_flusher();
   forget_sentences();
+  forget_wants();
   // The lock may be held by a thread that does not exist here.
   const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
   g_room.lock = fresh;

@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 
+#include <atomic>
 #include <cstdint>
 
 #include "inject/cupti/api.hpp"
@@ -47,6 +48,7 @@ struct Room {
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   Settings settings;
   Wanted wanted = Wanted::kOff;
+  std::atomic<bool> applied{true};  // apply() has looked at it; read without the lock
 
   Driver driver;
   Copy copy;
@@ -143,11 +145,14 @@ void open_share(Room& room, std::uint64_t now_ns);
 /// They do no more, or the recording ends: says how long it was, and how long nobody recorded.
 void close_share(Room& room, std::uint64_t now_ns);
 
+// want.cpp
+/// The room was let go of: nothing is on, nothing is late.
+void forget_wants();
+/// The program ends: what was late until now is counted.
+void count_late_at_end();
+
 // room.cpp
 /// Moves from what is to what is wanted, as far as CUPTI lets us.
 void apply(Room& room, std::uint64_t now_ns);
-
-/// After leaving recording, completed buffers still belong to the window for this long.
-inline constexpr std::uint64_t kLingerNs = 2'000'000'000;
 
 }  // namespace gpuprof::cupti

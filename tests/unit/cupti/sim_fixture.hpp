@@ -14,10 +14,13 @@
 
 #include "gpuprof/base/clock.hpp"
 #include "inject/cupti/cupti.hpp"
+#include "inject/cupti/flusher.hpp"
 #include "sim_program.hpp"
 #include "tests/fakes/in_process_segment.hpp"
 
 namespace gpuprof::cupti {
+
+inline constexpr std::uint32_t kPatienceMs = 60'000;  // of a busy machine
 
 class SimTest : public ::testing::Test {
  protected:
@@ -36,12 +39,18 @@ class SimTest : public ::testing::Test {
   // One turn of the worker, on a thread of its own as in the agent.
   void turn(int times = 1) {
     for (int i = 0; i < times; ++i) {
-      std::thread([] {
-        hot::g_state.worker_tid.store(static_cast<std::uint32_t>(gettid()));
-        tick(base::mono_ns());
-      }).join();
+      std::thread(turn_once).join();
       segment_.drain();
     }
+  }
+  // However long our threads get no processor. False: it never comes.
+  template <typename F>
+  bool turn_until(F has_come) {
+    for (int i = 0; i < 2400 && !has_come(); ++i) {
+      turn();
+      std::this_thread::sleep_for(std::chrono::milliseconds(25));
+    }
+    return has_come();
   }
   void turn_for(std::chrono::milliseconds time) {
     const auto until = std::chrono::steady_clock::now() + time;
@@ -52,7 +61,7 @@ class SimTest : public ::testing::Test {
   }
   void finish() {
     program().wait();
-    EXPECT_TRUE(flush(true, 5000));
+    EXPECT_TRUE(flush(true, kPatienceMs));
     segment_.drain();
   }
   std::size_t kernels() { return segment_.all<wire::KernelExec>().size(); }
@@ -61,11 +70,13 @@ class SimTest : public ::testing::Test {
     static SimProgram program;
     return program;
   }
-  static bool said(const std::string& part) {
+  static int times_said(const std::string& part) {
+    int count = 0;
     for (const auto& sentence : fakes::g_said)
-      if (sentence.text.find(part) != std::string::npos) return true;
-    return false;
+      count += sentence.text.find(part) != std::string::npos ? 1 : 0;
+    return count;
   }
+  static bool said(const std::string& part) { return times_said(part) != 0; }
   static std::string everything_said() {
     std::string all;
     for (const auto& sentence : fakes::g_said) all += sentence.text + "\n";
@@ -74,6 +85,20 @@ class SimTest : public ::testing::Test {
 
   fakes::InProcessSegment segment_;
   Settings settings_;
+
+ private:
+  static void turn_once() {
+    hot::g_state.worker_tid.store(static_cast<std::uint32_t>(gettid()));
+    tick(base::mono_ns());
+    // A helper that got no processor in time goes on by itself; what it says then, the next one
+    // sends.
+    bool late = false;
+    while (helper_is_kept() && flush_running_since() == 0 && !run_on_helper([] {}, 100)) {
+      late = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    if (late) tick(base::mono_ns());
+  }
 };
 
 }  // namespace gpuprof::cupti

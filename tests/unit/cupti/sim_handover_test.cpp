@@ -37,6 +37,9 @@ void CUPTIAPI app_completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std:
 
 class SimHandOver : public SimTest {
  protected:
+  bool turn_until_it_is_done(int sessions = 1) {
+    return turn_until([sessions] { return times_said("profiler is done") == sessions; });
+  }
   void SetUp() override {
     SimTest::SetUp();
     // The program's own copy, opened as Python opens an extension's libraries.
@@ -63,7 +66,7 @@ TEST_F(SimHandOver, AProfilerWithoutSubscriberGetsItsRecordsAndWeTakeUpAfterIt) 
   EXPECT_EQ(g_app_kernels.load(), 5);
   EXPECT_EQ(kernels(), 10u) << "what was ours came to us before";
 
-  turn_for(500ms);
+  EXPECT_TRUE(turn_until_it_is_done());
   program().launch(7);
   finish();
   EXPECT_EQ(kernels(), 17u);
@@ -78,7 +81,7 @@ TEST_F(SimHandOver, WhatWasLaunchedBeforeOurReturnIsToldApart) {
   app_session(5);
   program().launch(4);
   program().wait();
-  turn_for(500ms);
+  EXPECT_TRUE(turn_until_it_is_done());
   program().launch(7);
   finish();
   EXPECT_EQ(kernels(), 7u);
@@ -93,10 +96,10 @@ TEST_F(SimHandOver, ASecondSessionOfTheProgramWorksToo) {
   program();
   record();
   app_session(5);
-  turn_for(500ms);
+  EXPECT_TRUE(turn_until_it_is_done());
   app_session(6);
   EXPECT_EQ(g_app_kernels.load(), 11);
-  turn_for(500ms);
+  EXPECT_TRUE(turn_until_it_is_done(2));
   program().launch(3);
   finish();
   EXPECT_EQ(kernels(), 3u);
@@ -115,7 +118,7 @@ TEST_F(SimHandOver, AOneShotSubscriberNeverSees39) {
   program().wait();
   EXPECT_EQ(kernels(), 4u) << "its session lasts: hands off";
   ASSERT_EQ(cuptiUnsubscribe(handle), CUPTI_SUCCESS);
-  turn_for(2500ms);
+  EXPECT_TRUE(turn_until_it_is_done());
   program().launch(4);
   finish();
   EXPECT_EQ(kernels(), 8u);
@@ -128,7 +131,7 @@ TEST_F(SimHandOver, FinalizeByTheProgramIsSurvived) {
   program().wait();
   app_session(2);
   ASSERT_EQ(cuptiFinalize(), CUPTI_SUCCESS);
-  turn_for(2500ms);
+  EXPECT_TRUE(turn_until_it_is_done());
   program().launch(6);
   finish();
   EXPECT_EQ(kernels(), 10u);
@@ -138,7 +141,7 @@ TEST_F(SimHandOver, AProgramThatRegisteredLongAgoGetsItsCallbacksBack) {
   program();
   ASSERT_EQ(cuptiActivityRegisterCallbacks(app_requested, app_completed), CUPTI_SUCCESS);
   record();
-  turn_for(2500ms);
+  EXPECT_TRUE(turn_until_it_is_done());
   program().launch(4);
   program().wait();
   ASSERT_EQ(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), CUPTI_SUCCESS);

@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <memory>
 #include <thread>
 
+#include "inject/cupti/live.hpp"
 #include "inject/cupti/room.hpp"
 #include "sim_fixture.hpp"
 
@@ -47,15 +49,17 @@ TEST_F(SimRefusals, ADriverThatIsTooOldIsTriedAgain) {  // --errors cuptiSubscri
   record();
   turn();
   EXPECT_EQ(fakes::g_said.size(), 0u) << everything_said();
-  turn_for(2500ms);
-  EXPECT_TRUE(said("too old")) << everything_said();
+  EXPECT_TRUE(turn_until([] { return said("too old"); })) << everything_said();
   EXPECT_EQ(fakes::g_said[0].code, 15u);
 }
 
 TEST_F(SimRefusals, OneFailedTryIsNoFailure) {  // --errors cuptiSubscribe…:1:15
   program();
   record();
-  turn_for(1300ms);
+  EXPECT_TRUE(turn_until([] {
+    const RoomLock lock(kPatienceMs);
+    return g_room.recording;
+  }));
   program().launch(10);
   finish();
   EXPECT_EQ(kernels(), 10u);
@@ -99,30 +103,114 @@ TEST_F(SimRefusals, AFlushThatHangsHoldsNothingUp) {  // --scenario flush-hangs:
   program().wait();
   turn(3);
   EXPECT_FALSE(flush(true, 200));
+  EXPECT_EQ(segment_.counter(Counter::kFlushesMissed), 1u);
   before_exit();
   EXPECT_TRUE(hot::alive());
   EXPECT_EQ(segment_.counter(Counter::kLastFlushMissed), 1u);
 }
 
 // As where a thread of ours that is inside gets no processor.
+class Taken {
+ public:
+  Taken() { taken_.wait(false); }
+  ~Taken() {
+    over_ = true;
+    over_.notify_one();
+    inside_.join();
+  }
+
+ private:
+  std::atomic<bool> taken_{false}, over_{false};
+  std::thread inside_{[this] {
+    const RoomLock lock(kPatienceMs);
+    taken_ = static_cast<bool>(lock);
+    taken_.notify_one();
+    over_.wait(false);
+  }};
+};
+
 TEST_F(SimRefusals, AnEndThatFindsTheRoomTakenIsCounted) {
   program();
   record();
   program().launch(10);
   program().wait();
-  std::atomic<bool> taken{false}, over{false};
-  std::thread inside([&] {
-    const RoomLock lock(10'000);
-    taken = static_cast<bool>(lock);
-    taken.notify_one();
-    over.wait(false);
-  });
-  taken.wait(false);
+  const Taken room;
   before_exit();
   EXPECT_EQ(segment_.counter(Counter::kLastFlushMissed), 1u);
-  over = true;
-  over.notify_one();
-  inside.join();
+}
+
+TEST_F(SimRefusals, AnOnThatFindsTheRoomTakenIsAskedForAgainAndCounted) {
+  program();
+  {
+    const Taken room;
+    record();
+    EXPECT_TRUE(wants_again());
+    record();
+    EXPECT_TRUE(wants_again());
+    EXPECT_GT(segment_.counter(Counter::kCuptiLateNs), 0u) << "told by whoever is killed now, too";
+  }
+  record();
+  EXPECT_FALSE(wants_again());
+  program().launch(10);
+  finish();
+  EXPECT_EQ(kernels(), 10u);
+}
+
+TEST_F(SimRefusals, AnOffThatFindsTheRoomTakenIsAskedForAgain) {
+  program();
+  record();
+  {
+    const Taken room;
+    want(Wanted::kOff, settings_);
+    EXPECT_TRUE(wants_again());
+  }
+  EXPECT_TRUE(g_room.recording);
+  want(Wanted::kOff, settings_);
+  EXPECT_FALSE(wants_again());
+  EXPECT_FALSE(g_room.recording);
+  EXPECT_EQ(segment_.counter(Counter::kCuptiLateNs), 0u) << "nothing is missing";
+}
+
+TEST_F(SimRefusals, LettingGoWaitsForWhoeverIsInside) {
+  program();
+  record();
+  auto room = std::make_unique<Taken>();
+  std::thread leaves([&room] {
+    std::this_thread::sleep_for(700ms);  // longer than one try
+    room.reset();
+  });
+  EXPECT_TRUE(release(kPatienceMs));
+  leaves.join();
+  EXPECT_FALSE(g_room.recording);
+}
+
+// As where the helper gets no processor for so long.
+TEST_F(SimRefusals, AWindowsRecordsComeHoweverLateItIsFlushed) {
+  program();
+  record();
+  program().launch(10);
+  program().wait();
+  want(Wanted::kOff, settings_);
+  const std::uint64_t off_ns = base::mono_ns();
+  while (base::mono_ns() <= off_ns + kLingerNs) std::this_thread::sleep_for(50ms);
+  EXPECT_TRUE(flush(true, kPatienceMs));
+  segment_.drain();
+  EXPECT_EQ(kernels(), 10u);
+  EXPECT_EQ(segment_.counter(Counter::kCuptiAfterStop), 0u);
+}
+
+TEST_F(SimRefusals, AnEndDuringAFlushThatHangsIsCounted) {  // --scenario flush-hangs:1
+  constexpr std::uint64_t kHungNs = 5'000'000'000;
+  program();
+  record();
+  program().launch(10);
+  program().wait();
+  EXPECT_TRUE(turn_until([] {
+    const std::uint64_t since_ns = flush_running_since();
+    return since_ns != 0 && base::mono_ns() - since_ns > kHungNs;
+  }));
+  before_exit();
+  EXPECT_EQ(segment_.counter(Counter::kLastFlushMissed), 1u);
 }
 
 TEST_F(SimRefusals, UnknownKindsAreCountedAndTold) {  // --scenario unknown-kind
@@ -157,9 +245,9 @@ TEST_F(SimRefusals, AnExhaustedPoolStopsNodeRecords) {  // --scenario pool-limit
   record();
   program().graph(10, 10);
   program().wait();
-  turn_for(300ms);
+  EXPECT_TRUE(turn_until([] { return said("graph nodes"); })) << everything_said();
   EXPECT_EQ(segment_.counter(Counter::kGraphBudgetStops), 1u);
-  EXPECT_TRUE(said("graph nodes")) << everything_said();
+  EXPECT_TRUE(flush(true, kPatienceMs));
   // Calls and launches go on.
   segment_.forget();
   program().launch(5);
@@ -185,7 +273,7 @@ TEST_F(SimRefusals, AForeignClockIsMarked) {  // --scenario tsc-clock:1
   std::this_thread::sleep_for(20ms);
   program().launch(1);  // the clock changes with a record
   finish();
-  EXPECT_TRUE(flush(false, 1000));
+  EXPECT_TRUE(flush(false, kPatienceMs));
   turn();
   bool foreign = false;
   for (const auto& clock : segment_.all<wire::ClockSync>())
@@ -201,7 +289,7 @@ TEST_F(SimRefusals, KindsAreKeptOnBelowCuda130Update1) {  // --layout 12.4
   program().wait();
   want(Wanted::kOff, settings_);
   EXPECT_TRUE(kinds_kept());
-  turn_for(2500ms);
+  EXPECT_TRUE(turn_until([] { return g_live.accept_until_ns.load() < base::mono_ns(); }));
   segment_.forget();
   program().launch(10);
   program().wait();
@@ -218,7 +306,7 @@ TEST_F(SimRefusals, NoMoreBuffersIsCountedAndTold) {
   record();
   program().launch(200);
   program().wait();
-  flush(true, 1000);
+  flush(true, kPatienceMs);
   turn();
   EXPECT_GT(segment_.counter(Counter::kCuptiDiscardBuffer), 0u);
   EXPECT_TRUE(said("all buffers for CUPTI were in use")) << everything_said();
@@ -232,7 +320,7 @@ TEST_F(SimRefusals, AForkedChildTouchesNothing) {
   before_fork(0);
   const pid_t child = fork();
   if (child == 0) {
-    alarm(10);
+    alarm(300);
     hot::g_state.alive.store(nullptr);
     after_fork_child();
     want(Wanted::kRecording, settings_);

@@ -56,7 +56,7 @@ class SimRelease : public SimTest {
   void let_go() {
     hot::g_state.on.store(0);
     want(Wanted::kOff, settings_);
-    EXPECT_TRUE(release(5000));
+    EXPECT_TRUE(release(kPatienceMs));
   }
   void expect_nothing_left() {
     EXPECT_EQ(kinds_on(), 0u);

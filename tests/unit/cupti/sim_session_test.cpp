@@ -128,7 +128,7 @@ TEST_F(SimSession, RecordsOfTheWindowStillComeAfterItsEnd) {
   program().launch(50);
   want(Wanted::kOff, settings_);
   program().wait();
-  EXPECT_TRUE(flush(true, 5000));
+  EXPECT_TRUE(flush(true, kPatienceMs));
   EXPECT_EQ(segment_.all<wire::KernelExec>().size(), 50u);
 }
 
@@ -139,7 +139,7 @@ TEST_F(SimSession, ASecondWindowRecordsAgain) {
     program().launch(20);
     program().wait();
     want(Wanted::kOff, settings_);
-    EXPECT_TRUE(flush(true, 5000));
+    EXPECT_TRUE(flush(true, kPatienceMs));
   }
   EXPECT_EQ(segment_.all<wire::KernelExec>().size(), 60u);
 }

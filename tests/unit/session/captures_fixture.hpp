@@ -26,6 +26,7 @@ using wire::LaneRole;
 using wire::MessageType;
 
 inline constexpr std::uint64_t kWindowNs = 200'000'000;
+inline constexpr int kPatienceMs = 300'000;
 
 inline std::uint64_t define(wire::LaneWriter& lane, const std::string& text) {
   const auto bytes = static_cast<std::uint32_t>(text.size());
@@ -86,6 +87,30 @@ class CapturesTest : public DaemonTest {
     return DaemonTest::wait_for_summary();
   }
 
+  /// What the process behind a door writes once it has joined, and once it was recorded.
+  std::string joined(const std::string& path) const { return mark("joined", path); }
+  std::string recorded(const std::string& path) const { return mark("recorded", path); }
+  static void wait_for_file(const std::string& path) {
+    for (int i = 0; i < kPatienceMs && ::access(path.c_str(), F_OK) != 0; ++i) sleep_ms(1);
+  }
+
+  /// A session from its begin to its end; again with a longer window where a busy machine gave the
+  /// processes too little of the first one.
+  api::Summary with_time(const std::function<api::Summary()>& session,
+                         const std::function<bool(const api::Summary&)>& enough) {
+    const std::uint64_t active_ns = options_.schedule.active.value;
+    for (const std::uint64_t times : {1, 6, 36}) {
+      client_.reset();
+      stop_daemon();
+      std::filesystem::remove(go_on());
+      options_.output = folder_ + "/out" + std::to_string(times);
+      options_.schedule.active.value = times * active_ns;
+      api::Summary summary = session();
+      if (enough(summary) || times == 36) return summary;
+    }
+    return {};
+  }
+
   /// A process that runs, waits at `path`, is joined, and launches ten kernels. Exits with 0 if the
   /// daemon let it go.
   pid_t running_process(const std::string& path, bool asks_for_its_end = false,
@@ -108,20 +133,27 @@ class CapturesTest : public DaemonTest {
       client_.reset();  // else the daemon never sees its client go
       FakeDoor door(path);
       wire::DoorJoin join{};
-      if (door.next() != MessageType::kDoorJoin || !door.packet().as(&join)) ::_exit(3);
+      if (door.next(kPatienceMs) != MessageType::kDoorJoin || !door.packet().as(&join)) ::_exit(3);
       FakeAgent agent;
       if (!agent.join(door.take_caller(), join.session, as)) ::_exit(4);
+      std::ofstream(joined(path)).close();
       auto lane = agent.open_lane(1, LaneRole::kCallback);
-      for (int i = 0; i < 300'000 && !agent.recording(); ++i) agent.serve(), sleep_ms(1);
+      for (int i = 0; i < kPatienceMs && !agent.recording(); ++i) agent.serve(), sleep_ms(1);
       work(agent, lane);
-      const bool stopped = agent.serve_until_stopped(300'000);
+      std::ofstream(recorded(path)).close();
+      const bool stopped = agent.serve_until_stopped(kPatienceMs);
       ::unlink(path.c_str());
       // It runs on: the daemon is to find it alive when it says how the process ended.
-      for (int i = 0; i < 300'000 && ::access(go_on().c_str(), F_OK) != 0; ++i) sleep_ms(1);
+      wait_for_file(go_on());
       ::_exit(stopped ? 0 : 5);
     });
-    for (int i = 0; i < 300'000 && ::access(path.c_str(), F_OK) != 0; ++i) sleep_ms(1);
+    wait_for_file(path);
     return child;
+  }
+
+ private:
+  std::string mark(const char* what, const std::string& path) const {
+    return folder_ + "/" + what + path.substr(path.rfind('/') + 1);
   }
 };
 

@@ -40,21 +40,30 @@ TEST_F(CapturesTest, DoorThatIsClosedForAMomentIsKnockedAtAgain) {
 }
 
 TEST_F(CapturesTest, RunningProcessIsJoinedRecordedAndLetGo) {
-  open();
-  const pid_t child = running_process(path(1));
-  client_->capture(static_cast<std::uint32_t>(child), path(1), true, false);
+  std::uint32_t pid = 0;
+  const api::Summary summary = with_time(
+      [&] {
+        open();
+        const pid_t child = running_process(path(1));
+        pid = static_cast<std::uint32_t>(child);
+        client_->capture(pid, path(1), true, false);
+        api::Summary said = wait_for_summary();
+        EXPECT_EQ(0, wait_for(child)) << "it is told that the session is over";
+        return said;
+      },
+      [](const api::Summary& said) {
+        return said.processes.size() == 1 && said.processes[0].gpu_events == 10;
+      });
 
-  const api::Summary summary = wait_for_summary();
-
-  EXPECT_EQ(0, wait_for(child)) << "it is told that the session is over";
   EXPECT_THAT(summary.failures, IsEmpty());
   ASSERT_EQ(1u, summary.files.size());
   ASSERT_EQ(1u, summary.processes.size());
-  EXPECT_EQ(static_cast<std::uint32_t>(child), summary.processes[0].pid);
+  EXPECT_EQ(pid, summary.processes[0].pid);
   EXPECT_EQ(10u, summary.processes[0].gpu_events);
   EXPECT_EQ("alive", summary.processes[0].end);
   ASSERT_EQ(1u, summary.windows.size());
-  EXPECT_EQ(kWindowNs, summary.windows[0].end_ns - summary.windows[0].start_ns);
+  EXPECT_EQ(options_.schedule.active.value,
+            summary.windows[0].end_ns - summary.windows[0].start_ns);
   EXPECT_FALSE(summary.stopped);
 }
 
@@ -74,49 +83,65 @@ TEST_F(CapturesTest, AProcessThatRecordsInTheFutureDoesNotMoveTheWindowThere) {
 }
 
 TEST_F(CapturesTest, ProcessesOfOneSessionShareItsWindow) {
-  open();
-  const pid_t one = running_process(path(2)), other = running_process(path(3));
-  client_->capture(static_cast<std::uint32_t>(one), path(2), true, false);
-  client_->capture(static_cast<std::uint32_t>(other), path(3), true, false);
-  const api::Summary summary = wait_for_summary();
-  EXPECT_EQ(0, wait_for(one));
-  EXPECT_EQ(0, wait_for(other));
+  const api::Summary summary = with_time(
+      [&] {
+        open();
+        const pid_t one = running_process(path(2)), other = running_process(path(3));
+        client_->capture(static_cast<std::uint32_t>(one), path(2), true, false);
+        client_->capture(static_cast<std::uint32_t>(other), path(3), true, false);
+        api::Summary said = wait_for_summary();
+        EXPECT_EQ(0, wait_for(one));
+        EXPECT_EQ(0, wait_for(other));
+        return said;
+      },
+      [](const api::Summary& said) { return said.files.size() == 2; });
   EXPECT_EQ(2u, summary.files.size());
   EXPECT_EQ(1u, summary.windows.size());
 }
 
 TEST_F(CapturesTest, WhatIsMissingFromOneFileOfTwoIsSaidOnce) {
-  open();
-  const pid_t one = running_process(path(14), false, "no stacks: forbidden");
-  const pid_t other = running_process(path(15));
-  client_->capture(static_cast<std::uint32_t>(one), path(14), true, false);
-  client_->capture(static_cast<std::uint32_t>(other), path(15), true, false);
-  const api::Summary summary = wait_for_summary();
-  EXPECT_EQ(0, wait_for(one));
-  EXPECT_EQ(0, wait_for(other));
+  const api::Summary summary = with_time(
+      [&] {
+        open();
+        const pid_t one = running_process(path(14), false, "no stacks: forbidden");
+        const pid_t other = running_process(path(15));
+        client_->capture(static_cast<std::uint32_t>(one), path(14), true, false);
+        client_->capture(static_cast<std::uint32_t>(other), path(15), true, false);
+        api::Summary said = wait_for_summary();
+        EXPECT_EQ(0, wait_for(one));
+        EXPECT_EQ(0, wait_for(other));
+        return said;
+      },
+      [](const api::Summary& said) { return said.files.size() == 2; });
   EXPECT_THAT(summary.missing, Contains("no stacks: forbidden (1 of 2 files)"));
   EXPECT_THAT(summary.missing, Contains(HasSubstr("no stacks: forbidden")).Times(1));
 }
 
 TEST_F(CapturesTest, ChildrenOfTheProcessJoinByTheAddressItWasTold) {
   options_.all_processes = true;
-  options_.schedule.active.value = 1'000'000'000;
+  options_.schedule.active.value = 60'000'000'000;
   open();
   FakeDoor door(path(8));
   client_->capture(static_cast<std::uint32_t>(::getpid()), door.path(), true, false);
-  ASSERT_EQ(MessageType::kDoorJoin, door.next());
+  ASSERT_EQ(MessageType::kDoorJoin, door.next(kPatienceMs));
   wire::DoorJoin join{};
   ASSERT_TRUE(door.packet().as(&join));
   client_->captures_complete();
-  const std::string address = door.text();
+  const std::string address = door.text(), connected = joined(door.path());
   FakeAgent agent;
   ASSERT_TRUE(agent.join(door.take_caller(), join.session, {}));
   const pid_t child = fork_child([&] {
     FakeAgent forked;
     if (!forked.connect(address)) ::_exit(3);
-    ::_exit(forked.serve_until_stopped(300'000) ? 0 : 5);
+    std::ofstream(connected).close();
+    ::_exit(forked.serve_until_stopped(kPatienceMs) ? 0 : 5);
   });
-  EXPECT_TRUE(agent.serve_until_stopped(300'000));
+  for (int i = 0; i < kPatienceMs && !std::filesystem::exists(connected); ++i) {
+    agent.serve();
+    sleep_ms(1);
+  }
+  client_->end_session();
+  EXPECT_TRUE(agent.serve_until_stopped(kPatienceMs));
   EXPECT_EQ(2u, wait_for_summary().processes_seen);
   EXPECT_EQ(0, wait_for(child));
 }
@@ -124,11 +149,9 @@ TEST_F(CapturesTest, ChildrenOfTheProcessJoinByTheAddressItWasTold) {
 TEST_F(CapturesTest, TheDaemonsEndBeforeThatOfTheWindowIsStated) {
   options_.schedule.active.value = 60'000'000'000;
   open();
-  const std::string recorded = folder_ + "/recorded";
-  const pid_t child = process_that(
-      path(10), [&](FakeAgent&, wire::LaneWriter&) { std::ofstream(recorded).close(); });
+  const pid_t child = process_that(path(10), [](FakeAgent&, wire::LaneWriter&) {});
   client_->capture(static_cast<std::uint32_t>(child), path(10), true, false);
-  for (int i = 0; i < 30'000 && !std::filesystem::exists(recorded); ++i) sleep_ms(1);
+  wait_for_file(recorded(path(10)));
   tell_daemon_to_end();
   const api::Summary summary = wait_for_summary();
   EXPECT_EQ(0, wait_for(child));
@@ -156,7 +179,7 @@ TEST_F(CapturesTest, InterruptedItSaysSo) {
   const pid_t child = running_process(path(13));
   client_->capture(static_cast<std::uint32_t>(child), path(13), true, false);
   client_->captures_complete();
-  sleep_ms(500);
+  wait_for_file(recorded(path(13)));
   client_->end_session();
   const api::Summary summary = DaemonTest::wait_for_summary();
   EXPECT_EQ(0, wait_for(child));
@@ -171,7 +194,7 @@ TEST_F(CapturesTest, EndedBeforeTheWindowItSaysThatNotTheProgramEnded) {
   open();
   const pid_t child = running_process(path(12));
   client_->capture(static_cast<std::uint32_t>(child), path(12), true, false);
-  sleep_ms(300);
+  wait_for_file(joined(path(12)));
   client_->end_session();
   const api::Summary summary = wait_for_summary();
   ::kill(child, SIGKILL);  // it waits for the recording
@@ -186,7 +209,7 @@ TEST_F(CapturesTest, TheSessionEndsWithItsClientAndWrites) {
   open();
   const pid_t child = running_process(path(10));
   client_->capture(static_cast<std::uint32_t>(child), path(10), true, false);
-  sleep_ms(300);
+  wait_for_file(recorded(path(10)));
   client_.reset();
   EXPECT_EQ(0, wait_for(child)) << "the process is let go";
   for (int i = 0; i < 30'000 && !spool_folders().empty(); ++i) sleep_ms(10);
@@ -199,7 +222,7 @@ TEST_F(CapturesTest, TheSessionEndsWithItsLastProcess) {
   open();
   const pid_t child = running_process(path(11));
   client_->capture(static_cast<std::uint32_t>(child), path(11), true, false);
-  sleep_ms(300);
+  wait_for_file(recorded(path(11)));
   ::kill(child, SIGKILL);
   wait_for(child);
   const api::Summary summary = wait_for_summary();
@@ -213,14 +236,19 @@ TEST_F(CapturesTest, TheSessionEndsWithItsLastProcess) {
 TEST_F(CapturesTest, FewStepsAtTheEndOfTheLastWindowAreFound) {
   options_.step = "auto";
   options_.schedule.active.value = 1'500'000'000;
-  open();
-  const pid_t child = process_that(path(13), [](FakeAgent& agent, wire::LaneWriter& lane) {
-    agent.answer_last_flush_after(300);  // steps are looked for there, too: the file comes first
-    train(lane, 5);
-  });
-  client_->capture(static_cast<std::uint32_t>(child), path(13), true, false);
-  const api::Summary summary = wait_for_summary();
-  EXPECT_EQ(0, wait_for(child));
+  const api::Summary summary = with_time(
+      [&] {
+        open();
+        const pid_t child = process_that(path(13), [](FakeAgent& agent, wire::LaneWriter& lane) {
+          agent.answer_last_flush_after(300);  // steps are looked for there, too: the file is first
+          train(lane, 5);
+        });
+        client_->capture(static_cast<std::uint32_t>(child), path(13), true, false);
+        api::Summary said = wait_for_summary();
+        EXPECT_EQ(0, wait_for(child));
+        return said;
+      },
+      [](const api::Summary& said) { return said.files.size() == 1 && said.files[0].steps >= 4; });
   ASSERT_EQ(1u, summary.files.size());
   EXPECT_GE(summary.files[0].steps, 4u) << "all that another one follows";
   EXPECT_THAT(summary.remarks, Contains(HasSubstr("(with Optimizer.step)")));

@@ -275,7 +275,7 @@ TEST_F(DaemonTest, StopsAtTheMaximumSizeAndSaysSo) {
     if (!agent.connect(address)) ::_exit(3);
     auto lane = agent.open_lane(1, LaneRole::kCallback);
     launch(lane, 1, 1);
-    for (int i = 0; i < 200 && !(i > 20 && !agent.recording()); ++i) {
+    for (int i = 0; i < 60'000 && !(i > 20 && !agent.recording()); ++i) {
       agent.serve();
       sleep_ms(5);
     }

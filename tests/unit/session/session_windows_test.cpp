@@ -16,6 +16,28 @@ using fakes::FakeAgent;
 using testing::HasSubstr;
 using wire::LaneRole;
 
+constexpr int kPatience = 30'000;  // of a busy machine, in looks
+
+/// The daemon may get no processor while a program makes its steps: until the plan says so.
+template <typename F>
+bool serve_until(FakeAgent& agent, F said) {
+  for (int i = 0; i < kPatience && !said(agent.plan()); ++i) {
+    agent.serve();
+    sleep_ms(1);
+  }
+  return said(agent.plan());
+}
+bool is_over(const wire::Plan& plan) {
+  return plan.mode.load() == static_cast<std::uint32_t>(wire::AgentState::kArmed);
+}
+/// The next window, which begins after this step, is planned.
+auto plans_after(std::uint64_t step) {
+  return [step](const wire::Plan& plan) {
+    const std::uint64_t on = plan.on_step.load();
+    return on > step && on != wire::kNever;
+  };
+}
+
 TEST_F(DaemonTest, WindowsHoldExactlyTheAskedSteps) {
   options_.step = "nvtx:step";
   options_.schedule.given = true;
@@ -33,8 +55,9 @@ TEST_F(DaemonTest, WindowsHoldExactlyTheAskedSteps) {
       agent.step(lane, wire::StepSource::kNvtx);
       if (agent.recording()) launch(lane, i + 1, 1);
       sleep_ms(10);
+      if (i == 40 && !serve_until(agent, plans_after(i))) ::_exit(4);
     }
-    agent.serve_until_stopped(50);
+    if (!serve_until(agent, is_over)) ::_exit(5);
     agent.bye();
   });
   client_->command_started(static_cast<std::uint32_t>(child));
@@ -78,7 +101,6 @@ TEST_F(DaemonTest, AWindowFoundAfterwardsIsRecordedToItsEnd) {
       if (!agent.recording()) ::_exit(4);
     }
     agent.step(lane, wire::StepSource::kKernel);
-    constexpr int kPatience = 3000;  // of a busy machine
     for (int i = 0; agent.recording(); ++i) {
       if (i == kPatience) ::_exit(5);
       agent.serve_until_stopped(10);
@@ -112,7 +134,7 @@ TEST_F(DaemonTest, StepsOf100MicrosecondsAreCutExactly) {
       while (base::mono_ns() < until) {
       }
     }
-    agent.serve_until_stopped(50);
+    if (!serve_until(agent, is_over)) ::_exit(5);
     agent.bye();
   });
   client_->command_started(static_cast<std::uint32_t>(child));
@@ -203,7 +225,6 @@ TEST_F(DaemonTest, ProcessesWithoutStepsRecordDuringTheOthersWindow) {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
     auto lane = agent.open_lane(1, LaneRole::kCallback);
-    constexpr int kPatience = 30'000;
     const auto wait_until_seen = [&](int count) {
       for (int i = 0; switches < count; ++i) {
         if (i == kPatience) ::_exit(6);

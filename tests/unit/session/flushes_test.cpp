@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is missing because a thread of the library got no processor is told by the daemon.
+//
+// Context:  tests
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "daemon_fixture.hpp"
+
+namespace gpuprof::session {
+namespace {
+
+using fakes::FakeAgent;
+using testing::HasSubstr;
+using wire::Counter;
+using wire::LaneRole;
+
+void add_to(FakeAgent& agent, Counter which, std::uint64_t amount) {
+  agent.stats().counters[static_cast<std::size_t>(which)].fetch_add(amount);
+}
+
+class Flushes : public DaemonTest {
+ protected:
+  static constexpr int kLooks = 30'000;  // of a busy machine
+
+  bool has_file() const {
+    if (!std::filesystem::exists(options_.output)) return false;
+    for (const auto& entry : std::filesystem::directory_iterator(options_.output))
+      if (entry.is_regular_file() && entry.path().filename().string()[0] != '.') return true;
+    return false;
+  }
+};
+
+TEST_F(Flushes, AnEndWhoseFlushIsNotAnsweredIsTold) {
+  const std::string address = open();
+  FakeAgent silent;  // lives in this process
+  ASSERT_TRUE(silent.connect(address));
+  auto lane = silent.open_lane(1, LaneRole::kCallback);
+  for (int i = 0; i < kLooks && !silent.recording(); ++i) {
+    silent.serve();
+    sleep_ms(1);
+  }
+  launch(lane, 1, 1);
+
+  const api::Summary summary = finish();
+
+  EXPECT_THAT(summary.missing,
+              testing::Contains(HasSubstr("the last window of process " +
+                                          std::to_string(::getpid()) + " may lack GPU events")));
+}
+
+// The library answers after a second, whether CUPTI's flush has ended or not.
+TEST_F(Flushes, AWindowWhoseFlushDidNotEndIsTold) {
+  options_.step = "nvtx:step";
+  options_.schedule.given = true;
+  options_.schedule.active = {api::Extent::Unit::kSteps, 5};
+  options_.schedule.repeat = 1;
+  const std::string address = open();
+  const pid_t child = fork_child([&] {
+    FakeAgent agent;
+    if (!agent.connect(address)) ::_exit(3);
+    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    while (!agent.recording()) agent.serve_until_stopped(1);
+    add_to(agent, Counter::kFlushesMissed, 1);
+    std::uint32_t n = 0;
+    for (int i = 0; i < kLooks && !has_file(); ++i) {
+      agent.step(lane, wire::StepSource::kNvtx);
+      launch(lane, ++n, 1);
+      agent.serve_until_stopped(10);
+    }
+    agent.bye();
+  });
+  client_->command_started(static_cast<std::uint32_t>(child));
+  EXPECT_EQ(0, wait_for(child));
+
+  const api::Summary summary = finish();
+
+  ASSERT_EQ(1u, summary.windows.size());
+  EXPECT_THAT(summary.missing,
+              testing::Contains(HasSubstr("window 1 of process " + std::to_string(child) +
+                                          " may lack GPU events")));
+}
+
+TEST_F(Flushes, ALateSwitchIsTold) {
+  const std::string address = open();
+  const pid_t child = fork_child([&] {
+    FakeAgent agent;
+    if (!agent.connect(address)) ::_exit(3);
+    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    while (!agent.recording()) agent.serve_until_stopped(1);
+    add_to(agent, Counter::kCuptiLateNs, 2'500'000'000);
+    launch(lane, 1, 1);
+    agent.bye();
+  });
+  client_->command_started(static_cast<std::uint32_t>(child));
+  EXPECT_EQ(0, wait_for(child));
+
+  const api::Summary summary = finish();
+
+  EXPECT_THAT(summary.missing,
+              testing::Contains(HasSubstr("what CUPTI tells of process " + std::to_string(child) +
+                                          " is missing for 2.5")));
+}
+
+TEST_F(Flushes, NothingIsSaidOfOneThatEnded) {
+  const std::string address = open();
+  const pid_t child = fork_child([&] {
+    FakeAgent agent;
+    if (!agent.connect(address)) ::_exit(3);
+    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    while (!agent.recording()) agent.serve_until_stopped(1);
+    launch(lane, 1, 1);
+    agent.bye();
+  });
+  client_->command_started(static_cast<std::uint32_t>(child));
+  EXPECT_EQ(0, wait_for(child));
+
+  const api::Summary summary = finish();
+
+  EXPECT_THAT(summary.missing, testing::Not(testing::Contains(HasSubstr("may lack"))));
+  EXPECT_THAT(summary.missing, testing::Not(testing::Contains(HasSubstr("what CUPTI tells"))));
+}
+
+}  // namespace
+}  // namespace gpuprof::session
