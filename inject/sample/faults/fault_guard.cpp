@@ -7,10 +7,10 @@
 #include "inject/sample/faults/fault_guard.hpp"
 
 #include <errno.h>
-#include <time.h>
 
 #include <atomic>
 
+#include "inject/hot/thread_block.hpp"
 #include "inject/sample/faults/fault_layers.hpp"
 #include "inject/sample/faults/landing.hpp"
 #include "inject/sample/signals/alt_stacks.hpp"
@@ -149,7 +149,7 @@ OpenFaults::OpenFaults(std::uint64_t blocked) : protection_{nullptr, this, t_pro
   segv_.here = segv_.process = bus_.here = bus_.process = false;
   opened_ = blocked;
   t_protection = reinterpret_cast<std::uintptr_t>(&protection_);
-  g_fault_layers.open.fetch_add(1, std::memory_order_seq_cst);
+  place_ = g_fault_layers.open.take(hot::this_tid());
   change_mask(SIG_UNBLOCK, opened_);
 }
 
@@ -158,7 +158,7 @@ OpenFaults::~OpenFaults() {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   t_protection = protection_.outer;
   if (opened_ == 0) return;
-  g_fault_layers.open.fetch_sub(1, std::memory_order_release);
+  if (place_ != nullptr) place_->store(0, std::memory_order_release);
   if (!waiting_) return;
   send_kept(SIGSEGV, segv_);
   send_kept(SIGBUS, bus_);
@@ -187,27 +187,6 @@ bool OpenFaults::keep(int signal, const siginfo_t* info) {
 void OpenFaults::send_kept(int signal, const Kept& kept) const {
   if (kept.here) send_to_self(signal, &kept.to_thread);
   if (kept.process) send_to_process(signal, &kept.to_process);
-}
-
-std::uint32_t kept_faults(std::uint64_t signals) {
-  std::uint32_t count = 0;
-  if ((signals & signal_bit(SIGSEGV)) != 0)
-    count += g_fault_layers.kept_segv.load(std::memory_order_acquire);
-  if ((signals & signal_bit(SIGBUS)) != 0)
-    count += g_fault_layers.kept_bus.load(std::memory_order_acquire);
-  return count;
-}
-
-bool were_kept_since(std::uint64_t signals, std::uint32_t before) {
-  constexpr timespec kPause{0, 100'000};
-  constexpr int kMostPauses = 200;
-  for (int pauses = 0;; ++pauses) {
-    // In this order: who has opened them counts before it is done.
-    const bool some_open = g_fault_layers.open.load(std::memory_order_acquire) > 0;
-    if (kept_faults(signals) != before) return true;
-    if (!some_open || pauses == kMostPauses) return false;
-    ::syscall(SYS_nanosleep, &kPause, static_cast<timespec*>(nullptr));
-  }
 }
 
 // Behind a SnapshotUse: either it is closed here, or the worker sees the use and waits for it.

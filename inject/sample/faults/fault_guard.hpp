@@ -11,6 +11,7 @@
 
 #include <signal.h>
 
+#include <atomic>
 #include <cstdint>
 
 namespace gpuprof::sample {
@@ -53,6 +54,7 @@ class OpenFaults {
 
   std::uint64_t opened_ = 0;
   bool waiting_ = false;
+  std::atomic<std::uint64_t>* place_ = nullptr;  // open_places.hpp
   Kept segv_, bus_;
   alignas(8) const Protection protection_;
 };
@@ -62,8 +64,8 @@ class OpenFaults {
 std::uint32_t kept_faults(std::uint64_t signals);
 
 /// Whether more than `before` were kept. A thread that waits for such a signal may be woken by it
-/// and find that another one has taken it, which is about to keep it: waits for that, 20 ms at the
-/// most. Boundary.
+/// and find that another one has taken it, which is about to keep it: waits for that, 20 ms at
+/// the most, and besides as long as that one gets no processor (hot::kStarvedMs). Boundary.
 bool were_kept_since(std::uint64_t signals, std::uint32_t before);
 
 /// Whether faults of this thread would reach us. If not, memory that may vanish must not be read.

@@ -140,7 +140,7 @@ void disarm_guard() {
   close_guard();
   disarm(SIGSEGV);
   disarm(SIGBUS);
-  g_fault_layers.open.store(0, std::memory_order_relaxed);  // in a forked child they never end
+  g_fault_layers.open.clear();  // in a forked child they never end
 }
 
 }  // namespace gpuprof::sample

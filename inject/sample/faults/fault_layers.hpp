@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "inject/sample/faults/open_places.hpp"
 #include "inject/sample/signals/kernel_signal.hpp"
 
 namespace gpuprof::sample {
@@ -27,7 +28,7 @@ struct FaultLayer {
 struct FaultLayers {
   std::atomic<bool> in_force{false};
   std::atomic<std::uint32_t> given_back{0};
-  std::atomic<int> open{0};                                 // how many OpenFaults let some through
+  OpenPlaces open;
   std::atomic<std::uint32_t> kept_segv{0}, kept_bus{0};     // of those sent to the process
   std::uintptr_t code_begin = 0, code_end = 0;              // of the module this code is in
   std::uintptr_t own_stacks_begin = 0, own_stacks_end = 0;  // handlers run there (own_stack.hpp)

@@ -6,12 +6,13 @@
 // Owns:     nothing
 // Promises: no lock, no allocation, no stdio; errno kept; no system call for a CPU timer's
 //           signal, one for the thread's CPU time otherwise; three more on a thread that blocks
-//           SIGSEGV or SIGBUS (fault_guard.hpp)
+//           SIGSEGV or SIGBUS (fault_guard.hpp); a few where a waiting call was cut short
 #include "inject/sample/signals/handler.hpp"
 
 #include <errno.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -146,11 +147,25 @@ void take_queued(int signal) {
     if (sender_of(&info).origin == Origin::kStranger) return act_as_default(signal, &info);
 }
 
+// Not for the worker, which may get no processor for long, to do. By the kernel's own id of the
+// timer: it gives none twice. A perf event's descriptor is in the worker's table.
+void disarm_timer(const siginfo_t* info) {
+  const itimerspec never{};
+  if (info->si_code == SI_TIMER)
+    ::syscall(SYS_timer_settime, info->si_timerid, 0, &never, static_cast<void*>(nullptr));
+}
+
 // The mask to be restored blocks our signal: what let it in was the mask of a waiting call, which
-// now comes back early. The worker sees to it that this does not happen twice.
-bool cut_a_wait_short(int signal, const ucontext_t* context, std::uint32_t tid) {
+// now comes back early. A timer does so once; what else there is goes when the worker comes.
+bool cut_a_wait_short(int signal, const siginfo_t* info, const ucontext_t* context,
+                      const Sender& sender) {
   if ((mask_of(context) & signal_bit(signal)) == 0) return false;
-  if (g_interrupted_waits.add(tid)) hot::wake_worker();
+  if (sender.origin == Origin::kOurs) {
+    const CutWait cut = g_interrupted_waits.add(sender.tid);
+    if (cut == CutWait::kFirst) hot::wake_worker();
+    if (cut == CutWait::kAgain) hot::count(wire::Counter::kWaitsCutAgain);
+    if (cut != CutWait::kNoPlace) disarm_timer(info);  // the worker would not know
+  }
   take_queued(signal);
   return true;
 }
@@ -241,9 +256,10 @@ void on_sample_signal(int signal, siginfo_t* info, void* context) {
   if (sender.origin == Origin::kStranger) {
     act_as_default(signal, info);
   } else if (hot::alive()) {
+    const bool in_a_wait = cut_a_wait_short(signal, info, interrupted, sender);
     if (sender.origin == Origin::kLate)
       hot::count(wire::Counter::kSamplesLateSignal);
-    else if (!cut_a_wait_short(signal, interrupted, sender.tid))
+    else if (!in_a_wait)
       sample_here(interrupted, sender, entered_ns);
   }
   if (sender.tid != 0) g_handler_runs.add(sender.tid);

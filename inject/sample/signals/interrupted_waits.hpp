@@ -12,19 +12,22 @@
 
 namespace gpuprof::sample {
 
+enum class CutWait { kFirst, kAgain, kNoPlace };
+
 class InterruptedWaits {
  public:
-  /// True: not known yet. Where there is no place left the next one tells.
-  bool add(std::uint32_t tid) {
+  /// kNoPlace: it is not known whether it is the thread's first. Where there is none left the next
+  /// one tells.
+  CutWait add(std::uint32_t tid) {
     for (std::uint32_t i = 0; i < kProbes; ++i) {
       std::uint32_t found = 0;
       if (place(tid, i).compare_exchange_strong(found, tid, std::memory_order_acq_rel)) {
         fresh_.store(true, std::memory_order_release);
-        return true;
+        return CutWait::kFirst;
       }
-      if (found == tid) return false;
+      if (found == tid) return CutWait::kAgain;
     }
-    return false;
+    return CutWait::kNoPlace;
   }
   /// Whether some were added since the last call.
   bool take_fresh() { return fresh_.exchange(false, std::memory_order_acquire); }
@@ -45,7 +48,7 @@ class InterruptedWaits {
   }
 
  private:
-  static constexpr std::uint32_t kPlaces = 64, kProbes = 8;
+  static constexpr std::uint32_t kPlaces = 1024, kProbes = 8;
   std::atomic<std::uint32_t>& place(std::uint32_t tid, std::uint32_t probe) {
     return tids_[(tid + probe) % kPlaces];
   }

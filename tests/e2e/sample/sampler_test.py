@@ -46,9 +46,12 @@ def plugins():
 
 def stress():
     """Everything at once, every thread signalled 2000 times a second by the clock."""
-    command = [program("stress"), str(SECONDS), *plugins()]
-    status, output, counted = run(command, "wall:2000", "_stress", SECONDS + 300)
-    print(output.splitlines()[-2:], counted)
+    for seconds in (SECONDS, 6 * SECONDS):  # longer where a busy machine has begun late to sample
+        command = [program("stress"), str(seconds), *plugins()]
+        status, output, counted = run(command, "wall:2000", "_stress", seconds + 300)
+        print(output.splitlines()[-2:], counted)
+        if status != 0 or counted.get("taken"):
+            break
     assert status == 0, f"status {status}"
     assert counted["taken"] > 0, "no sample"
     assert counted["corrupt"] == 0

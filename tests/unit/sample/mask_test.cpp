@@ -167,16 +167,23 @@ TEST(MaskLook, OfOneThatWaitsForAProcessorOrWasInOurHandlerSaysNothing) {
 TEST(InterruptedWaits, RemembersAThreadUntilItHasEnded) {
   InterruptedWaits waits;
   EXPECT_FALSE(waits.take_fresh());
-  EXPECT_TRUE(waits.add(100));
-  EXPECT_FALSE(waits.add(100));
-  EXPECT_TRUE(waits.add(164));  // the same place
+  EXPECT_EQ(waits.add(100), CutWait::kFirst);
+  EXPECT_EQ(waits.add(100), CutWait::kAgain);
+  EXPECT_EQ(waits.add(1124), CutWait::kFirst);  // the same place
   EXPECT_TRUE(waits.take_fresh());
   EXPECT_FALSE(waits.take_fresh());
   EXPECT_TRUE(waits.has(100));
-  EXPECT_TRUE(waits.has(164));
+  EXPECT_TRUE(waits.has(1124));
   waits.remove(100);
   EXPECT_FALSE(waits.has(100));
-  EXPECT_TRUE(waits.has(164));
+  EXPECT_TRUE(waits.has(1124));
+}
+
+TEST(InterruptedWaits, KnowsNotWhetherItIsTheFirstWhereNoPlaceIsLeft) {
+  InterruptedWaits waits;
+  for (std::uint32_t i = 0; i < 8; ++i) EXPECT_EQ(waits.add(100 + 1024 * i), CutWait::kFirst);
+  EXPECT_EQ(waits.add(100 + 1024 * 8), CutWait::kNoPlace);
+  EXPECT_EQ(waits.add(100 + 1024 * 8), CutWait::kNoPlace);
 }
 
 TEST(ThreadStatus, TellsWhetherTheThreadWantsToRun) {

@@ -64,6 +64,10 @@ class SamplerFixture {
       become_worker();
       started = start(settings) ? 1 : 0;
       while (go_on_) {
+        while (starved_ && go_on_) {
+          stands_still_ = true;
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
         const std::uint32_t ms = tick(base::mono_ns());
         std::this_thread::sleep_for(std::chrono::milliseconds(ms));
       }
@@ -71,6 +75,11 @@ class SamplerFixture {
     });
     while (started == -1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return started == 1;
+  }
+  /// From now on the worker takes no turn, as where it gets no processor, until stop_sampling.
+  void starve_worker() {
+    starved_ = true;
+    while (!stands_still_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   void stop_sampling() {
     go_on_ = false;
@@ -115,7 +124,7 @@ class SamplerFixture {
     pthread_sigmask(SIG_SETMASK, &all, nullptr);
     hot::g_state.worker_tid.store(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
   }
-  std::atomic<bool> go_on_{false};
+  std::atomic<bool> go_on_{false}, starved_{false}, stands_still_{false};
   std::thread worker_;
 };
 

@@ -48,7 +48,7 @@ int main(int arguments, char** words) {
   }
   /* A moment: until a thread that others than this program made has had a processor. */
   int with_root = 1, with_capabilities = 1;
-  for (int look = 0; look < 100 && with_root + with_capabilities != 0; ++look) {
+  for (int look = 0; look < 600 && with_root + with_capabilities != 0; ++look) {
     usleep(100000);
     with_root = with_capabilities = 0;
     count(&with_root, &with_capabilities);

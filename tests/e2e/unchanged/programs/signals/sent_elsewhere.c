@@ -84,7 +84,7 @@ static void* compute(void* argument) {
 
 /* All threads block it; those that are sampled, and who looks at the sleepers, read memory. */
 static void by_the_thousand(int least_ms) {
-  const struct timespec long_enough = {2, 0};
+  const struct timespec long_enough = {60, 0};
   struct timespec begin, now;
   pthread_t threads[THREADS];
   sigset_t set;

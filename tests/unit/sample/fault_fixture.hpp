@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The fault guard in front of the default actions, and a page that cannot be read.
+//
+// Context:  tests
+// Owns:     the dispositions of SIGSEGV and SIGBUS, until the test's end
+#pragma once
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+#include "inject/sample/faults/fault_guard.hpp"
+#include "inject/sample/signals/kernel_signal.hpp"
+#include "inject/sample/snapshot/phdr_snapshot.hpp"
+#include "inject/sample/snapshot/snapshot_build.hpp"
+
+namespace gpuprof::sample {
+
+class FaultGuard : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    signal(SIGSEGV, SIG_DFL);
+    signal(SIGBUS, SIG_DFL);
+    publish_snapshot(build_snapshot());
+    ASSERT_EQ(arm_guard(), GuardState::kArmed);
+    page = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  }
+  void TearDown() override {
+    disarm_guard();
+    munmap(page, 4096);
+  }
+  static KernelAction disposition(int signal) {
+    KernelAction now{};
+    kernel_action(signal, nullptr, &now);
+    return now;
+  }
+  void* page = nullptr;
+};
+
+struct Reading {
+  const volatile int* from;
+  int steps = 0;
+};
+inline void read_it(void* argument) {
+  auto* reading = static_cast<Reading*>(argument);
+  ++reading->steps;
+  reading->steps += *reading->from;
+}
+
+}  // namespace gpuprof::sample
