@@ -13,10 +13,12 @@
 namespace gpuprof::cli {
 namespace {
 
-// The loader gives up within milliseconds; a slow file system makes it longer.
+// The loader gives up within milliseconds; a slow file system or a busy machine makes it longer.
 constexpr std::uint64_t kAtOnce_ns = 2'000'000'000;
 // A process waits some 20 ms for its library's start before it ends; a busy machine takes longer.
 constexpr std::uint64_t kTooShort_ns = 200'000'000;
+// Beyond this no machine is so busy that the library had not started.
+constexpr std::uint64_t kBusyAtMost_ns = 60'000'000'000;
 constexpr int kLoaderFailed = 127;  // also what a shell says of a command that is not there
 
 std::string ending_text(int wait_status) {
@@ -37,13 +39,13 @@ std::string why_nothing_recorded(const support::ProgramFacts& facts, const std::
   }
   const bool killed = WIFSIGNALED(wait_status);
   const bool loader_failed = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == kLoaderFailed;
-  if (lived_ns < kAtOnce_ns && (killed || loader_failed)) {
-    return fmt::format(
-        "nothing was recorded: {} ended {}, {} after its start, before gpuprof's "
-        "library was loaded{}",
-        name, ending_text(wait_status), support::human_duration(lived_ns),
-        loader_failed ? " (a library it needs is missing, as the loader says above)" : "");
-  }
+  const std::string lived = support::human_duration(lived_ns);
+  const std::string ended = fmt::format(
+      "nothing was recorded: {} ended {}, {} after its start, before gpuprof's library "
+      "had started{}",
+      name, ending_text(wait_status), lived,
+      loader_failed ? " (127 stands for a library or a command that is missing)" : "");
+  if (lived_ns < kAtOnce_ns && (killed || loader_failed)) return ended;
   const char* const reasons =
       "LD_PRELOAD did not reach it, as happens where a program in between empties the environment "
       "(env -i, sudo), or a security module or file capabilities clear it; `gpuprof doctor` looks "
@@ -52,9 +54,11 @@ std::string why_nothing_recorded(const support::ProgramFacts& facts, const std::
     return fmt::format(
         "nothing was recorded: {} ended after {}, which is too short for gpuprof's library to "
         "start on a busy machine; or {}",
-        name, support::human_duration(lived_ns), reasons);
+        name, lived, reasons);
+  if (lived_ns < kBusyAtMost_ns)
+    return fmt::format("{}: the machine was too busy for it to start, or {}", ended, reasons);
   return fmt::format("nothing was recorded: {} ran for {} without gpuprof's library: {}", name,
-                     support::human_duration(lived_ns), reasons);
+                     lived, reasons);
 }
 
 }  // namespace gpuprof::cli

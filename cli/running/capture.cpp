@@ -15,20 +15,22 @@ namespace gpuprof::cli {
 
 support::Result<int> capture_command(Options& options) {
   support::ignore_write_signals();
-  GPUPROF_TRY(found, processes_by_door(options, "capture"));
+  GPUPROF_TRY(meant, processes_by_door(options, "capture"));
   std::vector<Found> processes;
-  std::vector<std::string> left_out;
-  for (const Found& one : found) {
+  std::vector<std::string> busy;
+  for (const Found& one : meant.found) {
     const auto is_free = not_recorded_now(one);
     if (!is_free && !options.all) return is_free.error();
     if (is_free)
       processes.push_back(one);
     else
-      left_out.push_back(is_free.error().sentence);
+      busy.push_back(is_free.error().sentence);
   }
-  if (processes.empty()) return support::error(left_out.front());
+  if (processes.empty()) return support::error(busy.front());
   GPUPROF_TRY(session, CaptureSession::open(options));
-  for (const std::string& sentence : left_out) session->remark(sentence);
+  for (const std::string& sentence : busy) session->remark(sentence);
+  for (const std::string& sentence : notes_of(meant)) session->remark(sentence);
+  for (const std::string& sentence : meant.left_out) session->failure(sentence);
   for (const Found& one : processes) session->add(one.door, one.named && !options.by_rules, false);
   return session->finish(options);
 }

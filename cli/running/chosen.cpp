@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -85,48 +86,80 @@ support::Error without_library(std::uint32_t pid) {
       pid, pid));
 }
 
-support::Result<api::ProcessStatus> status_of(std::uint32_t pid) {
+support::Result<api::ProcessStatus> status_of(std::uint32_t pid, bool* silent) {
+  *silent = false;
   const api::Door door = api::door_of(pid);
   if (door.path.empty()) return without_library(pid);
-  return api::ask_status(door);
+  return api::ask_status(door, silent);
 }
 
 /// The library's thread, which answers, may be gone for a moment, for a fork of the program.
-support::Result<api::ProcessStatus> status_soon(std::uint32_t pid) {
+support::Result<api::ProcessStatus> status_soon(std::uint32_t pid, bool* silent) {
   constexpr std::uint64_t kLongest_ns = 1'000'000'000;
   const std::uint64_t deadline_ns = base::mono_ns() + kLongest_ns;
   for (;;) {
-    auto status = status_of(pid);
-    if (status || base::mono_ns() >= deadline_ns || !api::has_library(static_cast<pid_t>(pid)))
-      return status;
+    const bool last = base::mono_ns() >= deadline_ns;
+    auto status = status_of(pid, silent);
+    if (status || last || !api::has_library(static_cast<pid_t>(pid))) return status;
     usleep(5000);
   }
 }
 
-/// Of the children only those that have the library in them.
-support::Result<std::vector<Found>> found_by_id(std::vector<std::uint32_t> pids, bool children) {
+/// Of the children only those that have the library in them, and go on.
+///
+/// @param asked  Set to those that need not be asked again.
+support::Result<Meant> found_by_id(std::vector<std::uint32_t> pids, bool children,
+                                   std::vector<std::uint32_t>& asked) {
   const std::size_t named = pids.size();
   if (children) add_children(pids);
-  std::vector<Found> found;
+  Meant meant;
   for (std::size_t i = 0; i < pids.size(); ++i) {
     if (i >= named && api::door_of(pids[i]).path.empty()) continue;
-    GPUPROF_TRY(status, status_soon(pids[i]));
-    found.push_back({status, i < named});
+    bool silent = false;
+    const auto status = status_soon(pids[i], &silent);
+    if (status)
+      meant.found.push_back({status.value(), i < named});
+    else if (i < named || (!silent && !api::door_of(pids[i]).path.empty()))
+      return status.error();
+    else if (silent)
+      meant.left_out.push_back(status.error().sentence);
+    asked.push_back(pids[i]);
   }
-  return found;
+  return meant;
 }
 
-/// What does not answer cannot say its name, and is left out.
-void add_found_by_name(std::vector<Found>& found, const std::vector<std::string>& names, bool all) {
+/// What does not answer cannot say its name.
+void add_found_by_name(Meant& meant, const std::vector<std::uint32_t>& asked,
+                       const std::vector<std::string>& names, bool all) {
   for (const api::Door& door : api::find_doors()) {
-    if (std::any_of(found.begin(), found.end(),
-                    [&](const auto& one) { return one.door.pid == door.pid; }))
-      continue;
-    const auto status = api::ask_status(door);
+    if (std::find(asked.begin(), asked.end(), door.pid) != asked.end()) continue;
+    bool silent = false;
+    const auto status = api::ask_status(door, &silent);
+    if (silent) (all ? meant.left_out : meant.nameless).push_back(status.error().sentence);
     if (!status) continue;
     const bool named = std::find(names.begin(), names.end(), status.value().name) != names.end();
-    if (named || all) found.push_back({status.value(), named});
+    if (named || all) meant.found.push_back({status.value(), named});
   }
+}
+
+/// Sentences of processes, as a part of one.
+std::string first_of(const std::vector<std::string>& sentences) {
+  if (sentences.size() == 1) return sentences.front();
+  return fmt::format("{} (one of {}; `gpuprof status` lists them)", sentences.front(),
+                     sentences.size());
+}
+
+/// Whoever does not answer may have the name.
+support::Error nobody_named(const std::string& name, const Meant& meant) {
+  std::vector<std::string> silent = meant.left_out;
+  silent.insert(silent.end(), meant.nameless.begin(), meant.nameless.end());
+  if (silent.empty())
+    return error(fmt::format("there is no process named {}; `gpuprof status` lists what there is",
+                             in_quotes(name)));
+  return error(
+      fmt::format("there is no process named {} among those that answer, and one that does not may "
+                  "be it: {}",
+                  in_quotes(name), first_of(silent)));
 }
 
 }  // namespace
@@ -157,7 +190,7 @@ support::Result<std::vector<std::uint32_t>> processes_by_id(const Options& optio
   return pids;
 }
 
-support::Result<std::vector<Found>> processes_by_door(const Options& options, const char* command) {
+support::Result<Meant> processes_by_door(const Options& options, const char* command) {
   std::vector<std::uint32_t> pids;
   std::vector<std::string> names;
   for (const std::uint32_t pid : options.pids) add(pids, pid);
@@ -167,18 +200,37 @@ support::Result<std::vector<Found>> processes_by_door(const Options& options, co
     if (ids.empty()) names.push_back(word);
   }
   if (pids.empty() && names.empty() && !options.all) return nobody_by_door(command);
-  GPUPROF_TRY(found, found_by_id(pids, options.children));
-  if (names.empty() && !options.all) return found;
-  add_found_by_name(found, names, options.all);
+  std::vector<std::uint32_t> asked;
+  GPUPROF_TRY(meant, found_by_id(pids, options.children, asked));
+  if (names.empty() && !options.all) return meant;
+  add_found_by_name(meant, asked, names, options.all);
+  const auto& found = meant.found;
   for (const std::string& name : names)
     if (std::none_of(found.begin(), found.end(), [&](const auto& one) { return one.name == name; }))
-      return error(fmt::format("there is no process named {}; `gpuprof status` lists what there is",
-                               in_quotes(name)));
+      return nobody_named(name, meant);
+  if (const auto silent = left_out_of(meant); silent && found.empty()) return *silent;
   if (found.empty())
     return error(
         "no process of yours has gpuprof's library in it; start one with `gpuprof run "
         "--armed`, or bring it into a running one with `gpuprof attach PID`");
-  return found;
+  return meant;
+}
+
+std::vector<std::string> notes_of(const Meant& meant) {
+  std::vector<std::string> notes;
+  for (const std::string& sentence : meant.nameless)
+    notes.push_back("one that may have the name is left out: " + sentence);
+  return notes;
+}
+
+std::optional<support::Error> left_out_of(const Meant& meant) {
+  if (meant.left_out.empty()) return {};
+  return error(first_of(meant.left_out));
+}
+
+void tell_notes(const Meant& meant) {
+  for (const std::string& note : notes_of(meant))
+    fprintf(stderr, "gpuprof: note: %s\n", note.c_str());
 }
 
 }  // namespace gpuprof::cli

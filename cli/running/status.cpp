@@ -62,9 +62,10 @@ Listed listed(const api::ProcessStatus& status) {
 
 /// One that does not answer (stopped, say) is listed all the same.
 std::optional<api::ProcessStatus> asked(const api::Door& door) {
-  const auto status = api::ask_status(door);
+  bool is_there = false;
+  const auto status = api::ask_status(door, &is_there);
   if (status) return status.value();
-  if (!api::is_open(door)) return {};  // ended since it was found
+  if (!is_there && !api::is_open(door)) return {};  // ended since it was found
   api::ProcessStatus silent;
   silent.door = door;
   silent.state = "no answer";
@@ -74,8 +75,9 @@ std::optional<api::ProcessStatus> asked(const api::Door& door) {
 support::Result<std::vector<Listed>> look(const Options& options) {
   std::vector<Listed> all;
   if (!options.words.empty()) {
-    GPUPROF_TRY(found, processes_by_door(options, "status"));
-    for (const api::ProcessStatus& one : found) all.push_back(listed(one));
+    GPUPROF_TRY(meant, processes_by_door(options, "status"));
+    tell_notes(meant);
+    for (const api::ProcessStatus& one : meant.found) all.push_back(listed(one));
     return all;
   }
   for (const api::Door& door : api::find_doors())

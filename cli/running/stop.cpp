@@ -14,17 +14,19 @@ namespace {
 
 /// Whether nobody records it any more: a session ends for all its processes at once.
 bool is_over(const api::Door& door) {
-  const auto status = api::ask_status(door);
-  return !status || not_recorded_now(status.value());
+  bool silent = false;
+  const auto status = api::ask_status(door, &silent);
+  return status ? not_recorded_now(status.value()).ok() : !silent;
 }
 
 }  // namespace
 
 support::Result<int> stop_command(Options& options) {
-  GPUPROF_TRY(processes, processes_by_door(options, "stop"));
-  std::optional<support::Error> first;
+  GPUPROF_TRY(meant, processes_by_door(options, "stop"));
+  tell_notes(meant);
+  std::optional<support::Error> first = left_out_of(meant);
   std::size_t stopped = 0;
-  for (const api::ProcessStatus& one : processes) {
+  for (const api::ProcessStatus& one : meant.found) {
     const bool was_recorded = !not_recorded_now(one);
     if (!was_recorded && options.all) continue;
     const auto answer = api::ask_stop(one.door);
@@ -41,9 +43,10 @@ support::Result<int> stop_command(Options& options) {
 }
 
 support::Result<int> detach_command(Options& options) {
-  GPUPROF_TRY(processes, processes_by_door(options, "detach"));
-  std::optional<support::Error> first;
-  for (const api::ProcessStatus& one : processes) {
+  GPUPROF_TRY(meant, processes_by_door(options, "detach"));
+  tell_notes(meant);
+  std::optional<support::Error> first = left_out_of(meant);
+  for (const api::ProcessStatus& one : meant.found) {
     const auto answer = api::ask_detach(one.door);
     if (!answer && !first) first = answer.error();
   }

@@ -22,6 +22,13 @@ std::string why_closed(int failure) {
   return why;
 }
 
+std::string why_silent(std::uint32_t pid) {
+  if (support::process_stat(static_cast<pid_t>(pid)).halted())
+    return "it is stopped; let it go on: kill -CONT " + std::to_string(pid);
+  return "the library's thread there does not get to run, as on a busy machine or under a "
+         "debugger; try again";
+}
+
 std::string why_gone(std::uint32_t pid, std::uint32_t program) {
   if (support::has_ended(static_cast<pid_t>(pid))) return "it has ended meanwhile";
   if (!support::started_another_program(static_cast<pid_t>(pid), program)) return "";

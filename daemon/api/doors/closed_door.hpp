@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What it means that nobody opens at a process's door.
+// What it means that nobody opens, or speaks, at a process's door.
 //
 // Context:  daemon | cli
 // Owns:     nothing
@@ -24,6 +24,9 @@ bool is_unheard(int failure);
 /// Why a door was not answered at, and, where nobody listens or listened, what that may mean:
 /// "(…): …".
 std::string why_closed(int failure);
+
+/// Why a process that is there lets whoever asks it wait.
+std::string why_silent(std::uint32_t pid);
 
 /// "" while the program that is meant runs in the process; else that it has ended or gone on as
 /// another one.

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -53,75 +54,6 @@ std::vector<std::string> door_folders(const std::string& root) {
   return folders;
 }
 
-/// Whether both looks at a path saw one file, that of one process at one time.
-bool same_file(const struct stat& a, const struct stat& b) {
-  return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_ctim.tv_sec == b.st_ctim.tv_sec &&
-         a.st_ctim.tv_nsec == b.st_ctim.tv_nsec;
-}
-
-/// The process that answers at a path; 0: none. A file that nobody listens behind is removed,
-/// unless it is a new one by now: the library makes its door anew where its thread had to be gone
-/// for a fork.
-///
-/// @param named  The id its name stands for, as we see it; 0: not known. It is taken for that of a
-///               process at whose door so many wait that nobody else can: it is stopped, or the
-///               machine busy. Where it is not known, this waits for a place for up to 0.5 s.
-std::uint32_t who_answers(const std::string& path, std::uint32_t named) {
-  constexpr int kWaitMs = 500;
-  struct stat before {
-  }, now{};
-  const bool is_file = path[0] == '/' && ::lstat(path.c_str(), &before) == 0;
-  int failure = 0;
-  const std::uint32_t pid = listener_of(path, &failure, named == 0 ? kWaitMs : 0);
-  if (pid == 0 && failure == ECONNREFUSED && is_file && ::lstat(path.c_str(), &now) == 0 &&
-      same_file(before, now))
-    ::unlink(path.c_str());
-  return pid == 0 && failure == EAGAIN ? named : pid;
-}
-
-Door belonging(std::uint32_t pid, const std::string& path) {
-  return {pid, path, support::program_mark(static_cast<pid_t>(pid))};
-}
-
-/// A door whose process was ended while it made it: nobody will ever rename it.
-bool is_forsaken(const std::string& path, const std::string& name) {
-  constexpr std::time_t kLongAgo_s = 60;
-  const std::string_view unfinished = wire::kUnfinishedSuffix;
-  if (!name.ends_with(wire::kDoorSuffix + std::string(unfinished))) return false;
-  struct stat info {};
-  return ::lstat(path.c_str(), &info) == 0 && S_ISSOCK(info.st_mode) &&
-         info.st_mtime + kLongAgo_s < std::time(nullptr);
-}
-
-/// @param wanted  Only doors of this id, as the process sees itself; 0: all.
-/// @param as      That process's id as we see it; 0: not known.
-void add_from_folders(const std::string& root, std::uint32_t wanted, std::uint32_t as,
-                      std::vector<Door>& doors) {
-  const std::string start = wanted == 0 ? "" : std::to_string(wanted) + "-";
-  for (const std::string& folder : door_folders(root))
-    for (const std::string& name : names_in(folder)) {
-      const std::string path = folder + "/" + name;
-      if (is_forsaken(path, name)) who_answers(path, 0);
-      if (!name.ends_with(wire::kDoorSuffix) || name.rfind(start, 0) != 0) continue;
-      const auto named = static_cast<std::uint32_t>(std::strtoul(name.c_str(), nullptr, 10));
-      if (const std::uint32_t pid = who_answers(path, root.empty() ? named : as); pid != 0)
-        doors.push_back(belonging(pid, path));
-    }
-}
-
-/// Abstract names are of one network namespace: ours.
-void add_abstract(std::vector<Door>& doors) {
-  std::ifstream sockets("/proc/net/unix");
-  std::set<std::string> names;
-  for (std::string line; std::getline(sockets, line);) {
-    const std::size_t at = line.find(std::string(" ") + wire::kAbstractDoorStart);
-    if (at != std::string::npos) names.insert(line.substr(at + 1));
-  }
-  for (const std::string& name : names)
-    if (const std::uint32_t pid = who_answers(name, 0); pid != 0)
-      doors.push_back(belonging(pid, name));
-}
-
 std::string link_text(const std::string& path) {
   char text[256];
   const ssize_t bytes = ::readlink(path.c_str(), text, sizeof text);
@@ -143,6 +75,101 @@ std::uint32_t inner_pid(std::uint32_t pid) {
     return static_cast<std::uint32_t>(std::strtoul(line.c_str() + last + 1, nullptr, 10));
   }
   return pid;
+}
+
+/// The process that has this id as it sees itself, and of which it holds, as we see it; 0: none.
+template <typename Holds>
+std::uint32_t seen_as(std::uint32_t inner, Holds holds) {
+  for (const std::string& name : names_in("/proc")) {
+    if (!is_number(name)) continue;
+    const auto pid = static_cast<std::uint32_t>(std::strtoul(name.c_str(), nullptr, 10));
+    if (inner_pid(pid) == inner && holds("/proc/" + name)) return pid;
+  }
+  return 0;
+}
+
+/// Whether both looks at a path saw one file, that of one process at one time.
+bool same_file(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_ctim.tv_sec == b.st_ctim.tv_sec &&
+         a.st_ctim.tv_nsec == b.st_ctim.tv_nsec;
+}
+
+/// The process that answers at a path; 0: none. A file that nobody listens behind is removed,
+/// unless it is a new one by now: the library makes its door anew where its thread had to be gone
+/// for a fork.
+///
+/// @param named     The id its name stands for, as we see it; 0: not known. It is taken for that of
+///                  a process at whose door so many wait that nobody else can: it is stopped, or
+///                  the machine busy.
+/// @param or_named  Finds that id where it is not known, and we got no place for 0.5 s; 0: none.
+template <typename OrNamed>
+std::uint32_t who_answers(const std::string& path, std::uint32_t named, OrNamed or_named) {
+  constexpr int kWaitMs = 500;
+  struct stat before {
+  }, now{};
+  const bool is_file = path[0] == '/' && ::lstat(path.c_str(), &before) == 0;
+  int failure = 0;
+  const std::uint32_t pid = listener_of(path, &failure, named == 0 ? kWaitMs : 0);
+  if (pid == 0 && failure == ECONNREFUSED && is_file && ::lstat(path.c_str(), &now) == 0 &&
+      same_file(before, now))
+    ::unlink(path.c_str());
+  if (pid != 0 || failure != EAGAIN) return pid;
+  return named != 0 ? named : or_named();
+}
+
+Door belonging(std::uint32_t pid, const std::string& path) {
+  return {pid, path, support::program_mark(static_cast<pid_t>(pid))};
+}
+
+/// A door whose process was ended while it made it: nobody will ever rename it.
+bool is_forsaken(const std::string& path, const std::string& name) {
+  constexpr std::time_t kLongAgo_s = 60;
+  const std::string_view unfinished = wire::kUnfinishedSuffix;
+  if (!name.ends_with(wire::kDoorSuffix + std::string(unfinished))) return false;
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 && S_ISSOCK(info.st_mode) &&
+         info.st_mtime + kLongAgo_s < std::time(nullptr);
+}
+
+/// @param wanted  Only doors of this id, as the process sees itself; 0: all.
+/// @param as      That process's id as we see it; 0: not known.
+void add_from_folders(const std::string& root, std::uint32_t wanted, std::uint32_t as,
+                      std::vector<Door>& doors) {
+  const std::string place = place_of(root.substr(0, root.rfind('/')));
+  const std::string start = wanted == 0 ? "" : std::to_string(wanted) + "-";
+  for (const std::string& folder : door_folders(root))
+    for (const std::string& name : names_in(folder)) {
+      const std::string path = folder + "/" + name;
+      if (is_forsaken(path, name)) who_answers(path, 0, [] { return 0u; });
+      if (!name.ends_with(wire::kDoorSuffix) || name.rfind(start, 0) != 0) continue;
+      const auto named = static_cast<std::uint32_t>(std::strtoul(name.c_str(), nullptr, 10));
+      const std::uint32_t pid = who_answers(path, root.empty() ? named : as, [&] {
+        return seen_as(named, [&](const std::string& proc) {
+          return !place.empty() && place_of(proc) == place;
+        });
+      });
+      if (pid != 0) doors.push_back(belonging(pid, path));
+    }
+}
+
+/// Abstract names are of one network namespace: ours.
+void add_abstract(std::vector<Door>& doors) {
+  std::ifstream sockets("/proc/net/unix");
+  std::set<std::string> names;
+  for (std::string line; std::getline(sockets, line);) {
+    const std::size_t at = line.find(std::string(" ") + wire::kAbstractDoorStart);
+    if (at != std::string::npos) names.insert(line.substr(at + 1));
+  }
+  const std::string net = link_text("/proc/self/ns/net");
+  for (const std::string& name : names) {
+    unsigned user = 0, named = 0;
+    if (std::sscanf(name.c_str(), "@gpuprof-door-%u-%u-", &user, &named) != 2) continue;
+    const std::uint32_t pid = who_answers(name, 0, [&] {
+      return seen_as(named,
+                     [&](const std::string& proc) { return link_text(proc + "/ns/net") == net; });
+    });
+    if (pid != 0) doors.push_back(belonging(pid, name));
+  }
 }
 
 void sort_and_thin(std::vector<Door>& doors) {

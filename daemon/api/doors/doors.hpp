@@ -50,8 +50,12 @@ Door door_of(std::uint32_t pid);
 /// Whether the process still listens there.
 bool is_open(const Door& door);
 
+/// Whoever waits for a processor is waited for longer than whoever sleeps or is stopped.
+///
+/// @param silent  Set: it has not answered, but its process is there. What has ended, gone on as
+///                another program, let go, refused or is of another version is not silent.
 /// Errors: nobody answers, another version.
-support::Result<ProcessStatus> ask_status(const Door& door);
+support::Result<ProcessStatus> ask_status(const Door& door, bool* silent = nullptr);
 
 /// Ends the session that records the process.
 ///

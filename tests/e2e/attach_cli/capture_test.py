@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """`run --armed`, `env`, `run --name`, `capture`, `status`: processes that wait to be recorded."""
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
 
 import e2e
 import live
+import windows
 
 MOST_MS = 100  # from the command to the first event
 TRIES = 5      # the machine may be busy with something else
@@ -51,7 +54,7 @@ def two_in_a_row(checks, folder):
     with live.Program(live.prefix("--armed") + live.busy()) as program:
         live.wait_until_armed(program.pid)
         for number in (1, 2):
-            done = live.cli("capture", program.pid, "-d", "400ms", "-o", out, "-v")
+            done = windows.cli("capture", program.pid, "-d", "400ms", "-o", out, "-v")
             paths = paths_of(done)
             checks.equal((done.returncode, len(paths)), (0, 1), "capture %d: %s" % (number, done.stderr))
             if len(paths) != 1:
@@ -119,9 +122,10 @@ def several_windows(checks, folder):
     out = os.path.join(folder, "several")
     with live.Program(live.prefix("--armed") + live.busy()) as program:
         live.wait_until_armed(program.pid)
-        done = live.cli("capture", "-p", program.pid, "--wait", "100ms", "--active", "150ms", "--repeat", "3", "-o", out)
+        done = windows.cli("capture", "-p", program.pid, "--wait", "100ms", "--active", "150ms", "--repeat", "3",
+                           "-o", out, files=3)
         checks.equal((done.returncode, len(paths_of(done))), (0, 3), "three windows: " + done.stderr)
-        done = live.cli("capture", program.pid, "--active", "200ms", "-o", out + "-one")
+        done = windows.cli("capture", program.pid, "--active", "200ms", "-o", out + "-one")
         checks.equal((done.returncode, len(paths_of(done))), (0, 1), "one window unless told otherwise: " + done.stderr)
 
 
@@ -143,16 +147,24 @@ def only_one_at_a_time(checks, folder):
 
 
 def after_a_schedule(checks, folder):
-    out, own = os.path.join(folder, "capture"), os.path.join(folder, "run")
-    command = live.prefix("--name", "job-1", "-d", "300ms", "-o", own) + live.busy()
-    with live.Program(command) as program:
+    for length in ("300ms", "6s", "60s"):
+        if after_a_window_of(length, checks, folder):
+            return
+    checks.expect(False, "the run's own window")
+
+
+def after_a_window_of(length, checks, folder):
+    """False: nobody ran in it."""
+    out, own = os.path.join(folder, "capture"), os.path.join(folder, "run-" + length)
+    with live.Program(live.prefix("--name", "job-1", "-d", length, "-o", own) + live.busy()) as program:
         # One trace file means that the schedule has ended.
-        checks.expect(live.wait_for(lambda: e2e.traces(own)), "the run's own window")
+        if not live.wait_for(lambda: e2e.traces(own), 120):
+            return False
         row = live.wait_until_armed(program.pid)
         checks.expect(row and row["name"] == "job-1", "found by status: %r" % row)
-        done = live.cli("capture", "job-1", "-d", "300ms", "-o", out)
+        done = windows.cli("capture", "job-1", "-d", "300ms", "-o", out)
         checks.equal((done.returncode, len(paths_of(done))), (0, 1), "capture of a run's process: " + done.stderr)
-        done = live.cli("attach", program.pid, "-d", "300ms", "-o", out + "-attach")
+        done = windows.cli("attach", program.pid, "-d", "300ms", "-o", out + "-attach")
         checks.equal((done.returncode, len(paths_of(done))), (0, 1), "attach needs no ptrace there: " + done.stderr)
         checks.expect("stood still" not in done.stderr, done.stderr)
         checks.expect(live.status().get(program.pid), "and leaves the library where `run` brought it")
@@ -160,6 +172,7 @@ def after_a_schedule(checks, folder):
         checks.equal((status, stdout), (7, "done\n"), "the run ends as its program")
         checks.expect("1 trace file in " + own in errors, "and with its own file: " + errors)
         checks.equal(len(e2e.traces(own)), 1, "which nobody else wrote to")
+    return True
 
 
 def by_name(checks, folder):
@@ -167,10 +180,42 @@ def by_name(checks, folder):
             live.Program(live.prefix("--armed", "--name", "right") + live.busy()) as right:
         live.wait_until_armed(left.pid), live.wait_until_armed(right.pid)
         for words, wanted in ((["right"], 1), (["left", right.pid], 2)):
-            done = live.cli("capture", *words, "-d", "250ms", "-o", os.path.join(folder, str(words[0])))
+            done = windows.cli("capture", *words, "-d", "250ms", "-o", os.path.join(folder, str(words[0])),
+                               files=wanted)
             checks.equal((done.returncode, len(paths_of(done))), (0, wanted), "%r: %s" % (words, done.stderr))
         done = live.cli("capture", "middle")
         checks.expect(done.returncode == 125 and "no process named 'middle'" in done.stderr, done.stderr)
+
+
+@contextlib.contextmanager
+def stopped(pid):
+    os.kill(pid, signal.SIGSTOP)
+    live.wait_for(lambda: live.states(pid) == {"T"})
+    try:
+        yield "it is stopped; let it go on: kill -CONT %d" % pid
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def silent_ones(checks, folder):
+    """Who does not answer may have the name that was asked for."""
+    with live.Program(live.prefix("--armed", "--name", "silent") + live.busy()) as silent, \
+            live.Program(live.prefix("--armed", "--name", "speaks") + live.busy()) as speaks:
+        live.wait_until_armed(silent.pid), live.wait_until_armed(speaks.pid)
+        with stopped(silent.pid) as sentence:
+            for command in ("capture", "status", "stop"):
+                done = live.cli(command, "silent")
+                checks.equal((done.returncode, done.stdout, done.stderr.count("\n")), (125, "", 1), command)
+                checks.expect("named 'silent' among those that answer, and one that does not may be it: process"
+                              in done.stderr, done.stderr)
+            done = windows.cli("capture", "speaks", "-d", "250ms", "-o", os.path.join(folder, "speaks"))
+            checks.equal((done.returncode, len(paths_of(done))), (0, 1), "one that answers: " + done.stderr)
+            for done in (done, live.cli("status", "speaks")):
+                said = [line for line in done.stderr.splitlines() if line.endswith(sentence)]
+                checks.expect(len(said) == 1 and "note: one that may have the name is left out: process" in said[0],
+                              done.stderr)
+        done = windows.cli("capture", "silent", "-d", "250ms", "-o", os.path.join(folder, "silent"))
+        checks.equal((done.returncode, len(paths_of(done))), (0, 1), "once it goes on: " + done.stderr)
 
 
 def from_variables(checks, folder):
@@ -180,9 +225,9 @@ def from_variables(checks, folder):
     with live.Program(live.busy(), env=dict(os.environ, **pairs)) as program:
         row = live.wait_until_armed(program.pid)
         checks.equal(row and row["name"], "image", "a program started with the variables is found by status")
-        done = live.cli("capture", "image", "-d", "250ms", "-o", os.path.join(folder, "image"))
+        done = windows.cli("capture", "image", "-d", "250ms", "-o", os.path.join(folder, "image"))
         checks.equal((done.returncode, len(paths_of(done))), (0, 1), "and recorded: " + done.stderr)
-    script = 'eval "$(%s env --shell --name shell)" && exec "$1" -c "$0" 60' % e2e.GPUPROF
+    script = 'eval "$(%s env --shell --name shell)" && exec "$1" -c "$0" 600' % e2e.GPUPROF
     with live.Program(["sh", "-c", script, live.BUSY, live.PYTHON], env=dict(os.environ, LD_PRELOAD="libm.so.6")) as program:
         row = live.wait_until_armed(program.pid)
         checks.equal(row and row["name"], "shell", "and one of a shell that evaluated --shell")
@@ -216,13 +261,21 @@ def every_one_alone(checks, folder):
             live.wait_until_armed(pid)
         checks.equal(set(live.status()), pids, "status lists nothing else")
         checks.expect("nothing is being recorded in any" in live.cli("stop", "--all").stderr, "stop --all of none")
-        done = live.cli("capture", "--all", "--all-processes", "-d", "250ms", "-o", os.path.join(folder, "all"))
+        done = windows.cli("capture", "--all", "--all-processes", "-d", "250ms", "-o", os.path.join(folder, "all"),
+                           files=2)
         heads = [live.head(path) for path in paths_of(done)]
         checks.equal((done.returncode, {head["pid"] for head in heads}), (0, pids), "--all: " + done.stderr)
         checks.equal(len({head["window"]["start_ns"] for head in heads}), 1, "their windows are one span")
+        with stopped(left.pid) as sentence:
+            done = windows.cli("capture", "-q", "--all", "-d", "250ms", "-o", os.path.join(folder, "others"))
+            checks.equal((done.returncode, [live.head(path)["pid"] for path in paths_of(done)]), (125, [right.pid]),
+                         "one does not answer: " + done.stderr)
+            for done in (done, live.cli("stop", "--all")):
+                checks.equal(done.returncode, 125, "it counts")
+                checks.expect(sentence in done.stderr and done.stderr.count("\n") == 1, done.stderr)
         first = live.Background("capture", left.pid, "-d", "600s", "-o", os.path.join(folder, "first"))
         live.wait_until_recorded(left.pid)
-        done = live.cli("capture", "--all", "-d", "250ms", "-o", os.path.join(folder, "rest"))
+        done = windows.cli("capture", "--all", "-d", "250ms", "-o", os.path.join(folder, "rest"))
         checks.equal([live.head(path)["pid"] for path in paths_of(done)], [right.pid], "what is free: " + done.stderr)
         checks.expect("process %d is being recorded already" % left.pid in done.stderr, done.stderr)
         done = live.cli("stop", "--all")
@@ -239,7 +292,7 @@ def main():
         every_one_alone(checks, sys.argv[2])
         checks.done()
     for case in (armed_costs_nothing, two_in_a_row, costs_are_of_one_capture, first_event, several_windows,
-                 only_one_at_a_time, after_a_schedule, by_name, every_one, from_variables):
+                 only_one_at_a_time, after_a_schedule, by_name, silent_ones, every_one, from_variables):
         with e2e.Folder("capture") as folder:
             case(checks, folder)
     checks.done()

@@ -3,12 +3,15 @@
 ends, forks or becomes another program, steps that never come."""
 
 import os
+import re
 import signal
 import subprocess
 import time
 
 import e2e
 import live
+import spools
+import windows
 
 # Becomes what LATER says when it gets USR1. A child is taken up after 10 ms of CPU time, which it has soon.
 LATER = """
@@ -20,7 +23,7 @@ def child(*_):
             work(0.1)
         os._exit(0)
 def other(*_):
-    os.execv(sys.executable, [sys.executable, "-c", sys.argv[2], "30"])
+    os.execv(sys.executable, [sys.executable, "-c", sys.argv[2], "600"])
 def work(seconds):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -56,7 +59,7 @@ def stop_of_a_capture(checks, folder):
     with live.Program(live.prefix("--armed") + live.busy()) as program:
         live.wait_until_armed(program.pid)
         command = begin(program, os.path.join(folder, "out"))
-        time.sleep(0.3)
+        windows.let_work(program.pid, 0.3)
         done = live.cli("stop", program.pid)
         checks.equal((done.returncode, done.stdout, done.stderr), (0, "", ""), "stop")
         done = command.end()
@@ -72,7 +75,7 @@ def stop_of_a_run(checks, folder):
     out = os.path.join(folder, "run")
     with live.Program(live.prefix("-o", out, "--strict") + live.busy()) as program:
         live.wait_until_recorded(program.pid)
-        time.sleep(0.5)
+        windows.let_work(program.pid, 0.5, 0.2)
         done = live.cli("stop", program.pid)
         checks.equal((done.returncode, done.stderr), (0, ""), "stop of a run")
         checks.expect(live.wait_for(lambda: e2e.traces(out)), "its file is written while the program goes on")
@@ -90,7 +93,7 @@ def interrupted_once(checks, folder):
         for command, pid, number in (("capture", armed.pid, signal.SIGINT), ("attach", plain.pid, signal.SIGTERM)):
             running = live.Background(command, pid, *LONG, "-o", os.path.join(folder, command))
             live.wait_until_recorded(pid)
-            time.sleep(0.3)
+            windows.let_work(pid, 0.3)
             os.kill(running.pid, number)
             done = running.end()
             checks.equal((done.returncode, len(paths_of(done))), (0, 1), "%s, interrupted: %s" % (command, done.stderr))
@@ -99,15 +102,22 @@ def interrupted_once(checks, folder):
         live.no_trace_of_us(checks, plain.pid, before, "after an interrupted attach")
 
 
+def pending(pid, number):
+    """Whether a signal waits until the process gets to run."""
+    with open("/proc/%d/status" % pid, encoding="utf-8") as file:
+        return any(int(mask, 16) >> (number - 1) & 1 for mask in re.findall(r"(?:SigPnd|ShdPnd):\t(\w+)", file.read()))
+
+
 def interrupted_twice(checks, folder):
     out = os.path.join(folder, "out")
     with live.Program(live.prefix("--armed") + live.busy()) as program:
         live.wait_until_armed(program.pid)
-        command = begin(program, out)
-        daemon = live.status()[program.pid]["daemon_pid"]
+        command = live.Background("capture", program.pid, *LONG, "-o", out)
+        daemon = live.wait_until_recorded(program.pid)["daemon_pid"]
         os.kill(daemon, signal.SIGSTOP)  # else it would be done before the second one
         os.kill(command.pid, signal.SIGINT)
-        time.sleep(0.3)
+        windows.let_work(program.pid, 0.3)
+        live.wait_for(lambda: not pending(command.pid, signal.SIGINT))  # two that wait are one
         os.kill(command.pid, signal.SIGINT)
         done = command.end()
         checks.equal(done.returncode, 125, "two interrupts: " + done.stderr)
@@ -126,7 +136,7 @@ def killed_command(checks, folder):
             out = os.path.join(folder, command)
             running = live.Background(command, pid, *LONG, "-o", out)
             live.wait_until_recorded(pid)
-            time.sleep(0.3)
+            windows.let_work(pid, 0.3)
             os.kill(running.pid, signal.SIGKILL)
             running.end()
             checks.expect(live.wait_for(lambda: e2e.traces(out)), "%s killed: the daemon writes the file" % command)
@@ -143,7 +153,8 @@ def killed_daemon(checks, folder):
             out = os.path.join(folder, command)
             running = live.Background(command, pid, *LONG, "-o", out)
             row = live.wait_until_recorded(pid)
-            time.sleep(0.7)
+            windows.let_work(pid, 0.7)
+            spools.filled_spool_of(out)
             os.kill(row["daemon_pid"], signal.SIGKILL)
             done = running.end()
             checks.equal((done.returncode, len(e2e.traces(out))), (125, 1), "%s, daemon killed: %s" % (command, done.stderr))
@@ -173,7 +184,7 @@ def process_that_ends(checks, folder):
         with live.Program(live.prefix("--armed") + later("end")) as program:
             live.wait_until_armed(program.pid)
             command = begin(program, os.path.join(folder, how))
-            time.sleep(0.5)
+            windows.let_work(program.pid, 0.5)
             os.kill(program.pid, signal.SIGKILL if how == "kill" else signal.SIGUSR1)
             done = command.end()
             checks.equal((done.returncode, len(paths_of(done))), (0, 1), "%s during a capture: %s" % (how, done.stderr))
@@ -224,18 +235,19 @@ def process_of_another_user_that_forks(checks, folder):
 def process_that_becomes_another(checks, folder):
     with live.Program(live.prefix("--armed") + later("exec")) as program:
         live.wait_until_armed(program.pid)
-        command = live.recording_for(2, "capture", program, os.path.join(folder, "exec"))
-        time.sleep(0.3)
+        command = begin(program, os.path.join(folder, "exec"))
+        windows.let_work(program.pid, 0.3)
         os.kill(program.pid, signal.SIGUSR1)
         done = command.end()
         checks.equal(done.returncode, 0, "exec during a capture: " + done.stderr)
         checks.expect(len(paths_of(done)) >= 1, "has a file")
         checks.expect(live.wait_until_armed(program.pid), "the new program waits, as it was started armed")
-        done = live.cli("capture", program.pid, "-d", "250ms", "-o", os.path.join(folder, "after"))
+        done = windows.cli("capture", program.pid, "-d", "250ms", "-o", os.path.join(folder, "after"))
         checks.equal((done.returncode, len(paths_of(done))), (0, 1), "and can be captured: " + done.stderr)
     with live.Program(later("exec")) as program:
-        command = live.recording_for(2, "attach", program, os.path.join(folder, "attach"))
-        time.sleep(0.3)
+        command = live.Background("attach", program.pid, *LONG, "-o", os.path.join(folder, "attach"))
+        live.wait_until_recorded(program.pid)
+        windows.let_work(program.pid, 0.3)
         os.kill(program.pid, signal.SIGUSR1)
         done = command.end()
         checks.equal((done.returncode, len(paths_of(done))), (0, 1), "exec during an attach: " + done.stderr)
@@ -267,6 +279,7 @@ def stopped_while_recorded(checks, folder):
     with live.Program(live.busy()) as program:
         before = live.threads(program.pid), live.descriptors(program.pid)
         command = live.recording_for(1, "attach", program, folder)
+        windows.let_work(program.pid, 0.1)
         os.kill(program.pid, signal.SIGSTOP)
         began = time.monotonic()
         done = command.end()

@@ -6,6 +6,7 @@ import os
 
 import e2e
 import live
+import windows
 import sim
 import trace_facts
 
@@ -53,7 +54,7 @@ def armed(checks, folder, env):
         row = live.wait_for(lambda: "cuda" in (live.status().get(program.pid) or {}).get("can_record", []))
         checks.expect(row, "status knows of CUDA: %r" % live.status().get(program.pid))
         for number in (1, 2):
-            done = live.cli("capture", program.pid, *WINDOW, "-o", os.path.join(folder, str(number)))
+            done = windows.cli("capture", program.pid, *WINDOW, "-o", os.path.join(folder, str(number)))
             check_file(checks, done, "capture %d" % number, True)
 
 
@@ -62,7 +63,7 @@ def attached(checks, folder, env):
         live.wait_for(lambda: "gpusim_cuda" in live.maps(program.pid))
         before = live.threads(program.pid), live.descriptors(program.pid)
         for number in (1, 2):
-            done = live.cli("attach", program.pid, *WINDOW, "-o", os.path.join(folder, str(number)))
+            done = windows.cli("attach", program.pid, *WINDOW, "-o", os.path.join(folder, str(number)))
             check_file(checks, done, "attach %d" % number, False)
         # The simulated CUPTI keeps a thread of its own from its first use on, as the real one may.
         kept = sorted(before[0] + ["gpusim-cupti"])

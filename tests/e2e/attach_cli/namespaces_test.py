@@ -11,6 +11,7 @@ import time
 
 import e2e
 import live
+import windows
 
 SPACES = (
     ("mount", ["-m"], live.OWN_DOORS),
@@ -66,7 +67,7 @@ def armed(checks, folder, space, flags, setup):
             return
         checks.equal(row["name"], "in-" + space, "%s: its name" % space)
         for number, who in enumerate((inside.pid, "in-" + space)):
-            done = live.cli("capture", who, "-d", "400ms", "-o", os.path.join(folder, str(number)))
+            done = windows.cli("capture", who, "-d", "400ms", "-o", os.path.join(folder, str(number)))
             paths = done.stdout.split()
             if not checks.equal((done.returncode, len(paths)), (0, 1), "%s: capture %s: %s" % (space, who, done.stderr)):
                 continue
@@ -82,6 +83,7 @@ def crowded(checks):
         live.wait_until_armed(inside.pid)
         (door,) = live.door_files(inside.inner, "/proc/%d/root" % inside.pid)
         os.kill(inside.pid, signal.SIGSTOP)
+        live.wait_for(lambda: live.states(inside.pid) == {"T"})
         waiting = []
         try:
             for _ in range(100):
@@ -91,6 +93,7 @@ def crowded(checks):
             pass
         stopped = live.cli("stop", inside.pid)
         checks.expect("its door" in stopped.stderr, "found by its id: %d, %s" % (stopped.returncode, stopped.stderr))
+        checks.equal(live.status().get(inside.pid, {}).get("state"), "no answer", "listed where nobody finds a place")
         asking = subprocess.Popen([e2e.GPUPROF, "status"], stdout=subprocess.PIPE, text=True)
         time.sleep(0.2)
         os.kill(inside.pid, signal.SIGCONT)
@@ -102,7 +105,7 @@ def crowded(checks):
 def attached(checks, folder, space, flags, setup):
     with Inside(flags, setup) as inside:
         before = live.threads(inside.pid), live.descriptors(inside.pid)
-        done = live.cli("attach", inside.pid, "-d", "400ms", "-o", os.path.join(folder, "attach"))
+        done = windows.cli("attach", inside.pid, "-d", "400ms", "-o", os.path.join(folder, "attach"))
         paths = done.stdout.split()
         if checks.equal((done.returncode, len(paths)), (0, 1), "%s: attach: %s" % (space, done.stderr)):
             checks.expect(live.samples(paths[0]) > 0, "%s: attach has stacks: %r" % (space, live.head(paths[0])["threads"]))
@@ -123,7 +126,7 @@ def of_another_user(checks, folder):
             live.Program(live.prefix("--armed") + live.busy()) as ours:
         row = live.wait_until_armed(theirs.pid)
         checks.equal(row and row["name"], "other", "root finds a process of another user")
-        done = live.cli("capture", theirs.pid, "-d", "400ms", "-o", os.path.join(folder, "capture"))
+        done = windows.cli("capture", theirs.pid, "-d", "400ms", "-o", os.path.join(folder, "capture"))
         checks.equal((done.returncode, len(done.stdout.split())), (0, 1), "and records it: " + done.stderr)
         live.wait_until_armed(ours.pid)
         done = subprocess.run(nobody + [e2e.GPUPROF, "capture", str(ours.pid)], capture_output=True, text=True, cwd="/")

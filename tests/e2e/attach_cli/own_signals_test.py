@@ -10,6 +10,7 @@ import time
 
 import e2e
 import live
+import windows
 
 PROGRAMS = os.path.join(e2e.BUILD, "unchanged")
 CASES = (("own_signals", "named"), ("own_signals", "all"), ("small_alt_stack",), ("pending_limit",),
@@ -33,7 +34,7 @@ def attached(checks, command, out, wait_s, what, plain):
     for _ in range(TRIES):
         process = start(command)
         time.sleep(wait_s)
-        done = live.cli("attach", process.pid, "-f", "-r", 1000, "-d", "600ms", "-o", out)
+        done = windows.cli("attach", process.pid, "-f", "-r", 1000, "-d", "600ms", "-o", out)
         over = process.poll() is not None
         checks.equal(end(process), plain, what)
         if done.returncode == 0 or not over:
@@ -54,7 +55,7 @@ def served(checks, out):
     over = threading.Event()
     sender = threading.Thread(target=send_until, args=(process, over))
     sender.start()
-    done = live.cli("attach", process.pid, "-d", "100ms", "-o", out)
+    done = windows.cli("attach", process.pid, "-d", "100ms", "-o", out)
     over.set()
     sender.join()
     process.send_signal(signal.SIGTERM)

@@ -8,6 +8,7 @@ import time
 
 import e2e
 import live
+import windows
 
 NAMED = """
 import os, time
@@ -75,7 +76,7 @@ def paths_of(done):
 def called_as_our_thread(checks, folder):
     with live.Program([live.PYTHON, "-c", NAMED]) as program:
         for number in ("1", "2"):
-            done = live.cli("attach", program.pid, "-d", "250ms", "-o", os.path.join(folder, number))
+            done = windows.cli("attach", program.pid, "-d", "250ms", "-o", os.path.join(folder, number))
             checks.equal((done.returncode, len(paths_of(done))), (0, 1), "a program called gpuprof: " + done.stderr)
 
 
@@ -94,7 +95,8 @@ def leaves_meanwhile(checks, folder):
                     checks.equal(len(paths_of(done)), 1, what + ": has a file")
                     continue
                 # Joined at its door in its last moment, it is the daemon that sees it go.
-                known = ("process %d%s" % (program.pid, part), "cannot be recorded", " has ended and only waits")
+                known = ("process %d%s" % (program.pid, part), "cannot be recorded", " has ended and only waits",
+                         windows.NOTHING)
                 checks.expect(any(one in done.stderr for one in known), "%s: %s" % (what, done.stderr))
 
 
@@ -110,12 +112,12 @@ def thread_is_refused(checks, folder):
         return checks.skip("no thread: needs setpriv(1)")
     with live.Program(as_nobody([live.PYTHON, "-c", TIGHT])) as program:
         out = os.path.join(folder, "out")
-        done = live.cli("attach", program.pid, "-d", "250ms", "-o", out)
+        done = windows.cli("attach", program.pid, "-d", "250ms", "-o", out)
         checks.equal((done.returncode, done.stdout, os.path.exists(out)), (125, "", False), "no thread is to be had")
         checks.expect("cannot start its thread: the process has reached a limit" in done.stderr
                       and done.stderr.count("\n") == 1, done.stderr)
         os.kill(program.pid, signal.SIGUSR1)
-        done = live.cli("attach", program.pid, "-d", "250ms", "-o", out)
+        done = windows.cli("attach", program.pid, "-d", "250ms", "-o", out)
         checks.equal((done.returncode, len(paths_of(done))), (0, 1), "the limit is raised: " + done.stderr)
 
 
@@ -142,13 +144,14 @@ def interrupted_in_its_first_moment(checks, folder):
 
 def child_that_ends(checks, folder):
     with live.Program([live.PYTHON, "-c", CHILD, "ends"]) as program:
-        done = live.cli("attach", program.pid, "--children", "-d", "250ms", "-o", os.path.join(folder, "out"))
+        done = windows.cli("attach", program.pid, "--children", "-d", "250ms", "-o", os.path.join(folder, "out"))
         checks.expect(done.returncode == 0 and len(paths_of(done)) >= 1, "a child that ends: " + done.stderr)
         checks.expect("failed" not in done.stderr, done.stderr)
         told = "1 process that --children found ended before" in done.stderr
         checks.expect(told or "ended before anything" in done.stderr or "2 processes seen" in done.stderr, done.stderr)
     with live.Program([live.PYTHON, "-c", CHILD, "stopped"]) as program:
-        done = live.cli("attach", "-q", program.pid, "--children", "-d", "250ms", "-o", os.path.join(folder, "stopped"))
+        done = windows.cli("attach", "-q", program.pid, "--children", "-d", "250ms",
+                           "-o", os.path.join(folder, "stopped"))
         checks.equal((done.returncode, len(paths_of(done))), (125, 1), "a child that is stopped: " + done.stderr)
         checks.expect("is stopped" in done.stderr and done.stderr.count("\n") == 1, done.stderr)
         program.end()

@@ -9,14 +9,15 @@ import subprocess
 import sys
 
 import e2e
-from spools import daemon_of, filled_spool_of
+import live
+from spools import daemon_of, filled_spool_of, filled_spools
 
-# Until a moment, or until a file is there.
+# For so long on a processor, or until a file is there.
 SPIN = """
 import os, sys, time
 until = sys.argv[1]
-end = time.time() + (600 if "/" in until else float(until))
-while time.time() < end and not os.path.exists(until): sum(range(1000))
+end = time.thread_time() + (600 if "/" in until else float(until))
+while time.thread_time() < end and not os.path.exists(until): sum(range(1000))
 print("done"); sys.exit(int(sys.argv[2]))
 """
 PYTHON = e2e.real_python("/usr/bin/python3") or sys.executable
@@ -68,7 +69,7 @@ def own_failures(checks, folder):
     # The longest name that a file can have, and one byte more.
     for size in (255, 256):
         name = "n" * (size - len(".pt.trace.json")) + ".pt.trace.json"
-        done = run(["-o", name, "--format", "tensorboard"], ["sleep", "0.3"], cwd=folder)
+        done = run(["-o", name, "--format", "tensorboard"], [PYTHON, "-c", SPIN, "0.3", "0"], cwd=folder)
         checks.equal((done.returncode, os.path.exists(os.path.join(folder, name))), (0, True) if size == 255 else (125, False),
                      "a name of %d bytes: %r" % (size, done.stderr[-300:]))
     summary = os.path.join("made", "summary.json")
@@ -110,10 +111,12 @@ def quiet_failures(checks, folder):
         checks.expect("missing" not in text and "open with" not in text, "and no more: %r" % text)
     loser = [e2e.GPUPROF, "run", *e2e.FORMAT_OPTION, "-q", "-o",
              os.path.join(folder, "one.pt.trace.json"), PYTHON, "-c", SPIN]
-    first = subprocess.Popen(loser + ["1", "0"], cwd=folder, stderr=subprocess.PIPE,
-                             stdout=subprocess.DEVNULL)
-    second = subprocess.run(loser + ["0.3", "0"], cwd=folder, capture_output=True, timeout=e2e.PATIENCE_S)
-    said = [second.stderr.decode(), first.communicate(timeout=e2e.PATIENCE_S)[1].decode()]
+    over = os.path.join(folder, "over")
+    running = [subprocess.Popen(loser + [over, "0"], cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+               for _ in range(2)]
+    live.wait_for(lambda: filled_spools(folder) == 2)  # each has found the name free
+    open(over, "w").close()
+    said = [process.communicate(timeout=e2e.PATIENCE_S)[1].decode() for process in running]
     checks.equal(sorted("recover with" in text for text in said), [False, True],
                  "the loser of two runs says so: %r" % said)
 

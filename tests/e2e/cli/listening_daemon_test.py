@@ -10,9 +10,13 @@ import sys
 import time
 
 import e2e
+import live
+from spools import filled_spools
 
 PYTHON = e2e.real_python("/usr/bin/python3") or sys.executable
-SPIN = "import time\nend = time.time() + 1\nwhile time.time() < end: sum(range(1000))"
+SPIN = "import time\nwhile time.thread_time() < 1: sum(range(1000))"
+# Until a file is there.
+UNTIL = "import os, sys\nwhile not os.path.exists(sys.argv[1]): sum(range(1000))"
 NOBODY = 65534
 
 
@@ -31,8 +35,9 @@ class Daemon:
         return self
 
     def listens(self):
+        """It has a name before it listens: __SO_ACCEPTCON, the fourth word, comes then."""
         with open("/proc/net/unix") as file:
-            return any(line.rstrip().endswith(self.address) for line in file)
+            return any(line.rstrip().endswith(self.address) and line.split()[3] == "00010000" for line in file)
 
     def __exit__(self, *_):
         self.process.terminate()
@@ -73,13 +78,21 @@ def in_turn_and_at_once(checks, folder):
     checks.equal(done.returncode, 125, "nobody listens any more: %r" % done.stderr)
 
 
+def both_at_once(folder, name, *more):
+    """What two runs with one fixed file name say; none ends before the other has found the name free."""
+    over = os.path.join(folder, "over")
+    words = [e2e.GPUPROF, "run", *more, "-o", name, PYTHON, "-c", UNTIL, over]
+    running = [subprocess.Popen(words, stderr=subprocess.PIPE) for _ in range(2)]
+    live.wait_for(lambda: filled_spools(folder) == 2)
+    open(over, "w").close()
+    return [process.communicate(timeout=e2e.PATIENCE_S)[1].decode() for process in running]
+
+
 def one_name(checks, folder):
     """Two sessions of one daemon with one fixed file name: both are kept."""
     name = os.path.join(folder, "fixed.pt.trace.json.gz")
     with Daemon("@gpuprof-one-name-%d" % os.getpid(), folder) as daemon:
-        running = [subprocess.Popen(command(daemon.address, name), stderr=subprocess.PIPE)
-                   for _ in range(2)]
-        texts = [process.communicate(timeout=e2e.PATIENCE_S)[1].decode() for process in running]
+        texts = both_at_once(folder, name, "--daemon", daemon.address)
     loser(checks, folder, name, texts)
 
 
@@ -104,10 +117,7 @@ def loser(checks, folder, name, texts):
 
 def private_daemons(checks, folder):
     name = os.path.join(folder, "fixed.pt.trace.json.gz")
-    running = [subprocess.Popen([e2e.GPUPROF, "run", "-o", name, PYTHON, "-c", SPIN],
-                                stderr=subprocess.PIPE) for _ in range(2)]
-    texts = [process.communicate(timeout=e2e.PATIENCE_S)[1].decode() for process in running]
-    loser(checks, folder, name, texts)
+    loser(checks, folder, name, both_at_once(folder, name))
 
 
 def stale_socket(checks, folder):

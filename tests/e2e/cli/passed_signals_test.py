@@ -163,11 +163,11 @@ def surroundings(checks, folder):
 
 def own_fault(checks, folder):
     """A fault in gpuprof's own instructions still ends it."""
-    process = subprocess.Popen(UNDER + counting("wait", 3, os.path.join(folder, "own"), [10]), cwd=folder,
+    process = subprocess.Popen(UNDER + counting("wait", 600, os.path.join(folder, "own"), [10]), cwd=folder,
                                stdout=subprocess.PIPE, start_new_session=True)
-    process.stdout.readline()
-    time.sleep(0.3)
+    program = int(process.stdout.readline().split()[1])
     try:
+        live.wait_for(lambda: live.states(process.pid) == {"S"})
         with open("/proc/%d/syscall" % process.pid) as file:
             after_call = int(file.read().split()[-1], 16)
         with open("/proc/%d/mem" % process.pid, "r+b", buffering=0) as memory:
@@ -179,6 +179,7 @@ def own_fault(checks, folder):
         return
     os.kill(process.pid, signal.SIGCONT)
     checks.equal(process.wait(timeout=e2e.PATIENCE_S), -signal.SIGILL, "a fault of gpuprof's own")
+    os.kill(program, 10)
     checks.expect(wait_for_file(os.path.join(folder, "own")) != "no file", "the program runs to its end")
 
 

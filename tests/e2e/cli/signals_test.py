@@ -29,7 +29,7 @@ sys.exit(3)
 class Run:
     """gpuprof run on a counting program, in a process group of its own."""
 
-    def __init__(self, folder, seconds=60, arguments=(), code=COUNT):
+    def __init__(self, folder, seconds=600, arguments=(), code=COUNT):
         self.process = subprocess.Popen(
             [e2e.GPUPROF, "run", "-q"] + e2e.FORMAT_OPTION + list(arguments) + [PYTHON, "-c", code, str(seconds)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder, preexec_fn=os.setpgrp)
@@ -42,8 +42,12 @@ class Run:
 
 
 def state(pid):
-    with open("/proc/%d/stat" % pid) as file:
-        return file.read().rsplit(")", 1)[1].split()[0]
+    """Its letter; X where it has been collected: what goes on may end before anybody looks."""
+    try:
+        with open("/proc/%d/stat" % pid) as file:
+            return file.read().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return "X"
 
 
 def wait_for_state(pid, wanted, seconds=e2e.PATIENCE_S):
@@ -152,7 +156,7 @@ def descendants(checks, folder):
     for whom, seconds, left in [("primary", 600, 2), ("all", 3, 0)]:
         done = e2e.gpuprof(["-q", "-w", whom], ["sh", "-c", command % (seconds, seconds)], cwd=folder)
         checks.equal(done.returncode, 4, "-w %s: the command's status" % whom)
-        lives = [int(pid) for pid in done.stdout.split() if os.path.exists("/proc/%d" % int(pid)) and state(int(pid)) != "Z"]
+        lives = [int(pid) for pid in done.stdout.split() if state(int(pid)) not in "XZ"]
         checks.equal(len(lives), left, "-w %s: descendants that outlive it" % whom)
         for pid in lives:
             os.kill(pid, signal.SIGKILL)

@@ -89,8 +89,8 @@ def odd_paths(checks, folder):
     shutil.copytree(os.path.join(e2e.BUILD, "lib", "gpuprof"), os.path.join(root, "lib", "gpuprof"),
                     symlinks=True)
     out = os.path.join(folder, "out dir")
-    code = ("import os,time; print(os.environ['LD_PRELOAD'])\nend = time.time() + 0.6\n"
-            "while time.time() < end: sum(range(1000))")
+    code = ("import os,time; print(os.environ['LD_PRELOAD'])\nend = time.thread_time() + 0.6\n"
+            "while time.thread_time() < end: sum(range(1000))")
     environment = dict(os.environ, TMPDIR=folder)
     environment.pop("XDG_RUNTIME_DIR", None)
     done = subprocess.run([os.path.join(root, "bin", "gpuprof"), "run", "-o", out, PYTHON, "-c", code],
@@ -103,7 +103,7 @@ def odd_paths(checks, folder):
 
 def nested(checks, folder):
     outer, inner = os.path.join(folder, "outer"), os.path.join(folder, "inner")
-    code = "import time\nend = time.time() + 0.8\nwhile time.time() < end: sum(range(1000))"
+    code = "import time\nend = time.thread_time() + 0.8\nwhile time.thread_time() < end: sum(range(1000))"
     done = e2e.gpuprof(["-o", outer],
                        [e2e.GPUPROF, "run", "-o", inner, PYTHON, "-c", code + "\nraise SystemExit(6)"],
                        cwd=folder)

@@ -32,15 +32,49 @@ bool listed(std::uint32_t pid) {
   return std::any_of(all.begin(), all.end(), [&](const Door& one) { return one.pid == pid; });
 }
 
+/// A child that sleeps, spins or is stopped until the test is over.
+class Child {
+ public:
+  enum Does { kSleeps, kSpins, kStops };
+  explicit Child(Does does) : pid_(::fork()) {
+    while (pid_ == 0)
+      if (does == kSleeps) ::pause();
+    if (does != kStops) return;
+    ::kill(pid_, SIGSTOP);
+    ::waitpid(pid_, nullptr, WUNTRACED);
+  }
+  ~Child() { end(); }
+  void end() {
+    if (pid_ == 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    pid_ = 0;
+  }
+  unsigned pid() const { return static_cast<unsigned>(pid_); }
+
+ private:
+  pid_t pid_;
+};
+
+const auto kStatus = [](const Door& door) { return ask_status(door); };
+
 bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
-/// Answers one request while the test asks.
-template <typename Answer>
-std::thread in_background(FakeDoor& door, Answer answer) {
-  return std::thread([&door, answer] {
-    door.next();
-    answer(door);
-  });
+/// What ask() says while the door answers; asked again while the door had no processor for so long
+/// that it is taken for a stopped process's.
+template <typename Answer, typename Ask>
+auto answered(FakeDoor& door, Answer answer, Ask ask) {
+  constexpr int kTries = 20, kPatienceMs = 300'000;
+  for (int turn = 1;; ++turn) {
+    std::thread behind([&] {
+      if (door.next(kPatienceMs) != MessageType{}) answer(door);
+    });
+    auto said = ask(Door{kOwn, door.path()});
+    behind.join();
+    if (said || turn == kTries ||
+        said.error().sentence.find("does not answer") == std::string::npos)
+      return said;
+  }
 }
 
 TEST(Doors, AreFoundByFileAndOwner) {
@@ -112,13 +146,18 @@ TEST(Doors, AStoppedProcessIsFoundAlthoughOthersWaitAlready) {
 }
 
 // A worker that lets go of CUPTI does not turn to its door for a second.
+TEST(Doors, ACrowdedAbstractNameIsThatOfTheProcessItStandsFor) {
+  char name[64];
+  std::snprintf(name, sizeof name, wire::kAbstractDoorName, ::geteuid(), kOwn, 19ULL);
+  FakeDoor door(name, 0);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(listed(kOwn)) << "look " << i;
+}
+
 TEST(Doors, AreOpenWhileOthersWaitAlready) {
   FakeDoor door(FakeDoor::path_of(kOwn, 11), 0);
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(is_open({kOwn, door.path()})) << "look " << i;
-  std::thread behind =
-      in_background(door, [](FakeDoor& asked) { asked.answer(wire::DoorStatus{}); });
-  const auto status = ask_status({kOwn, door.path()});
-  behind.join();
+  const auto status = answered(
+      door, [](FakeDoor& asked) { asked.answer(wire::DoorStatus{}); }, kStatus);
   EXPECT_TRUE(status.ok()) << status.error().sentence;
   door.die();
   EXPECT_FALSE(is_open({kOwn, door.path()}));
@@ -142,17 +181,19 @@ TEST(Doors, ThatNeverHearUsAreSaidNotToGetToRun) {
   std::thread behind([&] {
     while (!over) door.turn_away(50);
   });
-  const auto status = ask_status({kOwn, door.path()});
+  bool silent = false;
+  const auto status = ask_status({kOwn, door.path()}, &silent);
   over = true;
   behind.join();
   ASSERT_FALSE(status.ok());
+  EXPECT_TRUE(silent);
   EXPECT_THAT(status.error().sentence, HasSubstr("closed its door ("));
   EXPECT_THAT(status.error().sentence, HasSubstr("does not get to run"));
 }
 
 TEST(Doors, StatusIsReadWhole) {
   FakeDoor door(FakeDoor::path_of(kOwn, 6));
-  std::thread behind = in_background(door, [](FakeDoor& asked) {
+  const auto said_all = [](FakeDoor& asked) {
     wire::DoorStatus status{};
     status.state = static_cast<std::uint32_t>(wire::AgentState::kRecording);
     status.in_session = 1;
@@ -163,9 +204,8 @@ TEST(Doors, StatusIsReadWhole) {
     const std::string text = "name=job\npython=11\ncuda=1\nnvtx=0\nattached=1\nlater=x\n";
     status.text_bytes = static_cast<std::uint32_t>(text.size());
     asked.answer(status, text);
-  });
-  const auto status = ask_status({kOwn, door.path()});
-  behind.join();
+  };
+  const auto status = answered(door, said_all, kStatus);
   ASSERT_TRUE(status.ok()) << status.error().sentence;
   const ProcessStatus& said = status.value();
   EXPECT_EQ("job", said.name);
@@ -181,10 +221,8 @@ TEST(Doors, StatusIsReadWhole) {
 
 TEST(Doors, ARefusalIsTheProcessesOwnSentence) {
   FakeDoor door(FakeDoor::path_of(kOwn, 7));
-  std::thread behind =
-      in_background(door, [](FakeDoor& asked) { asked.refuse("nothing is recorded there"); });
-  const auto stopped = ask_stop({kOwn, door.path()});
-  behind.join();
+  const auto stopped = answered(
+      door, [](FakeDoor& asked) { asked.refuse("nothing is recorded there"); }, ask_stop);
   ASSERT_FALSE(stopped.ok());
   EXPECT_THAT(stopped.error().sentence, HasSubstr("nothing is recorded there"));
   EXPECT_THAT(stopped.error().sentence, HasSubstr(std::to_string(kOwn)));
@@ -193,30 +231,77 @@ TEST(Doors, ARefusalIsTheProcessesOwnSentence) {
 
 TEST(Doors, DetachWaitsUntilItIsDone) {
   FakeDoor door(FakeDoor::path_of(kOwn, 8));
-  std::thread behind = in_background(door, [](FakeDoor& asked) {
+  const auto late = [](FakeDoor& asked) {
     ::usleep(200'000);
     asked.answer(wire::DoorDone{1});
-  });
-  EXPECT_TRUE(ask_detach({kOwn, door.path()}).ok());
-  behind.join();
+  };
+  EXPECT_TRUE(answered(door, late, ask_detach).ok());
   EXPECT_EQ(MessageType::kDoorDetach, door.packet().type);
 }
 
 TEST(Doors, AnotherVersionIsNamed) {
   FakeDoor door(FakeDoor::path_of(kOwn, 9));
-  std::thread behind =
-      in_background(door, [](FakeDoor& asked) { asked.answer(wire::DoorStatus{}, "", true); });
-  const auto status = ask_status({kOwn, door.path()});
-  behind.join();
+  const auto status = answered(
+      door, [](FakeDoor& asked) { asked.answer(wire::DoorStatus{}, "", true); }, kStatus);
   ASSERT_FALSE(status.ok());
   EXPECT_THAT(status.error().sentence, HasSubstr("another version"));
 }
 
-TEST(Doors, SilenceIsSaidToBeAStoppedProcess) {
-  FakeDoor door(FakeDoor::path_of(kOwn, 10));
-  const auto status = ask_status({kOwn, door.path()});
+TEST(Doors, SilenceOfAStoppedProcessIsToldFromThatOfAnother) {
+  FakeDoor door(FakeDoor::path_of(kOwn, 10)), crowded(FakeDoor::path_of(kOwn, 14), 0);
+  const Child stopped(Child::kStops), sleeping(Child::kSleeps);
+  ASSERT_TRUE(is_open({stopped.pid(), crowded.path()})) << "who looked waits there for good";
+  for (const std::string& path : {door.path(), crowded.path()}) {
+    for (const Child* child : {&stopped, &sleeping}) {
+      bool silent = false;
+      const auto status = ask_status({child->pid(), path}, &silent);
+      ASSERT_FALSE(status.ok());
+      EXPECT_TRUE(silent);
+      const auto says_stopped = HasSubstr("kill -CONT " + std::to_string(child->pid()));
+      if (child == &stopped)
+        EXPECT_THAT(status.error().sentence, says_stopped);
+      else
+        EXPECT_THAT(status.error().sentence,
+                    HasSubstr("does not get to run, as on a busy machine"));
+    }
+  }
+}
+
+TEST(Doors, OfWhoHasEndedOrLetGoOrRefusesAreNotSilent) {
+  bool silent = true;
+  ASSERT_FALSE(ask_status({kOwn, "/tmp/no-such-folder/1-2.door"}, &silent).ok());
+  EXPECT_FALSE(silent) << "nobody listens";
+  FakeDoor door(FakeDoor::path_of(kOwn, 15));
+  Child child(Child::kSleeps);
+  const Door of_ended{child.pid(), door.path()};
+  child.end();
+  ASSERT_FALSE(ask_status(of_ended, &silent).ok());
+  EXPECT_FALSE(silent) << "ended";
+  FakeDoor refusing(FakeDoor::path_of(kOwn, 16));
+  const auto status = answered(
+      refusing, [](FakeDoor& asked) { asked.refuse("no"); },
+      [&silent](const Door& one) {
+        silent = true;
+        return ask_status(one, &silent);
+      });
   ASSERT_FALSE(status.ok());
-  EXPECT_THAT(status.error().sentence, HasSubstr("kill -CONT " + std::to_string(kOwn)));
+  EXPECT_FALSE(silent) << status.error().sentence;
+}
+
+// Two are asked at once, the busy one first: it answers when the other one was given up twice.
+TEST(Doors, OfABusyProcessAreWaitedForLonger) {
+  constexpr int kTries = 5;
+  bool answered = false;
+  for (int turn = 0; turn < kTries && !answered; ++turn) {
+    FakeDoor door(FakeDoor::path_of(kOwn, 17)), never(FakeDoor::path_of(kOwn, 18));
+    const Child busy(Child::kSpins), sleeping(Child::kSleeps);
+    std::thread asks([&] { answered = ask_status({busy.pid(), door.path()}).ok(); });
+    const bool heard = door.next() != MessageType{};
+    for (int i = 0; i < 2; ++i) EXPECT_FALSE(ask_status({sleeping.pid(), never.path()}).ok());
+    if (heard) door.answer(wire::DoorStatus{});
+    asks.join();
+  }
+  EXPECT_TRUE(answered);
 }
 
 TEST(Doors, NobodyThereIsSaid) {

@@ -7,9 +7,12 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <atomic>
+#include <functional>
 #include <thread>
 
+#include "cli/commands.hpp"
 #include "gpuprof/wire/segment.hpp"
 #include "tests/fakes/fake_door.hpp"
 
@@ -67,6 +70,41 @@ class Answering {
   std::atomic<bool> over_{false};
   std::thread thread_;
 };
+
+/// A child with a door at which it does something, or nothing, and then sleeps.
+class Behind {
+ public:
+  explicit Behind(const std::function<void(FakeDoor&)>& does = [](FakeDoor&) {}) {
+    int ready[2];
+    EXPECT_EQ(0, ::pipe(ready));
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      FakeDoor door(FakeDoor::path_of(static_cast<unsigned>(::getpid()), 78));
+      ::write(ready[1], "", 1);
+      does(door);
+      for (;;) ::pause();
+    }
+    char byte;
+    EXPECT_EQ(1, ::read(ready[0], &byte, 1));
+    ::close(ready[0]), ::close(ready[1]);
+  }
+  ~Behind() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    ::unlink(FakeDoor::path_of(pid(), 78).c_str());
+  }
+  unsigned pid() const { return static_cast<unsigned>(pid_); }
+  /// What is said where it does not answer.
+  std::string silence() const { return "process " + std::to_string(pid()) + " does not answer: "; }
+
+ private:
+  pid_t pid_ = 0;
+};
+
+bool any_has(const std::vector<std::string>& sentences, const std::string& part) {
+  return std::any_of(sentences.begin(), sentences.end(),
+                     [&](const auto& one) { return one.find(part) != std::string::npos; });
+}
 
 Options with_words(std::vector<std::string> words) {
   Options options;
@@ -126,9 +164,9 @@ TEST(Chosen, AProcessIsFoundByIdAndByName) {
   for (const std::string& word : {std::to_string(kOwn), std::string("chosen-test")}) {
     const auto found = processes_by_door(with_words({word}), "capture");
     ASSERT_TRUE(found.ok()) << found.error().sentence;
-    ASSERT_EQ(1u, found.value().size());
-    EXPECT_EQ(kOwn, found.value()[0].door.pid);
-    EXPECT_TRUE(found.value()[0].named);
+    ASSERT_EQ(1u, found.value().found.size());
+    EXPECT_EQ(kOwn, found.value().found[0].door.pid);
+    EXPECT_TRUE(found.value().found[0].named);
   }
 }
 
@@ -137,14 +175,14 @@ TEST(Chosen, SeveralIdsInOneWordAreFound) {
   const std::string twice = std::to_string(kOwn) + "," + std::to_string(kOwn);
   const auto found = processes_by_door(with_words({twice}), "capture");
   ASSERT_TRUE(found.ok()) << found.error().sentence;
-  EXPECT_EQ(1u, found.value().size());
+  EXPECT_EQ(1u, found.value().found.size());
 }
 
 TEST(Chosen, OneMeantTwiceIsFoundOnce) {
   const Answering process("chosen-test", AgentState::kArmed, false);
   const auto found = processes_by_door(with_words({"chosen-test", std::to_string(kOwn)}), "stop");
   ASSERT_TRUE(found.ok()) << found.error().sentence;
-  EXPECT_EQ(1u, found.value().size());
+  EXPECT_EQ(1u, found.value().found.size());
 }
 
 TEST(Chosen, WhatAllFindsIsNotNamed) {
@@ -154,7 +192,7 @@ TEST(Chosen, WhatAllFindsIsNotNamed) {
   const auto found = processes_by_door(options, "capture");
   ASSERT_TRUE(found.ok()) << found.error().sentence;
   bool seen = false;
-  for (const Found& one : found.value()) {
+  for (const Found& one : found.value().found) {
     seen = seen || one.door.pid == kOwn;
     EXPECT_FALSE(one.named);
   }
@@ -168,7 +206,7 @@ TEST(Chosen, ChildrenWithoutTheLibraryAreLeftOut) {
   options.children = true;
   const auto found = processes_by_door(options, "capture");
   ASSERT_TRUE(found.ok()) << found.error().sentence;
-  EXPECT_EQ(1u, found.value().size());
+  EXPECT_EQ(1u, found.value().found.size());
 }
 
 TEST(Chosen, AProcessWithoutTheLibraryIsToldFromNone) {
@@ -179,6 +217,68 @@ TEST(Chosen, AProcessWithoutTheLibraryIsToldFromNone) {
   const auto nobody = processes_by_door(with_words({"no-such-name"}), "capture");
   ASSERT_FALSE(nobody.ok());
   EXPECT_THAT(nobody.error().sentence, HasSubstr("no process named 'no-such-name'"));
+}
+
+TEST(Chosen, WhoDoesNotAnswerMayBeTheOneThatIsNamed) {
+  const Behind silent;
+  const auto nobody = processes_by_door(with_words({"no-such-name"}), "capture");
+  ASSERT_FALSE(nobody.ok());
+  EXPECT_THAT(nobody.error().sentence, HasSubstr("no process named 'no-such-name' among those that "
+                                                 "answer, and one that does not may be it: "));
+  const Answering process("chosen-test", AgentState::kArmed, false);
+  const auto found = processes_by_door(with_words({"chosen-test"}), "capture");
+  ASSERT_TRUE(found.ok()) << found.error().sentence;
+  EXPECT_EQ(1u, found.value().found.size());
+  EXPECT_TRUE(found.value().left_out.empty());
+  EXPECT_TRUE(
+      any_has(notes_of(found.value()), "may have the name is left out: " + silent.silence()));
+}
+
+TEST(Chosen, OfAllWhoDoesNotAnswerIsTold) {
+  const Behind silent;
+  const Answering process("chosen-test", AgentState::kArmed, false);
+  Options options;
+  options.all = true;
+  const auto found = processes_by_door(options, "capture");
+  ASSERT_TRUE(found.ok()) << found.error().sentence;
+  EXPECT_TRUE(any_has(found.value().left_out, silent.silence()));
+  EXPECT_TRUE(left_out_of(found.value()));
+}
+
+TEST(Chosen, AChildThatDoesNotAnswerIsToldAndTheOthersAreFound) {
+  const Answering process("chosen-test", AgentState::kArmed, false);
+  const Behind silent;
+  Options options = with_words({std::to_string(kOwn)});
+  options.children = true;
+  const auto found = processes_by_door(options, "capture");
+  ASSERT_TRUE(found.ok()) << found.error().sentence;
+  EXPECT_EQ(1u, found.value().found.size());
+  EXPECT_TRUE(any_has(found.value().left_out, silent.silence()));
+}
+
+TEST(Chosen, WhoRefusesIsNotSilent) {
+  const Behind refusing([](FakeDoor& door) {
+    for (;;)
+      if (door.next() != wire::MessageType{}) door.refuse("no");
+  });
+  const Answering process("chosen-test", AgentState::kArmed, false);
+  const auto found = processes_by_door(with_words({"chosen-test"}), "capture");
+  ASSERT_TRUE(found.ok()) << found.error().sentence;
+  EXPECT_FALSE(any_has(notes_of(found.value()), "process " + std::to_string(refusing.pid())));
+}
+
+TEST(Chosen, WhoFallsSilentIsNotSaidToBeStopped) {
+  const Behind recorded([](FakeDoor& door) {
+    while (door.next() != wire::MessageType::kDoorQuery) continue;
+    wire::DoorStatus status{};
+    status.state = static_cast<std::uint32_t>(AgentState::kRecording);
+    status.in_session = 1;
+    door.answer(status);
+  });
+  Options options = with_words({std::to_string(recorded.pid())});
+  const auto stopped = stop_command(options);
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_THAT(stopped.error().sentence, HasSubstr(recorded.silence()));
 }
 
 TEST(Chosen, WhatIsRecordedOrWaitsForItsNextWindowIsNotFree) {

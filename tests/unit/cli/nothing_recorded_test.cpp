@@ -23,7 +23,7 @@ TEST(NothingRecorded, LoaderThatFailed) {
   const std::string text =
       why_nothing_recorded(of_kind(ProgramKind::kDynamic), "./a", 127 << 8, 12'000'000);
   EXPECT_THAT(text, HasSubstr("'./a' ended with exit status 127, 12 ms after its start"));
-  EXPECT_THAT(text, HasSubstr("a library it needs is missing"));
+  EXPECT_THAT(text, HasSubstr("a library or a command that is missing"));
 }
 
 TEST(NothingRecorded, KilledAtOnce) {
@@ -37,6 +37,19 @@ TEST(NothingRecorded, PreloadThatDidNotArrive) {
               HasSubstr("LD_PRELOAD did not reach it"));
   EXPECT_THAT(why_nothing_recorded(of_kind(ProgramKind::kDynamic), "a", 9, 5 * kSecond_ns),
               HasSubstr("LD_PRELOAD did not reach it"));
+  EXPECT_THAT(why_nothing_recorded(of_kind(ProgramKind::kDynamic), "a", 0, 300 * kSecond_ns),
+              HasSubstr("without gpuprof's library: LD_PRELOAD did not reach it"));
+}
+
+TEST(NothingRecorded, AStartOfSecondsIsNotTakenForARunWithoutTheLibrary) {
+  for (const int wait_status : {9, 127 << 8, 0}) {
+    const std::string text =
+        why_nothing_recorded(of_kind(ProgramKind::kDynamic), "a", wait_status, 5 * kSecond_ns);
+    EXPECT_THAT(text, HasSubstr(" after its start, before gpuprof's library had started"));
+    EXPECT_THAT(text, HasSubstr("the machine was too busy for it to start, or LD_PRELOAD"));
+    EXPECT_THAT(text, testing::Not(HasSubstr("ran for")));
+    EXPECT_EQ(wait_status == 127 << 8, text.find("127 stands for") != std::string::npos);
+  }
 }
 
 TEST(NothingRecorded, AShortCommandMayHaveEndedBeforeTheLibraryHadStarted) {
