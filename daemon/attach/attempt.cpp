@@ -13,6 +13,7 @@
 
 #include "daemon/attach/checks.hpp"
 #include "daemon/attach/injection.hpp"
+#include "daemon/attach/loader.hpp"
 #include "daemon/attach/step_out.hpp"
 #include "daemon/attach/threads.hpp"
 #include "gpuprof/base/clock.hpp"
@@ -30,6 +31,7 @@ constexpr int kTurns = 64;  // of stepping out, of one thread
 constexpr std::size_t kMostThreads = 64;
 constexpr std::uint64_t kPatienceNs = 1'000'000'000;  // for threads amid a transfer
 constexpr auto kLookAgain = std::chrono::milliseconds(1);
+constexpr auto kWhileLoading = std::chrono::milliseconds(10);
 
 }  // namespace
 
@@ -60,17 +62,27 @@ support::Result<Injected> Attempt::run() {
   const std::uint64_t patient_until_ns = std::min(until_ns_, base::mono_ns() + kPatienceNs);
   bool found = rounds(true);
   while (!found && one_goes_on(patient_until_ns)) found = rounds(true);
+  if (!found && loader_ends()) found = rounds(true);
   if (found || (!spared_.empty() && rounds(false))) return *std::move(result_);
   if (done_.tries == 0 && failure_ != 0 && !holds_one_) return cannot_trace();
+  return no_thread();
+}
+
+support::Error Attempt::no_thread() const {
+  if (done_.tries != 0 && loader_works(request_.pid)) return why_loader_works(request_.pid);
+  if (why_.empty() && base::mono_ns() >= until_ns_)
+    return support::error(
+        fmt::format("{} ms were over before a thread of process {} was looked at: try again",
+                    request_.deadline_ns / 1'000'000, request_.pid));
   return support::error(fmt::format(
       "no thread of process {} stood at a place where a library can be loaded (the last one: {}): "
       "try again later",
-      request_.pid, why_));
+      request_.pid, why_.empty() ? "it has no thread that can be stopped" : why_));
 }
 
 support::Error Attempt::cannot_trace() const {
   // Somebody else may have become its tracer since we looked.
-  const auto still = may_attach(request_.pid, request_.ignore_seccomp);
+  const auto still = may_attach(request_.pid, request_.ignore_seccomp, until_ns_);
   return still ? support::error(why_denied(request_.pid, look_why_denied(request_.pid, failure_)))
                : still.error();
 }
@@ -88,12 +100,28 @@ bool Attempt::rounds(bool spare) {
 /// False: none of those that were spared has come out of its transfer until then.
 bool Attempt::one_goes_on(std::uint64_t until_ns) {
   for (; !spared_.empty() && base::mono_ns() < until_ns; std::this_thread::sleep_for(kLookAgain)) {
+    let_go_of_held();
     std::size_t amid = 0;
     for (const Candidate& one : threads_by_merit(request_.pid))
       if (spared_.contains(one.tid) && transfers_.amid(one)) ++amid;
     if (amid < spared_.size()) return true;
   }
   return false;
+}
+
+/// False: the loader was not at work, or still is at the end of our time.
+bool Attempt::loader_ends() {
+  if (!loader_works(request_.pid)) return false;
+  for (; base::mono_ns() < until_ns_; std::this_thread::sleep_for(kWhileLoading)) {
+    let_go_of_held();
+    if (!loader_works(request_.pid)) return true;
+  }
+  return false;
+}
+
+/// Of those that did not stop when they were told to and have done so by now.
+void Attempt::let_go_of_held() {
+  std::erase_if(held_, [](Tracee& one) { return one.wait(0) != Stop::kNone; });
 }
 
 /// True: there is a result.
@@ -116,19 +144,19 @@ bool Attempt::one_thread(pid_t tid, bool may_step_out) {
     why_ = "waiting for a child that it made by vfork to start its program or end";
     return false;
   }
-  Tracee tracee;
+  let_go_of_held();
+  Tracee& tracee = held_.emplace_back();
   const int failure = tracee.seize(tid);
-  if (failure != 0) {
-    failure_ = failure;
-    return false;
-  }
+  if (failure != 0) failure_ = failure;
+  const bool found = failure == 0 && one_seized(tracee, may_step_out);
+  if (failure != 0 || tracee.stands() || tracee.tid() == 0) held_.pop_back();
+  return found;
+}
+
+bool Attempt::one_seized(Tracee& tracee, bool may_step_out) {
   passed(Step::kSeized);
   std::uint64_t paused_ns = base::mono_ns();
-  if (!stops(tracee)) {
-    why_ = "it does not stop, as if it waited for a disk";
-    holds_one_ = true;
-    return false;
-  }
+  if (!stops(tracee)) return false;
   if (!same_program()) return true;
   passed(Step::kStopped);
   ++done_.tries;
@@ -144,7 +172,7 @@ bool Attempt::one_thread(pid_t tid, bool may_step_out) {
     why_ = verdict.why;
     return false;
   }
-  done_.tid = tid;
+  done_.tid = tracee.tid();
   return inject(tracee, paused_ns);
 }
 
@@ -158,13 +186,22 @@ bool Attempt::waits_for_child(pid_t tid) const {
   return false;
 }
 
-/// One that waits for a disk is left alone soon, one that waits for a processor is not.
-bool Attempt::stops(Tracee& tracee) const {
-  Stop how = tracee.stop(base::mono_ns() + kStopNs);
+/// One that waits for a disk is left alone soon, one that waits for a processor is not: until it
+/// stands it cannot be let go, and would then stand, perhaps with the loader's lock, while another
+/// one loads the library.
+bool Attempt::stops(Tracee& tracee) {
   const std::string stat = fmt::format("/proc/{}/task/{}/stat", request_.pid, tracee.tid());
-  while (how == Stop::kNone && base::mono_ns() < until_ns_ &&
-         support::parse_stat(support::read_small_file(stat)).state != 'D')
-    how = tracee.wait(base::mono_ns() + kStopNs);
+  Stop how = tracee.stop(base::mono_ns() + kStopNs);
+  for (; how == Stop::kNone; how = tracee.wait_for_trap(base::mono_ns() + kStopNs)) {
+    const char state = support::parse_stat(support::read_small_file(stat)).state;
+    // It may be us who had no processor when it stopped.
+    if (state == 't' || (state != 'D' && base::mono_ns() < until_ns_)) continue;
+    why_ = state == 'D' ? "it does not stop, as if it waited for a disk"
+                        : "it has got no processor since it was told to stop";
+    holds_one_ = true;
+    return false;
+  }
+  if (how != Stop::kTrap) why_ = "it ended";
   return how == Stop::kTrap;
 }
 

@@ -8,6 +8,7 @@
 // Promises: a thread that is looked at and not used goes on at once
 #pragma once
 
+#include <list>
 #include <optional>
 #include <set>
 #include <string>
@@ -35,14 +36,18 @@ class Attempt {
   bool rounds(bool spare);
   bool search(bool may_step_out, bool spare);
   bool one_goes_on(std::uint64_t until_ns);
+  bool loader_ends();
+  void let_go_of_held();
   bool one_thread(pid_t tid, bool may_step_out);
+  bool one_seized(Tracee& tracee, bool may_step_out);
   bool waits_for_child(pid_t tid) const;
-  bool stops(Tracee& tracee) const;
+  bool stops(Tracee& tracee);
   bool same_program();
   Verdict judge(const Tracee& tracee);
   bool inject(Tracee& tracee, std::uint64_t paused_ns);
   void passed(Step step) const;
   support::Error cannot_trace() const;
+  support::Error no_thread() const;
 
   const Request& request_;
   const LibraryFile& library_;
@@ -56,7 +61,8 @@ class Attempt {
   int failure_ = 0;                                   // errno of the last seize
   bool another_program_ = false, holds_one_ = false;  // a thread that is ours, and does not stop
   std::set<pid_t> spared_;                            // amid a transfer, left alone
-  std::string why_ = "it has no thread that can be stopped";
+  std::list<Tracee> held_;                            // told to stop, and do not yet
+  std::string why_;  // the last one was not used; "" if none was looked at
   std::optional<support::Result<Injected>> result_;
 };
 

@@ -21,7 +21,9 @@
 #include <thread>
 
 #include "daemon/attach/inject.hpp"
+#include "daemon/attach/loader.hpp"
 #include "daemon/attach/threads.hpp"
+#include "gpuprof/base/clock.hpp"
 #include "gpuprof/base/unique_fd.hpp"
 #include "support/files.hpp"
 #include "support/text.hpp"
@@ -30,7 +32,9 @@ namespace gpuprof::attach {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenLooks{10};
-constexpr int kLooksWithoutLoader = 3, kMostLooks = 50;
+constexpr int kMostLooks = 50;
+// For a moment between two programs there is neither a loader nor what it has brought.
+constexpr int kLooksWithoutLoader = 3;
 // A process that ends looks like one without its main thread until its last thread is gone.
 constexpr int kLooksAtHeadless = 10;
 
@@ -54,13 +58,6 @@ unsigned number_of(const std::vector<std::string>& words, std::size_t which) {
 
 std::uint64_t mask_of(const std::vector<std::string>& words) {
   return words.empty() ? 0 : strtoull(words[0].c_str(), nullptr, 16);
-}
-
-int elf_class_of(pid_t pid) {
-  const base::UniqueFd fd(open(fmt::format("/proc/{}/exe", pid).c_str(), O_RDONLY | O_CLOEXEC));
-  unsigned char ident[EI_NIDENT] = {};
-  if (!fd || read(fd.get(), ident, sizeof ident) != sizeof ident) return 0;
-  return memcmp(ident, ELFMAG, SELFMAG) == 0 ? ident[EI_CLASS] : 0;
 }
 
 }  // namespace
@@ -264,9 +261,26 @@ support::Result<void> wait_until_on_its_own(pid_t pid) {
       pid));
 }
 
+/// A program that has just been started has not loaded everything yet.
+support::Result<void> wait_until_loaded(pid_t pid, std::uint64_t until_ns) {
+  for (int without_loader = 0;;) {
+    const bool works = loader_works(pid);
+    const std::string why = why_not_by_image(pid, read_maps(pid), program_file(pid).elf_class);
+    if (why.empty()) return {};
+    without_loader = works ? 0 : without_loader + 1;
+    if (without_loader > kLooksWithoutLoader) return support::error(why);
+    if (works && base::mono_ns() >= until_ns) return why_loader_works(pid);
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+}
+
 }  // namespace
 
 support::Result<void> may_attach(pid_t pid, bool ignore_seccomp) {
+  return may_attach(pid, ignore_seccomp, base::mono_ns() + kAttachNs);
+}
+
+support::Result<void> may_attach(pid_t pid, bool ignore_seccomp, std::uint64_t until_ns) {
   if (pid == getpid())
     return support::error("gpuprof cannot attach to itself: name the process of your program");
   const ProcessStatus status = settled_status(pid);
@@ -275,18 +289,11 @@ support::Result<void> may_attach(pid_t pid, bool ignore_seccomp) {
   const base::UniqueFd memory(open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDONLY | O_CLOEXEC));
   if (!memory) return support::error(why_denied(pid, look_why_denied(pid, errno)));
   GPUPROF_CHECK(wait_until_on_its_own(pid));
-  // A program that has just been started has not loaded everything yet.
-  for (int turn = 0; turn < kMostLooks; ++turn) {
-    const Maps maps = read_maps(pid);
-    why = why_not_by_image(pid, maps, elf_class_of(pid));
-    const bool loads = std::any_of(maps.begin(), maps.end(), [](const Mapping& mapping) {
-      return is_loader(file_name(mapping));
-    });
-    if (why.empty() || (!loads && turn >= kLooksWithoutLoader)) break;
-    std::this_thread::sleep_for(kBetweenLooks);
-  }
-  if (!why.empty()) return support::error(why);
-  return {};
+  auto loaded = wait_until_loaded(pid, until_ns);
+  if (loaded) return loaded;
+  // One that ended meanwhile has no libraries either.
+  why = why_not_by_status(pid, settled_status(pid), {}, true);
+  return why.empty() ? loaded : support::error(why);
 }
 
 }  // namespace gpuprof::attach

@@ -16,6 +16,7 @@
 
 #include "daemon/attach/attempt.hpp"
 #include "daemon/attach/checks.hpp"
+#include "daemon/attach/loader.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/proc.hpp"
 
@@ -29,13 +30,17 @@ constexpr int kHurry = -19;
 constexpr int kLooks = 50, kPrograms = 3;
 constexpr std::chrono::milliseconds kBetweenTries{10};
 
-/// A program that is just being started has half of its libraries.
-support::Result<Target> look_patiently(const Request& request, const LibraryFile& library) {
-  for (int turn = 1;; ++turn) {
+/// A program that is just being started has half of its libraries, or half of one.
+support::Result<Target> look_patiently(const Request& request, const LibraryFile& library,
+                                       std::uint64_t until_ns) {
+  for (int looks = 0;;) {
+    const bool works = loader_works(request.pid);
     auto target = look_at(request.pid, library);
-    if (target || turn == kLooks) return target;
+    if (!works) ++looks;
+    if (target || looks == kLooks) return target;
+    if (works && base::mono_ns() >= until_ns) return why_loader_works(request.pid);
     std::this_thread::sleep_for(kBetweenTries);
-    GPUPROF_CHECK(may_attach(request.pid, request.ignore_seccomp));
+    GPUPROF_CHECK(may_attach(request.pid, request.ignore_seccomp, until_ns));
   }
 }
 
@@ -43,9 +48,10 @@ support::Result<Injected> try_to_inject(const Request& request, std::uint64_t be
   if (request.argument.size() >= kMostArgument || request.argument.find('\0') != std::string::npos)
     return support::error("the text for the library is too long or holds a NUL byte");
   GPUPROF_TRY(library, read_library(request.library));
+  const std::uint64_t until_ns = begun_ns + request.deadline_ns;
   for (int program = 1;; ++program) {
-    GPUPROF_CHECK(may_attach(request.pid, request.ignore_seccomp));
-    GPUPROF_TRY(target, look_patiently(request, library));
+    GPUPROF_CHECK(may_attach(request.pid, request.ignore_seccomp, until_ns));
+    GPUPROF_TRY(target, look_patiently(request, library, until_ns));
     Attempt attempt(request, library, target, begun_ns);
     std::optional<support::Result<Injected>> result;
     const auto in_a_hurry = [&] {

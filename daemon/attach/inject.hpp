@@ -21,12 +21,15 @@
 
 namespace gpuprof::attach {
 
+/// What a user waits for an attach at most.
+constexpr std::uint64_t kAttachNs = 3'000'000'000;
+
 struct Request {
   pid_t pid = 0;
   std::string library;          // path of libgpuprof_inject.so
   std::string argument;         // for gpuprof_attach: no NUL, below 3 KB
   bool ignore_seccomp = false;  // the process has a filter of system calls: try nevertheless
-  std::uint64_t deadline_ns = 3'000'000'000;
+  std::uint64_t deadline_ns = kAttachNs;
   std::function<void(Step)> at_step;  // for tests: called on the tracing thread
 };
 
@@ -41,13 +44,17 @@ struct Injected {
   std::uint32_t program = 0;  // support::program_mark() of what it was loaded into
 };
 
-/// Takes at most `deadline_ns`, from any thread (the tracing is done by one of its own).
+/// Takes at most `deadline_ns` (longer where a thread gets no processor and a breakpoint must be
+/// taken back from it), from any thread (the tracing is done by one of its own).
 ///
-/// Errors: everything may_attach refuses; no thread at a safe place; the loader's own words
-/// (dlerror); a deadline that passed, after which the process ends the call alone.
+/// Errors: everything may_attach refuses; no thread at a safe place; a loader that brings the
+/// program's libraries all the time; the loader's own words (dlerror); a deadline that passed,
+/// after which the process ends the call alone.
 support::Result<Injected> inject(const Request& request);
 
-/// Whether inject() would try: reads /proc only, stops nothing.
+/// Whether inject() would try: reads /proc only, stops nothing. One that is being started by its
+/// loader is waited for until CLOCK_MONOTONIC reads `until_ns`, or for kAttachNs.
+support::Result<void> may_attach(pid_t pid, bool ignore_seccomp, std::uint64_t until_ns);
 support::Result<void> may_attach(pid_t pid, bool ignore_seccomp);
 
 }  // namespace gpuprof::attach

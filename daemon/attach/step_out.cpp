@@ -25,6 +25,8 @@ namespace gpuprof::attach {
 namespace {
 
 constexpr std::uint64_t kStepOutNs = 200'000'000;
+// For a thread that gets no processor.
+constexpr std::uint64_t kTakeBackNs = 60'000'000'000;
 
 /// Fires once, as `signal` of the thread itself.
 base::UniqueFd perf_breakpoint(pid_t tid, std::uint64_t address, int signal) {
@@ -66,6 +68,8 @@ class Breakpoint {
 
   bool set() const { return event_ || registers_; }
   int signal() const { return signal_; }
+  /// It ends the process if it is met after us, and only a stopped thread gives it back.
+  bool outlives_us() const { return registers_; }
   void clear() {
     event_.reset();
     if (registers_ && tracee_.stands()) arch::set_breakpoint(tracee_.tid(), 0);
@@ -100,7 +104,8 @@ bool step_out(Tracee& tracee, std::uint64_t address, std::uint64_t until_ns,
   passed(Step::kBreakpoint);
   bool late = false;
   for (;;) {
-    const Stop how = tracee.wait(late ? base::mono_ns() + kStepOutNs : until_ns);
+    const std::uint64_t more_ns = breakpoint.outlives_us() ? kTakeBackNs : kStepOutNs;
+    const Stop how = tracee.wait(late ? base::mono_ns() + more_ns : until_ns);
     if (how == Stop::kSignal && tracee.signal() == breakpoint.signal()) {
       breakpoint.clear();
       if (!drop_signal(tracee)) return false;

@@ -92,6 +92,10 @@ Stop Tracee::look(int flags) {
 
 Stop Tracee::stop(std::uint64_t until_ns) {
   if (!interrupt()) return errno == ESRCH ? Stop::kGone : Stop::kFailure;
+  return wait_for_trap(until_ns);
+}
+
+Stop Tracee::wait_for_trap(std::uint64_t until_ns) {
   for (;;) {
     const Stop how = wait(until_ns);
     if (how == Stop::kSignal || how == Stop::kCall) {

@@ -43,6 +43,8 @@ class Tracee {
   Stop wait(std::uint64_t until_ns);
   /// Interrupts and waits; signals that come first are delivered.
   Stop stop(std::uint64_t until_ns);
+  /// Goes on waiting so where that was over too soon.
+  Stop wait_for_trap(std::uint64_t until_ns);
   /// A signal that was about to be delivered is.
   bool detach();
 

@@ -21,6 +21,8 @@ BROKEN = os.path.join(FOLDER, "libattach_broken.so")
 SLOW = os.path.join(FOLDER, "libattach_slow.so")
 HERE = os.path.dirname(os.path.abspath(__file__))
 WORDS = "hello"
+# Where nothing is said of time: the three seconds of a user are few for three processes on a busy machine.
+PATIENT = ("--deadline-ms", "60000")
 # What the library itself understands; it lets go by itself after 5 s.
 ARMED = "armed;patience=5000"
 
@@ -40,8 +42,8 @@ def need():
 def inject(pid, library=e2e.LIBRARY, arguments=(), **keywords):
     """One injection; the tool's answer, with `status`."""
     keywords.setdefault("timeout", e2e.PATIENCE_S)
-    done = subprocess.run([TOOL, str(pid), library, ARMED if library == e2e.LIBRARY else WORDS, *arguments], stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, **keywords)
+    done = subprocess.run([TOOL, str(pid), library, ARMED if library == e2e.LIBRARY else WORDS, *PATIENT, *arguments],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, **keywords)
     try:
         answer = json.loads(done.stdout)
     except ValueError:
@@ -104,6 +106,17 @@ def wait_for(question, seconds=e2e.PATIENCE_S):
     end = time.monotonic() + seconds
     while time.monotonic() < end and not question():
         time.sleep(0.02)
+
+
+def state(pid):
+    """The letter of its main thread, as in ps; "" if it is gone."""
+    found = re.search(r"State:\t(\w)", read("/proc/%d/status" % pid))
+    return found[1] if found else ""
+
+
+def sleeps_as(pid, name):
+    """Whether the process runs that program, and has come past its start."""
+    return read("/proc/%d/cmdline" % pid).startswith(name) and state(pid) == "S"
 
 
 class Traces:

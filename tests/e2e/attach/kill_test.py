@@ -29,7 +29,7 @@ def steps():
 
 
 def attacher(target, environment=None):
-    return subprocess.Popen([lib.TOOL, str(target.pid), lib.VECTORS, lib.WORDS],
+    return subprocess.Popen([lib.TOOL, str(target.pid), lib.VECTORS, lib.WORDS, *lib.PATIENT],
                             stdout=subprocess.PIPE, env=environment)
 
 

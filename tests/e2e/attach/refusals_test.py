@@ -20,9 +20,17 @@ import seccomp
 
 IS_ROOT = os.geteuid() == 0
 NOBODY = 65534
-SLEEP = ["sh", "-c", "echo ready; exec sleep 600"]
+SLEEP = ["sh", "-c", "echo ready; exec sleep 600"]  # for Asleep, which waits until it is that
 PR_SET_DUMPABLE = 4
 MEMFD_CREATE, OPENAT = 319, 257
+
+
+class Asleep(lib.Target):
+    """A shell that has become sleep(1)."""
+
+    def __init__(self, command=SLEEP, **keywords):
+        super().__init__(command, **keywords)
+        lib.wait_for(lambda: self.process.poll() is not None or lib.sleeps_as(self.pid, "sleep"))
 
 
 def refused(checks, what, pid, sentence, **keywords):
@@ -52,7 +60,7 @@ def gone(checks):
 
 def zombie(checks):
     process = subprocess.Popen(["true"])
-    time.sleep(0.2)
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     refused(checks, "zombie", process.pid, "has ended and only waits for its parent")
     process.wait()
 
@@ -68,7 +76,7 @@ ctypes.CDLL(None).pthread_exit(None)
 
 def headless(checks):
     with lib.Target([e2e.real_python(), "-c", HEADLESS]) as target:
-        lib.wait_for(lambda: "State:\tZ" in lib.read("/proc/%d/status" % target.pid))
+        lib.wait_for(lambda: lib.state(target.pid) == "Z")
         refused(checks, "no main thread", target.pid, "the main thread of process %d" % target.pid)
         checks.equal(target.process.poll(), None, "no main thread: it lives")
 
@@ -77,6 +85,8 @@ def exiting(checks):
     for number in range(10):
         process = subprocess.Popen(["sleep", "0.05"])
         time.sleep(0.04 + number * 0.002)
+        # On a busy machine it may not have begun by then.
+        lib.wait_for(lambda: lib.sleeps_as(process.pid, "sleep") or lib.state(process.pid) == "Z")
         done = lib.inject(process.pid, lib.VECTORS)
         checks.expect("answer" in done or "ended" in done.get("error", ""), "exiting: %s" % done)
         checks.equal(process.wait(), 0, "exiting: its status")
@@ -103,9 +113,9 @@ def a_thread(checks):
 
 
 def stopped(checks):
-    with lib.Target(SLEEP) as target:
+    with Asleep() as target:
         os.kill(target.pid, signal.SIGSTOP)
-        time.sleep(0.1)
+        lib.wait_for(lambda: lib.state(target.pid) == "T")
         refused(checks, "stopped", target.pid, "kill -CONT %d" % target.pid)
         unharmed(checks, "stopped", target)
         os.kill(target.pid, signal.SIGCONT)
@@ -113,7 +123,7 @@ def stopped(checks):
 
 
 def traced(checks):
-    with lib.Target(SLEEP) as target:
+    with Asleep() as target:
         libc = ctypes.CDLL(None, use_errno=True)
         libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
         if libc.ptrace(0x4206, target.pid, None, None) != 0:  # PTRACE_SEIZE
@@ -138,11 +148,12 @@ def in_vfork(checks):
         pipe = os.path.join(folder, "pipe")
         os.mkfifo(pipe)
         with lib.Target([e2e.real_python(), "-c", SPAWNS, pipe]) as target:
-            lib.wait_for(lambda: "State:\tD" in lib.read("/proc/%d/status" % target.pid))
+            # By itself the state may be that of one that waits for the disk.
+            lib.wait_for(lambda: children_of(target.pid) and lib.state(target.pid) == "D")
             refused(checks, "vfork", target.pid, "waiting for a child that it made by vfork")
             refused(checks, "child of vfork", inside(target.pid), "runs in the memory of its parent")
             unharmed(checks, "vfork", target)
-            with subprocess.Popen([lib.TOOL, str(target.pid), lib.VECTORS, lib.WORDS], text=True,
+            with subprocess.Popen([lib.TOOL, str(target.pid), lib.VECTORS, lib.WORDS, *lib.PATIENT], text=True,
                                   stdout=subprocess.PIPE) as tool:
                 time.sleep(0.2)
                 os.close(os.open(pipe, os.O_WRONLY))
@@ -186,7 +197,8 @@ text: .ascii "ready\\n"
 
 def other_images(checks):
     rows = [("static", STATIC, ["-static"], "statically linked"),
-            ("32-bit", THIRTY_TWO, ["-m32", "-static"], "is a 32-bit program")]
+            ("32-bit", THIRTY_TWO, ["-m32", "-static"], "is a 32-bit program"),
+            ("a loader and no C library", STATIC, ["-pie"], "brings its own")]
     with e2e.Folder("attach") as folder:
         for name, source, options, sentence in rows:
             path = compiled(folder, name, source, *options)
@@ -213,9 +225,9 @@ def as_nobody(command):
 def other_user(checks):
     if not IS_ROOT or not shutil.which("setpriv"):
         return checks.skip("other user: needs root and setpriv")
-    with lib.Target(as_nobody(SLEEP)) as target:
+    with Asleep(as_nobody(SLEEP)) as target:
         works(checks, "root attaches to nobody", target)
-    with e2e.Folder("attach") as folder, lib.Target(SLEEP) as target:
+    with e2e.Folder("attach") as folder, Asleep() as target:
         os.chmod(folder, 0o755)
         tool = shutil.copy(lib.TOOL, folder)
         library = shutil.copy(lib.VECTORS, folder)
@@ -224,7 +236,7 @@ def other_user(checks):
         said = run(target.pid)
         checks.expect("belongs to another user" in said, "nobody attaches to root: " + said)
         unharmed(checks, "nobody attaches to root", target)
-        with lib.Target(as_nobody(SLEEP)) as own:
+        with Asleep(as_nobody(SLEEP)) as own:
             said = run(own.pid)
             if "ptrace_scope" in said:
                 checks.skip("nobody attaches to nobody: " + said)
@@ -255,13 +267,13 @@ def not_dumpable(checks):
 def filtered(checks):
     if not seccomp.possible():
         return checks.skip("seccomp: not possible here")
-    with lib.Target(SLEEP, preexec_fn=seccomp.denied(seccomp.PERF_EVENT_OPEN, errno.EPERM)) as target:
+    with Asleep(preexec_fn=seccomp.denied(seccomp.PERF_EVENT_OPEN, errno.EPERM)) as target:
         refused(checks, "seccomp", target.pid, "--ignore-seccomp")
         unharmed(checks, "seccomp", target)
         works(checks, "seccomp, ignored", target, arguments=["--ignore-seccomp"])
-    with lib.Target(SLEEP, preexec_fn=seccomp.denied(MEMFD_CREATE, errno.EPERM)) as target:
+    with Asleep(preexec_fn=seccomp.denied(MEMFD_CREATE, errno.EPERM)) as target:
         works(checks, "memfd denied: by a file", target, arguments=["--ignore-seccomp"])
-        checks.expect(not [n for n in os.listdir("/tmp") if n.startswith(".gpuprof-")],
+        checks.expect(not [n for n in os.listdir("/tmp") if n.startswith(".gpuprof-%d-" % target.pid)],
                       "memfd denied: the file is gone")
     script = "import errno, seccomp, time; seccomp.denied(%d, errno.EPERM)(); " \
              "print('ready', flush=True); time.sleep(600)" % OPENAT
@@ -275,7 +287,7 @@ def filtered(checks):
 def twice_at_once(checks):
     with lib.Target([lib.TARGET, "vectors", lib.LONG]) as target:
         environment = dict(os.environ, GPUPROF_ATTACH_STOP_AT="mapped")
-        first = subprocess.Popen([lib.TOOL, str(target.pid), lib.VECTORS, lib.WORDS], env=environment,
+        first = subprocess.Popen([lib.TOOL, str(target.pid), lib.VECTORS, lib.WORDS, *lib.PATIENT], env=environment,
                                  stdout=subprocess.PIPE, text=True)
         os.waitpid(first.pid, os.WUNTRACED)
         refused(checks, "two at once", target.pid, "is traced by process %d" % first.pid,
@@ -305,26 +317,24 @@ def namespaces(checks):
                            ["sh", "-c", script % (lib.FOLDER, proc)])
         with lib.Target(command) as target:
             child = inside(target.pid)
+            lib.wait_for(lambda: lib.sleeps_as(child, "sleep"))
             done = lib.inject(child, lib.VECTORS)
             checks.equal(done.get("answer"), 42, "namespaces %s: %s" % (name, done))
             os.kill(child, signal.SIGKILL)
     return None
 
 
+def children_of(pid):
+    return [int(word) for word in lib.read("/proc/%d/task/%d/children" % (pid, pid)).split()]
+
+
 def inside(pid):
     """The process at the end of a chain of single children."""
-    for _ in range(50):
-        found = pid
-        while True:
-            child = subprocess.run(["ps", "-o", "pid=", "--ppid", str(found)], capture_output=True,
-                                   text=True).stdout.split()
-            if not child:
-                break
-            found = int(child[0])
-        if found != pid:
-            return found
-        time.sleep(0.02)
-    return pid
+    lib.wait_for(lambda: children_of(pid))
+    found = pid
+    while children_of(found):
+        found = children_of(found)[0]
+    return found
 
 
 def chroot(checks):

@@ -10,11 +10,23 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "support/files.hpp"
+#include "support/proc.hpp"
+
 namespace gpuprof::attach {
 namespace {
+
+/// Until the thread has told its number and sleeps in a call.
+void wait_until_asleep(const std::atomic<pid_t>& tid) {
+  while (tid == 0) std::this_thread::yield();
+  const std::string stat = "/proc/self/task/" + std::to_string(tid) + "/stat";
+  while (support::parse_stat(support::read_small_file(stat)).state != 'S')
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
 
 TEST(Threads, ReadsTheRowOfASleepingCall) {
   const SleepingCall call =
@@ -46,8 +58,7 @@ TEST(Threads, AWriterThatWaitsForItsReaderComesLast) {
     put = write(ends[1], bytes.data(), bytes.size());
     close(ends[1]);
   });
-  while (writer == 0) std::this_thread::yield();
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  wait_until_asleep(writer);
   // when
   const std::vector<Candidate> threads = threads_by_merit(getpid());
   std::vector<char> taken(bytes.size());
@@ -77,8 +88,7 @@ TEST(Threads, TheSleeperComesFirst) {
     sleeper = static_cast<pid_t>(syscall(SYS_gettid));
     sem_wait(&end);
   });
-  while (sleeper == 0) std::this_thread::yield();
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  wait_until_asleep(sleeper);
   // when
   const std::vector<Candidate> threads = threads_by_merit(getpid());
   sem_post(&end);
