@@ -33,11 +33,10 @@ CUPTI_ROWS = [
 ]
 
 
-def cupti_row(checks, folder, name, sim_args, words, wants_kernels):
+def cupti_row(checks, out, name, sim_args, words, wants_kernels):
     plain = sim.plain(TRAIN, sim_args)
     # Of a flush that hangs the summary says the same as of one that has no processor.
-    record = sim.run_whole if name != "flush-hangs" else lambda out, words, *more: sim.run(["-o", out, *words], *more)
-    out = os.path.join(folder, "out")
+    record = sim.run_whole if name != "flush-hangs" else lambda to, words, *more: sim.run(["-o", to, *words], *more)
     ours = record(out, ["--step", "nvtx:step"], TRAIN, sim_args)
     said = ours.stderr.decode()
     before = checks.failed
@@ -109,7 +108,7 @@ def main():
     for name, sim_args, words, wants in CUPTI_ROWS:
         if only in ("", name):
             with e2e.Folder("faults") as folder:
-                cupti_row(checks, folder, name, sim_args, words, wants)
+                cupti_row(checks, os.path.join(folder, "out"), name, sim_args, words, wants)
     for body in (disk_full, target_segv, out_of_memory, two_at_once):
         if only in ("", body.__name__):
             with e2e.Folder("faults") as folder:
