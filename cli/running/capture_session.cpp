@@ -33,8 +33,9 @@ constexpr std::uint64_t kSilent_ns = 0;
 constexpr std::uint64_t kDetach_ns = 5'000'000'000;
 
 constexpr char kNothing[] =
-    "no trace file was written: the recording ended before its first window, or the processes did "
-    "before anything was recorded of them; without -q the notes say which";
+    "no trace file was written: the recording or the processes ended before anything was recorded, "
+    "or the processes did nothing meanwhile (they waited, or got no processor); without -q the "
+    "notes say which";
 
 std::atomic<int> g_interrupts{0};
 std::atomic<bool> g_interrupted{false};
