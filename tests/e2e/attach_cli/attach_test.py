@@ -74,7 +74,7 @@ def detach_of_a_run(checks, folder):
     out = os.path.join(folder, "run")
     with live.Program(live.prefix("-o", out) + live.busy()) as program:
         checks.expect(live.wait_until_recorded(program.pid), "a run is recorded")
-        windows.let_work(program.pid, 0.5, 0.2)
+        live.let_work(program.pid, 0.5, 0.2)
         done = live.cli("detach", program.pid)
         checks.equal((done.returncode, done.stderr), (0, ""), "detach of a run's process")
         live.wait_for(lambda: "gpuprof" not in live.threads(program.pid), live.LETS_GO_S)

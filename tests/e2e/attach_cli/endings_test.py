@@ -59,7 +59,7 @@ def stop_of_a_capture(checks, folder):
     with live.Program(live.prefix("--armed") + live.busy()) as program:
         live.wait_until_armed(program.pid)
         command = begin(program, os.path.join(folder, "out"))
-        windows.let_work(program.pid, 0.3)
+        live.let_work(program.pid, 0.3)
         done = live.cli("stop", program.pid)
         checks.equal((done.returncode, done.stdout, done.stderr), (0, "", ""), "stop")
         done = command.end()
@@ -75,7 +75,7 @@ def stop_of_a_run(checks, folder):
     out = os.path.join(folder, "run")
     with live.Program(live.prefix("-o", out, "--strict") + live.busy()) as program:
         live.wait_until_recorded(program.pid)
-        windows.let_work(program.pid, 0.5, 0.2)
+        live.let_work(program.pid, 0.5, 0.2)
         done = live.cli("stop", program.pid)
         checks.equal((done.returncode, done.stderr), (0, ""), "stop of a run")
         checks.expect(live.wait_for(lambda: e2e.traces(out)), "its file is written while the program goes on")
@@ -93,7 +93,7 @@ def interrupted_once(checks, folder):
         for command, pid, number in (("capture", armed.pid, signal.SIGINT), ("attach", plain.pid, signal.SIGTERM)):
             running = live.Background(command, pid, *LONG, "-o", os.path.join(folder, command))
             live.wait_until_recorded(pid)
-            windows.let_work(pid, 0.3)
+            live.let_work(pid, 0.3)
             os.kill(running.pid, number)
             done = running.end()
             checks.equal((done.returncode, len(paths_of(done))), (0, 1), "%s, interrupted: %s" % (command, done.stderr))
@@ -116,7 +116,7 @@ def interrupted_twice(checks, folder):
         daemon = live.wait_until_recorded(program.pid)["daemon_pid"]
         os.kill(daemon, signal.SIGSTOP)  # else it would be done before the second one
         os.kill(command.pid, signal.SIGINT)
-        windows.let_work(program.pid, 0.3)
+        live.let_work(program.pid, 0.3)
         live.wait_for(lambda: not pending(command.pid, signal.SIGINT))  # two that wait are one
         os.kill(command.pid, signal.SIGINT)
         done = command.end()
@@ -136,7 +136,7 @@ def killed_command(checks, folder):
             out = os.path.join(folder, command)
             running = live.Background(command, pid, *LONG, "-o", out)
             live.wait_until_recorded(pid)
-            windows.let_work(pid, 0.3)
+            live.let_work(pid, 0.3)
             os.kill(running.pid, signal.SIGKILL)
             running.end()
             checks.expect(live.wait_for(lambda: e2e.traces(out)), "%s killed: the daemon writes the file" % command)
@@ -153,7 +153,7 @@ def killed_daemon(checks, folder):
             out = os.path.join(folder, command)
             running = live.Background(command, pid, *LONG, "-o", out)
             row = live.wait_until_recorded(pid)
-            windows.let_work(pid, 0.7)
+            live.let_work(pid, 0.7)
             spools.filled_spool_of(out)
             os.kill(row["daemon_pid"], signal.SIGKILL)
             done = running.end()
@@ -184,7 +184,7 @@ def process_that_ends(checks, folder):
         with live.Program(live.prefix("--armed") + later("end")) as program:
             live.wait_until_armed(program.pid)
             command = begin(program, os.path.join(folder, how))
-            windows.let_work(program.pid, 0.5)
+            live.let_work(program.pid, 0.5)
             os.kill(program.pid, signal.SIGKILL if how == "kill" else signal.SIGUSR1)
             done = command.end()
             checks.equal((done.returncode, len(paths_of(done))), (0, 1), "%s during a capture: %s" % (how, done.stderr))
@@ -236,7 +236,7 @@ def process_that_becomes_another(checks, folder):
     with live.Program(live.prefix("--armed") + later("exec")) as program:
         live.wait_until_armed(program.pid)
         command = begin(program, os.path.join(folder, "exec"))
-        windows.let_work(program.pid, 0.3)
+        live.let_work(program.pid, 0.3)
         os.kill(program.pid, signal.SIGUSR1)
         done = command.end()
         checks.equal(done.returncode, 0, "exec during a capture: " + done.stderr)
@@ -247,7 +247,7 @@ def process_that_becomes_another(checks, folder):
     with live.Program(later("exec")) as program:
         command = live.Background("attach", program.pid, *LONG, "-o", os.path.join(folder, "attach"))
         live.wait_until_recorded(program.pid)
-        windows.let_work(program.pid, 0.3)
+        live.let_work(program.pid, 0.3)
         os.kill(program.pid, signal.SIGUSR1)
         done = command.end()
         checks.equal((done.returncode, len(paths_of(done))), (0, 1), "exec during an attach: " + done.stderr)
@@ -279,7 +279,7 @@ def stopped_while_recorded(checks, folder):
     with live.Program(live.busy()) as program:
         before = live.threads(program.pid), live.descriptors(program.pid)
         command = live.recording_for(1, "attach", program, folder)
-        windows.let_work(program.pid, 0.1)
+        live.let_work(program.pid, 0.1)
         os.kill(program.pid, signal.SIGSTOP)
         began = time.monotonic()
         done = command.end()

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Windows of running processes, on machines that let a program rest for as long as a short window lasts."""
 
-import os
 import re
-import time
 
 import live
 
@@ -30,16 +28,3 @@ def cli(*words, files=1, **keywords):
             break
     done.again = times != 1
     return done
-
-
-def let_work(pid, seconds, share=0.05):
-    """So long, and longer where it had less than this share of a processor."""
-    until = processor_s(pid) + share * seconds
-    time.sleep(seconds)
-    live.wait_for(lambda: processor_s(pid) >= until)
-
-
-def processor_s(pid):
-    with open("/proc/%d/stat" % pid, encoding="utf-8") as file:
-        words = file.read().rpartition(")")[2].split()
-    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")

@@ -191,19 +191,6 @@ def is_recorded(pid):
     return states().get(pid, {}).get("state") == "recording"
 
 
-def let_work(pid, seconds):
-    """So long, and longer where it had less than a tenth of that of a processor."""
-    until = processor_s(pid) + seconds / 10
-    time.sleep(seconds)
-    wait_until(lambda: processor_s(pid) >= until)
-
-
-def processor_s(pid):
-    with open("/proc/%d/stat" % pid, encoding="utf-8") as file:
-        words = file.read().rpartition(")")[2].split()
-    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def ask(*words):
     """`gpuprof WORDS`: status and output."""
     return Command(words).finish()

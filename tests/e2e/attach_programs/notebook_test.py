@@ -14,6 +14,7 @@ import time
 
 import attached
 import e2e
+import live
 import torch_trace
 
 FILE = "import inspect\nprint(inspect.currentframe().f_code.co_filename)\n"
@@ -166,7 +167,7 @@ def interrupted(checks, book, folder):
     cell = book.start(ENDLESS)
     file = book.running(cell)
     command = attached.recording_for(2, ["attach"], book.pid, os.path.join(folder, "interrupted"))
-    attached.let_work(book.pid, 0.5)
+    live.let_work(book.pid, 0.5, 0.1)
     interrupt(checks, "during", book, cell)
     recording = command.finish()
     checks.equal((recording.status, len(recording.paths)), (0, 1), "interrupted: " + recording.stderr)

@@ -16,6 +16,7 @@ import time
 
 import attached
 import e2e
+import live
 import torch_runs
 import torch_trace
 
@@ -86,21 +87,21 @@ def situations(program, folder, device):
     done["inside"] = short("inside")
     program.tell("train")
     ours = begun("around")  # 3: ours around
-    attached.let_work(program.pid, INSIDE_S)  # else its session begins before a kernel is ours
+    live.let_work(program.pid, INSIDE_S, 0.1)  # else its session begins before a kernel is ours
     program.session()
-    attached.let_work(program.pid, INSIDE_S)
+    live.let_work(program.pid, INSIDE_S, 0.1)
     done["around"] = stopped(ours)
     ours = begun("before")  # 4: ours ends inside
-    attached.let_work(program.pid, INSIDE_S)
+    live.let_work(program.pid, INSIDE_S, 0.1)
     program.tell("profile")
-    attached.let_work(program.pid, INSIDE_S / 2)
+    live.let_work(program.pid, INSIDE_S / 2, 0.1)
     done["before"] = stopped(ours)
     time.sleep(INSIDE_S)
     program.tell("train")
     program.tell("profile")  # 5: ours begins inside
     ours = begun("behind")
     program.tell("train")
-    attached.let_work(program.pid, BACK_S)
+    live.let_work(program.pid, BACK_S, 0.1)
     done["behind"] = stopped(ours)
     program.session()  # 6: nobody any more
     done["after"] = short("after")

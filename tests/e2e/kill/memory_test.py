@@ -10,10 +10,10 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 import e2e  # noqa: E402
+import live  # noqa: E402
 import sim  # noqa: E402
 from kill_test import PROGRESS, children, promised, recorded_kernels, wait_for, without_gaps  # noqa: E402
 from memory_group import MemoryGroup  # noqa: E402
@@ -126,12 +126,6 @@ def little_room(checks, folder):
     checks.expect(b"exec" not in ours.stderr, "little room: it became no other program: %s" % ours.stderr.decode())
 
 
-def processor_s(pid):
-    with open("/proc/%d/stat" % pid, encoding="utf-8") as file:
-        words = file.read().rpartition(")")[2].split()
-    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def mid_allocation(checks, folder):
     """SIGKILL while it takes memory as fast as it can."""
     process = subprocess.Popen([e2e.GPUPROF, "run", *options(folder), "--", GROW],
@@ -139,9 +133,7 @@ def mid_allocation(checks, folder):
     target = wait_for(lambda: next((p for p, c in children(process.pid).items()
                                     if c.split(b"\0")[0].endswith(b"kill_grow")), None))
     spool_of(os.path.join(folder, "out"))
-    begun_s = processor_s(target)
-    time.sleep(0.6)
-    wait_for(lambda: processor_s(target) > begun_s + 0.2)
+    live.let_work(target, 0.6, 1 / 3)
     os.kill(target, signal.SIGKILL)
     stdout, stderr = process.communicate(timeout=e2e.PATIENCE_S)
     grown = re.findall(rb"grown (\d+)", stdout)

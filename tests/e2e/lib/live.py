@@ -234,6 +234,13 @@ def wait_until_worked(pid, share_s=0.3):
     return wait_for(lambda: worked_s(pid) >= end)
 
 
+def let_work(pid, seconds, share=0.05):
+    """So long, and longer where it had less than this share of a processor and goes on."""
+    end = worked_s(pid) + share * seconds
+    time.sleep(seconds)
+    wait_for(lambda: worked_s(pid) >= end or not os.path.exists("/proc/%d" % pid))
+
+
 def states(pid):
     """Letters of its threads' states, as in ps."""
     found = set()

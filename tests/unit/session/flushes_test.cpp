@@ -30,6 +30,21 @@ class Flushes : public DaemonTest {
       if (entry.is_regular_file() && entry.path().filename().string()[0] != '.') return true;
     return false;
   }
+  /// The command: `body(agent, lane)` once it is recorded, and its end. Returns its id.
+  template <typename Body>
+  pid_t once_recorded(const std::string& address, Body body) {
+    const pid_t child = fork_child([&] {
+      FakeAgent agent;
+      if (!agent.connect(address)) ::_exit(3);
+      auto lane = agent.open_lane(1, LaneRole::kCallback);
+      while (!agent.recording()) agent.serve_until_stopped(1);
+      body(agent, lane);
+      agent.bye();
+    });
+    client_->command_started(static_cast<std::uint32_t>(child));
+    EXPECT_EQ(0, wait_for(child));
+    return child;
+  }
 };
 
 TEST_F(Flushes, AnEndWhoseFlushIsNotAnsweredIsTold) {
@@ -56,12 +71,7 @@ TEST_F(Flushes, AWindowWhoseFlushDidNotEndIsTold) {
   options_.schedule.given = true;
   options_.schedule.active = {api::Extent::Unit::kSteps, 5};
   options_.schedule.repeat = 1;
-  const std::string address = open();
-  const pid_t child = fork_child([&] {
-    FakeAgent agent;
-    if (!agent.connect(address)) ::_exit(3);
-    auto lane = agent.open_lane(1, LaneRole::kCallback);
-    while (!agent.recording()) agent.serve_until_stopped(1);
+  const pid_t child = once_recorded(open(), [&](FakeAgent& agent, auto& lane) {
     add_to(agent, Counter::kFlushesMissed, 1);
     std::uint32_t n = 0;
     for (int i = 0; i < kLooks && !has_file(); ++i) {
@@ -69,10 +79,7 @@ TEST_F(Flushes, AWindowWhoseFlushDidNotEndIsTold) {
       launch(lane, ++n, 1);
       agent.serve_until_stopped(10);
     }
-    agent.bye();
   });
-  client_->command_started(static_cast<std::uint32_t>(child));
-  EXPECT_EQ(0, wait_for(child));
 
   const api::Summary summary = finish();
 
@@ -83,18 +90,10 @@ TEST_F(Flushes, AWindowWhoseFlushDidNotEndIsTold) {
 }
 
 TEST_F(Flushes, ALateSwitchIsTold) {
-  const std::string address = open();
-  const pid_t child = fork_child([&] {
-    FakeAgent agent;
-    if (!agent.connect(address)) ::_exit(3);
-    auto lane = agent.open_lane(1, LaneRole::kCallback);
-    while (!agent.recording()) agent.serve_until_stopped(1);
+  const pid_t child = once_recorded(open(), [&](FakeAgent& agent, auto& lane) {
     add_to(agent, Counter::kCuptiLateNs, 2'500'000'000);
     launch(lane, 1, 1);
-    agent.bye();
   });
-  client_->command_started(static_cast<std::uint32_t>(child));
-  EXPECT_EQ(0, wait_for(child));
 
   const api::Summary summary = finish();
 
@@ -104,17 +103,7 @@ TEST_F(Flushes, ALateSwitchIsTold) {
 }
 
 TEST_F(Flushes, NothingIsSaidOfOneThatEnded) {
-  const std::string address = open();
-  const pid_t child = fork_child([&] {
-    FakeAgent agent;
-    if (!agent.connect(address)) ::_exit(3);
-    auto lane = agent.open_lane(1, LaneRole::kCallback);
-    while (!agent.recording()) agent.serve_until_stopped(1);
-    launch(lane, 1, 1);
-    agent.bye();
-  });
-  client_->command_started(static_cast<std::uint32_t>(child));
-  EXPECT_EQ(0, wait_for(child));
+  once_recorded(open(), [&](FakeAgent&, auto& lane) { launch(lane, 1, 1); });
 
   const api::Summary summary = finish();
 
