@@ -58,6 +58,7 @@ constexpr Row kRows[] = {
     {Counter::kFlushesMissed, "flushes_missed", kNoLoss},
     {Counter::kCuptiLateNs, "cupti_late_ns", kNoLoss},
     {Counter::kWaitsCutAgain, "waits_cut_again", kNoLoss},
+    {Counter::kOtherCallsMissed, "other_calls_missed", kNoLoss},
     {Counter::kNvtxCalls, "nvtx_calls", kNoLoss},
     {Counter::kWorkerCpuNs, "worker_cpu_ns", kNoLoss},
     {Counter::kFlushes, "flushes", kNoLoss},

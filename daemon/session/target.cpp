@@ -223,6 +223,7 @@ void Target::finish(End how, std::int32_t wait_status, std::uint64_t now_ns) {
   tell_of_late_switch(now_ns);
   if (poller_.value(wire::Counter::kMessagesUnsent) != 0) tell_of_unsent_messages(now_ns);
   if (poller_.value(wire::Counter::kWaitsCutAgain) != 0) tell_of_cut_waits(now_ns);
+  if (poller_.value(wire::Counter::kOtherCallsMissed) != 0) tell_of_other_calls(now_ns);
   if (how == End::kVanished || how == End::kReplaced) tell_of_sudden_end(how, wait_status, now_ns);
   writer_->on(model::ProcessEnd{now_ns, wait_status,
                                 how == End::kSaidBye    ? 0u
@@ -323,6 +324,15 @@ void Target::tell_of_cut_waits(std::uint64_t now_ns) {
       " came back early (EINTR) by the sampling signal, besides the first of each thread: our "
       "thread got no processor to end that";
   tell_of_missing(wire::Feature::kNative, text, now_ns);
+}
+
+void Target::tell_of_other_calls(std::uint64_t now_ns) {
+  const std::string text =
+      support::counted(poller_.value(wire::Counter::kOtherCallsMissed), "call", "calls") +
+      " by which process " + std::to_string(identity_.pid) +
+      " drives its own CUPTI profiler could not be followed (CUPTI hangs, or our threads got no "
+      "processor): GPU events may be missing here or in its own trace";
+  tell_of_missing(wire::Feature::kCuda, text, now_ns);
 }
 
 void Target::tell_of_unsent_messages(std::uint64_t now_ns) {

@@ -204,6 +204,7 @@ class Target final : private ingest::Listener {
   void tell_of_late_switch(std::uint64_t now_ns);
   void tell_of_unsent_messages(std::uint64_t now_ns);
   void tell_of_cut_waits(std::uint64_t now_ns);
+  void tell_of_other_calls(std::uint64_t now_ns);
   void tell_of_missing(wire::Feature feature, const std::string& text, std::uint64_t now_ns);
   void tell_of_sudden_end(End how, std::int32_t wait_status, std::uint64_t now_ns);
 

@@ -87,12 +87,14 @@ void seen(char* text, std::size_t bytes, std::uint64_t launches) {
                   launches == 1 ? " or wait" : "es and waits");
 }
 
-/// Runs f under the room's lock if this process is one we watch.
+/// Runs f under the room's lock if this process is one we watch. The program waits no longer than
+/// kLockMs for a thread of ours that gets no processor: then the call is counted.
 template <typename F>
 void with_room(F f) {
   if (!hot::alive()) return;
   const RoomLock lock(kLockMs);
-  if (lock && !g_room.dead) f(g_room);
+  if (!lock) return hot::count(wire::Counter::kOtherCallsMissed);
+  if (!g_room.dead) f(g_room);
 }
 
 }  // namespace

@@ -95,6 +95,7 @@ enum class Counter : std::uint32_t {
   kFlushesMissed,      // flushes of CUPTI whose end was waited for in vain
   kCuptiLateNs,        // in which CUPTI should have been switched on and was not
   kWaitsCutAgain,      // waiting calls that our signal ended early, but for a thread's first
+  kOtherCallsMissed,   // calls of the program's own CUPTI profiler that were not followed
   kCount
 };
 inline constexpr std::uint32_t kCounterSlots = 64;

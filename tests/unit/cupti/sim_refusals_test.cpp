@@ -171,6 +171,19 @@ TEST_F(SimRefusals, AnOffThatFindsTheRoomTakenIsAskedForAgain) {
   EXPECT_EQ(segment_.counter(Counter::kCuptiLateNs), 0u) << "nothing is missing";
 }
 
+TEST_F(SimRefusals, ACallOfAnotherProfilerThatFindsTheRoomTakenIsCounted) {
+  program();
+  record();
+  {
+    const Taken room;
+    other_subscribed(true);
+  }
+  EXPECT_EQ(segment_.counter(Counter::kOtherCallsMissed), 1u);
+  other_subscribed(true);
+  EXPECT_EQ(segment_.counter(Counter::kOtherCallsMissed), 1u);
+  EXPECT_TRUE(g_room.other.subscribed);
+}
+
 TEST_F(SimRefusals, LettingGoWaitsForWhoeverIsInside) {
   program();
   record();

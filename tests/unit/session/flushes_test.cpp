@@ -102,6 +102,19 @@ TEST_F(Flushes, ALateSwitchIsTold) {
                                           " is missing for 2.5")));
 }
 
+TEST_F(Flushes, ACallOfAnotherProfilerThatWasNotFollowedIsTold) {
+  const pid_t child = once_recorded(open(), [&](FakeAgent& agent, auto& lane) {
+    add_to(agent, Counter::kOtherCallsMissed, 2);
+    launch(lane, 1, 1);
+  });
+
+  const api::Summary summary = finish();
+
+  EXPECT_THAT(summary.missing,
+              testing::Contains(HasSubstr("2 calls by which process " + std::to_string(child) +
+                                          " drives its own CUPTI profiler")));
+}
+
 TEST_F(Flushes, NothingIsSaidOfOneThatEnded) {
   once_recorded(open(), [&](FakeAgent&, auto& lane) { launch(lane, 1, 1); });
 
@@ -109,6 +122,7 @@ TEST_F(Flushes, NothingIsSaidOfOneThatEnded) {
 
   EXPECT_THAT(summary.missing, testing::Not(testing::Contains(HasSubstr("may lack"))));
   EXPECT_THAT(summary.missing, testing::Not(testing::Contains(HasSubstr("what CUPTI tells"))));
+  EXPECT_THAT(summary.missing, testing::Not(testing::Contains(HasSubstr("followed"))));
 }
 
 }  // namespace
