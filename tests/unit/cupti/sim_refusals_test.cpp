@@ -11,6 +11,7 @@
 #include <memory>
 #include <thread>
 
+#include "inject/cupti/handover.hpp"
 #include "inject/cupti/live.hpp"
 #include "inject/cupti/room.hpp"
 #include "sim_fixture.hpp"
