@@ -77,7 +77,8 @@ bool at_rest(const ucontext_t* context) {
   const std::uintptr_t pc = sample::program_counter(context);
   if (modules::c_library().holds(pc)) {
     if (is_behind_harmless_call(pc)) return malloc_is_the_c_librarys();
-    return is_in_string_function(pc) && is_elsewhere(sample::leaf_caller(context));
+    return (is_in_string_function(pc) || returns_from_kernel_call(pc)) &&
+           is_elsewhere(sample::leaf_caller(context));
   }
   return is_elsewhere(pc);
 }

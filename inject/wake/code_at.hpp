@@ -8,6 +8,7 @@
 
 #include <string.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -34,17 +35,38 @@ inline long call_in_front_of(std::uintptr_t pc) {
 /// locks of streams at the most: never within malloc, the loader or the making of a thread.
 inline bool is_behind_harmless_call(std::uintptr_t pc) {
   constexpr long kHarmless[] = {
-      SYS_read,        SYS_write,      SYS_readv,      SYS_writev,         SYS_lseek,  SYS_poll,
-      SYS_ppoll,       SYS_select,     SYS_pselect6,   SYS_epoll_wait,     SYS_sendto, SYS_recvfrom,
-      SYS_sendmsg,     SYS_recvmsg,    SYS_nanosleep,  SYS_getpid,         SYS_wait4,  SYS_fsync,
-      SYS_sched_yield, SYS_getdents64, SYS_newfstatat, SYS_clock_nanosleep};
+      SYS_write,       SYS_readv,          SYS_writev,     SYS_lseek,   SYS_poll,     SYS_ppoll,
+      SYS_select,      SYS_pselect6,       SYS_epoll_wait, SYS_sendto,  SYS_recvfrom, SYS_sendmsg,
+      SYS_recvmsg,     SYS_nanosleep,      SYS_getpid,     SYS_wait4,   SYS_fsync,    SYS_fdatasync,
+      SYS_sched_yield, SYS_getdents64,     SYS_newfstatat, SYS_pread64, SYS_pwrite64, SYS_preadv,
+      SYS_pwritev,     SYS_ioctl,          SYS_fcntl,      SYS_times,   SYS_accept,   SYS_connect,
+      SYS_epoll_pwait, SYS_clock_nanosleep};
   const long number = call_in_front_of(pc);
+  // malloc reads a file of the kernel's once, under its lock, by another function.
+  constexpr std::uintptr_t kRead = 0x100;
+  if (number == SYS_read) return pc - reinterpret_cast<std::uintptr_t>(&::read) < kRead;
   return std::find(std::begin(kHarmless), std::end(kHarmless), number) != std::end(kHarmless);
+}
+
+/// Whether a call of the kernel's was all: the next thing is the return to whoever called this
+/// function, and the stack's top says to whom.
+/// @param pc  Inside the C library, not in its first or last bytes.
+inline bool returns_from_kernel_call(std::uintptr_t pc) {
+  const auto* code = reinterpret_cast<const std::uint8_t*>(pc);
+  if (code[-2] != 0x0f || code[-1] != 0x05) return false;
+  constexpr std::uint8_t kReturn = 0xc3;
+  if (code[0] == kReturn) return true;
+  // cmpq $-4096 or -4095, %rax; ja or jae; ret
+  const bool compares =
+      code[0] == 0x48 && code[1] == 0x3d && code[3] == 0xf0 && code[4] == 0xff && code[5] == 0xff;
+  const bool failed_elsewhere = code[6] == 0x77 || code[6] == 0x73;
+  return compares && failed_elsewhere && code[8] == kReturn;
 }
 
 #else
 
 inline bool is_behind_harmless_call(std::uintptr_t) { return false; }
+inline bool returns_from_kernel_call(std::uintptr_t) { return false; }
 
 #endif
 

@@ -21,6 +21,7 @@
 
 #include "gpuprof/base/unique_fd.hpp"
 #include "gpuprof/wire/door.hpp"
+#include "support/proc.hpp"
 
 namespace gpuprof::fakes {
 
@@ -62,9 +63,8 @@ class FakeDoor {
   /// Waits for a request that is more than a look at who listens. Invalid: none came.
   wire::MessageType next(int timeout_ms = 5000) {
     for (;;) {
-      pollfd wait{listener_.get(), POLLIN, 0};
-      if (::poll(&wait, 1, timeout_ms) != 1) return wire::MessageType{};
-      caller_.reset(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      caller_ = next_caller(timeout_ms);
+      if (!caller_) return wire::MessageType{};
       const ssize_t got = ::recv(caller_.get(), bytes_.data(), bytes_.size(), 0);
       std::uint16_t major = 0;
       if (got > 0 &&
@@ -73,11 +73,7 @@ class FakeDoor {
     }
   }
   /// Gives the next caller up before it is heard, as a worker does that has waited for it.
-  void turn_away(int timeout_ms = 5000) {
-    pollfd wait{listener_.get(), POLLIN, 0};
-    if (::poll(&wait, 1, timeout_ms) != 1) return;
-    base::UniqueFd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)).reset();
-  }
+  void turn_away(int timeout_ms = 5000) { next_caller(timeout_ms).reset(); }
   const wire::Packet& packet() const { return packet_; }
   std::string text() const { return std::string(packet_.tail, packet_.tail_bytes); }
 
@@ -98,6 +94,23 @@ class FakeDoor {
   base::UniqueFd take_caller() { return std::move(caller_); }
 
  private:
+  /// The test's own process, in those that it forks, too.
+  static inline const pid_t kTest = ::getpid();
+
+  /// Tests that run beside this one ask at every door that they find: those hear nothing.
+  base::UniqueFd next_caller(int timeout_ms) {
+    for (;;) {
+      pollfd wait{listener_.get(), POLLIN, 0};
+      if (::poll(&wait, 1, timeout_ms) != 1) return {};
+      base::UniqueFd caller(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      ucred who{};
+      socklen_t bytes = sizeof who;
+      if (::getsockopt(caller.get(), SOL_SOCKET, SO_PEERCRED, &who, &bytes) == 0 &&
+          (who.pid == kTest || support::process_stat(who.pid).parent == kTest))
+        return caller;
+    }
+  }
+
   std::string path_;
   base::UniqueFd listener_, caller_;
   bool good_ = false;

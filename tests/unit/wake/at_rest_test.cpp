@@ -105,6 +105,21 @@ TEST(AtRest, BehindCallsThatHoldNoLock) {
   EXPECT_FALSE(rests(mprotect));
 }
 
+// A program that does nothing but ask the kernel is seldom met anywhere else.
+TEST(AtRest, BehindACallThatTheProgramItselfMakes) {
+  const std::uintptr_t usage = behind_call("getrusage", SYS_getrusage),
+                       unmap = behind_call("munmap", SYS_munmap);
+  ASSERT_NE(usage, 0u);
+  ASSERT_NE(unmap, 0u);
+  const std::uintptr_t library = inside_of("library");
+  EXPECT_TRUE(rests(usage, library));
+  EXPECT_TRUE(rests(unmap, library));
+  EXPECT_FALSE(rests(usage, named("realloc") + 8));
+  EXPECT_FALSE(rests(unmap, named("free") + 8));
+  EXPECT_FALSE(rests(unmap, inside_of("allocator")));
+  EXPECT_FALSE(rests(usage - 2, library)) << "before the call";
+}
+
 TEST(AtRest, InACopyForTheProgramAlone) {
   if (kOwnMalloc) GTEST_SKIP() << "copies are the sanitizer's";
   // What is called, not the name's own function, which chooses it.

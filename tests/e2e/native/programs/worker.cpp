@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes for some seconds: on the main thread, on two threads made while it had done nothing yet,
-// or on a thread made late. usage: worker main|threads|late SECONDS
+// or on a thread made late; or does nothing but ask the kernel. usage: worker
+// main|threads|late|asks SECONDS
+#include <sys/resource.h>
+
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +21,17 @@ __attribute__((noinline)) double hot_native(double seconds) {
   return sum;
 }
 
+double in_seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+}
+
+__attribute__((noinline)) void hot_native_asks(double seconds) {
+  rusage used{};
+  do {
+    getrusage(RUSAGE_SELF, &used);
+  } while (in_seconds(used.ru_utime) + in_seconds(used.ru_stime) < seconds);
+}
+
 int main(int count, char** words) {
   const char* how = count > 1 ? words[1] : "main";
   const double seconds = count > 2 ? std::atof(words[2]) : 1.0;
@@ -27,6 +41,8 @@ int main(int count, char** words) {
   } else if (std::strcmp(how, "late") == 0) {
     hot_native(0.005);
     std::thread(hot_native, seconds).join();
+  } else if (std::strcmp(how, "asks") == 0) {
+    hot_native_asks(seconds);
   } else {
     hot_native(seconds);
   }
