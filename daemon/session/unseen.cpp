@@ -39,9 +39,8 @@ std::string why_unseen(std::uint32_t pid, const std::string& path) {
   };
   if (!environment.empty() && (!has(wire::kSocketVariable) || !has("LD_PRELOAD")))
     return "it was started without our LD_PRELOAD, as by env -i, sudo or ssh";
-  return "it gave no moment at which our thread could be made in it, or restricted what may be "
-         "done "
-         "there (docs/adr/0029-woken-by-work.md)";
+  return "it gave no moment at which our thread could be made in it, no timer could be set in it "
+         "(ulimit -i), or it restricted what may be done there (docs/adr/0029-woken-by-work.md)";
 }
 
 }  // namespace

@@ -29,8 +29,10 @@ bool begins(const char* name, const char* with) { return strncmp(name, with, str
 bool serves_memory(const modules::MappedFile& file) {
   constexpr const char* kFunctions[] = {"malloc", "calloc", "realloc", "free",    "mmap",
                                         "munmap", "brk",    "sbrk",    "madvise", "mremap"};
-  constexpr const char* kFiles[] = {"libopen-pal", "libucm", "libucs",     "libgcc_s",
-                                    "libunwind",   "libpsm", "libmemkind", "libgpuprof"};
+  // Of TBB's allocator one library has the names and another one the code.
+  constexpr const char* kFiles[] = {"libopen-pal", "libucm",       "libucs",    "libgcc_s",
+                                    "libunwind",   "libtbbmalloc", "libfabric", "libpsm",
+                                    "libmemkind",  "libgpuprof"};
   const char* name = file.name();
   const modules::ModuleSymbols symbols(file.info);
   return std::any_of(std::begin(kFiles), std::end(kFiles),
@@ -76,7 +78,7 @@ bool at_rest(const ucontext_t* context) {
   if (!modules::c_library().known() || !modules::loader().known()) return false;
   const std::uintptr_t pc = sample::program_counter(context);
   if (modules::c_library().holds(pc)) {
-    if (is_behind_harmless_call(pc)) return malloc_is_the_c_librarys();
+    if (is_behind_harmless_call(pc) && malloc_is_the_c_librarys()) return true;
     return (is_in_string_function(pc) || returns_from_kernel_call(pc)) &&
            is_elsewhere(sample::leaf_caller(context));
   }

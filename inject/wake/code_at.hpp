@@ -6,6 +6,7 @@
 // Owns:     nothing
 #pragma once
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -32,19 +33,23 @@ inline long call_in_front_of(std::uintptr_t pc) {
 }
 
 /// Whether the thread returns from a call that the C library makes for the program, or holding
-/// locks of streams at the most: never within malloc, the loader or the making of a thread.
+/// locks of streams at the most: never within malloc, the loader or the making of a thread. (But
+/// for malloc_stats, which prints under a lock of malloc's.)
 inline bool is_behind_harmless_call(std::uintptr_t pc) {
   constexpr long kHarmless[] = {
-      SYS_write,       SYS_readv,          SYS_writev,     SYS_lseek,   SYS_poll,     SYS_ppoll,
-      SYS_select,      SYS_pselect6,       SYS_epoll_wait, SYS_sendto,  SYS_recvfrom, SYS_sendmsg,
-      SYS_recvmsg,     SYS_nanosleep,      SYS_getpid,     SYS_wait4,   SYS_fsync,    SYS_fdatasync,
-      SYS_sched_yield, SYS_getdents64,     SYS_newfstatat, SYS_pread64, SYS_pwrite64, SYS_preadv,
-      SYS_pwritev,     SYS_ioctl,          SYS_fcntl,      SYS_times,   SYS_accept,   SYS_connect,
-      SYS_epoll_pwait, SYS_clock_nanosleep};
+      SYS_write,      SYS_readv,       SYS_writev,     SYS_pread64,    SYS_pwrite64,
+      SYS_preadv,     SYS_pwritev,     SYS_lseek,      SYS_fsync,      SYS_fdatasync,
+      SYS_fallocate,  SYS_splice,      SYS_sendfile,   SYS_ioctl,      SYS_fcntl,
+      SYS_getdents64, SYS_newfstatat,  SYS_statx,      SYS_poll,       SYS_ppoll,
+      SYS_select,     SYS_pselect6,    SYS_epoll_wait, SYS_nanosleep,  SYS_clock_nanosleep,
+      SYS_sendto,     SYS_recvfrom,    SYS_sendmsg,    SYS_recvmsg,    SYS_sendmmsg,
+      SYS_recvmmsg,   SYS_epoll_pwait, SYS_accept,     SYS_accept4,    SYS_connect,
+      SYS_wait4,      SYS_waitid,      SYS_times,      SYS_sched_yield};
+  constexpr std::uintptr_t kFunction = 0x100;
   const long number = call_in_front_of(pc);
-  // malloc reads a file of the kernel's once, under its lock, by another function.
-  constexpr std::uintptr_t kRead = 0x100;
-  if (number == SYS_read) return pc - reinterpret_cast<std::uintptr_t>(&::read) < kRead;
+  // malloc opens and reads files of the kernel's under its lock, by other functions.
+  if (number == SYS_read) return pc - reinterpret_cast<std::uintptr_t>(&::read) < kFunction;
+  if (number == SYS_openat) return pc - reinterpret_cast<std::uintptr_t>(&::open) < kFunction;
   return std::find(std::begin(kHarmless), std::end(kHarmless), number) != std::end(kHarmless);
 }
 
