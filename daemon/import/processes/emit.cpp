@@ -20,10 +20,7 @@ Emitter::Emitter(Names& names, FileContent& content, Owners& owners,
       add_ns_(add_ns),
       window_from_ns_(static_cast<std::int64_t>(window.start_ns) - add_ns),
       window_to_ns_(static_cast<std::int64_t>(window.end_ns) - add_ns),
-      python_(python),
-      ranges_(std::clamp<std::uint64_t>(content.sorter.size(), kLeastRemembered, kMostRemembered)),
-      launches_(ranges_.size()),
-      forwards_(ranges_.size() / 4) {
+      python_(python) {
   for (std::size_t i = 0; i < processes.size(); ++i) processes_[i].session = processes[i];
 }
 
@@ -104,8 +101,8 @@ void Emitter::call(const Record& r) {
   if (r.call.correlation == 0 || !inside(r.start_ns)) return;
   std::uint32_t& first = processes_[r.process].first_launched;
   first = first == 0 ? r.call.correlation : std::min(first, r.call.correlation);
-  launches_[place_of(r.process, r.call.correlation, launches_.size())] = {
-      r.call.correlation, r.tid, call.parent, r.start_ns, r.process};
+  launches_.put(r.process, r.call.correlation,
+                {r.call.correlation, r.tid, call.parent, r.start_ns, r.process});
 }
 
 /// Keeps a record until it ends; its place in `pool_`.
@@ -169,13 +166,10 @@ void Emitter::open(const Record& r) {
   o.stack = own.frames.stack_at(r.start_ns, r.op.stack, names_);
   o.record.op.forward_tid = forward_tid(r);
   if (r.kind == RecordKind::kOperator && r.op.sequence >= 0 && r.op.scope != model::kScopeBackward)
-    forwards_[place_of(r.process, static_cast<std::uint64_t>(r.op.sequence), forwards_.size())] = {
-        r.op.sequence, r.tid, r.process};
+    forwards_.put(r.process, static_cast<std::uint64_t>(r.op.sequence), r.tid);
   remember(r, o.id);
-  if (content_.keeps_arrows && r.kind == RecordKind::kOperator && r.op.record_id != 0) {
-    const std::uint64_t key = kRecordIds + r.op.record_id;
-    ranges_[place_of(r.process, key, ranges_.size())] = {key, o.id, r.process};
-  }
+  if (content_.keeps_arrows && r.kind == RecordKind::kOperator && r.op.record_id != 0)
+    ranges_.put(r.process, kRecordIds + r.op.record_id, o.id);
   if (nests) own.open.push_back(slot);
 }
 
@@ -197,19 +191,17 @@ void Emitter::span(const Record& r) {
 }
 
 void Emitter::remember(const Record& r, model::RangeId id) {
-  if (r.op.external_id != 0)
-    ranges_[place_of(r.process, r.op.external_id, ranges_.size())] = {r.op.external_id, id,
-                                                                      r.process};
+  if (r.op.external_id != 0) ranges_.put(r.process, r.op.external_id, id);
 }
 
 /// Threads have other numbers in PyTorch's profiler: who ran the forward operator tells.
 std::uint32_t Emitter::forward_tid(const Record& r) const {
   if (r.kind != RecordKind::kOperator || r.op.forward_tid == 0 || content_.head.ours)
     return r.op.forward_tid;
-  const Forward& known = forwards_[place_of(
-      r.process, static_cast<std::uint64_t>(std::max<std::int64_t>(r.op.sequence, 0)),
-      forwards_.size())];
-  return known.sequence == r.op.sequence && known.process == r.process ? known.tid : 0;
+  if (r.op.sequence < 0) return 0;
+  const std::uint32_t* const known =
+      forwards_.find(r.process, static_cast<std::uint64_t>(r.op.sequence));
+  return known == nullptr ? 0 : *known;
 }
 
 void Emitter::arrow(const Record& r) {
@@ -239,8 +231,8 @@ model::RangeId Emitter::range_of(std::uint16_t process, std::uint64_t external_i
       const OpenOperator& o = pool_[thread->open[i]];
       if (o.record.op.external_id == external_id) return o.id;
     }
-  const KnownRange& known = ranges_[place_of(process, external_id, ranges_.size())];
-  return known.external_id == external_id && known.process == process ? known.range : 0;
+  const model::RangeId* const known = ranges_.find(process, external_id);
+  return known == nullptr ? 0 : *known;
 }
 
 void Emitter::flush(std::int64_t until_ns) {

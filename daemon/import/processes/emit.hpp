@@ -3,7 +3,7 @@
 // Sorted records of a file into the spools of its processes: nesting, owners, launches.
 //
 // Context:  cli through daemon/api
-// Owns:     what is open on the threads, and what was launched lately; fixed but for the former
+// Owns:     what is open on the threads, and what was launched lately; bounded but for the former
 // Promises: events come in the order in which they end, of those that end together the inner first
 // Not here: reading and sorting (classify.hpp, sorter.hpp)
 #pragma once
@@ -17,6 +17,7 @@
 #include "daemon/import/import.hpp"
 #include "daemon/import/kinds/classify.hpp"
 #include "daemon/import/processes/owners.hpp"
+#include "daemon/import/processes/recent.hpp"
 #include "daemon/import/processes/session_process.hpp"
 #include "daemon/import/processes/threads.hpp"
 
@@ -63,35 +64,20 @@ class Emitter {
       return a.end_ns != b.end_ns ? a.end_ns > b.end_ns : a.order < b.order;
     }
   };
-  struct KnownRange {
-    std::uint64_t external_id = 0;
-    model::RangeId range = 0;
-    std::uint16_t process = kNoProcess;
-  };
   struct Launch {
     std::uint32_t correlation = 0, tid = 0;
     model::RangeId range = 0;
     std::int64_t start_ns = 0;
     std::uint16_t process = kNoProcess;
   };
-  /// An arrow: what it comes from, or what it leads to.
-  struct Link {
-    std::uint64_t id = 0;
-    Launch from;
-  };
+  /// What an arrow leads to.
   struct Led {
-    std::uint16_t row = kNoProcess;
     std::uint32_t tid = 0;
     std::int64_t ns = 0;
     std::uint64_t id = 0;
   };
-  struct Forward {
-    std::int64_t sequence = -1;
-    std::uint32_t tid = 0;
-    std::uint16_t process = kNoProcess;
-  };
-  /// Of what came last so much is remembered; a file with less needs no more than it has.
-  static constexpr std::size_t kMostRemembered = 1u << 18, kLeastRemembered = 64;
+  /// Of what came last so much is remembered at least, each by its number.
+  static constexpr std::size_t kMostRemembered = 1u << 17;
   static constexpr std::size_t kMaxNested = 10'000;
   /// "Record function id"s of operators, beside their external ids.
   static constexpr std::uint64_t kRecordIds = 1ULL << 62;
@@ -130,9 +116,8 @@ class Emitter {
   void close(std::uint32_t slot);
   void remember(const Record& r, model::RangeId id);
   model::RangeId range_of(std::uint16_t process, std::uint64_t external_id, const Thread* thread);
-  /// Keys repeat between processes.
-  std::size_t place_of(std::uint16_t process, std::uint64_t key, std::size_t of) const {
-    return (key * owners_.hosts().size() + owners_.number_of(process)) % of;
+  static std::uint64_t place_on_line(const Record& r) {
+    return static_cast<std::uint64_t>(r.start_ns) * 31 + r.tid;
   }
   const Launch* launch_of(std::uint16_t process, std::uint32_t correlation) const;
   const Launch* linked(const Record& r) const;
@@ -162,11 +147,11 @@ class Emitter {
   std::vector<std::uint32_t> free_;
   std::priority_queue<Ending, std::vector<Ending>, EndsLater> endings_;
   std::uint64_t order_ = 1;
-  std::vector<KnownRange> ranges_;
-  std::vector<Launch> launches_;
-  std::vector<Forward> forwards_;
-  std::vector<Link> links_;  // empty until the first arrow
-  std::vector<Led> led_;
+  Recent<model::RangeId> ranges_{kMostRemembered};   // by external id
+  Recent<Launch> launches_{kMostRemembered};         // by correlation
+  Recent<std::uint32_t> forwards_{kMostRemembered};  // threads by sequence number
+  Recent<Launch> links_{kMostRemembered};            // what an arrow comes from, by its number
+  Recent<Led> led_{kMostRemembered};                 // by place_on_line()
   std::uint32_t made_correlation_ = 0x80000000;
   std::uint64_t unowned_ = 0, events_ = 0;
   std::uint32_t unlaunched_ = 0;  // GPU events that got a number of their own

@@ -11,8 +11,7 @@ namespace gpuprof::importer {
 
 const Emitter::Launch* Emitter::launch_of(std::uint16_t process, std::uint32_t correlation) const {
   if (correlation == 0) return nullptr;
-  const Launch& launch = launches_[place_of(process, correlation, launches_.size())];
-  return launch.correlation == correlation && launch.process == process ? &launch : nullptr;
+  return launches_.find(process, correlation);
 }
 
 OpenOperator* Emitter::open_call(const Thread& own) {
@@ -23,7 +22,6 @@ OpenOperator* Emitter::open_call(const Thread& own) {
 
 /// The operator, or the call, that is open where the arrow begins.
 void Emitter::launch_arrow(const Record& r) {
-  if (links_.empty()) links_.resize(ranges_.size());
   Thread& own = thread(processes_[r.process], r.tid);
   Launch from{0, r.tid, own.open.empty() ? 0 : pool_[own.open.back()].id, r.start_ns, r.process};
   // An operator that says the arrow's number of itself, whenever that is drawn.
@@ -36,25 +34,19 @@ void Emitter::launch_arrow(const Record& r) {
       from.correlation = call.call.correlation;
     }
   }
-  links_[place_of(r.process, r.link.id, links_.size())] = {r.link.id, from};
+  links_.put(r.process, r.link.id, from);
 }
 
 void Emitter::work_arrow(const Record& r) {
-  if (led_.empty()) led_.resize(ranges_.size());
-  led_[place_of(r.process, static_cast<std::uint64_t>(r.start_ns) * 31 + r.tid, led_.size())] = {
-      r.process, r.tid, r.start_ns, r.link.id};
+  led_.put(r.process, place_on_line(r), {r.tid, r.start_ns, r.link.id});
 }
 
 /// What an arrow to this work comes from; null: no arrow leads here.
 const Emitter::Launch* Emitter::linked(const Record& r) const {
-  if (led_.empty() || links_.empty()) return nullptr;
-  const Led& led =
-      led_[place_of(r.process, static_cast<std::uint64_t>(r.start_ns) * 31 + r.tid, led_.size())];
-  if (led.row != r.process || led.tid != r.tid || led.ns != r.start_ns) return nullptr;
-  for (const std::uint16_t host : owners_.likely(r)) {
-    const Link& link = links_[place_of(host, led.id, links_.size())];
-    if (link.id == led.id && link.from.process == host) return &link.from;
-  }
+  const Led* const led = led_.find(r.process, place_on_line(r));
+  if (led == nullptr || led->tid != r.tid || led->ns != r.start_ns) return nullptr;
+  for (const std::uint16_t host : owners_.likely(r))
+    if (const Launch* const from = links_.find(host, led->id)) return from;
   return nullptr;
 }
 

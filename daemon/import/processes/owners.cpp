@@ -25,11 +25,7 @@ Owners::Owners(FileContent& content) : content_(content), rows_(content.rows) {
   settled_.assign(rows_.size(), false);
   shared_.assign(rows_.size(), false);
   votes_.assign(rows_.size(), std::vector<std::uint64_t>(hosts_.size(), 0));
-  numbers_.assign(rows_.size(), 0);
-  for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    hosts_of_[hosts_[i]] = hosts_[i];
-    numbers_[hosts_[i]] = i;
-  }
+  for (const std::uint16_t host : hosts_) hosts_of_[host] = host;
   for (std::uint16_t row = 0; row < rows_.size(); ++row)
     if (hosts_of_[row] == kNoProcess) attach(row);
 }

@@ -29,8 +29,6 @@ class Owners {
   std::uint16_t host_of(std::uint16_t row) const { return hosts_of_[row]; }
   const std::vector<std::uint16_t>& hosts() const { return hosts_; }
   bool several() const { return hosts_.size() > 1; }
-  /// Place of a process among hosts().
-  std::size_t number_of(std::uint16_t host) const { return numbers_[host]; }
   /// A name says whose the row is.
   bool settled(std::uint16_t row) const { return settled_[row]; }
   /// Launches have to be compared before anything is written.
@@ -67,7 +65,6 @@ class Owners {
   std::vector<Row>& rows_;
   std::vector<std::uint16_t> hosts_;
   std::vector<std::uint16_t> hosts_of_;  // by row
-  std::vector<std::size_t> numbers_;     // by row
   std::vector<std::uint16_t> sections_;  // hosts in the file's order, where they do not mix
   bool needs_votes_ = false;
   std::vector<bool> settled_, shared_;                          // by row

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/import/processes/recent.hpp"
 #include "tests/unit/import/import_fixture.hpp"
 
 namespace gpuprof::test {
@@ -35,6 +36,47 @@ TEST_F(GpuEvents, KernelsBelongToTheOperatorOfTheirLaunch) {
     EXPECT_EQ(told->calls.at(0).range, told->op("aten::mm").id);
     EXPECT_EQ(told->calls.at(0).api, std::string(launch) == "cuda_driver" ? 1u : 2u);
   }
+}
+
+// As of calls between them that are not in the file, of several processes, or of ROCm.
+TEST_F(GpuEvents, KernelsFindTheirLaunchHoweverFarApartTheNumbersAre) {
+  constexpr int kLaunches = 200;
+  for (const int apart : {1, 7, 16, 100, 600, 4096, 65537}) {
+    std::string events;
+    for (int i = 0; i < kLaunches; ++i) {
+      const int at = 10 * i + 1;
+      const std::string id = std::to_string(1 + i * apart);
+      const std::string number = "\"correlation\":" + id;
+      events += complete("cpu_op", "op", at, 9, "\"External id\":" + id) + "," +
+                complete("cuda_runtime", "cudaLaunchKernel", at + 1, 1, number) + "," +
+                complete("kernel", "k", at + 50'000, 1, gpu(number), 7, 1) + ",";
+    }
+    events.pop_back();
+    const auto told = told_of(events);
+    ASSERT_EQ(told->kernels.size(), kLaunches + 0u);
+    for (const model::Kernel& k : told->kernels) {
+      EXPECT_NE(k.range, 0u) << apart << ": " << k.correlation;
+      EXPECT_EQ(k.launch_tid, 100u) << apart << ": " << k.correlation;
+    }
+  }
+}
+
+TEST(Recent, RemembersTheLastOnesByNumberAndProcess) {
+  constexpr std::uint64_t kMost = 100, kFar = 1'000'003;
+  importer::Recent<std::uint64_t> recent(kMost);
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    recent.put(1, i * kFar, i);
+    recent.put(2, i * kFar, i + 1);
+    for (std::uint64_t back = 0; back < kMost / 2 && back <= i; ++back) {
+      ASSERT_NE(recent.find(1, (i - back) * kFar), nullptr) << i << " " << back;
+      EXPECT_EQ(*recent.find(1, (i - back) * kFar), i - back);
+      EXPECT_EQ(*recent.find(2, (i - back) * kFar), i - back + 1);
+    }
+  }
+  EXPECT_EQ(recent.find(1, 0), nullptr) << "of long ago";
+  EXPECT_EQ(recent.find(3, 999 * kFar), nullptr);
+  recent.put(1, 999 * kFar, 7);
+  EXPECT_EQ(*recent.find(1, 999 * kFar), 7u);
 }
 
 TEST_F(GpuEvents, AnIdOfZeroIsNobodysAndAMissingOneTheInnermosts) {
