@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "support/text.hpp"
+
 namespace gpuprof::importer {
 
 Emitter::Emitter(Names& names, FileContent& content, Owners& owners,
@@ -36,9 +38,22 @@ support::Result<void> Emitter::run() {
   while (const Record* const record = content_.sorter.next()) take(*record);
   if (!content_.sorter.failure().empty()) return support::error(content_.sorter.failure());
   flush(std::numeric_limits<std::int64_t>::max());
-  for (const Process& process : processes_)
-    if (process.session != nullptr) GPUPROF_CHECK(process.session->check());
+  for (const Process& process : processes_) {
+    if (process.session == nullptr) continue;
+    tell_of_no_launches(process);
+    GPUPROF_CHECK(process.session->check());
+  }
   return {};
+}
+
+// Where the file has numbers of calls, whoever draws it tells which of them are missing.
+void Emitter::tell_of_no_launches(const Process& process) {
+  if (content_.head.ours || process.unlaunched == 0 || process.first_launched != 0) return;
+  process.session->tell_missing(
+      support::counted(process.unlaunched, "GPU event is", "GPU events are") +
+          " drawn without the host call that launched " +
+          (process.unlaunched == 1 ? "it" : "them") + ": the file does not tell which that was",
+      at(window_from_ns_));
 }
 
 void Emitter::take(const Record& given) {

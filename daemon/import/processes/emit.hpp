@@ -52,6 +52,7 @@ class Emitter {
     std::uint32_t last_tid = 0;
     Thread* last = nullptr;
     std::uint32_t first_launched = 0;  // lowest correlation of a call so far; 0: none came
+    std::uint64_t unlaunched = 0;      // GPU events whose launch the file does not tell
   };
   /// What ends later: a place in `pool_`.
   struct Ending {
@@ -101,6 +102,7 @@ class Emitter {
   std::uint64_t at(std::int64_t ns) const { return static_cast<std::uint64_t>(ns + add_ns_); }
   Thread& thread(Process& process, std::uint32_t tid);
   void take(const Record& given);
+  void tell_of_no_launches(const Process& process);
   void call(const Record& r);
   /// The call that began last on a thread and has not ended; null: none.
   OpenOperator* open_call(const Thread& own);
@@ -154,7 +156,7 @@ class Emitter {
   Recent<Led> led_{kMostRemembered};                 // by place_on_line()
   std::uint32_t made_correlation_ = 0x80000000;
   std::uint64_t unowned_ = 0, events_ = 0;
-  std::uint32_t unlaunched_ = 0;  // GPU events that got a number of their own
+  std::uint32_t numbers_given_ = 0;  // to GPU events that no launch was found of
 };
 
 }  // namespace gpuprof::importer

@@ -152,7 +152,7 @@ std::uint32_t Emitter::shown_correlation(const Record& r, const Launch& launch) 
   const std::uint32_t own = r.gpu.correlation != 0 ? r.gpu.correlation : launch.correlation;
   const std::uint32_t first = processes_[launch.process].first_launched;
   if (launch.correlation != 0 || content_.head.ours || (first != 0 && own > first)) return own;
-  return kUnlaunched + unlaunched_++ % (~0U - kUnlaunched);
+  return kUnlaunched + numbers_given_++ % (~0U - kUnlaunched);
 }
 
 /// Work belongs to the window of its launch, else to that of its begin; it is looked for in the
@@ -169,6 +169,9 @@ void Emitter::write_gpu(const Record& r) {
   Launch launch = find_launch(r);
   if (launch.process >= processes_.size() || processes_[launch.process].session == nullptr) return;
   if (!gpu_reaches(r, launch)) return outside(r);
+  const bool runs = r.kind == RecordKind::kKernel || r.kind == RecordKind::kMemCopy ||
+                    r.kind == RecordKind::kMemSet;
+  if (runs && launch.tid == 0) ++processes_[launch.process].unlaunched;
   SessionProcess& to = *processes_[launch.process].session;
   // What the launch itself does not say, its GPU event may.
   if (launch.range == 0 && gpu.external_id != 0)

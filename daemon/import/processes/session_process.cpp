@@ -62,17 +62,21 @@ void SessionProcess::losses_of(const Head& head, const model::Window& window) {
   }
 }
 
+// Each a feature of its own: none takes another one back.
+void SessionProcess::tell(const std::string& text, std::uint32_t level, std::uint64_t ts_ns) {
+  if (!notices_.insert(text).second) return;
+  const auto number = static_cast<std::uint32_t>(notices_.size());
+  writer_->on(model::Notice{ts_ns, 1000 + number, level, number, text});
+}
+
+void SessionProcess::tell_missing(const std::string& text, std::uint64_t ts_ns) {
+  tell(text, kMissing, ts_ns);
+}
+
 void SessionProcess::notices_of(const Head& head, std::uint64_t ts_ns) {
-  std::uint32_t number = 0;
-  const auto tell = [&](const std::string& text, std::uint32_t level) {
-    // Each a feature of its own: none takes another one back.
-    if (notices_.insert(text).second)
-      writer_->on(model::Notice{ts_ns, 1000 + static_cast<std::uint32_t>(notices_.size()), level,
-                                ++number, text});
-  };
   for (const std::string& text : head.missing)
-    if (!is_said_again(text)) tell(text, kMissing);
-  for (const std::string& text : head.notices) tell(text, 0);
+    if (!is_said_again(text)) tell(text, kMissing, ts_ns);
+  for (const std::string& text : head.notices) tell(text, 0, ts_ns);
 }
 
 void SessionProcess::describe(const Head& head, const Row& row, Names& names, const Start& start,

@@ -40,6 +40,8 @@ class SessionProcess {
                 const model::Window& window);
   /// Errors: what check() says.
   support::Result<void> end(std::uint64_t ts_ns);
+  /// One thing that is missing. Once, however often it is said.
+  void tell_missing(const std::string& text, std::uint64_t ts_ns);
   /// An error if its spool could not be written.
   support::Result<void> check() const;
 
@@ -54,6 +56,7 @@ class SessionProcess {
   void facts_of(const Head& head);
   void losses_of(const Head& head, const model::Window& window);
   void notices_of(const Head& head, std::uint64_t ts_ns);
+  void tell(const std::string& text, std::uint32_t level, std::uint64_t ts_ns);
 
   std::unique_ptr<spool::ProcessWriter> writer_;
   Told told_;

@@ -61,6 +61,25 @@ TEST_F(GpuEvents, KernelsFindTheirLaunchHoweverFarApartTheNumbersAre) {
   }
 }
 
+TEST_F(GpuEvents, AFileThatTellsNoLaunchesSaysSo) {
+  const std::string op = complete("cpu_op", "op", 1, 9, R"("External id":1)");
+  const std::string call = complete("cuda_runtime", "cudaLaunchKernel", 2, 1, "");
+  const std::string first = complete("kernel", "k", 20, 1, gpu("\"correlation\":5"), 7, 1);
+  const std::string other = complete("kernel", "k", 30, 1, gpu("\"x\":0"), 7, 1);
+  for (const std::string& events :
+       {op + "," + first + "," + other, call + "," + first + "," + other, first + "," + other}) {
+    const auto told = told_of(events);
+    ASSERT_EQ(told->notices.size(), 1u) << events;
+    EXPECT_EQ(told->notices[0],
+              "2 GPU events are drawn without the host call that launched them: the file does not "
+              "tell which that was");
+  }
+  // Where it tells others, whoever draws them counts.
+  const auto told = told_of(
+      complete("cuda_runtime", "cudaLaunchKernel", 2, 1, "\"correlation\":4") + "," + first);
+  EXPECT_EQ(told->notices.size(), 0u);
+}
+
 TEST(Recent, RemembersTheLastOnesByNumberAndProcess) {
   constexpr std::uint64_t kMost = 100, kFar = 1'000'003;
   importer::Recent<std::uint64_t> recent(kMost);
