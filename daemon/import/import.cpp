@@ -90,7 +90,7 @@ class Importer {
   /// A process of the session, and where its files say that it runs.
   struct Known {
     std::unique_ptr<SessionProcess> process;
-    std::string host, rank;
+    std::string host, rank, file;  // the first one
     std::int64_t pid = 0;
     std::vector<std::pair<std::int64_t, std::int64_t>> times;
     std::uint64_t last_ns = 0;
@@ -236,7 +236,10 @@ support::Result<Importer::Known*> Importer::process_of(const ReadFile& file, con
     const bool at_once = std::any_of(one->times.begin(), one->times.end(), [&](const auto& time) {
       return overlap(time.first, time.second, file.from_ns, file.to_ns);
     });
-    if (at_once) continue;
+    if (at_once) {
+      tell(told_twice(one->file, file.path, row.pid, rank));
+      continue;
+    }
     one->times.emplace_back(file.from_ns, file.to_ns);
     return one.get();
   }
@@ -256,6 +259,7 @@ support::Result<Importer::Known*> Importer::process_of(const ReadFile& file, con
   added.process = std::make_unique<SessionProcess>(names_, std::move(writer), number, path);
   added.host = host;
   added.rank = rank;
+  added.file = file.path;
   added.pid = pid;
   added.times.emplace_back(file.from_ns, file.to_ns);
   log_->process(number, path);

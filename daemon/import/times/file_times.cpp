@@ -68,6 +68,14 @@ bool overlap(std::int64_t from_a, std::int64_t to_a, std::int64_t from_b, std::i
   return common > 0 && common * 2 > std::min(to_a - from_a, to_b - from_b);
 }
 
+// Windows with a time in common would both draw what lies in it. gpuprof's own are each of another
+// process then, and tell their steps.
+bool are_one_window(const ReadFile& last, std::int64_t from_ns, std::int64_t to_ns,
+                    const ReadFile& file) {
+  if (overlap(from_ns, to_ns, file.from_ns, file.to_ns)) return true;
+  return !last.content->head.ours && !file.content->head.ours && file.from_ns < to_ns;
+}
+
 Line place_files(std::vector<ReadFile>& files) {
   Line line;
   for (ReadFile& file : files) find_times(file);
@@ -76,8 +84,10 @@ Line place_files(std::vector<ReadFile>& files) {
   const std::int64_t zero = find_line(files);
   line.real_minus_session_ns = zero;
   std::int64_t from_ns = 0, to_ns = 0;
+  const ReadFile* last = nullptr;
   for (ReadFile& file : files) {
-    const bool same = !line.windows.empty() && overlap(from_ns, to_ns, file.from_ns, file.to_ns);
+    const bool same = last != nullptr && are_one_window(*last, from_ns, to_ns, file);
+    last = &file;
     if (same) {
       to_ns = std::max(to_ns, file.to_ns);
       line.windows.back().end_ns = static_cast<std::uint64_t>(to_ns - zero);

@@ -43,4 +43,12 @@ std::string nothing_shown(const std::string& path, std::size_t files,
   return sentence;
 }
 
+std::string told_twice(const std::string& first, const std::string& second, std::int64_t pid,
+                       const std::string& rank) {
+  return fmt::format(
+      "{} and {} both hold a process {}{} at the same time: each counts as one of its own; where "
+      "one is a copy, or was merged of the others, name only one of them",
+      first, second, pid, rank.empty() ? "" : fmt::format(" (rank {})", rank));
+}
+
 }  // namespace gpuprof::importer

@@ -25,4 +25,9 @@ std::vector<std::string> how_read(const std::string& path, const FileContent& co
 std::string nothing_shown(const std::string& path, std::size_t files,
                           const std::vector<std::string>& told);
 
+/// Of two files that hold a process of the same number, host and rank at the same time: copies of
+/// one trace, what somebody has merged beside its parts, or two processes in containers.
+std::string told_twice(const std::string& first, const std::string& second, std::int64_t pid,
+                       const std::string& rank);
+
 }  // namespace gpuprof::importer

@@ -26,12 +26,27 @@ TEST_F(Files, SpansOfOneProcessAreItsWindows) {
   EXPECT_TRUE(session_.ended);
 }
 
+// Two windows would each draw what lies in both.
+TEST_F(Files, SpansOfOneProcessThatOverlapALittleAreOneWindow) {
+  const auto all = told({one("a.json", 1), one("b.json", 1.3)});
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0]->operators.size(), 2u);
+  ASSERT_EQ(session_.windows.size(), 1u);
+  EXPECT_EQ(session_.windows[0].end_ns - session_.windows[0].start_ns, 800'000'001u);
+}
+
+TEST_F(Files, ACopyOfAFileIsTold) {
+  ASSERT_EQ(told({one("a.json", 1), one("b.json", 1)}).size(), 2u);
+  EXPECT_TRUE(remarked("both hold a process 4000 at the same time"));
+}
+
 TEST_F(Files, RanksAtOnceAreProcessesOfOneWindow) {
   const auto all = told({one("r0.json", 1, "\"distributedInfo\":{\"rank\": 0}"),
                          one("r1.json", 1.1, "\"distributedInfo\":{\"rank\": 1}", 4001)});
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(session_.windows.size(), 1u);
   EXPECT_EQ(session_.chosen.size(), 2u);
+  EXPECT_FALSE(remarked("both hold"));
 }
 
 TEST_F(Files, EqualNumbersOfTwoMachinesAreTwoProcesses) {
