@@ -116,8 +116,12 @@ void Emitter::call(const Record& r) {
   if (r.call.correlation == 0 || !inside(r.start_ns)) return;
   std::uint32_t& first = processes_[r.process].first_launched;
   first = first == 0 ? r.call.correlation : std::min(first, r.call.correlation);
+  // The number of another call of long ago: whoever draws both tells them apart by theirs.
+  if (const Launch* const before = launch_of(r.process, r.call.correlation))
+    call.record.call.correlation =
+        r.start_ns - before->start_ns > kGpuLagNs ? made_correlation_++ : before->correlation;
   launches_.put(r.process, r.call.correlation,
-                {r.call.correlation, r.tid, call.parent, r.start_ns, r.process});
+                {call.record.call.correlation, r.tid, call.parent, r.start_ns, r.process});
 }
 
 /// Keeps a record until it ends; its place in `pool_`.

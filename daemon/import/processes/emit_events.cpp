@@ -149,9 +149,9 @@ void Emitter::write_gpu_event(const Record& r, const Launch& launch, SessionProc
 /// A session's window has what was launched in it, and numbers below its first launch are another
 /// window's. A file of others is one window: what nothing in it launched gets a number behind all.
 std::uint32_t Emitter::shown_correlation(const Record& r, const Launch& launch) {
-  const std::uint32_t own = r.gpu.correlation != 0 ? r.gpu.correlation : launch.correlation;
-  const std::uint32_t first = processes_[launch.process].first_launched;
-  if (launch.correlation != 0 || content_.head.ours || (first != 0 && own > first)) return own;
+  if (launch.correlation != 0) return launch.correlation;
+  const std::uint32_t own = r.gpu.correlation, first = processes_[launch.process].first_launched;
+  if (content_.head.ours || (first != 0 && own > first)) return own;
   return kUnlaunched + numbers_given_++ % (~0U - kUnlaunched);
 }
 

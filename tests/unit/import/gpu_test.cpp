@@ -61,6 +61,22 @@ TEST_F(GpuEvents, KernelsFindTheirLaunchHoweverFarApartTheNumbersAre) {
   }
 }
 
+TEST_F(GpuEvents, ANumberThatComesAgainMuchLaterIsAnotherCalls) {
+  const std::string number = "\"correlation\":5";
+  std::string events;
+  for (const int at : {1, 500'001})
+    events += complete("cuda_runtime", "cudaLaunchKernel", at, 9, number) + "," +
+              complete("cuda_driver", "cuLaunchKernel", at + 1, 5, number) + "," +
+              complete("kernel", "k", at + 20, 1, gpu(number), 7, 1) + ",";
+  events.pop_back();
+  const auto told = told_of(events);
+  ASSERT_EQ(told->kernels.size(), 2u);
+  ASSERT_EQ(told->calls.size(), 4u);
+  EXPECT_NE(told->kernels[0].correlation, told->kernels[1].correlation);
+  for (std::size_t i = 0; i < 4; ++i)
+    EXPECT_EQ(told->calls[i].correlation, told->kernels[i / 2].correlation) << i;
+}
+
 TEST_F(GpuEvents, AFileThatTellsNoLaunchesSaysSo) {
   const std::string op = complete("cpu_op", "op", 1, 9, R"("External id":1)");
   const std::string call = complete("cuda_runtime", "cudaLaunchKernel", 2, 1, "");
