@@ -5,7 +5,9 @@
 // Context:  cli through daemon/api
 #include "daemon/import/processes/rows.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <optional>
 
 namespace gpuprof::importer {
 namespace {
@@ -42,6 +44,20 @@ bool begins_folded(std::string_view text, std::string_view with) {
   return true;
 }
 
+/// `83_rank0`, `83 (rank 0)`: the row's number stands first.
+std::optional<RowName> rank_behind_number(std::string_view text) {
+  const std::size_t digits = text.find_first_not_of("0123456789");
+  const std::size_t word = text.find_first_not_of(" _:-./[(", std::min(digits, text.size()));
+  if (digits == 0 || word == text.npos || word == digits) return std::nullopt;
+  const std::string_view label = text.substr(word, text.find_last_not_of("])") + 1 - word);
+  const std::size_t at = last_number(label);
+  const std::string_view name = without_separator(label.substr(0, at));
+  const bool is_rank = (name.size() == 4 && begins_folded(name, "rank")) ||
+                       (name.size() == 6 && begins_folded(name, "worker"));
+  if (!is_rank || at == label.size()) return std::nullopt;
+  return RowName{label, decimal_of(text.substr(0, digits))};
+}
+
 }  // namespace
 
 RowName row_name(std::string_view text) {
@@ -65,6 +81,7 @@ RowName row_name(std::string_view text) {
     const std::size_t row = last_number(text);
     return {text.substr(0, at), row > at ? decimal_of(text.substr(row)) : 0};
   }
+  if (const auto behind = rank_behind_number(text)) return *behind;
   const std::size_t at = last_number(text);
   if (at == text.size() || at == 0) return {};
   // `2_1071532` is a row of that process.

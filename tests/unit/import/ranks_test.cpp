@@ -67,6 +67,24 @@ TEST_F(Ranks, ALabelTellsTheRank) {
   EXPECT_TRUE(remarked("another one has that number"));
 }
 
+TEST_F(Ranks, ALabelBehindTheNumberIsOneToo) {
+  const std::pair<const char*, const char*> forms[] = {
+      {"_rank", ""}, {"-rank", ""}, {" (rank ", ")"}, {" [Rank", "]"}, {"_worker_", ""}};
+  for (const auto& [word, end] : forms) {
+    const std::string form = std::string("83") + word + "3" + end;
+    const auto label = [word = word, end = end](int pid, int rank) {
+      return "\"" + std::to_string(pid) + word + std::to_string(rank) + end + "\"";
+    };
+    const auto all = told({file("a.json", trace(one_rank(label(83, 3), label(0, 3), "a", 1) + "," +
+                                                one_rank(label(84, 4), label(0, 4), "b", 1.5)))});
+    expect_own_kernels(all, form);
+    EXPECT_EQ(session_.processes[0].pid, 83u) << form;
+    EXPECT_EQ(session_.processes[1].pid, 84u) << form;
+    EXPECT_EQ(all[0]->facts["rank"], "3") << form;
+    EXPECT_EQ(all[1]->facts["rank"], "4") << form;
+  }
+}
+
 TEST_F(Ranks, OneRankForAllIsNobodys) {
   const auto all = told(
       {file("a.json", trace(one_rank("1000", "0", "a", 1) + "," + one_rank("1001", "1", "b", 1),
