@@ -149,6 +149,7 @@ class Classifier final : public TraceListener {
   std::uint32_t device_of(const RawEvent& e, const Row& row) const;
   std::uint32_t stream_of(const RawEvent& e, const Row& row);
   std::uint32_t handle(std::string_view text);
+  std::uint32_t correlation_of(const RawEvent& e);
   void take_memory(const RawEvent& e);
   void range_details(const RawEvent& e, OperatorRecord& op);
   std::uint32_t inputs(const RawEvent& e);
@@ -171,6 +172,7 @@ class Classifier final : public TraceListener {
   std::unordered_map<std::uint64_t, Begun> begun_;           // spans, by category, row and id
   std::unordered_map<std::uint64_t, std::uint32_t> arrows_;  // thread an arrow begins on
   std::unordered_map<std::string, std::uint32_t> handles_;   // addresses of queues, numbered
+  std::unordered_map<std::int64_t, std::uint32_t> far_;      // correlations of more than 32 bits
   bool newer_arrows_ = false;
   bool guessed_ = false;    // the event at hand was taken by its shape
   bool any_known_ = false;  // some event was not

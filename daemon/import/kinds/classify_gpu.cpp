@@ -120,6 +120,17 @@ std::uint32_t Classifier::stream_of(const RawEvent& e, const Row& row) {
   return row.told == Role::kCommunication ? tid + kBesideStreams : tid;
 }
 
+/// CUPTI's have 32 bits. 0: it tells none.
+std::uint32_t Classifier::correlation_of(const RawEvent& e) {
+  constexpr std::uint32_t kFirstFar = 0xe0000000;
+  const auto told = e.integer(Arg::kCorrelation);
+  const auto number = told ? told : e.integer(Arg::kConnection);
+  if (!number || (*number >= 0 && *number <= 0xffffffff))
+    return static_cast<std::uint32_t>(number.value_or(0));
+  const auto next = kFirstFar + static_cast<std::uint32_t>(far_.size());
+  return far_.try_emplace(*number, next).first->second;
+}
+
 bool Classifier::take_gpu(const RawEvent& e, RecordKind kind) {
   if (start(e, kind, true) == nullptr) return false;
   record_.process = process_of(e);
@@ -129,8 +140,7 @@ bool Classifier::take_gpu(const RawEvent& e, RecordKind kind) {
   gpu = {};
   gpu.has_id = e.arg(Arg::kExternalId).given() ? 1 : 0;
   gpu.external_id = unsigned_of(e.arg(Arg::kExternalId).text).value_or(0);
-  const auto correlation = e.integer(Arg::kCorrelation);
-  gpu.correlation = number_or(correlation ? correlation : e.integer(Arg::kConnection));
+  gpu.correlation = correlation_of(e);
   if (gpu.correlation == 0 && gpu.external_id == 0 && kind != RecordKind::kSync) ++content_.keyless;
   gpu.device = device_of(e, row);
   const RawValue& context = e.arg(Arg::kContext);

@@ -223,8 +223,7 @@ void Classifier::take_call(const RawEvent& e, Kind kind) {
   call = {};
   call.has_id = e.arg(Arg::kExternalId).given() ? 1 : 0;
   call.external_id = unsigned_of(e.arg(Arg::kExternalId).text).value_or(0);
-  const auto correlation = e.integer(Arg::kCorrelation);
-  call.correlation = as_u32(correlation ? correlation : e.integer(Arg::kConnection));
+  call.correlation = correlation_of(e);
   call.cbid = as_u32(e.integer(Arg::kCbid));
   if (const auto result = e.integer(Arg::kResult); result && std::abs(*result) < 1'000'000)
     call.result = static_cast<std::int32_t>(*result);

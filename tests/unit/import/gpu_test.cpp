@@ -61,6 +61,23 @@ TEST_F(GpuEvents, KernelsFindTheirLaunchHoweverFarApartTheNumbersAre) {
   }
 }
 
+TEST_F(GpuEvents, NumbersOfMoreThan32BitsAreToldApart) {
+  std::string events;
+  int at = 0;
+  for (const char* number : {"5", "4294967301", "-5", "9223372036854775807"}) {
+    at += 10;
+    const std::string told = "\"correlation\":" + std::string(number);
+    events += complete("cpu_op", number, at, 9, "") + "," +
+              complete("cuda_runtime", "cudaLaunchKernel", at + 1, 1, told) + "," +
+              complete("kernel", number, at + 100, 1, gpu(told), 7, 1) + ",";
+  }
+  events.pop_back();
+  const auto told = told_of(events);
+  ASSERT_EQ(told->kernels.size(), 4u);
+  for (const model::Kernel& k : told->kernels) EXPECT_EQ(told->names[k.name], told->named[k.range]);
+  EXPECT_EQ(told->notices.size(), 0u);
+}
+
 TEST_F(GpuEvents, ANumberThatComesAgainMuchLaterIsAnotherCalls) {
   const std::string number = "\"correlation\":5";
   std::string events;
