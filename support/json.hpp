@@ -55,6 +55,7 @@ class JsonWriter {
     std::isfinite(number) ? writer_.Double(number) : writer_.Null();
     return *this;
   }
+  JsonWriter& null() { return writer_.Null(), *this; }
   JsonWriter& value(const std::vector<std::string>& texts) {
     begin_array();
     for (const std::string& text : texts) value(std::string_view(text));

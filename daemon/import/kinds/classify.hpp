@@ -150,6 +150,7 @@ class Classifier final : public TraceListener {
   std::uint32_t stream_of(const RawEvent& e, const Row& row);
   std::uint32_t handle(std::string_view text);
   std::uint32_t correlation_of(const RawEvent& e);
+  std::uint64_t bytes_moved(const RawEvent& e);
   void take_memory(const RawEvent& e);
   void range_details(const RawEvent& e, OperatorRecord& op);
   std::uint32_t inputs(const RawEvent& e);

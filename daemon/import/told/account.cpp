@@ -49,6 +49,8 @@ constexpr Phrase kMendingPhrases[] = {
     {"nul-byte", "NUL byte, which no writer writes: what stood there is lost",
      "NUL bytes, which no writer writes: what stood there is lost"},
     {"no-end", "list of events without its end: the file may have been cut short", ""},
+    {"absurd-bytes", "size of a copy or set that cannot be, taken as not known",
+     "sizes of copies or sets that cannot be, taken as not known"},
 };
 static_assert(std::size(kReasonPhrases) == static_cast<std::size_t>(Reason::kCount));
 static_assert(std::size(kMendingPhrases) == static_cast<std::size_t>(Mending::kCount));

@@ -46,6 +46,7 @@ enum class Mending : std::uint8_t {
   kNegativeLength,  // taken as 0
   kNulByte,         // in the text, read as a blank
   kNoEnd,           // of the list of events
+  kAbsurdBytes,     // of a copy or set: not known
   kCount
 };
 

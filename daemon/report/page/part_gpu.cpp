@@ -75,7 +75,9 @@ void write_copies(Part& part) {
                 Json& json = part.json;
                 json.text(row.name).text(row.owner).text(place_of(part.analysis, row.line));
                 spread(json, row.time);
-                json.number(row.bytes).number(row.gigabytes_per_s).us(row.host_ns);
+                row.bytes == 0 ? json.null() : json.number(row.bytes);
+                row.known_ns == 0 ? json.null() : json.number(row.gigabytes_per_s);
+                json.us(row.host_ns);
                 json.number(row.blocking);
               });
 }

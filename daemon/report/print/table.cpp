@@ -86,6 +86,7 @@ std::string time_text(double ns) {
 
 std::string shown(const Cell& cell, Unit unit) {
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  if (std::holds_alternative<std::monostate>(cell)) return "";
   switch (unit) {
     case Unit::kNs:
       return time_text(number(cell));

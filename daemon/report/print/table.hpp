@@ -26,7 +26,8 @@ struct Column {
   bool shown = true;  // in text, where the person names no columns
 };
 
-using Cell = std::variant<std::string, std::int64_t, double>;
+/// The last: not known.
+using Cell = std::variant<std::string, std::int64_t, double, std::monostate>;
 
 struct Table {
   std::string name;  // "kernel"

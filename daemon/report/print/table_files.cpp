@@ -20,6 +20,7 @@ std::string csv_of(const Cell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell))
     return std::string(support::csv_cell(*text, room));
   if (const auto* whole = std::get_if<std::int64_t>(&cell)) return std::to_string(*whole);
+  if (std::holds_alternative<std::monostate>(cell)) return "";
   return fmt::format("{:.6g}", std::get<double>(cell));
 }
 
@@ -28,6 +29,8 @@ void write_cell(support::JsonWriter& json, const Cell& cell) {
     json.value(std::string_view(*text));
   else if (const auto* whole = std::get_if<std::int64_t>(&cell))
     json.value(*whole);
+  else if (std::holds_alternative<std::monostate>(cell))
+    json.null();
   else
     json.value(std::get<double>(cell));
 }

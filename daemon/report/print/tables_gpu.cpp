@@ -73,10 +73,12 @@ Table copies(Analysis& a, const char* name, bool sets) {
   for (const Row& row : a.gpu.copies)
     if (row.is_set == sets) rows.push_back(row);
   auto columns = timed<Row>(sets ? a.gpu.set_ns : a.gpu.copy_ns);
-  columns.push_back(
-      {{"bytes", "Bytes", Unit::kBytes}, [](const Row& r) { return whole(r.bytes); }});
-  columns.push_back({{"gb_per_s", "GB/s", Unit::kNumber},
-                     [](const Row& r) -> Cell { return r.gigabytes_per_s; }});
+  columns.push_back({{"bytes", "Bytes", Unit::kBytes}, [](const Row& r) -> Cell {
+                       return r.bytes == 0 ? Cell(std::monostate()) : whole(r.bytes);
+                     }});
+  columns.push_back({{"gb_per_s", "GB/s", Unit::kNumber}, [](const Row& r) -> Cell {
+                       return r.known_ns == 0 ? Cell(std::monostate()) : Cell(r.gigabytes_per_s);
+                     }});
   columns.push_back(
       {{"host_ns", "Host", Unit::kNs, false}, [](const Row& r) { return whole(r.host_ns); }});
   columns.push_back({{"blocking", "Blocking", Unit::kCount, !sets},

@@ -75,6 +75,7 @@ void GpuPart::copies(const Timeline& t) {
     auto& entry = copies_.at({g.key, name_of(t, g.owner), t.gpu_lines[i], 0, 0});
     entry.time.add(g.length_ns());
     entry.row.bytes += g.bytes;
+    if (g.bytes != 0) entry.row.known_ns += g.length_ns();
     (key.kind == GpuKind::kCopy ? all_.copy_ns : all_.set_ns) += g.length_ns();
     if (g.launch == kNoIndex) continue;
     const HostEvent& call = t.host[g.launch];
@@ -212,8 +213,8 @@ void GpuPart::take_copies() {
     row.line = key[2];
     row.is_set = gpu.kind == GpuKind::kSet;
     row.pageable = gpu.pageable;
-    if (row.time.total_ns != 0)
-      row.gigabytes_per_s = static_cast<double>(row.bytes) / static_cast<double>(row.time.total_ns);
+    if (row.known_ns != 0)
+      row.gigabytes_per_s = static_cast<double>(row.bytes) / static_cast<double>(row.known_ns);
   });
 }
 

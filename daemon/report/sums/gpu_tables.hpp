@@ -38,11 +38,12 @@ struct CopyRow {
   std::string owner;  // operator or range
   FrameId line = 0;
   bool is_set = false, pageable = false;
-  std::uint64_t bytes = 0;       // sum
+  std::uint64_t bytes = 0;       // sum; 0: not known of any
+  std::uint64_t known_ns = 0;    // on the GPU, of those whose bytes are known
   std::uint64_t host_ns = 0;     // what their calls took on the host
   std::uint64_t blocking = 0;    // of these, calls that waited for the copy to end
   std::uint64_t blocked_ns = 0;  // host time in these
-  double gigabytes_per_s = 0;    // bytes by GPU time
+  double gigabytes_per_s = 0;    // bytes by their GPU time; 0: not known
   Spread time;                   // on the GPU
 };
 

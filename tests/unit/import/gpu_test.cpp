@@ -177,6 +177,24 @@ TEST_F(GpuEvents, CopiesAndSetsKeepTheirKinds) {
   }
 }
 
+TEST_F(GpuEvents, SizesThatCannotBeAreNotKnownAndTold) {
+  const std::string sizes[] = {"-1000", "9223372036854775808", "99999999999999999999", "12.7",
+                               "200100000"};
+  for (const char* kind : {"gpu_memcpy", "gpu_memset"}) {
+    std::string events = complete(kind, "Memcpy HtoD", 1, 2, gpu("\"bytes\":200000000"));
+    for (const std::string& bytes : sizes)
+      events += "," + complete(kind, "Memcpy HtoD", 10, 2, gpu("\"bytes\":" + bytes));
+    const auto told = told_of(events);
+    std::uint64_t known = 0;
+    for (const model::MemCopy& copy : told->copies) known += copy.bytes;
+    for (const model::MemSet& set : told->sets) known += set.bytes;
+    EXPECT_EQ(known, 200'000'000u) << kind;
+    const importer::Account& account = imported_->files.at(0).account;
+    EXPECT_EQ(account.mended(importer::Mending::kAbsurdBytes), 5u);
+    EXPECT_TRUE(remarked("5 sizes of copies or sets that cannot be"));
+  }
+}
+
 TEST_F(GpuEvents, WaitsAndOverheadKeepTheirKinds) {
   const auto told = told_of(
       complete("cuda_sync", "Stream Sync", 1, 2, gpu("\"correlation\":4"), 1'000'007, 0) + "," +

@@ -2,6 +2,7 @@
 //
 // Kernels, copies, calls, ranges and waits.
 #include "daemon/report/sums/gpu_tables.hpp"
+#include "daemon/report/print/tables.hpp"
 #include "daemon/report/sums/device_names.hpp"
 
 #include "tests/unit/report/report_fixture.hpp"
@@ -79,6 +80,31 @@ TEST_F(GpuTablesTest, ACopyWhoseCallReturnsAfterItHasBlocked) {
   EXPECT_EQ("aten::_local_scalar_dense", a.gpu.waits[0].owner);
   EXPECT_EQ(40'000u, a.gpu.waits[0].time.total_ns);
   EXPECT_EQ(1u, a.gpu.waits[0].steps);
+}
+
+TEST_F(GpuTablesTest, ARateIsOfCopiesWhoseBytesAreKnown) {
+  record([](model::EventSink& to) {
+    for (const std::uint32_t device : {0u, 1u})
+      for (std::uint64_t i = 0; i < 3; ++i) {
+        model::MemCopy m{};
+        m.start_ns = kStart + i * 20'000;
+        m.end_ns = m.start_ns + 10'000;
+        m.copy_kind = device == 0 ? 1 : 2;
+        m.bytes = device == 0 && i != 0 ? 40'000 : 0;
+        to.on(m);
+      }
+  });
+  Analysis a = analysis();
+  const Table table = memcpy_table(a, {});
+  const auto cell = [&](std::size_t row, const char* key) {
+    const std::size_t at = column_of(table, key).take();
+    return shown(table.rows.at(row).at(at), table.columns[at].unit);
+  };
+  ASSERT_EQ(2u, table.rows.size());
+  const std::size_t known = cell(0, "bytes").empty() ? 1 : 0;
+  EXPECT_EQ("4.00", cell(known, "gb_per_s"));
+  EXPECT_EQ("", cell(1 - known, "bytes"));
+  EXPECT_EQ("", cell(1 - known, "gb_per_s"));
 }
 
 TEST_F(GpuTablesTest, IdleTimeBeforeLateLaunchesIsToldApart) {

@@ -10,6 +10,7 @@ namespace gpuprof::report {
 namespace {
 
 using test::ReportTest;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -44,6 +45,22 @@ TEST_F(RenderTest, OperatorsArePrintedAsPyTorchPrintsThem) {
   EXPECT_THAT(text(options), HasSubstr("Self CPU time total: 90.000us\n"
                                        "Self CUDA time total: 60.000us\n"));
   EXPECT_THAT(text(options), HasSubstr("   Self CPU %      Self CPU   CPU total %"));
+}
+
+TEST_F(RenderTest, WhatIsNotKnownIsNull) {
+  record([](model::EventSink& to) {
+    model::MemCopy copy{};
+    copy.start_ns = kStart;
+    copy.end_ns = kStart + 1000;
+    to.on(copy);
+  });
+  RenderOptions copies;
+  copies.by = "memcpy";
+  copies.json = true;
+  EXPECT_THAT(text(copies), AllOf(HasSubstr(R"("bytes": null)"), HasSubstr(R"("gb_per_s": null)")));
+  copies.json = false;
+  copies.csv = true;
+  EXPECT_THAT(text(copies), HasSubstr(",,,"));
 }
 
 TEST_F(RenderTest, TheSimulatedGpuIsAlwaysNamed) {
