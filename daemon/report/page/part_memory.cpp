@@ -62,7 +62,8 @@ void write_device(Part& part, const DeviceMemory& memory) {
   json.key("peak_allocated").number(memory.peak_allocated_bytes);
   json.key("peak_reserved").number(memory.peak_reserved_bytes).key("facts").array();
   json.fact("Allocated at most", memory.peak_allocated_bytes, "bytes");
-  json.us_fact("That was at", static_cast<double>(since(part, memory.peak_ns)));
+  if (memory.peak_ns != 0)
+    json.us_fact("That was at", static_cast<double>(since(part, memory.peak_ns)));
   if (memory.peak_reserved_bytes > 0)
     json.fact("Reserved at most", memory.peak_reserved_bytes, "bytes");
   json.fact("Allocations", memory.allocations, "count").fact("Given back", memory.frees, "count");

@@ -108,7 +108,8 @@ void write_memory(support::JsonWriter& json, const Analysis& a) {
     json.member("device", std::int64_t{device.device});
     json.member("peak_allocated_bytes", device.peak_allocated_bytes);
     json.member("peak_reserved_bytes", device.peak_reserved_bytes);
-    json.member("peak_at_ns", device.peak_ns - a.meta.start_ns);
+    json.key("peak_at_ns");
+    device.peak_ns == 0 ? json.null() : json.value(device.peak_ns - a.meta.start_ns);
     json.member("allocations", device.allocations);
     json.member("allocated_bytes", device.allocated_bytes);
     json.key("largest_at_peak").begin_array();

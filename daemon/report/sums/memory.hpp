@@ -36,7 +36,8 @@ struct ChurnRow {
 
 struct DeviceMemory {
   std::int32_t device = -1;  // -1: the host
-  std::uint64_t peak_allocated_bytes = 0, peak_reserved_bytes = 0, peak_ns = 0;
+  std::uint64_t peak_allocated_bytes = 0, peak_reserved_bytes = 0;
+  std::uint64_t peak_ns = 0;  // 0: there was none, as where a device only gives back
   /// The records tell no totals, as those of old PyTorch: what is "allocated" is counted from the
   /// lowest level in the window.
   bool relative = false;

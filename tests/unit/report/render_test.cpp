@@ -63,6 +63,13 @@ TEST_F(RenderTest, WhatIsNotKnownIsNull) {
   EXPECT_THAT(text(copies), HasSubstr(",,,"));
 }
 
+TEST_F(RenderTest, ADeviceThatOnlyGivesBackHasNoTimeOfAPeak) {
+  record([](model::EventSink& to) { to.on(allocation(10, -512, 1, 0, 0)); });
+  RenderOptions all;
+  all.json = true;
+  EXPECT_THAT(text(all), HasSubstr(R"("peak_at_ns": null)"));
+}
+
 TEST_F(RenderTest, TheSimulatedGpuIsAlwaysNamed) {
   record_one(kPid, nullptr, true);
   EXPECT_THAT(text({}), HasSubstr("on the simulated GPU"));
