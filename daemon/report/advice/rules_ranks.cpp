@@ -14,6 +14,7 @@
 #include "daemon/report/advice/host_time.hpp"
 #include "daemon/report/advice/rule_list.hpp"
 #include "daemon/report/advice/wording.hpp"
+#include "support/text.hpp"
 
 namespace gpuprof::report::advice {
 namespace {
@@ -96,6 +97,15 @@ void data_parallel(const Subject& subject, Found* found) {
   found->push_back(std::move(advice));
 }
 
+namespace {
+
+std::string amount_of(const CollectiveRow& row) {
+  if (row.by_kernel()) return support::counted(row.device.count, "kernel", "kernels");
+  return fmt::format("{} calls, {}", row.host.count, bytes_text(static_cast<double>(row.bytes)));
+}
+
+}  // namespace
+
 void communication(const Subject& subject, Found* found) {
   const Steps& steps = subject.analysis.steps;
   const double ns = steps.mean_ns[static_cast<std::size_t>(Category::kCommunication)];
@@ -116,16 +126,17 @@ void communication(const Subject& subject, Found* found) {
   }
   Advice advice = start_advice(subject, kCommunication, where, talking);
   advice.what = fmt::format(
-      "Communication with the other processes takes {} of each step, most of it {} ({} calls, {}).",
-      time_text(ns), largest->name, largest->host.count,
-      bytes_text(static_cast<double>(largest->bytes)));
+      "Communication with the other processes takes {} of each step, most of it {} ({}).",
+      time_text(ns), largest->name, amount_of(*largest));
   advice.change =
       "Sum gradients over several batches (no_sync()), send them in half precision (a "
       "communication hook), fewer "
       "and larger collectives; where one rank is slow, that is the cause: see slow-rank.";
-  advice.figures = {{"communication_ns_per_step", ns},
-                    {"calls", static_cast<double>(largest->host.count)},
-                    {"bytes", static_cast<double>(largest->bytes)}};
+  advice.figures = {{"communication_ns_per_step", ns}};
+  if (!largest->by_kernel())
+    advice.figures.insert(advice.figures.end(),
+                          {{"calls", static_cast<double>(largest->host.count)},
+                           {"bytes", static_cast<double>(largest->bytes)}});
   found->push_back(std::move(advice));
 }
 

@@ -99,7 +99,11 @@ void write_collectives(Json& json, const Report& report) {
   for (const Analysis& analysis : report.processes) {
     for (const CollectiveRow& row : analysis.gpu.collectives) {
       json.array().text(row.name).text(process_name(analysis.meta)).text(row.group).text(row.dtype);
-      json.number(row.host.count).number(row.bytes).us(row.host.total_ns).us(row.device.total_ns);
+      if (row.by_kernel())
+        json.null().null().null();
+      else
+        json.number(row.host.count).number(row.bytes).us(row.host.total_ns);
+      json.us(row.device.total_ns);
       json.us(row.device.mean_ns).us(row.device.max_ns).end_array();
     }
   }

@@ -127,6 +127,14 @@ Table nvtx_table(Analysis& a, const TableOptions&) {
   return table_of<Row>("nvtx", a.gpu.ranges, columns);
 }
 
+namespace {
+
+Cell of_host(const CollectiveRow& row, std::uint64_t value) {
+  return row.by_kernel() ? Cell(std::monostate()) : whole(value);
+}
+
+}  // namespace
+
 Table nccl_table(Analysis& a, const TableOptions&) {
   using Row = CollectiveRow;
   std::uint64_t all_ns = 0;
@@ -138,11 +146,11 @@ Table nccl_table(Analysis& a, const TableOptions&) {
     return r.device.count != 0 ? r.device : r.host;
   });
   columns.push_back(
-      {{"calls", "Calls", Unit::kCount}, [](const Row& r) { return whole(r.host.count); }});
+      {{"calls", "Calls", Unit::kCount}, [](const Row& r) { return of_host(r, r.host.count); }});
+  columns.push_back({{"host_ns", "Host", Unit::kNs, false},
+                     [](const Row& r) { return of_host(r, r.host.total_ns); }});
   columns.push_back(
-      {{"host_ns", "Host", Unit::kNs, false}, [](const Row& r) { return whole(r.host.total_ns); }});
-  columns.push_back(
-      {{"bytes", "Bytes", Unit::kBytes}, [](const Row& r) { return whole(r.bytes); }});
+      {{"bytes", "Bytes", Unit::kBytes}, [](const Row& r) { return of_host(r, r.bytes); }});
   columns.push_back({{"dtype", "Type"}, [](const Row& r) -> Cell { return r.dtype; }});
   columns.push_back({{"group", "Group"}, [](const Row& r) -> Cell { return r.group; }});
   columns.push_back({{"name", "Name"}, [](const Row& r) -> Cell { return r.name; }});

@@ -138,6 +138,7 @@ void GpuPart::ranges(const Timeline& t) {
 }
 
 void GpuPart::collectives(const Timeline& t) {
+  constexpr std::uint32_t kByKernel = 1;  // a row apart from ranges of the same name
   std::unordered_map<Index, const CollectiveUse*> uses;
   for (const CollectiveUse& use : t.collectives)
     if (const Index i = t.by_id.get(use.id); i != kNoIndex) uses[i] = &use;
@@ -153,9 +154,13 @@ void GpuPart::collectives(const Timeline& t) {
     const auto found = uses.find(i);
     if (found != uses.end()) entry.row.row.bytes += found->second->bytes;
   }
-  for (const GpuEvent& g : t.gpu)
+  for (const GpuEvent& g : t.gpu) {
+    const GpuKey& key = d_.gpu[g.key];
     if (g.owner != kNoIndex && is_collective(d_.host[t.host[g.owner].key].op))
       entry_of(g.owner).row.device.add(g.length_ns());
+    else if (key.nccl)
+      collectives_.at({key.name, 0, 0, kByKernel, 0}).row.device.add(g.length_ns());
+  }
 }
 
 void GpuPart::add(const Timeline& t) {

@@ -63,13 +63,16 @@ struct RangeRow {
   Spread time;
 };
 
-/// Collectives of one operation.
+/// Collectives of one operation. Of those whose host call was not recorded or is no collective's,
+/// as in a graph, only the kernel is known.
 struct CollectiveRow {
-  std::string name;   // nccl:all_reduce
+  std::string name;   // nccl:all_reduce, or the kernel's
   std::string group;  // of processes, as PyTorch names it; empty: not known
   std::string dtype;
   std::uint64_t bytes = 0;  // sum over calls
   Spread host, device;      // device: kernels it launched
+
+  bool by_kernel() const { return host.count == 0; }
 };
 
 /// Where the host waited for a GPU.

@@ -72,6 +72,19 @@ TEST_F(SessionRules, MuchCommunicationIsNamed) {
   EXPECT_THAT(found[0].what, HasSubstr("gloo:all_reduce"));
 }
 
+TEST_F(SessionRules, CollectivesKnownByTheirKernelsAreCountedAsKernels) {
+  rank(0, 0);
+  CollectiveRow row;
+  row.name = "ncclDevKernel_AllReduce";
+  row.device.count = 7;
+  analysis.gpu.collectives.push_back(row);
+  analysis.steps.mean_ns[static_cast<std::size_t>(Category::kCommunication)] = 3.0 * kMs;
+  const auto found = ask(communication);
+  ASSERT_THAT(found, testing::SizeIs(1));
+  EXPECT_THAT(found[0].what, HasSubstr("ncclDevKernel_AllReduce (7 kernels)"));
+  EXPECT_EQ(found[0].figures.size(), 1u);
+}
+
 TEST_F(SessionRules, DataParallelOnSeveralGpusIsNamed) {
   steps(2);
   OperatorRow row;

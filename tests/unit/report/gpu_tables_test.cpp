@@ -107,6 +107,37 @@ TEST_F(GpuTablesTest, ARateIsOfCopiesWhoseBytesAreKnown) {
   EXPECT_EQ("", cell(1 - known, "gb_per_s"));
 }
 
+TEST_F(GpuTablesTest, CollectivesWithoutAHostCallAreKnownByTheirKernels) {
+  record([](model::EventSink& to) {
+    to.on(model::StringDef{1, "nccl:all_reduce"});
+    to.on(model::StringDef{2, "ncclDevKernel_AllReduce_Sum_f32_RING_LL"});
+    to.on(model::StringDef{3, "gemm"});
+    to.on(op(1, 1, 10, 20));
+    const std::pair<model::StringId, model::RangeId> kernels[] = {{2, 1}, {2, 0}, {2, 0}, {3, 0}};
+    std::uint64_t at = 100;
+    for (const auto& [name, owner] : kernels) {
+      model::Kernel k = kernel(0, at, at + 30, owner);
+      k.name = name;
+      to.on(k);
+      at += 50;
+    }
+  });
+  Analysis a = analysis();
+  ASSERT_EQ(2u, a.gpu.collectives.size());
+  const CollectiveRow& alone = a.gpu.collectives[0];
+  EXPECT_EQ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", alone.name);
+  EXPECT_EQ(2u, alone.device.count);
+  EXPECT_EQ(60'000u, alone.device.total_ns);
+  EXPECT_EQ("nccl:all_reduce", a.gpu.collectives[1].name);
+  EXPECT_EQ(1u, a.gpu.collectives[1].device.count);
+  const Table table = nccl_table(a, {});
+  for (const char* key : {"calls", "host_ns", "bytes"}) {
+    const std::size_t at = column_of(table, key).take();
+    EXPECT_EQ("", shown(table.rows[0].at(at), table.columns[at].unit)) << key;
+    EXPECT_NE("", shown(table.rows[1].at(at), table.columns[at].unit)) << key;
+  }
+}
+
 TEST_F(GpuTablesTest, IdleTimeBeforeLateLaunchesIsToldApart) {
   record([](model::EventSink& to) {
     to.on(call(1, 10, 15));
