@@ -106,25 +106,46 @@ Record* Classifier::start(const RawEvent& e, RecordKind kind, bool needs_duratio
 }
 
 void Classifier::keep() {
-  const RecordKind kind = record_.kind;
-  if (is_event(kind)) {
-    content_.first_ns = any_ ? std::min(content_.first_ns, record_.start_ns) : record_.start_ns;
-    content_.last_ns = any_ ? std::max(content_.last_ns, record_.end_ns) : record_.end_ns;
+  outcome_ = Outcome::kShown;
+  note(record_);
+  content_.sorter.add(record_);
+}
+
+/// Its times and its row; before it gets its number.
+void Classifier::note(const Record& record) {
+  if (is_event(record.kind)) {
+    content_.first_ns = any_ ? std::min(content_.first_ns, record.start_ns) : record.start_ns;
+    content_.last_ns = any_ ? std::max(content_.last_ns, record.end_ns) : record.end_ns;
     any_ = true;
   }
-  outcome_ = Outcome::kShown;
-  content_.times.add(record_.start_ns, record_.end_ns);
-  if (record_.process != kNoProcess) {
-    Row& row = content_.rows[record_.process];
-    if (kind >= RecordKind::kSync) {
-      ++row.gpu_records;
-    } else {
-      const auto at = static_cast<std::uint32_t>(content_.sorter.size());
-      if (row.records++ == 0) row.first = at;
-      row.last = at;
-    }
+  content_.times.add(record.start_ns, record.end_ns);
+  if (record.process == kNoProcess) return;
+  Row& row = content_.rows[record.process];
+  if (record.kind >= RecordKind::kSync) {
+    ++row.gpu_records;
+  } else {
+    const auto at = static_cast<std::uint32_t>(content_.sorter.size());
+    if (row.records++ == 0) row.first = at;
+    row.last = at;
   }
-  content_.sorter.add(record_);
+}
+
+void Classifier::hold_step(const RawEvent& e) {
+  if (steps_.full()) return keep();
+  outcome_ = Outcome::kLater;
+  any_known_ = any_known_ || !guessed_;
+  note(record_);
+  record_.sequence = content_.sorter.reserve();
+  steps_.hold(record_, kind_name(e));
+}
+
+void Classifier::settle_steps() {
+  steps_.settle(
+      [this](const Record& step) {
+        content_.account.shown();
+        content_.sorter.add_reserved(step);
+      },
+      [this](std::string_view category) { content_.account.repeats(category); });
 }
 
 void Classifier::left_out(const RawEvent& e, Reason reason) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "daemon/import/kinds/head.hpp"
+#include "daemon/import/kinds/held_steps.hpp"
 #include "daemon/import/kinds/kinds.hpp"
 #include "daemon/import/kinds/record.hpp"
 #include "daemon/import/kinds/sample_rows.hpp"
@@ -106,6 +107,9 @@ class Classifier final : public TraceListener {
   bool times(const RawEvent& e, bool needs_duration, Record& to);
   Record* start(const RawEvent& e, RecordKind kind, bool needs_duration);
   void keep();
+  void note(const Record& record);
+  void hold_step(const RawEvent& e);
+  void settle_steps();
   void left_out(const RawEvent& e, Reason reason);
   void repeats(std::string_view kind);
   std::uint16_t process_of(const RawEvent& e);
@@ -181,6 +185,7 @@ class Classifier final : public TraceListener {
   std::uint16_t last_row_ = kNoProcess;
   std::string last_pid_;
   SampleRows samples_;
+  HeldSteps steps_;
 };
 
 }  // namespace gpuprof::importer

@@ -176,7 +176,8 @@ void Classifier::take_step(const RawEvent& e, std::uint64_t label) {
   // The program's own range of that name is an operator like others.
   record_.copies = step.source == static_cast<std::uint32_t>(exporter::StepBy::kUser) ? 1 : 0;
   record_.name = names_.texts.intern(e.name);
-  keep();
+  // gpuprof writes each once.
+  ours ? keep() : hold_step(e);
 }
 
 void Classifier::take_frame(const RawEvent& e) {

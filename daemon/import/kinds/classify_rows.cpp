@@ -160,6 +160,7 @@ std::optional<Foreseen> Classifier::finish() {
   content_.account.withdraw(Reason::kHalf, "cpu_sample_blocked", blocked);
   for (const auto& [key, begun] : begun_) content_.account.withdraw(Reason::kHalf, begun.category);
   begun_.clear();
+  settle_steps();
   refuse_guesses();
   if (foreseen_ != nullptr) return std::nullopt;
   Foreseen foreseen;

@@ -33,6 +33,12 @@ class Sorter {
     part_.back().sequence = sequence_++;
     if (part_.size() >= kPart) spill();
   }
+  /// A number for a record that comes later, by add_reserved().
+  std::uint32_t reserve() { return sequence_++; }
+  void add_reserved(const Record& record) {
+    part_.push_back(record);
+    if (part_.size() >= kPart) spill();
+  }
   /// One of another sorter, with its number there.
   void add_numbered(const Record& record) {
     part_.push_back(record);

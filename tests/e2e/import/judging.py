@@ -70,6 +70,13 @@ def may_repeat(event):
     return category in DRAWN_AGAIN or category == "async_task_queue"
 
 
+def marks_again(events):
+    """Marks of a step that another mark of its process and number may be, too."""
+    marks = [(str(e.get("pid")), e.get("name")) for e in events
+             if isinstance(e, dict) and e.get("ph") == "X" and str(e.get("name")).startswith("ProfilerStep#")]
+    return len(marks) - len(set(marks))
+
+
 def class_of(event):
     if not isinstance(event, dict):
         return None
@@ -127,7 +134,7 @@ class Judge:
             return "mended", ""
         if file["events"] != len(self.events):
             return "lost", "%d events, Python reads %d" % (file["events"], len(self.events))
-        if repeats > sum(may_repeat(e) for e in self.events):
+        if repeats > sum(may_repeat(e) for e in self.events) + marks_again(self.events):
             return "silence", "called repeats: %r" % file["repeats"]
         return self.classes(answer, file, told)
 
@@ -140,8 +147,9 @@ class Judge:
                         if kind.lower() in categories or kind.lower() in words)
             said = sum(int(words.split()[0]) for process in answer["processes"] for words in process["missing"]
                        if one in MISSING and MISSING[one] in words)
-            if shown + apart + said < there:
-                return "lost", "%d of %s, %d shown and %d told" % (there, one, shown, apart + said)
+            again = min(marks_again(self.events), sum(n for kind, n in file["repeats"].items() if kind.lower() in categories))
+            if shown + apart + said + again < there:
+                return "lost", "%d of %s, %d shown and %d told" % (there, one, shown, apart + said + again)
         return ("told" if told else "mended" if file["mended"] else "shown"), ""
 
     def others_agree(self, folder):

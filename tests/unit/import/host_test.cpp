@@ -221,5 +221,36 @@ TEST_F(HostEvents, SampleRowsBecomeSamples) {
   EXPECT_EQ(told->stack(told->samples[1].stack), "a.py(1): main");
 }
 
+TEST_F(HostEvents, AStepThatIsMarkedTwiceIsOne) {
+  const auto step = [](const char* category, int number, double at, double length, int tid) {
+    return "," + complete(category, "ProfilerStep#" + std::to_string(number), at, length, "", tid);
+  };
+  const std::pair<const char*, int> seconds[] = {
+      {"user_annotation", 100}, {"user_annotation", 101}, {"cpu_op", 100}};
+  for (const auto& [category, tid] : seconds) {
+    std::string events = complete("cpu_op", "aten::mm", 1010, 100);
+    for (int n = 0; n < 3; ++n)
+      events += step(category, n, 1010 + n * 1000, 850, tid) +
+                step("user_annotation", n, 1000 + n * 1000, 900, 100);
+    const auto told = told_of(events);
+    ASSERT_EQ(told->steps.size(), 3u) << category << tid;
+    for (const model::Step& one : told->steps) EXPECT_EQ(one.end_ns - one.start_ns, 900'000u);
+    const importer::Account& account = imported_->files.at(0).account;
+    EXPECT_EQ(account.shown(), 4u);
+    EXPECT_EQ(account.repeats().at(category), 3u);
+    EXPECT_EQ(told->operators.size(), 4u);
+  }
+}
+
+TEST_F(HostEvents, StepsOfOneNumberThatDoNotOverlapAreSeveral) {
+  std::string events = complete("cpu_op", "aten::mm", 1010, 100);
+  for (int n = 0; n < 3; ++n)
+    events += "," + complete("user_annotation", "ProfilerStep#5", 1000 + n * 900, 900);
+  events += "," + complete("user_annotation", "ProfilerStep#6", 1100, 300);
+  const auto told = told_of(events);
+  EXPECT_EQ(told->steps.size(), 4u);
+  EXPECT_TRUE(imported_->files.at(0).account.repeats().empty());
+}
+
 }  // namespace
 }  // namespace gpuprof::test
