@@ -36,6 +36,11 @@ def close(a, b):
     return abs(a - b) <= max(1e-6 * abs(b), 0.0006)
 
 
+def same_number(shown, wanted, factor):
+    """What is not known is null in the report, and empty on the page."""
+    return shown == "" if wanted is None else shown != "" and close(float(shown), wanted / factor)
+
+
 class Page:
     """The page in the browser, read as a person would."""
 
@@ -80,7 +85,7 @@ def same_rows(shown, wanted, columns):
     left = list(wanted)
     for row in shown:
         found = next((w for w in left if all(
-            (close(float(row[mine][0]), w[theirs] / factor) if factor else row[mine][0][:190] == str(w[theirs])[:190] or
+            (same_number(row[mine][0], w[theirs], factor) if factor else row[mine][0][:190] == str(w[theirs])[:190] or
              "\\u" in row[mine][1] or len(str(w[theirs])) > 190) for mine, (theirs, factor) in columns.items())), None)
         assert found is not None, f"not in the report: {({k: v[0][:80] for k, v in row.items()})}"
         left.remove(found)
