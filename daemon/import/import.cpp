@@ -122,6 +122,7 @@ class Importer {
   std::unique_ptr<spool::SessionLog> log_;
   std::vector<std::unique_ptr<Known>> known_;
   std::set<std::uint32_t> pids_;
+  HeldTwice twice_;
 };
 
 support::Result<std::string> Importer::read(const std::string& path, bool found) {
@@ -237,7 +238,7 @@ support::Result<Importer::Known*> Importer::process_of(const ReadFile& file, con
       return overlap(time.first, time.second, file.from_ns, file.to_ns);
     });
     if (at_once) {
-      tell(told_twice(one->file, file.path, row.pid, rank));
+      twice_.add(one->file, file.path, row.pid, rank);
       continue;
     }
     one->times.emplace_back(file.from_ns, file.to_ns);
@@ -343,6 +344,7 @@ void Importer::tell(const std::string& sentence) {
 }
 
 support::Result<void> Importer::finish() {
+  if (!twice_.sentence().empty()) tell(twice_.sentence());
   if (!result_.no_traces.empty()) tell(no_traces_text(result_.no_traces, true));
   if (const std::uint64_t sets = names_.inputs.left_out(); sets != 0)
     remark("inputs", fmt::format("{} of operator inputs {} not kept: there were too many",

@@ -52,7 +52,9 @@ void Emitter::tell_of_no_launches(const Process& process) {
   process.session->tell_missing(
       support::counted(process.unlaunched, "GPU event is", "GPU events are") +
           " drawn without the host call that launched " +
-          (process.unlaunched == 1 ? "it" : "them") + ": the file does not tell which that was",
+          (process.unlaunched == 1 ? "it: the file does not link it"
+                                   : "them: the file does not link them") +
+          " to a launch",
       at(window_from_ns_));
 }
 

@@ -43,12 +43,20 @@ std::string nothing_shown(const std::string& path, std::size_t files,
   return sentence;
 }
 
-std::string told_twice(const std::string& first, const std::string& second, std::int64_t pid,
-                       const std::string& rank) {
-  return fmt::format(
+void HeldTwice::add(const std::string& first, const std::string& second, std::int64_t pid,
+                    const std::string& rank) {
+  files_.insert(second);
+  if (!first_.empty()) return;
+  first_ = fmt::format(
       "{} and {} both hold a process {}{} at the same time: each counts as one of its own; where "
       "one is a copy, or was merged of the others, name only one of them",
       first, second, pid, rank.empty() ? "" : fmt::format(" (rank {})", rank));
+}
+
+std::string HeldTwice::sentence() const {
+  if (files_.size() < 2) return first_;
+  return fmt::format("{} ({} files in all hold one that another file holds)", first_,
+                     files_.size());
 }
 
 }  // namespace gpuprof::importer

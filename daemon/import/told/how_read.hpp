@@ -7,6 +7,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,9 +27,18 @@ std::vector<std::string> how_read(const std::string& path, const FileContent& co
 std::string nothing_shown(const std::string& path, std::size_t files,
                           const std::vector<std::string>& told);
 
-/// Of two files that hold a process of the same number, host and rank at the same time: copies of
-/// one trace, what somebody has merged beside its parts, or two processes in containers.
-std::string told_twice(const std::string& first, const std::string& second, std::int64_t pid,
-                       const std::string& rank);
+/// Files that hold a process of the same number, host and rank as another one at the same time:
+/// copies of one trace, what somebody has merged beside its parts, or processes in containers.
+class HeldTwice {
+ public:
+  void add(const std::string& first, const std::string& second, std::int64_t pid,
+           const std::string& rank);
+  /// The first pair, and how many there are; empty: none.
+  std::string sentence() const;
+
+ private:
+  std::string first_;
+  std::set<std::string> files_;
+};
 
 }  // namespace gpuprof::importer

@@ -38,6 +38,9 @@ TEST_F(Files, SpansOfOneProcessThatOverlapALittleAreOneWindow) {
 TEST_F(Files, ACopyOfAFileIsTold) {
   ASSERT_EQ(told({one("a.json", 1), one("b.json", 1)}).size(), 2u);
   EXPECT_TRUE(remarked("both hold a process 4000 at the same time"));
+  EXPECT_FALSE(remarked("files in all"));
+  ASSERT_EQ(told({one("a.json", 1), one("b.json", 1), one("c.json", 1)}).size(), 3u);
+  EXPECT_TRUE(remarked("(2 files in all hold one that another file holds)"));
 }
 
 TEST_F(Files, RanksAtOnceAreProcessesOfOneWindow) {

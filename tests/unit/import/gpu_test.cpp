@@ -105,7 +105,7 @@ TEST_F(GpuEvents, AFileThatTellsNoLaunchesSaysSo) {
     ASSERT_EQ(told->notices.size(), 1u) << events;
     EXPECT_EQ(told->notices[0],
               "2 GPU events are drawn without the host call that launched them: the file does not "
-              "tell which that was");
+              "link them to a launch");
   }
   // Where it tells others, whoever draws them counts.
   const auto told = told_of(
