@@ -140,12 +140,11 @@ std::uint32_t Classifier::stream_of(const RawEvent& e, const Row& row) {
 
 /// CUPTI's have 32 bits. 0: it tells none.
 std::uint32_t Classifier::correlation_of(const RawEvent& e) {
-  constexpr std::uint32_t kFirstFar = 0xe0000000;
   const auto told = e.integer(Arg::kCorrelation);
   const auto number = told ? told : e.integer(Arg::kConnection);
   if (!number || (*number >= 0 && *number <= 0xffffffff))
     return static_cast<std::uint32_t>(number.value_or(0));
-  const auto next = kFirstFar + static_cast<std::uint32_t>(far_.size());
+  const auto next = kGivenToLongIds + static_cast<std::uint32_t>(far_.size());
   return far_.try_emplace(*number, next).first->second;
 }
 

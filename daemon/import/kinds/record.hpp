@@ -140,6 +140,11 @@ inline bool is_gpu(RecordKind kind) { return kind >= RecordKind::kKernel; }
 /// GPU events come after what launched them, also where the clocks of the two do not quite agree.
 inline constexpr std::int64_t kGpuLagNs = 100'000'000;
 
+/// Correlations that we give, from these numbers on, which no driver reaches: to calls whose own
+/// cannot be used, to ids of more than 32 bits, to work without a launch.
+inline constexpr std::uint32_t kGivenToCalls = 0x80000000, kGivenToLongIds = 0xe0000000,
+                               kGivenToWork = 0xf0000000;
+
 inline std::int64_t sort_ns(const Record& r) {
   return r.kind >= RecordKind::kSync ? r.end_ns + kGpuLagNs : r.start_ns;
 }

@@ -154,7 +154,7 @@ class Emitter {
   Recent<std::uint32_t> forwards_{kMostRemembered};  // threads by sequence number
   Recent<Launch> links_{kMostRemembered};            // what an arrow comes from, by its number
   Recent<Led> led_{kMostRemembered};                 // by place_on_line()
-  std::uint32_t made_correlation_ = 0x80000000;
+  std::uint32_t made_correlation_ = kGivenToCalls;
   std::uint64_t unowned_ = 0, events_ = 0;
   std::uint32_t numbers_given_ = 0;  // to GPU events that no launch was found of
 };

@@ -10,8 +10,6 @@
 namespace gpuprof::importer {
 namespace {
 
-/// Numbers that no driver reaches.
-constexpr std::uint32_t kUnlaunched = 0xf0000000;
 /// No step is drawn longer than it was by more.
 constexpr std::int64_t kStepMoreNs = 1000;
 
@@ -152,7 +150,7 @@ std::uint32_t Emitter::shown_correlation(const Record& r, const Launch& launch) 
   if (launch.correlation != 0) return launch.correlation;
   const std::uint32_t own = r.gpu.correlation, first = processes_[launch.process].first_launched;
   if (content_.head.ours || (first != 0 && own > first)) return own;
-  return kUnlaunched + numbers_given_++ % (~0U - kUnlaunched);
+  return kGivenToWork + numbers_given_++ % (~0U - kGivenToWork);
 }
 
 /// Work belongs to the window of its launch, else to that of its begin; it is looked for in the
