@@ -43,16 +43,18 @@ def skip(reason):
 
 
 class Folder:
-    """A temporary folder that is kept when the test fails."""
+    """A temporary folder that is kept when the test fails, or an expectation did while it was there."""
 
     def __init__(self, name):
         self.path = tempfile.mkdtemp(prefix="gpuprof-e2e-%s-" % name)
+        self.failed_before = Checks.failed_of_all
 
     def __enter__(self):
         return self.path
 
     def __exit__(self, kind, value, trace):
-        if kind is None or (kind is SystemExit and not value.code):
+        failed = Checks.failed_of_all != self.failed_before
+        if not failed and (kind is None or (kind is SystemExit and not value.code)):
             shutil.rmtree(self.path, ignore_errors=True)
         else:
             print("kept: " + self.path, file=sys.stderr)
@@ -157,6 +159,8 @@ TOO_SLOW = 75
 class Checks:
     """Counts expectations; exit status and the last line say how it went."""
 
+    failed_of_all = 0  # of whoever counts
+
     def __init__(self):
         self.passed = self.failed = self.skipped = self.late = 0
 
@@ -165,6 +169,7 @@ class Checks:
             self.passed += 1
         else:
             self.failed += 1
+            Checks.failed_of_all += 1
             print("FAILED: " + what)
         return good
 
