@@ -100,7 +100,7 @@ TEST_F(WorkerThread, HandlerInsideMallocResumesIt) {
   struct sigaction action {};
   action.sa_handler = [](int) { worker_resume(); };
   action.sa_flags = SA_RESTART;
-  sigaction(SIGRTMIN + 3, &action, nullptr);
+  sigaction(SIGUSR1, &action, nullptr);  // of those no more than one waits
   std::atomic<bool> stop{false};
   std::thread allocator([&] {
     std::vector<void*> blocks;
@@ -114,7 +114,7 @@ TEST_F(WorkerThread, HandlerInsideMallocResumesIt) {
   for (int i = 0; i < 200; ++i) {
     ASSERT_TRUE(worker_park(60'000));
     worker_allow_resume();
-    while (worker_parked()) pthread_kill(allocator.native_handle(), SIGRTMIN + 3);
+    while (worker_parked()) pthread_kill(allocator.native_handle(), SIGUSR1);
   }
   stop = true;
   allocator.join();
