@@ -113,6 +113,7 @@ void first_use(Driver& d) {
   d.state.store(1);
   load_injection();
   if (const ToolHooks* h = hooks()) h->resource({.id = ResourceId::kInitFinished});
+  d.started.store(true);
 }
 
 }  // namespace

@@ -48,6 +48,12 @@ enum class Scenario : std::uint8_t {
   kCompleteAfterFork,
   kWrongSoname,
   kTwoCopies,
+  kDeafFilters,
+  kDeafWholeKinds,
+  kDeafApi,
+  kDeafKernels,
+  kDeafCallbacks,
+  kNoEnd,
   kCount,
 };
 
@@ -112,6 +118,15 @@ inline constexpr ScenarioInfo kScenarios[] = {
     {"two-copies", 1,
      "gpusim-run preloads a second copy of CUPTI, which hears nothing of the driver (with "
      "--preload or for PyTorch)"},
+    {"deaf-filters", 1,
+     "per-call filters of API records succeed and deliver nothing once cuInit has returned "
+     "(default for 13.0)"},
+    {"deaf-whole-kinds", 1,
+     "the whole kinds RUNTIME and DRIVER succeed and deliver nothing once cuInit has returned"},
+    {"deaf-api", 0, "after ARG API records none is delivered, however they are switched on"},
+    {"deaf-kernels", 0, "after ARG kernel records none is delivered"},
+    {"deaf-callbacks", 0, "after ARG API callbacks none is made"},
+    {"no-end", 1, "every ARG-th device record has end = 0"},
 };
 static_assert(sizeof(kScenarios) / sizeof(kScenarios[0]) ==
               static_cast<std::size_t>(Scenario::kCount));

@@ -32,7 +32,9 @@ constexpr std::size_t kMaxExternal = 8;
 /// What counting scenarios count.
 struct Counts {
   std::atomic<std::uint64_t> device_records{0};
+  std::atomic<std::uint64_t> kernel_records{0};
   std::atomic<std::uint64_t> api_records{0};
+  std::atomic<std::uint64_t> callbacks{0};
   std::atomic<std::uint32_t> last_correlation{0};
 };
 
@@ -49,9 +51,15 @@ bool hits(Scenario s, std::uint64_t number) {
   return every > 0 && number % static_cast<std::uint64_t>(every) == 0;
 }
 
+/// True from the record behind the ARG-th on, where the scenario is on. `number` counts from 1.
+bool deaf_by_now(Scenario s, std::uint64_t number) {
+  return on(s) && number > static_cast<std::uint64_t>(argument(s));
+}
+
 /// Applies the scenarios that change times and ids. `number` counts device records from 1.
 void spoil(DeviceOp& op, std::uint64_t number) {
   if (hits(Scenario::kZeroTimes, number)) op.start_ns = op.end_ns = 0;
+  if (hits(Scenario::kNoEnd, number)) op.end_ns = 0;
   if (hits(Scenario::kEndBeforeStart, number) && op.end_ns > 0) op.end_ns = op.start_ns - 1000;
   if (on(Scenario::kPoolLimit) &&
       number > static_cast<std::uint64_t>(argument(Scenario::kPoolLimit)))
@@ -101,6 +109,9 @@ void deliver_operation(const DeviceOp& source, std::uint32_t kind) {
   clock_scenarios();
   const std::uint64_t number = of_client<Counts>().device_records.fetch_add(1) + 1;
   if (lost(number)) return;
+  if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL &&
+      deaf_by_now(Scenario::kDeafKernels, of_client<Counts>().kernel_records.fetch_add(1) + 1))
+    return;
   DeviceOp op = source;
   spoil(op, number);
   const Record r = make_device_op(op, kind, name_for(op));
@@ -119,7 +130,7 @@ void deliver_operation(const DeviceOp& source, std::uint32_t kind) {
 void deliver_api(const ApiCall& call) {
   clock_scenarios();
   const std::uint64_t number = of_client<Counts>().api_records.fetch_add(1) + 1;
-  if (hits(Scenario::kOrphanGpu, number)) return;
+  if (hits(Scenario::kOrphanGpu, number) || deaf_by_now(Scenario::kDeafApi, number)) return;
   Record group[kMaxExternal];
   std::size_t n = 0;
   if (kind_on(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION)) {
@@ -135,6 +146,12 @@ void deliver_api(const ApiCall& call) {
     return;
   }
   for (std::size_t i = 0; i < n; ++i) hold_record(group[i], now_ns() + delay);
+}
+
+bool callback_made() {
+  if (!on(Scenario::kDeafCallbacks)) return true;
+  const std::uint64_t number = of_client<Counts>().callbacks.fetch_add(1) + 1;
+  return !deaf_by_now(Scenario::kDeafCallbacks, number);
 }
 
 void release_kept_back() {

@@ -20,6 +20,9 @@ void deliver_operation(const DeviceOp& op, std::uint32_t kind);
 /// Delivers an API record together with its external-correlation records.
 void deliver_api(const ApiCall& call);
 
+/// Whether an API callback is made; counts the calls.
+bool callback_made();
+
 /// Delivers device records that the shuffled scenario kept back.
 void release_kept_back();
 

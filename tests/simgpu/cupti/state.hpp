@@ -25,8 +25,8 @@ constexpr std::uint32_t kMaxKind = 256;
 constexpr std::uint32_t kMaxCbid = 1024;
 constexpr int kDomains = CUPTI_CB_DOMAIN_SIZE;
 
-/// Per-call record filter: unset follows the kind.
-enum class Filter : std::int8_t { kUnset = -1, kOff = 0, kOn = 1 };
+/// Per-call record filter: unset follows the kind, and so does one that came too late to be heard.
+enum class Filter : std::int8_t { kUnset = -1, kOff = 0, kOn = 1, kDeaf = 2 };
 
 /// The settings of one client.
 struct State {
@@ -35,6 +35,7 @@ struct State {
   void clear();
 
   std::atomic<bool> kinds[kMaxKind];
+  std::atomic<bool> deaf[kMaxKind];  ///< switched on, and delivers nothing
   std::atomic<Filter> filter[3][kMaxCbid];  ///< by ApiDomain
   std::atomic<CUpti_CallbackFunc> callback;
   std::atomic<void*> user_data;
