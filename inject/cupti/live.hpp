@@ -12,8 +12,8 @@
 #include <cstdint>
 
 #include "gpuprof/wire/segment.hpp"
-#include "inject/cupti/api.hpp"
-#include "inject/cupti/layout.hpp"
+#include "inject/cupti/library/api.hpp"
+#include "inject/cupti/library/layout.hpp"
 
 namespace gpuprof::cupti {
 

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "inject/cupti/callbacks.hpp"
+#include "inject/cupti/callbacks/callbacks.hpp"
 #include "tests/bench/spread.hpp"
 #include "tests/unit/sample/sampler_fixture.hpp"
 

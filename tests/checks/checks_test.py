@@ -59,7 +59,7 @@ class Layers(CheckCase):
         self.write("include/gpuprof/wire/lane.hpp", '#include "gpuprof/base/clock.hpp"\n')
         self.write("include/gpuprof/base/clock.hpp", "")
         self.plant("inject/hot/recorder.cpp", "gpuprof/wire/lane.hpp")
-        self.plant("inject/cupti/api.cpp", "cupti.h", "<", ">")
+        self.plant("inject/cupti/library/api.cpp", "cupti.h", "<", ">")
         self.plant("inject/cupti/launch.cpp", "inject/sample/unwind/launch_stack.hpp")
         self.plant("daemon/session/session.cpp", "daemon/ingest/ingest.hpp")
         self.plant("daemon/export/writer.cpp", "daemon/spool/spool_reader.hpp")
@@ -75,7 +75,7 @@ class Layers(CheckCase):
             "inject/agent/b.cpp": "support/log.hpp",
             "inject/hot/c.cpp": "inject/agent/agent.hpp",
             "inject/cupti/d.cpp": "inject/sample/signals/handler.hpp",
-            "inject/nvtx/e.cpp": "inject/cupti/api.hpp",
+            "inject/nvtx/e.cpp": "inject/cupti/library/api.hpp",
             "daemon/model/f.cpp": "gpuprof/wire/records.hpp",
             "daemon/export/g.cpp": "daemon/spool/spool_writer.hpp",
             "daemon/ingest/h.cpp": "daemon/session/session.hpp",

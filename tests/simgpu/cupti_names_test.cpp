@@ -39,10 +39,11 @@ void collect(const std::string& text, const std::string& pattern, std::set<std::
 /// CUPTI functions that gpuprof looks up or interposes.
 std::set<std::string> called_by_gpuprof() {
   std::set<std::string> names;
-  collect(text_of(GPUSIM_PRODUCT "/api.hpp"), R"(X\((cupti\w+)\))", names);
-  collect(text_of(GPUSIM_PRODUCT "/exports.txt"), R"((?:^|\n)(cupti\w+))", names);
-  for (const auto& entry : std::filesystem::directory_iterator(GPUSIM_PRODUCT))
-    collect(text_of(entry.path()), R"(dlsym\([^;"]*"(cupti\w+)\")", names);
+  collect(text_of(GPUSIM_PRODUCT "/library/api.hpp"), R"(X\((cupti\w+)\))", names);
+  collect(text_of(GPUSIM_PRODUCT "/interpose/exports.txt"), R"((?:^|\n)(cupti\w+))", names);
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(GPUSIM_PRODUCT))
+    if (entry.is_regular_file())
+      collect(text_of(entry.path()), R"(dlsym\([^;"]*"(cupti\w+)\")", names);
   return names;
 }
 

@@ -3,7 +3,7 @@
 // The buffer pool.
 //
 // Context:  tests
-#include "inject/cupti/buffers.hpp"
+#include "inject/cupti/activity/buffers.hpp"
 
 #include <gtest/gtest.h>
 

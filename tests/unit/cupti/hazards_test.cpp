@@ -3,12 +3,12 @@
 // Which release has which fault.
 //
 // Context:  tests
-#include "inject/cupti/hazards.hpp"
+#include "inject/cupti/library/hazards.hpp"
 
 #include <gtest/gtest.h>
 
-#include "inject/cupti/api.hpp"
-#include "inject/cupti/cbids.hpp"
+#include "inject/cupti/library/api.hpp"
+#include "inject/cupti/callbacks/cbids.hpp"
 
 namespace gpuprof::cupti {
 namespace {

@@ -3,14 +3,14 @@
 // Names of functions and kernels.
 //
 // Context:  tests
-#include "inject/cupti/names.hpp"
+#include "inject/cupti/activity/names.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <string>
 
-#include "inject/cupti/kernel_steps.hpp"
+#include "inject/cupti/callbacks/kernel_steps.hpp"
 #include "inject/hot/steps.hpp"
 #include "tests/fakes/in_process_segment.hpp"
 

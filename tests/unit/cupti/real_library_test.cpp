@@ -10,13 +10,13 @@
 #include <cstring>
 #include <string>
 
-#include "inject/cupti/activity.hpp"
-#include "inject/cupti/buffers.hpp"
-#include "inject/cupti/clock.hpp"
-#include "inject/cupti/layout.hpp"
+#include "inject/cupti/activity/activity.hpp"
+#include "inject/cupti/activity/buffers.hpp"
+#include "inject/cupti/activity/clock.hpp"
+#include "inject/cupti/library/layout.hpp"
 #include "inject/cupti/live.hpp"
-#include "inject/cupti/locate.hpp"
-#include "inject/cupti/names.hpp"
+#include "inject/cupti/library/locate.hpp"
+#include "inject/cupti/activity/names.hpp"
 #include "tests/fakes/in_process_segment.hpp"
 
 namespace gpuprof::cupti {

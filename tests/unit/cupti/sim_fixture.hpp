@@ -14,7 +14,7 @@
 
 #include "gpuprof/base/clock.hpp"
 #include "inject/cupti/cupti.hpp"
-#include "inject/cupti/flusher.hpp"
+#include "inject/cupti/activity/flusher.hpp"
 #include "sim_program.hpp"
 #include "tests/fakes/in_process_segment.hpp"
 

@@ -11,9 +11,9 @@
 #include <memory>
 #include <thread>
 
-#include "inject/cupti/handover.hpp"
+#include "inject/cupti/interpose/handover.hpp"
 #include "inject/cupti/live.hpp"
-#include "inject/cupti/room.hpp"
+#include "inject/cupti/subscribe/room.hpp"
 #include "sim_fixture.hpp"
 
 namespace gpuprof::cupti {

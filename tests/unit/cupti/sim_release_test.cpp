@@ -8,8 +8,8 @@
 #include <fstream>
 #include <string>
 
-#include "inject/cupti/buffers.hpp"
-#include "inject/cupti/flusher.hpp"
+#include "inject/cupti/activity/buffers.hpp"
+#include "inject/cupti/activity/flusher.hpp"
 #include "sim_fixture.hpp"
 
 namespace gpuprof::cupti {

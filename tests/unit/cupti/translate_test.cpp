@@ -3,7 +3,7 @@
 // Records of every release, built with NVIDIA's own structs, read by our offsets.
 //
 // Context:  tests
-#include "inject/cupti/translate.hpp"
+#include "inject/cupti/activity/translate.hpp"
 
 #include <cupti.h>
 #include <gtest/gtest.h>

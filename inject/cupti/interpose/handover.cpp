@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bookkeeping of the program's own CUPTI session.
+//
+// Context:  boundary
+// Owns:     nothing
+#include "inject/cupti/interpose/handover.hpp"
+
+#include <cstdio>
+
+#include "gpuprof/base/clock.hpp"
+#include "gpuprof/base/notices.hpp"
+#include "inject/cupti/activity/activity.hpp"
+#include "inject/cupti/activity/flusher.hpp"
+#include "inject/cupti/library/hazards.hpp"
+#include "inject/cupti/live.hpp"
+#include "inject/cupti/subscribe/room.hpp"
+#include "inject/cupti/sentences.hpp"
+#include "inject/hot/state.hpp"
+
+namespace gpuprof::cupti {
+
+namespace {
+
+using wire::NoticeLevel;
+
+constexpr std::uint32_t kLockMs = 1000;
+constexpr std::uint32_t kFlushMs = 1000;
+// From its last call to our next question for the slot.
+constexpr std::uint64_t kFreedNs = 50'000'000;
+
+// From here on nobody records: what is launched until we have CUPTI back is in no trace.
+void note_done(OtherSession& other, std::uint64_t now_ns) {
+  if (other.done_ns != 0) return;
+  other.done_ns = now_ns;
+  other.done_launches_at = g_live.launches.load(std::memory_order_relaxed);
+}
+
+// It had the slot before we came: now it may be free.
+void ask_soon(Room& room) {
+  if (room.slot != Slot::kTaken) return;
+  room.retry_at_ns = base::mono_ns() + kFreedNs;
+  hot::wake_worker();
+}
+
+// What is in CUPTI's buffers is ours and must come back to us before the program's callbacks
+// stand in their place: it would not know what to do with buffers it never gave.
+void put_down_activity(Room& room) {
+  if (!room.recording && room.kinds == 0) return;
+  disable_kinds(room);
+  const bool flushed = start_flusher() && wait_flush(ask_flush(true), kFlushMs);
+  if (!flushed) hot::count(wire::Counter::kFlushesMissed);
+  room.recording = false;
+  // Of a flush that goes on, what still comes to our callbacks is ours.
+  g_live.accept_until_ns.store(flushed ? 0 : base::mono_ns() | kUntilFlushed,
+                               std::memory_order_release);
+}
+
+void give_back_callbacks(Room& room) {
+  if (!room.registered) return;
+  room.registered = false;
+  const OtherSession& other = room.other;
+  if (other.requested != nullptr)
+    g_live.api.cuptiActivityRegisterCallbacks(other.requested, other.completed);
+}
+
+void begin_other(Room& room) {
+  OtherSession& other = room.other;
+  if (room.open && room.slot == Slot::kOurs) {
+    put_down_activity(room);
+    give_back_callbacks(room);
+  }
+  other.active = true;
+  other.idle_since_ns = base::mono_ns();
+  other.done_ns = 0;
+  note_done(other, other.idle_since_ns);
+  other.flushed = false;
+  ++other.sessions;
+  if (room.wanted == Wanted::kRecording) open_share(room, other.idle_since_ns);
+}
+
+/// " (N launches and waits)"; nothing for 0: without the slot we have no callbacks, and no count.
+void seen(char* text, std::size_t bytes, std::uint64_t launches) {
+  text[0] = '\0';
+  if (launches != 0)
+    std::snprintf(text, bytes, " (%llu launch%s)", static_cast<unsigned long long>(launches),
+                  launches == 1 ? " or wait" : "es and waits");
+}
+
+/// Runs f under the room's lock if this process is one we watch. The program waits no longer than
+/// kLockMs for a thread of ours that gets no processor: then the call is counted.
+template <typename F>
+void with_room(F f) {
+  if (!hot::alive()) return;
+  const RoomLock lock(kLockMs);
+  if (!lock) return hot::count(wire::Counter::kOtherCallsMissed);
+  if (!g_room.dead) f(g_room);
+}
+
+}  // namespace
+
+void update_idle(OtherSession& other) {
+  const bool busy = other.subscribed || other.kinds != 0;
+  if (busy) {
+    other.idle_since_ns = other.done_ns = 0;
+    other.flushed = false;
+  } else if (other.idle_since_ns == 0) {
+    other.idle_since_ns = base::mono_ns();
+    note_done(other, other.idle_since_ns);
+  }
+}
+
+void open_share(Room& room, std::uint64_t now_ns) {
+  OtherSession& other = room.other;
+  if (other.share_since_ns != 0) return;
+  other.share_since_ns = now_ns;
+  other.share_launches_at = g_live.launches.load(std::memory_order_relaxed);
+  if ((room.said & kSaidHandOver) != 0) return;
+  room.said |= kSaidHandOver;
+  say(NoticeLevel::kMissing, base::kNoticeHandOver | base::kNoticeOpening,
+      "The program started its own CUPTI profiler (torch.profiler or the like): it has the GPU "
+      "events until it is done, gpuprof goes on with everything else.%s",
+      room.open && has_hazard(g_live.api.version, Hazard::kKernelKindStays)
+          ? " Kernel records could not be switched off safely before (CUPTI below 13.0 Update 1)."
+          : "");
+  hot::wake_worker();
+}
+
+void close_share(Room& room, std::uint64_t now_ns) {
+  OtherSession& other = room.other;
+  if (other.share_since_ns == 0) return;
+  const std::uint64_t launches = g_live.launches.load(std::memory_order_relaxed);
+  // Our recording may have begun when it was done already.
+  const std::uint64_t since_ns = other.share_since_ns;
+  const std::uint64_t done_ns =
+      other.done_ns == 0 ? now_ns : since_ns + elapsed_ns(other.done_ns, since_ns);
+  const std::uint64_t at_done = other.done_ns == 0   ? launches
+                                : done_ns > since_ns ? other.done_launches_at
+                                                     : other.share_launches_at;
+  other.share_since_ns = 0;
+  char during[48], gap[224] = "";
+  seen(during, sizeof during, at_done - other.share_launches_at);
+  const std::uint64_t gap_ns = elapsed_ns(now_ns, done_ns);
+  // With callbacks all the time none counted means none made.
+  if (gap_ns != 0 && (launches != at_done || room.slot != Slot::kOurs)) {
+    char lost[48];
+    seen(lost, sizeof lost, launches - at_done);
+    std::snprintf(gap, sizeof gap,
+                  " What was launched in the %llu ms%s from its end until gpuprof had CUPTI back "
+                  "is in neither.",
+                  static_cast<unsigned long long>(gap_ns / 1'000'000), lost);
+  }
+  say(NoticeLevel::kMissing, base::kNoticeHandOver | base::kNoticeClosing,
+      "The program started its own CUPTI profiler and had the GPU events of %llu ms of the "
+      "recording%s: they are in its trace, not in this one.%s",
+      static_cast<unsigned long long>(elapsed_ns(done_ns, since_ns) / 1'000'000), during, gap);
+}
+
+void step_aside(OtherCall call) {
+  with_room([call](Room& room) {
+    if (!room.other.active) begin_other(room);
+    if (call == OtherCall::kSubscribe) release_slot(room);
+  });
+}
+
+void other_subscribed(bool worked) {
+  with_room([worked](Room& room) {
+    if (worked) room.other.subscribed = true;
+    update_idle(room.other);
+  });
+}
+
+void other_unsubscribed(bool worked) {
+  with_room([worked](Room& room) {
+    if (worked) room.other.subscribed = false;
+    ask_soon(room);
+    update_idle(room.other);
+  });
+}
+
+void other_registered(CUpti_BuffersCallbackRequestFunc requested,
+                      CUpti_BuffersCallbackCompleteFunc completed) {
+  with_room([requested, completed](Room& room) {
+    room.other.requested = requested;
+    room.other.completed = completed;
+    // A moment of rest counts from the last thing it did.
+    room.other.idle_since_ns = 0;
+    update_idle(room.other);
+  });
+}
+
+void other_enabled(std::uint32_t kind, bool worked) {
+  with_room([kind, worked](Room& room) {
+    if (worked) room.other.kinds |= kind_bit(kind);
+    update_idle(room.other);
+  });
+}
+
+void other_disabled(std::uint32_t kind) {
+  with_room([kind](Room& room) {
+    room.other.kinds &= ~kind_bit(kind);
+    // CUPTI's switches are one for all: what we had kept on is off now too.
+    room.kinds &= ~kind_bit(kind);
+    if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+      g_live.kinds_kept.store(false, std::memory_order_relaxed);
+    update_idle(room.other);
+  });
+}
+
+void other_flushed() {
+  with_room([](Room& room) {
+    ask_soon(room);
+    if (!room.other.active || room.other.idle_since_ns == 0) return;
+    room.other.flushed = true;
+    room.other.idle_since_ns = base::mono_ns();
+    hot::wake_worker();
+  });
+}
+
+void other_finalized() {
+  with_room([](Room& room) {
+    // CUPTI forgot all settings, ours too.
+    room.kinds = 0;
+    room.registered = false;
+    room.api_filters = false;
+    room.recording = false;
+    room.slot = room.slot == Slot::kOurs ? Slot::kFree : room.slot;
+    room.callbacks = Wanted::kOff;
+    room.other.kinds = 0;
+    room.other.subscribed = false;
+    room.other.requested = nullptr;
+    room.other.active = true;
+    room.other.idle_since_ns = 0;
+    update_idle(room.other);
+    // Nothing of it is left in CUPTI that it could still want to read.
+    room.other.flushed = true;
+  });
+}
+
+}  // namespace gpuprof::cupti

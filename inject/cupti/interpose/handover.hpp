@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stepping aside when the program itself uses CUPTI (torch.profiler, JAX, …), and back after.
+//
+// Context:  boundary (application threads, inside a call of theirs)
+// Owns:     nothing: the state is OtherSession in Room
+// Promises: our kinds are off and our slot is free before the program's call reaches CUPTI; the
+//           program's calls and results are passed on unchanged; waiting is bounded
+// Not here: taking up again (room.cpp, tick)
+#pragma once
+
+#include <cstdint>
+
+#include "inject/cupti/library/api.hpp"
+
+namespace gpuprof::cupti {
+
+/// What the program is about to do.
+enum class OtherCall : std::uint8_t { kSubscribe, kActivity };
+
+/// Before a call of the program: steps aside if we have to. `returned_by_us` are the program's
+/// own buffer callbacks, which must be in force again (null: nothing to give back).
+void step_aside(OtherCall call);
+
+/// After the call, with its result.
+void other_subscribed(bool worked);
+void other_unsubscribed(bool worked);
+void other_registered(CUpti_BuffersCallbackRequestFunc requested,
+                      CUpti_BuffersCallbackCompleteFunc completed);
+void other_enabled(std::uint32_t kind, bool worked);
+void other_disabled(std::uint32_t kind);
+void other_flushed();
+void other_finalized();
+
+/// Whether it rests, and since when, after `other` changed. Under the room's lock.
+struct OtherSession;
+void update_idle(OtherSession& other);
+
+}  // namespace gpuprof::cupti

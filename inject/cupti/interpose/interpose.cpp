@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CUPTI functions of the program that pass through us first: by name when our library is preloaded,
+// else through the program's own tables (late.cpp).
+//
+// Context:  boundary (application threads)
+// Owns:     nothing
+// Promises: arguments and results unchanged; our own calls never come here (they go through the
+//           table of api.hpp)
+// Not here: why each is wrapped (exports.txt)
+#include "inject/cupti/interpose/forward.hpp"
+#include "inject/cupti/interpose/handover.hpp"
+#include "inject/cupti/interpose/late.hpp"
+
+namespace {
+
+using namespace gpuprof::cupti;
+
+// The version is none of ours to report: the caller sees what CUPTI says when it is not there.
+constexpr CUptiResult kAbsent = CUPTI_ERROR_NOT_INITIALIZED;
+
+template <typename F>
+F real(const char* name, void* caller, F ours) {
+  return reinterpret_cast<F>(real_function(name, caller, reinterpret_cast<void*>(ours)));
+}
+
+}  // namespace
+
+#define GPUPROF_EXPORT extern "C" __attribute__((visibility("default"))) CUptiResult CUPTIAPI
+// Expands in the wrapper itself, whose return address is the caller's.
+#define GPUPROF_REAL(name)                          \
+  void* const caller = __builtin_return_address(0); \
+  const auto forward = real(#name, caller, &name);  \
+  if (forward == nullptr) return kAbsent
+
+GPUPROF_EXPORT cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback,
+                              void* user) {
+  GPUPROF_REAL(cuptiSubscribe);
+  if (from_cupti_itself(caller)) return forward(subscriber, callback, user);
+  step_aside(OtherCall::kSubscribe);
+  const CUptiResult result = forward(subscriber, callback, user);
+  other_subscribed(result == CUPTI_SUCCESS);
+  return result;
+}
+
+GPUPROF_EXPORT cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback,
+                                 void* user, CUpti_SubscriberParams* params) {
+  GPUPROF_REAL(cuptiSubscribe_v2);
+  if (from_cupti_itself(caller)) return forward(subscriber, callback, user, params);
+  step_aside(OtherCall::kSubscribe);
+  const CUptiResult result = forward(subscriber, callback, user, params);
+  other_subscribed(result == CUPTI_SUCCESS);
+  return result;
+}
+
+GPUPROF_EXPORT cuptiUnsubscribe(CUpti_SubscriberHandle subscriber) {
+  GPUPROF_REAL(cuptiUnsubscribe);
+  const CUptiResult result = forward(subscriber);
+  if (!from_cupti_itself(caller)) other_unsubscribed(result == CUPTI_SUCCESS);
+  return result;
+}
+
+GPUPROF_EXPORT cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requested,
+                                              CUpti_BuffersCallbackCompleteFunc completed) {
+  GPUPROF_REAL(cuptiActivityRegisterCallbacks);
+  if (from_cupti_itself(caller)) return forward(requested, completed);
+  step_aside(OtherCall::kActivity);
+  const CUptiResult result = forward(requested, completed);
+  if (result == CUPTI_SUCCESS) other_registered(requested, completed);
+  return result;
+}
+
+GPUPROF_EXPORT cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc timestamp) {
+  GPUPROF_REAL(cuptiActivityRegisterTimestampCallback);
+  // Our pending records are in the old clock: they must be out before it changes.
+  if (!from_cupti_itself(caller)) step_aside(OtherCall::kActivity);
+  return forward(timestamp);
+}
+
+GPUPROF_EXPORT cuptiActivityEnable(CUpti_ActivityKind kind) {
+  GPUPROF_REAL(cuptiActivityEnable);
+  if (from_cupti_itself(caller)) return forward(kind);
+  step_aside(OtherCall::kActivity);
+  const CUptiResult result = forward(kind);
+  other_enabled(static_cast<std::uint32_t>(kind), result == CUPTI_SUCCESS);
+  return result;
+}
+
+GPUPROF_EXPORT cuptiActivityEnableAndDump(CUpti_ActivityKind kind) {
+  GPUPROF_REAL(cuptiActivityEnableAndDump);
+  if (from_cupti_itself(caller)) return forward(kind);
+  step_aside(OtherCall::kActivity);
+  const CUptiResult result = forward(kind);
+  other_enabled(static_cast<std::uint32_t>(kind), result == CUPTI_SUCCESS);
+  return result;
+}
+
+GPUPROF_EXPORT cuptiActivityDisable(CUpti_ActivityKind kind) {
+  GPUPROF_REAL(cuptiActivityDisable);
+  const CUptiResult result = forward(kind);
+  if (!from_cupti_itself(caller)) other_disabled(static_cast<std::uint32_t>(kind));
+  return result;
+}
+
+GPUPROF_EXPORT cuptiActivityFlushAll(std::uint32_t flag) {
+  GPUPROF_REAL(cuptiActivityFlushAll);
+  const CUptiResult result = forward(flag);
+  if (!from_cupti_itself(caller)) other_flushed();
+  return result;
+}
+
+GPUPROF_EXPORT cuptiFinalize(void) {
+  GPUPROF_REAL(cuptiFinalize);
+  if (from_cupti_itself(caller)) return forward();
+  step_aside(OtherCall::kSubscribe);
+  const CUptiResult result = forward();
+  other_finalized();
+  return result;
+}
+
+namespace gpuprof::cupti {
+
+#define GPUPROF_ROW(name) \
+  { #name, reinterpret_cast < void*>(&::name), false }
+const got::Replacement kWrappers[] = {
+    GPUPROF_ROW(cuptiSubscribe),
+    GPUPROF_ROW(cuptiSubscribe_v2),
+    GPUPROF_ROW(cuptiUnsubscribe),
+    GPUPROF_ROW(cuptiActivityRegisterCallbacks),
+    GPUPROF_ROW(cuptiActivityRegisterTimestampCallback),
+    GPUPROF_ROW(cuptiActivityEnable),
+    GPUPROF_ROW(cuptiActivityEnableAndDump),
+    GPUPROF_ROW(cuptiActivityDisable),
+    GPUPROF_ROW(cuptiActivityFlushAll),
+    GPUPROF_ROW(cuptiFinalize),
+    {},
+};
+
+}  // namespace gpuprof::cupti

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the driver says about the devices: asked once, by our own thread.
+//
+// Context:  query_devices, record_devices: worker; complete_device: callback
+// Owns:     a table of sixteen devices
+// Promises: only queries that need no current context; never inside a callback
+// Not here: CUPTI's device record (translate.hpp)
+#pragma once
+
+#include "gpuprof/wire/records.hpp"
+#include "inject/cupti/library/driver.hpp"
+
+namespace gpuprof::cupti {
+
+/// Asks the driver; later calls do nothing once it answered. False: it did not.
+bool query_devices(const Driver& driver);
+
+/// Pushes one DeviceInfo per device.
+void record_devices();
+
+/// Fills what CUPTI's record lacks from the driver's answers, if there are any.
+void complete_device(wire::DeviceInfo* info);
+
+}  // namespace gpuprof::cupti

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which copy of CUPTI to open: the one in use, the one beside the runtime, the one on
+// the library path, the toolkit's.
+//
+// Context:  worker | boundary
+// Owns:     the handle it returns: never closed, unmapping CUPTI under a framework is not ours
+// Promises: never maps a copy whose file name says a newer major than the driver's; the path and
+//           the reason are known afterwards
+// Not here: functions inside (api.hpp)
+#pragma once
+
+#include <cstdint>
+
+#include "inject/cupti/library/api.hpp"
+#include "inject/cupti/library/driver.hpp"
+#include "inject/modules/held.hpp"
+
+namespace gpuprof::cupti {
+
+enum class Origin : std::uint8_t {
+  kNone,
+  kFramework,
+  kMapped,
+  kBesideRuntime,
+  kLibraryPath,
+  kToolkit,
+  kLinker
+};
+
+const char* origin_text(Origin origin);
+
+struct Copy {
+  modules::Held handle;
+  Origin origin = Origin::kNone;
+  std::uint32_t mapped_copies = 0;  // CUPTI copies mapped before we looked
+  bool simulated = false;           // a simulated GPU says so itself
+  char path[512] = {};
+  char refused[192] = {};  // why a copy was passed over, last one wins
+};
+
+/// Finds, opens and loads the table.
+bool locate_cupti(const Driver& driver, Copy* copy, Api* api);
+
+}  // namespace gpuprof::cupti

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Letting go: nothing of ours is left in CUPTI.
+//
+// Context:  worker, and the helper that has the program's descriptors
+// Owns:     nothing
+#include <atomic>
+
+#include "gpuprof/base/clock.hpp"
+#include "inject/cupti/activity/buffers.hpp"
+#include "inject/cupti/cupti.hpp"
+#include "inject/cupti/activity/flusher.hpp"
+#include "inject/cupti/library/hazards.hpp"
+#include "inject/cupti/callbacks/kernel_steps.hpp"
+#include "inject/cupti/interpose/late.hpp"
+#include "inject/cupti/live.hpp"
+#include "inject/cupti/subscribe/room.hpp"
+#include "inject/cupti/sentences.hpp"
+#include "inject/hot/pause.hpp"
+
+namespace gpuprof::cupti {
+
+namespace {
+
+constexpr std::uint32_t kLockMs = 500;
+
+// Kernel records below CUDA 13.0 Update 1 can neither be switched off safely nor be finalised away
+// (graphs): CUPTI goes on filling our buffers, and we go on taking them back unread.
+bool must_stay(const Room& room) {
+  return room.open && (room.kinds & kind_bit(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) != 0 &&
+         has_hazard(g_live.api.version, Hazard::kKernelKindStays);
+}
+
+// Written by let_go_now, which may end later than whoever waits for it.
+constinit std::atomic<bool> g_entered{false};
+
+void let_go_now() {
+  const RoomLock lock(kLockMs);
+  if (!lock) return;
+  g_entered.store(true, std::memory_order_relaxed);
+  if (g_room.dead || g_room.exiting) return;
+  Room& room = g_room;
+  room.wanted = Wanted::kOff;
+  if (!room.other.active) apply(room, base::mono_ns());
+  release_slot(room);
+}
+
+// Facts and sentences are a session's; what is known of the process stays.
+void begin_anew(Room& room) {
+  room.said = 0;
+  room.facts_sent = room.devices_sent = room.open_failed = room.budget_stopped = false;
+  room.replaced = false;
+  room.next_open_ns = room.retry_at_ns = room.not_ready_retries = 0;
+  if (room.slot != Slot::kOurs) room.slot = Slot::kFree;
+  // Nobody sees any more what it does: its next session is found when we come back.
+  room.other = OtherSession{};
+  g_live.accept_until_ns.store(0, std::memory_order_release);
+}
+
+bool flushed(std::uint32_t deadline_ms) {
+  {
+    const RoomLock lock(kLockMs);
+    if (!lock || g_room.dead || !g_room.open || g_room.other.active || !start_flusher())
+      return false;
+  }
+  return wait_flush(ask_flush(true), deadline_ms);
+}
+
+// With all kinds off a forced flush brings every buffer back; but a call that was under way may
+// take one more.
+bool take_buffers_back(std::uint32_t deadline_ms) {
+  constexpr std::uint32_t kPatienceMs = 50;
+  const std::uint64_t until = base::mono_ns() + std::uint64_t{deadline_ms} * 1'000'000;
+  while (g_buffers.mapped()) {
+    if (!flushed(deadline_ms)) return false;
+    if (!g_buffers.unmap(kPatienceMs) && base::mono_ns() >= until) return false;
+  }
+  return true;
+}
+
+// Again where a fork has taken the helper away meanwhile, or somebody was inside.
+bool let_go(std::uint32_t deadline_ms) {
+  const std::uint64_t until = base::mono_ns() + std::uint64_t{deadline_ms} * 1'000'000;
+  g_entered.store(false, std::memory_order_relaxed);
+  while (!run_on_helper(let_go_now, deadline_ms) || !g_entered.load(std::memory_order_relaxed)) {
+    if (base::mono_ns() >= until) return false;
+    hot::pause_for(5'000'000);
+  }
+  return true;
+}
+
+}  // namespace
+
+bool release(std::uint32_t deadline_ms) {
+  const bool done = let_go(deadline_ms);
+  restore_callers();
+  const bool unmapped = done && !must_stay(g_room) && take_buffers_back(deadline_ms);
+  if (!helper_is_kept()) stop_flusher(deadline_ms);
+  const RoomLock lock(kLockMs);
+  if (!lock || !done) return false;
+  begin_anew(g_room);
+  forget_wants();
+  forget_sentences();
+  return unmapped && flush_running_since() == 0;
+}
+
+}  // namespace gpuprof::cupti
