@@ -38,14 +38,23 @@ struct Live {
   /// Kinds were left on because switching them off is dangerous: buffers are recycled unread.
   std::atomic<bool> kinds_kept{false};
 
-  std::atomic<std::uint64_t> completions{0};   // buffers CUPTI gave back to us, ever
-  std::atomic<std::uint64_t> launches{0};      // launch callbacks, ever
-  std::atomic<std::uint64_t> node_records{0};  // device records of graph nodes in this session
-  std::atomic<std::uint64_t> node_budget{0};   // 0: no limit
-  std::atomic<std::uint32_t> seen{0};          // kSaw…
+  std::atomic<std::uint64_t> completions{0};    // buffers CUPTI gave back to us, ever
+  std::atomic<std::uint64_t> runs{0};           // launch callbacks of kernels and graphs, ever
+  std::atomic<std::uint64_t> other_calls{0};    // launch callbacks of other calls, ever
+  std::atomic<std::uint64_t> call_records{0};   // records of API calls, wanted or not, ever
+  std::atomic<std::uint64_t> other_records{0};  // all others, ever
+  std::atomic<std::uint64_t> node_records{0};   // device records of graph nodes in this session
+  std::atomic<std::uint64_t> node_budget{0};    // 0: no limit
+  std::atomic<std::uint32_t> seen{0};           // kSaw…
 };
 
 extern Live g_live;
+
+/// Launch callbacks, ever.
+inline std::uint64_t launches_ever() {
+  return g_live.runs.load(std::memory_order_relaxed) +
+         g_live.other_calls.load(std::memory_order_relaxed);
+}
 
 /// The rest of such a word is when recording ended: each end has a word of its own.
 inline constexpr std::uint64_t kUntilFlushed = std::uint64_t{1} << 63;

@@ -9,9 +9,9 @@
 #include <cstring>
 #include <memory>
 
-#include "inject/cupti/callbacks/kernel_steps.hpp"
 #include "inject/cupti/activity/names.hpp"
 #include "inject/cupti/activity/translate.hpp"
+#include "inject/cupti/callbacks/kernel_steps.hpp"
 
 namespace {
 

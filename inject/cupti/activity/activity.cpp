@@ -8,13 +8,13 @@
 
 #include "gpuprof/base/clock.hpp"
 #include "inject/cupti/activity/buffers.hpp"
-#include "inject/cupti/callbacks/cbids.hpp"
-#include "inject/cupti/library/devices.hpp"
 #include "inject/cupti/activity/flusher.hpp"
-#include "inject/cupti/library/hazards.hpp"
-#include "inject/cupti/live.hpp"
 #include "inject/cupti/activity/names.hpp"
 #include "inject/cupti/activity/translate.hpp"
+#include "inject/cupti/callbacks/call_list.hpp"
+#include "inject/cupti/library/devices.hpp"
+#include "inject/cupti/library/hazards.hpp"
+#include "inject/cupti/live.hpp"
 
 namespace gpuprof::cupti {
 
@@ -46,9 +46,9 @@ class Transfer {
       case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
         return graph(from);
       case CUPTI_ACTIVITY_KIND_RUNTIME:
-        return api(from, wire::ApiDomain::kRuntime, kRuntimeTable);
+        return api(from, wire::ApiDomain::kRuntime);
       case CUPTI_ACTIVITY_KIND_DRIVER:
-        return api(from, wire::ApiDomain::kDriver, kDriverTable);
+        return api(from, wire::ApiDomain::kDriver);
       case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
         return plain<wire::Sync>(from, translate_sync);
       case CUPTI_ACTIVITY_KIND_OVERHEAD:
@@ -65,6 +65,8 @@ class Transfer {
         return;
     }
   }
+
+  std::uint64_t calls() const { return calls_; }
 
  private:
   template <typename R>
@@ -109,13 +111,14 @@ class Transfer {
     push(record);
   }
 
-  void api(const RawRecord& from, wire::ApiDomain domain, const CallTable& table) {
+  void api(const RawRecord& from, wire::ApiDomain domain) {
+    ++calls_;
     if (g_live.drop_api.load(std::memory_order_relaxed)) return;
     wire::ApiCall record;
     translate_api(from, domain, &record);
     if (hot::is_our_thread(record.tid)) return;
     if (g_live.filter_api.load(std::memory_order_relaxed) &&
-        table.of(record.cbid) == CallClass::kNone)
+        class_of(domain, record.cbid) == CallClass::kNone)
       return;
     const Text name = api_name(domain, record.cbid);
     record.name_id = hot::intern(guard_, name.data, name.bytes, now_ns_);
@@ -150,6 +153,7 @@ class Transfer {
   const hot::Guard& guard_;
   std::uint64_t now_ns_;
   KernelNames names_;
+  std::uint64_t calls_ = 0;
 };
 
 // How much of the buffer lies before the end of a record (null: nothing); of one whose length we
@@ -182,6 +186,10 @@ void drain(std::uint8_t* buffer, std::size_t valid_bytes) {
           kind, RawRecord{reinterpret_cast<const std::byte*>(at), bytes, g_live.layout.version});
   }
   count(Counter::kCuptiRecords, records);
+  if (guard) {
+    g_live.call_records.fetch_add(transfer.calls(), std::memory_order_relaxed);
+    g_live.other_records.fetch_add(records - transfer.calls(), std::memory_order_relaxed);
+  }
   if (!guard) count(Counter::kDroppedNoLane, records);
   if (result == CUPTI_ERROR_INVALID_KIND) {
     count(Counter::kCuptiUnknownKind);

@@ -325,6 +325,9 @@ bool wait_flush(std::uint32_t ticket, std::uint32_t deadline_ms) {
   return false;
 }
 
+std::uint32_t flushes_asked() { return g_flusher.asked.load(std::memory_order_acquire); }
+std::uint32_t flushes_done() { return g_flusher.done.load(std::memory_order_acquire); }
+
 std::uint64_t flush_running_since() {
   return g_flusher.running_since.load(std::memory_order_acquire);
 }

@@ -47,6 +47,10 @@ void hurry_flush(std::uint32_t spacing_ms);
 /// Waits until the flush of this ticket is done. False: deadline passed.
 bool wait_flush(std::uint32_t ticket, std::uint32_t deadline_ms);
 
+/// How many flushes were asked for, and the ticket of the last one that has ended.
+std::uint32_t flushes_asked();
+std::uint32_t flushes_done();
+
 /// Since when a flush has been running (CLOCK_MONOTONIC), 0: none is.
 std::uint64_t flush_running_since();
 

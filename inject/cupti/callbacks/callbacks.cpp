@@ -7,7 +7,7 @@
 #include "inject/cupti/callbacks/callbacks.hpp"
 
 #include "gpuprof/base/clock.hpp"
-#include "inject/cupti/callbacks/cbids.hpp"
+#include "inject/cupti/callbacks/call_list.hpp"
 #include "inject/cupti/callbacks/kernel_steps.hpp"
 #include "inject/cupti/live.hpp"
 #include "inject/hot/recorder.hpp"
@@ -23,21 +23,19 @@ thread_local std::uint32_t t_last_correlation = 0;
 
 constexpr std::uint32_t kAnyUse = hot::kOnCuda | hot::kOnKernelSteps;
 
-CallClass class_of(wire::ApiDomain domain, CUpti_CallbackId cbid) {
-  return (domain == wire::ApiDomain::kRuntime ? kRuntimeTable : kDriverTable).of(cbid);
+bool runs(CallClass call_class) {
+  return call_class == CallClass::kKernel || call_class == CallClass::kGraph;
 }
 
 void record_launch(const hot::Guard& guard, wire::ApiDomain domain, CUpti_CallbackId cbid,
-                   std::uint32_t correlation, std::uint64_t now_ns) {
+                   CallClass call_class, std::uint32_t correlation, std::uint64_t now_ns) {
   wire::Launch launch{};
   launch.ts_ns = now_ns;
   if (hot::on(hot::kOnLaunchStacks)) launch.stack_id = sample::take_launch_stack(guard, now_ns);
   launch.correlation = correlation;
   launch.api = static_cast<std::uint16_t>(domain);
   launch.cbid = cbid;
-  const CallClass call_class = class_of(domain, cbid);
-  if (call_class == CallClass::kKernel || call_class == CallClass::kGraph)
-    launch.flags = wire::kLaunchRuns;
+  if (runs(call_class)) launch.flags = wire::kLaunchRuns;
   if (call_class == CallClass::kGraph) note_seen(kSawGraph);
   launch.tid = guard.tid();
   launch.op_id = guard.block().open_op;
@@ -56,17 +54,18 @@ void CUPTIAPI api_callback(void*, CUpti_CallbackDomain cupti_domain, CUpti_Callb
   const hot::Guard guard(hot::Role::kCallback);
   if (!guard || hot::is_our_thread(guard.tid())) return;
   t_last_correlation = call->correlationId;
-  g_live.launches.fetch_add(1, std::memory_order_relaxed);
+  const auto domain = runtime ? wire::ApiDomain::kRuntime : wire::ApiDomain::kDriver;
+  const CallClass call_class = class_of(domain, cbid);
+  (runs(call_class) ? g_live.runs : g_live.other_calls).fetch_add(1, std::memory_order_relaxed);
   hot::count(wire::Counter::kLaunchCallbacks);
   const std::uint64_t now_ns = base::mono_ns();
-  const auto domain = runtime ? wire::ApiDomain::kRuntime : wire::ApiDomain::kDriver;
   if (hot::on(hot::kOnKernelSteps) && call->symbolName != nullptr) {
-    const CallClass call_class = class_of(domain, cbid);
     // An id newer than our headers that carries a kernel's name launches one.
     if (call_class == CallClass::kKernel || call_class == CallClass::kNone)
       see_kernel(guard, call->symbolName, now_ns);
   }
-  if (hot::on(hot::kOnCuda)) record_launch(guard, domain, cbid, call->correlationId, now_ns);
+  if (hot::on(hot::kOnCuda))
+    record_launch(guard, domain, cbid, call_class, call->correlationId, now_ns);
 }
 
 }  // namespace gpuprof::cupti

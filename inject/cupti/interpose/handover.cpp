@@ -14,8 +14,8 @@
 #include "inject/cupti/activity/flusher.hpp"
 #include "inject/cupti/library/hazards.hpp"
 #include "inject/cupti/live.hpp"
-#include "inject/cupti/subscribe/room.hpp"
 #include "inject/cupti/sentences.hpp"
+#include "inject/cupti/subscribe/room.hpp"
 #include "inject/hot/state.hpp"
 
 namespace gpuprof::cupti {
@@ -33,7 +33,7 @@ constexpr std::uint64_t kFreedNs = 50'000'000;
 void note_done(OtherSession& other, std::uint64_t now_ns) {
   if (other.done_ns != 0) return;
   other.done_ns = now_ns;
-  other.done_launches_at = g_live.launches.load(std::memory_order_relaxed);
+  other.done_launches_at = launches_ever();
 }
 
 // It had the slot before we came: now it may be free.
@@ -114,7 +114,7 @@ void open_share(Room& room, std::uint64_t now_ns) {
   OtherSession& other = room.other;
   if (other.share_since_ns != 0) return;
   other.share_since_ns = now_ns;
-  other.share_launches_at = g_live.launches.load(std::memory_order_relaxed);
+  other.share_launches_at = launches_ever();
   if ((room.said & kSaidHandOver) != 0) return;
   room.said |= kSaidHandOver;
   say(NoticeLevel::kMissing, base::kNoticeHandOver | base::kNoticeOpening,
@@ -129,7 +129,7 @@ void open_share(Room& room, std::uint64_t now_ns) {
 void close_share(Room& room, std::uint64_t now_ns) {
   OtherSession& other = room.other;
   if (other.share_since_ns == 0) return;
-  const std::uint64_t launches = g_live.launches.load(std::memory_order_relaxed);
+  const std::uint64_t launches = launches_ever();
   // Our recording may have begun when it was done already.
   const std::uint64_t since_ns = other.share_since_ns;
   const std::uint64_t done_ns =
@@ -222,7 +222,7 @@ void other_finalized() {
     // CUPTI forgot all settings, ours too.
     room.kinds = 0;
     room.registered = false;
-    room.api_filters = false;
+    room.calls = Calls::kOff;
     room.recording = false;
     room.slot = room.slot == Slot::kOurs ? Slot::kFree : room.slot;
     room.callbacks = Wanted::kOff;

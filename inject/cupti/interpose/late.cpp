@@ -8,11 +8,11 @@
 
 #include <stdlib.h>
 
-#include "inject/cupti/cupti.hpp"
 #include "inject/cupti/activity/flusher.hpp"
+#include "inject/cupti/cupti.hpp"
 #include "inject/cupti/interpose/handover.hpp"
-#include "inject/cupti/library/hazards.hpp"
 #include "inject/cupti/interpose/kineto.hpp"
+#include "inject/cupti/library/hazards.hpp"
 #include "inject/cupti/live.hpp"
 #include "inject/cupti/sentences.hpp"
 #include "inject/hot/state.hpp"

@@ -1,30 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is switched on at CUPTI: activity kinds, API filters, API callbacks.
+// What is switched on at CUPTI: activity kinds and API callbacks.
 //
 // Context:  worker | boundary, under the room's lock
 // Owns:     nothing
-#include <cstring>
-
-#include "inject/cupti/callbacks/cbids.hpp"
-#include "inject/cupti/library/hazards.hpp"
+#include "inject/cupti/subscribe/kinds.hpp"
+#include "inject/cupti/callbacks/call_list.hpp"
 #include "inject/cupti/interpose/late.hpp"
+#include "inject/cupti/library/hazards.hpp"
 #include "inject/cupti/live.hpp"
-#include "inject/cupti/subscribe/room.hpp"
 #include "inject/cupti/sentences.hpp"
+#include "inject/cupti/subscribe/calls.hpp"
 
 namespace gpuprof::cupti {
 
 namespace {
 
 using wire::NoticeLevel;
-
-struct KindRow {
-  CUpti_ActivityKind kind;
-  bool device_work;  // a record of work on the device
-  bool dump;         // a snapshot of what exists already is wanted
-  const char* what;  // in the sentence when it refuses
-};
 
 constexpr KindRow kKinds[] = {
     {CUPTI_ACTIVITY_KIND_DEVICE, false, true, "device properties"},
@@ -39,99 +31,6 @@ constexpr KindRow kKinds[] = {
     {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, true, false, "kernels"},
 };
 constexpr KindRow kGraphKind = {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, true, false, "graph launches"};
-
-bool wanted_in_api(CallClass call_class) { return call_class != CallClass::kNone; }
-
-bool switch_on(Room& room, const KindRow& row) {
-  if ((room.kinds & kind_bit(row.kind)) != 0) return true;
-  if (g_live.layout.of(row.kind) == 0) return false;
-  const bool dump = row.dump && g_live.api.cuptiActivityEnableAndDump != nullptr;
-  const CUptiResult result = dump ? g_live.api.cuptiActivityEnableAndDump(row.kind)
-                                  : g_live.api.cuptiActivityEnable(row.kind);
-  if (result == CUPTI_SUCCESS) {
-    room.kinds |= kind_bit(row.kind);
-    return true;
-  }
-  const char* text = nullptr;
-  g_live.api.cuptiGetResultString(result, &text);
-  if (row.device_work)
-    say(NoticeLevel::kMissing, result, "No %s in the trace: CUPTI refused them (%d, %s).", row.what,
-        static_cast<int>(result), text != nullptr ? text : "no description");
-  return false;
-}
-
-void switch_off(Room& room, std::uint32_t kind) {
-  if ((room.kinds & kind_bit(kind)) == 0) return;
-  g_live.api.cuptiActivityDisable(static_cast<CUpti_ActivityKind>(kind));
-  room.kinds &= ~kind_bit(kind);
-}
-
-// Functions newer than our headers are judged by what they are called.
-CallClass class_by_name(const char* name) {
-  struct Word {
-    const char* part;
-    CallClass call_class;
-  };
-  static constexpr Word kWords[] = {{"GraphLaunch", CallClass::kGraph},
-                                    {"LaunchKernel", CallClass::kKernel},
-                                    {"LaunchCooperative", CallClass::kKernel},
-                                    {"Memcpy", CallClass::kWork},
-                                    {"Memset", CallClass::kWork},
-                                    {"Prefetch", CallClass::kWork},
-                                    {"Synchronize", CallClass::kWait}};
-  if (std::strstr(name, "GraphAdd") != nullptr || std::strstr(name, "Node") != nullptr)
-    return CallClass::kNone;
-  for (const Word& word : kWords)
-    if (std::strstr(name, word.part) != nullptr) return word.call_class;
-  return CallClass::kNone;
-}
-
-/// Calls f(domain, cbid, class) for each function of our list, and for those newer than it.
-template <typename F>
-void for_each_call(F f) {
-  for (const CallId& call : kRuntimeCalls)
-    f(CUPTI_CB_DOMAIN_RUNTIME_API, call.cbid, call.call_class);
-  for (const CallId& call : kDriverCalls) f(CUPTI_CB_DOMAIN_DRIVER_API, call.cbid, call.call_class);
-  if (g_live.api.cuptiGetCallbackName == nullptr) return;
-  const auto later = [&f](CUpti_CallbackDomain domain, std::uint32_t from) {
-    const char* name = nullptr;
-    for (std::uint32_t cbid = from; cbid < kMaxCbid; ++cbid) {
-      if (g_live.api.cuptiGetCallbackName(domain, cbid, &name) != CUPTI_SUCCESS || name == nullptr)
-        return;
-      const CallClass call_class = class_by_name(name);
-      if (call_class != CallClass::kNone) f(domain, cbid, call_class);
-    }
-  };
-  later(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE);
-  later(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE);
-}
-
-bool has_filters() {
-  return g_live.api.cuptiActivityEnableRuntimeApi != nullptr &&
-         g_live.api.cuptiActivityEnableDriverApi != nullptr;
-}
-
-void set_api_filters(Room& room, bool on) {
-  for_each_call([on](CUpti_CallbackDomain domain, std::uint32_t cbid, CallClass call_class) {
-    if (!wanted_in_api(call_class)) return;
-    if (domain == CUPTI_CB_DOMAIN_RUNTIME_API)
-      g_live.api.cuptiActivityEnableRuntimeApi(cbid, on ? 1 : 0);
-    else
-      g_live.api.cuptiActivityEnableDriverApi(cbid, on ? 1 : 0);
-  });
-  room.api_filters = on;
-}
-
-// Before CUDA 12.5 only the whole kind can be had; what we do not want is dropped when decoding.
-void enable_api_records(Room& room) {
-  if (has_filters()) {
-    if (!room.api_filters) set_api_filters(room, true);
-    return;
-  }
-  g_live.filter_api.store(true, std::memory_order_relaxed);
-  switch_on(room, {CUPTI_ACTIVITY_KIND_RUNTIME, true, false, "CUDA runtime calls"});
-  switch_on(room, {CUPTI_ACTIVITY_KIND_DRIVER, true, false, "CUDA driver calls"});
-}
 
 void set_node_budget() {
   // Observed elsewhere: device buffers are not given back under sustained graph replay, and
@@ -170,6 +69,30 @@ bool may_stall(Room& room, const KindRow& row) {
 
 }  // namespace
 
+bool switch_on(Room& room, const KindRow& row) {
+  if ((room.kinds & kind_bit(row.kind)) != 0) return true;
+  if (g_live.layout.of(row.kind) == 0) return false;
+  const bool dump = row.dump && g_live.api.cuptiActivityEnableAndDump != nullptr;
+  const CUptiResult result = dump ? g_live.api.cuptiActivityEnableAndDump(row.kind)
+                                  : g_live.api.cuptiActivityEnable(row.kind);
+  if (result == CUPTI_SUCCESS) {
+    room.kinds |= kind_bit(row.kind);
+    return true;
+  }
+  const char* text = nullptr;
+  g_live.api.cuptiGetResultString(result, &text);
+  if (row.device_work)
+    say(NoticeLevel::kMissing, result, "No %s in the trace: CUPTI refused them (%d, %s).", row.what,
+        static_cast<int>(result), text != nullptr ? text : "no description");
+  return false;
+}
+
+void switch_off(Room& room, std::uint32_t kind) {
+  if ((room.kinds & kind_bit(kind)) == 0) return;
+  g_live.api.cuptiActivityDisable(static_cast<CUpti_ActivityKind>(kind));
+  room.kinds &= ~kind_bit(kind);
+}
+
 void enable_kinds(Room& room) {
   if (room.settings.graph_nodes)
     set_node_budget();
@@ -186,7 +109,7 @@ void enable_kinds(Room& room) {
 }
 
 void disable_kinds(Room& room) {
-  if (room.api_filters) set_api_filters(room, false);
+  calls_off(room);
   const bool keep = has_hazard(g_live.api.version, Hazard::kKernelKindStays) &&
                     (room.kinds & kind_bit(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) != 0;
   for (std::uint32_t kind = 1; kind < 64; ++kind)
@@ -198,16 +121,6 @@ void disable_kinds(Room& room) {
       "Kernel records stay on between windows: below CUDA 13.0 Update 1 switching them off can "
       "block the program (CUPTI %u). They cost some time and are not recorded.",
       g_live.api.version);
-}
-
-// Where a kind once on had better stay on, its records are dropped as they come.
-void follow_calls(Room& room) {
-  g_live.drop_api.store(!room.settings.calls, std::memory_order_relaxed);
-  if (room.settings.calls) return enable_api_records(room);
-  if (has_hazard(g_live.api.version, Hazard::kKernelKindStays)) return;
-  if (room.api_filters) set_api_filters(room, false);
-  switch_off(room, CUPTI_ACTIVITY_KIND_RUNTIME);
-  switch_off(room, CUPTI_ACTIVITY_KIND_DRIVER);
 }
 
 void stop_device_kinds(Room& room) {

@@ -8,14 +8,14 @@
 
 #include "gpuprof/base/clock.hpp"
 #include "inject/cupti/activity/buffers.hpp"
-#include "inject/cupti/cupti.hpp"
 #include "inject/cupti/activity/flusher.hpp"
-#include "inject/cupti/library/hazards.hpp"
 #include "inject/cupti/callbacks/kernel_steps.hpp"
+#include "inject/cupti/cupti.hpp"
 #include "inject/cupti/interpose/late.hpp"
+#include "inject/cupti/library/hazards.hpp"
 #include "inject/cupti/live.hpp"
-#include "inject/cupti/subscribe/room.hpp"
 #include "inject/cupti/sentences.hpp"
+#include "inject/cupti/subscribe/room.hpp"
 #include "inject/hot/pause.hpp"
 
 namespace gpuprof::cupti {

@@ -11,14 +11,15 @@
 #include "gpuprof/base/clock.hpp"
 #include "inject/cupti/activity/activity.hpp"
 #include "inject/cupti/activity/buffers.hpp"
-#include "inject/cupti/library/devices.hpp"
 #include "inject/cupti/activity/flusher.hpp"
-#include "inject/cupti/library/hazards.hpp"
 #include "inject/cupti/callbacks/kernel_steps.hpp"
 #include "inject/cupti/interpose/late.hpp"
-#include "inject/cupti/live.hpp"
+#include "inject/cupti/library/devices.hpp"
+#include "inject/cupti/library/hazards.hpp"
 #include "inject/cupti/library/mapped.hpp"
+#include "inject/cupti/live.hpp"
 #include "inject/cupti/sentences.hpp"
+#include "inject/cupti/subscribe/calls.hpp"
 #include "inject/hot/outbox.hpp"
 #include "inject/hot/pause.hpp"
 #include "inject/hot/thread_block.hpp"
@@ -32,6 +33,7 @@ namespace {
 using wire::NoticeLevel;
 
 constinit std::atomic<bool> g_driver_seen{false};
+constinit std::atomic<bool> g_cuda_begins{false};
 
 constexpr std::uint64_t kMsNs = 1'000'000;
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
@@ -134,7 +136,7 @@ void tell_what_callbacks_saw(Room& room) {
 
 void watch_for_replacement(Room& room, std::uint64_t now_ns) {
   const std::uint64_t completions = g_live.completions.load(std::memory_order_relaxed);
-  const std::uint64_t launches = g_live.launches.load(std::memory_order_relaxed);
+  const std::uint64_t launches = launches_ever();
   if (completions != room.completions_at || launches == room.launches_at || !room.recording) {
     room.completions_at = completions;
     room.launches_at = launches;
@@ -231,6 +233,7 @@ std::uint32_t turn(std::uint64_t now_ns) {
     }
     tell_what_callbacks_saw(room);
     watch_for_replacement(room, now_ns);
+    watch_calls(room, now_ns);
     turn_flush(room, now_ns);
   }
   if (room.recording || accept_lingers(now_ns)) return room.settings.flush_period_ms;
@@ -295,6 +298,8 @@ void driver_seen() {
   if (!on_our_thread()) keep_helper();
   g_driver_seen.store(true, std::memory_order_release);
 }
+void set_cuda_begins(bool begins) { g_cuda_begins.store(begins, std::memory_order_release); }
+bool cuda_begins() { return g_cuda_begins.load(std::memory_order_acquire); }
 bool driver_was_seen() { return g_driver_seen.load(std::memory_order_acquire); }
 
 bool driver_mapped() {

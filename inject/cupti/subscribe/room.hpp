@@ -13,8 +13,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "inject/cupti/library/api.hpp"
 #include "inject/cupti/cupti.hpp"
+#include "inject/cupti/library/api.hpp"
 #include "inject/cupti/library/driver.hpp"
 #include "inject/cupti/library/locate.hpp"
 
@@ -44,6 +44,17 @@ struct OtherSession {
   CUpti_BuffersCallbackCompleteFunc completed = nullptr;
 };
 
+/// How records of API calls are switched on: function by function, or as whole kinds.
+enum class Calls : std::uint8_t { kOff, kFilters, kKinds };
+
+/// What came of them (calls.hpp).
+struct CallWatch {
+  std::uint64_t runs_at = 0, records_at = 0, others_at = 0;
+  std::uint64_t since_ns = 0;  // of a launch that has no record yet; 0: there is none
+  std::uint32_t flush_at = 0;
+  bool filters_deaf = false, kinds_deaf = false;  // of this CUPTI, for good
+};
+
 struct Room {
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   Settings settings;
@@ -59,10 +70,11 @@ struct Room {
   Slot slot = Slot::kFree;
   std::uint64_t retry_at_ns = 0;
   std::uint32_t not_ready_retries = 0;
-  bool registered = false;          // our buffer callbacks are in force
-  bool replaced = false;            // someone put theirs in our place without asking
-  std::uint64_t kinds = 0;          // bit = CUpti_ActivityKind we enabled
-  bool api_filters = false;         // per-function filters are set
+  bool registered = false;    // our buffer callbacks are in force
+  bool replaced = false;      // someone put theirs in our place without asking
+  std::uint64_t kinds = 0;    // bit = CUpti_ActivityKind we enabled
+  Calls calls = Calls::kOff;  // how records of API calls are on
+  CallWatch call_watch;
   Wanted callbacks = Wanted::kOff;  // which API callbacks are on
   bool recording = false;
   bool budget_stopped = false;
@@ -115,6 +127,9 @@ class RoomLock {
 /// Whether the calling thread is the agent's worker or our helper.
 bool on_our_thread();
 
+/// Whether the program is inside cuInit, at InitializeInjection.
+bool cuda_begins();
+
 constexpr std::uint64_t kind_bit(std::uint32_t kind) {
   return kind < 64 ? std::uint64_t{1} << kind : 0;
 }
@@ -129,8 +144,6 @@ void release_slot(Room& room);
 // kinds.cpp
 /// Switches activity kinds on; says which refused.
 void enable_kinds(Room& room);
-/// Switches the records of API calls as the settings say.
-void follow_calls(Room& room);
 /// Switches them off, but for one that is dangerous to switch off.
 void disable_kinds(Room& room);
 /// Switches API callbacks: none, launches only, or all of our list, less where the settings say so.

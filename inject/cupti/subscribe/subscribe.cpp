@@ -8,11 +8,12 @@
 
 #include "inject/cupti/activity/activity.hpp"
 #include "inject/cupti/activity/buffers.hpp"
+#include "inject/cupti/callbacks/call_list.hpp"
 #include "inject/cupti/callbacks/callbacks.hpp"
 #include "inject/cupti/library/hazards.hpp"
 #include "inject/cupti/live.hpp"
-#include "inject/cupti/subscribe/room.hpp"
 #include "inject/cupti/sentences.hpp"
+#include "inject/cupti/subscribe/room.hpp"
 #include "inject/hot/thread_block.hpp"
 #include "inject/modules/loader_lock.hpp"
 
@@ -200,6 +201,7 @@ bool open_cupti(Room& room, std::uint64_t now_ns) {
     return false;
   }
   probe_layout(g_live.api, &g_live.layout);
+  learn_newer_calls();
   room.open = true;
   state_facts(room);
   return true;

@@ -7,8 +7,8 @@
 #include <atomic>
 
 #include "gpuprof/base/clock.hpp"
-#include "inject/cupti/cupti.hpp"
 #include "inject/cupti/activity/flusher.hpp"
+#include "inject/cupti/cupti.hpp"
 #include "inject/cupti/interpose/late.hpp"
 #include "inject/cupti/subscribe/room.hpp"
 #include "inject/hot/state.hpp"

@@ -19,7 +19,7 @@ namespace gpusim {
 
 /// Everything global in the driver.
 struct Driver {
-  std::atomic<int> state;  ///< 0 untouched, 1 initialised, 2 gone
+  std::atomic<int> state;     ///< 0 untouched, 1 initialised, 2 gone
   std::atomic<bool> started;  ///< cuInit has returned, or is about to
   int pid;
   int device_count;

@@ -78,8 +78,7 @@ CUptiResult enable(std::uint32_t kind) {
   attach_to_driver();
   reset_filter(kind);
   const bool of_calls = kind == CUPTI_ACTIVITY_KIND_RUNTIME || kind == CUPTI_ACTIVITY_KIND_DRIVER;
-  if (of_calls && driver().started.load())
-    state().deaf[kind].store(on(Scenario::kDeafWholeKinds));
+  if (of_calls && driver().started.load()) state().deaf[kind].store(on(Scenario::kDeafWholeKinds));
   state().kinds[kind].store(true);
   start_worker();
   return CUPTI_SUCCESS;
@@ -106,7 +105,7 @@ CUptiResult set_filter(ApiDomain domain, std::uint32_t cbid, bool wanted) {
                                   : static_cast<std::uint32_t>(CUPTI_RUNTIME_TRACE_CBID_SIZE);
   if (cbid == 0 || cbid >= limit) return CUPTI_ERROR_INVALID_PARAMETER;
   attach_to_driver();
-  state().filter[static_cast<int>(domain)][cbid].store(!wanted        ? Filter::kOff
+  state().filter[static_cast<int>(domain)][cbid].store(!wanted         ? Filter::kOff
                                                        : late_filter() ? Filter::kDeaf
                                                                        : Filter::kOn);
   start_worker();

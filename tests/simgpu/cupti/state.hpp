@@ -35,7 +35,7 @@ struct State {
   void clear();
 
   std::atomic<bool> kinds[kMaxKind];
-  std::atomic<bool> deaf[kMaxKind];  ///< switched on, and delivers nothing
+  std::atomic<bool> deaf[kMaxKind];         ///< switched on, and delivers nothing
   std::atomic<Filter> filter[3][kMaxCbid];  ///< by ApiDomain
   std::atomic<CUpti_CallbackFunc> callback;
   std::atomic<void*> user_data;

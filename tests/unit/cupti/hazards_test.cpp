@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "inject/cupti/library/api.hpp"
 #include "inject/cupti/callbacks/cbids.hpp"
+#include "inject/cupti/library/api.hpp"
 
 namespace gpuprof::cupti {
 namespace {

@@ -13,10 +13,10 @@
 #include "inject/cupti/activity/activity.hpp"
 #include "inject/cupti/activity/buffers.hpp"
 #include "inject/cupti/activity/clock.hpp"
-#include "inject/cupti/library/layout.hpp"
-#include "inject/cupti/live.hpp"
-#include "inject/cupti/library/locate.hpp"
 #include "inject/cupti/activity/names.hpp"
+#include "inject/cupti/library/layout.hpp"
+#include "inject/cupti/library/locate.hpp"
+#include "inject/cupti/live.hpp"
 #include "tests/fakes/in_process_segment.hpp"
 
 namespace gpuprof::cupti {

@@ -13,8 +13,8 @@
 #include <thread>
 
 #include "gpuprof/base/clock.hpp"
-#include "inject/cupti/cupti.hpp"
 #include "inject/cupti/activity/flusher.hpp"
+#include "inject/cupti/cupti.hpp"
 #include "sim_program.hpp"
 #include "tests/fakes/in_process_segment.hpp"
 
