@@ -163,6 +163,7 @@ void Assembler::on(const Lane& lane, const wire::ClockSync& r, const Tail&) {
   const std::int64_t stepped = clocks_.add(r);
   clock_lane_ = lane.index;
   last_delivery_ns_ = std::max(last_delivery_ns_, r.mono_ns);
+  launches_.answers().flushed(r.mono_ns);
   sink_.on(model::ClockPair{r.mono_ns, r.real_ns, r.boot_ns, r.cupti_ns, r.gap_ns});
   clock_report_.reading(sink_, clocks_, r.mono_ns, stepped);
 }

@@ -13,10 +13,10 @@
 
 #include "daemon/ingest/clock_report.hpp"
 #include "daemon/ingest/clocks.hpp"
+#include "daemon/ingest/correlate/joins.hpp"
+#include "daemon/ingest/correlate/launches.hpp"
 #include "daemon/ingest/decoder.hpp"
 #include "daemon/ingest/held.hpp"
-#include "daemon/ingest/joins.hpp"
-#include "daemon/ingest/launches.hpp"
 #include "daemon/ingest/lifetime.hpp"
 #include "daemon/ingest/limits.hpp"
 #include "daemon/ingest/loss_book.hpp"
@@ -123,6 +123,9 @@ class Assembler {
   /// A file is about to be written: nothing waits for a clock in the next rounds.
   void hurry() { joins_.hurry(); }
 
+  /// Recording went on.
+  void recording_began() { launches_.answers().begin(); }
+
   /// Recording went off at `ts_ns`: once everything of that time is drained (two rounds), ranges
   /// still open from before are closed as unfinished.
   void recording_stopped(std::uint64_t ts_ns);
@@ -154,6 +157,8 @@ class Assembler {
   const Clocks& clocks() const { return clocks_; }
   /// Launches that CUPTI has told nothing of, and since when it may have told nothing.
   std::uint64_t undelivered_launches() const { return launches_.undelivered(); }
+  /// What CUPTI was asked for since recording went on, and what it gave.
+  const Answers& answers() const { return launches_.answers(); }
   std::uint64_t last_delivery_ns() const { return last_delivery_ns_; }
   const Steps& steps() const { return steps_; }
   /// Drops the lanes have told of, to compare with what they count.

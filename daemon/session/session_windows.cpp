@@ -110,6 +110,7 @@ void Session::do_round(std::uint64_t now_ns) {
     target->drain(now_ns);
     target->end_round(now_ns);
     target->look_at_overhead(now_ns);
+    target->look_at_answers(now_ns);
   }
   if (now_ns - last_flush_ns_ < kFlushPeriodNs) return;
   last_flush_ns_ = now_ns;

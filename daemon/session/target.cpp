@@ -182,6 +182,7 @@ void Target::flush_spool() {
 void Target::settle(std::uint64_t now_ns) {
   if (finished_) return;
   tell_of_late_switch(now_ns);
+  look_at_answers(now_ns, true);
   assembler_->write_losses(now_ns);
   assembler_->copy_open(now_ns);
   writer_->flush();
@@ -217,6 +218,8 @@ void Target::finish(End how, std::int32_t wait_status, std::uint64_t now_ns) {
   poller_.write_facts(*writer_);
   write_overhead();
   assembler_->finish(now_ns);
+  // Else CUPTI kept its newest records, which is told below.
+  if (how != End::kVanished && how != End::kReplaced) look_at_answers(now_ns, true);
   if (told_to_record_ns_ != 0 && recorded_.empty() && decoder_->counts().records == 0)
     tell_of_late_begin(now_ns - std::min(now_ns, told_to_record_ns_), false, now_ns);
   if (poller_.value(wire::Counter::kLastFlushMissed) != 0) tell_of_missed_flush(now_ns);
@@ -268,10 +271,11 @@ void Target::tell_of_sudden_end(End how, std::int32_t wait_status, std::uint64_t
   tell_of_missing(wire::Feature::kCuda, text, now_ns);
 }
 
-void Target::tell_of_missing(wire::Feature feature, const std::string& text, std::uint64_t now_ns) {
+void Target::tell_of_missing(wire::Feature feature, const std::string& text, std::uint64_t now_ns,
+                             std::uint32_t code) {
   writer_->on(model::Notice{now_ns, static_cast<std::uint32_t>(feature),
-                            static_cast<std::uint32_t>(wire::NoticeLevel::kMissing), 0, text});
-  add_missing(static_cast<std::uint32_t>(feature), 0, text);
+                            static_cast<std::uint32_t>(wire::NoticeLevel::kMissing), code, text});
+  add_missing(static_cast<std::uint32_t>(feature), code, text);
 }
 
 // By a counter: whoever would send a sentence may be what gets no processor.

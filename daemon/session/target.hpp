@@ -9,6 +9,7 @@
 // Not here: when to record (schedule.hpp), when to cut (session.cpp)
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -102,6 +103,10 @@ class Target final : private ingest::Listener {
   std::uint64_t drain_due_ns() const { return last_drain_ns_ + pace_.period_ns(); }
   /// Behind a drain: joins what has waited a round.
   void end_round(std::uint64_t now_ns);
+  /// Tells of sources of CUPTI's that deliver nothing although they are switched on, and of their
+  /// coming back.
+  /// @param last  A forced flush has ended, and nothing more is expected.
+  void look_at_answers(std::uint64_t now_ns, bool last = false);
   /// The next rounds wait for no clock reading.
   void hurry();
   void flush_spool();
@@ -189,6 +194,7 @@ class Target final : private ingest::Listener {
   void on_hello_again(const wire::Packet& packet);
   void on_module(const wire::Packet& packet);
   void on_text_message(const wire::Packet& packet);
+  void follow_hand_over(std::uint32_t code);
   void note_rank(std::string_view key, std::string_view value);
   void add_missing(std::uint32_t feature, std::uint32_t code, std::string_view text);
   void on_state(wire::StateReport report);
@@ -205,7 +211,10 @@ class Target final : private ingest::Listener {
   void tell_of_unsent_messages(std::uint64_t now_ns);
   void tell_of_cut_waits(std::uint64_t now_ns);
   void tell_of_other_calls(std::uint64_t now_ns);
-  void tell_of_missing(wire::Feature feature, const std::string& text, std::uint64_t now_ns);
+  void tell_of_silence(ingest::Source source, std::uint64_t now_ns);
+  void tell_of_answer(ingest::Source source, std::uint64_t now_ns);
+  void tell_of_missing(wire::Feature feature, const std::string& text, std::uint64_t now_ns,
+                       std::uint32_t code = 0);
   void tell_of_sudden_end(End how, std::int32_t wait_status, std::uint64_t now_ns);
 
   ingest::SegmentHost segment_;
@@ -231,6 +240,8 @@ class Target final : private ingest::Listener {
   std::uint64_t last_drain_ns_ = 0;
   std::uint64_t asked_ = 0, flushed_ = 0;  // tokens, which grow, of the last flush and answer
   std::uint64_t flushes_missed_ = 0, late_told_ns_ = 0;
+  std::array<std::uint64_t, ingest::kSources> silent_since_ns_{};  // as told; 0: it is not
+  bool handed_over_ = false;  // the program's own profiler has what CUPTI delivers
   std::uint64_t disconnected_ns_ = 0;
   std::uint64_t facts_ = 0;
   std::uint64_t latest_step_ = 0;

@@ -41,6 +41,7 @@ struct Live {
   std::atomic<std::uint64_t> completions{0};    // buffers CUPTI gave back to us, ever
   std::atomic<std::uint64_t> runs{0};           // launch callbacks of kernels and graphs, ever
   std::atomic<std::uint64_t> other_calls{0};    // launch callbacks of other calls, ever
+  std::atomic<std::int64_t> captures{0};        // of streams into graphs that are under way
   std::atomic<std::uint64_t> call_records{0};   // records of API calls, wanted or not, ever
   std::atomic<std::uint64_t> other_records{0};  // all others, ever
   std::atomic<std::uint64_t> node_records{0};   // device records of graph nodes in this session

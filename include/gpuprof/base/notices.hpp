@@ -22,6 +22,8 @@ inline constexpr std::uint32_t kNoticeNothingRecorded = 1u << 29;
 
 /// Subjects: the low bits of such a code.
 inline constexpr std::uint32_t kNoticeHandOver = 1;
+/// The first of as many as there are sources of CUPTI's (ingest::Source).
+inline constexpr std::uint32_t kNoticeSilence = 2;
 
 /// Whether a notice with the code `later` takes the place of one with the code `earlier`.
 constexpr bool closes(std::uint32_t later, std::uint32_t earlier) {

@@ -27,6 +27,7 @@ struct Launch {
   std::uint32_t reserved;
 };
 inline constexpr std::uint16_t kLaunchRuns = 1;  // a kernel or a graph: GPU records are to follow
+inline constexpr std::uint16_t kLaunchCaptured = 2;  // perhaps into a graph, while one was captured
 enum class ApiDomain : std::uint16_t { kDriver = 1, kRuntime = 2 };
 
 // ---- From here on start_ns/end_ns are on the CUPTI clock; the daemon converts (ClockSync). ----

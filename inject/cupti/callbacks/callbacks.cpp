@@ -27,6 +27,12 @@ bool runs(CallClass call_class) {
   return call_class == CallClass::kKernel || call_class == CallClass::kGraph;
 }
 
+// In what is launched meanwhile nobody can tell which stream is captured.
+void follow_capture(CallClass call_class) {
+  if (call_class == CallClass::kCapture) g_live.captures.fetch_add(1, std::memory_order_relaxed);
+  if (call_class == CallClass::kCaptureEnd) g_live.captures.fetch_sub(1, std::memory_order_relaxed);
+}
+
 void record_launch(const hot::Guard& guard, wire::ApiDomain domain, CUpti_CallbackId cbid,
                    CallClass call_class, std::uint32_t correlation, std::uint64_t now_ns) {
   wire::Launch launch{};
@@ -36,6 +42,7 @@ void record_launch(const hot::Guard& guard, wire::ApiDomain domain, CUpti_Callba
   launch.api = static_cast<std::uint16_t>(domain);
   launch.cbid = cbid;
   if (runs(call_class)) launch.flags = wire::kLaunchRuns;
+  if (g_live.captures.load(std::memory_order_relaxed) > 0) launch.flags |= wire::kLaunchCaptured;
   if (call_class == CallClass::kGraph) note_seen(kSawGraph);
   launch.tid = guard.tid();
   launch.op_id = guard.block().open_op;
@@ -57,6 +64,7 @@ void CUPTIAPI api_callback(void*, CUpti_CallbackDomain cupti_domain, CUpti_Callb
   const auto domain = runtime ? wire::ApiDomain::kRuntime : wire::ApiDomain::kDriver;
   const CallClass call_class = class_of(domain, cbid);
   (runs(call_class) ? g_live.runs : g_live.other_calls).fetch_add(1, std::memory_order_relaxed);
+  follow_capture(call_class);
   hot::count(wire::Counter::kLaunchCallbacks);
   const std::uint64_t now_ns = base::mono_ns();
   if (hot::on(hot::kOnKernelSteps) && call->symbolName != nullptr) {

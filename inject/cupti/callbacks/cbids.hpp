@@ -18,12 +18,14 @@ namespace gpuprof::cupti {
 /// What a function does, as far as we care.
 enum class CallClass : std::uint8_t {
   kNone,
-  kKernel,  // launches one kernel: the callback carries its name
-  kGraph,   // launches a graph
-  kWork,    // copies, sets, prefetches
-  kMemory,  // allocates or frees
-  kWait,    // the host waits
-  kMark,    // event records and stream waits: kept as records, no callback
+  kKernel,      // launches one kernel: the callback carries its name
+  kGraph,       // launches a graph
+  kWork,        // copies, sets, prefetches
+  kMemory,      // allocates or frees
+  kWait,        // the host waits
+  kMark,        // event records and stream waits: kept as records, no callback
+  kCapture,     // from here on launches may go into a graph
+  kCaptureEnd,  // and no more
 };
 
 struct CallId {
@@ -150,6 +152,12 @@ inline constexpr CallId kRuntimeCalls[] = {
     GPUPROF_RT(cudaStreamWaitEvent_ptsz_v7000, kMark),
     GPUPROF_RT(cudaLaunchHostFunc_v10000, kMark),
     GPUPROF_RT(cudaLaunchHostFunc_ptsz_v10000, kMark),
+    GPUPROF_RT(cudaStreamBeginCapture_v10000, kCapture),
+    GPUPROF_RT(cudaStreamBeginCapture_ptsz_v10000, kCapture),
+    GPUPROF_RT(cudaStreamBeginCaptureToGraph_v12030, kCapture),
+    GPUPROF_RT(cudaStreamBeginCaptureToGraph_ptsz_v12030, kCapture),
+    GPUPROF_RT(cudaStreamEndCapture_v10000, kCaptureEnd),
+    GPUPROF_RT(cudaStreamEndCapture_ptsz_v10000, kCaptureEnd),
 };
 
 inline constexpr CallId kDriverCalls[] = {
@@ -271,6 +279,14 @@ inline constexpr CallId kDriverCalls[] = {
     GPUPROF_DR(cuStreamWaitEvent_ptsz, kMark),
     GPUPROF_DR(cuLaunchHostFunc, kMark),
     GPUPROF_DR(cuLaunchHostFunc_ptsz, kMark),
+    GPUPROF_DR(cuStreamBeginCapture, kCapture),
+    GPUPROF_DR(cuStreamBeginCapture_ptsz, kCapture),
+    GPUPROF_DR(cuStreamBeginCapture_v2, kCapture),
+    GPUPROF_DR(cuStreamBeginCapture_v2_ptsz, kCapture),
+    GPUPROF_DR(cuStreamBeginCaptureToGraph, kCapture),
+    GPUPROF_DR(cuStreamBeginCaptureToGraph_ptsz, kCapture),
+    GPUPROF_DR(cuStreamEndCapture, kCaptureEnd),
+    GPUPROF_DR(cuStreamEndCapture_ptsz, kCaptureEnd),
 };
 #undef GPUPROF_RT
 #undef GPUPROF_DR

@@ -58,6 +58,7 @@ void begin_recording(Room& room, std::uint64_t now_ns) {
   }
   start_flusher();
   g_live.node_records.store(0, std::memory_order_relaxed);
+  g_live.captures.store(0, std::memory_order_relaxed);
   g_live.seen.store(0, std::memory_order_relaxed);
   room.budget_stopped = false;
   room.devices_sent = false;

@@ -115,6 +115,32 @@ TEST_F(Flushes, ACallOfAnotherProfilerThatWasNotFollowedIsTold) {
                                           " drives its own CUPTI profiler")));
 }
 
+void read_clock(wire::LaneWriter& lane) {
+  const std::uint64_t mono = base::mono_ns(), real = base::real_ns();
+  lane.push(wire::ClockSync{real, mono, real, mono, 0, 10, 0}, mono);
+}
+
+TEST_F(Flushes, RecordsOfCallsThatDoNotComeAreTold) {
+  const pid_t child = once_recorded(open(), [&](FakeAgent&, auto& lane) {
+    const std::uint64_t real = base::real_ns();
+    launch_undelivered(lane, 1, 1);
+    wire::KernelExec kernel{};
+    kernel.start_ns = real + 6000;
+    kernel.end_ns = real + 9000;
+    kernel.correlation = 1;
+    lane.push(kernel, base::mono_ns());
+    read_clock(lane);
+    read_clock(lane);
+  });
+
+  const api::Summary summary = finish();
+
+  const std::string process = std::to_string(child);
+  EXPECT_THAT(summary.missing,
+              testing::ElementsAre(HasSubstr("CUPTI delivers no records of CUDA API calls of process " +
+                                             process + " (0 for 1 launch)")));
+}
+
 TEST_F(Flushes, NothingIsSaidOfOneThatEnded) {
   once_recorded(open(), [&](FakeAgent&, auto& lane) { launch(lane, 1, 1); });
 

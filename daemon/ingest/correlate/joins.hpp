@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "daemon/ingest/clocks.hpp"
+#include "daemon/ingest/correlate/launches.hpp"
 #include "daemon/ingest/held.hpp"
-#include "daemon/ingest/launches.hpp"
 
 namespace gpuprof::ingest {
 
@@ -66,7 +66,7 @@ class Joins {
   void join_calls(std::size_t ripe, bool last);
   bool join_call(const HeldCall& held, bool wait);
   bool is_duplicate(const wire::ApiCall& call, LaunchEntry* entry);
-  void write_call(const HeldCall& held, const LaunchEntry* entry);
+  void write_call(const HeldCall& held, LaunchEntry* entry);
   void out(const wire::KernelExec& kernel, const LaunchEntry* launch, const Span& times);
   void out(const wire::MemCopy& copy, const LaunchEntry* launch, const Span& times);
   void out(const wire::MemSet& set, const LaunchEntry* launch, const Span& times);

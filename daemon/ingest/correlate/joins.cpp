@@ -4,9 +4,10 @@
 //
 // Context:  daemon (ingest thread)
 // Owns:     see joins.hpp
-#include "daemon/ingest/joins.hpp"
+#include "daemon/ingest/correlate/joins.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace gpuprof::ingest {
 
@@ -57,7 +58,9 @@ Bounds Joins::bounds_of(std::uint32_t correlation, const LaunchEntry* launch) {
 
 void Joins::add(const wire::KernelExec& kernel, Place place) {
   if (good_times(kernel.start_ns, kernel.end_ns, (kernel.flags & kKernelBadTime) != 0))
-    kernels_.push_back({kernel, place});
+    return kernels_.push_back({kernel, place});
+  // It is told as what it is, and not as silence.
+  if (LaunchEntry* launch = launches_.find(kernel.correlation)) launches_.ran(*launch, false);
 }
 void Joins::add(const wire::MemCopy& copy, Place place) {
   if (good_times(copy.start_ns, copy.end_ns, (copy.flags & kCopyBadTime) != 0))
@@ -96,7 +99,12 @@ void Joins::release(std::vector<Waiting<R>>& queue, std::size_t ripe) {
   for (std::size_t i = 0; i < ripe; ++i) {
     const auto& [record, place] = queue[i];
     LaunchEntry* launch = launches_.find(record.correlation);
-    if (launch != nullptr) launch->flags |= kLaunchRan;
+    constexpr bool kIsKernel = std::is_same_v<R, wire::KernelExec>;
+    if constexpr (kIsKernel) {
+      if (launch != nullptr) launches_.ran(*launch, record.graph == 0);
+    } else if (launch != nullptr) {
+      launches_.ran(*launch, false);
+    }
     Span times{record.start_ns, record.end_ns};
     if (convert(&times, place, bounds_of(record.correlation, launch))) out(record, launch, times);
   }
@@ -166,13 +174,13 @@ bool Joins::join_call(const HeldCall& held, bool wait) {
     }
     if (wait && call.api != kRuntime && (entry->flags & kLaunchSeen) != 0 && entry->api == kRuntime)
       return false;
-    entry->flags |= kLaunchApiOut;
+    launches_.called(*entry, call.result != 0);
   }
   if (good_times(call.start_ns, call.end_ns, false)) write_call(held, entry);
   return true;
 }
 
-void Joins::write_call(const HeldCall& held, const LaunchEntry* entry) {
+void Joins::write_call(const HeldCall& held, LaunchEntry* entry) {
   const wire::ApiCall& call = held.record;
   Bounds bounds = bounds_of(call.correlation, entry);
   if (entry != nullptr && (entry->flags & kLaunchSeen) != 0) {
@@ -184,6 +192,7 @@ void Joins::write_call(const HeldCall& held, const LaunchEntry* entry) {
   }
   Span times{call.start_ns, call.end_ns};
   if (!convert(&times, held.place, bounds)) return;
+  if (entry != nullptr && (entry->flags & kLaunchSeen) == 0) entry->ts_ns = times.start_ns;
   model::ApiCall event{};
   if (entry != nullptr) event.range = entry->range, event.stack = entry->stack;
   event.start_ns = times.start_ns;
@@ -256,6 +265,8 @@ void Joins::out(const wire::Sync& s, const LaunchEntry* launch, const Span& time
   auto event = joined<model::Sync>(s, launch, times);
   event.type = s.type;
   event.event = s.event;
+  constexpr std::uint32_t kStream = 3, kContext = 4;  // CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_…
+  if (s.type == kStream || s.type == kContext) launches_.answers().waited(event.start_ns);
   sink_.on(event);
 }
 

@@ -15,6 +15,7 @@
 #include <memory>
 #include <vector>
 
+#include "daemon/ingest/correlate/answers.hpp"
 #include "daemon/ingest/limits.hpp"
 #include "daemon/model/events.hpp"
 #include "gpuprof/wire/records.hpp"
@@ -24,7 +25,7 @@ namespace gpuprof::ingest {
 /// What is known of one correlation id.
 struct LaunchEntry {
   model::RangeId range = 0;
-  std::uint64_t ts_ns = 0;
+  std::uint64_t ts_ns = 0;  // of its Launch record; before that came, of its host call
   std::uint32_t correlation = 0;
   std::uint32_t tid = 0;
   model::StackId stack = 0;
@@ -32,10 +33,11 @@ struct LaunchEntry {
   std::uint16_t flags = 0;  // kLaunch…
 };
 inline constexpr std::uint16_t kLaunchUsed = 1;
-inline constexpr std::uint16_t kLaunchSeen = 2;    // its Launch record came
-inline constexpr std::uint16_t kLaunchApiOut = 4;  // its host call was written
-inline constexpr std::uint16_t kLaunchRan = 8;     // a GPU record of it came
-inline constexpr std::uint16_t kLaunchRuns = 16;   // of a kernel or a graph
+inline constexpr std::uint16_t kLaunchSeen = 2;     // its Launch record came
+inline constexpr std::uint16_t kLaunchApiOut = 4;   // its host call was written
+inline constexpr std::uint16_t kLaunchRan = 8;      // a GPU record of it came
+inline constexpr std::uint16_t kLaunchRuns = 16;    // of a kernel or a graph
+inline constexpr std::uint16_t kLaunchFailed = 32;  // its host call came first, and was refused
 
 class Launches {
  public:
@@ -53,8 +55,9 @@ class Launches {
       if (entry.stack == 0) entry.stack = stack;
       return;
     }
+    constexpr std::uint16_t kKept = kLaunchApiOut | kLaunchRan | kLaunchFailed;
     const auto kept = static_cast<std::uint16_t>(
-        same && (entry.flags & kLaunchSeen) == 0 ? entry.flags & (kLaunchApiOut | kLaunchRan) : 0);
+        same && (entry.flags & kLaunchSeen) == 0 ? entry.flags & kKept : 0);
     entry = LaunchEntry{
         range,
         launch.ts_ns,
@@ -64,7 +67,33 @@ class Launches {
         launch.api,
         static_cast<std::uint16_t>(kLaunchUsed | kLaunchSeen | kept |
                                    ((launch.flags & wire::kLaunchRuns) != 0 ? kLaunchRuns : 0))};
+    if ((launch.flags & wire::kLaunchRuns) == 0) return;
+    answers_.launched(launch.ts_ns, (launch.flags & wire::kLaunchCaptured) != 0);
+    if ((kept & kLaunchApiOut) != 0) answers_.called(launch.ts_ns, (kept & kLaunchFailed) != 0);
+    if ((kept & kLaunchRan) != 0) answers_.ran(launch.ts_ns);
   }
+
+  /// Its host call has come.
+  void called(LaunchEntry& entry, bool failed) {
+    entry.flags |= kLaunchApiOut;
+    if ((entry.flags & kLaunchRuns) != 0)
+      answers_.called(entry.ts_ns, failed);
+    else if (failed)
+      entry.flags |= kLaunchFailed;
+  }
+
+  /// A GPU record of it has come.
+  /// @param alone  Of work that is launched call by call, not of a graph's.
+  void ran(LaunchEntry& entry, bool alone) {
+    const bool first = (entry.flags & kLaunchRan) == 0;
+    entry.flags |= kLaunchRan;
+    constexpr std::uint16_t kBoth = kLaunchApiOut | kLaunchSeen;
+    if (first && (entry.flags & kLaunchRuns) != 0) answers_.ran(entry.ts_ns);
+    if (first && alone && (entry.flags & kBoth) == kLaunchApiOut) answers_.unseen(entry.ts_ns);
+  }
+
+  Answers& answers() { return answers_; }
+  const Answers& answers() const { return answers_; }
 
   /// The entry of this id, or null.
   LaunchEntry* find(std::uint32_t correlation) {
@@ -122,6 +151,7 @@ class Launches {
     return (*piece)[(correlation & mask_) % kPiece];
   }
 
+  Answers answers_;
   std::uint32_t mask_;
   std::vector<std::unique_ptr<Piece>> pieces_;
 };

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// See answers.hpp.
+//
+// Context:  daemon (ingest thread)
+// Owns:     nothing
+#include "daemon/ingest/correlate/answers.hpp"
+
+namespace gpuprof::ingest {
+
+namespace {
+
+// Longer than records wait here for a clock, and for each other.
+constexpr std::uint64_t kDueNs = 500'000'000;
+
+}  // namespace
+
+bool Answers::silent(Source source, std::uint64_t now_ns, bool last) const {
+  const std::uint64_t since_ns = of(source).waiting_ns;
+  if (since_ns == 0 || (!last && now_ns < since_ns + kDueNs)) return false;
+  // A callback is made at once, with nobody asking.
+  if (source == Source::kCallbacks) return true;
+  // The reading before the last one was the one before the last flush.
+  if (since_ns >= (last ? flushes_[1] : asked_ns_)) return false;
+  return source != Source::kGpuWork || since_ns < waited_ns_;
+}
+
+}  // namespace gpuprof::ingest

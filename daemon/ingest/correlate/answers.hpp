@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What CUPTI was asked for, held against what it gives: launches that callbacks saw, records of
+// their calls, records of what they ran. A source that was switched on and delivers nothing is
+// silent.
+//
+// Context:  daemon (ingest thread)
+// Owns:     counts and a few times of one process, since its recording went on
+// Promises: a source is silent only for what is due: CUPTI was asked after it, half a second has
+//           passed, and for GPU records the program has waited for the GPU since
+// Not here: the records (joins.hpp), the sentences (session/silence.hpp)
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace gpuprof::ingest {
+
+/// One source of records.
+enum class Source : std::uint8_t { kCalls, kGpuWork, kCallbacks };
+inline constexpr std::size_t kSources = 3;
+
+class Answers {
+ public:
+  /// Recording went on: what was before says nothing of it.
+  void begin() { *this = Answers{}; }
+
+  /// A callback saw a launch of a kernel or a graph.
+  /// @param captured  Into a graph: it runs nothing now.
+  void launched(std::uint64_t ts_ns, bool captured) {
+    ++launches_;
+    of(Source::kCallbacks).answered(ts_ns);
+    of(Source::kCalls).asked(ts_ns);
+    if (!captured) of(Source::kGpuWork).asked(ts_ns);
+  }
+  /// A record of that launch's call has come.
+  /// @param failed  The call was refused: it runs nothing.
+  void called(std::uint64_t launched_ns, bool failed) {
+    of(Source::kCalls).answered(launched_ns);
+    if (failed) of(Source::kGpuWork).withdrawn();
+  }
+  /// A record of what it ran has come, the first one.
+  void ran(std::uint64_t launched_ns) { of(Source::kGpuWork).answered(launched_ns); }
+  /// A GPU record has come, and the record of its call, but no callback saw the launch.
+  void unseen(std::uint64_t called_ns) { of(Source::kCallbacks).asked(called_ns); }
+  /// A wait for the GPU that began then is over.
+  void waited(std::uint64_t began_ns) { waited_ns_ = std::max(waited_ns_, began_ns); }
+  /// CUPTI's clock was read then, as it is before and behind each flush.
+  void flushed(std::uint64_t ts_ns) {
+    asked_ns_ = flushes_[1];
+    flushes_[1] = flushes_[0];
+    flushes_[0] = ts_ns;
+  }
+
+  /// Whether records of `source` are due and none has come for them.
+  /// @param last  A forced flush has ended, and nothing more is expected.
+  bool silent(Source source, std::uint64_t now_ns, bool last = false) const;
+  /// Since when, by the launch that was the first without an answer.
+  std::uint64_t silent_since_ns(Source source) const { return of(source).waiting_ns; }
+  std::uint64_t asked_of(Source source) const { return of(source).asks; }
+  std::uint64_t answers_of(Source source) const { return of(source).answers; }
+  std::uint64_t launches() const { return launches_; }
+
+ private:
+  struct Tally {
+    std::uint64_t asks = 0, answers = 0;
+    std::uint64_t waiting_ns = 0;  // the first that was asked for since the last answer; 0: none
+
+    void asked(std::uint64_t ts_ns) {
+      ++asks;
+      if (waiting_ns == 0 && ts_ns > answered_ns) waiting_ns = ts_ns;
+    }
+    void answered(std::uint64_t ts_ns) {
+      ++answers;
+      answered_ns = std::max(answered_ns, ts_ns);
+      if (ts_ns >= waiting_ns) waiting_ns = 0;
+    }
+    void withdrawn() {
+      asks -= asks != 0 ? 1 : 0;
+      waiting_ns = 0;
+    }
+
+    std::uint64_t answered_ns = 0;
+  };
+
+  Tally& of(Source source) { return tallies_[static_cast<std::size_t>(source)]; }
+  const Tally& of(Source source) const { return tallies_[static_cast<std::size_t>(source)]; }
+
+  std::array<Tally, kSources> tallies_;
+  std::uint64_t launches_ = 0;
+  std::uint64_t waited_ns_ = 0;
+  std::array<std::uint64_t, 2> flushes_{};
+  std::uint64_t asked_ns_ = 0;  // before this, all that was complete has been delivered
+};
+
+}  // namespace gpuprof::ingest

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sources of CUPTI's that deliver nothing, and what is no silence.
+#include "tests/unit/ingest/ingest_fixture.hpp"
+
+namespace gpuprof::ingest {
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::uint64_t kHalf = kSecond / 2;
+
+class AnswersTest : public AssemblerTest {
+ protected:
+  AnswersTest() {
+    now_ = kSecond;
+    assembler_->recording_began();
+  }
+  void runs(std::uint32_t correlation, std::uint64_t ts, std::uint16_t more = 0) {
+    const auto flags = static_cast<std::uint16_t>(wire::kLaunchRuns | more);
+    put(wire::Launch{ts, 0, correlation, 2, flags, 211, 100, 0, 0});
+  }
+  /// A flush at that time: the clock is read before and behind it.
+  void flush(std::uint64_t ts) {
+    for (const std::uint64_t at : {ts, ts + 1000})
+      put(wire::ClockSync{kRealOffset + at, at, kRealOffset + at, at, 0, 10, 0}, {}, {5, 900, 1});
+    now_ = std::max(now_, ts);
+    rounds(4);
+  }
+  void waited(std::uint64_t start, std::uint64_t end) {
+    wire::Sync sync{};
+    sync.start_ns = kRealOffset + start;
+    sync.end_ns = kRealOffset + end;
+    sync.type = 4;
+    put(sync, {}, {5, 900, 1});
+  }
+  /// A launch at that time, and what of it comes.
+  void work(std::uint32_t correlation, std::uint64_t ts, bool call, bool ran) {
+    runs(correlation, ts);
+    if (call) api(correlation, ts, ts + 5000);
+    if (ran) kernel(correlation, ts + 6000, ts + 9000);
+  }
+  bool silent(Source source, std::uint64_t at) const {
+    return assembler_->answers().silent(source, at);
+  }
+  void expect_all_heard(std::uint64_t at) const {
+    for (const Source source : {Source::kCalls, Source::kGpuWork, Source::kCallbacks})
+      EXPECT_FALSE(silent(source, at)) << static_cast<int>(source);
+  }
+};
+
+TEST_F(AnswersTest, WhatIsAnsweredIsNoSilence) {
+  for (std::uint32_t i = 1; i <= 10; ++i) work(i, kSecond + i * 1000, true, true);
+  waited(kSecond + 20'000, kSecond + 30'000);
+  flush(kSecond + 40'000);
+  flush(kSecond + 50'000);
+  expect_all_heard(3 * kSecond);
+  EXPECT_EQ(10u, assembler_->answers().answers_of(Source::kCalls));
+  EXPECT_EQ(10u, assembler_->answers().answers_of(Source::kGpuWork));
+}
+
+TEST_F(AnswersTest, NoCallsFromTheStart) {
+  for (std::uint32_t i = 1; i <= 10; ++i) work(i, kSecond + i * 1000, false, true);
+  flush(kSecond + 40'000);
+  flush(kSecond + 50'000);
+  EXPECT_FALSE(silent(Source::kCalls, kSecond + kHalf)) << "not due yet";
+  EXPECT_TRUE(silent(Source::kCalls, kSecond + kHalf + 1000));
+  EXPECT_EQ(kSecond + 1000, assembler_->answers().silent_since_ns(Source::kCalls));
+  EXPECT_FALSE(silent(Source::kGpuWork, 3 * kSecond));
+}
+
+TEST_F(AnswersTest, NoCallsFromTheMiddleOn) {
+  work(1, kSecond + 1000, true, true);
+  flush(kSecond + 20'000);
+  work(2, kSecond + 30'000, false, true);
+  work(3, kSecond + 31'000, false, true);
+  flush(kSecond + 40'000);
+  flush(kSecond + 50'000);
+  EXPECT_TRUE(silent(Source::kCalls, 2 * kSecond));
+  EXPECT_EQ(kSecond + 30'000, assembler_->answers().silent_since_ns(Source::kCalls));
+  work(4, 2 * kSecond, true, true);
+  flush(2 * kSecond + 20'000);
+  EXPECT_FALSE(silent(Source::kCalls, 4 * kSecond)) << "they come again";
+}
+
+TEST_F(AnswersTest, NothingIsDueBeforeCuptiWasAsked) {
+  flush(kSecond);
+  work(1, kSecond + 500'000, false, false);
+  EXPECT_FALSE(silent(Source::kCalls, 5 * kSecond)) << "its flush hangs, or comes later";
+  flush(kSecond + 600'000);
+  flush(kSecond + 700'000);
+  EXPECT_TRUE(silent(Source::kCalls, 5 * kSecond));
+}
+
+TEST_F(AnswersTest, KernelsAreDueOnceTheProgramHasWaited) {
+  work(1, kSecond + 1000, true, false);
+  flush(kSecond + 20'000);
+  flush(kSecond + 30'000);
+  EXPECT_FALSE(silent(Source::kGpuWork, 20 * kSecond)) << "it runs for long";
+  waited(kSecond + 40'000, 2 * kSecond);
+  flush(2 * kSecond + 10'000);
+  EXPECT_TRUE(silent(Source::kGpuWork, 3 * kSecond));
+}
+
+TEST_F(AnswersTest, WhatIsCapturedOrRefusedRunsNothing) {
+  runs(1, kSecond + 1000, wire::kLaunchCaptured);
+  api(1, kSecond + 1000, kSecond + 2000);
+  runs(2, kSecond + 3000);
+  wire::ApiCall refused{kRealOffset + kSecond + 3000, kRealOffset + kSecond + 4000, 0, 211, 2, 2,
+                        100, 1, 0};
+  put(refused, {}, {5, 900, 1});
+  waited(kSecond + 5000, kSecond + 6000);
+  flush(kSecond + 20'000);
+  flush(kSecond + 30'000);
+  expect_all_heard(5 * kSecond);
+}
+
+TEST_F(AnswersTest, AKernelWithBadTimesIsAnAnswer) {
+  work(1, kSecond + 1000, true, false);
+  kernel(1, 0, 0);
+  waited(kSecond + 5000, kSecond + 6000);
+  flush(kSecond + 20'000);
+  flush(kSecond + 30'000);
+  expect_all_heard(5 * kSecond);
+}
+
+TEST_F(AnswersTest, KernelsWhoseLaunchNoCallbackSaw) {
+  for (std::uint32_t i = 1; i <= 3; ++i) {
+    api(i, kSecond + i * 10'000, kSecond + i * 10'000 + 5000);
+    kernel(i, kSecond + i * 10'000 + 6000, kSecond + i * 10'000 + 7000);
+  }
+  flush(kSecond + 50'000);
+  flush(kSecond + 60'000);
+  EXPECT_FALSE(silent(Source::kCallbacks, kSecond + kHalf));
+  EXPECT_TRUE(silent(Source::kCallbacks, 2 * kSecond));
+  EXPECT_EQ(3u, assembler_->answers().asked_of(Source::kCallbacks));
+  work(9, 2 * kSecond, true, true);
+  EXPECT_FALSE(silent(Source::kCallbacks, 4 * kSecond));
+}
+
+TEST_F(AnswersTest, KernelsFromBeforeTheRecordingAreNobodys) {
+  kernel(1, kSecond + 1000, kSecond + 2000);
+  flush(kSecond + 50'000);
+  flush(kSecond + 60'000);
+  expect_all_heard(5 * kSecond);
+}
+
+TEST_F(AnswersTest, ARecordThatOvertakesItsLaunchIsAnAnswer) {
+  api(1, kSecond + 1000, kSecond + 6000);
+  kernel(1, kSecond + 7000, kSecond + 9000);
+  flush(kSecond + 10'000);
+  runs(1, kSecond + 1000);
+  waited(kSecond + 20'000, kSecond + 30'000);
+  flush(kSecond + 40'000);
+  flush(kSecond + 50'000);
+  EXPECT_FALSE(silent(Source::kCalls, 5 * kSecond));
+  EXPECT_FALSE(silent(Source::kGpuWork, 5 * kSecond));
+}
+
+TEST_F(AnswersTest, TheLastFlushIsEnoughAtTheEnd) {
+  work(1, kSecond + 1000, false, true);
+  flush(kSecond + 20'000);
+  EXPECT_FALSE(assembler_->answers().silent(Source::kCalls, kSecond + 30'000));
+  EXPECT_TRUE(assembler_->answers().silent(Source::kCalls, kSecond + 30'000, true));
+}
+
+TEST_F(AnswersTest, WhatWasBeforeTheRecordingSaysNothing) {
+  work(1, kSecond + 1000, false, false);
+  assembler_->recording_began();
+  flush(2 * kSecond);
+  flush(2 * kSecond + 30'000);
+  expect_all_heard(5 * kSecond);
+}
+
+}  // namespace
+}  // namespace gpuprof::ingest
