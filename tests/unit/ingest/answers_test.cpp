@@ -105,8 +105,8 @@ TEST_F(AnswersTest, WhatIsCapturedOrRefusedRunsNothing) {
   runs(1, kSecond + 1000, wire::kLaunchCaptured);
   api(1, kSecond + 1000, kSecond + 2000);
   runs(2, kSecond + 3000);
-  wire::ApiCall refused{kRealOffset + kSecond + 3000, kRealOffset + kSecond + 4000, 0, 211, 2, 2,
-                        100, 1, 0};
+  wire::ApiCall refused{
+      kRealOffset + kSecond + 3000, kRealOffset + kSecond + 4000, 0, 211, 2, 2, 100, 1, 0};
   put(refused, {}, {5, 900, 1});
   waited(kSecond + 5000, kSecond + 6000);
   flush(kSecond + 20'000);

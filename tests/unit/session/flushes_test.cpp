@@ -136,9 +136,10 @@ TEST_F(Flushes, RecordsOfCallsThatDoNotComeAreTold) {
   const api::Summary summary = finish();
 
   const std::string process = std::to_string(child);
-  EXPECT_THAT(summary.missing,
-              testing::ElementsAre(HasSubstr("CUPTI delivers no records of CUDA API calls of process " +
-                                             process + " (0 for 1 launch)")));
+  EXPECT_THAT(
+      summary.missing,
+      testing::Contains(HasSubstr("CUPTI delivers no records of CUDA API calls of process " +
+                                  process + " (0 for 1 launch)")));
 }
 
 TEST_F(Flushes, NothingIsSaidOfOneThatEnded) {
