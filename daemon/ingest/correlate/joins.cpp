@@ -100,11 +100,10 @@ void Joins::release(std::vector<Waiting<R>>& queue, std::size_t ripe) {
     const auto& [record, place] = queue[i];
     LaunchEntry* launch = launches_.find(record.correlation);
     constexpr bool kIsKernel = std::is_same_v<R, wire::KernelExec>;
-    if constexpr (kIsKernel) {
-      if (launch != nullptr) launches_.ran(*launch, record.graph == 0);
-    } else if (launch != nullptr) {
-      launches_.ran(*launch, false);
-    }
+    constexpr bool kOnHost = std::is_same_v<R, wire::Sync> || std::is_same_v<R, wire::Overhead>;
+    bool alone = false;
+    if constexpr (kIsKernel) alone = record.graph_node == 0;
+    if (launch != nullptr && !kOnHost) launches_.ran(*launch, alone);
     Span times{record.start_ns, record.end_ns};
     if (convert(&times, place, bounds_of(record.correlation, launch))) out(record, launch, times);
   }

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program that uses a GPU and runs already, on the simulated GPU: kernels and their launches are in each file,
-whoever brought the library."""
+whoever brought the library; what CUPTI was asked for and does not deliver is told.
 
+usage: gpu_test.py [--times N]"""
+
+import argparse
 import os
 
 import e2e
@@ -13,9 +16,19 @@ import trace_facts
 WINDOW = ("-d", "1s")
 
 
-def trainer():
+# What CUPTI does, and what is said of it.
+SILENT = {
+    "deaf-api": "CUPTI delivers no records of CUDA API calls of process %d (0 for ",
+    "deaf-api:500": "CUPTI delivers no records of CUDA API calls of process %d (",
+    "deaf-kernels": "CUPTI delivers no records of kernels of process %d (0 for ",
+    "deaf-kernels:500": "CUPTI delivers no records of kernels of process %d (500 for ",
+    "deaf-callbacks:500": "CUPTI makes no callbacks for launches of process %d (",
+}
+
+
+def trainer(*sim_args):
     """Its process id first: the shell's, which all of them take over by exec."""
-    command = sim.simulated(["--forever", "--step-ms", "10"])
+    command = sim.simulated(["--forever", "--step-ms", "10"], sim_args)
     return ["sh", "-c", 'echo $$; exec "$@"', "sh", *command]
 
 
@@ -31,6 +44,10 @@ def check_cut(checks, facts, alone, what):
     checks.equal([int(text.split()[0]) for text in told], [len(alone)] if alone else [], "%s: %s" % (what, told))
 
 
+def said_silent(text):
+    return [line for line in text.splitlines() if "CUPTI delivers no" in line or "CUPTI makes no" in line]
+
+
 def check_file(checks, done, what, ranges):
     paths = done.stdout.split()
     if not checks.equal((done.returncode, len(paths)), (0, 1), what + ": " + done.stderr):
@@ -42,6 +59,7 @@ def check_file(checks, done, what, ranges):
     alone = [one for one in work if one["args"]["correlation"] not in launches]
     checks.in_time(not alone, "%s: GPU work without a launch: %s" % (what, alone))
     check_cut(checks, facts, alone, what)
+    checks.equal(said_silent(done.stderr), [], what + ": nothing is silent")
     checks.expect("the GPU is simulated" in done.stderr, what + " says that the GPU is simulated: " + done.stderr)
     if ranges:
         cut = ["no launch for correlation %s" % kernel["args"]["correlation"] for kernel in alone]
@@ -49,20 +67,20 @@ def check_file(checks, done, what, ranges):
                      what + ": each kernel has its launch and range")
 
 
-def armed(checks, folder, env):
+def armed(checks, folder, env, times):
     with live.Program(live.prefix("--armed") + trainer(), env=env) as program:
         row = live.wait_for(lambda: "cuda" in (live.status().get(program.pid) or {}).get("can_record", []))
         checks.expect(row, "status knows of CUDA: %r" % live.status().get(program.pid))
-        for number in (1, 2):
+        for number in range(1, times + 1):
             done = windows.cli("capture", program.pid, *WINDOW, "-o", os.path.join(folder, str(number)))
             check_file(checks, done, "capture %d" % number, True)
 
 
-def attached(checks, folder, env):
+def attached(checks, folder, env, times):
     with live.Program(trainer(), env=env) as program:
         live.wait_for(lambda: "gpusim_cuda" in live.maps(program.pid))
         before = live.threads(program.pid), live.descriptors(program.pid)
-        for number in (1, 2):
+        for number in range(1, times + 1):
             done = windows.cli("attach", program.pid, *WINDOW, "-o", os.path.join(folder, str(number)))
             check_file(checks, done, "attach %d" % number, False)
         # The simulated CUPTI keeps a thread of its own from its first use on, as the real one may.
@@ -73,13 +91,28 @@ def attached(checks, folder, env):
         checks.equal(live.door_files(program.pid), [], "its door")
 
 
+def silent(checks, folder, env, _):
+    """One sentence for what is silent, and none for what is not."""
+    for scenario, sentence in SILENT.items():
+        with live.Program(trainer("--scenario", scenario), env=env) as program:
+            live.wait_for(lambda: "gpusim_cuda" in live.maps(program.pid))
+            out = os.path.join(folder, scenario.replace(":", "-"))
+            done = windows.cli("attach", program.pid, "-d", "3s", "-o", out)
+            said = said_silent(done.stderr)
+            checks.equal(done.returncode, 0, scenario)
+            checks.expect(len(said) == 1 and sentence % program.pid in said[0], "%s: %r" % (scenario, said))
+
+
 def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--times", type=int, default=2)
+    times = parser.parse_args().times
     sim.need()
     checks = e2e.Checks()
     env = dict(os.environ, GPUSIM_QUIET="1")
-    for case in (armed, attached):
+    for case in (armed, attached, silent):
         with e2e.Folder("attach-gpu") as folder:
-            case(checks, folder, env)
+            case(checks, folder, env, times)
     checks.done()
 
 

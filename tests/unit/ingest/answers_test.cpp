@@ -101,6 +101,19 @@ TEST_F(AnswersTest, KernelsAreDueOnceTheProgramHasWaited) {
   EXPECT_TRUE(silent(Source::kGpuWork, 3 * kSecond));
 }
 
+TEST_F(AnswersTest, WhatTheHostDidForALaunchIsNoAnswerOfTheGpu) {
+  work(1, kSecond + 1000, true, false);
+  wire::Overhead loading{};
+  loading.start_ns = kRealOffset + kSecond + 2000;
+  loading.end_ns = kRealOffset + kSecond + 3000;
+  loading.correlation = 1;
+  put(loading, {}, {5, 900, 1});
+  waited(kSecond + 5000, kSecond + 6000);
+  flush(kSecond + 20'000);
+  flush(kSecond + 30'000);
+  EXPECT_TRUE(silent(Source::kGpuWork, 5 * kSecond));
+}
+
 TEST_F(AnswersTest, WhatIsCapturedOrRefusedRunsNothing) {
   runs(1, kSecond + 1000, wire::kLaunchCaptured);
   api(1, kSecond + 1000, kSecond + 2000);
