@@ -57,7 +57,7 @@ struct SessionOptions {
   std::string sampler = "auto";  // auto | perf | cpu-timer | tgkill | wall-test-only
   bool blocked_threads = true;
   bool record_shapes = true, with_stack = true, with_modules = true, profile_memory = true;
-  std::string cuda_graph;               // node | graph | "" = by schedule
+  std::string cuda_graph;               // node | graph | "" = node
   std::uint64_t buffer_size_bytes = 0;  // 0: default
   // when
   Schedule schedule;

@@ -58,6 +58,7 @@ void Assembler::on(const Lane& lane, const wire::Launch& r, const Tail&) {
   const model::StackId stack = names_.stack(r.stack_id);
   ranges_.launched(lane, stack);
   operators_.launched(lane, r.op_id, r.ts_ns);
+  finder_.launched(lane, r);
   launches_.add(r, owner(lane, r.op_id), stack);
 }
 

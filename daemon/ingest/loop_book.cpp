@@ -247,6 +247,19 @@ bool LoopBook::ends(const Lane& lane, const wire::OpEnd& end) {
 
 void LoopBook::lane_lost(const Lane& lane) { thread(lane).object = thread(lane).place = 0; }
 
+// Between two operators, or in one: that of the newest one is where the thread is.
+void LoopBook::replays(const Lane& lane, std::uint64_t ts_ns) {
+  const Thread& owner = thread(lane);
+  ++news_;
+  if (replays_++ == 0) first_replay_ns_ = ts_ns;
+  if (owner.around == nullptr) return;
+  for (Loop* one : *owner.around) {
+    ++one->replays;
+    one->last_op_ns = std::max(one->last_op_ns, ts_ns);
+    if (Iteration* now = one->newest(lane.tid)) now->end_ns = std::max(now->end_ns, ts_ns);
+  }
+}
+
 const std::vector<Loop*>& LoopBook::around(const Lane& lane) const {
   if (lane.index >= threads_.size() || threads_[lane.index].around == nullptr) return kNoLoops;
   return *threads_[lane.index].around;
@@ -268,6 +281,8 @@ void LoopBook::start_over() {
   }
   kept_ = 0;
   optimizers_ = op_ns_ = backward_ = backward_in_loops_ = 0;
+  // That optimizers were captured holds for all replays to come.
+  replays_ = first_replay_ns_ = 0;
   last_backward_ = {};
   trainer_ = 0;
   for (Thread& one : threads_) {

@@ -50,6 +50,7 @@ struct Loop {
   std::uint64_t op_ns_after = 0;            // … at its newest operator
   std::uint64_t last_op_ns = 0;
   std::uint64_t backward = 0;    // nodes of autograd inside
+  std::uint64_t replays = 0;     // launches of CUDA graphs inside
   std::uint64_t optimizers = 0;  // that ran inside
   std::uint64_t missed = 0;      // … outside, in a thread that had run the loop
 
@@ -94,6 +95,12 @@ class LoopBook {
   /// An Optimizer.step range, at the top or below. Before begins() of the same.
   void optimizer(const Lane& lane, const wire::OpBegin& op);
   void lane_lost(const Lane& lane);
+  /// The thread launches a CUDA graph.
+  void replays(const Lane& lane, std::uint64_t ts_ns);
+  /// What the thread launches goes into a CUDA graph, or does no more.
+  void captures(const Lane& lane, bool on) { thread(lane).capturing = on; }
+  bool is_capturing(const Lane& lane) { return thread(lane).capturing; }
+  void captured_optimizer() { ++captured_optimizers_; }
 
   const std::map<std::uint64_t, Loop>& loops() const { return loops_; }
   const Loop* find(std::uint64_t id) const;
@@ -107,6 +114,11 @@ class LoopBook {
   const std::vector<Loop*>& around(const Lane& lane) const;
   const std::vector<OptimizerEnd>& optimizer_ends() const { return optimizer_ends_; }
   std::uint64_t optimizers() const { return optimizers_; }
+  /// Launches of CUDA graphs: all, and when the first of them was.
+  std::uint64_t replays() const { return replays_; }
+  std::uint64_t first_replay_ns() const { return first_replay_ns_; }
+  /// Optimizers that ran into a graph.
+  std::uint64_t captured_optimizers() const { return captured_optimizers_; }
   /// Nodes of autograd: all, and those known to lie in a loop. Not those of a thread of its own.
   std::uint64_t backward() const { return backward_; }
   std::uint64_t backward_in_loops() const { return backward_in_loops_; }
@@ -133,6 +145,7 @@ class LoopBook {
     std::vector<Loop*> ran;   // whose iterations it began
     std::vector<Loop*> around_optimizer;
     std::uint64_t optimizers = 0;
+    bool capturing = false;
   };
 
   Thread& thread(const Lane& lane);
@@ -155,6 +168,7 @@ class LoopBook {
   std::uint64_t kept_ = 0;
   std::uint64_t optimizers_ = 0, op_ns_ = 0, first_ns_ = 0, news_ = 0;
   std::uint64_t backward_ = 0, backward_in_loops_ = 0;
+  std::uint64_t replays_ = 0, first_replay_ns_ = 0, captured_optimizers_ = 0;
   Backward last_backward_;
 };
 

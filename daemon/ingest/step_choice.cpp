@@ -105,7 +105,10 @@ std::string StepFinder::text_of(const StepChoice& choice, const std::string& whe
            (name == special_.end() ? "an optimizer" : name->second.text) + sure;
   }
   return "iterations of the loop " + (where.empty() ? "in unknown code" : "at " + where) +
-         (choice.with_optimizer ? " (with Optimizer.step)" : "") + sure;
+         (choice.with_graphs      ? " (replays CUDA graphs)"
+          : choice.with_optimizer ? " (with Optimizer.step)"
+                                  : "") +
+         sure;
 }
 
 void StepFinder::tell(const std::string& what) {
@@ -244,7 +247,9 @@ void StepFinder::watch(std::uint64_t now_ns) {
   }
   if (doubted_) return look_again(now_ns);
   const bool same = chosen_.with_optimizer;
-  StepChoice choice = loop_with_optimizer(book_, Patience::kMuch);
+  StepChoice choice;
+  if (book_.captured_optimizers() != 0) choice = loop_with_graphs(book_, Patience::kSome);
+  if (!choice) choice = loop_with_optimizer(book_, Patience::kMuch);
   if (!choice && !same && now_ns > suspended_ns_ + kChoiceQuietNs)
     choice = busiest_loop(book_, now_ns, Patience::kSome);
   if (choice && choice.loop != chosen_.loop) choose(choice, now_ns);

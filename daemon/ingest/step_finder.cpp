@@ -110,11 +110,27 @@ void StepFinder::seen(std::uint64_t ts_ns) {
   beside_.clear();
 }
 
+void StepFinder::launched(const Lane& lane, const wire::Launch& launch) {
+  if (!looking()) return;
+  if ((launch.flags & wire::kLaunchCaptureBegins) != 0) book_.captures(lane, true);
+  if ((launch.flags & wire::kLaunchCaptureEnds) != 0) book_.captures(lane, false);
+  if ((launch.flags & wire::kLaunchGraph) == 0) return;
+  book_.replays(lane, launch.ts_ns);
+  // The program has moved on, as with optimizers: replays are its updates.
+  const bool updates = book_.captured_optimizers() != 0 && !chosen_.with_graphs;
+  if (updates && is_steps_thread(lane) && !in_chosen_loop(lane)) ++strangers_;
+}
+
 void StepFinder::begin(const Lane& lane, const wire::OpBegin& op) {
   if (!looking()) return;
   const auto found = special_.find(op.name_id);
   const bool known = found != special_.end();
-  const OpKind kind = known ? found->second.kind : OpKind::kOther;
+  OpKind kind = known ? found->second.kind : OpKind::kOther;
+  // It updates nothing now: each replay will.
+  if (kind == OpKind::kOptimizer && book_.is_capturing(lane)) {
+    book_.captured_optimizer();
+    kind = OpKind::kOther;
+  }
   if (kind == OpKind::kOptimizer) book_.optimizer(lane, op);
   if ((op.flags & wire::kOpTopLevel) == 0) return;
   // What the program named itself encloses operators and is none.

@@ -47,6 +47,8 @@ class StepFinder {
   void mark(const Lane& lane, const wire::LoopMark& mark);
   void begin(const Lane& lane, const wire::OpBegin& op);
   void end(const Lane& lane, const wire::OpEnd& end);
+  /// A launch of a graph, or the begin or end of a capture into one.
+  void launched(const Lane& lane, const wire::Launch& launch);
   /// A range of the program's own ended on the thread that began it.
   void range_ended(std::uint32_t tid, std::uint64_t begin_ns, std::uint64_t end_ns) {
     if (chose_loop() && tid == tid_) steps_.spans().encloses(begin_ns, end_ns);

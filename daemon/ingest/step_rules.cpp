@@ -140,6 +140,24 @@ StepChoice loop_with_optimizer(const LoopBook& book, Patience patience) {
   return loop_choice(*chosen, kSureOptimizerLoop, true);
 }
 
+StepChoice loop_with_graphs(const LoopBook& book, Patience patience) {
+  if (book.replays() < kFewest) return {};
+  const bool trains = book.captured_optimizers() != 0;
+  // Warm-up iterations, which a capture needs, come before the first replay. Where graphs hold no
+  // optimizer they are a part of the step, or an inference behind a training.
+  const auto& ends = book.optimizer_ends();
+  if (!ends.empty() && (!trains || ends.back().end_ns > book.first_replay_ns())) return {};
+  const Loop* chosen = nullptr;
+  for (const auto& [id, loop] : book.loops()) {
+    if (loop.in_module() || loop.count() < 2 || loop.replays * 10 < book.replays() * 9) continue;
+    if (chosen == nullptr || book.inside(&loop, chosen)) chosen = &loop;
+  }
+  if (chosen == nullptr || !enough(*chosen, patience)) return {};
+  StepChoice choice = loop_choice(*chosen, trains ? kSureOptimizerLoop : kSureLoop, trains);
+  choice.with_graphs = true;
+  return choice;
+}
+
 StepChoice busiest_loop(const LoopBook& book, std::uint64_t now_ns, Patience patience) {
   if (patience == Patience::kMuch) return {};
   std::vector<const Loop*> candidates;
@@ -182,6 +200,7 @@ StepChoice choose_step(const LoopBook& book, const LoopPlaces& places, const Ste
   if (search.wants_named_loop()) return named_loop(book, places, search, patience);
   if (search.source == wire::StepSource::kOptimizer) return last_optimizer(book, patience);
   if (!search.wants_loops()) return {};
+  if (const StepChoice chosen = loop_with_graphs(book, patience)) return chosen;
   if (const StepChoice chosen = loop_with_optimizer(book, patience)) return chosen;
   // A loop with optimizers is only a matter of more iterations.
   const auto& around = book.around_optimizer();

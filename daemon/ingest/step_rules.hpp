@@ -34,6 +34,7 @@ struct StepChoice {
   bool with_optimizer = false;       // kLoop: every optimizer seen ran inside
   std::uint64_t optimizer_name = 0;  // kOptimizer: StringDef::id
   bool backward = false;             // busiest_loop(): autograd may have gone backward inside
+  bool with_graphs = false;          // kLoop: its iterations replay CUDA graphs
 
   explicit operator bool() const { return source != wire::StepSource::kNone; }
   wire::StepRule rule() const;
@@ -45,6 +46,9 @@ StepChoice named_loop(const LoopBook& book, const LoopPlaces& places, const Step
                       Patience patience);
 /// The innermost loop that holds every optimizer since it was entered first.
 StepChoice loop_with_optimizer(const LoopBook& book, Patience patience);
+/// The innermost loop outside of modules that replays CUDA graphs, where no optimizer runs outside
+/// of them any more.
+StepChoice loop_with_graphs(const LoopBook& book, Patience patience);
 /// The innermost loop outside of modules that holds nearly all operator time.
 StepChoice busiest_loop(const LoopBook& book, std::uint64_t now_ns, Patience patience);
 /// The last optimizer of those that take turns.

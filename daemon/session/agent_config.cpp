@@ -83,9 +83,7 @@ support::Result<AgentConfig> agent_config(const api::SessionOptions& options) {
   c.step_source = static_cast<std::uint32_t>(made.search.source);
   c.step_text_bytes = static_cast<std::uint32_t>(made.step_text.size());
   c.flush_period_ms = kFlushPeriodMs;
-  const bool graph =
-      options.cuda_graph.empty() ? !options.schedule.given : options.cuda_graph == "graph";
-  c.cuda_graph_mode = graph ? 1 : 0;
+  c.cuda_graph_mode = options.cuda_graph == "graph" ? 1 : 0;
   c.launch_stacks = options.with_stack ? 1 : 0;
   c.blocked_threads = options.blocked_threads ? 1 : 0;
   c.cupti_buffer_bytes = kCuptiBufferBytes;

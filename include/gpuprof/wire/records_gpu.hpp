@@ -28,6 +28,9 @@ struct Launch {
 };
 inline constexpr std::uint16_t kLaunchRuns = 1;  // a kernel or a graph: GPU records are to follow
 inline constexpr std::uint16_t kLaunchCaptured = 2;  // perhaps into a graph, while one was captured
+inline constexpr std::uint16_t kLaunchGraph = 4;     // of a graph
+inline constexpr std::uint16_t kLaunchCaptureBegins = 8;  // none: what follows goes into a graph …
+inline constexpr std::uint16_t kLaunchCaptureEnds = 16;   // … up to this
 enum class ApiDomain : std::uint16_t { kDriver = 1, kRuntime = 2 };
 
 // ---- From here on start_ns/end_ns are on the CUPTI clock; the daemon converts (ClockSync). ----

@@ -33,6 +33,16 @@ void follow_capture(CallClass call_class) {
   if (call_class == CallClass::kCaptureEnd) g_live.captures.fetch_sub(1, std::memory_order_relaxed);
 }
 
+std::uint16_t flags_of(CallClass call_class) {
+  std::uint16_t flags = 0;
+  if (runs(call_class)) flags |= wire::kLaunchRuns;
+  if (call_class == CallClass::kGraph) flags |= wire::kLaunchGraph;
+  if (call_class == CallClass::kCapture) flags |= wire::kLaunchCaptureBegins;
+  if (call_class == CallClass::kCaptureEnd) flags |= wire::kLaunchCaptureEnds;
+  if (g_live.captures.load(std::memory_order_relaxed) > 0) flags |= wire::kLaunchCaptured;
+  return flags;
+}
+
 void record_launch(const hot::Guard& guard, wire::ApiDomain domain, CUpti_CallbackId cbid,
                    CallClass call_class, std::uint32_t correlation, std::uint64_t now_ns) {
   wire::Launch launch{};
@@ -41,8 +51,7 @@ void record_launch(const hot::Guard& guard, wire::ApiDomain domain, CUpti_Callba
   launch.correlation = correlation;
   launch.api = static_cast<std::uint16_t>(domain);
   launch.cbid = cbid;
-  if (runs(call_class)) launch.flags = wire::kLaunchRuns;
-  if (g_live.captures.load(std::memory_order_relaxed) > 0) launch.flags |= wire::kLaunchCaptured;
+  launch.flags = flags_of(call_class);
   if (call_class == CallClass::kGraph) note_seen(kSawGraph);
   launch.tid = guard.tid();
   launch.op_id = guard.block().open_op;
