@@ -66,6 +66,8 @@ struct State {
   std::atomic<std::uint32_t> worker_tid{0};
   /// Of the thread that flushes CUPTI while records are expected; 0: there is none.
   std::atomic<std::uint32_t> helper_tid{0};
+  /// That thread is being made, or has not yet told its id: a new one may be it.
+  std::atomic<bool> helper_starts{false};
 };
 
 extern State g_state;

@@ -269,8 +269,11 @@ void flush_if_wanted() {
 }
 
 void see(pid_t tid, std::uint64_t now_ns) {
+  // Before the id is compared: once this is over the id is known. The next scan sees who it was.
+  const bool may_be_ours = hot::g_state.helper_starts.load(std::memory_order_acquire);
   if (hot::is_our_thread(static_cast<std::uint32_t>(tid))) return;
   ThreadEntry* entry = find(tid);
+  if (entry == nullptr && may_be_ours) return;
   if (entry == nullptr) entry = add(tid);
   if (entry == nullptr) return;
   entry->scan = g_threads.scan;

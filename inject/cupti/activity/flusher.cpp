@@ -124,6 +124,8 @@ void* run(void*) {
   hot::count_thread_out();
   hot::g_state.helper_tid.store(static_cast<std::uint32_t>(syscall(SYS_gettid)),
                                 std::memory_order_relaxed);
+  // release; pairs with the acquire in see() of sample/threads.cpp
+  hot::g_state.helper_starts.store(false, std::memory_order_release);
   for (;;) {
     // acquire; first: an end that is asked for after the look at the phase is news to the wait
     const std::uint32_t news = g_flusher.news.load(std::memory_order_acquire);
@@ -224,7 +226,9 @@ bool start_locked() {
                             std::memory_order_relaxed);
   hot::g_state.helper_tid.store(0, std::memory_order_relaxed);
   set_phase(Phase::kRunning);
+  hot::g_state.helper_starts.store(true, std::memory_order_relaxed);
   if (create_thread()) return true;
+  hot::g_state.helper_starts.store(false, std::memory_order_relaxed);
   set_phase(Phase::kNone);
   return false;
 }
@@ -348,6 +352,7 @@ void forget_flusher() {
   const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
   g_flusher.life = fresh;
   hot::g_state.helper_tid.store(0, std::memory_order_relaxed);
+  hot::g_state.helper_starts.store(false, std::memory_order_relaxed);
   g_flusher.kept.store(false, std::memory_order_relaxed);
   g_flusher.forced.store(false, std::memory_order_relaxed);
   g_flusher.running_since.store(0, std::memory_order_relaxed);
