@@ -12,6 +12,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
+#include <span>
 
 #include "daemon/api/attach.hpp"
 #include "gpuprof/base/clock.hpp"
@@ -128,9 +130,20 @@ support::Result<Meant> found_by_id(std::vector<std::uint32_t> pids, bool childre
   return meant;
 }
 
+/// A name that several have is a job's: its launchers and helpers get a file where those of a run
+/// would.
+///
+/// @param found  Those found by a name.
+void leave_jobs_to_rules(std::span<Found> found) {
+  std::map<std::string, int> names;
+  for (const Found& one : found) ++names[one.name];
+  for (Found& one : found) one.named = one.named && names[one.name] == 1;
+}
+
 /// What does not answer cannot say its name.
 void add_found_by_name(Meant& meant, const std::vector<std::uint32_t>& asked,
                        const std::vector<std::string>& names, bool all) {
+  const std::size_t by_id = meant.found.size();
   for (const api::Door& door : api::find_doors()) {
     if (std::find(asked.begin(), asked.end(), door.pid) != asked.end()) continue;
     bool silent = false;
@@ -140,6 +153,7 @@ void add_found_by_name(Meant& meant, const std::vector<std::uint32_t>& asked,
     const bool named = std::find(names.begin(), names.end(), status.value().name) != names.end();
     if (named || all) meant.found.push_back({status.value(), named});
   }
+  leave_jobs_to_rules(std::span(meant.found).subspan(by_id));
 }
 
 /// Sentences of processes, as a part of one.
