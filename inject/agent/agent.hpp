@@ -45,6 +45,10 @@ void cuda_initialised();
 /// Does nothing in vfork and fork children. Keeps errno.
 void before_exit();
 
+/// abort() was called. Where its signal has the default action, which ends the process, what CUPTI
+/// holds is delivered first: a tenth of a second at the most. Any thread, also in a handler.
+void before_abort();
+
 /// Around a call for which the kernel wants a process of one thread (unshare, setns): the worker is
 /// gone in between. Keeps errno.
 void alone_begin();

@@ -4,12 +4,14 @@
 //
 // Context:  boundary
 #include <errno.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "inject/agent/agent.hpp"
 #include "inject/agent/core.hpp"
 #include "inject/cupti/cupti.hpp"
 #include "inject/hot/state.hpp"
+#include "inject/sample/signals/kernel_signal.hpp"
 
 namespace gpuprof::agent {
 
@@ -38,6 +40,17 @@ void before_exit() {
   // Through the segment: the socket is in the worker's own table of descriptors.
   hot::g_state.stats->bye.store(static_cast<std::uint64_t>(wire::ByeReason::kExit) + 1,
                                 std::memory_order_release);
+  errno = saved;
+}
+
+void before_abort() {
+  constexpr std::uint32_t kDeadlineMs = 100;
+  if (g_core.left.load(std::memory_order_acquire) || !cupti::driver_was_seen()) return;
+  if (g_core.owner_pid.load(std::memory_order_acquire) != getpid()) return;
+  sample::KernelAction action{};
+  if (!sample::kernel_action(SIGABRT, nullptr, &action) || action.handler != nullptr) return;
+  const int saved = errno;
+  cupti::before_abort(kDeadlineMs);
   errno = saved;
 }
 

@@ -81,6 +81,10 @@ bool release(std::uint32_t deadline_ms);
 /// Process exit (registered from InitializeInjection, and from the _exit family). Boundary.
 void before_exit();
 
+/// abort() was called and nobody handles it: has what CUPTI holds delivered, by our helper, which
+/// runs while records are expected. Boundary, on that thread.
+void before_abort(std::uint32_t deadline_ms);
+
 /// @param starved_ms  So long besides a fifth of a second, while the helper gets no processor.
 void before_fork(std::uint32_t starved_ms);
 /// Once the worker stands still: it may just have begun to keep the helper.

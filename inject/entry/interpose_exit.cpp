@@ -4,6 +4,7 @@
 //
 // Context:  boundary
 // Promises: the program's exit status is passed on untouched; bounded (inject/agent/exit.cpp)
+#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,10 +18,13 @@
 namespace {
 
 using QuickExit = void (*)(int);
+using Abort = void (*)();
 constinit std::atomic<QuickExit> g_quick_exit{nullptr};
+constinit std::atomic<Abort> g_abort{nullptr};
 
-__attribute__((constructor)) void find_quick_exit_early() {
+__attribute__((constructor)) void find_them_early() {
   gpuprof::entry::next_function(g_quick_exit, "quick_exit");
+  gpuprof::entry::next_function(g_abort, "abort");
 }
 
 [[noreturn]] void end_process(int status) {
@@ -39,4 +43,12 @@ GPUPROF_EXPORT void quick_exit(int status) {
   const QuickExit real = gpuprof::entry::next_function(g_quick_exit, "quick_exit");
   if (real != nullptr) real(status);
   for (;;) ::syscall(SYS_exit_group, status);
+}
+
+// std::terminate's, and the program's own; the C library's calls of it do not come by here.
+GPUPROF_EXPORT void abort() {
+  gpuprof::agent::before_abort();
+  const Abort real = gpuprof::entry::next_function(g_abort, "abort");
+  if (real != nullptr) real();
+  for (;;) ::syscall(SYS_exit_group, 128 + SIGABRT);
 }

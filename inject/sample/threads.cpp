@@ -44,7 +44,7 @@ constexpr std::uint32_t kEarlyChecks = 3;
 // Only one that has run can have changed.
 constexpr std::uint64_t kCheckPeriodNs = 200'000'000, kIdlePeriodNs = 1'000'000'000;
 constexpr std::uint64_t kHasRunNs = 1'000'000;
-// Longer than libc takes to make a thread, and our handler for its first sample.
+// Longer than libc takes to make a thread, and our handler to begin.
 constexpr std::uint64_t kHasGoneOnNs = 5'000'000;
 // A thread may get a stack when it makes another one: what is loaded makes its threads soon.
 constexpr std::uint64_t kStackWaitNs = 300'000'000;
@@ -57,8 +57,7 @@ struct KeptDirectory {
 
 struct Threads {
   ThreadEntry* entries = nullptr;
-  std::uint32_t count = 0;
-  std::uint32_t scan = 0;
+  std::uint32_t count = 0, scan = 0;
   const TriggerKind* kind = nullptr;
   TriggerPlan plan;
   KeptDirectory directory;
@@ -269,12 +268,11 @@ void flush_if_wanted() {
 }
 
 void see(pid_t tid, std::uint64_t now_ns) {
-  // Before the id is compared: once this is over the id is known. The next scan sees who it was.
+  // Before its id is compared; the next scan sees who it was.
   const bool may_be_ours = hot::g_state.helper_starts.load(std::memory_order_acquire);
   if (hot::is_our_thread(static_cast<std::uint32_t>(tid))) return;
   ThreadEntry* entry = find(tid);
-  if (entry == nullptr && may_be_ours) return;
-  if (entry == nullptr) entry = add(tid);
+  if (entry == nullptr && !may_be_ours) entry = add(tid);
   if (entry == nullptr) return;
   entry->scan = g_threads.scan;
   const bool got_stack = entry->lacks_stack && may_be_sent_signals(*entry);
@@ -394,8 +392,7 @@ void for_each_thread(void (*visitor)(ThreadEntry&, void*), void* argument) {
 }
 
 void forget_threads() {
-  g_threads.count = 0;
-  g_threads.opened = 0;
+  g_threads.count = g_threads.opened = 0;
   g_threads.kind = nullptr;
   close_directory();
 }

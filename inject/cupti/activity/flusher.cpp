@@ -329,6 +329,8 @@ bool wait_flush(std::uint32_t ticket, std::uint32_t deadline_ms) {
   return false;
 }
 
+bool flusher_runs() { return phase() == Phase::kRunning; }
+
 std::uint32_t flushes_asked() { return g_flusher.asked.load(std::memory_order_acquire); }
 std::uint32_t flushes_done() { return g_flusher.done.load(std::memory_order_acquire); }
 

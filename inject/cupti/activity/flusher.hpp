@@ -47,6 +47,9 @@ void hurry_flush(std::uint32_t spacing_ms);
 /// Waits until the flush of this ticket is done. False: deadline passed.
 bool wait_flush(std::uint32_t ticket, std::uint32_t deadline_ms);
 
+/// Whether the thread is there. Any thread; a moment's answer.
+bool flusher_runs();
+
 /// How many flushes were asked for, and the ticket of the last one that has ended.
 std::uint32_t flushes_asked();
 std::uint32_t flushes_done();

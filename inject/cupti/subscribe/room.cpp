@@ -40,16 +40,8 @@ constexpr std::uint64_t kSecondNs = 1'000'000'000;
 constexpr std::uint32_t kLockMs = 2000;
 /// For a turn; one that takes longer goes on by itself.
 constexpr std::uint32_t kTurnMs = 500;
-/// A flush that takes longer than this is called hung.
-constexpr std::uint64_t kHungNs = 5 * kSecondNs;
 /// Launches without a completed buffer for this long mean that our callbacks were replaced.
 constexpr std::uint64_t kSilentNs = 5 * kSecondNs;
-
-bool accept_lingers(std::uint64_t now_ns) { return accepting(now_ns); }
-
-bool records_expected(const Room& room, std::uint64_t now_ns) {
-  return room.recording || room.kinds != 0 || accept_lingers(now_ns);
-}
 
 void begin_recording(Room& room, std::uint64_t now_ns) {
   if (room.recording) {
@@ -166,7 +158,7 @@ void turn_flush(Room& room, std::uint64_t now_ns) {
     return;
   }
   if (now_ns < room.next_flush_ns || !start_flusher()) return;
-  const bool busy = room.recording || accept_lingers(now_ns);
+  const bool busy = room.recording || accepting(now_ns);
   const std::uint32_t asked = busy ? room.settings.flush_period_ms : 1000;
   room.next_flush_ns = now_ns + flush_period_ms(g_live.api.version, asked) * kMsNs;
   ask_flush(false);
@@ -179,27 +171,6 @@ bool other_is_done(const OtherSession& other, std::uint64_t now_ns) {
   // neither trace. Without that flush its buffers may still have to be read.
   constexpr std::uint64_t kFlushedNs = 20 * kMsNs, kUnflushedNs = 2 * kSecondNs;
   return elapsed_ns(now_ns, other.idle_since_ns) > (other.flushed ? kFlushedNs : kUnflushedNs);
-}
-
-/// What is left to do when the program ends.
-enum class Exit : std::uint8_t { kNothing, kFlush, kSpeak, kMissed };
-constexpr std::uint32_t kExitMs = 2000;
-
-Exit begin_exit() {
-  const RoomLock lock(kExitMs);
-  // A thread of ours is inside, and gets no processor or hangs in CUPTI.
-  if (!lock) return Exit::kMissed;
-  if (g_room.exiting || g_room.dead) return Exit::kNothing;
-  g_room.exiting = true;
-  const std::uint64_t now_ns = base::mono_ns();
-  if (g_room.other.active) {
-    const bool has_share = g_room.other.share_since_ns != 0;
-    close_share(g_room, now_ns);
-    return has_share ? Exit::kSpeak : Exit::kNothing;
-  }
-  if (!g_room.open || !records_expected(g_room, now_ns)) return Exit::kNothing;
-  const std::uint64_t since = flush_running_since();
-  return since != 0 && elapsed_ns(now_ns, since) > kHungNs ? Exit::kMissed : Exit::kFlush;
 }
 
 bool may_look_for_driver(Room& room, std::uint64_t now_ns) {
@@ -237,7 +208,7 @@ std::uint32_t turn(std::uint64_t now_ns) {
     watch_calls(room, now_ns);
     turn_flush(room, now_ns);
   }
-  if (room.recording || accept_lingers(now_ns)) return room.settings.flush_period_ms;
+  if (room.recording || accepting(now_ns)) return room.settings.flush_period_ms;
   // Its moment of rest is short, and what is launched after it is ours again.
   if (room.other.active && room.other.idle_since_ns != 0) return room.other.flushed ? 10 : 50;
   return room.wanted == Wanted::kOff ? 1000 : 500;
@@ -249,6 +220,10 @@ constinit std::atomic<std::uint32_t> g_next_ms{0};
 void turn_now() { g_next_ms.store(turn(base::mono_ns()), std::memory_order_relaxed); }
 
 }  // namespace
+
+bool records_expected(const Room& room, std::uint64_t now_ns) {
+  return room.recording || room.kinds != 0 || accepting(now_ns);
+}
 
 void apply(Room& room, std::uint64_t now_ns) {
   room.applied.store(true, std::memory_order_release);
@@ -336,30 +311,6 @@ bool flush(bool forced, std::uint32_t deadline_ms) {
   if (begun && wait_flush(ask_flush(forced), deadline_ms)) return true;
   hot::count(wire::Counter::kFlushesMissed);
   return false;
-}
-
-void before_exit() {
-  if (!hot::alive()) return;
-  count_late_at_end();
-  const std::uint64_t begun_ns = base::mono_ns();
-  switch (begin_exit()) {
-    case Exit::kNothing:
-      return;
-    case Exit::kFlush: {
-      const std::uint64_t passed_ms = elapsed_ns(base::mono_ns(), begun_ns) / kMsNs;
-      const auto left_ms =
-          static_cast<std::uint32_t>(kExitMs - std::min<std::uint64_t>(passed_ms, kExitMs));
-      if (start_flusher() && wait_flush(ask_flush(true), left_ms)) return;
-      return hot::count(wire::Counter::kLastFlushMissed);
-    }
-    case Exit::kMissed:
-      return hot::count(wire::Counter::kLastFlushMissed);
-    case Exit::kSpeak:
-      break;
-  }
-  hot::wake_worker();
-  // The worker sends it, if it can at once; the program is not held any longer.
-  for (int i = 0; i < 20 && sentences_waiting(); ++i) hot::pause_for(2'000'000);
 }
 
 void before_fork(std::uint32_t starved_ms) {

@@ -164,7 +164,12 @@ void forget_wants();
 /// The program ends: what was late until now is counted.
 void count_late_at_end();
 
+/// A flush that takes longer than this is called hung.
+inline constexpr std::uint64_t kHungNs = 5'000'000'000;
+
 // room.cpp
+/// Whether CUPTI may hold records that are wanted.
+bool records_expected(const Room& room, std::uint64_t now_ns);
 /// Moves from what is to what is wanted, as far as CUPTI lets us.
 void apply(Room& room, std::uint64_t now_ns);
 

@@ -71,6 +71,22 @@ def check_without_stacks(checks):
             checks.expect(not f.trace.get("stackFrames"), "no frames with --no-with-stack")
 
 
+def check_abort(checks):
+    """Nobody handles SIGABRT: what CUPTI holds by then is delivered before the process ends."""
+    for how in ("abort", "exception"):
+        with e2e.Folder("trainer-abort") as folder:
+            busy = BUSY + ["--exit", how]
+            plain = sim.plain(busy)
+            out = os.path.join(folder, "out")
+            ours = sim.run_whole(out, ["--step", "nvtx:step"], busy)
+            checks.equal((ours.returncode, ours.stdout), (plain.returncode, plain.stdout), how + ": status and stdout")
+            told = ours.stderr.decode()
+            checks.expect("left no record" not in told, how + ": every launch has its records: " + told[-800:])
+            facts = merged(out)
+            if checks.expect(facts, how + ": a trace file appeared; stderr: " + told[-800:]):
+                check_counts(checks, facts, printed(plain.stdout))
+
+
 def main():
     sim.need()
     checks = e2e.Checks()
@@ -85,6 +101,7 @@ def main():
             check_counts(checks, facts, printed(plain.stdout))
             check_links(checks, facts)
         check_without_stacks(checks)
+        check_abort(checks)
         print(ours.stderr.decode())
         if checks.failed:
             raise SystemExit(checks.done())
