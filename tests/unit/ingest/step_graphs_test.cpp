@@ -84,7 +84,8 @@ TEST_F(GraphsTest, AWarmUpThatWasChosenIsLeft) {
   finish();
   ASSERT_THAT(heard_.told, SizeIs(2));
   EXPECT_THAT(heard_.told[1], HasSubstr("train.py:40 (replays CUDA graphs)"));
-  EXPECT_EQ(before + truth_.size(), sink_.steps.size());
+  // By the launches of three the finder knows that the program has moved on.
+  EXPECT_EQ(before + truth_.size() - 3, sink_.steps.size());
 }
 
 TEST_F(GraphsTest, AnOptimizerBesideTheGraphsMakesTheSteps) {
