@@ -23,6 +23,11 @@
 namespace {
 
 gpuprof::support::Result<int> carry_out(const std::vector<std::string>& words) {
+  if (words.empty()) {
+    const std::string text = gpuprof::cli::first_commands_text();
+    [[maybe_unused]] const ssize_t n = write(2, text.data(), text.size());
+    return 125;
+  }
   GPUPROF_TRY(invocation, gpuprof::cli::parse(words));
   if (invocation.command == nullptr) {
     GPUPROF_CHECK(gpuprof::cli::write_answer(gpuprof::cli::version_text(), "the version"));

@@ -55,6 +55,15 @@ std::string row_text(const OptionRow& row) {
 
 std::string version_text() { return fmt::format("gpuprof {}\n", kVersion); }
 
+std::string first_commands_text() {
+  return "gpuprof: no command given\n\n"
+         "  gpuprof run -- python3 train.py   record a program from its start\n"
+         "  gpuprof attach PID                record a program that runs already\n"
+         "  gpuprof report FOLDER             say what a recording comes to\n\n"
+         "`gpuprof doctor` says what this machine can and cannot do, `gpuprof help` lists all "
+         "commands.\n";
+}
+
 std::string overview_text() {
   std::string text =
       "usage: gpuprof COMMAND [OPTION...]\n\n"
