@@ -88,7 +88,8 @@ constexpr std::array kCommands = {
     CommandRow{"doctor", kDoctor, "doctor [OPTION...]", "Say what this machine can and cannot do",
                "Looks at the driver, CUPTI, perf events, Python interpreters and limits of this "
                "machine, and says what gpuprof can record here and why not the rest. Exit status "
-               "0: runs can be recorded, 1: they cannot.",
+               "0: runs can be recorded, 1: they cannot, or something that --try asked for did not "
+               "arrive.",
                doctor_command},
     CommandRow{"help", kHelp, "help [COMMAND]", "Explain a command",
                "Lists the commands, or explains one of them and its options.", help_command},

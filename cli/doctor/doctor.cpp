@@ -86,9 +86,14 @@ support::Result<int> doctor_command(Options& options) {
   look_at_memory(findings);
   look_at_output(findings);
   if (options.pid != 0) look_at_process(options.pid, findings);
+  Findings tried;
+  if (options.try_it) try_recordings(tried);
+  const bool all_came = std::all_of(tried.begin(), tried.end(),
+                                    [](const Finding& one) { return one.health == Health::kGood; });
+  findings.insert(findings.end(), tried.begin(), tried.end());
   const std::string text = options.json ? findings_json(findings) : findings_text(findings);
   GPUPROF_CHECK(write_answer(text, "what was found"));
-  return any_blocking(findings) ? 1 : 0;
+  return any_blocking(findings) || !all_came ? 1 : 0;
 }
 
 }  // namespace gpuprof::cli

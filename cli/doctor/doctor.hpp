@@ -43,6 +43,10 @@ void look_at_output(Findings& out);
 // doctor_python.cpp
 void look_at_python(const std::vector<std::string>& environment, Findings& out);
 
+// doctor_try.cpp
+/// Records a small program with every source, and a training where python3 has a PyTorch.
+void try_recordings(Findings& out);
+
 /// Samples a second that a timer of the given tick delivers when `rate_hz` is asked for.
 double timer_rate_hz(double rate_hz, double tick_hz);
 

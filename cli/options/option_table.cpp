@@ -218,6 +218,10 @@ constexpr std::array kTable = {
               "Answer at an address that other machines reach, too: whoever does may record the "
               "program and read what comes of it, without a password",
               "", "", set::serve_to_network},
+    OptionRow{"--try", "", kGeneral, kDoctor,
+              "Record a small program with every source too, and a training where python3 has a "
+              "PyTorch, and say what arrived",
+              "", "", set::try_it},
     OptionRow{"-p,--pid", "PID", kGeneral, kDoctor, "Look at this running process too", "", "",
               set::pid},
     OptionRow{"-p,--pid", "LIST", kGeneral, kAttach | kCapture | kStop | kDetach | kServe,

@@ -39,6 +39,7 @@ struct Options {
   std::vector<std::uint32_t> pids;
   bool children = false, all = false, stay = false, ignore_seccomp = false;
   std::uint32_t pid = 0;  // doctor
+  bool try_it = false;    // doctor
   bool by_rules = false;  // processes named get a file only where the rules of run say so
   std::string serve;      // run: --serve; serve: --at
   bool serve_to_network = false;

@@ -261,6 +261,8 @@ Answer verbose(Options& o, const std::string&) { return o.verbose = true, Answer
 Answer json(Options& o, const std::string&) { return o.json = true, Answer{}; }
 Answer help(Options& o, const std::string&) { return o.help = true, Answer{}; }
 
+Answer try_it(Options& o, const std::string&) { return o.try_it = true, Answer{}; }
+
 Answer pid(Options& o, const std::string& value) {
   std::uint64_t number_of = 0;
   GPUPROF_CHECK(number("--pid", value, support::parse_unsigned, 1, 1ULL << 22,

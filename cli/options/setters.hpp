@@ -63,6 +63,7 @@ Answer rank(Options& o, const std::string& value);
 Answer report_steps(Options& o, const std::string& value);
 Answer csv(Options& o, const std::string& value);
 Answer html(Options& o, const std::string& value);
+Answer try_it(Options& o, const std::string& value);
 Answer pid(Options& o, const std::string& value);
 Answer pids(Options& o, const std::string& value);
 Answer armed(Options& o, const std::string& value);
