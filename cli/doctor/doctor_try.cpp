@@ -68,11 +68,11 @@ std::string work_text(const Recorded& recorded, std::uint64_t kernels, std::uint
 }
 
 void try_run(Trial& trial, Findings& out) {
-  auto ran = trial.record({"run", "-q"}, {trial.program(), "300"}, kPatienceNs);
+  auto ran = trial.record({"run", "-q"}, {trial.program(), "200"}, kPatienceNs);
   if (!ran) return add_failure(out, "try: run", ran.error());
   const Recorded& recorded = ran.value();
   const std::uint64_t samples = recorded.events("samples");
-  add(out, samples != 0, "try: stacks", fmt::format("{} samples of 0.3 s", samples), recorded);
+  add(out, samples != 0, "try: stacks", fmt::format("{} samples of 0.2 s", samples), recorded);
   auto said = support::parse_json(recorded.said);
   if (!said || !said.value().IsObject())
     return add_failure(out, "try: GPU", support::error("gpuprof-try did not say what it did"));
@@ -145,14 +145,14 @@ void try_attach(Trial& trial, bool gpu, Findings& out) {
   if (!running.works())
     return add_failure(out, "try: attach", support::error("gpuprof-try did not begin to work"));
   auto ran =
-      trial.record({"attach", std::to_string(running.pid()), "-q", "-d", "300ms"}, {}, kPatienceNs);
+      trial.record({"attach", std::to_string(running.pid()), "-q", "-d", "200ms"}, {}, kPatienceNs);
   if (!ran) return add_failure(out, "try: attach", ran.error());
   const Recorded& recorded = ran.value();
   const std::uint64_t samples = recorded.events("samples"), kernels = recorded.events("kernels"),
                       calls = recorded.events("API calls");
   const bool whole = samples != 0 && (!gpu || (kernels != 0 && calls != 0));
   add(out, whole, "try: attach",
-      fmt::format("{} samples, {} kernels, {} CUDA API calls of 0.3 s of a running program",
+      fmt::format("{} samples, {} kernels, {} CUDA API calls of 0.2 s of a running program",
                   samples, kernels, calls),
       recorded);
 }

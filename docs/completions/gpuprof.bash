@@ -19,7 +19,7 @@ _gpuprof() {
     report) options="--html -f --force --by --sort-by --group-by-input-shape --group-by-stack --columns --row-limit --rank --step --advice-only --fail-on --csv -q --quiet -v --verbose --json -h --help" ;;
     diff) options="-f --force --html --fail-if --min-change --min-share --row-limit --rank -q --quiet -v --verbose --json -h --help" ;;
     export) options="-o --output -f --force --format -q --quiet -v --verbose -h --help" ;;
-    doctor) options="-p --pid --json -h --help" ;;
+    doctor) options="--try -p --pid --json -h --help" ;;
     help) options="-h --help" ;;
   esac
   if [ "$command" = help ]; then

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gpuprof doctor --try: what arrived of what a small program did, without a GPU and on the simulated one."""
+
+import json
+import os
+import re
+import subprocess
+
+import e2e
+import sim
+
+
+def tried(*prefix):
+    """Exit status, and health and sentence of each thing that was tried."""
+    done = subprocess.run([*prefix, e2e.GPUPROF, "doctor", "--try", "--json"], capture_output=True, timeout=e2e.PATIENCE_S,
+                          text=True, env=dict(os.environ, GPUSIM_QUIET="1"))
+    rows = {one["topic"]: (one["health"], one["sentence"]) for one in json.loads(done.stdout)["findings"]
+            if one["topic"].startswith("try")}
+    return done.returncode, rows
+
+
+def of_and_of(sentence):
+    return [(int(got), int(wanted)) for got, wanted in re.findall(r"(\d+) of (\d+)", sentence)]
+
+
+def here(checks):
+    status, rows = tried(sim.GPUSIM_RUN, "--no-driver", "--pytorch", "no", "--")
+    checks.equal(sorted(rows), ["try: GPU", "try: PyTorch", "try: attach", "try: stacks"], "what is tried")
+    checks.equal((status, rows["try: GPU"]), (0, ("ok", "none is used: no libcuda.so.1")), "without a GPU")
+    checks.expect(not re.match("0 samples", rows["try: stacks"][1]), "stacks: %r" % (rows["try: stacks"],))
+
+
+def simulated(checks):
+    status, rows = tried(sim.GPUSIM_RUN, "--pytorch", "no", "--")
+    checks.equal(status, 0, "simulated: status; %r" % rows)
+    counts = of_and_of(rows["try: GPU"][1])
+    checks.expect(len(counts) == 3 and all(got == wanted > 0 for got, wanted in counts), "work: %r" % (rows["try: GPU"],))
+    for topic in ("try: GPU", "try: calls", "try: attach"):
+        checks.expect(rows[topic][1].endswith("(on a simulated GPU)"), "%s says so: %r" % (topic, rows[topic]))
+
+
+def silent(checks):
+    for scenario, topic, sentence in (("deaf-api", "try: calls", "CUPTI delivers no records of CUDA API calls"),
+                                      ("deaf-kernels", "try: GPU", "CUPTI delivers no records of kernels")):
+        status, rows = tried(sim.GPUSIM_RUN, "--pytorch", "no", "--scenario", scenario, "--")
+        checks.equal((status, rows[topic][0]), (1, "missing"), scenario)
+        checks.expect(sentence in rows[topic][1], "%s: %r" % (scenario, rows[topic]))
+
+
+def without_a_program(checks):
+    """Our own file is missing: told, and nothing else is hurt."""
+    with e2e.Folder("doctor-try") as folder:
+        os.makedirs(os.path.join(folder, "bin"))
+        for name in ("gpuprof", "gpuprofd"):
+            os.link(os.path.join(e2e.BUILD, "bin", name), os.path.join(folder, "bin", name))
+        os.symlink(os.path.join(e2e.BUILD, "lib"), os.path.join(folder, "lib"))
+        done = subprocess.run([os.path.join(folder, "bin", "gpuprof"), "doctor", "--try"], capture_output=True, text=True,
+                              timeout=e2e.PATIENCE_S)
+        checks.equal(done.returncode, 1, "status without gpuprof-try")
+        checks.expect("gpuprof-try is missing; install gpuprof again" in done.stdout, done.stdout)
+
+
+def main():
+    sim.need()
+    checks = e2e.Checks()
+    here(checks)
+    simulated(checks)
+    silent(checks)
+    without_a_program(checks)
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()
