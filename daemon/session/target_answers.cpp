@@ -46,9 +46,15 @@ std::string so_far(const Answers& answers, Source source) {
 void Target::look_at_answers(std::uint64_t now_ns, bool last) {
   if (finished_ || handed_over_) return;
   const Answers& answers = assembler_->answers();
+  const std::uint64_t callbacks = poller_.value(wire::Counter::kLaunchCallbacks);
+  if (callbacks != callbacks_) called_back_ns_ = now_ns;
+  callbacks_ = callbacks;
   for (std::size_t i = 0; i < ingest::kSources; ++i) {
     const auto source = static_cast<Source>(i);
-    const bool silent = answers.silent(source, now_ns, last);
+    // A callback was made, though no ring had room for its record: that is told as a drop.
+    const bool dropped =
+        source == Source::kCallbacks && called_back_ns_ >= answers.silent_since_ns(source);
+    const bool silent = answers.silent(source, now_ns, last) && !dropped;
     const bool answered = answers.silent_since_ns(source) == 0 && answers.answers_of(source) != 0;
     if (silent_since_ns_[i] == 0 && silent)
       tell_of_silence(source, now_ns);

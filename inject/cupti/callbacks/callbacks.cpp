@@ -30,7 +30,9 @@ bool runs(CallClass call_class) {
 // In what is launched meanwhile nobody can tell which stream is captured.
 void follow_capture(CallClass call_class) {
   if (call_class == CallClass::kCapture) g_live.captures.fetch_add(1, std::memory_order_relaxed);
-  if (call_class == CallClass::kCaptureEnd) g_live.captures.fetch_sub(1, std::memory_order_relaxed);
+  // Recording may have begun amid one.
+  if (call_class == CallClass::kCaptureEnd && g_live.captures.load(std::memory_order_relaxed) > 0)
+    g_live.captures.fetch_sub(1, std::memory_order_relaxed);
 }
 
 std::uint16_t flags_of(CallClass call_class) {
