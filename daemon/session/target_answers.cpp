@@ -46,14 +46,14 @@ std::string so_far(const Answers& answers, Source source) {
 void Target::look_at_answers(std::uint64_t now_ns, bool last) {
   if (finished_ || handed_over_) return;
   const Answers& answers = assembler_->answers();
+  // Those that were made though no ring had room for their record: told as drops.
   const std::uint64_t callbacks = poller_.value(wire::Counter::kLaunchCallbacks);
-  if (callbacks != callbacks_) called_back_ns_ = now_ns;
-  callbacks_ = callbacks;
+  const std::uint64_t since_ns = answers.silent_since_ns(Source::kCallbacks);
+  if (since_ns != unseen_since_ns_) callbacks_then_ = callbacks;
+  unseen_since_ns_ = since_ns;
   for (std::size_t i = 0; i < ingest::kSources; ++i) {
     const auto source = static_cast<Source>(i);
-    // A callback was made, though no ring had room for its record: that is told as a drop.
-    const bool dropped =
-        source == Source::kCallbacks && called_back_ns_ >= answers.silent_since_ns(source);
+    const bool dropped = source == Source::kCallbacks && callbacks != callbacks_then_;
     const bool silent = answers.silent(source, now_ns, last) && !dropped;
     const bool answered = answers.silent_since_ns(source) == 0 && answers.answers_of(source) != 0;
     if (silent_since_ns_[i] == 0 && silent)
