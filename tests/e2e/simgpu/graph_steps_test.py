@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch programs that replay captured CUDA graphs, on the simulated GPU, by `gpuprof run` without an option: every
+node is there, and the steps are those that the program makes; with --cuda-graph graph each launch is one event.
+
+usage: graph_steps_test.py [--python PATH]"""
+
+import argparse
+import collections
+import os
+import re
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "oracle"))
+import torch_runs  # noqa: E402
+from read_truth import rows  # noqa: E402
+from run import e2e, sim  # noqa: E402
+
+PROGRAMS = {
+    # Steps, and what is said of them.
+    os.path.join("zoo", "cuda_graph.py"): (20, r"cuda_graph\.py:\d+ \(replays CUDA graphs\), confidence 95 %"),
+    os.path.join("graph_programs", "epochs.py"): (60, r"epochs\.py:\d+ \(replays CUDA graphs\), confidence 95 %"),
+    os.path.join("graph_programs", "by_batch.py"): (40, r"by_batch\.py:\d+ \(replays CUDA graphs\), confidence 80 %"),
+    os.path.join("graph_programs", "callables.py"): (25, r"callables\.py:\d+ \(with Optimizer\.step\), confidence 95 %"),
+}
+
+
+def truth_of(path):
+    """Kernels of graphs, the others, and launches of graphs, as the simulator tells them."""
+    count = collections.Counter()
+    for row in rows(path):
+        if row["t"] == "op" and row["kind"] == "kernel":
+            count["nodes" if row["graph_node"] else "kernels"] += 1
+        if row["t"] == "api" and "GraphLaunch" in row["name"] and row["domain"] == "runtime":
+            count["launches"] += 1
+    return count
+
+
+def record(folder, python, program, *options):
+    truth, out = os.path.join(folder, "truth.jsonl"), os.path.join(folder, "out")
+    command = [sim.GPUSIM_RUN, "--quiet", "--truth", truth, "--", python, os.path.join(HERE, program)]
+    env = {**os.environ, **torch_runs.environment()}
+    done = e2e.gpuprof(["-o", out, *options], command, env=env)
+    events = [event for path in e2e.traces(out) for event in e2e.load(path)["traceEvents"] if event.get("ph") == "X"]
+    return done, truth_of(truth), events
+
+
+def is_node(event):
+    return event.get("cat") == "kernel" and event["args"].get("graph node id", 0) != 0
+
+
+def check_nodes(checks, python, program, steps, said):
+    with e2e.Folder("graph-steps") as folder:
+        done, truth, events = record(folder, python, program)
+        summary = done.stderr.decode()
+        checks.equal(done.returncode, 0, program + ": " + summary[-900:])
+        kernels = [event for event in events if event.get("cat") == "kernel"]
+        checks.equal((sum(map(is_node, kernels)), len(kernels)), (truth["nodes"], truth["nodes"] + truth["kernels"]),
+                     program + ": nodes, and all kernels")
+        checks.expect(truth["nodes"] > 0, program + ": the truth has nodes")
+        found = [event for event in events if event.get("name", "").startswith("ProfilerStep#")]
+        checks.equal(len(found), steps, program + ": steps")
+        checks.expect(re.search(r"Steps: %d iterations of the loop at .*%s" % (steps, said), summary),
+                      "%s: what they are: %s" % (program, summary[-900:]))
+
+
+def check_whole(checks, python):
+    program = os.path.join("zoo", "cuda_graph.py")
+    with e2e.Folder("graph-whole") as folder:
+        done, truth, events = record(folder, python, program, "--cuda-graph", "graph")
+        checks.equal(done.returncode, 0, "whole graphs: " + done.stderr.decode()[-900:])
+        graphs = [event for event in events if event.get("cat") == "kernel" and event["name"].startswith("CUDA graph")]
+        checks.expect(truth["launches"] > 0, "whole graphs: the truth has launches")
+        checks.equal((len(graphs), sum(map(is_node, events))), (truth["launches"], 0), "whole graphs: one event a launch")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--python")
+    python = torch_runs.need(parser.parse_args().python)
+    checks = e2e.Checks()
+    for program, (steps, said) in PROGRAMS.items():
+        check_nodes(checks, python, program, steps, said)
+    check_whole(checks, python)
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()
