@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program that runs already, recorded again and again: brought in by `attach`, or armed and asked by `capture`."""
+
+import os
+import time
+
+import processes
+import traces
+from part import Part, judged, told
+
+SECONDS = 0.5
+EXPECTED = "kernels in each, linked 100 %, the program unharmed"
+PATIENCE = 3  # a window without work, as on a busy machine, is taken again, longer
+
+
+def one_window(context, command, pid, number):
+    """(Seen, what the command said) of one window."""
+    for turn in range(PATIENCE):
+        out = context.path("traces", command, "%d-%d" % (number, turn), "files")
+        done = context.cli(command, pid, "-d", "%gs" % (SECONDS * 4 ** turn), "-o", out, limit_s=20)
+        seen = traces.read(traces.paths(out))
+        if seen.work or not context.simulated:
+            break
+    return seen, done, traces.paths(out)
+
+
+def wanting(number, seen, done, amid):
+    """What is wrong with one window; "" if nothing is."""
+    if done.status or not seen.of("kernel"):
+        return "window %d: status %s, %d kernels: %s" % (number, done.status, len(seen.of("kernel")), done.words())
+    if not seen.calls:
+        return "window %d: no API record" % number
+    return "window %d: %d without a call" % (number, amid) if amid else ""
+
+
+def windows(context, command, program):
+    bad, linked, work, early, kernels, longest = [], 0, 0, 0, 0, 0.0
+    for number in range(1, context.times + 1):
+        began = time.monotonic()
+        seen, done, files = one_window(context, command, program.pid, number)
+        longest = max(longest, time.monotonic() - began)
+        there, whole, amid = traces.linked(seen)
+        linked, work, early = linked + there, work + whole, early + len(traces.before_launch(seen))
+        kernels += len(seen.of("kernel"))
+        wrong = wanting(number, seen, done, amid)
+        if wrong:
+            bad.append(wrong)
+        if wrong or number == 1:
+            context.keep(*files)
+        if not program.alive():
+            bad.append("the program ended in window %d" % number)
+            break
+    if early:
+        bad.append("%d before their launch" % early)
+    text = "%d windows of %g s, %d kernels, linked %d of %d (%.2f %%), longest command %.1f s" % (
+        number, SECONDS, kernels, linked, work, 100 * linked / max(1, work), longest)
+    yield judged("%d times %s" % (context.times, command), not bad, text, EXPECTED, "; ".join(bad[:4]), linked=linked,
+                 work=work, kernels=kernels)
+
+
+def state(pid):
+    """(threads, descriptors) of a process."""
+    return tuple(len(os.listdir("/proc/%d/%s" % (pid, what))) for what in ("task", "fd"))
+
+
+def run_attach(context):
+    with processes.Program(context.training()) as program:
+        settle(context)
+        before = state(program.pid) if program.alive() else (0, 0)
+        yield from windows(context, "attach", program)
+        if program.alive():
+            yield told("what is left", "threads %d before, %d after; descriptors %d before, %d after" % (
+                before[0], state(program.pid)[0], before[1], state(program.pid)[1]))
+        yield how_it_ended(context, program)
+
+
+def run_capture(context):
+    command = [context.gpuprof, "run", "--armed", "--", *context.training()]
+    with processes.Program(command) as program:
+        settle(context)
+        yield from windows(context, "capture", program)
+        yield mapped(program)
+        yield how_it_ended(context, program)
+
+
+def mapped(program):
+    """Preloaded and named to the driver as well, our library is there once."""
+    with open("/proc/%d/maps" % program.pid, encoding="utf-8") as file:
+        copies = {line.split()[4] for line in file if line.rstrip().endswith("libgpuprof_inject.so")}
+    return judged("copies of our library", len(copies) == 1, "%d mapped" % len(copies), "1")
+
+
+def settle(context):
+    """The program is at work, not at its first call."""
+    time.sleep(1.0 if not context.simulated else 0.5)
+
+
+def how_it_ended(context, program):
+    status, _ = program.end(20 * context.patience)
+    # The trainer of the simulated GPU has no end of its own.
+    wanted = {0} if not context.simulated else {0, -15, 143}
+    return judged("the program's end", status in wanted, "exit status %s" % status, "its own, after SIGTERM")
+
+
+ATTACH = Part("attach", "gpuprof attach to a training, again and again", 60, ("attach",), run_attach)
+CAPTURE = Part("capture", "gpuprof capture of an armed training, again and again", 45, (), run_capture)

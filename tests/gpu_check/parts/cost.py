@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What recording costs a step, within one process: it is captured for a moment again and again, torch.profiler has its
+turn in the same process, and each window is held against the steps before and behind it."""
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+import processes
+from context import ROOT, told_in
+from part import OK, Part, Row, judged, told
+
+sys.path.insert(0, os.path.join(ROOT, "tests", "bench", "cost"))
+import figures  # noqa: E402
+
+WINDOW_S = 0.4
+EDGE_NS = 15_000_000  # what switching does to its own steps is not the cost of recording
+ROUNDS, SIMULATED = 6, 1
+NAMES = ["--no-record-shapes", "--no-with-stack", "--no-with-modules", "--no-profile-memory"]
+MODES = {"kernels": ["-t", "cuda", "--no-with-stack"], "operators": ["-t", "cuda,torch", *NAMES], "everything": []}
+CALLED = {"kernels": "kernels", "operators": "+ operators", "everything": "everything"}
+PEER = "torch.profiler"
+
+
+class Turns:
+    """One process, its windows in turn with quiet stretches between."""
+
+    def __init__(self, context, torch):
+        self.context, self.file, self.torch = context, context.path("cost", "steps.json"), torch
+        program = "torch_steps.py" if torch else "driver_steps.py"
+        command = [context.gpuprof, "run", "--armed", "--", *context.on_gpu(context.program(program, "timed", self.file))]
+        self.program = processes.Program(command, stdin=subprocess.PIPE)
+        self.turns, self.quiet, self.since, self.trouble = [], [], time.monotonic_ns(), ""
+
+    def rest(self):
+        time.sleep(WINDOW_S)
+        self.quiet.append((self.since, time.monotonic_ns()))
+
+    def ours(self, mode):
+        self.rest()
+        summary = self.context.path("cost", "summary.json")
+        done = self.context.cli("capture", self.program.pid, "-q", "-f", "-o", self.context.path("cost", "traces", ""),
+                                "--summary-json", summary, "-d", "%dms" % (WINDOW_S * 1e3), "--max-overhead", "off", *MODES[mode])
+        said = told_in(summary)
+        for window in said.get("windows", [])[:1]:
+            self.turns.append(((mode, "gpuprof"), (window["start_ns"], window["end_ns"]), said.get("drops_by_reason", {})))
+        self.trouble = self.trouble or (done.words() if done.status else "")
+        self.over(bool(said.get("windows")))
+
+    def peer(self, mode):
+        self.rest()
+        self.program.process.stdin.write("profile %s %g\n" % (mode, WINDOW_S))
+        self.program.process.stdin.flush()
+        self.program.process.stdout.readline()
+        self.turns.append(((mode, PEER), None, {}))  # the program knows when
+        self.over(True)
+
+    def over(self, counted):
+        self.since = time.monotonic_ns() + 2 * EDGE_NS
+        if not counted:
+            self.quiet.pop()
+
+    def ratios(self, written):
+        """{(mode, who): ratios of steps within to those around}."""
+        steps = figures.Steps(written["began_ns"], written["breaks"])
+        own, found = iter(written["windows"]), {}
+        for number, (who, window, _) in enumerate(self.turns):
+            start, end = window or next(own)
+            inner = [(start + EDGE_NS, end - EDGE_NS)]
+            for within, around in figures.against_neighbours(steps, inner, self.quiet[number:number + 2]):
+                found.setdefault(who, []).append(within / around)
+        return found, steps
+
+
+def spread(ratios):
+    if len(ratios) < 2:
+        return "%.3f" % ratios[0] if ratios else "none"
+    low, middle, high = statistics.quantiles(ratios, n=4)
+    return "%.3f (%.3f to %.3f) of %d windows" % (middle, low, high, len(ratios))
+
+
+def row(mode, ratios, simulated):
+    ours, peer = ratios.get((mode, "gpuprof"), []), ratios.get((mode, PEER), [])
+    text = spread(ours) + ("; torch.profiler %s" % spread(peer) if peer else "")
+    if simulated:
+        return Row(CALLED[mode], "%d windows; times are not measured" % len(ours), "not judged", OK)
+    if not ours:
+        return judged(CALLED[mode], False, text, "steps in a window and around it")
+    if not peer:
+        return told(CALLED[mode], text, ratio=statistics.median(ours))
+    most = max(peer)
+    return judged(CALLED[mode], statistics.median(ours) <= most, text, "no more than torch.profiler's dearest window",
+                  ratio=statistics.median(ours), peer=statistics.median(peer))
+
+
+def take_turns(context, turns):
+    for _ in range(SIMULATED if context.simulated else ROUNDS):
+        for mode in MODES:
+            turns.ours(mode)
+            if turns.torch:
+                turns.peer(mode)
+            if not turns.program.alive():
+                return
+    turns.rest()
+
+
+def run(context):
+    torch = context.lacks("torch") is None
+    turns = Turns(context, torch)
+    with turns.program as program:
+        take_turns(context, turns)
+        program.end(20 * context.patience)
+    written = told_in(turns.file)
+    if not written or turns.trouble:
+        yield judged("one process", False, "no times" if not written else "a capture failed", "times of its steps", turns.trouble)
+        return
+    ratios, steps = turns.ratios(written)
+    if not context.simulated:
+        lengths = [end - start for start, end in zip(steps.began, steps.began[1:])]
+        yield told("a step alone", "%.3f ms in the middle of %d; %s" % (
+            statistics.median(lengths) / 1e6, len(lengths), "PyTorch" if torch else "100 launches of the driver API"))
+    for mode in MODES if torch or context.simulated else ("kernels", "everything"):
+        yield row(mode, ratios, context.simulated)
+    lost = sum(sum(drops.values()) for _, _, drops in turns.turns)
+    yield judged("drops in these windows", lost == 0 or context.simulated, str(lost), "0")
+    if written["stop_ns"]:
+        yield told("torch.profiler's stops", "%.2f s in the middle" % (statistics.median(written["stop_ns"]) / 1e9))
+
+
+PART = Part("cost", "a step recorded and not recorded, in turn, in one process", 75, (), run)

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Copies of CUPTI of several releases, each in a folder of its own below `cupti/`: all counts right with each."""
+
+import glob
+import os
+
+import traces
+from context import last_json
+from part import Part, judged, not_asked
+from parts.witness import EXPECTED, against_program, totals
+
+LAYOUTS = ("11.8", "12.4", "13.0")
+
+
+def row(name, recording, wanted=None):
+    seen = recording.seen()
+    counts = last_json(recording.done.out).get("counts", {})
+    bad = against_program(seen, counts) if counts else ["the program told nothing: " + recording.done.words()]
+    there, work, amid = traces.linked(seen)
+    if amid:
+        bad.append("%d without a call" % amid)
+    path = seen.fact("cupti_path")
+    if wanted and os.path.realpath(path) != os.path.realpath(wanted):
+        bad.append("taken was %s" % (path or "none"))
+    text = "%s, API %s, linked %d of %d" % (totals(seen), seen.fact("cupti_version") or "unknown", there, work)
+    return judged(name, not bad, text, EXPECTED.split(", 0 before")[0], "; ".join(bad))
+
+
+def copies(root):
+    """{release: library}: the folder's name says which."""
+    return {os.path.basename(os.path.dirname(path)): path
+            for path in sorted(glob.glob(os.path.join(root, "cupti", "*", "libcupti.so.*")))}
+
+
+def run(context):
+    if context.simulated:
+        for layout in LAYOUTS:
+            command = context.driver("work", "--steps", 10, sim_options=("--layout", layout))
+            yield row("layout " + layout, context.record("cupti-" + layout, command))
+        return
+    found = copies(context.build)
+    if not found:
+        yield not_asked("releases", "no copies in %s/cupti" % os.path.basename(context.build))
+    for release, path in found.items():
+        # Only for the program: what looks for CUPTI is our library in it.
+        command = ["env", "LD_LIBRARY_PATH=" + os.path.dirname(path), *context.driver("work", "--steps", 20)]
+        yield row("CUPTI " + release, context.record("cupti-" + release, command), path)
+
+
+PART = Part("cupti", "copies of CUPTI of several releases", 40, (), run)

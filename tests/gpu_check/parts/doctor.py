@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gpuprof doctor's answer."""
+
+import json
+
+from part import Part, judged, told
+
+WANTED = ("driver", "CUPTI")  # without either nothing of a GPU is recorded
+
+
+def run(context):
+    done = context.run(context.on_gpu([context.gpuprof, "doctor", "--json"]), 30)
+    try:
+        findings = json.loads(done.out)["findings"]
+    except (ValueError, KeyError):
+        findings = []
+    yield judged("runs can be recorded", done.status == 0, "exit status %s" % done.status, "0", done.words())
+    for topic in WANTED:
+        said = [one for one in findings if one["topic"] == topic]
+        good = any(one["health"] == "ok" for one in said)
+        # The first is the copy that would be taken.
+        yield judged(topic, good, said[0]["sentence"] if said else "nothing said", "ok", "doctor: %s" % said,
+                     **{"cupti": said[0]["sentence"]} if topic == "CUPTI" and said else {})
+    for one in findings:
+        if one["health"] != "ok" and one["topic"] not in WANTED:
+            yield told(one["topic"], "%s: %s" % (one["health"], one["sentence"]))
+
+
+PART = Part("doctor", "what gpuprof doctor says", 40, (), run)

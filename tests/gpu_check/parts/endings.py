@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""However a program ends: status and output are those of a plain run, and what it launched is in the trace."""
+
+from part import Part, judged
+
+ENDINGS = ("return", "exit3", "_exit", "exception", "kill", "abort", "fork")
+# By PyTorch's addition in place; the other kernels are those of its sum.
+NAMES = {"torch": "CUDAFunctorOnSelf_add", "driver": "gpu_check_empty"}
+LAUNCHES = 40
+
+
+def ask(context, library, how):
+    command = context.on_gpu(context.program("endings.py", library, how))
+    plain = context.run(command, 40)
+    recording = context.record("endings-%s-%s" % (library, how), command)
+    ours, seen = recording.done, recording.seen()
+    kernels = sum(NAMES[library] in one.name for one in seen.of("kernel"))
+    # The assert ends the context: whether its records come is CUPTI's affair.
+    wanted = LAUNCHES if how != "assert" else None
+    same = (ours.status, ours.out) == (plain.status, plain.out)
+    good = same and (wanted is None or kernels == wanted) and not ours.hung
+    why = "" if same else "a plain run: status %s and %r; here %r" % (plain.status, plain.out[-100:], ours.out[-100:])
+    return judged(how if library == "driver" else "%s, %s" % (how, "PyTorch"), good,
+                  "status %s, %s, %d kernels" % (ours.status, "same output" if same else "OTHER output", kernels),
+                  "status %s, same output%s" % (plain.status, ", %d kernels" % wanted if wanted else ""),
+                  why or ours.words())
+
+
+def run(context):
+    cases = [("driver", how) for how in ENDINGS]
+    if context.lacks("torch") is None:
+        cases += [("torch", how) for how in (*ENDINGS, "assert")]
+    yield from context.each(lambda case: ask(context, *case), cases)
+
+
+PART = Part("endings", "return, exit 3, _exit, exception, SIGKILL, abort, fork", 75, (), run)

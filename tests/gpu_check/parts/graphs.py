@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CUDA graphs: node by node, as wholes, and the steps of a training that is captured and replayed."""
+
+import os
+
+import traces
+from context import ZOO, last_json
+from part import Part, judged, not_asked
+
+REPLAYS, NODES, STEPS = 40, 50, 20
+
+
+def nodes_of(seen):
+    return [one for one in seen.of("kernel") if one.args.get("graph node id")]
+
+
+def by_nodes(context):
+    recording = context.record("graphs-node", context.driver("graph", "--steps", REPLAYS, "--nodes", NODES), "--cuda-graph",
+                               "node", keep=True)
+    seen = recording.seen()
+    said = last_json(recording.done.out).get("counts", {}).get("gpu_check_empty", 0)
+    found, (there, work, _) = len(nodes_of(seen)), traces.linked(seen)
+    yield judged("--cuda-graph node", found == said > 0 and there == work, "%d nodes, linked %d of %d" % (found, there, work),
+                 "%d nodes, the program's count" % (REPLAYS * NODES), recording.done.words(), nodes=found)
+
+
+def as_wholes(context):
+    recording = context.record("graphs-graph", context.driver("graph", "--steps", REPLAYS, "--nodes", NODES), "--cuda-graph",
+                               "graph")
+    seen = recording.seen()
+    wholes, (there, work, _) = len(seen.of("kernel")), traces.linked(seen)
+    yield judged("--cuda-graph graph", wholes == REPLAYS and not nodes_of(seen) and there == work,
+                 "%d wholes, %d nodes, linked %d of %d" % (wholes, len(nodes_of(seen)), there, work),
+                 "%d wholes, 0 nodes" % REPLAYS, recording.done.words(), wholes=wholes)
+
+
+def steps(context):
+    lacks = context.lacks("torch")
+    if lacks:
+        yield not_asked("steps of a captured training", lacks)
+        return
+    script = [context.python, os.path.join(ZOO, "cuda_graph.py"), "--steps", str(STEPS)]
+    recording = context.record("graphs-training", script, keep=True)
+    seen = recording.seen()
+    # The first or the last replay may be seen in part only.
+    good = STEPS - 2 <= len(seen.steps) <= STEPS and bool(nodes_of(seen))
+    yield judged("steps of a captured training", good, "%d steps, %d nodes" % (len(seen.steps), len(nodes_of(seen))),
+                 "%d replays, nodes" % STEPS, recording.done.words(), steps=len(seen.steps))
+
+
+def run(context):
+    for ask in (by_nodes, as_wholes, steps):
+        yield from ask(context)
+
+
+PART = Part("graphs", "CUDA graphs in both modes", 50, (), run)

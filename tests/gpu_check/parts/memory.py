@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A graph replayed for millions of nodes: what is recorded, and what becomes of the device's memory."""
+
+import re
+
+from context import last_json
+from part import Part, judged, told
+
+NODES, MOST = 1000, 5_000_000
+SECONDS = 15
+STOPPED = re.compile(r"Records of CUDA graph nodes were stopped after (\d+)")
+
+
+def mib(count):
+    return count / 2 ** 20
+
+
+def taken(said):
+    """Device memory that went between the first replay and the least that was left, in MiB."""
+    free = said.get("free_bytes") or [0]
+    return mib(free[0] - min(free))
+
+
+def run(context):
+    replays = MOST // NODES if not context.simulated else 60
+    command = context.driver("replays", "--nodes", NODES, "--steps", replays, "--seconds", SECONDS)
+    plain = last_json(context.run(command, SECONDS + 20).out)
+    recording = context.record("memory", command, "--cuda-graph", "node", limit_s=SECONDS + 35)
+    said, nodes = last_json(recording.done.out), recording.summary.get("events_by_kind", {}).get("kernels", 0)
+    launched = said.get("counts", {}).get("gpu_check_empty", 0)
+    stopped = STOPPED.search(recording.done.err)
+    lost = sum(recording.summary.get("drops_by_reason", {}).values())
+    whole = nodes == launched or (stopped and nodes > 0) or nodes + lost >= launched
+    yield judged("nodes recorded", bool(launched and whole), "%d of %d; drops: %s%s" % (
+        nodes, launched, recording.lost(), "; " + stopped[0] if stopped else ""), "all, or dropped and stopped ones told",
+                 recording.done.words(), nodes=nodes, launched=launched)
+    yield told("device memory that went", "%.0f MiB with us, %.0f MiB without, over %d replays" % (
+        taken(said), taken(plain), said.get("graph_launches", 0)))
+    overhead = recording.summary.get("overhead", {})
+    yield told("the daemon's memory", "%.0f MiB at most" % mib(overhead.get("daemon_peak_bytes", 0)))
+
+
+PART = Part("memory", "device memory and records over millions of graph nodes", 80, (), run)

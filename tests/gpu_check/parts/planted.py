@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Faults that the check does not have, for its own test: each must be told."""
+
+import time
+
+from part import Part, told
+from parts import witness
+
+
+def hangs(context):
+    yield told("before it hangs", "answers")
+    context.run(["sleep", "10000"], 10000)
+    while True:
+        time.sleep(1)
+
+
+def breaks(_):
+    yield told("before it breaks", "answers")
+    raise RuntimeError("planted")
+
+
+def wrong(context):
+    """The program's own count is one too many."""
+    yield witness.by_driver(context, name="one kernel too few", twist=1)
+
+
+PARTS = [Part("hang", "a part that never ends", 3, (), hangs), Part("break", "a part that ends in an exception", 20, (), breaks),
+         Part("wrong", "a program that says one kernel more than it launched", 60, (), wrong)]

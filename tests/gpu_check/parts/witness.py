@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Three witnesses of one program: what it says that it did, what torch.profiler saw in a run of it, what we saw in another."""
+
+import collections
+import glob
+import os
+import re
+
+import traces
+from context import PROGRAMS, ROOT, ZOO, last_json
+from part import Part, judged, not_asked
+
+SCRIPTS = ("mlp", "transformer_sdpa", "resnet_amp", "lstm")
+# Name, program, what it needs, whether torch.profiler can look at it.
+OTHERS = (("NCCL of one rank", "nccl_one_rank.py", "torch", True), ("Triton", "triton_app.py", "triton", True),
+          ("CuPy", "cupy_app.py", "cupy", False), ("JAX", "jax_app.py", "jax", False))
+WRAP = os.path.join(ROOT, "tests", "e2e", "simgpu", "wrap.py")
+WHOLE = ("--span-size", "100000000")
+EXPECTED = "missing 0, extra 0, linked 100 %, 0 before their launch, 0 overlaps"
+
+
+def seen_counts(seen):
+    """As the programs count: kernels by name, copies by direction, sets."""
+    found = collections.Counter(one.name for one in seen.of("kernel"))
+    found.update(one.name.split()[1] for one in seen.of("copy"))
+    found["set"] = len(seen.of("set"))
+    return found
+
+
+def against_program(seen, counts):
+    """Sentences: where we differ from what the program says."""
+    ours = seen_counts(seen)
+    return ["%s: %d, the program says %d" % (name, ours[name], count)
+            for name, count in counts.items() if ours[name] != count]
+
+
+def totals(seen):
+    return "%d kernels, %d copies, %d sets" % seen.counts()
+
+
+def row(name, recording, counts, profiled=None):
+    """The verdict over one program. `counts`: {} where it tells none."""
+    seen = recording.seen()
+    missing, extra, first = traces.difference(profiled, seen) if profiled else (0, 0, "")
+    there, work, amid = traces.linked(seen)
+    early, overlaps = traces.before_launch(seen), traces.overlaps(seen)
+    bad = against_program(seen, counts)
+    if missing or extra:
+        bad.append("missing %d, extra %d against torch.profiler (%s)" % (missing, extra, first))
+    if amid:
+        bad.append("%d without a call" % amid)
+    if early:
+        bad.append("%d before their launch (%s)" % (len(early), early[0].name))
+    if overlaps:
+        one, other = overlaps[0]
+        bad.append("%d overlaps (%s and %s, %d ns)" % (len(overlaps), one.name, other.name, one.end - other.start))
+    if recording.done.status or not work:
+        bad.append("status %s, %s" % (recording.done.status, recording.done.words()))
+    witnesses = ["the program"] * bool(counts) + ["torch.profiler"] * bool(profiled) + ["gpuprof"]
+    text = "%s (%s); missing %d, extra %d, linked %.1f %%, %d before their launch, %d overlaps, drops: %s" % (
+        totals(seen), " = ".join(witnesses) if not bad else "gpuprof", missing, extra, 100 * there / max(1, work),
+        len(early), len(overlaps), recording.lost())
+    return judged(name, not bad, text, EXPECTED, "; ".join(bad), kernels=seen.counts()[0], work=work, linked=there,
+                  missing=missing, extra=extra, early=len(early), overlaps=len(overlaps))
+
+
+def profiled_run(context, name, script, arguments):
+    """torch.profiler's run: (what it saw or None, how the run ended)."""
+    folder = context.path("witness", name, "")
+    done = context.run(context.on_gpu([context.python, WRAP, folder, script, *arguments]), 60)
+    files = glob.glob(os.path.join(folder, "kineto.*.json"))
+    return (traces.read_kineto(files[0]) if done.status == 0 and files else None), done
+
+
+def of_torch(context, name, script, arguments, profiled=True):
+    seen, done = profiled_run(context, name, script, arguments) if profiled else (None, None)
+    if profiled and seen is None:
+        return judged(name, False, "torch.profiler's run gave status %s" % done.status, EXPECTED, done.words())
+    recording = context.record("witness-" + name.replace(" ", "_"), context.on_gpu([context.python, script, *arguments]), *WHOLE,
+                               keep=True)
+    said = last_json(recording.done.out)
+    if "skip" in said:
+        return not_asked(name, said["skip"])
+    return row(name, recording, said.get("counts", {}), seen)
+
+
+def ask(context, case):
+    name, script, need, profiled = case
+    lacks = context.lacks(need)
+    if lacks:
+        return not_asked(name, lacks)
+    arguments = ["--steps", "20"] if script.startswith(ZOO) else []
+    return of_torch(context, name, script, arguments, profiled)
+
+
+def by_driver(context, options=(), name="driver API", twist=0):
+    """The driver-API program; `twist` is what the planted fault adds to its own count."""
+    recording = context.record("witness-driver", context.driver("work", "--steps", 20), *WHOLE, *options, keep=True)
+    counts = last_json(recording.done.out).get("counts", {})
+    if not counts:
+        return judged(name, False, "the program told nothing", EXPECTED, recording.done.words())
+    counts["gpu_check_empty"] += twist
+    return row(name, recording, counts)
+
+
+def by_trainer(context):
+    """The C++ program of the simulated GPU, which prints what it did; names of its kernels are mangled there."""
+    command = context.on_gpu([os.path.join(context.simulator, "sim_trainer"), "--steps", "20", "--graph-nodes", "5"])
+    recording = context.record("witness-trainer", command, *WHOLE)
+    said = recording.done.out
+    counts = {kind: int(count) for kind, count in re.findall(r"^result memcpy (\w+) (\d+)", said, re.MULTILINE)}
+    counts["set"] = int((re.findall(r"^result memset (\d+)", said, re.MULTILINE) or [0])[0])
+    kernels = int((re.findall(r"^result kernels (\d+)", said, re.MULTILINE) or [0])[0])
+    seen = recording.seen()
+    found = row("C++ trainer", recording, counts)
+    if len(seen.of("kernel")) != kernels:
+        return judged("C++ trainer", False, found.result, EXPECTED,
+                      "kernels: %d, the program says %d" % (len(seen.of("kernel")), kernels))
+    return found
+
+
+def run(context):
+    yield by_driver(context)
+    if context.simulated:
+        yield by_trainer(context)
+    cases = [(name, os.path.join(ZOO, name + ".py"), "torch", True) for name in SCRIPTS]
+    cases += [(name, os.path.join(PROGRAMS, script), need, profiled) for name, script, need, profiled in OTHERS]
+    yield from context.each(lambda case: ask(context, case), cases)
+
+
+PART = Part("witness", "the program, torch.profiler and gpuprof on the same programs", 110, (), run)

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Forty kernels, then an end. What it prints is the same in each run.
+
+usage: endings.py torch|driver return|exit3|_exit|exception|kill|abort|fork|assert"""
+
+import os
+import signal
+import sys
+import time
+
+LAUNCHES = 40
+# What was launched is over and delivered before nobody can ask for it any more.
+REST_S = 0.5
+
+
+def by_driver():
+    from cuda_driver import Driver
+    driver = Driver()
+    stream = driver.stream()
+    for _ in range(LAUNCHES):
+        driver.launch("gpu_check_empty", stream)
+    driver.wait(stream)
+
+
+def by_torch():
+    import torch
+    value = torch.zeros(8, device="cuda")
+    torch.cuda.synchronize()
+    for _ in range(LAUNCHES):
+        value.add_(1)
+    print("sum %d" % value.sum().item(), flush=True)
+
+
+def fork():
+    child = os.fork()
+    if child == 0:
+        print("in the child", flush=True)
+        os._exit(5)
+    print("the child gave %d" % os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+
+def device_assert():
+    """Sticky: the context is gone."""
+    import torch
+    try:
+        torch.ones(4, device="cuda")[torch.tensor([9], device="cuda")].sum().item()
+    except RuntimeError:
+        print("the device gave up", flush=True)
+    os._exit(4)
+
+
+def end(how):
+    if how == "exit3":
+        sys.exit(3)
+    if how == "exception":
+        raise RuntimeError("as asked")
+    if how == "_exit":
+        os._exit(6)
+    if how == "kill":
+        time.sleep(REST_S)
+        os.kill(os.getpid(), signal.SIGKILL)
+    if how == "abort":
+        os.abort()
+    if how == "fork":
+        fork()
+    if how == "assert":
+        device_assert()
+
+
+def main():
+    {"torch": by_torch, "driver": by_driver}[sys.argv[1]]()
+    print("launched %d" % LAUNCHES, flush=True)
+    end(sys.argv[2])
+
+
+if __name__ == "__main__":
+    main()
