@@ -22,6 +22,11 @@ ZOO = os.path.join(ROOT, "tests", "e2e", "simgpu", "zoo")
 STARVED = re.compile(r"went on before recording had begun|had not begun to record|did not begin to record|"
                      r"last flush did not end|no CUPTI buffer left|found no room in a ring")
 TRIES = 5
+# Of what a summary counts as lost: records, and not what samples, names or stacks lack.
+RECORDS_LOST = ("ring full", "no ring left for the thread", "record too long", "dropped by CUPTI", "GPU record with bad times",
+                "GPU record not finished", "CUPTI buffer cut short at a record of unknown kind", "no CUPTI buffer left",
+                "ring damaged", "record of unknown kind", "spool could not be written", "record too short",
+                "GPU record without a clock")
 KEPT_BYTES, KEPT_EACH = 12 << 20, 3 << 20
 MODULES = {"jax": "JAX", "cupy": "CuPy", "triton": "Triton"}
 
@@ -37,8 +42,13 @@ class Recording:
 
     def lost(self):
         """What the summary counts as dropped, on one line."""
-        reasons = dict(self.summary.get("drops_by_reason", {}))
-        return ", ".join("%d %s" % (count, reason) for reason, count in reasons.items()) or "none"
+        return lost_of(self.summary) or "none"
+
+
+def lost_of(summary):
+    """Records that a summary counts as lost: "" if none."""
+    reasons = summary.get("drops_by_reason", {})
+    return ", ".join("%d %s" % (reasons[reason], reason) for reason in RECORDS_LOST if reasons.get(reason))
 
 
 def torch_cuda():

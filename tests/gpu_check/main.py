@@ -45,7 +45,7 @@ def standard_build():
 def arguments():
     parser = argparse.ArgumentParser(prog="gpu-check", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", metavar="PART,...", help="these parts alone, in their own order")
-    parser.add_argument("--out", metavar="FOLDER", help="where results go [./gpu-check-results]")
+    parser.add_argument("--out", metavar="FOLDER", default="gpu-check-results", help="where results go [./gpu-check-results]")
     parser.add_argument("--list", action="store_true", help="name the parts, with their limits, and end")
     parser.add_argument("--simulated", action="store_true", help="on the simulated GPU of the tests: that the check itself works")
     parser.add_argument("--times", type=int, help="windows of attach and of capture [10; 2 on the simulated GPU]")
@@ -140,8 +140,9 @@ def ask_all(chosen_parts, options, folder):
             rows.append(Row("all", verdict="not asked", why="the five minutes were over", part=part.name))
             continue
         rows += asked(part, options, folder, left)
+        yield rows, time.monotonic() - began
     progress("")
-    return rows, time.monotonic() - began
+    yield rows, time.monotonic() - began
 
 
 def write(out, folder, options, rows, text, seconds):
@@ -152,6 +153,8 @@ def write(out, folder, options, rows, text, seconds):
         json.dump({"simulated": options.simulated, "date": time.strftime("%Y-%m-%d"), "seconds": round(seconds, 1),
                    "machine": questions.machine_words(rows, options.simulated),
                    "rows": [dataclasses.asdict(row) for row in rows]}, file, indent=1)
+    with open(os.path.join(out, "gpu-checks.md"), "w", encoding="utf-8") as file:
+        file.write(questions.markdown(rows, options.simulated) + "\n")
     kept = os.path.join(folder, "kept")
     with tarfile.open(os.path.join(out, "traces.tar"), "w") as tar:
         for name in sorted(os.listdir(kept)) if os.path.isdir(kept) else []:
@@ -181,12 +184,10 @@ def check(parser, options):
     processes.adopt_orphans()
     folder = tempfile.mkdtemp(prefix="gpuprof-check-")
     try:
-        rows, seconds = ask_all(chosen_parts, options, folder)
-        text = report(rows, seconds, options, with_rows)
-        write(os.path.abspath(options.out or "gpu-check-results"), folder, options, rows, text, seconds)
-        if with_rows:
-            with open(os.path.join(options.out or "gpu-check-results", "gpu-checks.md"), "w", encoding="utf-8") as file:
-                file.write(questions.markdown(rows, options.simulated) + "\n")
+        # After each part: whoever ends all of this early has what was asked until then.
+        for rows, seconds in ask_all(chosen_parts, options, folder):
+            text = report(rows, seconds, options, with_rows)
+            write(os.path.abspath(options.out), folder, options, rows, text, seconds)
     finally:
         processes.clear(0)
         shutil.rmtree(folder, ignore_errors=True)

@@ -105,9 +105,11 @@ class Program:
 
     def __init__(self, command, **keywords):
         keywords.setdefault("stdin", subprocess.DEVNULL)
-        keywords.setdefault("stderr", subprocess.DEVNULL)
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **keywords)
-        self.pid = int(self.process.stdout.readline() or 0)
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError("it did not start, status %s: %s" % (self.process.wait(), " ".join(command)))
+        self.pid = int(line)
 
     def __enter__(self):
         return self

@@ -1,90 +1,105 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rows of docs/gpu-checks.md, answered from what the parts found."""
 
+import dataclasses
 import datetime
 
 from part import FAILED, NOT_ASKED, OK, SIMULATED, Row
 
-# Of each row: (part, row or the beginning of its name) that answer it; or why nothing here does.
-ANSWERS = {
-    1: [("capture", "copies of our library")],
-    2: [("witness", "mlp"), ("own_profiler", "its session")],
-    3: [("cupti", "")],
-    4: [("cupti", "CUPTI 13.3"), ("cupti", "CUPTI 13.4")],
-    5: [("own_profiler", "")],
-    6: [("witness", ""), ("capture", "")],
-    7: [("order", "all traces")],
-    8: "64 threads under load, beside the driver's own sanitizer",
-    9: [("cost", "")],
-    10: [("memory", "")],
-    11: [("capture", "")],
-    12: "an exit in the middle of a long kernel",
-    13: [("endings", "return"), ("endings", "_exit"), ("endings", "assert")],
-    14: [("endings", "fork")],
-    15: "one machine of each kind",
-    16: "nsys, ncu, cuda-gdb or DCGM beside it",
-    17: "a graph instantiated before the window",
-    18: [("order", "all traces")],
-    19: "attributes beside nvidia-smi -q, and MIG",
-    20: [("attach", "")],
-    21: [("witness", "")],
-    22: "a truth log of the simulated GPU beside a trace",
-    23: [("storm", "")],
-    24: [("own_profiler", "ours, in order"), ("clocks", "")],
-    25: "tests/e2e/torch_oracle",
-    26: "tests/e2e/torch_oracle",
-    27: [("witness", "NCCL of one rank")],
-    28: [("graphs", "steps of a captured training"), ("witness", "Triton")],
-    29: [("attach", "")],
-    30: [("attach", "")],
+
+@dataclasses.dataclass
+class Question:
+    """`answered`: (part, row; "" for all of the part's). `open`: what of the question nothing here asks."""
+    answered: list
+    open: str = ""
+
+
+# By number; a text says why nothing here answers.
+QUESTIONS = {
+    1: Question([("capture", "copies of our library")], "how often InitializeInjection is called, other drivers"),
+    2: Question([("witness", "mlp"), ("own_profiler", "its session")], "the result codes"),
+    3: Question([("cupti", "")], "releases that were not carried"),
+    4: Question([("cupti", "CUPTI 13.3"), ("cupti", "CUPTI 13.4")]),
+    5: Question([("own_profiler", "")], "old sessions, which subscribe"),
+    6: Question([("witness", ""), ("capture", "times"), ("attach", "times")]),
+    7: Question([("order", "all traces")]),
+    8: Question([], "64 threads under load, beside the driver's sanitizer"),
+    9: Question([("cost", "")], "a replayed decode loop"),
+    10: Question([("memory", "")], "attributes 0, 2 and 6"),
+    11: Question([("capture", "times")], "1000 windows"),
+    12: Question([], "an exit in the middle of a long kernel"),
+    13: Question([("endings", "return"), ("endings", "_exit"), ("endings", "return, PyTorch"), ("endings", "_exit, PyTorch"),
+                  ("endings", "assert, PyTorch")], "a live process group"),
+    14: Question([("endings", "fork"), ("endings", "fork, PyTorch"), ("witness", "mlp")], "a fork before cuInit"),
+    15: Question([], "one machine of each kind"),
+    16: Question([], "nsys, ncu, cuda-gdb or DCGM beside it"),
+    17: Question([], "a graph instantiated before the window"),
+    18: Question([("order", "all traces")], "an hour"),
+    19: Question([], "attributes beside nvidia-smi -q, and MIG"),
+    20: Question([("attach", "")], "names of streams, memory"),
+    21: Question([("witness", "")], "streams"),
+    22: Question([], "a truth log of the simulated GPU beside a trace"),
+    23: Question([("storm", "")]),
+    24: Question([("own_profiler", "ours, in order")], "events after the session; without one: clocks"),
+    25: Question([], "tests/e2e/torch_oracle"),
+    26: Question([], "tests/e2e/torch_oracle"),
+    27: Question([("witness", "NCCL of one rank")], "two ranks"),
+    28: Question([("graphs", "steps of a captured training"), ("witness", "Triton")], "owners, torch.compile"),
+    29: Question([("attach", "")], "mappings and memory, 20 times"),
+    30: Question([("attach", "times"), ("attach", "the program's end")], "strace"),
 }
 
 
 def belongs(row, wanted):
+    """`times`: the row of so many windows, whatever their number."""
     part, name = wanted
-    return row.part == part and (row.name == name or not name or name.startswith("CUPTI") and row.name.startswith(name))
+    return row.part == part and (not name or row.name == name or name == "times" and " times " in row.name
+                                 or name.startswith("CUPTI 13.") and row.name.startswith(name))
 
 
 def answer(number, rows):
-    """(verdict, text) of one row."""
-    wanted = ANSWERS[number]
-    if isinstance(wanted, str):
-        return NOT_ASKED, wanted
-    found = [row for row in rows if any(belongs(row, one) for one in wanted)]
-    asked = [row for row in found if row.verdict != NOT_ASKED]
+    """(verdict, rows that answer, why)."""
+    question = QUESTIONS[number]
+    found = [row for row in rows if any(belongs(row, one) for one in question.answered)]
+    asked = [row for row in found if row.verdict != NOT_ASKED and (row.expected or row.figures)]
     if not asked:
-        return NOT_ASKED, found[0].why if found else "the part %s did not run" % wanted[0][0]
+        untold = sorted({"the part %s did not run" % part for part, _ in question.answered
+                         if not any(row.part == part for row in rows)})
+        return NOT_ASKED, [], next(filter(None, (row.why for row in found)), "; ".join(untold) or question.open or "no copy of it here")
     bad = [row for row in asked if row.verdict == FAILED]
     if bad:
-        return FAILED, "; ".join("%s, %s: %s" % (row.part, row.name, row.why or row.result) for row in bad)
-    left_out = sorted({row.name for row in found if row.verdict == NOT_ASKED})
-    text = "; ".join("%s: %s" % (row.name, row.result) for row in asked if row.expected)
-    return OK, text + ("; not asked: " + ", ".join(left_out) if left_out else "")
+        return FAILED, asked, "; ".join("%s, %s" % (row.part, row.name) for row in bad)
+    left = sorted({row.name for row in found if row.verdict == NOT_ASKED})
+    return OK, asked, ", ".join(left + [question.open] * bool(question.open))
 
 
 def as_rows(rows):
-    for number in ANSWERS:
-        verdict, text = answer(number, rows)
-        why = "" if verdict == OK else text
-        yield Row("row %d" % number, text if verdict == OK else "", "", verdict, why, "rows")
+    for number in QUESTIONS:
+        verdict, asked, why = answer(number, rows)
+        parts = sorted({row.part for row in asked})
+        text = "%d rows of %s" % (len(asked), ", ".join(parts)) if asked else ""
+        yield Row("row %d" % number, text, "", verdict, "not asked: " + why if verdict == OK and why else why, "rows")
 
 
 def machine_words(rows, simulated):
-    """GPU, driver and CUPTI, as the machine and gpuprof doctor told them."""
+    """GPU, driver and the CUPTI that was taken, as the parts told them."""
     figures = {}
     for row in rows:
-        figures.update(row.figures if row.part in ("machine", "doctor") else {})
-    words = [figures.get("gpu") or "GPU unknown"]
-    words.append("driver %s (CUDA %s)" % (figures.get("driver") or "unknown", figures.get("cuda") or "unknown"))
-    words.append("CUPTI " + (figures.get("cupti") or "unknown"))
+        figures.update({name: value for name, value in row.figures.items() if value})
+    words = [figures.get("gpu") or "GPU unknown",
+             "driver %s (CUDA %s)" % (figures.get("driver") or "unknown", figures.get("cuda") or "unknown"),
+             "CUPTI " + (figures.get("cupti") or "unknown")]
     return ", ".join(words) + (", " + SIMULATED if simulated else "")
 
 
 def markdown(rows, simulated):
     """Ready to be pasted into docs/gpu-checks.md."""
-    date, where = datetime.date.today().isoformat(), machine_words(rows, simulated)
-    lines = ["Run on %s: %s." % (date, where), "", "| # | state | result |", "|---|---|---|"]
-    for number in ANSWERS:
-        verdict, text = answer(number, rows)
-        lines.append("| %d | %s, %s | %s |" % (number, verdict, date, text.replace("|", "/")))
+    date = datetime.date.today().isoformat()
+    lines = ["Run on %s: %s." % (date, machine_words(rows, simulated)), "", "| # | state | result | not asked |", "|---|---|---|---|"]
+    for number in QUESTIONS:
+        verdict, asked, why = answer(number, rows)
+        told = "; ".join("%s, %s: %s%s" % (row.part, row.name, row.result, " (%s)" % row.why if row.why else "") for row in asked)
+        state = "not run on a GPU" if verdict == NOT_ASKED or simulated else "%s, %s" % (verdict, date)
+        cells = (told, "" if verdict == FAILED else why)
+        lines.append("| %d | %s | %s |" % (number, state, " | ".join(" ".join(text.replace("|", "/").split()) for text in cells)))
     return "\n".join(lines)

@@ -12,8 +12,7 @@ import os
 KINDS = {"kernel": "kernel", "gpu_memcpy": "copy", "gpu_memset": "set"}
 CALLS = ("runtime", "cuda_runtime", "cuda_driver")
 MARGIN_NS = 1_000_000  # of ours: time 0 is this long before the window (docs/trace-format.md)
-# What a trace that simulates rounds to is not held against it.
-ROUNDING_NS = 1
+ROUNDING_NS = 1  # of times in a file
 
 
 @dataclasses.dataclass
@@ -24,11 +23,12 @@ class Work:
     end: int
     args: dict
 
+    def shape(self):
+        return self.kind, self.args.get("bytes"), tuple(self.args.get("grid", ())), tuple(self.args.get("block", ()))
+
     def key(self):
-        """What two witnesses of one program must agree on."""
-        if self.kind == "kernel":
-            return (self.kind, self.name, tuple(self.args.get("grid", ())), tuple(self.args.get("block", ())))
-        return self.kind, self.name, self.args.get("bytes")
+        """What two witnesses of one program must agree on. A set has no name of its own."""
+        return (self.name if self.kind != "set" else "", *self.shape())
 
     def correlation(self):
         return self.args.get("correlation")
@@ -43,6 +43,7 @@ class Seen:
     steps: list = dataclasses.field(default_factory=list)  # numbers of ProfilerStep#
     heads: list = dataclasses.field(default_factory=list)
     passes: int = 0  # aten::addmm: one a linear layer
+    repeated: int = 0  # calls with the correlation id of another
 
     def of(self, kind):
         return [one for one in self.work if one.kind == kind]
@@ -76,6 +77,7 @@ def _add(seen, event, zero):
     if cat in KINDS:
         seen.work.append(Work(KINDS[cat], name, start, end, args))
     elif cat in CALLS and "correlation" in args:
+        seen.repeated += args["correlation"] in seen.calls
         seen.calls[args["correlation"]] = (start, end, name)
     elif name.startswith("ProfilerStep#"):
         seen.steps.append(int(name.split("#")[1]))
@@ -106,12 +108,12 @@ def read_kineto(path):
     return seen
 
 
-def difference(wanted, got):
+def difference(wanted, got, what=Work.key):
     """(missing, extra, first of either as text) of two witnesses, by name, shape and bytes."""
-    one, other = (collections.Counter(work.key() for work in seen.work) for seen in (wanted, got))
+    one, other = (collections.Counter(map(what, seen.work)) for seen in (wanted, got))
     missing, extra = one - other, other - one
     first = next(iter((missing + extra).items()), None)
-    return missing.total(), extra.total(), "" if first is None else "%d of %s" % (first[1], " ".join(map(str, first[0])))
+    return sum(missing.values()), sum(extra.values()), "" if first is None else "%d of %s" % (first[1], " ".join(map(str, first[0])))
 
 
 def linked(seen):

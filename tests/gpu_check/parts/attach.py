@@ -8,7 +8,7 @@ import processes
 import traces
 from part import Part, judged, told
 
-SECONDS = 0.5
+SECONDS = 0.3
 EXPECTED = "kernels in each, linked 100 %, the program unharmed"
 PATIENCE = 3  # a window without work, as on a busy machine, is taken again, longer
 

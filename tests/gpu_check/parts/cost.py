@@ -9,7 +9,7 @@ import sys
 import time
 
 import processes
-from context import ROOT, told_in
+from context import ROOT, lost_of, told_in
 from part import OK, Part, Row, judged, told
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "bench", "cost"))
@@ -18,6 +18,7 @@ import figures  # noqa: E402
 WINDOW_S = 0.4
 EDGE_NS = 15_000_000  # what switching does to its own steps is not the cost of recording
 ROUNDS, SIMULATED = 6, 1
+SECONDS = 40  # the round that is under way then is the last one
 NAMES = ["--no-record-shapes", "--no-with-stack", "--no-with-modules", "--no-profile-memory"]
 MODES = {"kernels": ["-t", "cuda", "--no-with-stack"], "operators": ["-t", "cuda,torch", *NAMES], "everything": []}
 CALLED = {"kernels": "kernels", "operators": "+ operators", "everything": "everything"}
@@ -45,7 +46,7 @@ class Turns:
                                 "--summary-json", summary, "-d", "%dms" % (WINDOW_S * 1e3), "--max-overhead", "off", *MODES[mode])
         said = told_in(summary)
         for window in said.get("windows", [])[:1]:
-            self.turns.append(((mode, "gpuprof"), (window["start_ns"], window["end_ns"]), said.get("drops_by_reason", {})))
+            self.turns.append(((mode, "gpuprof"), (window["start_ns"], window["end_ns"]), lost_of(said)))
         self.trouble = self.trouble or (done.words() if done.status else "")
         self.over(bool(said.get("windows")))
 
@@ -54,7 +55,7 @@ class Turns:
         self.program.process.stdin.write("profile %s %g\n" % (mode, WINDOW_S))
         self.program.process.stdin.flush()
         self.program.process.stdout.readline()
-        self.turns.append(((mode, PEER), None, {}))  # the program knows when
+        self.turns.append(((mode, PEER), None, ""))  # the program knows when
         self.over(True)
 
     def over(self, counted):
@@ -96,7 +97,10 @@ def row(mode, ratios, simulated):
 
 
 def take_turns(context, turns):
+    end = time.monotonic() + SECONDS * context.patience
     for _ in range(SIMULATED if context.simulated else ROUNDS):
+        if time.monotonic() > end:
+            break
         for mode in MODES:
             turns.ours(mode)
             if turns.torch:
@@ -123,8 +127,9 @@ def run(context):
             statistics.median(lengths) / 1e6, len(lengths), "PyTorch" if torch else "100 launches of the driver API"))
     for mode in MODES if torch or context.simulated else ("kernels", "everything"):
         yield row(mode, ratios, context.simulated)
-    lost = sum(sum(drops.values()) for _, _, drops in turns.turns)
-    yield judged("drops in these windows", lost == 0 or context.simulated, str(lost), "0")
+    lost = [drops for _, _, drops in turns.turns if drops]
+    yield judged("drops in these windows", not lost or context.simulated, "; ".join(lost) or "none",
+                 "none" if not context.simulated else "not judged")
     if written["stop_ns"]:
         yield told("torch.profiler's stops", "%.2f s in the middle" % (statistics.median(written["stop_ns"]) / 1e9))
 

@@ -5,7 +5,7 @@ import glob
 import os
 
 import traces
-from context import last_json
+from context import ROOT, last_json
 from part import Part, judged, not_asked
 from parts.witness import EXPECTED, against_program, totals
 
@@ -26,25 +26,31 @@ def row(name, recording, wanted=None):
     return judged(name, not bad, text, EXPECTED.split(", 0 before")[0], "; ".join(bad))
 
 
-def copies(root):
+def copies():
     """{release: library}: the folder's name says which."""
-    return {os.path.basename(os.path.dirname(path)): path
-            for path in sorted(glob.glob(os.path.join(root, "cupti", "*", "libcupti.so.*")))}
+    found = sorted(glob.glob(os.path.join(ROOT, "cupti", "*", "libcupti.so.*")), reverse=True)
+    return {os.path.basename(os.path.dirname(path)): path for path in found}
+
+
+def by_layout(context, layout):
+    command = context.driver("work", "--steps", 10, sim_options=("--layout", layout))
+    return row("layout " + layout, context.record("cupti-" + layout, command))
+
+
+def by_copy(context, release, path):
+    # Only for the program: what looks for CUPTI is our library in it.
+    command = ["env", "LD_LIBRARY_PATH=" + os.path.dirname(path), *context.driver("work", "--steps", 20)]
+    return row("CUPTI " + release, context.record("cupti-" + release, command), path)
 
 
 def run(context):
     if context.simulated:
-        for layout in LAYOUTS:
-            command = context.driver("work", "--steps", 10, sim_options=("--layout", layout))
-            yield row("layout " + layout, context.record("cupti-" + layout, command))
+        yield from context.each(lambda layout: by_layout(context, layout), LAYOUTS)
         return
-    found = copies(context.build)
+    found = copies()
     if not found:
-        yield not_asked("releases", "no copies in %s/cupti" % os.path.basename(context.build))
-    for release, path in found.items():
-        # Only for the program: what looks for CUPTI is our library in it.
-        command = ["env", "LD_LIBRARY_PATH=" + os.path.dirname(path), *context.driver("work", "--steps", 20)]
-        yield row("CUPTI " + release, context.record("cupti-" + release, command), path)
+        yield not_asked("releases", "no copies in the folder cupti")
+    yield from context.each(lambda release: by_copy(context, release, found[release]), found)
 
 
 PART = Part("cupti", "copies of CUPTI of several releases", 40, (), run)

@@ -1,21 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """However a program ends: status and output are those of a plain run, and what it launched is in the trace."""
 
+import collections
+
+from context import TRIES
 from part import Part, judged
 
 ENDINGS = ("return", "exit3", "_exit", "exception", "kill", "abort", "fork")
-# By PyTorch's addition in place; the other kernels are those of its sum.
-NAMES = {"torch": "CUDAFunctorOnSelf_add", "driver": "gpu_check_empty"}
-LAUNCHES = 40
+LAUNCHES = 40  # of one kernel; PyTorch has others besides
 
 
 def ask(context, library, how):
     command = context.on_gpu(context.program("endings.py", library, how))
     plain = context.run(command, 40)
-    recording = context.record("endings-%s-%s" % (library, how), command)
-    ours, seen = recording.done, recording.seen()
-    kernels = sum(NAMES[library] in one.name for one in seen.of("kernel"))
-    # The assert ends the context: whether its records come is CUPTI's affair.
+    # Whoever is killed can say nothing of records that a busy machine had not delivered yet.
+    for _ in range(TRIES if context.simulated and how == "kill" else 1):
+        recording = context.record("endings-%s-%s" % (library, how), command)
+        ours, seen = recording.done, recording.seen()
+        names = collections.Counter(one.name for one in seen.of("kernel"))
+        kernels = max(names.values(), default=0)
+        if kernels == LAUNCHES:
+            break
+    # The assert ends the context: how many of its records come is CUPTI's affair.
     wanted = LAUNCHES if how != "assert" else None
     same = (ours.status, ours.out) == (plain.status, plain.out)
     good = same and (wanted is None or kernels == wanted) and not ours.hung

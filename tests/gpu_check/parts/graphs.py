@@ -20,7 +20,7 @@ def by_nodes(context):
     seen = recording.seen()
     said = last_json(recording.done.out).get("counts", {}).get("gpu_check_empty", 0)
     found, (there, work, _) = len(nodes_of(seen)), traces.linked(seen)
-    yield judged("--cuda-graph node", found == said > 0 and there == work, "%d nodes, linked %d of %d" % (found, there, work),
+    return judged("--cuda-graph node", found == said > 0 and there == work, "%d nodes, linked %d of %d" % (found, there, work),
                  "%d nodes, the program's count" % (REPLAYS * NODES), recording.done.words(), nodes=found)
 
 
@@ -29,7 +29,7 @@ def as_wholes(context):
                                "graph")
     seen = recording.seen()
     wholes, (there, work, _) = len(seen.of("kernel")), traces.linked(seen)
-    yield judged("--cuda-graph graph", wholes == REPLAYS and not nodes_of(seen) and there == work,
+    return judged("--cuda-graph graph", wholes == REPLAYS and not nodes_of(seen) and there == work,
                  "%d wholes, %d nodes, linked %d of %d" % (wholes, len(nodes_of(seen)), there, work),
                  "%d wholes, 0 nodes" % REPLAYS, recording.done.words(), wholes=wholes)
 
@@ -37,20 +37,18 @@ def as_wholes(context):
 def steps(context):
     lacks = context.lacks("torch")
     if lacks:
-        yield not_asked("steps of a captured training", lacks)
-        return
+        return not_asked("steps of a captured training", lacks)
     script = [context.python, os.path.join(ZOO, "cuda_graph.py"), "--steps", str(STEPS)]
     recording = context.record("graphs-training", script, keep=True)
     seen = recording.seen()
     # The first or the last replay may be seen in part only.
     good = STEPS - 2 <= len(seen.steps) <= STEPS and bool(nodes_of(seen))
-    yield judged("steps of a captured training", good, "%d steps, %d nodes" % (len(seen.steps), len(nodes_of(seen))),
+    return judged("steps of a captured training", good, "%d steps, %d nodes" % (len(seen.steps), len(nodes_of(seen))),
                  "%d replays, nodes" % STEPS, recording.done.words(), steps=len(seen.steps))
 
 
 def run(context):
-    for ask in (by_nodes, as_wholes, steps):
-        yield from ask(context)
+    yield from context.each(lambda ask: ask(context), (by_nodes, as_wholes, steps))
 
 
 PART = Part("graphs", "CUDA graphs in both modes", 50, (), run)

@@ -29,8 +29,7 @@ def run(context):
     said, nodes = last_json(recording.done.out), recording.summary.get("events_by_kind", {}).get("kernels", 0)
     launched = said.get("counts", {}).get("gpu_check_empty", 0)
     stopped = STOPPED.search(recording.done.err)
-    lost = sum(recording.summary.get("drops_by_reason", {}).values())
-    whole = nodes == launched or (stopped and nodes > 0) or nodes + lost >= launched
+    whole = nodes == launched or nodes > 0 and (stopped or recording.lost() != "none")
     yield judged("nodes recorded", bool(launched and whole), "%d of %d; drops: %s%s" % (
         nodes, launched, recording.lost(), "; " + stopped[0] if stopped else ""), "all, or dropped and stopped ones told",
                  recording.done.words(), nodes=nodes, launched=launched)

@@ -9,7 +9,7 @@ from parts import witness
 
 def hangs(context):
     yield told("before it hangs", "answers")
-    context.run(["sleep", "10000"], 10000)
+    context.run(["sleep", "86413"], 86413)
     while True:
         time.sleep(1)
 
@@ -24,5 +24,5 @@ def wrong(context):
     yield witness.by_driver(context, name="one kernel too few", twist=1)
 
 
-PARTS = [Part("hang", "a part that never ends", 3, (), hangs), Part("break", "a part that ends in an exception", 20, (), breaks),
-         Part("wrong", "a program that says one kernel more than it launched", 60, (), wrong)]
+PARTS = [Part("hang", "a part that never ends", 3, (), hangs), Part("break", "a part that ends in an exception", 120, (), breaks),
+         Part("wrong", "a program that says one kernel more than it launched", 300, (), wrong)]

@@ -38,6 +38,11 @@ def totals(seen):
     return "%d kernels, %d copies, %d sets" % seen.counts()
 
 
+def taken(seen):
+    """The copy of CUPTI: its version and place."""
+    return "%s, %s" % (seen.fact("cupti_version"), seen.fact("cupti_path")) if seen.fact("cupti_path") else ""
+
+
 def row(name, recording, counts, profiled=None):
     """The verdict over one program. `counts`: {} where it tells none."""
     seen = recording.seen()
@@ -46,7 +51,9 @@ def row(name, recording, counts, profiled=None):
     early, overlaps = traces.before_launch(seen), traces.overlaps(seen)
     bad = against_program(seen, counts)
     if missing or extra:
-        bad.append("missing %d, extra %d against torch.profiler (%s)" % (missing, extra, first))
+        # Where only names differ, it may be their spelling.
+        bad.append("missing %d, extra %d against torch.profiler (%s); without names %d and %d" % (
+            missing, extra, first, *traces.difference(profiled, seen, traces.Work.shape)[:2]))
     if amid:
         bad.append("%d without a call" % amid)
     if early:
@@ -61,7 +68,7 @@ def row(name, recording, counts, profiled=None):
         totals(seen), " = ".join(witnesses) if not bad else "gpuprof", missing, extra, 100 * there / max(1, work),
         len(early), len(overlaps), recording.lost())
     return judged(name, not bad, text, EXPECTED, "; ".join(bad), kernels=seen.counts()[0], work=work, linked=there,
-                  missing=missing, extra=extra, early=len(early), overlaps=len(overlaps))
+                  missing=missing, extra=extra, early=len(early), overlaps=len(overlaps), cupti=taken(seen))
 
 
 def profiled_run(context, name, script, arguments):

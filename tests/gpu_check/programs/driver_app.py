@@ -6,7 +6,7 @@ usage: driver_app.py WHAT [--steps N] [--nodes N] [--launches N] [--seconds S]
 work      N steps of 20 kernels on two streams, two copies and a set
 graph     N replays of a graph of so many kernels
 storm     so many empty kernels on four streams
-events    N kernels between two events each, with the program's own times
+events    N times one kernel, and one between two events behind it, with the program's own times
 replays   replays of a graph, N at most, for S seconds at most, with the memory that the device has left
 forever   the steps of `work` until SIGTERM; its process id comes first
 
@@ -22,6 +22,7 @@ import time
 from cuda_driver import Driver
 
 KERNELS, STREAMS, BYTES = 20, 2, 1 << 16
+BUSY_CLOCKS = 1_000_000
 
 
 class Steps:
@@ -89,6 +90,8 @@ def events(driver, options):
     told = []
     for number, (first, second) in enumerate(marks):
         before = time.monotonic_ns()
+        # The device is busy until all three are there: no time of the host is between the events.
+        driver.launch("gpu_check_spin", stream, BUSY_CLOCKS)
         driver.call("cuEventRecord", first, stream)
         driver.launch("gpu_check_spin", stream, 20000 + 20000 * (number % 5))
         driver.call("cuEventRecord", second, stream)

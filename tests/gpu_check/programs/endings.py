@@ -4,6 +4,7 @@
 usage: endings.py torch|driver return|exit3|_exit|exception|kill|abort|fork|assert"""
 
 import os
+import resource
 import signal
 import sys
 import time
@@ -68,6 +69,7 @@ def end(how):
 
 
 def main():
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     {"torch": by_torch, "driver": by_driver}[sys.argv[1]]()
     print("launched %d" % LAUNCHES, flush=True)
     end(sys.argv[2])

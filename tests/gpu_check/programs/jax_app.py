@@ -2,6 +2,9 @@
 """A small training loop of JAX. Says `skip` where JAX uses no GPU."""
 
 import json
+import os
+
+os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"  # others use the device beside it
 
 import jax
 import jax.numpy as jnp

@@ -93,7 +93,7 @@ def main():
         if timed and orders.look():
             breaks.append(len(began))
         if not timed:
-            time.sleep(0.005)
+            time.sleep(0.01)
     began.append(time.monotonic_ns())
     if timed:
         with open(sys.argv[2], "w", encoding="utf-8") as file:
