@@ -7,9 +7,9 @@
 
 Runs with the Python that starts it and the PyTorch, JAX, CuPy and Triton that it has. Each part has a limit of its own;
 one that hangs is killed with all that it started, and costs the rows that it had not answered. All of it takes five
-minutes at most. The table goes to stdout, progress to stderr where that is a terminal. FOLDER/ then holds table.md, results.json,
-gpu-checks.md (rows for docs/gpu-checks.md) and traces.tar, less than 14 MiB together. Exit status: 0 if no row FAILED, 1 if one did,
-2 if nothing could be asked."""
+minutes at most. The table goes to stdout, progress to stderr where that is a terminal. FOLDER then holds table.md,
+results.json, gpu-checks.md (rows for docs/gpu-checks.md) and traces.tar, less than 14 MiB together. Exit status: 0 if
+no row FAILED, 1 if one did, 2 if nothing could be asked."""
 
 import argparse
 import dataclasses
@@ -43,11 +43,13 @@ def standard_build():
 
 
 def arguments():
-    parser = argparse.ArgumentParser(prog="gpu-check", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog="gpu-check", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", metavar="PART,...", help="these parts alone, in their own order")
     parser.add_argument("--out", metavar="FOLDER", default="gpu-check-results", help="where results go [./gpu-check-results]")
     parser.add_argument("--list", action="store_true", help="name the parts, with their limits, and end")
-    parser.add_argument("--simulated", action="store_true", help="on the simulated GPU of the tests: that the check itself works")
+    parser.add_argument("--simulated", action="store_true",
+                        help="on the simulated GPU of the tests: that the check itself works")
     parser.add_argument("--times", type=int, help="windows of attach and of capture [10; 2 on the simulated GPU]")
     parser.add_argument("--patience", type=float, default=1, metavar="N", help="every limit N times as long: a busy machine")
     parser.add_argument("--planted", action="store_true", help="run three faults instead, each of which the table must tell")

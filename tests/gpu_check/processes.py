@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 
+EVER_THERE = ("gpuprof: open with", "gpuprof: overhead seen", "gpuprof: 1 trace file", "gpuprof:   ", "gpuprof: 1 window")
 SUBREAPER = 36  # prctl: orphans below become this process's children
 
 
@@ -18,9 +19,10 @@ class Done:
     err: str
     hung: bool = False
 
-    def words(self, most=300):
-        """What it said last, on one line."""
-        return " / ".join(self.err.strip().splitlines()[-4:])[-most:]
+    def words(self):
+        """What it said last, on one line; of a summary's lines none that every summary has."""
+        lines = [line for line in self.err.strip().splitlines() if not line.startswith(EVER_THERE)]
+        return " / ".join(line[:160] for line in lines[-3:])
 
 
 def adopt_orphans():
@@ -101,7 +103,8 @@ def run(command, limit_s, **keywords):
 
 
 class Program:
-    """A program in the background that tells its process id first; killed at the end of the block."""
+    """A program in the background that has told something, its process id if it is to be ended by a signal; killed at
+    the end of the block."""
 
     def __init__(self, command, **keywords):
         keywords.setdefault("stdin", subprocess.DEVNULL)
@@ -109,7 +112,8 @@ class Program:
         line = self.process.stdout.readline()
         if not line:
             raise RuntimeError("it did not start, status %s: %s" % (self.process.wait(), " ".join(command)))
-        self.pid = int(line)
+        self.first = line
+        self.pid = int(line) if line.strip().isdigit() else 0
 
     def __enter__(self):
         return self

@@ -17,7 +17,7 @@ class Question:
 # By number; a text says why nothing here answers.
 QUESTIONS = {
     1: Question([("capture", "copies of our library")], "how often InitializeInjection is called, other drivers"),
-    2: Question([("witness", "mlp"), ("own_profiler", "its session")], "the result codes"),
+    2: Question([("witness", "mlp"), ("own_profiler", "its session during ours")], "the result codes"),
     3: Question([("cupti", "")], "releases that were not carried"),
     4: Question([("cupti", "CUPTI 13.3"), ("cupti", "CUPTI 13.4")]),
     5: Question([("own_profiler", "")], "old sessions, which subscribe"),
@@ -65,7 +65,8 @@ def answer(number, rows):
     if not asked:
         untold = sorted({"the part %s did not run" % part for part, _ in question.answered
                          if not any(row.part == part for row in rows)})
-        return NOT_ASKED, [], next(filter(None, (row.why for row in found)), "; ".join(untold) or question.open or "no copy of it here")
+        whys = [row.why for row in found] + ["; ".join(untold), question.open, "no copy of it here"]
+        return NOT_ASKED, [], next(filter(None, whys))
     bad = [row for row in asked if row.verdict == FAILED]
     if bad:
         return FAILED, asked, "; ".join("%s, %s" % (row.part, row.name) for row in bad)
@@ -95,7 +96,8 @@ def machine_words(rows, simulated):
 def markdown(rows, simulated):
     """Ready to be pasted into docs/gpu-checks.md."""
     date = datetime.date.today().isoformat()
-    lines = ["Run on %s: %s." % (date, machine_words(rows, simulated)), "", "| # | state | result | not asked |", "|---|---|---|---|"]
+    lines = ["Run on %s: %s." % (date, machine_words(rows, simulated)), "", "| # | state | result | not asked |",
+             "|---|---|---|---|"]
     for number in QUESTIONS:
         verdict, asked, why = answer(number, rows)
         told = "; ".join("%s, %s: %s%s" % (row.part, row.name, row.result, " (%s)" % row.why if row.why else "") for row in asked)

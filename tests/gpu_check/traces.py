@@ -113,7 +113,8 @@ def difference(wanted, got, what=Work.key):
     one, other = (collections.Counter(map(what, seen.work)) for seen in (wanted, got))
     missing, extra = one - other, other - one
     first = next(iter((missing + extra).items()), None)
-    return sum(missing.values()), sum(extra.values()), "" if first is None else "%d of %s" % (first[1], " ".join(map(str, first[0])))
+    text = "" if first is None else "%d of %s" % (first[1], " ".join(map(str, first[0])))
+    return sum(missing.values()), sum(extra.values()), text
 
 
 def linked(seen):

@@ -19,6 +19,7 @@ WINDOW_S = 0.4
 EDGE_NS = 15_000_000  # what switching does to its own steps is not the cost of recording
 ROUNDS, SIMULATED = 6, 1
 SECONDS = 40  # the round that is under way then is the last one
+NOISE = 0.1  # two windows of one process differ by as much
 NAMES = ["--no-record-shapes", "--no-with-stack", "--no-with-modules", "--no-profile-memory"]
 MODES = {"kernels": ["-t", "cuda", "--no-with-stack"], "operators": ["-t", "cuda,torch", *NAMES], "everything": []}
 CALLED = {"kernels": "kernels", "operators": "+ operators", "everything": "everything"}
@@ -91,9 +92,9 @@ def row(mode, ratios, simulated):
         return judged(CALLED[mode], False, text, "steps in a window and around it")
     if not peer:
         return told(CALLED[mode], text, ratio=statistics.median(ours))
-    most = max(peer)
-    return judged(CALLED[mode], statistics.median(ours) <= most, text, "no more than torch.profiler's dearest window",
-                  ratio=statistics.median(ours), peer=statistics.median(peer))
+    middle, other = statistics.median(ours), statistics.median(peer)
+    return judged(CALLED[mode], middle <= other + NOISE, text, "no more than torch.profiler and %g" % NOISE, ratio=middle,
+                  peer=other)
 
 
 def take_turns(context, turns):

@@ -1,25 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program that profiles itself while we record it: its session is complete, and ours goes on before and after it."""
+"""A program that profiles itself before, during and after our window: its sessions are complete, and ours goes on."""
 
 import glob
 import json
 import os
 import re
 
+import processes
 import traces
 from context import ROOT
-from part import Part, judged
+from part import Part, judged, not_asked
 
 SCRIPT = os.path.join(ROOT, "tests", "e2e", "simgpu", "conflict", "own_profiler.py")
-PLAN = "train:1,profile:1,train:3"
+# Our window begins when the first session is over and ends in the last training.
+PLAN, WINDOW = "profile:1,train:2,profile:1,train:4,profile:1", "6s"
+BEFORE, DURING, AFTER = 0, 2, 4  # sessions by their phase
+NAME = "gpu-check-own-profiler"
 SENTENCE = "The program started its own CUPTI profiler"
-ITS_OWN = "kernels a step as without gpuprof, a whole number"
 BACK_NS = 2_500_000_000  # two seconds after its last call we take up again, where it does not flush
 
 
-def session(folder):
+def session(folder, number):
     """(kernels, steps) of its own trace; each step has two linear layers, aten::addmm."""
-    files = glob.glob(os.path.join(folder, "session.*.json"))
+    files = glob.glob(os.path.join(folder, "session.%d.json" % number))
     seen = traces.read_kineto(files[0]) if files else traces.Seen()
     return len(seen.of("kernel")), seen.passes // 2
 
@@ -32,32 +35,41 @@ def phases(folder):
         return []
 
 
+def its_sessions(folder):
+    """Each has the kernels a step that the first one has, which nobody was beside."""
+    kernels, steps = session(folder, BEFORE)
+    for name, number in (("before", BEFORE), ("during", DURING), ("after", AFTER)):
+        has = session(folder, number)
+        good = steps > 0 and has[1] > 0 and has[0] * steps == kernels * has[1] > 0
+        yield judged("its session %s ours" % name, good, "%d kernels in %d steps" % has,
+                     "%g kernels a step, as before ours" % (kernels / max(1, steps)))
+
+
 def of_torch(context):
-    plain, ours = context.path("own_profiler", "plain", ""), context.path("own_profiler", "ours", "")
-    _, recording = context.each(lambda ask: ask(), (
-        lambda: context.run([context.python, SCRIPT, plain, PLAN], 40),
-        lambda: context.record("own_profiler", [context.python, SCRIPT, ours, PLAN], "--span-size", "100000000", keep=True)))
-    alone, with_us, times = session(plain), session(ours), phases(ours)
-    good = with_us[1] > 0 and alone[1] > 0 and with_us[0] * alone[1] == alone[0] * with_us[1]
-    yield judged("its session", good and recording.done.status == 0, "%d kernels in %d steps; without gpuprof %d in %d" % (
-        *with_us, *alone), ITS_OWN, recording.done.words())
-    if len(times) != 3:
-        yield judged("ours before and after", False, "the program told no times", "kernels in both", recording.done.words())
+    folder, out = context.path("own_profiler", ""), context.path("traces", "own_profiler", "files")
+    command = [context.gpuprof, "run", "--armed", "--name", NAME, "--", context.python, SCRIPT, folder, PLAN]
+    with processes.Program(command) as program:  # it has told that its first session is over
+        done = context.cli("capture", NAME, "-d", WINDOW, "--span-size", "100000000", "-o", out)
+        status, _ = program.end(30 * context.patience)
+    context.keep(*traces.paths(out))
+    yield from its_sessions(folder)
+    seen, times = traces.read(traces.paths(out)), phases(folder)
+    if status or len(times) != 5:
+        yield judged("the program", False, "status %s, %d phases" % (status, len(times)), "status 0, 5 phases", done.words())
         return
-    seen = recording.seen()
-    before, after = (traces.within(seen, times[i]["begin_ns"], times[i]["end_ns"]) for i in (0, 2))
-    late = traces.within(seen, times[2]["begin_ns"] + BACK_NS, times[2]["end_ns"])
+    before, after = (traces.within(seen, times[i]["begin_ns"], times[i]["end_ns"]) for i in (1, 3))
+    late = traces.within(seen, times[3]["begin_ns"] + BACK_NS, times[3]["end_ns"])
     yield judged("ours before and after", before > 0 and late > 0, "%d before, %d after (%d of them 2.5 s after its end)" % (
-        before, after, late), "kernels in both")
-    yield said(recording)
+        before, after, late), "GPU work in both", done.words())
+    yield said(seen, done)
     yield judged("ours, in order", not traces.before_launch(seen) and not traces.overlaps(seen),
                  "%d before their launch, %d overlaps" % (len(traces.before_launch(seen)), len(traces.overlaps(seen))), "0, 0")
 
 
-def said(recording):
-    sentences = [text for text in recording.seen().told() if SENTENCE in text]
+def said(seen, done):
+    sentences = [text for text in seen.told() if SENTENCE in text]
     return judged("said", bool(sentences), sentences[0][:160] if sentences else "nothing", "a sentence with its length",
-                  recording.done.words())
+                  done.words())
 
 
 def of_trainer(context):
@@ -68,17 +80,23 @@ def of_trainer(context):
     out = recording.done.out
     own = int((re.findall(r"^result own_profiler_kernels (\d+)", out, re.MULTILINE) or [0])[0])
     a_step = int((re.findall(r"^result kernels_per_step (\d+)", out, re.MULTILINE) or [0])[0])
-    yield judged("its session", own == 20 * a_step > 0, "%d kernels in 20 steps" % own, "%d" % (20 * a_step),
+    yield judged("its session during ours", own == 20 * a_step > 0, "%d kernels in 20 steps" % own, "%d" % (20 * a_step),
                  recording.done.words())
     seen = recording.seen()
     ours, rest = len(seen.of("kernel")), 100 * a_step
     yield judged("ours before and after", 0 < ours <= rest, "%d kernels of the other 100 steps" % ours, "up to %d" % rest,
                  recording.done.words())
-    yield said(recording)
+    yield said(seen, recording.done)
 
 
 def run(context):
-    yield from of_trainer(context) if context.simulated else of_torch(context)
+    lacks = context.lacks("torch")
+    if context.simulated:
+        yield from of_trainer(context)
+    elif lacks:
+        yield not_asked("its sessions", lacks)
+    else:
+        yield from of_torch(context)
 
 
-PART = Part("own_profiler", "a program with a profiler session of its own", 60, (), run)
+PART = Part("own_profiler", "a program with profiler sessions of its own before, during and after ours", 60, (), run)

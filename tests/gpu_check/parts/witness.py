@@ -10,7 +10,9 @@ import traces
 from context import PROGRAMS, ROOT, ZOO, last_json
 from part import Part, judged, not_asked
 
-SCRIPTS = ("mlp", "transformer_sdpa", "resnet_amp", "lstm")
+# What they do of themselves is no count of kernels: their steps are. The first trains twice.
+STEPS = 20
+SCRIPTS = {"mlp": 2 * STEPS, "transformer_sdpa": STEPS, "resnet_amp": STEPS, "lstm": STEPS}
 # Name, program, what it needs, whether torch.profiler can look at it.
 OTHERS = (("NCCL of one rank", "nccl_one_rank.py", "torch", True), ("Triton", "triton_app.py", "triton", True),
           ("CuPy", "cupy_app.py", "cupy", False), ("JAX", "jax_app.py", "jax", False))
@@ -79,30 +81,35 @@ def profiled_run(context, name, script, arguments):
     return (traces.read_kineto(files[0]) if done.status == 0 and files else None), done
 
 
-def of_torch(context, name, script, arguments, profiled=True):
+def of_torch(context, name, script, arguments, profiled=True, steps=None):
+    """Its rows."""
     seen, done = profiled_run(context, name, script, arguments) if profiled else (None, None)
     if profiled and seen is None:
-        return judged(name, False, "torch.profiler's run gave status %s" % done.status, EXPECTED, done.words())
+        return [judged(name, False, "torch.profiler's run gave status %s" % done.status, EXPECTED, done.words())]
     recording = context.record("witness-" + name.replace(" ", "_"), context.on_gpu([context.python, script, *arguments]), *WHOLE,
                                keep=True)
     said = last_json(recording.done.out)
     if "skip" in said:
-        return not_asked(name, said["skip"])
-    return row(name, recording, said.get("counts", {}), seen)
+        return [not_asked(name, said["skip"])]
+    found = [row(name, recording, said.get("counts", {}), seen)]
+    if steps:
+        ours = len(recording.seen().steps)
+        found.append(judged(name + ", steps", ours == steps, "%d" % ours, "%d, the program's count" % steps))
+    return found
 
 
 def ask(context, case):
     name, script, need, profiled = case
     lacks = context.lacks(need)
     if lacks:
-        return not_asked(name, lacks)
-    arguments = ["--steps", "20"] if script.startswith(ZOO) else []
-    return of_torch(context, name, script, arguments, profiled)
+        return [not_asked(name, lacks)]
+    arguments = ["--steps", str(STEPS)] if name in SCRIPTS else []
+    return of_torch(context, name, script, arguments, profiled, SCRIPTS.get(name))
 
 
 def by_driver(context, options=(), name="driver API", twist=0):
     """The driver-API program; `twist` is what the planted fault adds to its own count."""
-    recording = context.record("witness-driver", context.driver("work", "--steps", 20), *WHOLE, *options, keep=True)
+    recording = context.record("witness-driver", context.driver("work", "--steps", STEPS), *WHOLE, *options, keep=True)
     counts = last_json(recording.done.out).get("counts", {})
     if not counts:
         return judged(name, False, "the program told nothing", EXPECTED, recording.done.words())
@@ -112,7 +119,7 @@ def by_driver(context, options=(), name="driver API", twist=0):
 
 def by_trainer(context):
     """The C++ program of the simulated GPU, which prints what it did; names of its kernels are mangled there."""
-    command = context.on_gpu([os.path.join(context.simulator, "sim_trainer"), "--steps", "20", "--graph-nodes", "5"])
+    command = context.on_gpu([os.path.join(context.simulator, "sim_trainer"), "--steps", str(STEPS), "--graph-nodes", "5"])
     recording = context.record("witness-trainer", command, *WHOLE)
     said = recording.done.out
     counts = {kind: int(count) for kind, count in re.findall(r"^result memcpy (\w+) (\d+)", said, re.MULTILINE)}
@@ -132,7 +139,8 @@ def run(context):
         yield by_trainer(context)
     cases = [(name, os.path.join(ZOO, name + ".py"), "torch", True) for name in SCRIPTS]
     cases += [(name, os.path.join(PROGRAMS, script), need, profiled) for name, script, need, profiled in OTHERS]
-    yield from context.each(lambda case: ask(context, case), cases)
+    for rows in context.each(lambda case: ask(context, case), cases):
+        yield from rows
 
 
 PART = Part("witness", "the program, torch.profiler and gpuprof on the same programs", 110, (), run)
