@@ -27,7 +27,7 @@ RECORDS_LOST = ("ring full", "no ring left for the thread", "record too long", "
                 "GPU record not finished", "CUPTI buffer cut short at a record of unknown kind", "no CUPTI buffer left",
                 "ring damaged", "record of unknown kind", "spool could not be written", "record too short",
                 "GPU record without a clock")
-KEPT_BYTES, KEPT_EACH = 12 << 20, 3 << 20
+KEPT_BYTES, KEPT_EACH, KEPT_OTHERS = 12 << 20, 3 << 20, 256 << 10
 MODULES = {"jax": "JAX", "cupy": "CuPy", "triton": "Triton"}
 
 
@@ -143,16 +143,15 @@ class Context:
             done = self.cli("run", "-o", out, "--summary-json", summary, *options, "--", *command, limit_s=limit_s)
             if done.hung or not STARVED.search(done.err):
                 break
-        if keep:
-            self.keep(*traces.paths(out))
+        self.keep(*traces.paths(out), most=KEPT_EACH if keep else KEPT_OTHERS)
         return Recording(done, traces.paths(out), told_in(summary))
 
-    def keep(self, *files):
+    def keep(self, *files, most=KEPT_EACH):
         """Puts small traces where they are returned from."""
         for path in files:
             target = self.path("kept", os.path.relpath(path, self.folder).replace(os.sep, "-"))
             there = sum(entry.stat().st_size for entry in os.scandir(os.path.dirname(target)))
-            if os.path.getsize(path) <= min(KEPT_EACH, KEPT_BYTES - there):
+            if os.path.getsize(path) <= min(most, KEPT_BYTES - there):
                 shutil.copyfile(path, target)
 
     def each(self, function, items):

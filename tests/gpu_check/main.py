@@ -55,7 +55,8 @@ def arguments():
     parser.add_argument("--planted", action="store_true", help="run three faults instead, each of which the table must tell")
     parser.add_argument("--build", metavar="FOLDER", default=standard_build(),
                         help="the build folder [$GPUPROF_BUILD, else build/release; in a packed tree the tree]")
-    parser.add_argument("--pack", metavar="FOLDER", help="make a tree here that needs neither a build nor an installation elsewhere")
+    parser.add_argument("--pack", metavar="FOLDER",
+                        help="make a tree here that needs neither a build nor an installation elsewhere")
     parser.add_argument("--cupti", metavar="FOLDER", help="with --pack: copies of CUPTI to take along, RELEASE/libcupti.so.N each")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -98,6 +99,13 @@ def rows_in(path):
         return []
 
 
+def kept_in(folder):
+    """What goes into traces.tar."""
+    kept = os.path.join(folder, "kept")
+    os.makedirs(kept, exist_ok=True)
+    return kept
+
+
 def asked(part, options, folder, left_s):
     """Its rows; a part that hangs or breaks has one more."""
     limit = min(part.limit_s * options.patience, left_s)
@@ -118,9 +126,11 @@ def asked(part, options, folder, left_s):
     if status is None and limit == left_s:
         rows.append(Row("the rest", verdict="not asked", why="the five minutes were over", part=part.name))
     elif status is None:
+        shutil.copy(log_path, os.path.join(kept_in(folder), part.name + ".log"))
         rows.append(Row("the part", "did not end within %g s: killed, with %d processes" % (limit, killed), "an end", FAILED,
                         "it hung", part.name))
     elif status:
+        shutil.copy(log_path, os.path.join(kept_in(folder), part.name + ".log"))
         with open(log_path, encoding="utf-8", errors="replace") as log:
             said = log.read().strip().splitlines()[-1:] or ["no word"]
         rows.append(Row("the part", "ended with status %d" % status, "0", FAILED, said[0][:300], part.name))
@@ -157,10 +167,9 @@ def write(out, folder, options, rows, text, seconds):
                    "rows": [dataclasses.asdict(row) for row in rows]}, file, indent=1)
     with open(os.path.join(out, "gpu-checks.md"), "w", encoding="utf-8") as file:
         file.write(questions.markdown(rows, options.simulated) + "\n")
-    kept = os.path.join(folder, "kept")
     with tarfile.open(os.path.join(out, "traces.tar"), "w") as tar:
-        for name in sorted(os.listdir(kept)) if os.path.isdir(kept) else []:
-            tar.add(os.path.join(kept, name), name)
+        for name in sorted(os.listdir(kept_in(folder))):
+            tar.add(os.path.join(kept_in(folder), name), name)
 
 
 def report(rows, seconds, options, with_rows):

@@ -23,24 +23,26 @@ QUESTIONS = {
     5: Question([("own_profiler", "")], "old sessions, which subscribe"),
     6: Question([("witness", ""), ("capture", "times"), ("attach", "times")]),
     7: Question([("order", "all traces")]),
-    8: Question([], "64 threads under load, beside the driver's sanitizer"),
+    8: Question([("storm", "64 threads"), ("storm", "64 threads, drops")], "quiet threads, the driver's sanitizer"),
     9: Question([("cost", "")], "a replayed decode loop"),
     10: Question([("memory", "")], "attributes 0, 2 and 6"),
     11: Question([("capture", "times")], "1000 windows"),
-    12: Question([], "an exit in the middle of a long kernel"),
+    12: Question([("endings", "long")], "how often"),
     13: Question([("endings", "return"), ("endings", "_exit"), ("endings", "return, PyTorch"), ("endings", "_exit, PyTorch"),
                   ("endings", "assert, PyTorch")], "a live process group"),
     14: Question([("endings", "fork"), ("endings", "fork, PyTorch"), ("witness", "mlp")], "a fork before cuInit"),
     15: Question([], "one machine of each kind"),
     16: Question([], "nsys, ncu, cuda-gdb or DCGM beside it"),
-    17: Question([], "a graph instantiated before the window"),
+    17: Question([("graphs", "made before the window")], "copies"),
     18: Question([("order", "all traces")], "an hour"),
     19: Question([], "attributes beside nvidia-smi -q, and MIG"),
     20: Question([("attach", "")], "names of streams, memory"),
     21: Question([("witness", "")], "streams"),
     22: Question([], "a truth log of the simulated GPU beside a trace"),
     23: Question([("storm", "")]),
-    24: Question([("own_profiler", "ours, in order")], "events after the session; without one: clocks"),
+    24: Question([("clocks", one + ", after a session") for one in ("kernels", "between the program's own times",
+                                                                    "as long as between its events")]
+                 + [("own_profiler", "ours, in order")]),
     25: Question([], "tests/e2e/torch_oracle"),
     26: Question([], "tests/e2e/torch_oracle"),
     27: Question([("witness", "NCCL of one rank")], "two ranks"),
@@ -78,7 +80,7 @@ def as_rows(rows):
     for number in QUESTIONS:
         verdict, asked, why = answer(number, rows)
         parts = sorted({row.part for row in asked})
-        text = "%d rows of %s" % (len(asked), ", ".join(parts)) if asked else ""
+        text = "answered by " + ", ".join(parts) if asked else ""
         yield Row("row %d" % number, text, "", verdict, "not asked: " + why if verdict == OK and why else why, "rows")
 
 

@@ -3,9 +3,10 @@
 
 import os
 
+import processes
 import traces
 from context import ZOO, last_json
-from part import Part, judged, not_asked
+from part import Part, judged, not_asked, told
 
 REPLAYS, NODES, STEPS = 40, 50, 20
 
@@ -34,6 +35,21 @@ def as_wholes(context):
                  "%d wholes, 0 nodes" % REPLAYS, recording.done.words(), wholes=wholes)
 
 
+def made_before(context):
+    """A graph that was there before anybody recorded: what its nodes lack is told."""
+    out = context.path("traces", "graphs-before", "files")
+    command = [context.gpuprof, "run", "--armed", "--", *context.driver("replaying", "--nodes", NODES)]
+    with processes.Program(command) as program:
+        done = context.cli("capture", program.pid, "-d", "500ms", "--cuda-graph", "node", "-o", out)
+        program.end(20 * context.patience)
+    seen = traces.read(traces.paths(out))
+    kernels, (there, work, _) = seen.of("kernel"), traces.linked(seen)
+    nameless, shapeless = sum(not one.name for one in kernels), sum(not one.args.get("grid") for one in kernels)
+    text = "%d kernels, %d of them nodes, %d without a name, %d without a shape, linked %d of %d" % (
+        len(kernels), len(nodes_of(seen)), nameless, shapeless, there, work)
+    return told("made before the window", text + ("" if work else ": " + done.words()), kernels=len(kernels))
+
+
 def steps(context):
     lacks = context.lacks("torch")
     if lacks:
@@ -48,7 +64,7 @@ def steps(context):
 
 
 def run(context):
-    yield from context.each(lambda ask: ask(context), (by_nodes, as_wholes, steps))
+    yield from context.each(lambda ask: ask(context), (by_nodes, as_wholes, made_before, steps))
 
 
 PART = Part("graphs", "CUDA graphs in both modes", 50, (), run)

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Empty kernels on four streams as fast as a program can launch them: each is kept, or counted as dropped."""
+"""Empty kernels as fast as a program can launch them, on four streams or from many threads: each is kept, or counted as
+dropped."""
 
 from context import last_json
 from part import Part, judged, told
 
 LAUNCHES, SIMULATED = 200_000, 20_000
+THREADS = 64
 
 
 def rate(done):
@@ -13,19 +15,31 @@ def rate(done):
     return launches, launches / said["ns"] * 1e9 if said.get("ns") else 0
 
 
-def run(context):
-    command = context.driver("storm", "--launches", SIMULATED if context.simulated else LAUNCHES)
-    plain = context.run(command, 30)
-    recording = context.record("storm", command, "--span-size", "100000000", limit_s=40)
-    (launched, ours), (_, alone) = rate(recording.done), rate(plain)
-    kept = recording.summary.get("events_by_kind", {}).get("kernels", 0)
+def kept_or_dropped(name, recording):
+    launched, kept = rate(recording.done)[0], recording.summary.get("events_by_kind", {}).get("kernels", 0)
     dropped = recording.summary.get("ring_drops_by_kind", {}).get("kernels", 0) + \
         recording.summary.get("drops_by_reason", {}).get("dropped by CUPTI", 0)
-    yield judged("kept + dropped = launched", kept + dropped == launched > 0, "%d kept + %d dropped of %d" % (
-        kept, dropped, launched), "all", recording.done.words(), kept=kept, dropped=dropped)
-    yield judged("drops", recording.lost() == "none" or context.simulated, recording.lost(),
-                 "none" if not context.simulated else "not judged")
-    yield told("launches a second", "%.0f with us, %.0f without" % (ours, alone) if not context.simulated else "not measured")
+    return judged(name, kept + dropped == launched > 0, "%d kept + %d dropped of %d" % (kept, dropped, launched),
+                  "kept + dropped = launched", recording.done.words(), kept=kept, dropped=dropped)
 
 
-PART = Part("storm", "a storm of launches, with its drops counted", 60, (), run)
+def drops(name, recording, simulated):
+    return judged(name, recording.lost() == "none" or simulated, recording.lost(), "none" if not simulated else "not judged")
+
+
+def run(context):
+    launches = SIMULATED if context.simulated else LAUNCHES
+    command = context.driver("storm", "--launches", launches)
+    plain = context.run(command, 30)
+    recording = context.record("storm", command, "--span-size", "100000000", limit_s=40)
+    yield kept_or_dropped("four streams", recording)
+    yield drops("four streams, drops", recording, context.simulated)
+    yield told("launches a second", "%.0f with us, %.0f without" % (rate(recording.done)[1], rate(plain)[1])
+               if not context.simulated else "not measured")
+    command = context.driver("threads", "--threads", THREADS, "--launches", launches // 4)
+    recording = context.record("storm-threads", command, "--span-size", "100000000", limit_s=30)
+    yield kept_or_dropped("%d threads" % THREADS, recording)
+    yield drops("%d threads, drops" % THREADS, recording, context.simulated)
+
+
+PART = Part("storm", "storms of launches, with their drops counted", 70, (), run)

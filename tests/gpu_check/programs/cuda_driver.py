@@ -37,10 +37,10 @@ class Driver:
         self.library = ctypes.CDLL("libcuda.so.1")
         self.counts = collections.Counter()
         self.call("cuInit", 0)
-        device, context = ctypes.c_int(), ctypes.c_void_p()
+        device, self.context = ctypes.c_int(), ctypes.c_void_p()
         self.call("cuDeviceGet", ctypes.byref(device), 0)
-        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
-        self.call("cuCtxSetCurrent", context)
+        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(self.context), device)
+        self.join()
         module = self.module()
         self.kernels = {}
         for name in KERNELS:
@@ -52,6 +52,10 @@ class Driver:
         status = getattr(self.library, name)(*arguments)
         if status:
             raise RuntimeError("%s gave %d" % (name, status))
+
+    def join(self):
+        """The calling thread uses this context."""
+        self.call("cuCtxSetCurrent", self.context)
 
     def module(self):
         for target in TARGETS:

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program on the CUDA driver API that says exactly what it did.
 
-usage: driver_app.py WHAT [--steps N] [--nodes N] [--launches N] [--seconds S]
+usage: driver_app.py WHAT [--steps N] [--nodes N] [--launches N] [--threads N] [--seconds S]
 
 work      N steps of 20 kernels on two streams, two copies and a set
 graph     N replays of a graph of so many kernels
 storm     so many empty kernels on four streams
+threads   the same from so many threads, each with a stream of its own
 events    N times one kernel, and one between two events behind it, with the program's own times
 replays   replays of a graph, N at most, for S seconds at most, with the memory that the device has left
 forever   the steps of `work` until SIGTERM; its process id comes first
+replaying replays of a graph of N nodes until SIGTERM; its process id comes first
 
 The last line of its output is JSON: `counts` by name, and what else it knows. All times are CLOCK_MONOTONIC, ns."""
 
@@ -17,6 +19,7 @@ import ctypes
 import json
 import os
 import signal
+import threading
 import time
 
 from cuda_driver import Driver
@@ -62,6 +65,19 @@ def forever(driver, _):
     return {"steps": done}
 
 
+def replaying(driver, options):
+    ended = []
+    signal.signal(signal.SIGTERM, lambda *_: ended.append(True))
+    stream = driver.stream()
+    ready, done = driver.graph(stream, options.nodes), 0
+    while not ended:
+        driver.call("cuGraphLaunch", ready, stream)
+        driver.wait(stream)
+        done += 1
+        time.sleep(0.002)
+    return {"graph_launches": done}
+
+
 def graph(driver, options):
     stream = driver.stream()
     ready = driver.graph(stream, options.nodes)
@@ -81,6 +97,27 @@ def storm(driver, options):
             launch()
     driver.wait()
     driver.counts["gpu_check_empty"] += options.launches // 4 * 4
+    return {"ns": time.monotonic_ns() - began}
+
+
+def threads(driver, options):
+    """Each with a stream of its own; Python lets others on while one is in a call."""
+    each = options.launches // options.threads
+
+    def launch_all():
+        driver.join()
+        stream = driver.stream()
+        launch = driver.launcher("gpu_check_empty", stream)
+        for _ in range(each):
+            launch()
+        driver.wait(stream)
+    workers = [threading.Thread(target=launch_all) for _ in range(options.threads)]
+    began = time.monotonic_ns()
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    driver.counts["gpu_check_empty"] += each * options.threads
     return {"ns": time.monotonic_ns() - began}
 
 
@@ -116,7 +153,8 @@ def replays(driver, options):
     return {"graph_launches": done, "free_bytes": free}
 
 
-WHAT = {"work": work, "graph": graph, "storm": storm, "events": events, "replays": replays, "forever": forever}
+WHAT = {"work": work, "graph": graph, "storm": storm, "events": events, "replays": replays, "threads": threads,
+        "forever": forever, "replaying": replaying}
 
 
 def main():
@@ -124,11 +162,12 @@ def main():
     parser.add_argument("what", choices=WHAT)
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--nodes", type=int, default=50)
+    parser.add_argument("--threads", type=int, default=64)
     parser.add_argument("--launches", type=int, default=20000)
     parser.add_argument("--seconds", type=float, default=10)
     options = parser.parse_args()
     driver = Driver()
-    if options.what == "forever":
+    if options.what in ("forever", "replaying"):
         print(os.getpid(), flush=True)
     told = WHAT[options.what](driver, options)
     print(json.dumps(dict(told, counts=driver.counts)), flush=True)

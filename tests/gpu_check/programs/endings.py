@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forty kernels, then an end. What it prints is the same in each run.
 
-usage: endings.py torch|driver return|exit3|_exit|exception|kill|abort|fork|assert"""
+usage: endings.py torch|driver return|exit3|_exit|exception|kill|abort|fork|long|assert
+
+long: by the driver only; assert: by PyTorch only."""
 
 import os
 import resource
@@ -10,6 +12,7 @@ import sys
 import time
 
 LAUNCHES = 40
+LONG_CLOCKS = 1_000_000_000  # half a second
 # What was launched is over and delivered before nobody can ask for it any more.
 REST_S = 0.5
 
@@ -21,6 +24,7 @@ def by_driver():
     for _ in range(LAUNCHES):
         driver.launch("gpu_check_empty", stream)
     driver.wait(stream)
+    return driver
 
 
 def by_torch():
@@ -30,6 +34,11 @@ def by_torch():
     for _ in range(LAUNCHES):
         value.add_(1)
     print("sum %d" % value.sum().item(), flush=True)
+
+
+def long_kernel(driver):
+    """It is in flight when the program returns."""
+    driver.launch("gpu_check_spin", driver.stream(), LONG_CLOCKS)
 
 
 def fork():
@@ -50,7 +59,7 @@ def device_assert():
     os._exit(4)
 
 
-def end(how):
+def end(how, driver):
     if how == "exit3":
         sys.exit(3)
     if how == "exception":
@@ -64,15 +73,17 @@ def end(how):
         os.abort()
     if how == "fork":
         fork()
+    if how == "long":
+        long_kernel(driver)
     if how == "assert":
         device_assert()
 
 
 def main():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    {"torch": by_torch, "driver": by_driver}[sys.argv[1]]()
+    driver = {"torch": by_torch, "driver": by_driver}[sys.argv[1]]()
     print("launched %d" % LAUNCHES, flush=True)
-    end(sys.argv[2])
+    end(sys.argv[2], driver)
 
 
 if __name__ == "__main__":
