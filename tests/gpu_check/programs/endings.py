@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forty kernels, then an end. What it prints is the same in each run.
 
-usage: endings.py torch|driver return|exit3|_exit|exception|kill|abort|fork|long|assert
+usage: endings.py torch|driver return|exit3|_exit|exception|kill|abort|fork|long|assert REST
 
-long: by the driver only; assert: by PyTorch only."""
+long: by the driver only; assert: by PyTorch only; kill: so many seconds after the last kernel."""
 
 import os
 import resource
@@ -13,8 +13,6 @@ import time
 
 LAUNCHES = 40
 LONG_CLOCKS = 1_000_000_000  # half a second
-# What was launched is over and delivered before nobody can ask for it any more.
-REST_S = 0.5
 
 
 def by_driver():
@@ -67,7 +65,7 @@ def end(how, driver):
     if how == "_exit":
         os._exit(6)
     if how == "kill":
-        time.sleep(REST_S)
+        time.sleep(float(sys.argv[3]))
         os.kill(os.getpid(), signal.SIGKILL)
     if how == "abort":
         os.abort()
