@@ -119,15 +119,16 @@ def asked(part, options, folder, left_s):
             status = process.wait(limit)
         except subprocess.TimeoutExpired:
             status = None
-            processes.kill(processes.below(process.pid) + [process.pid])
+            below = processes.below(process.pid)
+            processes.kill(below + [process.pid])
             process.wait()
-    killed = processes.clear(LEAVING_S if status is None or status else 0.5)
+    processes.clear(LEAVING_S if status is None or status else 0.5)
     rows = rows_in(os.path.join(folder, part.name + ".rows"))
     if status is None and limit == left_s:
         rows.append(Row("the rest", verdict="not asked", why="the five minutes were over", part=part.name))
     elif status is None:
         shutil.copy(log_path, os.path.join(kept_in(folder), part.name + ".log"))
-        rows.append(Row("the part", "did not end within %g s: killed, with %d processes" % (limit, killed), "an end", FAILED,
+        rows.append(Row("the part", "did not end within %g s: killed, and %d that it had started" % (limit, len(below)), "an end", FAILED,
                         "it hung", part.name))
     elif status:
         shutil.copy(log_path, os.path.join(kept_in(folder), part.name + ".log"))

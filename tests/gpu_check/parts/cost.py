@@ -87,7 +87,7 @@ def row(mode, ratios, simulated):
     ours, peer = ratios.get((mode, "gpuprof"), []), ratios.get((mode, PEER), [])
     text = spread(ours) + ("; torch.profiler %s" % spread(peer) if peer else "")
     if simulated:
-        return Row(CALLED[mode], "%d windows; times are not measured" % len(ours), "not judged", OK)
+        return Row(CALLED[mode], "recorded: %d; times are not measured" % len(ours), "not judged", OK)
     if not ours:
         return judged(CALLED[mode], False, text, "steps in a window and around it")
     if not peer:
