@@ -123,8 +123,8 @@ class Assembler {
   /// A file is about to be written: nothing waits for a clock in the next rounds.
   void hurry() { joins_.hurry(); }
 
-  /// Recording went on.
-  void recording_began() { launches_.answers().begin(); }
+  /// What CUPTI owes from before then is not expected any more.
+  void forget_answers(std::uint64_t ts_ns) { launches_.answers().ended(ts_ns); }
 
   /// Recording went off at `ts_ns`: once everything of that time is drained (two rounds), ranges
   /// still open from before are closed as unfinished.

@@ -194,7 +194,7 @@ class Target final : private ingest::Listener {
   void on_hello_again(const wire::Packet& packet);
   void on_module(const wire::Packet& packet);
   void on_text_message(const wire::Packet& packet);
-  void follow_hand_over(std::uint32_t code);
+  void follow_hand_over(std::uint32_t code, std::uint64_t ts_ns);
   void note_rank(std::string_view key, std::string_view value);
   void add_missing(std::uint32_t feature, std::uint32_t code, std::string_view text);
   void on_state(wire::StateReport report);

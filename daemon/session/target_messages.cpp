@@ -118,7 +118,7 @@ void Target::on_text_message(const wire::Packet& packet) {
   } else if (packet.as(&notice)) {
     const std::string_view text = part(packet, 0, notice.text_bytes);
     writer_->on(model::Notice{notice.ts_ns, notice.feature, notice.level, notice.code, text});
-    follow_hand_over(notice.code);
+    follow_hand_over(notice.code, notice.ts_ns);
     if (notice.level != static_cast<std::uint32_t>(wire::NoticeLevel::kInfo))
       add_missing(notice.feature, notice.code, text);
   } else if (packet.as(&domain)) {
@@ -132,11 +132,11 @@ void Target::on_text_message(const wire::Packet& packet) {
 }
 
 // What the program's own profiler is given is no silence.
-void Target::follow_hand_over(std::uint32_t code) {
+void Target::follow_hand_over(std::uint32_t code, std::uint64_t ts_ns) {
   if (code == (base::kNoticeHandOver | base::kNoticeOpening)) handed_over_ = true;
   if (code != (base::kNoticeHandOver | base::kNoticeClosing)) return;
   handed_over_ = false;
-  assembler_->recording_began();
+  assembler_->forget_answers(ts_ns);
 }
 
 // The innermost launcher's word: a job's script has Slurm's, each of its ranks MPI's as well.
@@ -197,7 +197,6 @@ void Target::on_state(wire::StateReport report) {
   if (left_out) close_at_ = 0;
   if (recording_ && (!on || left_out)) assembler_->recording_stopped(report.ts_ns);
   if (recording_ != on) assembler_->write_losses(base::mono_ns());
-  if (on && !recording_) assembler_->recording_began();
   if (on && recorded_.empty() && told_to_record_ns_ != 0)
     tell_of_late_begin(report.ts_ns - std::min(report.ts_ns, told_to_record_ns_), true,
                        report.ts_ns);

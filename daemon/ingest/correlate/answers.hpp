@@ -23,12 +23,13 @@ inline constexpr std::size_t kSources = 3;
 
 class Answers {
  public:
-  /// Recording went on: what was before says nothing of it.
-  void begin() { *this = Answers{}; }
+  /// Recording went off then: what is launched later begins anew, and may be told of before this.
+  void ended(std::uint64_t ts_ns) { ended_ns_ = ts_ns; }
 
   /// A callback saw a launch of a kernel or a graph.
   /// @param captured  Into a graph: it runs nothing now.
   void launched(std::uint64_t ts_ns, bool captured) {
+    begin_anew_from(ts_ns);
     ++launches_;
     of(Source::kCallbacks).answered(ts_ns);
     of(Source::kCalls).asked(ts_ns);
@@ -37,13 +38,19 @@ class Answers {
   /// A record of that launch's call has come.
   /// @param failed  The call was refused: it runs nothing.
   void called(std::uint64_t launched_ns, bool failed) {
+    if (launched_ns <= begun_ns_) return;
     of(Source::kCalls).answered(launched_ns);
     if (failed) of(Source::kGpuWork).withdrawn();
   }
   /// A record of what it ran has come, the first one.
-  void ran(std::uint64_t launched_ns) { of(Source::kGpuWork).answered(launched_ns); }
+  void ran(std::uint64_t launched_ns) {
+    if (launched_ns > begun_ns_) of(Source::kGpuWork).answered(launched_ns);
+  }
   /// A GPU record has come, and the record of its call, but no callback saw the launch.
-  void unseen(std::uint64_t called_ns) { of(Source::kCallbacks).asked(called_ns); }
+  void unseen(std::uint64_t called_ns) {
+    begin_anew_from(called_ns);
+    of(Source::kCallbacks).asked(called_ns);
+  }
   /// A wait for the GPU that began then is over.
   void waited(std::uint64_t began_ns) { waited_ns_ = std::max(waited_ns_, began_ns); }
   /// CUPTI's clock was read then, as it is before and behind each flush.
@@ -84,11 +91,20 @@ class Answers {
     std::uint64_t answered_ns = 0;
   };
 
+  void begin_anew_from(std::uint64_t ts_ns) {
+    if (ended_ns_ == 0 || ts_ns <= ended_ns_) return;
+    const std::uint64_t begun_ns = ended_ns_;
+    *this = Answers{};
+    begun_ns_ = begun_ns;
+  }
+
   Tally& of(Source source) { return tallies_[static_cast<std::size_t>(source)]; }
   const Tally& of(Source source) const { return tallies_[static_cast<std::size_t>(source)]; }
 
   std::array<Tally, kSources> tallies_;
   std::uint64_t launches_ = 0;
+  std::uint64_t begun_ns_ = 0;  // what was launched before is of an earlier recording
+  std::uint64_t ended_ns_ = 0;
   std::uint64_t waited_ns_ = 0;
   std::array<std::uint64_t, 2> flushes_{};
   std::uint64_t asked_ns_ = 0;  // before this, all that was complete has been delivered

@@ -11,10 +11,7 @@ constexpr std::uint64_t kHalf = kSecond / 2;
 
 class AnswersTest : public AssemblerTest {
  protected:
-  AnswersTest() {
-    now_ = kSecond;
-    assembler_->recording_began();
-  }
+  AnswersTest() { now_ = kSecond; }
   void runs(std::uint32_t correlation, std::uint64_t ts, std::uint16_t more = 0) {
     const auto flags = static_cast<std::uint16_t>(wire::kLaunchRuns | more);
     put(wire::Launch{ts, 0, correlation, 2, flags, 211, 100, 0, 0});
@@ -178,10 +175,22 @@ TEST_F(AnswersTest, TheLastFlushIsEnoughAtTheEnd) {
 
 TEST_F(AnswersTest, WhatWasBeforeTheRecordingSaysNothing) {
   work(1, kSecond + 1000, false, false);
-  assembler_->recording_began();
-  flush(2 * kSecond);
+  assembler_->recording_stopped(kSecond + 2000);
+  runs(2, 2 * kSecond);  // the next recording, whose begin is told of later
+  api(2, 2 * kSecond, 2 * kSecond + 5000);
+  api(1, kSecond + 1000, kSecond + 6000);
+  flush(2 * kSecond + 10'000);
   flush(2 * kSecond + 30'000);
   expect_all_heard(5 * kSecond);
+  EXPECT_EQ(1u, assembler_->answers().asked_of(Source::kCalls));
+  EXPECT_EQ(1u, assembler_->answers().answers_of(Source::kCalls));
+}
+
+TEST_F(AnswersTest, SilenceOfARecordingThatHasEndedIsStillKnown) {
+  work(1, kSecond + 1000, false, true);
+  assembler_->recording_stopped(kSecond + 20'000);
+  flush(kSecond + 30'000);
+  EXPECT_TRUE(assembler_->answers().silent(Source::kCalls, kSecond + 40'000, true));
 }
 
 }  // namespace
