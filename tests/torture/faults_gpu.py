@@ -16,7 +16,7 @@ from faults_kill import tests_own
 from trace_facts import Facts
 
 SCENARIOS = os.path.join(e2e.SOURCE, "tests", "simgpu", "core", "scenarios.hpp")
-FUNCTIONS = os.path.join(e2e.SOURCE, "inject", "cupti", "api.hpp")
+FUNCTIONS = os.path.join(e2e.SOURCE, "inject", "cupti", "library", "api.hpp")
 # Nothing of the GPU is lost by these, so all kernels must be in the file.
 LOSSLESS = {"shuffled", "gpu-before-api", "api-late", "gpu-late", "empty-buffer", "complete-on-new-thread",
             "complete-on-app-thread", "complete-two-at-once", "names-freed", "nested-driver", "request-reentered",
