@@ -4,7 +4,7 @@
 //
 // Context:  cli | daemon
 // Owns:     nothing
-// Not here: what follows when it is reached (daemon/session/governor.hpp)
+// Not here: what follows when it is reached (daemon/session/target/governor.hpp)
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@
 
 #include "daemon/api/session_options.hpp"
 #include "daemon/ingest/step_search.hpp"
-#include "daemon/session/governor.hpp"
+#include "daemon/session/target/governor.hpp"
 #include "gpuprof/wire/control.hpp"
 #include "support/result.hpp"
 

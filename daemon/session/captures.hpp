@@ -14,7 +14,7 @@
 #include <memory>
 #include <string>
 
-#include "daemon/session/connection.hpp"
+#include "daemon/session/target/connection.hpp"
 #include "gpuprof/wire/door.hpp"
 
 namespace gpuprof::session {

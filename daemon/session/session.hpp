@@ -24,9 +24,9 @@
 #include "daemon/session/captures.hpp"
 #include "daemon/session/choose.hpp"
 #include "daemon/session/export_worker.hpp"
-#include "daemon/session/schedule.hpp"
+#include "daemon/session/schedule/schedule.hpp"
 #include "daemon/session/spool_folder.hpp"
-#include "daemon/session/target.hpp"
+#include "daemon/session/target/target.hpp"
 #include "daemon/session/unseen.hpp"
 
 namespace gpuprof::session {

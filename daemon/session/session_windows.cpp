@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <string>
 
-#include "daemon/session/drain_pace.hpp"
+#include "daemon/session/target/drain_pace.hpp"
 #include "daemon/session/session.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/lost_image.hpp"

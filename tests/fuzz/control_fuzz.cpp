@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string>
 
-#include "daemon/session/target.hpp"
+#include "daemon/session/target/target.hpp"
 
 namespace {
 

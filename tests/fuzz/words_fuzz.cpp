@@ -17,7 +17,7 @@
 #include "daemon/export/export.hpp"
 #include "daemon/report/diff/condition.hpp"
 #include "daemon/session/agent_config.hpp"
-#include "daemon/session/schedule.hpp"
+#include "daemon/session/schedule/schedule.hpp"
 #include "support/text.hpp"
 #include "support/utf8.hpp"
 #include "tests/fuzz/input.hpp"

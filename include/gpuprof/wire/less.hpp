@@ -3,7 +3,7 @@
 // What is left out of a recording that costs more than --max-overhead: bits of Plan::less.
 //
 // Context:  any
-// Not here: who decides (daemon/session/governor.hpp)
+// Not here: who decides (daemon/session/target/governor.hpp)
 #pragma once
 
 #include <cstdint>

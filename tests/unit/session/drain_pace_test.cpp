@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/session/drain_pace.hpp"
+#include "daemon/session/target/drain_pace.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // When something is left out under --max-overhead, what, and when nothing is.
-#include "daemon/session/governor.hpp"
+#include "daemon/session/target/governor.hpp"
 
 #include <gmock/gmock.h>
 
-#include "daemon/session/overhead.hpp"
+#include "daemon/session/target/overhead.hpp"
 
 namespace gpuprof::session {
 namespace {

@@ -6,7 +6,7 @@
 #include <ostream>
 #include <vector>
 
-#include "daemon/session/schedule.hpp"
+#include "daemon/session/schedule/schedule.hpp"
 
 namespace gpuprof::session {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "daemon/ingest/segment_host.hpp"
-#include "daemon/session/governor.hpp"
+#include "daemon/session/target/governor.hpp"
 
 namespace gpuprof::session {
 

@@ -4,7 +4,7 @@
 //
 // Context:  daemon (ingest thread)
 // Owns:     see governor.hpp
-#include "daemon/session/governor.hpp"
+#include "daemon/session/target/governor.hpp"
 
 #include <algorithm>
 

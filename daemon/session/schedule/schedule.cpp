@@ -4,7 +4,7 @@
 //
 // Context:  daemon (ingest thread)
 // Owns:     see schedule.hpp
-#include "daemon/session/schedule.hpp"
+#include "daemon/session/schedule/schedule.hpp"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 //
 // Context:  daemon (ingest thread)
 // Owns:     see overhead.hpp
-#include "daemon/session/overhead.hpp"
+#include "daemon/session/target/overhead.hpp"
 
 #include <algorithm>
 #include <cstdio>

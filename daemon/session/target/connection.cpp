@@ -4,7 +4,7 @@
 //
 // Context:  daemon (ingest thread)
 // Owns:     see connection.hpp
-#include "daemon/session/connection.hpp"
+#include "daemon/session/target/connection.hpp"
 
 #include <errno.h>
 #include <poll.h>

@@ -6,7 +6,7 @@
 // Owns:     see schedule.hpp
 #include <algorithm>
 
-#include "daemon/session/schedule.hpp"
+#include "daemon/session/schedule/schedule.hpp"
 
 namespace gpuprof::session {
 

@@ -4,7 +4,7 @@
 //
 // Context:  daemon (ingest thread)
 // Owns:     see target.hpp
-#include "daemon/session/target.hpp"
+#include "daemon/session/target/target.hpp"
 
 #include <errno.h>
 #include <poll.h>

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "daemon/ingest/service_code.hpp"
-#include "daemon/session/target.hpp"
+#include "daemon/session/target/target.hpp"
 #include "daemon/symbols/perf_maps.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/base/generated_code.hpp"

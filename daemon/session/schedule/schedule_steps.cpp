@@ -7,7 +7,7 @@
 // Owns:     see schedule.hpp
 #include <algorithm>
 
-#include "daemon/session/schedule.hpp"
+#include "daemon/session/schedule/schedule.hpp"
 #include "support/text.hpp"
 
 namespace gpuprof::session {

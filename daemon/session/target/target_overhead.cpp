@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <string>
 
-#include "daemon/session/target.hpp"
+#include "daemon/session/target/target.hpp"
 
 namespace gpuprof::session {
 namespace {

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <string>
 
-#include "daemon/session/target.hpp"
+#include "daemon/session/target/target.hpp"
 #include "gpuprof/base/notices.hpp"
 #include "support/text.hpp"
 
