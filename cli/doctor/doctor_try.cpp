@@ -6,6 +6,7 @@
 // Owns:     nothing
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,7 +26,7 @@ namespace {
 
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
 constexpr std::uint64_t kPatienceNs = 60 * kSecondNs, kPythonPatienceNs = 300 * kSecondNs;
-constexpr int kSteps = 20;
+constexpr int kSteps = 20;  // of the training below
 
 constexpr char kHasTorch[] =
     "import importlib.util as u, sys; sys.exit(0 if u.find_spec('torch') else 3)";
@@ -41,6 +42,12 @@ constexpr char kTraining[] =
     "    model(x).sum().backward()\n"
     "    optimizer.step()\n"
     "print('{\"device\": \"%s\"}' % device)\n";
+
+/// A word that the program says.
+std::string word_of(const rapidjson::Document& said, const char* what) {
+  const auto found = said.FindMember(what);
+  return found != said.MemberEnd() && found->value.IsString() ? found->value.GetString() : "";
+}
 
 /// What the program says it did.
 std::uint64_t did(const rapidjson::Document& said, const char* what) {
@@ -67,24 +74,23 @@ std::string work_text(const Recorded& recorded, std::uint64_t kernels, std::uint
                      recorded.events("memory sets"), sets);
 }
 
-void try_run(Trial& trial, Findings& out) {
+/// @return Whether the program has used a GPU.
+bool try_run(Trial& trial, Findings& out) {
   auto ran = trial.record({"run", "-q"}, {trial.program(), "200"}, kPatienceNs);
-  if (!ran) return add_failure(out, "try: run", ran.error());
+  if (!ran) return add_failure(out, "try: run", ran.error()), false;
   const Recorded& recorded = ran.value();
   const std::uint64_t samples = recorded.events("samples");
   add(out, samples != 0, "try: stacks", fmt::format("{} samples of 0.2 s", samples), recorded);
   auto said = support::parse_json(recorded.said);
   if (!said || !said.value().IsObject())
-    return add_failure(out, "try: GPU", support::error("gpuprof-try did not say what it did"));
+    return add_failure(out, "try: GPU", support::error("gpuprof-try did not say what it did")),
+           false;
   const rapidjson::Document& of = said.value();
-  const auto gpu = of.FindMember("gpu");
-  if (gpu == of.MemberEnd() || !gpu->value.IsBool() || !gpu->value.GetBool()) {
-    const auto why = of.FindMember("why");
-    out.push_back({Health::kGood, "try: GPU",
-                   fmt::format("none is used: {}", why != of.MemberEnd() && why->value.IsString()
-                                                       ? why->value.GetString()
-                                                       : "unknown")});
-    return;
+  if (word_of(of, "gpu") != "used") {
+    const bool none = word_of(of, "gpu") == "none";
+    out.push_back({none ? Health::kGood : Health::kMissing, "try: GPU",
+                   (none ? "none is used: " : "it cannot be used: ") + word_of(of, "why")});
+    return false;
   }
   const std::uint64_t kernels = did(of, "kernels"), copies = did(of, "copies"),
                       sets = did(of, "sets");
@@ -95,6 +101,7 @@ void try_run(Trial& trial, Findings& out) {
   const std::uint64_t calls = recorded.events("API calls"), launched = kernels + copies + sets;
   add(out, calls >= launched, "try: calls",
       fmt::format("{} CUDA API calls, of which {} launched that work", calls, launched), recorded);
+  return true;
 }
 
 /// The program, which runs until its stdin ends.
@@ -129,10 +136,12 @@ class Running {
   Running& operator=(const Running&) = delete;
 
   pid_t pid() const { return pid_; }
-  /// Waits until it has begun to work.
+  /// Waits until it has begun to work, however long the driver takes to start.
   bool works() const {
+    constexpr int kPatienceMs = 60'000;
     char byte = 0;
-    return pid_ > 0 && ::read(stdout_.get(), &byte, 1) == 1;
+    pollfd one{stdout_.get(), POLLIN, 0};
+    return pid_ > 0 && ::poll(&one, 1, kPatienceMs) == 1 && ::read(stdout_.get(), &byte, 1) == 1;
   }
 
  private:
@@ -185,10 +194,7 @@ void try_recordings(Findings& out) {
   auto made = Trial::make();
   if (!made) return add_failure(out, "try", made.error());
   Trial& trial = made.value();
-  const std::size_t before = out.size();
-  try_run(trial, out);
-  bool gpu = false;
-  for (std::size_t i = before; i < out.size(); ++i) gpu = gpu || out[i].topic == "try: calls";
+  const bool gpu = try_run(trial, out);
   try_attach(trial, gpu, out);
   try_training(trial, out);
 }

@@ -15,10 +15,13 @@ struct GpuCounts {
   std::uint64_t kernels = 0, copies = 0, sets = 0;
 };
 
+/// What there is to work with.
+enum class Found { kGpu, kNone, kBroken };
+
 class Gpu {
  public:
-  /// @return False: there is no driver, or no device. `why` says what refused.
-  bool open(const char** why);
+  /// @param why  What is not there (kNone), or refuses (kBroken).
+  Found open(const char** why);
   /// Ten kernels, a copy, a set and a wait for them. @return False: the driver refused one.
   bool work();
   const GpuCounts& counts() const { return counts_; }

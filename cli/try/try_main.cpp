@@ -19,6 +19,8 @@
 
 namespace {
 
+using gpuprof::tried::Found;
+
 std::uint64_t cpu_ns() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -36,6 +38,10 @@ bool stdin_ended() {
 }
 
 volatile double g_result = 1;
+
+const char* word(Found found) {
+  return found == Found::kGpu ? "used" : found == Found::kNone ? "none" : "broken";
+}
 
 }  // namespace
 
@@ -55,21 +61,25 @@ int main(int argc, char** argv) {
   }
   gpuprof::tried::Gpu gpu;
   const char* why = "";
-  bool has_gpu = gpu.open(&why);
+  Found found = gpu.open(&why);
+  const auto work = [&] {
+    if (found == Found::kGpu && !gpu.work())
+      found = Found::kBroken, why = "the driver refused a call";
+  };
   if (until_eof) {
-    // The process id first: whoever reads it attaches then.
-    if (has_gpu) has_gpu = gpu.work();
-    printf("%d\n", getpid());
+    work();
+    // Whoever reads it may attach now.
+    puts("works");
     fflush(stdout);
   }
   const std::uint64_t end_ns = cpu_ns() + static_cast<std::uint64_t>(time_ms) * 1'000'000;
   while (until_eof ? !stdin_ended() : cpu_ns() < end_ns) {
     gpuprof_try_work();
-    if (has_gpu && !gpu.work()) has_gpu = false, why = "the driver refused a call";
+    work();
   }
   const auto& did = gpu.counts();
-  printf("{\"gpu\":%s,\"why\":\"%s\",\"kernels\":%llu,\"copies\":%llu,\"sets\":%llu}\n",
-         has_gpu ? "true" : "false", why, static_cast<unsigned long long>(did.kernels),
+  printf("{\"gpu\":\"%s\",\"why\":\"%s\",\"kernels\":%llu,\"copies\":%llu,\"sets\":%llu}\n",
+         word(found), why, static_cast<unsigned long long>(did.kernels),
          static_cast<unsigned long long>(did.copies), static_cast<unsigned long long>(did.sets));
   return 0;
 }

@@ -192,7 +192,7 @@ void Assembler::write_losses(std::uint64_t now_ns) {
 void Assembler::recording_stopped(std::uint64_t ts_ns) {
   stopped_ns_ = ts_ns;
   rounds_to_close_ = 2;
-  forget_answers(ts_ns);
+  launches_.answers().ended(ts_ns);
 }
 
 void Assembler::finish(std::uint64_t now_ns) {

@@ -124,7 +124,7 @@ class Assembler {
   void hurry() { joins_.hurry(); }
 
   /// What CUPTI owes from before then is not expected any more.
-  void forget_answers(std::uint64_t ts_ns) { launches_.answers().ended(ts_ns); }
+  void forget_answers(std::uint64_t ts_ns) { launches_.answers().forget(ts_ns); }
 
   /// Recording went off at `ts_ns`: once everything of that time is drained (two rounds), ranges
   /// still open from before are closed as unfinished.

@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <string>
 
-#include "daemon/session/target/drain_pace.hpp"
 #include "daemon/session/session.hpp"
+#include "daemon/session/target/drain_pace.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/lost_image.hpp"
 #include "support/proc.hpp"

@@ -8,7 +8,7 @@
 // Owns:     counts and a few times of one process, since its recording went on
 // Promises: a source is silent only for what is due: CUPTI was asked after it, half a second has
 //           passed, and for GPU records the program has waited for the GPU since
-// Not here: the records (joins.hpp), the sentences (session/silence.hpp)
+// Not here: the records (joins.hpp), the sentences (session/target/target_answers.cpp)
 #pragma once
 
 #include <algorithm>
@@ -25,12 +25,17 @@ class Answers {
  public:
   /// Recording went off then: what is launched later begins anew, and may be told of before this.
   void ended(std::uint64_t ts_ns) { ended_ns_ = ts_ns; }
+  /// What was launched until then is expected of nobody: another profiler had CUPTI.
+  void forget(std::uint64_t ts_ns) {
+    *this = Answers{};
+    begun_ns_ = ts_ns;
+  }
 
   /// A callback saw a launch of a kernel or a graph.
   /// @param captured  Into a graph: it runs nothing now.
   void launched(std::uint64_t ts_ns, bool captured) {
     begin_anew_from(ts_ns);
-    ++launches_;
+    if (ts_ns <= begun_ns_) return;
     of(Source::kCallbacks).answered(ts_ns);
     of(Source::kCalls).asked(ts_ns);
     if (!captured) of(Source::kGpuWork).asked(ts_ns);
@@ -49,7 +54,7 @@ class Answers {
   /// A GPU record has come, and the record of its call, but no callback saw the launch.
   void unseen(std::uint64_t called_ns) {
     begin_anew_from(called_ns);
-    of(Source::kCallbacks).asked(called_ns);
+    if (called_ns > begun_ns_) of(Source::kCallbacks).asked(called_ns);
   }
   /// A wait for the GPU that began then is over.
   void waited(std::uint64_t began_ns) { waited_ns_ = std::max(waited_ns_, began_ns); }
@@ -67,7 +72,6 @@ class Answers {
   std::uint64_t silent_since_ns(Source source) const { return of(source).waiting_ns; }
   std::uint64_t asked_of(Source source) const { return of(source).asks; }
   std::uint64_t answers_of(Source source) const { return of(source).answers; }
-  std::uint64_t launches() const { return launches_; }
 
  private:
   struct Tally {
@@ -92,17 +96,13 @@ class Answers {
   };
 
   void begin_anew_from(std::uint64_t ts_ns) {
-    if (ended_ns_ == 0 || ts_ns <= ended_ns_) return;
-    const std::uint64_t begun_ns = ended_ns_;
-    *this = Answers{};
-    begun_ns_ = begun_ns;
+    if (ended_ns_ != 0 && ts_ns > ended_ns_) forget(ended_ns_);
   }
 
   Tally& of(Source source) { return tallies_[static_cast<std::size_t>(source)]; }
   const Tally& of(Source source) const { return tallies_[static_cast<std::size_t>(source)]; }
 
   std::array<Tally, kSources> tallies_;
-  std::uint64_t launches_ = 0;
   std::uint64_t begun_ns_ = 0;  // what was launched before is of an earlier recording
   std::uint64_t ended_ns_ = 0;
   std::uint64_t waited_ns_ = 0;

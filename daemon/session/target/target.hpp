@@ -19,10 +19,10 @@
 #include "daemon/ingest/assembler.hpp"
 #include "daemon/ingest/segment_host.hpp"
 #include "daemon/ingest/stats_poller.hpp"
+#include "daemon/session/schedule/schedule.hpp"
 #include "daemon/session/target/connection.hpp"
 #include "daemon/session/target/drain_pace.hpp"
 #include "daemon/session/target/overhead.hpp"
-#include "daemon/session/schedule/schedule.hpp"
 #include "daemon/spool/spool.hpp"
 
 namespace gpuprof::session {

@@ -33,8 +33,8 @@ void set_filters(bool on) {
   });
 }
 
-// Filters cost least. Measured with CUPTI 13.0.1: one that comes once CUDA is up is taken, and
-// delivers nothing; whole kinds do at any time.
+// Filters make the fewest records. Measured with CUPTI 13.0.1: one that comes once CUDA is up is
+// taken, and delivers nothing; whole kinds do at any time.
 Calls best_way(const Room& room) {
   if (!has_filters()) return Calls::kKinds;
   if (room.call_watch.kinds_deaf && !room.call_watch.filters_deaf) return Calls::kFilters;

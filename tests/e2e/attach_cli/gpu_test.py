@@ -6,6 +6,8 @@ usage: gpu_test.py [--times N]"""
 
 import argparse
 import os
+import signal
+import sys
 
 import e2e
 import live
@@ -91,6 +93,32 @@ def attached(checks, folder, env, times):
         checks.equal(live.door_files(program.pid), [], "its door")
 
 
+# Two ranks of a launcher that does nothing itself.
+LAUNCHER = """
+import subprocess, sys
+ranks = [subprocess.Popen(sys.argv[1:]) for _ in range(2)]
+for rank in ranks: rank.wait()
+"""
+
+
+def job(checks, folder, env, _):
+    """Of several processes with one name those get a file that would in a run."""
+    ranks = sim.simulated(["--forever", "--step-ms", "10"])
+    launcher = ["sh", "-c", 'echo $$; exec "$@"', "sh", sys.executable, "-c", LAUNCHER, *ranks]
+    with live.Program(live.prefix("--armed", "--name", "job-of-two") + launcher, env=env) as program:
+        named = lambda: [row for row in live.status().values() if row["name"] == "job-of-two"]
+        live.wait_for(lambda: sum("cuda" in row.get("can_record", []) for row in named()) == 2)
+        checks.equal(len(named()), 3, "the launcher and its ranks have one name: %r" % named())
+        done = windows.cli("capture", "job-of-two", *WINDOW, "-o", os.path.join(folder, "job"))
+        paths = done.stdout.split()
+        checks.equal((done.returncode, len(paths)), (0, 2), "a file for each rank: " + done.stderr)
+        checks.equal([path for path in paths if ".%d." % program.pid in os.path.basename(path) or
+                      "_%d." % program.pid in os.path.basename(path)], [], "and none for the launcher")
+        for row in named():
+            if row["pid"] != program.pid:
+                os.kill(row["pid"], signal.SIGTERM)
+
+
 def silent(checks, folder, env, _):
     """One sentence for what is silent, and none for what is not."""
     for scenario, sentence in SILENT.items():
@@ -110,7 +138,7 @@ def main():
     sim.need()
     checks = e2e.Checks()
     env = dict(os.environ, GPUSIM_QUIET="1")
-    for case in (armed, attached, silent):
+    for case in (armed, attached, job, silent):
         with e2e.Folder("attach-gpu") as folder:
             case(checks, folder, env, times)
     checks.done()

@@ -47,6 +47,15 @@ def silent(checks):
         checks.expect(sentence in rows[topic][1], "%s: %r" % (scenario, rows[topic]))
 
 
+def refused(checks):
+    """A driver that is there and cannot be used is no machine without a GPU."""
+    status, rows = tried(sim.GPUSIM_RUN, "--pytorch", "no", "--stub", "--")
+    checks.equal((status, rows["try: GPU"]), (1, ("missing", "it cannot be used: the driver cannot be initialised (cuInit)")),
+                 "a stub of the driver")
+    status, rows = tried(sim.GPUSIM_RUN, "--pytorch", "no", "--devices", "0", "--")
+    checks.equal((status, rows["try: GPU"]), (0, ("ok", "none is used: there is no device")), "a driver without a device")
+
+
 def without_a_program(checks):
     """Our own file is missing: told, and nothing else is hurt."""
     with e2e.Folder("doctor-try") as folder:
@@ -66,6 +75,7 @@ def main():
     here(checks)
     simulated(checks)
     silent(checks)
+    refused(checks)
     without_a_program(checks)
     checks.done()
 

@@ -186,6 +186,20 @@ TEST_F(AnswersTest, WhatWasBeforeTheRecordingSaysNothing) {
   EXPECT_EQ(1u, assembler_->answers().answers_of(Source::kCalls));
 }
 
+TEST_F(AnswersTest, WhatAnotherProfilerWasGivenIsForgottenAtOnce) {
+  work(1, kSecond + 1000, false, false);
+  waited(kSecond + 2000, kSecond + 3000);
+  assembler_->forget_answers(kSecond + 10'000);
+  runs(2, kSecond + 5000);  // of that time, drained later
+  flush(kSecond + 20'000);
+  flush(kSecond + 30'000);
+  expect_all_heard(5 * kSecond);
+  work(3, kSecond + 40'000, false, true);
+  flush(kSecond + 50'000);
+  flush(kSecond + 60'000);
+  EXPECT_TRUE(silent(Source::kCalls, 5 * kSecond));
+}
+
 TEST_F(AnswersTest, SilenceOfARecordingThatHasEndedIsStillKnown) {
   work(1, kSecond + 1000, false, true);
   assembler_->recording_stopped(kSecond + 20'000);
