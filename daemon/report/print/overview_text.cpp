@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "daemon/report/print/table_of.hpp"
 #include "daemon/report/print/tables.hpp"
@@ -107,7 +108,9 @@ std::string gpus(Analysis& a, std::size_t width) {
 }
 
 std::string operators(Analysis& a, std::size_t width) {
-  Table table = operator_table(a, {});
+  TableOptions options;
+  options.with_overhead = false;
+  Table table = operator_table(a, options);
   if (table.rows.empty()) return "";
   const bool device = a.operators.self_device_ns > 0;
   const char* const key = device ? "self_device_time_total_ns" : "self_cpu_time_total_ns";
@@ -123,6 +126,31 @@ std::string operators(Analysis& a, std::size_t width) {
   return fmt::format("\nOperators by self {} time (all: --by operator)\n",
                      device ? "CUDA" : "CPU") +
          text_of(table, kMostRows, width);
+}
+
+/// What CUPTI and the driver did for themselves: no operator of the program's.
+std::string overheads(const Analysis& a, std::size_t width) {
+  std::map<std::string, std::pair<std::int64_t, std::uint64_t>> sums;
+  std::int64_t all_ns = 0;
+  for (const OperatorRow& r : a.operators.rows) {
+    if (r.kind != OperatorKind::kOverhead) continue;
+    sums[r.name].first += r.cpu_ns;
+    sums[r.name].second += r.count;
+    all_ns += r.cpu_ns;
+  }
+  if (sums.empty()) return "";
+  std::vector<std::pair<std::int64_t, std::string>> parts;
+  for (const auto& [name, sum] : sums)
+    parts.emplace_back(sum.first,
+                       fmt::format("{} {} ({})", name, time_text(static_cast<double>(sum.first)),
+                                   support::human_count(sum.second)));
+  std::sort(parts.rbegin(), parts.rend());
+  std::vector<std::string> texts;
+  for (const auto& part : parts) texts.push_back(part.second);
+  return "\n" +
+         wrapped(fmt::format("{} of CUPTI and the driver, in no operator's own time: {}",
+                             time_text(static_cast<double>(all_ns)), support::join(texts, ", ")),
+                 "Overhead  ", width);
 }
 
 std::string top(Analysis& a, std::size_t width, const char* title, const char* by,
@@ -205,7 +233,7 @@ std::string overview_text(Report& report, std::size_t width) {
   std::string text = ranks(report, width);
   for (Analysis& a : report.processes) {
     text += wrapped(heading_of(a), "", width) + recorded(a, width) + wall_text(a, width) +
-            steps(a, width) + gpus(a, width) + operators(a, width) +
+            steps(a, width) + gpus(a, width) + operators(a, width) + overheads(a, width) +
             top(a, width, "Kernels", "kernel-name",
                 {"share_percent", "total_ns", "count", "mean_ns", "p99_ns", "name"}) +
             top(a, width, "Waits for a GPU", "sync",

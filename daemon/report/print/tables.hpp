@@ -17,7 +17,8 @@
 namespace gpuprof::report {
 
 struct TableOptions {
-  Grouping grouping;  // of operators
+  Grouping grouping;          // of operators
+  bool with_overhead = true;  // CUPTI's own records among the operators, as key_averages() has them
 };
 
 struct TableKind {

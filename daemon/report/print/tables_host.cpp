@@ -28,7 +28,9 @@ std::string stack_text(const Analysis& a, StackRef stack) {
 
 Table operator_table(Analysis& a, const TableOptions& options) {
   using R = OperatorRow;
-  const std::vector<R> rows = group(a.operators.rows, options.grouping, a.places);
+  std::vector<R> rows = group(a.operators.rows, options.grouping, a.places);
+  if (!options.with_overhead)
+    std::erase_if(rows, [](const R& r) { return r.kind == OperatorKind::kOverhead; });
   Columns<R> c;
   c.add("name", "Name", Unit::kText, [](const R& r) { return r.name; })
       .add("on_device", "On GPU", Unit::kText,

@@ -47,6 +47,26 @@ TEST_F(RenderTest, OperatorsArePrintedAsPyTorchPrintsThem) {
   EXPECT_THAT(text(options), HasSubstr("   Self CPU %      Self CPU   CPU total %"));
 }
 
+TEST_F(RenderTest, CuptisOwnTimeStandsApartFromTheOperators) {
+  record([&](model::EventSink& to) {
+    to.on(model::StringDef{1, "aten::mm"});
+    to.on(op(1, 1, 10, 100));
+    to.on(kernel(0, 30, 90, 1));
+    for (const std::uint64_t at_us : {20u, 40u})
+      to.on(model::Overhead{kStart + at_us * 1000, kStart + at_us * 1000 + 2000, 7u << 16, 0, kPid,
+                            0});
+    to.on(model::Overhead{kStart + 60'000, kStart + 61'000, 1, 0, kPid + 1, 0});
+  });
+  const std::string overview = text({});
+  EXPECT_THAT(overview, HasSubstr("Overhead  5.000us of CUPTI and the driver, in no operator's own "
+                                  "time: Activity Buffer Request 4.000us (2), Driver"));
+  const auto table = overview.substr(overview.find("Operators by self"));
+  EXPECT_THAT(table.substr(0, table.find("Overhead")), Not(HasSubstr("Activity Buffer")));
+  RenderOptions operators;
+  operators.by = "operator";
+  EXPECT_THAT(text(operators), HasSubstr("Activity Buffer Request")) << "key_averages() has them";
+}
+
 TEST_F(RenderTest, WhatIsNotKnownIsNull) {
   record([](model::EventSink& to) {
     model::MemCopy copy{};
