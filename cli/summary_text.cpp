@@ -127,8 +127,9 @@ void add_events(const api::Summary& s, Lines& lines) {
   const std::string events = counts_text(s.events_by_kind, false);
   if (!events.empty()) lines.add("events: " + events);
   const std::string drops = counts_text(s.drops_by_reason, true);
-  const char* const none = s.drops_known ? "drops: none" : "drops: not known";
-  lines.add(drops.empty() ? none : "drops: " + drops);
+  const std::string unknown =
+      drops.empty() ? "not known" : drops + "; what is lost besides is not known";
+  lines.add("drops: " + (!s.drops_known ? unknown : drops.empty() ? "none" : drops));
   const std::string records = counts_text(s.ring_drops_by_kind, false);
   if (records.empty()) return;
   lines.add("  found no room in a ring: " + records);

@@ -117,6 +117,9 @@ TEST(SummaryText, DropsThatNobodyCountedAreNotNone) {
   EXPECT_THAT(summary_text(s), HasSubstr("drops: none\n"));
   s.drops_known = false;
   EXPECT_THAT(summary_text(s), HasSubstr("drops: not known\n"));
+  s.drops_by_reason = {{"ring full", 4}};
+  EXPECT_THAT(summary_text(s),
+              HasSubstr("drops: ring full: 4; what is lost besides is not known\n"));
 }
 
 TEST(SummaryText, KeptSpoolComesWithTheCommandThatRecoversIt) {
