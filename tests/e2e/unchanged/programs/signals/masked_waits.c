@@ -43,7 +43,8 @@ static void* many_times(void* one) {
   int (*const wait)(void) = *(int (**)(void))one;
   long count = 0;
   int i;
-  /* A signal that was taken without a handler tells nobody: the next look does, which comes late on a busy machine. */
+  /* A signal that was taken without a handler tells nobody: the next look does, which comes late on
+   * a busy machine. */
   const int from = wait == takes ? 13 : 0;
   for (i = 0; i < 25; ++i) {
     const int early = wait();
