@@ -94,8 +94,8 @@ class Behind {
     ::unlink(FakeDoor::path_of(pid(), 78).c_str());
   }
   unsigned pid() const { return static_cast<unsigned>(pid_); }
-  /// What is said where it does not answer.
-  std::string silence() const { return "process " + std::to_string(pid()) + " does not answer: "; }
+  /// What is said where it does not answer; at its door, where others wait there already.
+  std::string silence() const { return "process " + std::to_string(pid()) + " does not answer"; }
 
  private:
   pid_t pid_ = 0;
