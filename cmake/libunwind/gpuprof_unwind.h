@@ -32,6 +32,22 @@ struct gpuprof_frame_cache {
   uint64_t generation;              /* read and written atomically */
 };
 
+/* One word that a walk went by. */
+struct gpuprof_trail_word {
+  uintptr_t at;
+  uint64_t value;
+};
+
+/* What a walk went by, innermost first: whoever starts from the same program counter and stack
+ * pointer (and frame pointer, if needs_fp), and finds these words unchanged, walks the same way.
+ * Each word lies where the ones before it say that a frame is. */
+struct gpuprof_trail {
+  struct gpuprof_trail_word* words;
+  int room, count; /* count > room: there were more */
+  int needs_fp;
+  int whole; /* the walk was complete and went by nothing else */
+};
+
 /* Where a walk starts. With copy_bytes != 0 it is the walk of a copied stack: reads of
  * [copy_begin, copy_begin + copy_bytes) are answered from `copy`, all others are checked first. */
 struct gpuprof_walk_context {
@@ -39,6 +55,7 @@ struct gpuprof_walk_context {
   uintptr_t copy_begin;
   size_t copy_bytes;
   const unsigned char* copy;
+  struct gpuprof_trail* trail; /* null: nobody wants it */
 };
 
 enum gpuprof_walk_end {

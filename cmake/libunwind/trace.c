@@ -42,6 +42,9 @@ __attribute__((weak)) int gpuprof_step_without_tables(struct gpuprof_bare_frame*
 /* rsp_cfa_offset is not used by the walk: it tells a proper end from a lost one. */
 enum { END_LOST = 0, END_COMPLETE = 1 };
 
+/* No code lies below. */
+enum { LOWEST_CODE = 0x4000 };
+
 static uint64_t generation_of(struct gpuprof_frame_cache* cache) {
   return __atomic_load_n(&cache->generation, __ATOMIC_RELAXED) * 0xd6e8feb86659fd93ULL;
 }
@@ -51,19 +54,24 @@ static struct gpuprof_frame_slot* slot_of(struct gpuprof_frame_cache* cache, unw
   return &cache->slots[(hash >> 32) & (cache->slot_count - 1) & ~1ULL];
 }
 
-static int recall(struct gpuprof_frame_cache* cache, unw_word_t rip, unw_tdep_frame_t* f) {
-  struct gpuprof_frame_slot* slot = slot_of(cache, rip);
-  uint64_t generation = generation_of(cache);
-  for (int i = 0; i < 2; ++i) {
-    uint64_t key = __atomic_load_n(&slot[i].key, __ATOMIC_RELAXED);
-    uint64_t recipe = __atomic_load_n(&slot[i].recipe, __ATOMIC_RELAXED);
-    if ((key ^ recipe ^ generation) == rip && key != 0) {
-      f->virtual_address = rip;
-      memcpy((char*)f + 8, &recipe, 8);
-      return 1;
-    }
+static inline __attribute__((always_inline)) int recall_at(struct gpuprof_frame_cache* cache,
+                                                           uint64_t generation, unw_word_t rip,
+                                                           unw_tdep_frame_t* f) {
+  const struct gpuprof_frame_slot* slot = slot_of(cache, rip);
+  uint64_t key = __atomic_load_n(&slot[0].key, __ATOMIC_RELAXED);
+  uint64_t recipe = __atomic_load_n(&slot[0].recipe, __ATOMIC_RELAXED);
+  if (unlikely((key ^ recipe ^ generation) != rip || key == 0)) {
+    key = __atomic_load_n(&slot[1].key, __ATOMIC_RELAXED);
+    recipe = __atomic_load_n(&slot[1].recipe, __ATOMIC_RELAXED);
+    if ((key ^ recipe ^ generation) != rip || key == 0) return 0;
   }
-  return 0;
+  f->virtual_address = rip;
+  memcpy((char*)f + 8, &recipe, 8);
+  return 1;
+}
+
+static int recall(struct gpuprof_frame_cache* cache, unw_word_t rip, unw_tdep_frame_t* f) {
+  return recall_at(cache, generation_of(cache), rip, f);
 }
 
 static void remember(struct gpuprof_frame_cache* cache, const unw_tdep_frame_t* f,
@@ -181,6 +189,84 @@ static int follow_recipe(struct dwarf_cursor* d, const unw_tdep_frame_t* f, stru
   return 1;
 }
 
+/* The frame pointer of a walk that leaves a trail. */
+struct trailed_fp {
+  uintptr_t at; /* 0: it is the one that the walk began with */
+  int told;
+};
+
+static void add_word(struct gpuprof_trail* trail, uintptr_t at, uint64_t value) {
+  if (trail->count < trail->room)
+    trail->words[trail->count] = (struct gpuprof_trail_word){at, value};
+  ++trail->count;
+}
+
+/* The next frame is found by it. */
+static void needs_fp(struct gpuprof_trail* trail, struct trailed_fp* fp, uint64_t value) {
+  if (fp->told) return;
+  fp->told = 1;
+  if (fp->at != 0)
+    add_word(trail, fp->at, value);
+  else
+    trail->needs_fp = 1;
+}
+
+/* Passes frames whose recipes are known and usual, which nearly all are, as follow_recipe does, by
+   plain loads. Stops at one that is not: `m` is at it, and it is not written yet. */
+static inline __attribute__((always_inline)) int pass_frames(struct dwarf_cursor* d,
+                                                             struct gpuprof_frame_cache* cache,
+                                                             struct machine* m, void** frames,
+                                                             int depth, int room,
+                                                             struct gpuprof_trail* trail) {
+  const uint64_t generation = generation_of(cache);
+  unw_word_t rip = m->rip, rsp = m->rsp, rbp = m->rbp, lowest = m->cfa, back = d->use_prev_instr;
+  struct trailed_fp fp = {0, 0};
+  unw_tdep_frame_t f;
+
+  while (depth < room && recall_at(cache, generation, rip - back, &f)) {
+    const unw_word_t cfa = (f.cfa_reg_rsp ? rsp : rbp) + (unw_sword_t)f.cfa_reg_offset;
+    unw_word_t caller;
+    if (f.frame_type != UNW_X86_64_FRAME_STANDARD || f.last_frame || cfa <= lowest) break;
+    caller = *(const unw_word_t*)(cfa - 8);
+    if (caller < LOWEST_CODE) break;
+    if (trail != NULL) {
+      if (!f.cfa_reg_rsp) needs_fp(trail, &fp, rbp);
+      add_word(trail, cfa - 8, caller);
+    }
+    if (f.rbp_cfa_offset != -1) {
+      fp = (struct trailed_fp){cfa + (unw_sword_t)f.rbp_cfa_offset, 0};
+      rbp = *(const unw_word_t*)fp.at;
+    }
+    frames[depth++] = (void*)rip;
+    rip = caller;
+    rsp = lowest = cfa;
+    back = 1;
+  }
+  d->use_prev_instr = back;
+  *m = (struct machine){rip, rsp, rbp, lowest};
+  return depth;
+}
+
+/* Functions of their own: their loops have registers enough. */
+static __attribute__((noinline)) int pass_known(struct dwarf_cursor* d,
+                                                struct gpuprof_frame_cache* cache,
+                                                struct machine* m, void** frames, int depth,
+                                                int room) {
+  return pass_frames(d, cache, m, frames, depth, room, NULL);
+}
+
+static __attribute__((noinline)) int pass_with_trail(struct dwarf_cursor* d,
+                                                     struct gpuprof_frame_cache* cache,
+                                                     struct machine* m, void** frames, int room,
+                                                     struct gpuprof_trail* trail) {
+  return pass_frames(d, cache, m, frames, 0, room, trail);
+}
+
+/* Nothing has to be asked before the thread's own memory is read. */
+static int reads_plainly(const struct dwarf_cursor* d) {
+  return ((uintptr_t)d->as_arg & (AS_ARG_COPY_MASK | AS_ARG_VALIDATE_MASK)) == 0;
+}
+
 /* A gpuprof_read_word: any address, which is checked first. */
 static int read_checked(void* from, uintptr_t address, uint64_t* word) {
   unw_word_t value;
@@ -240,6 +326,11 @@ static int step(struct cursor* c, struct gpuprof_frame_cache* cache, struct mach
   return follow_cursor(d, m) < 0 ? -UNW_EBADREG : 1;
 }
 
+static int ends_here(struct gpuprof_frame_cache* cache, const struct machine* m) {
+  unw_tdep_frame_t f;
+  return recall(cache, m->rip - 1, &f) && f.last_frame && f.rsp_cfa_offset == END_COMPLETE;
+}
+
 HIDDEN int gpuprof_walk(struct gpuprof_walk_context* context, int interrupted,
                         struct gpuprof_frame_cache* cache, void** frames, int room, int* count) {
   unw_cursor_t cursor;
@@ -257,15 +348,26 @@ HIDDEN int gpuprof_walk(struct gpuprof_walk_context* context, int interrupted,
   m.rip = d->ip;
   m.rsp = m.cfa = d->cfa;
   if (dwarf_get(d, d->loc[UNW_X86_64_RBP], &m.rbp) < 0) return GPUPROF_WALK_LOST;
+  if (context->trail != NULL && reads_plainly(d)) {
+    depth = pass_with_trail(d, cache, &m, frames, room, context->trail);
+    /* What is left to say is that the last frame has no caller. */
+    context->trail->whole = depth > 0 && depth < room && ends_here(cache, &m);
+  }
   while (depth < room) {
+    if (reads_plainly(d) && b.doubtful == 0) {
+      depth = pass_known(d, cache, &m, frames, depth, room);
+      *count = depth;
+      if (depth == room) break;
+    }
     frames[depth++] = (void*)m.rip;
     *count = depth;
-    if (step(c, cache, &m, depth, &b) > 0 && m.rip >= 0x4000) continue;
+    if (step(c, cache, &m, depth, &b) > 0 && m.rip >= LOWEST_CODE) continue;
     if (b.complete || m.rip == 0) return b.gaps ? GPUPROF_WALK_LOST : GPUPROF_WALK_COMPLETE;
     /* A false frame is worse than a missing one. */
     if (b.doubtful != 0) *count = b.doubtful;
     return GPUPROF_WALK_LOST;
   }
+  *count = depth;
   return GPUPROF_WALK_FULL;
 }
 

@@ -23,7 +23,7 @@ namespace {
 
 // Blocks of threads, stacks of the handler, tables of the sampler: hardly any of it is ever
 // touched, but both limits count it.
-constexpr std::uint64_t kDataBytes = 76ULL << 20;
+constexpr std::uint64_t kDataBytes = 80ULL << 20;
 // Beside that and the segment: addresses for buffers and our own code.
 constexpr std::uint64_t kOtherBytes = 20ULL << 20;
 

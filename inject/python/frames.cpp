@@ -45,7 +45,9 @@ std::uint64_t listed_state(const Runtime& runtime, std::uint32_t tid) {
   return 0;
 }
 
-std::uint64_t own_state(const Runtime& runtime, std::uint32_t tid) {
+}  // namespace
+
+std::uint64_t own_thread_state(const Runtime& runtime, std::uint32_t tid) {
   std::uint64_t state = 0;
   if (runtime.this_state != nullptr) state = reinterpret_cast<std::uint64_t>(runtime.this_state());
   if (runtime.at.runtime_current != kNone) {
@@ -58,8 +60,6 @@ std::uint64_t own_state(const Runtime& runtime, std::uint32_t tid) {
   return state != 0 ? state : listed_state(runtime, tid);
 }
 
-}  // namespace
-
 bool ready() { return g_runtime.load(std::memory_order_acquire) != nullptr; }
 
 int minor_version() { return g_minor.load(std::memory_order_relaxed); }
@@ -68,7 +68,7 @@ Read read_own(const hot::Guard& guard, wire::PyFrame* frames, std::uint32_t room
               std::uint64_t ts_ns) {
   const Runtime* runtime = g_runtime.load(std::memory_order_acquire);  // pairs with find_runtime
   if (runtime == nullptr) return {};
-  const std::uint64_t state = own_state(*runtime, guard.tid());
+  const std::uint64_t state = own_thread_state(*runtime, guard.tid());
   if (!plausible(state)) return {};
   OwnMemory memory;
   return Walk<OwnMemory>(memory, *runtime, guard, ts_ns).run(state, frames, room);

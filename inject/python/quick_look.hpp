@@ -62,9 +62,12 @@ class Looker {
 
   /// The calling thread's innermost frame; not plausible: there is none.
   std::uint64_t top() const {
-    const Offsets& at = runtime_.at;
     const auto state = reinterpret_cast<std::uint64_t>(runtime_.this_state());
-    if (!plausible(state)) return 0;
+    return plausible(state) ? top_of(state) : 0;
+  }
+  /// The same of the thread whose state this is.
+  std::uint64_t top_of(std::uint64_t state) const {
+    const Offsets& at = runtime_.at;
     const std::uint64_t frame = word(state + at.thread_frame);
     if (at.cframe_frame == kNone) return frame;
     return plausible(frame) ? word(frame + at.cframe_frame) : 0;
@@ -89,6 +92,23 @@ class Looker {
     if (is_shim(frame) || was.code == 0) return is_shim(frame) && was.code == 0;
     return was.code == (word(frame + code_at_) & ~tags_) && was.instr == instr_of(frame) &&
            was.mark == mark_of(was.code);
+  }
+
+  /// Adds what tells a frame apart to a hash, and goes to the frame outside of it. False: it is not
+  /// as this version has it.
+  bool add(std::uint64_t* frame, std::uint64_t* hash) const {
+    if (!plausible(*frame)) return false;
+    std::uint64_t code = 0, instr = 0, mark = 0;
+    if (!is_shim(*frame)) {
+      code = word(*frame + code_at_) & ~tags_;
+      if (!plausible(code) || word(code + runtime_.at.object_type) != runtime_.code_type)
+        return false;
+      instr = instr_of(*frame);
+      mark = mark_of(code);
+    }
+    *hash = base::hash_pair(base::hash_pair(*hash, *frame, code), instr, mark);
+    *frame = word(*frame + runtime_.at.frame_previous);
+    return true;
   }
 
   /// Of a frame that was read.

@@ -33,6 +33,10 @@ extern std::atomic<const Runtime*> g_runtime;
 /// Its Y of 3.Y; known also after release().
 extern std::atomic<int> g_minor;
 
+/// The thread state of the calling thread; 0: it has none. Looks at other threads' where it is
+/// known to no thread-specific key. Signal | callback, under a fault guard.
+std::uint64_t own_thread_state(const Runtime& runtime, std::uint32_t tid);
+
 /// Interpreters and thread states looked at when a state is searched.
 inline constexpr std::uint32_t kMaxInterpreters = 64;
 inline constexpr std::uint32_t kMaxStatesInHandler = 256;

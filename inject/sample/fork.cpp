@@ -22,6 +22,7 @@
 #include "inject/sample/snapshot/phdr_snapshot.hpp"
 #include "inject/sample/threads.hpp"
 #include "inject/sample/triggers/perf_descriptors.hpp"
+#include "inject/sample/unwind/launch_memo.hpp"
 
 namespace gpuprof::sample {
 
@@ -56,6 +57,7 @@ void after_fork_child() {
   forget_sampling();
   forget_threads();
   forget_alt_stacks();
+  forget_launch_memos();
   disarm_guard();
   unwatch_queue_end();
   forget_shield();

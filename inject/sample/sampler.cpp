@@ -40,6 +40,7 @@
 #include "inject/sample/triggers/trigger.hpp"
 #include "inject/sample/triggers/trigger_choice.hpp"
 #include "inject/sample/unwind/generated_code.hpp"
+#include "inject/sample/unwind/launch_memo.hpp"
 #include "inject/sample/unwind/unwind.hpp"
 
 namespace gpuprof::sample {
@@ -245,6 +246,7 @@ bool prepare() {
   frames::refresh_registered(now_ns, retire);
   look_for_fragile_code();
   g_sampler.native = unwind_prepare() && map_own_stacks();
+  map_launch_memos();
   install_handler();
   g_sampler.own_threads = has_threads_of_its_own(snapshot);
   python::find_runtime();
@@ -331,6 +333,7 @@ bool release() {
     forget_generated_code();
     frames::forget_registered(retire);
     unwind_release();
+    unmap_launch_memos();
     unmap_own_stacks();
   }
   reclaim_snapshots();

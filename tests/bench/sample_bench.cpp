@@ -52,7 +52,7 @@ void launch_stacks(int depth) {
   auto body = [depth] {
     print("launch stack", depth, times_of(20000, [] {
             hot::Guard guard(hot::Role::kCallback);
-            if (guard) g_sink = take_launch_stack(guard, base::mono_ns());
+            if (guard) g_sink = take_launch_stack(guard, 0, base::mono_ns());
           }));
   };
   at_depth(depth, body);

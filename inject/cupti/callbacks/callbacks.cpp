@@ -45,12 +45,22 @@ std::uint16_t flags_of(CallClass call_class) {
   return flags;
 }
 
-void record_launch(const hot::Guard& guard, wire::ApiDomain domain, CUpti_CallbackId cbid,
-                   CallClass call_class, std::uint32_t correlation, std::uint64_t now_ns) {
+struct Call {
+  wire::ApiDomain domain;
+  CUpti_CallbackId cbid;
+  CallClass call_class;
+  const CUpti_CallbackData& data;
+};
+
+void record_launch(const hot::Guard& guard, const Call& call, std::uint64_t now_ns) {
+  const auto& [domain, cbid, call_class, data] = call;
   wire::Launch launch{};
   launch.ts_ns = now_ns;
-  if (hot::on(hot::kOnLaunchStacks)) launch.stack_id = sample::take_launch_stack(guard, now_ns);
-  launch.correlation = correlation;
+  if (hot::on(hot::kOnLaunchStacks)) {
+    const auto name = reinterpret_cast<std::uint64_t>(data.symbolName);
+    launch.stack_id = sample::take_launch_stack(guard, name ^ cbid, now_ns);
+  }
+  launch.correlation = data.correlationId;
   launch.api = static_cast<std::uint16_t>(domain);
   launch.cbid = cbid;
   launch.flags = flags_of(call_class);
@@ -83,8 +93,7 @@ void CUPTIAPI api_callback(void*, CUpti_CallbackDomain cupti_domain, CUpti_Callb
     if (call_class == CallClass::kKernel || call_class == CallClass::kNone)
       see_kernel(guard, call->symbolName, now_ns);
   }
-  if (hot::on(hot::kOnCuda))
-    record_launch(guard, domain, cbid, call_class, call->correlationId, now_ns);
+  if (hot::on(hot::kOnCuda)) record_launch(guard, Call{domain, cbid, call_class, *call}, now_ns);
 }
 
 }  // namespace gpuprof::cupti

@@ -10,20 +10,31 @@
 #include "inject/sample/sampler_parts.hpp"
 #include "inject/sample/signals/kernel_signal.hpp"
 #include "inject/sample/snapshot/phdr_snapshot.hpp"
+#include "inject/sample/unwind/launch_memo.hpp"
 #include "inject/sample/unwind/take_stack.hpp"
 
 namespace gpuprof::sample {
 
-std::uint64_t take_launch_stack(const hot::Guard& guard, std::uint64_t ts_ns) {
+std::uint64_t take_launch_stack(const hot::Guard& guard, std::uint64_t what, std::uint64_t ts_ns) {
   SnapshotUse at_work;
   if (current_snapshot() == nullptr || !guard_in_force()) return 0;
   StackRequest request;
   own_registers(&request.start);
   request.flags = wire::kStackInCall;
   request.parts = g_parts;
+  const LaunchPlace place{request.start, what, request.parts};
+  LaunchMemo* const memo = launch_memo_of(guard);
+  if (memo != nullptr) {
+    hot::Outlet& outlet = guard.outlet();
+    const std::uint64_t known = known_stack(*memo, place);
+    if (known != 0 && outlet.stacks.sent(known, outlet.lane.epoch())) return known;
+    request.taken = &room_for_taken(*memo);
+  }
   // A library's own thread may have every signal blocked; a fault would then end the program.
   const OpenFaults open(blocked_signals());
-  return take_stack(guard, request, ts_ns);
+  const std::uint64_t id = take_stack(guard, request, ts_ns);
+  if (memo != nullptr) remember_stack(*memo, place, id, guard.tid());
+  return id;
 }
 
 }  // namespace gpuprof::sample

@@ -14,7 +14,10 @@
 namespace gpuprof::sample {
 
 /// Unwinds here, reads Python frames, sends the definition if this lane has not seen it.
+/// A stack that was taken before and has not changed is only compared (launch_memo.hpp).
+/// @param what  Tells this call from others that a thread makes at one depth of its stack, where it
+///              is cheap to know.
 /// @return the stack id, 0 if no stack could be taken (counted).
-std::uint64_t take_launch_stack(const hot::Guard& guard, std::uint64_t ts_ns);
+std::uint64_t take_launch_stack(const hot::Guard& guard, std::uint64_t what, std::uint64_t ts_ns);
 
 }  // namespace gpuprof::sample

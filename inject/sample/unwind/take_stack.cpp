@@ -34,8 +34,10 @@ wire::PyFrame* python_frames(const Job& job) {
 
 void walk_native(void* argument) {
   Job& job = *static_cast<Job*>(argument);
-  job.walk = unwind(job.request->start, job.request->interrupted, job.request->copy,
-                    job.tail->native, wire::kMaxNativeFrames);
+  const StackRequest& request = *job.request;
+  job.walk =
+      unwind(request.start, request.interrupted, request.copy, job.tail->native,
+             wire::kMaxNativeFrames, request.taken != nullptr ? &request.taken->trail : nullptr);
 }
 
 void read_python(void* argument) {
@@ -64,12 +66,9 @@ void take_python(Job& job) {
   job.python = python::Read{0, wire::kStackPythonPartial};
 }
 
-std::uint64_t hash_tail(const Tail* tail, std::uint32_t bytes) {
-  const auto* word = reinterpret_cast<const unsigned char*>(tail);
-  std::uint64_t hash = bytes;
-  for (std::uint32_t at = 0; at < bytes; at += 8)
-    hash = base::hash_step(hash, base::load<std::uint64_t>(word + at));
-  return hash == 0 ? 1 : hash;
+std::uint64_t id_of(const Tail* tail, std::uint32_t bytes, std::uint32_t flags) {
+  const std::uint64_t id = base::hash_words(tail->native, bytes / sizeof(std::uint64_t), flags);
+  return id == 0 ? 1 : id;
 }
 
 }  // namespace
@@ -80,6 +79,10 @@ std::uint64_t take_stack(const hot::Guard& guard, const StackRequest& request,
   Job job{&guard, &request, reinterpret_cast<Tail*>(guard.outlet().scratch), ts_ns, {}, {}};
   take_native(job);
   take_python(job);
+  if (request.taken != nullptr) {
+    request.taken->python_count = job.python.count;
+    request.taken->python_whole = job.python.flags == 0;
+  }
   if ((job.walk.flags & wire::kStackNativeTruncated) != 0)
     hot::count(wire::Counter::kUnwindTruncated);
   if ((job.python.flags & wire::kStackPythonPartial) != 0)
@@ -88,7 +91,7 @@ std::uint64_t take_stack(const hot::Guard& guard, const StackRequest& request,
       job.walk.count * 8 + job.python.count * static_cast<std::uint32_t>(sizeof(wire::PyFrame));
   if (bytes == 0) return 0;
   const std::uint32_t flags = job.walk.flags | job.python.flags | request.flags;
-  const wire::StackDef def{base::hash_step(hash_tail(job.tail, bytes), flags),
+  const wire::StackDef def{id_of(job.tail, bytes, flags),
                            static_cast<std::uint16_t>(job.walk.count),
                            static_cast<std::uint16_t>(job.python.count), flags};
   // A stack is told once: it waits for the next sample where one of its code objects found no room.

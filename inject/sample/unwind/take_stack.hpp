@@ -27,6 +27,13 @@ struct StackParts {
 using ReadPython = python::Read (*)(const hot::Guard& guard, pid_t tid, wire::PyFrame* frames,
                                     std::uint32_t room, std::uint64_t ts_ns);
 
+/// What a stack was taken by, for who wants to know it again (launch_memo.hpp).
+struct Taken {
+  Trail trail;
+  std::uint32_t python_count = 0;
+  bool python_whole = false;
+};
+
 struct StackRequest {
   Registers start;
   bool interrupted = false;          // by a signal
@@ -35,6 +42,7 @@ struct StackRequest {
   ReadPython read_python = nullptr;  // null: python::read_own
   std::uint32_t flags = 0;           // wire::kStack… to add
   StackParts parts;
+  Taken* taken = nullptr;  // filled in; null: nobody asks
 };
 
 /// Needs a SnapshotUse and open fault signals. @return the id, 0 if there is no frame at all.

@@ -27,6 +27,22 @@ struct Walk {
   std::uint32_t flags = 0;  // wire::kStackNative…
 };
 
+/// One word of the thread's own stack that a walk went by.
+struct TrailWord {
+  std::uint64_t at, value;
+};
+
+/// What a walk of the thread's own stack went by, innermost first. Whoever starts from the same
+/// registers that count and finds these words unchanged walks the same way. Each word lies where
+/// the ones before it say that a frame is.
+struct Trail {
+  static constexpr std::uint32_t kMostWords = 320;
+  std::uint32_t count = 0;
+  bool whole = false;     // the walk was complete and went by nothing else
+  bool needs_fp = false;  // it went by the frame pointer that it began with
+  TrailWord words[kMostWords];
+};
+
 /// Makes the unwinder ready so that its first walk allocates nothing but pool memory. Worker.
 /// False: this build has no unwinder, or no memory.
 bool unwind_prepare();
@@ -37,9 +53,12 @@ void unwind_release();
 /// Modules changed: what was learned about addresses is forgotten. Any context.
 void unwind_forget();
 
+/// Grows with unwind_forget(): what was learned before is not valid any more. Any context.
+std::uint64_t unwind_generation();
+
 /// Walks from `start`. @param interrupted the program counter is about to run (a signal), not a
-/// return address.
+/// return address. @param trail where what it goes by is left; null: nobody asks.
 Walk unwind(const Registers& start, bool interrupted, const StackCopy& copy, std::uint64_t* frames,
-            std::uint32_t room);
+            std::uint32_t room, Trail* trail = nullptr);
 
 }  // namespace gpuprof::sample

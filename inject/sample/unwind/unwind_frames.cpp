@@ -45,8 +45,10 @@ void unwind_release() {}
 
 void unwind_forget() {}
 
+std::uint64_t unwind_generation() { return 1; }
+
 Walk unwind(const Registers& start, bool, const StackCopy& copy, std::uint64_t* frames,
-            std::uint32_t room) {
+            std::uint32_t room, Trail*) {
   Walk walk{0, wire::kStackNativeTruncated};
   if (room == 0) return walk;
   frames[walk.count++] = program_counter(start);

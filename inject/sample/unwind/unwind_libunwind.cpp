@@ -107,13 +107,25 @@ constinit gpuprof_frame_cache g_frame_cache{nullptr, kFrameSlots, 1};
 
 void unwind_forget() { __atomic_fetch_add(&g_frame_cache.generation, 1, __ATOMIC_RELAXED); }
 
+std::uint64_t unwind_generation() {
+  return __atomic_load_n(&g_frame_cache.generation, __ATOMIC_RELAXED);
+}
+
+static_assert(sizeof(TrailWord) == sizeof(gpuprof_trail_word));
+
 Walk unwind(const Registers& start, bool interrupted, const StackCopy& copy, std::uint64_t* frames,
-            std::uint32_t room) {
+            std::uint32_t room, Trail* trail) {
+  gpuprof_trail left{};
+  if (trail != nullptr) {
+    left.words = reinterpret_cast<gpuprof_trail_word*>(trail->words);
+    left.room = Trail::kMostWords;
+  }
   gpuprof_walk_context context;
   std::memcpy(context.registers.uc_mcontext.gregs, start.general, sizeof start.general);
   context.copy_begin = copy.begin;
   context.copy_bytes = copy.bytes;
   context.copy = copy.data;
+  context.trail = trail != nullptr ? &left : nullptr;
   int count = 0;
   const int end = gpuprof_walk(&context, interrupted ? 1 : 0, &g_frame_cache,
                                reinterpret_cast<void**>(frames), static_cast<int>(room), &count);
@@ -121,6 +133,11 @@ Walk unwind(const Registers& start, bool interrupted, const StackCopy& copy, std
   walk.count = static_cast<std::uint32_t>(count);
   if (end == GPUPROF_WALK_LOST) walk.flags |= wire::kStackNativeTruncated;
   if (end == GPUPROF_WALK_FULL) walk.flags |= wire::kStackNativeDeep;
+  if (trail != nullptr) {
+    trail->count = static_cast<std::uint32_t>(left.count);
+    trail->whole = left.whole != 0 && end == GPUPROF_WALK_COMPLETE && left.count <= left.room;
+    trail->needs_fp = left.needs_fp != 0;
+  }
   return walk;
 }
 

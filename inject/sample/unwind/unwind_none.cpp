@@ -15,8 +15,10 @@ void unwind_release() {}
 
 void unwind_forget() {}
 
+std::uint64_t unwind_generation() { return 1; }
+
 Walk unwind(const Registers& start, bool, const StackCopy&, std::uint64_t* frames,
-            std::uint32_t room) {
+            std::uint32_t room, Trail*) {
   if (room == 0) return Walk{};
   frames[0] = program_counter(start);
   return Walk{1, wire::kStackNativeTruncated};

@@ -123,7 +123,7 @@ class Program {
       const hot::Guard guard(hot::Role::kCallback);
       if (!guard) continue;
       hot::record(guard, wire::RangePop{i, 0, 0}, i);
-      if (kOwnHandlers && i % 16 == 0) take_launch_stack(guard, i);
+      if (kOwnHandlers && i % 16 == 0) take_launch_stack(guard, 0, i);
     }
   }
   std::atomic<bool> go_on_{true};

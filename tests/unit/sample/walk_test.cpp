@@ -144,7 +144,7 @@ TEST(BlockedThread, MayEndDuringTheWalk) {
 
 std::uint64_t launch_stack(SamplerFixture&) {
   hot::Guard guard(hot::Role::kCallback);
-  return guard ? take_launch_stack(guard, base::mono_ns()) : 0;
+  return guard ? take_launch_stack(guard, 0, base::mono_ns()) : 0;
 }
 __attribute__((noinline)) std::uint64_t api_call(SamplerFixture& sampler) {
   const std::uint64_t id = launch_stack(sampler);

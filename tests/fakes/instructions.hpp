@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How many instructions something takes: counted one by one, the same on a busy machine.
+//
+// Context:  tests
+// Owns:     a child process while it counts
+#pragma once
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <new>
+#include <optional>
+
+namespace gpuprof::fakes {
+
+/// What the thread that is counted and the one that counts tell each other.
+struct Counting {
+  enum State { kBegins, kMayTrace, kTraces, kCounts, kDone, kRefused };
+  std::atomic<State> state{kBegins};
+  std::atomic<std::uint64_t> instructions{0};
+};
+
+/// Steps through the thread until it is done. In a child of its process.
+inline void count_steps(pid_t tid, Counting& counting) {
+  while (counting.state == Counting::kBegins) usleep(100);
+  int status = 0;
+  if (ptrace(PTRACE_ATTACH, tid, nullptr, nullptr) != 0 || waitpid(tid, &status, __WALL) != tid) {
+    counting.state = Counting::kRefused;
+    return;
+  }
+  counting.state = Counting::kTraces;
+  std::uint64_t steps = 0;
+  while (WIFSTOPPED(status) && counting.state != Counting::kDone) {
+    steps += counting.state == Counting::kCounts ? 1 : 0;
+    // Any other signal is the program's.
+    const int signal = WSTOPSIG(status);
+    const bool ours = signal == SIGTRAP || signal == SIGSTOP;
+    if (ptrace(PTRACE_SINGLESTEP, tid, nullptr, ours ? 0 : signal) != 0 ||
+        waitpid(tid, &status, __WALL) != tid)
+      return;
+  }
+  counting.instructions = steps;
+  ptrace(PTRACE_DETACH, tid, nullptr, nullptr);
+}
+
+/// Begins to step through the calling thread. False: nobody may trace here.
+inline bool begin_counting(Counting& counting, pid_t* child) {
+  const auto tid = static_cast<pid_t>(::syscall(SYS_gettid));
+  *child = fork();
+  if (*child == 0) {
+    count_steps(tid, counting);
+    _exit(0);
+  }
+  prctl(PR_SET_PTRACER, *child, 0, 0, 0);
+  counting.state = Counting::kMayTrace;
+  while (counting.state == Counting::kMayTrace)
+    if (waitpid(*child, nullptr, WNOHANG) == *child) return false;
+  if (counting.state == Counting::kTraces) return true;
+  waitpid(*child, nullptr, 0);
+  return false;
+}
+
+/// Of body(), on this thread, when it is called from the same place for the second time. Nothing:
+/// nobody may trace here.
+template <typename Body>
+std::optional<std::uint64_t> instructions(Body body) {
+  void* const shared =
+      mmap(nullptr, sizeof(Counting), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  auto& counting = *new (shared) Counting;
+  pid_t child = 0;
+  bool traced = false;
+  for (int pass = 0; pass < 2; ++pass) {
+    if (pass == 1) traced = begin_counting(counting, &child);
+    if (traced) counting.state = Counting::kCounts;
+    body();
+  }
+  counting.state = Counting::kDone;
+  while (traced && waitpid(child, nullptr, 0) != child) {
+  }
+  const std::uint64_t steps = counting.instructions;
+  munmap(shared, sizeof(Counting));
+  return traced ? std::optional(steps) : std::nullopt;
+}
+
+/// Of one call among many: body(times) makes so many.
+template <typename Body>
+std::optional<std::uint64_t> instructions_each(Body body) {
+  constexpr int kFew = 4, kMore = 12;
+  const auto few = instructions([&] { body(kFew); }), more = instructions([&] { body(kMore); });
+  if (!few || !more) return std::nullopt;
+  return (*more - *few) / (kMore - kFew);
+}
+
+}  // namespace gpuprof::fakes
