@@ -11,13 +11,17 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <new>
 #include <optional>
+
+extern "C" const char __executable_start, etext;  // of the linker
 
 namespace gpuprof::fakes {
 
@@ -27,6 +31,20 @@ struct Counting {
   std::atomic<State> state{kBegins};
   std::atomic<std::uint64_t> instructions{0};
 };
+
+/// Whether the thread that is stopped is in the test's own program, which has our library in it.
+/// The kernel's clock, for one, reads again where it moved meanwhile, the more often the slower the
+/// steps.
+inline bool in_own_code(pid_t tid) {
+#if defined(__x86_64__)
+  const auto at = static_cast<std::uint64_t>(
+      ptrace(PTRACE_PEEKUSER, tid, offsetof(user_regs_struct, rip), nullptr));
+  const auto begin = reinterpret_cast<std::uint64_t>(&__executable_start);
+  return at - begin < reinterpret_cast<std::uint64_t>(&etext) - begin;
+#else
+  return tid != 0;
+#endif
+}
 
 /// Steps through the thread until it is done. In a child of its process.
 inline void count_steps(pid_t tid, Counting& counting) {
@@ -39,7 +57,7 @@ inline void count_steps(pid_t tid, Counting& counting) {
   counting.state = Counting::kTraces;
   std::uint64_t steps = 0;
   while (WIFSTOPPED(status) && counting.state != Counting::kDone) {
-    steps += counting.state == Counting::kCounts ? 1 : 0;
+    steps += counting.state == Counting::kCounts && in_own_code(tid) ? 1 : 0;
     // Any other signal is the program's.
     const int signal = WSTOPSIG(status);
     const bool ours = signal == SIGTRAP || signal == SIGSTOP;
@@ -68,8 +86,8 @@ inline bool begin_counting(Counting& counting, pid_t* child) {
   return false;
 }
 
-/// Of body(), on this thread, when it is called from the same place for the second time. Nothing:
-/// nobody may trace here.
+/// Of body(), on this thread and in the program's own code, when it is called from the same place
+/// for the second time. Nothing: nobody may trace here.
 template <typename Body>
 std::optional<std::uint64_t> instructions(Body body) {
   void* const shared =
