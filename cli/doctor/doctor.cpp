@@ -88,10 +88,12 @@ support::Result<int> doctor_command(Options& options) {
   if (options.pid != 0) look_at_process(options.pid, findings);
   Findings tried;
   if (options.try_it) try_recordings(tried);
-  const bool all_came = std::all_of(tried.begin(), tried.end(),
-                                    [](const Finding& one) { return one.health == Health::kGood; });
+  const bool all_came = std::none_of(tried.begin(), tried.end(), [](const Finding& one) {
+    return one.health == Health::kMissing;
+  });
   findings.insert(findings.end(), tried.begin(), tried.end());
-  const std::string text = options.json ? findings_json(findings) : findings_text(findings);
+  std::string text = options.json ? findings_json(findings) : findings_text(findings);
+  if (!options.json && !all_came) text += "Not all that was tried arrived: `missing` says what.\n";
   GPUPROF_CHECK(write_answer(text, "what was found"));
   return any_blocking(findings) || !all_came ? 1 : 0;
 }

@@ -37,6 +37,8 @@ void look_at_sampling(Findings& out);
 /// @param selinux  Where SELinux would be mounted.
 void look_at_second_thread(Findings& out, const std::string& selinux = "/sys/fs/selinux");
 void look_at_tracing_of_others(Findings& out);
+/// Whether a seccomp filter is in force for this process, and so for what it starts.
+bool is_filtered();
 void look_at_preloads(const std::vector<std::string>& environment, Findings& out);
 void look_at_output(Findings& out);
 

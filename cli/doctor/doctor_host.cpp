@@ -188,11 +188,14 @@ void look_at_tracing_of_others(Findings& out) {
                  fmt::format("{}, CAP_SYS_PTRACE {} (`gpuprof run` needs neither)",
                              scope.empty() ? "no Yama" : "Yama ptrace_scope " + scope,
                              capable ? "held" : "not held")});
-  const std::string seccomp = status_field("Seccomp");
-  if (!seccomp.empty() && seccomp != "0") {
+  if (is_filtered())
     out.push_back({Health::kLimited, "seccomp",
                    "a filter is active (a container?): calls it refuses show in the lines above"});
-  }
+}
+
+bool is_filtered() {
+  const std::string seccomp = status_field("Seccomp");
+  return !seccomp.empty() && seccomp != "0";
 }
 
 void look_at_preloads(const std::vector<std::string>& environment, Findings& out) {

@@ -153,17 +153,22 @@ void try_attach(Trial& trial, bool gpu, Findings& out) {
   const Running running(trial);
   if (!running.works())
     return add_failure(out, "try: attach", support::error("gpuprof-try did not begin to work"));
-  auto ran =
-      trial.record({"attach", std::to_string(running.pid()), "-q", "-d", "200ms"}, {}, kPatienceNs);
+  std::vector<std::string> words = {"attach", std::to_string(running.pid()), "-q", "-d", "200ms"};
+  // Else it is refused before anything that may not work is tried; our program has nothing to lose.
+  const bool filtered = is_filtered();
+  if (filtered) words.emplace_back("--ignore-seccomp");
+  auto ran = trial.record(words, {}, kPatienceNs);
   if (!ran) return add_failure(out, "try: attach", ran.error());
   const Recorded& recorded = ran.value();
   const std::uint64_t samples = recorded.events("samples"), kernels = recorded.events("kernels"),
                       calls = recorded.events("API calls");
   const bool whole = samples != 0 && (!gpu || (kernels != 0 && calls != 0));
   add(out, whole, "try: attach",
-      fmt::format("{} samples, {} kernels, {} CUDA API calls of 0.2 s of a running program",
-                  samples, kernels, calls),
+      fmt::format("{} samples, {} kernels, {} CUDA API calls of 0.2 s of a running program{}",
+                  samples, kernels, calls,
+                  filtered ? ", with --ignore-seccomp, which it needs below a filter" : ""),
       recorded);
+  if (whole && filtered) out.back().health = Health::kLimited;
 }
 
 void try_training(Trial& trial, Findings& out) {

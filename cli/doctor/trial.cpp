@@ -38,6 +38,14 @@ bool says_little(std::string_view sentence) {
                      [&](std::string_view one) { return sentence.starts_with(one); });
 }
 
+/// What a command says of itself, without its name before it.
+std::string said_on_one_line(std::string text) {
+  constexpr std::string_view kName = "gpuprof: ";
+  while (text.ends_with('\n')) text.pop_back();
+  if (text.starts_with(kName)) text.erase(0, kName.size());
+  return support::on_one_line(text);
+}
+
 }  // namespace
 
 std::uint64_t Recorded::events(const char* kind) const {
@@ -118,7 +126,7 @@ support::Result<Recorded> Trial::record(std::vector<std::string> words,
   if (!ran) return ran.error();
   Recorded recorded;
   recorded.said = std::move(ran.value().out);
-  recorded.errors = support::on_one_line(support::read_small_file(errors));
+  recorded.errors = said_on_one_line(support::read_small_file(errors));
   if (ran.value().timed_out)
     return support::error(fmt::format("it did not end within {} s. {}", patience_ns / 1'000'000'000,
                                       recorded.errors));

@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """gpuprof doctor --try: what arrived of what a small program did, without a GPU and on the simulated one."""
 
+import errno
 import json
 import os
 import re
 import subprocess
 
 import e2e
+import seccomp
 import sim
 
 
-def tried(*prefix):
-    """Exit status, and health and sentence of each thing that was tried."""
+def tried(*prefix, denied=None):
+    """Exit status, and health and sentence of each thing that was tried; `denied`: a system call."""
+    keywords = {} if denied is None else {"preexec_fn": seccomp.denied(denied, errno.EPERM)}
     done = subprocess.run([*prefix, e2e.GPUPROF, "doctor", "--try", "--json"], capture_output=True, timeout=e2e.PATIENCE_S,
-                          text=True, env=dict(os.environ, GPUSIM_QUIET="1"))
+                          text=True, env=dict(os.environ, GPUSIM_QUIET="1"), **keywords)
     rows = {one["topic"]: (one["health"], one["sentence"]) for one in json.loads(done.stdout)["findings"]
             if one["topic"].startswith("try")}
     return done.returncode, rows
@@ -56,6 +59,22 @@ def refused(checks):
     checks.equal((status, rows["try: GPU"]), (0, ("ok", "none is used: there is no device")), "a driver without a device")
 
 
+def below_a_filter(checks):
+    """As in a container: what the filter denies is told, and what works in spite of it is seen to work."""
+    if not seccomp.possible():
+        return checks.skip("no seccomp filters here")
+    prefix = (sim.GPUSIM_RUN, "--no-driver", "--pytorch", "no", "--")
+    status, rows = tried(*prefix, denied=seccomp.PERF_EVENT_OPEN)
+    checks.equal((status, rows["try: attach"][0]), (0, "limited"), "without perf: %r" % rows)
+    checks.expect(not re.match("0 samples", rows["try: stacks"][1]), "without perf, stacks: %r" % rows)
+    checks.expect("--ignore-seccomp" in rows["try: attach"][1], "what attach needs: %r" % rows)
+    status, rows = tried(*prefix, denied=seccomp.PTRACE)
+    checks.equal((status, rows["try: attach"][0]), (1, "missing"), "without ptrace: %r" % rows)
+    checks.expect("give it the capability SYS_PTRACE" in rows["try: attach"][1] and "\\x0a" not in rows["try: attach"][1],
+                  "without ptrace: %r" % rows)
+    return None
+
+
 def without_a_program(checks):
     """Our own file is missing: told, and nothing else is hurt."""
     with e2e.Folder("doctor-try") as folder:
@@ -76,6 +95,7 @@ def main():
     simulated(checks)
     silent(checks)
     refused(checks)
+    below_a_filter(checks)
     without_a_program(checks)
     checks.done()
 
