@@ -149,26 +149,39 @@ class Running {
   pid_t pid_ = -1;
 };
 
-void try_attach(Trial& trial, bool gpu, Findings& out) {
-  const Running running(trial);
-  if (!running.works())
-    return add_failure(out, "try: attach", support::error("gpuprof-try did not begin to work"));
-  std::vector<std::string> words = {"attach", std::to_string(running.pid()), "-q", "-d", "200ms"};
+/// Attaches to the program for so long. @return Whether all of it came, or what else is to be said
+/// was.
+bool try_attach_for(Trial& trial, const Running& running, bool gpu, const char* length,
+                    Findings& out) {
+  std::vector<std::string> words = {"attach", std::to_string(running.pid()), "-q", "-d", length};
   // Else it is refused before anything that may not work is tried; our program has nothing to lose.
   const bool filtered = is_filtered();
   if (filtered) words.emplace_back("--ignore-seccomp");
   auto ran = trial.record(words, {}, kPatienceNs);
-  if (!ran) return add_failure(out, "try: attach", ran.error());
+  if (!ran) return add_failure(out, "try: attach", ran.error()), true;
   const Recorded& recorded = ran.value();
   const std::uint64_t samples = recorded.events("samples"), kernels = recorded.events("kernels"),
                       calls = recorded.events("API calls");
   const bool whole = samples != 0 && (!gpu || (kernels != 0 && calls != 0));
   add(out, whole, "try: attach",
-      fmt::format("{} samples, {} kernels, {} CUDA API calls of 0.2 s of a running program{}",
-                  samples, kernels, calls,
+      fmt::format("{} samples, {} kernels, {} CUDA API calls of {} of a running program{}", samples,
+                  kernels, calls, length,
                   filtered ? ", with --ignore-seccomp, which it needs below a filter" : ""),
       recorded);
   if (whole && filtered) out.back().health = Health::kLimited;
+  return whole;
+}
+
+void try_attach(Trial& trial, bool gpu, Findings& out) {
+  const Running running(trial);
+  if (!running.works())
+    return add_failure(out, "try: attach", support::error("gpuprof-try did not begin to work"));
+  // On a busy machine the program may not get to run in so short a time.
+  Findings first;
+  if (try_attach_for(trial, running, gpu, "200ms", first))
+    out.insert(out.end(), first.begin(), first.end());
+  else
+    try_attach_for(trial, running, gpu, "3s", out);
 }
 
 void try_training(Trial& trial, Findings& out) {

@@ -256,6 +256,11 @@ struct MemCopy {
   std::uint32_t device, context, stream, dst_device;
   std::uint8_t copy_kind, src_kind, dst_kind, asynchronous;
 };
+/// Whether the driver's threads make it: between two places of the host, in its turn in a stream.
+constexpr bool is_on_host(const MemCopy& copy) {
+  constexpr std::uint8_t kHostToHost = 9;  // CUpti_ActivityMemcpyKind
+  return copy.copy_kind == kHostToHost;
+}
 struct MemSet {
   std::uint64_t start_ns, end_ns, bytes;
   RangeId range;

@@ -137,10 +137,11 @@ def before_launch(seen):
 
 
 def overlaps(seen):
-    """Pairs of one stream that run at the same time. Nodes of a graph may: they are not looked at."""
+    """Pairs of one stream that run at the same time. Nodes of a graph may, and copies that the host makes: they are not
+    looked at."""
     streams = collections.defaultdict(list)
     for one in seen.work:
-        if not one.args.get("graph node id") and not one.args.get("graph id"):
+        if not one.args.get("graph node id") and not one.args.get("graph id") and not one.name.startswith("Memcpy HtoH"):
             streams[tuple(one.args.get(word) for word in ("device", "context", "stream"))].append(one)
     found = []
     for rows in streams.values():

@@ -6,6 +6,7 @@
 #include "daemon/report/diff/side_sink.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "daemon/export/words/inputs_text.hpp"
 
@@ -15,6 +16,12 @@ namespace {
 using exporter::Interval;
 
 constexpr char kOther[] = "(other)";
+
+template <typename E>
+bool is_on_host(const E& event) {
+  if constexpr (std::is_same_v<E, model::MemCopy>) return model::is_on_host(event);
+  return false;
+}
 
 std::uint64_t pair_of(std::uint32_t high, std::uint32_t low) {
   return std::uint64_t{high} << 32 | low;
@@ -206,7 +213,7 @@ void SideSink::on(const exporter::ShownCall& c) {
 template <typename E>
 void SideSink::gpu(const exporter::ShownGpu<E>& gpu, NameKind kind, Measure sum) {
   const std::uint64_t ns = gpu.e.end_ns > gpu.e.start_ns ? gpu.e.end_ns - gpu.e.start_ns : 0;
-  busy_.emplace_back(gpu.e.start_ns, gpu.e.start_ns + ns);
+  if (!is_on_host(gpu.e)) busy_.emplace_back(gpu.e.start_ns, gpu.e.start_ns + ns);
   const std::uint32_t name = name_index(gpu.name, kind);
   if (gpu.owner != 0) launchers_[gpu.owner].ns += static_cast<double>(ns);
   const Launched event{gpu.e.correlation, name, static_cast<std::uint32_t>(sum), ns};

@@ -113,6 +113,7 @@ void StepsPart::break_down(const Timeline& t, std::vector<StepRow>& steps) const
   Intervals busy;
   for (const GpuEvent& g : t.gpu) {
     const GpuKey& key = d_.gpu[g.key];
+    if (key.on_host) continue;
     const bool talks = key.nccl || (g.owner != kNoIndex &&
                                     d_.host[t.host[g.owner].key].op == OpKind::kCommunication);
     Category category = talks ? Category::kCommunication : Category::kKernel;

@@ -75,6 +75,7 @@ void Gatherer::on(const exporter::ShownGpu<model::MemCopy>& c) {
     made.name = d_.texts.id(c.name);
     made.kind = GpuKind::kCopy;
     made.device = c.device;
+    made.on_host = model::is_on_host(c.e);
     made.pageable = c.e.src_kind == kPageableMemory || c.e.dst_kind == kPageableMemory;
     at->second = d_.gpu_key(made);
   }

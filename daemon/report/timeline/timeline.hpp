@@ -68,6 +68,7 @@ struct GpuKey {
   std::array<std::uint32_t, 3> grid{}, block{};
   std::uint32_t registers = 0, shared_bytes = 0;
   bool pageable = false, tensor_core = false, nccl = false;
+  bool on_host = false;  // a copy that the CPU makes, in its place in the stream
   double blocks_per_sm = 0, occupancy_percent = 0;
 
   bool same(const GpuKey& other) const;

@@ -87,6 +87,20 @@ TEST_F(StepsTest, CategoriesAreThePlugins) {
   EXPECT_EQ(2u, a.steps.steps[0].kernels);
 }
 
+TEST_F(StepsTest, ACopyFromHostToHostIsNoWorkOfTheGpu) {
+  record([](model::EventSink& to) {
+    to.on(kernel(0, 10, 50));
+    model::MemCopy copy{};
+    copy.start_ns = kStart + 40'000;
+    copy.end_ns = kStart + 90'000;
+    copy.copy_kind = 9;
+    to.on(copy);
+  });
+  const Analysis a = analysis();
+  EXPECT_EQ(40 * kUs, a.steps.steps[0].gpu_busy_ns);
+  EXPECT_EQ(0u, a.steps.steps[0].time[static_cast<std::size_t>(Category::kMemcpy)]);
+}
+
 TEST_F(StepsTest, GpuSummaryIsThePlugins) {
   record_example();
   const Analysis a = analysis();
