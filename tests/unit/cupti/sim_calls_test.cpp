@@ -95,6 +95,7 @@ TEST_F(SimCalls, WhereNeitherDeliversItIsNotTriedForEver) {  // --scenario deaf-
     std::this_thread::sleep_for(std::chrono::milliseconds(25));
     ASSERT_EQ(way(), Calls::kKinds);
   }
+  finish();
   EXPECT_GT(kernels(), 60u);
 }
 
