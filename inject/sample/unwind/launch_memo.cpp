@@ -66,6 +66,7 @@ class LaunchMemo {
   std::atomic<std::uint32_t> tid;    // whose it is; 0: nobody's
   std::atomic<std::uint32_t> owner;  // ThreadBlock::owner
   Taken taken;
+  std::uint64_t taken_generation;  // when the walk began
 
   void forget() {
     for (Entry& entry : entries_) entry.id = 0;
@@ -88,7 +89,8 @@ class LaunchMemo {
   }
 
   void remember(const LaunchPlace& place, const python::OwnLook& look, std::uint64_t id) {
-    if (generation_ != unwind_generation() || used_ + taken.trail.count > kCells) forget();
+    if (taken_generation != unwind_generation()) return;
+    if (generation_ != taken_generation || used_ + taken.trail.count > kCells) forget();
     const std::uint64_t sp = stack_pointer(place.start), key = key_of(place, look);
     Entry& entry = entries_[key % kEntries];
     entry.id = 0;
@@ -179,6 +181,7 @@ std::uint64_t known_stack(const LaunchMemo& memo, const LaunchPlace& place) {
 Taken& room_for_taken(LaunchMemo& memo) {
   memo.taken.trail.count = 0;
   memo.taken.trail.whole = false;
+  memo.taken_generation = unwind_generation();
   return memo.taken;
 }
 
@@ -188,7 +191,8 @@ void remember_stack(LaunchMemo& memo, const LaunchPlace& place, std::uint64_t id
   if (id == 0 || !place.parts.native || !taken.trail.whole) return;
   python::OwnLook look;
   if (place.parts.python) {
-    if (!python::look_at_own_frames(&look)) return python::prove_own_frames(tid);
+    if (!python::look_at_own_frames(&look))
+      return taken.python_count != 0 ? python::prove_own_frames(tid) : void();
     if (!taken.python_whole || taken.python_count != look.count || !reads_state(look, tid)) return;
   }
   memo.remember(place, look, id);
