@@ -256,7 +256,7 @@ struct MemCopy {
   std::uint32_t device, context, stream, dst_device;
   std::uint8_t copy_kind, src_kind, dst_kind, asynchronous;
 };
-/// Whether the driver's threads make it: between two places of the host, in its turn in a stream.
+/// Whether the processor makes it: between two places of the host, in its turn in a stream.
 constexpr bool is_on_host(const MemCopy& copy) {
   constexpr std::uint8_t kHostToHost = 9;  // CUpti_ActivityMemcpyKind
   return copy.copy_kind == kHostToHost;

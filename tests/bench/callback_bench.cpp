@@ -10,6 +10,7 @@
 
 #include "inject/cupti/callbacks/callbacks.hpp"
 #include "tests/bench/spread.hpp"
+#include "tests/fakes/at_depth.hpp"
 #include "tests/unit/sample/sampler_fixture.hpp"
 
 namespace gpuprof {
@@ -22,16 +23,7 @@ void CUPTIAPI empty_callback(void*, CUpti_CallbackDomain, CUpti_CallbackId, cons
 constexpr int kCalls = 5'000;  // fewer than fill the lane
 constexpr int kRepetitions = 15;
 
-volatile int g_sink;
-
-template <typename Body>
-__attribute__((noinline)) void at_depth(int depth, Body& body) {
-  if (depth > 0)
-    at_depth(depth - 1, body);
-  else
-    body();
-  g_sink = g_sink + 1;
-}
+using fakes::at_depth;
 
 double ns_per_call(Callback callback, std::uint32_t& correlation) {
   CUpti_CallbackData data{};

@@ -15,6 +15,7 @@
 #include "inject/sample/faults/fault_guard.hpp"
 #include "inject/sample/signals/handler_state.hpp"
 #include "inject/sample/unwind/launch_stack.hpp"
+#include "tests/fakes/at_depth.hpp"
 #include "tests/unit/sample/sampler_fixture.hpp"
 
 namespace gpuprof::sample {
@@ -39,14 +40,7 @@ void print(const char* what, int depth, const std::vector<std::uint64_t>& ns) {
               ns[ns.size() * 99 / 100]);
 }
 
-template <typename Body>
-__attribute__((noinline)) void at_depth(int depth, Body& body) {
-  if (depth > 0)
-    at_depth(depth - 1, body);
-  else
-    body();
-  g_sink = g_sink + 1;
-}
+using fakes::at_depth;
 
 void launch_stacks(int depth) {
   auto body = [depth] {

@@ -12,6 +12,7 @@
 #include "inject/cupti/callbacks/callbacks.hpp"
 #include "inject/hot/recorder.hpp"
 #include "tests/bench/spread.hpp"
+#include "tests/fakes/at_depth.hpp"
 #include "tests/unit/sample/sampler_fixture.hpp"
 
 namespace gpuprof {
@@ -20,16 +21,7 @@ namespace {
 constexpr int kCalls = 5'000;  // fewer than fill the lane
 constexpr int kPairs = 200;
 
-volatile int g_sink;
-
-template <typename Body>
-__attribute__((noinline)) void at_depth(int depth, Body& body) {
-  if (depth > 0)
-    at_depth(depth - 1, body);
-  else
-    body();
-  g_sink = g_sink + 1;
-}
+using fakes::at_depth;
 
 void measure_itself(bool on) {
   const hot::Guard guard(hot::Role::kCallback);

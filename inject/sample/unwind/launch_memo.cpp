@@ -191,8 +191,10 @@ void remember_stack(LaunchMemo& memo, const LaunchPlace& place, std::uint64_t id
   if (id == 0 || !place.parts.native || !taken.trail.whole) return;
   python::OwnLook look;
   if (place.parts.python) {
-    if (!python::look_at_own_frames(&look))
-      return taken.python_count != 0 ? python::prove_own_frames(tid) : void();
+    if (!python::look_at_own_frames(&look)) {
+      if (taken.python_count != 0) python::prove_own_frames(tid);
+      return;
+    }
     if (!taken.python_whole || taken.python_count != look.count || !reads_state(look, tid)) return;
   }
   memo.remember(place, look, id);

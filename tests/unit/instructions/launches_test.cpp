@@ -4,22 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "inject/cupti/callbacks/callbacks.hpp"
+#include "tests/fakes/at_depth.hpp"
 #include "tests/fakes/instructions.hpp"
 #include "tests/unit/sample/sampler_fixture.hpp"
 
 namespace gpuprof {
 namespace {
 
-volatile int g_sink;
-
-template <typename Body>
-__attribute__((noinline)) void at_depth(int depth, Body& body) {
-  if (depth > 0)
-    at_depth(depth - 1, body);
-  else
-    body();
-  g_sink = g_sink + 1;
-}
+using fakes::at_depth;
 
 class Launches : public testing::Test {
  protected:

@@ -5,9 +5,6 @@
 
 #include <alloca.h>
 #include <gtest/gtest.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include <map>
@@ -17,6 +14,7 @@
 #include "inject/sample/snapshot/phdr_snapshot.hpp"
 #include "inject/sample/unwind/launch_stack.hpp"
 #include "tests/unit/sample/sampler_fixture.hpp"
+#include "tests/unit/sample/strict_filter.hpp"
 
 namespace gpuprof::sample {
 namespace {
@@ -170,17 +168,6 @@ TEST(LaunchMemo, ThreadsBeyondThoseWithAPlaceAreWalked) {
 }
 
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// Only the end is allowed; any other call ends the process by SIGSYS.
-bool allow_the_end_only() {
-  sock_filter steps[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-                         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
-                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
-  const sock_fprog program = {std::size(steps), steps};
-  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
-
 /// Exit status of a child that takes a stack once under that filter, behind `before` times.
 int taken_under_filter(int before) {
   const pid_t child = fork();

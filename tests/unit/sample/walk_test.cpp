@@ -2,12 +2,9 @@
 //
 // Walks of sleeping threads, of API callbacks, of odd stacks.
 #include <gtest/gtest.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <poll.h>
 #include <semaphore.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 
@@ -20,6 +17,7 @@
 #include "inject/sample/unwind/take_stack.hpp"
 #include "inject/sample/unwind/unwind.hpp"
 #include "tests/unit/sample/sampler_fixture.hpp"
+#include "tests/unit/sample/strict_filter.hpp"
 
 namespace gpuprof::sample {
 namespace {
@@ -312,17 +310,6 @@ TEST(Fork, LeavesTheChildWithoutSamplerAndTheParentWithOne) {
 }
 
 // ---- under a filter of the program's ----
-
-// Only the end is allowed; any other call ends the process by SIGSYS.
-bool allow_the_end_only() {
-  sock_filter steps[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-                         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
-                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
-  const sock_fprog program = {std::size(steps), steps};
-  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
 
 // Nothing is known of its frames yet: each is looked up.
 __attribute__((noinline)) std::uint32_t frames_in_a_handler() {
