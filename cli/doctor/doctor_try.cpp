@@ -149,8 +149,7 @@ class Running {
   pid_t pid_ = -1;
 };
 
-/// Attaches to the program for so long. @return Whether all of it came, or what else is to be said
-/// was.
+/// Attaches to the program for so long. @return False: too little came, more time may help.
 bool try_attach_for(Trial& trial, const Running& running, bool gpu, const char* length,
                     Findings& out) {
   std::vector<std::string> words = {"attach", std::to_string(running.pid()), "-q", "-d", length};
