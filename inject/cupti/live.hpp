@@ -28,9 +28,7 @@ inline constexpr std::uint32_t kSawGraph = 32;  // a launch of one
 struct Live {
   Api api;        // immutable while a callback can run
   Layout layout;  // the same
-  /// API records of functions outside our list are dropped when the whole kind is on.
-  std::atomic<bool> filter_api{false};
-  /// API records are dropped, whichever functions they are of.
+  /// No rows of API calls are wanted.
   std::atomic<bool> drop_api{false};
   /// Completed buffers are translated until this time (CLOCK_MONOTONIC; kNever while recording), or
   /// with kUntilFlushed until a flush that begins from now on has ended, and kLingerNs longer.
@@ -38,15 +36,15 @@ struct Live {
   /// Kinds were left on because switching them off is dangerous: buffers are recycled unread.
   std::atomic<bool> kinds_kept{false};
 
-  std::atomic<std::uint64_t> completions{0};    // buffers CUPTI gave back to us, ever
-  std::atomic<std::uint64_t> runs{0};           // launch callbacks of kernels and graphs, ever
-  std::atomic<std::uint64_t> other_calls{0};    // launch callbacks of other calls, ever
-  std::atomic<std::int64_t> captures{0};        // of streams into graphs that are under way
-  std::atomic<std::uint64_t> call_records{0};   // records of API calls, wanted or not, ever
-  std::atomic<std::uint64_t> other_records{0};  // all others, ever
-  std::atomic<std::uint64_t> node_records{0};   // device records of graph nodes in this session
-  std::atomic<std::uint64_t> node_budget{0};    // 0: no limit
-  std::atomic<std::uint32_t> seen{0};           // kSaw…
+  std::atomic<std::uint64_t> completions{0};     // buffers CUPTI gave back to us, ever
+  std::atomic<std::uint64_t> runs{0};            // launch callbacks of kernels and graphs, ever
+  std::atomic<std::uint64_t> other_calls{0};     // launch callbacks of other calls, ever
+  std::atomic<std::uint64_t> returns{0};         // of either, ever
+  std::atomic<std::int64_t> captures{0};         // of streams into graphs that are under way
+  std::atomic<std::uint64_t> kernel_records{0};  // that are no nodes of graphs, ever
+  std::atomic<std::uint64_t> node_records{0};    // device records of graph nodes in this session
+  std::atomic<std::uint64_t> node_budget{0};     // 0: no limit
+  std::atomic<std::uint32_t> seen{0};            // kSaw…
 };
 
 extern Live g_live;

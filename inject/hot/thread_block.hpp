@@ -75,6 +75,14 @@ struct Directory {
   std::uint32_t epoch;
 };
 
+/// A call of CUDA's that has not returned.
+struct OpenCall {
+  std::uint64_t begun_ns;
+  std::uint32_t correlation;  // 0: none
+  std::uint16_t cbid;
+  std::uint16_t api;  // wire::ApiDomain
+};
+
 struct ThreadBlock {
   std::uint32_t tid;
   /// Of the innermost PyTorch operator open on this thread, as OpEnd::outer.
@@ -85,6 +93,7 @@ struct ThreadBlock {
   std::uint32_t index;
   Directory directory;
   /// For callbacks.
+  OpenCall open_call;
   Ticks ticks;
   Outlet callback;
   Outlet signal;

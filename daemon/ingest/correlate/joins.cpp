@@ -56,6 +56,11 @@ Bounds Joins::bounds_of(std::uint32_t correlation, const LaunchEntry* launch) {
   return bounds;
 }
 
+void Joins::add(const wire::ApiCall& call, Place place) {
+  if ((call.flags & wire::kApiOwnClock) != 0) return join_own_call(call);
+  api_.push_back({call, place, 0});
+}
+
 void Joins::add(const wire::KernelExec& kernel, Place place) {
   if (good_times(kernel.start_ns, kernel.end_ns, (kernel.flags & kKernelBadTime) != 0))
     return kernels_.push_back({kernel, place});
@@ -168,18 +173,34 @@ bool Joins::join_call(const HeldCall& held, bool wait) {
       call.correlation != 0 ? &launches_.find_or_add(call.correlation, call.tid) : nullptr;
   if (entry != nullptr) {
     if ((entry->flags & kLaunchApiOut) != 0) {
-      losses_.add(LossReason::kDuplicateCall, call.tid, 1, 0, 0);
+      // Where our callbacks stayed away for a time both may tell of one.
+      if ((entry->flags & kLaunchOwnCall) == 0)
+        losses_.add(LossReason::kDuplicateCall, call.tid, 1, 0, 0);
       return true;
     }
     if (wait && call.api != kRuntime && (entry->flags & kLaunchSeen) != 0 && entry->api == kRuntime)
       return false;
     launches_.called(*entry, call.result != 0);
   }
-  if (good_times(call.start_ns, call.end_ns, false)) write_call(held, entry);
+  Span times{};
+  if (good_times(call.start_ns, call.end_ns, false) && times_of(held, entry, &times))
+    write_call(call, entry, times);
   return true;
 }
 
-void Joins::write_call(const HeldCall& held, LaunchEntry* entry) {
+// It stands behind its launch in one lane, on our clock, and is the outermost one: nothing more is
+// to come.
+void Joins::join_own_call(const wire::ApiCall& call) {
+  LaunchEntry& entry = launches_.find_or_add(call.correlation, call.tid);
+  if ((entry.flags & kLaunchApiOut) != 0) return;
+  entry.flags |= kLaunchOwnCall;
+  launches_.called(entry, call.result != 0);
+  if (!life_.holds(call.start_ns, call.end_ns))
+    return losses_.add(LossReason::kTimeImplausible, 0, 1, 0, 0);
+  write_call(call, &entry, {call.start_ns, call.end_ns});
+}
+
+bool Joins::times_of(const HeldCall& held, const LaunchEntry* entry, Span* times) {
   const wire::ApiCall& call = held.record;
   Bounds bounds = bounds_of(call.correlation, entry);
   if (entry != nullptr && (entry->flags & kLaunchSeen) != 0) {
@@ -189,8 +210,11 @@ void Joins::write_call(const HeldCall& held, LaunchEntry* entry) {
     const std::uint64_t after_ns = launches_.neighbour_ns(call.correlation, 1);
     if (after_ns != 0) bounds.begun_by_ns = after_ns;
   }
-  Span times{call.start_ns, call.end_ns};
-  if (!convert(&times, held.place, bounds)) return;
+  *times = {call.start_ns, call.end_ns};
+  return convert(times, held.place, bounds);
+}
+
+void Joins::write_call(const wire::ApiCall& call, LaunchEntry* entry, const Span& times) {
   if (entry != nullptr && (entry->flags & kLaunchSeen) == 0) entry->ts_ns = times.start_ns;
   model::ApiCall event{};
   if (entry != nullptr) event.range = entry->range, event.stack = entry->stack;

@@ -32,7 +32,7 @@ class Joins {
         counts_(counts) {}
 
   /// @param place  where it stands among the clock readings.
-  void add(const wire::ApiCall& call, Place place) { api_.push_back({call, place, 0}); }
+  void add(const wire::ApiCall& call, Place place);
   void add(const wire::KernelExec& kernel, Place place);
   void add(const wire::MemCopy& copy, Place place);
   void add(const wire::MemSet& set, Place place);
@@ -66,7 +66,9 @@ class Joins {
   void join_calls(std::size_t ripe, bool last);
   bool join_call(const HeldCall& held, bool wait);
   bool is_duplicate(const wire::ApiCall& call, LaunchEntry* entry);
-  void write_call(const HeldCall& held, LaunchEntry* entry);
+  void join_own_call(const wire::ApiCall& call);
+  bool times_of(const HeldCall& held, const LaunchEntry* entry, Span* times);
+  void write_call(const wire::ApiCall& call, LaunchEntry* entry, const Span& times);
   void out(const wire::KernelExec& kernel, const LaunchEntry* launch, const Span& times);
   void out(const wire::MemCopy& copy, const LaunchEntry* launch, const Span& times);
   void out(const wire::MemSet& set, const LaunchEntry* launch, const Span& times);

@@ -33,11 +33,12 @@ struct LaunchEntry {
   std::uint16_t flags = 0;  // kLaunch…
 };
 inline constexpr std::uint16_t kLaunchUsed = 1;
-inline constexpr std::uint16_t kLaunchSeen = 2;     // its Launch record came
-inline constexpr std::uint16_t kLaunchApiOut = 4;   // its host call was written
-inline constexpr std::uint16_t kLaunchRan = 8;      // a GPU record of it came
-inline constexpr std::uint16_t kLaunchRuns = 16;    // of a kernel or a graph
-inline constexpr std::uint16_t kLaunchFailed = 32;  // its host call came first, and was refused
+inline constexpr std::uint16_t kLaunchSeen = 2;      // its Launch record came
+inline constexpr std::uint16_t kLaunchApiOut = 4;    // its host call was written
+inline constexpr std::uint16_t kLaunchRan = 8;       // a GPU record of it came
+inline constexpr std::uint16_t kLaunchRuns = 16;     // of a kernel or a graph
+inline constexpr std::uint16_t kLaunchFailed = 32;   // its host call came first, and was refused
+inline constexpr std::uint16_t kLaunchOwnCall = 64;  // its host call is from our callbacks
 
 class Launches {
  public:

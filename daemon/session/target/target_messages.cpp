@@ -134,6 +134,8 @@ void Target::on_text_message(const wire::Packet& packet) {
 // What the program's own profiler is given is no silence.
 void Target::follow_hand_over(std::uint32_t code, std::uint64_t ts_ns) {
   if (code == (base::kNoticeHandOver | base::kNoticeOpening)) handed_over_ = true;
+  if (code == (base::kNoticeNoSlot | base::kNoticeOpening)) without_slot_ = true;
+  if (code == (base::kNoticeNoSlot | base::kNoticeClosing)) without_slot_ = false;
   if (code != (base::kNoticeHandOver | base::kNoticeClosing)) return;
   handed_over_ = false;
   assembler_->forget_answers(ts_ns);

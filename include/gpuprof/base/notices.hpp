@@ -22,6 +22,8 @@ inline constexpr std::uint32_t kNoticeNothingRecorded = 1u << 29;
 
 /// Subjects: the low bits of such a code.
 inline constexpr std::uint32_t kNoticeHandOver = 1;
+/// There are no callbacks for launches, as the slot is the program's.
+inline constexpr std::uint32_t kNoticeNoSlot = 16;
 /// The first of as many as there are sources of CUPTI's (ingest::Source).
 inline constexpr std::uint32_t kNoticeSilence = 2;
 

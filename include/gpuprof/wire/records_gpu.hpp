@@ -35,7 +35,8 @@ enum class ApiDomain : std::uint16_t { kDriver = 1, kRuntime = 2 };
 
 // ---- From here on start_ns/end_ns are on the CUPTI clock; the daemon converts (ClockSync). ----
 
-/// CUPTI API record (runtime or driver).
+/// One outermost call of CUDA's runtime or driver API: from our callbacks at its entry and its
+/// exit, on CLOCK_MONOTONIC (kApiOwnClock), or a record of CUPTI's.
 struct ApiCall {
   static constexpr Kind kKind = Kind::kApiCall;
   std::uint64_t start_ns, end_ns;
@@ -45,8 +46,9 @@ struct ApiCall {
   std::uint32_t correlation;
   std::uint32_t tid;
   std::int32_t result;
-  std::uint32_t reserved;
+  std::uint32_t flags;  // kApi…
 };
+inline constexpr std::uint32_t kApiOwnClock = 1;
 
 /// One kernel execution. name_id: StringDef with the mangled name.
 struct KernelExec {

@@ -66,7 +66,8 @@ class Transfer {
     }
   }
 
-  std::uint64_t calls() const { return calls_; }
+  /// Kernels among them that are no nodes of a graph.
+  std::uint64_t kernels() const { return kernels_; }
 
  private:
   template <typename R>
@@ -86,6 +87,7 @@ class Transfer {
     const char* name = nullptr;
     const Times times = translate_kernel(from, &record, &name);
     judge(times, record.start_ns, record.graph_node);
+    kernels_ += record.graph_node == 0 ? 1 : 0;
     record.name_id = names_.id_of(guard_, name, now_ns_);
     push(record);
   }
@@ -112,16 +114,12 @@ class Transfer {
   }
 
   void api(const RawRecord& from, wire::ApiDomain domain) {
-    ++calls_;
     if (g_live.drop_api.load(std::memory_order_relaxed)) return;
     wire::ApiCall record;
     translate_api(from, domain, &record);
     if (hot::is_our_thread(record.tid)) return;
-    if (g_live.filter_api.load(std::memory_order_relaxed) &&
-        class_of(domain, record.cbid) == CallClass::kNone)
-      return;
-    const Text name = api_name(domain, record.cbid);
-    record.name_id = hot::intern(guard_, name.data, name.bytes, now_ns_);
+    if (class_of(domain, record.cbid) == CallClass::kNone) return;
+    record.name_id = api_name_id(guard_, domain, record.cbid, now_ns_);
     push(record);
   }
 
@@ -153,7 +151,7 @@ class Transfer {
   const hot::Guard& guard_;
   std::uint64_t now_ns_;
   KernelNames names_;
-  std::uint64_t calls_ = 0;
+  std::uint64_t kernels_ = 0;
 };
 
 // How much of the buffer lies before the end of a record (null: nothing); of one whose length we
@@ -186,10 +184,8 @@ void drain(std::uint8_t* buffer, std::size_t valid_bytes) {
           kind, RawRecord{reinterpret_cast<const std::byte*>(at), bytes, g_live.layout.version});
   }
   count(Counter::kCuptiRecords, records);
-  if (guard) {
-    g_live.call_records.fetch_add(transfer.calls(), std::memory_order_relaxed);
-    g_live.other_records.fetch_add(records - transfer.calls(), std::memory_order_relaxed);
-  }
+  if (transfer.kernels() != 0)
+    g_live.kernel_records.fetch_add(transfer.kernels(), std::memory_order_relaxed);
   if (!guard) count(Counter::kDroppedNoLane, records);
   if (result == CUPTI_ERROR_INVALID_KIND) {
     count(Counter::kCuptiUnknownKind);

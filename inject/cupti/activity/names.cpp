@@ -19,6 +19,9 @@ namespace {
 constinit std::atomic<const char*> g_runtime_names[kMaxCbid] = {};
 constinit std::atomic<const char*> g_driver_names[kMaxCbid] = {};
 
+// String ids of those names by domain; 0: not asked for yet.
+constinit std::atomic<std::uint64_t> g_name_ids[2][kMaxCbid] = {};
+
 constexpr char kUnknown[] = "unknown_api";
 
 bool ends_with(const Text& text, const char* tail, std::uint32_t tail_bytes) {
@@ -63,6 +66,19 @@ Text api_name(wire::ApiDomain domain, std::uint32_t cbid) {
     slot.store(name, std::memory_order_release);
   }
   return bare_api_name(name);
+}
+
+std::uint64_t api_name_id(const hot::Guard& guard, wire::ApiDomain domain, std::uint32_t cbid,
+                          std::uint64_t ts_ns) {
+  auto& known = g_name_ids[domain == wire::ApiDomain::kRuntime ? 0 : 1][cbid % kMaxCbid];
+  std::uint64_t id = cbid < kMaxCbid ? known.load(std::memory_order_relaxed) : 0;
+  hot::Outlet& outlet = guard.outlet();
+  if (id != 0 && outlet.strings.sent(id, outlet.lane.epoch())) [[likely]]
+    return id;
+  const Text name = api_name(domain, cbid);
+  id = hot::intern(guard, name.data, name.bytes, ts_ns);
+  if (cbid < kMaxCbid) known.store(id, std::memory_order_relaxed);
+  return id;
 }
 
 std::uint64_t KernelNames::id_of(const hot::Guard& guard, const char* name, std::uint64_t ts_ns) {

@@ -28,6 +28,10 @@ Text bare_api_name(const char* name);
 /// Function name of an API id, without suffixes; "unknown_api" when CUPTI does not know it.
 Text api_name(wire::ApiDomain domain, std::uint32_t cbid);
 
+/// String id of that name, sent through the guard's lane if needed.
+std::uint64_t api_name_id(const hot::Guard& guard, wire::ApiDomain domain, std::uint32_t cbid,
+                          std::uint64_t ts_ns);
+
 /// Kernel names of one completed buffer. A pointer stands for the same text only while the
 /// buffer is ours: the cache lives on the stack of one completion.
 class KernelNames {

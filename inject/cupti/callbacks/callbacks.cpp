@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One launch record per outermost call.
+// One launch record per outermost call, when it begins, and one row of it when it returns.
 //
 // Context:  callback
 // Owns:     nothing
 #include "inject/cupti/callbacks/callbacks.hpp"
 
+#include <cstring>
+
 #include "gpuprof/base/clock.hpp"
+#include "inject/cupti/activity/names.hpp"
 #include "inject/cupti/callbacks/call_list.hpp"
 #include "inject/cupti/callbacks/kernel_steps.hpp"
 #include "inject/cupti/live.hpp"
@@ -70,30 +73,80 @@ void record_launch(const hot::Guard& guard, const Call& call, std::uint64_t now_
   hot::record(guard, launch, now_ns);
 }
 
+void count(CallClass call_class) {
+  (runs(call_class) ? g_live.runs : g_live.other_calls).fetch_add(1, std::memory_order_relaxed);
+  follow_capture(call_class);
+  hot::count(wire::Counter::kLaunchCallbacks);
+}
+
+void call_begins(const Call& call) {
+  const auto& [domain, cbid, call_class, data] = call;
+  if (data.correlationId == t_last_correlation) return;
+  const hot::Guard guard(hot::Role::kCallback);
+  if (!guard || hot::is_our_thread(guard.tid())) return;
+  t_last_correlation = data.correlationId;
+  const std::uint64_t now_ns = base::mono_ns();
+  guard.block().open_call = {now_ns, data.correlationId, static_cast<std::uint16_t>(cbid),
+                             static_cast<std::uint16_t>(domain)};
+  if (call_class == CallClass::kMark) return;
+  count(call_class);
+  if (hot::on(hot::kOnKernelSteps) && data.symbolName != nullptr) {
+    // An id newer than our headers that carries a kernel's name launches one.
+    if (call_class == CallClass::kKernel || call_class == CallClass::kNone)
+      see_kernel(guard, data.symbolName, now_ns);
+  }
+  if (hot::on(hot::kOnCuda)) record_launch(guard, call, now_ns);
+}
+
+std::int32_t result_of(const CUpti_CallbackData& data) {
+  std::int32_t result = 0;
+  // A CUresult or a cudaError_t.
+  if (data.functionReturnValue != nullptr)
+    std::memcpy(&result, data.functionReturnValue, sizeof result);
+  return result;
+}
+
+// The driver's call inside a runtime call returns under the same correlation id.
+void call_returns(const Call& call) {
+  const auto& [domain, cbid, call_class, data] = call;
+  if (data.correlationId != t_last_correlation || !hot::on(hot::kOnCuda)) return;
+  const hot::Guard guard(hot::Role::kCallback);
+  if (!guard) return;
+  hot::OpenCall& open = guard.block().open_call;
+  if (open.correlation != data.correlationId || open.cbid != cbid ||
+      open.api != static_cast<std::uint16_t>(domain))
+    return;
+  open.correlation = 0;
+  if (call_class != CallClass::kMark) g_live.returns.fetch_add(1, std::memory_order_relaxed);
+  if (g_live.drop_api.load(std::memory_order_relaxed)) return;
+  const std::uint64_t now_ns = base::mono_ns();
+  wire::ApiCall row{};
+  row.start_ns = open.begun_ns;
+  row.end_ns = now_ns;
+  row.name_id = api_name_id(guard, domain, cbid, now_ns);
+  row.cbid = cbid;
+  row.api = static_cast<std::uint32_t>(domain);
+  row.correlation = data.correlationId;
+  row.tid = guard.tid();
+  row.result = result_of(data);
+  row.flags = wire::kApiOwnClock;
+  hot::record(guard, row, now_ns);
+}
+
 }  // namespace
 
 void CUPTIAPI api_callback(void*, CUpti_CallbackDomain cupti_domain, CUpti_CallbackId cbid,
                            const void* data) {
   const bool runtime = cupti_domain == CUPTI_CB_DOMAIN_RUNTIME_API;
   if (!runtime && cupti_domain != CUPTI_CB_DOMAIN_DRIVER_API) return;
-  const auto* call = static_cast<const CUpti_CallbackData*>(data);
-  if (call->callbackSite != CUPTI_API_ENTER || !hot::on(kAnyUse)) return;
-  if (call->correlationId == t_last_correlation) return;
-  const hot::Guard guard(hot::Role::kCallback);
-  if (!guard || hot::is_our_thread(guard.tid())) return;
-  t_last_correlation = call->correlationId;
+  if (!hot::on(kAnyUse)) return;
   const auto domain = runtime ? wire::ApiDomain::kRuntime : wire::ApiDomain::kDriver;
-  const CallClass call_class = class_of(domain, cbid);
-  (runs(call_class) ? g_live.runs : g_live.other_calls).fetch_add(1, std::memory_order_relaxed);
-  follow_capture(call_class);
-  hot::count(wire::Counter::kLaunchCallbacks);
-  const std::uint64_t now_ns = base::mono_ns();
-  if (hot::on(hot::kOnKernelSteps) && call->symbolName != nullptr) {
-    // An id newer than our headers that carries a kernel's name launches one.
-    if (call_class == CallClass::kKernel || call_class == CallClass::kNone)
-      see_kernel(guard, call->symbolName, now_ns);
-  }
-  if (hot::on(hot::kOnCuda)) record_launch(guard, Call{domain, cbid, call_class, *call}, now_ns);
+  const auto* seen = static_cast<const CUpti_CallbackData*>(data);
+  const Call call{domain, cbid, class_of(domain, cbid), *seen};
+  if (seen->callbackSite == CUPTI_API_ENTER)
+    call_begins(call);
+  else
+    call_returns(call);
 }
 
 }  // namespace gpuprof::cupti

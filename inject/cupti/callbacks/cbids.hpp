@@ -23,7 +23,7 @@ enum class CallClass : std::uint8_t {
   kWork,        // copies, sets, prefetches
   kMemory,      // allocates or frees
   kWait,        // the host waits
-  kMark,        // event records and stream waits: kept as records, no callback
+  kMark,        // event records and stream waits: a row, no launch
   kCapture,     // from here on launches may go into a graph
   kCaptureEnd,  // and no more
 };
@@ -312,10 +312,5 @@ constexpr CallTable make_call_table(const CallId (&calls)[N]) {
 
 inline constexpr CallTable kRuntimeTable = make_call_table(kRuntimeCalls);
 inline constexpr CallTable kDriverTable = make_call_table(kDriverCalls);
-
-/// Whether a callback is wanted for this class.
-constexpr bool wants_callback(CallClass call_class) {
-  return call_class != CallClass::kNone && call_class != CallClass::kMark;
-}
 
 }  // namespace gpuprof::cupti

@@ -66,7 +66,7 @@ void give_back_callbacks(Room& room) {
 
 void begin_other(Room& room) {
   OtherSession& other = room.other;
-  if (room.open && room.slot == Slot::kOurs) {
+  if (room.open && (room.slot == Slot::kOurs || room.registered)) {
     put_down_activity(room);
     give_back_callbacks(room);
   }
@@ -100,8 +100,8 @@ void with_room(F f) {
 }  // namespace
 
 void update_idle(OtherSession& other) {
-  const bool busy = other.subscribed || other.kinds != 0;
-  if (busy) {
+  // PyTorch's keeps the slot when its session is over, until the program ends.
+  if (other.kinds != 0) {
     other.idle_since_ns = other.done_ns = 0;
     other.flushed = false;
   } else if (other.idle_since_ns == 0) {
@@ -165,7 +165,7 @@ void step_aside(OtherCall call) {
 
 void other_subscribed(bool worked) {
   with_room([worked](Room& room) {
-    if (worked) room.other.subscribed = true;
+    if (worked) room.other.subscribed = room.other.ever_subscribed = true;
     update_idle(room.other);
   });
 }
@@ -222,7 +222,6 @@ void other_finalized() {
     // CUPTI forgot all settings, ours too.
     room.kinds = 0;
     room.registered = false;
-    room.calls = Calls::kOff;
     room.recording = false;
     room.slot = room.slot == Slot::kOurs ? Slot::kFree : room.slot;
     room.callbacks = Wanted::kOff;

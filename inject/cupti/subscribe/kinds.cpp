@@ -48,6 +48,11 @@ Wanted wanted_while_recording(const Room& room) {
   return room.settings.kernel_steps ? Wanted::kKernelSteps : Wanted::kOff;
 }
 
+bool is_on(Wanted wanted, CallClass call_class) {
+  return wanted == Wanted::kRecording ||
+         (wanted == Wanted::kKernelSteps && call_class == CallClass::kKernel);
+}
+
 void callback_switch(Room& room, CUpti_CallbackDomain domain, std::uint32_t cbid, bool on) {
   g_live.api.cuptiEnableCallback(on ? 1 : 0, room.subscriber, domain, cbid);
 }
@@ -103,7 +108,6 @@ void enable_kinds(Room& room) {
     if ((!room.budget_stopped || !row.device_work) && !may_stall(room, row)) switch_on(room, row);
   if (g_live.api.cuptiActivityEnableAllSyncRecords != nullptr)
     g_live.api.cuptiActivityEnableAllSyncRecords(0);
-  // Last: enabling a whole kind erases per-function filters.
   follow_calls(room);
   g_live.kinds_kept.store(false, std::memory_order_relaxed);
 }
@@ -135,13 +139,7 @@ void set_callbacks(Room& room, Wanted asked) {
   if (room.callbacks == wanted) return;
   for_each_call(
       [&room, wanted](CUpti_CallbackDomain domain, std::uint32_t cbid, CallClass call_class) {
-        const bool before =
-            room.callbacks == Wanted::kRecording
-                ? wants_callback(call_class)
-                : room.callbacks == Wanted::kKernelSteps && call_class == CallClass::kKernel;
-        const bool after = wanted == Wanted::kRecording
-                               ? wants_callback(call_class)
-                               : wanted == Wanted::kKernelSteps && call_class == CallClass::kKernel;
+        const bool before = is_on(room.callbacks, call_class), after = is_on(wanted, call_class);
         if (before != after) callback_switch(room, domain, cbid, after);
       });
   room.callbacks = wanted;

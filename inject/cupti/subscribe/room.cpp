@@ -44,10 +44,7 @@ constexpr std::uint32_t kTurnMs = 500;
 constexpr std::uint64_t kSilentNs = 5 * kSecondNs;
 
 void begin_recording(Room& room, std::uint64_t now_ns) {
-  if (room.recording) {
-    if (!room.settings.calls) follow_calls(room);
-    return;
-  }
+  if (room.recording) return follow_calls(room);
   start_flusher();
   g_live.node_records.store(0, std::memory_order_relaxed);
   g_live.captures.store(0, std::memory_order_relaxed);
@@ -252,7 +249,7 @@ void apply(Room& room, std::uint64_t now_ns) {
     begin_recording(room, now_ns);
   else
     end_recording(room, now_ns);
-  set_callbacks(room, room.wanted);
+  if (room.slot == Slot::kOurs) set_callbacks(room, room.wanted);
 }
 
 bool on_our_thread() { return hot::is_our_thread(hot::this_tid()); }

@@ -29,8 +29,9 @@ enum class Slot : std::uint8_t {
 
 /// What the application itself does with CUPTI, as the interposed functions see it.
 struct OtherSession {
-  bool active = false;  // we keep our hands off
-  bool subscribed = false;
+  bool active = false;              // we keep our hands off
+  bool subscribed = false;          // it has the slot
+  bool ever_subscribed = false;     // in this process
   std::uint64_t kinds = 0;          // bit = CUpti_ActivityKind the application enabled
   bool flushed = false;             // it flushed after its last kind went off
   std::uint64_t idle_since_ns = 0;  // the last thing it did, kinds off and unsubscribed; 0: busy
@@ -44,15 +45,14 @@ struct OtherSession {
   CUpti_BuffersCallbackCompleteFunc completed = nullptr;
 };
 
-/// How records of API calls are switched on: function by function, or as whole kinds.
-enum class Calls : std::uint8_t { kOff, kFilters, kKinds };
-
-/// What came of them (calls.hpp).
+/// What callbacks see of the program's calls (calls.hpp), at the last turn.
 struct CallWatch {
-  std::uint64_t runs_at = 0, records_at = 0, others_at = 0;
-  std::uint64_t since_ns = 0;  // of a launch that has no record yet; 0: there is none
-  std::uint32_t flush_at = 0;
-  bool filters_deaf = false, kinds_deaf = false;  // of this CUPTI, for good
+  std::uint64_t launches = 0, returns = 0;
+  std::uint64_t never_returned = 0;  // of the launches, since callbacks went off amid them
+  std::uint64_t kernels = 0;         // records of such as were launched one by one
+  // When since the last return a launch was seen first, and a kernel first; 0: not since.
+  std::uint64_t called_ns = 0, ran_ns = 0;
+  bool silent = false;  // for too long: CUPTI's own records stand in
 };
 
 struct Room {
@@ -70,10 +70,9 @@ struct Room {
   Slot slot = Slot::kFree;
   std::uint64_t retry_at_ns = 0;
   std::uint32_t not_ready_retries = 0;
-  bool registered = false;    // our buffer callbacks are in force
-  bool replaced = false;      // someone put theirs in our place without asking
-  std::uint64_t kinds = 0;    // bit = CUpti_ActivityKind we enabled
-  Calls calls = Calls::kOff;  // how records of API calls are on
+  bool registered = false;  // our buffer callbacks are in force
+  bool replaced = false;    // someone put theirs in our place without asking
+  std::uint64_t kinds = 0;  // bit = CUpti_ActivityKind we enabled
   CallWatch call_watch;
   Wanted callbacks = Wanted::kOff;  // which API callbacks are on
   bool recording = false;
@@ -102,6 +101,7 @@ inline constexpr std::uint32_t kSaidExpression = 256;
 inline constexpr std::uint32_t kSaidLate = 512;
 inline constexpr std::uint32_t kSaidLateGraphs = 1024;
 inline constexpr std::uint32_t kSaidLateKernels = 2048;
+inline constexpr std::uint32_t kSaidNoSlot = 4096;
 
 extern Room g_room;
 
@@ -138,6 +138,8 @@ constexpr std::uint64_t kind_bit(std::uint32_t kind) {
 /// Finds and opens a copy, once. Says why not.
 bool open_cupti(Room& room, std::uint64_t now_ns);
 /// Becomes the subscriber; settles attributes and buffer callbacks. Says why not.
+/// True without the slot, too, where the program keeps it and does nothing with CUPTI: records need
+/// none, callbacks do.
 bool take_slot(Room& room, std::uint64_t now_ns);
 void release_slot(Room& room);
 

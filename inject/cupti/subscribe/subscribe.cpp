@@ -6,6 +6,7 @@
 // Owns:     the subscriber handle (in Room)
 #include <cstring>
 
+#include "gpuprof/base/notices.hpp"
 #include "inject/cupti/activity/activity.hpp"
 #include "inject/cupti/activity/buffers.hpp"
 #include "inject/cupti/callbacks/call_list.hpp"
@@ -180,6 +181,30 @@ bool settle(Room& room) {
   return room.registered;
 }
 
+void say_slot_is_back(Room& room) {
+  if ((room.said & kSaidNoSlot) == 0) return;
+  room.said &= ~kSaidNoSlot;
+  say(NoticeLevel::kMissing, base::kNoticeNoSlot | base::kNoticeClosing,
+      "The program's own profiler (torch.profiler or the like) kept CUPTI's one subscriber slot "
+      "for "
+      "a time after its session: launches of that time have no stacks and belong to no operator.");
+}
+
+// The program got the slot from us, and its kinds are off: nobody else is meant by what is switched
+// on now, and it asks through our wrappers when it begins again.
+bool work_without_slot(Room& room) {
+  if (room.wanted != Wanted::kOff && (room.said & kSaidNoSlot) == 0) {
+    room.said |= kSaidNoSlot;
+    say(NoticeLevel::kMissing, base::kNoticeNoSlot | base::kNoticeOpening,
+        "The program's own profiler (torch.profiler or the like) keeps CUPTI's one subscriber slot "
+        "after its session: launches from then on have no stacks and belong to no operator%s. "
+        "Their "
+        "calls and GPU work are recorded.",
+        room.settings.kernel_steps ? ", and steps by kernel are not counted" : "");
+  }
+  return room.wanted != Wanted::kRecording || room.registered || settle(room);
+}
+
 }  // namespace
 
 bool open_cupti(Room& room, std::uint64_t now_ns) {
@@ -209,6 +234,7 @@ bool open_cupti(Room& room, std::uint64_t now_ns) {
 
 bool take_slot(Room& room, std::uint64_t now_ns) {
   if (room.slot == Slot::kOurs) return room.registered || settle(room);
+  if (room.other.subscribed) return work_without_slot(room);
   if (room.slot == Slot::kRefused || now_ns < room.retry_at_ns) return false;
   char holder[kHolderBytes] = {};
   const CUptiResult result = subscribe(room, holder);
@@ -219,9 +245,15 @@ bool take_slot(Room& room, std::uint64_t now_ns) {
         say(NoticeLevel::kInfo, 0, "CUPTI's slot is free again: GPU events are recorded from now.");
       room.slot = Slot::kOurs;
       room.retry_at_ns = 0;
+      say_slot_is_back(room);
       return settle(room);
     case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
     case CUPTI_ERROR_MAX_LIMIT_REACHED:
+      // Since then its calls may not have come by us.
+      if (room.other.ever_subscribed) {
+        room.other.subscribed = true;
+        return work_without_slot(room);
+      }
       slot_is_taken(room, result, holder, now_ns);
       return false;
     case CUPTI_ERROR_NOT_INITIALIZED:

@@ -123,7 +123,7 @@ inline constexpr ScenarioInfo kScenarios[] = {
      "(default for 13.0)"},
     {"deaf-whole-kinds", 1,
      "the whole kinds RUNTIME and DRIVER succeed and deliver nothing once cuInit has returned"},
-    {"deaf-api", 0, "after ARG API records none is delivered, however they are switched on"},
+    {"deaf-api", 0, "after ARG API records and callbacks at exits none of either comes"},
     {"deaf-kernels", 0, "after ARG kernel records none is delivered"},
     {"deaf-callbacks", 0, "after ARG API callbacks none is made"},
     {"no-end", 1, "every ARG-th device record has end = 0"},

@@ -47,7 +47,7 @@ CallExtra* extra_of(const ApiCall& call) {
 void report_call(ApiCall& call, std::uint64_t* data, CUpti_ApiCallbackSite site) {
   const CUpti_CallbackDomain domain = domain_of(call);
   if (state().callback_on[domain][call.cbid].load(std::memory_order_relaxed) == 0) return;
-  if (!callback_made()) return;
+  if (!callback_made() || (site == CUPTI_API_EXIT && !return_told())) return;
   CUpti_CallbackData d{};
   d.callbackSite = site;
   d.functionName = call.name;

@@ -148,6 +148,10 @@ void deliver_api(const ApiCall& call) {
   for (std::size_t i = 0; i < n; ++i) hold_record(group[i], now_ns() + delay);
 }
 
+bool return_told() {
+  return !deaf_by_now(Scenario::kDeafApi, of_client<Counts>().api_records.fetch_add(1) + 1);
+}
+
 bool callback_made() {
   if (!on(Scenario::kDeafCallbacks)) return true;
   const std::uint64_t number = of_client<Counts>().callbacks.fetch_add(1) + 1;

@@ -23,6 +23,9 @@ void deliver_api(const ApiCall& call);
 /// Whether an API callback is made; counts the calls.
 bool callback_made();
 
+/// Whether the callback at a call's exit is made.
+bool return_told();
+
 /// Delivers device records that the shuffled scenario kept back.
 void release_kept_back();
 

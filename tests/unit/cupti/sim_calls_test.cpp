@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Records of API calls, where CUPTI takes what is switched on and delivers nothing. Each case
-// names, in CMakeLists.txt, the switches of gpusim-run it needs.
+// Rows of API calls: from our callbacks, and from CUPTI's records where no callback comes. Each
+// case names, in CMakeLists.txt, the switches of gpusim-run it needs.
 //
 // Context:  tests
 #include "inject/cupti/live.hpp"
@@ -13,90 +13,117 @@ namespace {
 
 class SimCalls : public SimTest {
  protected:
-  std::size_t launch_records() {
+  std::size_t launch_rows(bool own) {
     std::size_t count = 0;
     for (const auto& call : segment_.all<wire::ApiCall>())
-      count += segment_.text(call.body.name_id) == "cuLaunchKernel" ? 1 : 0;
+      count += segment_.text(call.body.name_id) == "cuLaunchKernel" &&
+                       ((call.body.flags & wire::kApiOwnClock) != 0) == own
+                   ? 1
+                   : 0;
     return count;
   }
-  static Calls way() {
+  static bool kinds_are_on() {
+    constexpr std::uint64_t kBoth =
+        kind_bit(CUPTI_ACTIVITY_KIND_RUNTIME) | kind_bit(CUPTI_ACTIVITY_KIND_DRIVER);
     const RoomLock lock(kPatienceMs);
-    return g_room.calls;
+    return (g_room.kinds & kBoth) != 0;
   }
-  /// Launches, with a turn of the worker after each, until the way is another one.
-  bool launch_until_way_is(Calls wanted) {
-    for (int i = 0; i < 2400 && way() != wanted; ++i) {
+  /// Launches, with a turn of the worker after each, until the kinds are on.
+  bool launch_until_kinds_are_on() {
+    for (int i = 0; i < 2400 && !kinds_are_on(); ++i) {
       program().launch(1);
       program().wait();
       turn();
       std::this_thread::sleep_for(std::chrono::milliseconds(25));
     }
-    return way() == wanted;
-  }
-  static bool stated(const std::string& value) {
-    const auto fact = fakes::g_facts.find("cupti_calls");
-    return fact != fakes::g_facts.end() && fact->second.find(value) != std::string::npos;
+    return kinds_are_on();
   }
 };
 
-TEST_F(SimCalls, OnceCudaIsUpWholeKindsAreOn) {
+TEST_F(SimCalls, ComeFromCallbacksAndNoKindOfThemIsOn) {
   program();
   record();
+  const std::uint64_t before_ns = base::mono_ns();
   program().launch(10);
+  program().mark();
+  program().refused();
   finish();
-  EXPECT_EQ(way(), Calls::kKinds);
+  EXPECT_FALSE(kinds_are_on());
   EXPECT_EQ(kernels(), 10u);
-  EXPECT_EQ(launch_records(), 10u);
-  for (const auto& call : segment_.all<wire::ApiCall>())
-    EXPECT_NE(segment_.text(call.body.name_id), "cuCtxGetCurrent") << "not of interest";
+  EXPECT_EQ(launch_rows(true), 11u);
+  std::size_t marks = 0, refused = 0;
+  for (const auto& call : segment_.all<wire::ApiCall>()) {
+    EXPECT_EQ(call.body.flags, wire::kApiOwnClock);
+    EXPECT_LE(before_ns, call.body.start_ns);
+    EXPECT_LE(call.body.start_ns, call.body.end_ns);
+    EXPECT_LE(call.body.end_ns, base::mono_ns());
+    EXPECT_EQ(call.body.tid, static_cast<std::uint32_t>(gettid()));
+    marks += segment_.text(call.body.name_id) == "cuEventRecord" ? 1 : 0;
+    refused += call.body.result == CUDA_ERROR_INVALID_VALUE ? 1 : 0;
+  }
+  EXPECT_EQ(marks, 1u);
+  EXPECT_EQ(refused, 1u);
+  for (const auto& launch : segment_.all<wire::Launch>())
+    EXPECT_NE(launch.body.cbid, std::uint32_t{CUPTI_DRIVER_TRACE_CBID_cuEventRecord});
 }
 
-TEST_F(SimCalls, FiltersThatDeliverNothingAreLeftForWholeKinds) {
+TEST_F(SimCalls, OfTheDriverInsideOnesOfTheRuntimeAreNotShown) {  // --scenario nested-driver
   program();
-  set_cuda_begins(true);  // and yet it is too late
   record();
-  set_cuda_begins(false);
-  ASSERT_EQ(way(), Calls::kFilters);
-  ASSERT_TRUE(launch_until_way_is(Calls::kKinds));
-  EXPECT_EQ(launch_records(), 0u);
   program().launch(10);
   finish();
-  EXPECT_EQ(launch_records(), 10u);
-  turn();
-  EXPECT_TRUE(stated("filters delivered no record"));
+  EXPECT_EQ(launch_rows(true), 10u);
+  EXPECT_EQ(segment_.all<wire::Launch>().size(), 10u + 1);
+}
+
+TEST_F(SimCalls, AreNotRecordedWhereNobodyAskedForThem) {
+  program();
+  settings_.calls = false;
+  record();
+  program().launch(10);
+  finish();
+  EXPECT_EQ(kernels(), 10u);
+  EXPECT_EQ(segment_.all<wire::ApiCall>().size(), 0u);
+  EXPECT_FALSE(kinds_are_on());
+}
+
+TEST_F(SimCalls, ComeFromCuptiWhereNoCallbackIsMade) {  // --scenario deaf-callbacks:20
+  program();
+  record();
+  ASSERT_TRUE(launch_until_kinds_are_on());
+  const std::size_t own = launch_rows(true);
+  program().launch(10);
+  finish();
+  EXPECT_EQ(launch_rows(true), own);
+  EXPECT_EQ(launch_rows(false), 10u);
   want(Wanted::kOff, settings_);
-  record();
-  EXPECT_EQ(way(), Calls::kKinds) << "in the next window, too";
-}
-
-TEST_F(SimCalls, WholeKindsThatDeliverNothingAreLeftForFilters) {  // --scenario deaf-whole-kinds
-  program();
-  record();
-  ASSERT_EQ(way(), Calls::kKinds);
-  ASSERT_TRUE(launch_until_way_is(Calls::kFilters));
-  program().launch(10);
-  finish();
-  EXPECT_EQ(launch_records(), 10u);
   turn();
-  EXPECT_TRUE(stated("whole kinds delivered no record"));
+  EXPECT_FALSE(kinds_are_on());
 }
 
-TEST_F(SimCalls, WhereNeitherDeliversItIsNotTriedForEver) {  // --scenario deaf-api
+TEST_F(SimCalls, AreAskedOfCuptiWhereNoReturnIsSeen) {  // --scenario deaf-api:20
   program();
   record();
-  ASSERT_TRUE(launch_until_way_is(Calls::kFilters));
-  ASSERT_TRUE(launch_until_way_is(Calls::kKinds));
-  turn_for(std::chrono::milliseconds(100));
-  EXPECT_TRUE(stated("neither"));
-  for (int i = 0; i < 60; ++i) {
-    program().launch(1);
-    program().wait();
+  EXPECT_TRUE(launch_until_kinds_are_on());
+  EXPECT_GT(launch_rows(true), 0u);
+}
+
+TEST_F(SimCalls, ThatWaitAreNoSilence) {
+  program();
+  record();
+  program().launch(1);
+  // As a thread that is inside of one: entered, not returned, while kernels run.
+  g_live.other_calls.fetch_add(1);
+  turn(2);
+  for (int i = 0; i < 40; ++i) {
+    g_live.kernel_records.fetch_add(1);
     turn();
     std::this_thread::sleep_for(std::chrono::milliseconds(25));
-    ASSERT_EQ(way(), Calls::kKinds);
+    ASSERT_FALSE(kinds_are_on());
   }
-  finish();
-  EXPECT_GT(kernels(), 60u);
+  g_live.returns.fetch_add(1);
+  turn();
+  EXPECT_FALSE(kinds_are_on());
 }
 
 }  // namespace

@@ -8,7 +8,9 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <string>
 
+#include "inject/cupti/subscribe/room.hpp"
 #include "sim_fixture.hpp"
 
 namespace gpuprof::cupti {
@@ -45,6 +47,13 @@ class SimHandOver : public SimTest {
     // The program's own copy, opened as Python opens an extension's libraries.
     ASSERT_NE(dlopen("libcupti.so.13", RTLD_NOW | RTLD_LOCAL), nullptr);
   }
+  std::size_t calls_of(const std::string& name) {
+    std::size_t count = 0;
+    for (const auto& call : segment_.all<wire::ApiCall>())
+      count += segment_.text(call.body.name_id) == name ? 1 : 0;
+    return count;
+  }
+  static void CUPTIAPI nothing(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
   // The order of a current Kineto: no subscriber, kinds off first, then a forced flush.
   void app_session(int launches) {
     ASSERT_EQ(cuptiActivityRegisterCallbacks(app_requested, app_completed), CUPTI_SUCCESS);
@@ -111,17 +120,71 @@ TEST_F(SimHandOver, AOneShotSubscriberNeverSees39) {
   program().launch(4);
   program().wait();
   CUpti_SubscriberHandle handle{};
-  const auto nothing = [](void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {};
   ASSERT_EQ(cuptiSubscribe(&handle, nothing, nullptr), CUPTI_SUCCESS);
-  turn_for(400ms);
-  program().launch(4);
-  program().wait();
+  app_session(4);
   EXPECT_EQ(kernels(), 4u) << "its session lasts: hands off";
   ASSERT_EQ(cuptiUnsubscribe(handle), CUPTI_SUCCESS);
   EXPECT_TRUE(turn_until_it_is_done());
   program().launch(4);
   finish();
   EXPECT_EQ(kernels(), 8u);
+}
+
+// As PyTorch's profiler did until August 2026.
+TEST_F(SimHandOver, AProgramThatKeepsTheSlotIsRecordedWithoutCallbacks) {
+  program();
+  record();
+  program().launch(4);
+  finish();
+  CUpti_SubscriberHandle handle{};
+  ASSERT_EQ(cuptiSubscribe(&handle, nothing, nullptr), CUPTI_SUCCESS);
+  app_session(5);
+  ASSERT_TRUE(turn_until_it_is_done());
+  ASSERT_EQ(segment_.all<wire::Launch>().size(), 4u + 1);  // and a wait
+  program().launch(6);
+  finish();
+  EXPECT_EQ(kernels(), 10u);
+  EXPECT_EQ(calls_of("cuLaunchKernel"), 10u);
+  EXPECT_EQ(segment_.all<wire::Launch>().size(), 4u + 1) << "no callback";
+  EXPECT_EQ(times_said("keeps CUPTI's one subscriber slot"), 1) << everything_said();
+
+  app_session(7);
+  EXPECT_EQ(g_app_kernels.load(), 12) << "its next session is its own";
+  ASSERT_TRUE(turn_until_it_is_done(2));
+  program().launch(2);
+  finish();
+  EXPECT_EQ(kernels(), 12u);
+
+  ASSERT_EQ(cuptiUnsubscribe(handle), CUPTI_SUCCESS);
+  ASSERT_TRUE(
+      turn_until([] { return times_said("kept CUPTI's one subscriber slot for a time") == 1; }));
+  program().launch(3);
+  finish();
+  EXPECT_EQ(kernels(), 15u);
+  EXPECT_EQ(calls_of("cuLaunchKernel"), 15u);
+  EXPECT_EQ(segment_.all<wire::Launch>().size(), 4u + 1 + 3 + 1);
+}
+
+TEST_F(SimHandOver, AProgramThatKeepsTheSlotIsLeftAloneWhileNothingIsRecorded) {
+  program();
+  CUpti_SubscriberHandle handle{};
+  record();
+  ASSERT_EQ(cuptiSubscribe(&handle, nothing, nullptr), CUPTI_SUCCESS);
+  app_session(5);
+  ASSERT_TRUE(turn_until_it_is_done());
+  program().launch(2);
+  finish();
+  EXPECT_EQ(kernels(), 2u);
+  want(Wanted::kOff, settings_);
+  turn(3);
+  EXPECT_EQ(g_room.kinds, 0u) << "the window is over";
+  app_session(6);
+  EXPECT_EQ(g_app_kernels.load(), 11);
+  record();
+  ASSERT_TRUE(turn_until([] { return g_room.kinds != 0; }));
+  program().launch(3);
+  finish();
+  EXPECT_EQ(kernels(), 5u);
 }
 
 TEST_F(SimHandOver, FinalizeByTheProgramIsSurvived) {

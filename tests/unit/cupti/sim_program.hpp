@@ -22,6 +22,7 @@ class SimProgram {
     EXPECT_EQ(cuModuleLoadData(&module, "simulated"), CUDA_SUCCESS);
     EXPECT_EQ(cuModuleGetFunction(&first_, module, "_ZN3sim5firstEPfi"), CUDA_SUCCESS);
     EXPECT_EQ(cuModuleGetFunction(&second_, module, "_ZN3sim6secondIfEEvPT_i"), CUDA_SUCCESS);
+    EXPECT_EQ(cuEventCreate(&event_, CU_EVENT_DEFAULT), CUDA_SUCCESS);
     EXPECT_EQ(cuMemAlloc(&a_, kBytes), CUDA_SUCCESS);
     EXPECT_EQ(cuMemAlloc(&b_, kBytes), CUDA_SUCCESS);
   }
@@ -34,6 +35,11 @@ class SimProgram {
   }
   void copy() { ASSERT_EQ(cuMemcpyDtoD(a_, b_, kBytes), CUDA_SUCCESS); }
   void set() { ASSERT_EQ(cuMemsetD8Async(a_, 7, kBytes, stream_), CUDA_SUCCESS); }
+  void mark() { ASSERT_EQ(cuEventRecord(event_, stream_), CUDA_SUCCESS); }
+  void refused() {
+    ASSERT_EQ(cuLaunchKernel(first_, 0, 0, 0, 0, 0, 0, 0, stream_, nullptr, nullptr),
+              CUDA_ERROR_INVALID_VALUE);
+  }
   void wait() { ASSERT_EQ(cuCtxSynchronize(), CUDA_SUCCESS); }
   void graph(int nodes, int times) {
     CUgraph graph{};
@@ -50,6 +56,7 @@ class SimProgram {
  private:
   CUcontext context_{};
   CUstream stream_{};
+  CUevent event_{};
   CUfunction first_{}, second_{};
   CUdeviceptr a_{}, b_{};
 };
