@@ -86,8 +86,9 @@ void call_begins(const Call& call) {
   if (!guard || hot::is_our_thread(guard.tid())) return;
   t_last_correlation = data.correlationId;
   const std::uint64_t now_ns = base::mono_ns();
-  guard.block().open_call = {now_ns, data.correlationId, static_cast<std::uint16_t>(cbid),
-                             static_cast<std::uint16_t>(domain)};
+  hot::OpenCall& open = guard.block().open_call;
+  open = {now_ns, data.correlationId, static_cast<std::uint16_t>(cbid),
+          static_cast<std::uint16_t>(domain)};
   if (call_class == CallClass::kMark) return;
   count(call_class);
   if (hot::on(hot::kOnKernelSteps) && data.symbolName != nullptr) {
@@ -96,6 +97,8 @@ void call_begins(const Call& call) {
       see_kernel(guard, data.symbolName, now_ns);
   }
   if (hot::on(hot::kOnCuda)) record_launch(guard, call, now_ns);
+  // The row is the call's own time, not that of its stack.
+  if (hot::on(hot::kOnLaunchStacks)) open.begun_ns = base::mono_ns();
 }
 
 std::int32_t result_of(const CUpti_CallbackData& data) {

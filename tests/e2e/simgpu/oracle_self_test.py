@@ -147,6 +147,14 @@ class Oracle(unittest.TestCase):
         w.calls[1].tid = w.flow_starts[1] = 555_000
         self.assertEqual(set(found(w, handles=True)), {"wrong thread", "wrong thread of call"})
 
+    def test_a_call_of_ours_holds_the_call_and_no_other(self):
+        for early, late, right in ((0, 0, True), (9_000, 9_000, True), (-6_000, 0, False), (0, -6_000, False),
+                                   (30_000, 0, False), (0, 30_000, False)):
+            w = honest()
+            w.calls[6].start -= early
+            w.calls[6].end += late
+            self.assertEqual(found(w), {} if right else {"wrong start of call": 1}, (early, late))
+
     def test_finds_calls_nobody_made(self):
         w = honest()
         w.calls[500] = Call("cuLaunchKernel", 70, 1, 2)

@@ -76,6 +76,7 @@ class Comparison:
             [(t.start, w.start - t.start) for t, w in self.match.pairs]) if fit else (0, 0.0, 0)
         told = float(getattr(witness, "header", {}).get("facts", {}).get("clock.rough_ppm", 0))
         self.rate = max(RATE_PPM, told) * 1e-6 if fit or rated else 0.0
+        self.own_clock = not fit
         self.worst_duration = self.worst_start = 0
         self._presence()
         self._fields()
@@ -166,7 +167,29 @@ class Comparison:
             if not self.witness.flow_ends[got.corr]:
                 self.found.add("arrow without end", wanted.short())
 
+    def _room_of_calls(self):
+        """{correlation: (end of the call before it on its thread, start of the one behind)}."""
+        rows, room = collections.defaultdict(list), {}
+        for corr, call in self.truth.calls.items():
+            rows[call.tid].append((call.start, call.end, corr))
+        for row in rows.values():
+            row.sort()
+            ends = [0] + [end for _, end, _ in row]
+            starts = [start for start, _, _ in row] + [float("inf")]
+            room.update({corr: (ends[i], starts[i + 1]) for i, (_, _, corr) in enumerate(row)})
+        return room
+
+    def _call_is_off(self, call, right, room):
+        """Ours begin before the call does and end behind it, by whatever the thread was kept from running there; a
+        clock that had to be fitted is near."""
+        if not self.own_clock:
+            return abs(self.line_of_truth(call.start) - right.start) > START_NS
+        before, behind = room
+        return not (before - START_NS <= call.start <= right.start + START_NS
+                    and right.end - START_NS <= call.end <= behind + START_NS)
+
     def _calls(self, foreign):
+        room = self._room_of_calls()
         for corr in self.witness.doubled_calls:
             self.found.add("call twice", "correlation %s" % corr)
         for corr, call in self.witness.calls.items():
@@ -179,9 +202,9 @@ class Comparison:
             elif not self._same_thread(call.tid, right.tid):
                 self.found.add("wrong thread of call", "%s: %s instead of %s"
                                % (call.name, call.tid, right.tid))
-            elif abs(self.line_of_truth(call.start) - right.start) > START_NS:
-                self.found.add("wrong start of call", "%s %d ns away" % (
-                    call.name, self.line_of_truth(call.start) - right.start))
+            elif self._call_is_off(call, right, room[corr]):
+                self.found.add("wrong start of call", "%s %d ns away, its end %d" % (
+                    call.name, self.line_of_truth(call.start) - right.start, call.end - right.end))
 
     def summary(self):
         """One row: counts of truth and witness by kind, and the worst times."""
