@@ -19,7 +19,9 @@ namespace {
 
 constexpr std::uint32_t kFlushPeriodMs = 25;
 constexpr std::uint32_t kCuptiBufferBytes = 1u << 20;
-constexpr std::uint32_t kCuptiBuffers = 12;
+// 64 threads that launch at once keep one each, cut into eighths, and fill others until CUPTI has
+// delivered those: 12 MiB were too few on a GPU.
+constexpr std::uint32_t kCuptiBuffers = 24;
 
 wire::SamplerKind sampler_kind(const std::string& name) {
   constexpr std::pair<const char*, wire::SamplerKind> kNames[] = {

@@ -25,7 +25,7 @@ namespace {
 // touched, but both limits count it.
 constexpr std::uint64_t kDataBytes = 80ULL << 20;
 // Beside that and the segment: addresses for buffers and our own code.
-constexpr std::uint64_t kOtherBytes = 20ULL << 20;
+constexpr std::uint64_t kOtherBytes = 32ULL << 20;
 
 struct Limit {
   decltype(RLIMIT_AS) which;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What our launch callback costs the launching thread: without and with a cached stack, against an
-// empty callback called the same way.
+// What our two callbacks of a launch, at its entry and its exit, cost the launching thread: without
+// and with a cached stack, by the clock and by the processor's counter, against empty ones.
 //
 // Context:  tests
 #include <cstdint>
@@ -20,19 +20,23 @@ using Callback = void (*)(void*, CUpti_CallbackDomain, CUpti_CallbackId, const v
 
 void CUPTIAPI empty_callback(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
 
-constexpr int kCalls = 5'000;  // fewer than fill the lane
+constexpr int kCalls = 2'000;  // fewer than fill the lane
 constexpr int kRepetitions = 15;
 
 using fakes::at_depth;
 
 double ns_per_call(Callback callback, std::uint32_t& correlation) {
+  int result = 0;
   CUpti_CallbackData data{};
-  data.callbackSite = CUPTI_API_ENTER;
+  data.functionReturnValue = &result;
   data.symbolName = "kernel";
   Callback volatile called = callback;
   const double seconds = test::seconds_of([&] {
     for (int i = 0; i < kCalls; ++i) {
       data.correlationId = ++correlation;
+      data.callbackSite = CUPTI_API_ENTER;
+      called(nullptr, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &data);
+      data.callbackSite = CUPTI_API_EXIT;
       called(nullptr, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &data);
     }
   });
@@ -53,6 +57,18 @@ void measure(const char* what, int depth, Callback callback, fakes::InProcessSeg
   test::print_spread(what, ns, "ns a call");
 }
 
+void measure_all(const char* clock, fakes::InProcessSegment& segment) {
+  char what[64];
+  hot::g_state.on.store(hot::kOnCuda);
+  std::snprintf(what, sizeof what, "%s, no stack               ", clock);
+  measure(what, 0, cupti::api_callback, segment);
+  hot::g_state.on.store(hot::kOnCuda | hot::kOnLaunchStacks);
+  for (const int depth : {10, 36, 76}) {
+    std::snprintf(what, sizeof what, "%s, cached stack, depth %2d ", clock, depth);
+    measure(what, depth, cupti::api_callback, segment);
+  }
+}
+
 }  // namespace
 }  // namespace gpuprof
 
@@ -65,15 +81,10 @@ int main() {
   settings.python = false;
   settings.blocked_threads = false;
   sampler.start_sampling(settings);
-  measure("baseline: empty callback                ", 0, empty_callback, sampler.segment);
-  hot::g_state.on.store(hot::kOnCuda);
-  measure("launch callback, no stack               ", 0, cupti::api_callback, sampler.segment);
-  hot::g_state.on.store(hot::kOnCuda | hot::kOnLaunchStacks);
-  for (const int depth : {10, 36, 76}) {
-    char what[64];
-    std::snprintf(what, sizeof what, "launch callback, cached stack, depth %2d ", depth);
-    measure(what, depth, cupti::api_callback, sampler.segment);
-  }
+  measure("baseline: empty callbacks       ", 0, empty_callback, sampler.segment);
+  measure_all("the clock  ", sampler.segment);
+  hot::look_for_ticks();
+  measure_all("the counter", sampler.segment);
   std::printf("dropped: %lu\n", sampler.segment.counter(wire::Counter::kDroppedLaneFull));
   return 0;
 }

@@ -136,6 +136,10 @@ def before_launch(seen):
             and one.start < seen.calls[one.correlation()][0] - ROUNDING_NS]
 
 
+def before_launch_by(seen, one):
+    return seen.calls[one.correlation()][0] - one.start
+
+
 def overlaps(seen):
     """Pairs of one stream that run at the same time. Nodes of a graph may, and copies that the host makes: they are not
     looked at."""

@@ -8,7 +8,6 @@
 
 #include <cstring>
 
-#include "gpuprof/base/clock.hpp"
 #include "inject/cupti/activity/names.hpp"
 #include "inject/cupti/callbacks/call_list.hpp"
 #include "inject/cupti/callbacks/kernel_steps.hpp"
@@ -85,7 +84,7 @@ void call_begins(const Call& call) {
   const hot::Guard guard(hot::Role::kCallback);
   if (!guard || hot::is_our_thread(guard.tid())) return;
   t_last_correlation = data.correlationId;
-  const std::uint64_t now_ns = base::mono_ns();
+  const std::uint64_t now_ns = guard.block().ticks.now_ns();
   hot::OpenCall& open = guard.block().open_call;
   open = {now_ns, data.correlationId, static_cast<std::uint16_t>(cbid),
           static_cast<std::uint16_t>(domain)};
@@ -98,7 +97,7 @@ void call_begins(const Call& call) {
   }
   if (hot::on(hot::kOnCuda)) record_launch(guard, call, now_ns);
   // The row is the call's own time, not that of its stack.
-  if (hot::on(hot::kOnLaunchStacks)) open.begun_ns = base::mono_ns();
+  if (hot::on(hot::kOnLaunchStacks)) open.begun_ns = guard.block().ticks.now_ns();
 }
 
 std::int32_t result_of(const CUpti_CallbackData& data) {
@@ -122,7 +121,7 @@ void call_returns(const Call& call) {
   open.correlation = 0;
   if (call_class != CallClass::kMark) g_live.returns.fetch_add(1, std::memory_order_relaxed);
   if (g_live.drop_api.load(std::memory_order_relaxed)) return;
-  const std::uint64_t now_ns = base::mono_ns();
+  const std::uint64_t now_ns = guard.block().ticks.now_ns();
   wire::ApiCall row{};
   row.start_ns = open.begun_ns;
   row.end_ns = now_ns;

@@ -12,6 +12,7 @@
 #include "inject/cupti/interpose/late.hpp"
 #include "inject/cupti/subscribe/room.hpp"
 #include "inject/hot/state.hpp"
+#include "inject/hot/ticks.hpp"
 
 namespace gpuprof::cupti {
 
@@ -59,7 +60,10 @@ void count_late(bool goes_on) {
 
 void want(Wanted wanted, const Settings& settings) {
   // First, so that no session of the program begins unseen. Inside cuInit it is too early.
-  if (wanted != Wanted::kOff && on_our_thread()) follow_callers();
+  if (wanted != Wanted::kOff && on_our_thread()) {
+    follow_callers();
+    hot::look_for_ticks();
+  }
   const bool first = !g_late.asked_again.load(std::memory_order_relaxed);
   const bool done = try_want(wanted, settings, first ? kFirstMs : kAgainMs);
   g_late.asked_again.store(!done, std::memory_order_relaxed);

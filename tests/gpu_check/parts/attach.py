@@ -36,23 +36,27 @@ def wanting(number, seen, done):
 
 
 def windows(context, command, program):
-    bad, linked, work, early, kernels, longest = [], 0, 0, 0, 0, 0.0
+    bad, linked, work, early, kernels, longest = [], 0, 0, [], 0, 0.0
     for number in range(1, context.times + 1):
         began = time.monotonic()
         seen, files, wrong = one_window(context, command, program.pid, number)
         longest = max(longest, time.monotonic() - began)
         there, whole, _ = traces.linked(seen)
-        linked, work, early = linked + there, work + whole, early + len(traces.before_launch(seen))
+        linked, work = linked + there, work + whole
+        before = traces.before_launch(seen)
+        early += [(number, traces.before_launch_by(seen, one), one.name) for one in before]
         kernels += len(seen.of("kernel"))
         if wrong:
             bad.append(wrong)
-        if wrong or number == 1:
+        if wrong or before or number == 1:
             context.keep(*files)
         if not program.alive():
             bad.append("the program ended in window %d" % number)
             break
     if early:
-        bad.append("%d before their launch" % early)
+        number, by_ns, name = max(early, key=lambda one: one[1])
+        bad.append("%d before their launch, in windows %s, by %d ns at most (%s in window %d)" % (
+            len(early), sorted({one[0] for one in early}), by_ns, name[:60], number))
     text = "%d windows of %g s, %d kernels, linked %d of %d (%.2f %%), longest command %.1f s" % (
         number, SECONDS, kernels, linked, work, 100 * linked / max(1, work), longest)
     yield judged("%d times %s" % (context.times, command), not bad, text, EXPECTED, "; ".join(bad[:4]), linked=linked,

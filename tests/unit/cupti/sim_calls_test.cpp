@@ -51,12 +51,13 @@ TEST_F(SimCalls, ComeFromCallbacksAndNoKindOfThemIsOn) {
   EXPECT_FALSE(kinds_are_on());
   EXPECT_EQ(kernels(), 10u);
   EXPECT_EQ(launch_rows(true), 11u);
+  const std::uint64_t after_ns = base::mono_ns();
   std::size_t marks = 0, refused = 0;
   for (const auto& call : segment_.all<wire::ApiCall>()) {
     EXPECT_EQ(call.body.flags, wire::kApiOwnClock);
     EXPECT_LE(before_ns, call.body.start_ns);
     EXPECT_LE(call.body.start_ns, call.body.end_ns);
-    EXPECT_LE(call.body.end_ns, base::mono_ns());
+    EXPECT_LE(call.body.end_ns, after_ns);
     EXPECT_EQ(call.body.tid, static_cast<std::uint32_t>(gettid()));
     marks += segment_.text(call.body.name_id) == "cuEventRecord" ? 1 : 0;
     refused += call.body.result == CUDA_ERROR_INVALID_VALUE ? 1 : 0;
