@@ -209,6 +209,7 @@ void LoopBook::begins(const Lane& lane, const wire::OpBegin& op, OpKind kind) {
     }
     for (Loop* one : *around) ++one->backward;
   }
+  if (owner.capture_begins) captured(owner, op.ts_ns);
   const std::uint32_t flags = kIterationSeen | (kind == OpKind::kLoader ? 0 : kIterationWorked);
   for (Loop* one : *around)
     if (Iteration* now = one->newest(lane.tid)) {
@@ -217,6 +218,12 @@ void LoopBook::begins(const Lane& lane, const wire::OpBegin& op, OpKind kind) {
       now->last = op.stack_id;
       if (now->first == 0) now->first = op.stack_id;
     }
+}
+
+void LoopBook::captured(Thread& owner, std::uint64_t ts_ns) {
+  owner.capture_begins = false;
+  for (Loop* one : owner.ran)
+    if (!holds(*owner.around, one)) one->capture_ns = ts_ns;
 }
 
 bool LoopBook::sets_up(const Thread& owner) const {

@@ -53,6 +53,7 @@ struct Loop {
   std::uint64_t replays = 0;     // launches of CUDA graphs inside
   std::uint64_t optimizers = 0;  // that ran inside
   std::uint64_t missed = 0;      // … outside, in a thread that had run the loop
+  std::uint64_t capture_ns = 0;  // of the newest CUDA graph captured outside, in such a thread
 
   /// The iteration that the thread is in or was in last; null: none, or many of others since.
   Iteration* newest(std::uint32_t tid);
@@ -98,8 +99,12 @@ class LoopBook {
   /// The thread launches a CUDA graph.
   void replays(const Lane& lane, std::uint64_t ts_ns);
   /// What the thread launches goes into a CUDA graph, or does no more.
-  void captures(const Lane& lane, bool on) { thread(lane).capturing = on; }
+  void captures(const Lane& lane, bool on) {
+    thread(lane).capturing = thread(lane).capture_begins = on;
+  }
   bool is_capturing(const Lane& lane) { return thread(lane).capturing; }
+  /// No operator was told of since the capture began. Where the thread is, the first one says.
+  bool capture_begins(const Lane& lane) { return thread(lane).capture_begins; }
   void captured_optimizer() { ++captured_optimizers_; }
 
   const std::map<std::uint64_t, Loop>& loops() const { return loops_; }
@@ -145,12 +150,13 @@ class LoopBook {
     std::vector<Loop*> ran;   // whose iterations it began
     std::vector<Loop*> around_optimizer;
     std::uint64_t optimizers = 0;
-    bool capturing = false;
+    bool capturing = false, capture_begins = false;
   };
 
   Thread& thread(const Lane& lane);
   const std::vector<Loop*>& around(const Lane& lane, const wire::OpBegin& op);
   bool sets_up(const Thread& owner) const;  // its open operator does
+  void captured(Thread& owner, std::uint64_t ts_ns);
   Loop* loop(std::uint64_t id);
   void keep(Loop& loop, const Iteration& one);
   void begins_iteration(Loop& loop, const Lane& lane, const wire::LoopMark& mark);

@@ -219,7 +219,10 @@ void StepFinder::choose_now(std::uint64_t now_ns, Patience patience) {
 
 void StepFinder::finish(std::uint64_t now_ns) {
   choose_now(now_ns, Patience::kNone);
-  if (doubted_) look_back(now_ns);
+  if (doubted_)
+    look_back(now_ns);
+  else if (suspended_)
+    choose_next(now_ns, Patience::kNone);
   settle(!pending_.loader);
 }
 
@@ -246,13 +249,26 @@ void StepFinder::watch(std::uint64_t now_ns) {
     return;
   }
   if (doubted_) return look_again(now_ns);
-  const bool same = chosen_.with_optimizer;
+  choose_next(now_ns, Patience::kSome);
+}
+
+// Another loop than the one that was left. @param patience  kNone: the program has ended.
+void StepFinder::choose_next(std::uint64_t now_ns, Patience patience) {
+  const bool ended = patience == Patience::kNone, same = chosen_.with_optimizer;
+  // Replays are short, and so may be what is left of the program; other trainings wait their turn.
+  const Patience of_updates = ended && book_.replays() != 0 ? patience : Patience::kMuch;
   StepChoice choice;
-  if (book_.captured_optimizers() != 0) choice = loop_with_graphs(book_, Patience::kSome);
-  if (!choice) choice = loop_with_optimizer(book_, Patience::kMuch);
-  if (!choice && !same && now_ns > suspended_ns_ + kChoiceQuietNs)
-    choice = busiest_loop(book_, now_ns, Patience::kSome);
+  if (book_.captured_optimizers() != 0 || !same) choice = loop_with_graphs(book_, patience);
+  if (!choice) choice = loop_with_optimizer(book_, of_updates);
+  if (!choice && !same && !ended && now_ns > suspended_ns_ + kChoiceQuietNs)
+    choice = busiest_loop(book_, now_ns, patience);
   if (choice && choice.loop != chosen_.loop) choose(choice, now_ns);
+}
+
+// The chosen loop may have been the warm-up, and what follows may be shorter than a pause. If it
+// goes on, so do its steps.
+void StepFinder::captured_outside(std::uint64_t now_ns) {
+  if (!suspended_ && !search_.wants_named_loop()) suspend(now_ns);
 }
 
 // The first update came after the choice.

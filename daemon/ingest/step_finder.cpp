@@ -135,6 +135,7 @@ void StepFinder::begin(const Lane& lane, const wire::OpBegin& op) {
   if ((op.flags & wire::kOpTopLevel) == 0) return;
   // What the program named itself encloses operators and is none.
   if (op.scope == kUserScope && !known) return;
+  const bool capture = book_.capture_begins(lane);
   book_.begins(lane, op, kind);
   if (chosen_.source == wire::StepSource::kNone) return trail_.begins(lane, op);
   if (!chose_loop()) return;
@@ -142,7 +143,13 @@ void StepFinder::begin(const Lane& lane, const wire::OpBegin& op) {
   if (kind == OpKind::kOptimizer && !inside) ++(is_steps_thread(lane) ? strangers_ : others_);
   if (kind == OpKind::kOptimizer) late_update(lane, inside, op.ts_ns);
   if (!is_steps_thread(lane)) return;
-  if (inside) {
+  moves(lane, op, kind);
+  if (capture && !inside) captured_outside(op.ts_ns);
+}
+
+// Where the thread of the steps is now.
+void StepFinder::moves(const Lane& lane, const wire::OpBegin& op, OpKind kind) {
+  if (in_chosen_loop(lane)) {
     if (pending_.begin_ns != 0 && kind == OpKind::kLoader) pending_.loader = true;
     if (pending_.begin_ns != 0 && kind != OpKind::kLoader) settle(true);
     if (kind == OpKind::kLoader)

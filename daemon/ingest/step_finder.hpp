@@ -107,6 +107,9 @@ class StepFinder {
   void suspend(std::uint64_t now_ns);
   void resume(std::uint32_t tid);
   void watch(std::uint64_t now_ns);
+  void choose_next(std::uint64_t now_ns, Patience patience);
+  void moves(const Lane& lane, const wire::OpBegin& op, OpKind kind);
+  void captured_outside(std::uint64_t now_ns);
   void late_update(const Lane& lane, bool inside, std::uint64_t now_ns);
   void look_again(std::uint64_t now_ns);
   void look_back(std::uint64_t now_ns);

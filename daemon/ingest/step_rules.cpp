@@ -41,10 +41,11 @@ bool holds_all_optimizers(const Loop& loop) {
   return loop.count() != 0 && loop.optimizers != 0 && loop.missed == 0;
 }
 
-/// Of an outer loop that has not gone round yet nothing is known: the inner one must have gone on
-/// at its usual pace for a while. A pause (something is compiled) says nothing.
-bool settled(const Loop& loop, Patience patience) {
-  if (patience != Patience::kSome || loop.entries > 1 || loop.count() >= kMany) return true;
+/// It has gone on at its usual pace for a while: a few iterations, of which the first takes long,
+/// may be the warm-up of a capture or, where an outer loop has not gone round yet, the inner one.
+/// A pause (something is compiled) says nothing.
+bool goes_on(const Loop& loop) {
+  if (loop.count() >= kMany) return true;
   std::vector<std::uint64_t> lengths;
   for (std::size_t i = 1; i < loop.iterations.size(); ++i)
     lengths.push_back(loop.iterations[i].begin_ns - loop.iterations[i - 1].begin_ns);
@@ -52,6 +53,20 @@ bool settled(const Loop& loop, Patience patience) {
   const auto median = lengths.begin() + static_cast<std::ptrdiff_t>((lengths.size() - 1) / 2);
   std::nth_element(lengths.begin(), median, lengths.end());
   return *median * loop.count() >= kQuietNs;
+}
+
+bool settled(const Loop& loop, Patience patience) {
+  return patience != Patience::kSome || loop.entries > 1 || goes_on(loop);
+}
+
+/// A graph was captured outside of it, and it has not gone on for long since then: what it did may
+/// have been the warm-up that a capture needs.
+bool may_be_warm_up(const Loop& loop, Patience patience) {
+  if (patience == Patience::kNone || loop.capture_ns == 0) return false;
+  const auto since = static_cast<std::uint64_t>(
+      std::count_if(loop.iterations.begin(), loop.iterations.end(),
+                    [&](const Iteration& one) { return one.begin_ns > loop.capture_ns; }));
+  return since < kFewest || (since < kMany && loop.last_ns < loop.capture_ns + kQuietNs);
 }
 
 /// Each time it is entered it makes one update: its iterations are parts of a step (gradients are
@@ -125,18 +140,15 @@ StepChoice named_loop(const LoopBook& book, const LoopPlaces& places, const Step
 
 StepChoice loop_with_optimizer(const LoopBook& book, Patience patience) {
   const Loop* chosen = nullptr;
-  bool more = false;  // a loop around it
   for (const Loop* loop : book.around_optimizer()) {
     if (!holds_all_optimizers(*loop)) continue;
-    more = chosen != nullptr;
     if (chosen != nullptr && !makes_one_update(*chosen)) break;
     // At the very end an outer loop that went round once is none.
     if (chosen != nullptr && patience == Patience::kNone && loop->count() < 2) break;
     chosen = loop;
-    more = false;
   }
   if (chosen == nullptr || chosen->count() < 2 || !enough(*chosen, patience)) return {};
-  if (more && !settled(*chosen, patience)) return {};
+  if (!settled(*chosen, patience) || may_be_warm_up(*chosen, patience)) return {};
   return loop_choice(*chosen, kSureOptimizerLoop, true);
 }
 
@@ -166,7 +178,8 @@ StepChoice busiest_loop(const LoopBook& book, std::uint64_t now_ns, Patience pat
     if (loop.in_module() || loop.count() < kFewest || !enough(loop, patience) || !is_busy(loop))
       continue;
     if (!trains(book, loop, now_ns, patience)) continue;
-    if (!computes(loop) || (patience != Patience::kNone && !is_live(loop, now_ns))) continue;
+    if (!computes(loop) || may_be_warm_up(loop, patience)) continue;
+    if (patience != Patience::kNone && (!is_live(loop, now_ns) || !goes_on(loop))) continue;
     candidates.push_back(&loop);
     if (busiest == nullptr || loop.op_ns > busiest->op_ns) busiest = &loop;
   }
