@@ -20,6 +20,7 @@ PROGRAMS = {
     # Steps, and what is said of them.
     os.path.join("zoo", "cuda_graph.py"): (20, r"cuda_graph\.py:\d+ \(replays CUDA graphs\), confidence 95 %"),
     os.path.join("graph_programs", "epochs.py"): (60, r"epochs\.py:\d+ \(replays CUDA graphs\), confidence 95 %"),
+    os.path.join("graph_programs", "slow_start.py"): (20, r"slow_start\.py:\d+ \(replays CUDA graphs\), confidence 95 %"),
     os.path.join("graph_programs", "by_batch.py"): (40, r"by_batch\.py:\d+ \(replays CUDA graphs\), confidence 80 %"),
     os.path.join("graph_programs", "callables.py"): (25, r"callables\.py:\d+ \(with Optimizer\.step\), confidence 95 %"),
 }
