@@ -139,6 +139,17 @@ std::vector<std::pair<std::string, std::uint64_t>> StatsPoller::drops_by_kind() 
   return drops;
 }
 
+std::uint64_t StatsPoller::lost_marks() const {
+  std::uint64_t lost = 0;
+  for (const auto kind : {wire::Kind::kStepMark, wire::Kind::kLoopMark, wire::Kind::kKernelMark}) {
+    const std::uint64_t count =
+        segment_->stats().dropped_of_kind[static_cast<std::size_t>(kind)].load(
+            std::memory_order_relaxed);
+    lost += count <= kMostPlausibleCount ? count : 0;
+  }
+  return lost;
+}
+
 std::uint64_t StatsPoller::rate_mhz() const {
   const std::uint64_t rate = segment_->stats().effective_rate_mhz.load(std::memory_order_relaxed);
   return rate <= kMostRateMhz ? rate : 0;

@@ -40,6 +40,8 @@ class StatsPoller {
   std::uint64_t value(wire::Counter which) const;
   /// Records that found no room in a lane, by what they are ("kernels", …), none of them 0.
   std::vector<std::pair<std::string, std::uint64_t>> drops_by_kind() const;
+  /// Those of them that marked a step, or an iteration that may be one.
+  std::uint64_t lost_marks() const;
 
   /// Samples per second and running thread, in thousandths; 0 if there is no such rate.
   std::uint64_t rate_mhz() const;

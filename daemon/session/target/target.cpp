@@ -164,7 +164,9 @@ void Target::drain(std::uint64_t now_ns) {
 }
 
 void Target::end_round(std::uint64_t now_ns) {
-  if (!finished_) assembler_->round_done(now_ns);
+  if (finished_) return;
+  assembler_->round_done(now_ns);
+  tell_of_lost_marks(now_ns, false);
 }
 
 void Target::choose_steps(std::uint64_t now_ns, bool last) {
@@ -224,6 +226,7 @@ void Target::finish(End how, std::int32_t wait_status, std::uint64_t now_ns) {
     tell_of_late_begin(now_ns - std::min(now_ns, told_to_record_ns_), false, now_ns);
   if (poller_.value(wire::Counter::kLastFlushMissed) != 0) tell_of_missed_flush(now_ns);
   tell_of_late_switch(now_ns);
+  tell_of_lost_marks(now_ns, true);
   if (poller_.value(wire::Counter::kMessagesUnsent) != 0) tell_of_unsent_messages(now_ns);
   if (poller_.value(wire::Counter::kWaitsCutAgain) != 0) tell_of_cut_waits(now_ns);
   if (poller_.value(wire::Counter::kOtherCallsMissed) != 0) tell_of_other_calls(now_ns);
@@ -276,77 +279,6 @@ void Target::tell_of_missing(wire::Feature feature, const std::string& text, std
   writer_->on(model::Notice{now_ns, static_cast<std::uint32_t>(feature),
                             static_cast<std::uint32_t>(wire::NoticeLevel::kMissing), code, text});
   add_missing(static_cast<std::uint32_t>(feature), code, text);
-}
-
-// By a counter: whoever would send a sentence may be what gets no processor.
-void Target::tell_of_missed_flush(std::uint64_t now_ns) {
-  if (!worked_on_gpu() || recorded_.empty()) return;
-  const std::string text =
-      "CUPTI's last flush did not end within two seconds of the end of process " +
-      std::to_string(identity_.pid) +
-      " (it hangs, or our threads got no processor); GPU events that were still inside CUPTI are "
-      "missing";
-  tell_of_missing(wire::Feature::kCuda, text, now_ns);
-}
-
-// By counters and by what was not answered, as above. What comes later is in the spool and in no
-// file of that time.
-void Target::look_at_flush(std::uint64_t token, const std::string& what, std::uint64_t end_ns) {
-  if (finished_) return;
-  const std::uint64_t missed = poller_.value(wire::Counter::kFlushesMissed);
-  const bool whole = flushed_ >= token && missed == flushes_missed_;
-  flushes_missed_ = missed;
-  const bool has_part = !recorded_.empty() && recorded_.front().ts_ns < end_ns;
-  // At its end it flushes by itself, and what is missing then is told by the above.
-  if (whole || !has_part || !worked_on_gpu() || said_bye() || process_gone()) return;
-  tell_of_missing(wire::Feature::kCuda,
-                  what + " of process " + std::to_string(identity_.pid) +
-                      " may lack GPU events: CUPTI had not given all of them when its file was "
-                      "written (its flush hangs or met a fork, the process is stopped, or our "
-                      "threads got no processor)",
-                  end_ns);
-}
-
-void Target::tell_of_late_switch(std::uint64_t now_ns) {
-  constexpr std::uint64_t kShortestNs = 1'000'000;
-  const std::uint64_t late_ns = poller_.value(wire::Counter::kCuptiLateNs);
-  if (late_ns < late_told_ns_ + kShortestNs || !worked_on_gpu() || recorded_.empty()) return;
-  tell_of_missing(wire::Feature::kCuda,
-                  "what CUPTI tells of process " + std::to_string(identity_.pid) +
-                      " is missing for " + support::human_duration(late_ns - late_told_ns_) +
-                      ": it was switched on late (it hangs, or our threads got no processor)",
-                  now_ns);
-  late_told_ns_ = late_ns;
-}
-
-// By a counter: it happens where the worker, which would send a sentence, gets no processor.
-void Target::tell_of_cut_waits(std::uint64_t now_ns) {
-  const std::string text =
-      support::counted(poller_.value(wire::Counter::kWaitsCutAgain), "waiting call",
-                       "waiting calls") +
-      " of process " + std::to_string(identity_.pid) +
-      " came back early (EINTR) by the sampling signal, besides the first of each thread: our "
-      "thread got no processor to end that";
-  tell_of_missing(wire::Feature::kNative, text, now_ns);
-}
-
-void Target::tell_of_other_calls(std::uint64_t now_ns) {
-  const std::string text =
-      support::counted(poller_.value(wire::Counter::kOtherCallsMissed), "call", "calls") +
-      " by which process " + std::to_string(identity_.pid) +
-      " drives its own CUPTI profiler could not be followed (CUPTI hangs, or our threads got no "
-      "processor): GPU events may be missing here or in its own trace";
-  tell_of_missing(wire::Feature::kCuda, text, now_ns);
-}
-
-void Target::tell_of_unsent_messages(std::uint64_t now_ns) {
-  const std::string text =
-      support::counted(poller_.value(wire::Counter::kMessagesUnsent), "message", "messages") +
-      " of the library did not reach gpuprofd, which was too busy, before the end of process " +
-      std::to_string(identity_.pid) +
-      ": names of its threads and functions, or a sentence that says what is missing, may be "
-      "missing";
-  tell_of_missing(wire::Feature::kGeneral, text, now_ns);
 }
 
 void Target::forget_records() {

@@ -211,6 +211,7 @@ class Target final : private ingest::Listener {
   void tell_of_unsent_messages(std::uint64_t now_ns);
   void tell_of_cut_waits(std::uint64_t now_ns);
   void tell_of_other_calls(std::uint64_t now_ns);
+  void tell_of_lost_marks(std::uint64_t now_ns, bool last);
   void tell_of_silence(ingest::Source source, std::uint64_t now_ns);
   void tell_of_answer(ingest::Source source, std::uint64_t now_ns);
   void tell_of_missing(wire::Feature feature, const std::string& text, std::uint64_t now_ns,
@@ -240,6 +241,7 @@ class Target final : private ingest::Listener {
   std::uint64_t last_drain_ns_ = 0;
   std::uint64_t asked_ = 0, flushed_ = 0;  // tokens, which grow, of the last flush and answer
   std::uint64_t flushes_missed_ = 0, late_told_ns_ = 0;
+  bool marks_told_ = false;
   std::array<std::uint64_t, ingest::kSources> silent_since_ns_{};  // as told; 0: it is not
   bool handed_over_ = false;   // the program's own profiler has what CUPTI delivers
   bool without_slot_ = false;  // it keeps the one subscriber slot: no callbacks, which was said

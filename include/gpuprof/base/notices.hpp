@@ -24,6 +24,8 @@ inline constexpr std::uint32_t kNoticeNothingRecorded = 1u << 29;
 inline constexpr std::uint32_t kNoticeHandOver = 1;
 /// There are no callbacks for launches, as the slot is the program's.
 inline constexpr std::uint32_t kNoticeNoSlot = 16;
+/// Marks of steps found no room.
+inline constexpr std::uint32_t kNoticeLostMarks = 17;
 /// The first of as many as there are sources of CUPTI's (ingest::Source).
 inline constexpr std::uint32_t kNoticeSilence = 2;
 

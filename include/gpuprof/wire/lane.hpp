@@ -130,9 +130,10 @@ class LaneWriter {
   }
 
  private:
-  // Marks of more than two thousand steps in a lane of a mebibyte: the daemon may stand still for
-  // a second or more beside steps of half a millisecond.
-  static constexpr std::uint64_t kVitalShare = 8, kMostVitalBytes = 128u << 10;
+  // A step that is counted takes 112 bytes: an iteration's begin, its optimizer, the step. Those of
+  // more than two thousand steps in a lane of a mebibyte: the daemon may stand still for a second
+  // or more beside steps of half a millisecond.
+  static constexpr std::uint64_t kVitalShare = 4, kMostVitalBytes = 256u << 10;
 
   bool drop(std::uint64_t ts_ns) {
     if (lost_count_ == 0) lost_first_ns_ = ts_ns;

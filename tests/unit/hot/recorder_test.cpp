@@ -174,8 +174,8 @@ TEST_F(Recorder, VitalRecordsOfAFullLaneAreDroppedAndCountedToo) {
   std::uint64_t marks = 0;
   while (marks < 100000 && record_vital(guard, wire::StepMark{marks, marks, 0, 0, 0}, marks))
     ++marks;
-  EXPECT_GT(marks, 150u);
-  EXPECT_LT(marks, 250u);
+  EXPECT_GT(marks, 300u);
+  EXPECT_LT(marks, 450u);
   EXPECT_EQ(counter(wire::Counter::kDroppedLaneFull), 2u);
 }
 

@@ -115,6 +115,25 @@ TEST_F(Flushes, ACallOfAnotherProfilerThatWasNotFollowedIsTold) {
                                           " drives its own CUPTI profiler")));
 }
 
+TEST_F(Flushes, MarksOfStepsThatFoundNoRoomAreTold) {
+  const pid_t child = once_recorded(open(), [&](FakeAgent& agent, auto& lane) {
+    const auto drop = [&](wire::Kind kind, std::uint64_t count) {
+      agent.stats().dropped_of_kind[static_cast<std::size_t>(kind)].fetch_add(count);
+    };
+    drop(wire::Kind::kOpBegin, 100);
+    drop(wire::Kind::kStepMark, 2);
+    drop(wire::Kind::kLoopMark, 3);
+    launch(lane, 1, 1);
+  });
+
+  const api::Summary summary = finish();
+
+  const std::string of = "marks of steps of process " + std::to_string(child) + " found no room";
+  EXPECT_THAT(summary.missing, testing::Contains(testing::StartsWith("5 " + of)));
+  EXPECT_THAT(summary.missing, testing::Not(testing::Contains(testing::StartsWith(of))))
+      << "what was said while it ran is replaced";
+}
+
 void read_clock(wire::LaneWriter& lane) {
   const std::uint64_t mono = base::mono_ns(), real = base::real_ns();
   lane.push(wire::ClockSync{real, mono, real, mono, 0, 10, 0}, mono);
