@@ -37,8 +37,14 @@ class Answers {
     begin_anew_from(ts_ns);
     if (ts_ns <= begun_ns_) return;
     of(Source::kCallbacks).answered(ts_ns);
-    of(Source::kCalls).asked(ts_ns);
+    ++of(Source::kCalls).asks;
     if (!captured) of(Source::kGpuWork).asked(ts_ns);
+  }
+  /// The thread made its next call then, and no record of that launch's has come: until then it may
+  /// stand inside. Where recording went off between the two, none may come.
+  void left(std::uint64_t launched_ns, std::uint64_t next_ns) {
+    const bool off_between = launched_ns <= ended_ns_ && next_ns > ended_ns_;
+    if (launched_ns > begun_ns_ && !off_between) of(Source::kCalls).due(launched_ns);
   }
   /// A record of that launch's call has come.
   /// @param failed  The call was refused: it runs nothing.
@@ -80,6 +86,9 @@ class Answers {
 
     void asked(std::uint64_t ts_ns) {
       ++asks;
+      due(ts_ns);
+    }
+    void due(std::uint64_t ts_ns) {
       if (waiting_ns == 0 && ts_ns > answered_ns) waiting_ns = ts_ns;
     }
     void answered(std::uint64_t ts_ns) {

@@ -13,6 +13,8 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "daemon/ingest/correlate/answers.hpp"
@@ -49,6 +51,7 @@ class Launches {
   /// A Launch record. The driver's call inside a runtime call has the same id: the outer stays.
   void add(const wire::Launch& launch, model::RangeId range, model::StackId stack) {
     if (launch.correlation == 0) return;
+    follow(launch);
     LaunchEntry& entry = slot(launch.correlation);
     const bool same = (entry.flags & kLaunchUsed) != 0 && entry.correlation == launch.correlation;
     if (same && (entry.flags & kLaunchSeen) != 0 && entry.tid == launch.tid &&
@@ -143,6 +146,18 @@ class Launches {
   }
 
  private:
+  /// A thread that makes a call has returned from the one before it.
+  void follow(const wire::Launch& launch) {
+    constexpr std::size_t kMostThreads = 4096;
+    if (newest_.size() > kMostThreads) newest_.clear();
+    const std::uint32_t before = std::exchange(newest_[launch.tid], launch.correlation);
+    constexpr std::uint16_t kUnanswered = kLaunchSeen | kLaunchRuns;
+    const LaunchEntry* entry = before == launch.correlation ? nullptr : find(before);
+    if (entry != nullptr && entry->tid == launch.tid &&
+        (entry->flags & (kUnanswered | kLaunchApiOut)) == kUnanswered)
+      answers_.left(entry->ts_ns, launch.ts_ns);
+  }
+
   static constexpr std::uint32_t kPiece = 1024;
   using Piece = std::array<LaunchEntry, kPiece>;
 
@@ -153,6 +168,7 @@ class Launches {
   }
 
   Answers answers_;
+  std::unordered_map<std::uint32_t, std::uint32_t> newest_;  // call of each thread, by its id
   std::uint32_t mask_;
   std::vector<std::unique_ptr<Piece>> pieces_;
 };

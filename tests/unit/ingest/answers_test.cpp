@@ -16,6 +16,9 @@ class AnswersTest : public AssemblerTest {
     const auto flags = static_cast<std::uint16_t>(wire::kLaunchRuns | more);
     put(wire::Launch{ts, 0, correlation, 2, flags, 211, 100, 0, 0});
   }
+  void waits(std::uint32_t correlation, std::uint64_t ts) {
+    put(wire::Launch{ts, 0, correlation, 2, 0, 165, 100, 0, 0});
+  }
   /// A flush at that time: the clock is read before and behind it.
   void flush(std::uint64_t ts) {
     for (const std::uint64_t at : {ts, ts + 1000})
@@ -82,10 +85,33 @@ TEST_F(AnswersTest, NoCallsFromTheMiddleOn) {
 TEST_F(AnswersTest, NothingIsDueBeforeCuptiWasAsked) {
   flush(kSecond);
   work(1, kSecond + 500'000, false, false);
+  work(2, kSecond + 510'000, false, false);
   EXPECT_FALSE(silent(Source::kCalls, 5 * kSecond)) << "its flush hangs, or comes later";
   flush(kSecond + 600'000);
   flush(kSecond + 700'000);
   EXPECT_TRUE(silent(Source::kCalls, 5 * kSecond));
+}
+
+TEST_F(AnswersTest, ACallThatItsThreadHasNotLeftIsNotDue) {
+  work(1, kSecond + 1000, true, true);
+  work(2, kSecond + 2000, false, true);  // it stands inside, or recording ends amid it
+  flush(kSecond + 20'000);
+  flush(kSecond + 30'000);
+  expect_all_heard(9 * kSecond);
+  waits(3, 9 * kSecond);  // it has gone on
+  flush(9 * kSecond + 10'000);
+  flush(9 * kSecond + 20'000);
+  EXPECT_TRUE(silent(Source::kCalls, 9 * kSecond + 30'000));
+}
+
+TEST_F(AnswersTest, ACallAmidWhichTheRecordingEndedIsNotDueInTheNext) {
+  work(1, kSecond + 1000, true, true);
+  work(2, kSecond + 2000, false, true);
+  assembler_->recording_stopped(kSecond + 3000);
+  waits(3, 2 * kSecond);
+  flush(2 * kSecond + 10'000);
+  flush(2 * kSecond + 20'000);
+  expect_all_heard(9 * kSecond);
 }
 
 TEST_F(AnswersTest, KernelsAreDueOnceTheProgramHasWaited) {
@@ -168,6 +194,7 @@ TEST_F(AnswersTest, ARecordThatOvertakesItsLaunchIsAnAnswer) {
 
 TEST_F(AnswersTest, TheLastFlushIsEnoughAtTheEnd) {
   work(1, kSecond + 1000, false, true);
+  work(2, kSecond + 2000, false, true);
   flush(kSecond + 20'000);
   EXPECT_FALSE(assembler_->answers().silent(Source::kCalls, kSecond + 30'000));
   EXPECT_TRUE(assembler_->answers().silent(Source::kCalls, kSecond + 30'000, true));
@@ -195,6 +222,7 @@ TEST_F(AnswersTest, WhatAnotherProfilerWasGivenIsForgottenAtOnce) {
   flush(kSecond + 30'000);
   expect_all_heard(5 * kSecond);
   work(3, kSecond + 40'000, false, true);
+  work(4, kSecond + 41'000, false, true);
   flush(kSecond + 50'000);
   flush(kSecond + 60'000);
   EXPECT_TRUE(silent(Source::kCalls, 5 * kSecond));
@@ -202,6 +230,7 @@ TEST_F(AnswersTest, WhatAnotherProfilerWasGivenIsForgottenAtOnce) {
 
 TEST_F(AnswersTest, SilenceOfARecordingThatHasEndedIsStillKnown) {
   work(1, kSecond + 1000, false, true);
+  work(2, kSecond + 2000, false, true);
   assembler_->recording_stopped(kSecond + 20'000);
   flush(kSecond + 30'000);
   EXPECT_TRUE(assembler_->answers().silent(Source::kCalls, kSecond + 40'000, true));

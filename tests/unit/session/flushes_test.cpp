@@ -143,6 +143,7 @@ TEST_F(Flushes, RecordsOfCallsThatDoNotComeAreTold) {
   const pid_t child = once_recorded(open(), [&](FakeAgent&, auto& lane) {
     const std::uint64_t real = base::real_ns();
     launch_undelivered(lane, 1, 1);
+    launch_undelivered(lane, 2, 1);
     wire::KernelExec kernel{};
     kernel.start_ns = real + 6000;
     kernel.end_ns = real + 9000;
@@ -158,7 +159,7 @@ TEST_F(Flushes, RecordsOfCallsThatDoNotComeAreTold) {
   EXPECT_THAT(
       summary.missing,
       testing::Contains(HasSubstr("CUPTI delivers no records of CUDA API calls of process " +
-                                  process + " (0 for 1 launch)")));
+                                  process + " (0 for 2 launches)")));
 }
 
 TEST_F(Flushes, NothingIsSaidOfOneThatEnded) {
