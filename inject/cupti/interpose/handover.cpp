@@ -6,6 +6,7 @@
 // Owns:     nothing
 #include "inject/cupti/interpose/handover.hpp"
 
+#include <atomic>
 #include <cstdio>
 
 #include "gpuprof/base/clock.hpp"
@@ -28,6 +29,13 @@ constexpr std::uint32_t kLockMs = 1000;
 constexpr std::uint32_t kFlushMs = 1000;
 // From its last call to our next question for the slot.
 constexpr std::uint64_t kFreedNs = 50'000'000;
+
+// Kept while nothing of ours is awake, too: whoever comes later must know whose CUPTI is.
+struct OfProgram {
+  std::atomic<bool> subscribed{false};
+  std::atomic<std::uint64_t> kinds{0};
+};
+constinit OfProgram g_program;
 
 // From here on nobody records: what is launched until we have CUPTI back is in no trace.
 void note_done(OtherSession& other, std::uint64_t now_ns) {
@@ -163,16 +171,22 @@ void step_aside(OtherCall call) {
   });
 }
 
+bool program_has_slot() { return g_program.subscribed.load(std::memory_order_relaxed); }
+std::uint64_t kinds_of_program() { return g_program.kinds.load(std::memory_order_relaxed); }
+
+void forget_program() {
+  g_program.subscribed.store(false, std::memory_order_relaxed);
+  g_program.kinds.store(0, std::memory_order_relaxed);
+}
+
 void other_subscribed(bool worked) {
-  with_room([worked](Room& room) {
-    if (worked) room.other.subscribed = room.other.ever_subscribed = true;
-    update_idle(room.other);
-  });
+  if (worked) g_program.subscribed.store(true, std::memory_order_relaxed);
+  with_room([](Room& room) { update_idle(room.other); });
 }
 
 void other_unsubscribed(bool worked) {
-  with_room([worked](Room& room) {
-    if (worked) room.other.subscribed = false;
+  if (worked) g_program.subscribed.store(false, std::memory_order_relaxed);
+  with_room([](Room& room) {
     ask_soon(room);
     update_idle(room.other);
   });
@@ -190,6 +204,7 @@ void other_registered(CUpti_BuffersCallbackRequestFunc requested,
 }
 
 void other_enabled(std::uint32_t kind, bool worked) {
+  if (worked) g_program.kinds.fetch_or(kind_bit(kind), std::memory_order_relaxed);
   with_room([kind, worked](Room& room) {
     if (worked) room.other.kinds |= kind_bit(kind);
     update_idle(room.other);
@@ -197,6 +212,7 @@ void other_enabled(std::uint32_t kind, bool worked) {
 }
 
 void other_disabled(std::uint32_t kind) {
+  g_program.kinds.fetch_and(~kind_bit(kind), std::memory_order_relaxed);
   with_room([kind](Room& room) {
     room.other.kinds &= ~kind_bit(kind);
     // CUPTI's switches are one for all: what we had kept on is off now too.
@@ -218,6 +234,7 @@ void other_flushed() {
 }
 
 void other_finalized() {
+  forget_program();
   with_room([](Room& room) {
     // CUPTI forgot all settings, ours too.
     room.kinds = 0;
@@ -226,7 +243,6 @@ void other_finalized() {
     room.slot = room.slot == Slot::kOurs ? Slot::kFree : room.slot;
     room.callbacks = Wanted::kOff;
     room.other.kinds = 0;
-    room.other.subscribed = false;
     room.other.requested = nullptr;
     room.other.active = true;
     room.other.idle_since_ns = 0;

@@ -32,6 +32,13 @@ void other_disabled(std::uint32_t kind);
 void other_flushed();
 void other_finalized();
 
+/// What the program has at CUPTI by the calls that came through us, whether we were awake or not:
+/// the slot, and kinds (bit = CUpti_ActivityKind). Any thread.
+bool program_has_slot();
+std::uint64_t kinds_of_program();
+/// Its calls do not come through us any more.
+void forget_program();
+
 /// Whether it rests, and since when, after `other` changed. Under the room's lock.
 struct OtherSession;
 void update_idle(OtherSession& other);

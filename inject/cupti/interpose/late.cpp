@@ -63,11 +63,15 @@ void follow_callers() {
   if (driver_was_seen() && !got::in_front()) g_callers.follow();
 }
 
-void restore_callers() { g_callers.restore(); }
+void restore_callers() {
+  g_callers.restore();
+  if (!got::in_front()) forget_program();
+}
 
 bool joins_running_session(Room& room, std::uint64_t now_ns) {
-  if (!driver_is_late() || room.kinds != 0) return false;
-  const std::uint64_t kinds = enabled_kinds(room) | (kineto_is_active() ? kUnseenSession : 0);
+  if (room.kinds != 0) return false;
+  std::uint64_t kinds = kinds_of_program();
+  if (driver_is_late()) kinds |= enabled_kinds(room) | (kineto_is_active() ? kUnseenSession : 0);
   if (kinds == 0) return false;
   room.other.active = true;
   room.other.kinds = kinds;

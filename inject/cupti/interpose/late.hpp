@@ -5,7 +5,7 @@
 //
 // Context:  worker; driver_is_late: any
 // Owns:     the replaced slots of the wrappers (got/got.hpp)
-// Promises: does nothing where this library was preloaded and InitializeInjection came
+// Promises: asks nobody where this library was preloaded and InitializeInjection came
 // Not here: the wrappers (interpose.cpp), letting go (release.cpp)
 #pragma once
 

@@ -53,9 +53,7 @@ void begin_anew(Room& room) {
   room.next_open_ns = room.retry_at_ns = room.not_ready_retries = 0;
   if (room.slot != Slot::kOurs) room.slot = Slot::kFree;
   // Nobody sees any more what it does: its next session is found when we come back.
-  const bool subscribed = room.other.ever_subscribed;
   room.other = OtherSession{};
-  room.other.ever_subscribed = subscribed;
   if (room.slot != Slot::kOurs) room.registered = false;
   g_live.accept_until_ns.store(0, std::memory_order_release);
 }

@@ -30,11 +30,9 @@ enum class Slot : std::uint8_t {
 /// What the application itself does with CUPTI, as the interposed functions see it.
 struct OtherSession {
   bool active = false;              // we keep our hands off
-  bool subscribed = false;          // it has the slot
-  bool ever_subscribed = false;     // in this process
   std::uint64_t kinds = 0;          // bit = CUpti_ActivityKind the application enabled
   bool flushed = false;             // it flushed after its last kind went off
-  std::uint64_t idle_since_ns = 0;  // the last thing it did, kinds off and unsubscribed; 0: busy
+  std::uint64_t idle_since_ns = 0;  // the last thing it did, with its kinds off; 0: they are not
   // Since when it records nothing (0: it does), and our launch count then.
   std::uint64_t done_ns = 0, done_launches_at = 0;
   std::uint32_t sessions = 0;

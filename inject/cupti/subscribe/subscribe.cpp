@@ -11,6 +11,7 @@
 #include "inject/cupti/activity/buffers.hpp"
 #include "inject/cupti/callbacks/call_list.hpp"
 #include "inject/cupti/callbacks/callbacks.hpp"
+#include "inject/cupti/interpose/handover.hpp"
 #include "inject/cupti/library/hazards.hpp"
 #include "inject/cupti/live.hpp"
 #include "inject/cupti/sentences.hpp"
@@ -234,7 +235,7 @@ bool open_cupti(Room& room, std::uint64_t now_ns) {
 
 bool take_slot(Room& room, std::uint64_t now_ns) {
   if (room.slot == Slot::kOurs) return room.registered || settle(room);
-  if (room.other.subscribed) return work_without_slot(room);
+  if (program_has_slot()) return work_without_slot(room);
   if (room.slot == Slot::kRefused || now_ns < room.retry_at_ns) return false;
   char holder[kHolderBytes] = {};
   const CUptiResult result = subscribe(room, holder);
@@ -249,11 +250,6 @@ bool take_slot(Room& room, std::uint64_t now_ns) {
       return settle(room);
     case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
     case CUPTI_ERROR_MAX_LIMIT_REACHED:
-      // Since then its calls may not have come by us.
-      if (room.other.ever_subscribed) {
-        room.other.subscribed = true;
-        return work_without_slot(room);
-      }
       slot_is_taken(room, result, holder, now_ns);
       return false;
     case CUPTI_ERROR_NOT_INITIALIZED:

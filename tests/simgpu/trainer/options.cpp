@@ -51,6 +51,8 @@ const Row kRows[] = {
     {"--profile-until", &Options::profile_until, "the step after the last one of those (0 = none)"},
     {"--profile-keeps-kernels", &Options::profile_keeps_kernels,
      "it leaves kernel records on, as it must where switching them off can hang"},
+    {"--profile-subscribes", &Options::profile_subscribes,
+     "it takes CUPTI's subscriber slot and keeps it, as PyTorch's did until August 2026"},
     {"--exit", &Options::exit_how, "return, exit, _exit, abort, kill or exception (return)"},
     {"--step-name", &Options::step_name, "name of the NVTX step range (step)"},
 };

@@ -36,6 +36,7 @@ struct Options {
   bool no_sync = false;                      ///< no synchronize at the end of a step
   long profile_from = 0, profile_until = 0;  ///< steps that the program profiles itself
   bool profile_keeps_kernels = false;        ///< its kernel records stay on afterwards
+  bool profile_subscribes = false;           ///< it takes the subscriber slot, and keeps it
   std::string exit_how = "return";
   std::string step_name = "step";
 };

@@ -23,6 +23,7 @@ constexpr CUpti_ActivityKind kKinds[] = {CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIV
                                          CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_DRIVER};
 
 struct Functions {
+  decltype(&cuptiSubscribe) subscribe;
   decltype(&cuptiActivityRegisterCallbacks) register_callbacks;
   decltype(&cuptiActivityEnable) enable;
   decltype(&cuptiActivityDisable) disable;
@@ -45,7 +46,8 @@ bool find_all() {
       if (dlopen(soname, RTLD_NOW | RTLD_GLOBAL) != nullptr) break;
   }
   Functions& f = g_cupti;
-  return find("cuptiActivityRegisterCallbacks", &f.register_callbacks) &&
+  return find("cuptiSubscribe", &f.subscribe) &&
+         find("cuptiActivityRegisterCallbacks", &f.register_callbacks) &&
          find("cuptiActivityEnable", &f.enable) && find("cuptiActivityDisable", &f.disable) &&
          find("cuptiActivityFlushAll", &f.flush) && find("cuptiActivityGetNextRecord", &f.next);
 }
@@ -64,10 +66,17 @@ void CUPTIAPI completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::siz
   std::free(buffer);
 }
 
+// Kineto hears of contexts that are made.
+void CUPTIAPI heard(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
+
 }  // namespace
 
-bool start_own_profiler() {
+bool start_own_profiler(bool subscribes) {
   if (g_cupti.enable == nullptr && !find_all()) return false;
+  static CUpti_SubscriberHandle s_kept = nullptr;
+  if (subscribes && s_kept == nullptr &&
+      g_cupti.subscribe(&s_kept, heard, nullptr) != CUPTI_SUCCESS)
+    return false;
   if (g_cupti.register_callbacks(requested, completed) != CUPTI_SUCCESS) return false;
   for (const CUpti_ActivityKind kind : kKinds) g_cupti.enable(kind);
   return true;

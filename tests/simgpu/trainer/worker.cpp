@@ -183,7 +183,7 @@ class Worker {
   /// The program's own profiler runs for the steps it was asked for.
   void own_profiler(long step) {
     if (index_ != 0 || o_.profile_until <= o_.profile_from) return;
-    if (step == o_.profile_from && !start_own_profiler())
+    if (step == o_.profile_from && !start_own_profiler(o_.profile_subscribes))
       std::fprintf(stderr, "sim_trainer: no CUPTI to profile with\n");
     if (step == o_.profile_until) stop_own_profiler(o_.profile_keeps_kernels);
   }

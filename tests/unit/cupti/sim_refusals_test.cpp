@@ -182,7 +182,7 @@ TEST_F(SimRefusals, ACallOfAnotherProfilerThatFindsTheRoomTakenIsCounted) {
   EXPECT_EQ(segment_.counter(Counter::kOtherCallsMissed), 1u);
   other_subscribed(true);
   EXPECT_EQ(segment_.counter(Counter::kOtherCallsMissed), 1u);
-  EXPECT_TRUE(g_room.other.subscribed);
+  EXPECT_TRUE(program_has_slot());
 }
 
 TEST_F(SimRefusals, LettingGoWaitsForWhoeverIsInside) {

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program whose own profiler takes CUPTI's subscriber slot and keeps it when its session is over, as PyTorch's did until
+August 2026: GPU work and calls go on being recorded, without stacks and operators of launches, and that is told; so in later
+windows of a program that waits to be recorded.
+
+usage: kept_slot_test.py"""
+
+import os
+import sys
+import time
+
+import e2e
+import live
+import sim
+import trace_facts
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "attach_cli"))
+import windows  # noqa: E402
+
+KERNELS, FROM, UNTIL, STEPS = 24, 15, 20, 60
+# Where our threads get no processor, longer steps give them more time to come back.
+STEP_MS = (20, 80, 320)
+PROGRAM = ["--kernels", str(KERNELS), "--profile-from", str(FROM), "--profile-until", str(UNTIL), "--profile-subscribes"]
+KEPT = "keeps CUPTI's one subscriber slot after its session"
+SILENT = ("CUPTI makes no callbacks", "CUPTI delivers no")
+
+
+def stacks_of(facts):
+    """Calls that launch a kernel, with and without a range."""
+    work = {kernel["args"]["correlation"] for kernel in facts.kernels}
+    calls = [call for call in facts.launches if call["args"].get("correlation") in work]
+    ranged = [call for call in calls if call["args"].get("External id")]
+    return len(ranged), len(calls) - len(ranged)
+
+
+def check_file(checks, what, facts):
+    calls = {call["args"].get("correlation") for call in facts.launches}
+    checks.equal([k["name"] for k in facts.kernels if k["args"]["correlation"] not in calls][:2], [], what + ": kernels without a call")
+    told = facts.trace["gpuprof"]["missing"]
+    checks.equal([text for text in told if text.startswith(SILENT)], [], what + ": nothing is called silent")
+    checks.equal(sum(KEPT in text for text in told), 1, "%s: told once: %r" % (what, told))
+
+
+def whole_run(checks):
+    for step_ms in STEP_MS:
+        with e2e.Folder("kept-slot") as folder:
+            ran = sim.run(["-o", folder], ["--steps", str(STEPS), "--step-ms", str(step_ms), *PROGRAM], ["--preload"])
+            facts = trace_facts.Facts(e2e.load(e2e.traces(folder)[0]))
+        ranged, alone = stacks_of(facts)
+        if alone >= KERNELS:
+            break
+    print("  run: %d kernels, %d calls with a range, %d without" % (len(facts.kernels), ranged, alone))
+    checks.equal(ran.returncode, 0, "status")
+    checks.expect(b"own_profiler_kernels %d\n" % (KERNELS * (UNTIL - FROM)) in ran.stdout, "its session is whole: %r" % ran.stdout)
+    checks.equal(ranged, KERNELS * FROM, "kernels before its session have their range")
+    checks.expect(alone >= KERNELS, "and those after it are there: %d" % alone)
+    check_file(checks, "run", facts)
+
+
+def later_windows(checks):
+    command = sim.simulated(["--forever", "--step-ms", "10", *PROGRAM], ["--preload", "--quiet"])
+    with e2e.Folder("kept-slot") as folder, live.Program(
+            live.prefix("--armed") + ["sh", "-c", 'echo $$; exec "$@"', "sh", *command]) as program:
+        live.wait_for(lambda: "cuda" in (live.status().get(program.pid) or {}).get("can_record", []))
+        time.sleep(STEPS * 0.01)  # its session is over, or a window finds that it is not
+        for number in (1, 2):
+            done = windows.cli("capture", program.pid, "-d", "1s", "-o", os.path.join(folder, str(number)))
+            paths = done.stdout.split()
+            if not checks.equal((done.returncode, len(paths)), (0, 1), "capture %d: %s" % (number, done.stderr)):
+                continue
+            facts = trace_facts.Facts(e2e.load(paths[0]))
+            print("  capture %d: %d kernels" % (number, len(facts.kernels)))
+            checks.expect(facts.kernels, "capture %d: kernels: %s" % (number, done.stderr))
+            check_file(checks, "capture %d" % number, facts)
+
+
+def amid_its_session(checks):
+    """Asked for in the middle of a session that began while nothing of ours was awake: it is left alone."""
+    first, last = 2, 250
+    for slot in ([], ["--profile-subscribes"]):
+        command = sim.simulated(["--steps", "260", "--step-ms", "10", "--kernels", str(KERNELS), "--profile-from", str(first),
+                                 "--profile-until", str(last), *slot], ["--preload", "--quiet"])
+        with e2e.Folder("amid-session") as folder, live.Program(
+                live.prefix("--armed") + ["sh", "-c", 'echo $$; exec "$@"', "sh", *command]) as program:
+            live.wait_for(lambda: "cuda" in (live.status().get(program.pid) or {}).get("can_record", []))
+            time.sleep(0.5)
+            done = windows.cli("capture", program.pid, "-d", "500ms", "-o", os.path.join(folder, "out"))
+            out, errors = program.process.communicate(timeout=live.PATIENCE_S)
+            what = "amid a session%s" % (" with the slot" if slot else "")
+            checks.equal((done.returncode, program.process.returncode), (0, 0), "%s: %s" % (what, errors))
+            checks.expect("result own_profiler_kernels %d\n" % (KERNELS * (last - first)) in out.decode(),
+                          "%s is whole: %r" % (what, out.decode()))
+            checks.expect("started its own CUPTI profiler" in done.stderr, "%s: told: %s" % (what, done.stderr))
+
+
+def main():
+    sim.need()
+    checks = e2e.Checks()
+    for case in (whole_run, later_windows, amid_its_session):
+        case(checks)
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()
