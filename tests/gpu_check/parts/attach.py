@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program that runs already, recorded again and again: brought in by `attach`, or armed and asked by `capture`."""
 
+import collections
 import os
+import re
 import time
 
 import processes
@@ -64,18 +66,37 @@ def windows(context, command, program):
 
 
 def state(pid):
-    """(threads, descriptors) of a process."""
-    return tuple(len(os.listdir("/proc/%d/%s" % (pid, what))) for what in ("task", "fd"))
+    """(names of threads, what descriptors are open to) of a process, counted."""
+    def text(path):
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                return file.read().strip()
+        except OSError:
+            return "gone"
+
+    def target(path):
+        try:
+            return re.sub(r"\d+", "N", os.readlink(path))
+        except OSError:
+            return "gone"
+    return tuple(collections.Counter(read("/proc/%d/%s" % (pid, part % name)) for name in os.listdir("/proc/%d/%s" % (pid, of)))
+                 for of, part, read in (("task", "task/%s/comm", text), ("fd", "fd/%s", target)))
+
+
+def left(before, after):
+    """"34, then 36 (2 cuda-EvtHandlr)"."""
+    words = ["%d %s" % (count, name) for name, count in sorted((after - before).items())]
+    return "%d, then %d%s" % (sum(before.values()), sum(after.values()), " (%s)" % ", ".join(words) if words else "")
 
 
 def run_attach(context):
     with processes.Program(context.training()) as program:
         settle(context)
-        before = state(program.pid) if program.alive() else (0, 0)
+        before = state(program.pid) if program.alive() else (collections.Counter(), collections.Counter())
         yield from windows(context, "attach", program)
         if program.alive():
-            yield told("what is left", "threads %d before, %d after; descriptors %d before, %d after" % (
-                before[0], state(program.pid)[0], before[1], state(program.pid)[1]))
+            threads, descriptors = map(left, before, state(program.pid))
+            yield told("what is left", "threads %s; descriptors %s" % (threads, descriptors))
         yield how_it_ended(context, program)
 
 

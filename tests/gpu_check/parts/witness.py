@@ -133,6 +133,20 @@ def by_trainer(context):
     return found
 
 
+def jax_in_order(context):
+    """XLA lets its kernels begin before the one in front of them has ended (programmatic dependent launch), on GPUs that can;
+    told not to, none may lie over another."""
+    name, lacks = "JAX, no early begin", context.lacks("jax")
+    if lacks:
+        return not_asked(name, lacks)
+    command = ["env", "XLA_FLAGS=--xla_gpu_enable_pdl=false", *context.program("jax_app.py")]
+    recording = context.record("witness-JAX-in-order", context.on_gpu(command), *WHOLE)
+    if recording.done.status or "skip" in last_json(recording.done.out):
+        return not_asked(name, "this JAX uses no GPU or does not know XLA's flag: " + recording.done.words())
+    overlaps = traces.overlaps(recording.seen())
+    return judged(name, not overlaps, "%s, %d overlaps" % (totals(recording.seen()), len(overlaps)), "0 overlaps")
+
+
 def run(context):
     yield by_driver(context)
     if context.simulated:
@@ -141,6 +155,7 @@ def run(context):
     cases += [(name, os.path.join(PROGRAMS, script), need, profiled) for name, script, need, profiled in OTHERS]
     for rows in context.each(lambda case: ask(context, case), cases):
         yield from rows
+    yield jax_in_order(context)
 
 
 PART = Part("witness", "the program, torch.profiler and gpuprof on the same programs", 110, (), run)
