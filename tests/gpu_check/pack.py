@@ -17,7 +17,7 @@ import time
 
 from context import ROOT
 
-PROGRAMS = ("gpuprof", "gpuprofd", "gpuprof-serve")  # the last is not built everywhere
+PROGRAMS = ("gpuprof", "gpuprofd", "gpuprof-try", "gpuprof-serve")  # the last is not built everywhere
 NEEDS = "needs"
 LINKED_SO = ["-Wl,-S", "-Wl,-rpath,$ORIGIN/../lib/" + NEEDS, "-Wl,--disable-new-dtags"]
 OF_THE_MACHINE = re.compile(r"(ld-linux-[\w-]+|libc|libm|libpthread|libdl|librt|libresolv|libutil)\.so")

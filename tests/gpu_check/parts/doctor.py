@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gpuprof doctor's answer."""
+"""gpuprof doctor's answer, and what it sees of a small program that it records."""
 
 import json
 
 from part import Part, judged, told
 
+TRIED = "try"
 WANTED = ("driver", "CUPTI")  # without either nothing of a GPU is recorded
 
 
 def run(context):
-    done = context.run(context.on_gpu([context.gpuprof, "doctor", "--json"]), 30)
+    done = context.run(context.on_gpu([context.gpuprof, "doctor", "--try", "--json"]), 30)
     try:
         findings = json.loads(done.out)["findings"]
     except (ValueError, KeyError):
@@ -25,7 +26,9 @@ def run(context):
         else:
             yield judged(topic, good, sentence, "ok", "doctor: %s" % said)
     for one in findings:
-        if one["health"] != "ok" and one["topic"] not in WANTED:
+        if one["topic"].startswith(TRIED):
+            yield judged(one["topic"], one["health"] in ("ok", "limited"), one["sentence"], "seen to work", one["health"])
+        elif one["health"] != "ok" and one["topic"] not in WANTED:
             yield told(one["topic"], "%s: %s" % (one["health"], one["sentence"]))
 
 
