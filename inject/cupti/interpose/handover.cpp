@@ -32,7 +32,7 @@ constexpr std::uint64_t kFreedNs = 50'000'000;
 
 // Kept while nothing of ours is awake, too: whoever comes later must know whose CUPTI is.
 struct OfProgram {
-  std::atomic<bool> subscribed{false};
+  std::atomic<SlotBy> slot{SlotBy::kNone};
   std::atomic<std::uint64_t> kinds{0};
 };
 constinit OfProgram g_program;
@@ -108,8 +108,9 @@ void with_room(F f) {
 }  // namespace
 
 void update_idle(OtherSession& other) {
-  // PyTorch's keeps the slot when its session is over, until the program ends.
-  if (other.kinds != 0) {
+  // PyTorch's keeps the slot when its session is over, until the program ends. What is done by
+  // later calls is not seen.
+  if (other.kinds != 0 || slot_of_program() == SlotBy::kLater) {
     other.idle_since_ns = other.done_ns = 0;
     other.flushed = false;
   } else if (other.idle_since_ns == 0) {
@@ -171,21 +172,21 @@ void step_aside(OtherCall call) {
   });
 }
 
-bool program_has_slot() { return g_program.subscribed.load(std::memory_order_relaxed); }
+SlotBy slot_of_program() { return g_program.slot.load(std::memory_order_relaxed); }
 std::uint64_t kinds_of_program() { return g_program.kinds.load(std::memory_order_relaxed); }
 
 void forget_program() {
-  g_program.subscribed.store(false, std::memory_order_relaxed);
+  g_program.slot.store(SlotBy::kNone, std::memory_order_relaxed);
   g_program.kinds.store(0, std::memory_order_relaxed);
 }
 
-void other_subscribed(bool worked) {
-  if (worked) g_program.subscribed.store(true, std::memory_order_relaxed);
+void other_subscribed(bool worked, SlotBy by) {
+  if (worked) g_program.slot.store(by, std::memory_order_relaxed);
   with_room([](Room& room) { update_idle(room.other); });
 }
 
 void other_unsubscribed(bool worked) {
-  if (worked) g_program.subscribed.store(false, std::memory_order_relaxed);
+  if (worked) g_program.slot.store(SlotBy::kNone, std::memory_order_relaxed);
   with_room([](Room& room) {
     ask_soon(room);
     update_idle(room.other);

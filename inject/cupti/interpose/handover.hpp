@@ -15,6 +15,11 @@
 
 namespace gpuprof::cupti {
 
+/// By which call the program took the slot. By the later one it may share it with others that make
+/// later calls, and loses it when anybody makes one of the earlier: records for us without the slot
+/// would be such calls.
+enum class SlotBy : std::uint8_t { kNone, kEarlier, kLater };
+
 /// What the program is about to do.
 enum class OtherCall : std::uint8_t { kSubscribe, kActivity };
 
@@ -23,7 +28,7 @@ enum class OtherCall : std::uint8_t { kSubscribe, kActivity };
 void step_aside(OtherCall call);
 
 /// After the call, with its result.
-void other_subscribed(bool worked);
+void other_subscribed(bool worked, SlotBy by);
 void other_unsubscribed(bool worked);
 void other_registered(CUpti_BuffersCallbackRequestFunc requested,
                       CUpti_BuffersCallbackCompleteFunc completed);
@@ -34,7 +39,7 @@ void other_finalized();
 
 /// What the program has at CUPTI by the calls that came through us, whether we were awake or not:
 /// the slot, and kinds (bit = CUpti_ActivityKind). Any thread.
-bool program_has_slot();
+SlotBy slot_of_program();
 std::uint64_t kinds_of_program();
 /// Its calls do not come through us any more.
 void forget_program();

@@ -39,7 +39,7 @@ GPUPROF_EXPORT cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_Callback
   if (from_cupti_itself(caller)) return forward(subscriber, callback, user);
   step_aside(OtherCall::kSubscribe);
   const CUptiResult result = forward(subscriber, callback, user);
-  other_subscribed(result == CUPTI_SUCCESS);
+  other_subscribed(result == CUPTI_SUCCESS, SlotBy::kEarlier);
   return result;
 }
 
@@ -49,7 +49,7 @@ GPUPROF_EXPORT cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber, CUpti_Callb
   if (from_cupti_itself(caller)) return forward(subscriber, callback, user, params);
   step_aside(OtherCall::kSubscribe);
   const CUptiResult result = forward(subscriber, callback, user, params);
-  other_subscribed(result == CUPTI_SUCCESS);
+  other_subscribed(result == CUPTI_SUCCESS, SlotBy::kLater);
   return result;
 }
 

@@ -235,7 +235,7 @@ bool open_cupti(Room& room, std::uint64_t now_ns) {
 
 bool take_slot(Room& room, std::uint64_t now_ns) {
   if (room.slot == Slot::kOurs) return room.registered || settle(room);
-  if (program_has_slot()) return work_without_slot(room);
+  if (slot_of_program() == SlotBy::kEarlier) return work_without_slot(room);
   if (room.slot == Slot::kRefused || now_ns < room.retry_at_ns) return false;
   char holder[kHolderBytes] = {};
   const CUptiResult result = subscribe(room, holder);

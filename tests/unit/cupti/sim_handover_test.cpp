@@ -165,6 +165,29 @@ TEST_F(SimHandOver, AProgramThatKeepsTheSlotIsRecordedWithoutCallbacks) {
   EXPECT_EQ(segment_.all<wire::Launch>().size(), 4u + 1 + 3 + 1);
 }
 
+// It may share the slot, and what it does by later calls is not seen.
+TEST_F(SimHandOver, ASlotTakenByTheLaterCallIsItsSessionUntilItIsGivenBack) {
+  program();
+  record();
+  program().launch(4);
+  program().wait();
+  CUpti_SubscriberHandle handle{};
+  CUpti_SubscriberParams params{};
+  params.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
+  ASSERT_EQ(cuptiSubscribe_v2(&handle, nothing, nullptr, &params), CUPTI_SUCCESS);
+  turn_for(2500ms);  // longer than one that does nothing rests
+  program().launch(4);
+  program().wait();
+  EXPECT_EQ(kernels(), 4u);
+  EXPECT_EQ(times_said("profiler is done"), 0) << everything_said();
+  EXPECT_EQ(g_room.kinds, 0u);
+  ASSERT_EQ(cuptiUnsubscribe(handle), CUPTI_SUCCESS);
+  EXPECT_TRUE(turn_until_it_is_done());
+  program().launch(4);
+  finish();
+  EXPECT_EQ(kernels(), 8u);
+}
+
 TEST_F(SimHandOver, AProgramThatKeepsTheSlotIsLeftAloneWhileNothingIsRecorded) {
   program();
   CUpti_SubscriberHandle handle{};

@@ -177,12 +177,12 @@ TEST_F(SimRefusals, ACallOfAnotherProfilerThatFindsTheRoomTakenIsCounted) {
   record();
   {
     const Taken room;
-    other_subscribed(true);
+    other_subscribed(true, SlotBy::kEarlier);
   }
   EXPECT_EQ(segment_.counter(Counter::kOtherCallsMissed), 1u);
-  other_subscribed(true);
+  other_subscribed(true, SlotBy::kEarlier);
   EXPECT_EQ(segment_.counter(Counter::kOtherCallsMissed), 1u);
-  EXPECT_TRUE(program_has_slot());
+  EXPECT_EQ(slot_of_program(), SlotBy::kEarlier);
 }
 
 TEST_F(SimRefusals, LettingGoWaitsForWhoeverIsInside) {
