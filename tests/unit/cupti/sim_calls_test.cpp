@@ -68,15 +68,6 @@ TEST_F(SimCalls, ComeFromCallbacksAndNoKindOfThemIsOn) {
     EXPECT_NE(launch.body.cbid, std::uint32_t{CUPTI_DRIVER_TRACE_CBID_cuEventRecord});
 }
 
-TEST_F(SimCalls, OfTheDriverInsideOnesOfTheRuntimeAreNotShown) {  // --scenario nested-driver
-  program();
-  record();
-  program().launch(10);
-  finish();
-  EXPECT_EQ(launch_rows(true), 10u);
-  EXPECT_EQ(segment_.all<wire::Launch>().size(), 10u + 1);
-}
-
 TEST_F(SimCalls, AreNotRecordedWhereNobodyAskedForThem) {
   program();
   settings_.calls = false;
