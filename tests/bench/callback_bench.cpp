@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "inject/cupti/callbacks/callbacks.hpp"
+#include "inject/cupti/live.hpp"
 #include "tests/bench/spread.hpp"
 #include "tests/fakes/at_depth.hpp"
 #include "tests/unit/sample/sampler_fixture.hpp"
@@ -19,6 +20,11 @@ namespace {
 using Callback = void (*)(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*);
 
 void CUPTIAPI empty_callback(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
+
+CUptiResult CUPTIAPI name_of(CUpti_CallbackDomain, std::uint32_t, const char** name) {
+  *name = "cuLaunchKernel";
+  return CUPTI_SUCCESS;
+}
 
 constexpr int kCalls = 2'000;  // fewer than fill the lane
 constexpr int kRepetitions = 15;
@@ -74,6 +80,7 @@ void measure_all(const char* clock, fakes::InProcessSegment& segment) {
 
 int main() {
   using namespace gpuprof;
+  cupti::g_live.api.cuptiGetCallbackName = name_of;
   sample::SamplerFixture sampler;
   sample::Settings settings;
   settings.kind = wire::SamplerKind::kTgkill;

@@ -63,7 +63,7 @@ Text api_name(wire::ApiDomain domain, std::uint32_t cbid) {
   const char* name = slot.load(std::memory_order_acquire);
   if (name == nullptr) {
     name = lookup(domain, cbid);
-    slot.store(name, std::memory_order_release);
+    if (name != kUnknown) slot.store(name, std::memory_order_release);
   }
   return bare_api_name(name);
 }
@@ -77,7 +77,7 @@ std::uint64_t api_name_id(const hot::Guard& guard, wire::ApiDomain domain, std::
     return id;
   const Text name = api_name(domain, cbid);
   id = hot::intern(guard, name.data, name.bytes, ts_ns);
-  if (cbid < kMaxCbid) known.store(id, std::memory_order_relaxed);
+  if (name.data != kUnknown) known.store(id, std::memory_order_relaxed);
   return id;
 }
 

@@ -245,11 +245,10 @@ void apply(Room& room, std::uint64_t now_ns) {
   if (room.slot != Slot::kOurs && joins_running_session(room, now_ns)) return;
   if (!take_slot(room, now_ns)) return;
   hook_late_exit();
-  if (room.wanted == Wanted::kRecording)
-    begin_recording(room, now_ns);
-  else
-    end_recording(room, now_ns);
+  // What is launched between the two has a call without GPU work, and not the reverse.
+  if (room.wanted != Wanted::kRecording) end_recording(room, now_ns);
   if (room.slot == Slot::kOurs) set_callbacks(room, room.wanted);
+  if (room.wanted == Wanted::kRecording) begin_recording(room, now_ns);
 }
 
 bool on_our_thread() { return hot::is_our_thread(hot::this_tid()); }

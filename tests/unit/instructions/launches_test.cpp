@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "inject/cupti/callbacks/callbacks.hpp"
+#include "inject/cupti/live.hpp"
 #include "tests/fakes/at_depth.hpp"
 #include "tests/fakes/instructions.hpp"
 #include "tests/unit/sample/sampler_fixture.hpp"
@@ -13,9 +14,15 @@ namespace {
 
 using fakes::at_depth;
 
+CUptiResult CUPTIAPI name_of(CUpti_CallbackDomain, std::uint32_t, const char** name) {
+  *name = "cuLaunchKernel";
+  return CUPTI_SUCCESS;
+}
+
 class Launches : public testing::Test {
  protected:
   void SetUp() override {
+    cupti::g_live.api.cuptiGetCallbackName = name_of;
     data_.functionReturnValue = &result_;
     sampler_.on_worker([] { sample::tick(base::mono_ns()); });
   }
