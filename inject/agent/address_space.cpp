@@ -24,8 +24,9 @@ namespace {
 // Blocks of threads, stacks of the handler, tables of the sampler: hardly any of it is ever
 // touched, but both limits count it.
 constexpr std::uint64_t kDataBytes = 80ULL << 20;
-// Beside that and the segment: addresses for buffers and our own code.
-constexpr std::uint64_t kOtherBytes = 32ULL << 20;
+// Beside that and the segment: addresses for our own code and other buffers. Those for CUPTI are
+// not in it: the driver reserves more addresses than any such limit leaves.
+constexpr std::uint64_t kOtherBytes = 20ULL << 20;
 
 struct Limit {
   decltype(RLIMIT_AS) which;
