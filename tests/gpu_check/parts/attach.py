@@ -9,6 +9,7 @@ import time
 import processes
 import traces
 from part import Part, judged, told
+from parts.machine import text_of
 
 SECONDS = 0.3
 EXPECTED = "kernels in each, linked 100 %, the program unharmed"
@@ -65,22 +66,18 @@ def windows(context, command, program):
                  work=work, kernels=kernels)
 
 
+def target_of(path):
+    try:
+        return re.sub(r"\d+", "N", os.readlink(path))
+    except OSError:
+        return "gone"
+
+
 def state(pid):
     """(names of threads, what descriptors are open to) of a process, counted."""
-    def text(path):
-        try:
-            with open(path, encoding="utf-8", errors="replace") as file:
-                return file.read().strip()
-        except OSError:
-            return "gone"
-
-    def target(path):
-        try:
-            return re.sub(r"\d+", "N", os.readlink(path))
-        except OSError:
-            return "gone"
-    return tuple(collections.Counter(read("/proc/%d/%s" % (pid, part % name)) for name in os.listdir("/proc/%d/%s" % (pid, of)))
-                 for of, part, read in (("task", "task/%s/comm", text), ("fd", "fd/%s", target)))
+    tasks, descriptors = ("/proc/%d/%s" % (pid, of) for of in ("task", "fd"))
+    return (collections.Counter(text_of(os.path.join(tasks, tid, "comm")) for tid in os.listdir(tasks)),
+            collections.Counter(target_of(os.path.join(descriptors, fd)) for fd in os.listdir(descriptors)))
 
 
 def left(before, after):
