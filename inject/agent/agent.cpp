@@ -148,21 +148,8 @@ bool wait_ready(std::uint32_t deadline_ms) {
   }
 }
 
-namespace {
-
-/// While it lives, cuInit has not returned.
-struct InsideInit {
-  InsideInit() { cupti::set_cuda_begins(true); }
-  ~InsideInit() { cupti::set_cuda_begins(false); }
-  InsideInit(const InsideInit&) = delete;
-  InsideInit& operator=(const InsideInit&) = delete;
-};
-
-}  // namespace
-
 void cuda_initialised() {
   if (!g_core.has_address || g_core.left.load(std::memory_order_acquire)) return;
-  const InsideInit inside;
   cupti::driver_seen();
   wake(wire::kWokeCuda);
   const std::uint32_t phase = g_core.phase.load(std::memory_order_acquire);

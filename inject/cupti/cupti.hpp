@@ -31,9 +31,6 @@ enum class Wanted { kOff, kKernelSteps, kRecording };
 void driver_seen();
 bool driver_was_seen();
 
-/// The program is inside cuInit, and its thread waits in InitializeInjection. Boundary, there.
-void set_cuda_begins(bool begins);
-
 /// The same, found by the worker: the driver was there before us, or its injection leads elsewhere.
 void driver_found();
 

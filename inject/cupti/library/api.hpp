@@ -40,8 +40,6 @@ namespace gpuprof::cupti {
   X(cuptiSetThreadIdType)              \
   X(cuptiGetCallbackName)              \
   X(cuptiActivityEnableAndDump)        \
-  X(cuptiActivityEnableRuntimeApi)     \
-  X(cuptiActivityEnableDriverApi)      \
   X(cuptiActivityEnableAllSyncRecords) \
   X(cuptiSubscribe_v2)
 

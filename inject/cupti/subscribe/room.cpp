@@ -33,7 +33,6 @@ namespace {
 using wire::NoticeLevel;
 
 constinit std::atomic<bool> g_driver_seen{false};
-constinit std::atomic<bool> g_cuda_begins{false};
 
 constexpr std::uint64_t kMsNs = 1'000'000;
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
@@ -270,8 +269,6 @@ void driver_seen() {
   if (!on_our_thread()) keep_helper();
   g_driver_seen.store(true, std::memory_order_release);
 }
-void set_cuda_begins(bool begins) { g_cuda_begins.store(begins, std::memory_order_release); }
-bool cuda_begins() { return g_cuda_begins.load(std::memory_order_acquire); }
 bool driver_was_seen() { return g_driver_seen.load(std::memory_order_acquire); }
 
 bool driver_mapped() {

@@ -125,9 +125,6 @@ class RoomLock {
 /// Whether the calling thread is the agent's worker or our helper.
 bool on_our_thread();
 
-/// Whether the program is inside cuInit, at InitializeInjection.
-bool cuda_begins();
-
 constexpr std::uint64_t kind_bit(std::uint32_t kind) {
   return kind < 64 ? std::uint64_t{1} << kind : 0;
 }

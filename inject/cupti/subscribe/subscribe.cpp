@@ -187,8 +187,8 @@ void say_slot_is_back(Room& room) {
   room.said &= ~kSaidNoSlot;
   say(NoticeLevel::kMissing, base::kNoticeNoSlot | base::kNoticeClosing,
       "The program's own profiler (torch.profiler or the like) kept CUPTI's one subscriber slot "
-      "for "
-      "a time after its session: launches of that time have no stacks and belong to no operator.");
+      "for a time after its session: launches of that time have no stacks and belong to no "
+      "operator.");
 }
 
 // The program got the slot from us, and its kinds are off: nobody else is meant by what is switched
@@ -199,8 +199,7 @@ bool work_without_slot(Room& room) {
     say(NoticeLevel::kMissing, base::kNoticeNoSlot | base::kNoticeOpening,
         "The program's own profiler (torch.profiler or the like) keeps CUPTI's one subscriber slot "
         "after its session: launches from then on have no stacks and belong to no operator%s. "
-        "Their "
-        "calls and GPU work are recorded.",
+        "Their calls and GPU work are recorded.",
         room.settings.kernel_steps ? ", and steps by kernel are not counted" : "");
   }
   return room.wanted != Wanted::kRecording || room.registered || settle(room);

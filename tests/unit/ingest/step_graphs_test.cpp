@@ -42,14 +42,15 @@ class GraphsTest : public StepFinderTest {
     launch_with(wire::kLaunchCaptureEnds);
     truth_.clear();
   }
-  void replay(int count, std::uint64_t loop, std::uint64_t stack, const char* optimizer = nullptr) {
+  void replay(int count, std::uint64_t loop, std::uint64_t stack, const char* optimizer = nullptr,
+              std::uint64_t rest = 10 * kMs) {
     for (int i = 0; i < count; ++i) {
       iterate(loop, i == 0 ? kMarkFirst : 0);
       truth_.push_back(t_);
       op("aten::copy_", stack, 50 * kUs);
       launch_with(wire::kLaunchRuns | wire::kLaunchGraph);
       if (optimizer != nullptr) op(optimizer, stack, 300 * kUs);
-      pass(10 * kMs);
+      pass(rest);
     }
   }
 
@@ -136,14 +137,7 @@ class SlowStartTest : public GraphsTest {
     truth_.clear();
   }
   void fast_replays(int count, const char* optimizer = nullptr) {
-    for (int i = 0; i < count; ++i) {
-      iterate(kReplays, i == 0 ? kMarkFirst : 0);
-      truth_.push_back(t_);
-      op("aten::copy_", kInReplays, 100 * kUs);
-      launch_with(wire::kLaunchRuns | wire::kLaunchGraph);
-      if (optimizer != nullptr) op(optimizer, kInReplays, 50 * kUs);
-      pass(50 * kUs);
-    }
+    replay(count, kReplays, kInReplays, optimizer, 100 * kUs);
   }
   void expect_steps_at(const char* where) {
     finish();
