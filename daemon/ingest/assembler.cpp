@@ -30,7 +30,7 @@ Assembler::Assembler(model::EventSink& sink, Listener* listener, const Limits& l
       ranges_(names_, held_, losses_, limits_, next_range_),
       operators_(names_, sink, losses_, life_, counts_, limits_, next_range_),
       launches_(limits_),
-      joins_(names_, sink, losses_, clocks_, life_, launches_, counts_),
+      joins_(names_, sink, losses_, clocks_, life_, launches_, owners_, counts_),
       steps_(sink, losses_, limits_, life_, counts_, listener),
       finder_(steps_, names_, sink, listener) {}
 
@@ -42,6 +42,7 @@ void Assembler::on(const Lane& lane, const wire::Lost& r, const Tail&) {
   if (lane.role == static_cast<std::uint32_t>(wire::LaneRole::kSignal)) return;
   ranges_.lane_lost(lane, r.first_ns);
   operators_.lane_lost(lane, r.first_ns);
+  owners_.now_in(lane.tid, timed ? r.first_ns : 0, 0);
   finder_.lane_lost(lane);
 }
 
@@ -83,12 +84,18 @@ model::RangeId Assembler::owner(const Lane& lane, std::uint32_t op_id) const {
   return op.id != 0 && op.scope != model::kScopeUser ? op.id : innermost(lane, op_id);
 }
 
+// Something began or ended on the lane's thread.
+void Assembler::turned(const Lane& lane, std::uint64_t ts_ns) {
+  if (life_.holds(ts_ns)) owners_.now_in(lane.tid, ts_ns, owner(lane, 0));
+}
+
 void Assembler::on(const Lane& lane, const wire::OpBegin& r, const Tail&) {
   if (!life_.holds(r.ts_ns))
     return losses_.add(model::LossReason::kTimeImplausible, lane.tid, 1, 0, 0);
   active_since(r.ts_ns);
   operators_.reached(lane, r.ts_ns);
   operators_.begin(lane, r, innermost(lane, 0), ranges_.depth(lane));
+  turned(lane, r.ts_ns);
   finder_.begin(lane, r);
 }
 
@@ -96,6 +103,7 @@ void Assembler::on(const Lane& lane, const wire::OpEnd& r, const Tail&) {
   const Operators::Innermost open =
       r.op_id == 0 ? Operators::Innermost{} : operators_.innermost(lane, r.op_id);
   operators_.end(lane, r);
+  turned(lane, r.ts_ns);
   finder_.end(lane, r);
   if (open.id != 0 && open.scope == model::kScopeUser)
     finder_.range_ended(lane.tid, open.start_ns, r.ts_ns);
@@ -180,6 +188,7 @@ void Assembler::round_done(std::uint64_t now_ns) {
   if (rounds_to_close_ != 0 && --rounds_to_close_ == 0) {
     ranges_.close_before(stopped_ns_);
     operators_.close_before(stopped_ns_);
+    owners_.left_all(stopped_ns_);
   }
   if (!losses_.empty() && now_ns - losses_written_ns_ >= kLossPeriodNs) write_losses(now_ns);
 }

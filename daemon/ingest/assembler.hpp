@@ -15,6 +15,7 @@
 #include "daemon/ingest/clocks.hpp"
 #include "daemon/ingest/correlate/joins.hpp"
 #include "daemon/ingest/correlate/launches.hpp"
+#include "daemon/ingest/correlate/owner_trail.hpp"
 #include "daemon/ingest/decoder.hpp"
 #include "daemon/ingest/held.hpp"
 #include "daemon/ingest/lifetime.hpp"
@@ -65,6 +66,7 @@ class Assembler {
   void on(const Lane& lane, const wire::LaneOpen& r, const Tail&) {
     ranges_.lane_opened(lane, r.ts_ns);
     operators_.lane_opened(lane, r.ts_ns);
+    owners_.now_in(lane.tid, r.ts_ns, 0);
   }
   void on(const Lane& lane, const wire::Lost& r, const Tail&);
   void on(const Lane&, const wire::StringDef& r, const Tail& tail) {
@@ -88,8 +90,12 @@ class Assembler {
   void on(const Lane&, const wire::NameMatch& r, const Tail&) { steps_.add(r); }
   void on(const Lane& lane, const wire::RangePush& r, const Tail&) {
     ranges_.push(lane, r, innermost(lane, 0), operators_.depth(lane));
+    turned(lane, r.ts_ns);
   }
-  void on(const Lane& lane, const wire::RangePop& r, const Tail&) { ranges_.pop(lane, r); }
+  void on(const Lane& lane, const wire::RangePop& r, const Tail&) {
+    ranges_.pop(lane, r);
+    turned(lane, r.ts_ns);
+  }
   void on(const Lane& lane, const wire::RangeStart& r, const Tail&) { ranges_.start(lane, r); }
   void on(const Lane& lane, const wire::RangeEnd& r, const Tail&) { ranges_.end(lane, r); }
   void on(const Lane& lane, const wire::MarkEvent& r, const Tail&) { ranges_.mark(lane, r); }
@@ -168,6 +174,7 @@ class Assembler {
   void active_since(std::uint64_t ts_ns);
   model::RangeId innermost(const Lane& lane, std::uint32_t op_id) const;
   model::RangeId owner(const Lane& lane, std::uint32_t op_id) const;
+  void turned(const Lane& lane, std::uint64_t ts_ns);
   Place place(const Lane& lane) const { return clocks_.place(lane.index == clock_lane_); }
 
   model::EventSink& sink_;
@@ -183,6 +190,7 @@ class Assembler {
   Ranges ranges_;
   Operators operators_;
   Launches launches_;
+  OwnerTrail owners_;
   Joins joins_;
   Steps steps_;
   StepFinder finder_;

@@ -7,6 +7,7 @@
 #include "daemon/ingest/correlate/joins.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <type_traits>
 
 namespace gpuprof::ingest {
@@ -20,6 +21,11 @@ constexpr std::uint8_t kCopyAsync = 1, kCopyBadTime = 2;
 constexpr std::uint16_t kSetBadTime = 2;
 /// A driver call whose runtime call was announced but has not come waits this many rounds.
 constexpr std::uint32_t kMostRounds = 8;
+/// GPU work whose call comes as a record too waits this many for it: CUPTI's buffers of calls and
+/// of work are delivered each in its own time, the last of them at the next flush.
+constexpr std::uint32_t kMostRoundsForCall = 16;
+/// A second without a record of a call: none is waited for any more.
+constexpr std::uint32_t kRecordRounds = 200;
 /// A fifth of a second: then another reading is not to be expected, and the clock is used as known.
 constexpr std::uint32_t kMostStalledRounds = 40;
 /// One takes what came, one joins it, and one is spare.
@@ -58,6 +64,7 @@ Bounds Joins::bounds_of(std::uint32_t correlation, const LaunchEntry* launch) {
 
 void Joins::add(const wire::ApiCall& call, Place place) {
   if ((call.flags & wire::kApiOwnClock) != 0) return join_own_call(call);
+  record_rounds_ = kRecordRounds;
   api_.push_back({call, place, 0});
 }
 
@@ -98,21 +105,32 @@ std::size_t Joins::settled(const Q& queue, std::size_t ripe) {
   return static_cast<std::size_t>(waits - queue.begin());
 }
 
+bool Joins::awaits_its_call(std::uint32_t correlation, std::uint32_t rounds) const {
+  return correlation != 0 && record_rounds_ != 0 && hurried_rounds_ == 0 &&
+         rounds < kMostRoundsForCall;
+}
+
 template <typename R>
 void Joins::release(std::vector<Waiting<R>>& queue, std::size_t ripe) {
   ripe = settled(queue, ripe);
+  std::size_t kept = 0;
   for (std::size_t i = 0; i < ripe; ++i) {
-    const auto& [record, place] = queue[i];
+    const auto& [record, place, rounds] = queue[i];
     LaunchEntry* launch = launches_.find(record.correlation);
     constexpr bool kIsKernel = std::is_same_v<R, wire::KernelExec>;
     constexpr bool kOnHost = std::is_same_v<R, wire::Sync> || std::is_same_v<R, wire::Overhead>;
+    if (!kOnHost && launch == nullptr && awaits_its_call(record.correlation, rounds)) {
+      queue[kept++] = {record, place, rounds + 1};
+      continue;
+    }
     bool alone = false;
     if constexpr (kIsKernel) alone = record.graph_node == 0;
     if (launch != nullptr && !kOnHost) launches_.ran(*launch, alone);
     Span times{record.start_ns, record.end_ns};
     if (convert(&times, place, bounds_of(record.correlation, launch))) out(record, launch, times);
   }
-  queue.erase(queue.begin(), queue.begin() + static_cast<std::ptrdiff_t>(ripe));
+  queue.erase(queue.begin() + static_cast<std::ptrdiff_t>(kept),
+              queue.begin() + static_cast<std::ptrdiff_t>(ripe));
 }
 
 void Joins::release_all(bool last) {
@@ -131,6 +149,7 @@ void Joins::round_done() {
   if (stalled_rounds_ >= kMostStalledRounds) hurried_rounds_ = std::max(hurried_rounds_, 1u);
   if (clocks_.known()) release_all(false);
   if (hurried_rounds_ != 0) --hurried_rounds_;
+  if (record_rounds_ != 0) --record_rounds_;
   ripe_ = Ripe{api_.size(),   kernels_.size(), copies_.size(),   sets_.size(),
                syncs_.size(), graphs_.size(),  overheads_.size()};
 }
@@ -215,9 +234,14 @@ bool Joins::times_of(const HeldCall& held, const LaunchEntry* entry, Span* times
 }
 
 void Joins::write_call(const wire::ApiCall& call, LaunchEntry* entry, const Span& times) {
-  if (entry != nullptr && (entry->flags & kLaunchSeen) == 0) entry->ts_ns = times.start_ns;
   model::ApiCall event{};
-  if (entry != nullptr) event.range = entry->range, event.stack = entry->stack;
+  if (entry != nullptr && (entry->flags & kLaunchSeen) != 0) {
+    event.range = entry->range, event.stack = entry->stack;
+  } else {
+    // Two clocks agree to a microsecond or so: the middle is inside what the call is inside.
+    event.range = owners_.at(call.tid, std::midpoint(times.start_ns, times.end_ns));
+    if (entry != nullptr) entry->ts_ns = times.start_ns, entry->range = event.range;
+  }
   event.start_ns = times.start_ns;
   event.end_ns = times.end_ns;
   event.name = names_.string(call.name_id);

@@ -5,16 +5,19 @@
 // Context:  daemon (ingest thread)
 // Owns:     the records that wait
 // Promises: a record waits for one whole drain round, so that a launch from another lane is
-//           there, and for what its clock's next readings tell, but not long; one host call per
-//           correlation id goes out, the outer one; records with bad times are counted and never go
-//           out
-// Not here: the launches (launches.hpp), the clocks (clocks.hpp)
+//           there, and for what its clock's next readings tell, but not long, nor for its host
+//           call where those come as records; one host call per correlation id goes out, the outer
+//           one; a call without a launch belongs to what its thread was in by then; records with
+//           bad times are counted and never go out
+// Not here: the launches (launches.hpp), what threads were in (owner_trail.hpp), the clocks
+//           (clocks.hpp)
 #pragma once
 
 #include <vector>
 
 #include "daemon/ingest/clocks.hpp"
 #include "daemon/ingest/correlate/launches.hpp"
+#include "daemon/ingest/correlate/owner_trail.hpp"
 #include "daemon/ingest/held.hpp"
 
 namespace gpuprof::ingest {
@@ -22,13 +25,14 @@ namespace gpuprof::ingest {
 class Joins {
  public:
   Joins(Names& names, model::EventSink& sink, LossBook& losses, Clocks& clocks,
-        const Lifetime& life, Launches& launches, EventCounts& counts)
+        const Lifetime& life, Launches& launches, const OwnerTrail& owners, EventCounts& counts)
       : names_(names),
         sink_(sink),
         losses_(losses),
         clocks_(clocks),
         life_(life),
         launches_(launches),
+        owners_(owners),
         counts_(counts) {}
 
   /// @param place  where it stands among the clock readings.
@@ -52,6 +56,7 @@ class Joins {
   struct Waiting {
     R record;
     Place place;
+    std::uint32_t rounds = 0;
   };
   struct HeldCall {
     wire::ApiCall record;
@@ -65,6 +70,7 @@ class Joins {
   void release_all(bool last);
   void join_calls(std::size_t ripe, bool last);
   bool join_call(const HeldCall& held, bool wait);
+  bool awaits_its_call(std::uint32_t correlation, std::uint32_t rounds) const;
   bool is_duplicate(const wire::ApiCall& call, LaunchEntry* entry);
   void join_own_call(const wire::ApiCall& call);
   bool times_of(const HeldCall& held, const LaunchEntry* entry, Span* times);
@@ -91,9 +97,11 @@ class Joins {
   Clocks& clocks_;
   const Lifetime& life_;
   Launches& launches_;
+  const OwnerTrail& owners_;
   EventCounts& counts_;
   Ripe ripe_;
   std::uint32_t stalled_rounds_ = 0, hurried_rounds_ = 0;
+  std::uint32_t record_rounds_ = 0;  // for so many rounds calls are thought to come as records
   bool stalled_ = false;
   std::vector<HeldCall> api_;
   std::vector<Waiting<wire::KernelExec>> kernels_;

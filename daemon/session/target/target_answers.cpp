@@ -30,8 +30,7 @@ constexpr Words kWords[ingest::kSources] = {
     {"CUPTI delivers no records of kernels of process ",
      "CUPTI delivered no records of kernels of process ", "GPU work of that time is missing"},
     {"CUPTI makes no callbacks for launches of process ",
-     "CUPTI made no callbacks for launches of process ",
-     "launches of that time have no stacks and belong to no operator"},
+     "CUPTI made no callbacks for launches of process ", "launches of that time have no stacks"},
 };
 
 std::string so_far(const Answers& answers, Source source) {

@@ -187,8 +187,7 @@ void say_slot_is_back(Room& room) {
   room.said &= ~kSaidNoSlot;
   say(NoticeLevel::kMissing, base::kNoticeNoSlot | base::kNoticeClosing,
       "The program's own profiler (torch.profiler or the like) kept CUPTI's one subscriber slot "
-      "for a time after its session: launches of that time have no stacks and belong to no "
-      "operator.");
+      "for a time after its session: launches of that time have no stacks.");
 }
 
 // The program got the slot from us, and its kinds are off: nobody else is meant by what is switched
@@ -198,8 +197,8 @@ bool work_without_slot(Room& room) {
     room.said |= kSaidNoSlot;
     say(NoticeLevel::kMissing, base::kNoticeNoSlot | base::kNoticeOpening,
         "The program's own profiler (torch.profiler or the like) keeps CUPTI's one subscriber slot "
-        "after its session: launches from then on have no stacks and belong to no operator%s. "
-        "Their calls and GPU work are recorded.",
+        "after its session: launches from then on have no stacks%s. Their calls and GPU work are "
+        "recorded.",
         room.settings.kernel_steps ? ", and steps by kernel are not counted" : "");
   }
   return room.wanted != Wanted::kRecording || room.registered || settle(room);

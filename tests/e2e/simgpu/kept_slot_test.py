@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program whose own profiler takes CUPTI's subscriber slot and keeps it when its session is over, as PyTorch's did until
-August 2026: GPU work and calls go on being recorded, without stacks and operators of launches, and that is told; so in later
-windows of a program that waits to be recorded.
+August 2026: GPU work and calls go on being recorded, without stacks of launches, and that is told; so in later windows of a
+program that waits to be recorded.
 
 usage: kept_slot_test.py"""
 
+import collections
 import os
 import sys
 import time
@@ -26,17 +27,30 @@ KEPT = "keeps CUPTI's one subscriber slot after its session"
 SILENT = ("CUPTI makes no callbacks", "CUPTI delivers no")
 
 
-def stacks_of(facts):
-    """Calls that launch a kernel, with and without a range."""
-    work = {kernel["args"]["correlation"] for kernel in facts.kernels}
-    calls = [call for call in facts.launches if call["args"].get("correlation") in work]
-    ranged = [call for call in calls if call["args"].get("External id")]
-    return len(ranged), len(calls) - len(ranged)
+def check_owners(checks, what, facts):
+    """Calls, and kernels, name the range that their thread was in, also where no callback came at their begin."""
+    ranges = {op["args"]["External id"]: op for op in facts.ops}
+    calls = {call["args"].get("correlation"): call for call in facts.launches}
+    first = min((op["ts"] for op in facts.ops), default=0)  # a window may begin within one
+    bad = []
+    for kernel in facts.kernels:
+        call = calls.get(kernel["args"]["correlation"])
+        if call is None or call["ts"] < first:
+            continue
+        op, middle = ranges.get(call["args"].get("External id")), call["ts"] + call["dur"] / 2
+        if op is None:
+            bad.append("in no range")
+        elif op["tid"] != call["tid"] or not op["ts"] - 2 <= middle <= op["ts"] + op["dur"] + 2:
+            bad.append("outside of its range")
+        if kernel["args"].get("External id") != call["args"].get("External id"):
+            bad.append("a kernel that is another's")
+    checks.equal(collections.Counter(bad), {}, "%s: owners of %d kernels" % (what, len(facts.kernels)))
 
 
 def check_file(checks, what, facts):
     calls = {call["args"].get("correlation") for call in facts.launches}
     checks.equal([k["name"] for k in facts.kernels if k["args"]["correlation"] not in calls][:2], [], what + ": kernels without a call")
+    check_owners(checks, what, facts)
     told = facts.trace["gpuprof"]["missing"]
     checks.equal([text for text in told if text.startswith(SILENT)], [], what + ": nothing is called silent")
     checks.equal(sum(KEPT in text for text in told), 1, "%s: told once: %r" % (what, told))
@@ -48,14 +62,13 @@ def whole_run(checks):
             out = os.path.join(folder, "out")
             ran = sim.run_whole(out, [], ["--steps", str(STEPS), "--step-ms", str(step_ms), *PROGRAM], ["--preload"])
             facts = trace_facts.Facts(e2e.load(e2e.traces(out)[0]))
-        ranged, alone = stacks_of(facts)
-        if alone >= KERNELS:
+        later = len(facts.kernels) - KERNELS * FROM
+        if later >= KERNELS:
             break
-    print("  run: %d kernels, %d calls with a range, %d without" % (len(facts.kernels), ranged, alone))
+    print("  run: %d kernels, %d of them after its session" % (len(facts.kernels), later))
     checks.equal(ran.returncode, 0, "status")
     checks.expect(b"own_profiler_kernels %d\n" % (KERNELS * (UNTIL - FROM)) in ran.stdout, "its session is whole: %r" % ran.stdout)
-    checks.equal(ranged, KERNELS * FROM, "kernels before its session have their range")
-    checks.expect(alone >= KERNELS, "and those after it are there: %d" % alone)
+    checks.expect(later >= KERNELS, "kernels after its session are there: %d" % later)
     check_file(checks, "run", facts)
 
 
