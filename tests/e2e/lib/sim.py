@@ -13,7 +13,7 @@ GPUSIM_RUN = os.path.join(e2e.SIMGPU, "gpusim-run")
 
 
 # What a summary says where threads of ours had no processor while the program went on.
-STARVED = re.compile(rb"went on before recording had begun|had not begun to record|did not begin to record|"
+STARVED = re.compile(rb"went on before recording had begun|had not begun to record|did not begin to record|switched on late|"
                      rb"last flush did not end|no CUPTI buffer left|found no room in a ring")
 TRIES = 5
 
