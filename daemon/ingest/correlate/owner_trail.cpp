@@ -10,12 +10,13 @@
 
 namespace gpuprof::ingest {
 
-OwnerTrail::Turns& OwnerTrail::turns_of(std::uint32_t tid) {
-  if (last_ == nullptr || last_tid_ != tid) {
-    last_ = &threads_[tid];
-    last_tid_ = tid;
-  }
-  return *last_;
+// A thread that was in none leaves nothing: programs make millions of them.
+OwnerTrail::Turns* OwnerTrail::turns_of(std::uint32_t tid, bool make) {
+  if (last_ != nullptr && last_tid_ == tid) return last_;
+  const auto found = make ? threads_.try_emplace(tid).first : threads_.find(tid);
+  if (found == threads_.end()) return nullptr;
+  last_tid_ = tid;
+  return last_ = &found->second;
 }
 
 void OwnerTrail::forget_half(Turns& turns) {
@@ -35,11 +36,12 @@ void OwnerTrail::forget_half_of_all() {
 
 void OwnerTrail::now_in(std::uint32_t tid, std::uint64_t ts_ns, model::RangeId range) {
   if (kept_ >= kMostOfAll) forget_half_of_all();
-  Turns& turns = turns_of(tid);
-  const Turn before = turns.empty() ? Turn{0, 0} : turns.back();
+  Turns* turns = turns_of(tid, range != 0);
+  if (turns == nullptr) return;
+  const Turn before = turns->empty() ? Turn{0, 0} : turns->back();
   if (before.range == range) return;
-  if (turns.size() >= kMostOfOne) forget_half(turns);
-  turns.push_back({std::max(ts_ns, before.ts_ns), range});
+  if (turns->size() >= kMostOfOne) forget_half(*turns);
+  turns->push_back({std::max(ts_ns, before.ts_ns), range});
   ++kept_;
 }
 

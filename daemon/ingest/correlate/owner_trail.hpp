@@ -36,7 +36,7 @@ class OwnerTrail {
   };
   using Turns = std::vector<Turn>;
 
-  Turns& turns_of(std::uint32_t tid);
+  Turns* turns_of(std::uint32_t tid, bool make);
   void forget_half(Turns& turns);
   void forget_half_of_all();
 
