@@ -173,8 +173,12 @@ TEST(OwnerTrailTest, ForgetsThreadsThatAreGone) {
   OwnerTrail trail;
   trail.now_in(1, 10, 1);
   std::uint64_t ts_ns = 100;
-  for (std::uint32_t tid = 2; tid < 80; ++tid)
-    for (std::uint32_t i = 0; i < OwnerTrail::kMostOfOne; ++i) trail.now_in(tid, ++ts_ns, ts_ns);
+  for (std::uint32_t tid = 2; tid < 80; ++tid) {
+    for (std::uint32_t i = 0; i < OwnerTrail::kMostOfOne; ++i) {
+      ++ts_ns;
+      trail.now_in(tid, ts_ns, ts_ns);
+    }
+  }
   EXPECT_EQ(trail.at(1, 20), 0u);
   EXPECT_EQ(trail.at(2, 200), 0u);
   EXPECT_EQ(trail.at(79, ts_ns), ts_ns);
