@@ -5,10 +5,10 @@
 // Context:  daemon (ingest thread)
 // Owns:     the records that wait
 // Promises: a record waits for one whole drain round, so that a launch from another lane is
-//           there, and for what its clock's next readings tell, but not long, nor for its host
-//           call where those come as records; one host call per correlation id goes out, the outer
-//           one; a call without a launch belongs to what its thread was in by then; records with
-//           bad times are counted and never go out
+//           there; besides, but not long, for what its clock's next readings tell and, where host
+//           calls come as records, for its own; one host call per correlation id goes out, the
+//           outer one; a call without a launch belongs to what its thread was in by then; records
+//           with bad times are counted and never go out
 // Not here: the launches (launches.hpp), what threads were in (owner_trail.hpp), the clocks
 //           (clocks.hpp)
 #pragma once

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which range or operator each thread was in, at any time of its last tens of thousands: for calls
-// that were recorded without a callback of ours at their begin.
+// Which range or operator each thread was in at a time that is not long ago: for calls that were
+// recorded without a callback of ours at their begin.
 //
 // Context:  daemon (ingest thread)
-// Owns:     up to kMostOfAll turns of all threads (8 MiB), kMostOfOne of each
+// Owns:     up to kMostOfAll turns of all threads (8 MiB, and as much again that is reserved),
+//           kMostOfOne of each
 // Promises: what is too long ago, or was lost, is none, and no other
 // Not here: launches with a callback, which name theirs (launches.hpp)
 #pragma once

@@ -12,9 +12,9 @@ TRAINER = os.path.join(e2e.SIMGPU, "sim_trainer")
 GPUSIM_RUN = os.path.join(e2e.SIMGPU, "gpusim-run")
 
 
-# What a summary says where threads of ours had no processor while the program went on.
-STARVED = re.compile(rb"went on before recording had begun|had not begun to record|did not begin to record|switched on late|"
-                     rb"last flush did not end|no CUPTI buffer left|found no room in a ring")
+# What a summary says where threads of ours had no processor when the program began, and later.
+LATE = "went on before recording had begun|had not begun to record|did not begin to record|switched on late"
+STARVED = re.compile((LATE + "|last flush did not end|no CUPTI buffer left|found no room in a ring").encode())
 TRIES = 5
 
 

@@ -88,8 +88,6 @@ def storm(launches, *simulated):
 
 
 OF_CUPTI = ("no CUPTI buffer left", "dropped by CUPTI")
-LATE = re.compile("went on before recording had begun|had not begun to record|did not begin to record|switched on late|"
-                  "last flush did not end")
 # On a busy machine what calls cost may be below the limit for most of a short run.
 LONGER = (1, 2, 4, 8)
 
@@ -104,9 +102,8 @@ def told_live(ran):
     return all(what in said for what in ran.what)
 
 
-def told_as_missed(ran):
-    """What nobody can count: our threads got no processor at the program's begin or end."""
-    return [text for text in ran.told["missing"] if LATE.search(text)]
+def missing_of(ran, pattern):
+    return [text for text in ran.told["missing"] if re.search(pattern, text)]
 
 
 def check_kernels(checks, ran, launches, name):
@@ -114,7 +111,7 @@ def check_kernels(checks, ran, launches, name):
     the program began or ended before our threads could ask it for all: nobody knows how many records those were."""
     kernels, lost = (ran.told[kinds].get("kernels", 0) for kinds in ("events_by_kind", "ring_drops_by_kind"))
     unknown = [why for why in OF_CUPTI if ran.told["drops_by_reason"].get(why)]
-    unknown += told_as_missed(ran)
+    unknown += missing_of(ran, sim.LATE + "|last flush did not end")
     checks.in_time(lost == 0 and not unknown, "%s: %d kernels found the ring full; %s" % (name, lost, unknown))
     if not unknown:
         checks.equal(kernels + lost, launches, name + ": every kernel is there: %s" % ran.told["missing"])
@@ -169,12 +166,15 @@ def check_launches(checks):
     check_kinds_that_stay_on(checks)
 
     launches = 100_000
-    room = Ran("launches with room", [], storm(launches), "50%")
+    for _ in range(sim.TRIES):
+        room = Ran("launches with room", [], storm(launches), "50%")
+        if not missing_of(room, sim.LATE):
+            break
     check_room(checks, room, "room")
     check_kernels(checks, room, launches, "room")
     if not leaves_calls_out(room):
         calls = sum(room.told[kinds].get("API calls", 0) for kinds in ("events_by_kind", "ring_drops_by_kind"))
-        checks.expect(calls >= launches or told_as_missed(room), "room: every call: %d; %s" % (calls, what_is_there(room)))
+        checks.expect(calls >= launches, "room: every call: %d; %s" % (calls, what_is_there(room)))
 
 
 def status_with_less(process):
