@@ -63,6 +63,8 @@ constexpr Row kRows[] = {
     {Counter::kWorkerCpuNs, "worker_cpu_ns", kNoLoss},
     {Counter::kFlushes, "flushes", kNoLoss},
     {Counter::kGraphBudgetStops, "graph_budget_stops", kNoLoss},
+    {Counter::kSamplesAtFork, "samples_at_fork", LossReason::kSampleAtFork},
+    {Counter::kForksUnprepared, "forks_unprepared", kNoLoss},
     {Counter::kCuptiUnknownBytes, "cupti_unknown_bytes", LossReason::kCuptiUnknownBytes},
 };
 static_assert(std::size(kRows) == static_cast<std::size_t>(Counter::kCount),

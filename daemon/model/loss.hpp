@@ -53,11 +53,12 @@ enum class LossReason : std::uint32_t {
   kInputsTableFull = 36,
   kInputsUndefined = 37,  // operators whose inputs never came
   kStepLost = 38,         // steps whose begin never came: the one before goes on through them
+  kSampleAtFork = 39,     // held back while the process forked
 };
 
 /// What people read.
 constexpr std::string_view name_of(LossReason reason) {
-  constexpr std::array<std::string_view, 39> kNames = {
+  constexpr std::array<std::string_view, 40> kNames = {
       "unknown",
       "ring full",
       "no ring left for the thread",
@@ -97,6 +98,7 @@ constexpr std::string_view name_of(LossReason reason) {
       "table of operator inputs full",
       "operator inputs never defined",
       "begin of a step lost",
+      "the process was forking",
   };
   const auto index = static_cast<std::uint32_t>(reason);
   return index < kNames.size() ? kNames[index] : kNames[0];

@@ -6,13 +6,14 @@
 // Promises: the prepare handler waits 200 ms at most (50 us as a rule), and 10 s more for a thread
 //           of ours that gets no processor or is inside the kernel, where the interpreter would
 //           warn of it; the child does nothing until it has used some CPU time, or CUDA or NVTX
-//           call us
+//           call us. Of threads that fork at the same time one waits for all (fork_turn.hpp)
 #include <errno.h>
 #include <unistd.h>
 
 #include "gpuprof/base/clock.hpp"
 #include "inject/agent/agent.hpp"
 #include "inject/agent/core.hpp"
+#include "inject/agent/fork_turn.hpp"
 #include "inject/agent/segment_map.hpp"
 #include "inject/cupti/cupti.hpp"
 #include "inject/hot/state.hpp"
@@ -36,13 +37,14 @@ constexpr std::uint64_t kChildWakeCpuNs = 10'000'000;
 // for the timer; samples come whenever they come, to them it is time.
 constexpr std::uint64_t kParentResumeCpuNs = 3'000'000;
 
+// Of all forks that are under way: changed by whose turn it is, read in the child.
 struct ForkState {
-  bool running = false;  // the agent was awake when fork began
+  bool running = false;  // the agent was awake when one of them began
   bool parked = false;   // the worker's kernel thread is gone
   bool paused = false;   // it stands still
 };
 constinit ForkState g_fork;
-bool g_alone = false;
+bool g_alone = false;          // in the turn of whose call it is
 std::uint32_t g_gone_tid = 0;  // the last worker that is known to be no thread any more
 std::atomic<std::uint32_t> g_child_reasons{0};
 std::atomic<std::uint64_t> g_forked_ns{0};
@@ -75,22 +77,25 @@ void resume_from_signal() {
 }  // namespace
 
 void alone_begin() {
-  g_alone = false;
   if (g_core.left.load(std::memory_order_acquire)) return;
-  g_alone = awake() && g_core.owner_pid.load(std::memory_order_acquire) == getpid();
-  if (!g_alone) return;
+  if (!awake() || g_core.owner_pid.load(std::memory_order_acquire) != getpid()) return;
   const int saved = errno;
+  if (!take_turn_between_forks(kParkDeadlineMs)) return;
   hot::g_resume_hook = resume_from_signal;
   g_alone = hot::worker_park(kParkDeadlineMs, hot::kStarvedMs);
+  if (!g_alone) end_turn();
   errno = saved;
 }
 
 void alone_end() {
-  if (!g_alone) return;
+  // A vfork child comes by with the memory of its parent.
+  if (g_core.owner_pid.load(std::memory_order_acquire) != getpid()) return;
+  if (!g_alone || !is_my_turn()) return;
   const int saved = errno;
   g_alone = false;
   hot::worker_allow_resume();
   if (awake()) hot::worker_resume();
+  end_turn();
   errno = saved;
 }
 
@@ -117,12 +122,11 @@ void resume_parked_worker() {
 
 }  // namespace
 
-void fork_prepare() {
-  g_fork = ForkState{};
-  if (g_core.left.load(std::memory_order_acquire)) return;
+namespace {
+
+void stand_still() {
   if (g_core.owner_pid.load(std::memory_order_acquire) != getpid()) return;
   if (!awake()) return wait_for_its_end();
-  const int saved = errno;
   g_fork.running = true;
   hot::g_resume_hook = resume_from_signal;
   sample::before_fork();
@@ -133,19 +137,40 @@ void fork_prepare() {
     g_fork.parked = hot::worker_park(kParkDeadlineMs, starved_ms);
   else
     g_fork.paused = hot::worker_pause(kParkDeadlineMs);
+  if (!g_fork.parked && !g_fork.paused) hot::count(wire::Counter::kForksUnprepared);
   cupti::worker_stands_before_fork(starved_ms);
-  errno = saved;
 }
 
-void fork_parent() {
-  if (!g_fork.running) return;
-  const int saved = errno;
+void go_on() {
   if (!g_fork.parked) cupti::after_fork_parent();
   sample::after_fork_parent();
   if (g_fork.paused) hot::worker_go_on();
   if (g_fork.parked) {
     g_forked_ns.store(base::mono_ns(), std::memory_order_relaxed);
     resume_parked_worker();
+  }
+}
+
+}  // namespace
+
+void fork_prepare() {
+  if (g_core.left.load(std::memory_order_acquire)) return;
+  const int saved = errno;
+  g_forks.leave_a_gap();
+  {
+    const Turn turn;
+    if (g_forks.begins()) g_fork = ForkState{};
+    // One that began before the agent woke has not waited for anything.
+    if (!g_fork.running) stand_still();
+  }
+  errno = saved;
+}
+
+void fork_parent() {
+  const int saved = errno;
+  if (g_forks.any()) {
+    const Turn turn;
+    if (g_forks.ends() && g_fork.running) go_on();
   }
   errno = saved;
 }
@@ -174,6 +199,7 @@ void watch_child() {
 
 void fork_child() {
   torch::forget_blocks_lock();
+  forget_turns_after_fork();
   if (!g_fork.running) {
     if (!wake::watching()) return;
     sample::forget_alt_stacks();

@@ -78,6 +78,7 @@ std::pair<const char*, const char*> noun_of(LossReason reason) {
     case LossReason::kThreadNoLane:
       return {"thread is", "threads are"};
     case LossReason::kBlockedTorn:
+    case LossReason::kSampleAtFork:
       return {"stack sample is", "stack samples are"};
     default:
       return {"record is", "records are"};

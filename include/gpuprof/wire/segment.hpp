@@ -96,6 +96,8 @@ enum class Counter : std::uint32_t {
   kCuptiLateNs,        // in which CUPTI should have been switched on and was not
   kWaitsCutAgain,      // waiting calls that our signal ended early, but for a thread's first
   kOtherCallsMissed,   // calls of the program's own CUPTI profiler that were not followed
+  kSamplesAtFork,      // samples and stacks of launches that a fork under way held back
+  kForksUnprepared,    // forks of the program beside a worker that did not stand still in time
   kCount
 };
 inline constexpr std::uint32_t kCounterSlots = 64;

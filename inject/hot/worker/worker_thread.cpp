@@ -197,7 +197,10 @@ bool worker_park(std::uint32_t deadline_ms, std::uint32_t starved_ms) {
 bool worker_pause(std::uint32_t deadline_ms) {
   if (g_worker.phase.load(std::memory_order_acquire) != WorkerPhase::kRunning) return true;
   const std::uint64_t deadline = base::mono_ns() + deadline_ms * 1'000'000ULL;
-  g_worker.pause.store(1, std::memory_order_release);
+  std::uint32_t free = 0;
+  // A handler that forks may have interrupted a thread that was about to let it go on.
+  if (!g_worker.pause.compare_exchange_strong(free, 1, std::memory_order_acq_rel) && free == 2)
+    return true;
   wake_worker();
   while (g_worker.pause.load(std::memory_order_acquire) != 2) {
     const std::uint64_t now = base::mono_ns();

@@ -182,7 +182,10 @@ __attribute__((noinline)) void sample_here(const ucontext_t* context, const Send
     hot::count(wire::Counter::kSamplesLateSignal);
     return;
   }
-  if (g_handler.held.load(std::memory_order_seq_cst)) return;
+  if (g_handler.held.load(std::memory_order_seq_cst)) {
+    hot::count(wire::Counter::kSamplesAtFork);
+    return;
+  }
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   const bool on_ours = on_our_alt_stack(reinterpret_cast<const void*>(here));
   if (on_alternate_stack(context, stack_pointer(context)) ||

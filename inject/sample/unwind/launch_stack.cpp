@@ -8,6 +8,7 @@
 
 #include "inject/sample/faults/fault_guard.hpp"
 #include "inject/sample/sampler_parts.hpp"
+#include "inject/sample/signals/handler_state.hpp"
 #include "inject/sample/signals/kernel_signal.hpp"
 #include "inject/sample/snapshot/phdr_snapshot.hpp"
 #include "inject/sample/unwind/launch_memo.hpp"
@@ -17,6 +18,10 @@ namespace gpuprof::sample {
 
 std::uint64_t take_launch_stack(const hot::Guard& guard, std::uint64_t what, std::uint64_t ts_ns) {
   SnapshotUse at_work;
+  if (g_handler.held.load(std::memory_order_seq_cst)) {
+    hot::count(wire::Counter::kSamplesAtFork);
+    return 0;
+  }
   if (current_snapshot() == nullptr || !guard_in_force()) return 0;
   StackRequest request;
   own_registers(&request.start);

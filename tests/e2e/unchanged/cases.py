@@ -229,6 +229,7 @@ def cases(scratch):
     yield "filtered-while-starved", [program("filtered"), "all-threads", "starved"], {"armed": True}
     yield "vfork-exec", [program("vfork_exec")], {}
     yield "fork-tree", [program("fork_tree")], {}
+    yield "fork-threads", [program("fork_threads"), "4", "50"], {"armed": True}
     if os.geteuid() == 0:
         yield "drop-privileges", [program("drop_privileges")], {}
         yield "give-up-root", [program("give_up_root")], {"armed": True}
