@@ -81,12 +81,12 @@ void load(bool python_linked, unsigned long python_version, bool sanitized) {
   }
   // What needs no library may run its threads without the C library's block.
   if (g_core.address.restricted || sanitized || modules::program_needs_no_library()) return;
-  watch_work(process);
+  watch_work(process, [] { agent::wake(wire::kWokeWork); });
 }
 
-void watch_work(pid_t process) {
+void watch_work(pid_t process, void (*hook)()) {
   sample::give_alt_stack();
-  wake::begin_watch([] { agent::wake(wire::kWokeWork); }, process);
+  wake::begin_watch(hook, process);
 }
 
 int attach(const char* text) {

@@ -88,7 +88,7 @@ void tell(const M& body, const void* tail = nullptr, std::size_t tail_bytes = 0)
 }
 
 /// The process wakes when it has worked (inject/wake). Boundary.
-void watch_work(pid_t process);
+void watch_work(pid_t process, void (*hook)());
 
 /// Body of the worker (worker.cpp). Always true: the thread can be continued.
 bool worker_body();

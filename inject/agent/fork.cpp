@@ -117,7 +117,10 @@ void resume_parked_worker() {
   const int signal = awake() ? sample::claim_signal() : 0;
   const bool later = signal != 0 && hot::worker_resume_after_cpu(kParentResumeCpuNs, signal);
   hot::worker_allow_resume();
-  if (!later && awake()) hot::worker_resume();
+  if (!later && awake())
+    hot::worker_resume();
+  else
+    hot::g_state.parked_by_fork.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -186,13 +189,17 @@ void wake_python_child() {
   if (sample::may_be_sent_signals_here()) hot::worker_resume_after_cpu(kChildWakeCpuNs, signal);
 }
 
-// A child that lives on is a process like any other.
+void wake_working_child() {
+  wake(wire::kWokeWork | g_child_reasons.exchange(0, std::memory_order_acq_rel));
+}
+
+// A child that lives on is a process like any other: also one that works in threads of its own.
 void watch_child() {
   wake::forget_timers_after_fork();
   const auto phase = static_cast<Phase>(g_core.phase.load(std::memory_order_relaxed));
   if (g_core.has_address && !g_core.left.load(std::memory_order_relaxed) &&
       phase == Phase::kDormant)
-    watch_work(getpid());
+    watch_work(getpid(), wake_working_child);
 }
 
 }  // namespace
@@ -230,10 +237,8 @@ void fork_child() {
   g_core.woke.store(0, std::memory_order_relaxed);
   g_core.told_woke = 0;
   g_core.phase.store(static_cast<std::uint32_t>(Phase::kDormant), std::memory_order_release);
-  if ((why & wire::kWokePython) != 0 && (g_fork.parked || g_fork.paused))
-    wake_python_child();
-  else
-    watch_child();
+  if ((why & wire::kWokePython) != 0 && (g_fork.parked || g_fork.paused)) wake_python_child();
+  watch_child();
   errno = saved;
 }
 

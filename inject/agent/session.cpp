@@ -234,7 +234,9 @@ wire::ByeReason bye_of(Next next) {
 
 void let_go(wire::ByeReason reason) {
   all_off();
-  g_core.mail.finish(g_core.connection, kLastWordsMs);
+  const bool left = g_core.left.load(std::memory_order_acquire);
+  if (left) g_core.connection.wait_no_more();
+  g_core.mail.finish(g_core.connection, left ? 0 : kLastWordsMs);
   // Whoever is pushing a record finishes it; the daemon drains when it hears the good-bye.
   withdraw_segment();
   g_core.connection.send(wire::Bye{static_cast<std::uint32_t>(reason), 0, base::mono_ns()}, nullptr,

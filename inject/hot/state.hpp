@@ -62,6 +62,8 @@ struct State {
   /// adds to it. Before the segment is shown.
   std::atomic<bool> measures_itself{false};
   std::atomic<std::uint32_t> clock_cost_ns{0};
+  /// The worker is parked since a fork, and waits for whoever comes by to let it go on.
+  std::atomic<bool> parked_by_fork{false};
   /// Kernel thread id of our worker; its own CUDA calls are not recorded.
   std::atomic<std::uint32_t> worker_tid{0};
   /// Of the thread that flushes CUPTI while records are expected; 0: there is none.

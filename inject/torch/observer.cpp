@@ -11,6 +11,7 @@
 
 #include "gpuprof/base/bytes.hpp"
 #include "inject/hot/recorder.hpp"
+#include "inject/hot/worker/worker_thread.hpp"
 #include "inject/torch/inputs.hpp"
 #include "inject/torch/loops.hpp"
 #include "inject/torch/thread_state.hpp"
@@ -204,6 +205,7 @@ class Beginning {
 void begins(Library& library, const std::byte* object) {
   const hot::Guard guard(hot::Role::kCallback);
   if (!guard) return;
+  hot::resume_after_fork();
   guard.outlet().cost.add(library.call_ns);
   ThreadState* state = state_of(guard);
   if (state != nullptr) Beginning(guard, *state, library, object).run();

@@ -21,8 +21,6 @@ namespace gpuprof::agent {
 
 namespace {
 
-constexpr int kSendDeadlineMs = 500;
-
 // High enough that the program's own descriptors start at 3, low enough that the kernel's table
 // stays small (it is copied at every fork).
 int first_own_fd() {
@@ -87,11 +85,11 @@ Sent Connection::try_send(const std::byte* packet, std::size_t bytes) {
 }
 
 bool Connection::send_packet(std::size_t bytes) {
-  const std::uint64_t deadline = base::mono_ns() + kSendDeadlineMs * 1'000'000ULL;
+  const std::uint64_t deadline = base::mono_ns() + send_deadline_ms_ * 1'000'000ULL;
   for (;;) {
     const Sent sent = try_send(packet_out_, bytes);
     if (sent != Sent::kFull) return sent == Sent::kYes;
-    if (base::mono_ns() > deadline) return false;
+    if (base::mono_ns() >= deadline) return false;
     pollfd one{socket_.fd, POLLOUT, 0};
     poll(&one, 1, 20);
   }

@@ -61,6 +61,9 @@ class Connection {
     return bytes != 0 && send_packet(bytes);
   }
 
+  /// From now on a peer that does not read is waited for no more.
+  void wait_no_more() { send_deadline_ms_ = 0; }
+
   /// A whole packet, without waiting.
   Sent try_send(const std::byte* packet, std::size_t bytes);
 
@@ -80,6 +83,7 @@ class Connection {
   bool send_packet(std::size_t bytes);
 
   OwnFd socket_;
+  std::uint32_t send_deadline_ms_ = 500;
   alignas(8) std::byte packet_out_[16384] = {};
   alignas(8) std::byte packet_in_[8192] = {};
 };

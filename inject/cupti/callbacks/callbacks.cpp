@@ -13,6 +13,7 @@
 #include "inject/cupti/callbacks/kernel_steps.hpp"
 #include "inject/cupti/live.hpp"
 #include "inject/hot/recorder.hpp"
+#include "inject/hot/worker/worker_thread.hpp"
 #include "inject/sample/unwind/launch_stack.hpp"
 
 namespace gpuprof::cupti {
@@ -84,6 +85,7 @@ void call_begins(const Call& call) {
   const hot::Guard guard(hot::Role::kCallback);
   if (!guard || hot::is_our_thread(guard.tid())) return;
   t_last_correlation = data.correlationId;
+  hot::resume_after_fork();
   const std::uint64_t now_ns = guard.block().ticks.now_ns();
   hot::OpenCall& open = guard.block().open_call;
   open = {now_ns, data.correlationId, static_cast<std::uint16_t>(cbid),

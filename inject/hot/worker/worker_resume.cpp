@@ -45,9 +45,19 @@ void forget_glibc_id() {
 
 namespace {
 
+// A thread of the program's made this one: what waits for a processor must not wait for us.
+void take_ordinary_policy() {
+  const long policy = ::syscall(SYS_sched_getscheduler, 0);
+  if (policy <= 0) return;
+  const sched_param none{};
+  ::syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &none);
+}
+
 int worker_entry(void*) {
   forget_glibc_id();  // in a forked child glibc has written 0
   forget_this_thread();
+  take_ordinary_policy();
+  g_state.parked_by_fork.store(false, std::memory_order_relaxed);
   g_state.worker_tid.store(static_cast<std::uint32_t>(::syscall(SYS_gettid)),
                            std::memory_order_relaxed);
   const bool parks = g_worker.body();

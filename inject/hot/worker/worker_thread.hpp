@@ -10,6 +10,8 @@
 
 #include <cstdint>
 
+#include "inject/hot/state.hpp"
+
 namespace gpuprof::hot {
 
 /// Starts the thread with every signal blocked. `body` returns true to park (it is called again
@@ -59,6 +61,12 @@ extern ResumeHook g_resume_hook;
 /// First thing in our signal handler: runs the parked worker again. Signal.
 inline void resume_if_parked() {
   if (worker_parked() && g_resume_hook != nullptr) g_resume_hook();
+}
+
+/// The same from a callback, for a fork in a thread that does nothing any more. Callback.
+inline void resume_after_fork() {
+  if (g_state.parked_by_fork.load(std::memory_order_relaxed)) [[unlikely]]
+    resume_if_parked();
 }
 
 /// Arms a one-shot timer on the calling thread's CPU clock that raises `signal` there, whose

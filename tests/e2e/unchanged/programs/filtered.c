@@ -2,11 +2,13 @@
  * Works for a while, then restricts its system calls to a few, sets every signal to its default
  * where that is one of them, and works on: whoever makes another one in it ends it.
  *
- * usage: filtered prctl | seccomp | all-threads | strict [starved] */
+ * usage: filtered prctl | seccomp | all-threads | strict [starved]
+ *        filtered each-thread       (six threads, each itself, at the same time) */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -44,12 +46,42 @@ static long restrict_calls(const char* how) {
   /* As libseccomp asks what there is: this restricts nothing. */
   if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, NULL) != -1 || errno != EFAULT) return -2;
   return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-                 strcmp(how, "seccomp") == 0 ? 0 : SECCOMP_FILTER_FLAG_TSYNC, &program);
+                 strcmp(how, "all-threads") == 0 ? SECCOMP_FILTER_FLAG_TSYNC : 0, &program);
+}
+
+enum { kThreads = 6 };
+static int g_ready, g_done, g_pipe[2];
+
+static void* restrict_itself(void* how) {
+  char byte;
+  work();
+  __atomic_add_fetch(&g_ready, 1, __ATOMIC_SEQ_CST);
+  while (__atomic_load_n(&g_ready, __ATOMIC_SEQ_CST) < kThreads) {
+  }
+  const long result = restrict_calls(how);
+  work();
+  if (result == 0) __atomic_add_fetch(&g_done, 1, __ATOMIC_SEQ_CST);
+  /* Its end would be a call that is not allowed. */
+  while (read(g_pipe[0], &byte, 1) != 1) {
+  }
+  return NULL;
+}
+
+static int each_thread(const char* how) {
+  pthread_t thread;
+  if (pipe(g_pipe) != 0) return 2;
+  for (int i = 0; i < kThreads; ++i)
+    if (pthread_create(&thread, NULL, restrict_itself, (void*)how) != 0) return 3;
+  while (__atomic_load_n(&g_done, __ATOMIC_SEQ_CST) < kThreads) usleep(1000);
+  printf("%d threads\n", g_done);
+  fflush(stdout);
+  _exit(6);
 }
 
 int main(int count, char** arguments) {
   char line[64];
   const char* how = count > 1 ? arguments[1] : "prctl";
+  if (strcmp(how, "each-thread") == 0) return each_thread(how);
   work();
   if (count > 2) starve_the_others();
   const long result = restrict_calls(how);
