@@ -31,7 +31,9 @@ constexpr int kDeafMs = 50;
 constexpr int kProgramsSignalMs = 10;
 
 bool has_bell() {
-  if (g_core.bell.fd >= 0) return true;
+  // In a table that is the program's, too, its number may be another one's by now.
+  if (g_core.bell.fd >= 0 && (g_core.own_files || g_core.bell.ours())) return true;
+  g_core.bell.fd = -1;
   // The kernel's own set: every signal is blocked on this thread, this one waits to be read.
   sigset_t set;
   sigemptyset(&set);
@@ -57,6 +59,7 @@ void give_back(const signalfd_siginfo& taken) {
 // program's, which has it again.
 bool hush_bell() {
   signalfd_siginfo info;
+  if (!g_core.own_files && !g_core.bell.ours()) return true;
   if (::read(g_core.bell.fd, &info, sizeof info) != sizeof info) return true;
   if (info.ssi_code == SI_TKILL && info.ssi_pid == static_cast<std::uint32_t>(getpid()))
     return true;

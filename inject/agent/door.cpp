@@ -109,11 +109,12 @@ bool Door::open(std::uint64_t nonce) {
 }
 
 bool Door::lost() const {
-  return is_open() && path_[0] != '\0' && ::access(path_, F_OK) != 0 && errno == ENOENT;
+  if (!is_open()) return false;
+  return !socket_.ours() || (path_[0] != '\0' && ::access(path_, F_OK) != 0 && errno == ENOENT);
 }
 
 base::UniqueFd Door::accept(std::uint32_t* peer_pid) {
-  if (!is_open()) return base::UniqueFd();
+  if (!is_open() || !socket_.ours()) return base::UniqueFd();
   base::UniqueFd peer(::accept4(socket_.fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!peer) return peer;
   ucred who{};

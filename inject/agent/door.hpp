@@ -24,7 +24,8 @@ class Door {
   bool open(std::uint64_t nonce);
   bool is_open() const { return socket_.fd >= 0; }
   int fd() const { return socket_.fd; }
-  /// Its file is gone (a folder of the session was cleared): open() again.
+  /// Its file is gone (a folder of the session was cleared), or its descriptor (the program closed
+  /// all that it did not know): close() and open() again.
   bool lost() const;
   /// Somebody at the door, or none. Never waits.
   base::UniqueFd accept(std::uint32_t* peer_pid);

@@ -212,6 +212,10 @@ Next turns() {
     if (hot::worker_park_wanted()) return Next::kPark;
     hot::worker_pause_point();
     if (!g_core.own_files && !g_core.connection.intact()) return Next::kConnect;
+    if (!g_core.own_files && g_core.door.lost()) {
+      g_core.door.close();
+      g_core.door.open(g_core.address.nonce);
+    }
     if (const Next next = read_messages(); next != Next::kGoOn) return next;
     if (const Next next = answer_door(); next != Next::kGoOn) return next;
     std::uint32_t timeout_ms = one_turn();
