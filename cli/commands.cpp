@@ -40,7 +40,8 @@ constexpr std::array kCommands = {
     CommandRow{"status", kStatus, "status [OPTION...] [PID|NAME...]",
                "List processes with gpuprof in them",
                "Lists your processes that have the library in them, what each is doing, what it "
-               "can record, and what that has cost.",
+               "can record, and the CPU time of gpuprof's own thread (what the program's "
+               "threads pay is not in it: docs/overhead.md).",
                status_command},
     CommandRow{"stop", kStop, "stop [OPTION...] PID|NAME...", "End a recording",
                "Ends the sessions that record these processes now; whoever started them writes the "

@@ -77,7 +77,7 @@ exits with 1 where a rule of \fB\-\-fail\-on\fR gives advice,
 with 1 where a condition of \fB\-\-fail\-if\fR holds and with 2 where the two cannot be read or
 compared or a condition is not understood, and
 .B gpuprof doctor
-with 1 where runs cannot be recorded.
+with 1 where runs cannot be recorded, or where something that \fB\-\-try\fR asked for did not arrive.
 .SH SIGNALS
 Ctrl\-C and Ctrl\-\e reach the program only; the trace is written all the same.
 A signal sent to gpuprof alone is passed on, as is the hang\-up of a terminal that is closed.

@@ -160,7 +160,8 @@ constexpr std::array kTable = {
               "", set::advice_only},
     OptionRow{
         "--fail-on", "LIST", kTables, kReport,
-        "Exit with 1 if one of these rules gives advice (names separated by commas), or any: any",
+        "Exit with 1 if one of these rules gives advice: names separated by commas (docs/advice.md "
+        "lists them), or `any`",
         "", "@rules", set::fail_on},
     OptionRow{
         "--html", "FILE", kTables, kDiff,
@@ -203,9 +204,10 @@ constexpr std::array kTable = {
               "Say on stderr what gpuprof does, also while the program runs", "", "", set::verbose},
     OptionRow{"-v,--verbose", "", kGeneral, kExport | kReport | kDiff,
               "Say on stderr what gpuprof does", "", "", set::verbose},
-    OptionRow{"--armed", "", kGeneral, kRun,
-              "Record nothing until `gpuprof capture` asks for it; costs nothing until then", "",
-              "", set::armed},
+    OptionRow{
+        "--armed", "", kGeneral, kRun,
+        "Record nothing until `gpuprof capture` asks for it; costs next to nothing until then", "",
+        "", set::armed},
     OptionRow{
         "--serve", "ADDR", kGeneral, kRun,
         "Answer the Capture profile button of TensorBoard and xprof at HOST:PORT, [IPv6]:PORT "
