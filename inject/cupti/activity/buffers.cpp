@@ -63,6 +63,10 @@ std::uint32_t BufferPool::index_of(const std::uint8_t* buffer) const {
 
 bool BufferPool::owns(const std::uint8_t* buffer) const { return index_of(buffer) != kMaxBuffers; }
 
+bool BufferPool::handed_out(const std::uint8_t* buffer) const {
+  return buffer == g_discard || owns(buffer);
+}
+
 std::uint8_t* BufferPool::take(std::size_t* bytes, bool* discard) {
   const Inside here(inside_);
   const bool open = mapped() && !closed_.load();

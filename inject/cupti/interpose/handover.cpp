@@ -6,13 +6,17 @@
 // Owns:     nothing
 #include "inject/cupti/interpose/handover.hpp"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdio>
 
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/base/notices.hpp"
 #include "inject/cupti/activity/activity.hpp"
+#include "inject/cupti/activity/buffers.hpp"
 #include "inject/cupti/activity/flusher.hpp"
+#include "inject/cupti/interpose/passing.hpp"
 #include "inject/cupti/library/hazards.hpp"
 #include "inject/cupti/live.hpp"
 #include "inject/cupti/sentences.hpp"
@@ -27,6 +31,7 @@ using wire::NoticeLevel;
 
 constexpr std::uint32_t kLockMs = 1000;
 constexpr std::uint32_t kFlushMs = 1000;
+constexpr std::uint32_t kEndMs = 100;
 // From its last call to our next question for the slot.
 constexpr std::uint64_t kFreedNs = 50'000'000;
 
@@ -51,33 +56,44 @@ void ask_soon(Room& room) {
   hot::wake_worker();
 }
 
+bool take_buffers_back(bool forced, std::uint32_t deadline_ms) {
+  return start_flusher() && wait_flush(ask_flush(forced), deadline_ms);
+}
+
 // What is in CUPTI's buffers is ours and must come back to us before the program's callbacks
-// stand in their place: it would not know what to do with buffers it never gave.
+// stand in their place. Our window may be long over: its last records are still to come, or a kind
+// stays on and fills our buffers unread.
 void put_down_activity(Room& room) {
-  if (!room.recording && room.kinds == 0) return;
-  disable_kinds(room);
-  const bool flushed = start_flusher() && wait_flush(ask_flush(true), kFlushMs);
-  if (!flushed) hot::count(wire::Counter::kFlushesMissed);
+  const std::uint64_t now_ns = base::mono_ns();
+  if (!records_expected(room, now_ns) && !g_buffers.any_out()) return;
+  const bool wanted = room.recording || accepting(now_ns);
+  if (room.recording) disable_kinds(room);
+  const bool flushed = take_buffers_back(true, kFlushMs);
+  if (!flushed && wanted) hot::count(wire::Counter::kFlushesMissed);
   room.recording = false;
   // Of a flush that goes on, what still comes to our callbacks is ours.
-  g_live.accept_until_ns.store(flushed ? 0 : base::mono_ns() | kUntilFlushed,
+  g_live.accept_until_ns.store(flushed || !wanted ? 0 : base::mono_ns() | kUntilFlushed,
                                std::memory_order_release);
 }
 
-void give_back_callbacks(Room& room) {
-  if (!room.registered) return;
-  room.registered = false;
-  const OtherSession& other = room.other;
-  if (other.requested != nullptr)
-    g_live.api.cuptiActivityRegisterCallbacks(other.requested, other.completed);
+// A kind that stays on may have had CUPTI ask us once more between the flush and the program's
+// callbacks: what it records next would come to us. Not forced, which would end records that run;
+// the program may hold a lock that its own callbacks want.
+void take_back_the_last() {
+  constexpr std::uint32_t kLastMs = 50;
+  if (g_buffers.any_out()) take_buffers_back(false, kLastMs);
+}
+
+void lay_down(Room& room) {
+  if (!room.open) return;
+  put_down_activity(room);
+  give_back_callbacks(room);
+  if (!room.in_force) take_back_the_last();
 }
 
 void begin_other(Room& room) {
   OtherSession& other = room.other;
-  if (room.open && (room.slot == Slot::kOurs || room.registered)) {
-    put_down_activity(room);
-    give_back_callbacks(room);
-  }
+  lay_down(room);
   other.active = true;
   other.idle_since_ns = base::mono_ns();
   other.done_ns = 0;
@@ -105,7 +121,26 @@ void with_room(F f) {
   if (!g_room.dead) f(g_room);
 }
 
+/// The same between two sessions of ours, too: buffers of ours, and a kind that stays on, are left
+/// in CUPTI then.
+template <typename F>
+void with_what_is_left(F f) {
+  if (hot::alive()) return with_room(f);
+  if (g_room.came_in.load(std::memory_order_relaxed) != getpid()) return;
+  const RoomLock lock(kLockMs);
+  if (!lock || g_room.dead) return;
+  f(g_room);
+  // Nobody else would end it now.
+  if (!helper_is_kept()) stop_flusher(kEndMs);
+}
+
 }  // namespace
+
+void give_back_callbacks(Room& room) {
+  room.registered = false;
+  if (!room.in_force) return;
+  room.in_force = !register_again_for_program(g_live.api.cuptiActivityRegisterCallbacks);
+}
 
 void update_idle(OtherSession& other) {
   // PyTorch's keeps the slot when its session is over, until the program ends. What is done by
@@ -166,8 +201,12 @@ void close_share(Room& room, std::uint64_t now_ns) {
 }
 
 void step_aside(OtherCall call) {
-  with_room([call](Room& room) {
-    if (!room.other.active) begin_other(room);
+  with_what_is_left([call](Room& room) {
+    // Between two sessions of ours nothing is theirs to have: the next one finds what runs.
+    if (!hot::alive())
+      lay_down(room);
+    else if (!room.other.active)
+      begin_other(room);
     if (call == OtherCall::kSubscribe) release_slot(room);
   });
 }
@@ -178,6 +217,7 @@ std::uint64_t kinds_of_program() { return g_program.kinds.load(std::memory_order
 void forget_program() {
   g_program.slot.store(SlotBy::kNone, std::memory_order_relaxed);
   g_program.kinds.store(0, std::memory_order_relaxed);
+  forget_pair_of_program();
 }
 
 void other_subscribed(bool worked, SlotBy by) {
@@ -193,11 +233,10 @@ void other_unsubscribed(bool worked) {
   });
 }
 
-void other_registered(CUpti_BuffersCallbackRequestFunc requested,
-                      CUpti_BuffersCallbackCompleteFunc completed) {
-  with_room([requested, completed](Room& room) {
-    room.other.requested = requested;
-    room.other.completed = completed;
+void other_registered() {
+  with_what_is_left([](Room& room) {
+    room.registered = room.in_force = false;
+    take_back_the_last();
     // A moment of rest counts from the last thing it did.
     room.other.idle_since_ns = 0;
     update_idle(room.other);
@@ -214,7 +253,7 @@ void other_enabled(std::uint32_t kind, bool worked) {
 
 void other_disabled(std::uint32_t kind) {
   g_program.kinds.fetch_and(~kind_bit(kind), std::memory_order_relaxed);
-  with_room([kind](Room& room) {
+  with_what_is_left([kind](Room& room) {
     room.other.kinds &= ~kind_bit(kind);
     // CUPTI's switches are one for all: what we had kept on is off now too.
     room.kinds &= ~kind_bit(kind);
@@ -236,16 +275,16 @@ void other_flushed() {
 
 void other_finalized() {
   forget_program();
-  with_room([](Room& room) {
+  with_what_is_left([](Room& room) {
     // CUPTI forgot all settings, ours too.
     room.kinds = 0;
-    room.registered = false;
+    room.registered = room.in_force = false;
     room.recording = false;
+    g_live.kinds_kept.store(false, std::memory_order_relaxed);
     room.slot = room.slot == Slot::kOurs ? Slot::kFree : room.slot;
     room.callbacks = Wanted::kOff;
     room.other.kinds = 0;
-    room.other.requested = nullptr;
-    room.other.active = true;
+    room.other.active = hot::alive();
     room.other.idle_since_ns = 0;
     update_idle(room.other);
     // Nothing of it is left in CUPTI that it could still want to read.

@@ -23,15 +23,13 @@ enum class SlotBy : std::uint8_t { kNone, kEarlier, kLater };
 /// What the program is about to do.
 enum class OtherCall : std::uint8_t { kSubscribe, kActivity };
 
-/// Before a call of the program: steps aside if we have to. `returned_by_us` are the program's
-/// own buffer callbacks, which must be in force again (null: nothing to give back).
+/// Before a call of the program: steps aside if we have to.
 void step_aside(OtherCall call);
 
 /// After the call, with its result.
 void other_subscribed(bool worked, SlotBy by);
 void other_unsubscribed(bool worked);
-void other_registered(CUpti_BuffersCallbackRequestFunc requested,
-                      CUpti_BuffersCallbackCompleteFunc completed);
+void other_registered();
 void other_enabled(std::uint32_t kind, bool worked);
 void other_disabled(std::uint32_t kind);
 void other_flushed();
@@ -43,6 +41,11 @@ SlotBy slot_of_program();
 std::uint64_t kinds_of_program();
 /// Its calls do not come through us any more.
 void forget_program();
+
+/// Puts the program's buffer callbacks in the place of ours, if it has any and nothing of ours is
+/// on any more. Under the room's lock.
+struct Room;
+void give_back_callbacks(Room& room);
 
 /// Whether it rests, and since when, after `other` changed. Under the room's lock.
 struct OtherSession;

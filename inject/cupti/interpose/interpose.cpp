@@ -5,12 +5,14 @@
 //
 // Context:  boundary (application threads)
 // Owns:     nothing
-// Promises: arguments and results unchanged; our own calls never come here (they go through the
+// Promises: arguments and results unchanged, but for buffer callbacks (passing.hpp); our own calls
+// never come here (they go through the
 //           table of api.hpp)
 // Not here: why each is wrapped (exports.txt)
 #include "inject/cupti/interpose/forward.hpp"
 #include "inject/cupti/interpose/handover.hpp"
 #include "inject/cupti/interpose/late.hpp"
+#include "inject/cupti/interpose/passing.hpp"
 
 namespace {
 
@@ -65,8 +67,8 @@ GPUPROF_EXPORT cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc r
   GPUPROF_REAL(cuptiActivityRegisterCallbacks);
   if (from_cupti_itself(caller)) return forward(requested, completed);
   step_aside(OtherCall::kActivity);
-  const CUptiResult result = forward(requested, completed);
-  if (result == CUPTI_SUCCESS) other_registered(requested, completed);
+  const CUptiResult result = register_for_program(forward, requested, completed);
+  if (result == CUPTI_SUCCESS) other_registered();
   return result;
 }
 

@@ -69,9 +69,11 @@ void restore_callers() {
 }
 
 bool joins_running_session(Room& room, std::uint64_t now_ns) {
-  if (room.kinds != 0) return false;
+  if (room.recording) return false;
   std::uint64_t kinds = kinds_of_program();
-  if (driver_is_late()) kinds |= enabled_kinds(room) | (kineto_is_active() ? kUnseenSession : 0);
+  // What of ours stays on between windows is nobody's session.
+  if (driver_is_late())
+    kinds |= (enabled_kinds(room) & ~room.kinds) | (kineto_is_active() ? kUnseenSession : 0);
   if (kinds == 0) return false;
   room.other.active = true;
   room.other.kinds = kinds;

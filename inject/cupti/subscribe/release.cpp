@@ -11,6 +11,7 @@
 #include "inject/cupti/activity/flusher.hpp"
 #include "inject/cupti/callbacks/kernel_steps.hpp"
 #include "inject/cupti/cupti.hpp"
+#include "inject/cupti/interpose/handover.hpp"
 #include "inject/cupti/interpose/late.hpp"
 #include "inject/cupti/library/hazards.hpp"
 #include "inject/cupti/live.hpp"
@@ -43,6 +44,9 @@ void let_go_now() {
   room.wanted = Wanted::kOff;
   if (!room.other.active) apply(room, base::mono_ns());
   release_slot(room);
+  // A program that registers once and then only switches kinds would find ours. What stays on is no
+  // business of its callbacks.
+  if (room.kinds == 0) give_back_callbacks(room);
 }
 
 // Facts and sentences are a session's; what is known of the process stays.

@@ -318,7 +318,7 @@ void worker_stands_before_fork(std::uint32_t starved_ms) {
 
 void after_fork_child() {
   const bool had_cupti =
-      g_room.open && (g_room.slot == Slot::kOurs || g_room.kinds != 0 || g_room.registered);
+      g_room.open && (g_room.slot == Slot::kOurs || g_room.kinds != 0 || g_room.in_force);
   const bool driver = g_driver_seen.load(std::memory_order_relaxed);
   forget_flusher();
   forget_sentences();

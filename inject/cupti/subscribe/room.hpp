@@ -9,6 +9,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <sys/types.h>
 
 #include <atomic>
 #include <cstdint>
@@ -38,9 +39,6 @@ struct OtherSession {
   std::uint32_t sessions = 0;
   // What it has of our recording so far: since when (0: nothing), and our launch count then.
   std::uint64_t share_since_ns = 0, share_launches_at = 0;
-  // Its own buffer callbacks: given back to it if it goes on after we took up again.
-  CUpti_BuffersCallbackRequestFunc requested = nullptr;
-  CUpti_BuffersCallbackCompleteFunc completed = nullptr;
 };
 
 /// What callbacks see of the program's calls (calls.hpp), at the last turn.
@@ -58,6 +56,8 @@ struct Room {
   Settings settings;
   Wanted wanted = Wanted::kOff;
   std::atomic<bool> applied{true};  // apply() has looked at it; read without the lock
+  // The process in which buffers of ours came into CUPTI; 0: in none. Read without the lock.
+  std::atomic<pid_t> came_in{0};
 
   Driver driver;
   Copy copy;
@@ -68,7 +68,8 @@ struct Room {
   Slot slot = Slot::kFree;
   std::uint64_t retry_at_ns = 0;
   std::uint32_t not_ready_retries = 0;
-  bool registered = false;  // our buffer callbacks are in force
+  bool registered = false;  // our buffer callbacks are in force, and settle() need not be called
+  bool in_force = false;    // they are, also where somebody may have come since, as far as we saw
   bool replaced = false;    // someone put theirs in our place without asking
   std::uint64_t kinds = 0;  // bit = CUpti_ActivityKind we enabled
   CallWatch call_watch;

@@ -4,6 +4,8 @@
 //
 // Context:  worker | boundary, under the room's lock
 // Owns:     the subscriber handle (in Room)
+#include <unistd.h>
+
 #include <cstring>
 
 #include "gpuprof/base/notices.hpp"
@@ -12,6 +14,7 @@
 #include "inject/cupti/callbacks/call_list.hpp"
 #include "inject/cupti/callbacks/callbacks.hpp"
 #include "inject/cupti/interpose/handover.hpp"
+#include "inject/cupti/interpose/passing.hpp"
 #include "inject/cupti/library/hazards.hpp"
 #include "inject/cupti/live.hpp"
 #include "inject/cupti/sentences.hpp"
@@ -174,8 +177,11 @@ bool settle(Room& room) {
     say(NoticeLevel::kFailure, 0, "No GPU events: no memory for CUPTI's buffers.");
     return false;
   }
+  ours_come_into(api.cuptiActivityRegisterCallbacks);
+  room.came_in.store(getpid(), std::memory_order_relaxed);
   const CUptiResult result = api.cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed);
   room.registered = result == CUPTI_SUCCESS;
+  room.in_force = room.in_force || room.registered;
   if (!room.registered)
     say(NoticeLevel::kFailure, result, "No GPU events: CUPTI did not take our buffers (%d, %s).",
         static_cast<int>(result), result_text(result));
