@@ -21,6 +21,7 @@
 #include "inject/cupti/live.hpp"
 #include "inject/cupti/sentences.hpp"
 #include "inject/cupti/subscribe/room.hpp"
+#include "inject/cupti/subscribe/switches.hpp"
 #include "inject/hot/state.hpp"
 
 namespace gpuprof::cupti {
@@ -39,6 +40,7 @@ constexpr std::uint64_t kFreedNs = 50'000'000;
 struct OfProgram {
   std::atomic<SlotBy> slot{SlotBy::kNone};
   std::atomic<std::uint64_t> kinds{0};
+  std::atomic<bool> thread_ids{false};  // it has said how its threads are called
 };
 constinit OfProgram g_program;
 
@@ -87,6 +89,7 @@ void take_back_the_last() {
 void lay_down(Room& room) {
   if (!room.open) return;
   put_down_activity(room);
+  put_back_switches(room);
   give_back_callbacks(room);
   if (!room.in_force) take_back_the_last();
 }
@@ -214,6 +217,9 @@ void step_aside(OtherCall call) {
 SlotBy slot_of_program() { return g_program.slot.load(std::memory_order_relaxed); }
 std::uint64_t kinds_of_program() { return g_program.kinds.load(std::memory_order_relaxed); }
 
+void other_set_thread_ids() { g_program.thread_ids.store(true, std::memory_order_relaxed); }
+bool program_chose_thread_ids() { return g_program.thread_ids.load(std::memory_order_relaxed); }
+
 void forget_program() {
   g_program.slot.store(SlotBy::kNone, std::memory_order_relaxed);
   g_program.kinds.store(0, std::memory_order_relaxed);
@@ -279,6 +285,7 @@ void other_finalized() {
     // CUPTI forgot all settings, ours too.
     room.kinds = 0;
     room.registered = room.in_force = false;
+    room.switches = Switches{};
     room.recording = false;
     g_live.kinds_kept.store(false, std::memory_order_relaxed);
     room.slot = room.slot == Slot::kOurs ? Slot::kFree : room.slot;

@@ -33,12 +33,15 @@ void other_registered();
 void other_enabled(std::uint32_t kind, bool worked);
 void other_disabled(std::uint32_t kind);
 void other_flushed();
+void other_set_thread_ids();
 void other_finalized();
 
 /// What the program has at CUPTI by the calls that came through us, whether we were awake or not:
 /// the slot, and kinds (bit = CUpti_ActivityKind). Any thread.
 SlotBy slot_of_program();
 std::uint64_t kinds_of_program();
+/// Whether it has said how records name threads: that is not put back.
+bool program_chose_thread_ids();
 /// Its calls do not come through us any more.
 void forget_program();
 

@@ -104,6 +104,13 @@ GPUPROF_EXPORT cuptiActivityDisable(CUpti_ActivityKind kind) {
   return result;
 }
 
+GPUPROF_EXPORT cuptiSetThreadIdType(CUpti_ActivityThreadIdType type) {
+  GPUPROF_REAL(cuptiSetThreadIdType);
+  const CUptiResult result = forward(type);
+  if (result == CUPTI_SUCCESS && !from_cupti_itself(caller)) other_set_thread_ids();
+  return result;
+}
+
 GPUPROF_EXPORT cuptiActivityFlushAll(std::uint32_t flag) {
   GPUPROF_REAL(cuptiActivityFlushAll);
   const CUptiResult result = forward(flag);
@@ -133,6 +140,7 @@ const got::Replacement kWrappers[] = {
     GPUPROF_ROW(cuptiActivityEnable),
     GPUPROF_ROW(cuptiActivityEnableAndDump),
     GPUPROF_ROW(cuptiActivityDisable),
+    GPUPROF_ROW(cuptiSetThreadIdType),
     GPUPROF_ROW(cuptiActivityFlushAll),
     GPUPROF_ROW(cuptiFinalize),
     {},

@@ -38,6 +38,7 @@ namespace gpuprof::cupti {
 
 #define GPUPROF_CUPTI_OPTIONAL(X)      \
   X(cuptiSetThreadIdType)              \
+  X(cuptiGetThreadIdType)              \
   X(cuptiGetCallbackName)              \
   X(cuptiActivityEnableAndDump)        \
   X(cuptiActivityEnableAllSyncRecords) \

@@ -11,6 +11,7 @@
 #include "inject/cupti/live.hpp"
 #include "inject/cupti/sentences.hpp"
 #include "inject/cupti/subscribe/calls.hpp"
+#include "inject/cupti/subscribe/switches.hpp"
 
 namespace gpuprof::cupti {
 
@@ -106,8 +107,7 @@ void enable_kinds(Room& room) {
     switch_on(room, kGraphKind);
   for (const KindRow& row : kKinds)
     if ((!room.budget_stopped || !row.device_work) && !may_stall(room, row)) switch_on(room, row);
-  if (g_live.api.cuptiActivityEnableAllSyncRecords != nullptr)
-    g_live.api.cuptiActivityEnableAllSyncRecords(0);
+  cut_wait_records(room);
   follow_calls(room);
   g_live.kinds_kept.store(false, std::memory_order_relaxed);
 }

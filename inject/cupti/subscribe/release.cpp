@@ -17,6 +17,7 @@
 #include "inject/cupti/live.hpp"
 #include "inject/cupti/sentences.hpp"
 #include "inject/cupti/subscribe/room.hpp"
+#include "inject/cupti/subscribe/switches.hpp"
 #include "inject/hot/pause.hpp"
 
 namespace gpuprof::cupti {
@@ -44,6 +45,7 @@ void let_go_now() {
   room.wanted = Wanted::kOff;
   if (!room.other.active) apply(room, base::mono_ns());
   release_slot(room);
+  if (room.open) put_back_switches(room);
   // A program that registers once and then only switches kinds would find ours. What stays on is no
   // business of its callbacks.
   if (room.kinds == 0) give_back_callbacks(room);

@@ -51,6 +51,16 @@ struct CallWatch {
   bool silent = false;  // for too long: CUPTI's own records stand in
 };
 
+/// One of CUPTI's switches that we have changed, and what it was (switches.hpp).
+struct Switch {
+  bool changed = false;
+  std::uint8_t before = 0;
+};
+struct Switches {
+  Switch zeroed, per_thread, thread_ids;
+  bool waits_cut = false;
+};
+
 struct Room {
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   Settings settings;
@@ -72,6 +82,7 @@ struct Room {
   bool in_force = false;    // they are, also where somebody may have come since, as far as we saw
   bool replaced = false;    // someone put theirs in our place without asking
   std::uint64_t kinds = 0;  // bit = CUpti_ActivityKind we enabled
+  Switches switches;
   CallWatch call_watch;
   Wanted callbacks = Wanted::kOff;  // which API callbacks are on
   bool recording = false;

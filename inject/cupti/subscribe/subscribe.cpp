@@ -19,6 +19,7 @@
 #include "inject/cupti/live.hpp"
 #include "inject/cupti/sentences.hpp"
 #include "inject/cupti/subscribe/room.hpp"
+#include "inject/cupti/subscribe/switches.hpp"
 #include "inject/hot/thread_block.hpp"
 #include "inject/modules/loader_lock.hpp"
 
@@ -151,22 +152,10 @@ void refused_for_good(Room& room, CUptiResult result) {
       static_cast<int>(result), result_text(result), why);
 }
 
-void set_small(CUpti_ActivityAttribute attribute, std::uint8_t value) {
-  std::size_t bytes = sizeof value;
-  g_live.api.cuptiActivitySetAttribute(attribute, &bytes, &value);
-}
-
-// Order matters: attributes before the buffer callbacks, those before any kind.
+// Order matters: switches before the buffer callbacks, those before any kind.
 bool settle(Room& room) {
   const Api& api = g_live.api;
-  if (api.cuptiSetThreadIdType != nullptr)
-    api.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
-  bool per_thread = false;
-  if (knows_per_thread_buffers(api.version)) {
-    per_thread = !has_hazard(api.version, Hazard::kPerThreadUnsafe);
-    set_small(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, per_thread ? 1 : 0);
-  }
-  set_small(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 1);
+  const bool per_thread = set_switches(room);
   // A buffer per thread stays part-filled in quiet threads: more and smaller ones then.
   const std::uint32_t split = per_thread ? 8 : 1;
   std::uint32_t bytes = room.settings.buffer_bytes / split;

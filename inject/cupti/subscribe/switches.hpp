@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Switches of CUPTI that are one for the whole process, as we need them, and as they were.
+//
+// Context:  worker | boundary, under the room's lock
+// Owns:     nothing: the state is Switches in Room
+// Promises: none of ours is left when the program's own profiler goes on, or when we let go; what
+//           the program has set meanwhile stays
+// Not here: kinds and callbacks (kinds.hpp)
+#pragma once
+
+namespace gpuprof::cupti {
+
+struct Room;
+
+/// Before buffer callbacks and kinds. @return Whether CUPTI keeps a buffer per thread now.
+bool set_switches(Room& room);
+
+/// Only the first success of a wait that asks again and again leaves a record. With the kinds.
+void cut_wait_records(Room& room);
+
+/// As they were before ours. Once our kinds are off.
+void put_back_switches(Room& room);
+
+}  // namespace gpuprof::cupti
