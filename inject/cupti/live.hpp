@@ -40,6 +40,7 @@ struct Live {
   std::atomic<std::uint64_t> runs{0};            // launch callbacks of kernels and graphs, ever
   std::atomic<std::uint64_t> other_calls{0};     // launch callbacks of other calls, ever
   std::atomic<std::uint64_t> returns{0};         // of either, ever
+  std::atomic<std::uint64_t> waits{0};           // of them, for the GPU
   std::atomic<std::int64_t> captures{0};         // of streams into graphs that are under way
   std::atomic<std::uint64_t> kernel_records{0};  // that are no nodes of graphs, ever
   std::atomic<std::uint64_t> node_records{0};    // device records of graph nodes in this session

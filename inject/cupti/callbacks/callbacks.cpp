@@ -122,6 +122,7 @@ void call_returns(const Call& call) {
     return;
   open.correlation = 0;
   if (call_class != CallClass::kMark) g_live.returns.fetch_add(1, std::memory_order_relaxed);
+  if (call_class == CallClass::kWait) g_live.waits.fetch_add(1, std::memory_order_relaxed);
   if (g_live.drop_api.load(std::memory_order_relaxed)) return;
   const std::uint64_t now_ns = guard.block().ticks.now_ns();
   wire::ApiCall row{};

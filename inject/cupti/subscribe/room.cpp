@@ -39,8 +39,6 @@ constexpr std::uint64_t kSecondNs = 1'000'000'000;
 constexpr std::uint32_t kLockMs = 2000;
 /// For a turn; one that takes longer goes on by itself.
 constexpr std::uint32_t kTurnMs = 500;
-/// Launches without a completed buffer for this long mean that our callbacks were replaced.
-constexpr std::uint64_t kSilentNs = 5 * kSecondNs;
 
 void begin_recording(Room& room, std::uint64_t now_ns) {
   if (room.recording) return follow_calls(room);
@@ -54,7 +52,7 @@ void begin_recording(Room& room, std::uint64_t now_ns) {
   enable_kinds(room);
   say_what_is_late(room);
   room.recording = true;
-  room.recording_since_ns = room.silent_since_ns = now_ns;
+  room.recording_since_ns = now_ns;
   room.next_flush_ns = now_ns;
 }
 
@@ -124,15 +122,12 @@ void tell_what_callbacks_saw(Room& room) {
 }
 
 void watch_for_replacement(Room& room, std::uint64_t now_ns) {
-  const std::uint64_t completions = g_live.completions.load(std::memory_order_relaxed);
-  const std::uint64_t launches = launches_ever();
-  if (completions != room.completions_at || launches == room.launches_at || !room.recording) {
-    room.completions_at = completions;
-    room.launches_at = launches;
-    room.silent_since_ns = now_ns;
-    return;
-  }
-  if (elapsed_ns(now_ns, room.silent_since_ns) < kSilentNs) return;
+  constexpr std::uint64_t kWaits = kind_bit(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
+  if (!room.recording || (room.kinds & kWaits) == 0) return room.replacement.forget();
+  const Delivery seen{g_live.completions.load(std::memory_order_relaxed),
+                      g_live.runs.load(std::memory_order_relaxed),
+                      g_live.waits.load(std::memory_order_relaxed), flushes_done()};
+  if (!room.replacement.is_replaced(seen, now_ns)) return;
   say_once(room, kSaidReplaced, NoticeLevel::kMissing,
            "GPU records stopped although the program goes on launching work: another profiler has "
            "replaced our CUPTI callbacks. gpuprof leaves it alone and tries again with the next "

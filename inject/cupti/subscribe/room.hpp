@@ -18,6 +18,7 @@
 #include "inject/cupti/library/api.hpp"
 #include "inject/cupti/library/driver.hpp"
 #include "inject/cupti/library/locate.hpp"
+#include "inject/cupti/subscribe/replaced.hpp"
 
 namespace gpuprof::cupti {
 
@@ -92,7 +93,7 @@ struct Room {
   std::uint64_t recording_since_ns = 0;
   std::uint64_t next_flush_ns = 0;
   std::uint64_t next_look_ns = 0;
-  std::uint64_t completions_at = 0, launches_at = 0, silent_since_ns = 0;
+  ReplacementWatch replacement;
   std::uint32_t said = 0;  // kSaid… sentences are sent once a session
   OtherSession other;
   bool exiting = false;

@@ -326,6 +326,42 @@ TEST_F(SimRefusals, NoMoreBuffersIsCountedAndTold) {
   EXPECT_TRUE(said("all buffers for CUPTI were in use")) << everything_said();
 }
 
+// By a program that finds CUPTI's function in a way that does not lead through us.
+TEST_F(SimRefusals, CallbacksThatWereReplacedUnseenAreTold) {  // --layout 13.2
+  program();
+  record();
+  program().launch(10);
+  finish();
+  void* const cupti = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
+  ASSERT_NE(cupti, nullptr);
+  const auto set = reinterpret_cast<CUptiResult (*)(CUpti_BuffersCallbackRequestFunc,
+                                                    CUpti_BuffersCallbackCompleteFunc)>(
+      dlsym(cupti, "cuptiActivityRegisterCallbacks"));
+  static std::uint8_t s_buffer[1 << 16];
+  ASSERT_EQ(set(
+                [](std::uint8_t** buffer, std::size_t* bytes, std::size_t* records) {
+                  *buffer = s_buffer;
+                  *bytes = sizeof s_buffer;
+                  *records = 0;
+                },
+                [](CUcontext, std::uint32_t, std::uint8_t*, std::size_t, std::size_t) {}),
+            CUPTI_SUCCESS);
+  EXPECT_TRUE(turn_until([] {
+    program().launch(1);
+    program().wait();
+    return said("replaced our CUPTI callbacks");
+  })) << everything_said();
+  want(Wanted::kOff, settings_);
+  record();
+  segment_.forget();
+  // What is in its buffer is lost; the next one is ours again.
+  EXPECT_TRUE(turn_until([this] {
+    program().launch(1);
+    program().wait();
+    return kernels() != 0;
+  })) << "the next window";
+}
+
 TEST_F(SimRefusals, AForkedChildTouchesNothing) {
   program();
   record();
