@@ -59,6 +59,7 @@ constexpr Row kRows[] = {
     {Counter::kCuptiLateNs, "cupti_late_ns", kNoLoss},
     {Counter::kWaitsCutAgain, "waits_cut_again", kNoLoss},
     {Counter::kOtherCallsMissed, "other_calls_missed", kNoLoss},
+    {Counter::kGraphNodesLeftOut, "graph_nodes_left_out", LossReason::kGraphNodeLeftOut},
     {Counter::kNvtxCalls, "nvtx_calls", kNoLoss},
     {Counter::kWorkerCpuNs, "worker_cpu_ns", kNoLoss},
     {Counter::kFlushes, "flushes", kNoLoss},

@@ -54,11 +54,12 @@ enum class LossReason : std::uint32_t {
   kInputsUndefined = 37,  // operators whose inputs never came
   kStepLost = 38,         // steps whose begin never came: the one before goes on through them
   kSampleAtFork = 39,     // held back while the process forked
+  kGraphNodeLeftOut = 40,  // after so many that later times may be wrong
 };
 
 /// What people read.
 constexpr std::string_view name_of(LossReason reason) {
-  constexpr std::array<std::string_view, 40> kNames = {
+  constexpr std::array<std::string_view, 41> kNames = {
       "unknown",
       "ring full",
       "no ring left for the thread",
@@ -99,6 +100,7 @@ constexpr std::string_view name_of(LossReason reason) {
       "operator inputs never defined",
       "begin of a step lost",
       "the process was forking",
+      "graph node left out",
   };
   const auto index = static_cast<std::uint32_t>(reason);
   return index < kNames.size() ? kNames[index] : kNames[0];

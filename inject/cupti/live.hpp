@@ -45,6 +45,7 @@ struct Live {
   std::atomic<std::uint64_t> kernel_records{0};  // that are no nodes of graphs, ever
   std::atomic<std::uint64_t> node_records{0};    // device records of graph nodes in this session
   std::atomic<std::uint64_t> node_budget{0};     // 0: no limit
+  std::atomic<bool> drop_nodes{false};           // it is spent, and their kind must stay on
   std::atomic<std::uint32_t> seen{0};            // kSaw…
 };
 

@@ -243,8 +243,9 @@ class Target final : private ingest::Listener {
   std::uint64_t flushes_missed_ = 0, late_told_ns_ = 0;
   bool marks_told_ = false;
   std::array<std::uint64_t, ingest::kSources> silent_since_ns_{};  // as told; 0: it is not
-  bool handed_over_ = false;   // the program's own profiler has what CUPTI delivers
-  bool without_slot_ = false;  // it keeps the one subscriber slot: no callbacks, which was said
+  bool handed_over_ = false;    // the program's own profiler has what CUPTI delivers
+  bool nodes_stopped_ = false;  // in this window GPU work is left out, which was said
+  bool without_slot_ = false;   // it keeps the one subscriber slot: no callbacks, which was said
   // Of callbacks: since when none was seen, and what the library had counted when that was noticed.
   std::uint64_t unseen_since_ns_ = 0, callbacks_then_ = 0;
   std::uint64_t disconnected_ns_ = 0;

@@ -53,6 +53,7 @@ void Target::look_at_answers(std::uint64_t now_ns, bool last) {
   for (std::size_t i = 0; i < ingest::kSources; ++i) {
     const auto source = static_cast<Source>(i);
     if (source == Source::kCallbacks && without_slot_) continue;
+    if (source == Source::kGpuWork && nodes_stopped_) continue;
     const bool dropped = source == Source::kCallbacks && callbacks != callbacks_then_;
     const bool silent = answers.silent(source, now_ns, last) && !dropped;
     const bool answered = answers.silent_since_ns(source) == 0 && answers.answers_of(source) != 0;

@@ -131,11 +131,12 @@ void Target::on_text_message(const wire::Packet& packet) {
   }
 }
 
-// What the program's own profiler is given is no silence.
+// What the program's own profiler is given is no silence, nor what we stopped.
 void Target::follow_hand_over(std::uint32_t code, std::uint64_t ts_ns) {
   if (code == (base::kNoticeHandOver | base::kNoticeOpening)) handed_over_ = true;
   if (code == (base::kNoticeNoSlot | base::kNoticeOpening)) without_slot_ = true;
   if (code == (base::kNoticeNoSlot | base::kNoticeClosing)) without_slot_ = false;
+  if (code == base::kNoticeNodesStopped) nodes_stopped_ = true;
   if (code != (base::kNoticeHandOver | base::kNoticeClosing)) return;
   handed_over_ = false;
   assembler_->forget_answers(ts_ns);
@@ -202,6 +203,7 @@ void Target::on_state(wire::StateReport report) {
   if (on && recorded_.empty() && told_to_record_ns_ != 0)
     tell_of_late_begin(report.ts_ns - std::min(report.ts_ns, told_to_record_ns_), true,
                        report.ts_ns);
+  if (on && !recording_) nodes_stopped_ = false;
   // An agent reports after every change of the plan; only the switch itself has a time.
   if (recording_ != on) {
     if (recorded_.size() >= kMostRecorded) recorded_.erase(recorded_.begin());

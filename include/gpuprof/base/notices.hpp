@@ -20,6 +20,10 @@ inline constexpr std::uint32_t kNoticeClosing = 1u << 30;
 /// Code of the sentence that the process was met and never began to record.
 inline constexpr std::uint32_t kNoticeNothingRecorded = 1u << 29;
 
+/// Code of the sentence that after too many records of graph nodes these, or all GPU work, are not
+/// recorded until the window ends.
+inline constexpr std::uint32_t kNoticeNodesStopped = 1u << 28;
+
 /// Subjects: the low bits of such a code.
 inline constexpr std::uint32_t kNoticeHandOver = 1;
 /// There are no callbacks for launches, as the slot is the program's.

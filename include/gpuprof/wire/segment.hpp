@@ -98,6 +98,7 @@ enum class Counter : std::uint32_t {
   kOtherCallsMissed,   // calls of the program's own CUPTI profiler that were not followed
   kSamplesAtFork,      // samples and stacks of launches that a fork under way held back
   kForksUnprepared,    // forks of the program beside a worker that did not stand still in time
+  kGraphNodesLeftOut,  // records of graph nodes, after a kGraphBudgetStops
   kCount
 };
 inline constexpr std::uint32_t kCounterSlots = 64;

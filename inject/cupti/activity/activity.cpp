@@ -86,6 +86,7 @@ class Transfer {
     wire::KernelExec record;
     const char* name = nullptr;
     const Times times = translate_kernel(from, &record, &name);
+    if (left_out(record.graph_node)) return;
     judge(times, record.start_ns, record.graph_node);
     kernels_ += record.graph_node == 0 ? 1 : 0;
     record.name_id = names_.id_of(guard_, name, now_ns_);
@@ -95,6 +96,7 @@ class Transfer {
   void copy(const RawRecord& from, Times (*translate)(const RawRecord&, wire::MemCopy*)) {
     wire::MemCopy record;
     const Times times = translate(from, &record);
+    if (left_out(record.graph_node)) return;
     judge(times, record.start_ns, record.graph_node);
     push(record);
   }
@@ -102,6 +104,7 @@ class Transfer {
   void set(const RawRecord& from) {
     wire::MemSet record;
     const Times times = translate_memset(from, &record);
+    if (left_out(record.graph_node)) return;
     judge(times, record.start_ns, record.graph_node);
     push(record);
   }
@@ -130,6 +133,12 @@ class Transfer {
     complete_device(&record);
     record.name_id = names_.id_of(guard_, name, now_ns_);
     push(record);
+  }
+
+  static bool left_out(std::uint64_t graph_node) {
+    if (graph_node == 0 || !g_live.drop_nodes.load(std::memory_order_relaxed)) return false;
+    count(Counter::kGraphNodesLeftOut);
+    return true;
   }
 
   // Zero times of graph nodes are the sign of an exhausted device buffer pool, after which

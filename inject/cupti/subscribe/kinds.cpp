@@ -127,11 +127,13 @@ void disable_kinds(Room& room) {
       g_live.api.version);
 }
 
-void stop_device_kinds(Room& room) {
+// With the kernel kind CUPTI keeps whatever it does with its device buffers: copies and sets that
+// are switched off would be lost for nothing.
+bool stop_device_kinds(Room& room) {
+  if (has_hazard(g_live.api.version, Hazard::kKernelKindStays)) return false;
   for (const KindRow& row : kKinds)
-    if (row.device_work && (row.kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL ||
-                            !has_hazard(g_live.api.version, Hazard::kKernelKindStays)))
-      switch_off(room, row.kind);
+    if (row.device_work) switch_off(room, row.kind);
+  return true;
 }
 
 void set_callbacks(Room& room, Wanted asked) {

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "gpuprof/base/clock.hpp"
+#include "gpuprof/base/notices.hpp"
 #include "inject/cupti/activity/activity.hpp"
 #include "inject/cupti/activity/buffers.hpp"
 #include "inject/cupti/activity/flusher.hpp"
@@ -44,6 +45,7 @@ void begin_recording(Room& room, std::uint64_t now_ns) {
   if (room.recording) return follow_calls(room);
   start_flusher();
   g_live.node_records.store(0, std::memory_order_relaxed);
+  g_live.drop_nodes.store(false, std::memory_order_relaxed);
   g_live.captures.store(0, std::memory_order_relaxed);
   g_live.seen.store(0, std::memory_order_relaxed);
   room.budget_stopped = false;
@@ -86,13 +88,17 @@ void say_once(Room& room, std::uint32_t what, NoticeLevel level, const char* tex
 void stop_at_budget(Room& room) {
   if (room.budget_stopped || !room.recording) return;
   room.budget_stopped = true;
-  stop_device_kinds(room);
+  const bool all = stop_device_kinds(room);
+  g_live.drop_nodes.store(!all, std::memory_order_relaxed);
   hot::count(wire::Counter::kGraphBudgetStops);
-  say(NoticeLevel::kMissing, 0,
-      "Records of CUDA graph nodes were stopped after %llu: CUPTI does not give its device buffers "
-      "back under long graph replay, later times would be wrong. Use --cuda-graph graph or "
-      "shorter windows.",
-      static_cast<unsigned long long>(g_live.node_records.load(std::memory_order_relaxed)));
+  say(NoticeLevel::kMissing, base::kNoticeNodesStopped,
+      "After %llu records of CUDA graph nodes %s until the window ends: CUPTI does not give its "
+      "device buffers back under long graph replay, later times would be wrong. Use --cuda-graph "
+      "graph or shorter windows.",
+      static_cast<unsigned long long>(g_live.node_records.load(std::memory_order_relaxed)),
+      all ? "no kernel, copy or memory set is recorded"
+          : "those that come are left out (below CUDA 13.0 Update 1 they cannot be switched off), "
+            "and of other GPU work what has no valid time,");
 }
 
 void tell_what_callbacks_saw(Room& room) {

@@ -158,8 +158,8 @@ void enable_kinds(Room& room);
 void disable_kinds(Room& room);
 /// Switches API callbacks: none, launches only, or all of our list, less where the settings say so.
 void set_callbacks(Room& room, Wanted asked);
-/// Stops the records of devices only (node budget, 7.1 of the hazards).
-void stop_device_kinds(Room& room);
+/// Stops the records of kernels, copies and sets. False: kernels cannot be switched off safely.
+bool stop_device_kinds(Room& room);
 
 // handover.cpp
 /// From now on GPU events of our recording go to the program's own profiler. Says so, once a

@@ -8,7 +8,7 @@ from part import Part, judged, told
 
 NODES, MOST = 1000, 5_000_000
 SECONDS = 15
-STOPPED = re.compile(r"Records of CUDA graph nodes were stopped after (\d+)")
+STOPPED = re.compile(r"After (\d+) records of CUDA graph nodes")
 
 
 def mib(count):

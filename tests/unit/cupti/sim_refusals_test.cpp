@@ -259,7 +259,8 @@ TEST_F(SimRefusals, AnExhaustedPoolStopsNodeRecords) {  // --scenario pool-limit
   record();
   program().graph(10, 10);
   program().wait();
-  EXPECT_TRUE(turn_until([] { return said("graph nodes"); })) << everything_said();
+  EXPECT_TRUE(turn_until([] { return said("no kernel, copy or memory set is recorded until"); }))
+      << everything_said();
   EXPECT_EQ(segment_.counter(Counter::kGraphBudgetStops), 1u);
   EXPECT_TRUE(flush(true, kPatienceMs));
   // Calls and launches go on.
@@ -268,6 +269,34 @@ TEST_F(SimRefusals, AnExhaustedPoolStopsNodeRecords) {  // --scenario pool-limit
   finish();
   EXPECT_EQ(kernels(), 0u);
   EXPECT_EQ(segment_.all<wire::Launch>().size() >= 5, true);
+}
+
+// Kernels cannot be switched off safely there.
+TEST_F(SimRefusals, AnExhaustedPoolLeavesOutNodeRecordsWhereKernelsStayOn) {  // --layout 12.4
+  program();
+  record();
+  program().graph(10, 10);
+  program().wait();
+  EXPECT_TRUE(turn_until([] { return said("those that come are left out"); })) << everything_said();
+  EXPECT_TRUE(flush(true, kPatienceMs));
+  segment_.drain();
+  segment_.forget();
+  program().graph(10, 3);
+  program().launch(5);
+  program().copy();
+  program().set();
+  finish();
+  EXPECT_EQ(kernels(), 5u);
+  EXPECT_EQ(segment_.all<wire::MemCopy>().size(), 1u);
+  EXPECT_EQ(segment_.all<wire::MemSet>().size(), 1u);
+  EXPECT_EQ(segment_.counter(Counter::kGraphNodesLeftOut), 30u);
+
+  want(Wanted::kOff, settings_);
+  record();
+  segment_.forget();
+  program().graph(10, 1);
+  finish();
+  EXPECT_EQ(kernels(), 10u) << "the next window begins anew";
 }
 
 TEST_F(SimRefusals, DroppedRecordsAreCounted) {  // --scenario dropped:30
