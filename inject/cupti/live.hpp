@@ -41,6 +41,8 @@ struct Live {
   std::atomic<std::uint64_t> other_calls{0};     // launch callbacks of other calls, ever
   std::atomic<std::uint64_t> returns{0};         // of either, ever
   std::atomic<std::uint64_t> waits{0};           // of them, for the GPU
+  std::atomic<std::uint64_t> unreturned{0};      // calls whose thread made another one instead
+  std::atomic<std::uint64_t> heard_since_ns{0};  // all callbacks are on; what began before may not
   std::atomic<std::int64_t> captures{0};         // of streams into graphs that are under way
   std::atomic<std::uint64_t> kernel_records{0};  // that are no nodes of graphs, ever
   std::atomic<std::uint64_t> node_records{0};    // device records of graph nodes in this session

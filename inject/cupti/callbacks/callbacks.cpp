@@ -30,11 +30,20 @@ bool runs(CallClass call_class) {
   return call_class == CallClass::kKernel || call_class == CallClass::kGraph;
 }
 
-// In what is launched meanwhile nobody can tell which stream is captured.
-void follow_capture(CallClass call_class) {
+// In what is launched from now on nobody can tell which stream is captured.
+void capture_may_begin(CallClass call_class) {
   if (call_class == CallClass::kCapture) g_live.captures.fetch_add(1, std::memory_order_relaxed);
+}
+
+// One that was refused began nothing; the end of a capture that went wrong is its end, another that
+// was refused is none. A cudaError_t has the same numbers.
+void follow_capture(CallClass call_class, std::int32_t result) {
+  const bool over = call_class == CallClass::kCaptureEnd &&
+                    (result == 0 || result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED ||
+                     result == CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+  if (!over && (call_class != CallClass::kCapture || result == 0)) return;
   // Recording may have begun amid one.
-  if (call_class == CallClass::kCaptureEnd && g_live.captures.load(std::memory_order_relaxed) > 0)
+  if (g_live.captures.load(std::memory_order_relaxed) > 0)
     g_live.captures.fetch_sub(1, std::memory_order_relaxed);
 }
 
@@ -44,7 +53,9 @@ std::uint16_t flags_of(CallClass call_class) {
   if (call_class == CallClass::kGraph) flags |= wire::kLaunchGraph;
   if (call_class == CallClass::kCapture) flags |= wire::kLaunchCaptureBegins;
   if (call_class == CallClass::kCaptureEnd) flags |= wire::kLaunchCaptureEnds;
-  if (g_live.captures.load(std::memory_order_relaxed) > 0) flags |= wire::kLaunchCaptured;
+  const std::int64_t others = g_live.captures.load(std::memory_order_relaxed) -
+                              (call_class == CallClass::kCaptureEnd ? 1 : 0);
+  if (others > 0) flags |= wire::kLaunchCaptured;
   return flags;
 }
 
@@ -75,8 +86,15 @@ void record_launch(const hot::Guard& guard, const Call& call, std::uint64_t now_
 
 void count(CallClass call_class) {
   (runs(call_class) ? g_live.runs : g_live.other_calls).fetch_add(1, std::memory_order_relaxed);
-  follow_capture(call_class);
+  capture_may_begin(call_class);
   hot::count(wire::Counter::kLaunchCallbacks);
+}
+
+// Of a thread that makes another call now.
+bool never_returned(const hot::OpenCall& open) {
+  return open.correlation != 0 &&
+         open.begun_ns >= g_live.heard_since_ns.load(std::memory_order_relaxed) &&
+         class_of(static_cast<wire::ApiDomain>(open.api), open.cbid) != CallClass::kMark;
 }
 
 void call_begins(const Call& call) {
@@ -88,10 +106,12 @@ void call_begins(const Call& call) {
   hot::resume_after_fork();
   const std::uint64_t now_ns = guard.block().ticks.now_ns();
   hot::OpenCall& open = guard.block().open_call;
+  const bool other_is_open = never_returned(open);
   open = {now_ns, data.correlationId, static_cast<std::uint16_t>(cbid),
           static_cast<std::uint16_t>(domain)};
   if (call_class == CallClass::kMark) return;
   count(call_class);
+  if (other_is_open) g_live.unreturned.fetch_add(1, std::memory_order_relaxed);
   if (hot::on(hot::kOnKernelSteps) && data.symbolName != nullptr) {
     // An id newer than our headers that carries a kernel's name launches one.
     if (call_class == CallClass::kKernel || call_class == CallClass::kNone)
@@ -123,6 +143,7 @@ void call_returns(const Call& call) {
   open.correlation = 0;
   if (call_class != CallClass::kMark) g_live.returns.fetch_add(1, std::memory_order_relaxed);
   if (call_class == CallClass::kWait) g_live.waits.fetch_add(1, std::memory_order_relaxed);
+  follow_capture(call_class, result_of(data));
   if (g_live.drop_api.load(std::memory_order_relaxed)) return;
   const std::uint64_t now_ns = guard.block().ticks.now_ns();
   wire::ApiCall row{};

@@ -28,10 +28,11 @@ bool long_since(std::uint64_t* since_ns, std::uint64_t now_ns) {
   return elapsed_ns(now_ns, *since_ns) >= kSilentNs;
 }
 
-// A thread that waits in a call has entered it. A program that neither calls nor waits while work
-// runs that it enqueued before looks silent, and the kinds cost it nothing.
+// A thread that waits in a call has entered it; one that makes its next call has left the one
+// before. A program that neither calls nor waits while work runs that it enqueued before looks
+// silent, and the kinds cost it nothing.
 bool is_silent(CallWatch& watch, const CallWatch& before, std::uint64_t now_ns) {
-  const bool called = watch.launches != before.launches, ran = watch.kernels != before.kernels;
+  const bool called = watch.unreturned != before.unreturned, ran = watch.kernels != before.kernels;
   const bool none_open = watch.launches - watch.returns == watch.never_returned;
   const bool not_left = called && long_since(&watch.called_ns, now_ns);
   const bool not_entered = ran && none_open && long_since(&watch.ran_ns, now_ns);
@@ -58,6 +59,7 @@ void watch_calls(Room& room, std::uint64_t now_ns) {
   CallWatch& watch = room.call_watch;
   watch.launches = launches_ever();
   watch.returns = g_live.returns.load(std::memory_order_relaxed);
+  watch.unreturned = g_live.unreturned.load(std::memory_order_relaxed);
   watch.kernels = g_live.kernel_records.load(std::memory_order_relaxed);
   const bool watched = room.recording && room.settings.calls && room.slot == Slot::kOurs;
   if (!watched || watch.returns != before.returns) watch.called_ns = watch.ran_ns = 0;

@@ -5,6 +5,7 @@
 // Context:  worker | boundary, under the room's lock
 // Owns:     nothing
 #include "inject/cupti/subscribe/kinds.hpp"
+#include "gpuprof/base/clock.hpp"
 #include "inject/cupti/callbacks/call_list.hpp"
 #include "inject/cupti/interpose/late.hpp"
 #include "inject/cupti/library/hazards.hpp"
@@ -139,6 +140,8 @@ bool stop_device_kinds(Room& room) {
 void set_callbacks(Room& room, Wanted asked) {
   const Wanted wanted = asked == Wanted::kRecording ? wanted_while_recording(room) : asked;
   if (room.callbacks == wanted) return;
+  if (wanted == Wanted::kRecording)
+    g_live.heard_since_ns.store(base::mono_ns(), std::memory_order_relaxed);
   for_each_call(
       [&room, wanted](CUpti_CallbackDomain domain, std::uint32_t cbid, CallClass call_class) {
         const bool before = is_on(room.callbacks, call_class), after = is_on(wanted, call_class);

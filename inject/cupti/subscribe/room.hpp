@@ -45,9 +45,10 @@ struct OtherSession {
 /// What callbacks see of the program's calls (calls.hpp), at the last turn.
 struct CallWatch {
   std::uint64_t launches = 0, returns = 0;
+  std::uint64_t unreturned = 0;      // of the launches: their threads have made another call since
   std::uint64_t never_returned = 0;  // of the launches, since callbacks went off amid them
   std::uint64_t kernels = 0;         // records of such as were launched one by one
-  // When since the last return a launch was seen first, and a kernel first; 0: not since.
+  // When since the last return such a one was seen first, and a kernel first; 0: not since.
   std::uint64_t called_ns = 0, ran_ns = 0;
   bool silent = false;  // for too long: CUPTI's own records stand in
 };

@@ -10,6 +10,7 @@
 
 #include <atomic>
 
+#include "gpuprof/base/clock.hpp"
 #include "inject/cupti/live.hpp"
 #include "tests/fakes/in_process_segment.hpp"
 
@@ -20,6 +21,9 @@ constexpr auto kRuntime = CUPTI_CB_DOMAIN_RUNTIME_API;
 constexpr auto kDriver = CUPTI_CB_DOMAIN_DRIVER_API;
 constexpr std::uint32_t kLaunch = CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000;
 constexpr std::uint32_t kInner = CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel;
+constexpr std::uint32_t kBegin = CUPTI_RUNTIME_TRACE_CBID_cudaStreamBeginCapture_v10000;
+constexpr std::uint32_t kEnd = CUPTI_RUNTIME_TRACE_CBID_cudaStreamEndCapture_v10000;
+constexpr int kInvalidValue = CUDA_ERROR_INVALID_VALUE;
 constexpr std::uint32_t kMark = CUPTI_RUNTIME_TRACE_CBID_cudaEventRecord_v3020;
 
 class Callbacks : public ::testing::Test {
@@ -27,6 +31,7 @@ class Callbacks : public ::testing::Test {
   void SetUp() override {
     hot::g_state.on.store(hot::kOnCuda);
     g_live.drop_api.store(false);
+    g_live.heard_since_ns.store(0);
   }
   void enter(CUpti_CallbackDomain domain, std::uint32_t cbid, std::uint32_t correlation) {
     call(domain, cbid, correlation, CUPTI_API_ENTER, 0);
@@ -131,6 +136,52 @@ TEST_F(Callbacks, OfACallInsideAnotherOneThatIsNoneOfItsOwnTheInnerIsARow) {
   EXPECT_EQ(launches(), 2u);
   ASSERT_EQ(rows().size(), 1u);
   EXPECT_EQ(rows()[0].body.correlation, inner);
+}
+
+TEST_F(Callbacks, ACaptureThatWasRefusedIsNone) {
+  const auto launched_into_one = [this] {
+    const std::uint32_t id = fresh();
+    enter(kRuntime, kLaunch, id);
+    leave(kRuntime, kLaunch, id);
+    return (segment_.all<wire::Launch>().back().body.flags & wire::kLaunchCaptured) != 0;
+  };
+  const auto call = [this](std::uint32_t cbid, int result) {
+    const std::uint32_t id = fresh();
+    enter(kRuntime, cbid, id);
+    leave(kRuntime, cbid, id, result);
+  };
+  g_live.captures.store(0);
+  call(kBegin, kInvalidValue);
+  EXPECT_FALSE(launched_into_one());
+  call(kBegin, 0);
+  EXPECT_TRUE(launched_into_one());
+  call(kEnd, kInvalidValue);
+  EXPECT_TRUE(launched_into_one()) << "of another stream";
+  call(kEnd, 0);
+  EXPECT_FALSE(launched_into_one());
+  call(kEnd, kInvalidValue);
+  EXPECT_FALSE(launched_into_one());
+  call(kBegin, 0);
+  call(kEnd, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  EXPECT_FALSE(launched_into_one());
+}
+
+TEST_F(Callbacks, OnlyACallAfterOneThatNeverReturnedTellsOfSilence) {
+  const std::uint64_t before = g_live.unreturned.load();
+  const std::uint32_t first = fresh(), second = fresh();
+  enter(kRuntime, kLaunch, first);
+  EXPECT_EQ(g_live.unreturned.load(), before);
+  enter(kRuntime, kLaunch, second);
+  EXPECT_EQ(g_live.unreturned.load(), before + 1);
+  leave(kRuntime, kLaunch, second);
+  enter(kRuntime, kLaunch, fresh());
+  EXPECT_EQ(g_live.unreturned.load(), before + 1);
+  // Callbacks were off for a time: it may have returned then.
+  g_live.heard_since_ns.store(base::mono_ns() + 1);
+  while (base::mono_ns() <= g_live.heard_since_ns.load()) {
+  }
+  enter(kRuntime, kLaunch, fresh());
+  EXPECT_EQ(g_live.unreturned.load(), before + 1);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 // case names, in CMakeLists.txt, the switches of gpusim-run it needs.
 //
 // Context:  tests
+#include <thread>
+
 #include "inject/cupti/live.hpp"
 #include "inject/cupti/subscribe/room.hpp"
 #include "sim_fixture.hpp"
@@ -98,6 +100,34 @@ TEST_F(SimCalls, AreAskedOfCuptiWhereNoReturnIsSeen) {  // --scenario deaf-api:2
   record();
   EXPECT_TRUE(launch_until_kinds_are_on());
   EXPECT_GT(launch_rows(true), 0u);
+}
+
+TEST_F(SimCalls, OfThreadsThatWaitOneAfterTheOtherAreNoSilence) {  // --kernel-time 3s
+  program();
+  record();
+  program().launch(1);
+  turn();
+  const auto wait = [] {
+    CUcontext context{};
+    cuDevicePrimaryCtxRetain(&context, 0);
+    cuCtxSetCurrent(context);
+    program().wait();
+  };
+  std::thread first(wait);
+  bool asked = false;
+  const auto look_for = [&](std::chrono::milliseconds time) {
+    const auto until = std::chrono::steady_clock::now() + time;
+    while (std::chrono::steady_clock::now() < until) {
+      turn_for(std::chrono::milliseconds(25));
+      asked = asked || kinds_are_on();
+    }
+  };
+  look_for(std::chrono::milliseconds(700));
+  std::thread second(wait);
+  look_for(std::chrono::milliseconds(700));
+  EXPECT_FALSE(asked);
+  first.join();
+  second.join();
 }
 
 TEST_F(SimCalls, ThatWaitAreNoSilence) {

@@ -254,51 +254,6 @@ TEST_F(SimRefusals, BadTimesAreCountedFlaggedAndTold) {  // --scenario zero-time
   EXPECT_TRUE(said("valid times")) << everything_said();
 }
 
-TEST_F(SimRefusals, AnExhaustedPoolStopsNodeRecords) {  // --scenario pool-limit:40
-  program();
-  record();
-  program().graph(10, 10);
-  program().wait();
-  EXPECT_TRUE(turn_until([] { return said("no kernel, copy or memory set is recorded until"); }))
-      << everything_said();
-  EXPECT_EQ(segment_.counter(Counter::kGraphBudgetStops), 1u);
-  EXPECT_TRUE(flush(true, kPatienceMs));
-  // Calls and launches go on.
-  segment_.forget();
-  program().launch(5);
-  finish();
-  EXPECT_EQ(kernels(), 0u);
-  EXPECT_EQ(segment_.all<wire::Launch>().size() >= 5, true);
-}
-
-// Kernels cannot be switched off safely there.
-TEST_F(SimRefusals, AnExhaustedPoolLeavesOutNodeRecordsWhereKernelsStayOn) {  // --layout 12.4
-  program();
-  record();
-  program().graph(10, 10);
-  program().wait();
-  EXPECT_TRUE(turn_until([] { return said("those that come are left out"); })) << everything_said();
-  EXPECT_TRUE(flush(true, kPatienceMs));
-  segment_.drain();
-  segment_.forget();
-  program().graph(10, 3);
-  program().launch(5);
-  program().copy();
-  program().set();
-  finish();
-  EXPECT_EQ(kernels(), 5u);
-  EXPECT_EQ(segment_.all<wire::MemCopy>().size(), 1u);
-  EXPECT_EQ(segment_.all<wire::MemSet>().size(), 1u);
-  EXPECT_EQ(segment_.counter(Counter::kGraphNodesLeftOut), 30u);
-
-  want(Wanted::kOff, settings_);
-  record();
-  segment_.forget();
-  program().graph(10, 1);
-  finish();
-  EXPECT_EQ(kernels(), 10u) << "the next window begins anew";
-}
-
 TEST_F(SimRefusals, DroppedRecordsAreCounted) {  // --scenario dropped:30
   program();
   record();
@@ -353,42 +308,6 @@ TEST_F(SimRefusals, NoMoreBuffersIsCountedAndTold) {
   turn();
   EXPECT_GT(segment_.counter(Counter::kCuptiDiscardBuffer), 0u);
   EXPECT_TRUE(said("all buffers for CUPTI were in use")) << everything_said();
-}
-
-// By a program that finds CUPTI's function in a way that does not lead through us.
-TEST_F(SimRefusals, CallbacksThatWereReplacedUnseenAreTold) {  // --layout 13.2
-  program();
-  record();
-  program().launch(10);
-  finish();
-  void* const cupti = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
-  ASSERT_NE(cupti, nullptr);
-  const auto set = reinterpret_cast<CUptiResult (*)(CUpti_BuffersCallbackRequestFunc,
-                                                    CUpti_BuffersCallbackCompleteFunc)>(
-      dlsym(cupti, "cuptiActivityRegisterCallbacks"));
-  static std::uint8_t s_buffer[1 << 16];
-  ASSERT_EQ(set(
-                [](std::uint8_t** buffer, std::size_t* bytes, std::size_t* records) {
-                  *buffer = s_buffer;
-                  *bytes = sizeof s_buffer;
-                  *records = 0;
-                },
-                [](CUcontext, std::uint32_t, std::uint8_t*, std::size_t, std::size_t) {}),
-            CUPTI_SUCCESS);
-  EXPECT_TRUE(turn_until([] {
-    program().launch(1);
-    program().wait();
-    return said("replaced our CUPTI callbacks");
-  })) << everything_said();
-  want(Wanted::kOff, settings_);
-  record();
-  segment_.forget();
-  // What is in its buffer is lost; the next one is ours again.
-  EXPECT_TRUE(turn_until([this] {
-    program().launch(1);
-    program().wait();
-    return kernels() != 0;
-  })) << "the next window";
 }
 
 TEST_F(SimRefusals, AForkedChildTouchesNothing) {
