@@ -34,8 +34,8 @@ void Operators::close(Open& open, std::uint64_t ts_ns, std::uint32_t end_tid, st
 void Operators::complete(Open& open) {
   model::Operator& op = open.op;
   if (open.forward_thread != 0) {
-    const auto known = os_threads_.find(open.forward_thread);
-    if (known != os_threads_.end()) op.forward_tid = known->second;
+    const std::uint32_t* const known = os_threads_.find(open.forward_thread);
+    if (known != nullptr) op.forward_tid = *known;
   }
   names_.settle_string(op.name);
   names_.settle_stack(op.stack);
@@ -69,7 +69,7 @@ void Operators::begin(const Lane& lane, const wire::OpBegin& begin, model::Range
                       std::size_t ranges) {
   Thread& owner = thread(lane);
   owner.tid = lane.tid;
-  if (begin.thread != 0) os_threads_[begin.thread] = lane.tid;
+  if (begin.thread != 0) os_threads_.set(begin.thread, lane.tid);
   // An object that begins again has ended meanwhile.
   if (owner.in_doubt)
     std::erase_if(owner.open, [&](Open& open) {

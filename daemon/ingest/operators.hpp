@@ -10,10 +10,10 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "daemon/ingest/held.hpp"
+#include "daemon/ingest/recent_map.hpp"
 
 namespace gpuprof::ingest {
 
@@ -127,8 +127,10 @@ class Operators {
   model::RangeId& next_id_;
   std::vector<Thread> threads_;  // by lane
   std::uint64_t last_round_ns_ = 0;
-  std::vector<Waiting> waiting_;                                 // oldest first
-  std::unordered_map<std::uint32_t, std::uint32_t> os_threads_;  // by PyTorch's number
+  std::vector<Waiting> waiting_;  // oldest first
+  // By PyTorch's number, which no later thread gets: a program may make threads for as long as it
+  // runs.
+  RecentMap<std::uint32_t, std::uint32_t, 65'536> os_threads_;
 };
 
 }  // namespace gpuprof::ingest

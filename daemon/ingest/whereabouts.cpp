@@ -27,7 +27,7 @@ void Whereabouts::define(const wire::StackDef& stack, const Tail& tail) {
     if (one.code_id != 0 && (one.flags & (wire::kPyModule | wire::kPyShim)) == 0)
       frames.push_back({one.code_id, one.instr_offset});
   }
-  frames_kept_ += frames.size();
+  frames_kept_ += std::max<std::size_t>(1, frames.size());  // an empty one takes room, too
   stacks_.emplace(stack.id, std::move(frames));
 }
 

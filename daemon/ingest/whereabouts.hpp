@@ -44,6 +44,8 @@ class Whereabouts {
                             const wire::LoopDef& loop, std::uint64_t last,
                             std::uint64_t first) const;
 
+  std::size_t stacks_kept() const { return stacks_.size(); }
+
   /// Nobody will ask for older ones of this thread.
   void forget(std::uint32_t tid, std::uint64_t before_ns);
 
