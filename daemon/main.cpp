@@ -77,12 +77,16 @@ void close_inherited(int keep_fd) {
     if (fd != keep_fd) ::close(fd);
 }
 
-/// What a shell limits its programs to (ulimit -f) is not meant for a spool.
-void raise_file_size_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_FSIZE, &limit);
+/// What a shell limits its programs to (ulimit -f, ulimit -n) is not meant for a spool, nor for the
+/// one process that has a socket, a segment and a spool for each of a program's. No child of ours
+/// inherits it: there is none.
+void raise_limits() {
+  for (const auto which : {RLIMIT_FSIZE, RLIMIT_NOFILE}) {
+    rlimit limit{};
+    if (::getrlimit(which, &limit) != 0) continue;
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(which, &limit);
+  }
 }
 
 void start_log(const std::string& where) {
@@ -105,7 +109,7 @@ support::Result<int> serve(const Options& options) {
   close_inherited(options.control_fd);
   if (options.control_fd >= 0) ::setsid();  // fails harmlessly for a group leader
   support::ignore_write_signals();
-  raise_file_size_limit();
+  raise_limits();
   sigset_t ends;
   ::sigemptyset(&ends);
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) ::sigaddset(&ends, signal);

@@ -115,11 +115,13 @@ std::uint64_t SegmentHost::capacity(std::uint32_t lane) const {
 }
 
 // A process that is gone needs them no more, and one that lives on may write into them as before.
-void SegmentHost::forget_lanes() const {
+void SegmentHost::release() {
   [[maybe_unused]] const int ignored =
       ::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                   static_cast<off_t>(layout_.lanes_offset),
                   static_cast<off_t>(layout_.total_bytes - layout_.lanes_offset));
+  region_ = bip::mapped_region();
+  fd_.reset();
 }
 
 // Lane headers are all zero in a fresh memfd, which is their initial state: they are not touched

@@ -48,8 +48,9 @@ class SegmentHost {
   std::byte* ring(std::uint32_t lane) const;
   std::uint64_t capacity(std::uint32_t lane) const;
 
-  /// Gives the lanes' memory back: they are read for the last time. Statistics stay.
-  void forget_lanes() const;
+  /// Gives up descriptor and mapping, and the lanes' memory also where a process still has it.
+  /// Nothing of the segment may be asked any more.
+  void release();
 
   boost::interprocess::mapping_handle_t get_mapping_handle() const;
   boost::interprocess::mode_t get_mode() const { return boost::interprocess::read_write; }

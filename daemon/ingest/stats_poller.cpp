@@ -121,9 +121,28 @@ void write_fact(model::EventSink& sink, const char* name, std::uint64_t value) {
 
 }  // namespace
 
+void StatsPoller::keep() {
+  if (kept_) return;
+  kept_ = std::make_unique<wire::Stats>();
+  const auto copy = [](std::atomic<std::uint64_t>& to, const std::atomic<std::uint64_t>& from) {
+    to.store(from.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  };
+  for (std::size_t i = 0; i < std::size(kept_->counters); ++i)
+    copy(kept_->counters[i], stats_->counters[i]);
+  for (std::size_t i = 0; i < std::size(kept_->dropped_of_kind); ++i)
+    copy(kept_->dropped_of_kind[i], stats_->dropped_of_kind[i]);
+  copy(kept_->state, stats_->state);
+  copy(kept_->steps, stats_->steps);
+  copy(kept_->sampler, stats_->sampler);
+  copy(kept_->effective_rate_mhz, stats_->effective_rate_mhz);
+  copy(kept_->heartbeat_ns, stats_->heartbeat_ns);
+  copy(kept_->bye, stats_->bye);
+  copy(kept_->parked, stats_->parked);
+  stats_ = kept_.get();
+}
+
 std::uint64_t StatsPoller::raw(Counter which) const {
-  return segment_->stats().counters[static_cast<std::size_t>(which)].load(
-      std::memory_order_relaxed);
+  return stats_->counters[static_cast<std::size_t>(which)].load(std::memory_order_relaxed);
 }
 
 std::uint64_t StatsPoller::value(Counter which) const {
@@ -135,8 +154,7 @@ std::vector<std::pair<std::string, std::uint64_t>> StatsPoller::drops_by_kind() 
   std::vector<std::pair<std::string, std::uint64_t>> drops;
   for (const KindRow& row : kKindRows) {
     const std::uint64_t count =
-        segment_->stats().dropped_of_kind[static_cast<std::size_t>(row.kind)].load(
-            std::memory_order_relaxed);
+        stats_->dropped_of_kind[static_cast<std::size_t>(row.kind)].load(std::memory_order_relaxed);
     if (count != 0 && count <= kMostPlausibleCount) drops.emplace_back(row.plural, count);
   }
   return drops;
@@ -146,15 +164,14 @@ std::uint64_t StatsPoller::lost_marks() const {
   std::uint64_t lost = 0;
   for (const auto kind : {wire::Kind::kStepMark, wire::Kind::kLoopMark, wire::Kind::kKernelMark}) {
     const std::uint64_t count =
-        segment_->stats().dropped_of_kind[static_cast<std::size_t>(kind)].load(
-            std::memory_order_relaxed);
+        stats_->dropped_of_kind[static_cast<std::size_t>(kind)].load(std::memory_order_relaxed);
     lost += count <= kMostPlausibleCount ? count : 0;
   }
   return lost;
 }
 
 std::uint64_t StatsPoller::rate_mhz() const {
-  const std::uint64_t rate = segment_->stats().effective_rate_mhz.load(std::memory_order_relaxed);
+  const std::uint64_t rate = stats_->effective_rate_mhz.load(std::memory_order_relaxed);
   return rate <= kMostRateMhz ? rate : 0;
 }
 
@@ -179,10 +196,9 @@ void StatsPoller::write_facts(model::EventSink& sink) const {
   for (const Row& row : kRows) write_fact(sink, row.name, value(row.counter));
   for (const auto& [what, count] : drops_by_kind())
     write_fact(sink, ("dropped_ring_full." + what).c_str(), count);
-  const wire::Stats& stats = segment_->stats();
-  write_fact(sink, "sampler", stats.sampler.load(std::memory_order_relaxed));
+  write_fact(sink, "sampler", stats_->sampler.load(std::memory_order_relaxed));
   write_fact(sink, "effective_rate_mhz", rate_mhz());
-  write_fact(sink, "steps", stats.steps.load(std::memory_order_relaxed));
+  write_fact(sink, "steps", stats_->steps.load(std::memory_order_relaxed));
 }
 
 }  // namespace gpuprof::ingest

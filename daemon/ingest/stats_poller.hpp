@@ -3,13 +3,14 @@
 // The target's own counters: what they say is lost, and what goes into the trace's metadata.
 //
 // Context:  daemon (ingest thread)
-// Owns:     the values of the last look
+// Owns:     the values of the last look; after keep() a copy of all
 // Promises: each counted loss is reported once; counters that go back are ignored
 // Not here: the counters (wire/segment.hpp)
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,7 +22,11 @@ namespace gpuprof::ingest {
 
 class StatsPoller {
  public:
-  explicit StatsPoller(const SegmentHost& segment) : segment_(&segment) {}
+  explicit StatsPoller(const SegmentHost& segment) : stats_(&segment.stats()) {}
+
+  /// The segment is given up: from now on a copy of its statistics is asked.
+  void keep();
+  const wire::Stats& stats() const { return *stats_; }
 
   /// Adds what was counted since the last call; call once in each of the book's rounds.
   void poll(LossBook& losses);
@@ -49,7 +54,8 @@ class StatsPoller {
  private:
   std::uint64_t raw(wire::Counter which) const;
 
-  const SegmentHost* segment_;
+  const wire::Stats* stats_;
+  std::unique_ptr<wire::Stats> kept_;
   std::array<std::uint64_t, wire::kCounterSlots> last_{};
   std::uint64_t untold_ = 0;
 };

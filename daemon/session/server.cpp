@@ -6,6 +6,8 @@
 // Owns:     see server.hpp
 #include "daemon/session/server.hpp"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <spdlog/spdlog.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -21,6 +23,19 @@ namespace {
 
 constexpr std::size_t kMostStrangers = 1024;
 constexpr std::uint64_t kStrangerPatienceNs = 10'000'000'000;
+/// Greetings taken before others are looked at again.
+constexpr int kMostAtOnce = 64;
+/// Between two looks whether there is a descriptor, and how long the library has to wait for one:
+/// it gives up after a few seconds.
+constexpr std::uint64_t kRestNs = 20'000'000, kDescriptorPatienceNs = 1'000'000'000;
+
+base::UniqueFd spare_descriptor() {
+  return base::UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
+bool is_without_descriptors(int failure) {
+  return failure == EMFILE || failure == ENFILE || failure == ENOMEM || failure == ENOBUFS;
+}
 
 std::uint64_t random_key() {
   std::random_device device;
@@ -35,8 +50,9 @@ support::Result<std::unique_ptr<Server>> Server::create(Setup setup) {
   std::unique_ptr<Server> server(new Server(std::move(setup)));
   GPUPROF_TRY(listener, listen_at(server->setup_.address));
   server->listener_ = std::move(listener);
-  server->loop_.watch(server->listener_.get(), EPOLLIN,
-                      [raw = server.get()](auto) { raw->accept_all(); });
+  server->listening_ = server->loop_.watch(server->listener_.get(), EPOLLIN,
+                                           [raw = server.get()](auto) { raw->accept_all(); });
+  server->spare_ = spare_descriptor();
   if (server->private_) {
     Stranger& client = server->strangers_.emplace_back();
     client.connection =
@@ -63,25 +79,75 @@ bool Server::serves(std::uint32_t uid) const {
 }
 
 void Server::accept_all() {
-  for (int i = 0; i < 64; ++i) {
-    base::UniqueFd socket(
-        ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket) return;
-    auto connection = std::make_unique<Connection>(std::move(socket), loop_);
-    const Credentials who = connection->credentials();
-    if (who.uid != ::getuid() && !serves(who.uid)) {
-      connection->refuse("This daemon serves the processes of its own user only.");
-      ++refused_;
-      for (const auto& session : sessions_) session->peer_of_other_user(who.uid);
-      continue;
-    }
-    if (strangers_.size() >= kMostStrangers) continue;
-    Stranger& stranger = strangers_.emplace_back();
-    stranger.connection = std::move(connection);
-    stranger.who = who;
-    stranger.since_ns = base::mono_ns();
-    stranger.connection->watch([this, &stranger] { receive_from(stranger); });
+  for (int i = 0; i < kMostAtOnce; ++i)
+    if (!accept_one()) return;
+}
+
+base::UniqueFd Server::next_socket() const {
+  return base::UniqueFd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+}
+
+bool Server::accept_one() {
+  base::UniqueFd socket = next_socket();
+  if (!socket && is_without_descriptors(errno)) rest_without_descriptors();
+  if (!socket) return false;
+  without_since_ns_ = 0;
+  auto connection = std::make_unique<Connection>(std::move(socket), loop_);
+  const Credentials who = connection->credentials();
+  if (who.uid != ::getuid() && !serves(who.uid)) {
+    connection->refuse("This daemon serves the processes of its own user only.");
+    ++refused_;
+    for (const auto& session : sessions_) session->peer_of_other_user(who.uid);
+    return true;
   }
+  if (strangers_.size() >= kMostStrangers) return true;
+  Stranger& stranger = strangers_.emplace_back();
+  stranger.connection = std::move(connection);
+  stranger.who = who;
+  stranger.since_ns = base::mono_ns();
+  stranger.connection->watch([this, &stranger] { receive_from(stranger); });
+  return true;
+}
+
+// The socket stays readable: watched, it would never let the loop sleep. Processes that end give
+// theirs back.
+void Server::rest_without_descriptors() {
+  const std::uint64_t now_ns = base::mono_ns();
+  if (without_since_ns_ == 0) {
+    without_since_ns_ = now_ns;
+    spdlog::warn("no descriptor is left (ulimit -n): processes that greet wait");
+  }
+  if (now_ns - without_since_ns_ >= kDescriptorPatienceNs) refuse_waiting();
+  rests_until_ns_ = now_ns + kRestNs;
+  loop_.change(listening_, 0);
+}
+
+void Server::refuse_waiting() {
+  bool waits = true;
+  for (int i = 0; waits && i < kMostAtOnce; ++i) {
+    spare_.reset();
+    waits = refuse_next();
+    spare_ = spare_descriptor();
+  }
+}
+
+bool Server::refuse_next() {
+  base::UniqueFd socket = next_socket();
+  if (!socket) return false;
+  Connection connection(std::move(socket), loop_);
+  wire::Packet hello;
+  std::uint16_t major = 0;
+  connection.receive(&hello, &major);  // unread, it would take the place of our answer
+  connection.refuse("The daemon has no descriptor left (ulimit -n).");
+  ++refused_;
+  for (const auto& session : sessions_) session->peer_without_descriptor(connection.credentials());
+  return true;
+}
+
+void Server::listen_again(std::uint64_t now_ns) {
+  if (rests_until_ns_ == 0 || now_ns < rests_until_ns_) return;
+  rests_until_ns_ = 0;
+  loop_.change(listening_, EPOLLIN);
 }
 
 // The callback that runs this belongs to the stranger: it is only marked here, swept later.
@@ -162,6 +228,7 @@ void Server::open_session(Stranger& stranger, const wire::Packet& packet) {
 
 int Server::timeout_ms(std::uint64_t now_ns) const {
   std::uint64_t next = strangers_.empty() ? wire::kNever : now_ns + 1'000'000'000;
+  if (rests_until_ns_ != 0) next = std::min(next, rests_until_ns_);
   for (const auto& session : sessions_) next = std::min(next, session->next_deadline());
   if (next == wire::kNever) return -1;
   return next <= now_ns ? 0
@@ -182,6 +249,7 @@ bool Server::turn(int most_ms) {
   const std::uint64_t now_ns = base::mono_ns();
   for (const auto& session : sessions_) session->tick(now_ns);
   sweep(now_ns);
+  listen_again(now_ns);
   if (!sessions_.empty()) return true;
   const bool waiting_for_client =
       private_ && !private_opened_ &&

@@ -5,7 +5,8 @@
 // Context:  daemon (ingest thread)
 // Owns:     the listening socket, peers that have not said who they are, the sessions
 // Promises: only our own user is served; a peer that sends nonsense or nothing costs one
-//           descriptor for ten seconds
+//           descriptor for ten seconds; without a descriptor left it sleeps, and whom that keeps
+//           waiting for long is refused and counted
 // Not here: what a session does (session.hpp)
 #pragma once
 
@@ -52,6 +53,12 @@ class Server {
 
   explicit Server(Setup setup);
   void accept_all();
+  bool accept_one();
+  base::UniqueFd next_socket() const;
+  void rest_without_descriptors();
+  void refuse_waiting();
+  bool refuse_next();
+  void listen_again(std::uint64_t now_ns);
   bool serves(std::uint32_t uid) const;
   void receive_from(Stranger& stranger);
   void introduce(Stranger& stranger, const wire::Packet& packet, std::uint16_t major);
@@ -64,6 +71,9 @@ class Server {
   Setup setup_;
   EventLoop loop_;
   base::UniqueFd listener_;
+  EventLoop::Watch listening_ = 0;
+  base::UniqueFd spare_;  // to refuse with where there is no other
+  std::uint64_t without_since_ns_ = 0, rests_until_ns_ = 0;  // 0: there are descriptors
   std::list<Stranger> strangers_;
   std::vector<std::unique_ptr<Session>> sessions_;
   bool private_ = false, private_opened_ = false, stopping_ = false;

@@ -346,7 +346,7 @@ void Session::target_recording(Target& target, bool on, std::uint64_t ts_ns) {
 std::string Session::status_text() const {
   std::string text = "session " + hex(setup_.key) + " " + setup_.options.command_line + "\n";
   for (const auto& target : targets_) {
-    const wire::Stats& stats = target->segment().stats();
+    const wire::Stats& stats = target->stats().stats();
     text += "process " + std::to_string(target->identity().pid) + " state " +
             std::to_string(stats.state.load(std::memory_order_relaxed)) + " steps " +
             std::to_string(stats.steps.load(std::memory_order_relaxed)) +

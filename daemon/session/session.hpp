@@ -53,6 +53,11 @@ class Session final : private TargetEvents {
   /// A process of this user was joined: its children are welcome.
   bool serves(std::uint32_t uid) const { return users_joined_.contains(uid); }
   void peer_of_other_user(std::uint32_t uid);
+  /// A process could not even say hello.
+  void peer_without_descriptor(const Credentials& who) {
+    processes_refused_.insert(static_cast<std::uint32_t>(who.pid));
+    without_descriptor_.insert(static_cast<std::uint32_t>(who.pid));
+  }
 
   /// Everything that is due at `now_ns`.
   void tick(std::uint64_t now_ns);
@@ -208,6 +213,7 @@ class Session final : private TargetEvents {
   std::set<std::uint32_t> users_joined_;
   std::uint64_t peers_refused_ = 0;
   std::set<std::uint32_t> processes_refused_;    // one may ask again
+  std::set<std::uint32_t> without_descriptor_;   // of them, as we had none for it
   std::set<std::uint32_t> processes_forgotten_;  // counted only
   std::uint64_t spools_ = 0;
   Unseen unseen_;

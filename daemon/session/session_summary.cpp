@@ -185,7 +185,7 @@ void add_traced(api::Summary& made, Target& target,
   if (!target.how_it_ended().empty()) add_once(made.remarks, target.how_it_ended());
   if (!made.overhead.sampler.empty()) return;
   made.overhead.sampler =
-      sampler_text(target.segment().stats().sampler.load(std::memory_order_relaxed));
+      sampler_text(target.stats().stats().sampler.load(std::memory_order_relaxed));
   made.overhead.effective_rate_hz = static_cast<double>(target.stats().rate_mhz()) / 1000;
 }
 
@@ -248,6 +248,10 @@ void Session::add_unrecorded(api::Summary& made) const {
   if (!processes_refused_.empty())
     made.missing.push_back(support::counted(processes_refused_.size(), "process", "processes") +
                            " could not be served and recorded.");
+  if (!without_descriptor_.empty())
+    made.missing.push_back("gpuprofd had no descriptor left for " +
+                           support::counted(without_descriptor_.size(), "of them", "of them") +
+                           ": raise the limit of open files (ulimit -n)");
   if (!processes_forgotten_.empty())
     made.remarks.push_back(
         support::counted(processes_forgotten_.size(), "short process is", "short processes are") +

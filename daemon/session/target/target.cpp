@@ -83,10 +83,10 @@ void Target::come_back(std::unique_ptr<Connection> connection, const wire::Confi
   connect(std::move(connection), config, step_text);
 }
 
-bool Target::parked() const { return segment_.stats().parked.load(std::memory_order_acquire) == 1; }
+bool Target::parked() const { return poller_.stats().parked.load(std::memory_order_acquire) == 1; }
 
 bool Target::said_bye() const {
-  return said_bye_ || segment_.stats().bye.load(std::memory_order_acquire) != 0;
+  return said_bye_ || poller_.stats().bye.load(std::memory_order_acquire) != 0;
 }
 
 void Target::watch_death(EventLoop& loop, std::function<void()> on_death) {
@@ -96,11 +96,22 @@ void Target::watch_death(EventLoop& loop, std::function<void()> on_death) {
   death_watch_ = loop.watch(pidfd_.get(), EPOLLIN, [this, on_death = std::move(on_death)](auto) {
     loop_->unwatch(death_watch_);
     death_watch_ = 0;
+    if (finished_) return forget_process();
     on_death();
   });
 }
 
+// Its number may soon be another's. The program that an exec brought is watched for itself.
+void Target::forget_process() {
+  if (end_ != End::kReplaced && !process_gone()) return;
+  gone_ = true;
+  if (loop_ != nullptr) loop_->unwatch(death_watch_);
+  death_watch_ = 0;
+  pidfd_.reset();
+}
+
 bool Target::process_gone() const {
+  if (gone_) return true;
   if (!pidfd_) return ::kill(static_cast<pid_t>(identity_.pid), 0) != 0 && errno == ESRCH;
   pollfd one{pidfd_.get(), POLLIN, 0};
   return ::poll(&one, 1, 0) == 1;
@@ -239,9 +250,8 @@ void Target::finish(End how, std::int32_t wait_status, std::uint64_t now_ns) {
   writer_->flush();
   finished_ = true;
   end_ = how;
-  if (loop_ != nullptr) loop_->unwatch(death_watch_);
-  death_watch_ = 0;
-  if (connection_) connection_->close();
+  connection_.reset();
+  forget_process();
   forget_records();
 }
 
@@ -287,7 +297,8 @@ void Target::forget_records() {
   final_losses_ = assembler_->losses();
   decoder_.reset();
   assembler_.reset();
-  segment_.forget_lanes();
+  poller_.keep();
+  segment_.release();
   writer_->close();
 }
 

@@ -5,7 +5,8 @@
 // Context:  daemon (ingest thread)
 // Owns:     its segment, connection, pidfd and spool file
 // Promises: whatever was published before the process ended reaches its spool; nothing it sends
-//           can throw, stall or grow without bound; once finished it keeps results only
+//           can throw, stall or grow without bound; once finished it keeps results only, and no
+//           descriptor but of a process that lives on
 // Not here: when to record (schedule.hpp), when to cut (session.cpp)
 #pragma once
 
@@ -165,7 +166,6 @@ class Target final : private ingest::Listener {
     return assembler_ ? assembler_->losses() : final_losses_;
   }
   const ingest::StatsPoller& stats() const { return poller_; }
-  const ingest::SegmentHost& segment() const { return segment_; }
   spool::ProcessWriter& writer() { return *writer_; }
   /// Null where nothing is measured.
   const Overhead* overhead() const { return overhead_ ? &*overhead_ : nullptr; }
@@ -207,6 +207,7 @@ class Target final : private ingest::Listener {
   /// The begin of what it was told to record, or all of it, was missed by that much.
   void tell_of_late_begin(std::uint64_t missed_ns, bool began, std::uint64_t now_ns);
   void tell_of_missed_flush(std::uint64_t now_ns);
+  void forget_process();
   void tell_of_late_switch(std::uint64_t now_ns);
   void tell_of_unsent_messages(std::uint64_t now_ns);
   void tell_of_cut_waits(std::uint64_t now_ns);
@@ -255,6 +256,7 @@ class Target final : private ingest::Listener {
   bool recording_ = false;
   bool serves_ = false;
   End end_ = End::kAlive;
+  bool gone_ = false;  // the process, for all time
   ingest::DecoderCounts reported_;
   struct Missing {
     std::uint32_t feature, code;

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -154,6 +155,7 @@ class DaemonTest : public testing::Test {
         "@gpuprof-test-" + std::to_string(::getppid()) + "-" + std::to_string(base::mono_ns());
     setup.control = std::move(control);
     setup.host = "testhost";
+    limit_descriptors();
     auto server = Server::create(std::move(setup));
     if (!server.ok()) return 1;
     server.value()->stop_when_readable(stop_fd_.get());
@@ -161,6 +163,13 @@ class DaemonTest : public testing::Test {
     return 0;
   }
 
+  void limit_descriptors() const {
+    if (descriptors_ == 0) return;
+    const rlimit limit{descriptors_, descriptors_};
+    EXPECT_EQ(0, ::setrlimit(RLIMIT_NOFILE, &limit));
+  }
+
+  rlim_t descriptors_ = 0;                       // that the daemon may have; 0: as many as we
   std::atomic<std::uint64_t>* turns_ = nullptr;  // of the daemon's loop
   std::string folder_, refusal_;
   api::SessionOptions options_;
