@@ -20,9 +20,6 @@ namespace {
 
 using model::LossReason;
 
-/// Levels of model::Notice.
-constexpr std::uint32_t kMissing = 1;
-
 std::uint64_t gpu_events(const Survey& s) {
   return s.count(Counted::kKernel) + s.count(Counted::kMemCopy) + s.count(Counted::kMemSet) +
          s.count(Counted::kGraph);
@@ -49,9 +46,10 @@ std::string no_samples(const Survey& s) {
 }
 
 bool nothing_was_recorded(const Survey& s) {
-  return std::any_of(s.notices.begin(), s.notices.end(), [](const Survey::KeptNotice& notice) {
-    return notice.code == base::kNoticeNothingRecorded;
-  });
+  return std::any_of(s.notices.begin(), s.notices.end(),
+                     [](const model::KeptNotices::Kept& notice) {
+                       return notice.code == base::kNoticeNothingRecorded;
+                     });
 }
 
 void lanes(const Survey& s, std::vector<std::string>& out) {
@@ -172,9 +170,7 @@ void clocks(const Survey& s, std::vector<std::string>& out) {
 }  // namespace
 
 std::vector<std::string> shortfalls(const Survey& s) {
-  std::vector<std::string> out;
-  for (const auto& notice : s.notices)
-    if (notice.level >= kMissing) out.push_back(notice.text);
+  std::vector<std::string> out = s.notices.missing(s.pid);
   for (const auto& [number, loss] : s.losses) {
     const auto reason = static_cast<LossReason>(number);
     if (loss.in_window == 0 || reason == LossReason::kCuptiUnknownBytes) continue;

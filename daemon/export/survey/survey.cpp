@@ -11,7 +11,6 @@
 #include "daemon/export/words/operator_names.hpp"
 #include "daemon/export/words/recorded_kind.hpp"
 #include "daemon/model/loss.hpp"
-#include "gpuprof/base/notices.hpp"
 
 namespace gpuprof::exporter {
 namespace {
@@ -20,7 +19,6 @@ namespace {
 constexpr std::size_t kMaxOnStepBorder = 100'000;
 constexpr std::size_t kMaxUndecided = 2'000'000;
 constexpr std::size_t kMaxRecent = 65'536;
-constexpr std::size_t kMaxNotices = 200;
 constexpr std::size_t kMaxThreads = 20'000;
 constexpr std::size_t kMaxSteps = 1'000'000;
 
@@ -113,8 +111,16 @@ void Surveyor::on(const model::Process& e) {
   s_.command_line = e.command_line;
 }
 
+// Those that are too many share the main thread's, which has a name of its own.
+void Surveyor::name_thread(const model::ThreadName& e) {
+  Survey::Thread& named = thread(e.tid);
+  const auto shared = s_.threads.find(s_.pid);
+  if (e.tid == s_.pid || shared == s_.threads.end() || &named != &shared->second)
+    named.name = e.name;
+}
+
 void Surveyor::on(const model::ThreadName& e) {
-  if (!e.name.empty()) thread(e.tid).name = e.name;
+  if (!e.name.empty()) name_thread(e);
   constexpr std::uint32_t kMasked = 2;  // on the wire: kThreadMasked
   const std::uint64_t until_ns = std::max(s_.window.end_ns, s_.window.settled_ns);
   if ((e.flags & kMasked) == 0) return;
@@ -124,15 +130,7 @@ void Surveyor::on(const model::ThreadName& e) {
   it.masked = it.masked_ns >= s_.window.start_ns && it.masked_ns < until_ns;
 }
 
-void Surveyor::on(const model::Notice& e) {
-  std::erase_if(s_.notices, [&](const Survey::KeptNotice& kept) {
-    return kept.feature == e.feature && base::closes(e.code, kept.code);
-  });
-  for (const auto& kept : s_.notices)
-    if (kept.feature == e.feature && kept.text == e.text) return;
-  if (s_.notices.size() < kMaxNotices)
-    s_.notices.push_back({e.feature, e.level, e.code, std::string(e.text)});
-}
+void Surveyor::on(const model::Notice& e) { s_.notices.add(e.feature, e.level, e.code, e.text); }
 
 void Surveyor::on(const model::Loss& e) {
   Survey::KeptLoss& loss = s_.losses[std::min<std::uint32_t>(e.reason, 1000)];

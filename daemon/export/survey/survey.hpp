@@ -29,6 +29,7 @@
 #include "daemon/export/words/name_table.hpp"
 #include "daemon/export/words/stack_text.hpp"
 #include "daemon/model/ignoring_sink.hpp"
+#include "daemon/model/kept_notices.hpp"
 #include "daemon/model/window.hpp"
 
 namespace gpuprof::exporter {
@@ -60,10 +61,6 @@ struct Survey {
   struct Clip {
     std::uint64_t start_ns, end_ns;
   };
-  struct KeptNotice {
-    std::uint32_t feature, level, code;
-    std::string text;
-  };
   struct KeptLoss {
     std::uint64_t in_window = 0, total = 0, first_ns = ~0ULL, last_ns = 0;
   };
@@ -90,7 +87,7 @@ struct Survey {
   std::unordered_map<std::uint32_t, model::Context> contexts;
   std::map<std::uint32_t, std::string> domains;
   std::map<std::string, std::string> facts;
-  std::vector<KeptNotice> notices;
+  model::KeptNotices notices;
   std::map<std::uint32_t, KeptLoss> losses;
   Clock clock;
   std::set<std::pair<std::uint32_t, std::int64_t>> gpu_rows;   // device, stream (-1: none)
@@ -223,6 +220,7 @@ class Surveyor final : public model::IgnoringSink {
   };
 
   Survey::Thread& thread(std::uint32_t tid);
+  void name_thread(const model::ThreadName& e);
   void take(const model::Range& e);
   void take(const model::Operator& e);
   template <typename E>

@@ -196,6 +196,7 @@ void Target::settle(std::uint64_t now_ns) {
   if (finished_) return;
   tell_of_late_switch(now_ns);
   look_at_answers(now_ns, true);
+  tell_of_lost_texts(now_ns, false);
   assembler_->write_losses(now_ns);
   assembler_->copy_open(now_ns);
   writer_->flush();
@@ -238,6 +239,7 @@ void Target::finish(End how, std::int32_t wait_status, std::uint64_t now_ns) {
   if (poller_.value(wire::Counter::kLastFlushMissed) != 0) tell_of_missed_flush(now_ns);
   tell_of_late_switch(now_ns);
   tell_of_lost_marks(now_ns, true);
+  tell_of_lost_texts(now_ns, true);
   if (poller_.value(wire::Counter::kMessagesUnsent) != 0) tell_of_unsent_messages(now_ns);
   if (poller_.value(wire::Counter::kWaitsCutAgain) != 0) tell_of_cut_waits(now_ns);
   if (poller_.value(wire::Counter::kOtherCallsMissed) != 0) tell_of_other_calls(now_ns);
@@ -286,9 +288,10 @@ void Target::tell_of_sudden_end(End how, std::int32_t wait_status, std::uint64_t
 
 void Target::tell_of_missing(wire::Feature feature, const std::string& text, std::uint64_t now_ns,
                              std::uint32_t code) {
-  writer_->on(model::Notice{now_ns, static_cast<std::uint32_t>(feature),
-                            static_cast<std::uint32_t>(wire::NoticeLevel::kMissing), code, text});
-  add_missing(static_cast<std::uint32_t>(feature), code, text);
+  const auto of = static_cast<std::uint32_t>(feature);
+  constexpr auto kLevel = static_cast<std::uint32_t>(wire::NoticeLevel::kMissing);
+  writer_->on(model::Notice{now_ns, of, kLevel, code, text});
+  said_.add(of, kLevel, code, text);
 }
 
 void Target::forget_records() {

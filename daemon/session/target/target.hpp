@@ -20,10 +20,12 @@
 #include "daemon/ingest/assembler.hpp"
 #include "daemon/ingest/segment_host.hpp"
 #include "daemon/ingest/stats_poller.hpp"
+#include "daemon/model/kept_notices.hpp"
 #include "daemon/session/schedule/schedule.hpp"
 #include "daemon/session/target/connection.hpp"
 #include "daemon/session/target/drain_pace.hpp"
 #include "daemon/session/target/overhead.hpp"
+#include "daemon/session/target/texts.hpp"
 #include "daemon/spool/spool.hpp"
 
 namespace gpuprof::session {
@@ -178,7 +180,7 @@ class Target final : private ingest::Listener {
   const std::vector<LeftOut>& left_out() const { return left_out_; }
   std::uint64_t start_ns() const { return start_ns_; }
   /// Sentences about what is missing, without those that a later one stands in the place of.
-  std::vector<std::string> missing() const;
+  std::vector<std::string> missing() const { return said_.missing(identity_.pid); }
 
  private:
   Target(ingest::SegmentHost segment, std::unique_ptr<spool::ProcessWriter> writer,
@@ -196,7 +198,8 @@ class Target final : private ingest::Listener {
   void on_text_message(const wire::Packet& packet);
   void follow_hand_over(std::uint32_t code, std::uint64_t ts_ns);
   void note_rank(std::string_view key, std::string_view value);
-  void add_missing(std::uint32_t feature, std::uint32_t code, std::string_view text);
+  void on_notice(const wire::Packet& packet, const wire::Notice& notice);
+  void tell_of_lost_texts(std::uint64_t now_ns, bool last);
   void on_state(wire::StateReport report);
   void back_off(const Governor::Step& step, std::uint64_t now_ns);
   void tell_of_rung(const Governor::Step& step, std::uint64_t now_ns);
@@ -204,10 +207,10 @@ class Target final : private ingest::Listener {
   void write_process();
   void report_decoder_losses();
   void forget_records();
+  void forget_process();
   /// The begin of what it was told to record, or all of it, was missed by that much.
   void tell_of_late_begin(std::uint64_t missed_ns, bool began, std::uint64_t now_ns);
   void tell_of_missed_flush(std::uint64_t now_ns);
-  void forget_process();
   void tell_of_late_switch(std::uint64_t now_ns);
   void tell_of_unsent_messages(std::uint64_t now_ns);
   void tell_of_cut_waits(std::uint64_t now_ns);
@@ -250,19 +253,16 @@ class Target final : private ingest::Listener {
   // Of callbacks: since when none was seen, and what the library had counted when that was noticed.
   std::uint64_t unseen_since_ns_ = 0, callbacks_then_ = 0;
   std::uint64_t disconnected_ns_ = 0;
-  std::uint64_t facts_ = 0;
   std::uint64_t latest_step_ = 0;
   bool has_steps_ = false, said_bye_ = false, let_go_ = false, finished_ = false;
   bool recording_ = false;
+  bool gone_ = false;  // the process, for all time
   bool serves_ = false;
   End end_ = End::kAlive;
-  bool gone_ = false;  // the process, for all time
   ingest::DecoderCounts reported_;
-  struct Missing {
-    std::uint32_t feature, code;
-    std::string text;
-  };
-  std::vector<Missing> missing_;
+  Texts texts_;
+  bool names_told_ = false, notices_told_ = false;  // that some found no room
+  model::KeptNotices said_;
   std::vector<Interval> recorded_;
   std::uint64_t told_to_record_ns_ = 0;  // for the first time
   std::optional<Overhead> overhead_;

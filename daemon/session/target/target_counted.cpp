@@ -84,6 +84,25 @@ void Target::tell_of_unsent_messages(std::uint64_t now_ns) {
   tell_of_missing(wire::Feature::kGeneral, text, now_ns);
 }
 
+// The newest sentences come behind the others, as far as a window has room.
+void Target::tell_of_lost_texts(std::uint64_t now_ns, bool last) {
+  texts_.give_held([this](const model::Notice& notice) { writer_->on(notice); });
+  const auto tell = [&](std::uint64_t lost, bool& told, std::uint32_t subject, const char* one,
+                        const char* many) {
+    if (lost == 0 || (!last && told)) return;
+    const std::string of = " of process " + std::to_string(identity_.pid) +
+                           (last && lost == 1 ? " is" : " are") +
+                           " left out: it sent more than one trace keeps";
+    tell_of_missing(wire::Feature::kGeneral,
+                    (last ? support::counted(lost, one, many) : std::string(many)) + of, now_ns,
+                    subject | (last ? base::kNoticeClosing : base::kNoticeOpening));
+    told = true;
+  };
+  tell(texts_.names_lost(), names_told_, base::kNoticeLostNames,
+       "name of a thread or domain, or fact,", "names of threads and domains, or facts,");
+  tell(texts_.notices_lost(), notices_told_, base::kNoticeLostNotices, "sentence", "sentences");
+}
+
 // Where a step begins only its mark says; marks have room of their own, which a daemon that stands
 // still for long uses up.
 void Target::tell_of_lost_marks(std::uint64_t now_ns, bool last) {

@@ -18,8 +18,6 @@
 namespace gpuprof::session {
 namespace {
 
-constexpr std::uint64_t kMostTexts = 20'000;  // facts and notices of one process
-constexpr std::size_t kMostMissing = 64;
 constexpr std::size_t kMostRecorded = 64;
 
 /// `bytes` of the tail from `at`, or less if it is shorter.
@@ -106,7 +104,6 @@ void Target::on_module(const wire::Packet& packet) {
 }
 
 void Target::on_text_message(const wire::Packet& packet) {
-  if (++facts_ > kMostTexts) return;
   wire::Thread thread;
   wire::Notice notice;
   wire::DomainName domain;
@@ -114,21 +111,30 @@ void Target::on_text_message(const wire::Packet& packet) {
   if (packet.as(&thread)) {
     const std::string_view name = part(packet, 0, thread.name_bytes);
     serves_ = serves_ || (thread.tid == identity_.pid && ingest::is_service_thread(name));
-    writer_->on(model::ThreadName{thread.tid, thread.flags, thread.ts_ns, name});
+    // Each window tells of each thread again.
+    if (texts_.takes(Texts::Of::kThread, thread.tid, name, thread.flags))
+      writer_->on(model::ThreadName{thread.tid, thread.flags, thread.ts_ns, name});
   } else if (packet.as(&notice)) {
-    const std::string_view text = part(packet, 0, notice.text_bytes);
-    writer_->on(model::Notice{notice.ts_ns, notice.feature, notice.level, notice.code, text});
-    follow_hand_over(notice.code, notice.ts_ns);
-    if (notice.level != static_cast<std::uint32_t>(wire::NoticeLevel::kInfo))
-      add_missing(notice.feature, notice.code, text);
+    on_notice(packet, notice);
   } else if (packet.as(&domain)) {
-    writer_->on(model::Domain{domain.domain, part(packet, 0, domain.name_bytes)});
+    const std::string_view name = part(packet, 0, domain.name_bytes);
+    if (texts_.takes(Texts::Of::kDomain, domain.domain, name))
+      writer_->on(model::Domain{domain.domain, name});
   } else if (packet.as(&fact)) {
     const std::string_view key = part(packet, 0, fact.key_bytes);
     const std::string_view value = part(packet, fact.key_bytes, fact.value_bytes);
     note_rank(key, value);
-    writer_->on(model::Fact{key, value});
+    if (texts_.takes(Texts::Of::kFact, base::hash_bytes(key.data(), key.size()), value))
+      writer_->on(model::Fact{key, value});
   }
+}
+
+void Target::on_notice(const wire::Packet& packet, const wire::Notice& notice) {
+  const std::string_view text = part(packet, 0, notice.text_bytes);
+  const model::Notice said{notice.ts_ns, notice.feature, notice.level, notice.code, text};
+  if (texts_.takes(said)) writer_->on(said);
+  follow_hand_over(notice.code, notice.ts_ns);
+  said_.add(notice.feature, notice.level, notice.code, text);
 }
 
 // What the program's own profiler is given is no silence, nor what we stopped.
@@ -157,19 +163,6 @@ void Target::note_rank(std::string_view key, std::string_view value) {
   identity_.rank = std::string(key) + "=" + std::string(value);
 }
 
-void Target::add_missing(std::uint32_t feature, std::uint32_t code, std::string_view text) {
-  std::erase_if(missing_, [&](const Missing& said) {
-    return said.feature == feature && base::closes(code, said.code);
-  });
-  if (missing_.size() < kMostMissing) missing_.push_back({feature, code, std::string(text)});
-}
-
-std::vector<std::string> Target::missing() const {
-  std::vector<std::string> texts;
-  for (const Missing& said : missing_) texts.push_back(said.text);
-  return texts;
-}
-
 // On a machine that has more to do than it can, the agent's thread may not get to run, or the
 // daemon not answer it, while the program goes on.
 void Target::tell_of_late_begin(std::uint64_t missed_ns, bool began, std::uint64_t now_ns) {
@@ -183,10 +176,7 @@ void Target::tell_of_late_begin(std::uint64_t missed_ns, bool began, std::uint64
                                  : "nothing was recorded of " + process + ": in the " + time +
                                        " until its end the library in it did not begin to record";
   const std::uint32_t code = began ? 0 : base::kNoticeNothingRecorded;
-  const auto feature = static_cast<std::uint32_t>(wire::Feature::kGeneral);
-  writer_->on(model::Notice{now_ns, feature,
-                            static_cast<std::uint32_t>(wire::NoticeLevel::kMissing), code, text});
-  add_missing(feature, code, text);
+  tell_of_missing(wire::Feature::kGeneral, text, now_ns, code);
 }
 
 void Target::on_state(wire::StateReport report) {

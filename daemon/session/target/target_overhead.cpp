@@ -51,9 +51,7 @@ void Target::tell_of_rung(const Governor::Step& step, std::uint64_t now_ns) {
                                        seconds(now_ns - std::min(now_ns, start_ns_)), identity_.pid,
                                        overhead_->why(step));
   spdlog::warn("{}", text);
-  writer_->on(model::Notice{now_ns, static_cast<std::uint32_t>(wire::Feature::kGeneral),
-                            static_cast<std::uint32_t>(wire::NoticeLevel::kMissing), 0, text});
-  add_missing(static_cast<std::uint32_t>(wire::Feature::kGeneral), 0, text);
+  tell_of_missing(wire::Feature::kGeneral, text, now_ns);
   if (left_out_.empty()) writer_->on(model::Domain{ingest::kOwnDomain, "gpuprof"});
   assembler_->remark("gpuprof: " + what, step.tid, now_ns);
   left_out_.push_back({step.tid, now_ns, step.share_ppm, what});

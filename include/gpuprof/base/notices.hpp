@@ -30,6 +30,9 @@ inline constexpr std::uint32_t kNoticeHandOver = 1;
 inline constexpr std::uint32_t kNoticeNoSlot = 16;
 /// Marks of steps found no room.
 inline constexpr std::uint32_t kNoticeLostMarks = 17;
+/// Names, or sentences, of the process found no room in its spool.
+inline constexpr std::uint32_t kNoticeLostNames = 18;
+inline constexpr std::uint32_t kNoticeLostNotices = 19;
 /// The first of as many as there are sources of CUPTI's (ingest::Source).
 inline constexpr std::uint32_t kNoticeSilence = 2;
 

@@ -306,6 +306,31 @@ TEST_F(Shortfalls, LongKernelNamesAreWrittenWhole) {
   EXPECT_EQ(name.substr(name.size() - 4), "xxx)") << "whole";
 }
 
+TEST_F(Shortfalls, OfTooManySentencesTheNewestAreInTheFileAndTheRestIsCounted) {
+  record([](model::EventSink& sink) {
+    for (int i = 0; i < 150; ++i)
+      sink.on(model::Notice{kStart, 1, 0, 0, "remark " + std::to_string(i)});
+    for (int i = 0; i < 250; ++i)
+      sink.on(model::Notice{kStart, 1, 1, 0, "sentence " + std::to_string(i)});
+  });
+  trace();
+  EXPECT_THAT(written_.missing, ::testing::Contains("sentence 249"));
+  EXPECT_THAT(written_.missing, ::testing::Contains("sentence 50"));
+  EXPECT_THAT(written_.missing, ::testing::Not(::testing::Contains("sentence 49")));
+  EXPECT_THAT(written_.missing,
+              ::testing::Contains(::testing::StartsWith("200 earlier sentences about process")));
+}
+
+TEST_F(Shortfalls, AThreadBeyondThoseThatAreKeptDoesNotNameTheMainOne) {
+  record([](model::EventSink& sink) {
+    sink.on(model::ThreadName{kPid, 0, kStart, "python3"});
+    for (std::uint32_t i = 1; i <= 20'100; ++i)
+      sink.on(model::ThreadName{kPid + i, 0, kStart, "worker"});
+  });
+  trace();
+  EXPECT_THAT(text_, ::testing::HasSubstr("python3 " + std::to_string(kPid) + " (main)"));
+}
+
 // when two names differ beyond the bound
 TEST_F(Shortfalls, NamesThatAreCutStayDifferentAndAreCounted) {
   const std::string same(100'000, 'k');

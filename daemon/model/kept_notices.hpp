@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The sentences of one process, of many the newest.
+//
+// Context:  daemon, cli
+// Owns:     the texts
+// Promises: bounded; no sentence twice; one that closes another stands in its place; what is said
+//           for information only makes room first; how many were left out is known
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpuprof/base/notices.hpp"
+#include "support/text.hpp"
+
+namespace gpuprof::model {
+
+class KeptNotices {
+ public:
+  static constexpr std::size_t kMost = 200;
+  /// Levels from here on say that something is missing.
+  static constexpr std::uint32_t kMissing = 1;
+
+  struct Kept {
+    std::uint32_t feature, level, code;
+    std::string text;
+  };
+
+  void add(std::uint32_t feature, std::uint32_t level, std::uint32_t code, std::string_view text) {
+    std::erase_if(kept_, [&](const Kept& kept) {
+      return kept.feature == feature && base::closes(code, kept.code);
+    });
+    for (const Kept& kept : kept_)
+      if (kept.feature == feature && kept.text == text) return;
+    if (kept_.size() >= kMost) make_room();
+    kept_.push_back({feature, level, code, std::string(text)});
+  }
+
+  auto begin() const { return kept_.begin(); }
+  auto end() const { return kept_.end(); }
+
+  /// What is missing, and, where sentences were left out, of how many that is not told.
+  std::vector<std::string> missing(std::uint32_t pid) const {
+    std::vector<std::string> texts;
+    if (left_out_ != 0)
+      texts.push_back(support::counted(left_out_, "earlier sentence", "earlier sentences") +
+                      " about process " + std::to_string(pid) + (left_out_ == 1 ? " is" : " are") +
+                      " left out: of all only the last " + std::to_string(kMost) + " are kept");
+    for (const Kept& kept : kept_)
+      if (kept.level >= kMissing) texts.push_back(kept.text);
+    return texts;
+  }
+
+ private:
+  void make_room() {
+    const auto told_only =
+        std::find_if(kept_.begin(), kept_.end(), [](const Kept& k) { return k.level < kMissing; });
+    kept_.erase(told_only != kept_.end() ? told_only : kept_.begin());
+    ++left_out_;
+  }
+
+  std::vector<Kept> kept_;  // oldest first
+  std::uint64_t left_out_ = 0;
+};
+
+}  // namespace gpuprof::model

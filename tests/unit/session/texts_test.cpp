@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a process says is kept as far as one process has room, and told where it has none.
+#include <gmock/gmock.h>
+
+#include "tests/unit/session/daemon_fixture.hpp"
+
+namespace gpuprof::session {
+namespace {
+
+using fakes::FakeAgent;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+using wire::LaneRole;
+
+constexpr auto kMissing = static_cast<std::uint32_t>(wire::NoticeLevel::kMissing);
+
+class TextsTest : public DaemonTest {
+ protected:
+  /// The summary of a process that says what `body(agent)` makes it say.
+  template <typename Body>
+  api::Summary summary_of(Body body) {
+    const std::string address = open();
+    const pid_t child = fork_child([&] {
+      FakeAgent agent;
+      if (!agent.connect(address)) ::_exit(3);
+      auto lane = agent.open_lane(static_cast<std::uint32_t>(::getpid()), LaneRole::kCallback);
+      launch(lane, 1, 1);
+      body(agent);
+      agent.serve();
+      agent.bye();
+    });
+    client_->command_started(static_cast<std::uint32_t>(child));
+    const int status = wait_for(child);
+    EXPECT_EQ(0, status);
+    return finish(status);
+  }
+
+  static void say(FakeAgent& agent, const std::string& text) {
+    wire::Notice notice{};
+    notice.feature = 1;
+    notice.level = kMissing;
+    notice.ts_ns = base::mono_ns();
+    notice.text_bytes = static_cast<std::uint32_t>(text.size());
+    if (!agent.send(notice, text)) ::_exit(4);
+  }
+  static void name_thread(FakeAgent& agent, std::uint32_t tid, const std::string& name) {
+    wire::Thread thread{};
+    thread.tid = tid;
+    thread.ts_ns = base::mono_ns();
+    thread.name_bytes = static_cast<std::uint32_t>(name.size());
+    if (!agent.send(thread, name)) ::_exit(4);
+  }
+};
+
+TEST_F(TextsTest, SentencesBehindManyNamesAreTold) {
+  const api::Summary summary = summary_of([](FakeAgent& agent) {
+    for (std::uint32_t i = 0; i < 20'100; ++i) name_thread(agent, 10'000 + i, "worker");
+    say(agent, "what follows the names is missing");
+  });
+
+  EXPECT_THAT(summary.missing, Contains("what follows the names is missing"));
+  EXPECT_THAT(summary.missing, Not(Contains(HasSubstr("left out"))));
+}
+
+TEST_F(TextsTest, OfTooManySentencesTheNewestAreToldAndTheRestIsCounted) {
+  constexpr std::uint64_t kMore = 100;
+  const api::Summary summary = summary_of([](FakeAgent& agent) {
+    for (std::uint64_t i = 0; i < Texts::kMostNotices + kMore; ++i)
+      say(agent, "sentence " + std::to_string(i));
+  });
+
+  const std::string last = std::to_string(Texts::kMostNotices + kMore - 1);
+  EXPECT_THAT(summary.missing, Contains("sentence " + last));
+  EXPECT_THAT(summary.missing, Contains(HasSubstr("earlier sentences about process")));
+  EXPECT_THAT(summary.missing,
+              Contains(testing::StartsWith(std::to_string(kMore - Texts::kMostHeld) +
+                                           " sentences of process")));
+}
+
+TEST(Texts, WhatIsUnchangedIsNotWrittenAgain) {
+  Texts texts;
+  EXPECT_TRUE(texts.takes(Texts::Of::kThread, 7, "loader"));
+  EXPECT_FALSE(texts.takes(Texts::Of::kThread, 7, "loader"));
+  EXPECT_TRUE(texts.takes(Texts::Of::kThread, 7, "loader", wire::kThreadMasked));
+  EXPECT_TRUE(texts.takes(Texts::Of::kThread, 7, "writer", wire::kThreadMasked));
+  EXPECT_TRUE(texts.takes(Texts::Of::kThread, 8, "loader"));
+  EXPECT_TRUE(texts.takes(Texts::Of::kDomain, 7, "loader"));
+  EXPECT_EQ(0u, texts.names_lost());
+}
+
+TEST(Texts, NamesThatFindNoRoomAreCountedAndTakeNoneFromSentences) {
+  Texts texts;
+  for (std::uint64_t i = 0; i < Texts::kMostNames + 5; ++i) {
+    const bool took = texts.takes(Texts::Of::kThread, i, "t");
+    ASSERT_EQ(i < Texts::kMostNames, took);
+  }
+  EXPECT_EQ(5u, texts.names_lost());
+  EXPECT_TRUE(texts.takes(model::Notice{1, 1, kMissing, 0, "a sentence"}));
+}
+
+TEST(Texts, ASentenceThatClosesAnotherFindsRoom) {
+  Texts texts;
+  for (std::uint64_t i = 0; i < Texts::kMostNotices; ++i)
+    ASSERT_TRUE(texts.takes(model::Notice{1, 1, kMissing, 0, "a sentence"}));
+  EXPECT_FALSE(texts.takes(model::Notice{1, 1, kMissing, 0, "a sentence"}));
+  EXPECT_TRUE(texts.takes(model::Notice{1, 1, kMissing, base::kNoticeClosing | 1, "its end"}));
+}
+
+TEST(Texts, TheNewestSentencesWaitForTheirTurn) {
+  Texts texts;
+  for (std::uint64_t i = 0; i < Texts::kMostNotices + Texts::kMostHeld + 3; ++i)
+    texts.takes(model::Notice{i, 1, kMissing, 0, std::to_string(i)});
+  std::vector<std::string> given;
+  texts.give_held([&](const model::Notice& notice) { given.emplace_back(notice.text); });
+  ASSERT_EQ(Texts::kMostHeld, given.size());
+  EXPECT_EQ(std::to_string(Texts::kMostNotices + 3), given.front());
+  EXPECT_EQ(3u, texts.notices_lost());
+  texts.give_held([&](const model::Notice&) { FAIL() << "they are given once"; });
+}
+
+}  // namespace
+}  // namespace gpuprof::session
