@@ -36,9 +36,7 @@ Assembler::Assembler(model::EventSink& sink, Listener* listener, const Limits& l
 
 void Assembler::on(const Lane& lane, const wire::Lost& r, const Tail&) {
   const bool timed = life_.holds(r.first_ns, r.last_ns);
-  losses_.add(model::LossReason::kLaneFull, lane.tid, r.count, timed ? r.first_ns : 0,
-              timed ? r.last_ns : 0);
-  lost_told_ += r.count;
+  drops_.told(lane, r.count, timed ? r.first_ns : 0, timed ? r.last_ns : 0);
   if (lane.role == static_cast<std::uint32_t>(wire::LaneRole::kSignal)) return;
   ranges_.lane_lost(lane, r.first_ns);
   operators_.lane_lost(lane, r.first_ns);

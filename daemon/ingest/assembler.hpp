@@ -18,6 +18,7 @@
 #include "daemon/ingest/correlate/owner_trail.hpp"
 #include "daemon/ingest/decoder.hpp"
 #include "daemon/ingest/held.hpp"
+#include "daemon/ingest/lane_drops.hpp"
 #include "daemon/ingest/lifetime.hpp"
 #include "daemon/ingest/limits.hpp"
 #include "daemon/ingest/loss_book.hpp"
@@ -60,7 +61,16 @@ class Assembler {
   void round_begins(std::uint64_t now_ns) {
     life_.has_reached(now_ns);
     losses_.round(now_ns);
+    round_ns_ = now_ns;
   }
+  /// What a lane has dropped ever, by its own count. Behind its records.
+  void dropped(const Lane& lane, std::uint64_t count) { drops_.seen(lane, count, round_ns_); }
+  void lane_ended(const Lane& lane, std::uint64_t dropped) {
+    drops_.ended(lane, dropped, round_ns_);
+  }
+  /// A file is about to be written, or nothing follows: what lanes dropped and have not told of is
+  /// lost by now.
+  void book_drops() { drops_.book(); }
 
   // One record each, in the order of its lane; called by Decoder::drain.
   void on(const Lane& lane, const wire::LaneOpen& r, const Tail&) {
@@ -167,8 +177,6 @@ class Assembler {
   const Answers& answers() const { return launches_.answers(); }
   std::uint64_t last_delivery_ns() const { return last_delivery_ns_; }
   const Steps& steps() const { return steps_; }
-  /// Drops the lanes have told of, to compare with what they count.
-  std::uint64_t lost_told() const { return lost_told_; }
 
  private:
   void active_since(std::uint64_t ts_ns);
@@ -183,6 +191,7 @@ class Assembler {
   Lifetime life_;
   EventCounts counts_;
   LossBook losses_;
+  LaneDrops drops_{losses_};
   Clocks clocks_;
   Names names_;
   Held held_;
@@ -197,7 +206,7 @@ class Assembler {
   ClockReport clock_report_;
   std::uint32_t clock_lane_ = ~0U;  // where readings come from
   bool active_ = false;
-  std::uint64_t lost_told_ = 0;
+  std::uint64_t round_ns_ = 0;
   std::uint64_t stopped_ns_ = 0;
   std::uint32_t rounds_to_close_ = 0;
   std::uint64_t losses_written_ns_ = 0;

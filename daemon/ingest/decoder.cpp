@@ -54,12 +54,8 @@ void Decoder::end_lane(Slot& slot) {
                                       std::memory_order_release, std::memory_order_relaxed);
 }
 
-std::uint64_t Decoder::dropped_by_lanes() const {
-  std::uint64_t dropped = 0;
-  for (std::uint32_t i = 0; i < lanes_.size(); ++i)
-    if (lanes_[i].used)
-      dropped += segment_->lane_header(i)->dropped.load(std::memory_order_relaxed);
-  return dropped;
+std::uint64_t Decoder::dropped_by(const Slot& slot) const {
+  return segment_->lane_header(slot.lane.index)->dropped.load(std::memory_order_relaxed);
 }
 
 }  // namespace gpuprof::ingest

@@ -44,7 +44,8 @@ class Decoder {
   explicit Decoder(const SegmentHost& segment);
 
   /// Takes everything published, calls `sink.on(lane, record, tail)` for each record in the order
-  /// of its lane, and frees retired lanes that are empty.
+  /// of its lane, and frees retired lanes that are empty, where the sink has it after
+  /// `sink.lane_ended(lane, dropped)`.
   ///
   /// @return Records taken.
   template <typename Sink>
@@ -61,8 +62,12 @@ class Decoder {
   /// How full the fullest lane was when the last drain came to it, 0 to 100.
   std::uint64_t fullest_percent() const { return fullest_percent_; }
 
-  /// Records the target says it dropped because a lane was full, all lanes.
-  std::uint64_t dropped_by_lanes() const;
+  /// Calls `sink.dropped(lane, count)` with what each lane in use says it dropped, ever.
+  template <typename Sink>
+  void tell_drops(Sink& sink) const {
+    for (const Slot& slot : lanes_)
+      if (slot.used) sink.dropped(slot.lane, dropped_by(slot));
+  }
 
  private:
   static constexpr std::uint64_t kReleaseBytes = 16 << 10;
@@ -76,6 +81,7 @@ class Decoder {
   bool begin_lane(std::uint32_t index);
   void give_up(Slot& slot);
   void end_lane(Slot& slot);
+  std::uint64_t dropped_by(const Slot& slot) const;
 
   template <typename Sink>
   void drain_lane(Slot& slot, Sink& sink) {
@@ -93,6 +99,8 @@ class Decoder {
       slot.reader.release();
       released = slot.reader.position();
     }
+    if constexpr (requires { sink.lane_ended(slot.lane, std::uint64_t{}); })
+      if (slot.retired) sink.lane_ended(slot.lane, dropped_by(slot));
     end_lane(slot);
   }
 

@@ -26,7 +26,7 @@ struct Row {
   LossReason loss;
 };
 
-// Lane drops are told by Lost records with their times; bad GPU times by the records themselves.
+// Lane drops are counted by their lanes (lane_drops.hpp); bad GPU times by the records themselves.
 constexpr Row kRows[] = {
     {Counter::kDroppedLaneFull, "dropped_ring_full", kNoLoss},
     {Counter::kDroppedNoLane, "dropped_no_ring", LossReason::kNoLane},
@@ -183,13 +183,6 @@ void StatsPoller::poll(LossBook& losses) {
       losses.add(row.loss, 0, now - last, 0, 0);
     last = now;
   }
-}
-
-void StatsPoller::poll_untold_drops(LossBook& losses, std::uint64_t dropped, std::uint64_t told,
-                                    std::uint64_t since_ns) {
-  if (dropped <= told + untold_) return;
-  losses.add(LossReason::kLaneFull, 0, dropped - told - untold_, since_ns, 0);
-  untold_ = dropped - told;
 }
 
 void StatsPoller::write_facts(model::EventSink& sink) const {

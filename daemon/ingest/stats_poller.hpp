@@ -31,13 +31,6 @@ class StatsPoller {
   /// Adds what was counted since the last call; call once in each of the book's rounds.
   void poll(LossBook& losses);
 
-  /// Adds the lane drops that no Lost record told of (the lane never had room again).
-  ///
-  /// @param dropped Decoder::dropped_by_lanes(). @param told Assembler::lost_told().
-  /// @param since_ns When the first of them can have happened.
-  void poll_untold_drops(LossBook& losses, std::uint64_t dropped, std::uint64_t told,
-                         std::uint64_t since_ns);
-
   /// Every counter and state as facts "stats.NAME".
   void write_facts(model::EventSink& sink) const;
 
@@ -57,7 +50,6 @@ class StatsPoller {
   const wire::Stats* stats_;
   std::unique_ptr<wire::Stats> kept_;
   std::array<std::uint64_t, wire::kCounterSlots> last_{};
-  std::uint64_t untold_ = 0;
 };
 
 }  // namespace gpuprof::ingest

@@ -167,6 +167,7 @@ void Target::drain(std::uint64_t now_ns) {
   if (finished_) return;
   assembler_->round_begins(now_ns);
   decoder_->drain(*assembler_);
+  decoder_->tell_drops(*assembler_);
   pace_.drained(now_ns - last_drain_ns_, decoder_->fullest_percent());
   last_drain_ns_ = now_ns;
   report_decoder_losses();
@@ -197,6 +198,7 @@ void Target::settle(std::uint64_t now_ns) {
   tell_of_late_switch(now_ns);
   look_at_answers(now_ns, true);
   tell_of_lost_texts(now_ns, false);
+  assembler_->book_drops();
   assembler_->write_losses(now_ns);
   assembler_->copy_open(now_ns);
   writer_->flush();
@@ -227,8 +229,7 @@ void Target::finish(End how, std::int32_t wait_status, std::uint64_t now_ns) {
   if (finished_) return;
   drain(now_ns);
   end_round(now_ns);
-  poller_.poll_untold_drops(assembler_->losses(), decoder_->dropped_by_lanes(),
-                            assembler_->lost_told(), start_ns_);
+  assembler_->book_drops();
   poller_.write_facts(*writer_);
   write_overhead();
   assembler_->finish(now_ns);
