@@ -12,10 +12,21 @@
 namespace gpuprof::session {
 namespace {
 
+/// Its first image. Of several processes that had the number, one after another, the last that came
+/// before the child.
 const Candidate* parent_of(const std::vector<Candidate>& all, const Candidate& child) {
-  for (const Candidate& one : all)
-    if (one.pid == child.ppid && one.pid != child.pid) return &one;
-  return nullptr;
+  const auto child_at = static_cast<std::size_t>(&child - all.data());
+  const Candidate* found = nullptr;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].pid != child.ppid || all[i].pid == child.pid) continue;
+    if (found == nullptr || (i < child_at && all[i].id() != found->id())) found = &all[i];
+  }
+  return found;
+}
+
+bool is_child(const std::vector<Candidate>& all, const Candidate& one, const Candidate& parent) {
+  const Candidate* const found = parent_of(all, one);
+  return found != nullptr && found->id() == parent.id();
 }
 
 /// Operators of a loader's worker are those of another process's data.
@@ -70,12 +81,12 @@ bool did_work(const Candidate& one) {
   return one.gpu || ran_operators(one) || one.steps + one.ranges != 0;
 }
 
-/// Of several images with one pid the best; of equals the last.
+/// Of several images of one process the best; of equals the last.
 std::vector<std::size_t> best_images(const std::vector<Candidate>& candidates) {
   std::vector<std::size_t> best;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const auto same = std::find_if(best.begin(), best.end(), [&](std::size_t at) {
-      return candidates[at].pid == candidates[i].pid;
+      return candidates[at].id() == candidates[i].id();
     });
     if (same == best.end())
       best.push_back(i);
@@ -115,8 +126,9 @@ std::string role_of(const std::vector<Candidate>& candidates,
   bool launcher = false, helper = false;
   for (const std::size_t i : chosen) {
     if (i == index) return "traced";
-    launcher = launcher || candidates[i].ppid == one.pid || candidates[i].pid == one.pid;
-    helper = helper || candidates[i].pid == one.ppid;
+    const Candidate& traced = candidates[i];
+    launcher = launcher || is_child(candidates, traced, one) || traced.id() == one.id();
+    helper = helper || is_child(candidates, one, traced);
   }
   return launcher ? "launcher" : helper || one.serves ? "helper" : "quiet";
 }

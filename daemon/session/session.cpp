@@ -23,6 +23,8 @@ namespace {
 
 /// Messages taken from one peer before others are looked at again.
 constexpr int kMessagesAtOnce = 64;
+/// Far more than fit into a socket: of one that nobody writes to any more the rest is read.
+constexpr int kMostWaiting = 16'384;
 
 /// A Hello whose times nobody can have read gets the daemon's own.
 wire::Hello with_possible_times(wire::Hello hello, std::uint64_t opened_ns, std::uint64_t now_ns) {
@@ -70,6 +72,9 @@ Session::Session(Setup setup, AgentConfig config, SpoolFolder folder,
           loop_,
           [this](auto connection, const auto& hello, const auto& packet, const auto& who) {
             users_joined_.insert(who.uid);
+            const auto named = named_.find(static_cast<std::uint32_t>(who.pid));
+            if (named != named_.end() && named->second == 0)
+              named->second = hello.process_start_ticks;
             add_agent(std::move(connection), hello, packet, who);
           },
           [this](std::uint32_t pid, const std::string& sentence) {
@@ -95,7 +100,7 @@ void Session::supersede(std::uint32_t pid, std::uint64_t start_ticks) {
   for (const auto& target : targets_) {
     const Target::Identity& old = target->identity();
     if (old.pid != pid || old.start_ticks != start_ticks || target->finished()) continue;
-    receive_from(target.get());  // the exec closed its socket, before this image could connect
+    receive_rest(*target);  // the exec closed its socket, before this image could connect
     if (target->connected()) continue;
     target->finish(target->said_bye() ? Target::End::kSaidBye : Target::End::kReplaced, -1,
                    base::mono_ns());
@@ -104,12 +109,22 @@ void Session::supersede(std::uint32_t pid, std::uint64_t start_ticks) {
 
 // How the command ended is the client's to say, a moment after the kernel has.
 bool Session::await_status(const Target& target) const {
-  return target.identity().pid == command_pid_ && !command_ended_ && client_ && !client_gone_ &&
-         !target.said_bye();
+  return is_command(target) && !command_ended_ && client_ && !client_gone_ && !target.said_bye();
 }
 
 std::int32_t Session::status_of(const Target& target) const {
-  return target.identity().pid == command_pid_ ? wait_status_ : -1;
+  return is_command(target) ? wait_status_ : -1;
+}
+
+// Once it has ended another process may have its number.
+bool Session::is_command(const Target& target) const {
+  return target.identity().pid == command_pid_ &&
+         (!command_ended_ || target.start_ns() <= command_ended_ns_);
+}
+
+bool Session::is_named(const Target::Identity& identity) const {
+  const auto named = named_.find(identity.pid);
+  return named != named_.end() && (named->second == 0 || named->second == identity.start_ticks);
 }
 
 void Session::peer_of_other_user(std::uint32_t uid) {
@@ -128,7 +143,11 @@ Target* Session::parked(std::uint32_t pid, std::uint64_t start_ticks) {
 }
 
 bool Session::has_greeted(std::uint32_t pid) const {
-  return processes_refused_.contains(pid) || processes_forgotten_.contains(pid) ||
+  const auto among = [pid](const std::set<ProcessId>& some) {
+    const auto at = some.lower_bound({pid, 0});
+    return at != some.end() && at->first == pid;
+  };
+  return among(processes_refused_) || among(processes_forgotten_) ||
          std::any_of(targets_.begin(), targets_.end(),
                      [pid](const auto& target) { return target->identity().pid == pid; });
 }
@@ -147,7 +166,7 @@ bool Session::forget_a_small_one() {
         (least == targets_.end() || (*at)->counts().cpu_ns < (*least)->counts().cpu_ns))
       least = at;
   if (least == targets_.end()) return false;
-  processes_forgotten_.insert((*least)->identity().pid);
+  processes_forgotten_.insert((*least)->identity().id());
   const auto index = static_cast<std::size_t>(least - targets_.begin());
   targets_.erase(least);
   std::erase(chosen_targets_, index);
@@ -170,18 +189,19 @@ void Session::add_agent(std::unique_ptr<Connection> connection, const wire::Hell
   supersede(identity.pid, identity.start_ticks);
   if (state_ != State::kRunning) return connection->refuse("The session is ending.");
   if (targets_.size() >= kMostProcesses && !forget_a_small_one()) {
-    processes_refused_.insert(identity.pid);
+    processes_refused_.insert(identity.id());
     return connection->refuse("The session already has " + std::to_string(kMostProcesses) +
                               " processes.");
   }
   identity.spool_file = std::to_string(identity.pid) + "-" + std::to_string(spools_++) + ".spool";
   const std::uint32_t pid = identity.pid;
+  const ProcessId id = identity.id();
   const std::string spool_file = identity.spool_file;
   auto made =
       Target::create(with_possible_times(hello, opened_ns_, now_ns), std::move(identity),
                      folder_.path() + "/" + spool_file, setup_.options.buffer_size_bytes, *this);
   if (!made) {
-    processes_refused_.insert(pid);
+    processes_refused_.insert(id);
     failed(made.error().sentence);
     return connection->refuse(made.error().sentence);
   }
@@ -203,28 +223,43 @@ void Session::watch_target(Target* target) {
   target->connection()->watch([this, target] { receive_from(target); });
   target->watch_death(loop_, [this, target] {
     if (target->finished()) return;
-    receive_from(target);
+    receive_rest(*target);
     if (await_status(*target)) return;
-    target->finish(target->said_bye() ? Target::End::kSaidBye : Target::End::kVanished,
-                   status_of(*target), base::mono_ns());
+    finish_gone(*target, base::mono_ns());
   });
 }
 
-void Session::receive_from(Target* target) {
+void Session::receive_from(Target* target) { receive_some(*target, kMessagesAtOnce); }
+
+/// False where there may be more.
+bool Session::receive_some(Target& target, int most) {
   wire::Packet packet;
   std::uint16_t major = 0;
-  for (int i = 0; i < kMessagesAtOnce && target->connected(); ++i) {
-    switch (target->connection()->receive(&packet, &major)) {
+  for (int i = 0; i < most && target.connected(); ++i) {
+    switch (target.connection()->receive(&packet, &major)) {
       case Connection::Received::kNothing:
-        return;
+        return true;
       case Connection::Received::kClosed:
-        return target->disconnected(base::mono_ns());
+        target.disconnected(base::mono_ns());
+        return true;
       case Connection::Received::kBroken:
         continue;
       case Connection::Received::kMessage:
-        if (major == wire::kWireMajor) target->on_message(packet);
+        if (major == wire::kWireMajor) target.on_message(packet);
     }
   }
+  return !target.connected();
+}
+
+// What a process said before its end still waits in its socket.
+void Session::receive_rest(Target& target) {
+  if (!receive_some(target, kMostWaiting)) target.tell_of_unread_messages(base::mono_ns());
+}
+
+void Session::finish_gone(Target& target, std::uint64_t now_ns) {
+  receive_rest(target);
+  target.finish(target.said_bye() ? Target::End::kSaidBye : Target::End::kVanished,
+                status_of(target), now_ns);
 }
 
 void Session::receive_from_client() {
@@ -274,7 +309,7 @@ void Session::on_client_message(const wire::Packet& packet) {
 void Session::capture(const wire::Packet& packet) {
   wire::Capture asked;
   if (!packet.as(&asked) || packet.tail_bytes != asked.text_bytes) return;
-  if ((asked.flags & wire::kJoinNamed) != 0) named_.insert(asked.pid);
+  if ((asked.flags & wire::kJoinNamed) != 0) named_.emplace(asked.pid, 0);
   if (asked.pid == 0) {
     captures_.complete();
     return;

@@ -55,7 +55,7 @@ class Session final : private TargetEvents {
   void peer_of_other_user(std::uint32_t uid);
   /// A process could not even say hello.
   void peer_without_descriptor(const Credentials& who) {
-    processes_refused_.insert(static_cast<std::uint32_t>(who.pid));
+    processes_refused_.insert({static_cast<std::uint32_t>(who.pid), 0});
     without_descriptor_.insert(static_cast<std::uint32_t>(who.pid));
   }
 
@@ -79,6 +79,8 @@ class Session final : private TargetEvents {
   bool records() const;
   bool forget_a_small_one();
   bool has_greeted(std::uint32_t pid) const;
+  bool is_command(const Target& target) const;
+  bool is_named(const Target::Identity& identity) const;
   enum class State { kRunning, kFlushing, kWriting, kFinished };
   struct Cut {
     model::Window window;
@@ -101,6 +103,9 @@ class Session final : private TargetEvents {
   void follow_leader(Target& target);
   void watch_target(Target* target);
   void receive_from(Target* target);
+  bool receive_some(Target& target, int most);
+  void receive_rest(Target& target);
+  void finish_gone(Target& target, std::uint64_t now_ns);
   void receive_from_client();
   void on_client_message(const wire::Packet& packet);
   void capture(const wire::Packet& packet);
@@ -179,8 +184,9 @@ class Session final : private TargetEvents {
   State state_ = State::kRunning;
 
   Captures captures_;
-  std::set<std::uint32_t> named_;  // running processes that get a file whatever they do
-  std::string address_;            // with the session's key
+  // Running processes that get a file whatever they do; their begin, once they are joined.
+  std::map<std::uint32_t, std::uint64_t> named_;
+  std::string address_;  // with the session's key
   std::uint64_t opened_ns_ = 0, ending_ns_ = 0;
   bool started_ = false;
   std::uint32_t command_pid_ = 0;
@@ -212,9 +218,9 @@ class Session final : private TargetEvents {
   std::set<std::uint32_t> users_refused_;           // the first few
   std::set<std::uint32_t> users_joined_;
   std::uint64_t peers_refused_ = 0;
-  std::set<std::uint32_t> processes_refused_;    // one may ask again
-  std::set<std::uint32_t> without_descriptor_;   // of them, as we had none for it
-  std::set<std::uint32_t> processes_forgotten_;  // counted only
+  std::set<ProcessId> processes_refused_;       // one may ask again
+  std::set<std::uint32_t> without_descriptor_;  // of them, as we had none for it
+  std::set<ProcessId> processes_forgotten_;     // counted only
   std::uint64_t spools_ = 0;
   Unseen unseen_;
   std::atomic<std::uint64_t> progress_done_{0}, progress_total_{0};

@@ -69,8 +69,7 @@ void Session::begin_ending(std::uint64_t now_ns) {
   for (const auto& target : targets_) {
     if (target->finished()) continue;
     if (target->process_gone())
-      target->finish(target->said_bye() ? Target::End::kSaidBye : Target::End::kVanished,
-                     status_of(*target), now_ns);
+      finish_gone(*target, now_ns);
     else
       target->ask_flush(flush_token_, true);
   }
@@ -83,6 +82,7 @@ void Session::end_targets(std::uint64_t now_ns) {
     if (target->finished()) continue;
     if (writes) target->look_at_flush(flush_token_, "the last window", now_ns);
     target->stop();
+    receive_rest(*target);
     target->finish(target->process_gone() ? Target::End::kVanished : Target::End::kLeftAlive, -1,
                    now_ns);
   }
@@ -208,7 +208,7 @@ std::vector<Candidate> Session::candidates() const {
   for (const auto& target : targets_) {
     const ingest::EventCounts& counts = target->counts();
     const Target::Identity& identity = target->identity();
-    all.push_back(Candidate{identity.pid, identity.ppid, named_.contains(identity.pid),
+    all.push_back(Candidate{identity.pid, identity.ppid, identity.start_ticks, is_named(identity),
                             target->used_cuda(), target->worked_on_gpu(), target->serves(),
                             identity.rank, counts.operators, counts.steps, counts.ranges,
                             counts.samples, counts.cpu_ns});

@@ -199,7 +199,9 @@ api::Summary Session::summary(std::uint64_t now_ns) {
   made.output = folder_.output();
   made.duration_ns = now_ns - opened_ns_;
   made.peers_refused = peers_refused_;
-  made.processes_traced = chosen_.size();
+  std::set<ProcessId> traced;
+  for (const std::size_t i : chosen_targets_) traced.insert(targets_[i]->identity().id());
+  made.processes_traced = traced.size();
   add_files(made, files_);
   for (const model::Window& w : windows_)
     made.windows.push_back(
@@ -222,9 +224,9 @@ void Session::add_processes(api::Summary& made) {
   const std::vector<Candidate> all = candidates();
   // One process may have had several images (exec): those with a file are listed, or the best.
   const std::vector<std::size_t> images = choose(all, true);
-  std::set<std::uint32_t> seen(processes_refused_.begin(), processes_refused_.end());
+  std::set<ProcessId> seen(processes_refused_.begin(), processes_refused_.end());
   seen.insert(processes_forgotten_.begin(), processes_forgotten_.end());
-  for (const std::size_t i : images) seen.insert(all[i].pid);
+  for (const std::size_t i : images) seen.insert(all[i].id());
   made.processes_seen = seen.size();
   for (std::size_t i = 0; i < targets_.size(); ++i) {
     Target& target = *targets_[i];
@@ -315,7 +317,7 @@ void Session::add_lost_image(api::Summary& made, std::size_t index) const {
   if (lost == lost_images_.end() || lost->second.empty()) return;
   // A later exec may have brought the library back.
   for (std::size_t later = index + 1; later < targets_.size(); ++later)
-    if (targets_[later]->identity().pid == identity.pid) return;
+    if (targets_[later]->identity().id() == identity.id()) return;
   add_once(made.missing, lost->second);
 }
 

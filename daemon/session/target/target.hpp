@@ -21,6 +21,7 @@
 #include "daemon/ingest/segment_host.hpp"
 #include "daemon/ingest/stats_poller.hpp"
 #include "daemon/model/kept_notices.hpp"
+#include "daemon/session/choose.hpp"
 #include "daemon/session/schedule/schedule.hpp"
 #include "daemon/session/target/connection.hpp"
 #include "daemon/session/target/drain_pace.hpp"
@@ -61,6 +62,8 @@ class Target final : private ingest::Listener {
     std::string exe, command_line;
     std::string spool_file;  // within the session's folder
     std::string rank;        // "VARIABLE=N" of its launcher; "": none
+
+    ProcessId id() const { return {pid, start_ticks}; }
   };
 
   /// Makes segment and spool for a process that said hello.
@@ -96,6 +99,8 @@ class Target final : private ingest::Listener {
 
   /// One message of the agent (any but the first Hello).
   void on_message(const wire::Packet& packet);
+  /// It sends faster than it is read, or others do with its socket, and it is over.
+  void tell_of_unread_messages(std::uint64_t now_ns);
   /// The connection is closed; threads of the process may still push.
   void disconnected(std::uint64_t now_ns);
 

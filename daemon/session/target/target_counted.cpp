@@ -74,6 +74,14 @@ void Target::tell_of_other_calls(std::uint64_t now_ns) {
   tell_of_missing(wire::Feature::kCuda, text, now_ns);
 }
 
+void Target::tell_of_unread_messages(std::uint64_t now_ns) {
+  tell_of_missing(wire::Feature::kGeneral,
+                  "messages of process " + std::to_string(identity_.pid) +
+                      " were not read to the last: names of its threads and functions, or a "
+                      "sentence that says what is missing, may be missing",
+                  now_ns);
+}
+
 void Target::tell_of_unsent_messages(std::uint64_t now_ns) {
   const std::string text =
       support::counted(poller_.value(wire::Counter::kMessagesUnsent), "message", "messages") +

@@ -86,6 +86,19 @@ TEST(Choose, TakesOneImageOfAProcessThatReplacedItself) {
   EXPECT_THAT(choose({shell, program}, true), ElementsAre(1));
 }
 
+TEST(Choose, TakesProcessesThatHadOneNumberAfterAnotherForSeveral) {
+  auto first = process(7, 1), child = process(8, 7), second = process(7, 1), other = process(9, 7);
+  first.start_ticks = 100, child.start_ticks = 110, second.start_ticks = 200;
+  first.gpu = first.cuda = true;
+  const std::vector all{first, child, second, other};
+  EXPECT_THAT(choose(all, true), ElementsAre(0, 1, 2, 3));
+  const auto chosen = choose(all, false);
+  EXPECT_THAT(chosen, ElementsAre(0));
+  EXPECT_EQ("helper", role_of(all, chosen, 1));
+  EXPECT_EQ("quiet", role_of(all, chosen, 2)) << "another process, not a program before an exec";
+  EXPECT_EQ("quiet", role_of(all, chosen, 3)) << "a child of that one";
+}
+
 TEST(Choose, TakesEveryImageOfAProcessThatWorked) {
   auto shell = process(1, 0), first = process(1, 0), second = process(1, 0), idle = process(1, 0);
   first.cuda = second.cuda = idle.cuda = true;
