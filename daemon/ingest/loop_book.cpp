@@ -254,17 +254,28 @@ bool LoopBook::ends(const Lane& lane, const wire::OpEnd& end) {
 
 void LoopBook::lane_lost(const Lane& lane) { thread(lane).object = thread(lane).place = 0; }
 
+void LoopBook::stands(const Lane& lane) {
+  Thread& owner = thread(lane);
+  const auto found = stacks_.find(owner.place);
+  owner.around = found == stacks_.end() ? &kNoLoops : &found->second;
+}
+
 // Between two operators, or in one: that of the newest one is where the thread is.
-void LoopBook::replays(const Lane& lane, std::uint64_t ts_ns) {
+void LoopBook::replays(const Lane& lane, std::uint64_t ts_ns, std::uint64_t count) {
   const Thread& owner = thread(lane);
   ++news_;
-  if (replays_++ == 0) first_replay_ns_ = ts_ns;
+  if (replays_ == 0) first_replay_ns_ = ts_ns;
+  replays_ += count;
   if (owner.around == nullptr) return;
   for (Loop* one : *owner.around) {
-    ++one->replays;
+    one->replays += count;
     one->last_op_ns = std::max(one->last_op_ns, ts_ns);
-    if (Iteration* now = one->newest(lane.tid)) now->end_ns = std::max(now->end_ns, ts_ns);
   }
+}
+
+void LoopBook::works_until(const Lane& lane, std::uint64_t ts_ns) {
+  for (Loop* one : around(lane))
+    if (Iteration* now = one->newest(lane.tid)) now->end_ns = std::max(now->end_ns, ts_ns);
 }
 
 const std::vector<Loop*>& LoopBook::around(const Lane& lane) const {

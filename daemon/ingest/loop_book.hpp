@@ -96,12 +96,18 @@ class LoopBook {
   /// An Optimizer.step range, at the top or below. Before begins() of the same.
   void optimizer(const Lane& lane, const wire::OpBegin& op);
   void lane_lost(const Lane& lane);
-  /// The thread launches a CUDA graph.
-  void replays(const Lane& lane, std::uint64_t ts_ns);
+  /// No operators are told of while steps are only counted: the thread is where StackLoops said.
+  void stands(const Lane& lane);
+  /// The thread has launched so many CUDA graphs by then.
+  void replays(const Lane& lane, std::uint64_t ts_ns, std::uint64_t count);
+  /// It did something that is no operator.
+  void works_until(const Lane& lane, std::uint64_t ts_ns);
   /// What the thread launches goes into a CUDA graph, or does no more.
   void captures(const Lane& lane, bool on) {
     thread(lane).capturing = thread(lane).capture_begins = on;
   }
+  /// … and where it stands is where that began.
+  void captured(const Lane& lane, std::uint64_t ts_ns) { captured(thread(lane), ts_ns); }
   bool is_capturing(const Lane& lane) { return thread(lane).capturing; }
   /// No operator was told of since the capture began. Where the thread is, the first one says.
   bool capture_begins(const Lane& lane) { return thread(lane).capture_begins; }

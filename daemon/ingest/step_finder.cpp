@@ -69,6 +69,8 @@ bool StepFinder::in_chosen_loop(const Lane& lane) const {
 // The rule reaches the target a little after the choice: iterations it told of meanwhile count.
 void StepFinder::mark(const Lane& lane, const wire::LoopMark& mark) {
   if (!looking()) return;
+  if ((mark.flags & (wire::kMarkReplays | wire::kMarkCapture)) != 0)
+    return told_of_graphs(lane, mark);
   book_.mark(lane, mark);
   if (!chose_loop() || mark.loop_id != chosen_.loop->def.id) return;
   if ((mark.flags & wire::kMarkOptimizer) != 0) return;
@@ -112,13 +114,26 @@ void StepFinder::seen(std::uint64_t ts_ns) {
 
 void StepFinder::launched(const Lane& lane, const wire::Launch& launch) {
   if (!looking()) return;
-  if ((launch.flags & wire::kLaunchCaptureBegins) != 0) book_.captures(lane, true);
-  if ((launch.flags & wire::kLaunchCaptureEnds) != 0) book_.captures(lane, false);
+  const bool begins = (launch.flags & wire::kLaunchCaptureBegins) != 0;
+  if (begins) book_.captures(lane, true);
+  // The end may have been in no window.
+  const bool over = (launch.flags & wire::kLaunchCaptured) == 0 && book_.is_capturing(lane);
+  if (!begins && (over || (launch.flags & wire::kLaunchCaptureEnds) != 0))
+    book_.captures(lane, false);
   if ((launch.flags & wire::kLaunchGraph) == 0) return;
-  book_.replays(lane, launch.ts_ns);
+  book_.replays(lane, launch.ts_ns, 1);
+  book_.works_until(lane, launch.ts_ns);
   // The program has moved on, as with optimizers: replays are its updates.
   const bool updates = book_.captured_optimizers() != 0 && !chosen_.with_graphs;
   if (updates && is_steps_thread(lane) && !in_chosen_loop(lane)) ++strangers_;
+}
+
+void StepFinder::told_of_graphs(const Lane& lane, const wire::LoopMark& mark) {
+  if ((mark.flags & wire::kMarkOptimizer) != 0) return book_.captured_optimizer();
+  book_.stands(lane);
+  if ((mark.flags & wire::kMarkReplays) != 0) return book_.replays(lane, mark.ts_ns, mark.count);
+  book_.captured(lane, mark.ts_ns);
+  if (is_steps_thread(lane) && !in_chosen_loop(lane)) captured_outside(mark.ts_ns);
 }
 
 void StepFinder::begin(const Lane& lane, const wire::OpBegin& op) {

@@ -86,6 +86,8 @@ class StepFinder {
     bool entry = false;   // the loop was entered with it
   };
 
+  /// The same, as the target tells it while it only counts.
+  void told_of_graphs(const Lane& lane, const wire::LoopMark& mark);
   bool looking() const { return among_operators_; }
   bool chose_loop() const { return chosen_.source == wire::StepSource::kLoop; }
   /// Of whichever thread.

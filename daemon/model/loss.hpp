@@ -51,9 +51,9 @@ enum class LossReason : std::uint32_t {
   kNameCut = 34,            // names sent cut: they are there, but not whole
   kCuptiUnknownBytes = 35,  // bytes, from a record of unknown kind to the end of its buffer
   kInputsTableFull = 36,
-  kInputsUndefined = 37,  // operators whose inputs never came
-  kStepLost = 38,         // steps whose begin never came: the one before goes on through them
-  kSampleAtFork = 39,     // held back while the process forked
+  kInputsUndefined = 37,   // operators whose inputs never came
+  kStepLost = 38,          // steps whose begin never came: the one before goes on through them
+  kSampleAtFork = 39,      // held back while the process forked
   kGraphNodeLeftOut = 40,  // after so many that later times may be wrong
 };
 

@@ -115,6 +115,20 @@ void apply_torch(wire::AgentState state) {
   torch::tick(base::mono_ns());
 }
 
+// Replays of CUDA graphs are no operators, and may be the steps. In a program that we came to late
+// the slot is for its own profiler, which nobody could make room for.
+bool steps_from_graphs() {
+  return steps_from_operators() && torch::observed() &&
+         (g_core.woke.load(std::memory_order_relaxed) & wire::kWokeAttach) == 0;
+}
+
+cupti::Wanted wanted_of_cupti(wire::AgentState state) {
+  if (state == wire::AgentState::kRecording) return cupti::Wanted::kRecording;
+  if (state != wire::AgentState::kCounting) return cupti::Wanted::kOff;
+  if (steps_from(wire::StepSource::kKernel)) return cupti::Wanted::kKernelSteps;
+  return steps_from_graphs() ? cupti::Wanted::kGraphSteps : cupti::Wanted::kOff;
+}
+
 void switch_to(wire::AgentState state) {
   const bool was = g_core.state == wire::AgentState::kRecording;
   const bool is = state == wire::AgentState::kRecording;
@@ -141,11 +155,7 @@ void apply_cuda(wire::AgentState state) {
   settings.calls = !left_out(wire::kLessApi);
   settings.attached = (g_core.woke.load(std::memory_order_relaxed) & wire::kWokeAttach) != 0;
   settings.kernel_steps = steps_from(wire::StepSource::kKernel);
-  auto wanted = cupti::Wanted::kOff;
-  if (state == wire::AgentState::kRecording) wanted = cupti::Wanted::kRecording;
-  if (state == wire::AgentState::kCounting && steps_from(wire::StepSource::kKernel))
-    wanted = cupti::Wanted::kKernelSteps;
-  cupti::want(wanted, settings);
+  cupti::want(wanted_of_cupti(state), settings);
 }
 
 void restart_sampling() {

@@ -24,7 +24,12 @@ struct Settings {
   bool kernel_steps = false;  // launches are looked at for steps while recording, too
 };
 
-enum class Wanted { kOff, kKernelSteps, kRecording };
+enum class Wanted {
+  kOff,
+  kGraphSteps,   // callbacks of captures and of launches of graphs, for steps (hot::GraphCalls)
+  kKernelSteps,  // … of launches of kernels
+  kRecording,
+};
 
 /// The driver has called InitializeInjection in this process. Boundary, on that thread; no CUPTI
 /// call.

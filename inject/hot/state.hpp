@@ -64,6 +64,8 @@ struct State {
   std::atomic<std::uint32_t> clock_cost_ns{0};
   /// The worker is parked since a fork, and waits for whoever comes by to let it go on.
   std::atomic<bool> parked_by_fork{false};
+  /// Grows when callbacks on CUDA graphs end: of captures under way nobody hears the end.
+  std::atomic<std::uint32_t> graphs_unseen{0};
   /// Kernel thread id of our worker; its own CUDA calls are not recorded.
   std::atomic<std::uint32_t> worker_tid{0};
   /// Of the thread that flushes CUPTI while records are expected; 0: there is none.

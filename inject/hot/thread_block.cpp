@@ -135,6 +135,7 @@ bool renew_block(ThreadSlot& slot) {
   block.index = index;
   block.open_op = 0;
   block.open_call = {};
+  block.graphs = {};
   slot.step_ops.store(0, std::memory_order_relaxed);
   block.ticks = Ticks{};
   block.owner = g_next_owner.fetch_add(1, std::memory_order_relaxed);

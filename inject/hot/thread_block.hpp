@@ -83,6 +83,18 @@ struct OpenCall {
   std::uint16_t api;  // wire::ApiDomain
 };
 
+/// What the thread does with CUDA graphs, while callbacks tell. For whoever looks for steps.
+struct GraphCalls {
+  std::uint32_t launches;
+  std::uint32_t captures;      // begun
+  std::uint32_t capturing_in;  // State::graphs_unseen then, and 1; 0: none is under way
+
+  bool any() const { return (launches | captures) != 0; }
+  bool capturing() const {
+    return capturing_in == g_state.graphs_unseen.load(std::memory_order_relaxed) + 1;
+  }
+};
+
 struct ThreadBlock {
   std::uint32_t tid;
   /// Of the innermost PyTorch operator open on this thread, as OpEnd::outer.
@@ -94,6 +106,7 @@ struct ThreadBlock {
   Directory directory;
   /// For callbacks.
   OpenCall open_call;
+  GraphCalls graphs;
   Ticks ticks;
   Outlet callback;
   Outlet signal;

@@ -28,6 +28,7 @@ struct ThreadLoops {
   hot::SentTable<256> defined;            // LoopDefs by id
   hot::SentTable<1024> stacks;            // StackLoops by stack
   std::uint64_t around;                   // … without stacks: hash of the last ones told
+  hot::GraphCalls graphs;                 // at the last operator
   Iterations iterations;
 };
 
@@ -60,6 +61,7 @@ ThreadLoops* this_threads(const hot::Guard& guard) {
     mine.defined.forget_all();
     mine.stacks.forget_all();
     mine.around = 0;
+    mine.graphs = {};
     mine.iterations.forget();
   }
   return &mine;
@@ -123,7 +125,8 @@ void tell_stack(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op) 
 void tell_around(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op) {
   LoopAt loops[kMaxLoops];
   const std::uint32_t count = mine.iterations.around(loops);
-  std::uint64_t hash = base::hash_step(0x61726fu, guard.outlet().lane.epoch());
+  const wire::LaneWriter& lane = guard.outlet().lane;
+  std::uint64_t hash = base::hash_step(base::hash_step(0x61726fu, lane.epoch()), lane.drops());
   for (std::uint32_t i = 0; i < count; ++i) hash = base::hash_step(hash, loops[i].id());
   if (hash == mine.around) return;
   mine.around = tell_loops(guard, mine, op, loops, count) ? hash : 0;
@@ -136,14 +139,57 @@ void tell_iteration(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& 
   hot::record_vital(guard, wire::LoopMark{op.ts_ns, id, loop.flags, 0}, op.ts_ns);
 }
 
-// While nothing is recorded the daemon learns from this which loops have optimizers.
+void tell_graphs(const hot::Guard& guard, std::uint64_t ts_ns, std::uint32_t flags,
+                 std::uint32_t count = 0) {
+  hot::record_vital(guard, wire::LoopMark{ts_ns, 0, flags, count}, ts_ns);
+}
+
+// While nothing is recorded the daemon learns from this which loops have optimizers, and of those
+// that update nothing now.
 void tell_optimizer(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op) {
+  if (guard.block().graphs.capturing())
+    return tell_graphs(guard, op.ts_ns, wire::kMarkCapture | wire::kMarkOptimizer);
+  if (chosen().rule != wire::StepRule::kNone) return;
   LoopAt loops[kMaxLoops];
   const std::uint32_t count = mine.iterations.around(loops);
   for (std::uint32_t i = 0; i < count; ++i) {
     loops[i].flags = wire::kMarkOptimizer | (i == 0 ? wire::kMarkFirst : 0);
     tell_iteration(guard, mine, op, loops[i]);
   }
+}
+
+/// Where operators or launches are recorded, those tell all of it.
+bool tells_graphs(const hot::Guard& guard) {
+  return guard.block().graphs.any() && !hot::on(hot::kOnOperators | hot::kOnCuda);
+}
+
+/// Before the operator becomes the last one: what was launched since then was launched there.
+void tell_replays(const hot::Guard& guard, ThreadLoops& mine, std::uint64_t ts_ns) {
+  const std::uint32_t launched = guard.block().graphs.launches - mine.graphs.launches;
+  if (launched != 0 && mine.around != 0 && chosen().rule == wire::StepRule::kNone)
+    tell_graphs(guard, ts_ns, wire::kMarkReplays, launched);
+}
+
+/// Where the thread is, for replays to come; and a capture, whatever was chosen: that may have been
+/// the warm-up for it.
+void tell_captures(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op) {
+  const hot::GraphCalls& now = guard.block().graphs;
+  const bool begun = now.capturing() && now.captures != mine.graphs.captures;
+  if (begun || chosen().rule == wire::StepRule::kNone)
+    tell_around(guard, mine, op);
+  else
+    mine.around = 0;
+  if (begun) tell_graphs(guard, op.ts_ns, wire::kMarkCapture);
+}
+
+void tell_place(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op) {
+  if (op.stack_id != 0)
+    tell_stack(guard, mine, op);
+  else if (hot::on(hot::kOnOperators))
+    tell_around(guard, mine, op);
+  else if (tells_graphs(guard))
+    tell_captures(guard, mine, op);
+  if (guard.block().graphs.any()) mine.graphs = guard.block().graphs;
 }
 
 /// Whether an iteration with these flags is counted. An entry is one whatever moved.
@@ -213,12 +259,10 @@ void top_level_begins(const hot::Guard& guard, const TopLevel& op) {
   if (mine == nullptr) return;
   std::atomic<std::uint32_t>& ops = hot::t_here.slot->step_ops;
   ops.store(ops.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  if (tells_graphs(guard)) tell_replays(guard, *mine, op.ts_ns);
   LoopAt begun[kMaxLoops];
   const std::uint32_t count = mine->iterations.next(op, Look{}, begun);
-  if (op.stack_id != 0)
-    tell_stack(guard, *mine, op);
-  else if (hot::on(hot::kOnOperators))
-    tell_around(guard, *mine, op);
+  tell_place(guard, *mine, op);
   const bool unseen = op.optimizer && !hot::on(hot::kOnOperators);
   if (count == 0 && !mine->held && !unseen) return;
   const Chosen choice = chosen();
@@ -234,7 +278,7 @@ void top_level_begins(const hot::Guard& guard, const TopLevel& op) {
     count_round(guard, *mine, op, round, choice.key);
   else
     mine->held = false;
-  if (unseen && choice.rule == wire::StepRule::kNone) tell_optimizer(guard, *mine, op);
+  if (unseen) tell_optimizer(guard, *mine, op);
 }
 
 void top_level_ends(const hot::Guard& guard, std::uint64_t name_id, std::uint64_t ts_ns) {

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <atomic>
+
 #include "inject/hot/outbox.hpp"
 #include "inject/hot/reclaim.hpp"
 #include "inject/hot/ticks.hpp"
@@ -40,6 +42,7 @@ struct Room {
   bool told_late_memory = false;
 };
 constinit Room g_room;
+constinit std::atomic<bool> g_observed{false};
 
 void say_what_is_missing(const Library& library, const char* why) {
   char text[320];
@@ -151,9 +154,12 @@ std::uint32_t tick(std::uint64_t now_ns) {
   if (!changed) return kLookMs;
   const std::uint32_t found = find_libraries(now_ns);
   for (; g_room.libraries < found; ++g_room.libraries) take_in(g_room.libraries);
+  g_observed.store(g_room.libraries != 0, std::memory_order_relaxed);
   follow_all();
   return kLookMs;
 }
+
+bool observed() { return g_observed.load(std::memory_order_relaxed); }
 
 bool release() {
   want(Wanted::kOff, 0);

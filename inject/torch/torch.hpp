@@ -26,6 +26,9 @@ void want(Wanted wanted, std::uint32_t detail);
 /// @return milliseconds until it wants to look again.
 std::uint32_t tick(std::uint64_t now_ns);
 
+/// A PyTorch whose operators can be seen is in the process. Any thread.
+bool observed();
+
 /// Lets go of PyTorch: no registration, no replaced slot; and of all memory of ours if no thread is
 /// inside our code and none can come (hot::nobody_inside, after the segment was withdrawn). The
 /// next want() begins anew.

@@ -24,7 +24,9 @@ namespace {
 // of one id on one thread is the inner one.
 thread_local std::uint32_t t_last_correlation = 0;
 
-constexpr std::uint32_t kAnyUse = hot::kOnCuda | hot::kOnKernelSteps;
+constexpr std::uint32_t kCalls = hot::kOnCuda | hot::kOnKernelSteps;
+// Where no call is wanted, only those on graphs are switched on (Wanted::kGraphSteps).
+constexpr std::uint32_t kAnyUse = kCalls | hot::kOnOpSteps;
 
 bool runs(CallClass call_class) {
   return call_class == CallClass::kKernel || call_class == CallClass::kGraph;
@@ -45,6 +47,14 @@ void follow_capture(CallClass call_class, std::int32_t result) {
   // Recording may have begun amid one.
   if (g_live.captures.load(std::memory_order_relaxed) > 0)
     g_live.captures.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void follow_graphs(hot::GraphCalls& graphs, CallClass call_class) {
+  if (call_class == CallClass::kGraph) ++graphs.launches;
+  if (call_class == CallClass::kCaptureEnd) graphs.capturing_in = 0;
+  if (call_class != CallClass::kCapture) return;
+  ++graphs.captures;
+  graphs.capturing_in = hot::g_state.graphs_unseen.load(std::memory_order_relaxed) + 1;
 }
 
 std::uint16_t flags_of(CallClass call_class) {
@@ -104,6 +114,8 @@ void call_begins(const Call& call) {
   if (!guard || hot::is_our_thread(guard.tid())) return;
   t_last_correlation = data.correlationId;
   hot::resume_after_fork();
+  follow_graphs(guard.block().graphs, call_class);
+  if (!hot::on(kCalls)) return;
   const std::uint64_t now_ns = guard.block().ticks.now_ns();
   hot::OpenCall& open = guard.block().open_call;
   const bool other_is_open = never_returned(open);
@@ -133,9 +145,12 @@ std::int32_t result_of(const CUpti_CallbackData& data) {
 // The driver's call inside a runtime call returns under the same correlation id.
 void call_returns(const Call& call) {
   const auto& [domain, cbid, call_class, data] = call;
-  if (data.correlationId != t_last_correlation || !hot::on(hot::kOnCuda)) return;
+  const bool refused = call_class == CallClass::kCapture && result_of(data) != 0;
+  if (data.correlationId != t_last_correlation || (!refused && !hot::on(hot::kOnCuda))) return;
   const hot::Guard guard(hot::Role::kCallback);
   if (!guard) return;
+  if (refused) guard.block().graphs.capturing_in = 0;
+  if (!hot::on(hot::kOnCuda)) return;
   hot::OpenCall& open = guard.block().open_call;
   if (open.correlation != data.correlationId || open.cbid != cbid ||
       open.api != static_cast<std::uint16_t>(domain))

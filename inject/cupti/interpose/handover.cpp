@@ -289,7 +289,7 @@ void other_finalized() {
     room.recording = false;
     g_live.kinds_kept.store(false, std::memory_order_relaxed);
     room.slot = room.slot == Slot::kOurs ? Slot::kFree : room.slot;
-    room.callbacks = Wanted::kOff;
+    callbacks_are(room, Wanted::kOff);
     room.other.kinds = 0;
     room.other.active = hot::alive();
     room.other.idle_since_ns = 0;

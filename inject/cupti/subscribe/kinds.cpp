@@ -13,6 +13,7 @@
 #include "inject/cupti/sentences.hpp"
 #include "inject/cupti/subscribe/calls.hpp"
 #include "inject/cupti/subscribe/switches.hpp"
+#include "inject/hot/state.hpp"
 
 namespace gpuprof::cupti {
 
@@ -50,9 +51,15 @@ Wanted wanted_while_recording(const Room& room) {
   return room.settings.kernel_steps ? Wanted::kKernelSteps : Wanted::kOff;
 }
 
+bool is_of_graphs(CallClass call_class) {
+  return call_class == CallClass::kGraph || call_class == CallClass::kCapture ||
+         call_class == CallClass::kCaptureEnd;
+}
+
 bool is_on(Wanted wanted, CallClass call_class) {
   return wanted == Wanted::kRecording ||
-         (wanted == Wanted::kKernelSteps && call_class == CallClass::kKernel);
+         (wanted == Wanted::kKernelSteps && call_class == CallClass::kKernel) ||
+         (wanted == Wanted::kGraphSteps && is_of_graphs(call_class));
 }
 
 void callback_switch(Room& room, CUpti_CallbackDomain domain, std::uint32_t cbid, bool on) {
@@ -147,6 +154,12 @@ void set_callbacks(Room& room, Wanted asked) {
         const bool before = is_on(room.callbacks, call_class), after = is_on(wanted, call_class);
         if (before != after) callback_switch(room, domain, cbid, after);
       });
+  callbacks_are(room, wanted);
+}
+
+void callbacks_are(Room& room, Wanted wanted) {
+  if (is_on(room.callbacks, CallClass::kGraph) && !is_on(wanted, CallClass::kGraph))
+    hot::g_state.graphs_unseen.fetch_add(1, std::memory_order_relaxed);
   room.callbacks = wanted;
 }
 

@@ -190,7 +190,7 @@ std::uint32_t turn(std::uint64_t now_ns) {
     room.other.active = false;
     close_share(room, now_ns);
     room.said &= ~(kSaidHandOver | kSaidForeignClock);
-    if (room.wanted != Wanted::kOff)
+    if (room.wanted == Wanted::kRecording)
       say(NoticeLevel::kInfo, 0,
           "The program's own profiler is done: GPU events are recorded again.");
   }

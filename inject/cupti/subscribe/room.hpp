@@ -114,6 +114,7 @@ inline constexpr std::uint32_t kSaidLate = 512;
 inline constexpr std::uint32_t kSaidLateGraphs = 1024;
 inline constexpr std::uint32_t kSaidLateKernels = 2048;
 inline constexpr std::uint32_t kSaidNoSlot = 4096;
+inline constexpr std::uint32_t kSaidTaken = 8192;
 
 extern Room g_room;
 
@@ -157,10 +158,13 @@ void release_slot(Room& room);
 void enable_kinds(Room& room);
 /// Switches them off, but for one that is dangerous to switch off.
 void disable_kinds(Room& room);
-/// Switches API callbacks: none, launches only, or all of our list, less where the settings say so.
+/// Switches API callbacks: none, those of graphs or of kernels only, or all of our list, less where
+/// the settings say so.
 void set_callbacks(Room& room, Wanted asked);
 /// Stops the records of kernels, copies and sets. False: kernels cannot be switched off safely.
 bool stop_device_kinds(Room& room);
+/// Which of them are on from now on.
+void callbacks_are(Room& room, Wanted wanted);
 
 // handover.cpp
 /// From now on GPU events of our recording go to the program's own profiler. Says so, once a

@@ -92,12 +92,15 @@ CUptiResult subscribe(Room& room, char* holder) {
 }
 
 void slot_is_taken(Room& room, CUptiResult result, const char* holder, std::uint64_t now_ns) {
-  if (room.slot != Slot::kTaken)
+  // Graphs alone are no event of a trace, and until one is recorded the slot may be free again.
+  if (room.wanted != Wanted::kGraphSteps && (room.said & kSaidTaken) == 0) {
+    room.said |= kSaidTaken;
     say(NoticeLevel::kMissing, result,
         "No GPU events: %s holds CUPTI's one subscriber slot in this process. Everything else is "
         "recorded; gpuprof asks again every 30 s. To get GPU events, run without the other "
         "profiler.",
         holder[0] != '\0' ? holder : "another profiler (nsys, ncu, torch.profiler?)");
+  }
   room.slot = Slot::kTaken;
   room.retry_at_ns = now_ns + kTakenRetryNs;
 }
@@ -188,7 +191,8 @@ void say_slot_is_back(Room& room) {
 // The program got the slot from us, and its kinds are off: nobody else is meant by what is switched
 // on now, and it asks through our wrappers when it begins again.
 bool work_without_slot(Room& room) {
-  if (room.wanted != Wanted::kOff && (room.said & kSaidNoSlot) == 0) {
+  const bool of_graphs = room.wanted == Wanted::kGraphSteps;
+  if (room.wanted != Wanted::kOff && !of_graphs && (room.said & kSaidNoSlot) == 0) {
     room.said |= kSaidNoSlot;
     say(NoticeLevel::kMissing, base::kNoticeNoSlot | base::kNoticeOpening,
         "The program's own profiler (torch.profiler or the like) keeps CUPTI's one subscriber slot "
@@ -235,8 +239,9 @@ bool take_slot(Room& room, std::uint64_t now_ns) {
   holder[kHolderBytes - 1] = '\0';
   switch (result) {
     case CUPTI_SUCCESS:
-      if (room.slot == Slot::kTaken)
+      if ((room.said & kSaidTaken) != 0)
         say(NoticeLevel::kInfo, 0, "CUPTI's slot is free again: GPU events are recorded from now.");
+      room.said &= ~kSaidTaken;
       room.slot = Slot::kOurs;
       room.retry_at_ns = 0;
       say_slot_is_back(room);
@@ -260,7 +265,7 @@ void release_slot(Room& room) {
   g_live.api.cuptiUnsubscribe(room.subscriber);
   room.subscriber = nullptr;
   room.slot = Slot::kFree;
-  room.callbacks = Wanted::kOff;
+  callbacks_are(room, Wanted::kOff);
   // Whoever comes next may register its own: ours are registered anew with the next slot.
   room.registered = false;
 }

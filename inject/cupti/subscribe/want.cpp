@@ -40,6 +40,8 @@ bool try_want(Wanted wanted, const Settings& settings, std::uint32_t patience_ms
   {
     const RoomLock lock(patience_ms);
     if (!lock) return false;
+    // Whoever held the slot may have gone.
+    if (wanted > g_room.wanted && g_room.slot == Slot::kTaken) g_room.retry_at_ns = 0;
     g_room.wanted = wanted;
     g_room.settings = settings;
     g_room.applied.store(false, std::memory_order_relaxed);

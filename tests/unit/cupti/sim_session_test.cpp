@@ -194,6 +194,29 @@ TEST_F(SimSession, KernelStepsCountWithoutAnyRecord) {
   EXPECT_EQ(segment_.all<wire::Launch>().size(), 0u);
 }
 
+TEST_F(SimSession, GraphStepsHearOfGraphsAlone) {
+  program();
+  segment_.plan().mode.store(static_cast<std::uint32_t>(wire::AgentState::kCounting));
+  hot::g_state.on.store(hot::kOnOpSteps);
+  want(Wanted::kGraphSteps, settings_);
+  program().launch(10);
+  program().graph(5, 3);
+  program().wait();
+  turn();
+  const auto of_this_thread = [] {
+    const hot::Guard guard(hot::Role::kCallback);
+    return guard.block().graphs;
+  };
+  EXPECT_EQ(of_this_thread().launches, 3u);
+  EXPECT_EQ(of_this_thread().captures, 1u);
+  EXPECT_FALSE(of_this_thread().capturing());
+  EXPECT_EQ(segment_.all<wire::Launch>().size(), 0u);
+  EXPECT_EQ(segment_.all<wire::KernelExec>().size(), 0u);
+  want(Wanted::kOff, settings_);
+  program().graph(5, 3);
+  EXPECT_EQ(of_this_thread().launches, 3u);
+}
+
 TEST_F(SimSession, ManyThreadsLoseNothing) {
   segment_.keep_draining();
   program();

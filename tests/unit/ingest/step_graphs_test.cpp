@@ -8,7 +8,9 @@
 namespace gpuprof::ingest {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 using testing::SizeIs;
 using wire::kMarkFirst;
 
@@ -117,6 +119,23 @@ TEST_F(GraphsTest, AnInferenceByGraphsAloneHasTheStepsOfItsLoop) {
   EXPECT_EQ(truth_, begins_of(sink_.steps));
   ASSERT_THAT(heard_.told, SizeIs(1));
   EXPECT_THAT(heard_.told[0], HasSubstr("train.py:60 (replays CUDA graphs), confidence 80 %"));
+}
+
+TEST_F(GraphsTest, ACaptureWhoseEndIsInNoWindowIsOverWithTheNextLaunch) {
+  // Given a capture of another model
+  launch_with(wire::kLaunchCaptureBegins | wire::kLaunchCaptured);
+  op("aten::linear", kOutside, 100 * kUs);
+  // When the next window begins behind its end
+  launch_with(wire::kLaunchRuns);
+  for (int i = 0; i < 30; ++i) {
+    iterate(kTests, i == 0 ? kMarkFirst : 0);
+    truth_.push_back(t_);
+    train(kInTests);
+  }
+  finish();
+  // Then optimizers update again
+  ASSERT_THAT(heard_.told, SizeIs(1));
+  EXPECT_THAT(heard_.told[0], HasSubstr("train.py:60 (with Optimizer.step), confidence 95 %"));
 }
 
 /// A start as on a real device: operators, then seconds until it is ready; kernels are loaded in
@@ -303,6 +322,75 @@ TEST_F(ChosenWarmUpTest, GoesOnAfterACaptureOfSomethingElse) {
   truth_.insert(truth_.begin(), warm_up_.begin(), warm_up_.end());
   EXPECT_EQ(truth_, begins_of(sink_.steps));
   EXPECT_THAT(heard_.told, SizeIs(1));
+}
+
+/// Between windows: what the target tells while it only counts steps.
+class CountedGraphsTest : public GraphsTest {
+ protected:
+  void train_long() {
+    warm_up(200);
+    ASSERT_THAT(heard_.told, SizeIs(1));
+    recording_ = false;
+  }
+  void stands_in(const std::vector<std::uint64_t>& loops) { stack(0, loops); }
+  void told(std::uint32_t flags, std::uint32_t count = 0) {
+    put(wire::LoopMark{t_, 0, flags, count});
+  }
+  void captured_in(const std::vector<std::uint64_t>& loops, bool optimizer) {
+    stands_in(loops);
+    told(wire::kMarkCapture);
+    if (optimizer) told(wire::kMarkCapture | wire::kMarkOptimizer);
+    pass(50 * kMs);
+  }
+  /// Of the last one nothing but its begin was told.
+  void expect_steps(std::size_t begun) { EXPECT_EQ(begun - 1, sink_.steps.size()); }
+  bool asked() const { return rule_seen_.first == wire::StepRule::kNone; }
+  void counted_replays(int count, std::uint64_t loop) {
+    for (int i = 0; i < count; ++i) {
+      if (asked() && i != 0) told(wire::kMarkReplays, 1);
+      if (asked()) stands_in({loop});
+      iterate(loop, i == 0 ? kMarkFirst : 0);
+      truth_.push_back(t_);
+      pass(10 * kMs);
+    }
+  }
+  void counted_iterations(int count, std::uint64_t loop) {
+    for (int i = 0; i < count; ++i) {
+      iterate(loop, 0);
+      truth_.push_back(t_);
+      pass(kMs);
+    }
+  }
+};
+
+TEST_F(CountedGraphsTest, AWarmUpThatWasChosenIsLeftWithTheCapture) {
+  train_long();
+  captured_in({}, true);
+  counted_replays(600, kReplays);
+  finish();
+  ASSERT_THAT(heard_.told, SizeIs(2));
+  EXPECT_THAT(heard_.told[1], HasSubstr("from step 201 on iterations of the loop at "));
+  EXPECT_THAT(heard_.told[1], HasSubstr("train.py:40 (replays CUDA graphs), confidence 95 %"));
+  expect_steps(200 + truth_.size());
+}
+
+TEST_F(CountedGraphsTest, ACaptureInsideOfTheLoopChangesNothing) {
+  train_long();
+  captured_in({kWarmUp}, true);
+  counted_iterations(100, kWarmUp);
+  finish();
+  EXPECT_THAT(heard_.rules, SizeIs(1));
+  expect_steps(300);
+}
+
+TEST_F(CountedGraphsTest, AnEvaluationByGraphsIsNotTheTraining) {
+  train_long();
+  captured_in({}, false);
+  counted_replays(40, kTests);
+  counted_iterations(100, kWarmUp);
+  finish();
+  EXPECT_THAT(heard_.told, Not(Contains(HasSubstr("from step"))));
+  expect_steps(300);
 }
 
 }  // namespace

@@ -55,6 +55,13 @@ class Loops : public ::testing::Test {
         found.push_back(std::to_string(mark.source) + ":" + std::to_string(mark.label));
     return found;
   }
+  /// What callbacks told of this thread and CUDA graphs.
+  void graphs(std::uint32_t launches, std::uint32_t captures, bool capturing) {
+    const hot::Guard guard(hot::Role::kCallback);
+    ASSERT_TRUE(guard);
+    guard.block().graphs = {launches, captures,
+                            capturing ? hot::g_state.graphs_unseen.load() + 1 : 0};
+  }
   std::vector<std::uint32_t> marks() {
     std::vector<std::uint32_t> found;
     for (const auto& [mark, tail, tid] : segment_.all<wire::LoopMark>())
@@ -183,6 +190,76 @@ TEST_F(Loops, SayWhereOptimizersAreWhileNothingIsRecorded) {
   hot::g_state.on.store(hot::kOnOpSteps | hot::kOnOperators);
   op(12, 0, kAdam, ~0u, false, true);
   EXPECT_EQ(told, flags().size()) << "its record tells";
+}
+
+TEST_F(Loops, SayWhereGraphsWereLaunchedWhileNothingIsRecorded) {
+  hot::g_state.on.store(hot::kOnOpSteps);
+  graphs(0, 1, false);
+  op(6);
+  const auto around = segment_.all<wire::StackLoops>();
+  ASSERT_EQ(around.size(), 1u);
+  EXPECT_EQ(around[0].body.stack_id, 0u);
+  EXPECT_EQ(around[0].body.count, 1u);
+  graphs(3, 1, false);
+  op(6);
+  EXPECT_EQ(marks(),
+            (std::vector<std::uint32_t>{wire::kMarkFirst, wire::kMarkReplays, wire::kMarkWeak}))
+      << "they belong to the iteration before";
+  EXPECT_EQ(segment_.all<wire::LoopMark>()[1].body.count, 3u);
+  EXPECT_EQ(segment_.all<wire::StackLoops>().size(), 1u) << "it is where it was";
+}
+
+TEST_F(Loops, OfAProgramWithoutGraphsAreNotToldByPlace) {
+  hot::g_state.on.store(hot::kOnOpSteps);
+  op(6);
+  op(40);
+  EXPECT_TRUE(segment_.all<wire::StackLoops>().empty());
+}
+
+TEST_F(Loops, SayNothingOfReplaysOnceOneIsChosen) {
+  hot::g_state.on.store(hot::kOnOpSteps);
+  graphs(0, 1, false);
+  choose(wire::StepRule::kLoop, loop());
+  segment_.forget();
+  graphs(3, 1, false);
+  op(8);
+  op(6);
+  EXPECT_TRUE(marks().empty());
+}
+
+TEST_F(Loops, TellACaptureWhateverIsChosen) {
+  choose(wire::StepRule::kLoop, loop());
+  hot::g_state.on.store(hot::kOnOpSteps);
+  segment_.forget();
+  graphs(0, 1, true);
+  op(40);
+  op(42, 0, kAdam, ~0u, false, true);
+  EXPECT_EQ(marks(), (std::vector<std::uint32_t>{wire::kMarkCapture,
+                                                 wire::kMarkCapture | wire::kMarkOptimizer}));
+  const auto around = segment_.all<wire::StackLoops>();
+  ASSERT_EQ(around.size(), 1u);
+  EXPECT_EQ(around[0].body.count, 0u) << "outside of the loop";
+}
+
+TEST_F(Loops, TakeACaptureForOverWhenNobodyHearsOfItsEnd) {
+  hot::g_state.on.store(hot::kOnOpSteps);
+  graphs(0, 1, true);
+  hot::g_state.graphs_unseen.fetch_add(1);
+  op(6);
+  op(10, 0, kAdam, ~0u, false, true);
+  EXPECT_EQ(marks().back(), wire::kMarkOptimizer | wire::kMarkFirst);
+}
+
+TEST_F(Loops, LeaveGraphsToTheRecords) {
+  for (const std::uint32_t recorded : {hot::kOnOperators, hot::kOnCuda}) {
+    hot::g_state.on.store(hot::kOnOpSteps | recorded);
+    graphs(1, 1, true);
+    op(6);
+    graphs(2, 1, true);
+    op(6);
+  }
+  for (const std::uint32_t flags : marks())
+    EXPECT_EQ(flags & (wire::kMarkReplays | wire::kMarkCapture), 0u);
 }
 
 TEST_F(Loops, AreToldAgainWhenTheChoiceIsTakenBack) {
