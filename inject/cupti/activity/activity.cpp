@@ -9,6 +9,7 @@
 #include "gpuprof/base/clock.hpp"
 #include "inject/cupti/activity/buffers.hpp"
 #include "inject/cupti/activity/flusher.hpp"
+#include "inject/cupti/activity/graph_places.hpp"
 #include "inject/cupti/activity/names.hpp"
 #include "inject/cupti/activity/translate.hpp"
 #include "inject/cupti/callbacks/call_list.hpp"
@@ -54,7 +55,7 @@ class Transfer {
       case CUPTI_ACTIVITY_KIND_OVERHEAD:
         return plain<wire::Overhead>(from, translate_overhead);
       case CUPTI_ACTIVITY_KIND_CONTEXT:
-        return plain<wire::ContextInfo>(from, translate_context);
+        return context(from);
       case CUPTI_ACTIVITY_KIND_STREAM:
         return plain<wire::StreamInfo>(from, translate_stream);
       case CUPTI_ACTIVITY_KIND_JIT:
@@ -112,6 +113,8 @@ class Transfer {
   void graph(const RawRecord& from) {
     wire::GraphExec record;
     const Times times = translate_graph(from, &record);
+    if (record.device == kOnHost)
+      place_of_graph(record.correlation, &record.device, &record.context);
     judge(times, record.start_ns, 0);
     push(record);
   }
@@ -123,6 +126,13 @@ class Transfer {
     if (hot::is_our_thread(record.tid)) return;
     if (class_of(domain, record.cbid) == CallClass::kNone) return;
     record.name_id = api_name_id(guard_, domain, record.cbid, now_ns_);
+    push(record);
+  }
+
+  void context(const RawRecord& from) {
+    wire::ContextInfo record;
+    translate_context(from, &record);
+    note_context(record.context, record.device);
     push(record);
   }
 

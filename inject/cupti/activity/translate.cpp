@@ -7,6 +7,7 @@
 #include "inject/cupti/activity/translate.hpp"
 
 #include "gpuprof/base/bytes.hpp"
+#include "inject/cupti/activity/graph_places.hpp"
 #include "inject/cupti/library/hazards.hpp"
 
 namespace gpuprof::cupti {
@@ -143,6 +144,11 @@ Times translate_graph(const RawRecord& from, wire::GraphExec* to) {
   to->graph = f.u32(28);
   to->context = f.u32(32);
   to->stream = f.u32(36);
+  // A graph whose first node is the host's: the place of its last one.
+  if (to->device == kOnHost && from.bytes >= 56) {
+    to->device = f.u32(48);
+    to->context = f.u32(52);
+  }
   return judge_times(to->start_ns, to->end_ns);
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstring>
 
+#include "inject/cupti/activity/graph_places.hpp"
 #include "inject/cupti/activity/names.hpp"
 #include "inject/cupti/callbacks/call_list.hpp"
 #include "inject/cupti/callbacks/kernel_steps.hpp"
@@ -88,7 +89,10 @@ void record_launch(const hot::Guard& guard, const Call& call, std::uint64_t now_
   launch.api = static_cast<std::uint16_t>(domain);
   launch.cbid = cbid;
   launch.flags = flags_of(call_class);
-  if (call_class == CallClass::kGraph) note_seen(kSawGraph);
+  if (call_class == CallClass::kGraph) {
+    note_seen(kSawGraph);
+    note_graph_launch(data.correlationId, data.contextUid);
+  }
   launch.tid = guard.tid();
   launch.op_id = guard.block().open_op;
   hot::record(guard, launch, now_ns);

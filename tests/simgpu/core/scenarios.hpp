@@ -54,6 +54,7 @@ enum class Scenario : std::uint8_t {
   kDeafKernels,
   kDeafCallbacks,
   kNoEnd,
+  kGraphOnHost,
   kCount,
 };
 
@@ -127,6 +128,9 @@ inline constexpr ScenarioInfo kScenarios[] = {
     {"deaf-kernels", 0, "after ARG kernel records none is delivered"},
     {"deaf-callbacks", 0, "after ARG API callbacks none is made"},
     {"no-end", 1, "every ARG-th device record has end = 0"},
+    {"graph-on-host", 1,
+     "records of whole graphs name no device, as of graphs that begin on the host, but as their "
+     "end"},
 };
 static_assert(sizeof(kScenarios) / sizeof(kScenarios[0]) ==
               static_cast<std::size_t>(Scenario::kCount));

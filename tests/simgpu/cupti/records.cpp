@@ -12,11 +12,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstring>
 
 #include <cupti.h>
 
 #include "core/clock.hpp"
+#include "core/config.hpp"
 #include "core/driver.hpp"
 #include "core/objects.hpp"
 #include "cupti/cupti_clock.hpp"
@@ -232,6 +234,7 @@ Record make_graph(const GraphLaunchOp& op) {
   g.deviceId = g.endDeviceId = op.device;
   g.graphId = op.graph_id;
   g.contextId = g.endContextId = op.context;
+  if (on(Scenario::kGraphOnHost)) g.deviceId = g.contextId = INT_MAX;
   g.streamId = op.stream;
   return finish(g, g.kind);
 }

@@ -310,6 +310,22 @@ TEST_F(SimRefusals, NoMoreBuffersIsCountedAndTold) {
   EXPECT_TRUE(said("all buffers for CUPTI were in use")) << everything_said();
 }
 
+TEST_F(SimRefusals, AGraphThatBeginsOnTheHostIsOnItsDevice) {  // --scenario graph-on-host
+  program();
+  settings_.graph_nodes = false;
+  record();
+  program().graph(5, 3);
+  finish();
+  const auto graphs = segment_.all<wire::GraphExec>();
+  const auto contexts = segment_.all<wire::ContextInfo>();
+  ASSERT_EQ(graphs.size(), 3u);
+  ASSERT_EQ(contexts.size(), 1u);
+  for (const auto& graph : graphs) {
+    EXPECT_EQ(graph.body.device, contexts[0].body.device);
+    EXPECT_EQ(graph.body.context, contexts[0].body.context);
+  }
+}
+
 TEST_F(SimRefusals, AForkedChildTouchesNothing) {
   program();
   record();

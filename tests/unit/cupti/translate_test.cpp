@@ -4,6 +4,7 @@
 //
 // Context:  tests
 #include "inject/cupti/activity/translate.hpp"
+#include "inject/cupti/activity/graph_places.hpp"
 
 #include <cupti.h>
 #include <gtest/gtest.h>
@@ -301,6 +302,32 @@ TEST(Translate, GraphLaunchOfBothLengths) {
   EXPECT_EQ(to.graph, 3u);
   EXPECT_EQ(to.device, 2u);
   EXPECT_EQ(to.stream, 5u);
+}
+
+TEST(Translate, AGraphThatBeginsOnTheHostIsWhereItEnds) {
+  CUpti_ActivityGraphTrace2 from{};
+  from.deviceId = from.contextId = kOnHost;
+  from.endDeviceId = 2, from.endContextId = 4;
+  wire::GraphExec to;
+  translate_graph(raw(from), &to);
+  EXPECT_EQ(to.device, 2u);
+  EXPECT_EQ(to.context, 4u);
+  // Before CUDA 12.3 nothing tells where it ends.
+  translate_graph({reinterpret_cast<const std::byte*>(&from), 48, 20}, &to);
+  EXPECT_EQ(to.device, kOnHost);
+}
+
+TEST(Translate, WhereAGraphWasLaunchedIsKnownOfLaterOnes) {
+  std::uint32_t device = 77, context = 77;
+  note_graph_launch(500, 3);
+  EXPECT_FALSE(place_of_graph(500, &device, &context)) << "no record of the context yet";
+  note_context(3, 1);
+  EXPECT_TRUE(place_of_graph(500, &device, &context));
+  EXPECT_EQ(device, 1u);
+  EXPECT_EQ(context, 3u);
+  EXPECT_FALSE(place_of_graph(501, &device, &context));
+  for (std::uint32_t later = 501; later < 5000; ++later) note_graph_launch(later, 3);
+  EXPECT_FALSE(place_of_graph(500, &device, &context));
 }
 
 TEST(Translate, DeviceUsesTheMigSlicesOwnId) {
