@@ -50,9 +50,9 @@ class StepBorders final : public model::IgnoringSink {
 };
 
 support::Result<void> look_at(const spool::ProcessEntry& entry, std::uint32_t index, Run& run) {
-  GPUPROF_TRY(blocks, spool::block_summaries(entry.spool_path, {}));
+  GPUPROF_TRY(blocks, spool::block_summaries(entry, {}));
   Origin origin;
-  GPUPROF_TRY(end, spool::replay(entry.spool_path, {~0ULL, ~0ULL}, origin));
+  GPUPROF_TRY(end, spool::replay(entry, {~0ULL, ~0ULL}, origin));
   (void)end;
   if (run.real_minus_mono_ns == 0)
     run.real_minus_mono_ns = origin.process.start_real_ns - origin.process.start_ns;
@@ -132,7 +132,7 @@ support::Result<std::vector<model::Step>> find_steps(
     const std::vector<const spool::ProcessEntry*>& entries) {
   StepBorders sink;
   for (const spool::ProcessEntry* entry : entries) {
-    GPUPROF_TRY(end, spool::replay(entry->spool_path, {}, sink));
+    GPUPROF_TRY(end, spool::replay(*entry, {}, sink));
     (void)end;
     if (!sink.steps.empty()) break;
   }

@@ -28,7 +28,7 @@ class FactSink final : public model::IgnoringSink {
 std::string rank_text(const spool::ProcessEntry& process) {
   FactSink sink;
   // A range that holds no event: definitions come all the same.
-  const auto end = spool::replay(process.spool_path, {~0ULL, ~0ULL}, sink);
+  const auto end = spool::replay(process, {~0ULL, ~0ULL}, sink);
   return end.ok() ? rank_of(sink.facts).text() : std::string();
 }
 
@@ -69,7 +69,7 @@ support::Result<StepSink> find_steps(const spool::ProcessEntry& process,
     const std::uint64_t before_ns = slack_ns == 0 ? 0 : length_ns + slack_ns;
     const std::uint64_t after_ns = slack_ns == 0 ? 0 : 2 * length_ns + slack_ns;
     StepSink sink(window);
-    GPUPROF_TRY(end, spool::replay(process.spool_path,
+    GPUPROF_TRY(end, spool::replay(process,
                                    {window.start_ns - std::min(window.start_ns, before_ns),
                                     window.end_ns + after_ns},
                                    sink));
@@ -100,8 +100,7 @@ struct Image {
 };
 
 bool has_events(const Image& image, const model::Window& window) {
-  const auto blocks =
-      spool::block_summaries(image.process->spool_path, {window.start_ns, window.end_ns});
+  const auto blocks = spool::block_summaries(*image.process, {window.start_ns, window.end_ns});
   return blocks && std::any_of(blocks.value().begin(), blocks.value().end(),
                                [](const spool::BlockSummary& block) { return block.events != 0; });
 }

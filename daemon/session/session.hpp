@@ -147,6 +147,7 @@ class Session final : private TargetEvents {
   void queue_window(const model::Window& window);
   void post_window(const model::Window& window);
   void post_by_size();
+  void post_last_windows();
   void window_written(const model::Window& window,
                       support::Result<std::vector<exporter::FileWritten>> result);
   bool keep(std::size_t position, std::size_t count) const;

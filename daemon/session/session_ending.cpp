@@ -8,6 +8,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "daemon/session/session.hpp"
 #include "gpuprof/base/clock.hpp"
@@ -105,8 +106,7 @@ void Session::work_on_ending(std::uint64_t now_ns) {
     if (whole_run_pending_)
       post_by_size();
     else if (keeps_last_only())
-      for (std::size_t i = 0; i < windows_.size(); ++i)
-        if (keep(i, windows_.size())) post_window(windows_[i]);
+      post_last_windows();
   }
   if (state_ != State::kWriting) return;
   send_progress(now_ns);
@@ -158,6 +158,7 @@ spool::SessionView Session::view_of_chosen() const {
     const Target::Identity& identity = targets_[i]->identity();
     view.processes.push_back({identity.pid, folder_.path() + "/" + identity.spool_file});
     view.processes.back().cut_ns = targets_[i]->writer().lost_from_ns();
+    view.processes.back().bytes = targets_[i]->writer().bytes_written();
   }
   return view;
 }
@@ -170,6 +171,17 @@ void Session::post_window(const model::Window& window) {
     });
     return [this, window, result = std::move(result)] { window_written(window, result); };
   });
+}
+
+// The first of them has no file before it that could tell.
+void Session::post_last_windows() {
+  bool first = true;
+  for (std::size_t i = 0; i < windows_.size(); ++i) {
+    if (!keep(i, windows_.size())) continue;
+    model::Window window = windows_[i];
+    if (std::exchange(first, false)) window.losses_from_ns = 0;
+    post_window(window);
+  }
 }
 
 void Session::post_by_size() {

@@ -328,6 +328,8 @@ bool Session::anything_stored() const {
 
 void Session::finish_up(std::uint64_t now_ns) {
   log_->ended(failures_.empty() ? "complete" : "with failures");
+  // Nobody reads it where all files are written.
+  if (!failures_.empty() && !log_->failure().empty()) failed(log_->failure());
   api::Summary made = summary(now_ns);
   if (!made.complete && anything_stored()) {
     made.spool_folder = folder_.path();

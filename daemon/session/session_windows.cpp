@@ -253,6 +253,7 @@ void Session::work_on_cuts(std::uint64_t now_ns) {
     model::Window window = cut.window;
     window.settled_ns = base::mono_ns();
     window.gapless = !windows_.empty() && windows_.back().end_ns >= window.start_ns;
+    if (!windows_.empty()) window.losses_from_ns = windows_.back().settled_ns;
     cuts_.pop_front();
     queue_window(window);
   }

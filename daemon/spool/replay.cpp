@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -151,7 +152,15 @@ support::Result<ReplayEnd> replay(const std::string& path, const ReplayRange& ra
                                   const std::function<void(std::uint64_t)>& progress) {
   GPUPROF_TRY(spool, open_spool(path));
   if (!spool.whole_header) return ReplayEnd{false, spool.bytes, false};
-  return Replay(spool.fd.get(), spool.bytes, range, sink, progress).run();
+  const std::uint64_t bytes = std::min(spool.bytes, range.most_bytes);
+  return Replay(spool.fd.get(), bytes, range, sink, progress).run();
+}
+
+support::Result<ReplayEnd> replay(const ProcessEntry& process, ReplayRange range,
+                                  model::EventSink& sink,
+                                  const std::function<void(std::uint64_t)>& progress) {
+  range.most_bytes = process.bytes;
+  return replay(process.spool_path, range, sink, progress);
 }
 
 support::Result<std::vector<BlockSummary>> block_summaries(const std::string& path,
@@ -160,14 +169,21 @@ support::Result<std::vector<BlockSummary>> block_summaries(const std::string& pa
   std::vector<BlockSummary> blocks;
   BlockHeader header;
   Headers headers(spool.fd.get());
-  for (std::uint64_t at = sizeof(FileHeader); spool.whole_header && at < spool.bytes;) {
+  const std::uint64_t bytes = std::min(spool.bytes, range.most_bytes);
+  for (std::uint64_t at = sizeof(FileHeader); spool.whole_header && at < bytes;) {
     if (!headers.read(at, &header) || !plausible(header)) break;
     at += sizeof header + header.stored_bytes;
-    if (at > spool.bytes) break;
+    if (at > bytes) break;
     if (header.min_ns < range.to_ns && header.max_ns >= range.from_ns)
       blocks.push_back({header.min_ns, header.max_ns, header.events});
   }
   return blocks;
+}
+
+support::Result<std::vector<BlockSummary>> block_summaries(const ProcessEntry& process,
+                                                           ReplayRange range) {
+  range.most_bytes = process.bytes;
+  return block_summaries(process.spool_path, range);
 }
 
 }  // namespace gpuprof::spool

@@ -3,7 +3,8 @@
 // SessionLog: what happened to the session as a whole, one JSON object a line.
 //
 // Context:  daemon (ingest thread)
-// Promises: a line is written by one write(2); a killed daemon leaves at most one half line
+// Promises: a line is written by one write(2); a killed daemon leaves at most one half line; what
+//           could not be written is cut off again and written before the next line
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <rapidjson/stringbuffer.h>
@@ -16,6 +17,7 @@
 #include "daemon/spool/session_lines.hpp"
 #include "daemon/spool/spool.hpp"
 #include "gpuprof/base/unique_fd.hpp"
+#include "support/write_signals.hpp"
 
 namespace gpuprof::spool {
 namespace {
@@ -52,10 +54,10 @@ class Line {
     json_.EndArray();
     return *this;
   }
-  void write_to(int fd) {
+  std::string text() {
     json_.EndObject();
     text_.Put('\n');
-    [[maybe_unused]] const ssize_t kept_going = ::write(fd, text_.GetString(), text_.GetSize());
+    return {text_.GetString(), text_.GetSize()};
   }
 
  private:
@@ -67,42 +69,80 @@ class Log final : public SessionLog {
  public:
   Log(base::UniqueFd fd, std::string folder) : fd_(std::move(fd)), folder_(std::move(folder)) {}
 
+  void begin(const api::SessionOptions& options, const std::string& host) {
+    append(Line(lines::kSession)
+               .add("version", lines::kVersion)
+               .add("host", host)
+               .add("options", api::to_text(options)));
+  }
+
   void process(std::uint32_t pid, const std::string& spool_file) override {
     std::string_view name = spool_file;
     // Inside the folder by name only: a spool that was moved or copied still opens.
     if (name.size() > folder_.size() + 1 && name.substr(0, folder_.size()) == folder_ &&
         name[folder_.size()] == '/')
       name.remove_prefix(folder_.size() + 1);
-    Line(lines::kProcess).add("pid", pid).add("spool", name).write_to(fd_.get());
+    append(Line(lines::kProcess).add("pid", pid).add("spool", name));
   }
   void window(const model::Window& window) override {
-    Line(lines::kWindow)
-        .add("index", window.index)
-        .add("start_ns", window.start_ns)
-        .add("end_ns", window.end_ns)
-        .add("stamp_real_ns", window.stamp_real_ns)
-        .add("first_step", window.first_step)
-        .add("first_label", window.first_label)
-        .add("steps", window.steps)
-        .add("why", window.why)
-        .add("settled_ns", window.settled_ns)
-        .add("gapless", window.gapless ? 1U : 0U)
-        .write_to(fd_.get());
+    append(Line(lines::kWindow)
+               .add("index", window.index)
+               .add("start_ns", window.start_ns)
+               .add("end_ns", window.end_ns)
+               .add("stamp_real_ns", window.stamp_real_ns)
+               .add("first_step", window.first_step)
+               .add("first_label", window.first_label)
+               .add("steps", window.steps)
+               .add("why", window.why)
+               .add("settled_ns", window.settled_ns)
+               .add("gapless", window.gapless ? 1U : 0U)
+               .add("losses_from_ns", window.losses_from_ns));
   }
   void remark(const std::string& key, const std::string& sentence) override {
-    Line(lines::kRemark).add("key", key).add("sentence", sentence).write_to(fd_.get());
+    append(Line(lines::kRemark).add("key", key).add("sentence", sentence));
   }
   void chosen(const std::vector<std::uint32_t>& pids,
               const std::vector<std::string>& spools) override {
-    Line(lines::kChosen).add("pids", pids).add("spools", spools).write_to(fd_.get());
+    append(Line(lines::kChosen).add("pids", pids).add("spools", spools));
   }
-  void ended(const std::string& how) override {
-    Line(lines::kEnded).add("how", how).write_to(fd_.get());
+  void ended(const std::string& how) override { append(Line(lines::kEnded).add("how", how)); }
+  std::string failure() const override {
+    if (unwritten_.empty()) return "";
+    return fmt::format(
+        "{}/{} could not be written to its end ({}{}): what it lacks is not exported", folder_,
+        lines::kFileName, std::strerror(failed_with_),
+        support::advice_for_failed_write(failed_with_));
   }
 
  private:
+  void append(Line& line) {
+    unwritten_ += line.text();
+    const std::size_t written = write_some();
+    const std::size_t whole = written == 0 ? 0 : unwritten_.rfind('\n', written - 1) + 1;
+    whole_bytes_ += whole;
+    if (written != whole) {
+      [[maybe_unused]] const int ignored = ::ftruncate(fd_.get(), static_cast<off_t>(whole_bytes_));
+    }
+    unwritten_.erase(0, whole);
+  }
+
+  std::size_t write_some() {
+    std::size_t done = 0;
+    while (done != unwritten_.size()) {
+      const ssize_t n = ::write(fd_.get(), unwritten_.data() + done, unwritten_.size() - done);
+      if (n < 0 && errno == EINTR) continue;
+      failed_with_ = n < 0 ? errno : ENOSPC;
+      if (n <= 0) break;
+      done += static_cast<std::size_t>(n);
+    }
+    return done;
+  }
+
   base::UniqueFd fd_;
   std::string folder_;
+  std::string unwritten_;  // whole lines
+  std::uint64_t whole_bytes_ = 0;
+  int failed_with_ = 0;  // errno
 };
 
 }  // namespace
@@ -113,12 +153,9 @@ support::Result<std::unique_ptr<SessionLog>> SessionLog::create(const std::strin
   const std::string path = folder + "/" + lines::kFileName;
   base::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600));
   if (!fd) return support::error(fmt::format("cannot create {}: {}", path, std::strerror(errno)));
-  Line(lines::kSession)
-      .add("version", lines::kVersion)
-      .add("host", host)
-      .add("options", api::to_text(options))
-      .write_to(fd.get());
-  return std::unique_ptr<SessionLog>(std::make_unique<Log>(std::move(fd), folder));
+  auto log = std::make_unique<Log>(std::move(fd), folder);
+  log->begin(options, host);
+  return std::unique_ptr<SessionLog>(std::move(log));
 }
 
 }  // namespace gpuprof::spool

@@ -3,7 +3,8 @@
 // open_session(): session.jsonl back into a SessionView.
 //
 // Context:  daemon | cli
-// Promises: a half last line (the daemon was killed) is left out; other damage is an error
+// Promises: a half last line (the daemon was killed) is left out; so are damaged lines behind the
+//           first, of which it is told
 #include <fmt/format.h>
 #include <rapidjson/error/en.h>
 #include <rapidjson/reader.h>
@@ -111,7 +112,8 @@ support::Result<void> apply(const FlatObject& line, SessionView& view) {
     view.windows.push_back({static_cast<std::uint32_t>(line.number("index")), start_ns, end_ns,
                             line.number("stamp_real_ns"), line.number("first_step"),
                             line.number("first_label"), line.number("steps"), line.text("why"),
-                            line.number("settled_ns"), line.number("gapless") != 0});
+                            line.number("settled_ns"), line.number("gapless") != 0,
+                            line.number("losses_from_ns")});
   } else if (kind == lines::kRemark) {
     view.remarks.emplace_back(line.text("key"), line.text("sentence"));
   } else if (kind == lines::kChosen) {
@@ -171,7 +173,7 @@ support::Result<SessionView> open_session(const std::string& folder) {
   std::ifstream file(path);
   if (!file) return cannot_open(view.folder, path, errno);
   std::string text;
-  std::uint64_t number = 0;
+  std::uint64_t number = 0, damaged = 0, first_damaged = 0;
   bool begun = false;
   while (std::getline(file, text)) {
     ++number;
@@ -179,10 +181,11 @@ support::Result<SessionView> open_session(const std::string& folder) {
     FlatObject line;
     if (!parse_line(text, line)) {
       if (!whole) break;
-      return support::error(fmt::format(
-          "{} is damaged at line {}: it is not what gpuprof wrote there; cut the file before that "
-          "line to export what the lines before it name",
-          path, number));
+      if (!begun)
+        return support::error(fmt::format(
+            "{} is damaged at line {}: it is not what gpuprof wrote there", path, number));
+      if (damaged++ == 0) first_damaged = number;
+      continue;
     }
     if (!begun && line.text(lines::kKind) != lines::kSession)
       return support::error(
@@ -194,6 +197,12 @@ support::Result<SessionView> open_session(const std::string& folder) {
     return support::error(
         fmt::format("{} {}, so nothing can be exported from it", path,
                     number == 0 ? "is empty" : "ends before its first line does"));
+  if (damaged != 0)
+    view.damage = fmt::format(
+        "{} of {} {} damaged and left out, line {} {}: a process, a window or a sentence may be "
+        "missing",
+        support::counted(damaged, "line", "lines"), path, damaged == 1 ? "is" : "are",
+        first_damaged, damaged == 1 ? "it is" : "is the first");
   return view;
 }
 

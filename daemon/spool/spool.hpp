@@ -47,6 +47,7 @@ class ProcessWriter : public model::EventSink {
 struct ReplayRange {
   std::uint64_t from_ns = 0;
   std::uint64_t to_ns = ~0ULL;  // blocks wholly outside are skipped, definitions in them are not
+  std::uint64_t most_bytes = ~0ULL;  // of the file: what is behind may be half written
 };
 struct ReplayEnd {
   bool complete = true;          // false: the file ends inside a block
@@ -69,7 +70,8 @@ struct BlockSummary {
 support::Result<std::vector<BlockSummary>> block_summaries(const std::string& path,
                                                            const ReplayRange& range);
 
-/// Appends to SESSION_FOLDER/session.jsonl: one JSON object a line, flushed at each call.
+/// Appends to SESSION_FOLDER/session.jsonl: one JSON object a line, flushed at each call. A line
+/// that cannot be written, as on a full disk, is tried again with the next.
 class SessionLog {
  public:
   static support::Result<std::unique_ptr<SessionLog>> create(const std::string& folder,
@@ -85,6 +87,8 @@ class SessionLog {
   virtual void chosen(const std::vector<std::uint32_t>& pids,
                       const std::vector<std::string>& spools) = 0;
   virtual void ended(const std::string& how) = 0;
+  /// What is still not written and why; empty: all is.
+  virtual std::string failure() const = 0;
 };
 
 struct ProcessEntry {
@@ -92,6 +96,8 @@ struct ProcessEntry {
   std::string spool_path;
   /// Its spool was not written to its end: of what is later than this, something is lost.
   std::uint64_t cut_ns = ~0ULL;
+  /// Its whole blocks, where the daemon writes on while it is read.
+  std::uint64_t bytes = ~0ULL;
 };
 /// A session folder read back, also one whose daemon died.
 struct SessionView {
@@ -103,7 +109,15 @@ struct SessionView {
   std::vector<std::string> chosen_spools;  // names of their files; empty: not told
   std::vector<std::pair<std::string, std::string>> remarks;
   bool ended = false;
+  std::string damage;  // what of the log could not be read; empty: nothing
 };
 support::Result<SessionView> open_session(const std::string& folder);
+
+/// Of its whole blocks.
+support::Result<ReplayEnd> replay(const ProcessEntry& process, ReplayRange range,
+                                  model::EventSink& sink,
+                                  const std::function<void(std::uint64_t)>& progress = {});
+support::Result<std::vector<BlockSummary>> block_summaries(const ProcessEntry& process,
+                                                           ReplayRange range);
 
 }  // namespace gpuprof::spool

@@ -78,7 +78,7 @@ Tallies tally(const spool::SessionView& view, std::uint64_t from_ns,
   for (const spool::ProcessEntry& process : view.processes) {
     Tally& one = tallies.emplace_back();
     one.about.pid = process.pid;
-    auto end = spool::replay(process.spool_path, {from_ns, ~0ULL}, one);
+    auto end = spool::replay(process, {from_ns, ~0ULL}, one);
     if (!end) {
       missing->push_back("process " + std::to_string(process.pid) + ": " + end.error().sentence);
       one.readable = false;
@@ -174,6 +174,7 @@ void add_rest(const spool::SessionView& view, std::vector<model::Window>* window
 
 support::Result<std::vector<model::Window>> settle_session(spool::SessionView* view,
                                                            Summary* summary) {
+  if (!view->damage.empty()) summary->missing.push_back(view->damage);
   settle_choice(tally(*view, 0, &summary->missing), view, summary);
   if (view->chosen.empty())
     return support::error(summary->missing.empty() ? "no process in it recorded any event"
@@ -197,6 +198,7 @@ support::Result<std::vector<model::Window>> settled_windows(spool::SessionView* 
     *missing = summary.missing;
     return windows;
   }
+  if (!view->damage.empty()) missing->push_back(view->damage);
   std::erase_if(view->processes, [&](const auto& process) { return !is_chosen(*view, process); });
   return view->windows;
 }

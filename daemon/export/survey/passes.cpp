@@ -48,12 +48,12 @@ support::Result<void> look_before(const FileRequest& request, Survey& survey) {
   if (!request.window.gapless) return {};
   LostRecords lost;
   // A range that holds no event: losses come all the same.
-  GPUPROF_CHECK(spool::replay(request.process.spool_path, {~0ULL, ~0ULL}, lost));
+  GPUPROF_CHECK(spool::replay(request.process, {~0ULL, ~0ULL}, lost));
   if (!lost.any) return {};
   const std::uint64_t start_ns = request.window.start_ns;
   const std::uint64_t from_ns = start_ns - std::min(start_ns, model::kLatestWorkNs);
   CallsBefore before(survey);
-  GPUPROF_CHECK(spool::replay(request.process.spool_path, {from_ns, start_ns}, before));
+  GPUPROF_CHECK(spool::replay(request.process, {from_ns, start_ns}, before));
   survey.before_known = true;
   return {};
 }
@@ -67,8 +67,7 @@ bool is_simulated(const Survey& survey) {
 }
 
 support::Result<spool::ReplayEnd> read_events(const FileRequest& request, model::EventSink& sink) {
-  return spool::replay(request.process.spool_path, replay_range(request.window), sink,
-                       request.progress);
+  return spool::replay(request.process, replay_range(request.window), sink, request.progress);
 }
 
 void skip_events(const FileRequest& request) {
@@ -76,7 +75,7 @@ void skip_events(const FileRequest& request) {
 }
 
 std::uint64_t events_of_pass(const spool::ProcessEntry& process, const model::Window& window) {
-  const auto blocks = spool::block_summaries(process.spool_path, replay_range(window));
+  const auto blocks = spool::block_summaries(process, replay_range(window));
   std::uint64_t sum = 0;
   if (blocks)
     for (const spool::BlockSummary& block : blocks.value()) sum += block.events;

@@ -137,7 +137,7 @@ void Surveyor::on(const model::Loss& e) {
   loss.total += e.count;
   // Of a run that is recorded from its start on nothing was lost before its first window.
   const bool first = s_.window.gapless && s_.window.index == 0;
-  const std::uint64_t from_ns = first ? 0 : s_.window.start_ns;
+  const std::uint64_t from_ns = first ? 0 : std::max(s_.window.start_ns, s_.window.losses_from_ns);
   const std::uint64_t until_ns = std::max(s_.window.end_ns, s_.window.settled_ns);
   if (e.last_ns != 0 && (e.last_ns < from_ns || e.first_ns >= until_ns)) return;
   loss.in_window += share_of(e, from_ns, until_ns);

@@ -19,8 +19,7 @@ support::Result<std::vector<Stretch>> stretches_of(const spool::ProcessEntry& pr
   std::vector<Stretch> out = chosen_steps(steps, windows);
   if (!out.empty() || windows.empty()) return out;
   for (const model::Window& window : windows) {
-    GPUPROF_TRY(blocks,
-                spool::block_summaries(process.spool_path, {window.start_ns, window.end_ns}));
+    GPUPROF_TRY(blocks, spool::block_summaries(process, {window.start_ns, window.end_ns}));
     out = busiest(blocks, window, events);
     if (!out.empty()) break;
   }

@@ -67,7 +67,7 @@ def refused(checks, folder, spool):
         ("log-gone", lambda data: None, "its session.jsonl is gone"),
         ("log-empty", lambda data: b"", "is empty"),
         ("log-cut", lambda data: data[:20], "ends before its first line does"),
-        ("log-garbled", lambda data: data + b"{oops\n{}\n", "is damaged at line"),
+        ("log-garbled", lambda data: b"{oops\n" + data, "is damaged at line 1"),
         ("log-foreign", lambda data: b'{"a":1}\n', "does not begin as gpuprof writes it"),
         ("log-version", lambda data: data.replace(b'"version":', b'"version":9', 1), "has spool version 9"),
         ("records-version", lambda data: data[:8] + b"\x63" + data[9:], "has spool version 99"),

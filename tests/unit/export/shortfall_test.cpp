@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 
 #include "daemon/export/export.hpp"
 #include "daemon/model/loss.hpp"
@@ -25,6 +27,32 @@ TEST_F(Shortfalls, ALossToldByTheFlushAfterTheWindowIsTheWindows) {
   const auto& dropped = trace()["gpuprof"]["dropped"]["dropped by CUPTI"];
   EXPECT_EQ(dropped["in this window"].GetUint(), 5u);
   EXPECT_EQ(dropped["since the start"].GetUint(), 21u);
+}
+
+TEST_F(Shortfalls, ALossThatTheWindowBeforeToldOfIsNotToldAgain) {
+  record([](model::EventSink& sink) {
+    sink.on(model::Loss{4, 0, 5, kStart + 10, kStart + 20});
+    sink.on(model::Loss{4, 0, 7, kStart + 200, kStart + 300});
+    sink.on(model::Loss{1, 0, 100, kStart, kStart + 400});
+  });
+  window_.losses_from_ns = kStart + 100;
+  const auto& dropped = trace()["gpuprof"]["dropped"];
+  EXPECT_EQ(dropped["dropped by CUPTI"]["in this window"].GetUint(), 7u);
+  EXPECT_EQ(dropped["ring full"]["in this window"].GetUint(), 75u);
+}
+
+TEST_F(Shortfalls, ABlockThatTheDaemonIsWritingIsNotLost) {
+  record([](model::EventSink& sink) { sink.on(call(1, 10, 20)); });
+  spool::ProcessEntry& entry = session_.processes.back();
+  entry.bytes = std::filesystem::file_size(entry.spool_path);
+  std::ofstream(entry.spool_path, std::ios::app) << "half a block";
+  trace();
+  EXPECT_THAT(written_.missing, ::testing::Each(::testing::Not(::testing::HasSubstr("spool"))));
+  entry.bytes = ~0ULL;
+  session_.options.force = true;  // once more
+  trace();
+  EXPECT_THAT(written_.missing, ::testing::Contains(::testing::HasSubstr("ends inside a block")))
+      << "of a daemon that died";
 }
 
 TEST_F(Shortfalls, OfTheLastWindowIsEverythingLostSinceItsStart) {

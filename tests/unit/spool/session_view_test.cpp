@@ -3,6 +3,10 @@
 // session.jsonl: what is written is read, also after a kill.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -42,8 +46,8 @@ TEST_F(Session, ALineThatNestsWithoutEndIsDamage) {
   std::ofstream(folder_ + "/session.jsonl", std::ios::app)
       << "{\"line\":" << std::string(1'000'000, '[') << "\n";
   const auto opened = open_session(folder_);
-  ASSERT_FALSE(opened.ok());
-  EXPECT_THAT(opened.error().sentence, HasSubstr("is damaged at line"));
+  ASSERT_TRUE(opened.ok());
+  EXPECT_THAT(opened.value().damage, HasSubstr("damaged and left out, line 8"));
 }
 
 TEST_F(Session, ReadsBackWhatWasWritten) {
@@ -109,12 +113,47 @@ TEST_F(Session, WindowsThatNoClockShowsAreBroughtNear) {
   }
 }
 
-TEST_F(Session, RefusesDamageInTheMiddle) {
+TEST_F(Session, LeavesDamageInTheMiddleOutAndSaysSo) {
   const std::string path = folder_ + "/session.jsonl";
-  std::ofstream(path, std::ios::app) << "{broken\n{\"line\":\"ended\",\"how\":\"x\"}\n";
+  std::ofstream(path, std::ios::app)
+      << "{broken\n"
+      << R"({"line":"remark","key":"k","sent{"line":"remark","key":"k","sentence":"lost"})"
+      << "\n{\"line\":\"window\",\"index\":1,\"start_ns\":30,\"end_ns\":40}\n";
   const auto opened = open_session(folder_);
-  ASSERT_FALSE(opened.ok());
-  EXPECT_NE(opened.error().sentence.find("damaged at line 8"), std::string::npos);
+  ASSERT_TRUE(opened.ok()) << opened.error().sentence;
+  EXPECT_EQ(opened.value().windows.size(), 2u);
+  EXPECT_EQ(opened.value().remarks.size(), 1u);
+  EXPECT_THAT(opened.value().damage, HasSubstr("2 lines of " + path + " are damaged"));
+  EXPECT_THAT(opened.value().damage, HasSubstr("line 8 is the first"));
+}
+
+TEST_F(Session, WhatFoundNoRoomIsWrittenOnceThereIsSome) {
+  const std::string folder = folder_ + "/full";
+  fs::create_directory(folder);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit few{1000, RLIM_INFINITY}, many{RLIM_INFINITY, RLIM_INFINITY};
+    ::setrlimit(RLIMIT_FSIZE, &few);
+    auto log = SessionLog::create(folder, {}, "host-1").take();
+    for (std::uint32_t pid = 1; pid <= 100; ++pid) log->process(pid, std::to_string(pid));
+    const bool told = !log->failure().empty();
+    const auto opened = open_session(folder);  // as if the daemon had died here
+    const bool whole = opened.ok() && opened.value().damage.empty();
+    ::setrlimit(RLIMIT_FSIZE, &many);
+    log->ended("complete");
+    ::_exit(!told ? 1 : !whole ? 2 : !log->failure().empty() ? 3 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(child, ::waitpid(child, &status, 0));
+  EXPECT_EQ(0, status >> 8);
+  const auto opened = open_session(folder);
+  ASSERT_TRUE(opened.ok()) << opened.error().sentence;
+  EXPECT_EQ("", opened.value().damage);
+  ASSERT_EQ(100u, opened.value().processes.size());
+  for (std::uint32_t pid = 1; pid <= 100; ++pid)
+    EXPECT_EQ(pid, opened.value().processes[pid - 1].pid);
+  EXPECT_TRUE(opened.value().ended);
 }
 
 /// What open_session() says of a folder that it refuses.

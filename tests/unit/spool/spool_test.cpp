@@ -238,6 +238,24 @@ TEST_F(Spool, StopsAtTheLastWholeBlockWhereverItIsCut) {
   }
 }
 
+TEST_F(Spool, WhatIsBeingWrittenBehindTheWholeBlocksIsNotRead) {
+  auto writer = ProcessWriter::create(path()).take();
+  for (std::uint64_t i = 1; i <= 3; ++i) {
+    writer->on(model::Sample{i, 10, 1, 5, 0});
+    writer->flush();
+  }
+  const ProcessEntry entry{17, path(), ~0ULL, writer->bytes_written()};
+  const std::string whole = bytes_of(path());
+  write_bytes(path(), whole + whole.substr(whole.size() / 2, 20));  // half a block
+  test::Remembering got;
+  const auto end = replay(entry, {}, got);
+  ASSERT_TRUE(end.ok());
+  EXPECT_TRUE(end.value().complete);
+  EXPECT_EQ(0u, end.value().bytes_left);
+  EXPECT_EQ(3u, got.seen.size());
+  EXPECT_EQ(3u, block_summaries(entry, {}).take().size());
+}
+
 TEST_F(Spool, SurvivesEveryDamagedByte) {
   // given a small spool with everything in it
   {
