@@ -70,6 +70,7 @@ Read read_own(const hot::Guard& guard, wire::PyFrame* frames, std::uint32_t room
   if (runtime == nullptr) return {};
   const std::uint64_t state = own_thread_state(*runtime, guard.tid());
   if (!plausible(state)) return {};
+  if (ends_elsewhere(*runtime, state)) return {0, wire::kStackPythonPartial};
   OwnMemory memory;
   return Walk<OwnMemory>(memory, *runtime, guard, ts_ns).run(state, frames, room);
 }

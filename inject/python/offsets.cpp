@@ -24,6 +24,7 @@ constexpr Groups k313{6, 19, 28, 34, 44, 64, 67};
 constexpr Groups k314{6, 22, 31, 39, 50, 74, 77};
 
 constexpr std::uint32_t kRuntimeSize = 3;
+constexpr std::uint32_t kRuntimeFinalizing = 4;
 constexpr std::uint32_t kRuntimeInterpreters = 5;
 /// No field of a structure we read lies further in than this.
 constexpr std::uint64_t kFarthest = 1u << 20;
@@ -41,6 +42,7 @@ struct Words {
 };
 
 void fill(Words& word, const Groups& group, Offsets* out) {
+  out->runtime_finalizing = word(kRuntimeFinalizing);
   out->runtime_interpreters = word(kRuntimeInterpreters);
   out->interp_next = word(group.interpreter + 2);
   out->interp_threads = word(group.interpreter + 3);
@@ -103,7 +105,8 @@ DebugOffsets parse_debug_offsets(const std::byte* runtime, std::size_t bytes, st
   found.code_version = found.code_locals - 4;
   found.frame_top = minor >= 14 ? word(group.frame + 6) : kNone;
   const auto runtime_bytes = base::load<std::uint64_t>(runtime + kRuntimeSize * 8);
-  if (!fits(word, group) || !word.plausible || found.runtime_interpreters >= runtime_bytes)
+  if (!fits(word, group) || !word.plausible || found.runtime_interpreters >= runtime_bytes ||
+      found.runtime_finalizing >= runtime_bytes)
     return DebugOffsets::kImplausible;
   *out = found;
   return DebugOffsets::kOk;

@@ -24,6 +24,7 @@ inline constexpr std::uint32_t kFirstSelfDescribing = 13;
 /// Units: bytes from the start of the structure named by the prefix.
 struct Offsets {
   std::uint32_t minor;
+  std::uint32_t runtime_finalizing;    // → thread state of whoever ends Python; null before
   std::uint32_t runtime_interpreters;  // → first interpreter
   std::uint32_t runtime_current;       // → thread state that holds the GIL (before 3.12)
   std::uint32_t interp_next;

@@ -18,7 +18,7 @@ constexpr std::uint32_t kMostFrames = 256, kProofFrames = 16;
 template <FrameForm kForm>
 bool look_along(const Runtime& runtime, OwnLook* look) {
   const Looker<kForm> looker(runtime);
-  std::uint64_t frame = looker.top_of(look->state);
+  std::uint64_t frame = own_top_frame(runtime, look->state);
   for (look->count = 0; frame != 0; ++look->count)
     if (look->count == kMostFrames || !looker.add(&frame, &look->hash)) return false;
   return true;
@@ -34,6 +34,7 @@ bool look_at_own_frames(OwnLook* look) {
   look->state = reinterpret_cast<std::uint64_t>(runtime->this_state());
   if (look->state == 0) return true;
   if (!plausible(look->state) || proven_runtime() != runtime) return false;
+  if (ends_elsewhere(*runtime, look->state)) return false;
   switch (form_of(runtime->at)) {
     case FrameForm::kNumber:
       return look_along<FrameForm::kNumber>(*runtime, look);

@@ -58,10 +58,10 @@ class QuickWalk {
 
   bool top_frame(std::uint64_t state, std::uint64_t* frame) const {
     if (!may_read(state + (at_.thread_frame & ~7u), 8)) return false;
-    *frame = peek<std::uint64_t>(state + at_.thread_frame);
-    if (at_.cframe_frame == kNone) return true;
-    if (!may_read(*frame, at_.cframe_frame + 8)) return false;
-    *frame = peek<std::uint64_t>(*frame + at_.cframe_frame);
+    if (at_.cframe_frame != kNone &&
+        !may_read(peek<std::uint64_t>(state + at_.thread_frame), at_.cframe_frame + 8))
+      return false;
+    *frame = own_top_frame(runtime_, state);
     return true;
   }
 
@@ -147,7 +147,7 @@ std::uint32_t quick_frames(std::uint32_t tid, QuickFrame* frames, std::uint32_t 
   const Runtime* runtime = g_runtime.load(std::memory_order_acquire);  // pairs with find_runtime
   if (runtime == nullptr || runtime->this_state == nullptr) return 0;
   const auto state = reinterpret_cast<std::uint64_t>(runtime->this_state());
-  if (!plausible(state)) return 0;
+  if (!plausible(state) || ends_elsewhere(*runtime, state)) return 0;
   if (g_good.load(std::memory_order_relaxed) < kTrials)
     return quick_frames_refused() ? 0 : try_walk(*runtime, state, tid, frames, room);
   QuickWalk<false> quick(*runtime, frames, room);

@@ -63,14 +63,7 @@ class Looker {
   /// The calling thread's innermost frame; not plausible: there is none.
   std::uint64_t top() const {
     const auto state = reinterpret_cast<std::uint64_t>(runtime_.this_state());
-    return plausible(state) ? top_of(state) : 0;
-  }
-  /// The same of the thread whose state this is.
-  std::uint64_t top_of(std::uint64_t state) const {
-    const Offsets& at = runtime_.at;
-    const std::uint64_t frame = word(state + at.thread_frame);
-    if (at.cframe_frame == kNone) return frame;
-    return plausible(frame) ? word(frame + at.cframe_frame) : 0;
+    return plausible(state) ? own_top_frame(runtime_, state) : 0;
   }
 
   /// Addresses of the frame and of those outside of it, innermost first.

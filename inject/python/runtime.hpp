@@ -45,6 +45,32 @@ inline constexpr std::uint32_t kMaxStates = 8192;
 /// Whether a pointer can be one to an interpreter's object: aligned, user half, not the first page.
 inline bool plausible(std::uint64_t at) { return base::user_address(at) && at % 8 == 0; }
 
+/// Loads a word; what is loaded later is loaded behind it.
+inline std::uint64_t load_in_order(std::uint64_t at) {
+  return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(at), __ATOMIC_ACQUIRE);
+}
+
+/// Whether another thread ends Python than the one with this state, which is freed then although
+/// this_state() of its thread still names it. That thread's frames stay where they are, and what
+/// they hold.
+inline bool ends_elsewhere(const Runtime& runtime, std::uint64_t state) {
+  const std::uint64_t by = load_in_order(runtime.address + runtime.at.runtime_finalizing);
+  return by != 0 && by != state;
+}
+
+/// The innermost frame of the calling thread, whose state this is; 0 once Python ends elsewhere. It
+/// was read before that where nobody ended Python behind it.
+inline std::uint64_t own_top_frame(const Runtime& runtime, std::uint64_t state) {
+  const Offsets& at = runtime.at;
+  if (ends_elsewhere(runtime, state)) return 0;
+  std::uint64_t frame = load_in_order(state + at.thread_frame);
+  if (ends_elsewhere(runtime, state)) return 0;
+  if (at.cframe_frame == kNone) return frame;
+  if (!plausible(frame)) return 0;
+  frame = load_in_order(frame + at.cframe_frame);  // it may be part of the state
+  return ends_elsewhere(runtime, state) ? 0 : frame;
+}
+
 /// Where a code object has its longest name.
 inline std::uint32_t name_field(const Offsets& at) {
   return at.code_qualname != kNone ? at.code_qualname : at.code_name;

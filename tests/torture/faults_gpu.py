@@ -8,6 +8,7 @@ import time
 
 import e2e
 import faults_test
+import pythons
 import sim
 import staged
 from attempt import Ran, Skip, load_json, need
@@ -72,6 +73,17 @@ def scenario(name):
 
 for _name in scenarios():
     add("gpu", _name, scenario(_name), lost=LOST, quick=_name == "shuffled")
+
+
+@fault("gpu", "Python ends under a thread that launches")
+def ending(attempt):
+    work = os.path.join(e2e.BUILD, "ending", "work.so")
+    program = os.path.join(e2e.SOURCE, "tests", "e2e", "ending", "programs", "ending.py")
+    need(work, sim.GPUSIM_RUN)
+    python = attempt.random.choice(pythons.readable())
+    options = attempt.random.choice([[], ["--rate", "0"], ["--rate", "1000"]])
+    print(python, options, flush=True)
+    attempt.unchanged([sim.GPUSIM_RUN, "--quiet", "--", python, program, work, "launches"], options)
 
 
 @fault("gpu", "several scenarios at once", lost=LOST)

@@ -2,25 +2,18 @@
 """Each launch has the Python stack that it came from, also where thousands come from the same native one."""
 
 import collections
-import glob
 import json
 import os
 import re
-import sys
 
 import e2e
+import pythons
 import sim
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(HERE, "launch_programs", "many_places.py")
 ROUNDS, LAUNCHES = 120, 21  # of each thread, and in each round
 FRAME = re.compile(r"\((\d+)\): (.+)$")
-
-
-def pythons():
-    root = os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")
-    found = sorted(glob.glob(os.path.join(root, "versions", "3.*", "bin", "python3")))
-    return [path for path in found if "/3.6." not in path and "/3.7." not in path] or [sys.executable]
 
 
 def stack_of(text):
@@ -58,7 +51,7 @@ def check(checks, python):
 def main():
     sim.need()
     checks = e2e.Checks()
-    for python in pythons():
+    for python in pythons.readable():
         check(checks, python)
     checks.done()
 

@@ -23,7 +23,7 @@ std::vector<std::uint64_t> debug_table(const Offsets& o, int minor) {
     words.insert(words.end(), more);
   };
   std::memcpy(words.data(), "xdebugpy", 8);
-  add({400000, 700, o.runtime_interpreters});
+  add({400000, o.runtime_finalizing, o.runtime_interpreters});
   add({300000, 8, o.interp_next, o.interp_threads});
   add({1, 2, 3, 4, 5, 6, 7, 8, 9});
   add({600, 0, o.thread_next, 16, o.thread_frame, o.thread_id, o.thread_native_id, 200, 40});
@@ -78,6 +78,7 @@ TEST(Offsets, ComeFromTheTableOf313AsTheyAreBuiltIn) {
 TEST(Offsets, ComeFromTheLongerTableOf314) {
   Offsets out{};
   ASSERT_EQ(parse(table_of_314(), 14, &out), DebugOffsets::kOk);
+  EXPECT_EQ(out.runtime_finalizing, 784u);
   EXPECT_EQ(out.runtime_interpreters, 808u);
   EXPECT_EQ(out.interp_next, 7272u);
   EXPECT_EQ(out.interp_threads, 7344u);

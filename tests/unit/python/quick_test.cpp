@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include "inject/python/frames.hpp"
+#include "inject/python/own_look.hpp"
 #include "inject/torch/stack.hpp"
 #include "tests/fakes/in_process_segment.hpp"
 #include "tests/unit/python/fake_interpreter.hpp"
@@ -328,6 +330,47 @@ TEST_P(QuickFrames, OfAFileWhoseNameLiesElsewhereAreFollowed) {
   const CodeFacts first = facts_of(python, python.code(file, name, 1));
   EXPECT_NE(first.mark, facts_of(python, python.code(file, name, 2)).mark);
   EXPECT_NE(first.id, 0u);
+}
+
+/// Its state is freed then: nothing of it is read.
+TEST_P(QuickFrames, AreNoneOnceAnotherThreadEndsPython) {
+  Inside inside(GetParam());
+  FakeInterpreter& python = inside.python;
+  const std::uint64_t frame = python.frame(python.code("main"), 0);
+  const std::uint32_t ends = python.runtime.at.runtime_finalizing;
+  for (const bool settled : {false, true}) {
+    inside.at(frame);
+    settled ? settle() : forget_trials();
+    static torch::Stack stack;
+    stack.clear();
+    stack.take(hot::this_tid(), 0);
+    EXPECT_EQ(stack.frame_count(), 1u);
+    const std::uint32_t version = stack.version();
+    OwnLook look;
+    EXPECT_EQ(look_at_own_frames(&look), settled);
+    // By this thread: its frames are there until the end.
+    python.put(python.runtime.address, ends, reinterpret_cast<std::uint64_t>(g_state));
+    stack.take(hot::this_tid(), version);
+    EXPECT_EQ(stack.frame_count(), 1u);
+    EXPECT_EQ(look_at_own_frames(&look), settled);
+    python.put(python.runtime.address, ends, python.state(0));
+    python.put<std::uint64_t>(reinterpret_cast<std::uint64_t>(g_state),
+                              python.runtime.at.thread_frame, 0x2bad00000000);
+    for (const std::uint32_t around : {0u, version}) {
+      stack.take(hot::this_tid(), around);
+      EXPECT_EQ(stack.frame_count(), 0u);
+    }
+    EXPECT_FALSE(look_at_own_frames(&look));
+    QuickFrame found[64];
+    EXPECT_EQ(frames(found), 0u);
+    EXPECT_FALSE(quick_frames_refused());
+    fakes::InProcessSegment segment(2, 2);
+    wire::PyFrame read[4];
+    const Read own = read_own(hot::Guard(hot::Role::kCallback), read, 4, 1);
+    EXPECT_EQ(own.count, 0u);
+    EXPECT_EQ(own.flags, wire::kStackPythonPartial);
+    python.put<std::uint64_t>(python.runtime.address, ends, 0);
+  }
 }
 
 TEST(Stack, IsDefinedOnceAllOfItFoundRoom) {
