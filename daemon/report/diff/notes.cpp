@@ -122,6 +122,10 @@ void note_differences(const Side& before, const Side& after, ProcessDiff& diff) 
   if (before.world_size != after.world_size)
     diff.remarks.push_back(
         fmt::format("ranks in the job: {} before, {} after", before.world_size, after.world_size));
+  if (before.other_names != 0 || after.other_names != 0)
+    diff.doubts.push_back(
+        fmt::format("more than {} names: {} before and {} after are added up as (other)", kMaxNames,
+                    before.other_names, after.other_names));
   std::size_t other_shapes = 0;
   for (const NameDiff& row : diff.names) other_shapes += !row.shapes_before.empty();
   if (other_shapes != 0)

@@ -3,7 +3,7 @@
 // One of the two things compared: what a process did in each of its steps.
 //
 // Context:  cli
-// Owns:     at most kMaxCells sums for each of at most kMaxNames names
+// Owns:     at most kMaxCells sums for each of at most kMaxNames names and one "(other)" a kind
 // Promises: made from what files show (daemon/export/shown.hpp); GPU work counts to the step of its
 //           launch, host work to the step it began in
 // Not here: what a difference means (compare.hpp)
@@ -91,6 +91,7 @@ struct Side {
   /// By cell, of one step.
   std::array<std::vector<double>, kMeasures> by_cell;
   std::vector<NameRow> names;
+  std::size_t other_names = 0;                // beyond kMaxNames, in a row "(other)" of each kind
   std::vector<Call> calls;                    // by parent
   std::map<std::int32_t, SideMemory> memory;  // by device, -1: the host
 

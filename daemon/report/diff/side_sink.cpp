@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "daemon/export/words/inputs_text.hpp"
+#include "gpuprof/base/bytes.hpp"
 
 namespace gpuprof::report::diff {
 namespace {
@@ -87,13 +88,18 @@ std::uint32_t SideSink::cell_at(std::uint64_t ns) {
 }
 
 std::uint32_t SideSink::name_index(std::string_view name, NameKind kind) {
-  if (side_.names.size() >= kMaxNames) name = kOther;
   std::string key(1, static_cast<char>(kind));
   key += name;
-  const auto [at, fresh] =
-      indexes_.emplace(std::move(key), static_cast<std::uint32_t>(side_.names.size()));
-  if (fresh) side_.names.push_back({std::string(name), kind, {}, {}, 0});
-  return at->second;
+  if (const auto known = indexes_.find(key); known != indexes_.end()) return known->second;
+  if (side_.names.size() >= kMaxNames && name != kOther) {
+    others_.insert(base::hash_bytes(key.data(), key.size()));
+    side_.other_names = others_.size();
+    return name_index(kOther, kind);
+  }
+  const auto index = static_cast<std::uint32_t>(side_.names.size());
+  indexes_.emplace(std::move(key), index);
+  side_.names.push_back({std::string(name), kind, {}, {}, 0});
+  return index;
 }
 
 Cell& SideSink::cell_of(std::uint32_t name, std::uint32_t cell) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -106,6 +107,7 @@ class SideSink final : public exporter::ShownSink {
   std::uint32_t step_tid_ = 0;
   std::size_t last_step_ = 0;
   std::unordered_map<std::string, std::uint32_t> indexes_;
+  std::unordered_set<std::uint64_t> others_;       // hashes of names without a row
   std::unordered_map<std::uint64_t, Call> edges_;  // by parent and child
   std::unordered_map<model::RangeId, Inside> inside_;
   std::unordered_map<std::uint64_t, Enclosable> enclosable_;      // thread, name

@@ -258,10 +258,13 @@ TEST(Compare, DifferencesOfTheRecordingsAreSaid) {
   after.facts["torch.version"] = "2.2";
   before.gpus = {"V100"};
   after.gpus = {"H200"};
+  after.other_names = 3;
   const ProcessDiff diff = compare(before, after, {});
   EXPECT_THAT(diff.remarks, Contains("PyTorch: 2.1 before, 2.2 after"));
   EXPECT_THAT(diff.remarks, Contains("GPUs: V100 before, H200 after"));
   EXPECT_THAT(diff.doubts, Contains(HasSubstr("2 steps after warm-up are not enough")));
+  EXPECT_THAT(diff.doubts,
+              Contains("more than 20000 names: 0 before and 3 after are added up as (other)"));
 }
 
 TEST(Compare, EmptyRecordingsAreComparedToNothing) {

@@ -71,6 +71,32 @@ TEST_F(SideTest, CallsOfManyNamesInOneAreEachCounted) {
   }
 }
 
+TEST_F(SideTest, KnownNamesKeepTheirRowsOnceThereIsNoRoomForNewOnes) {
+  constexpr std::uint32_t kNew = 7;
+  constexpr auto kFull = static_cast<std::uint32_t>(kMaxNames);
+  window_.end_ns = kStart + 1'000'000'000;
+  record([](model::EventSink& to) {
+    model::RangeId id = 0;
+    const auto run = [&](std::uint32_t name) {
+      const auto at = static_cast<std::int64_t>(++id) * 10;
+      to.on(op(id, name, at, at + 1));
+    };
+    for (std::uint32_t i = 1; i <= kFull + kNew; ++i)
+      to.on(model::StringDef{i, "op" + std::to_string(i)});
+    for (std::uint32_t i = 1; i <= kFull; ++i) run(i);
+    for (std::uint32_t i = 1; i <= kNew; ++i) run(kFull + i);
+    for (std::uint32_t i = 1; i <= kNew; ++i) run(kFull + i);
+    run(1);
+    run(kFull);
+  });
+  const Side side = read();
+  EXPECT_EQ(kMaxNames + 1, side.names.size());
+  EXPECT_DOUBLE_EQ(2, row(side, "op1").calls);
+  EXPECT_DOUBLE_EQ(2, row(side, "op" + std::to_string(kFull)).calls);
+  EXPECT_DOUBLE_EQ(2 * kNew, row(side, "(other)").calls);
+  EXPECT_EQ(kNew, side.other_names);
+}
+
 TEST_F(SideTest, AnOperatorThatCallsItselfIsCountedOnceInItsTotal) {
   record([](model::EventSink& to) {
     to.on(model::StringDef{1, "twice"});
