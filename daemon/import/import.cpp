@@ -17,6 +17,7 @@
 #include <set>
 
 #include "daemon/export/words/rank.hpp"
+#include "daemon/import/path_kind.hpp"
 #include "daemon/import/processes/emit.hpp"
 #include "daemon/import/processes/owners.hpp"
 #include "daemon/import/processes/session_process.hpp"
@@ -79,6 +80,7 @@ class Importer {
     GPUPROF_CHECK(check_mix());
     line_ = place_files(files_);
     GPUPROF_CHECK(begin_log());
+    if (const std::string runs = several_runs(files_); !runs.empty()) tell(runs);
     for (ReadFile& file : files_) GPUPROF_CHECK(emit(file));
     if (events_ == 0)
       return support::error(
@@ -360,18 +362,6 @@ support::Result<void> Importer::finish() {
   log_->chosen(pids, spools);
   log_->ended("imported");
   return {};
-}
-
-/// Each file once, in the order named.
-std::vector<std::string> distinct(const std::vector<std::string>& paths) {
-  std::vector<std::string> kept;
-  std::set<std::string> seen;
-  for (const std::string& path : paths) {
-    std::error_code failed;
-    const fs::path same = fs::canonical(path, failed);
-    if (seen.insert(failed ? path : same.string()).second) kept.push_back(path);
-  }
-  return kept;
 }
 
 }  // namespace

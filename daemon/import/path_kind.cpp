@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "daemon/import/text/unpacker.hpp"
@@ -209,6 +210,17 @@ support::Result<Found> look_at_folder(const std::string& folder) {
 }
 
 }  // namespace
+
+std::vector<std::string> distinct(const std::vector<std::string>& paths) {
+  std::vector<std::string> kept;
+  std::set<std::string> seen;
+  for (const std::string& path : paths) {
+    std::error_code failed;
+    const fs::path same = fs::canonical(path, failed);
+    if (seen.insert(failed ? path : same.string()).second) kept.push_back(path);
+  }
+  return kept;
+}
 
 support::Result<Found> look_at(const std::string& path) {
   std::error_code failed;

@@ -31,4 +31,7 @@ struct Found {
 /// Errors: nothing there, nothing we read, several runs: one sentence that says what to name.
 support::Result<Found> look_at(const std::string& path);
 
+/// Each file once, in the order named.
+std::vector<std::string> distinct(const std::vector<std::string>& paths);
+
 }  // namespace gpuprof::importer

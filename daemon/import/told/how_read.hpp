@@ -16,6 +16,8 @@
 
 namespace gpuprof::importer {
 
+struct ReadFile;
+
 /// What of it is left out, was mended, or taken by its shape; empty: nothing.
 std::vector<std::string> how_read(const std::string& path, const FileContent& content);
 
@@ -26,6 +28,12 @@ std::vector<std::string> how_read(const std::string& path, const FileContent& co
 /// @param told   how_read() of all
 std::string nothing_shown(const std::string& path, std::size_t files,
                           const std::vector<std::string>& told);
+
+/// Where the files are gpuprof's own of several recordings, one after the other, that have no
+/// process in common, and are read as one; empty: they are not, as far as can be told.
+///
+/// @param files  by their begin
+std::string several_runs(const std::vector<ReadFile>& files);
 
 /// Files that hold a process of the same number, host and rank as another one at the same time:
 /// copies of one trace, what somebody has merged beside its parts, or processes in containers.

@@ -43,6 +43,32 @@ TEST_F(Files, ACopyOfAFileIsTold) {
   EXPECT_TRUE(remarked("(2 files in all hold one that another file holds)"));
 }
 
+TEST_F(Files, OfSeveralRecordingsAreTold) {
+  // Of a process in a recording's window of this number, which lasts a second.
+  const auto recorded = [this](const std::string& name, int second, int pid, int index = 0,
+                               const std::string& host = "a") {
+    return file(
+        name,
+        trace(complete("cpu_op", "op", 2000, 500, "", 100, pid),
+              fmt::format(
+                  R"("baseTimeNanoseconds":{},"gpuprof":{{"version":"1","host":"{}","pid":{},)"
+                  R"("window":{{"index":{},"start_ns":5000000,"duration_ns":1000000000,)"
+                  R"("first_step":0,"steps":0,"why":"x"}}}})",
+                  1'700'000'000'000'000'000 + second * 1'000'000'000LL, host, pid, index)));
+  };
+  told({recorded("c.json", 20, 4002), recorded("b.json", 1, 4001), recorded("a.json", 1, 4000),
+        recorded("d.json", 24, 4002, 1)});
+  EXPECT_TRUE(remarked("the files are of 2 recordings one after the other"));
+  EXPECT_TRUE(remarked(folder_ + "/c.json begin the first two)"));
+  // Windows of one recording, one process recorded again, and two machines.
+  told({recorded("a.json", 1, 4000), recorded("b.json", 1, 4001), recorded("c.json", 20, 4002, 1)});
+  EXPECT_FALSE(remarked("recordings"));
+  told({recorded("a.json", 1, 4000), recorded("b.json", 20, 4000)});
+  EXPECT_FALSE(remarked("recordings"));
+  told({recorded("a.json", 1, 4000), recorded("b.json", 20, 4001, 0, "b")});
+  EXPECT_FALSE(remarked("recordings"));
+}
+
 TEST_F(Files, RanksAtOnceAreProcessesOfOneWindow) {
   const auto all = told({one("r0.json", 1, "\"distributedInfo\":{\"rank\": 0}"),
                          one("r1.json", 1.1, "\"distributedInfo\":{\"rank\": 1}", 4001)});
