@@ -46,7 +46,7 @@ constexpr Row kRows[] = {
     {Counter::kBlockedTorn, "blocked_torn", LossReason::kBlockedTorn},
     {Counter::kCuptiDropped, "cupti_dropped", LossReason::kCuptiDropped},
     {Counter::kCuptiBadTime, "cupti_bad_time", kNoLoss},
-    {Counter::kCuptiIncomplete, "cupti_incomplete", LossReason::kCuptiIncomplete},
+    {Counter::kCuptiIncomplete, "cupti_incomplete", kNoLoss},
     {Counter::kCuptiUnknownKind, "cupti_unknown_kind", LossReason::kCuptiUnknownKind},
     {Counter::kCuptiDiscardBuffer, "cupti_discard_buffer", LossReason::kCuptiNoBuffer},
     {Counter::kCuptiBuffers, "cupti_buffers", kNoLoss},

@@ -36,7 +36,8 @@ constexpr auto kRuntime = static_cast<std::uint32_t>(wire::ApiDomain::kRuntime);
 
 bool Joins::good_times(std::uint64_t start_ns, std::uint64_t end_ns, bool flagged) {
   if (!flagged && start_ns != 0 && end_ns != 0 && end_ns >= start_ns) return true;
-  losses_.add(LossReason::kCuptiBadTime, 0, 1, 0, 0);
+  const bool runs_on = start_ns != 0 && end_ns == 0;
+  losses_.add(runs_on ? LossReason::kCuptiIncomplete : LossReason::kCuptiBadTime, 0, 1, 0, 0);
   return false;
 }
 

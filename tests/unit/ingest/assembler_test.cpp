@@ -325,6 +325,15 @@ TEST_F(AssemblerTest, BadTimesAreCountedAndNeverWritten) {
   EXPECT_EQ(3u, sink_.lost(LossReason::kCuptiBadTime));
 }
 
+// The agent counts them, too; once is enough.
+TEST_F(AssemblerTest, WorkThatHadNotEndedIsOneLoss) {
+  kernel(1, 10, 0);
+  assembler_->finish(now_);
+  EXPECT_THAT(sink_.kernels, SizeIs(0));
+  EXPECT_EQ(1u, sink_.lost(LossReason::kCuptiIncomplete));
+  EXPECT_EQ(0u, sink_.lost(LossReason::kCuptiBadTime));
+}
+
 TEST_F(AssemblerTest, SaysWhenTheSystemClockWasSet) {
   put(wire::ClockSync{kRealOffset + 10, 10, kRealOffset + 10, 0, 0, 20, 0});
   put(wire::ClockSync{2 * kRealOffset, 20, 2 * kRealOffset, 0, 0, 20, 0});
