@@ -117,7 +117,9 @@ void Names::define(const wire::TorchModuleDef& def, const Tail& tail) {
 
 model::StringId Names::intern(std::string_view text) {
   const std::uint64_t wire_id = base::hash_bytes(text.data(), text.size());
+  const std::uint64_t before = strings_.refused();
   const model::StringId fresh = strings_.define(wire_id);
+  refused(strings_, before, LossReason::kNameTableFull);
   if (fresh != 0) sink_.on(model::StringDef{fresh, text});
   const model::StringId id = strings_.mention(wire_id);
   settle_string(id);

@@ -34,7 +34,7 @@ enum class LossReason : std::uint32_t {
   kUnwindFault = 17,
   kBlockedTorn = 18,  // the blocked thread moved while it was read: its sample was thrown away
   kPopWithoutPush = 19,
-  kJoinTableFull = 20,
+  kJoinTableFull = 20,  // nothing is booked as this; the number stays taken
   kDuplicateCall = 21,  // inner host call with the same correlation id
   kPythonFault = 22,
   kCodeTableFull = 23,

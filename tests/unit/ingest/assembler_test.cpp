@@ -137,6 +137,18 @@ TEST_F(AssemblerTest, DictionariesAreBounded) {
   EXPECT_GE(sink_.lost(LossReason::kNameTableFull), 90u);
 }
 
+TEST_F(AssemblerTest, NamesInCodeObjectsAreRefusedAsOthersAre) {
+  Limits limits;
+  limits.strings = 1;
+  make(limits);
+  for (std::uint64_t i = 1; i <= 20; ++i) {
+    const std::string file = "f" + std::to_string(10 + i);
+    put(wire::PyCodeDef{i, 3, 11, 0, 3, 1, 0, 0}, file + "g");
+  }
+  assembler_->finish(now_);
+  EXPECT_EQ(39u, sink_.lost(LossReason::kNameTableFull)) << "but the first";
+}
+
 // ---- ranges ----
 
 TEST_F(AssemblerTest, PushAndPopMakeNestedRangesWithIdsOfTheirOwn) {
