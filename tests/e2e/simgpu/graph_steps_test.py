@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """PyTorch programs that replay captured CUDA graphs, on the simulated GPU, by `gpuprof run` without an option: every
-node is there, and the steps are those that the program makes; with --cuda-graph graph each launch is one event.
+node is there, and the steps are those that the program makes; with --cuda-graph graph each launch is one event. And
+with a schedule.
 
 usage: graph_steps_test.py [--python PATH]"""
 
@@ -75,6 +76,20 @@ def check_whole(checks, python):
         checks.equal((len(graphs), sum(map(is_node, events))), (truth["launches"], 0), "whole graphs: one event a launch")
 
 
+def check_counted(checks, python):
+    """Steps are only counted when the training is captured and when it replays: the window comes all the same."""
+    program = os.path.join("graph_programs", "long_warm_up.py")
+    with e2e.Folder("graph-counted") as folder:
+        done, _, events = record(folder, python, program, "--wait", "80", "--active", "5", "--repeat", "1")
+        summary = done.stderr.decode()
+        checks.equal(done.returncode, 0, program + ": " + summary[-900:])
+        checks.expect(re.search(r"from step \d+ on iterations of the loop at .*long_warm_up\.py:\d+ \(replays CUDA graphs\)", summary),
+                      program + ": what the steps are: " + summary[-900:])
+        steps = sorted(int(event["name"].split("#")[1]) for event in events if event.get("name", "").startswith("ProfilerStep#"))
+        checks.equal(steps, list(range(81, 86)), program + ": steps of the window")
+        checks.expect(sum(map(is_node, events)) > 0, program + ": nodes in them")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--python")
@@ -83,6 +98,7 @@ def main():
     for program, (steps, said) in PROGRAMS.items():
         check_nodes(checks, python, program, steps, said)
     check_whole(checks, python)
+    check_counted(checks, python)
     checks.done()
 
 
