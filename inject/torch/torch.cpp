@@ -106,10 +106,17 @@ void follow(std::uint32_t copy) {
   library.handle = library.call.add_global(callbacks_of(copy));
 }
 
+// The program's other threads may go on allocating while tables of libtorch are destroyed, in which
+// it looks because memory is asked for.
+void stop_at_exit() {
+  stop_observing_at_exit();
+  settle_cpu_memory(false);
+}
+
 // libtorch's destructors run after what is registered now: they were registered when it was loaded.
 void hook_exit() {
   if (g_room.exit_hook) return;
-  g_room.exit_hook = atexit(stop_observing_at_exit) == 0;
+  g_room.exit_hook = atexit(stop_at_exit) == 0;
 }
 
 void take_in(std::uint32_t copy) {

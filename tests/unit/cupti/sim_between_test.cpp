@@ -138,8 +138,9 @@ TEST_F(SimBetween, InAPauseTheProgramGetsItsOwnBuffersAlone) {
 TEST_F(SimBetween, WhileThreadsLaunchTheProgramGetsItsOwnBuffersAlone) {
   program();
   std::atomic<bool> over{false};
+  std::atomic<int> launched{0};
   std::thread launching([&] {
-    while (!over.load()) program().launch(1);
+    for (; !over.load(); ++launched) program().launch(1);
   });
   for (int i = 0; i < 5; ++i) {
     record();
@@ -148,6 +149,9 @@ TEST_F(SimBetween, WhileThreadsLaunchTheProgramGetsItsOwnBuffersAlone) {
     app_registers();
     app_begins();
     turn();
+    // One that is launched in its session: the first may have begun before.
+    for (const int before = launched.load(); launched.load() < before + 2;)
+      std::this_thread::yield();
     app_ends();
     ASSERT_TRUE(turn_until_hands_off_are_over());
   }

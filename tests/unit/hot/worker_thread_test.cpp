@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -93,6 +94,29 @@ TEST_F(WorkerThread, ResumingTwiceMakesOneThread) {
   EXPECT_TRUE(worker_resume());
   EXPECT_FALSE(worker_resume());
   EXPECT_EQ(kernel_threads(), parked + 1);
+}
+
+TEST_F(WorkerThread, IsAnOrdinaryOneWhereARealTimeThreadResumesIt) {
+  ASSERT_TRUE(worker_park(60'000));
+  worker_allow_resume();
+  bool real_time = false;
+  std::thread([&] {
+    const sched_param lowest{1};
+    real_time = sched_setscheduler(0, SCHED_FIFO, &lowest) == 0;
+    if (real_time) worker_resume();
+  }).join();
+  if (!real_time) GTEST_SKIP() << "no real-time scheduling for this user";
+  ASSERT_TRUE(turns_again());
+  EXPECT_EQ(sched_getscheduler(static_cast<pid_t>(g_state.worker_tid.load())), SCHED_OTHER);
+}
+
+TEST_F(WorkerThread, ThatStandsStillIsPausedAtOnce) {
+  ASSERT_TRUE(worker_pause(60'000));
+  EXPECT_TRUE(worker_pause(0)) << "by a handler that forks, amid a fork";
+  const std::uint64_t turns = g_turns;
+  worker_go_on();
+  EXPECT_TRUE(turns_again());
+  EXPECT_GT(g_turns, turns);
 }
 
 TEST_F(WorkerThread, HandlerInsideMallocResumesIt) {
