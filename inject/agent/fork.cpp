@@ -116,11 +116,9 @@ void resume_parked_worker() {
   // It may have let go of all while the fork waited for it.
   const int signal = awake() ? sample::claim_signal() : 0;
   const bool later = signal != 0 && hot::worker_resume_after_cpu(kParentResumeCpuNs, signal);
+  hot::g_state.parked_by_fork.store(later, std::memory_order_relaxed);
   hot::worker_allow_resume();
-  if (!later && awake())
-    hot::worker_resume();
-  else
-    hot::g_state.parked_by_fork.store(true, std::memory_order_relaxed);
+  if (!later && awake()) hot::worker_resume();
 }
 
 }  // namespace

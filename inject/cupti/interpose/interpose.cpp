@@ -6,8 +6,7 @@
 // Context:  boundary (application threads)
 // Owns:     nothing
 // Promises: arguments and results unchanged, but for buffer callbacks (passing.hpp); our own calls
-// never come here (they go through the
-//           table of api.hpp)
+//           never come here (they go through the table of api.hpp)
 // Not here: why each is wrapped (exports.txt)
 #include "inject/cupti/interpose/forward.hpp"
 #include "inject/cupti/interpose/handover.hpp"

@@ -47,8 +47,10 @@ namespace {
 
 // A thread of the program's made this one: what waits for a processor must not wait for us.
 void take_ordinary_policy() {
-  const long policy = ::syscall(SYS_sched_getscheduler, 0);
-  if (policy <= 0) return;
+  constexpr long kDeadline = 6;  // SCHED_DEADLINE
+  const long policy = ::syscall(SYS_sched_getscheduler, 0) & ~SCHED_RESET_ON_FORK;
+  // A program that gives way to others has us do so, too.
+  if (policy != SCHED_FIFO && policy != SCHED_RR && policy != kDeadline) return;
   const sched_param none{};
   ::syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &none);
 }
