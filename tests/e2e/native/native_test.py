@@ -19,13 +19,13 @@ import e2e  # noqa: E402
 PROGRAMS = os.path.join(e2e.BUILD, "native")
 WORKER, SERVER, HOST, QUIET, REGISTERED, AGAIN = (os.path.join(PROGRAMS, name) for name in ("worker", "server", "host", "quiet", "registered", "again"))
 STATIC = os.path.join(e2e.BUILD, "unchanged", "static_hello")
-HOT_LOOP = "import time\ndef hot_loop():\n  e = time.thread_time() + 1.5\n  while time.thread_time() < e: sum(range(1000))\nhot_loop()\n"
+HOT_LOOP = "import time\ndef hot_loop():\n  e = time.thread_time() + 1\n  while time.thread_time() < e: sum(range(1000))\nhot_loop()\n"
 RUST = """
 use std::{process, thread};
 extern "C" { fn clock() -> i64; }
 #[inline(never)] fn hot_rust() -> f64 {
     let mut s = 0.0;
-    while unsafe { clock() } < 3_000_000 { for i in 0..100_000 { s += (i as f64).sqrt(); } }
+    while unsafe { clock() } < 2_000_000 { for i in 0..100_000 { s += (i as f64).sqrt(); } }
     s
 }
 fn main() {
@@ -52,7 +52,7 @@ func cpu() (us int64) {
 //go:noinline
 func hotGo() float64 {
 	s := 0.0
-	for cpu() < 3000000 { for i := 0; i < 1000000; i++ { s += float64(i) * 0.5 } }
+	for cpu() < 2000000 { for i := 0; i < 1000000; i++ { s += float64(i) * 0.5 } }
 	return s
 }
 func main() {
@@ -76,7 +76,7 @@ program hot
   real(8) :: now, total
   now = 0
   total = 0
-  do while (now < 1.5)
+  do while (now < 1)
     total = total + hot_fortran(100000, total)
     call cpu_time(now)
   end do
@@ -157,22 +157,22 @@ def workers(checks, folder):
     """The same program, wherever it works, and whoever started it."""
     python = e2e.real_python()
     for how in ("main", "threads", "late", "asks"):
-        has_one_file(checks, Run(folder, below_shell(WORKER, how, "1.5")), "hot_native", "C++ below sh, " + how)
+        has_one_file(checks, Run(folder, below_shell(WORKER, how, "1")), "hot_native", "C++ below sh, " + how)
     has_one_file(checks, Run(folder, [python, "-c", "import subprocess, sys; sys.exit(subprocess.run(sys.argv[1:]).returncode)",
-                                      WORKER, "threads", "1.5"]), "hot_native", "C++ below Python")
-    has_one_file(checks, Run(folder, ["sh", "-c", "echo 1.5 | xargs %s main; exit $?" % WORKER]), "hot_native",
+                                      WORKER, "threads", "1"]), "hot_native", "C++ below Python")
+    has_one_file(checks, Run(folder, ["sh", "-c", "echo 1 | xargs %s main; exit $?" % WORKER]), "hot_native",
                  "C++ below xargs", 123)
     # The C library starts these with the two signals ignored that it keeps for itself.
     for how, start in (("posix_spawn", SPAWNED % "os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ)"),
                        ("system", "import os, shlex, sys; sys.exit(os.waitstatus_to_exitcode(os.system(shlex.join(sys.argv[1:]))))")):
-        has_one_file(checks, Run(folder, [python, "-c", start, WORKER, "threads", "1.5"]), "hot_native", "C++ by " + how)
-        has_one_file(checks, Run(folder, [python, "-c", start, *below_shell(WORKER, "main", "1.5")]), "hot_native",
+        has_one_file(checks, Run(folder, [python, "-c", start, WORKER, "threads", "1"]), "hot_native", "C++ by " + how)
+        has_one_file(checks, Run(folder, [python, "-c", start, *below_shell(WORKER, "main", "1")]), "hot_native",
                      "C++ below a shell by " + how)
     if shutil.which("make"):
         with open(os.path.join(folder, "Makefile"), "w", encoding="utf-8") as file:
-            file.write("all:\n\t@%s main 1.5\n" % WORKER)
+            file.write("all:\n\t@%s main 1\n" % WORKER)
         has_one_file(checks, Run(folder, ["make", "-s", "-C", folder]), "hot_native", "C++ by make", 2)
-    run = Run(folder, below_shell(WORKER, "main", "1.5"), "--all-processes")
+    run = Run(folder, below_shell(WORKER, "main", "1"), "--all-processes")
     checks.equal(len(run.stacks), 2, "--all-processes: a file for the shell and for the program")
     checks.expect(run.shares("hot_native")[-1] >= 0.5, "--all-processes: its function is named")
 

@@ -26,7 +26,7 @@
  */
 static void work(void) {
   static volatile unsigned long sum;
-  for (unsigned long i = 0; i < 600000000; ++i) sum += i;
+  for (unsigned long i = 0; i < 150000000; ++i) sum += i;
 }
 
 static long restrict_calls(const char* how) {

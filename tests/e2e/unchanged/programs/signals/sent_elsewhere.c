@@ -14,7 +14,7 @@
 #include "work_ms.h"
 
 #define SIGNAL (SIGRTMAX - 3)
-#define TIMES 4000
+#define TIMES 1500
 #define THREADS 6 /* more than there are processors: some are preempted while they read */
 
 static volatile int got, over;
