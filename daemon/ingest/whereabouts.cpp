@@ -13,6 +13,12 @@
 
 namespace gpuprof::ingest {
 
+namespace {
+
+constexpr std::uint64_t kIdleNs = 10'000'000'000, kLookNs = 1'000'000'000;
+
+}  // namespace
+
 void Whereabouts::define(const wire::StackDef& stack, const Tail& tail) {
   const std::size_t native = stack.native_count * sizeof(std::uint64_t);
   const std::size_t python = stack.python_count * sizeof(wire::PyFrame);
@@ -31,10 +37,21 @@ void Whereabouts::define(const wire::StackDef& stack, const Tail& tail) {
   stacks_.emplace(stack.id, std::move(frames));
 }
 
+// One that has had no sample for long makes room: a program may make thousands one after the other.
+bool Whereabouts::has_room(std::uint32_t tid, std::uint64_t ts_ns) {
+  if (threads_.size() < kMostThreads || threads_.contains(tid)) return true;
+  if (ts_ns < full_until_ns_) return false;
+  full_until_ns_ = ts_ns + kLookNs;
+  std::erase_if(threads_, [ts_ns](const auto& one) {
+    return one.second.empty() || one.second.back().ts_ns + kIdleNs < ts_ns;
+  });
+  return threads_.size() < kMostThreads;
+}
+
 // A thread's samples come by its own lane and by the worker's.
 void Whereabouts::add(const wire::Sample& sample) {
   if (sample.stack_id == 0) return;
-  if (!threads_.contains(sample.tid) && threads_.size() >= kMostThreads) return;
+  if (!has_room(sample.tid, sample.ts_ns)) return;
   std::deque<Sample>& samples = threads_[sample.tid];
   auto at = samples.end();
   while (at != samples.begin() && (at - 1)->ts_ns > sample.ts_ns) --at;

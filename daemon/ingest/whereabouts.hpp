@@ -45,6 +45,7 @@ class Whereabouts {
                             std::uint64_t first) const;
 
   std::size_t stacks_kept() const { return stacks_.size(); }
+  bool knows(std::uint32_t tid) const { return threads_.contains(tid); }
 
   /// Nobody will ask for older ones of this thread.
   void forget(std::uint32_t tid, std::uint64_t before_ns);
@@ -60,6 +61,7 @@ class Whereabouts {
     std::uint64_t ts_ns, stack_id;
   };
 
+  bool has_room(std::uint32_t tid, std::uint64_t ts_ns);
   const Frames* frames(std::uint64_t stack_id) const;
   static Part part_of(const Frames& seen, const wire::LoopDef& loop, const Frames* last,
                       const Frames* first);
@@ -67,6 +69,7 @@ class Whereabouts {
   std::unordered_map<std::uint64_t, Frames> stacks_;
   std::size_t frames_kept_ = 0;
   std::unordered_map<std::uint32_t, std::deque<Sample>> threads_;  // by tid, each by time
+  std::uint64_t full_until_ns_ = 0;  // then one of them may have ended
 };
 
 }  // namespace gpuprof::ingest

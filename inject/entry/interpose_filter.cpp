@@ -45,6 +45,12 @@ bool restricts(int option, unsigned long first, unsigned long second) {
          (option == PR_SET_SYSCALL_USER_DISPATCH && first != 0);
 }
 
+void before_prctl(int option, unsigned long first, unsigned long second) {
+  if (restricts(option, first, second)) gpuprof::agent::leave();
+  // A filter may follow by an instruction of the program's own.
+  if (option == PR_SET_NO_NEW_PRIVS) gpuprof::wake::end_watch_here();
+}
+
 }  // namespace
 
 extern "C" {
@@ -57,10 +63,14 @@ __attribute__((
     used, visibility("hidden"))) constinit decltype(&gpuprof_own_syscall) gpuprof_next_syscall =
     gpuprof_own_syscall;
 
-/// What is to be done before seccomp(2) or exit(2) is called. Keeps errno.
+/// What is to be done before seccomp(2), prctl(2) or exit(2) is called. Keeps errno.
 __attribute__((used, visibility("hidden"))) void gpuprof_before_call(long number, long operation,
-                                                                     long, const void* program) {
+                                                                     long first,
+                                                                     const void* program) {
   if (number == SYS_exit) return gpuprof::agent::thread_ends();
+  if (number == SYS_prctl)
+    return before_prctl(static_cast<int>(operation), static_cast<unsigned long>(first),
+                        reinterpret_cast<unsigned long>(program));
   const unsigned long mode = operation == SECCOMP_SET_MODE_STRICT   ? SECCOMP_MODE_STRICT
                              : operation == SECCOMP_SET_MODE_FILTER ? SECCOMP_MODE_FILTER
                                                                     : 0UL;
@@ -90,16 +100,15 @@ GPUPROF_EXPORT int prctl(int option, ...) noexcept {
   const auto first = va_arg(list, unsigned long), second = va_arg(list, unsigned long),
              third = va_arg(list, unsigned long), fourth = va_arg(list, unsigned long);
   va_end(list);
-  if (restricts(option, first, second)) gpuprof::agent::leave();
-  // A filter may follow by an instruction of the program's own.
-  if (option == PR_SET_NO_NEW_PRIVS) gpuprof::wake::end_watch_here();
+  before_prctl(option, first, second);
   const Prctl next = g_prctl.load(std::memory_order_relaxed);
   if (next != nullptr) return next(option, first, second, third, fourth);
   return static_cast<int>(::syscall(SYS_prctl, option, first, second, third, fourth));
 }
 
 #if defined(__x86_64__)
-static_assert(SYS_seccomp == 317 && SYS_exit == 60 && SYS_unshare == 272 && SYS_setns == 308);
+static_assert(SYS_seccomp == 317 && SYS_prctl == 157 && SYS_exit == 60 && SYS_unshare == 272 &&
+              SYS_setns == 308);
 __asm__(R"(
   .text
   .globl syscall
@@ -109,6 +118,8 @@ syscall:
   .cfi_startproc
   endbr64
   cmpq $317, %rdi
+  je 2f
+  cmpq $157, %rdi
   je 2f
   cmpq $60, %rdi
   je 2f
@@ -173,7 +184,8 @@ gpuprof_own_syscall:
 
 )");
 #elif defined(__aarch64__)
-static_assert(SYS_seccomp == 277 && SYS_exit == 93 && SYS_unshare == 97 && SYS_setns == 268);
+static_assert(SYS_seccomp == 277 && SYS_prctl == 167 && SYS_exit == 93 && SYS_unshare == 97 &&
+              SYS_setns == 268);
 __asm__(R"(
   .text
   .globl syscall
@@ -183,6 +195,8 @@ syscall:
   .cfi_startproc
   hint #34
   cmp x0, #277
+  b.eq 2f
+  cmp x0, #167
   b.eq 2f
   cmp x0, #93
   b.eq 2f

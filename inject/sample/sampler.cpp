@@ -382,6 +382,7 @@ std::uint32_t tick(std::uint64_t now_ns) {
     keep_signal();
     keep_shield(now_ns);
     scan_threads(now_ns);
+    follow_affinity(now_ns);
     if (some_are_claimed()) keep_signal();
     tell_of_lacking_stacks(some_lack_a_stack());
     tell_of_obstacles(some_are_filtered(), was_traced());

@@ -65,6 +65,9 @@ void release_threads();
 /// Looks for new and dead threads, re-checks some of the known ones.
 void scan_threads(std::uint64_t now_ns);
 
+/// Lets the worker run wherever one of those threads may. After a scan; looks every 10 s.
+void follow_affinity(std::uint64_t now_ns);
+
 /// Takes the triggers of threads that our signal has reached in a waiting call, at once.
 void heed_interrupted_waits(std::uint64_t now_ns);
 

@@ -22,7 +22,8 @@ bool Answers::silent(Source source, std::uint64_t now_ns, bool last) const {
   if (source == Source::kCallbacks) return true;
   // The reading before the last one was the one before the last flush.
   if (since_ns >= (last ? flushes_[1] : asked_ns_)) return false;
-  return source != Source::kGpuWork || since_ns < waited_ns_;
+  if (source != Source::kGpuWork || since_ns < waited_ns_) return true;
+  return last && answers_of(source) == 0 && since_ns < last_waited_ns_;
 }
 
 }  // namespace gpuprof::ingest

@@ -7,7 +7,8 @@
 // Context:  daemon (ingest thread)
 // Owns:     counts and a few times of one process, since its recording went on
 // Promises: a source is silent only for what is due: CUPTI was asked after it, half a second has
-//           passed, and for GPU records the program has waited for the GPU since
+//           passed, and for GPU records the program has waited for the GPU since, or in turn with
+//           launches for a stream
 // Not here: the records (joins.hpp), the sentences (session/target/target_answers.cpp)
 #pragma once
 
@@ -38,7 +39,9 @@ class Answers {
     if (ts_ns <= begun_ns_) return;
     of(Source::kCallbacks).answered(ts_ns);
     ++of(Source::kCalls).asks;
-    if (!captured) of(Source::kGpuWork).asked(ts_ns);
+    if (captured) return;
+    of(Source::kGpuWork).asked(ts_ns);
+    if (on_stream_ns_ != 0 && again_ns_ == 0 && ts_ns > on_stream_ns_) again_ns_ = ts_ns;
   }
   /// The thread made its next call then, and no record of that launch's has come: until then it may
   /// stand inside. Where recording went off between the two, none may come.
@@ -51,19 +54,35 @@ class Answers {
   void called(std::uint64_t launched_ns, bool failed) {
     if (launched_ns <= begun_ns_) return;
     of(Source::kCalls).answered(launched_ns);
-    if (failed) of(Source::kGpuWork).withdrawn();
+    if (!failed) return;
+    of(Source::kGpuWork).withdrawn();
+    on_stream_ns_ = again_ns_ = 0;
   }
   /// A record of what it ran has come, the first one.
   void ran(std::uint64_t launched_ns) {
-    if (launched_ns > begun_ns_) of(Source::kGpuWork).answered(launched_ns);
+    if (launched_ns <= begun_ns_) return;
+    of(Source::kGpuWork).answered(launched_ns);
+    if (of(Source::kGpuWork).waiting_ns == 0) on_stream_ns_ = again_ns_ = 0;
   }
   /// A GPU record has come, and the record of its call, but no callback saw the launch.
   void unseen(std::uint64_t called_ns) {
     begin_anew_from(called_ns);
     if (called_ns > begun_ns_) of(Source::kCallbacks).asked(called_ns);
   }
-  /// A wait for the GPU that began then is over.
+  /// A wait for all of a GPU that began then is over.
   void waited(std::uint64_t began_ns) { waited_ns_ = std::max(waited_ns_, began_ns); }
+  /// A wait for one stream is over. What runs on another one may go on for long (a collective that
+  /// waits for a slower rank), and a launch's stream is not known: waits count where something was
+  /// launched between two of them and nothing was answered, and at the end where nothing ever was.
+  void waited_for_stream(std::uint64_t began_ns) {
+    last_waited_ns_ = std::max(last_waited_ns_, began_ns);
+    const std::uint64_t since_ns = of(Source::kGpuWork).waiting_ns;
+    if (since_ns == 0 || began_ns <= since_ns) return;
+    if (again_ns_ == 0)
+      on_stream_ns_ = std::max(on_stream_ns_, began_ns);
+    else if (began_ns > again_ns_)
+      waited(began_ns);
+  }
   /// CUPTI's clock was read then, as it is before and behind each flush.
   void flushed(std::uint64_t ts_ns) {
     asked_ns_ = flushes_[1];
@@ -115,6 +134,9 @@ class Answers {
   std::uint64_t begun_ns_ = 0;  // what was launched before is of an earlier recording
   std::uint64_t ended_ns_ = 0;
   std::uint64_t waited_ns_ = 0;
+  std::uint64_t last_waited_ns_ = 0;  // for a stream
+  std::uint64_t on_stream_ns_ = 0;    // the first wait for a stream without an answer; 0: none
+  std::uint64_t again_ns_ = 0;        // the first launch after it; 0: none
   std::array<std::uint64_t, 2> flushes_{};
   std::uint64_t asked_ns_ = 0;  // before this, all that was complete has been delivered
 };

@@ -314,7 +314,8 @@ void Joins::out(const wire::Sync& s, const LaunchEntry* launch, const Span& time
   event.type = s.type;
   event.event = s.event;
   constexpr std::uint32_t kStream = 3, kContext = 4;  // CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_…
-  if (s.type == kStream || s.type == kContext) launches_.answers().waited(event.start_ns);
+  if (s.type == kContext) launches_.answers().waited(event.start_ns);
+  if (s.type == kStream) launches_.answers().waited_for_stream(event.start_ns);
   sink_.on(event);
 }
 

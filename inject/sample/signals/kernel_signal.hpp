@@ -37,7 +37,10 @@ inline bool kernel_action(int signal, const KernelAction* set, KernelAction* old
   return ::syscall(SYS_rt_sigaction, signal, set, old, 8) == 0;
 }
 
-constexpr std::uint64_t signal_bit(int signal) { return std::uint64_t{1} << (signal - 1); }
+/// 0 for no signal.
+constexpr std::uint64_t signal_bit(int signal) {
+  return signal > 0 ? std::uint64_t{1} << (signal - 1) : 0;
+}
 inline constexpr std::uint64_t kFaultSignals = signal_bit(SIGSEGV) | signal_bit(SIGBUS);
 
 /// Which signals this thread blocks.

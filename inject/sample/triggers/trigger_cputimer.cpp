@@ -5,11 +5,14 @@
 // Context:  worker
 // Owns:     nothing
 // Promises: needs no descriptor and no permission; expires on the return to user mode, so a
-//           sleeping thread is never interrupted; the kernel looks at it CONFIG_HZ times a second
+//           sleeping thread is never interrupted (older kernels are refused, where it does so amid
+//           a call); the kernel looks at it CONFIG_HZ times a second
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,7 +34,27 @@ bool open_trigger(const TriggerPlan& plan, pid_t tid, TriggerSlot* slot) {
   return open_timer(plan, cpu_clock_of(tid), tid, slot);
 }
 
+// POSIX_CPU_TIMERS_TASK_WORK: of x86 in 5.9, of others later.
+#if defined(__x86_64__)
+constexpr unsigned long kMajor = 5, kMinor = 9;
+#else
+constexpr unsigned long kMajor = 6, kMinor = 0;
+#endif
+
+bool expires_on_return() {
+  utsname kernel{};
+  if (uname(&kernel) != 0) return false;
+  char* end = nullptr;
+  const unsigned long major = strtoul(kernel.release, &end, 10);
+  const unsigned long minor = *end == '.' ? strtoul(end + 1, nullptr, 10) : 0;
+  return major > kMajor || (major == kMajor && minor >= kMinor);
+}
+
 bool probe(const TriggerPlan& plan, char* why, std::size_t room) {
+  if (!expires_on_return()) {
+    snprintf(why, room, "before Linux %lu.%lu it ends waiting calls early", kMajor, kMinor);
+    return false;
+  }
   TriggerSlot slot;
   TriggerPlan trial = plan;
   trial.period_ns = 3'600'000'000'000;  // never fires

@@ -224,7 +224,7 @@ def cases(scratch):
     yield "main-ends-first", [program("main_ends_first")], {}
     yield "raw-threads", [program("raw_threads")], {}
     yield "bare-exit", [program("bare_exit")], {"armed": True}
-    for how in ("prctl", "seccomp", "all-threads", "strict", "each-thread"):
+    for how in ("prctl", "bare-prctl", "seccomp", "all-threads", "strict", "each-thread"):
         yield "filtered-by-" + how, [program("filtered"), how], {"armed": True}
     yield "filtered-while-starved", [program("filtered"), "all-threads", "starved"], {"armed": True}
     yield "vfork-exec", [program("vfork_exec")], {}

@@ -26,11 +26,12 @@ class AnswersTest : public AssemblerTest {
     now_ = std::max(now_, ts);
     rounds(4);
   }
-  void waited(std::uint64_t start, std::uint64_t end) {
+  static constexpr std::uint32_t kStream = 3, kContext = 4;
+  void waited(std::uint64_t start, std::uint64_t end, std::uint32_t type = kContext) {
     wire::Sync sync{};
     sync.start_ns = kRealOffset + start;
     sync.end_ns = kRealOffset + end;
-    sync.type = 4;
+    sync.type = type;
     put(sync, {}, {5, 900, 1});
   }
   /// A launch at that time, and what of it comes.
@@ -122,6 +123,44 @@ TEST_F(AnswersTest, KernelsAreDueOnceTheProgramHasWaited) {
   waited(kSecond + 40'000, 2 * kSecond);
   flush(2 * kSecond + 10'000);
   EXPECT_TRUE(silent(Source::kGpuWork, 3 * kSecond));
+}
+
+TEST_F(AnswersTest, AKernelOfAnotherStreamThanTheOneWaitedForMayRunOn) {
+  work(1, kSecond + 1000, true, true);
+  work(2, kSecond + 20'000, true, false);  // a collective that waits for a slower rank
+  for (std::uint64_t at = kSecond + 30'000; at < kSecond + 90'000; at += 10'000) {
+    waited(at, at + 5000, kStream);
+    flush(at + 6000);
+  }
+  EXPECT_FALSE(silent(Source::kGpuWork, 20 * kSecond));
+  EXPECT_FALSE(assembler_->answers().silent(Source::kGpuWork, 20 * kSecond, true));
+  work(3, 2 * kSecond, true, true);
+  flush(2 * kSecond + 20'000);
+  waited(2 * kSecond + 30'000, 2 * kSecond + 40'000, kStream);
+  flush(2 * kSecond + 50'000);
+  expect_all_heard(20 * kSecond);
+}
+
+TEST_F(AnswersTest, KernelsAreDueOnceTheProgramHasLaunchedAndWaitedForStreamsInTurn) {
+  work(1, kSecond + 1000, true, false);
+  waited(kSecond + 10'000, kSecond + 15'000, kStream);
+  flush(kSecond + 20'000);
+  work(2, kSecond + 30'000, true, false);
+  flush(kSecond + 40'000);
+  EXPECT_FALSE(silent(Source::kGpuWork, 20 * kSecond));
+  waited(kSecond + 50'000, kSecond + 60'000, kStream);
+  flush(kSecond + 70'000);
+  flush(kSecond + 80'000);
+  EXPECT_TRUE(silent(Source::kGpuWork, 20 * kSecond));
+  EXPECT_EQ(kSecond + 1000, assembler_->answers().silent_since_ns(Source::kGpuWork));
+}
+
+TEST_F(AnswersTest, AWaitForAStreamIsEnoughAtTheEndWhereNoKernelEverCame) {
+  work(1, kSecond + 1000, true, false);
+  waited(kSecond + 10'000, kSecond + 15'000, kStream);
+  flush(kSecond + 20'000);
+  EXPECT_FALSE(silent(Source::kGpuWork, 20 * kSecond));
+  EXPECT_TRUE(assembler_->answers().silent(Source::kGpuWork, kSecond + 30'000, true));
 }
 
 TEST_F(AnswersTest, WhatTheHostDidForALaunchIsNoAnswerOfTheGpu) {

@@ -59,5 +59,23 @@ TEST(WhereaboutsBounds, StacksWithoutAFrameThatCountsAreBoundedToo) {
   EXPECT_LE(most, 1u << 20);
 }
 
+TEST(WhereaboutsBounds, OfThreadsThatEndedNoneKeepsALaterOneOut) {
+  Whereabouts places;
+  const auto sample = [&](std::uint32_t tid, std::uint64_t ts_ns) {
+    wire::Sample one{};
+    one.tid = tid, one.ts_ns = ts_ns, one.stack_id = 1;
+    places.add(one);
+    return places.knows(tid);
+  };
+  constexpr std::uint64_t kOneSecond = 1'000'000'000;
+  constexpr std::uint32_t kMany = 300;
+  for (std::uint32_t tid = 1; tid <= kMany; ++tid) sample(tid, kOneSecond);
+  EXPECT_FALSE(places.knows(kMany)) << "bounded";
+  EXPECT_TRUE(sample(1, 15 * kOneSecond)) << "it lives";
+  EXPECT_TRUE(sample(kMany, 20 * kOneSecond));
+  EXPECT_TRUE(places.knows(1));
+  EXPECT_FALSE(places.knows(2));
+}
+
 }  // namespace
 }  // namespace gpuprof::ingest

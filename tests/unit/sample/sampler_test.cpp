@@ -6,10 +6,12 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/personality.h>
 
 #include <algorithm>
 
 #include "inject/sample/signals/kernel_signal.hpp"
+#include "inject/sample/triggers/trigger.hpp"
 #include "tests/unit/sample/sampler_fixture.hpp"
 
 namespace gpuprof::sample {
@@ -350,6 +352,18 @@ TEST_P(Sampler, MovesToAnotherSignalWhenTheProgramTakesItsOwn) {
   EXPECT_NE(second, first);
   EXPECT_EQ(strays, 0);
   EXPECT_GT(sampler.segment.counter(Counter::kSamplesTaken), before + 5);
+}
+
+TEST(CpuTimer, IsNotUsedWhereItWouldEndWaitingCalls) {
+  const int before = personality(0xffffffff);
+  ASSERT_NE(-1, personality(static_cast<unsigned long>(before) | UNAME26));
+  TriggerPlan plan{};
+  plan.signal = SIGRTMAX - 2;
+  char why[160] = "";
+  EXPECT_FALSE(kCpuTimerTrigger.probe(plan, why, sizeof why));
+  EXPECT_NE(nullptr, strstr(why, "it ends waiting calls early")) << why;
+  personality(static_cast<unsigned long>(before));
+  EXPECT_TRUE(kCpuTimerTrigger.probe(plan, why, sizeof why)) << why;
 }
 
 INSTANTIATE_TEST_SUITE_P(EachTrigger, Sampler,

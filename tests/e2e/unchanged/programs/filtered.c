@@ -2,7 +2,7 @@
  * Works for a while, then restricts its system calls to a few, sets every signal to its default
  * where that is one of them, and works on: whoever makes another one in it ends it.
  *
- * usage: filtered prctl | seccomp | all-threads | strict [starved]
+ * usage: filtered prctl | bare-prctl | seccomp | all-threads | strict [starved]
  *        filtered each-thread       (six threads, each itself, at the same time) */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -42,6 +42,8 @@ static long restrict_calls(const char* how) {
   struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
   if (strcmp(how, "strict") == 0) return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;
+  if (strcmp(how, "bare-prctl") == 0)
+    return syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
   if (strcmp(how, "prctl") == 0) return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
   /* As libseccomp asks what there is: this restricts nothing. */
   if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, NULL) != -1 || errno != EFAULT) return -2;
