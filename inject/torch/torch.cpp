@@ -73,6 +73,9 @@ void say_that_stacks_are_missing() {
               "operators have no Python stacks and no modules, and no loop is found as a step.");
 }
 
+// The program ends: what is refused from then on was recorded.
+constinit std::atomic<bool> g_ends{false};
+
 bool memory_wanted() {
   return g_room.wanted == Wanted::kOperators && (g_room.detail & wire::kTorchMemory) != 0;
 }
@@ -81,6 +84,8 @@ void follow_late_memory() {
   if (!memory_wanted() || g_room.libraries == 0) return;
   follow_memory();
   if (g_room.told_late_memory || !cpu_memory_refused()) return;
+  std::atomic_thread_fence(std::memory_order_acquire);
+  if (g_ends.load(std::memory_order_relaxed)) return;
   g_room.told_late_memory = true;
   say_late_memory();
 }
@@ -110,6 +115,8 @@ void follow(std::uint32_t copy) {
 // it looks because memory is asked for.
 void stop_at_exit() {
   stop_observing_at_exit();
+  g_ends.store(true, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
   settle_cpu_memory(false);
 }
 

@@ -108,6 +108,7 @@ void give_back(int signal, const KernelAction& programs, const siginfo_t* info,
 }  // namespace
 
 void on_fault(int layer, int signal, siginfo_t* info, void* context) {
+  allow_unaligned();
   const int saved = errno;
   auto* interrupted = static_cast<ucontext_t*>(context);
   const Protection* protection = living_protection(interrupted);

@@ -250,6 +250,7 @@ void drop_own_pending(int signal, bool heed) {
 }
 
 void on_sample_signal(int signal, siginfo_t* info, void* context) {
+  allow_unaligned();
   hot::resume_if_parked();
   const int saved = errno;
   const bool measured = hot::g_state.measures_itself.load(std::memory_order_relaxed);

@@ -37,6 +37,17 @@ inline bool kernel_action(int signal, const KernelAction* set, KernelAction* old
   return ::syscall(SYS_rt_sigaction, signal, set, old, 8) == 0;
 }
 
+/// First thing in a handler: the kernel leaves the alignment check as the program has it, and what
+/// compilers and the C library make does not keep to it. The return puts it back.
+inline void allow_unaligned() {
+#if defined(__x86_64__)
+  constexpr unsigned long long kAlignmentCheck = 1ULL << 18;
+  const unsigned long long flags = __builtin_ia32_readeflags_u64();
+  if ((flags & kAlignmentCheck) != 0) [[unlikely]]
+    __builtin_ia32_writeeflags_u64(flags & ~kAlignmentCheck);
+#endif
+}
+
 /// 0 for no signal.
 constexpr std::uint64_t signal_bit(int signal) {
   return signal > 0 ? std::uint64_t{1} << (signal - 1) : 0;

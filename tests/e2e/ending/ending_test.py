@@ -4,6 +4,7 @@ and its memory used again under it. The program ends as it does alone, and what 
 
 usage: ending_test.py [--torch]"""
 
+import json
 import os
 import subprocess
 import sys
@@ -17,6 +18,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(HERE, "programs", "ending.py")
 WORK = os.path.join(e2e.BUILD, "ending", "work.so")
 STATUS = 5
+BLOCKS = 600
+ALLOCATES = "import torch\nfor _ in range(%d): torch.ones(64, 64)\n" % BLOCKS
 # What is recorded, and which Python frame stands over it.
 LAUNCHES = ("launches", "cuLaunchKernel", "inner")
 OPERATORS = ("operators", "aten::add_", "<lambda>")
@@ -44,12 +47,25 @@ def check(checks, python, how, name, function):
         checks.expect(has_stacks(folder, name, function), label + ": no %s has its stack" % name)
 
 
+def memory(checks, python):
+    """What was recorded to the end is not said to be missing."""
+    with e2e.Folder("ending-memory") as folder:
+        summary = os.path.join(folder, "summary.json")
+        done = e2e.gpuprof(["-q", "-o", folder, "--summary-json", summary], [python, "-c", ALLOCATES])
+        with open(summary, encoding="utf-8") as file:
+            missing = json.load(file)["missing"]
+        checks.equal((done.returncode, [one for one in missing if "CPU is not recorded" in one]), (0, []), "memory: what is missing")
+        records = sum(event.get("name") == "[memory]" for path in e2e.traces(folder) for event in e2e.load(path)["traceEvents"])
+        checks.expect(records >= 2 * BLOCKS, "memory: %d records of %d blocks" % (records, BLOCKS))
+
+
 def main():
     if not os.path.exists(WORK):
         e2e.skip("not built: " + WORK)
     checks = e2e.Checks()
     if "--torch" in sys.argv:
         check(checks, torch_python.python_with_torch(), *OPERATORS)
+        memory(checks, torch_python.python_with_torch())
     else:
         sim.need()
         for python in pythons.readable():

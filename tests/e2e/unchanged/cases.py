@@ -199,6 +199,7 @@ def cases(scratch):
     yield "debugger", ["sh", "-c", "gdb -q -nx -batch -ex run --args \"$@\" 2>&1 | grep -e ^sum -e received", "sh", *computes], {
         "needs": "/usr/bin/gdb"}
     yield "signals", [program("signals")], {}
+    yield "aligned", [program("aligned")], {"armed": True}
     yield "reset-signals", [program("reset_signals")], {"armed": True}
     yield "own-signals", [program("own_signals"), "named"], {"armed": True}
     yield "own-signals-all", [program("own_signals"), "all"], {"armed": True}
