@@ -13,6 +13,18 @@
 
 #define GPUPROF_EXPORT extern "C" __attribute__((visibility("default")))
 
+namespace {
+
+// Of these a thread changes its own alone. Ours stays where it is: a new one would begin in the new
+// network, out of the daemon's reach, and beside a new namespace of process ids there can be none.
+bool any_thread_may(long kinds) {
+  constexpr long kOfOneThread =
+      CLONE_NEWNET | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP | CLONE_SYSVSEM;
+  return kinds != 0 && (kinds & ~kOfOneThread) == 0;
+}
+
+}  // namespace
+
 extern "C" {
 
 /// What `syscall` goes on to (interpose_filter.cpp): not our own again.
@@ -21,6 +33,8 @@ __attribute__((visibility("hidden"))) extern long (*gpuprof_next_syscall)(long n
 /// Where `syscall` jumps to for these two.
 __attribute__((used, visibility("hidden"))) long gpuprof_alone_syscall(long number, long first,
                                                                        long second) {
+  if (any_thread_may(number == SYS_unshare ? first : second))
+    return gpuprof_next_syscall(number, first, second);
   gpuprof::agent::alone_begin();
   const long result = gpuprof_next_syscall(number, first, second);
   gpuprof::agent::alone_end();
