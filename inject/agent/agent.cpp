@@ -98,8 +98,9 @@ int attach(const char* text) {
   g_core.address = address;
   take_address();
   // A worker that has let go a moment ago may still be on its way out.
-  hot::worker_park(kLeavingMs);
+  const bool gone = hot::worker_park(kLeavingMs);
   hot::worker_allow_resume();
+  if (gone) follow_end_calls();
   set_phase(Phase::kDormant);
   wake(wire::kWokeAttach | (g_core.python_linked ? wire::kWokePython : 0));
   const bool failed =

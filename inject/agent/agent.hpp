@@ -10,6 +10,8 @@
 // Not here: what the rooms do once switched on
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 
 namespace gpuprof::agent {
@@ -53,6 +55,18 @@ void before_abort();
 /// gone in between. Keeps errno.
 void alone_begin();
 void alone_end();
+
+/// Around the program's fork: where it has one thread the C library takes no lock for the sake of
+/// ours. Async-signal-safe, as fork. Keeps errno.
+/// @return  What fork_end() is to be given, in the parent and in the child.
+struct ForkCall {
+  bool prepared = false, alone = false;
+};
+ForkCall fork_begin();
+void fork_end(ForkCall call, pid_t child);
+
+/// exit() was called. The same, in a handler, up to the end of the process.
+void exit_begin();
 
 /// The program has changed its ids, groups or capabilities: ours follow. Async-signal-safe. Keeps
 /// errno.

@@ -114,6 +114,13 @@ void follow_signal_calls();
 /// They do not any more. Worker.
 void restore_signal_calls();
 
+/// From now on fork and exit of a program with one thread come by us (as_alone.cpp). Before our
+/// thread is made. Boundary.
+void follow_end_calls();
+/// They do not any more, unless there is one thread still: what the C library locks because there
+/// was ours it locks for good. Worker.
+void restore_end_calls();
+
 /// Tells PyTorch's CPU allocator whether its reports are wanted (states.cpp). Worker.
 void settle_memory();
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The calls that take a signal without a handler, for a library that came too late to be asked for
-// them by name.
+// The calls that take a signal without a handler, and those that handlers fork and end by, for a
+// library that came too late to be asked for them by name.
 //
 // Context:  worker
 // Owns:     nothing
@@ -13,5 +13,8 @@ namespace gpuprof::agent {
 
 /// sigwait and its kind, as inject/entry/interpose_wait.cpp has them; null in unit tests.
 extern const got::Replacement kWaitCalls[] __attribute__((weak));
+
+/// fork and exit, as inject/entry/interpose_exit.cpp has them; null in unit tests.
+extern const got::Replacement kEndCalls[] __attribute__((weak));
 
 }  // namespace gpuprof::agent

@@ -55,6 +55,7 @@ void let_go_of_all() {
   release_rooms();
   cupti::worker_ends();
   restore_signal_calls();
+  restore_end_calls();
   g_core.door.close();
   g_core.bell.close();
   say_detached();

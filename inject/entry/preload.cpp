@@ -6,6 +6,7 @@
 // Promises: the constructor of a process that has no reason to wake costs microseconds, opens
 //           nothing and starts nothing
 #include "inject/agent/agent.hpp"
+#include "inject/got/own_slots.hpp"
 
 // Defined by every interpreter since 3.7; the dynamic linker answers at load, for nothing.
 extern "C" __attribute__((weak, visibility("default"))) char _PyRuntime[];
@@ -19,10 +20,17 @@ extern "C" __attribute__((weak, visibility("default"))) void __msan_init();
 
 namespace {
 
+bool sanitized() {
+  return __lsan_do_leak_check != nullptr || __tsan_init != nullptr || __msan_init != nullptr;
+}
+
+// Before all others. What a sanitizer has in the program stands before the C library for us, too.
+__attribute__((constructor(101))) void on_begin() {
+  if (!sanitized()) gpuprof::got::bind_own_calls_past_program();
+}
+
 __attribute__((constructor)) void on_load() {
-  const bool sanitized =
-      __lsan_do_leak_check != nullptr || __tsan_init != nullptr || __msan_init != nullptr;
-  gpuprof::agent::load(_PyRuntime != nullptr, &Py_Version != nullptr ? Py_Version : 0, sanitized);
+  gpuprof::agent::load(_PyRuntime != nullptr, &Py_Version != nullptr ? Py_Version : 0, sanitized());
 }
 
 __attribute__((destructor)) void on_unload() { gpuprof::agent::before_exit(); }

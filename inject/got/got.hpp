@@ -4,7 +4,7 @@
 // other, and takes them out again: for a library that came too late to be preloaded, and for names
 // that ours must not define.
 //
-// Context:  worker (one thread at a time)
+// Context:  worker | boundary (one thread at a time)
 // Owns:     what it remembers of replaced slots: mapped by the first follow(), gone after restore()
 // Promises: writes only into slots that the loader's own list names, of modules that are mapped and
 //           fully loaded; a slot that somebody else changed since is left alone; protection of a

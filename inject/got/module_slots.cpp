@@ -5,7 +5,7 @@
 // Context:  worker
 #include "inject/got/module_slots.hpp"
 
-#include <unistd.h>
+#include <sys/auxv.h>
 
 namespace gpuprof::got {
 namespace {
@@ -88,7 +88,7 @@ bool ModuleSlots::is_writable(std::uintptr_t at) const {
 
 bool ModuleSlots::is_protected(const void* address) const {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
-  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto page = static_cast<std::uintptr_t>(getauxval(AT_PAGESZ));
   for (std::uint16_t i = 0; i < header_count_; ++i) {
     const ElfW(Phdr)& part = headers_[i];
     if (part.p_type != PT_GNU_RELRO) continue;

@@ -2,7 +2,7 @@
 //
 // The slots of one mapped module that hold addresses of functions of other modules.
 //
-// Context:  worker, inside a visit of the module (inject/modules/visit.hpp)
+// Context:  worker, inside a visit of the module (inject/modules/visit.hpp) | boundary, of our own
 // Owns:     nothing
 // Promises: reads only what the module's dynamic section names; slots outside of its own segments
 //           are passed over

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// glibc's count of the threads it made.
+// glibc's count of the threads it made, and what it does because there was one.
 //
 // Context:  boundary
 #include "inject/hot/thread_count.hpp"
 
 #include <stdlib.h>
+#include <sys/single_threaded.h>
+#include <sys/stat.h>
 #include <cstring>
 
 #include <atomic>
 
+#include "inject/hot/worker/worker_thread.hpp"
 #include "inject/modules/elf_lookup.hpp"
 #include "inject/modules/visit.hpp"
 
@@ -17,7 +20,8 @@ namespace gpuprof::hot {
 
 namespace {
 constinit std::atomic<unsigned*> g_count{nullptr};
-}
+constinit std::atomic<char*> g_single{nullptr};
+}  // namespace
 
 void find_thread_count() {
   if (g_count.load(std::memory_order_relaxed) != nullptr) return;
@@ -25,7 +29,10 @@ void find_thread_count() {
   modules::visit_listed(
       [](dl_phdr_info* module, std::size_t, void*) {
         if (std::strncmp(modules::file_name(*module), "libc.so.", 8) != 0) return 0;
-        const std::uint64_t count = modules::ModuleSymbols(*module).find("__nptl_nthreads");
+        const modules::ModuleSymbols symbols(*module);
+        const std::uint64_t single = symbols.find("__libc_single_threaded");
+        g_single.store(reinterpret_cast<char*>(single), std::memory_order_relaxed);
+        const std::uint64_t count = symbols.find("__nptl_nthreads");
         g_count.store(reinterpret_cast<unsigned*>(count), std::memory_order_relaxed);
         return 1;
       },
@@ -48,5 +55,36 @@ bool count_thread_in() {
   }
   return false;
 }
+
+bool has_one_thread() {
+  const unsigned* count = g_count.load(std::memory_order_relaxed);
+  return count != nullptr && __atomic_load_n(count, __ATOMIC_RELAXED) == 1;
+}
+
+bool locks_for_one_thread() {
+  const char* single = g_single.load(std::memory_order_relaxed);
+  return single != nullptr && __atomic_load_n(single, __ATOMIC_RELAXED) == 0 && has_one_thread();
+}
+
+namespace {
+// A program may have a copy of its own, which libc before 2.36 looks at, too.
+void tell_of_one_thread(bool one) {
+  __atomic_store_n(g_single.load(std::memory_order_relaxed), char{one}, __ATOMIC_RELAXED);
+  __atomic_store_n(&__libc_single_threaded, char{one}, __ATOMIC_RELAXED);
+}
+}  // namespace
+
+bool begin_one_thread() {
+  struct stat threads;
+  // The kernel counts a folder for each thread, and two.
+  const nlink_t expected = worker_stands_still() ? 4 : 3;
+  if (!locks_for_one_thread() || stat("/proc/self/task", &threads) != 0 ||
+      threads.st_nlink != expected)
+    return false;
+  tell_of_one_thread(true);
+  return true;
+}
+
+void end_one_thread() { tell_of_one_thread(false); }
 
 }  // namespace gpuprof::hot

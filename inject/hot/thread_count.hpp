@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Our threads are none of those whose end the C library waits for before it ends the process.
+// Our threads are none of those whose end the C library waits for before it ends the process, nor
+// of those for whose sake it takes locks in a fork or at the end of a program with one thread.
 //
 // Context:  boundary
 // Owns:     nothing
 // Promises: a program whose main thread calls pthread_exit ends when its last thread does, as
-//           without us: that thread calls exit(0)
+//           without us: that thread calls exit(0); a handler of a program with one thread may call
+//           fork and exit wherever it has interrupted it, as without us
 //
 // Why: glibc counts the threads that pthread_create made, ours too, and calls exit where the count
 // reaches zero. The count is part of what it offers debuggers (__nptl_nthreads, exported by libc
 // since 2.34); where it is not to be found the worker sees later that only we are left.
+// And from its first pthread_create on it locks the heap, in fork, too: in a handler that has
+// interrupted malloc for ever. It looks at a byte to know (__libc_single_threaded, since 2.32).
+// That is not set for good: where our thread asks for the loader's lock the program has to take it,
+// too.
 #pragma once
 
 namespace gpuprof::hot {
@@ -24,5 +30,16 @@ void count_thread_out();
 /// On a thread that was counted out and is about to return to the C library, which will count it
 /// out itself. False: the process is ending, the thread must not return.
 bool count_thread_in();
+
+/// Whether the program has one thread of the C library's. False: several, or unknown.
+bool has_one_thread();
+
+/// Whether the C library takes locks although the program has one thread. Without a system call.
+bool locks_for_one_thread();
+
+/// Has it take none, if really no thread but the calling one runs; ours stands still or is gone.
+/// False: it goes on taking them.
+bool begin_one_thread();
+void end_one_thread();
 
 }  // namespace gpuprof::hot

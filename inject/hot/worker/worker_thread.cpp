@@ -220,6 +220,8 @@ void worker_go_on() {
   futex(&g_worker.pause, FUTEX_WAKE_PRIVATE, 2, nullptr);
 }
 
+bool worker_stands_still() { return g_worker.pause.load(std::memory_order_acquire) == 2; }
+
 void worker_pause_point() {
   std::uint32_t asked = 1;
   if (!g_worker.pause.compare_exchange_strong(asked, 2, std::memory_order_acq_rel)) return;

@@ -48,6 +48,9 @@ bool worker_parked();
 bool worker_pause(std::uint32_t deadline_ms);
 void worker_go_on();
 
+/// Whether it does: the kernel counts it then.
+bool worker_stands_still();
+
 /// Where the worker stands still if asked to. Worker.
 void worker_pause_point();
 

@@ -112,6 +112,19 @@ def starved(checks, folder, python):
         checks.equal(program.end(), -signal.SIGTERM, "starved: its end: " + program.errors())
 
 
+def in_handlers(checks, folder, times):
+    """A native program with one thread, whose handler forks amid malloc: while it is recorded and afterwards, where
+    the C library still takes it for one of several threads."""
+    command = [os.path.join(e2e.BUILD, "unchanged", "handler_calls"), "fork-on"]
+    for number in range(times):
+        with attached.Program(command, folder, "handlers-%d" % number) as program:
+            recording = attached.record(["attach", str(program.pid), "-d", "0.5s"],
+                                        os.path.join(folder, "handlers-%d" % number))
+            checks.equal((recording.status, len(recording.paths)), (0, 1), "handlers: " + recording.stderr)
+            status = program.end()
+            checks.equal((status, program.text()[-9:]), (3, "0 failed\n"), "handlers: its end: " + program.errors())
+
+
 def own_threads(pid):
     return [thread for thread in attached.footprint(pid).threads if thread.startswith("gpuprof")]
 
@@ -159,6 +172,7 @@ def main():
             if version == COUNTING[1]:
                 looked_at(checks, folder, python, times)
                 starved(checks, folder, python)
+        in_handlers(checks, folder, times)
         on_the_gpu(checks, folder)
     checks.done()
 

@@ -210,6 +210,8 @@ def cases(scratch):
         yield "signal-corners-" + corner, [program("signal_corners"), corner], {"armed": True}
     for sent in ("blocked", "early", "thread", "ignored", "restart", "heirs", "suspend", "default", "queue", "old", "pending"):
         yield "sent-faults-" + sent, [program("sent_faults"), sent], {"armed": True}
+    for call in ("fork", "exit"):
+        yield "handler-calls-" + call, [program("handler_calls"), call], {"armed": True}
     for sent in ("pending", "taken", "thread", "many", "unguarded"):
         yield "sent-elsewhere-" + sent, [program("sent_elsewhere"), sent], {"armed": True}
     yield "python-child-takes-our-signal", [python, "-c", CHILD_TAKES], {"armed": True}
@@ -224,6 +226,7 @@ def cases(scratch):
     yield "quick-exit", [program("quick_exit")], {}
     yield "main-ends-first", [program("main_ends_first")], {}
     yield "raw-threads", [program("raw_threads")], {}
+    yield "own-names", [program("own_names")], {"armed": True}
     yield "bare-exit", [program("bare_exit")], {"armed": True}
     for how in ("prctl", "bare-prctl", "seccomp", "all-threads", "strict", "each-thread"):
         yield "filtered-by-" + how, [program("filtered"), how], {"armed": True}
