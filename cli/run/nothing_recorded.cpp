@@ -56,7 +56,11 @@ std::string why_nothing_recorded(const support::ProgramFacts& facts, const std::
         "start on a busy machine; or {}",
         name, lived, reasons);
   if (lived_ns < kBusyAtMost_ns)
-    return fmt::format("{}: the machine was too busy for it to start, or {}", ended, reasons);
+    return fmt::format(
+        "{}: the machine was too busy for it to start, or the program took another root, another "
+        "network or a limit of open files within its first moments, so that the library could not "
+        "reach the daemon; or {}",
+        ended, reasons);
   return fmt::format("nothing was recorded: {} ran for {} without gpuprof's library: {}", name,
                      lived, reasons);
 }

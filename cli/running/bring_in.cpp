@@ -20,7 +20,13 @@ namespace {
 using support::error;
 
 // Answers of gpuprof_attach (inject/agent/agent.hpp).
-enum Answer : int { kAwake = 0, kAlreadyAwake = 1, kNotUnderstood = 2, kNoThread = 3 };
+enum Answer : int {
+  kAwake = 0,
+  kAlreadyAwake = 1,
+  kNotUnderstood = 2,
+  kNoThread = 3,
+  kNoClock = 4
+};
 
 /// The library's worker opens the door within a millisecond; a busy machine may need longer.
 constexpr std::uint64_t kDoor_ns = 3'000'000'000;
@@ -76,6 +82,11 @@ std::string why_not_started(std::uint32_t pid, int answer) {
           "threads or of memory (`ulimit -u`, the cgroup's pids.max, `ulimit -v`), or its children "
           "are to have process ids of their own (`unshare --pid`); raise the limit and attach "
           "again",
+          pid);
+    case kNoClock:
+      return fmt::format(
+          "process {} may not read the time stamp counter, nor the C library's clocks, which do "
+          "(prctl PR_SET_TSC): a program that forbids itself that cannot be recorded meanwhile",
           pid);
     default:
       return fmt::format(

@@ -17,6 +17,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -65,6 +66,11 @@ std::uint64_t argument(const Registers& registers, int which);
 std::vector<std::uint64_t> dwarf_registers(const Registers& registers);
 /// Whether the thread runs code of this class (not 32-bit code in a 64-bit process).
 bool is_native(const Registers& registers);
+
+/// Whether its thread pointer is one of the C library's: without that no function of it may be
+/// called. `read` copies one word of its memory.
+bool has_thread_block(const Registers& registers,
+                      const std::function<bool(std::uint64_t, std::uint64_t&)>& read);
 
 /// Two pieces of code the process has: our calls consist of them.
 struct Gadgets {

@@ -125,6 +125,11 @@ std::uint64_t sp(const Registers& registers) { return registers.user.sp; }
 std::uint64_t result(const Registers& registers) { return registers.user.regs[0]; }
 bool is_native(const Registers& registers) { return (registers.user.pstate & PSR_MODE32_BIT) == 0; }
 
+// Nothing in the block says that it is one.
+bool has_thread_block(const Registers&, const std::function<bool(std::uint64_t, std::uint64_t&)>&) {
+  return true;
+}
+
 std::uint64_t argument(const Registers& registers, int which) { return registers.user.regs[which]; }
 
 std::vector<std::uint64_t> dwarf_registers(const Registers& registers) {

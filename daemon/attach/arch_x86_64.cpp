@@ -183,6 +183,14 @@ std::uint64_t sp(const Registers& registers) { return registers.user.rsp; }
 std::uint64_t result(const Registers& registers) { return registers.user.rax; }
 bool is_native(const Registers& registers) { return registers.user.cs == kUserCode; }
 
+// The first word of the block is its own address, says the ABI.
+bool has_thread_block(const Registers& registers,
+                      const std::function<bool(std::uint64_t, std::uint64_t&)>& read) {
+  const std::uint64_t block = registers.user.fs_base;
+  std::uint64_t itself = 0;
+  return block != 0 && read(block, itself) && itself == block;
+}
+
 std::uint64_t argument(const Registers& registers, int which) {
   const user_regs_struct& r = registers.user;
   return which == 0 ? r.rdi : which == 1 ? r.rsi : r.rdx;

@@ -157,7 +157,7 @@ bool Attempt::one_seized(Tracee& tracee, bool may_step_out) {
   passed(Step::kSeized);
   std::uint64_t paused_ns = base::mono_ns();
   if (!stops(tracee)) return false;
-  if (!same_program()) return true;
+  if (!same_program() || keeps_its_calls(tracee)) return true;
   passed(Step::kStopped);
   ++done_.tries;
   Verdict verdict = judge(tracee);
@@ -203,6 +203,17 @@ bool Attempt::stops(Tracee& tracee) {
   }
   if (how != Stop::kTrap) why_ = "it ended";
   return how == Stop::kTrap;
+}
+
+/// Signals of ours run on every thread: one is enough.
+bool Attempt::keeps_its_calls(const Tracee& tracee) {
+  if (!dispatches_calls(tracee.tid())) return false;
+  result_ = support::error(fmt::format(
+      "thread {} of process {} has its system calls sent back to it as signals (Syscall User "
+      "Dispatch, as Wine uses it), and ours would be, too: `gpuprof run` records such a program up "
+      "to the prctl that begins this",
+      tracee.tid(), request_.pid));
+  return true;
 }
 
 /// While one of its threads stands still the process cannot start another program.

@@ -43,6 +43,7 @@ class Attempt {
   bool waits_for_child(pid_t tid) const;
   bool stops(Tracee& tracee);
   bool same_program();
+  bool keeps_its_calls(const Tracee& tracee);
   Verdict judge(const Tracee& tracee);
   bool inject(Tracee& tracee, std::uint64_t paused_ns);
   void passed(Step step) const;

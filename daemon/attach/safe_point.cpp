@@ -72,6 +72,7 @@ constexpr long kFromWithin[] = {
 };
 
 constexpr int kGetSequence = 0x420f;  // PTRACE_GET_RSEQ_CONFIGURATION
+constexpr int kGetDispatch = 0x4211;  // PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG
 constexpr std::uint32_t kFutexOperation = 0x7f, kFutexWait = 0;
 constexpr std::uint64_t kContended = 2;  // value of a lock of the C library that is waited for
 
@@ -87,6 +88,15 @@ bool waits_for_lock(const arch::Registers& registers) {
 }
 
 }  // namespace
+
+bool dispatches_calls(pid_t tid) {
+  struct {
+    std::uint64_t mode, selector, offset, bytes;
+  } how{};
+  return ptrace(static_cast<__ptrace_request>(kGetDispatch), tid,
+                reinterpret_cast<void*>(sizeof how), &how) == 0 &&
+         how.mode != 0;
+}
 
 SafePoint::SafePoint(const Target& target)
     : memory_(target.memory),
@@ -182,6 +192,10 @@ bool SafePoint::in_sequence(pid_t tid, std::uint64_t pc) const {
 const char* SafePoint::why_not_here(pid_t tid, const arch::Registers& registers) const {
   const std::uint64_t pc = arch::pc(registers);
   if (!arch::is_native(registers)) return "in 32-bit code";
+  if (!arch::has_thread_block(registers, [this](std::uint64_t at, std::uint64_t& word) {
+        return memory_->read(at, word);
+      }))
+    return "without the C library's thread-local block";
   if (const Range* range = in_the_way(pc)) return range->what;
   const bool calling = registers.call >= 0;
   if (between_functions(pc) && !calling) return "in the C library";

@@ -28,6 +28,11 @@ struct Verdict {
   std::uint64_t way_out = 0;
 };
 
+/// Whether system calls of this thread, ours too, come back to the program as signals (Syscall User
+/// Dispatch). False where the kernel does not tell (before Linux 6.4). Of a thread that stands
+/// still.
+bool dispatches_calls(pid_t tid);
+
 class SafePoint {
  public:
   explicit SafePoint(const Target& target);

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 #include "inject/agent/core.hpp"
 #include "inject/cupti/cupti.hpp"
 #include "inject/hot/state.hpp"
+#include "inject/hot/thread_count.hpp"
 #include "inject/hot/worker/worker_thread.hpp"
 #include "inject/modules/program.hpp"
 #include "inject/sample/program_kind.hpp"
@@ -54,6 +56,12 @@ namespace {
 // Longer than a stopped thread needs to be let go.
 constexpr long kFirstWaitNs = 5'000'000;
 
+// PR_SET_TSC: the counter is refused by SIGSEGV, and with it the C library's clocks.
+bool may_read_time() {
+  int how = 0;
+  return prctl(PR_GET_TSC, &how, 0, 0, 0) != 0 || how != PR_TSC_SIGSEGV;
+}
+
 void take_address() {
   g_core.has_address = true;
   g_core.load_ns = base::mono_ns();
@@ -81,6 +89,7 @@ void load(bool python_linked, unsigned long python_version, bool sanitized) {
   }
   // What needs no library may run its threads without the C library's block.
   if (g_core.address.restricted || sanitized || modules::program_needs_no_library()) return;
+  hot::find_thread_count();
   watch_work(process, [] { agent::wake(wire::kWokeWork); });
 }
 
@@ -95,6 +104,7 @@ int attach(const char* text) {
   if (phase != Phase::kDormant && phase != Phase::kDisabled) return kAlreadyAwake;
   Address address;
   if (!parse_address(text, &address)) return kNotUnderstood;
+  if (!may_read_time()) return kNoClock;
   g_core.address = address;
   take_address();
   // A worker that has let go a moment ago may still be on its way out.

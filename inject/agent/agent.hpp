@@ -27,6 +27,7 @@ inline constexpr int kAwake = 0;          // the worker runs, a door will open
 inline constexpr int kAlreadyAwake = 1;   // it ran before, there is a door
 inline constexpr int kNotUnderstood = 2;  // the text is not ours
 inline constexpr int kNoThread = 3;
+inline constexpr int kNoClock = 4;  // reading the time stamp counter would end the program
 
 /// The library was brought in by `gpuprof attach`, now or earlier. Called once more on a thread of
 /// the program that was stopped at a safe place. Returns at once.

@@ -19,17 +19,14 @@ namespace gpuprof::agent {
 
 namespace {
 
+// In a handler the alternative may be to wait for ever.
+constexpr std::uint32_t kPatientMs = 10'000;
+
 // In a vfork child all our memory is the parent's.
 bool is_ours_to_tell() {
   if (g_core.left.load(std::memory_order_acquire) || !hot::locks_for_one_thread()) return false;
   const pid_t owner = g_core.owner_pid.load(std::memory_order_acquire);
   return owner == 0 || owner == getpid();
-}
-
-// The kernel does not say so; but a handler's own signal is blocked while it runs.
-bool may_be_in_handler() {
-  std::uint64_t blocked = 0;
-  return ::syscall(SYS_rt_sigprocmask, 0, nullptr, &blocked, sizeof blocked) == 0 && blocked != 0;
 }
 
 constinit got::Patches g_ends(kEndCalls);
@@ -45,11 +42,17 @@ void restore_end_calls() {
   if (kEndCalls != nullptr && !hot::locks_for_one_thread()) g_ends.restore();
 }
 
+// The kernel does not say so; but a handler's own signal is blocked while it runs.
+bool may_be_in_handler() {
+  std::uint64_t blocked = 0;
+  return ::syscall(SYS_rt_sigprocmask, 0, nullptr, &blocked, sizeof blocked) == 0 && blocked != 0;
+}
+
 ForkCall fork_begin() {
   if (!is_ours_to_tell()) return {};
   const int saved = errno;
   fork_prepare();
-  const ForkCall call{true, hot::begin_one_thread()};
+  const ForkCall call{true, hot::begin_one_thread(may_be_in_handler() ? kPatientMs : 0)};
   errno = saved;
   return call;
 }
@@ -63,7 +66,7 @@ void exit_begin() {
   if (!is_ours_to_tell() || !may_be_in_handler()) return;
   const int saved = errno;
   alone_begin();
-  if (!hot::begin_one_thread()) alone_end();
+  if (!hot::begin_one_thread(kPatientMs)) alone_end();
   errno = saved;
 }
 

@@ -18,6 +18,7 @@
 #include "inject/cupti/cupti.hpp"
 #include "inject/hot/state.hpp"
 #include "inject/hot/thread_block.hpp"
+#include "inject/hot/thread_count.hpp"
 #include "inject/hot/worker/worker_thread.hpp"
 #include "inject/python/frames.hpp"
 #include "inject/sample/sampler.hpp"
@@ -42,6 +43,7 @@ struct ForkState {
   bool running = false;  // the agent was awake when one of them began
   bool parked = false;   // the worker's kernel thread is gone
   bool paused = false;   // it stands still
+  bool inside = false;   // a handler, which may have interrupted malloc
 };
 constinit ForkState g_fork;
 bool g_alone = false;          // in the turn of whose call it is
@@ -132,18 +134,21 @@ void stand_still() {
   hot::g_resume_hook = resume_from_signal;
   sample::before_fork();
   const bool counts = counts_threads();
-  const std::uint32_t starved_ms = counts ? hot::kStarvedMs : 0;
+  // There it would wait for a lock that only it could give back.
+  g_fork.inside = hot::locks_for_one_thread() && may_be_in_handler();
+  const std::uint32_t starved_ms = counts || g_fork.inside ? hot::kStarvedMs : 0;
   cupti::before_fork(starved_ms);
   if (counts)
     g_fork.parked = hot::worker_park(kParkDeadlineMs, starved_ms);
   else
-    g_fork.paused = hot::worker_pause(kParkDeadlineMs);
+    g_fork.paused = hot::worker_pause(kParkDeadlineMs, starved_ms);
   if (!g_fork.parked && !g_fork.paused) hot::count(wire::Counter::kForksUnprepared);
   cupti::worker_stands_before_fork(starved_ms);
 }
 
 void go_on() {
-  if (!g_fork.parked) cupti::after_fork_parent();
+  // It makes a thread, which allocates.
+  if (!g_fork.parked && !g_fork.inside) cupti::after_fork_parent();
   sample::after_fork_parent();
   if (g_fork.paused) hot::worker_go_on();
   if (g_fork.parked) {

@@ -9,5 +9,5 @@
 #define GPUPROF_EXPORT extern "C" __attribute__((visibility("default")))
 
 /// @param text  `armed;nonce=HEX;patience=MS`, NUL-terminated; copied.
-/// @return agent::kAwake, kAlreadyAwake, kNotUnderstood or kNoThread.
+/// @return agent::kAwake, kAlreadyAwake, kNotUnderstood, kNoThread or kNoClock.
 GPUPROF_EXPORT int gpuprof_attach(const char* text) { return gpuprof::agent::attach(text); }

@@ -12,6 +12,8 @@
 
 #include <atomic>
 
+#include "inject/hot/pause.hpp"
+#include "inject/hot/worker/patience.hpp"
 #include "inject/hot/worker/worker_thread.hpp"
 #include "inject/modules/elf_lookup.hpp"
 #include "inject/modules/visit.hpp"
@@ -21,6 +23,8 @@ namespace gpuprof::hot {
 namespace {
 constinit std::atomic<unsigned*> g_count{nullptr};
 constinit std::atomic<char*> g_single{nullptr};
+constinit std::atomic<int> g_ours{0};  // counted, for the moment, or not quite
+constexpr std::uint64_t kLookNs = 50'000;
 }  // namespace
 
 void find_thread_count() {
@@ -56,9 +60,17 @@ bool count_thread_in() {
   return false;
 }
 
+void counted_for_now(int more) { g_ours.fetch_add(more, std::memory_order_relaxed); }
+
+void none_is_counted_for_now() { g_ours.store(0, std::memory_order_relaxed); }
+
 bool has_one_thread() {
   const unsigned* count = g_count.load(std::memory_order_relaxed);
-  return count != nullptr && __atomic_load_n(count, __ATOMIC_RELAXED) == 1;
+  if (count == nullptr) return false;
+  // Some of ours may be counted out already.
+  return static_cast<int>(__atomic_load_n(count, __ATOMIC_RELAXED)) -
+             g_ours.load(std::memory_order_relaxed) <=
+         1;
 }
 
 bool locks_for_one_thread() {
@@ -74,15 +86,20 @@ void tell_of_one_thread(bool one) {
 }
 }  // namespace
 
-bool begin_one_thread() {
+bool begin_one_thread(std::uint32_t deadline_ms) {
+  Patience patience(deadline_ms, 0);
   struct stat threads;
-  // The kernel counts a folder for each thread, and two.
-  const nlink_t expected = worker_stands_still() ? 4 : 3;
-  if (!locks_for_one_thread() || stat("/proc/self/task", &threads) != 0 ||
-      threads.st_nlink != expected)
-    return false;
-  tell_of_one_thread(true);
-  return true;
+  while (locks_for_one_thread() && stat("/proc/self/task", &threads) == 0) {
+    // The kernel counts a folder for each thread, and two.
+    if (threads.st_nlink == (worker_stands_still() ? 4 : 3)) {
+      tell_of_one_thread(true);
+      return true;
+    }
+    const bool ours_end = !worker_has_handed_over() || g_ours.load(std::memory_order_relaxed) > 0;
+    if (!ours_end || patience.over(0)) break;
+    pause_for(kLookNs);
+  }
+  return false;
 }
 
 void end_one_thread() { tell_of_one_thread(false); }

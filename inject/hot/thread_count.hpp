@@ -18,6 +18,8 @@
 // too.
 #pragma once
 
+#include <cstdint>
+
 namespace gpuprof::hot {
 
 /// Finds the count. Before the first thread of ours is made.
@@ -31,6 +33,11 @@ void count_thread_out();
 /// out itself. False: the process is ending, the thread must not return.
 bool count_thread_in();
 
+/// A thread of ours is about to be made or counted in (1), was counted out or has ended (-1).
+void counted_for_now(int more);
+/// In a forked child.
+void none_is_counted_for_now();
+
 /// Whether the program has one thread of the C library's. False: several, or unknown.
 bool has_one_thread();
 
@@ -38,8 +45,9 @@ bool has_one_thread();
 bool locks_for_one_thread();
 
 /// Has it take none, if really no thread but the calling one runs; ours stands still or is gone.
-/// False: it goes on taking them.
-bool begin_one_thread();
+/// @param deadline_ms  Waits so long for the thread that glibc made for ours to be gone.
+/// @return false: it goes on taking them.
+bool begin_one_thread(std::uint32_t deadline_ms);
 void end_one_thread();
 
 }  // namespace gpuprof::hot

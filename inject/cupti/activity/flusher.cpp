@@ -122,6 +122,7 @@ void run_flushes() {
 void* run(void*) {
   prctl(PR_SET_NAME, "gpuprof-flush");
   hot::count_thread_out();
+  hot::counted_for_now(-1);
   hot::g_state.helper_tid.store(static_cast<std::uint32_t>(syscall(SYS_gettid)),
                                 std::memory_order_relaxed);
   // release; pairs with the acquire in see() of sample/threads.cpp
@@ -136,6 +137,7 @@ void* run(void*) {
   }
   set_phase(Phase::kEnded);
   futex_wake(g_flusher.phase);
+  hot::counted_for_now(1);
   while (!hot::count_thread_in()) syscall(SYS_exit, 0);
   return nullptr;
 }
@@ -147,9 +149,11 @@ bool create_thread() {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
+  hot::counted_for_now(1);
   const int result = pthread_create(&g_flusher.thread, &attributes, run, nullptr);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
+  if (result != 0) hot::counted_for_now(-1);
   return result == 0;
 }
 
@@ -214,6 +218,7 @@ bool is_over(hot::Patience& patience) {
 // It has said that it ends. pthread_join is where a thread that was cancelled would end.
 void join_ended() {
   while (pthread_tryjoin_np(g_flusher.thread, nullptr) == EBUSY) hot::pause_for(20'000);
+  hot::counted_for_now(-1);
 }
 
 bool start_locked() {

@@ -46,7 +46,8 @@ constexpr long kLook_ns = 1'000'000;
 // The thread that glibc makes: its id, cleared by the kernel, with a wake-up, when it has handed
 // over and ended.
 constinit std::atomic<std::uint32_t> g_first_tid{0};
-constexpr std::uint32_t kNotBegun = 1;  // init's, or nobody's
+constexpr std::uint32_t kNotBegun = 1;               // init's, or nobody's
+constinit std::atomic<std::uint32_t> g_first_id{0};  // the same, kept
 
 long futex(std::atomic<std::uint32_t>* word, int op, std::uint32_t value, const timespec* wait) {
   return ::syscall(SYS_futex, word, op, value, wait, nullptr, 0);
@@ -76,8 +77,9 @@ void take_glibc_id() {
   g_worker.glibc_tid.store(recorded, std::memory_order_relaxed);
   g_worker.glibc_tid_offset.store(recorded == nullptr ? 0 : bytes_into_record(recorded),
                                   std::memory_order_relaxed);
-  g_first_tid.store(static_cast<std::uint32_t>(::syscall(SYS_set_tid_address, &g_first_tid)),
-                    std::memory_order_release);
+  const auto own = static_cast<std::uint32_t>(::syscall(SYS_set_tid_address, &g_first_tid));
+  g_first_id.store(own, std::memory_order_relaxed);
+  g_first_tid.store(own, std::memory_order_release);
 }
 
 void* first_entry(void*) {
@@ -89,6 +91,7 @@ void* first_entry(void*) {
   if (g_worker.first_wait_ns != 0) pause_for(static_cast<std::uint64_t>(g_worker.first_wait_ns));
   find_thread_count();
   count_thread_out();
+  counted_for_now(-1);
   hand_over_worker();
 }
 
@@ -117,10 +120,12 @@ bool worker_start(bool (*body)(), long first_wait_ns, bool asks_loader) {
   pthread_attr_setstack(&attr, stack + kHalf, kHalf);
   g_worker.phase.store(WorkerPhase::kRunning, std::memory_order_release);
   g_first_tid.store(kNotBegun, std::memory_order_relaxed);
+  counted_for_now(1);
   pthread_t thread;
   const int failed = pthread_create(&thread, &attr, first_entry, nullptr);
   pthread_attr_destroy(&attr);
   if (failed != 0) {
+    counted_for_now(-1);
     g_worker.phase.store(WorkerPhase::kEnded, std::memory_order_release);
     munmap(stack, kStackBytes);
     return false;
@@ -139,6 +144,12 @@ void worker_wait_for_hand_over() {
   }
 }
 
+bool worker_has_handed_over() {
+  if (g_first_tid.load(std::memory_order_acquire) != 0) return false;
+  const std::uint32_t first = g_first_id.load(std::memory_order_relaxed);
+  return first == 0 || thread_has_ended(first);
+}
+
 std::uint32_t glibc_tid_offset() {
   // The worker's own record is no longer true (worker_resume.cpp).
   const std::uint32_t known = g_worker.glibc_tid_offset.load(std::memory_order_relaxed);
@@ -151,12 +162,16 @@ bool worker_park_wanted() { return g_worker.park_wanted.load(std::memory_order_r
 
 namespace {
 
+bool is_over(std::uint32_t first, std::uint32_t tid, Patience& patience) {
+  const bool begun = first != 0 ? first != kNotBegun : tid != 0;
+  return begun ? patience.over(first != 0 ? first : tid) : patience.over_before_its_begin();
+}
+
 // Sleeps until one of ours has ended, or a moment. False: it is waited for no longer.
 bool wait_a_moment(std::uint32_t first, std::uint32_t tid, Patience& patience) {
-  const bool begun = first != 0 ? first != kNotBegun : tid != 0;
   std::atomic<std::uint32_t>* word = first != 0 ? &g_first_tid : &g_worker.kernel_tid;
   const std::uint32_t who = first != 0 ? first : tid;
-  if (begun ? patience.over(who) : patience.over_before_its_begin()) return false;
+  if (is_over(first, tid, patience)) return false;
   const timespec wait{0, kLook_ns};
   futex(word, FUTEX_WAIT, who, &wait);
   return true;
@@ -194,22 +209,23 @@ bool worker_park(std::uint32_t deadline_ms, std::uint32_t starved_ms) {
   return false;
 }
 
-bool worker_pause(std::uint32_t deadline_ms) {
+bool worker_pause(std::uint32_t deadline_ms, std::uint32_t starved_ms) {
   if (g_worker.phase.load(std::memory_order_acquire) != WorkerPhase::kRunning) return true;
-  const std::uint64_t deadline = base::mono_ns() + deadline_ms * 1'000'000ULL;
+  Patience patience(deadline_ms, starved_ms);
   std::uint32_t free = 0;
   // A handler that forks may have interrupted a thread that was about to let it go on.
   if (!g_worker.pause.compare_exchange_strong(free, 1, std::memory_order_acq_rel) && free == 2)
     return true;
   wake_worker();
   while (g_worker.pause.load(std::memory_order_acquire) != 2) {
-    const std::uint64_t now = base::mono_ns();
-    if (now >= deadline ||
-        g_worker.phase.load(std::memory_order_acquire) != WorkerPhase::kRunning) {
+    const std::uint32_t first = g_first_tid.load(std::memory_order_acquire);
+    const std::uint32_t tid = g_worker.kernel_tid.load(std::memory_order_acquire);
+    if (g_worker.phase.load(std::memory_order_acquire) != WorkerPhase::kRunning ||
+        is_over(first, tid, patience)) {
       worker_go_on();
       return false;
     }
-    const timespec wait{0, static_cast<long>(std::min<std::uint64_t>(deadline - now, 1'000'000))};
+    const timespec wait{0, kLook_ns};
     futex(&g_worker.pause, FUTEX_WAIT_PRIVATE, 1, &wait);
   }
   return true;
@@ -272,6 +288,8 @@ bool worker_resume_timer_off() {
 
 void worker_after_fork_child() {
   g_first_tid.store(0, std::memory_order_relaxed);  // it is the parent's
+  g_first_id.store(0, std::memory_order_relaxed);
+  none_is_counted_for_now();
   // POSIX timers are not inherited.
   g_worker.timer_armed.store(false, std::memory_order_relaxed);
   g_worker.park_wanted.store(false, std::memory_order_relaxed);

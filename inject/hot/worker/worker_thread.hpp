@@ -26,6 +26,9 @@ bool worker_start(bool (*body)(), long first_wait_ns = 0, bool asks_loader = tru
 /// in the moment in which it does may wait for it for ever. Boundary.
 void worker_wait_for_hand_over();
 
+/// Whether that thread is no more, for the kernel, too.
+bool worker_has_handed_over();
+
 /// True in the worker when it should return from `body` soon so that it can be parked.
 bool worker_park_wanted();
 
@@ -44,8 +47,9 @@ bool worker_parked();
 
 /// Like park, but the kernel thread stays: it stands still at a place where it holds no lock, until
 /// worker_go_on(). For forks of programs that do not mind a second thread. Boundary.
+/// @param starved_ms  As worker_park's.
 /// @return false if it did not stand still within `deadline_ms`; it goes on running then.
-bool worker_pause(std::uint32_t deadline_ms);
+bool worker_pause(std::uint32_t deadline_ms, std::uint32_t starved_ms = 0);
 void worker_go_on();
 
 /// Whether it does: the kernel counts it then.
