@@ -6,7 +6,10 @@
 // Owns:     what was said
 #include "inject/sample/obstacles.hpp"
 
+#include <unistd.h>
+
 #include "inject/hot/outbox.hpp"
+#include "inject/sample/threads.hpp"
 
 namespace gpuprof::sample {
 
@@ -19,9 +22,20 @@ struct Obstacles {
   bool known = false;
   std::uint64_t seccomp_mode = 0, filters = 0;
   std::uint32_t traced_scans = 0;
-  bool told_traced = false, told_filtered = false, told_lacking = false;
+  bool told_traced = false, told_filtered = false, told_lacking = false, told_hidden = false;
 };
 constinit Obstacles g_obstacles;
+
+// The first thread's number is the process's, also when it has ended.
+bool threads_are_hidden() {
+  bool seen = false;
+  for_each_thread(
+      [](ThreadEntry& entry, void* found) {
+        if (entry.tid == getpid()) *static_cast<bool*>(found) = true;
+      },
+      &seen);
+  return !seen;
+}
 
 }  // namespace
 
@@ -48,6 +62,11 @@ void tell_of_obstacles(bool filtered, bool traced) {
   const auto say = [](const char* text) {
     hot::notice(wire::Feature::kNative, wire::NoticeLevel::kMissing, 0, text);
   };
+  if (!g_obstacles.told_hidden && threads_are_hidden()) {
+    g_obstacles.told_hidden = true;
+    say("the process has no /proc, or one of another process id namespace, in which its threads "
+        "do not have their own numbers: they are not sampled; mount one (`unshare --mount-proc`)");
+  }
   g_obstacles.traced_scans = traced ? g_obstacles.traced_scans + 1 : 0;
   if (g_obstacles.traced_scans == kTracedScans && !g_obstacles.told_traced) {
     g_obstacles.told_traced = true;
@@ -63,7 +82,8 @@ void tell_of_obstacles(bool filtered, bool traced) {
 
 void begin_obstacles() {
   g_obstacles.traced_scans = 0;
-  g_obstacles.told_traced = g_obstacles.told_filtered = g_obstacles.told_lacking = false;
+  g_obstacles.told_traced = g_obstacles.told_filtered = g_obstacles.told_lacking =
+      g_obstacles.told_hidden = false;
 }
 
 void tell_of_lacking_stacks(bool some) {

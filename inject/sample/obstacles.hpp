@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What forbids signals to threads that would take them: a tracer, a seccomp filter.
+// What forbids signals to threads that would take them: a tracer, a seccomp filter, a /proc that
+// does not name them.
 //
 // Context:  worker
 // Owns:     the number of filters the process had when the library came
@@ -24,7 +25,7 @@ bool has_new_filter(const ThreadStatus& status);
 bool is_traced();
 
 /// Says what was found since begin_obstacles(): `filtered`: some thread has a new filter;
-/// `traced`: at this scan.
+/// `traced`: at this scan. And, once, that the scan did not find the process's first thread.
 void tell_of_obstacles(bool filtered, bool traced);
 void begin_obstacles();
 

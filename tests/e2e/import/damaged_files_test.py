@@ -76,7 +76,7 @@ def bad():
         "an event a line": (b"\n".join(json.dumps(e).encode() for e in written.steps(2)), "no traceEvents"),
         "frames alone": (frames, "nothing to show"),
         "arrows alone": (written.text([{"ph": "s", "cat": "ac2g", "name": "ac2g", "id": 1, "pid": 1, "tid": 1, "ts": 1}]).encode(),
-                         "repeat what others tell"),
+                         "marks of the recording alone"),
     }
 
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program that takes namespaces of its own in the middle is recorded to its end, whatever the kernel then refuses to a
-new thread. Needs the right to make them (root)."""
+new thread; and what is said of one whose /proc does not name its threads. Needs the right to make them (root)."""
 
 import ctypes
 import glob
 import os
+import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
@@ -41,8 +42,24 @@ def may(kind):
     return os.waitpid(child, 0)[1] == 0
 
 
+def without_its_proc(checks):
+    """Started as the first process of a namespace of process ids, with the /proc of another one, and with its own."""
+    work = [e2e.real_python(), "-c", "import time\nwhile time.process_time() < 0.4: sum(range(1000))"]
+    for name, options in (("another's /proc", []), ("its own /proc", ["--mount-proc"])):
+        with e2e.Folder("namespaces") as folder:
+            done = e2e.gpuprof(["--all-processes", "--format", "folded", "-o", folder], ["unshare", "-p", "-f", *options, *work])
+            said = "another process id namespace" in done.stderr.decode()
+            sampled = any("<module>" in line for path in glob.glob(os.path.join(folder, "*.folded"))
+                          for line in open(path, encoding="utf-8"))
+            checks.equal((done.returncode, said, sampled), (0, not options, bool(options)), name)
+
+
 def main():
     checks = e2e.Checks()
+    if shutil.which("unshare") and may(KINDS["process ids"]):
+        without_its_proc(checks)
+    else:
+        checks.skip("no right to make a namespace of process ids, or no unshare(1)")
     for name, kind in KINDS.items():
         if not may(kind):
             checks.skip("no right to make a namespace of: " + name)

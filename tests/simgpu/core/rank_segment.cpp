@@ -24,20 +24,23 @@
 #include "core/stream_queue.hpp"
 
 namespace gpusim {
-namespace {
 
-constexpr const char* kFolder = "/dev/shm";
-constexpr std::uint64_t kRoundDepth = 8, kPairDepth = 2;
-/// How often a rank that is waited for is looked up in /proc.
-constexpr std::uint64_t kLookNs = 20000000;
-
-struct Member {
+struct RankMember {
   std::atomic<std::int32_t> pid;
   std::atomic<std::uint32_t> left;
   std::atomic<std::uint64_t> started;  ///< start time of the process, to know a reused id
   std::atomic<std::uint64_t> said;     ///< number of its last exchange
   std::int64_t numbers[2][2];          ///< of its last two exchanges
 };
+
+namespace {
+
+using Member = RankMember;
+
+constexpr const char* kFolder = "/dev/shm";
+constexpr std::uint64_t kRoundDepth = 8, kPairDepth = 2;
+/// How often a rank that is waited for is looked up in /proc.
+constexpr std::uint64_t kLookNs = 20000000;
 
 std::string file_prefix() { return "gpusim-nccl-" + std::to_string(geteuid()) + "-"; }
 
