@@ -127,7 +127,8 @@ std::string nothing_in(const Account& account) {
         listed_kinds(kinds));
   if (account.all_left_out() == 0)
     return fmt::format(
-        "has nothing to show: it holds marks of the recording alone, no operator, GPU work or "
+        "has nothing to show: it holds arrows and marks of the recording alone, no operator, GPU "
+        "work or "
         "sample ({})",
         listed_kinds(account.repeats()));
   std::vector<std::string> why;
