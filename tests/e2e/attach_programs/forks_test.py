@@ -22,6 +22,7 @@ import trace_facts
 # What may be said of a program that forks all the time; on a busy machine it does so oftener.
 STARVED = ("did not get to run", "does not get to run")
 TRIES = 5
+WAITED_FOR_S = 10.0  # hot::kStarvedMs
 FEW = 20  # frames
 COUNTING = ("3.12", "3.13", "3.14")
 
@@ -106,9 +107,13 @@ def starved(checks, folder, python):
     with attached.Program(command, folder, "starved") as program:
         recording = attached.record(["attach", str(program.pid), "--stay", "-d", "2s"], os.path.join(folder, "starved"))
         checks.expect(attached.wait_until(lambda: "warned" in program.text()), "starved: " + program.text())
-        said = re.search(r"starved (\d+) warned (\d+)", program.text())
+        said = re.search(r"starved (\d+) warned (\d+) longest (\S+) s", program.text())
         checks.expect(said and int(said[1]) > 0, "starved: it saw our threads: " + program.text())
-        checks.equal(said and said[2], "0", "starved: warnings; " + recording.stderr)
+        # Not longer: where they get next to nothing beside all else that wants to run, the fork goes on.
+        if said and said[2] != "0" and float(said[3]) >= WAITED_FOR_S:
+            checks.skip("starved: our threads got no processor in %s s" % said[3])
+        else:
+            checks.equal(said and said[2], "0", "starved: warnings; " + recording.stderr)
         checks.equal(program.end(), -signal.SIGTERM, "starved: its end: " + program.errors())
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forks a few times, each time while the threads that somebody brought in get hardly any processor: one for all of
-them, six loops on it, and the idle class. forks_starved.py FORKS. Says what it saw of threads, forks and warnings."""
+them, six loops on it, and the idle class. forks_starved.py FORKS. Says what it saw of threads and warnings, and how long the
+longest fork took."""
 import os
 import signal
 import sys
@@ -53,17 +54,19 @@ for _ in range(6):
 
 print("ready", flush=True)
 wait_for_threads()
-most = 0
+most = longest = 0
 for _ in range(int(sys.argv[1])):
     time.sleep(0.3)
     wait_for_threads()
     most = max(most, starve(last))
+    begun = time.monotonic()
     child = os.fork()
     if child == 0:
         os._exit(0)
+    longest = max(longest, time.monotonic() - begun)
     os.waitpid(child, 0)
 for child in loops:
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-print("starved %d warned %d" % (most, len(warned)), flush=True)
+print("starved %d warned %d longest %.1f s" % (most, len(warned), longest), flush=True)
 signal.sigwait({signal.SIGTERM})
