@@ -128,8 +128,7 @@ std::string nothing_in(const Account& account) {
   if (account.all_left_out() == 0)
     return fmt::format(
         "has nothing to show: it holds arrows and marks of the recording alone, no operator, GPU "
-        "work or "
-        "sample ({})",
+        "work or sample ({})",
         listed_kinds(account.repeats()));
   std::vector<std::string> why;
   for (const Reason reason : kReasons)

@@ -20,7 +20,8 @@ TEST(BringIn, EachAnswerHasItsWords) {
   EXPECT_EQ("", why_not_started(7, 1));
   EXPECT_THAT(why_not_started(7, 2), HasSubstr("process 7 does not understand"));
   EXPECT_THAT(why_not_started(7, 3), HasSubstr("pids.max"));
-  EXPECT_THAT(why_not_started(7, 4), HasSubstr("does not know (4)"));
+  EXPECT_THAT(why_not_started(7, 4), HasSubstr("may not read the time stamp counter"));
+  EXPECT_THAT(why_not_started(7, 5), HasSubstr("does not know (5)"));
 }
 
 TEST(BringIn, OneThatGoesOnMayStillAnswer) {
