@@ -85,8 +85,8 @@ std::string why_not_started(std::uint32_t pid, int answer) {
           pid);
     case kNoClock:
       return fmt::format(
-          "process {} may not read the time stamp counter, nor the C library's clocks, which do "
-          "(prctl PR_SET_TSC): a program that forbids itself that cannot be recorded meanwhile",
+          "process {} may not read the time stamp counter, which the C library's clocks need "
+          "(prctl PR_SET_TSC): attach to it once it allows that again",
           pid);
     default:
       return fmt::format(

@@ -114,11 +114,12 @@ void follow_signal_calls();
 /// They do not any more. Worker.
 void restore_signal_calls();
 
+/// Whether a handler of a signal may be running here: one is blocked. Any context.
+bool may_be_in_handler();
+
 /// From now on fork and exit of a program with one thread come by us (as_alone.cpp). Before our
 /// thread is made. Boundary.
 void follow_end_calls();
-/// Whether a handler of a signal may be running here: one is blocked. Any context.
-bool may_be_in_handler();
 /// They do not any more, unless there is one thread still: what the C library locks because there
 /// was ours it locks for good. Worker.
 void restore_end_calls();

@@ -50,7 +50,8 @@ Next after(Next next) {
   }
 }
 
-// Nothing of ours is left but the library's pages and this thread's memory.
+// Nothing of ours is left but the library's pages, this thread's memory and, in a program with one
+// thread, two slots (restore_end_calls).
 void let_go_of_all() {
   release_rooms();
   cupti::worker_ends();

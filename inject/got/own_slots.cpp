@@ -47,6 +47,7 @@ dl_phdr_info the_program() {
   return module;
 }
 
+// strcmp may be the program's.
 bool is_equal(const char* a, const char* b) {
   while (*a != '\0' && *a == *b) ++a, ++b;
   return *a == *b;
@@ -59,13 +60,12 @@ bool is_of_the_heap(const char* name) {
 }
 
 // By bare calls: the names of these may be the program's.
-bool write_own(std::uintptr_t* slot, std::uintptr_t value, bool read_only) {
+void write_own(std::uintptr_t* slot, std::uintptr_t value, bool read_only) {
   const std::uintptr_t page = getauxval(AT_PAGESZ);
   const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(slot) & ~(page - 1);
-  if (read_only && ::syscall(SYS_mprotect, at, page, PROT_READ | PROT_WRITE) != 0) return false;
+  if (read_only && ::syscall(SYS_mprotect, at, page, PROT_READ | PROT_WRITE) != 0) return;
   __atomic_store_n(slot, value, __ATOMIC_RELAXED);
   if (read_only) ::syscall(SYS_mprotect, at, page, PROT_READ);
-  return true;
 }
 
 }  // namespace

@@ -6,9 +6,11 @@
 // Owns:     what was said
 #include "inject/sample/obstacles.hpp"
 
+#include <errno.h>
 #include <unistd.h>
 
 #include "inject/hot/outbox.hpp"
+#include "inject/sample/proc_files.hpp"
 #include "inject/sample/threads.hpp"
 
 namespace gpuprof::sample {
@@ -26,7 +28,8 @@ struct Obstacles {
 };
 constinit Obstacles g_obstacles;
 
-// The first thread's number is the process's, also when it has ended.
+// The first thread's number is the process's, also when it has ended. A scan may lack it for want
+// of a descriptor, too.
 bool threads_are_hidden() {
   bool seen = false;
   for_each_thread(
@@ -34,7 +37,9 @@ bool threads_are_hidden() {
         if (entry.tid == getpid()) *static_cast<bool*>(found) = true;
       },
       &seen);
-  return !seen;
+  char path[64];
+  task_path(path, sizeof path, getpid(), "stat");
+  return !seen && access(path, F_OK) != 0 && errno == ENOENT;
 }
 
 }  // namespace

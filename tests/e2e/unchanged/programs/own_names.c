@@ -18,7 +18,6 @@ static long called(const char* name) {
 }
 
 #define T(name) \
-  ;             \
   long name(void) { return called(#name); }
 T(accept4);
 T(access);

@@ -15,7 +15,7 @@
 
 #include "../work.h"
 
-enum { kBlocks = 64, kForks = 150, kTicks = 60, kStuckSeconds = 20, kLongSeconds = 200 };
+enum { kBlocks = 64, kForks = 150, kTicks = 60, kStuckSeconds = 200 };
 
 static void* volatile blocks[kBlocks];
 static volatile sig_atomic_t ticks, failed, enough = kForks;
@@ -56,9 +56,9 @@ static void on_last_tick(int number) {
 }
 
 /* One that waits for itself is ended. */
-static void end_after(int seconds) {
+static void end_if_stuck(void) {
   struct sigevent end;
-  const struct itimerspec then = {{0, 0}, {seconds, 0}};
+  const struct itimerspec then = {{0, 0}, {kStuckSeconds, 0}};
   timer_t timer;
   memset(&end, 0, sizeof end);
   end.sigev_notify = SIGEV_SIGNAL;
@@ -88,7 +88,7 @@ static int ends(void) {
     const pid_t child = fork();
     if (child == 0) {
       close(STDERR_FILENO);
-      end_after(kStuckSeconds);
+      end_if_stuck();
       struct itimerval every = {{0, 1000}, {0, 1000}};
       signal(SIGALRM, on_last_tick);
       setitimer(ITIMER_REAL, &every, NULL);
@@ -109,7 +109,7 @@ static int ends(void) {
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "fork";
   const int goes_on = strcmp(what, "fork-on") == 0;
-  end_after(goes_on ? kLongSeconds : kStuckSeconds);
+  end_if_stuck();
   atexit(allocate);
   work(0.1);
   if (strcmp(what, "exit") == 0) return ends();
