@@ -15,7 +15,7 @@
 #include "cli/read_progress.hpp"
 #include "cli/stdout_width.hpp"
 #include "cli/version.hpp"
-#include "daemon/api/recorded/diff_sessions.hpp"
+#include "analysis/commands/diff_sessions.hpp"
 #include "support/files.hpp"
 #include "support/text.hpp"
 #include "support/tidy.hpp"

@@ -13,7 +13,7 @@
 #include "cli/commands.hpp"
 #include "cli/run/output_place.hpp"
 #include "cli/summary_text.hpp"
-#include "daemon/api/recorded/export_session.hpp"
+#include "analysis/commands/export_session.hpp"
 #include "support/files.hpp"
 #include "support/tidy.hpp"
 #include "support/tty.hpp"

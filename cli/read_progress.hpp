@@ -6,7 +6,7 @@
 // Owns:     nothing
 #pragma once
 
-#include "daemon/api/recorded/report_session.hpp"
+#include "analysis/commands/report_session.hpp"
 #include "support/tty.hpp"
 
 namespace gpuprof::cli {

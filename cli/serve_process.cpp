@@ -19,7 +19,7 @@
 
 #include <utility>
 
-#include "daemon/api/serve_link.hpp"
+#include "daemon/client/serve_protocol.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/child.hpp"
 #include "support/files.hpp"

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "cli/options/options.hpp"
-#include "daemon/api/summary.hpp"
+#include "recording/session/summary.hpp"
 #include "support/result.hpp"
 
 namespace gpuprof::cli {

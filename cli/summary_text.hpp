@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "daemon/api/summary.hpp"
+#include "recording/session/summary.hpp"
 
 namespace gpuprof::cli {
 

@@ -13,9 +13,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "daemon/api/serve_link.hpp"
-#include "daemon/api/summary.hpp"
-#include "daemon/api/trace_words.hpp"
+#include "daemon/client/serve_protocol.hpp"
+#include "recording/session/summary.hpp"
+#include "recording/session/trace_categories.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "serve/child.hpp"
 #include "serve/work_folder.hpp"

@@ -21,8 +21,8 @@
 #include <fstream>
 #include <string>
 
-#include "daemon/api/serve_link.hpp"
-#include "daemon/api/trace_words.hpp"
+#include "daemon/client/serve_protocol.hpp"
+#include "recording/session/trace_categories.hpp"
 #include "gpuprof/base/unique_fd.hpp"
 #include "serve/front.hpp"
 #include "serve/service.hpp"

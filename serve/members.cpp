@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "daemon/api/doors/doors.hpp"
+#include "daemon/control/control_sockets.hpp"
 #include "gpuprof/wire/control.hpp"
 #include "support/files.hpp"
 #include "support/proc.hpp"

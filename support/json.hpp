@@ -5,7 +5,7 @@
 // Context:  daemon | cli
 // Owns:     nothing
 // Promises: JSON and UTF-8 whatever the bytes of a text
-// Not here: trace files (daemon/export writes those without a tree)
+// Not here: trace files (analysis/export writes those without a tree)
 #pragma once
 
 #include <rapidjson/document.h>

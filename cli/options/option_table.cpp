@@ -11,8 +11,8 @@
 #include <array>
 
 #include "cli/options/setters.hpp"
-#include "daemon/api/formats.hpp"
-#include "daemon/api/recorded/report_session.hpp"
+#include "analysis/commands/formats.hpp"
+#include "analysis/commands/report_session.hpp"
 
 namespace gpuprof::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/api/session_options.hpp"
+#include "recording/session/session_options.hpp"
 #include "support/text.hpp"
 
 namespace gpuprof::cli {

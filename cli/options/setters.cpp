@@ -12,10 +12,10 @@
 #include <string_view>
 
 #include "cli/options/option_table.hpp"
-#include "daemon/api/formats.hpp"
-#include "daemon/api/overhead_limit.hpp"
-#include "daemon/api/step_spec.hpp"
-#include "daemon/api/trace_words.hpp"
+#include "analysis/commands/formats.hpp"
+#include "recording/session/overhead_limit.hpp"
+#include "recording/session/step_spec.hpp"
+#include "recording/session/trace_categories.hpp"
 #include "support/listen_address.hpp"
 
 namespace gpuprof::cli::set {

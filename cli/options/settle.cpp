@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "cli/options/parse.hpp"
-#include "daemon/api/formats.hpp"
-#include "daemon/api/step_spec.hpp"
+#include "analysis/commands/formats.hpp"
+#include "recording/session/step_spec.hpp"
 #include "gpuprof/wire/control.hpp"
 #include "support/text.hpp"
 

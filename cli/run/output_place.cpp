@@ -14,7 +14,7 @@
 #include <array>
 #include <string_view>
 
-#include "daemon/api/formats.hpp"
+#include "analysis/commands/formats.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/child.hpp"
 #include "support/files.hpp"

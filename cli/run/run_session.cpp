@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "cli/run/daemon_process.hpp"
-#include "daemon/api/recorded/export_session.hpp"
+#include "analysis/commands/export_session.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/child.hpp"
 #include "support/log.hpp"

@@ -18,9 +18,9 @@
 
 #include "cli/installation.hpp"
 #include "cli/run/daemon_pulse.hpp"
-#include "daemon/api/client.hpp"
-#include "daemon/api/doors/doors.hpp"
-#include "daemon/api/summary.hpp"
+#include "daemon/client/client.hpp"
+#include "daemon/control/control_sockets.hpp"
+#include "recording/session/summary.hpp"
 #include "support/result.hpp"
 #include "support/tty.hpp"
 
@@ -68,7 +68,7 @@ class RunSession {
 
   /// Has a running process recorded.
   ///
-  /// @param door         As daemon/api/doors found it.
+  /// @param door         As daemon/control found it.
   /// @param named        It gets a file whatever it does.
   /// @param then_detach  It lets go of everything afterwards.
   void capture(const api::Door& door, bool named, bool then_detach);

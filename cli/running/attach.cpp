@@ -14,7 +14,7 @@
 #include "cli/running/bring_in.hpp"
 #include "cli/running/capture_session.hpp"
 #include "cli/running/chosen.hpp"
-#include "daemon/api/attach.hpp"
+#include "daemon/client/attach.hpp"
 #include "support/proc.hpp"
 #include "support/text.hpp"
 #include "support/write_signals.hpp"

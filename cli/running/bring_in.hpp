@@ -14,8 +14,8 @@
 #include <string>
 
 #include "cli/options/options.hpp"
-#include "daemon/api/attach.hpp"
-#include "daemon/api/doors/doors.hpp"
+#include "daemon/client/attach.hpp"
+#include "daemon/control/control_sockets.hpp"
 #include "support/result.hpp"
 
 namespace gpuprof::cli {

@@ -18,7 +18,7 @@
 #include "cli/options/options.hpp"
 #include "cli/run/output_place.hpp"
 #include "cli/run/run_session.hpp"
-#include "daemon/api/doors/doors.hpp"
+#include "daemon/control/control_sockets.hpp"
 #include "support/result.hpp"
 #include "support/tty.hpp"
 

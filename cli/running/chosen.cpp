@@ -15,7 +15,7 @@
 #include <map>
 #include <span>
 
-#include "daemon/api/attach.hpp"
+#include "daemon/client/attach.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/proc.hpp"
 #include "support/text.hpp"

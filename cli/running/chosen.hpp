@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cli/options/options.hpp"
-#include "daemon/api/doors/doors.hpp"
+#include "daemon/control/control_sockets.hpp"
 #include "support/result.hpp"
 
 namespace gpuprof::cli {

@@ -15,11 +15,11 @@
 
 #include "daemon/attach/inject.hpp"
 #include "daemon/attach/library_copy.hpp"
-#include "daemon/attach/library_file.hpp"
-#include "daemon/attach/safe_point.hpp"
-#include "daemon/attach/target.hpp"
-#include "daemon/attach/tracee.hpp"
-#include "daemon/attach/transfers.hpp"
+#include "daemon/attach/process/library_file.hpp"
+#include "daemon/attach/ptrace/safe_point.hpp"
+#include "daemon/attach/process/process_image.hpp"
+#include "daemon/attach/ptrace/tracee.hpp"
+#include "daemon/attach/process/transfer_tracker.hpp"
 
 namespace gpuprof::attach {
 

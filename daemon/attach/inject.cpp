@@ -15,8 +15,8 @@
 #include <thread>
 
 #include "daemon/attach/attempt.hpp"
-#include "daemon/attach/checks.hpp"
-#include "daemon/attach/loader.hpp"
+#include "daemon/attach/process/checks.hpp"
+#include "daemon/attach/process/loader.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/proc.hpp"
 

@@ -16,7 +16,7 @@
 #include <functional>
 #include <string>
 
-#include "daemon/attach/steps.hpp"
+#include "daemon/attach/ptrace/phases.hpp"
 #include "support/result.hpp"
 
 namespace gpuprof::attach {

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "daemon/attach/checks.hpp"
+#include "daemon/attach/process/checks.hpp"
 #include "gpuprof/base/clock.hpp"
 
 namespace gpuprof::attach {

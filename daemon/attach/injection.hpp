@@ -16,13 +16,13 @@
 #include <array>
 #include <functional>
 
-#include "daemon/attach/arch.hpp"
-#include "daemon/attach/block.hpp"
+#include "daemon/attach/arch/arch.hpp"
+#include "daemon/attach/arch/stub_data.hpp"
 #include "daemon/attach/inject.hpp"
 #include "daemon/attach/library_copy.hpp"
-#include "daemon/attach/library_file.hpp"
-#include "daemon/attach/target.hpp"
-#include "daemon/attach/tracee.hpp"
+#include "daemon/attach/process/library_file.hpp"
+#include "daemon/attach/process/process_image.hpp"
+#include "daemon/attach/ptrace/tracee.hpp"
 #include "support/result.hpp"
 
 namespace gpuprof::attach {

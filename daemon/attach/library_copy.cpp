@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "daemon/attach/checks.hpp"
+#include "daemon/attach/process/checks.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/files.hpp"
 

@@ -15,7 +15,7 @@
 
 #include <string>
 
-#include "daemon/attach/library_file.hpp"
+#include "daemon/attach/process/library_file.hpp"
 #include "gpuprof/base/unique_fd.hpp"
 #include "support/result.hpp"
 

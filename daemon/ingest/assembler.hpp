@@ -11,22 +11,22 @@
 
 #include <cstdint>
 
-#include "daemon/ingest/clock_report.hpp"
-#include "daemon/ingest/clocks.hpp"
-#include "daemon/ingest/correlate/joins.hpp"
-#include "daemon/ingest/correlate/launches.hpp"
-#include "daemon/ingest/correlate/owner_trail.hpp"
-#include "daemon/ingest/decoder.hpp"
-#include "daemon/ingest/held.hpp"
-#include "daemon/ingest/lane_drops.hpp"
-#include "daemon/ingest/lifetime.hpp"
-#include "daemon/ingest/limits.hpp"
-#include "daemon/ingest/loss_book.hpp"
-#include "daemon/ingest/names.hpp"
-#include "daemon/ingest/operators.hpp"
-#include "daemon/ingest/ranges.hpp"
-#include "daemon/ingest/step_finder.hpp"
-#include "daemon/ingest/steps.hpp"
+#include "daemon/ingest/clocks/clock_report.hpp"
+#include "daemon/ingest/clocks/clock_tracker.hpp"
+#include "daemon/ingest/correlation/correlator.hpp"
+#include "daemon/ingest/correlation/correlation_table.hpp"
+#include "daemon/ingest/correlation/range_history.hpp"
+#include "daemon/ingest/decode/decoder.hpp"
+#include "daemon/ingest/ranges/pending_events.hpp"
+#include "daemon/ingest/decode/ring_drops.hpp"
+#include "daemon/ingest/decode/lifetime.hpp"
+#include "daemon/ingest/decode/limits.hpp"
+#include "daemon/ingest/decode/loss_counters.hpp"
+#include "daemon/ingest/decode/definitions.hpp"
+#include "daemon/ingest/ranges/operator_tracker.hpp"
+#include "daemon/ingest/ranges/range_tracker.hpp"
+#include "daemon/ingest/steps/step_finder.hpp"
+#include "daemon/ingest/steps/step_tracker.hpp"
 
 namespace gpuprof::ingest {
 
@@ -168,7 +168,7 @@ class Assembler {
   LossBook& losses() { return losses_; }
   const LossBook& losses() const { return losses_; }
   const EventCounts& counts() const { return counts_; }
-  /// The process only serves another one (service_code.hpp).
+  /// The process only serves another one (code_roles.hpp).
   bool serves() const { return names_.serves(); }
   const Clocks& clocks() const { return clocks_; }
   /// Launches that CUPTI has told nothing of, and since when it may have told nothing.

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/api/session_options.hpp"
-#include "daemon/ingest/step_search.hpp"
+#include "recording/session/session_options.hpp"
+#include "daemon/ingest/steps/step_search.hpp"
 #include "daemon/session/target/governor.hpp"
 #include "gpuprof/wire/control.hpp"
 #include "support/result.hpp"

@@ -15,7 +15,7 @@
 #include <mutex>
 #include <thread>
 
-#include "daemon/session/event_loop.hpp"
+#include "daemon/session/io/event_loop.hpp"
 #include "gpuprof/base/unique_fd.hpp"
 #include "support/session_niceness.hpp"
 

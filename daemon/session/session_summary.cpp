@@ -14,8 +14,8 @@
 #include <set>
 #include <string>
 
-#include "daemon/api/step_spec.hpp"
-#include "daemon/model/loss.hpp"
+#include "recording/session/step_spec.hpp"
+#include "recording/model/loss.hpp"
 #include "daemon/session/session.hpp"
 #include "support/text.hpp"
 

@@ -5,12 +5,12 @@
 // Context:  daemon
 // Owns:     the folder on disk, until remove() or keep()
 // Promises: mode 0700; only remove() deletes, and only files of ours in this one folder
-// Not here: what is in it (daemon/spool)
+// Not here: what is in it (recording/spool)
 #pragma once
 
 #include <string>
 
-#include "daemon/api/session_options.hpp"
+#include "recording/session/session_options.hpp"
 #include "support/result.hpp"
 
 namespace gpuprof::session {

@@ -6,7 +6,7 @@
 // Owns:     nothing: borrows the interpreter's memory for the length of one read
 // Promises: plain loads only in read_own (the fault guard of inject/sample is around it);
 //           sends each code object once per lane epoch; an unknown version reads nothing
-// Not here: merging with native frames and line numbers (daemon/symbols)
+// Not here: merging with native frames and line numbers (analysis/symbols)
 #pragma once
 
 #include <sys/types.h>

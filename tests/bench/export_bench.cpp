@@ -15,8 +15,8 @@
 #include <fstream>
 #include <thread>
 
-#include "daemon/export/export.hpp"
-#include "daemon/spool/spool.hpp"
+#include "analysis/export/export.hpp"
+#include "recording/spool/spool.hpp"
 #include "tests/bench/operator_events.hpp"
 #include "tests/bench/spread.hpp"
 #include "tests/unit/spool/every_event.hpp"

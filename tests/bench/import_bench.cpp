@@ -11,7 +11,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "daemon/import/import.hpp"
+#include "analysis/import/import.hpp"
 #include "tests/bench/spread.hpp"
 #include "tests/bench/trace_file.hpp"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "daemon/ingest/assembler.hpp"
-#include "daemon/spool/spool.hpp"
+#include "recording/spool/spool.hpp"
 #include "tests/bench/spread.hpp"
 #include "tests/bench/training_records.hpp"
 

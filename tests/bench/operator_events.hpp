@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/model/events.hpp"
+#include "recording/model/events.hpp"
 
 namespace gpuprof::test {
 

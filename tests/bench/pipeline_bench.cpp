@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "daemon/export/export.hpp"
+#include "analysis/export/export.hpp"
 #include "daemon/ingest/assembler.hpp"
-#include "daemon/spool/spool.hpp"
+#include "recording/spool/spool.hpp"
 #include "tests/bench/spread.hpp"
 #include "tests/bench/training_records.hpp"
 

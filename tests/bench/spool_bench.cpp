@@ -8,7 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "daemon/spool/spool.hpp"
+#include "recording/spool/spool.hpp"
 #include "tests/bench/spread.hpp"
 #include "tests/unit/spool/every_event.hpp"
 

@@ -62,33 +62,35 @@ class Layers(CheckCase):
         self.plant("inject/cupti/library/api.cpp", "cupti.h", "<", ">")
         self.plant("inject/cupti/launch.cpp", "inject/sample/unwind/launch_stack.hpp")
         self.plant("daemon/session/session.cpp", "daemon/ingest/ingest.hpp")
-        self.plant("daemon/export/writer.cpp", "daemon/spool/spool_reader.hpp")
-        self.plant("daemon/export/tables/writer.cpp", "daemon/export/shown/shown.hpp")
-        self.plant("daemon/export/registry.cpp", "daemon/export/tables/writer.hpp")
+        self.plant("analysis/export/writer.cpp", "recording/spool/spool.hpp")
+        self.plant("analysis/export/tables/writer.cpp", "analysis/export/resolve/event_resolver.hpp")
+        self.plant("analysis/export/registry.cpp", "analysis/export/tables/writer.hpp")
         self.plant("cli/run.cpp", "gpuprof/wire/control.hpp")
         self.plant("tests/unit/x_test.cpp", "inject/hot/recorder.hpp")
         self.assert_passes("check_layers", "--root", self.root)
 
     def test_finds_what_is_not_drawn(self):
         planted = {
-            "inject/hot/a.cpp": "daemon/model/track.hpp",
+            "inject/hot/a.cpp": "recording/model/track.hpp",
             "inject/agent/b.cpp": "support/log.hpp",
             "inject/hot/c.cpp": "inject/agent/agent.hpp",
             "inject/cupti/d.cpp": "inject/sample/signals/handler.hpp",
             "inject/nvtx/e.cpp": "inject/cupti/library/api.hpp",
-            "daemon/model/f.cpp": "gpuprof/wire/records.hpp",
-            "daemon/export/g.cpp": "daemon/spool/spool_writer.hpp",
+            "recording/model/f.cpp": "gpuprof/wire/records.hpp",
+            "analysis/export/g.cpp": "recording/spool/spool_writer.hpp",
             "daemon/ingest/h.cpp": "daemon/session/session.hpp",
             "cli/i.cpp": "gpuprof/wire/records.hpp",
-            "cli/j.cpp": "daemon/export/writer.hpp",
-            "support/k.cpp": "daemon/api/api.hpp",
-            "daemon/model/l.cpp": "tests/fakes/clock.hpp",
-            "daemon/model/m.cpp": "../export/writer.hpp",
-            "daemon/export/tables/n.cpp": "daemon/export/xplane/plane.hpp",
-            "daemon/export/shown/o.cpp": "daemon/export/tables/table.hpp",
-            "daemon/export/stacks/p.cpp": "daemon/export/writer.hpp",
+            "cli/j.cpp": "analysis/export/writer.hpp",
+            "support/k.cpp": "daemon/client/client.hpp",
+            "recording/model/l.cpp": "tests/fakes/clock.hpp",
+            "recording/model/m.cpp": "../../analysis/export/writer.hpp",
+            "analysis/report/q.cpp": "daemon/session/session.hpp",
+            "recording/spool/r.cpp": "analysis/export/export.hpp",
+            "analysis/export/tables/n.cpp": "analysis/export/xplane/plane.hpp",
+            "analysis/export/prescan/o.cpp": "analysis/export/tables/table.hpp",
+            "analysis/export/stack_profiles/p.cpp": "analysis/export/writer.hpp",
         }
-        self.write("daemon/export/writer.hpp", "")
+        self.write("analysis/export/writer.hpp", "")
         for name, include in planted.items():
             with self.subTest(name):
                 self.plant(name, include)
@@ -96,7 +98,7 @@ class Layers(CheckCase):
                 (self.root / name).unlink()
 
     def test_finds_headers_from_outside_in_the_wrong_room(self):
-        for name, include in {"inject/hot/a.cpp": "cupti.h", "daemon/model/b.cpp": "cupti_target.h",
+        for name, include in {"inject/hot/a.cpp": "cupti.h", "recording/model/b.cpp": "cupti_target.h",
                               "inject/agent/c.cpp": "boost/version.hpp",
                               "include/gpuprof/wire/d.hpp": "fmt/core.h"}.items():
             with self.subTest(name):

@@ -18,7 +18,7 @@
 #include <memory>
 #include <string>
 
-#include "daemon/ingest/segment_host.hpp"
+#include "daemon/ingest/decode/shared_segment.hpp"
 #include "inject/agent/core.hpp"
 #include "tests/fuzz/input.hpp"
 #include "tests/fuzz/packets.hpp"

@@ -15,12 +15,12 @@
 #include <iterator>
 #include <string>
 
-#include "daemon/api/formats.hpp"
-#include "daemon/api/recorded/diff_sessions.hpp"
-#include "daemon/api/recorded/export_session.hpp"
-#include "daemon/api/recorded/report_page.hpp"
-#include "daemon/api/recorded/report_session.hpp"
-#include "daemon/spool/block.hpp"
+#include "analysis/commands/formats.hpp"
+#include "analysis/commands/diff_sessions.hpp"
+#include "analysis/commands/export_session.hpp"
+#include "analysis/commands/report_page.hpp"
+#include "analysis/commands/report_session.hpp"
+#include "recording/spool/block.hpp"
 #include "support/utf8.hpp"
 #include "tests/fuzz/hurting_sink.hpp"
 #include "tests/golden/tensorboard/scripted_session.hpp"

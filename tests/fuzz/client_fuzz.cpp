@@ -17,8 +17,8 @@
 #include <thread>
 
 #include "cli/summary_text.hpp"
-#include "daemon/api/client.hpp"
-#include "daemon/api/doors/doors.hpp"
+#include "daemon/client/client.hpp"
+#include "daemon/control/control_sockets.hpp"
 #include "gpuprof/wire/door.hpp"
 #include "tests/fuzz/input.hpp"
 #include "tests/fuzz/packets.hpp"

@@ -8,10 +8,10 @@
 #include <cstring>
 #include <string>
 
-#include "daemon/attach/maps.hpp"
-#include "daemon/symbols/elf_symbols.hpp"
-#include "daemon/symbols/module_map.hpp"
-#include "daemon/symbols/python_lines.hpp"
+#include "daemon/attach/process/maps.hpp"
+#include "analysis/symbols/elf_symbols.hpp"
+#include "analysis/symbols/module_map.hpp"
+#include "analysis/symbols/python_lines.hpp"
 #include "inject/python/jump_scan.hpp"
 #include "support/demangle.hpp"
 #include "tests/fuzz/input.hpp"

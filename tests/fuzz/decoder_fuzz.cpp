@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "daemon/ingest/assembler.hpp"
-#include "daemon/model/ignoring_sink.hpp"
+#include "recording/model/ignoring_sink.hpp"
 
 namespace {
 

@@ -16,10 +16,10 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/attach/elf_image.hpp"
-#include "daemon/attach/library_file.hpp"
-#include "daemon/symbols/elf_symbols.hpp"
-#include "daemon/symbols/native_lines.hpp"
+#include "daemon/attach/process/elf_image.hpp"
+#include "daemon/attach/process/library_file.hpp"
+#include "analysis/symbols/elf_symbols.hpp"
+#include "analysis/symbols/native_lines.hpp"
 #include "inject/modules/elf_lookup.hpp"
 #include "support/demangle.hpp"
 #include "support/elf_probe.hpp"

@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/model/events.hpp"
-#include "daemon/spool/fields.hpp"
+#include "recording/model/events.hpp"
+#include "recording/spool/fields.hpp"
 
 namespace gpuprof::test {
 

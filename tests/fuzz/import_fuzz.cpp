@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "daemon/import/import.hpp"
-#include "daemon/model/ignoring_sink.hpp"
-#include "daemon/spool/spool.hpp"
+#include "analysis/import/import.hpp"
+#include "recording/model/ignoring_sink.hpp"
+#include "recording/spool/spool.hpp"
 
 namespace {
 

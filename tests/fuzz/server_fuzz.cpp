@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/api/session_options.hpp"
+#include "recording/session/session_options.hpp"
 #include "daemon/session/server.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/wire/door.hpp"

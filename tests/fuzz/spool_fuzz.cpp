@@ -16,11 +16,11 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/api/session_options.hpp"
-#include "daemon/spool/block.hpp"
-#include "daemon/spool/event_coding.hpp"
-#include "daemon/spool/fields.hpp"
-#include "daemon/spool/spool.hpp"
+#include "recording/session/session_options.hpp"
+#include "recording/spool/block.hpp"
+#include "recording/spool/event_coding.hpp"
+#include "recording/spool/fields.hpp"
+#include "recording/spool/spool.hpp"
 #include "tests/fuzz/input.hpp"
 
 namespace {

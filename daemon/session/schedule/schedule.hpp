@@ -7,7 +7,7 @@
 // Owns:     nothing outside itself
 // Promises: the plan names borders as step numbers ahead of time; windows hold whole steps
 //           wherever steps are known; whatever differs from what was asked becomes a remark
-// Not here: telling agents, flushing, cutting files (session.hpp, cutter.hpp)
+// Not here: telling agents, flushing, cutting files (session.hpp, schedule_steps.cpp)
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/api/session_options.hpp"
-#include "daemon/model/window.hpp"
+#include "recording/session/session_options.hpp"
+#include "recording/model/window.hpp"
 #include "gpuprof/wire/segment.hpp"
 
 namespace gpuprof::session {

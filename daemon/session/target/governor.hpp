@@ -6,7 +6,7 @@
 // Owns:     the last second of each thread of one process
 // Promises: only ever leaves out more; one rung at a time, each judged anew by what came after it;
 //           figures that no thread can have are cut to the time that passed
-// Not here: where the figures come from and who hears of a rung (overhead.hpp)
+// Not here: where the figures come from and who hears of a rung (overhead_monitor.hpp)
 #pragma once
 
 #include <cstdint>

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <string_view>
 
-#include "daemon/ingest/service_code.hpp"
+#include "daemon/ingest/decode/code_roles.hpp"
 #include "daemon/session/target/target.hpp"
-#include "daemon/symbols/perf_maps.hpp"
+#include "analysis/symbols/perf_map_registry.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/base/generated_code.hpp"
 #include "gpuprof/base/notices.hpp"

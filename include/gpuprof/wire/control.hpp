@@ -271,7 +271,7 @@ struct Refused {
   std::uint32_t text_bytes;
 };
 
-/// Tail: options as `key=value` lines (daemon/api/session_options).
+/// Tail: options as `key=value` lines (recording/session/session_options).
 struct OpenSession {
   static constexpr MessageType kType = MessageType::kOpenSession;
   std::uint32_t text_bytes;
@@ -314,7 +314,7 @@ struct Progress {
   std::uint64_t done, total;  // events; total 0: unknown
   std::uint32_t text_bytes, reserved;
 };
-/// One part of the summary (JSON, daemon/api/summary); `more` = 1: another part follows.
+/// One part of the summary (JSON, recording/session/summary); `more` = 1: another part follows.
 struct Summary {
   static constexpr MessageType kType = MessageType::kSummary;
   std::uint32_t text_bytes;

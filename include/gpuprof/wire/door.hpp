@@ -8,7 +8,7 @@
 //           belongs to the process's user, or an abstract one named `@gpuprof-door-UID-PID-NONCE`
 //           where no folder can be written. PID is the process's id as it sees itself. One request
 //           a connection
-// Not here: opening it (inject/agent/door), finding it (daemon/api/doors)
+// Not here: opening it (inject/agent/door), finding it (daemon/control)
 #pragma once
 
 #include "gpuprof/wire/control.hpp"

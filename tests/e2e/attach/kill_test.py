@@ -14,7 +14,7 @@ import time
 import attach_lib as lib
 import e2e
 
-STEPS = os.path.join(e2e.SOURCE, "daemon/attach/steps.cpp")
+STEPS = os.path.join(e2e.SOURCE, "daemon/attach/ptrace/phases.cpp")
 # Only a thread that is always at a bad place is stepped out.
 STEP_OUT = {"breakpoint", "stepped-out"}
 # What this may leave: the scratch memory of a call that had just been made for us, untouched.

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/symbols/stack_namer.hpp"
+#include "analysis/symbols/stack_symbolizer.hpp"
 #include "gpuprof/wire/codec.hpp"
 
 namespace {

@@ -10,8 +10,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "daemon/export/export.hpp"
-#include "daemon/spool/block.hpp"
+#include "analysis/export/export.hpp"
+#include "recording/spool/block.hpp"
 #include "tests/golden/tensorboard/scripted_session.hpp"
 #include "tests/unit/export/export_fixture.hpp"
 

@@ -7,8 +7,8 @@
 
 #include <string>
 
-#include "daemon/model/window.hpp"
-#include "daemon/spool/spool.hpp"
+#include "recording/model/window.hpp"
+#include "recording/spool/spool.hpp"
 
 namespace gpuprof::test {
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "daemon/export/export.hpp"
+#include "analysis/export/export.hpp"
 #include "tests/golden/tensorboard/scripted_session.hpp"
 
 int main(int argc, char** argv) {

@@ -2,7 +2,7 @@
 # Writes, from the enumerations of the installed toolkit's headers, the newest callback id and parameter structure of
 # each runtime function, and the names of the runtime's errors.
 #
-#   cmake -DHEADERS=<include folder> -DNAMES=<file.hpp> -DERRORS=<file.inc> -P generate_runtime.cmake
+#   cmake -DHEADERS=<include folder> -DNAMES=<file_request.hpp> -DERRORS=<file.inc> -P generate_runtime.cmake
 #
 # Only names and numbers are taken; no header text is copied.
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rules about several processes, and what becomes of what all rules say.
-#include "daemon/report/advice/advice_text.hpp"
+#include "analysis/report/advice/advice_text.hpp"
 #include "support/json.hpp"
 #include "tests/unit/advice/story_builder.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which line between two did the work.
-#include "daemon/report/advice/source_lines.hpp"
+#include "analysis/report/step_thread/source_lines.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

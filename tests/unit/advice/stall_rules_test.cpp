@@ -3,8 +3,8 @@
 // Single steps that take long, and what lies between steps: what ran, on which line, how often.
 #include <functional>
 
-#include "daemon/report/wall/explain.hpp"
-#include "daemon/report/wall/wall.hpp"
+#include "analysis/report/wall_time/time_attribution.hpp"
+#include "analysis/report/wall_time/wall_time.hpp"
 #include "tests/unit/advice/story_builder.hpp"
 
 namespace gpuprof::report::advice {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/report/advice/advice.hpp"
-#include "daemon/report/advice/rule_list.hpp"
+#include "analysis/report/advice/advice.hpp"
+#include "analysis/report/advice/rules.hpp"
 
 namespace gpuprof::report::advice::test {
 

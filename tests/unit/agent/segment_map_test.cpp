@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "daemon/ingest/segment_host.hpp"
+#include "daemon/ingest/decode/shared_segment.hpp"
 #include "gpuprof/base/unique_fd.hpp"
 
 namespace gpuprof::agent {

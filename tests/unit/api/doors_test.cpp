@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Doors are found, asked, and swept away when nobody is behind them.
-#include "daemon/api/doors/doors.hpp"
+#include "daemon/control/control_sockets.hpp"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@
 #include <fstream>
 #include <thread>
 
-#include "daemon/api/doors/door_call.hpp"
+#include "daemon/control/control_request.hpp"
 #include "gpuprof/wire/segment.hpp"
 #include "tests/fakes/fake_door.hpp"
 

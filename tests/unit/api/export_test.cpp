@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "daemon/api/recorded/export_session.hpp"
+#include "analysis/commands/export_session.hpp"
 #include "tests/golden/tensorboard/scripted_session.hpp"
 
 namespace gpuprof::api {

@@ -5,8 +5,8 @@
 
 #include <sstream>
 
-#include "daemon/api/session_options.hpp"
-#include "daemon/api/summary.hpp"
+#include "recording/session/session_options.hpp"
+#include "recording/session/summary.hpp"
 
 namespace gpuprof::api {
 namespace {

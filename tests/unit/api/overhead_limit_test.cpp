@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The grammar of --max-overhead.
-#include "daemon/api/overhead_limit.hpp"
+#include "recording/session/overhead_limit.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/attach/checks.hpp"
+#include "daemon/attach/process/checks.hpp"
 
 #include <elf.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "daemon/attach/inject.hpp"
-#include "daemon/attach/step_out.hpp"
+#include "daemon/attach/ptrace/step_out.hpp"
 
 namespace gpuprof::attach {
 namespace {

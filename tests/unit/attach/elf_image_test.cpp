@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/attach/elf_image.hpp"
+#include "daemon/attach/process/elf_image.hpp"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "daemon/attach/maps.hpp"
+#include "daemon/attach/process/maps.hpp"
 
 namespace gpuprof::attach {
 namespace {

@@ -13,10 +13,10 @@
 
 #include <algorithm>
 
-#include "daemon/attach/arch.hpp"
-#include "daemon/attach/maps.hpp"
-#include "daemon/attach/memory.hpp"
-#include "daemon/attach/tracee.hpp"
+#include "daemon/attach/arch/arch.hpp"
+#include "daemon/attach/process/maps.hpp"
+#include "daemon/attach/process/process_memory.hpp"
+#include "daemon/attach/ptrace/tracee.hpp"
 #include "gpuprof/base/clock.hpp"
 
 namespace gpuprof::attach {

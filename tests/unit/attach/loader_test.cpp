@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/attach/loader.hpp"
+#include "daemon/attach/process/loader.hpp"
 
 #include <elf.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/attach/memory.hpp"
+#include "daemon/attach/process/process_memory.hpp"
 
 namespace gpuprof::attach {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/attach/maps.hpp"
+#include "daemon/attach/process/maps.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/attach/step_out.hpp"
+#include "daemon/attach/ptrace/step_out.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include <atomic>
 #include <new>
 
-#include "daemon/attach/tracee.hpp"
+#include "daemon/attach/ptrace/tracee.hpp"
 #include "gpuprof/base/clock.hpp"
 
 namespace gpuprof::attach {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/attach/steps.hpp"
+#include "daemon/attach/ptrace/phases.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/attach/threads.hpp"
+#include "daemon/attach/process/thread_candidates.hpp"
 
 #include <gtest/gtest.h>
 #include <semaphore.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/attach/transfers.hpp"
+#include "daemon/attach/process/transfer_tracker.hpp"
 
 #include <gtest/gtest.h>
 #include <time.h>

@@ -6,7 +6,7 @@
 
 #include "cli/options/help_text.hpp"
 #include "cli/options/option_table.hpp"
-#include "daemon/api/formats.hpp"
+#include "analysis/commands/formats.hpp"
 #include "support/files.hpp"
 
 namespace gpuprof::cli {

@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-#include "daemon/api/formats.hpp"
+#include "analysis/commands/formats.hpp"
 #include "tests/unit/support/temp_folder.hpp"
 
 namespace gpuprof::cli {

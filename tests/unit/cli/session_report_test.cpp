@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/options/options.hpp"
-#include "daemon/api/summary.hpp"
+#include "recording/session/summary.hpp"
 #include "support/files.hpp"
 #include "support/utf8.hpp"
 

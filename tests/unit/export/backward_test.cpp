@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <map>
 
-#include "daemon/export/shown/forward_first.hpp"
+#include "analysis/export/resolve/backward_reorder.hpp"
 #include "tests/unit/export/modules_fixture.hpp"
 
 namespace gpuprof::exporter {

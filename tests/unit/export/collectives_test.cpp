@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Collectives in the file: the names viewers know, and what the records of their arguments say.
-#include "daemon/export/survey/collectives.hpp"
+#include "analysis/export/prescan/collectives.hpp"
 
 #include <cstring>
 

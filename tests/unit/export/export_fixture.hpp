@@ -13,7 +13,7 @@
 #include <functional>
 #include <string>
 
-#include "daemon/export/export.hpp"
+#include "analysis/export/export.hpp"
 
 namespace gpuprof::test {
 

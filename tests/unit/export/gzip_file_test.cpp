@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/export/bytes/gzip_file.hpp"
+#include "analysis/export/encoding/gzip_file.hpp"
 
 #include <sys/resource.h>
 #include <sys/stat.h>

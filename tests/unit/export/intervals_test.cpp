@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sets of time.
-#include "daemon/export/shown/intervals.hpp"
+#include "analysis/export/containers/intervals.hpp"
 
 #include <gtest/gtest.h>
 

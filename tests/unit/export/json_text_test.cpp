@@ -4,8 +4,8 @@
 #include <cmath>
 #include <random>
 
-#include "daemon/export/bytes/gzip_file.hpp"
-#include "daemon/export/bytes/json_text.hpp"
+#include "analysis/export/encoding/gzip_file.hpp"
+#include "analysis/export/encoding/buffered_writer.hpp"
 #include "tests/unit/export/export_fixture.hpp"
 
 namespace gpuprof::exporter {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/export/naming.hpp"
+#include "analysis/export/output_paths.hpp"
 
 #include <unistd.h>
 

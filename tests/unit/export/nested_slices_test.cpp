@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Begins and ends as a reader takes them: sorted by time, equal times in the order they came.
-#include "daemon/export/perfetto/nested_slices.hpp"
+#include "analysis/export/perfetto/nested_slices.hpp"
 
 #include <gmock/gmock.h>
 

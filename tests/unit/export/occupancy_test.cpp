@@ -3,7 +3,7 @@
 // Known figures: NVIDIA's occupancy calculator for the named devices.
 #include <gtest/gtest.h>
 
-#include "daemon/export/shown/occupancy.hpp"
+#include "analysis/export/resolve/occupancy.hpp"
 
 namespace gpuprof::exporter {
 namespace {

@@ -3,7 +3,7 @@
 // What was open when a window was cut: in its file once, as it ended or as its newest copy.
 #include <gmock/gmock.h>
 
-#include "daemon/export/survey/open_copies.hpp"
+#include "recording/model/open_snapshots.hpp"
 #include "tests/unit/export/export_fixture.hpp"
 
 namespace gpuprof::exporter {

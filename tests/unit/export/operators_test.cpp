@@ -8,7 +8,7 @@
 #include <random>
 #include <set>
 
-#include "daemon/export/words/inputs_text.hpp"
+#include "analysis/export/labels/inputs_formatter.hpp"
 #include "tests/unit/export/export_fixture.hpp"
 
 namespace gpuprof::exporter {

@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "daemon/export/perfetto/perfetto_events.hpp"
+#include "analysis/export/perfetto/perfetto_events.hpp"
 #include "tests/unit/export/written_fixture.hpp"
 
 namespace gpuprof::exporter {

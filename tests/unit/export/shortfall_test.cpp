@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "daemon/export/export.hpp"
-#include "daemon/model/loss.hpp"
+#include "analysis/export/export.hpp"
+#include "recording/model/loss.hpp"
 #include "gpuprof/base/notices.hpp"
 #include "tests/unit/export/export_fixture.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What all formats but the JSON ones are written from: the same events, cut and named alike.
-#include "daemon/export/shown/shown.hpp"
+#include "analysis/export/resolve/event_resolver.hpp"
 
 #include <gmock/gmock.h>
 

@@ -7,7 +7,7 @@
 #include <set>
 #include <sstream>
 
-#include "daemon/export/stacks/pprof_profile.pb.h"
+#include "analysis/export/stack_profiles/pprof_profile.pb.h"
 #include "tests/unit/export/written_fixture.hpp"
 
 namespace gpuprof::exporter {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/export/survey/step_borders.hpp"
+#include "analysis/export/prescan/step_placement.hpp"
 
 #include <gtest/gtest.h>
 

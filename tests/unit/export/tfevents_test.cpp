@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Scalars of hand-made spools, read back; and the framing, byte by byte.
-#include "daemon/export/tfevents/tfevents.pb.h"
+#include "analysis/export/tfevents/tfevents.pb.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <map>
 
-#include "daemon/export/tfevents/tfrecord.hpp"
+#include "analysis/export/tfevents/tfrecord.hpp"
 #include "tests/unit/export/export_fixture.hpp"
 
 namespace gpuprof::exporter {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/export/xplane/xplane.pb.h"
+#include "analysis/export/xplane/xplane.pb.h"
 #include "tests/unit/export/export_fixture.hpp"
 
 namespace gpuprof::exporter {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/import/processes/recent.hpp"
+#include "analysis/import/emit/two_generation_map.hpp"
 #include "tests/unit/import/import_fixture.hpp"
 
 namespace gpuprof::test {

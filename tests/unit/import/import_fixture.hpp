@@ -14,11 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "daemon/export/words/inputs_text.hpp"
-#include "daemon/export/words/stack_text.hpp"
-#include "daemon/import/import.hpp"
-#include "daemon/model/ignoring_sink.hpp"
-#include "daemon/spool/spool.hpp"
+#include "analysis/export/labels/inputs_formatter.hpp"
+#include "analysis/export/labels/stack_formatter.hpp"
+#include "analysis/import/import.hpp"
+#include "recording/model/ignoring_sink.hpp"
+#include "recording/spool/spool.hpp"
 
 namespace gpuprof::test {
 

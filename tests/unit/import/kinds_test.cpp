@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/import/kinds/kinds.hpp"
+#include "analysis/import/classify/event_categories.hpp"
 
-#include "daemon/import/processes/rows.hpp"
-#include "daemon/model/as_recorded.hpp"
+#include "analysis/import/store/pid_tracks.hpp"
+#include "recording/model/imported_values.hpp"
 #include "tests/unit/import/import_fixture.hpp"
 
 namespace gpuprof::test {

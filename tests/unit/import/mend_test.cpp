@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/import/text/mend.hpp"
+#include "analysis/import/json/json_repair.hpp"
 
 #include <gtest/gtest.h>
 

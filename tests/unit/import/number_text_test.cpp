@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/import/text/number_text.hpp"
+#include "analysis/import/store/parse_numbers.hpp"
 
 #include <gtest/gtest.h>
 

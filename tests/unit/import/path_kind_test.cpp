@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/import/path_kind.hpp"
+#include "analysis/import/detect_input.hpp"
 
 #include "tests/unit/import/import_fixture.hpp"
 

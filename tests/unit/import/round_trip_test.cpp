@@ -3,7 +3,7 @@
 // Spool to file and back: what the file carries is what the spool had, event by event.
 #include <algorithm>
 
-#include "daemon/export/export.hpp"
+#include "analysis/export/export.hpp"
 #include "tests/bench/operator_events.hpp"
 #include "tests/golden/tensorboard/scripted_session.hpp"
 #include "tests/unit/import/import_fixture.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/import/times/time_sieve.hpp"
-#include "daemon/import/text/number_text.hpp"
+#include "analysis/import/time/time_outliers.hpp"
+#include "analysis/import/store/parse_numbers.hpp"
 
 #include "tests/unit/import/import_fixture.hpp"
 

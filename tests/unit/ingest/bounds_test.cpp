@@ -3,7 +3,7 @@
 // What a process of many threads and stacks makes the daemon remember is bounded.
 #include <gtest/gtest.h>
 
-#include "daemon/ingest/whereabouts.hpp"
+#include "daemon/ingest/steps/sample_positions.hpp"
 #include "tests/unit/ingest/ingest_fixture.hpp"
 
 namespace gpuprof::ingest {

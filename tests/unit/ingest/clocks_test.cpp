@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/ingest/clocks.hpp"
+#include "daemon/ingest/clocks/clock_tracker.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "daemon/ingest/clock_report.hpp"
-#include "daemon/ingest/id_map.hpp"
+#include "daemon/ingest/clocks/clock_report.hpp"
+#include "daemon/ingest/decode/id_map.hpp"
 
 namespace gpuprof::ingest {
 namespace {

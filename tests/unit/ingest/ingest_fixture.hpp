@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "daemon/ingest/assembler.hpp"
-#include "daemon/model/ignoring_sink.hpp"
+#include "recording/model/ignoring_sink.hpp"
 
 namespace gpuprof::ingest {
 

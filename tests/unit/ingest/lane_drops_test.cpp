@@ -3,7 +3,7 @@
 // Drops that a lane has not told of yet, by real lanes: told in time, and once.
 #include <gmock/gmock.h>
 
-#include "daemon/ingest/decoder.hpp"
+#include "daemon/ingest/decode/decoder.hpp"
 #include "tests/unit/ingest/ingest_fixture.hpp"
 
 namespace gpuprof::ingest {

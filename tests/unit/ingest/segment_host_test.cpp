@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The segment seen from both sides: Boost's mapping here, a plain mmap there.
-#include "daemon/ingest/segment_host.hpp"
+#include "daemon/ingest/decode/shared_segment.hpp"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -12,7 +12,7 @@
 
 #include <cstring>
 
-#include "daemon/ingest/decoder.hpp"
+#include "daemon/ingest/decode/decoder.hpp"
 
 namespace gpuprof::ingest {
 namespace {

@@ -3,7 +3,7 @@
 // Steps of programs without Python stacks.
 #include <gmock/gmock.h>
 
-#include "daemon/ingest/step_period.hpp"
+#include "daemon/ingest/steps/step_period.hpp"
 #include "tests/unit/ingest/step_fixture.hpp"
 
 namespace gpuprof::ingest {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Merged stacks.
-#include "daemon/report/sums/flame.hpp"
+#include "analysis/report/aggregation/flame_tree.hpp"
 
 #include "tests/unit/report/report_fixture.hpp"
 

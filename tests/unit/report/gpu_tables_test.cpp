@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kernels, copies, calls, ranges and waits.
-#include "daemon/report/sums/gpu_tables.hpp"
-#include "daemon/report/print/tables.hpp"
-#include "daemon/report/sums/device_names.hpp"
+#include "analysis/report/aggregation/gpu_tables.hpp"
+#include "analysis/report/output/tables.hpp"
+#include "analysis/report/timeline/name_heuristics.hpp"
 
 #include "tests/unit/report/report_fixture.hpp"
 

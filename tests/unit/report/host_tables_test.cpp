@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Lines of the program, where operators were called, threads.
-#include "daemon/report/sums/host_tables.hpp"
+#include "analysis/report/aggregation/host_tables.hpp"
 
 #include "tests/unit/report/report_fixture.hpp"
 

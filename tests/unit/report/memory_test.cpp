@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Memory: peak, what was alive then, churn, the curve.
-#include "daemon/report/sums/memory.hpp"
+#include "analysis/report/aggregation/memory_tables.hpp"
 
 #include "tests/unit/report/report_fixture.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rows of operators: self times, memory, GPU time, as PyTorch's tables count them.
-#include "daemon/report/sums/operators.hpp"
+#include "analysis/report/aggregation/operator_tables.hpp"
 
 #include "tests/unit/report/report_fixture.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reports as they are printed.
-#include "daemon/report/print/render.hpp"
+#include "analysis/report/output/render.hpp"
 
 #include "support/json.hpp"
 #include "tests/unit/report/report_fixture.hpp"

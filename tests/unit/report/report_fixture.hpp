@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "daemon/report/report.hpp"
+#include "analysis/report/report.hpp"
 #include "tests/unit/export/export_fixture.hpp"
 
 namespace gpuprof::test {

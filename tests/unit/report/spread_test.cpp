@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What durations come to.
-#include "daemon/report/sums/spread.hpp"
+#include "analysis/report/aggregation/duration_stats.hpp"
 
 #include <gtest/gtest.h>
 

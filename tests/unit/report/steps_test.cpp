@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Steps: categories, GPU summary and what is left out, as TensorBoard's PyTorch plugin has them.
-#include "daemon/report/sums/steps.hpp"
+#include "analysis/report/aggregation/step_tables.hpp"
 
 #include "tests/unit/report/report_fixture.hpp"
 

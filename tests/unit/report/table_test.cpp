@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tables as text.
-#include "daemon/report/print/table.hpp"
+#include "analysis/report/output/table.hpp"
 
 #include <gtest/gtest.h>
 

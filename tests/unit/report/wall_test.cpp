@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // All of the recorded time is in one row, and no time is in two.
-#include "daemon/report/wall/wall.hpp"
+#include "analysis/report/wall_time/wall_time.hpp"
 
-#include "daemon/report/print/render.hpp"
+#include "analysis/report/output/render.hpp"
 #include "support/json.hpp"
 #include "tests/unit/report/report_fixture.hpp"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which steps at a program's begin stand apart from the others.
-#include "daemon/report/sums/warm_up.hpp"
+#include "analysis/report/aggregation/warm_up_steps.hpp"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "daemon/export/words/counted.hpp"
+#include "analysis/export/labels/event_counters.hpp"
 
 namespace gpuprof::report {
 namespace {

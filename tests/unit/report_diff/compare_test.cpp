@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is claimed of two recordings, and what is not.
-#include "daemon/report/diff/compare.hpp"
+#include "analysis/report/diff/significance/compare.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Conditions of --fail-if: how they are read, and when they hold.
-#include "daemon/report/diff/condition.hpp"
+#include "analysis/report/diff/condition.hpp"
 
 #include <gmock/gmock.h>
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/report/diff/compare.hpp"
+#include "analysis/report/diff/significance/compare.hpp"
 
 namespace gpuprof::report::diff::test {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What several pairs of recordings show together, and what only some of them do.
-#include "daemon/report/diff/repeats.hpp"
+#include "analysis/report/diff/significance/repeated_pairs.hpp"
 
 #include <gmock/gmock.h>
 
-#include "daemon/report/diff/claims.hpp"
-#include "daemon/report/diff/condition.hpp"
-#include "daemon/report/diff/diff_text.hpp"
+#include "analysis/report/diff/output/findings.hpp"
+#include "analysis/report/diff/condition.hpp"
+#include "analysis/report/diff/output/diff_text.hpp"
 #include "tests/unit/report_diff/made_sides.hpp"
 
 namespace gpuprof::report::diff {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Statistics that a few odd steps cannot spoil: known cases.
-#include "daemon/report/diff/robust.hpp"
+#include "analysis/report/diff/significance/robust_stats.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sums by name and step, from a spool.
-#include "daemon/report/diff/side_reader.hpp"
+#include "analysis/report/diff/read/step_profile_reader.hpp"
 
 #include <gmock/gmock.h>
 
-#include "daemon/report/diff/make_diff.hpp"
+#include "analysis/report/diff/make_diff.hpp"
 #include "tests/unit/export/export_fixture.hpp"
 
 namespace gpuprof::report::diff {

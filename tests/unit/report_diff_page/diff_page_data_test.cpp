@@ -7,7 +7,7 @@
 
 #include <filesystem>
 
-#include "daemon/report/diff_page/diff_page.hpp"
+#include "analysis/report/diff_page/diff_page.hpp"
 
 namespace gpuprof::report::diff {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidjson/document.h>
 
-#include "daemon/report/page/page.hpp"
+#include "analysis/report/page/page.hpp"
 
 namespace gpuprof::report::page {
 namespace {

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "daemon/report/page/page.hpp"
-#include "daemon/report/page/page_file.hpp"
+#include "analysis/report/page/page.hpp"
+#include "analysis/report/page/page_file.hpp"
 #include "tests/unit/export/export_fixture.hpp"
 
 namespace gpuprof::report::page {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The timeline's slices: what lies in a stretch, in rows, with the arrows of launches.
-#include "daemon/report/page/slices.hpp"
+#include "analysis/report/page/slices.hpp"
 
 #include <gmock/gmock.h>
 

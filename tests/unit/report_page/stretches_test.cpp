@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which stretches the timeline shows.
-#include "daemon/report/page/stretches.hpp"
+#include "analysis/report/page/slice_selection.hpp"
 
 #include <gmock/gmock.h>
 

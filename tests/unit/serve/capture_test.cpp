@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "daemon/api/serve_link.hpp"
+#include "daemon/client/serve_protocol.hpp"
 #include "gpuprof/wire/control.hpp"
 #include "tests/unit/serve/own_folder.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/session/choose.hpp"
+#include "daemon/session/processes/process_selection.hpp"
 
 #include <gmock/gmock.h>
 

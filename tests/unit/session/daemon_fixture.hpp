@@ -24,7 +24,7 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/api/client.hpp"
+#include "daemon/client/client.hpp"
 #include "daemon/session/server.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/wire/control.hpp"

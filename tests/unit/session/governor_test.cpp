@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include "daemon/session/target/overhead.hpp"
+#include "daemon/session/target/overhead_monitor.hpp"
 
 namespace gpuprof::session {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the lanes of a segment say of the cost of threads.
-#include "daemon/session/target/overhead.hpp"
+#include "daemon/session/target/overhead_monitor.hpp"
 
 #include <gmock/gmock.h>
 

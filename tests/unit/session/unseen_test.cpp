@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Processes that work and never said hello: real ones, below this one.
-#include "daemon/session/unseen.hpp"
+#include "daemon/session/processes/unrecorded_processes.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

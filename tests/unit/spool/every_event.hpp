@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/model/events.hpp"
-#include "daemon/model/ignoring_sink.hpp"
+#include "recording/model/events.hpp"
+#include "recording/model/ignoring_sink.hpp"
 
 namespace gpuprof::test {
 
@@ -107,7 +107,7 @@ void send_training(std::uint64_t events, model::EventSink& sink);
 
 }  // namespace gpuprof::test
 
-#include "daemon/spool/fields.hpp"
+#include "recording/spool/fields.hpp"
 
 namespace gpuprof::test {
 

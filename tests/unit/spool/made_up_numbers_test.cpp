@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/model/ignoring_sink.hpp"
-#include "daemon/spool/event_coding.hpp"
-#include "daemon/spool/spool.hpp"
+#include "recording/model/ignoring_sink.hpp"
+#include "recording/spool/event_coding.hpp"
+#include "recording/spool/spool.hpp"
 
 namespace gpuprof::spool {
 namespace {

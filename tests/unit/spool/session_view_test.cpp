@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "daemon/spool/spool.hpp"
+#include "recording/spool/spool.hpp"
 
 namespace gpuprof::spool {
 namespace {

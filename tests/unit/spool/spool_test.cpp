@@ -11,10 +11,10 @@
 #include <fstream>
 #include <random>
 
-#include "daemon/model/ignoring_sink.hpp"
-#include "daemon/spool/block.hpp"
-#include "daemon/spool/event_coding.hpp"
-#include "daemon/spool/spool.hpp"
+#include "recording/model/ignoring_sink.hpp"
+#include "recording/spool/block.hpp"
+#include "recording/spool/event_coding.hpp"
+#include "recording/spool/spool.hpp"
 #include "tests/unit/spool/every_event.hpp"
 
 namespace gpuprof::spool {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How native and Python frames are laid together.
-#include "daemon/symbols/merge.hpp"
+#include "analysis/symbols/merge_stack.hpp"
 
 #include <gtest/gtest.h>
 

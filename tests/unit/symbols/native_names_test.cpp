@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Addresses of this very process, named.
-#include "daemon/symbols/native_names.hpp"
+#include "analysis/symbols/native_symbolizer.hpp"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 #include <filesystem>
 
-#include "daemon/symbols/stack_namer.hpp"
+#include "analysis/symbols/stack_symbolizer.hpp"
 
 namespace gpuprof::symbols {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Files that compilers at run time write for perf.
-#include "daemon/symbols/perf_map.hpp"
+#include "analysis/symbols/perf_map.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "daemon/symbols/perf_maps.hpp"
+#include "analysis/symbols/perf_map_registry.hpp"
 
 namespace gpuprof::symbols {
 namespace {

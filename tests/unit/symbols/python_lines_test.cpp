@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Line tables against the interpreters themselves.
-#include "daemon/symbols/python_lines.hpp"
+#include "analysis/symbols/python_lines.hpp"
 
 #include <gtest/gtest.h>
 #include <stdio.h>

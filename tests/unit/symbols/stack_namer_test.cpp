@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Events of one process in, frames out.
-#include "daemon/symbols/stack_namer.hpp"
+#include "analysis/symbols/stack_symbolizer.hpp"
 
 #include <gtest/gtest.h>
 
-#include "daemon/symbols/module_map.hpp"
+#include "analysis/symbols/module_map.hpp"
 
 namespace gpuprof::symbols {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tables of files that are on this machine: libc, libm, the C++ runtime.
-#include "daemon/symbols/symbol_store.hpp"
+#include "analysis/symbols/symbol_cache.hpp"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

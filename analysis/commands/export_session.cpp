@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Trace files from a session's spool folder, also one whose daemon died.
+//
+// Context:  cli
+#include "analysis/commands/export_session.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/commands/formats.hpp"
+#include "analysis/commands/resolve_session.hpp"
+#include "analysis/export/export.hpp"
+#include "analysis/import/import.hpp"
+#include "recording/spool/spool.hpp"
+#include "support/files.hpp"
+#include "support/memory.hpp"
+
+namespace gpuprof::api {
+namespace {
+
+void add_counts(Counts& sum, const Counts& more) {
+  for (const auto& [name, count] : more) {
+    const auto at = std::find_if(sum.begin(), sum.end(),
+                                 [&n = name](const auto& pair) { return pair.first == n; });
+    if (at == sum.end()) {
+      sum.emplace_back(name, count);
+    } else {
+      at->second += count;
+    }
+  }
+}
+
+void add_files(Summary& summary, const std::vector<exporter::FileWritten>& files) {
+  for (const exporter::FileWritten& file : files) {
+    summary.files.push_back(
+        {file.path, file.format, file.pid, file.window, file.bytes, file.events, file.steps});
+    summary.simulated = summary.simulated || file.simulated;
+    // Another format tells of the same events.
+    if (file.format != summary.files.front().format) continue;
+    add_counts(summary.events_by_kind, file.events_by_kind);
+    add_counts(summary.drops_by_reason, file.drops_by_reason);
+    for (const std::string& sentence : file.missing)
+      exporter::add_sentence(summary.missing, sentence);
+  }
+}
+
+/// What was written before stays, and is told.
+void stop_at(const model::Window& window, std::size_t windows, const support::Error& failure,
+             Summary& summary) {
+  summary.complete = false;
+  summary.failures.push_back(fmt::format("{}; window {} of {} and what follows are not written",
+                                         failure.sentence, window.index + 1, windows));
+}
+
+void apply(const ExportRequest& request, spool::SessionView* view) {
+  if (!request.output.empty()) {
+    view->options.output = request.output;
+    view->options.output_is_pattern = request.output_is_pattern;
+  }
+  if (request.force) view->options.force = true;
+  if (!request.formats.empty()) view->options.formats = request.formats;
+}
+
+}  // namespace
+
+std::vector<std::string> format_names() { return exporter::format_names(); }
+std::vector<std::pair<std::string, std::string>> format_purposes() {
+  return exporter::format_purposes();
+}
+std::vector<std::string> format_suffixes() { return exporter::format_suffixes(); }
+std::string format_of_ending(const std::string& name) {
+  return std::string(exporter::format_of_ending(name));
+}
+
+namespace {
+
+support::Result<Summary> export_all(const ExportRequest& request, const ExportProgress& progress,
+                                    const SourceProgress& reading) {
+  std::vector<std::string> inputs = request.also;
+  inputs.insert(inputs.begin(), request.spool);
+  GPUPROF_TRY(source, open_source(inputs, reading));
+  spool::SessionView& view = source.view;
+  apply(request, &view);
+  if (view.options.output.empty())
+    return support::error(fmt::format(
+        "{} does not say where its files belong: name a folder with -o", request.spool));
+  Summary summary;
+  summary.version = view.options.version;
+  summary.host = view.host;
+  summary.name = view.options.name;
+  summary.output = view.options.output;
+  if (source.imported != nullptr) summary.remarks = source.imported->reading;
+  auto windows_or = settle_session(&view, &summary);
+  if (!windows_or)
+    return support::error(fmt::format("nothing can be exported from {}: {}", request.spool,
+                                      windows_or.error().sentence));
+  const std::vector<model::Window> windows = windows_or.take();
+  std::uint64_t total = 0, before = 0;  // windows by their events
+  for (const model::Window& window : windows)
+    total += exporter::events_ahead(view, window, view.chosen);
+  for (const model::Window& window : windows) {
+    const std::uint64_t events = exporter::events_ahead(view, window, view.chosen);
+    const auto of_all = [&](std::uint64_t done, std::uint64_t whole) {
+      const double share = static_cast<double>(done) / static_cast<double>(std::max(whole, done));
+      if (progress && done != 0)
+        progress(before + static_cast<std::uint64_t>(share * static_cast<double>(events)), total);
+    };
+    const auto files = exporter::write_window(view, window, view.chosen, of_all);
+    if (!files) {
+      if (summary.files.empty()) return files.error();
+      stop_at(window, windows.size(), files.error(), summary);
+      break;
+    }
+    summary.windows.push_back({window.index, window.start_ns, window.end_ns, window.first_label,
+                               window.steps, window.why});
+    add_files(summary, files.value());
+    before += events;
+  }
+  summary.open_with =
+      exporter::open_with(summary.files, view.options.output_is_pattern ? "" : view.options.output);
+  if (!view.ended) {
+    summary.remarks.push_back(
+        "the session did not end by itself: what its daemon had received by "
+        "then is in the files, later events are lost");
+  }
+  return summary;
+}
+
+}  // namespace
+
+support::Result<Summary> export_session(const ExportRequest& request,
+                                        const ExportProgress& progress,
+                                        const SourceProgress& reading) {
+  return support::within_memory("read what is stored and write the trace",
+                                [&] { return export_all(request, progress, reading); });
+}
+
+std::string spool_of(const std::string& folder, std::uint32_t daemon_pid, std::uint64_t session) {
+  const std::string path = fmt::format("{}/.gpuprof-spool-{}-{:x}", folder, daemon_pid, session);
+  return support::is_folder(path) ? path : "";
+}
+
+}  // namespace gpuprof::api

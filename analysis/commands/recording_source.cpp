@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// open_source(): a spool as it is, traces through analysis/import.
+//
+// Context:  cli
+#include "analysis/commands/recording_source.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "analysis/import/import.hpp"
+#include "analysis/import/detect_input.hpp"
+#include "support/text.hpp"
+
+namespace gpuprof::api {
+
+Source::Source() = default;
+Source::Source(Source&&) noexcept = default;
+Source& Source::operator=(Source&&) noexcept = default;
+Source::~Source() = default;
+
+support::Result<Source> open_source(const std::vector<std::string>& paths,
+                                    const SourceProgress& progress) {
+  if (paths.empty()) return support::error("name a session's folder or a trace file");
+  Source source;
+  std::vector<std::string> traces;
+  importer::FolderFiles folder;
+  for (const std::string& path : paths) {
+    GPUPROF_TRY(found, importer::look_at(path));
+    source.named += (source.named.empty() ? "" : ", ") + path;
+    if (found.session.empty()) {
+      traces.insert(traces.end(), found.traces.begin(), found.traces.end());
+      folder.found.insert(folder.found.end(), found.found.begin(), found.found.end());
+      folder.beside.insert(folder.beside.end(), found.beside.begin(), found.beside.end());
+    } else if (paths.size() == 1) {
+      GPUPROF_TRY(view, spool::open_session(found.session));
+      source.view = std::move(view);
+      return source;
+    } else {
+      return support::error(fmt::format(
+          "{} is a session of gpuprof: name it alone; only trace files are read together", path));
+    }
+  }
+  GPUPROF_TRY(imported, importer::import_traces(traces, progress, folder));
+  GPUPROF_TRY(view, spool::open_session(imported->folder));
+  source.view = std::move(view);
+  source.imported = std::move(imported);
+  return source;
+}
+
+support::Result<Source> open_source(const std::string& path, const SourceProgress& progress) {
+  return open_source(std::vector<std::string>{path}, progress);
+}
+
+support::Result<void> check_is_no_input(const std::string& output,
+                                        const std::vector<std::string>& inputs) {
+  std::error_code none;
+  for (const std::string& input : inputs)
+    if (std::filesystem::equivalent(input, output, none))
+      return support::error(
+          fmt::format("{} is what the page is made of; name another file for the page",
+                      support::in_quotes(output)));
+  return {};
+}
+
+}  // namespace gpuprof::api

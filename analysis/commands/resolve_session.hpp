@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which processes of a session count and in which windows, also of one whose daemon died.
+//
+// Context:  cli
+// Owns:     nothing
+// Promises: the same answer for every command that reads a session
+#pragma once
+
+#include <vector>
+
+#include "recording/session/summary.hpp"
+#include "recording/spool/spool.hpp"
+#include "support/result.hpp"
+
+namespace gpuprof::api {
+
+/// Leaves in `view` the processes that get files; puts what they did, and what cannot be read, into
+/// `summary`. Returns the windows.
+///
+/// Errors: no process recorded any event.
+support::Result<std::vector<model::Window>> settle_session(spool::SessionView* view,
+                                                           Summary* summary);
+
+/// The same where only the windows are wanted: a session that was settled is not read for it.
+support::Result<std::vector<model::Window>> settled_windows(spool::SessionView* view,
+                                                            std::vector<std::string>* missing);
+
+}  // namespace gpuprof::api

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sets of time.
+//
+// Context:  daemon (export thread) | cli
+// Promises: a merged set is sorted and its intervals neither touch nor overlap
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace gpuprof::exporter {
+
+struct Interval {
+  std::uint64_t start_ns, end_ns;
+};
+
+using Intervals = std::vector<Interval>;
+
+/// Sorts and joins; empty intervals vanish.
+void merge(Intervals& set);
+/// Of merged sets: what is in `a` and not in `b`; what is in one of them.
+Intervals minus(const Intervals& a, const Intervals& b);
+Intervals plus(const Intervals& a, const Intervals& b);
+/// Time of a merged set from `start_ns` to `end_ns`.
+std::uint64_t time_in(const Intervals& set, std::uint64_t start_ns, std::uint64_t end_ns);
+
+}  // namespace gpuprof::exporter

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stacks as a file shows them: frames with interned names, and one line for "Call stack".
+//
+// Context:  daemon (export thread) | cli
+// Owns:     the namer and bounded caches of what it said
+// Promises: names are written as the file wants them; innermost frame first
+// Not here: how addresses get names (analysis/symbols)
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/export/labels/name_table.hpp"
+#include "recording/model/events.hpp"
+#include "analysis/symbols/stack_symbolizer.hpp"
+
+namespace gpuprof::exporter {
+
+class StackText {
+ public:
+  /// Index of a frame's name; equal names have equal indexes.
+  using Frame = std::uint32_t;
+
+  /// Stands outermost in a stack that was cut or torn.
+  static constexpr Frame kIncompleteFrame = 1;
+  /// Stands there when only the order of native and Python frames is in doubt.
+  static constexpr Frame kMisfitFrame = 2;
+
+  explicit StackText(Texts texts = Texts::kJson);
+  ~StackText();
+
+  /// Takes what stacks are made of.
+  template <typename E>
+  void define(const E& event) {
+    namer_.on(event);
+  }
+
+  /// Valid until the next call. `ts_ns`: when the stack was taken.
+  const std::vector<Frame>& frames(model::StackId stack, std::uint64_t ts_ns);
+  std::string_view name(Frame frame) const { return names_[frame]; }
+  /// Where it is in the sources; only kept for plain texts. kUnknown where there is no such place.
+  const symbols::DisplayFrame& place(Frame frame) const {
+    return frame < places_.size() ? places_[frame] : places_[0];
+  }
+  /// Frames joined by ';', as the viewers expect; empty for no stack.
+  std::string_view line(model::StackId stack, std::uint64_t ts_ns);
+
+ private:
+  Frame intern(const symbols::DisplayFrame& frame);
+
+  static constexpr std::size_t kMaxStacks = 100'000;
+  static constexpr std::size_t kMaxLines = 20'000;
+  static constexpr std::size_t kMaxNames = 500'000;
+
+  Texts as_;
+  symbols::StackNamer namer_;
+  TextArena arena_;
+  std::vector<std::string_view> names_;
+  std::vector<symbols::DisplayFrame> places_;  // by frame
+  std::unordered_map<std::string, Frame> by_name_;
+  std::unordered_map<model::StackId, std::vector<Frame>> frames_;
+  std::unordered_map<model::StackId, std::string> lines_;
+  std::string scratch_;
+};
+
+}  // namespace gpuprof::exporter

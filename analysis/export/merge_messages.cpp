@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is missing from several files, said once.
+//
+// Context:  daemon (export thread) | cli
+// Not here: what is missing from one (prescan/missing_data.cpp)
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "analysis/export/export.hpp"
+#include "analysis/export/labels/event_counters.hpp"
+
+namespace gpuprof::exporter {
+namespace {
+
+/// A sentence that begins with a number and may end with a list in brackets.
+struct CountedText {
+  std::uint64_t number = 0;  // 0: it does not
+  std::string text;          // in the plural, without either
+  std::string list;
+};
+
+// What differs between one and several of a thing.
+constexpr std::pair<std::string_view, std::string_view> kPlurals[] = {
+    {" record is missing", " records are missing"},
+    {" thread is missing", " threads are missing"},
+    {" buffer is missing", " buffers are missing"},
+    {" step is missing: its begin is lost, and the step before goes on through it",
+     " steps are missing: their begins are lost, and the step before goes on through them"},
+    {" stack sample is missing", " stack samples are missing"},
+    {" thread blocked our signal", " threads blocked our signal"},
+};
+constexpr std::size_t kLongList = 200;
+
+CountedText take_apart(const std::string& sentence) {
+  CountedText parts;
+  std::size_t at = 0;
+  while (at < sentence.size() && at < 18 && sentence[at] >= '0' && sentence[at] <= '9') ++at;
+  if (at == 0 || at == sentence.size() || sentence[at] != ' ') return parts;
+  parts.number = std::strtoull(sentence.c_str(), nullptr, 10);
+  parts.text = sentence.substr(at);
+  for (const auto& [one, many] : kPlurals)
+    if (parts.text.starts_with(one)) parts.text = std::string(many) + parts.text.substr(one.size());
+  for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(Shortfall::kCount); ++i) {
+    const auto kind = static_cast<Shortfall>(i);
+    if (parts.text.substr(1) == sentence_of(kind, 1))
+      parts.text = fmt::format(" {}", sentence_of(kind, 2));
+  }
+  if (const std::size_t open = parts.text.rfind(" ("); parts.text.ends_with(")")) {
+    parts.list = parts.text.substr(open + 2, parts.text.size() - open - 3);
+    parts.text.resize(open);
+  }
+  return parts;
+}
+
+std::string put_together(std::uint64_t number, std::string text, const std::string& list) {
+  return fmt::format("{}{}{}", number, text, list.empty() ? "" : " (" + list + ")");
+}
+
+}  // namespace
+
+void add_sentence(std::vector<std::string>& all, const std::string& sentence) {
+  const CountedText added = take_apart(sentence);
+  for (std::string& said : all) {
+    if (said == sentence && added.number == 0) return;
+    const CountedText before = take_apart(said);
+    if (added.number == 0 || before.number == 0 || before.text != added.text) continue;
+    std::string list = before.list;
+    if (!added.list.empty() && list.size() < kLongList && list.find(added.list) == list.npos)
+      list += (list.empty() ? "" : ", ") + added.list;
+    said = put_together(before.number + added.number, added.text, list);
+    return;
+  }
+  all.push_back(sentence);
+}
+
+}  // namespace gpuprof::exporter

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Descriptors of tracks, and rows beside them for what crosses.
+//
+// Context:  daemon (export thread) | cli
+#include "analysis/export/perfetto/perfetto_tracks.hpp"
+
+#include <fmt/format.h>
+
+#include "analysis/export/prescan/read_window.hpp"
+
+namespace gpuprof::exporter {
+namespace {
+
+using perfetto::TrackDescriptor;
+using perfetto::TrackEvent;
+using Row = PerfettoTracks::Row;
+
+constexpr std::string_view name_of(Row row) {
+  switch (row) {
+    case Row::kSteps:
+      return "steps";
+    case Row::kModules:
+      return "modules";
+    case Row::kSpans:
+      return "spans";
+    case Row::kSamples:
+      return "samples";
+    case Row::kOverhead:
+      return "CUPTI overhead";
+    default:
+      return "gpuprof";
+  }
+}
+
+/// Children of a thread and of a device, from top to bottom.
+constexpr std::int32_t rank_of_row(Row row) { return static_cast<std::int32_t>(row); }
+
+bool is_device_row(Row row) { return row == Row::kStream || row == Row::kWaits; }
+bool is_counter(Row row) { return row >= Row::kAllocated; }
+
+}  // namespace
+
+class PerfettoTracks::Track final : NestedSlices::Out {
+ public:
+  Track(PerfettoTracks& all, const Key& key, std::uint64_t own)
+      : uuid(own),
+        all_(all),
+        key_(key),
+        slices_(key.row == Row::kModules ? NestedSlices::Equal::kLaterIsInner
+                                         : NestedSlices::Equal::kLaterIsOuter) {}
+
+  void add(std::uint64_t start_ns, std::uint64_t end_ns, std::string_view body, bool closes) {
+    if (key_.row == Row::kSpans) return stray(start_ns, end_ns, body);
+    slices_.add(start_ns, end_ns, body, closes, *this);
+  }
+  void flush() { slices_.flush(*this); }
+
+  const std::uint64_t uuid;
+
+ private:
+  void begin(std::uint64_t ns, std::string_view body) override {
+    all_.packets_.event(ns, TrackEvent::TYPE_SLICE_BEGIN, uuid, body);
+  }
+  void end(std::uint64_t ns) override {
+    all_.packets_.event(ns, TrackEvent::TYPE_SLICE_END, uuid, {});
+  }
+  void stray(std::uint64_t start_ns, std::uint64_t end_ns, std::string_view body) override {
+    const std::size_t lane = places_.place(start_ns, end_ns);
+    if (lane == lanes_.size())
+      lanes_.push_back(key_.row == Row::kSpans && lane == 0 ? uuid : all_.describe(key_, true));
+    all_.packets_.event(start_ns, TrackEvent::TYPE_SLICE_BEGIN, lanes_[lane], body);
+    all_.packets_.event(end_ns, TrackEvent::TYPE_SLICE_END, lanes_[lane], {});
+  }
+
+  PerfettoTracks& all_;
+  const Key key_;
+  NestedSlices slices_;
+  Lanes places_;
+  std::vector<std::uint64_t> lanes_;
+};
+
+PerfettoTracks::PerfettoTracks(PerfettoPackets& packets, const Survey& survey, std::uint64_t base)
+    : packets_(packets), survey_(survey), base_(base), process_(next()) {
+  process();
+}
+
+PerfettoTracks::~PerfettoTracks() = default;
+
+void PerfettoTracks::process() {
+  TrackDescriptor track;
+  track.set_uuid(process_);
+  track.set_child_ordering(TrackDescriptor::EXPLICIT);
+  perfetto::ProcessDescriptor& process = *track.mutable_process();
+  process.set_pid(static_cast<std::int32_t>(survey_.pid));
+  const std::size_t slash = survey_.exe.rfind('/');
+  const std::string name = slash == std::string::npos ? survey_.exe : survey_.exe.substr(slash + 1);
+  process.set_process_name(written_as(
+      Texts::kPlain, name.empty() ? fmt::format("process {}", survey_.pid) : name, 4096));
+  if (!survey_.command_line.empty())
+    process.add_cmdline(written_as(Texts::kPlain, survey_.command_line, 4096));
+  if (is_simulated(survey_)) process.add_process_labels("simulated GPU");
+  packets_.track(track);
+}
+
+std::string PerfettoTracks::thread_name(std::uint32_t tid) const {
+  const auto found = survey_.threads.find(tid);
+  const bool named = found != survey_.threads.end() && !found->second.name.empty();
+  return named ? written_as(Texts::kPlain, found->second.name, 256) : "thread";
+}
+
+std::string PerfettoTracks::stream_name(const Key& key) const {
+  if (key.row == Row::kWaits)
+    return key.stream < 0 ? "waits for the device"
+                          : fmt::format("waits for stream {}", key.stream - kStreamSyncOffset);
+  for (const auto& [id, context] : survey_.contexts)
+    if (context.device == key.owner && context.null_stream == key.stream)
+      return fmt::format("stream {} (default)", key.stream);
+  return fmt::format("stream {}", key.stream);
+}
+
+std::uint64_t PerfettoTracks::device(std::uint32_t index) {
+  const auto [found, fresh] = devices_.try_emplace(index, 0);
+  if (!fresh) return found->second;
+  const auto known = survey_.devices.find(index);
+  TrackDescriptor track;
+  track.set_uuid(found->second = next());
+  track.set_parent_uuid(process_);
+  track.set_child_ordering(TrackDescriptor::EXPLICIT);
+  track.set_sibling_order_rank(static_cast<std::int32_t>(index % 1000));
+  std::string name = fmt::format("GPU {}{}", index, is_simulated(survey_) ? " (simulated)" : "");
+  if (known != survey_.devices.end()) {
+    name += ": ";
+    name += survey_.names.text(known->second.name);
+  }
+  track.set_name(name);
+  packets_.track(track);
+  return found->second;
+}
+
+std::uint64_t PerfettoTracks::describe(const Key& key, bool lane) {
+  TrackDescriptor track;
+  track.set_sibling_order_rank(rank_of_row(key.row));
+  if (is_counter(key.row)) {
+    // The host's memory belongs to the process itself.
+    const bool host = key.owner == model::kNoObject;
+    track.set_parent_uuid(host ? process_ : device(key.owner));
+    const std::string where = host ? "host" : fmt::format("GPU {}", key.owner);
+    const bool bytes = key.row != Row::kInFlight;
+    track.set_name(key.row == Row::kAllocated  ? "memory allocated, " + where
+                   : key.row == Row::kReserved ? "memory reserved, " + where
+                                               : "work in flight, " + where);
+    track.mutable_counter()->set_unit(bytes ? perfetto::CounterDescriptor::UNIT_SIZE_BYTES
+                                            : perfetto::CounterDescriptor::UNIT_COUNT);
+  } else if (is_device_row(key.row)) {
+    track.set_parent_uuid(device(key.owner));
+    track.set_name(stream_name(key));
+  } else if (key.row == Row::kNotes) {
+    track.set_parent_uuid(process_);
+    track.set_name(std::string(name_of(key.row)));
+  } else if (key.row == Row::kThread && !lane) {
+    track.set_parent_uuid(process_);
+    track.set_child_ordering(TrackDescriptor::EXPLICIT);
+    track.mutable_thread()->set_pid(static_cast<std::int32_t>(survey_.pid));
+    track.mutable_thread()->set_tid(static_cast<std::int32_t>(key.owner));
+    track.mutable_thread()->set_thread_name(thread_name(key.owner));
+  } else {
+    track.set_parent_uuid(uuid({Row::kThread, key.owner}));
+    track.set_name(std::string(key.row == Row::kThread ? "crossing" : name_of(key.row)));
+  }
+  const std::uint64_t own = next();
+  track.set_uuid(own);
+  packets_.track(track);
+  return own;
+}
+
+PerfettoTracks::Track& PerfettoTracks::get(const Key& key) {
+  if (recent_ != nullptr && recent_key_ == key) return *recent_;
+  auto found = tracks_.find(key);
+  if (found == tracks_.end()) {
+    const std::uint64_t own = describe(key, false);
+    found = tracks_.emplace(key, std::make_unique<Track>(*this, key, own)).first;
+  }
+  recent_key_ = key;
+  recent_ = found->second.get();
+  return *recent_;
+}
+
+std::uint64_t PerfettoTracks::uuid(const Key& key) { return get(key).uuid; }
+
+void PerfettoTracks::slice(const Key& key, std::uint64_t start_ns, std::uint64_t end_ns,
+                           std::string_view body, bool closes) {
+  get(key).add(start_ns, end_ns, body, closes);
+}
+
+void PerfettoTracks::flush() {
+  // Tracks of their own for what crosses may be described meanwhile, but none is added.
+  for (auto& [key, track] : tracks_) track->flush();
+}
+
+}  // namespace gpuprof::exporter

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// shortfalls().
+//
+// Context:  daemon (export thread) | cli
+#include "analysis/export/prescan/missing_data.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "recording/model/clock_metadata.hpp"
+#include "recording/model/loss.hpp"
+#include "gpuprof/base/notices.hpp"
+#include "support/text.hpp"
+
+namespace gpuprof::exporter {
+namespace {
+
+using model::LossReason;
+
+std::uint64_t gpu_events(const Survey& s) {
+  return s.count(Counted::kKernel) + s.count(Counted::kMemCopy) + s.count(Counted::kMemSet) +
+         s.count(Counted::kGraph);
+}
+
+/// Contexts and launches are told by the process itself, the rest by CUPTI's records.
+std::string no_gpu_rows(const Survey& s) {
+  if (s.count(Counted::kCall) != 0)
+    return "no GPU rows: CUDA calls were seen, but no GPU activity in this window";
+  const auto launches = s.facts.find("stats.launch_callbacks");
+  const bool launched = launches != s.facts.end() && launches->second != "0";
+  if (launched || !s.contexts.empty())
+    return "no GPU rows: the process works on a GPU, but CUPTI delivered no record of this window";
+  return "no GPU rows: no CUDA call and no GPU activity was seen in this window";
+}
+
+std::string no_samples(const Survey& s) {
+  const std::uint64_t length_ns = s.window.end_ns - std::min(s.window.start_ns, s.window.end_ns);
+  if (length_ns >= s.sample_period_ns)
+    return "no sampled stacks: no thread was sampled in this window";
+  return fmt::format("no sampled stacks: this window lasts {}, and a thread is sampled every {}",
+                     support::human_duration(length_ns),
+                     support::human_duration(s.sample_period_ns));
+}
+
+bool nothing_was_recorded(const Survey& s) {
+  return std::any_of(s.notices.begin(), s.notices.end(),
+                     [](const model::KeptNotices::Kept& notice) {
+                       return notice.code == base::kNoticeNothingRecorded;
+                     });
+}
+
+void lanes(const Survey& s, std::vector<std::string>& out) {
+  if (gpu_events(s) == 0) out.push_back(no_gpu_rows(s));
+  if (s.count(Counted::kOperator) + s.count(Counted::kRange) == 0)
+    out.push_back(
+        "no operators: the process ran none of PyTorch's and pushed no NVTX range in this window");
+  if (s.steps.empty())
+    out.push_back("no steps: none was seen whole in this window; the overview takes it as one");
+  if (s.count(Counted::kSample) == 0 && s.samples_wanted) out.push_back(no_samples(s));
+}
+
+std::uint64_t in_window(const Survey& s, LossReason reason) {
+  const auto found = s.losses.find(static_cast<std::uint32_t>(reason));
+  return found == s.losses.end() ? 0 : found->second.in_window;
+}
+
+/// What a count of this reason counts.
+std::pair<const char*, const char*> noun_of(LossReason reason) {
+  switch (reason) {
+    case LossReason::kCuptiNoBuffer:
+      return {"buffer is", "buffers are"};
+    case LossReason::kThreadNoTrigger:
+    case LossReason::kThreadNoLane:
+      return {"thread is", "threads are"};
+    case LossReason::kBlockedTorn:
+    case LossReason::kSampleAtFork:
+      return {"stack sample is", "stack samples are"};
+    default:
+      return {"record is", "records are"};
+  }
+}
+
+/// Threads that blocked our signal, as far as they are known.
+struct Masked {
+  std::size_t number = 0;
+  std::vector<std::string> names;  // "python3 17", the first ones
+
+  void add(std::uint32_t tid, const Survey::Thread& thread) {
+    constexpr std::size_t kNamed = 4;
+    if (++number <= kNamed)
+      names.push_back(fmt::format("{} {}", thread.name.empty() ? "thread" : thread.name, tid));
+  }
+  std::string text() const {
+    std::vector<std::string> all = names;
+    if (number > names.size() && !all.empty())
+      all.push_back(fmt::format("{} more", number - names.size()));
+    return all.empty() ? "" : " (" + support::join(all, ", ") + ")";
+  }
+};
+
+/// Who has no sample at all is missing; who has some blocked our signal for a while only. Of whom
+/// it is not known who they are, as of a file that is read, no more is said.
+void masked_threads(const Survey& s, std::uint64_t count, std::vector<std::string>& out) {
+  Masked never, for_a_while;
+  for (const auto& [tid, thread] : s.threads)
+    if (thread.masked) (thread.sampled ? for_a_while : never).add(tid, thread);
+  const std::size_t known = never.number + for_a_while.number;
+  if (known < count) for_a_while.number += count - known;
+  if (never.number != 0)
+    out.push_back(
+        fmt::format("{} missing: {}{}",
+                    never.number == 1 ? "1 thread is" : fmt::format("{} threads are", never.number),
+                    name_of(LossReason::kThreadMasked), never.text()));
+  if (for_a_while.number != 0)
+    out.push_back(fmt::format(
+        "{} blocked our signal, for a while at least; what was computed then was not sampled{}",
+        for_a_while.number == 1 ? "1 thread" : fmt::format("{} threads", for_a_while.number),
+        for_a_while.text()));
+}
+
+std::string sentence_of(const Survey& s, LossReason reason, std::uint64_t count) {
+  const bool one = count == 1;
+  if (reason == LossReason::kCuptiUnknownKind)
+    return fmt::format(
+        "{} of CUPTI {} cut short at a record of a kind that CUPTI's iterator does not know; the "
+        "records behind it are lost, {} bytes",
+        one ? "1 buffer" : fmt::format("{} buffers", count), one ? "was" : "were",
+        in_window(s, LossReason::kCuptiUnknownBytes));
+  if (reason == LossReason::kNameCut)
+    return fmt::format("{} too long to be recorded whole; …#HASH at the end tells {}",
+                       one ? "1 name was" : fmt::format("{} names were", count),
+                       one ? "it from others" : "them apart");
+  if (reason == LossReason::kStepLost)
+    return fmt::format("{} missing: {} lost, and the step before goes on through {}",
+                       one ? "1 step is" : fmt::format("{} steps are", count),
+                       one ? "its begin is" : "their begins are", one ? "it" : "them");
+  const auto [singular, plural] = noun_of(reason);
+  return fmt::format("{} {} missing: {}", count, one ? singular : plural, name_of(reason));
+}
+
+void rough_clock(const Survey& s, std::vector<std::string>& out) {
+  constexpr double kWorthASentence = 100;  // ppm
+  const auto records = s.facts.find(model::kClockRough), ppm = s.facts.find(model::kClockRoughPpm);
+  if (records == s.facts.end() || ppm == s.facts.end()) return;
+  const double known = std::strtod(ppm->second.c_str(), nullptr);
+  if (known < kWorthASentence) return;
+  out.push_back(fmt::format(
+      "{} converted before the rate of its clock was known well; durations may be off by "
+      "up to {:.2g} %",
+      support::counted(std::strtoull(records->second.c_str(), nullptr, 10), "record of CUPTI was",
+                       "records of CUPTI were"),
+      known / 1e4));
+}
+
+void clocks(const Survey& s, std::vector<std::string>& out) {
+  rough_clock(s, out);
+  const auto records = s.facts.find(model::kClockAmbiguous);
+  const auto by_ns = s.facts.find(model::kClockAmbiguousBy);
+  if (records == s.facts.end() || by_ns == s.facts.end()) return;
+  out.push_back(fmt::format(
+      "CUPTI's clock changed while recording and {} of its records fit the clocks "
+      "before and after; "
+      "their times may be off by up to {}",
+      records->second, support::human_duration(std::strtoull(by_ns->second.c_str(), nullptr, 10))));
+}
+
+}  // namespace
+
+std::vector<std::string> shortfalls(const Survey& s) {
+  std::vector<std::string> out = s.notices.missing(s.pid);
+  for (const auto& [number, loss] : s.losses) {
+    const auto reason = static_cast<LossReason>(number);
+    if (loss.in_window == 0 || reason == LossReason::kCuptiUnknownBytes) continue;
+    if (reason == LossReason::kThreadMasked)
+      masked_threads(s, loss.in_window, out);
+    else
+      out.push_back(sentence_of(s, reason, loss.in_window));
+  }
+  if (!s.replay_complete)
+    out.push_back("the spool ends inside a block: what came after it was lost with the daemon");
+  if (s.cut_short)
+    out.push_back(
+        "the last records are missing: the spool of the process was not written to its end, "
+        "which a full disk, a limit on file sizes or the daemon's death prevented");
+  clocks(s, out);
+  // Where nothing was looked for, "none was seen" would be wrong.
+  if (!nothing_was_recorded(s)) lanes(s, out);
+  for (std::size_t i = 0; i < s.shortfalls.size(); ++i)
+    if (const auto kind = static_cast<Shortfall>(i); s.shortfalls[i] != 0)
+      out.push_back(fmt::format("{} {}", s.shortfalls[i], sentence_of(kind, s.shortfalls[i])));
+  return out;
+}
+
+}  // namespace gpuprof::exporter

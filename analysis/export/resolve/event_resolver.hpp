@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a file of any format shows of one process in one window: each event once, cut at the window,
+// placed among the steps, with its name and the operator it belongs to.
+//
+// Context:  daemon (export thread) | cli
+// Owns:     nothing: what is handed over is borrowed for the length of one call
+// Promises: every format that is written from here holds the same events as the JSON files
+// Not here: the selection itself (prescan.hpp), the formats (NAME_writer.cpp), tables
+// (analysis/report)
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/export/resolve/backward_links.hpp"
+#include "analysis/export/resolve/module_calls.hpp"
+#include "analysis/export/prescan/file_request.hpp"
+#include "analysis/export/prescan/prescan.hpp"
+#include "analysis/export/labels/operator_names.hpp"
+#include "analysis/export/labels/stack_formatter.hpp"
+
+namespace gpuprof::exporter {
+
+/// No sample stands for more time; a damaged one must not paint a whole row.
+inline constexpr std::uint64_t kMaxSampleNs = 10'000'000'000;
+
+/// How a range or operator fits into those around it.
+enum class Nesting : std::uint8_t {
+  kNests,      // an operator as the viewers understand it
+  kEnclosing,  // nests, but around whole steps, or it is what the step was made from
+  kApart,      // crosses another or lies too deep: to be drawn on a row of its own
+};
+
+struct ShownStep {
+  const model::Step& e;
+  std::string_view where;  // file:line of the loop; empty: none
+};
+struct ShownOp {
+  const model::Operator& e;
+  Interval drawn;
+  std::string_view name;
+  OpKind kind;
+  Nesting nesting;
+  model::RangeId parent;     // operator or range around it in this file; 0: none
+  ModulePaths::Path module;  // innermost module it ran in, for a node that of its forward; 0
+  const BackwardLink* link;  // of the range around a node of the backward pass; null: none
+};
+struct ShownRange {
+  const model::Range& e;
+  Interval drawn;  // of a mark: both equal
+  std::string_view name, domain;
+  Nesting nesting;  // kApart for spans; of no meaning for marks
+  model::RangeId parent;
+};
+struct ShownCall {
+  const model::ApiCall& e;
+  std::string_view name;
+  model::RangeId owner;  // operator or range of this file it ran in; 0: none
+  bool inner;            // inside another call with the same correlation id
+  bool on_gpu;           // something on a GPU belongs to it
+};
+/// E: model::Kernel, MemCopy, MemSet or GraphExec.
+template <typename E>
+struct ShownGpu {
+  const E& e;
+  std::string_view name;  // demangled
+  std::uint32_t device;
+  model::RangeId owner;  // operator or range of this file that launched it; 0: none
+  bool launched;         // its host call is in the file
+  bool first;            // of those its host call launched
+};
+struct ShownSync {
+  const model::Sync& e;
+  std::string_view name;
+  std::uint32_t device;
+  model::RangeId owner;
+};
+struct ShownOverhead {
+  const model::Overhead& e;
+  std::string_view name;
+};
+struct ShownSample {
+  const model::Sample& e;  // "as before" is resolved: state is 0 (running) or 1 (blocked)
+  std::span<const StackText::Frame> frames;  // innermost first
+};
+
+/// Receives what is shown, in the order of the spool: within a thread as things ended, innermost
+/// first. Override what you want.
+class ShownSink {
+ public:
+  virtual ~ShownSink() = default;
+  virtual void on(const ShownStep&) {}  // all steps come before everything else
+  virtual void on(const ShownOp&) {}
+  virtual void on(const ShownRange&) {}
+  virtual void on(const ShownCall&) {}
+  virtual void on(const ShownGpu<model::Kernel>&) {}
+  virtual void on(const ShownGpu<model::MemCopy>&) {}
+  virtual void on(const ShownGpu<model::MemSet>&) {}
+  virtual void on(const ShownGpu<model::GraphExec>&) {}
+  virtual void on(const ShownSync&) {}
+  virtual void on(const ShownOverhead&) {}
+  virtual void on(const ShownSample&) {}
+  virtual void on(const model::Allocation&) {}
+  virtual void on(const ModuleCall&) {}  // an approximation from inside (module_calls.hpp)
+};
+
+/// The first pass of one file, done: what a writer may ask before and while events come.
+class Shown {
+ public:
+  ~Shown();
+  /// Reads the spool once. Texts are plain, not escaped for JSON.
+  ///
+  /// Errors: a spool that cannot be read.
+  static support::Result<std::unique_ptr<Shown>> open(const FileRequest& request);
+
+  const FileRequest& request() const { return request_; }
+  /// Names, threads, devices, contexts, facts, notices, losses, steps, counts, inputs, modules.
+  Survey& survey() { return survey_; }
+  const Survey& survey() const { return survey_; }
+  /// Frames of samples, operators and launches.
+  StackText& stacks() { return stacks_; }
+  /// Sentences: what is missing from this file and why.
+  const std::vector<std::string>& missing() const { return missing_; }
+  bool simulated() const;
+
+  /// Reads the spool again and hands over every event. May be called several times.
+  support::Result<void> replay(ShownSink& sink);
+
+  /// What write() of a format returns.
+  FileWritten written(std::string_view format, std::uint64_t bytes) const;
+
+ private:
+  explicit Shown(const FileRequest& request);
+
+  const FileRequest& request_;
+  Survey survey_{Texts::kPlain};
+  StackText stacks_{Texts::kPlain};
+  std::vector<std::string> missing_;
+};
+
+}  // namespace gpuprof::exporter

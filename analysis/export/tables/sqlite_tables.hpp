@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tables of a SQLite file: what NVIDIA's profiler has as well is named as there.
+//
+// Context:  daemon (export thread) | cli
+// Owns:     numbers of the texts and frames written so far
+// Promises: times are ns since the window's start, TARGET_INFO_SESSION_START_TIME says when that
+// was Not here: rows (sqlite_rows.cpp)
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "analysis/export/resolve/event_resolver.hpp"
+#include "analysis/export/resolve/stack_tree.hpp"
+#include "analysis/export/tables/sqlite_file.hpp"
+
+namespace gpuprof::exporter {
+
+/// Numbers of the tables.
+struct SqliteTables {
+  explicit SqliteTables(SqliteFile& file);
+
+  std::size_t strings, start_time, gpus, processes, threads, facts, missing, drops, kernels, copies,
+      sets, graphs, syncs, calls, overheads, ranges, operators, modules, steps, samples, stacks,
+      frames, allocations;
+};
+
+/// Indexes and views; after the rows, which is faster.
+void make_indexes(SqliteFile& file);
+
+class SqliteRows final : public ShownSink {
+ public:
+  SqliteRows(Shown& shown, SqliteFile& file);
+
+  /// Devices, threads, facts, what is missing.
+  void head();
+  /// Stacks and frames.
+  void finish();
+
+  using ShownSink::on;
+  void on(const ShownStep& step) override;
+  void on(const ShownOp& op) override;
+  void on(const ShownRange& range) override;
+  void on(const ShownCall& call) override;
+  void on(const ShownGpu<model::Kernel>& kernel) override;
+  void on(const ShownGpu<model::MemCopy>& copy) override;
+  void on(const ShownGpu<model::MemSet>& set) override;
+  void on(const ShownGpu<model::GraphExec>& graph) override;
+  void on(const ShownSync& sync) override;
+  void on(const ShownOverhead& overhead) override;
+  void on(const ShownSample& sample) override;
+  void on(const model::Allocation& allocation) override;
+  void on(const ModuleCall& call) override;
+
+ private:
+  using Number = std::optional<std::uint64_t>;
+
+  std::uint64_t text(std::string_view text);
+  std::int64_t time(std::uint64_t ns) const {
+    return static_cast<std::int64_t>(ns - shown_.survey().window.start_ns);
+  }
+  std::uint64_t thread(std::uint32_t tid) const;
+  std::uint64_t process() const;
+  Number step(std::uint64_t ns) const;
+  Number stack(model::StackId stack, std::uint64_t ns);
+  static Number known(std::uint64_t number) { return number == 0 ? Number() : Number(number); }
+
+  Shown& shown_;
+  SqliteFile& file_;
+  const SqliteTables tables_;
+  StackTree tree_;
+  std::unordered_map<std::string, std::uint64_t> texts_;
+  std::unordered_map<model::StackId, StackTree::Node> known_stacks_;
+  std::string scratch_;
+};
+
+}  // namespace gpuprof::exporter

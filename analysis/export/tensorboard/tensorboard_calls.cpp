@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Host rows: runtime and driver calls, arrows to what they launched, CUPTI's overhead.
+//
+// Context:  daemon (export thread) | cli
+#include "analysis/export/tensorboard/tensorboard_sections.hpp"
+#include "analysis/export/labels/event_names.hpp"
+
+namespace gpuprof::exporter {
+void CallPart::write(const model::ApiCall& e) {
+  Survey& survey = t_.survey;
+  if (!survey.inside(e.start_ns)) return;
+  const bool inner = e.correlation != 0 && drawn_.test_and_set(e.correlation);
+  const model::RangeId op = t_.owner(e.range);
+  if (op == 0 && e.range != 0) ++survey.count(Shortfall::kRangeStillOpen);
+  if (inner && !t_.spelling.inner_calls) return;
+  const std::string_view name = survey.names.text(e.name);
+  // An operator carries the stack of its first launch; without one the launch has to.
+  const std::string_view stack = op == 0 ? t_.stacks.line(e.stack, e.start_ns) : std::string_view();
+  JsonText& json = t_.event(name.size() + stack.size());
+  const Spelling& as = t_.spelling;
+  json.raw("{\"ph\":\"X\",\"cat\":\"");
+  json.raw(inner ? "inner_call" : e.api == 1 ? as.driver_call : as.runtime_call);
+  json.raw("\",\"name\":\"").raw(name);
+  t_.row(t_.host_pid, e.tid);
+  t_.interval(e.start_ns, e.end_ns);
+  json.raw(",\"args\":{");
+  if (!inner)
+    json.raw("\"External id\":").number(op).raw(",\"correlation\":").number(e.correlation);
+  json.raw(inner ? "\"cbid\":" : ",\"cbid\":").number(e.cbid);
+  if (e.api == 1) json.raw(",\"api\":\"driver\"");
+  if (e.result != 0) json.raw(",\"result\":").signed_number(e.result);
+  if (!stack.empty()) json.raw(",\"Call stack\":\"").raw(stack).raw("\"");
+  json.raw("}}");
+  if (inner || !survey.on_gpu.test(e.correlation)) return;
+  json.need(256);
+  json.raw(",\n{\"ph\":\"s\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":").number(e.correlation);
+  json.raw(",\"pid\":").number(t_.host_pid).raw(",\"tid\":").number(e.tid);
+  t_.ts(e.start_ns).raw("}");
+}
+
+void CallPart::write(const model::Overhead& e) {
+  if (!t_.survey.inside(e.start_ns)) return;
+  JsonText& json = t_.event(64);
+  json.raw("{\"ph\":\"X\",\"cat\":\"overhead\",\"name\":\"").raw(name_of(e));
+  json.raw("\",\"pid\":-1,\"tid\":").number(e.tid);
+  t_.interval(e.start_ns, e.end_ns);
+  json.raw(",\"args\":{\"overhead kind\":").number(e.kind).raw("}}");
+}
+
+}  // namespace gpuprof::exporter

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The plane of the host: a thread's steps, operators, calls and allocations nest on one row, since
+// what is inside a step on its row belongs to it; other layers have rows of their own.
+//
+// Context:  daemon (export thread) | cli
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/export/prescan/step_index.hpp"
+#include "analysis/export/xplane/xplane_builders.hpp"
+
+namespace gpuprof::exporter {
+namespace {
+
+/// Ids of a layer's rows: above any thread's.
+constexpr std::int64_t kLayerIds = 1 << 23;
+
+constexpr std::array<std::string_view, 7> kLayerNames = {
+    "",         " overlapping operators", " NVTX",          " modules",
+    " samples", " waits for the GPU",     " CUPTI overhead"};
+
+/// Where one colon and a word follow, xprof takes the word for the type of an operator.
+std::string without_type(std::string_view name) {
+  std::string text(name);
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) return text;
+  const char next = colon + 1 < text.size() ? text[colon + 1] : '_';
+  const bool word = (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z') || next == '_';
+  if (word) text[colon] = '/';
+  return text;
+}
+
+/// Launches are counted by their names, which must not begin like CUDA's.
+std::string_view launch_name(std::string_view call) {
+  if (call.find("Launch") == std::string_view::npos) return call;
+  for (const std::string_view prefix : {"cuda", "cu"})
+    if (call.starts_with(prefix)) return call.substr(prefix.size());
+  return call;
+}
+
+}  // namespace
+
+std::uint32_t xplane_step_at(const std::vector<model::Step>& steps, std::uint64_t ns) {
+  const model::Step* const step = step_at(steps, ns);
+  return step == nullptr ? 0 : static_cast<std::uint32_t>(step - steps.data() + 1);
+}
+
+XplaneHost::XplaneHost(XplaneFile& file)
+    : file_(file),
+      survey_(file.shown.survey()),
+      plane_(0, "/host:CPU"),
+      slices_(survey_.window.end_ns,
+              [this](const SampleSlices::Change& change) {
+                if (!change.begins && change.at_ns > change.start_ns) add_slice(change);
+              }),
+      train_(plane_.event("train")),
+      correlation_(plane_.stat("correlation_id")),
+      stack_(plane_.stat("stack")),
+      inputs_(plane_.stat("inputs")) {}
+
+XplaneLine& XplaneHost::row(std::uint32_t tid, Layer layer) {
+  if (last_rows_ == nullptr || tid != last_tid_) {
+    last_rows_ = &rows_[tid];
+    last_tid_ = tid;
+  }
+  XplaneLine*& row = (*last_rows_)[layer];
+  if (row != nullptr) return *row;
+  const auto known = survey_.threads.find(tid);
+  std::string name = known == survey_.threads.end() || known->second.name.empty()
+                         ? fmt::format("thread/{}", tid)
+                         : fmt::format("{}/{}", known->second.name, tid);
+  row = &plane_.line(layer * kLayerIds + std::int64_t{tid}, 0, name.append(kLayerNames[layer]));
+  return *row;
+}
+
+/// An event shown as `name` that is none of xprof's own, whatever a program calls it.
+XplaneId XplaneHost::guarded(std::string_view word, std::string_view name) {
+  return plane_.event(fmt::format("{} {}", word, without_type(name)), name);
+}
+
+void XplaneHost::stack(model::StackId stack, std::uint64_t ts_ns) {
+  if (stack == 0) return;
+  const XplaneId text =
+      stack_ids_.get(stack, [&] { return plane_.stat(file_.shown.stacks().line(stack, ts_ns)); });
+  stats_.ref(stack_, text);
+}
+
+void XplaneHost::add(const ShownStep& step) {
+  if (!file_.room()) return;
+  XplaneLine& line = row(step.e.tid, kMain);
+  stats_.clear();
+  stats_.whole(plane_.stat("_r"), 1)
+      .whole(plane_.stat("step_num"), static_cast<std::int64_t>(step.e.label))
+      .whole(plane_.stat("_pt"), 0)
+      .number(plane_.stat("_p"), xplane_step_at(survey_.steps, step.e.start_ns));
+  if (!step.where.empty()) stats_.ref(plane_.stat("loop"), plane_.stat(step.where));
+  plane_.add(line, step.e.start_ns, step.e.end_ns, train_, stats_.bytes()).order = ~0u;
+}
+
+XplaneId XplaneHost::op_name(const ShownOp& op) {
+  const bool user = op.e.scope == model::kScopeUser;
+  return (user ? user_ids_ : op_ids_).get(op.e.name, [&] {
+    return user ? guarded("range", op.name) : plane_.event(without_type(op.name), op.name);
+  });
+}
+
+void XplaneHost::add(const ShownOp& op) {
+  if (!file_.room()) return;
+  file_.ops.add(op);
+  stats_.clear();
+  stack(op.e.stack, op.e.start_ns);
+  if (op.e.inputs != 0) {
+    const XplaneId text = input_ids_.get(op.e.inputs, [&] {
+      std::string_view members = file_.shown.survey().inputs.members(op.e.inputs);
+      if (members.starts_with(',')) members.remove_prefix(1);
+      return plane_.stat(members);
+    });
+    stats_.ref(inputs_, text);
+  }
+  if (op.e.sequence >= 0) stats_.whole(plane_.stat("sequence"), op.e.sequence);
+  if (is_loader(op.name))
+    stats_.whole(plane_.stat("_ipl_stage_id"), 1)
+        .ref(plane_.stat("_ipl_stage_name"), plane_.stat("DataLoader"))
+        .ref(plane_.stat("_ipl_stage_cat"), plane_.stat("read"));
+  XplaneLine& line = row(op.e.tid, op.nesting == Nesting::kApart ? kApart : kMain);
+  XplaneEvent& event =
+      plane_.add(line, op.drawn.start_ns, op.drawn.end_ns, op_name(op), stats_.bytes());
+  event.kind = XplaneEvent::Kind::kOwned;
+  event.owner = op.e.id;
+}
+
+void XplaneHost::add(const ShownRange& range) {
+  if (!file_.room()) return;
+  file_.ops.add(range);
+  stats_.clear();
+  if (!range.domain.empty()) stats_.ref(plane_.stat("domain"), plane_.stat(range.domain));
+  if (range.e.payload_type != 0) stats_.number(plane_.stat("payload"), range.e.payload);
+  const XplaneId name = range_ids_.get(range.e.name, [&] { return guarded("NVTX", range.name); });
+  plane_.add(row(range.e.tid, kRanges), range.drawn.start_ns, range.drawn.end_ns, name,
+             stats_.bytes());
+}
+
+void XplaneHost::add(const ShownCall& call) {
+  if (!file_.room()) return;
+  const bool launch = call.on_gpu && !call.inner;
+  stats_.clear();
+  if (launch) stats_.number(correlation_, call.e.correlation);
+  if (call.e.result != 0) stats_.whole(plane_.stat("result"), call.e.result);
+  stack(call.e.stack, call.e.start_ns);
+  const XplaneId name = call_ids_.get(call.e.name * 2 + (launch ? 1 : 0), [&] {
+    return plane_.event(launch ? launch_name(call.name) : call.name, call.name);
+  });
+  XplaneEvent& event =
+      plane_.add(row(call.e.tid, kMain), call.e.start_ns, call.e.end_ns, name, stats_.bytes());
+  if (!launch) return;
+  event.kind = XplaneEvent::Kind::kLaunch;
+  event.correlation = call.e.correlation;
+  file_.launches.push_back(
+      {call.e.correlation, call.e.name, xplane_step_at(survey_.steps, call.e.start_ns)});
+}
+
+void XplaneHost::add(const ShownSync& sync) {
+  if (!file_.room()) return;
+  stats_.clear();
+  if (sync.e.stream != model::kNoObject) stats_.number(plane_.stat("stream"), sync.e.stream);
+  const std::uint32_t tid = sync.e.launch_tid != 0 ? sync.e.launch_tid : survey_.main_tid();
+  plane_.add(row(tid, kWaits), sync.e.start_ns, sync.e.end_ns, plane_.event(sync.name),
+             stats_.bytes());
+}
+
+void XplaneHost::add(const ShownOverhead& overhead) {
+  if (!file_.room()) return;
+  const std::uint32_t tid = overhead.e.tid != 0 ? overhead.e.tid : survey_.main_tid();
+  plane_.add(row(tid, kOverheads), overhead.e.start_ns, overhead.e.end_ns,
+             plane_.event(overhead.name));
+}
+
+void XplaneHost::add(const ModuleCall& call) {
+  if (!file_.room()) return;
+  const XplaneId name = plane_.event(without_type(survey_.modules.name(call.path, survey_.names)));
+  // Of those that end together the outermost comes first.
+  plane_.add(row(call.tid, kModules), call.start_ns, call.end_ns, name).order ^= ~0u;
+}
+
+void XplaneHost::add_slice(const SampleSlices::Change& slice) {
+  if (!file_.room()) return;
+  XplaneId name = 0;
+  if (slice.frame >= SampleSlices::kCut)
+    name = plane_.event(SampleSlices::text_of(slice.frame, file_.shown.stacks()));
+  else
+    name = frame_ids_.get(slice.frame,
+                          [&] { return guarded("frame", file_.shown.stacks().name(slice.frame)); });
+  plane_.add(row(slice.tid, kSamples), slice.start_ns, slice.at_ns, name);
+}
+
+void XplaneHost::add(const model::Allocation& e) {
+  if (!file_.room()) return;
+  const std::int32_t device = e.device_type == 0 ? -1 : e.device;
+  std::uint64_t& peak = peaks_[device];
+  peak = std::max(peak, e.total_allocated_bytes);
+  const auto known = survey_.devices.find(static_cast<std::uint32_t>(device));
+  const std::uint64_t whole = known == survey_.devices.end() || device < 0
+                                  ? e.total_reserved_bytes
+                                  : known->second.total_memory_bytes;
+  const auto bytes = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
+  const std::uint64_t used = e.total_allocated_bytes;
+  const std::int64_t size = e.bytes < 0 ? -e.bytes : e.bytes;
+  const double unused =
+      e.total_reserved_bytes > used
+          ? 1.0 - static_cast<double>(used) / static_cast<double>(e.total_reserved_bytes)
+          : 0.0;
+  stats_.clear();
+  stats_
+      .ref(plane_.stat("allocator_name"),
+           plane_.stat(device < 0 ? "CPU" : fmt::format("GPU:{}", device)))
+      .whole(plane_.stat("bytes_allocated"), bytes(used))
+      .whole(plane_.stat("bytes_available"), bytes(whole > used ? whole - used : 0))
+      .whole(plane_.stat("bytes_reserved"), 0)
+      .whole(plane_.stat("peak_bytes_in_use"), bytes(peak))
+      .whole(plane_.stat("requested_bytes"), size)
+      .whole(plane_.stat("allocation_bytes"), size)
+      .whole(plane_.stat("addr"), bytes(e.address))
+      .real(plane_.stat("fragmentation"), unused);
+  const XplaneId name = plane_.event(e.bytes < 0 ? "MemoryDeallocation" : "MemoryAllocation");
+  plane_.add(row(e.tid, kMain), e.start_ns, e.start_ns, name, stats_.bytes()).kind =
+      XplaneEvent::Kind::kMemory;
+  if (device < 0) count_memory(e);
+}
+
+void XplaneHost::count_memory(const model::Allocation& e) {
+  if (!file_.room()) return;
+  if (counters_ == nullptr) counters_ = &plane_.line(kCounterLine, kCounterLine, "_counters_");
+  stats_.clear();
+  stats_.real(plane_.stat("bytes"), static_cast<double>(e.total_allocated_bytes));
+  plane_.add(*counters_, e.start_ns, e.start_ns, plane_.event("CPU memory of PyTorch (bytes)"),
+             stats_.bytes());
+}
+
+/// The tables count everything that has a tf_op: an allocation must not have its operator's.
+XplaneId XplaneHost::memory_op(XplaneId op) {
+  return memory_texts_.get(op, [&] {
+    const std::string_view text = plane_.stat_name(op);
+    return plane_.stat(fmt::format("{}/memory:allocation", text.substr(0, text.find(':'))));
+  });
+}
+
+void XplaneHost::settle(XplaneLine& line, Layer layer) {
+  const bool in_steps = layer == kMain || layer == kApart;
+  const auto device_of = [&](std::uint32_t correlation) {
+    const auto found = std::lower_bound(file_.planes.begin(), file_.planes.end(),
+                                        std::pair<std::uint32_t, std::uint32_t>{correlation, 0});
+    return found != file_.planes.end() && found->first == correlation ? found->second : 0;
+  };
+  const auto visit = [&](XplaneEvent& event, std::span<const XplaneEvent* const> around) {
+    if (in_steps && around.empty() && event.name != train_)
+      event.step = xplane_step_at(survey_.steps, event.start_ns);
+    if (event.kind == XplaneEvent::Kind::kLaunch) event.extra = device_of(event.correlation) + 1;
+    if (event.kind == XplaneEvent::Kind::kOwned) {
+      const XplaneOps::Text text = file_.ops.text_of(event.owner);
+      if (text != 0)
+        event.extra = op_texts_.get(text, [&] { return plane_.stat(file_.ops.text(text)); });
+    }
+    if (event.kind == XplaneEvent::Kind::kMemory)
+      for (const XplaneEvent* const outer : around)
+        if (outer->kind == XplaneEvent::Kind::kOwned && outer->extra != 0)
+          event.extra = memory_op(outer->extra);
+  };
+  file_.left_out += plane_.settle(line, visit);
+}
+
+void XplaneHost::finish() {
+  slices_.finish();
+  const auto settle_thread = [&](const Rows& rows, std::int64_t& place) {
+    for (int layer = 0; layer < kLayers; ++layer) {
+      if (rows[static_cast<std::size_t>(layer)] == nullptr) continue;
+      XplaneLine& line = *rows[static_cast<std::size_t>(layer)];
+      line.display_id = place;
+      place += XplanePlane::kMaxSpills + 1;
+      settle(line, static_cast<Layer>(layer));
+    }
+  };
+  std::int64_t place = 1;
+  const auto main = rows_.find(survey_.main_tid());
+  if (main != rows_.end()) settle_thread(main->second, place);
+  for (auto one = rows_.begin(); one != rows_.end(); ++one)
+    if (one != main) settle_thread(one->second, place);
+  if (counters_ != nullptr) plane_.settle(*counters_, [](XplaneEvent&, auto) {});
+}
+
+}  // namespace gpuprof::exporter

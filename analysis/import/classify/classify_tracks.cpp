@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Classifier: rows, their names, and arrows between them.
+//
+// Context:  cli through analysis/commands
+#include <algorithm>
+#include <utility>
+
+#include "analysis/import/classify/classify.hpp"
+
+namespace gpuprof::importer {
+namespace {
+
+constexpr std::size_t kMaxProcesses = 10'000;
+constexpr std::size_t kMaxNamedThreads = 100'000;
+constexpr std::size_t kMaxArrows = 300'000;
+
+/// `thread 12 (python)` of PyTorch's profiler, `python 12 (main)` of gpuprof: the name in it.
+std::string thread_name(std::string_view label, std::int64_t tid) {
+  const std::string number = std::to_string(tid);
+  const std::string older = "thread " + number + " (";
+  if (label.starts_with(older) && label.ends_with(')'))
+    return std::string(label.substr(older.size(), label.size() - older.size() - 1));
+  if (label.ends_with(" (main)")) label.remove_suffix(7);
+  if (label.ends_with(" " + number)) label.remove_suffix(number.size() + 1);
+  return label == "thread" ? std::string() : std::string(label);
+}
+
+/// Ids of arrows repeat between processes.
+std::uint64_t arrow_key(std::uint16_t row, std::int64_t id) {
+  return static_cast<std::uint64_t>(id) ^ std::uint64_t{row} << 48;
+}
+
+}  // namespace
+
+std::uint16_t Classifier::add_row(std::string_view text, std::optional<std::int64_t> pid) {
+  if (content_.rows.size() >= kMaxProcesses) return 0;
+  Row& row = content_.rows.emplace_back();
+  const RowName name = row_name(text);
+  row.pid = pid.value_or(name.pid);
+  if (!pid) {
+    row.label = name.label;
+    // "CPU functions" of PyTorch's autograd profiler names no process.
+    if (!text.ends_with("unctions")) row.name = text;
+    row.told = role_named(text);
+  }
+  if (row.pid == -1) row.told = Role::kCollector;
+  if (foreseen_ != nullptr)
+    if (const auto known = foreseen_->roles.find(std::string(text));
+        known != foreseen_->roles.end())
+      row.told = known->second;
+  return static_cast<std::uint16_t>(content_.rows.size() - 1);
+}
+
+std::uint16_t Classifier::process_of(const RawEvent& e) {
+  if (last_row_ != kNoProcess && e.pid.text == last_pid_) return last_row_;
+  last_pid_ = e.pid.text;
+  const auto pid = e.pid.integer();
+  if (pid) {
+    const auto found = pids_.find(*pid);
+    return last_row_ =
+               found != pids_.end() ? found->second : pids_[*pid] = add_row(e.pid.text, pid);
+  }
+  const auto found = named_pids_.find(last_pid_);
+  return last_row_ = found != named_pids_.end()
+                         ? found->second
+                         : named_pids_[last_pid_] = add_row(e.pid.text, std::nullopt);
+}
+
+void Classifier::arrow(const RawEvent& e, bool begins) {
+  // One without a category is known by its name, or by what it may link.
+  const Kind kind = kind_of(e.category.empty() ? e.name : e.category);
+  const bool of_no_kind = e.category.empty() && kind == Kind::kUnknown;
+  if (kind == Kind::kArrow) newer_arrows_ = true;
+  if (kind == Kind::kLaunchArrow || kind == Kind::kOnlyLaunchArrow || of_no_kind) {
+    const bool keeps =
+        kind == Kind::kOnlyLaunchArrow || (foreseen_ != nullptr && foreseen_->keep_arrows);
+    if (keeps) return launch_arrow(e, begins);
+    ++content_.arrows_not_kept;
+    return of_no_kind ? left_out(e, Reason::kUnknownKind) : void();
+  }
+  if (kind == Kind::kRepeats || (kind == Kind::kOlderArrow && newer_arrows_)) return;
+  if (kind != Kind::kArrow && kind != Kind::kOlderArrow) return left_out(e, Reason::kUnknownKind);
+  const auto id = e.id.integer();
+  if (!id) return left_out(e, Reason::kNoDetails);
+  if (start(e, RecordKind::kArrow, false) == nullptr) return;
+  record_.process = process_of(e);
+  record_.tid = tid_of(e);
+  record_.arrow = {*id, 0};
+  const std::uint64_t key = arrow_key(record_.process, *id);
+  if (begins) {
+    if (arrows_.size() < kMaxArrows) arrows_[key] = record_.tid;
+    return keep();
+  }
+  const auto from = arrows_.find(key);
+  if (from == arrows_.end()) return left_out(e, Reason::kHalf);
+  record_.arrow.forward_tid = from->second;
+  arrows_.erase(from);
+  keep();
+}
+
+/// From what launched something to what was launched, where nothing else says so.
+void Classifier::launch_arrow(const RawEvent& e, bool begins) {
+  const auto id = unsigned_of(e.id.text);
+  if (!id) return left_out(e, Reason::kNoDetails);
+  if (start(e, begins ? RecordKind::kLaunchArrow : RecordKind::kWorkArrow, false) == nullptr)
+    return;
+  record_.process = process_of(e);
+  record_.tid = tid_of(e);
+  record_.link = {*id};
+  content_.keeps_arrows = true;
+  keep();
+}
+
+void Classifier::tell_role(const RawEvent& e, std::string_view name) {
+  const Role role = role_named(name);
+  if (role == Role::kUnknown) return;
+  Row& row = content_.rows[process_of(e)];
+  // A process may have the number of a device.
+  if (row.told != Role::kHost) row.told = role;
+}
+
+void Classifier::metadata(const RawEvent& e) {
+  if (e.name == "process_labels") return tell_role(e, e.text(Arg::kLabels));
+  if (e.name == "process_name") {
+    const std::string_view name = e.text(Arg::kName);
+    tell_role(e, name);
+    Row& row = content_.rows[process_of(e)];
+    if (row.name.empty() || !row.label.empty())
+      row.name = row.label.empty() ? std::string(name) : row.label + " " + std::string(name);
+    return;
+  }
+  const auto tid = e.tid.integer();
+  if (e.name != "thread_name" || !tid) return;
+  const std::string_view label = e.text(Arg::kName);
+  const std::uint16_t index = process_of(e);
+  Row& row = content_.rows[index];
+  if (label.starts_with("stream ") && label.ends_with(" (default)"))
+    content_.null_streams[{row.pid, *tid}] = true;
+  if (label.ends_with(" (samples)") || *tid < 0 || *tid >= kFirstMadeTid) return;
+  if (row.threads.size() < kMaxNamedThreads && !label.starts_with("stream "))
+    row.threads[static_cast<std::uint32_t>(*tid)] = thread_name(label, *tid);
+}
+
+/// Where not a single event is of a kind that is known, the trace is of something else.
+void Classifier::refuse_guesses() {
+  if (any_known_ || content_.guessed.empty()) return;
+  const Account& account = content_.account;
+  for (const auto& [guess, count] : content_.guessed)
+    content_.account.withdraw(Reason::kUnknownKind, guess.first, std::min(count, account.shown()));
+  content_.guessed.clear();
+  content_.sorter.forget();
+}
+
+std::optional<Foreseen> Classifier::finish() {
+  if (repeated_ != 0) content_.account.repeats(repeated_kind_, std::exchange(repeated_, 0));
+  for (const auto& [of, count] : counters_) content_.account.left_out(Reason::kNoWork, of, count);
+  const auto [frames, blocked] = samples_.unended();
+  content_.account.withdraw(Reason::kHalf, "cpu_sample", frames);
+  content_.account.withdraw(Reason::kHalf, "cpu_sample_blocked", blocked);
+  for (const auto& [key, begun] : begun_) content_.account.withdraw(Reason::kHalf, begun.category);
+  begun_.clear();
+  settle_steps();
+  refuse_guesses();
+  if (foreseen_ != nullptr) return std::nullopt;
+  Foreseen foreseen;
+  bool again = false;
+  const auto see = [&](const std::string& pid, std::uint16_t index) {
+    const Row& row = content_.rows[index];
+    if (!row.used) return;
+    const Role role = role_now(row);
+    foreseen.roles[pid] = role;
+    again = again || row.changed || *row.used != role;
+  };
+  for (const auto& [pid, row] : pids_) see(std::to_string(pid), row);
+  for (const auto& [pid, row] : named_pids_) see(pid, row);
+  foreseen.keep_arrows = content_.keyless != 0 && content_.arrows_not_kept != 0;
+  if (again || foreseen.keep_arrows) return foreseen;
+  return std::nullopt;
+}
+
+}  // namespace gpuprof::importer

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Emitter: which launch GPU work comes from.
+//
+// Context:  cli through analysis/commands
+#include <algorithm>
+
+#include "analysis/import/emit/emit.hpp"
+
+namespace gpuprof::importer {
+
+const Emitter::Launch* Emitter::launch_of(std::uint16_t process, std::uint32_t correlation) const {
+  if (correlation == 0) return nullptr;
+  return launches_.find(process, correlation);
+}
+
+OpenOperator* Emitter::open_call(const Thread& own) {
+  if (own.last_call == 0) return nullptr;
+  OpenOperator& call = pool_[own.last_call - 1];
+  return own.last_call_order == call.order ? &call : nullptr;
+}
+
+/// The operator, or the call, that is open where the arrow begins.
+void Emitter::launch_arrow(const Record& r) {
+  Thread& own = thread(processes_[r.process], r.tid);
+  Launch from{0, r.tid, own.open.empty() ? 0 : pool_[own.open.back()].id, r.start_ns, r.process};
+  // An operator that says the arrow's number of itself, whenever that is drawn.
+  if (const auto told = range_of(r.process, kRecordIds + r.link.id, nullptr); told != 0)
+    from.range = told;
+  if (OpenOperator* const open = open_call(own)) {
+    Record& call = open->record;
+    if (r.start_ns <= call.end_ns) {
+      if (call.call.correlation == 0) call.call.correlation = made_correlation_++;
+      from.correlation = call.call.correlation;
+    }
+  }
+  links_.put(r.process, r.link.id, from);
+}
+
+void Emitter::work_arrow(const Record& r) {
+  led_.put(r.process, place_on_line(r), {r.tid, r.start_ns, r.link.id});
+}
+
+/// What an arrow to this work comes from; null: no arrow leads here.
+const Emitter::Launch* Emitter::linked(const Record& r) const {
+  const Led* const led = led_.find(r.process, place_on_line(r));
+  if (led == nullptr || led->tid != r.tid || led->ns != r.start_ns) return nullptr;
+  for (const std::uint16_t host : owners_.likely(r))
+    if (const Launch* const from = links_.find(host, led->id)) return from;
+  return nullptr;
+}
+
+Emitter::Launch Emitter::find_launch(const Record& r) {
+  const GpuRecord& gpu = r.gpu;
+  const Launch* found = nullptr;
+  const auto likely = owners_.likely(r);
+  if (owners_.shared(r.process)) {
+    // Several may have launched it: those that launched first run first.
+    std::vector<const Launch*> launches;
+    for (const std::uint16_t host : likely)
+      if (const Launch* one = launch_of(host, gpu.correlation)) launches.push_back(one);
+    std::sort(launches.begin(), launches.end(),
+              [](const Launch* a, const Launch* b) { return a->start_ns < b->start_ns; });
+    const Owners::Place place = owners_.place(r);
+    if (!launches.empty())
+      found = place.of == launches.size() && place.at < launches.size() ? launches[place.at]
+                                                                        : launches.front();
+  }
+  for (std::size_t i = 0; found == nullptr && i < likely.size(); ++i)
+    found = launch_of(likely[i], gpu.correlation);
+  const Launch* const arrow = found == nullptr || found->range == 0 ? linked(r) : nullptr;
+  if (found != nullptr) {
+    Launch launch = *found;
+    if (arrow != nullptr && arrow->process == launch.process) launch.range = arrow->range;
+    return launch;
+  }
+  if (arrow != nullptr) return *arrow;
+  Launch none{0, 0, 0, 0, likely.front()};
+  for (const std::uint16_t host : likely) {
+    none.range = gpu.external_id == 0 ? 0 : range_of(host, gpu.external_id, nullptr);
+    if (none.range == 0) continue;
+    none.process = host;
+    return none;
+  }
+  if (owners_.several() && !owners_.settled(r.process)) ++unowned_;
+  return none;
+}
+
+}  // namespace gpuprof::importer

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is open on the threads of a process at an instant: frames of Python and operators.
+//
+// Context:  cli through analysis/commands
+// Owns:     the open ones
+// Promises: frames and operators nest each for themselves: a range may outlive the frame it began
+// in
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/import/store/parsed_event.hpp"
+
+namespace gpuprof::importer {
+
+/// Frames of Python and calls of modules that are open on a thread.
+class OpenFrames {
+ public:
+  void enter(const Record& frame, Names& names);
+  /// The stack of what begins at `ns`, with a stack of its own or none.
+  Node stack_at(std::int64_t ns, Node own, Names& names);
+  /// When the caller of a frame that begins began; the least number: none.
+  std::int64_t caller_ns(const Record& frame) {
+    leave(frame.start_ns);
+    leave_to(frame.frame);
+    return open_.empty() ? std::numeric_limits<std::int64_t>::min() : open_.back().start_ns;
+  }
+
+  /// When the innermost one that is open is over; the largest number: none is open.
+  std::int64_t over_ns() const {
+    return open_.empty() ? std::numeric_limits<std::int64_t>::max() : open_.back().over_ns;
+  }
+
+ private:
+  struct Open {
+    std::int64_t start_ns, over_ns;  // over: its end, or the earliest of those around it
+    Node node, around;               // the way to it, and to what is around it
+    Node modules;                    // the way through modules alone
+    std::uint32_t text;              // 0: a module
+    std::uint32_t id;                // of the file; 0: not told
+  };
+  static constexpr std::size_t kMaxOpen = 2000;
+
+  /// A frame is over when it ends, or whoever called it: of some calls the return is never told.
+  void leave(std::int64_t ns) {
+    while (!open_.empty() && open_.back().over_ns <= ns) open_.pop_back();
+  }
+  /// What is open beside the caller that the file names is over, whatever its end says.
+  void leave_to(const FrameRecord& frame);
+
+  std::vector<Open> open_;
+};
+
+/// `file(line): function` with another line: where a frame stood when it called the next.
+std::uint32_t at_line(std::uint32_t text, std::uint32_t file, std::int32_t line, Names& names);
+
+/// An operator or range whose end has not come.
+struct OpenOperator {
+  Record record;
+  model::RangeId id = 0, parent = 0;
+  Node stack = 0;
+  std::uint64_t order = 0;  // of its begin among all; 0: it has ended
+  bool only_user_around = true, arrowed = false;
+};
+
+}  // namespace gpuprof::importer

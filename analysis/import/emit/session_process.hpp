@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One process of the session being made: its spool, and what was told it already.
+//
+// Context:  cli through analysis/commands
+// Owns:     the spool's writer
+// Promises: definitions that belong to the whole process are written once, whatever its files
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "analysis/import/classify/classify.hpp"
+#include "analysis/import/store/interned_tables.hpp"
+#include "recording/spool/spool.hpp"
+
+namespace gpuprof::importer {
+
+class SessionProcess {
+ public:
+  SessionProcess(Names& names, std::unique_ptr<spool::ProcessWriter> writer, std::uint32_t pid,
+                 std::string path)
+      : writer_(std::move(writer)), told_(names, *writer_), pid_(pid), path_(std::move(path)) {}
+
+  std::uint32_t pid() const { return pid_; }
+  const std::string& path() const { return path_; }
+  spool::ProcessWriter& writer() { return *writer_; }
+  Told& told() { return told_; }
+
+  /// What the file says of the process: itself, threads, devices, facts, losses.
+  /// @param add_ns To the file's times, to make them the session's.
+  /// @param start  When it was first heard of, on the session's line, and by the calendar.
+  struct Start {
+    std::uint64_t start_ns, start_real_ns;
+  };
+  void describe(const Head& head, const Row& row, Names& names, const Start& start,
+                const model::Window& window);
+  /// Errors: what check() says.
+  support::Result<void> end(std::uint64_t ts_ns);
+  /// One thing that is missing. Once, however often it is said.
+  void tell_missing(const std::string& text, std::uint64_t ts_ns);
+  /// An error if its spool could not be written.
+  support::Result<void> check() const;
+
+  model::RangeId next_range() { return ++last_range_; }
+  std::uint64_t next_step() { return next_step_++; }
+  void saw_step(std::uint64_t number) { next_step_ = std::max(next_step_, number + 1); }
+  /// Defines a context the first time it is seen.
+  void context(const FileContent& content, std::uint32_t context, std::uint32_t device);
+  void domain(std::uint32_t text, const Names& names);
+
+ private:
+  void facts_of(const Head& head);
+  void losses_of(const Head& head, const model::Window& window);
+  void notices_of(const Head& head, std::uint64_t ts_ns);
+  void tell(const std::string& text, std::uint32_t level, std::uint64_t ts_ns);
+
+  std::unique_ptr<spool::ProcessWriter> writer_;
+  Told told_;
+  std::uint32_t pid_;
+  std::string path_;
+  bool described_ = false;
+  model::RangeId last_range_ = 0;
+  std::uint64_t next_step_ = 0;
+  std::set<std::uint32_t> contexts_, devices_, domains_;
+  std::set<std::string> facts_, notices_;
+  std::uint64_t last_context_ = ~0ULL;
+};
+
+}  // namespace gpuprof::importer

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whose the rows of a file are: of which of its processes, where it holds several ranks.
+//
+// Context:  cli through analysis/commands
+// Owns:     votes of rows for processes; at most kMostCalls launches of the first pass
+// Promises: a key (correlation, flow or external id) is looked up within one process; where two
+//           processes have it, the row decides, else the order in which they launched
+// Not here: reading names of rows (pid_tracks.hpp)
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/import/classify/classify.hpp"
+
+namespace gpuprof::importer {
+
+class Owners {
+ public:
+  static constexpr std::size_t kMostCalls = 1u << 20;
+
+  /// @param rows Host rows of these are the processes; with none, one is added for each label.
+  explicit Owners(FileContent& content);
+
+  /// The row of the process that a host row belongs to: itself, or another; kNoProcess: nobody's.
+  std::uint16_t host_of(std::uint16_t row) const { return hosts_of_[row]; }
+  const std::vector<std::uint16_t>& hosts() const { return hosts_; }
+  bool several() const { return hosts_.size() > 1; }
+  /// A name says whose the row is.
+  bool settled(std::uint16_t row) const { return settled_[row]; }
+  /// Launches have to be compared before anything is written.
+  bool needs_votes() const { return needs_votes_; }
+
+  /// Of a first pass over the sorted records.
+  void vote(const Record& r);
+  void count_votes();
+
+  /// In which order to look for the launch of a GPU record: the most likely process first.
+  std::span<const std::uint16_t> likely(const Record& r);
+  /// Several processes may have launched what runs on this row.
+  bool shared(std::uint16_t row) const { return row < shared_.size() && shared_[row]; }
+  /// Number of this record among those of its row and correlation, by begin; and how many there
+  /// are. Only of rows that are shared.
+  struct Place {
+    std::size_t at = 0, of = 0;
+  };
+  Place place(const Record& r) const;
+
+ private:
+  struct Call {
+    std::uint16_t host;
+    std::int64_t start_ns;
+  };
+
+  void find_hosts();
+  void attach(std::uint16_t row);
+  void settle_row(std::uint16_t row);
+  std::uint16_t by_section(std::uint32_t sequence) const;
+  std::vector<std::uint16_t> by_number(std::uint16_t row) const;
+
+  FileContent& content_;
+  std::vector<Row>& rows_;
+  std::vector<std::uint16_t> hosts_;
+  std::vector<std::uint16_t> hosts_of_;  // by row
+  std::vector<std::uint16_t> sections_;  // hosts in the file's order, where they do not mix
+  bool needs_votes_ = false;
+  std::vector<bool> settled_, shared_;                          // by row
+  std::vector<std::vector<std::uint64_t>> votes_;               // by row, host
+  std::unordered_map<std::uint32_t, std::vector<Call>> calls_;  // by correlation
+  std::size_t calls_kept_ = 0;
+  std::unordered_map<std::uint64_t, std::vector<std::int64_t>> starts_;  // by row, correlation
+  std::vector<std::uint16_t> order_;                                     // of the last answer
+};
+
+}  // namespace gpuprof::importer

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sentences on how a file was read, for a person.
+//
+// Context:  cli through analysis/commands
+// Owns:     nothing
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analysis/import/classify/classify.hpp"
+
+namespace gpuprof::importer {
+
+struct ReadFile;
+
+/// What of it is left out, was mended, or taken by its shape; empty: nothing.
+std::vector<std::string> how_read(const std::string& path, const FileContent& content);
+
+/// Why there is nothing to report, where the files hold events and none of them is one of a table.
+///
+/// @param path   of the first file
+/// @param files  how many there are
+/// @param told   how_read() of all
+std::string nothing_shown(const std::string& path, std::size_t files,
+                          const std::vector<std::string>& told);
+
+/// Where the files are gpuprof's own of several recordings, one after the other, that have no
+/// process in common, and are read as one; empty: they are not, as far as can be told.
+///
+/// @param files  by their begin
+std::string several_runs(const std::vector<ReadFile>& files);
+
+/// Files that hold a process of the same number, host and rank as another one at the same time:
+/// copies of one trace, what somebody has merged beside its parts, or processes in containers.
+class HeldTwice {
+ public:
+  void add(const std::string& first, const std::string& second, std::int64_t pid,
+           const std::string& rank);
+  /// The first pair, and how many there are; empty: none.
+  std::string sentence() const;
+
+ private:
+  std::string first_;
+  std::set<std::string> files_;
+};
+
+}  // namespace gpuprof::importer

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// import_traces(): files one by one into records, then into the spools of a session.
+//
+// Context:  cli through analysis/commands
+#include "analysis/import/import.hpp"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <set>
+
+#include "analysis/export/labels/rank.hpp"
+#include "analysis/import/detect_input.hpp"
+#include "analysis/import/emit/emit.hpp"
+#include "analysis/import/emit/track_owners.hpp"
+#include "analysis/import/emit/session_process.hpp"
+#include "analysis/import/emit/worker_name.hpp"
+#include "analysis/import/json/json_events.hpp"
+#include "analysis/import/json/text_source.hpp"
+#include "analysis/import/time/file_alignment.hpp"
+#include "analysis/import/file_diagnostics.hpp"
+#include "recording/spool/spool.hpp"
+#include "support/text.hpp"
+#include "support/tidy.hpp"
+
+namespace gpuprof::importer {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// gpuprof writes small process ids as this much more: small numbers are devices.
+constexpr std::int64_t kSmallPidOffset = 100'000;
+constexpr std::int64_t kSmallPids = 64;
+/// Two processes of one number, of two machines, are this far apart in the session.
+constexpr std::uint32_t kNextPid = 10'000'000;
+
+support::Result<std::string> make_folder() {
+  const char* const wanted = std::getenv("TMPDIR");
+  std::string folder = wanted != nullptr && *wanted != '\0' ? wanted : "/tmp";
+  folder += "/gpuprof-import-XXXXXX";
+  int failure = 0;
+  support::tidy([&] {
+    if (::mkdtemp(folder.data()) != nullptr) return folder;
+    failure = errno;
+    return std::string();
+  });
+  if (failure != 0)
+    return support::error(fmt::format("cannot create a folder {} for what is read: {}; set TMPDIR",
+                                      folder, std::strerror(failure)));
+  return folder;
+}
+
+/// Makes the session; what it holds goes with it.
+class Importer {
+ public:
+  Importer(Imported& result, const Progress& progress) : result_(result), progress_(progress) {}
+
+  /// @param named  so many of them were named, the rest was found in folders
+  support::Result<void> run(const std::vector<std::string>& paths, std::size_t named) {
+    for (const std::string& path : paths) {
+      std::error_code failed;
+      total_bytes_ += fs::file_size(path, failed);
+      if (failed) return support::error(fmt::format("cannot read {}: {}", path, failed.message()));
+    }
+    several_ = paths.size() > 1;
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+      GPUPROF_TRY(other, read(paths[i], i >= named));
+      if (other.empty()) continue;
+      if (i < named) return support::error(fmt::format("{} {}", paths[i], other));
+      result_.no_traces.emplace_back(paths[i], other);
+    }
+    if (files_.empty()) return support::error(no_traces_text(result_.no_traces, false));
+    GPUPROF_CHECK(check_mix());
+    line_ = place_files(files_);
+    GPUPROF_CHECK(begin_log());
+    if (const std::string runs = several_runs(files_); !runs.empty()) tell(runs);
+    for (ReadFile& file : files_) GPUPROF_CHECK(emit(file));
+    if (events_ == 0)
+      return support::error(
+          nothing_shown(result_.files.front().path, files_.size(), result_.reading));
+    return finish();
+  }
+
+ private:
+  /// A process of the session, and where its files say that it runs.
+  struct Known {
+    std::unique_ptr<SessionProcess> process;
+    std::string host, rank, file;  // the first one
+    std::int64_t pid = 0;
+    std::vector<std::pair<std::int64_t, std::int64_t>> times;
+    std::uint64_t last_ns = 0;
+  };
+
+  /// What the file is in place of a trace, or "".
+  support::Result<std::string> read(const std::string& path, bool found);
+  support::Result<std::string> read_once(ReadFile& file, bool found, const Foreseen* foreseen,
+                                         std::optional<Foreseen>& next);
+  support::Result<void> check_mix() const;
+  support::Result<void> begin_log();
+  support::Result<void> emit(ReadFile& file);
+  support::Result<Known*> process_of(const ReadFile& file, const Row& row, const Head& head);
+  Head head_of(const FileContent& content, const Owners& owners, const Row& row) const;
+  void describe_file(const ReadFile& file);
+  support::Result<void> finish();
+  void remark(const std::string& key, const std::string& sentence);
+  api::SessionOptions options() const;
+  void tell(const std::string& sentence);
+  std::string host_of(const ReadFile& file) const;
+
+  Imported& result_;
+  const Progress& progress_;
+  Names names_;
+  std::vector<ReadFile> files_;
+  bool several_ = false;
+  std::uint64_t done_bytes_ = 0, total_bytes_ = 0, events_ = 0;
+  Line line_;
+  std::unique_ptr<spool::SessionLog> log_;
+  std::vector<std::unique_ptr<Known>> known_;
+  std::set<std::uint32_t> pids_;
+  HeldTwice twice_;
+};
+
+support::Result<std::string> Importer::read(const std::string& path, bool found) {
+  ReadFile file;
+  file.path = path;
+  std::optional<Foreseen> foreseen, none;
+  GPUPROF_TRY(other, read_once(file, found, nullptr, foreseen));
+  if (!other.empty()) return other;
+  // Some events say what they are only together with others that come later.
+  if (foreseen) {
+    GPUPROF_TRY(same, read_once(file, found, &*foreseen, none));
+    if (!same.empty()) return same;
+  }
+  done_bytes_ += file.bytes;
+  if (progress_) progress_(done_bytes_, total_bytes_);
+  GPUPROF_TRY(far, set_times_aside(*file.content, result_.folder));
+  file.content->far_times = std::move(far);
+  if (file.content->sorter.size() == 0) return nothing_in(file.content->account);
+  if (several_) file.content->sorter.park();
+  files_.push_back(std::move(file));
+  return std::string();
+}
+
+support::Result<std::string> Importer::read_once(ReadFile& file, bool found,
+                                                 const Foreseen* foreseen,
+                                                 std::optional<Foreseen>& next) {
+  GPUPROF_TRY(source, TextSource::open(file.path));
+  file.content = std::make_unique<FileContent>(result_.folder);
+  Classifier classifier(
+      names_, *file.content, file.path,
+      [&, text = source.get()] {
+        if (progress_) progress_(done_bytes_ + text->bytes_read(), total_bytes_);
+      },
+      foreseen);
+  GPUPROF_TRY(other, read_trace(*source, file.path, found, classifier));
+  file.bytes = source->file_bytes();
+  file.content->bytes_behind = source->bytes_behind();
+  if (const std::uint64_t nul = source->nul_bytes(); nul != 0)
+    file.content->account.mended(Mending::kNulByte, nul);
+  next = classifier.finish();
+  return other;
+}
+
+/// Figures of a simulated GPU are no measurements: never beside real ones.
+support::Result<void> Importer::check_mix() const {
+  const ReadFile* simulated = nullptr;
+  const ReadFile* real = nullptr;
+  for (const ReadFile& file : files_) {
+    if (file.content->head.simulated)
+      simulated = &file;
+    else if (!file.content->head.devices.empty())
+      real = &file;
+  }
+  if (simulated == nullptr || real == nullptr) return {};
+  return support::error(
+      fmt::format("{} is of a simulated GPU and {} of a real one: figures of the "
+                  "two are not to be mixed; name files of one kind",
+                  simulated->path, real->path));
+}
+
+std::string Importer::host_of(const ReadFile& file) const {
+  return file.content->head.host.empty() ? worker_of(file.path).first : file.content->head.host;
+}
+
+api::SessionOptions Importer::options() const {
+  api::SessionOptions options;
+  bool samples = false, shapes = false, stacks = false, modules = false, memory = false;
+  for (const ReadFile& file : files_) {
+    const Head& head = file.content->head;
+    samples = samples || file.content->any_samples || head.ours;
+    shapes = shapes || head.shapes.value_or(file.content->any_inputs);
+    stacks = stacks || head.stacks.value_or(file.content->any_frames || head.ours);
+    modules = modules || head.modules.value_or(head.ours);
+    memory = memory || head.memory.value_or(head.ours);
+    if (options.version.empty()) options.version = head.version;
+    if (options.name.empty()) options.name = head.session;
+    if (options.command_line.empty()) options.command_line = head.command;
+  }
+  if (!samples) options.rate_hz = 0;
+  options.record_shapes = shapes;
+  options.with_stack = stacks;
+  options.with_modules = modules;
+  options.profile_memory = memory;
+  return options;
+}
+
+support::Result<void> Importer::begin_log() {
+  std::string host;
+  for (const ReadFile& file : files_)
+    if (host.empty()) host = host_of(file);
+  GPUPROF_TRY(log,
+              spool::SessionLog::create(result_.folder, options(), host.empty() ? "trace" : host));
+  log_ = std::move(log);
+  return {};
+}
+
+void Importer::remark(const std::string& key, const std::string& sentence) {
+  if (std::find(result_.remarks.begin(), result_.remarks.end(), sentence) != result_.remarks.end())
+    return;
+  result_.remarks.push_back(sentence);
+  log_->remark(key, sentence);
+}
+
+/// The session's process that a file's process is: the same one of other spans, or a new one.
+support::Result<Importer::Known*> Importer::process_of(const ReadFile& file, const Row& row,
+                                                       const Head& head) {
+  const std::string host = host_of(file), rank = exporter::rank_of(head.facts).text();
+  std::int64_t pid = row.pid;
+  if (head.ours && head.pid < kSmallPids && pid == head.pid + kSmallPidOffset) pid = head.pid;
+  for (const auto& one : known_) {
+    if (one->pid != pid || one->host != host || one->rank != rank) continue;
+    const bool at_once = std::any_of(one->times.begin(), one->times.end(), [&](const auto& time) {
+      return overlap(time.first, time.second, file.from_ns, file.to_ns);
+    });
+    if (at_once) {
+      twice_.add(one->file, file.path, row.pid, rank);
+      continue;
+    }
+    one->times.emplace_back(file.from_ns, file.to_ns);
+    return one.get();
+  }
+  auto number = pid >= 0 && pid <= 0xffffffff ? static_cast<std::uint32_t>(pid) : 0;
+  while (!pids_.insert(number).second) number += kNextPid;
+  if (number != pid)
+    remark("pid", fmt::format("process {} of {} is process {} here, since another one has that "
+                              "number",
+                              row.label.empty() ? std::to_string(pid)
+                                                : row.label + " " + std::to_string(pid),
+                              file.path, number));
+  const std::string path = fmt::format("{}/{}.spool", result_.folder, known_.size());
+  auto created = spool::ProcessWriter::create(path);
+  if (const int failure = errno; !created) return support::error(no_room(result_.folder, failure));
+  auto writer = created.take();
+  Known& added = *known_.emplace_back(std::make_unique<Known>());
+  added.process = std::make_unique<SessionProcess>(names_, std::move(writer), number, path);
+  added.host = host;
+  added.rank = rank;
+  added.file = file.path;
+  added.pid = pid;
+  added.times.emplace_back(file.from_ns, file.to_ns);
+  log_->process(number, path);
+  return &added;
+}
+
+/// What the head of the file says of one of its processes.
+Head Importer::head_of(const FileContent& content, const Owners& owners, const Row& row) const {
+  Head head = content.head;
+  if (!owners.several()) return head;
+  // The head is of one rank, nobody knows which.
+  head.facts.erase("rank");
+  if (const auto rank = rank_of_label(row.label)) {
+    head.facts["rank"] = std::to_string(*rank);
+    head.facts.try_emplace("world_size", std::to_string(owners.hosts().size()));
+  }
+  return head;
+}
+
+support::Result<void> Importer::emit(ReadFile& file) {
+  FileContent& content = *file.content;
+  const std::int64_t add_ns = file.base_ns - line_.real_minus_session_ns;
+  Owners owners(content);
+  if (owners.needs_votes()) {
+    content.sorter.park();
+    GPUPROF_CHECK(content.sorter.rewind());
+    while (const Record* const record = content.sorter.next()) owners.vote(*record);
+    owners.count_votes();
+  }
+  const model::Window& window = line_.windows[file.window];
+  std::vector<SessionProcess*> sessions(content.rows.size());
+  for (const std::uint16_t index : owners.hosts()) {
+    Row& row = content.rows[index];
+    // GPU rows alone still are somebody's.
+    if (row.pid <= 0)
+      row.pid = content.head.pid != 0 ? content.head.pid : worker_of(file.path).second;
+    const Head head = head_of(content, owners, row);
+    GPUPROF_TRY(known, process_of(file, row, head));
+    sessions[index] = known->process.get();
+    const auto start_ns = static_cast<std::uint64_t>(file.from_ns - line_.real_minus_session_ns);
+    known->process->describe(
+        head, row, names_,
+        {start_ns, static_cast<std::uint64_t>(std::max<std::int64_t>(file.from_ns, 0))}, window);
+    known->last_ns = static_cast<std::uint64_t>(
+        std::max(file.to_ns, file.base_ns + content.last_ns) - line_.real_minus_session_ns);
+  }
+  Emitter emitter(names_, content, owners, std::move(sessions), add_ns, window, result_.python);
+  GPUPROF_CHECK(emitter.run());
+  if (owners.several() && content.head.facts.contains("rank"))
+    remark("ranks", fmt::format("{} is of {} processes and tells one rank: whose it is, is not "
+                                "known",
+                                file.path, owners.hosts().size()));
+  if (emitter.unowned() != 0)
+    remark("unowned",
+           fmt::format("{} of {} {} no launch in the file, which is of several processes: given to "
+                       "the likeliest",
+                       support::counted(emitter.unowned(), "GPU event", "GPU events"), file.path,
+                       emitter.unowned() == 1 ? "has" : "have"));
+  events_ += emitter.events();
+  describe_file(file);
+  file.content.reset();
+  return {};
+}
+
+void Importer::describe_file(const ReadFile& file) {
+  const FileContent& content = *file.content;
+  ImportedFile& told = result_.files.emplace_back();
+  told.path = file.path;
+  told.bytes = file.bytes;
+  told.account = content.account;
+  told.window = static_cast<std::uint32_t>(file.window);
+  told.ours = content.head.ours;
+  for (const std::string& sentence : content.head.remarks) remark("trace", sentence);
+  for (const std::string& sentence : how_read(file.path, content)) tell(sentence);
+}
+
+/// How the files were read.
+void Importer::tell(const std::string& sentence) {
+  remark("reading", sentence);
+  result_.reading.push_back(sentence);
+}
+
+support::Result<void> Importer::finish() {
+  if (!twice_.sentence().empty()) tell(twice_.sentence());
+  if (!result_.no_traces.empty()) tell(no_traces_text(result_.no_traces, true));
+  if (const std::uint64_t sets = names_.inputs.left_out(); sets != 0)
+    remark("inputs", fmt::format("{} of operator inputs {} not kept: there were too many",
+                                 support::counted(sets, "set", "sets"), sets == 1 ? "is" : "are"));
+  std::vector<std::uint32_t> pids;
+  std::vector<std::string> spools;
+  for (const auto& one : known_) {
+    GPUPROF_CHECK(one->process->end(one->last_ns));
+    pids.push_back(one->process->pid());
+    spools.push_back(fs::path(one->process->path()).filename().string());
+  }
+  for (const model::Window& window : line_.windows) log_->window(window);
+  log_->chosen(pids, spools);
+  log_->ended("imported");
+  return {};
+}
+
+}  // namespace
+
+Imported::~Imported() {
+  std::error_code ignored;
+  if (folder.empty()) return;
+  fs::remove_all(folder, ignored);
+  support::forget_tidying(folder);
+}
+
+support::Result<std::unique_ptr<Imported>> import_traces(const std::vector<std::string>& paths,
+                                                         const Progress& progress,
+                                                         const FolderFiles& folder) {
+  std::vector<std::string> all = distinct(paths);
+  const std::size_t named = all.size();
+  all.insert(all.end(), folder.found.begin(), folder.found.end());
+  auto imported = std::make_unique<Imported>();
+  GPUPROF_TRY(made, make_folder());
+  imported->folder = made;
+  imported->no_traces = folder.beside;
+  GPUPROF_CHECK(Importer(*imported, progress).run(distinct(all), named));
+  return imported;
+}
+
+}  // namespace gpuprof::importer

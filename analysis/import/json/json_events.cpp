@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// read_trace(), by RapidJSON's event reader: each event is one value for it, parsed in place.
+//
+// Context:  cli through analysis/commands
+// Promises: an event that the block at hand cuts is read again from its beginning with the next one
+#include "analysis/import/json/json_events.hpp"
+
+#include "analysis/import/json/event_handler.hpp"
+#include "analysis/import/json/json_repair.hpp"
+#include "analysis/import/json/sliding_buffer.hpp"
+#include "analysis/import/json/lone_surrogates.hpp"
+#include "analysis/import/json/text_position.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+namespace gpuprof::importer {
+namespace {
+
+constexpr unsigned kFlags = json::kParseInsituFlag | json::kParseStopWhenDoneFlag |
+                            json::kParseNumbersAsStringsFlag | json::kParseNanAndInfFlag;
+constexpr std::size_t kProgressEvery = 1024;
+
+class TraceReader {
+ public:
+  TraceReader(TextSource& source, const std::string& path, bool found, TraceListener& listener)
+      : source_(source), path_(path), found_(found), listener_(listener), text_(source) {}
+
+  /// Empty: it is a trace.
+  support::Result<std::string> run() {
+    if (text_.left() >= 3 && std::memcmp(text_.pristine(), "\xef\xbb\xbf", 3) == 0) text_.skip(3);
+    const char first = text_.peek();
+    if (first == '[') {
+      text_.skip();
+      GPUPROF_CHECK(events(true));
+      if (no_trace_.empty()) GPUPROF_CHECK(nothing_follows());
+      return no_trace_;
+    }
+    if (first != '{') {
+      if (!source_.failure().empty()) return support::error(source_.failure());
+      return std::string("is no trace: it does not begin as a JSON object or array does");
+    }
+    text_.skip();
+    const auto read = object();
+    if (read || !no_trace_.empty()) return no_trace_;
+    // Damaged where no event was seen: whether it is a trace remains open.
+    if (!found_ || events_seen_ || cut_) return read.error();
+    const std::string& sentence = read.error().sentence;
+    return sentence.substr(sentence.starts_with(path_ + " ") ? path_.size() + 1 : 0);
+  }
+
+ private:
+  support::Error bad(std::string_view what) const {
+    if (!source_.failure().empty() && text_.left() == 0) return support::error(source_.failure());
+    return support::error(fmt::format("{} {}", path_, what));
+  }
+  support::Error cut() {
+    cut_ = true;
+    if (!source_.failure().empty()) return support::error(source_.failure());
+    return support::error(fmt::format(
+        "{} ends in the middle of its JSON text, after {} bytes: it was cut short, or is still "
+        "being written",
+        path_, text_.offset() + text_.left()));
+  }
+
+  support::Error too_long(std::string_view what) const {
+    return bad(fmt::format("has {} of more than {} MiB at byte {}, which no trace has",
+                           what == "an event" ? "an event" : "a member", kMaxValueBytes >> 20,
+                           text_.offset()));
+  }
+
+  /// @param at  from the cursor on
+  support::Error damaged(std::size_t at, std::string_view wrong) const {
+    const std::string writer = likely_writer(path_);
+    return support::error(fmt::format("{} is damaged {}: {}; {}", path_,
+                                      text_place_of(path_, text_.offset() + at), wrong,
+                                      writer.empty() ? "nothing in it tells what wrote it"
+                                                     : "most likely " + writer + " wrote it"));
+  }
+  support::Error wrong(std::string_view wanted) const {
+    return damaged(0, fmt::format("{} should stand there", wanted));
+  }
+
+  support::Result<void> object() {
+    for (bool first = true;; first = false) {
+      char c = text_.peek();
+      if (c == '}') break;
+      if (!first) {
+        if (c == 0) return cut();
+        if (c == '"') {
+          listener_.on_mended(Mending::kComma, 1);
+        } else if (c != ',') {
+          return wrong("a comma or the end of the object");
+        } else {
+          text_.skip();
+          c = text_.peek();
+          if (c == '}') {
+            listener_.on_mended(Mending::kComma, 1);
+            break;
+          }
+        }
+      }
+      if (c == 0) return cut();
+      if (c != '"') return wrong("the name of a member");
+      GPUPROF_CHECK(member());
+      if (!no_trace_.empty()) return {};
+    }
+    if (!events_seen_) {
+      no_trace_ =
+          "is JSON, but no trace: it has no traceEvents, as the files of torch.profiler, "
+          "Kineto and gpuprof do";
+      return {};
+    }
+    text_.skip();
+    return nothing_follows();
+  }
+
+  support::Result<void> nothing_follows() {
+    const char c = text_.peek();
+    if (c == '{' || c == '[')
+      return damaged(0, "another text of JSON follows the trace; name each in a file of its own");
+    if (c != 0) return wrong("the end of the file");
+    if (!source_.failure().empty()) return support::error(source_.failure());
+    return {};
+  }
+
+  support::Result<void> member() {
+    GPUPROF_TRY(key, whole_value("the name of a member"));
+    if (key.size() < 2) return wrong("the name of a member");
+    const std::string name = key.substr(1, key.size() - 2);
+    char c = text_.peek();
+    if (c == 0) return cut();
+    if (c != ':') return wrong("a colon");
+    text_.skip();
+    c = text_.peek();
+    if (name == "traceEvents" && c == '[') {
+      if (events_seen_) return bad("has two lists of events: it is no trace");
+      events_seen_ = true;
+      text_.skip();
+      return events(false);
+    }
+    if (c == 0) return cut();
+    if (name == "traceEvents") {
+      no_trace_ = "is no trace: its traceEvents are no list";
+      return {};
+    }
+    GPUPROF_TRY(value, whole_value(name));
+    return listener_.on_member(name, value);
+  }
+
+  /// The next value as it stands in the file, or as it was meant.
+  support::Result<std::string> whole_value(std::string_view what) {
+    mended_.clear();
+    Skipper skipper;
+    GPUPROF_TRY(bytes, parse(skipper, what));
+    std::string value = mended_.empty() ? std::string(text_.pristine(), bytes) : mended_;
+    text_.skip(bytes);
+    return value;
+  }
+
+  support::Result<void> events(bool bare) {
+    RawEvent event;
+    std::size_t number = 0;
+    for (bool first = true;; first = false) {
+      char c = text_.peek();
+      if (c == ']') break;
+      // Chrome's own array form may lack its end.
+      if (c == 0 && bare && source_.failure().empty()) return without_end();
+      if (c == 0) return cut();
+      if (c == ',' && first) listener_.on_mended(Mending::kComma, 1);
+      if (c == '{' && !first) listener_.on_mended(Mending::kComma, 1);
+      if (c != ',' && c != '{' && !first) return wrong("a comma or the end of the events");
+      if (c == ',') {
+        text_.skip();
+        c = text_.peek();
+        if (c == 0 && bare && source_.failure().empty()) return without_end();
+        while (c == ',' || c == ']') {
+          listener_.on_mended(Mending::kComma, 1);
+          if (c == ']') break;
+          text_.skip();
+          c = text_.peek();
+        }
+        if (c == ']') break;
+      }
+      if (c == 0) return cut();
+      if (c != '{') {
+        if (bare && first) {
+          no_trace_ = "is JSON, but no trace: it is a list of something else";
+          return {};
+        }
+        GPUPROF_TRY(other, whole_value("an event"));
+        (void)other;
+        listener_.on_other_value();
+        continue;
+      }
+      GPUPROF_CHECK(event_at(event));
+      if (++number % kProgressEvery == 0) listener_.on_progress();
+    }
+    text_.skip();
+    return {};
+  }
+
+  support::Result<void> without_end() {
+    listener_.on_mended(Mending::kNoEnd, 1);
+    return {};
+  }
+
+  support::Result<void> event_at(RawEvent& event) {
+    for (;;) {
+      clear(event);
+      json::InsituStringStream stream(text_.work());
+      EventHandler handler(event, stream);
+      const auto result = reader_.Parse<kFlags>(stream, handler);
+      if (!result.IsError()) {
+        if (stream.Tell() > kMaxValueBytes) return too_long("an event");
+        listener_.on_event(event);
+        text_.skip(stream.Tell());
+        return {};
+      }
+      mended_.clear();
+      GPUPROF_TRY(bytes, failed(result, "an event"));
+      if (bytes == 0) continue;
+      return mended_event(event, bytes);
+    }
+  }
+
+  /// @param bytes  of the damaged event
+  support::Result<void> mended_event(RawEvent& event, std::size_t bytes) {
+    clear(event);
+    // The parser reads 16 bytes at a time, also the last ones.
+    constexpr std::size_t kReadBeyond = 64;
+    mended_.append(kReadBeyond, '\0');
+    json::InsituStringStream stream(mended_.data());
+    EventHandler handler(event, stream);
+    const auto result = reader_.Parse<kFlags>(stream, handler);
+    if (result.IsError()) return damaged(0, json::GetParseError_En(result.Code()));
+    listener_.on_event(event);
+    text_.skip(bytes);
+    return {};
+  }
+
+  /// Parses one value in place; its length, and `mended_` where it stands for another. The cursor
+  /// stays.
+  template <typename Handler>
+  support::Result<std::size_t> parse(Handler& handler, std::string_view what) {
+    const Handler fresh = handler;
+    for (;;) {
+      json::InsituStringStream stream(text_.work());
+      const auto result = reader_.Parse<kFlags>(stream, handler);
+      if (!result.IsError() && stream.Tell() > kMaxValueBytes) return too_long(what);
+      if (!result.IsError() && stream.Tell() < text_.left()) return stream.Tell();
+      handler = fresh;
+      if (result.IsError()) {
+        GPUPROF_TRY(bytes, failed(result, what));
+        if (bytes != 0) return bytes;
+      } else if (!text_.more()) {
+        return cut();  // a number may go on
+      }
+    }
+  }
+
+  /// An error at the cursor's value: reads on (0), or mends it into `mended_` (the bytes that this
+  /// stands for), else says what is wrong.
+  support::Result<std::size_t> failed(const json::ParseResult& result, std::string_view what) {
+    const std::size_t at = result.Offset();
+    if (result.Code() == json::kParseErrorTermination)
+      return bad(fmt::format("is nested more than {} levels deep at byte {}: no trace is",
+                             kMaxDepth, text_.offset() + at));
+    // Within the last bytes the value was only cut by the end of what was read.
+    if (at + 16 >= text_.left() || unfinished_text(result.Code())) {
+      if (text_.left() > kMaxValueBytes) return too_long(what);
+      if (text_.more()) return 0;
+      if (!source_.failure().empty()) return cut();
+    }
+    return mend_value(result, what);
+  }
+
+  support::Result<std::size_t> mend_value(const json::ParseResult& result, std::string_view what) {
+    const auto kind = what == "an event"               ? Damaged::kEvent
+                      : what == "the name of a member" ? Damaged::kName
+                                                       : Damaged::kMember;
+    for (bool ends = false;;) {
+      Mended mended = mend({text_.pristine(), text_.left()}, ends, kind);
+      if (mended.state == Mended::State::kMore) {
+        if (text_.left() > kMaxValueBytes) return too_long(what);
+        ends = !text_.more();
+        if (ends && !source_.failure().empty()) return cut();
+        continue;
+      }
+      if (mended.state == Mended::State::kHopeless) {
+        if (ends && result.Offset() + 1 >= text_.left()) return cut();
+        if (ends && mended.at >= text_.left()) return cut();
+        if (ends && unfinished_text(result.Code())) return cut();
+        return damaged(mended.at, mended.wrong);
+      }
+      return settle(std::move(mended), result);
+    }
+  }
+
+  /// What was mended is told, and is what the parser gets.
+  support::Result<std::size_t> settle(Mended mended, const json::ParseResult& result) {
+    const std::size_t pairs = replace_lone_surrogates(mended.text, 0);
+    mended.places[static_cast<std::size_t>(Mending::kSurrogate)] +=
+        static_cast<std::uint32_t>(pairs);
+    bool any = false;
+    for (const Mending mending : kMendings) {
+      const std::uint32_t places = mended.places[static_cast<std::size_t>(mending)];
+      if (places != 0) listener_.on_mended(mending, places);
+      any = any || places != 0;
+    }
+    // The parser refused what the mender takes: they would disagree for ever.
+    if (!any) return damaged(result.Offset(), json::GetParseError_En(result.Code()));
+    mended_ = std::move(mended.text);
+    return mended.bytes;
+  }
+
+  /// Such errors point at the beginning of a text whose end is missing.
+  static bool unfinished_text(json::ParseErrorCode code) {
+    return code == json::kParseErrorStringMissQuotationMark;
+  }
+
+  TextSource& source_;
+  const std::string& path_;
+  const bool found_;
+  TraceListener& listener_;
+  Sliding text_;
+  json::Reader reader_;
+  std::string mended_;  // the value at hand, where it was damaged
+  std::string no_trace_;
+  bool events_seen_ = false, cut_ = false;
+};
+
+}  // namespace
+
+support::Result<std::string> read_trace(TextSource& source, const std::string& path, bool found,
+                                        TraceListener& listener) {
+  GPUPROF_TRY(other, TraceReader(source, path, found, listener).run());
+  if (!other.empty()) return other;
+  // What follows the trace is not ours to read, but must be whole: a checksum is at its end.
+  while (!source.next().empty()) {
+  }
+  if (!source.failure().empty()) return support::error(source.failure());
+  return std::string();
+}
+
+}  // namespace gpuprof::importer

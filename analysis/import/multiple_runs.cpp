@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// several_runs().
+//
+// Context:  cli through analysis/commands
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analysis/import/time/file_alignment.hpp"
+#include "analysis/import/file_diagnostics.hpp"
+#include "support/text.hpp"
+
+namespace gpuprof::importer {
+namespace {
+
+/// Windows count from 0 in each recording, and are the same for all of its processes.
+struct Recording {
+  std::string first;  // file
+  std::int64_t to_ns = 0;
+  std::set<std::uint32_t> pids;
+};
+
+using Recordings = std::vector<Recording>;
+
+/// Of files in the order of their begin.
+void add(Recordings& all, const ReadFile& file) {
+  const std::uint32_t pid = file.content->head.pid;
+  const bool same = !all.empty() && (file.from_ns < all.back().to_ns ||
+                                     // Recorded again: windows of one process.
+                                     all.back().pids.contains(pid));
+  if (!same) all.push_back({file.path, 0, {}});
+  all.back().to_ns = std::max(all.back().to_ns, file.to_ns);
+  all.back().pids.insert(pid);
+}
+
+}  // namespace
+
+std::string several_runs(const std::vector<ReadFile>& files) {
+  std::map<std::string, Recordings> of_host;  // a job has one on each
+  for (const ReadFile& file : files)
+    if (file.content->head.ours && file.content->head.window.index == 0)
+      add(of_host[file.content->head.host], file);
+  Recordings most;
+  for (const auto& [host, all] : of_host)
+    if (all.size() > most.size()) most = all;
+  if (most.size() < 2) return {};
+  return fmt::format(
+      "the files are of {} recordings one after the other ({} and {} begin the first two), which "
+      "are read as one: name the files of one of them, and give each run a folder of its own (-o)",
+      most.size(), most[0].first, most[1].first);
+}
+
+}  // namespace gpuprof::importer

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One event of a trace between reading and writing: of one size, so that many can be sorted.
+//
+// Context:  cli through analysis/commands
+// Owns:     nothing; texts and the like are numbers of Names
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "analysis/import/store/interned_tables.hpp"
+#include "recording/model/events.hpp"
+
+namespace gpuprof::importer {
+
+/// What a record becomes. Of those that begin at once the order here is kept: what is around
+/// others comes first.
+enum class RecordKind : std::uint8_t {
+  kStep,
+  kFrame,
+  kModule,
+  kRange,  // pushed and popped
+  kOperator,
+  kArrow,  // to a backward node: says something of the operator that begins there
+  kSpan,   // a range or operator of its own that need not nest
+  kMark,
+  kCall,
+  kLaunchArrow,  // from the operator or call that launched something
+  kAllocation,
+  kSample,
+  kOverhead,
+  kSync,
+  kWorkArrow,  // to what was launched
+  kKernel,
+  kGraph,
+  kMemCopy,
+  kMemSet,
+};
+
+/// Becomes one of a table; the others say something of these.
+inline bool is_event(RecordKind kind) {
+  return kind != RecordKind::kFrame && kind != RecordKind::kModule && kind != RecordKind::kArrow &&
+         kind != RecordKind::kLaunchArrow && kind != RecordKind::kWorkArrow;
+}
+
+/// Operators and ranges.
+struct OperatorRecord {
+  std::uint64_t external_id;
+  union {
+    std::uint64_t payload;    // of ranges
+    std::uint64_t record_id;  // of operators: "Record function id"; 0: not told
+  };
+  std::int64_t sequence;
+  Node stack;
+  std::uint32_t inputs;       // of ranges: the domain's Texts
+  std::uint32_t forward_tid;  // of ranges: the category
+  std::uint32_t end_tid;
+  std::uint16_t flags;  // kRange…
+  std::uint8_t scope;   // at::RecordScope; of spans: 255 where it is a range
+  std::uint8_t payload_type;
+};
+struct FrameRecord {
+  std::uint32_t caller_file;  // Texts; 0: not told
+  std::int32_t caller_line;
+  std::uint32_t module;  // TorchModuleId
+  /// Of the file; 0: not told. A parent of `kNoParent` is told to be none.
+  std::uint32_t id, parent;
+  /// Drawn around operators by their stacks, not a call that was seen: it has no time of its own.
+  bool inferred;
+};
+inline constexpr std::uint32_t kNoParent = 0xffffffff;
+
+struct ArrowRecord {
+  std::int64_t number;
+  std::uint32_t forward_tid;  // 0: it begins here
+};
+/// Of arrows from a launch to what was launched.
+struct LinkRecord {
+  std::uint64_t id;
+};
+struct CallRecord {
+  std::uint64_t external_id;
+  std::uint32_t correlation, cbid;
+  std::int32_t result;
+  Node stack;
+  std::uint8_t has_id;
+  std::uint8_t api;    // model::ApiCall::api
+  std::uint8_t inner;  // 1: has the number of the call around it
+};
+struct GpuRecord {
+  std::uint64_t external_id, bytes, graph_node;
+  std::uint32_t correlation, shape, device, context, stream, graph;
+  std::uint32_t to_device;  // of synchronisations: the event
+  std::uint8_t has_id, kind, from, to;
+  std::uint8_t talks;  // 1: a collective by its kind
+};
+struct AllocationRecord {
+  std::uint64_t address;
+  std::int64_t bytes;
+  std::uint64_t allocated, reserved;
+  std::int32_t device_type, device;
+};
+struct SampleRecord {
+  Node stack;
+  std::uint32_t state;
+};
+struct StepRecord {
+  std::uint64_t number, label;
+  std::uint32_t source, confidence, where;
+};
+struct OverheadRecord {
+  std::uint32_t kind;
+};
+
+struct Record {
+  std::int64_t start_ns, end_ns;  // on the file's own line
+  std::uint32_t sequence;         // in the file
+  std::uint32_t tid, name;        // Texts
+  std::uint16_t process;          // of the file
+  RecordKind kind;
+  std::uint8_t copies;  // 1: also the operator that a step was
+  union {
+    OperatorRecord op;
+    FrameRecord frame;
+    ArrowRecord arrow;
+    LinkRecord link;
+    CallRecord call;
+    GpuRecord gpu;
+    AllocationRecord allocation;
+    SampleRecord sample;
+    StepRecord step;
+    OverheadRecord overhead;
+  };
+};
+static_assert(std::is_trivially_copyable_v<Record> && sizeof(Record) <= 96);
+
+inline bool is_gpu(RecordKind kind) { return kind >= RecordKind::kKernel; }
+
+/// GPU events come after what launched them, also where the clocks of the two do not quite agree.
+inline constexpr std::int64_t kGpuLagNs = 100'000'000;
+
+/// Correlations that we give, from these numbers on, which no driver reaches: to calls whose own
+/// cannot be used, to ids of more than 32 bits, to work without a launch.
+inline constexpr std::uint32_t kGivenToCalls = 0x80000000, kGivenToLongIds = 0xe0000000,
+                               kGivenToWork = 0xf0000000;
+
+inline std::int64_t sort_ns(const Record& r) {
+  return r.kind >= RecordKind::kSync ? r.end_ns + kGpuLagNs : r.start_ns;
+}
+
+}  // namespace gpuprof::importer

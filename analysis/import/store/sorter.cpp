@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sorter: runs of kPart records and a merge of them.
+//
+// Context:  cli through analysis/commands
+#include "analysis/import/store/sorter.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace gpuprof::importer {
+namespace {
+
+constexpr std::size_t kHeld = 2048;  // records of a run in memory while runs are merged
+
+/// Operators and ranges share a row; of two that begin and end together the one that got its
+/// number first is the outer one.
+int rank_of(RecordKind kind) {
+  return static_cast<int>(kind == RecordKind::kOperator ? RecordKind::kRange : kind);
+}
+std::uint64_t id_of(const Record& r) {
+  const bool has = r.kind == RecordKind::kRange || r.kind == RecordKind::kOperator;
+  return has ? r.op.external_id : 0;
+}
+
+bool before(const Record& a, const Record& b) {
+  const std::int64_t at_a = sort_ns(a), at_b = sort_ns(b);
+  if (at_a != at_b) return at_a < at_b;
+  const std::int64_t length_a = a.end_ns - a.start_ns, length_b = b.end_ns - b.start_ns;
+  if (length_a != length_b) return length_a > length_b;
+  if (rank_of(a.kind) != rank_of(b.kind)) return rank_of(a.kind) < rank_of(b.kind);
+  if (id_of(a) != id_of(b)) return id_of(a) < id_of(b);
+  return a.sequence < b.sequence;
+}
+
+struct Key {
+  std::int64_t at;
+  std::uint32_t index;
+};
+
+}  // namespace
+
+std::string no_room(const std::string& folder, int failure) {
+  const bool files = failure == EMFILE || failure == ENFILE;
+  return fmt::format("cannot write to {}: {}; {}", folder, std::strerror(failure),
+                     failure == EFBIG ? "raise the limit on file sizes (ulimit -f)"
+                     : files ? "it takes a file for each process in the trace: raise the limit "
+                               "on open files (ulimit -n), or name fewer traces at once"
+                             : "set TMPDIR to a folder with more room");
+}
+
+void Sorter::sort_part() {
+  const auto order = [](const Record& a, const Record& b) { return before(a, b); };
+  if (std::is_sorted(part_.begin(), part_.end(), order)) return;
+  // Records are large: their keys are sorted, and each record is moved once.
+  std::vector<Key> keys(part_.size());
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    keys[i] = {sort_ns(part_[i]), static_cast<std::uint32_t>(i)};
+  std::sort(keys.begin(), keys.end(), [&](const Key& a, const Key& b) {
+    return a.at != b.at ? a.at < b.at : before(part_[a.index], part_[b.index]);
+  });
+  std::vector<Record> sorted;
+  sorted.reserve(part_.size());
+  for (const Key& key : keys) sorted.push_back(part_[key.index]);
+  part_.swap(sorted);
+}
+
+bool Sorter::open() {
+  const std::string path = folder_ + "/records";
+  fd_.reset(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!fd_) failure_ = fmt::format("cannot create {}: {}", path, std::strerror(errno));
+  ::unlink(path.c_str());
+  return failure_.empty();
+}
+
+void Sorter::spill() {
+  sort_part();
+  if (failure_.empty() && (fd_ || open())) {
+    const auto* at = reinterpret_cast<const char*>(part_.data());
+    std::size_t left = part_.size() * sizeof(Record);
+    while (left != 0) {
+      const ssize_t n = ::write(fd_.get(), at, left);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) {
+        failure_ = no_room(folder_, n < 0 ? errno : ENOSPC);
+        break;
+      }
+      at += n;
+      left -= static_cast<std::size_t>(n);
+    }
+    runs_.push_back({written_, part_.size(), written_, part_.size(), {}, 0});
+    written_ += part_.size();
+  }
+  part_.clear();
+}
+
+bool Sorter::fill(Run& run) {
+  if (run.used < run.held.size()) return true;
+  const std::size_t count = std::min<std::uint64_t>(run.left, kHeld);
+  run.held.resize(count);
+  run.used = 0;
+  auto* to = reinterpret_cast<char*>(run.held.data());
+  std::size_t left = count * sizeof(Record);
+  std::uint64_t at = run.at * sizeof(Record);
+  while (left != 0) {
+    const ssize_t n = ::pread(fd_.get(), to, left, static_cast<off_t>(at));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      failure_ = fmt::format("cannot read back from {}: {}", folder_,
+                             n < 0 ? std::strerror(errno) : "the file is too short");
+      run.left = 0;
+      run.held.clear();
+      return false;
+    }
+    to += n;
+    at += static_cast<std::uint64_t>(n);
+    left -= static_cast<std::size_t>(n);
+  }
+  run.at += count;
+  run.left -= count;
+  return count != 0;
+}
+
+support::Result<void> Sorter::rewind() {
+  if (!failure_.empty()) return support::error(failure_);
+  sort_part();
+  // What is still held is a run of its own that needs no file.
+  if (!part_.empty()) runs_.push_back({written_, 0, written_, 0, std::move(part_), 0});
+  part_ = {};
+  heap_.clear();
+  for (Run& run : runs_) {
+    if (run.count == 0) continue;
+    run.at = run.from;
+    run.left = run.count;
+    run.held.clear();
+    run.used = 0;
+  }
+  for (std::size_t i = 0; i < runs_.size(); ++i)
+    if (fill(runs_[i])) heap_.push_back(i);
+  const auto later = [this](std::size_t a, std::size_t b) {
+    return before(runs_[b].held[runs_[b].used], runs_[a].held[runs_[a].used]);
+  };
+  std::make_heap(heap_.begin(), heap_.end(), later);
+  if (!failure_.empty()) return support::error(failure_);
+  return {};
+}
+
+const Record* Sorter::next() {
+  if (heap_.empty()) return nullptr;
+  const auto later = [this](std::size_t a, std::size_t b) {
+    return before(runs_[b].held[runs_[b].used], runs_[a].held[runs_[a].used]);
+  };
+  if (heap_.size() > 1) std::pop_heap(heap_.begin(), heap_.end(), later);
+  Run& run = runs_[heap_.back()];
+  current_ = run.held[run.used++];
+  if (!fill(run)) {
+    heap_.pop_back();
+  } else if (heap_.size() > 1) {
+    std::push_heap(heap_.begin(), heap_.end(), later);
+  }
+  return failure_.empty() ? &current_ : nullptr;
+}
+
+}  // namespace gpuprof::importer

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table of rules, and what becomes of their findings.
+//
+// Context:  cli
+#include "analysis/report/advice/advice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "analysis/report/advice/rules.hpp"
+
+namespace gpuprof::report::advice {
+namespace {
+
+constexpr std::array<Rule, 20> kRules = {{
+    {kDataLoading, "batches made by the stepping thread", data_loading, nullptr},
+    {kLoaderWorkers, "loader workers that cannot keep up", loader_workers, nullptr},
+    {kSyncInLoop, "waits for the GPU in the loop", sync_in_loop, nullptr},
+    {kPageableCopy, "copies from pageable memory", pageable_copy, nullptr},
+    {kHostCode, "time in the program between operators", host_code, nullptr},
+    {kHostStarved, "a stepping thread without a processor", host_starved, nullptr},
+    {kRepeatedWork, "one operator again and again", repeated_work, nullptr},
+    {kAllocationChurn, "memory taken and dropped in each step", allocation_churn, nullptr},
+    {kTinyKernels, "rows of tiny kernels", tiny_kernels, nullptr},
+    {kExtraBackward, "more backward passes than optimizer steps", extra_backward, nullptr},
+    {kGpuIdle, "a GPU that is idle most of the time", gpu_idle, nullptr},
+    {kLaunchBound, "a GPU that waits for launches", launch_bound, nullptr},
+    {kFp32Math, "matrix products in single precision", fp32_math, nullptr},
+    {kMemoryLimit, "memory of a GPU nearly full", memory_limit, nullptr},
+    {kStepStalls, "single steps that take long", step_stalls, nullptr},
+    {kBetweenSteps, "time between steps", between_steps, nullptr},
+    {kFirstStep, "a first step that compiles or loads", first_step, nullptr},
+    {kDataParallel, "DataParallel on several GPUs", data_parallel, nullptr},
+    {kCommunication, "much time in collectives", communication, nullptr},
+    {kSlowRank, "one rank the others wait for", nullptr, slow_rank},
+}};
+
+bool same_place(const Advice& a, const Advice& b) {
+  return a.rule == b.rule && a.where.file == b.where.file && a.where.line == b.where.line &&
+         a.where.function == b.where.function;
+}
+
+/// Without steps the recording is one.
+void speak_of_recording(Advice* advice) {
+  if (advice->of != "recording") return;
+  for (const std::string_view words : {"of each step", "a step", "each step"})
+    for (std::size_t at = 0; (at = advice->what.find(words, at)) != std::string::npos;)
+      advice->what.replace(at, words.size(),
+                           words == "of each step" ? "of the recording" : "in all");
+}
+
+/// Of sorted advice: the worst process speaks for the others.
+std::vector<Advice> said_once(std::vector<Advice> found) {
+  std::vector<Advice> kept;
+  for (Advice& advice : found) {
+    const auto worse = std::find_if(kept.begin(), kept.end(), [&](const Advice& one) {
+      return same_place(one, advice) && one.pid != advice.pid;
+    });
+    if (worse == kept.end())
+      kept.push_back(std::move(advice));
+    else
+      ++worse->processes;
+  }
+  return kept;
+}
+
+}  // namespace
+
+std::string Where::text() const {
+  if (!known()) return "";
+  if (last_line > line) return fmt::format("{}:{}-{}", file, line, last_line);
+  return fmt::format("{}:{}", file, line);
+}
+
+std::span<const Rule> rules() { return kRules; }
+
+const Rule* find_rule(std::string_view id) {
+  const auto found =
+      std::find_if(kRules.begin(), kRules.end(), [&](const Rule& rule) { return rule.id == id; });
+  return found == kRules.end() ? nullptr : &*found;
+}
+
+std::vector<Advice> advise(std::span<const Subject> subjects) {
+  std::vector<Advice> found;
+  for (const Rule& rule : kRules) {
+    if (rule.of_session != nullptr) rule.of_session(subjects, &found);
+    if (rule.of_process == nullptr) continue;
+    for (const Subject& subject : subjects) rule.of_process(subject, &found);
+  }
+  for (Advice& advice : found) speak_of_recording(&advice);
+  // Shares of something else than time say nothing of how much there is to gain.
+  std::stable_sort(found.begin(), found.end(), [](const Advice& a, const Advice& b) {
+    const bool timed = a.ns_per_step > 0;
+    const bool other = b.ns_per_step > 0;
+    return timed == other ? a.share > b.share : timed;
+  });
+  return said_once(std::move(found));
+}
+
+std::vector<Advice> advise(const Report& report) {
+  std::vector<Subject> subjects;
+  for (const Analysis& process : report.processes) subjects.push_back({process, process.story});
+  return advise(subjects);
+}
+
+}  // namespace gpuprof::report::advice

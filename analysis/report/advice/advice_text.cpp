@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How advice is printed.
+//
+// Context:  cli
+#include "analysis/report/advice/advice_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "analysis/report/advice/figure_text.hpp"
+
+namespace gpuprof::report::advice {
+namespace {
+
+/// Breaks at blanks; lines after the first begin with `indent` blanks.
+void append_wrapped(std::string& text, std::string_view sentence, std::size_t indent,
+                    std::size_t width) {
+  std::size_t column = indent;
+  bool first = true;
+  while (!sentence.empty()) {
+    const std::size_t end = std::min(sentence.find(' '), sentence.size());
+    const std::string_view word = sentence.substr(0, end);
+    sentence.remove_prefix(std::min(end + 1, sentence.size()));
+    if (!first && column + 1 + word.size() > width) {
+      text += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (!first) {
+      text += ' ';
+      ++column;
+    }
+    text += word;
+    column += word.size();
+    first = false;
+  }
+  text += '\n';
+}
+
+void append_one(std::string& text, const Advice& advice, std::size_t number, bool several,
+                std::size_t width) {
+  text += fmt::format("{:2}. {}", number, advice.rule);
+  if (advice.share > 0)
+    text +=
+        fmt::format("  {} of {}", share_text(advice.share),
+                    advice.of == "step" ? std::string("a step") : fmt::format("the {}", advice.of));
+  if (advice.ns_per_step > 0) text += fmt::format(" ({})", time_text(advice.ns_per_step));
+  if (advice.processes > 1) text += fmt::format("  in {} processes, most in", advice.processes);
+  if (several || advice.processes > 1)
+    text += advice.rank >= 0 ? fmt::format("  rank {}", advice.rank)
+                             : fmt::format("  process {}", advice.pid);
+  text += '\n';
+  if (advice.where.known()) {
+    text += "    " + advice.where.text();
+    if (!advice.where.function.empty()) text += "  " + advice.where.function;
+    text += '\n';
+  }
+  text += "    ";
+  append_wrapped(text, advice.what, 4, width);
+  text += "    Try: ";
+  append_wrapped(text, advice.change, 9, width);
+}
+
+}  // namespace
+
+std::string advice_text(std::span<const Advice> advice, std::size_t width) {
+  if (advice.empty()) return "No advice: no rule found anything worth changing.\n";
+  bool several = false;
+  for (const Advice& one : advice) several = several || one.pid != advice[0].pid;
+  const bool of_recording = std::ranges::all_of(
+      advice, [](const Advice& one) { return one.of == std::string_view("recording"); });
+  std::string text =
+      fmt::format("Advice, by share of {}\n", of_recording ? "the recording" : "a step");
+  std::size_t number = 0;
+  for (const Advice& one : advice) append_one(text, one, ++number, several, width);
+  return text;
+}
+
+void write_advice(std::span<const Advice> advice, support::JsonWriter& json) {
+  json.begin_array();
+  for (const Advice& one : advice) {
+    const Rule* rule = find_rule(one.rule);
+    json.begin_object().member("rule", one.rule);
+    json.member("title", rule == nullptr ? std::string_view() : rule->title);
+    json.member("what", std::string_view(one.what)).member("change", std::string_view(one.change));
+    json.member("share_percent", 100 * one.share).member("of", one.of);
+    json.member("ns_per_step", one.ns_per_step);
+    json.member("file", std::string_view(one.where.file)).member("line", one.where.line);
+    json.member("last_line", one.where.last_line);
+    json.member("function", std::string_view(one.where.function)).member("line_by", one.line_by);
+    json.member("pid", std::uint64_t{one.pid}).member("rank", one.rank);
+    json.member("processes", std::uint64_t{one.processes});
+    json.key("figures").begin_object();
+    for (const Figure& figure : one.figures) json.member(figure.name, figure.value);
+    json.end_object().end_object();
+  }
+  json.end_array();
+}
+
+}  // namespace gpuprof::report::advice

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// More backward passes than the optimizers can use.
+//
+// Context:  cli
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/report/advice/host_patterns.hpp"
+#include "analysis/report/advice/rules.hpp"
+#include "analysis/report/advice/figure_text.hpp"
+
+namespace gpuprof::report::advice {
+namespace {
+
+/// So many more passes than steps of optimizers.
+constexpr double kMorePasses = 1.05;
+/// Of the step.
+constexpr double kPassShare = 0.005;
+
+struct OfLine {
+  std::uint64_t passes = 0, again = 0, last_ones = 0, ns = 0, forward_ns = 0;
+  std::uint32_t forward_stack = 0;
+};
+
+/// Where the forward operators begin, in the function that calls backward().
+std::string forward_text(const Story& story, std::uint32_t stack, FrameId line) {
+  const Frame& called = story.places.frames[line];
+  for (const FrameId id : story.places.stacks[stack]) {
+    const Frame& frame = story.places.frames[id];
+    if (frame.file == called.file && frame.name == called.name)
+      return fmt::format(" The forward operators begin in line {}.", frame.line);
+  }
+  return "";
+}
+
+Advice advice_of(const Subject& subject, FrameId line, const OfLine& sums, const Passes& passes) {
+  Advice advice = start_advice(subject, kExtraBackward, where_of(subject.story, line),
+                               static_cast<double>(sums.ns + sums.forward_ns));
+  const double steps = static_cast<double>(subject.story.steps.size());
+  advice.what = fmt::format(
+      "{} backward passes start here for {} steps of the optimizer, besides the one each step of "
+      "it needs: with "
+      "their forward operators {} of each step{}.",
+      sums.passes, passes.optimizer_steps, time_text(advice.ns_per_step),
+      sums.again != 0 ? "; the graph of some is walked again later (retain_graph=True)" : "");
+  if (sums.forward_stack != 0) advice.what += forward_text(subject.story, sums.forward_stack, line);
+  advice.change =
+      "Add up the losses and call backward() once, reuse the outputs of the first forward pass, "
+      "and leave "
+      "out what only serves to look at gradients; then retain_graph=True is not needed either.";
+  advice.figures = {{"passes", static_cast<double>(sums.passes)},
+                    {"passes_per_step", static_cast<double>(sums.passes) / steps},
+                    {"optimizer_steps", static_cast<double>(passes.optimizer_steps)},
+                    {"again", static_cast<double>(sums.again)},
+                    {"forward_ns_per_step", static_cast<double>(sums.forward_ns) / steps},
+                    {"backward_ns_per_step", static_cast<double>(sums.ns) / steps}};
+  return advice;
+}
+
+}  // namespace
+
+void extra_backward(const Subject& subject, Found* found) {
+  const Story& story = subject.story;
+  const Passes passes = find_passes(story, stack_facts(story));
+  const double wanted = kMorePasses * static_cast<double>(passes.optimizer_steps);
+  if (passes.optimizer_steps == 0 || static_cast<double>(passes.passes.size()) <= wanted) return;
+  std::map<FrameId, OfLine> lines;
+  for (const Pass& pass : passes.passes) {
+    OfLine& line = lines[pass.line];
+    ++line.passes;
+    if (pass.again) ++line.again;
+    if (pass.before_optimizer) ++line.last_ones;
+    line.ns += pass.end_ns - pass.start_ns;
+    line.forward_ns += pass.forward_ns;
+    if (pass.forward_op != pass.first) line.forward_stack = story.ops[pass.forward_op].stack;
+  }
+  // Gradients summed up over several batches by one line are none of it.
+  const FrameId usual =
+      std::max_element(lines.begin(), lines.end(), [](const auto& a, const auto& b) {
+        return a.second.last_ones < b.second.last_ones;
+      })->first;
+  for (const auto& [line, sums] : lines) {
+    const double ns = static_cast<double>(sums.ns + sums.forward_ns);
+    if (line == 0 || (line == usual && sums.again == 0)) continue;
+    if (ns >= kPassShare * static_cast<double>(story.steps_ns()))
+      found->push_back(advice_of(subject, line, sums, passes));
+  }
+}
+
+}  // namespace gpuprof::report::advice

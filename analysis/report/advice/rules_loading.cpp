@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The stepping thread waits for its data.
+//
+// Context:  cli
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/report/advice/host_patterns.hpp"
+#include "analysis/report/advice/rules.hpp"
+#include "analysis/report/advice/figure_text.hpp"
+
+namespace gpuprof::report::advice {
+namespace {
+
+/// The plugin's threshold: of the step.
+constexpr double kLoadingShare = 0.05;
+
+/// Of the waits, the longest, left out before the threshold: a processor that others took.
+constexpr double kLeftOut = 0.05;
+
+struct Loading {
+  double ns = 0, steps_ns = 0;  // without the first step and the end: there workers start and end
+  double usual_ns = 0;          // of it, without the longest waits
+  std::uint64_t calls = 0;
+  FrameId line = 0;
+  bool by_workers = false;
+};
+
+void leave_out_longest(std::vector<std::uint64_t>& waits, Loading* loading) {
+  std::sort(waits.begin(), waits.end());
+  const auto left_out =
+      static_cast<std::size_t>(std::ceil(kLeftOut * static_cast<double>(waits.size())));
+  for (std::size_t i = 0; i + left_out < waits.size(); ++i)
+    loading->usual_ns += static_cast<double>(waits[i]);
+}
+
+Loading measure(const Story& story) {
+  Loading loading;
+  if (story.steps.size() < 2) return loading;
+  const bool apart = !story.warm_up.empty();
+  const std::uint64_t begin_ns = story.steps[apart ? 0 : 1].start_ns;
+  loading.steps_ns =
+      static_cast<double>(story.steps_ns() - (apart ? 0 : story.steps[0].length_ns()));
+  std::vector<std::uint64_t> waits;
+  std::size_t step = 0;
+  for (std::size_t i = 0; i < story.ops.size(); ++i) {
+    const StoryOp& op = story.ops[i];
+    if (op.kind != StoryKind::kLoader || op.start_ns < begin_ns) continue;
+    const std::uint64_t ns = inside_steps(story, &step, op.start_ns, op.end_ns);
+    if (ns == 0) continue;
+    // After the last batch: the workers end.
+    if (i + 1 == story.ops.size() || story.ops[i + 1].start_ns >= story.steps[step].end_ns) {
+      loading.steps_ns -= static_cast<double>(ns);
+      continue;
+    }
+    waits.push_back(ns);
+    loading.ns += static_cast<double>(ns);
+    loading.line = story.places.user_frame(op.stack);
+    if (story.names[op.name].find("_MultiProcessing") != std::string::npos)
+      loading.by_workers = true;
+  }
+  loading.calls = waits.size();
+  leave_out_longest(waits, &loading);
+  return loading;
+}
+
+Advice advice_of(const Subject& subject, std::string_view rule, const Loading& loading) {
+  const std::size_t left_out = subject.story.warm_up.empty() ? 1 : 0;
+  const double steps = static_cast<double>(subject.story.steps.size() - left_out);
+  Advice advice = start_advice(subject, rule, where_of(subject.story, loading.line), 0);
+  advice.share = loading.ns / loading.steps_ns;
+  advice.ns_per_step = loading.ns / steps;
+  advice.figures = {{"batches_per_step", static_cast<double>(loading.calls) / steps},
+                    {"mean_ns", loading.ns / static_cast<double>(loading.calls)},
+                    {"without_longest_ns_per_step", loading.usual_ns / steps}};
+  return advice;
+}
+
+bool is_slow(const Loading& loading) {
+  return loading.calls != 0 && loading.usual_ns > kLoadingShare * loading.steps_ns;
+}
+
+}  // namespace
+
+void data_loading(const Subject& subject, Found* found) {
+  const Loading loading = measure(subject.story);
+  if (!is_slow(loading) || loading.by_workers) return;
+  Advice advice = advice_of(subject, kDataLoading, loading);
+  advice.what = fmt::format(
+      "Each step waits {} for its batch, which the stepping thread makes itself: nothing else goes "
+      "on meanwhile.",
+      time_text(advice.ns_per_step));
+  advice.change =
+      "DataLoader(..., num_workers=N, persistent_workers=True), on a GPU with pin_memory=True; "
+      "N from 2 up, as long as processors are free.";
+  found->push_back(std::move(advice));
+}
+
+void loader_workers(const Subject& subject, Found* found) {
+  const Loading loading = measure(subject.story);
+  if (!is_slow(loading) || !loading.by_workers) return;
+  Advice advice = advice_of(subject, kLoaderWorkers, loading);
+  advice.what = fmt::format(
+      "Each step waits {} for a batch although worker processes load ahead: they cannot keep up.",
+      time_text(advice.ns_per_step));
+  advice.change =
+      "More workers (num_workers) as long as processors are free, a larger prefetch_factor where "
+      "batches "
+      "take unequally long; else less work a sample: decode and resize once and keep the result.";
+  found->push_back(std::move(advice));
+}
+
+}  // namespace gpuprof::report::advice

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The same operator again and again from one place: repeated work, memory churn, tiny kernels.
+//
+// Context:  cli
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "analysis/report/advice/host_patterns.hpp"
+#include "analysis/report/advice/rules.hpp"
+#include "analysis/report/advice/figure_text.hpp"
+
+namespace gpuprof::report::advice {
+namespace {
+
+/// Of the step. Low: operators that repeat in a row are evidence of their own.
+constexpr double kRepeatShare = 0.0005;
+/// Memory taken by such a row in each step before it is called churn.
+constexpr double kChurnBytes = 1e6;
+/// A row of so many launches or more is a matter of launching, if its kernels are tiny.
+constexpr double kManyLaunches = 10;
+constexpr std::uint64_t kFewestRuns = 3;
+
+struct Repeats {
+  std::uint64_t runs = 0, operators = 0, ns = 0;
+  std::set<std::size_t> steps;
+  int first_line = 0, last_line = 0;
+  double taken_bytes = 0, returned_bytes = 0, blocks = 0;
+  double length() const { return static_cast<double>(operators) / static_cast<double>(runs); }
+};
+struct Key {
+  FrameId line = 0;
+  std::uint32_t name = 0, inputs = 0;
+  auto operator<=>(const Key&) const = default;
+};
+
+/// Operators that only take memory, fill or copy it.
+bool makes_copies(const std::string& name) {
+  constexpr std::array<std::string_view, 16> kNames = {
+      "aten::clone", "aten::contiguous", "aten::empty",     "aten::empty_like",
+      "aten::zeros", "aten::zeros_like", "aten::ones",      "aten::ones_like",
+      "aten::full",  "aten::full_like",  "aten::rand",      "aten::rand_like",
+      "aten::randn", "aten::randn_like", "aten::new_zeros", "aten::new_empty"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+class RepeatsByLine {
+ public:
+  explicit RepeatsByLine(const Story& story) : story_(story) {}
+  std::map<Key, Repeats> find();
+
+ private:
+  void add_memory(const Run& run, Repeats* sums);
+
+  const Story& story_;
+  std::size_t step_ = 0;
+};
+
+/// Blocks taken in a run, and what of it was given back within the step. Where most of it goes at
+/// once, before the next operator, that time belongs to the run as well.
+void RepeatsByLine::add_memory(const Run& run, Repeats* sums) {
+  const auto& blocks = story_.blocks;
+  auto at = std::partition_point(blocks.begin(), blocks.end(), [&](const StoryBlock& block) {
+    return block.ts_ns < run.start_ns;
+  });
+  std::unordered_map<std::uint64_t, std::int64_t> held;
+  double taken = 0, returned = 0, at_once = 0;
+  const std::uint64_t step_end_ns = story_.steps[step_].end_ns;
+  const std::uint64_t next_ns =
+      run.last + 1 < story_.ops.size() ? story_.ops[run.last + 1].start_ns : run.end_ns;
+  for (; at != blocks.end() && at->ts_ns < std::max(step_end_ns, next_ns); ++at) {
+    if (at->bytes > 0) {
+      if (at->ts_ns > run.end_ns) continue;
+      held[at->address] = at->bytes;
+      taken += static_cast<double>(at->bytes);
+      ++sums->blocks;
+      continue;
+    }
+    const auto block = held.find(at->address);
+    if (block == held.end()) continue;
+    returned += static_cast<double>(block->second);
+    if (at->ts_ns >= run.end_ns && at->ts_ns < next_ns)
+      at_once += static_cast<double>(block->second);
+    held.erase(block);
+  }
+  sums->taken_bytes += taken;
+  sums->returned_bytes += returned;
+  if (taken > 0 && at_once >= taken / 2) sums->ns += next_ns - run.end_ns;
+}
+
+std::map<Key, Repeats> RepeatsByLine::find() {
+  const std::vector<StackFacts> facts = stack_facts(story_);
+  std::map<Key, Repeats> found;
+  for (const Run& run : find_runs(story_, facts)) {
+    const StoryOp& op = story_.ops[run.first];
+    Repeats& sums = found[{run.line, op.name, op.inputs}];
+    const std::uint64_t ns = inside_steps(story_, &step_, run.start_ns, run.end_ns);
+    ++sums.runs;
+    sums.operators += run.length();
+    sums.ns += ns;
+    sums.steps.insert(step_);
+    const Frame& last = story_.places.frames[facts[story_.ops[run.last].stack].user];
+    sums.first_line = story_.places.frames[run.line].line;
+    sums.last_line = std::max(sums.last_line, last.line);
+    if (step_ < story_.steps.size()) add_memory(run, &sums);
+  }
+  return found;
+}
+
+enum class Verdict { kNone, kRepeated, kChurn, kTiny };
+
+/// Kernels launched from a line: their number and time.
+std::pair<double, double> kernels_of(const Subject& subject, FrameId line) {
+  double count = 0, ns = 0;
+  const std::string where = subject.story.places.frames[line].where();
+  for (const KernelRow& kernel : subject.analysis.gpu.kernels) {
+    if (kernel.line == 0 || subject.analysis.places.frames[kernel.line].where() != where) continue;
+    count += static_cast<double>(kernel.time.count);
+    ns += static_cast<double>(kernel.time.total_ns);
+  }
+  return {count, ns};
+}
+
+Verdict judge(const Subject& subject, const Key& key, const Repeats& sums) {
+  const Story& story = subject.story;
+  const double steps = static_cast<double>(story.steps.size());
+  if (sums.runs < kFewestRuns && !story.made_up) return Verdict::kNone;
+  const auto [kernels, kernel_ns] = kernels_of(subject, key.line);
+  const double device_ns = std::max(static_cast<double>(sums.ns), kernel_ns);
+  if (device_ns < kRepeatShare * static_cast<double>(story.steps_ns())) return Verdict::kNone;
+  if (makes_copies(story.names[key.name])) {
+    const bool churns =
+        sums.taken_bytes / steps >= kChurnBytes && sums.returned_bytes >= sums.taken_bytes / 2;
+    if (churns) return Verdict::kChurn;
+  }
+  if (kernels > 0 && sums.length() >= kManyLaunches && kernel_ns / kernels < kTinyKernelNs)
+    return Verdict::kTiny;
+  return Verdict::kRepeated;
+}
+
+Advice advice_of(const Subject& subject, std::string_view rule, const Key& key,
+                 const Repeats& sums) {
+  const Story& story = subject.story;
+  Where where = where_of(story, key.line);
+  where.last_line = std::max(where.line, sums.last_line);
+  Advice advice = start_advice(subject, rule, where, static_cast<double>(sums.ns));
+  const double steps = static_cast<double>(story.steps.size());
+  advice.figures = {{"operators_per_run", sums.length()},
+                    {"runs_per_step", static_cast<double>(sums.runs) / steps},
+                    {"steps", static_cast<double>(sums.steps.size())},
+                    {"mean_ns", static_cast<double>(sums.ns) / static_cast<double>(sums.operators)},
+                    {"taken_bytes_per_step", sums.taken_bytes / steps},
+                    {"returned_bytes_per_step", sums.returned_bytes / steps}};
+  return advice;
+}
+
+template <typename Tell>
+void each(const Subject& subject, Verdict wanted, std::string_view rule, Found* found,
+          const Tell& tell) {
+  if (subject.story.steps_ns() == 0) return;
+  for (const auto& [key, sums] : RepeatsByLine(subject.story).find()) {
+    if (judge(subject, key, sums) != wanted) continue;
+    Advice advice = advice_of(subject, rule, key, sums);
+    tell(subject.story.names[key.name], key, sums, &advice);
+    found->push_back(std::move(advice));
+  }
+}
+
+}  // namespace
+
+void repeated_work(const Subject& subject, Found* found) {
+  each(subject, Verdict::kRepeated, kRepeatedWork, found,
+       [](const std::string& name, const Key&, const Repeats& sums, Advice* advice) {
+         advice->what = fmt::format(
+             "{} runs {} times in a row on inputs of the same shapes, {} of each step: the same "
+             "work again, or work that "
+             "one operator could do.",
+             name, count_text(sums.length()), time_text(advice->ns_per_step));
+         advice->change =
+             "If the inputs are the same, compute it once and keep the result; else stack the "
+             "inputs and call "
+             "it once, or let torch.compile fuse the row.";
+       });
+}
+
+void allocation_churn(const Subject& subject, Found* found) {
+  each(subject, Verdict::kChurn, kAllocationChurn, found,
+       [&](const std::string& name, const Key&, const Repeats& sums, Advice* advice) {
+         const double steps = static_cast<double>(subject.story.steps.size());
+         advice->what = fmt::format(
+             "{} takes {} in {} blocks and gives {} back within the step, {} of each step with the "
+             "copying.",
+             name, bytes_text(sums.taken_bytes / steps), count_text(sums.blocks / steps),
+             bytes_text(sums.returned_bytes / steps), time_text(advice->ns_per_step));
+         advice->change =
+             "Leave the copies out where nothing changes them; else take the memory once before "
+             "the loop and "
+             "write into it (copy_, out=).";
+         advice->figures.push_back({"blocks_per_step", sums.blocks / steps});
+       });
+}
+
+void tiny_kernels(const Subject& subject, Found* found) {
+  each(subject, Verdict::kTiny, kTinyKernels, found,
+       [&](const std::string& name, const Key& key, const Repeats& sums, Advice* advice) {
+         const auto [kernels, kernel_ns] = kernels_of(subject, key.line);
+         advice->what = fmt::format(
+             "{} launches {} kernels in a row of {} each: launching one takes the host {}, the GPU "
+             "waits in between.",
+             name, count_text(sums.length()), time_text(kernel_ns / kernels),
+             time_text(static_cast<double>(sums.ns) / static_cast<double>(sums.operators)));
+         advice->change =
+             "Make them one: an operator on a stacked tensor, torch._foreach_..., torch.compile, "
+             "or a CUDA graph "
+             "(torch.cuda.make_graphed_callables) around the row.";
+         advice->figures.push_back({"kernel_mean_ns", kernel_ns / kernels});
+       });
+}
+
+}  // namespace gpuprof::report::advice

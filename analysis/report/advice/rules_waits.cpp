@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The stepping thread waits for the GPU: values asked for in the loop, copies from pageable memory.
+//
+// Context:  cli
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "analysis/report/advice/host_patterns.hpp"
+#include "analysis/report/advice/rules.hpp"
+#include "analysis/report/advice/figure_text.hpp"
+
+namespace gpuprof::report::advice {
+namespace {
+
+/// A line that waits in half of the steps is told whatever it takes: what the GPU does not get to
+/// do meanwhile costs more than the wait.
+constexpr double kStepsShare = 0.5;
+/// Others from this share of the step on: rare ones, and waits inside of packages, which the
+/// program cannot take out.
+constexpr double kWaitShare = 0.01;
+/// A GPU that busy does not starve.
+constexpr double kBusy = 0.8;
+/// Copies: of the step.
+constexpr double kCopyShare = 0.005;
+
+struct Waits {
+  double ns = 0, wait_ns = 0;
+  std::uint64_t count = 0;
+  std::set<std::size_t> steps;
+  std::uint32_t name = 0;  // of the operator, or the call
+  std::uint64_t longest_ns = 0;
+  bool direct = true;
+};
+
+class WaitsByLine {
+ public:
+  explicit WaitsByLine(const Story& story) : story_(story), facts_(stack_facts(story)) {}
+
+  std::map<FrameId, Waits> find() {
+    for (const StoryOp& op : story_.ops)
+      if (op.wait_ops != 0 && op.kind != StoryKind::kLoader)
+        add(op.start_ns, op.end_ns, op.wait_ns, op.name, op.stack);
+    at_ = 0;
+    for (const StoryWait& wait : story_.waits)
+      add(wait.start_ns, wait.end_ns, wait.end_ns - wait.start_ns, wait.name, wait.stack);
+    add_partners();
+    return std::move(lines_);
+  }
+
+ private:
+  void add(std::uint64_t start_ns, std::uint64_t end_ns, std::uint64_t wait_ns, std::uint32_t name,
+           std::uint32_t stack) {
+    const std::uint64_t ns = inside_steps(story_, &at_, start_ns, end_ns);
+    if (ns == 0 || facts_[stack].user == 0) return;
+    Waits& line = lines_[facts_[stack].user];
+    line.ns += static_cast<double>(ns);
+    line.wait_ns += static_cast<double>(wait_ns);
+    ++line.count;
+    line.steps.insert(at_);
+    line.direct = line.direct && facts_[stack].direct;
+    if (ns < line.longest_ns) return;
+    line.longest_ns = ns;
+    line.name = name;
+  }
+  /// What else a line does that waits: `outputs.mean().item()`.
+  void add_partners() {
+    std::size_t at = 0;
+    for (const StoryOp& op : story_.ops) {
+      const auto line = lines_.find(facts_[op.stack].user);
+      if (line == lines_.end() || op.wait_ops != 0 || !facts_[op.stack].direct) continue;
+      line->second.ns += static_cast<double>(inside_steps(story_, &at, op.start_ns, op.end_ns));
+    }
+  }
+
+  const Story& story_;
+  std::vector<StackFacts> facts_;
+  std::map<FrameId, Waits> lines_;
+  std::size_t at_ = 0;
+};
+
+/// Lines that copy from pageable memory to a GPU, as `file:line`.
+std::map<std::string, CopyRow> pageable_lines(const Analysis& analysis) {
+  std::map<std::string, CopyRow> lines;
+  for (const CopyRow& copy : analysis.gpu.copies) {
+    if (copy.is_set || !copy.pageable || copy.line == 0) continue;
+    if (copy.name.find("HtoD") == std::string::npos) continue;
+    CopyRow& sum = lines.try_emplace(analysis.places.frames[copy.line].where(), copy).first->second;
+    if (sum.owner == copy.owner && sum.bytes == copy.bytes) continue;
+    sum.bytes += copy.bytes;
+    sum.blocking += copy.blocking;
+    sum.blocked_ns += copy.blocked_ns;
+  }
+  return lines;
+}
+
+std::vector<Figure> figures_of(const Story& story, const Waits& waits) {
+  const double steps = static_cast<double>(story.steps.size());
+  return {{"waits_per_step", static_cast<double>(waits.count) / steps},
+          {"steps", static_cast<double>(waits.steps.size())},
+          {"wait_ns_per_step", waits.wait_ns / steps},
+          {"mean_ns", waits.ns / static_cast<double>(waits.count)}};
+}
+
+bool is_worth_telling(const Story& story, const Waits& waits) {
+  const double steps = static_cast<double>(story.steps.size());
+  if (waits.ns >= kWaitShare * static_cast<double>(story.steps_ns())) return true;
+  return waits.direct && static_cast<double>(waits.steps.size()) >= kStepsShare * steps;
+}
+
+std::string change_for(const std::string& name) {
+  if (name.find("nonzero") != std::string::npos ||
+      name.find("masked_select") != std::string::npos || name.find("unique") != std::string::npos ||
+      name == "aten::index")
+    return "The size of the result depends on values, so the host waits for it: use torch.where or "
+           "a mask of fixed "
+           "size instead.";
+  if (name.starts_with("cuda") || name.starts_with("cu"))
+    return "Leave the synchronisation out of the loop; measure with events or a profiler instead.";
+  return "Keep the value on the GPU (add up loss.detach()), and ask for it every N steps or after "
+         "the loop; where it "
+         "must come over, copy it with non_blocking=True into pinned memory and read it a step "
+         "later.";
+}
+
+}  // namespace
+
+void sync_in_loop(const Subject& subject, Found* found) {
+  const Story& story = subject.story;
+  if (story.steps_ns() == 0 || story.made_up) return;
+  const auto pageable = pageable_lines(subject.analysis);
+  for (const auto& [frame, waits] : WaitsByLine(story).find()) {
+    if (pageable.contains(story.places.frames[frame].where())) continue;
+    if (!is_worth_telling(story, waits)) continue;
+    const std::string& name = story.names[waits.name];
+    Advice advice = start_advice(subject, kSyncInLoop, where_of(story, frame), waits.ns);
+    advice.what = fmt::format(
+        "{} waits for the GPU {} times a step, {} each: until all work before it is done the host "
+        "launches nothing, "
+        "and then the GPU waits for the host.",
+        name,
+        count_text(static_cast<double>(waits.count) / static_cast<double>(story.steps.size())),
+        time_text(waits.ns / static_cast<double>(waits.count)));
+    for (const GpuSummary& gpu : subject.analysis.steps.gpus)
+      if (gpu.in_steps >= kBusy)
+        advice.what += fmt::format(
+            " (GPU {} is busy for {} of a step all the same: most of this wait is for its work.)",
+            gpu.device, share_text(gpu.in_steps));
+    advice.change = change_for(name);
+    advice.figures = figures_of(story, waits);
+    found->push_back(std::move(advice));
+  }
+}
+
+void pageable_copy(const Subject& subject, Found* found) {
+  const Story& story = subject.story;
+  if (story.steps_ns() == 0) return;
+  const auto pageable = pageable_lines(subject.analysis);
+  if (pageable.empty()) return;
+  for (const auto& [frame, waits] : WaitsByLine(story).find()) {
+    const auto copies = pageable.find(story.places.frames[frame].where());
+    if (copies == pageable.end()) continue;
+    if (waits.ns < kCopyShare * static_cast<double>(story.steps_ns())) continue;
+    Advice advice = start_advice(subject, kPageableCopy, where_of(story, frame), waits.ns);
+    const double steps = static_cast<double>(story.steps.size());
+    advice.what = fmt::format(
+        "{} a step are copied to the GPU from pageable memory: the driver copies them once more on "
+        "the host, and the "
+        "call waits until that is over, {} of each step.",
+        bytes_text(static_cast<double>(copies->second.bytes) / steps),
+        time_text(advice.ns_per_step));
+    advice.change =
+        "DataLoader(..., pin_memory=True), or tensor.pin_memory() once, and .to(device, "
+        "non_blocking=True).";
+    advice.figures = figures_of(story, waits);
+    advice.figures.push_back({"bytes_per_step", static_cast<double>(copies->second.bytes) / steps});
+    found->push_back(std::move(advice));
+  }
+}
+
+}  // namespace gpuprof::report::advice

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Flame graphs: by samples, and by GPU time.
+//
+// Context:  cli
+#include "analysis/report/aggregation/flame_aggregator.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace gpuprof::report {
+
+std::uint32_t FlamePart::under(FlameTree& tree, std::uint32_t node, StackRef stack) const {
+  const std::vector<FrameId>& frames = d_.places.stacks[stack];
+  for (auto at = frames.rbegin(); at != frames.rend(); ++at) {
+    const Frame& frame = d_.places.frames[*at];
+    node = tree.child(node, frame.text, frame.python ? FlameKind::kPython : FlameKind::kNative);
+  }
+  return node;
+}
+
+void FlamePart::samples(const Timeline& t, const exporter::Survey& survey) {
+  all_.samples_are_ns = true;
+  for (const SampleSum& s : t.samples) {
+    const std::uint32_t tid = t.threads[s.thread];
+    const auto known = survey.threads.find(tid);
+    const bool named = known != survey.threads.end() && !known->second.name.empty();
+    const std::string name = named                      ? known->second.name
+                             : tid == survey.main_tid() ? "main"
+                                                        : std::to_string(tid);
+    const std::uint32_t thread = all_.samples.child(0, name, FlameKind::kThread);
+    all_.samples.add(under(all_.samples, thread, s.stack), s.cpu_ns, s.blocked_ns);
+  }
+}
+
+/// Python stack of the outermost operator, the operators, the kernel.
+void FlamePart::gpu(const Timeline& t) {
+  constexpr std::uint32_t kUnknown = ~0u;
+  std::vector<std::uint32_t> nodes(t.host.size(), kUnknown);
+  std::map<StackRef, std::uint32_t> roots;
+  const auto root_of = [&](StackRef stack) {
+    const auto [at, fresh] = roots.emplace(stack, 0);
+    if (fresh) at->second = under(all_.gpu, 0, stack);
+    return at->second;
+  };
+  std::vector<Index> chain;
+  const auto node_of = [&](Index i) {
+    chain.clear();
+    for (; i != kNoIndex && nodes[i] == kUnknown; i = t.outer[i] == i ? kNoIndex : t.host[i].parent)
+      chain.push_back(i);
+    std::uint32_t node = i != kNoIndex ? nodes[i] : kUnknown;
+    for (auto at = chain.rbegin(); at != chain.rend(); ++at) {
+      const HostKey& key = d_.host[t.host[*at].key];
+      if (node == kUnknown) node = root_of(t.stacks[*at]);
+      if (key.kind == OperatorKind::kOperator)
+        node = all_.gpu.child(node, d_.texts.text(key.name), FlameKind::kOperator);
+      nodes[*at] = node;
+    }
+    return node;
+  };
+  for (const GpuEvent& g : t.gpu) {
+    const Index in = g.owner != kNoIndex ? g.owner : g.launch;
+    const std::uint32_t node = in == kNoIndex ? 0 : node_of(in);
+    const std::string& name = d_.texts.text(d_.gpu[g.key].name);
+    all_.gpu.add(all_.gpu.child(node, name, FlameKind::kGpu), g.length_ns(), 0);
+  }
+}
+
+void FlamePart::add(const Timeline& t, const exporter::Survey& survey) {
+  samples(t, survey);
+  gpu(t);
+}
+
+Flames FlamePart::take() {
+  all_.samples.finish();
+  all_.gpu.finish();
+  return std::move(all_);
+}
+
+}  // namespace gpuprof::report

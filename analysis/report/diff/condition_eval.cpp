@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whether a condition holds.
+//
+// Context:  cli
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "analysis/report/diff/condition.hpp"
+#include "analysis/report/diff/significance/repeated_pairs.hpp"
+#include "analysis/report/diff/output/format_value.hpp"
+#include "support/text.hpp"
+
+namespace gpuprof::report::diff {
+namespace {
+
+using support::error;
+using support::in_quotes;
+
+struct Measured {
+  double before = 0, after = 0;
+  bool beyond_noise = true;
+  Unit unit = Unit::kTime;
+  bool on_host = false;  // time of the host
+};
+
+std::string process_text(const ProcessDiff& process) {
+  const Side& side = process.after;
+  return side.rank >= 0 ? fmt::format("rank {}", side.rank) : fmt::format("process {}", side.pid);
+}
+
+Measured of_change(const Change& change, Presence presence, bool on_host) {
+  return {change.before, change.after, change.apart || presence != Presence::kBoth, Unit::kTime,
+          on_host};
+}
+
+bool has_kind(const std::string& metric, const NameDiff& row) {
+  if (metric == "kernel") return row.kind == NameKind::kKernel;
+  if (metric == "copy") return row.kind == NameKind::kCopy;
+  return metric == "calls" || !row.on_gpu();
+}
+
+/// The name itself, else the only one it is a part of.
+support::Result<const NameDiff*> find_name(const Condition& condition, const ProcessDiff& process) {
+  std::vector<const NameDiff*> parts;
+  std::vector<std::string> names;
+  for (const NameDiff& row : process.names) {
+    if (!has_kind(condition.metric, row)) continue;
+    if (row.name == condition.name) return &row;
+    names.push_back(row.name);
+    if (row.name.find(condition.name) != std::string::npos) parts.push_back(&row);
+  }
+  if (parts.size() == 1) return parts.front();
+  if (parts.empty()) {
+    const std::string near = support::nearest(condition.name, names);
+    return error(fmt::format("--fail-if {}: nothing of that name was recorded on either side{}",
+                             in_quotes(condition.text),
+                             near.empty() ? "" : fmt::format(" (did you mean {}?)", near)),
+                 kTrouble);
+  }
+  return error(
+      fmt::format("--fail-if {}: {} names contain {}, such as {} and {}; write one of them "
+                  "in full",
+                  in_quotes(condition.text), parts.size(), in_quotes(condition.name),
+                  in_quotes(parts[0]->name), in_quotes(parts[1]->name)),
+      kTrouble);
+}
+
+support::Result<Measured> measure_name(const Condition& condition, const ProcessDiff& process) {
+  GPUPROF_TRY(row, find_name(condition, process));
+  if (condition.metric == "calls")
+    return Measured{row->calls_before, row->calls_after,
+                    row->calls_changed || !process.by_step || row->presence != Presence::kBoth,
+                    Unit::kCount, false};
+  if (condition.metric == "operator") return of_change(row->total, row->presence, true);
+  if (condition.metric == "operator_self") return of_change(row->self, row->presence, true);
+  return of_change(row->device, row->presence, false);
+}
+
+support::Result<Measured> measure_memory(const Condition& condition, const ProcessDiff& process) {
+  const bool reserved = condition.metric == "memory_reserved";
+  const bool host_only = condition.metric == "host_memory_peak";
+  const bool on_gpu = std::any_of(process.memory.begin(), process.memory.end(),
+                                  [](const MemoryDiff& row) { return row.device >= 0; });
+  Measured most{0, 0, true, Unit::kBytes, false};
+  bool found = false;
+  for (const MemoryDiff& row : process.memory) {
+    if ((row.device >= 0) != (on_gpu && !host_only)) continue;
+    found = true;
+    const auto peak = [reserved](const SideMemory& memory) {
+      return static_cast<double>(reserved ? memory.peak_reserved_bytes
+                                          : memory.peak_allocated_bytes);
+    };
+    most.before = std::max(most.before, peak(row.before));
+    most.after = std::max(most.after, peak(row.after));
+  }
+  if (!found)
+    return error(fmt::format("--fail-if {}: no memory was recorded; record both sides with "
+                             "--profile-memory",
+                             in_quotes(condition.text)),
+                 kTrouble);
+  return most;
+}
+
+support::Result<Measured> measure(const Condition& condition, const ProcessDiff& process) {
+  if (!condition.name.empty()) return measure_name(condition, process);
+  if (condition.metric.find("memory") != std::string::npos)
+    return measure_memory(condition, process);
+  if (condition.metric == "changes") {
+    double count = 0;
+    for (const NameDiff& row : process.names) count += row.significant;
+    for (const MemoryDiff& row : process.memory) count += row.significant;
+    for (const MetricDiff& row : process.metrics) count += row.change.significant;
+    return Measured{0, count, true, Unit::kCount, false};
+  }
+  const MetricDiff* row = process.metric(condition.metric);
+  if (row == nullptr)
+    return error(
+        fmt::format("--fail-if {}: there is no {} in these recordings{}", in_quotes(condition.text),
+                    condition.metric,
+                    condition.metric == "step_time"
+                        ? ": steps are needed on both sides"
+                        : ", or it is 0 on both sides: they have no GPU work of that kind"),
+        kTrouble);
+  const StepMetric* known = nullptr;
+  for (const StepMetric& one : step_metrics())
+    if (one.name == condition.metric) known = &one;
+  const Change& change = row->change;
+  return Measured{
+      change.before, change.after,
+      change.apart || change.before == 0 || change.after == 0 || known->unit == Unit::kCount,
+      known->unit, known->measure == Measure::kLength};
+}
+
+double compared(const Condition& condition, const Measured& measured) {
+  if (condition.bound == Bound::kValue) return measured.after;
+  if (condition.bound == Bound::kDifference) return measured.after - measured.before;
+  if (measured.before == 0)
+    return measured.after == 0 ? 0 : std::numeric_limits<double>::infinity();
+  return measured.after / measured.before - 1;
+}
+
+bool is_reached(const Condition& condition, const Measured& measured) {
+  const double value = compared(condition, measured);
+  const bool beyond = condition.above ? value > condition.value : value < condition.value;
+  return beyond || (condition.or_equal && value == condition.value);
+}
+
+/// What asks for a change is not answered by noise.
+bool may_be_noise(const Condition& condition, const Measured& measured) {
+  const bool asks = condition.bound != Bound::kValue &&
+                    (condition.above ? condition.value >= 0 : condition.value <= 0);
+  return asks && !measured.beyond_noise;
+}
+
+bool is_true(const Condition& condition, const Measured& measured) {
+  return is_reached(condition, measured) && !may_be_noise(condition, measured);
+}
+
+/// In every other pair as well; `changes` are counted over all of them as it is.
+support::Result<bool> repeated(const Condition& condition, const ProcessDiff& process,
+                               const Diff& diff) {
+  if (condition.metric == "changes") return true;
+  for (const Diff& other : diff.repeats) {
+    const ProcessDiff* its = counterpart(process, diff, other);
+    if (its == nullptr) return false;
+    GPUPROF_TRY(measured, measure(condition, *its));
+    if (!is_true(condition, measured)) return false;
+  }
+  return true;
+}
+
+std::string sentence_of(const Condition& condition, const Measured& m, const ProcessDiff& process,
+                        const Diff& diff) {
+  std::string sentence = fmt::format("--fail-if {} holds", in_quotes(condition.text));
+  if (diff.pairs() > 1) sentence += fmt::format(" in all {} pairs", diff.pairs());
+  if (diff.processes.size() > 1) sentence += " for " + process_text(process);
+  sentence += condition.metric == "changes"
+                  ? fmt::format(": {:.0f}", m.after)
+                  : fmt::format(": {} before, {} after ({})", value_text(m.before, m.unit),
+                                value_text(m.after, m.unit), change_text(m.before, m.after));
+  const bool host_time = m.on_host && process.host.known;
+  if (host_time && std::abs(process.host.factor - 1) >= 0.03)
+    sentence +=
+        fmt::format("; all operators together took {:.2f} times as long", process.host.factor);
+  return sentence;
+}
+
+/// The sentence for one process; empty: it does not hold.
+support::Result<std::string> holds_for(const Condition& condition, const ProcessDiff& process,
+                                       const Diff& diff) {
+  GPUPROF_TRY(measured, measure(condition, process));
+  if (process.too_few_steps && is_reached(condition, measured) && may_be_noise(condition, measured))
+    return error(fmt::format("--fail-if {} cannot be told: {}", in_quotes(condition.text),
+                             support::join(process.doubts, "; ")),
+                 kTrouble);
+  GPUPROF_TRY(again, repeated(condition, process, diff));
+  if (!is_true(condition, measured) || !again) return std::string();
+  return sentence_of(condition, measured, process, diff);
+}
+
+}  // namespace
+
+support::Result<std::vector<std::string>> holds(const Condition& condition, const Diff& diff) {
+  std::vector<std::string> sentences;
+  std::optional<support::Error> problem;
+  for (const ProcessDiff& process : diff.processes) {
+    auto sentence = holds_for(condition, process, diff);
+    if (!sentence)
+      problem = sentence.error();
+    else if (!sentence.value().empty())
+      sentences.push_back(sentence.take());
+  }
+  // A name may be in one rank only.
+  if (sentences.empty() && problem) return *problem;
+  return sentences;
+}
+
+}  // namespace gpuprof::report::diff

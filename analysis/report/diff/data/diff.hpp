@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What changed between two recordings: plain data.
+//
+// Context:  cli
+// Owns:     its tables
+// Promises: `significant` is only what step-to-step noise, the machine and what one process does
+//           for its whole life do not explain (docs/diff.md)
+// Not here: how it is found (compare.hpp), how it is printed (diff_text.hpp, output/diff_json.cpp)
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/report/diff/data/step_profile.hpp"
+#include "analysis/report/import_summary.hpp"
+
+namespace gpuprof::report::diff {
+
+/// Exit status where no comparison can be made, or a condition not be judged: 1 is one that holds.
+inline constexpr int kTrouble = 2;
+
+/// One thing measured on both sides.
+struct Change {
+  bool measured = false;
+  double before = 0, after = 0;                // medians: ns of a step, or of a call without steps
+  double before_spread = 0, after_spread = 0;  // relative, from step to step
+  double share_before = 0, share_after = 0;    // of the step
+  double relative = 0;                         // after / before - 1
+  double adjusted = 0;                         // the same without what is common to all
+  double limit = 0;                            // less than this would not be claimed
+  double p = 1;        // by rank, of blocks of steps, what is common taken out
+  bool apart = false;  // by rank, as measured
+  bool significant = false;
+  bool seen_once = false;    // shown, but one process may do this by itself: not claimed
+  std::size_t shown_by = 0;  // pairs of recordings, where there are several
+
+  bool shown() const { return significant || seen_once; }
+
+  double difference() const { return after - before; }
+};
+
+enum class Presence : std::uint8_t { kBoth, kGone, kNew };
+
+/// An operator, range, kernel or copy.
+struct NameDiff {
+  std::string name;
+  NameKind kind = NameKind::kOperator;
+  Presence presence = Presence::kBoth;
+  double calls_before = 0, calls_after = 0;  // of a step; without steps of the recording
+  bool calls_changed = false;                // for certain: they do not vary
+  Change self, total, device;                // device: GPU time launched in it, or its own
+  std::string shapes_before, shapes_after;   // of inputs, where they differ
+  /// Calls in it whose number changed for certain: `aten::mm 20 → 22`.
+  std::vector<std::string> inner_calls;
+  bool significant = false;
+  bool seen_once = false;    // and not significant
+  std::size_t shown_by = 0;  // as in Change
+
+  /// The one of the three that tells most.
+  const Change& telling() const;
+  /// It is seen to do something else, whatever its time.
+  bool program_changed() const;
+  /// What its changes say of the row.
+  void settle();
+  bool shown() const { return significant || seen_once; }
+  bool on_gpu() const { return kind >= NameKind::kKernel; }
+};
+
+struct MetricDiff {
+  std::string_view name;  // of the metric, as in conditions
+  Change change;
+};
+
+/// Bytes of one device.
+struct MemoryDiff {
+  std::int32_t device = -1;  // -1: the host
+  SideMemory before, after;
+  bool significant = false;
+  bool seen_once = false;    // by some pairs only
+  std::size_t shown_by = 0;  // as in Change
+
+  bool shown() const { return significant || seen_once; }
+};
+
+/// What all operators, or all kernels, have in common between two processes.
+struct Common {
+  double factor = 1;      // times as long
+  std::size_t names = 0;  // that it was told from
+  double deviation = 0;   // of these from it, in units of their own spreads
+  double scatter = 0;     // from it, of half of their time; a logarithm
+  double spread = 0;      // of half of their time, from step to step, on the side with more
+  double told_from = 0;   // relative change of one of them that could just be claimed, middle one
+  bool known = false;
+};
+
+/// One process and its counterpart.
+struct ProcessDiff {
+  Side before, after;  // without names and calls
+  bool by_step = true;
+  bool enough_steps = true;
+  bool too_few_steps = false;  // to tell noise from change at all
+  Common host, gpu;
+  std::vector<MetricDiff> metrics;
+  std::vector<NameDiff> names;  // significant ones first, then those seen once, then by time
+  std::vector<MemoryDiff> memory;
+  // Sentences: what makes them hard to compare; what differs in how they were recorded.
+  std::vector<std::string> doubts, remarks;
+
+  void sort_names();
+  bool any_significant() const;
+  const MetricDiff* metric(std::string_view name) const;
+};
+
+struct Limits {
+  double change = 0.05;  // of what is compared
+  double share = 0.01;   // of the step, that the change makes up
+};
+
+struct Diff {
+  std::string before, after;  // as the person named them
+  Limits limits;
+  bool simulated = false;  // GPUs of both were
+  std::vector<ProcessDiff> processes;
+  std::vector<std::string> remarks;
+  Reading before_reading, after_reading;  // of trace files
+  std::vector<Diff> repeats;              // the pairs after the first, each as it is by itself
+
+  std::size_t pairs() const { return 1 + repeats.size(); }
+};
+
+}  // namespace gpuprof::report::diff

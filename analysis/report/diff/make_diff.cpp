@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Two sessions compared, process by process.
+//
+// Context:  cli
+#include "analysis/report/diff/make_diff.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/report/diff/significance/compare.hpp"
+#include "analysis/report/diff/read/step_profile_reader.hpp"
+#include "support/text.hpp"
+
+namespace gpuprof::report::diff {
+namespace {
+
+using support::error;
+
+struct Read {
+  Side side;
+  const Input* input;
+  const spool::ProcessEntry* process;
+};
+
+bool is_chosen(const spool::SessionView& session, const spool::ProcessEntry& process) {
+  return session.chosen.empty() || std::find(session.chosen.begin(), session.chosen.end(),
+                                             process.pid) != session.chosen.end();
+}
+
+bool has_gpu(const Side& side) {
+  return std::any_of(side.names.begin(), side.names.end(),
+                     [](const NameRow& row) { return row.kind >= NameKind::kKernel; });
+}
+
+support::Result<std::vector<Read>> read_all(const Input& input, const DiffOptions& options) {
+  std::vector<Read> all;
+  bool other_ranks = false;
+  for (const spool::ProcessEntry& process : input.session.processes) {
+    if (!is_chosen(input.session, process)) continue;
+    GPUPROF_TRY(side, read_side(input.session, process, input.windows, {false, options.progress}));
+    side.named = input.named;
+    if (side.names.empty() && side.steps == 0) continue;
+    if (options.rank && side.rank != static_cast<std::int64_t>(*options.rank)) {
+      other_ranks = true;
+      continue;
+    }
+    all.push_back({std::move(side), &input, &process});
+  }
+  if (other_ranks && all.empty())
+    return error(
+        fmt::format("there is no rank {} in {}", *options.rank, support::in_quotes(input.named)),
+        kTrouble);
+  if (all.empty())
+    return error(fmt::format("there is nothing to compare in {}: no operator, range, GPU work or "
+                             "step was recorded",
+                             support::in_quotes(input.named)),
+                 kTrouble);
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Read& a, const Read& b) { return a.side.rank < b.side.rank; });
+  return all;
+}
+
+/// Figures of a simulated GPU and of a real one say nothing about each other.
+support::Result<void> check_same_kind(const std::vector<Read>& before,
+                                      const std::vector<Read>& after) {
+  const auto any = [](const std::vector<Read>& reads, bool simulated) {
+    return std::any_of(reads.begin(), reads.end(), [&](const Read& read) {
+      return has_gpu(read.side) && read.side.simulated == simulated;
+    });
+  };
+  const bool simulated = any(before, true) || any(after, true);
+  if (simulated && (any(before, false) || any(after, false)))
+    return error(
+        fmt::format("{} has GPU work of a simulated GPU and {} of a real one: their times say "
+                    "nothing about each other; compare recordings of the same kind",
+                    support::in_quotes(any(before, true) ? before.front().input->named
+                                                         : after.front().input->named),
+                    support::in_quotes(any(before, true) ? after.front().input->named
+                                                         : before.front().input->named)),
+        kTrouble);
+  return {};
+}
+
+std::string called(const Side& side) {
+  return side.rank >= 0 ? fmt::format("rank {}", side.rank) : fmt::format("process {}", side.pid);
+}
+
+/// Index of the counterpart of `read`, or the number of all.
+std::size_t counterpart(const std::vector<Read>& before, std::size_t at,
+                        const std::vector<Read>& after) {
+  if (before.size() == 1 && after.size() == 1) return 0;
+  const Side& side = before[at].side;
+  for (std::size_t i = 0; side.rank >= 0 && i < after.size(); ++i)
+    if (after[i].side.rank == side.rank) return i;
+  const bool by_place = side.rank < 0 && at < after.size() && after[at].side.rank < 0;
+  return by_place ? at : after.size();
+}
+
+support::Result<ProcessDiff> compare_two(Read& before, Read& after, const DiffOptions& options) {
+  if (before.side.has_steps != after.side.has_steps) {
+    Read& stepped = before.side.has_steps ? before : after;
+    GPUPROF_TRY(sliced, read_side(stepped.input->session, *stepped.process, stepped.input->windows,
+                                  {true, options.progress}));
+    sliced.named = stepped.input->named;
+    sliced.steps = stepped.side.steps;
+    stepped.side = std::move(sliced);
+  }
+  return compare(std::move(before.side), std::move(after.side), options.limits);
+}
+
+}  // namespace
+
+support::Result<Diff> make_diff(const Input& before, const Input& after,
+                                const DiffOptions& options) {
+  GPUPROF_TRY(old_ones, read_all(before, options));
+  GPUPROF_TRY(new_ones, read_all(after, options));
+  GPUPROF_CHECK(check_same_kind(old_ones, new_ones));
+  Diff diff;
+  diff.before = before.named;
+  diff.after = after.named;
+  diff.limits = options.limits;
+  diff.before_reading = before.reading;
+  diff.after_reading = after.reading;
+  std::vector<bool> compared(new_ones.size(), false);
+  std::vector<std::string> alone_before, alone_after;
+  for (std::size_t i = 0; i < old_ones.size(); ++i) {
+    const std::size_t other = counterpart(old_ones, i, new_ones);
+    if (other == new_ones.size()) {
+      alone_before.push_back(called(old_ones[i].side));
+      continue;
+    }
+    compared[other] = true;
+    diff.simulated = diff.simulated || (old_ones[i].side.simulated && has_gpu(old_ones[i].side));
+    GPUPROF_TRY(process, compare_two(old_ones[i], new_ones[other], options));
+    diff.processes.push_back(std::move(process));
+  }
+  for (std::size_t i = 0; i < new_ones.size(); ++i)
+    if (!compared[i]) alone_after.push_back(called(new_ones[i].side));
+  if (diff.processes.empty())
+    return error(fmt::format("nothing in {} has a counterpart in {}: {} before, {} after",
+                             support::in_quotes(diff.before), support::in_quotes(diff.after),
+                             support::listed(alone_before), support::listed(alone_after)),
+                 kTrouble);
+  if (!alone_before.empty())
+    diff.remarks.push_back("only before, not compared: " + support::listed(alone_before));
+  if (!alone_after.empty())
+    diff.remarks.push_back("only after, not compared: " + support::listed(alone_after));
+  return diff;
+}
+
+}  // namespace gpuprof::report::diff

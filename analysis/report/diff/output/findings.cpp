@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is claimed of a comparison, and what is only seen, in words.
+//
+// Context:  cli
+#include "analysis/report/diff/output/findings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/report/diff/data/metrics.hpp"
+#include "analysis/report/diff/significance/repeated_pairs.hpp"
+#include "analysis/report/diff/output/format_value.hpp"
+#include "support/text.hpp"
+
+namespace gpuprof::report::diff {
+namespace {
+
+constexpr std::size_t kMostShapes = 120;  // bytes of the shapes of one side
+constexpr double kMostTold = 1;
+constexpr double kToldFactor = 0.01;  // common factors nearer to 1 are not worth a sentence
+
+/// Of the step before, what the change makes up.
+std::string of_step(const Change& change) {
+  const double share = change.share_before * change.relative;
+  return fmt::format("{:+.1f} % of the step", share * 100);
+}
+
+std::string name_sentence(const NameDiff& row, bool by_step) {
+  const Change& change = row.telling();
+  const char* each = by_step ? "a step" : "a call";
+  if (row.presence == Presence::kGone)
+    return fmt::format("gone, took {} {}, {} of the step", value_text(change.before, Unit::kTime),
+                       each, percent_text(change.share_before));
+  if (row.presence == Presence::kNew)
+    return fmt::format("new, takes {} {}, {} of the step", value_text(change.after, Unit::kTime),
+                       each, percent_text(change.share_after));
+  std::string text = fmt::format("{} → {} {}, {} {}", value_text(change.before, Unit::kTime),
+                                 value_text(change.after, Unit::kTime), each,
+                                 change_text(change.before, change.after), what_is_told(row));
+  if (by_step) text += ", " + of_step(change);
+  return text;
+}
+
+std::vector<std::string> details_of(const NameDiff& row) {
+  std::vector<std::string> details;
+  if (row.calls_changed)
+    details.push_back(fmt::format("called {} → {} times a step",
+                                  value_text(row.calls_before, Unit::kCount),
+                                  value_text(row.calls_after, Unit::kCount)));
+  if (!row.inner_calls.empty())
+    details.push_back(fmt::format("calls in each: {}", support::join(row.inner_calls, ", ")));
+  if (!row.shapes_before.empty())
+    details.push_back(fmt::format("inputs: {} → {}", cut_text(row.shapes_before, kMostShapes),
+                                  cut_text(row.shapes_after, kMostShapes)));
+  return details;
+}
+
+std::vector<std::string> evidence_of(const Change& change) {
+  std::vector<std::string> lines;
+  lines.push_back(fmt::format("spread from step to step: {} before, {} after",
+                              percent_text(change.before_spread),
+                              percent_text(change.after_spread)));
+  if (change.limit > 0)
+    lines.push_back(
+        fmt::format("a change from {} on can be told from noise; without what all have "
+                    "in common it is {:+.1f} %",
+                    percent_text(change.limit), change.adjusted * 100));
+  if (change.p < 1)
+    lines.push_back(
+        fmt::format("by ranks of blocks of steps, chance would do this with p = {:.2g}", change.p));
+  return lines;
+}
+
+Claim claim_of(const NameDiff& row, bool by_step) {
+  const Change& change = row.telling();
+  Claim claim;
+  claim.what = name_of(row.kind);
+  claim.name = row.name;
+  claim.change = change_text(change.before, change.after);
+  claim.sentence = name_sentence(row, by_step);
+  claim.details = details_of(row);
+  claim.more = change.after > change.before;
+  if (row.calls_changed || !row.inner_calls.empty())
+    claim.evidence.emplace_back(
+        "numbers of calls are the same in every run of a program: what they change is certain, "
+        "whatever the noise of the time");
+  else if (row.presence == Presence::kBoth)
+    claim.evidence = evidence_of(change);
+  return claim;
+}
+
+Claim claim_of(const MetricDiff& row, bool by_step) {
+  const auto known = std::find_if(step_metrics().begin(), step_metrics().end(),
+                                  [&](const StepMetric& one) { return one.name == row.name; });
+  const Change& change = row.change;
+  Claim claim;
+  claim.what = known->title;
+  claim.change = change_text(change.before, change.after);
+  claim.sentence = fmt::format("{} → {} {}, {}", value_text(change.before, known->unit),
+                               value_text(change.after, known->unit),
+                               by_step ? "a step" : "a slice", claim.change);
+  claim.evidence = evidence_of(change);
+  claim.more = change.after > change.before;
+  return claim;
+}
+
+Claim claim_of(const MemoryDiff& row) {
+  const auto before = static_cast<double>(row.before.peak_allocated_bytes);
+  const auto after = static_cast<double>(row.after.peak_allocated_bytes);
+  Claim claim;
+  claim.what = memory_name(row.device) + ", peak";
+  claim.change = change_text(before, after);
+  claim.sentence = fmt::format("{} → {}, {}", value_text(before, Unit::kBytes),
+                               value_text(after, Unit::kBytes), claim.change);
+  claim.evidence = {"the peaks of the usual step differ as well"};
+  claim.more = after > before;
+  return claim;
+}
+
+/// With how many of several pairs show it.
+Claim counted(Claim claim, std::size_t shown_by, std::size_t pairs) {
+  if (pairs == 1) return claim;
+  const std::string shown = fmt::format("shown by {} of {} pairs", shown_by, pairs);
+  claim.sentence += ", " + shown;
+  claim.evidence.push_back(shown + " of recordings, in the same direction");
+  return claim;
+}
+
+template <typename Is>
+std::vector<Claim> chosen(const ProcessDiff& process, std::size_t pairs, const Is& is) {
+  std::vector<Claim> claims;
+  for (const MetricDiff& row : process.metrics)
+    if (is(row.change))
+      claims.push_back(counted(claim_of(row, process.by_step), row.change.shown_by, pairs));
+  for (const MemoryDiff& row : process.memory)
+    if (is(row)) claims.push_back(counted(claim_of(row), row.shown_by, pairs));
+  for (const NameDiff& row : process.names)
+    if (is(row)) claims.push_back(counted(claim_of(row, process.by_step), row.shown_by, pairs));
+  return claims;
+}
+
+}  // namespace
+
+std::vector<Claim> claims_of(const ProcessDiff& process, std::size_t pairs) {
+  return chosen(process, pairs, [](const auto& one) { return one.significant; });
+}
+
+std::vector<Claim> seen_once_of(const ProcessDiff& process, std::size_t pairs) {
+  return chosen(process, pairs, [](const auto& one) { return one.seen_once; });
+}
+
+std::string seen_once_title(std::size_t pairs) {
+  return pairs == 1 ? "Seen once, not claimed" : "Seen, but not in enough pairs to be claimed";
+}
+
+std::string seen_once_sentence(std::size_t pairs) {
+  const std::string cause =
+      "Where memory came to lie and the processor it ran on may do this to one process for its "
+      "whole life";
+  if (pairs >= kEnoughPairs)
+    return cause + fmt::format(": claimed is only what each of the {} pairs shows.", pairs);
+  if (pairs > 1)
+    return fmt::format(
+        "{}, and to {} by chance: a change of time alone is claimed where each of "
+        "at least {} pairs shows it.",
+        cause, pairs, kEnoughPairs);
+  return cause +
+         ": record both again, and give all recordings: gpuprof diff BEFORE AFTER BEFORE2 AFTER2 "
+         "BEFORE3 AFTER3";
+}
+
+bool cannot_tell(const Common& common) { return common.known && common.told_from > kMostTold; }
+
+std::vector<std::string> common_sentences(const Common& common, std::string_view what,
+                                          const Limits& limits) {
+  if (!common.known) return {};
+  std::vector<std::string> sentences;
+  if (std::abs(common.factor - 1) >= kToldFactor)
+    sentences.push_back(
+        fmt::format("All {} took {:.2f} times as long: the machine, or what concerns them all. "
+                    "It is left out of what is claimed.",
+                    what, common.factor));
+  if (cannot_tell(common)) {
+    sentences.push_back(
+        fmt::format("Other changes of {} cannot be told here: their times vary too much from "
+                    "step to step, or from process to process.",
+                    what));
+  } else {
+    sentences.push_back(
+        fmt::format("Of {} a change of about {:.0f} % can be told here, if it is {:g} % of "
+                    "the step.",
+                    what, common.told_from * 100, limits.share * 100));
+  }
+  return sentences;
+}
+
+std::string side_sentence(const Side& side, bool by_step) {
+  if (!by_step)
+    return fmt::format("{}: {:.1f} s", side.named, static_cast<double>(side.recorded_ns) / 1e9);
+  const std::size_t warm_up = std::min(side.steps, side.warm_up * side.steps_per_cell);
+  std::string text =
+      fmt::format("{}: {}", side.named, support::counted(side.steps - warm_up, "step", "steps"));
+  if (warm_up != 0) text += fmt::format(", {} more left out as warm-up", warm_up);
+  return text;
+}
+
+std::string memory_name(std::int32_t device) {
+  return device < 0 ? "host memory" : fmt::format("GPU {} memory", device);
+}
+
+std::string_view what_is_told(const NameDiff& row) {
+  const Change* change = &row.telling();
+  if (row.on_gpu()) return "GPU time";
+  if (change == &row.device) return "GPU time launched in it";
+  return change == &row.self ? "in itself" : "with what it calls";
+}
+
+}  // namespace gpuprof::report::diff

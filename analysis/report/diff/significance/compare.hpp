@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From two Sides to what changed.
+//
+// Context:  cli
+// Owns:     nothing
+// Not here: the sums (step_profile_reader.hpp), the statistics (robust_stats.hpp)
+#pragma once
+
+#include "analysis/report/diff/data/diff.hpp"
+
+namespace gpuprof::report::diff {
+
+/// @param before,after Both with steps, or both without.
+ProcessDiff compare(Side before, Side after, const Limits& limits);
+
+}  // namespace gpuprof::report::diff

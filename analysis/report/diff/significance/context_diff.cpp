@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What differs between two recordings apart from times: memory, shapes, how they were made.
+//
+// Context:  cli
+#include "analysis/report/diff/significance/context_diff.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "analysis/report/diff/significance/robust_stats.hpp"
+#include "support/text.hpp"
+
+namespace gpuprof::report::diff {
+namespace {
+
+/// Fewer steps on a side tell nothing; from here on ranks do.
+constexpr std::size_t kLeastSteps = 3;
+constexpr std::size_t kEnoughSteps = 8;
+constexpr double kLeastBytes = 1 << 20;
+
+double usual_peak(const Side& side, const SideMemory& memory) {
+  Values peaks;
+  for (const auto& [cell, bytes] : memory.peak_by_cell)
+    if (cell >= side.warm_up) peaks.push_back(static_cast<double>(bytes));
+  return median(peaks);
+}
+
+bool memory_changed(double before, double after, const Limits& limits) {
+  const double difference = std::abs(after - before);
+  return difference >= kLeastBytes && difference >= limits.change * std::max(before, after);
+}
+
+std::string joined(const std::set<std::string>& shapes) {
+  return support::join({shapes.begin(), shapes.end()}, ", ");
+}
+
+std::string fact(const Side& side, const char* key) {
+  const auto found = side.facts.find(key);
+  return found == side.facts.end() ? "" : found->second;
+}
+
+void note(ProcessDiff& diff, const char* what, const std::string& before,
+          const std::string& after) {
+  if (before == after || before.empty() || after.empty()) return;
+  diff.remarks.push_back(fmt::format("{}: {} before, {} after", what, before, after));
+}
+
+void note_steps(const Side& before, const Side& after, ProcessDiff& diff) {
+  const auto kept = [](const Side& side) {
+    return side.steps - std::min(side.steps, side.warm_up * side.steps_per_cell);
+  };
+  const std::size_t fewest = std::min(kept(before), kept(after));
+  diff.enough_steps = fewest >= kEnoughSteps;
+  diff.too_few_steps = fewest < kLeastSteps;
+  if (diff.too_few_steps) {
+    diff.doubts.push_back(fmt::format(
+        "{} after warm-up {} not enough to tell noise from change: record at least {}",
+        support::counted(fewest, "step", "steps"), fewest == 1 ? "is" : "are", kEnoughSteps));
+  } else if (!diff.enough_steps) {
+    diff.doubts.push_back(
+        fmt::format("only {} steps: a change is claimed from twice the size on, and only if it is "
+                    "in every step; record at least {}",
+                    fewest, kEnoughSteps));
+  }
+}
+
+}  // namespace
+
+void compare_memory(const Side& before, const Side& after, const Limits& limits,
+                    ProcessDiff& diff) {
+  std::set<std::int32_t> devices;
+  for (const Side* side : {&before, &after})
+    for (const auto& [device, memory] : side->memory) devices.insert(device);
+  for (const std::int32_t device : devices) {
+    MemoryDiff& row = diff.memory.emplace_back();
+    row.device = device;
+    if (const auto at = before.memory.find(device); at != before.memory.end())
+      row.before = at->second;
+    if (const auto at = after.memory.find(device); at != after.memory.end()) row.after = at->second;
+    // Where no memory was recorded at all, none appeared.
+    if (before.memory.empty() || after.memory.empty()) continue;
+    const double usual_before = usual_peak(before, row.before);
+    const double usual_after = usual_peak(after, row.after);
+    const bool in_steps = (usual_before == 0 && usual_after == 0) ||
+                          memory_changed(usual_before, usual_after, limits);
+    row.significant =
+        in_steps && memory_changed(static_cast<double>(row.before.peak_allocated_bytes),
+                                   static_cast<double>(row.after.peak_allocated_bytes), limits);
+  }
+}
+
+void note_shapes(const NameRow& before, const NameRow& after, NameDiff& row) {
+  if (before.shapes.empty() || after.shapes.empty() || before.shapes == after.shapes) return;
+  if (before.shapes.size() > kMaxShapes || after.shapes.size() > kMaxShapes) return;
+  row.shapes_before = joined(before.shapes);
+  row.shapes_after = joined(after.shapes);
+}
+
+void note_differences(const Side& before, const Side& after, ProcessDiff& diff) {
+  if (diff.by_step) {
+    note_steps(before, after, diff);
+    note(diff, "steps", fact(before, "steps"), fact(after, "steps"));
+  } else {
+    diff.doubts.push_back(
+        before.steps == 0 && after.steps == 0
+            ? "no steps: times are compared by call, over equal slices of each recording"
+            : "steps on one side only: times are compared by call, over equal slices of each "
+              "recording");
+  }
+  note(diff, "PyTorch", fact(before, "torch.version"), fact(after, "torch.version"));
+  note(diff, "Python", fact(before, "python.version"), fact(after, "python.version"));
+  note(diff, "machine", before.host, after.host);
+  const auto gpus = [](const Side& side) {
+    return side.gpus.empty() ? std::string("none in use") : support::join(side.gpus, ", ");
+  };
+  note(diff, "GPUs", gpus(before), gpus(after));
+  note(diff, "command", before.command, after.command);
+  if (before.world_size != after.world_size)
+    diff.remarks.push_back(
+        fmt::format("ranks in the job: {} before, {} after", before.world_size, after.world_size));
+  if (before.other_names != 0 || after.other_names != 0)
+    diff.doubts.push_back(
+        fmt::format("more than {} names: {} before and {} after are added up as (other)", kMaxNames,
+                    before.other_names, after.other_names));
+  std::size_t other_shapes = 0;
+  for (const NameDiff& row : diff.names) other_shapes += !row.shapes_before.empty();
+  if (other_shapes != 0)
+    diff.remarks.push_back(fmt::format("inputs of other shapes or types in {}",
+                                       support::counted(other_shapes, "operator", "operators")));
+  if (before.memory.empty() != after.memory.empty())
+    diff.doubts.push_back(
+        fmt::format("memory was recorded only {}", before.memory.empty() ? "after" : "before"));
+}
+
+}  // namespace gpuprof::report::diff

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What several pairs of recordings show together.
+//
+// Context:  cli
+#include "analysis/report/diff/significance/repeated_pairs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "support/text.hpp"
+
+namespace gpuprof::report::diff {
+namespace {
+
+int sign_of(double value) { return value > 0 ? 1 : value < 0 ? -1 : 0; }
+
+/// Which way a row changed, in calls where these say it.
+int direction_of(const NameDiff& row, const Change& change) {
+  return sign_of(row.calls_changed ? row.calls_after - row.calls_before : change.difference());
+}
+
+int direction_of(const MemoryDiff& row) {
+  return row.after.peak_allocated_bytes > row.before.peak_allocated_bytes ? 1 : -1;
+}
+
+/// Another pair, its names ready to be found.
+struct Other {
+  explicit Other(const ProcessDiff& its) : process(its) {
+    for (const NameDiff& row : its.names) names[{row.kind, row.name}] = &row;
+  }
+  const ProcessDiff& process;
+  std::map<std::pair<NameKind, std::string_view>, const NameDiff*> names;
+};
+
+class Joining {
+ public:
+  Joining(std::vector<Other> others, std::size_t pairs)
+      : others_(std::move(others)), pairs_(pairs) {}
+
+  void settle(MetricDiff& row) const {
+    settle_one(row.change, [&row](const Other& other) {
+      const MetricDiff* its = other.process.metric(row.name);
+      return its != nullptr && its->change.shown() &&
+             sign_of(its->change.difference()) == sign_of(row.change.difference());
+    });
+  }
+
+  void settle(MemoryDiff& row) const {
+    settle_one(row, [&row](const Other& other) {
+      const auto& all = other.process.memory;
+      return std::any_of(all.begin(), all.end(), [&row](const MemoryDiff& its) {
+        return its.device == row.device && its.shown() && direction_of(its) == direction_of(row);
+      });
+    });
+  }
+
+  void settle(NameDiff& row) const {
+    if (row.presence != Presence::kBoth)
+      return settle_one(row, [&row](const Other& other) {
+        const NameDiff* its = found(row, other);
+        return its != nullptr && its->shown();
+      });
+    for (Change NameDiff::*change : {&NameDiff::self, &NameDiff::total, &NameDiff::device})
+      settle_one(row.*change, [&](const Other& other) {
+        const NameDiff* its = found(row, other);
+        if (its == nullptr || !(its->*change).shown()) return false;
+        const bool same_calls = !row.inner_calls.empty() && row.inner_calls == its->inner_calls;
+        return same_calls || direction_of(*its, its->*change) == direction_of(row, row.*change);
+      });
+    row.settle();
+  }
+
+ private:
+  static const NameDiff* found(const NameDiff& row, const Other& other) {
+    const auto at = other.names.find({row.kind, row.name});
+    return at == other.names.end() || at->second->presence != row.presence ? nullptr : at->second;
+  }
+
+  /// @param one   A change, or a row that is shown as a whole.
+  /// @param shows Whether another pair does, in the same direction.
+  template <typename One, typename Shows>
+  void settle_one(One& one, const Shows& shows) const {
+    if (!one.shown()) return;
+    one.shown_by =
+        1 + static_cast<std::size_t>(std::count_if(others_.begin(), others_.end(), shows));
+    one.significant = one.shown_by == pairs_ && (one.significant || pairs_ >= kEnoughPairs);
+    one.seen_once = !one.significant;
+  }
+
+  const std::vector<Other> others_;
+  const std::size_t pairs_;
+};
+
+bool has_gpu(const Diff& diff) {
+  return std::any_of(diff.processes.begin(), diff.processes.end(), [](const ProcessDiff& process) {
+    return std::any_of(process.names.begin(), process.names.end(),
+                       [](const NameDiff& row) { return row.on_gpu(); });
+  });
+}
+
+}  // namespace
+
+const ProcessDiff* counterpart(const ProcessDiff& process, const Diff& first, const Diff& other) {
+  if (first.processes.size() == 1 && other.processes.size() == 1) return &other.processes.front();
+  const auto at = static_cast<std::size_t>(&process - first.processes.data());
+  for (const ProcessDiff& one : other.processes)
+    if (process.after.rank >= 0 && one.after.rank == process.after.rank) return &one;
+  const bool by_place =
+      process.after.rank < 0 && at < other.processes.size() && other.processes[at].after.rank < 0;
+  return by_place ? &other.processes[at] : nullptr;
+}
+
+support::Result<Diff> joined(std::vector<Diff> pairs) {
+  Diff first = std::move(pairs.front());
+  pairs.erase(pairs.begin());
+  first.repeats = std::move(pairs);
+  if (first.repeats.empty()) return first;
+  for (const Diff& other : first.repeats)
+    if (has_gpu(first) && has_gpu(other) && first.simulated != other.simulated)
+      return support::error(
+          fmt::format("{} has GPU work of a simulated GPU and {} of a real one: their times say "
+                      "nothing about each other; compare recordings of the same kind",
+                      support::in_quotes(first.simulated ? first.before : other.before),
+                      support::in_quotes(first.simulated ? other.before : first.before)),
+          kTrouble);
+  for (ProcessDiff& process : first.processes) {
+    std::vector<Other> others;
+    for (const Diff& other : first.repeats)
+      if (const ProcessDiff* one = counterpart(process, first, other)) others.emplace_back(*one);
+    const Joining joining(std::move(others), first.pairs());
+    for (MetricDiff& row : process.metrics) joining.settle(row);
+    for (MemoryDiff& row : process.memory) joining.settle(row);
+    for (NameDiff& row : process.names) joining.settle(row);
+    process.sort_names();
+  }
+  return first;
+}
+
+std::vector<std::string> pairs_sentences(const Diff& diff) {
+  if (diff.repeats.empty()) return {};
+  std::vector<std::string> sentences{
+      fmt::format("{} pairs of recordings: the figures are those of the first; claimed is what "
+                  "every pair shows",
+                  diff.pairs())};
+  for (std::size_t i = 0; i < diff.repeats.size(); ++i)
+    sentences.push_back(fmt::format("pair {}: before {}, after {}", i + 2, diff.repeats[i].before,
+                                    diff.repeats[i].after));
+  return sentences;
+}
+
+}  // namespace gpuprof::report::diff

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All data of a comparison's page, in the order docs/report-page.md lists them.
+//
+// Context:  cli
+#include "analysis/report/diff_page/diff_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/report/diff/output/findings.hpp"
+#include "analysis/report/diff/significance/repeated_pairs.hpp"
+#include "analysis/report/diff_page/diff_sections.hpp"
+#include "analysis/report/page/page_file.hpp"
+#include "support/text.hpp"
+
+namespace gpuprof::report::diff {
+namespace {
+
+std::string verdict(std::size_t claims) {
+  if (claims == 0) return "No significant change";
+  return support::counted(claims, "significant change", "significant changes");
+}
+
+void write_common(Part& part) {
+  part.json.array();
+  for (const std::string& sentence :
+       common_sentences(part.process.host, "operators", part.diff.limits))
+    part.json.text(sentence);
+  for (const std::string& sentence :
+       common_sentences(part.process.gpu, "kernels and copies", part.diff.limits))
+    part.json.text(sentence);
+  part.json.end_array();
+}
+
+template <typename Write>
+void member(Part& part, std::string_view key, const Write& write) {
+  part.json.key(key);
+  write(part);
+}
+
+void write_process(Json& json, const Diff& diff, const ProcessDiff& process, std::size_t rows) {
+  std::vector<std::string> left_out;
+  Part part{json, diff, process, rows, left_out};
+  const auto sides = {side_sentence(process.before, process.by_step),
+                      side_sentence(process.after, process.by_step)};
+  json.object().key("name").text(name_of(process));
+  json.key("title").text(fmt::format("{} → {}", diff.before, diff.after));
+  json.key("command").text(fmt::format("{} → {}", diff.before, diff.after));
+  json.key("simulated").flag(process.before.simulated && process.after.simulated);
+  json.key("by_step").flag(process.by_step);
+  json.key("verdict").text(verdict(claims_of(process, diff.pairs()).size()));
+  json.key("sides").texts(std::vector<std::string>(sides));
+  json.key("pairs").texts(pairs_sentences(diff));
+  member(part, "claims", write_claims);
+  member(part, "seen_once", write_seen_once);
+  member(part, "common", write_common);
+  json.key("notes").array();
+  for (const auto* sentences : {&process.doubts, &process.remarks})
+    for (const std::string& sentence : *sentences) json.text(sentence);
+  json.end_array();
+  member(part, "curves", write_curves);
+  member(part, "metrics", write_metrics);
+  member(part, "operators", write_operators);
+  member(part, "kernels", write_gpu_work);
+  member(part, "memory", write_memory);
+  member(part, "environment", write_environment);
+  member(part, "limits", write_limits);
+  json.end_object();
+}
+
+}  // namespace
+
+std::string name_of(const ProcessDiff& process) {
+  if (process.after.rank >= 0) return fmt::format("rank {}", process.after.rank);
+  return fmt::format("process {} and process {}", process.before.pid, process.after.pid);
+}
+
+std::string diff_page_data(const Diff& diff, const DiffPageRequest& request) {
+  constexpr std::size_t kLeastRows = 100;
+  const std::size_t processes = std::max<std::size_t>(diff.processes.size(), 1);
+  Json json;
+  json.object().key("schema").number(1u).key("version").text(request.version);
+  json.key("source").text(fmt::format("{} and {}", diff.before, diff.after));
+  json.key("simulated").flag(diff.simulated).key("holds").texts(request.holds);
+  json.key("ranks");
+  write_ranks(json, diff);
+  json.key("processes").array();
+  for (const ProcessDiff& process : diff.processes)
+    write_process(json, diff, process, std::max(request.rows / processes, kLeastRows));
+  json.end_array().end_object();
+  return std::string(json.view());
+}
+
+support::Result<std::uint64_t> write_diff_page(const Diff& diff, const DiffPageRequest& request) {
+  GPUPROF_CHECK(page::check_page_path(request.path, request.force));
+  return page::write_page_file(request.path, request.force, page::PageKind::kDiff,
+                               diff_page_data(diff, request));
+}
+
+}  // namespace gpuprof::report::diff

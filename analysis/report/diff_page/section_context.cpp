@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Memory, how both were recorded, and what cannot be compared and why.
+//
+// Context:  cli
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "analysis/report/diff/output/findings.hpp"
+#include "analysis/report/diff_page/diff_sections.hpp"
+#include "support/text.hpp"
+
+namespace gpuprof::report::diff {
+namespace {
+
+/// @param both Memory was recorded before and after.
+/// @param peak What is claimed of it; null: nothing ever is.
+void write_memory_row(Json& json, bool both, const std::string& name, const MemoryDiff* peak,
+                      std::uint64_t before, std::uint64_t after, std::string_view unit) {
+  json.array().text(name).number(peak != nullptr && peak->significant ? 1u : 0u);
+  json.number(peak != nullptr && peak->seen_once ? 1u : 0u).number(before).number(after);
+  if (both)
+    write_change(json, static_cast<double>(before), static_cast<double>(after));
+  else
+    json.null();
+  json.text(unit).end_array();
+}
+
+void fact_row(Json& json, std::string_view what, const std::string& before,
+              const std::string& after) {
+  json.array().text(what).text(before).text(after).number(before == after ? 0u : 1u).end_array();
+}
+
+std::string number_or_none(std::int64_t value) {
+  return value < 0 ? "none" : fmt::format("{}", value);
+}
+
+void fixed_rows(Json& json, const Side& before, const Side& after) {
+  const auto row = [&](std::string_view what, const auto& of) {
+    fact_row(json, what, of(before), of(after));
+  };
+  row("Recording", [](const Side& side) { return side.named; });
+  row("Program", [](const Side& side) { return side.program; });
+  row("Command", [](const Side& side) { return side.command; });
+  row("Host", [](const Side& side) { return side.host; });
+  row("Process number", [](const Side& side) { return fmt::format("{}", side.pid); });
+  row("Rank", [](const Side& side) { return number_or_none(side.rank); });
+  row("Ranks in the job", [](const Side& side) {
+    return side.world_size == 0 ? "none" : fmt::format("{}", side.world_size);
+  });
+  row("GPUs in use",
+      [](const Side& side) { return side.gpus.empty() ? "none" : support::join(side.gpus, ", "); });
+  row("Simulated GPU", [](const Side& side) { return side.simulated ? "yes" : "no"; });
+  row("Steps", [](const Side& side) { return fmt::format("{}", side.steps); });
+  row("Left out as warm-up", [](const Side& side) {
+    return fmt::format("{}", std::min(side.steps, side.warm_up * side.steps_per_cell));
+  });
+  row("Recorded time", [](const Side& side) { return support::human_duration(side.recorded_ns); });
+}
+
+std::string fact(const Side& side, const std::string& key) {
+  const auto at = side.facts.find(key);
+  return at == side.facts.end() ? "" : at->second;
+}
+
+void group(Json& json, std::string_view title, const std::vector<std::string>& sentences) {
+  json.object().key("title").text(title).key("sentences").texts(sentences).end_object();
+}
+
+/// What is there, but cannot be held against noise or against anything.
+std::vector<std::string> untold(const Part& part) {
+  std::vector<std::string> out;
+  const ProcessDiff& process = part.process;
+  const auto has = [&process](bool on_gpu) {
+    return std::any_of(process.names.begin(), process.names.end(),
+                       [on_gpu](const NameDiff& row) { return row.on_gpu() == on_gpu; });
+  };
+  const auto say = [&](const Common& common, std::string_view what, bool on_gpu) {
+    if (cannot_tell(common))
+      for (const std::string& sentence : common_sentences(common, what, part.diff.limits))
+        out.push_back(sentence);
+    else if (!common.known && has(on_gpu))
+      out.push_back(fmt::format(
+          "Of {} too few are large enough to tell from them what the machine did: {}", what,
+          on_gpu ? "each is taken as it was measured."
+                 : "a change of one must be twice as large to be claimed."));
+  };
+  say(process.host, "operators", false);
+  say(process.gpu, "kernels and copies", true);
+  return out;
+}
+
+std::vector<std::string> alone(const ProcessDiff& process) {
+  std::vector<std::string> out;
+  const auto count = [&process](Presence presence) {
+    return static_cast<std::uint64_t>(
+        std::count_if(process.names.begin(), process.names.end(),
+                      [presence](const NameDiff& row) { return row.presence == presence; }));
+  };
+  if (const std::uint64_t gone = count(Presence::kGone); gone != 0)
+    out.push_back(fmt::format("{} only before: there is nothing to compare with; listed as gone",
+                              support::counted(gone, "name is", "names are")));
+  if (const std::uint64_t fresh = count(Presence::kNew); fresh != 0)
+    out.push_back(fmt::format("{} only after: there is nothing to compare with; listed as new",
+                              support::counted(fresh, "name is", "names are")));
+  return out;
+}
+
+}  // namespace
+
+void write_memory(Part& part) {
+  static constexpr std::array kColumns{
+      Column{"name", "What", "text"},           Column{"significant", "Significant", "flag"},
+      Column{"seen_once", "Seen once", "flag"}, Column{"before", "Before", "row"},
+      Column{"after", "After", "row"},          Column{"change", "Change", "change"}};
+  Json& json = part.json;
+  page::begin_table(json, "memory", "Memory of PyTorch's allocators", kColumns, "",
+                    "Of the whole recording. A peak is claimed where it differs by 1 MiB and by "
+                    "what --min-change says, and those of the usual step do too.");
+  const bool both = !part.process.before.memory.empty() && !part.process.after.memory.empty();
+  for (const MemoryDiff& row : part.process.memory) {
+    const std::string of = memory_name(row.device);
+    const SideMemory &a = row.before, &b = row.after;
+    write_memory_row(json, both, of + ", peak allocated", &row, a.peak_allocated_bytes,
+                     b.peak_allocated_bytes, "bytes");
+    write_memory_row(json, both, of + ", peak reserved", nullptr, a.peak_reserved_bytes,
+                     b.peak_reserved_bytes, "bytes");
+    write_memory_row(json, both, of + ", allocations", nullptr, a.allocations, b.allocations,
+                     "count");
+    write_memory_row(json, both, of + ", allocated in all", nullptr, a.allocated_bytes,
+                     b.allocated_bytes, "bytes");
+  }
+  page::end_table(json, 0);
+}
+
+void write_environment(Part& part) {
+  static constexpr std::array kColumns{
+      Column{"what", "What", "text"}, Column{"before", "Before", "name"},
+      Column{"after", "After", "name"}, Column{"differs", "Differs", "flag"}};
+  const Side &before = part.process.before, &after = part.process.after;
+  page::begin_table(part.json, "environment", "How both were recorded", kColumns, "");
+  fixed_rows(part.json, before, after);
+  std::set<std::string> keys;
+  for (const Side* side : {&before, &after})
+    for (const auto& [key, value] : side->facts) keys.insert(key);
+  for (const std::string& key : keys) fact_row(part.json, key, fact(before, key), fact(after, key));
+  page::end_table(part.json, 0);
+}
+
+void write_limits(Part& part) {
+  const ProcessDiff& process = part.process;
+  std::vector<std::string> compared = part.diff.remarks;
+  for (const auto& sentences : {process.doubts, untold(part), alone(process)})
+    compared.insert(compared.end(), sentences.begin(), sentences.end());
+  part.json.array();
+  group(part.json, "Not compared, or not as well as could be", compared);
+  const auto with_reading = [](std::vector<std::string> missing, const Reading& reading) {
+    missing.insert(missing.end(), reading.sentences.begin(), reading.sentences.end());
+    return missing;
+  };
+  group(part.json, "Not in the recording before",
+        with_reading(process.before.missing, part.diff.before_reading));
+  group(part.json, "Not in the recording after",
+        with_reading(process.after.missing, part.diff.after_reading));
+  group(part.json, "Not in this page", part.left_out);
+  part.json.end_array();
+}
+
+}  // namespace gpuprof::report::diff

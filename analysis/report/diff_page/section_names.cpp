@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tables of names: operators and ranges, kernels and copies, before and after.
+//
+// Context:  cli
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "analysis/report/diff/output/findings.hpp"
+#include "analysis/report/diff/output/format_value.hpp"
+#include "analysis/report/diff_page/diff_sections.hpp"
+
+namespace gpuprof::report::diff {
+namespace {
+
+constexpr std::array kColumns{Column{"name", "Name", "name"},
+                              Column{"kind", "Kind", "text"},
+                              Column{"significant", "Significant", "flag"},
+                              Column{"seen_once", "Seen once", "flag"},
+                              Column{"before", "Before", "us"},
+                              Column{"after", "After", "us"},
+                              Column{"change", "Change", "change"},
+                              Column{"limit", "Noise bound", "percent"},
+                              Column{"adjusted", "Adjusted", "change"},
+                              Column{"spread_before", "Spread before", "percent"},
+                              Column{"spread_after", "Spread after", "percent"},
+                              Column{"share_before", "Of the step before", "percent"},
+                              Column{"share_after", "Of the step after", "percent"},
+                              Column{"calls_before", "Calls before", "number"},
+                              Column{"calls_after", "Calls after", "number"},
+                              Column{"told", "The time is", "text"}};
+
+/// Which of a row's times a table is made of.
+struct Choice {
+  std::string_view key, title, told;  // told: of every row; empty: as the row says
+  const Change& (*change)(const NameDiff& row);
+  bool (*has)(const NameDiff& row);
+};
+
+constexpr Choice kTelling{"all", "what tells most of each", "",
+                          [](const NameDiff& row) -> const Change& { return row.telling(); },
+                          [](const NameDiff&) { return true; }};
+constexpr std::array kOfOperators{
+    kTelling,
+    Choice{"self", "in itself", "in itself",
+           [](const NameDiff& row) -> const Change& { return row.self; },
+           [](const NameDiff& row) { return !row.on_gpu(); }},
+    Choice{"total", "with what it calls", "with what it calls",
+           [](const NameDiff& row) -> const Change& { return row.total; },
+           [](const NameDiff& row) { return !row.on_gpu(); }},
+    Choice{"device", "GPU time launched in it", "GPU time launched in it",
+           [](const NameDiff& row) -> const Change& { return row.device; },
+           [](const NameDiff& row) { return !row.on_gpu(); }}};
+
+/// A name as a whole, or the change of one of its times.
+template <typename One>
+void write_claimed(Json& json, const One& one) {
+  json.number(one.significant ? 1u : 0u).number(one.seen_once ? 1u : 0u);
+}
+
+void write_row(Part& part, const NameDiff& row, const Choice& choice) {
+  const Change& change = choice.change(row);
+  const bool both = change.before > 0 && change.after > 0;
+  Json& json = part.json;
+  json.array().text(row.name).text(name_of(row.kind));
+  if (choice.told.empty())
+    write_claimed(json, row);
+  else
+    write_claimed(json, change);
+  json.us(change.before).us(change.after);
+  write_change(json, change.before, change.after);
+  write_share(json, change.limit, both);
+  write_share(json, change.adjusted, both);
+  write_share(json, change.before_spread, change.before > 0);
+  write_share(json, change.after_spread, change.after > 0);
+  json.number(change.share_before).number(change.share_after);
+  json.number(row.calls_before).number(row.calls_after);
+  json.text(choice.told.empty() ? what_is_told(row) : choice.told).end_array();
+}
+
+void write_table(Part& part, std::string_view key, const Choice& choice,
+                 const std::vector<const NameDiff*>& rows) {
+  page::begin_table(part.json, fmt::format("{}_{}", key, choice.key), choice.title, kColumns, "",
+                    figures_note(part.process.by_step));
+  std::size_t written = 0, left = 0;
+  for (const NameDiff* row : rows) {
+    if (!choice.change(*row).measured || !choice.has(*row)) continue;
+    if (written < part.rows) {
+      write_row(part, *row, choice);
+      ++written;
+    } else {
+      ++left;
+    }
+  }
+  page::end_table(part.json, left);
+  if (left != 0 && choice.told.empty())
+    part.left_out.push_back(fmt::format(
+        "{} of the {}: those with the least time; gpuprof diff --json lists them all", left, key));
+}
+
+std::vector<const NameDiff*> rows_of(const ProcessDiff& process, bool on_gpu) {
+  std::vector<const NameDiff*> rows;
+  for (const NameDiff& row : process.names)
+    if (row.on_gpu() == on_gpu) rows.push_back(&row);
+  return rows;
+}
+
+}  // namespace
+
+void write_operators(Part& part) {
+  const std::vector<const NameDiff*> rows = rows_of(part.process, false);
+  part.json.array();
+  for (const Choice& choice : kOfOperators) write_table(part, "operators", choice, rows);
+  part.json.end_array();
+}
+
+void write_gpu_work(Part& part) {
+  part.json.array();
+  write_table(part, "kernels", kTelling, rows_of(part.process, true));
+  part.json.end_array();
+}
+
+}  // namespace gpuprof::report::diff

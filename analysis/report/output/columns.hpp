@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Columns of a table, written down one after the other.
+//
+// Context:  cli
+#pragma once
+
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "analysis/report/output/table_columns.hpp"
+#include "analysis/report/wall_time/wall_time.hpp"
+
+namespace gpuprof::report {
+
+template <typename Row>
+class Columns {
+ public:
+  template <typename Value>
+  Columns& add(const char* key, const char* title, Unit unit, Value value, bool shown = true) {
+    columns_.push_back({{key, title, unit, shown}, [value](const Row& row) -> Cell {
+                          if constexpr (std::is_convertible_v<decltype(value(row)), std::string>)
+                            return std::string(value(row));
+                          else if constexpr (std::is_floating_point_v<decltype(value(row))>)
+                            return static_cast<double>(value(row));
+                          else
+                            return static_cast<std::int64_t>(value(row));
+                        }});
+    return *this;
+  }
+  const std::vector<ColumnOf<Row>>& all() const { return columns_; }
+
+ private:
+  std::vector<ColumnOf<Row>> columns_;
+};
+
+/// What ran, where, and who says so.
+///
+/// @param told told(row): a const Told&
+template <typename Row, typename Get>
+void add_told(Columns<Row>& c, Get told) {
+  c.add("doing", "Doing", Unit::kText,
+        [told](const Row& r) {
+          return told(r).ns == 0 ? std::string() : std::string(key_of(told(r).doing));
+        })
+      .add("what", "What", Unit::kText, [told](const Row& r) { return told(r).what; })
+      .add(
+          "function", "Function", Unit::kText, [told](const Row& r) { return told(r).function; },
+          false)
+      .add(
+          "line_by", "Line by", Unit::kText, [told](const Row& r) { return told(r).line_by; },
+          false)
+      .add("line", "Line", Unit::kText, [told](const Row& r) { return told(r).place(); });
+}
+
+}  // namespace gpuprof::report

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The short report.
+//
+// Context:  cli
+#include "analysis/report/output/overview_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/report/output/table_columns.hpp"
+#include "analysis/report/output/tables.hpp"
+#include "analysis/report/output/wall_time_text.hpp"
+#include "support/text.hpp"
+
+namespace gpuprof::report {
+namespace {
+
+constexpr std::size_t kMostRows = 8, kFewRows = 5;
+
+/// Sentences over several lines.
+std::string wrapped(const std::string& text, const std::string& first, std::size_t width) {
+  const std::string indent(first.size(), ' ');
+  std::string out = first, line;
+  std::size_t used = first.size();
+  for (const std::string& word : support::split(text, ' ')) {
+    if (used + word.size() > width && used > first.size()) {
+      while (out.ends_with(' ')) out.pop_back();
+      out += '\n' + indent;
+      used = indent.size();
+    }
+    out += word + ' ';
+    used += word.size() + 1;
+  }
+  while (out.ends_with(' ')) out.pop_back();
+  return out + '\n';
+}
+
+std::string recorded(const Analysis& a, std::size_t width) {
+  std::vector<std::string> kinds;
+  // Trace files tell how long a stack stayed the same, not how often it was met.
+  for (const auto& [kind, count] : a.meta.events)
+    kinds.push_back(support::human_count(count) + " " +
+                    (kind == "samples" ? "stretches of samples with one stack each" : kind));
+  const std::string span = support::human_duration(a.meta.recorded_ns);
+  const std::string windows =
+      a.meta.windows.size() > 1 ? fmt::format(" in {} windows", a.meta.windows.size()) : "";
+  return wrapped(fmt::format("{}{}: {}", span, windows, support::join(kinds, ", ")), "Recorded  ",
+                 width);
+}
+
+/// Steps that count in no mean.
+std::string apart(const Steps& s) {
+  std::string text;
+  for (const StepRow& step : s.steps) {
+    if (!step.warm_up) continue;
+    std::vector<std::pair<std::uint64_t, std::size_t>> parts;
+    for (std::size_t i = 0; i < step.time.size(); ++i)
+      if (step.time[i] != 0) parts.emplace_back(step.time[i], i);
+    std::sort(parts.rbegin(), parts.rend());
+    std::string line =
+        fmt::format("{} Step {} stands apart: {}", text.empty() ? "         " : "         ",
+                    step.label, time_text(static_cast<double>(step.length_ns())));
+    for (std::size_t i = 0; i < std::min<std::size_t>(parts.size(), 3); ++i)
+      line += fmt::format("{} {} {}", i == 0 ? ";" : ",",
+                          name_of(static_cast<Category>(parts[i].second)),
+                          time_text(static_cast<double>(parts[i].first)));
+    text += line + "\n";
+    if (&step - s.steps.data() >= 2) break;
+  }
+  if (s.warm_up > 3) text += fmt::format("          and {} more do\n", s.warm_up - 3);
+  return text;
+}
+
+std::string steps(const Analysis& a, std::size_t width) {
+  const Steps& s = a.steps;
+  if (s.steps.empty()) return "";
+  std::string text = "\n";
+  const auto mean = [&](std::size_t i) { return s.mean_ns[i]; };
+  if (s.made_up) {
+    text += "Time      no step was recorded: this is the whole recording, " +
+            time_text(s.length.mean_ns) + "\n";
+  } else {
+    text += fmt::format("Steps     {} of {}: mean {}, p50 {}, p90 {}, p99 {}, longest {}\n", s.kept,
+                        s.steps.size(), time_text(s.length.mean_ns), time_text(s.length.p50_ns),
+                        time_text(s.length.p90_ns), time_text(s.length.p99_ns),
+                        time_text(static_cast<double>(s.length.max_ns)));
+    text += apart(s);
+  }
+  const std::size_t bar = width > 60 ? std::min<std::size_t>(40, width - 50) : 10;
+  for (std::size_t i = 0; i < s.mean_ns.size(); ++i) {
+    if (mean(i) <= 0) continue;
+    const double share = share_of(mean(i), s.length.mean_ns);
+    text += fmt::format(
+        "  {:<14} {:>10}  {:>5.1f}%  {}\n", name_of(static_cast<Category>(i)), time_text(mean(i)),
+        share,
+        std::string(static_cast<std::size_t>(share / 100 * static_cast<double>(bar) + 0.5), '#'));
+  }
+  return text;
+}
+
+std::string gpus(Analysis& a, std::size_t width) {
+  if (a.steps.gpus.empty()) return "";
+  return "\nGPUs" + std::string(a.meta.simulated ? " (simulated)" : "") + "\n" +
+         text_of(gpu_table(a, {}), kMostRows, width);
+}
+
+std::string operators(Analysis& a, std::size_t width) {
+  TableOptions options;
+  options.with_overhead = false;
+  Table table = operator_table(a, options);
+  if (table.rows.empty()) return "";
+  const bool device = a.operators.self_device_ns > 0;
+  const char* const key = device ? "self_device_time_total_ns" : "self_cpu_time_total_ns";
+  std::vector<std::string> columns = {"self_cpu_time_total_ns", "cpu_time_total_ns"};
+  if (device) {
+    std::erase_if(table.rows,
+                  [](const auto& row) { return std::get<std::string>(row[1]) == "yes"; });
+    columns.insert(columns.end(), {"self_device_time_total_ns", "device_time_total_ns"});
+  }
+  columns.insert(columns.end(), {"count", "name"});
+  if (!sort_by(table, key) || !choose_columns(table, columns)) return "";
+  if (table.rows.size() > kMostRows) table.rows.resize(kMostRows);
+  return fmt::format("\nOperators by self {} time (all: --by operator)\n",
+                     device ? "CUDA" : "CPU") +
+         text_of(table, kMostRows, width);
+}
+
+/// What CUPTI and the driver did for themselves: no operator of the program's.
+std::string overheads(const Analysis& a, std::size_t width) {
+  std::map<std::string, std::pair<std::int64_t, std::uint64_t>> sums;
+  std::int64_t all_ns = 0;
+  for (const OperatorRow& r : a.operators.rows) {
+    if (r.kind != OperatorKind::kOverhead) continue;
+    sums[r.name].first += r.cpu_ns;
+    sums[r.name].second += r.count;
+    all_ns += r.cpu_ns;
+  }
+  if (sums.empty()) return "";
+  std::vector<std::pair<std::int64_t, std::string>> parts;
+  for (const auto& [name, sum] : sums)
+    parts.emplace_back(sum.first,
+                       fmt::format("{} {} ({})", name, time_text(static_cast<double>(sum.first)),
+                                   support::human_count(sum.second)));
+  std::sort(parts.rbegin(), parts.rend());
+  std::vector<std::string> texts;
+  for (const auto& part : parts) texts.push_back(part.second);
+  return "\n" +
+         wrapped(fmt::format("{} of CUPTI and the driver, in no operator's own time: {}",
+                             time_text(static_cast<double>(all_ns)), support::join(texts, ", ")),
+                 "Overhead  ", width);
+}
+
+std::string top(Analysis& a, std::size_t width, const char* title, const char* by,
+                const std::vector<std::string>& columns) {
+  Table table = find_table(by)->make(a, {});
+  if (table.rows.empty() || !choose_columns(table, columns)) return "";
+  if (table.rows.size() > kFewRows) table.rows.resize(kFewRows);
+  return fmt::format("\n{} (all: --by {})\n", title, by) + text_of(table, kFewRows, width);
+}
+
+std::string lines(Analysis& a, std::size_t width) {
+  const bool gpu = a.has_gpu();
+  const bool sampled = std::any_of(a.host.lines.begin(), a.host.lines.end(), [](const auto& line) {
+    return line.costs.samples + line.costs.blocked_samples != 0;
+  });
+  std::vector<std::string> columns;
+  if (sampled) columns = {"cpu_ns", "blocked_ns"};
+  columns.insert(columns.end(), {"operators", "operator_ns"});
+  if (gpu) columns.insert(columns.end(), {"gpu_ns", "wait_ns"});
+  columns.insert(columns.end(), {"function", "line"});
+  return top(a, width, "Lines of the program", "line", columns);
+}
+
+std::string memory(const Analysis& a) {
+  std::string text;
+  for (const DeviceMemory& d : a.memory.devices)
+    text += fmt::format(
+        "{}{}: peak {}{}, {} allocated in {}\n", text.empty() ? "\nMemory    " : "          ",
+        d.device < 0 ? "CPU" : fmt::format("GPU {}", d.device),
+        support::human_bytes(d.peak_allocated_bytes), d.relative ? " above the lowest level" : "",
+        support::human_bytes(d.allocated_bytes),
+        support::counted(d.allocations, "allocation", "allocations"));
+  return text;
+}
+
+std::string ranks(const Report& report, std::size_t width) {
+  if (report.processes.size() < 2) return "";
+  Table table;
+  table.name = "rank";
+  table.columns = {{"rank", "Rank"},
+                   {"pid", "Process", Unit::kCount},
+                   {"steps", "Steps", Unit::kCount},
+                   {"mean_ns", "Step", Unit::kNs},
+                   {"gpu_percent", "GPU busy", Unit::kPercent},
+                   {"communication_ns", "Communication", Unit::kNs},
+                   {"dataloader_ns", "DataLoader", Unit::kNs},
+                   {"command", "Command"}};
+  for (const Analysis& a : report.processes) {
+    double busy = 0;
+    for (const GpuSummary& gpu : a.steps.gpus) busy = std::max(busy, gpu.utilisation * 100);
+    const auto mean = [&](Category c) { return a.steps.mean_ns[static_cast<std::size_t>(c)]; };
+    table.rows.push_back(
+        {a.meta.rank < 0 ? std::string("-") : std::to_string(a.meta.rank), whole(a.meta.pid),
+         whole(a.steps.kept), a.steps.length.mean_ns, busy, mean(Category::kCommunication),
+         mean(Category::kDataLoader),
+         support::on_one_line(a.meta.command.empty() ? a.meta.program : a.meta.command)});
+  }
+  return "Processes\n" + text_of(table, table.rows.size(), width) + "\n";
+}
+
+/// The importer's word where a file names no host.
+constexpr std::string_view kUnknownHost = "trace";
+
+}  // namespace
+
+std::string heading_of(const Analysis& a) {
+  std::string what = support::on_one_line(a.meta.command.empty() ? a.meta.program : a.meta.command);
+  if (what.size() > 200) what = what.substr(0, 197) + "...";
+  std::string text = a.meta.rank < 0 ? "" : fmt::format("rank {}, ", a.meta.rank);
+  text += what.empty() ? fmt::format("process {}", a.meta.pid)
+                       : fmt::format("{} (process {}", what, a.meta.pid);
+  const bool named = !a.meta.host.empty() && !(a.meta.imported && a.meta.host == kUnknownHost);
+  if (named) text += " on " + a.meta.host;
+  if (!what.empty()) text += ")";
+  if (a.meta.simulated && a.has_gpu()) text += ", on the simulated GPU";
+  return text;
+}
+
+std::string overview_text(Report& report, std::size_t width) {
+  std::string text = ranks(report, width);
+  for (Analysis& a : report.processes) {
+    text += wrapped(heading_of(a), "", width) + recorded(a, width) + wall_text(a, width) +
+            steps(a, width) + gpus(a, width) + operators(a, width) + overheads(a, width) +
+            top(a, width, "Kernels", "kernel-name",
+                {"share_percent", "total_ns", "count", "mean_ns", "p99_ns", "name"}) +
+            top(a, width, "Waits for a GPU", "sync",
+                {"total_ns", "count", "max_ns", "operator", "name", "line"}) +
+            top(a, width, "Collectives", "nccl",
+                {"total_ns", "calls", "mean_ns", "p99_ns", "bytes", "name"}) +
+            lines(a, width) + memory(a);
+    if (!a.meta.missing.empty()) {
+      text += "\nWhat is missing here\n";
+      for (const std::string& sentence : a.meta.missing) text += wrapped(sentence, "  - ", width);
+    }
+    if (&a != &report.processes.back()) text += "\n" + std::string(width, '=') + "\n\n";
+  }
+  if (!report.reading.sentences.empty()) text += "\nLeft out or mended in reading\n";
+  for (const std::string& sentence : report.reading.sentences)
+    text += wrapped(support::on_one_line(sentence), "  - ", width);
+  return text;
+}
+
+}  // namespace gpuprof::report

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where all of the time went, printed.
+//
+// Context:  cli
+#include "analysis/report/output/wall_time_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/report/output/table_columns.hpp"
+
+namespace gpuprof::report {
+namespace {
+
+/// Of one part; of less than this share of the recording nothing is named.
+constexpr std::size_t kLines = 3;
+constexpr double kLeastShare = 0.002;
+/// Less is no line: borders of neighbouring steps, which files round.
+constexpr double kShownShare = 0.0005;
+
+std::string title_text(const WallRow& row) {
+  const bool several = row.part == WallPart::kWarmUp && row.count > 1;
+  return std::string(title_of(row.part)) + (several ? "s" : "");
+}
+
+std::string line_of(const Stretch& stretch) {
+  return fmt::format("    {:>10}  {}{}", time_text(static_cast<double>(stretch.told.ns)),
+                     stretch.told.text(), times_text(stretch));
+}
+
+/// No longer than the terminal is wide.
+std::string fitted(std::string line, std::size_t width) {
+  if (width == 0 || line.size() <= width) return line + "\n";
+  return line.substr(0, width - 3) + "...\n";
+}
+
+}  // namespace
+
+std::string count_text(const WallRow& row) {
+  const bool steps =
+      row.part == WallPart::kSteps || row.part == WallPart::kWarmUp || row.part == WallPart::kTorn;
+  if (steps) return fmt::format("{} step{}", row.count, row.count == 1 ? "" : "s");
+  if (row.part == WallPart::kBetween)
+    return fmt::format("{} pause{}", row.count, row.count == 1 ? "" : "s");
+  return "";
+}
+
+std::string times_text(const Stretch& stretch) {
+  const char* const many = stretch.count == 1 ? "" : "s";
+  if (stretch.part == WallPart::kSteps)
+    return fmt::format(", longer than usual in {} step{} ({})", stretch.count, many,
+                       labels_text(stretch));
+  if (stretch.part == WallPart::kBetween)
+    return fmt::format(", {} time{} (after step {})", stretch.count, many, labels_text(stretch));
+  return "";
+}
+
+std::string labels_text(const Stretch& stretch) {
+  const bool of_steps = stretch.part == WallPart::kSteps || stretch.part == WallPart::kBetween ||
+                        stretch.part == WallPart::kWarmUp || stretch.part == WallPart::kTorn;
+  if (!of_steps) return "";
+  std::string text;
+  for (const std::uint64_t label : stretch.labels)
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", label);
+  if (stretch.count > stretch.labels.size())
+    text += fmt::format(" and {} more", stretch.count - stretch.labels.size());
+  return text;
+}
+
+std::string wall_text(const Analysis& a, std::size_t width) {
+  const Wall& wall = a.wall;
+  const auto all = static_cast<double>(wall.recorded_ns);
+  if (wall.rows.empty() || (wall.rows.size() == 1 && wall.rows[0].part == WallPart::kWhole))
+    return "";
+  std::string text = "\nWall time (all of it: --by wall; by line: --by stretch)\n";
+  for (const WallRow& row : wall.rows) {
+    const auto ns = static_cast<double>(row.ns);
+    if (row.part != WallPart::kSteps && ns < kShownShare * all) continue;
+    text += fitted(fmt::format("  {:<22} {:>10}  {:>5.1f}%  {}", title_text(row), time_text(ns),
+                               share_of(ns, all), count_text(row)),
+                   width);
+    std::size_t lines = 0;
+    for (const Stretch& stretch : wall.stretches) {
+      if (stretch.part != row.part || lines == kLines) continue;
+      if (static_cast<double>(stretch.told.ns) < kLeastShare * all) continue;
+      text += fitted(line_of(stretch), width);
+      ++lines;
+    }
+  }
+  return text;
+}
+
+}  // namespace gpuprof::report

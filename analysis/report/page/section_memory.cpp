@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Memory and modules for the page.
+//
+// Context:  cli
+#include <fmt/format.h>
+
+#include <array>
+
+#include "analysis/report/page/sections.hpp"
+
+namespace gpuprof::report::page {
+namespace {
+
+/// Since the recording began; what is older: 0.
+std::uint64_t since(const Part& part, std::uint64_t ns) {
+  return ns > part.analysis.meta.start_ns ? ns - part.analysis.meta.start_ns : 0;
+}
+
+void write_curve(Part& part, const DeviceMemory& memory) {
+  Json& json = part.json;
+  json.key("curve").object().key("ts_us").array();
+  for (const MemoryPoint& point : memory.curve) json.us(since(part, point.ts_ns));
+  json.end_array().key("allocated").array();
+  for (const MemoryPoint& point : memory.curve) json.number(point.allocated_bytes);
+  json.end_array().key("reserved").array();
+  for (const MemoryPoint& point : memory.curve) json.number(point.reserved_bytes);
+  json.end_array().end_object();
+}
+
+void write_blocks(Part& part, const DeviceMemory& memory) {
+  static constexpr std::array kColumns{
+      Column{"operator", "Allocated in", "name"}, Column{"line", "Line", "name"},
+      Column{"bytes", "Bytes", "bytes"}, Column{"since", "Allocated at", "us"}};
+  write_table(
+      part, "at_peak", "Largest blocks when most was allocated", kColumns, "bytes", "",
+      memory.at_peak, [&part](const LiveBlock& row) {
+        part.json.text(row.owner.empty() ? "(no operator, or before the recording)" : row.owner);
+        part.json.text(place_of(part.analysis, row.line)).number(row.bytes);
+        part.json.us(since(part, row.since_ns));
+      });
+}
+
+void write_churn(Part& part, const DeviceMemory& memory) {
+  static constexpr std::array kColumns{
+      Column{"operator", "Allocated in", "name"}, Column{"line", "Line", "name"},
+      Column{"allocations", "Allocations", "count"}, Column{"bytes", "Bytes", "bytes"},
+      Column{"freed_in_step", "Given back in the same step", "count"}};
+  write_table(part, "churn", "Allocations by operator", kColumns, "bytes", "", memory.churn,
+              [&part](const ChurnRow& row) {
+                part.json.text(row.owner.empty() ? "(no operator)" : row.owner);
+                part.json.text(place_of(part.analysis, row.line)).number(row.allocations);
+                part.json.number(row.bytes).number(row.freed_in_step);
+              });
+}
+
+void write_device(Part& part, const DeviceMemory& memory) {
+  Json& json = part.json;
+  const std::string title =
+      memory.device < 0 ? "Memory of the host" : fmt::format("Memory of GPU {}", memory.device);
+  json.object().key("title").text(title).key("device").number(memory.device);
+  json.key("peak_allocated").number(memory.peak_allocated_bytes);
+  json.key("peak_reserved").number(memory.peak_reserved_bytes).key("facts").array();
+  json.fact("Allocated at most", memory.peak_allocated_bytes, "bytes");
+  if (memory.peak_ns != 0)
+    json.us_fact("That was at", static_cast<double>(since(part, memory.peak_ns)));
+  if (memory.peak_reserved_bytes > 0)
+    json.fact("Reserved at most", memory.peak_reserved_bytes, "bytes");
+  json.fact("Allocations", memory.allocations, "count").fact("Given back", memory.frees, "count");
+  json.fact("Allocated in all", memory.allocated_bytes, "bytes").end_array();
+  write_curve(part, memory);
+  json.key("tables").array();
+  write_blocks(part, memory);
+  write_churn(part, memory);
+  json.end_array().end_object();
+}
+
+}  // namespace
+
+void write_memory(Part& part) {
+  part.json.array();
+  for (const DeviceMemory& memory : part.analysis.memory.devices)
+    if (memory.allocations > 0 || memory.peak_allocated_bytes > 0) write_device(part, memory);
+  part.json.end_array();
+}
+
+void write_modules(Part& part) {
+  static constexpr std::array kColumns{
+      Column{"calls", "Calls", "count"}, Column{"operators", "Operators", "count"},
+      Column{"host", "Host time", "us"}, Column{"self_host", "Host, itself", "us"},
+      Column{"gpu", "GPU time", "us"},   Column{"self_gpu", "GPU, itself", "us"}};
+  const std::vector<ModuleRow>& rows = part.analysis.host.modules;
+  const std::size_t shown = std::min(rows.size(), part.limits.rows);
+  Json& json = part.json;
+  json.object().key("note").text(
+      "nn.Module calls, told by the operators in them: from the first to the last one. Itself: "
+      "without modules further in.");
+  json.key("columns").array();
+  for (const Column& c : kColumns)
+    json.object()
+        .key("key")
+        .text(c.key)
+        .key("title")
+        .text(c.title)
+        .key("unit")
+        .text(c.unit)
+        .end_object();
+  json.end_array().key("rows").array();
+  for (std::size_t i = 0; i < shown; ++i) {
+    const ModuleRow& row = rows[i];
+    json.object().key("name").text(row.name).key("path").text(row.path).key("parent").number(
+        row.parent);
+    json.key("values").array().number(row.calls).number(row.operators).us(row.host_ns);
+    json.us(row.self_host_ns).us(row.device_ns).us(row.self_device_ns).end_array().end_object();
+  }
+  json.end_array().end_object();
+  if (rows.size() > shown)
+    part.left_out.push_back(fmt::format("Modules: {} of {}.", rows.size() - shown, rows.size()));
+}
+
+}  // namespace gpuprof::report::page

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One window, read into a timeline.
+//
+// Context:  cli
+#include "analysis/report/timeline/timeline.hpp"
+
+#include "analysis/report/timeline/timeline_builder.hpp"
+#include "analysis/report/timeline/link_events.hpp"
+#include "analysis/report/timeline/tee_sink.hpp"
+
+namespace gpuprof::report {
+
+support::Result<Timeline> gather(exporter::Shown& shown, const AnalysisOptions& options,
+                                 Dictionary& dictionary, exporter::ShownSink* also) {
+  Timeline timeline;
+  timeline.window = shown.request().window.index;
+  Gatherer gatherer(shown, options, dictionary, timeline);
+  if (also == nullptr) {
+    GPUPROF_CHECK(shown.replay(gatherer));
+  } else {
+    Tee both(gatherer, *also);
+    GPUPROF_CHECK(shown.replay(both));
+  }
+  const Index key = dictionary.host_key({0, 0, 0, 0, OperatorKind::kPython});
+  for (const PythonInterval& call : options.python)
+    if (call.pid == shown.survey().pid) gatherer.python(call, key);
+  link(timeline, dictionary, options.steps.has_value());
+  return timeline;
+}
+
+}  // namespace gpuprof::report

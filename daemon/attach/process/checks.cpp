@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whether a process can be attached to, from what /proc says: a sentence for each reason why not.
+//
+// Context:  daemon | cli
+#include "daemon/attach/process/checks.hpp"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/kcmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "daemon/attach/inject.hpp"
+#include "daemon/attach/process/loader.hpp"
+#include "daemon/attach/process/thread_candidates.hpp"
+#include "gpuprof/base/clock.hpp"
+#include "gpuprof/base/unique_fd.hpp"
+#include "support/files.hpp"
+#include "support/text.hpp"
+
+namespace gpuprof::attach {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenLooks{10};
+constexpr int kMostLooks = 50;
+// For a moment between two programs there is neither a loader nor what it has brought.
+constexpr int kLooksWithoutLoader = 3;
+// A process that ends looks like one without its main thread until its last thread is gone.
+constexpr int kLooksAtHeadless = 10;
+
+/// The words behind `key:` in a status text.
+std::vector<std::string> words_of(std::string_view text, std::string_view key) {
+  for (const std::string& line : support::split(text, '\n')) {
+    if (!line.starts_with(key) || line.size() <= key.size() || line[key.size()] != ':') continue;
+    std::string rest = line.substr(key.size() + 1);
+    std::replace(rest.begin(), rest.end(), '\t', ' ');
+    std::vector<std::string> words = support::split(rest, ' ');
+    std::erase(words, "");
+    return words;
+  }
+  return {};
+}
+
+unsigned number_of(const std::vector<std::string>& words, std::size_t which) {
+  return which < words.size() ? static_cast<unsigned>(strtoul(words[which].c_str(), nullptr, 10))
+                              : 0;
+}
+
+std::uint64_t mask_of(const std::vector<std::string>& words) {
+  return words.empty() ? 0 : strtoull(words[0].c_str(), nullptr, 16);
+}
+
+}  // namespace
+
+ProcessStatus parse_status(std::string_view text) {
+  ProcessStatus status;
+  const std::vector<std::string> state = words_of(text, "State");
+  if (state.empty()) return status;
+  status.there = true;
+  status.state = state[0][0];
+  const std::vector<std::string> name = words_of(text, "Name");
+  if (!name.empty()) status.name = support::join(name, " ");
+  status.process = static_cast<pid_t>(number_of(words_of(text, "Tgid"), 0));
+  status.parent = static_cast<pid_t>(number_of(words_of(text, "PPid"), 0));
+  status.tracer = static_cast<pid_t>(number_of(words_of(text, "TracerPid"), 0));
+  status.seccomp = static_cast<int>(number_of(words_of(text, "Seccomp"), 0));
+  const std::vector<std::string> users = words_of(text, "Uid");
+  status.real_uid = number_of(users, 0);
+  status.effective_uid = number_of(users, 1);
+  status.saved_uid = number_of(users, 2);
+  const bool no_memory = words_of(text, "VmSize").empty();
+  // Newer kernels say so; on others all of them are children of number 2.
+  constexpr pid_t kParentOfAll = 2;
+  status.kernel = number_of(words_of(text, "Kthread"), 0) == 1 ||
+                  (no_memory && (status.parent == kParentOfAll || status.process == kParentOfAll));
+  status.ending = (no_memory && !status.kernel) || status.state == 'Z' || status.state == 'X';
+  status.headless = status.state == 'Z' && number_of(words_of(text, "Threads"), 0) > 1;
+  const std::vector<std::string> features = words_of(text, "x86_Thread_features");
+  status.shadow_stack = std::find(features.begin(), features.end(), "shstk") != features.end();
+  status.blocked = mask_of(words_of(text, "SigBlk"));
+  status.caught = mask_of(words_of(text, "SigCgt"));
+  status.pending = mask_of(words_of(text, "SigPnd")) | mask_of(words_of(text, "ShdPnd"));
+  const std::vector<std::string> inner = words_of(text, "NSpid");
+  if (!inner.empty()) status.inner_pid = inner.back();
+  return status;
+}
+
+ProcessStatus read_status(pid_t pid) {
+  return parse_status(support::read_small_file(fmt::format("/proc/{}/status", pid)));
+}
+
+ProcessStatus settled_status(pid_t pid) {
+  ProcessStatus status = read_status(pid);
+  for (int turn = 0; status.headless && turn < kLooksAtHeadless; ++turn) {
+    std::this_thread::sleep_for(kBetweenLooks);
+    status = read_status(pid);
+  }
+  return status;
+}
+
+std::string why_not_by_status(pid_t pid, const ProcessStatus& status, const ProcessStatus& tracer,
+                              bool ignore_seccomp) {
+  if (!status.there)
+    return fmt::format(
+        "there is no process {}: it has ended, or lives in another pid namespace; "
+        "`ps` shows the numbers that are valid here",
+        pid);
+  if (status.process != pid)
+    return fmt::format("{} is a thread of process {}: attach to {}", pid, status.process,
+                       status.process);
+  if (status.headless)
+    return fmt::format(
+        "the main thread of process {} ({}) has ended (pthread_exit) while others go on, and the "
+        "kernel then shows neither memory nor files of a process under its number: start its "
+        "program with `gpuprof run`",
+        pid, status.name);
+  if (status.ending)
+    return fmt::format(
+        "process {} ({}) has ended and only waits for its parent to notice: there is "
+        "nothing left to profile",
+        pid, status.name);
+  if (status.kernel)
+    return fmt::format(
+        "{} ({}) is a thread of the kernel, which runs no program: choose another "
+        "process",
+        pid, status.name);
+  if (status.tracer != 0)
+    return fmt::format(
+        "process {} ({}) is traced by process {} ({}), and a process has one tracer "
+        "only: end that one first",
+        pid, status.name, tracer.there ? tracer.process : status.tracer, tracer.name);
+  if (status.state == 'T')
+    return fmt::format(
+        "process {} ({}) is stopped and could not load a library: let it go on with "
+        "`kill -CONT {}`",
+        pid, status.name, pid);
+  if (status.seccomp == 1)
+    return fmt::format(
+        "process {} ({}) is in seccomp's strict mode, in which loading a library "
+        "would end it: it cannot be attached to",
+        pid, status.name);
+  if (status.seccomp == 2 && !ignore_seccomp)
+    return fmt::format(
+        "process {} ({}) has a seccomp filter, which may end it for a system call "
+        "that loading a library makes: the default profiles of Docker and Kubernetes "
+        "do not; add --ignore-seccomp if it runs under one of these",
+        pid, status.name);
+  if (status.shadow_stack)
+    return fmt::format(
+        "process {} ({}) uses shadow stacks, on which our way back is not tested: "
+        "start it with `gpuprof run`",
+        pid, status.name);
+  return "";
+}
+
+std::string why_not_by_image(pid_t pid, const Maps& maps, int elf_class) {
+  if (elf_class == ELFCLASS32)
+    return fmt::format(
+        "process {} is a 32-bit program, and gpuprof's library exists for 64 bits "
+        "only: it cannot be attached to",
+        pid);
+  bool glibc = false;
+  for (const Mapping& mapping : maps) {
+    if (is_musl(file_name(mapping)))
+      return fmt::format(
+          "process {} uses the C library musl, and gpuprof's library is built for "
+          "GNU's: it cannot be attached to",
+          pid);
+    glibc = glibc || is_glibc(file_name(mapping));
+  }
+  if (!glibc)
+    return fmt::format(
+        "process {} has no C library of GNU loaded: it is statically linked or "
+        "brings its own, and no library can be loaded into it",
+        pid);
+  return "";
+}
+
+std::string why_denied(pid_t pid, const Denied& denied) {
+  if (denied.error == ESRCH || denied.error == ENOENT)
+    return fmt::format("process {} has ended", pid);
+  if (denied.own_uid != 0 && denied.other_user)
+    return fmt::format("process {} belongs to another user, or changed its user: attach as root",
+                       pid);
+  if (denied.yama == 3)
+    return fmt::format(
+        "this machine forbids attaching to any process (kernel.yama.ptrace_scope is "
+        "3, until the next boot): start process {}'s program with `gpuprof run`",
+        pid);
+  if (denied.own_uid != 0 && denied.own_by_root)
+    return fmt::format(
+        "process {} has made itself unreadable (not dumpable), as programs with "
+        "secrets or capabilities do: attach as root",
+        pid);
+  if (denied.own_uid != 0 && denied.yama == 2)
+    return fmt::format(
+        "this machine lets only root attach (kernel.yama.ptrace_scope is 2): attach "
+        "to process {} as root",
+        pid);
+  if (denied.own_uid != 0 && denied.yama == 1)
+    return fmt::format(
+        "this machine lets users attach to their own children only "
+        "(kernel.yama.ptrace_scope is 1): attach to process {} as root, start it with "
+        "`gpuprof run`, or set kernel.yama.ptrace_scope=0",
+        pid);
+  return fmt::format(
+      "process {} may not be traced from here ({}): in a container, give it the "
+      "capability SYS_PTRACE; otherwise {}",
+      pid, strerror(denied.error),
+      denied.own_uid != 0 ? "attach as root"
+                          : "a policy of this machine forbids it, to root as well: start the "
+                            "program with `gpuprof run`");
+}
+
+Denied look_why_denied(pid_t pid, int error) {
+  Denied denied;
+  denied.error = error;
+  denied.own_uid = geteuid();
+  const ProcessStatus status = read_status(pid);
+  for (const unsigned uid : {status.real_uid, status.effective_uid, status.saved_uid})
+    denied.other_user = denied.other_user || uid != denied.own_uid;
+  struct stat about {};
+  // The folder itself keeps its owner.
+  const std::string file = fmt::format("/proc/{}/maps", pid);
+  denied.own_by_root =
+      stat(file.c_str(), &about) == 0 && about.st_uid == 0 && status.effective_uid != 0;
+  denied.yama = atoi(support::read_small_file("/proc/sys/kernel/yama/ptrace_scope").c_str());
+  return denied;
+}
+
+namespace {
+
+/// After vfork: what is loaded into it would be in its parent, too.
+bool is_in_memory_of(pid_t pid, pid_t parent) {
+  const long order = syscall(SYS_kcmp, parent, pid, KCMP_VM, 0, 0);
+  if (order >= 0) return order == 0;
+  // It may be any of the parent's children: better none than the wrong one.
+  return any_waits_for_child(parent);
+}
+
+/// Most children start their program at once.
+support::Result<void> wait_until_on_its_own(pid_t pid) {
+  for (int turn = 0; turn < kMostLooks; ++turn) {
+    const ProcessStatus status = read_status(pid);
+    if (status.parent <= 0 || !is_in_memory_of(pid, status.parent)) return {};
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+  return support::error(fmt::format(
+      "process {} still runs in the memory of its parent, which has made it by vfork: attach when "
+      "it has started its program",
+      pid));
+}
+
+/// A program that has just been started has not loaded everything yet.
+support::Result<void> wait_until_loaded(pid_t pid, std::uint64_t until_ns) {
+  for (int without_loader = 0;;) {
+    const bool works = loader_works(pid);
+    const std::string why = why_not_by_image(pid, read_maps(pid), program_file(pid).elf_class);
+    if (why.empty()) return {};
+    without_loader = works ? 0 : without_loader + 1;
+    if (without_loader > kLooksWithoutLoader) return support::error(why);
+    if (works && base::mono_ns() >= until_ns) return why_loader_works(pid);
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+}
+
+}  // namespace
+
+support::Result<void> may_attach(pid_t pid, bool ignore_seccomp) {
+  return may_attach(pid, ignore_seccomp, base::mono_ns() + kAttachNs);
+}
+
+support::Result<void> may_attach(pid_t pid, bool ignore_seccomp, std::uint64_t until_ns) {
+  if (pid == getpid())
+    return support::error("gpuprof cannot attach to itself: name the process of your program");
+  const ProcessStatus status = settled_status(pid);
+  std::string why = why_not_by_status(pid, status, read_status(status.tracer), ignore_seccomp);
+  if (!why.empty()) return support::error(why);
+  const base::UniqueFd memory(open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!memory) return support::error(why_denied(pid, look_why_denied(pid, errno)));
+  GPUPROF_CHECK(wait_until_on_its_own(pid));
+  auto loaded = wait_until_loaded(pid, until_ns);
+  if (loaded) return loaded;
+  // One that ended meanwhile has no libraries either.
+  why = why_not_by_status(pid, settled_status(pid), {}, true);
+  return why.empty() ? loaded : support::error(why);
+}
+
+}  // namespace gpuprof::attach

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Processes with our library in them, found by their doors (wire/door.hpp).
+//
+// Context:  cli
+// Owns:     nothing
+// Promises: only reads /proc and knocks; a door whose process has gone is noticed and its file
+//           removed; works for processes in other mount, pid and network namespaces whose /proc
+//           entry can be seen
+// Not here: what a session does with them (daemon/session/processes/join_requests)
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "support/result.hpp"
+
+namespace gpuprof::api {
+
+/// Where a process answers. `path` is as we see it, or `@NAME`.
+struct Door {
+  std::uint32_t pid = 0;
+  std::string path;
+  std::uint32_t program = 0;  // support::program_mark() of the one it belongs to; 0: not known
+};
+
+/// What a process says of itself at its door.
+struct ProcessStatus {
+  Door door;
+  std::string name;   // --name
+  std::string state;  // armed, counting, recording
+  bool in_session = false;
+  bool attached = false;  // the library came by `gpuprof attach`
+  bool cuda = false;      // the driver is initialised, as far as the library knows
+  bool nvtx = false;
+  std::uint32_t less = 0;  // wire::kLess…: what is left out under --max-overhead
+  std::uint64_t daemon_pid = 0;
+  std::uint64_t steps = 0, dropped = 0;
+  std::uint64_t worker_cpu_ns = 0;  // CPU time of our thread, since it began
+  std::uint64_t age_ns = 0;         // since the library came to life there
+};
+
+/// Every door this user may see, sorted by process.
+std::vector<Door> find_doors();
+
+/// The door of one process; an empty path if it has none.
+Door door_of(std::uint32_t pid);
+
+/// Whether the process still listens there.
+bool is_open(const Door& door);
+
+/// Whoever waits for a processor is waited for longer than whoever sleeps or is stopped.
+///
+/// @param silent  Set: it has not answered, but its process is there. What has ended, gone on as
+///                another program, let go, refused or is of another version is not silent.
+/// Errors: nobody answers, another version.
+support::Result<ProcessStatus> ask_status(const Door& door, bool* silent = nullptr);
+
+/// Ends the session that records the process.
+///
+/// Errors: the process's own sentence (nothing is recorded there), nobody answers.
+support::Result<void> ask_stop(const Door& door);
+
+/// Returns when the process has let go of everything.
+support::Result<void> ask_detach(const Door& door);
+
+}  // namespace gpuprof::api

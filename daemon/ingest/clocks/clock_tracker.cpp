@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which era a record belongs to.
+//
+// Context:  daemon (ingest thread)
+// Owns:     see clock_tracker.hpp
+#include "daemon/ingest/clocks/clock_tracker.hpp"
+
+#include <algorithm>
+
+namespace gpuprof::ingest {
+namespace {
+
+constexpr std::size_t kMostEras = 64;
+constexpr std::int64_t kStepNs = 1'000'000;
+/// GPU times are themselves converted, by the driver, from a clock of the device.
+constexpr std::uint64_t kJitterNs = 200'000;
+/// From this many readings on nothing written with the clock before can come any more, unless its
+/// times say so.
+constexpr std::uint32_t kLateReadings = 8;
+/// The delivery around a change and the next one hold records of both clocks.
+constexpr std::uint32_t kNearReadings = 2, kInexactReadings = 2;
+/// Nobody sees a smaller difference.
+constexpr std::uint64_t kSameNs = 5'000;
+
+std::uint64_t beyond(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
+
+}  // namespace
+
+void Clocks::seed(std::uint64_t mono_ns, std::uint64_t real_ns) {
+  if (known()) return;
+  eras_.push_back(Era::seeded(mono_ns, real_ns));
+  seeded_ = true;
+}
+
+std::int64_t Clocks::step_of(const wire::ClockSync& sync) {
+  // Modulo 2^64: what a process says may be any number.
+  const auto moved =
+      static_cast<std::int64_t>(sync.real_ns - sync.mono_ns - (last_real_ns_ - last_mono_ns_));
+  const bool comparable = have_real_;
+  have_real_ = true;
+  last_mono_ns_ = sync.mono_ns;
+  last_real_ns_ = sync.real_ns;
+  return comparable && (moved > kStepNs || moved < -kStepNs) ? moved : 0;
+}
+
+std::int64_t Clocks::add(const wire::ClockSync& sync) {
+  const std::int64_t stepped = step_of(sync);
+  if (sync.tsc != 0) counter_.add(sync.tsc, sync.mono_ns, sync.gap_ns);
+  if (sync.cupti_ns == 0) return stepped;
+  times_[readings_ % kTimesKept] = sync.mono_ns;
+  if (seeded_) eras_.clear();
+  seeded_ = false;
+  if (!eras_.empty() && eras_.back().continues(sync))
+    eras_.back().add(sync, counter_);
+  else
+    begin(sync);
+  ++readings_;
+  return stepped;
+}
+
+void Clocks::begin(const wire::ClockSync& sync) {
+  if (eras_.size() == kMostEras) eras_.erase(eras_.begin());
+  eras_.emplace_back(source_of(sync), sync, readings_);
+  eras_.back().begin(counter_);
+}
+
+/// The era in force at a reading; of one yet to come, the latest.
+std::size_t Clocks::era_at(std::uint32_t reading) const {
+  std::size_t i = eras_.size() - 1;
+  while (i > 0 && eras_[i].place() > reading) --i;
+  return i;
+}
+
+bool Clocks::ready(Place place) const {
+  if (seeded_) return true;
+  const std::uint32_t next = place.readings + (place.exact ? 0 : 1);
+  if (readings_ <= next) return false;
+  const std::size_t era = era_at(next);
+  return era + 1 < eras_.size() || eras_[era].has_good_rate();
+}
+
+/// A record ended before the first reading that certainly came after it.
+std::uint64_t Clocks::arrival_ns(Place place) const {
+  const std::uint32_t next = place.readings + (place.exact ? 0 : 1);
+  if (next >= readings_ || readings_ - next > kTimesKept) return now_ns_;
+  return std::min(times_[next % kTimesKept], now_ns_);
+}
+
+/// How far these times are from possible.
+std::uint64_t Clocks::miss_ns(const Span& span, Place place, const Bounds& bounds) const {
+  return std::max({beyond(bounds.launched_ns, span.start_ns),
+                   beyond(span.start_ns, bounds.begun_by_ns),
+                   beyond(bounds.open_at_ns, span.end_ns), beyond(span.end_ns, arrival_ns(place))});
+}
+
+void Clocks::used(const Era& era) {
+  if (era.has_good_rate()) return;
+  ++rough_;
+  rough_error_ = std::max(rough_error_, era.rate_error());
+}
+
+bool Clocks::to_mono(Span* times, Place place, const Bounds& bounds) {
+  const Era& latest = eras_.back();
+  const bool settled = place.readings >= latest.place() + kLateReadings;
+  if ((settled || eras_.size() == 1) && latest.has_rate()) {
+    const Span span = latest.to_mono(times->start_ns, times->end_ns);
+    if (eras_.size() == 1 || miss_ns(span, place, bounds) <= kJitterNs) {
+      *times = span;
+      used(latest);
+      return true;
+    }
+  }
+  return choose(times, place, bounds);
+}
+
+bool Clocks::near_change(std::size_t placed, std::size_t other, Place place) const {
+  if (placed + 1 < other || other + 1 < placed) return false;
+  const std::uint32_t change = eras_[std::max(placed, other)].place();
+  const std::uint32_t near = kNearReadings + (place.exact ? 0 : kInexactReadings);
+  return place.readings <= change + near && change <= place.readings + near;
+}
+
+// The era of the reading before it, unless its times are impossible there and possible in another.
+// Possible in none, by what a thread lost the processor for: the one that comes nearest.
+bool Clocks::choose(Span* times, Place place, const Bounds& bounds) {
+  const std::size_t placed = era_at(place.readings == 0 ? 0 : place.readings - 1);
+  const auto of = [&](std::size_t era) {
+    return eras_[era].to_mono(times->start_ns, times->end_ns);
+  };
+  const auto miss = [&](std::size_t era) {
+    return eras_[era].has_rate() ? miss_ns(of(era), place, bounds) : ~std::uint64_t{0};
+  };
+  std::size_t chosen = placed;
+  std::uint64_t least_ns = miss(placed), off_ns = 0;
+  const bool at_home = least_ns <= kJitterNs, known = eras_[placed].has_rate();
+  for (std::size_t era = eras_.size(); era-- > 0;) {
+    if (era == placed || (at_home && !near_change(placed, era, place))) continue;
+    const std::uint64_t its_ns = miss(era);
+    if (least_ns > kJitterNs && its_ns < least_ns && (known || its_ns <= kJitterNs))
+      chosen = era, least_ns = its_ns;
+    else if (its_ns <= kJitterNs)
+      off_ns = std::max({off_ns, beyond(of(era).start_ns, of(chosen).start_ns),
+                         beyond(of(chosen).start_ns, of(era).start_ns)});
+  }
+  if (!eras_[chosen].has_rate()) return false;
+  if (off_ns > kSameNs) {
+    ++ambiguous_;
+    ambiguous_by_ns_ = std::max(ambiguous_by_ns_, off_ns);
+  }
+  *times = of(chosen);
+  used(eras_[chosen]);
+  return true;
+}
+
+}  // namespace gpuprof::ingest

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Joining by correlation id, a round after the record came.
+//
+// Context:  daemon (ingest thread)
+// Owns:     see correlator.hpp
+#include "daemon/ingest/correlation/correlator.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <type_traits>
+
+namespace gpuprof::ingest {
+
+using model::LossReason;
+
+namespace {
+
+constexpr std::uint16_t kKernelBadTime = wire::kGpuBadTime;
+constexpr std::uint8_t kCopyAsync = 1, kCopyBadTime = 2;
+constexpr std::uint16_t kSetBadTime = 2;
+/// A driver call whose runtime call was announced but has not come waits this many rounds.
+constexpr std::uint32_t kMostRounds = 8;
+/// GPU work whose call comes as a record too waits this many for it: CUPTI's buffers of calls and
+/// of work are delivered each in its own time, the last of them at the next flush.
+constexpr std::uint32_t kMostRoundsForCall = 16;
+/// A second without a record of a call: none is waited for any more.
+constexpr std::uint32_t kRecordRounds = 200;
+/// A fifth of a second: then another reading is not to be expected, and the clock is used as known.
+constexpr std::uint32_t kMostStalledRounds = 40;
+/// One takes what came, one joins it, and one is spare.
+constexpr std::uint32_t kHurriedRounds = 3;
+constexpr auto kRuntime = static_cast<std::uint32_t>(wire::ApiDomain::kRuntime);
+
+}  // namespace
+
+bool Joins::good_times(std::uint64_t start_ns, std::uint64_t end_ns, bool flagged) {
+  if (!flagged && start_ns != 0 && end_ns != 0 && end_ns >= start_ns) return true;
+  const bool runs_on = start_ns != 0 && end_ns == 0;
+  losses_.add(runs_on ? LossReason::kCuptiIncomplete : LossReason::kCuptiBadTime, 0, 1, 0, 0);
+  return false;
+}
+
+/// False: the process did not run then, or no rate of its clock is known; counted.
+bool Joins::convert(Span* times, Place place, const Bounds& bounds) {
+  if (!clocks_.to_mono(times, place, bounds)) {
+    losses_.add(LossReason::kGpuNoClock, 0, 1, 0, 0);
+    return false;
+  }
+  if (life_.holds(times->start_ns, times->end_ns)) return true;
+  losses_.add(LossReason::kTimeImplausible, 0, 1, 0, 0);
+  return false;
+}
+
+/// Calls without a callback of their own lie between their neighbours. That matters only where
+/// more than one clock is possible.
+Bounds Joins::bounds_of(std::uint32_t correlation, const LaunchEntry* launch) {
+  if (launch != nullptr && (launch->flags & kLaunchSeen) != 0) return Bounds{launch->ts_ns};
+  Bounds bounds{life_.from_ns};
+  if (correlation == 0 || clocks_.eras().size() < 2) return bounds;
+  const std::uint64_t before_ns = launches_.neighbour_ns(correlation, -1);
+  bounds.launched_ns = std::max(bounds.launched_ns, before_ns);
+  return bounds;
+}
+
+void Joins::add(const wire::ApiCall& call, Place place) {
+  if ((call.flags & wire::kApiOwnClock) != 0) return join_own_call(call);
+  record_rounds_ = kRecordRounds;
+  api_.push_back({call, place, 0});
+}
+
+void Joins::add(const wire::KernelExec& kernel, Place place) {
+  if (good_times(kernel.start_ns, kernel.end_ns, (kernel.flags & kKernelBadTime) != 0))
+    return kernels_.push_back({kernel, place});
+  // It is told as what it is, and not as silence.
+  if (LaunchEntry* launch = launches_.find(kernel.correlation)) launches_.ran(*launch, false);
+}
+void Joins::add(const wire::MemCopy& copy, Place place) {
+  if (good_times(copy.start_ns, copy.end_ns, (copy.flags & kCopyBadTime) != 0))
+    copies_.push_back({copy, place});
+}
+void Joins::add(const wire::MemSet& set, Place place) {
+  if (good_times(set.start_ns, set.end_ns, (set.flags & kSetBadTime) != 0))
+    sets_.push_back({set, place});
+}
+void Joins::add(const wire::Sync& sync, Place place) {
+  if (good_times(sync.start_ns, sync.end_ns, false)) syncs_.push_back({sync, place});
+}
+void Joins::add(const wire::GraphExec& graph, Place place) {
+  if (good_times(graph.start_ns, graph.end_ns, false)) graphs_.push_back({graph, place});
+}
+void Joins::add(const wire::Overhead& overhead, Place place) {
+  if (good_times(overhead.start_ns, overhead.end_ns, false))
+    overheads_.push_back({overhead, place});
+}
+
+/// How many of the ripe ones need not wait for another clock reading. Places never fall within a
+/// queue.
+template <typename Q>
+std::size_t Joins::settled(const Q& queue, std::size_t ripe) {
+  if (hurried_rounds_ != 0 || ripe == 0 || clocks_.ready(queue[ripe - 1].place)) return ripe;
+  stalled_ = true;
+  const auto end = queue.begin() + static_cast<std::ptrdiff_t>(ripe);
+  const auto waits = std::partition_point(
+      queue.begin(), end, [this](const auto& waiting) { return clocks_.ready(waiting.place); });
+  return static_cast<std::size_t>(waits - queue.begin());
+}
+
+bool Joins::awaits_its_call(std::uint32_t correlation, std::uint32_t rounds) const {
+  return correlation != 0 && record_rounds_ != 0 && hurried_rounds_ == 0 &&
+         rounds < kMostRoundsForCall;
+}
+
+template <typename R>
+void Joins::release(std::vector<Waiting<R>>& queue, std::size_t ripe) {
+  ripe = settled(queue, ripe);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < ripe; ++i) {
+    const auto& [record, place, rounds] = queue[i];
+    LaunchEntry* launch = launches_.find(record.correlation);
+    constexpr bool kIsKernel = std::is_same_v<R, wire::KernelExec>;
+    constexpr bool kOnHost = std::is_same_v<R, wire::Sync> || std::is_same_v<R, wire::Overhead>;
+    if (!kOnHost && launch == nullptr && awaits_its_call(record.correlation, rounds)) {
+      queue[kept++] = {record, place, rounds + 1};
+      continue;
+    }
+    bool alone = false;
+    if constexpr (kIsKernel) alone = record.graph_node == 0;
+    if (launch != nullptr && !kOnHost) launches_.ran(*launch, alone);
+    Span times{record.start_ns, record.end_ns};
+    if (convert(&times, place, bounds_of(record.correlation, launch))) out(record, launch, times);
+  }
+  queue.erase(queue.begin() + static_cast<std::ptrdiff_t>(kept),
+              queue.begin() + static_cast<std::ptrdiff_t>(ripe));
+}
+
+void Joins::release_all(bool last) {
+  stalled_ = false;
+  join_calls(ripe_.api, last);
+  release(kernels_, ripe_.kernels);
+  release(copies_, ripe_.copies);
+  release(sets_, ripe_.sets);
+  release(syncs_, ripe_.syncs);
+  release(graphs_, ripe_.graphs);
+  release(overheads_, ripe_.overheads);
+  stalled_rounds_ = stalled_ ? stalled_rounds_ + 1 : 0;
+}
+
+void Joins::round_done() {
+  if (stalled_rounds_ >= kMostStalledRounds) hurried_rounds_ = std::max(hurried_rounds_, 1u);
+  if (clocks_.known()) release_all(false);
+  if (hurried_rounds_ != 0) --hurried_rounds_;
+  if (record_rounds_ != 0) --record_rounds_;
+  ripe_ = Ripe{api_.size(),   kernels_.size(), copies_.size(),   sets_.size(),
+               syncs_.size(), graphs_.size(),  overheads_.size()};
+}
+
+void Joins::hurry() { hurried_rounds_ = kHurriedRounds; }
+
+void Joins::finish() {
+  hurry();
+  round_done();
+  round_done();
+  if (clocks_.known()) return join_calls(api_.size(), true);
+  losses_.add(LossReason::kGpuNoClock, 0,
+              api_.size() + kernels_.size() + copies_.size() + sets_.size() + syncs_.size() +
+                  graphs_.size() + overheads_.size(),
+              0, 0);
+}
+
+// Runtime calls first: the driver's call inside one carries the same id and is left out.
+void Joins::join_calls(std::size_t ripe, bool last) {
+  ripe = settled(api_, ripe);
+  for (std::size_t i = 0; i < ripe; ++i)
+    if (api_[i].record.api == kRuntime) join_call(api_[i], false);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < ripe; ++i) {
+    HeldCall& held = api_[i];
+    if (held.record.api == kRuntime) continue;
+    if (!join_call(held, !last && held.rounds < kMostRounds)) {
+      ++held.rounds;
+      api_[kept++] = held;
+    }
+  }
+  api_.erase(api_.begin() + static_cast<std::ptrdiff_t>(kept),
+             api_.begin() + static_cast<std::ptrdiff_t>(ripe));
+}
+
+/// False: not yet, its outer call is still expected.
+bool Joins::join_call(const HeldCall& held, bool wait) {
+  const wire::ApiCall& call = held.record;
+  LaunchEntry* entry =
+      call.correlation != 0 ? &launches_.find_or_add(call.correlation, call.tid) : nullptr;
+  if (entry != nullptr) {
+    if ((entry->flags & kLaunchApiOut) != 0) {
+      // Where our callbacks stayed away for a time both may tell of one.
+      if ((entry->flags & kLaunchOwnCall) == 0)
+        losses_.add(LossReason::kDuplicateCall, call.tid, 1, 0, 0);
+      return true;
+    }
+    if (wait && call.api != kRuntime && (entry->flags & kLaunchSeen) != 0 && entry->api == kRuntime)
+      return false;
+    launches_.called(*entry, call.result != 0);
+  }
+  Span times{};
+  if (good_times(call.start_ns, call.end_ns, false) && times_of(held, entry, &times))
+    write_call(call, entry, times);
+  return true;
+}
+
+// It stands behind its launch in one lane, on our clock, and is the outermost one: nothing more is
+// to come.
+void Joins::join_own_call(const wire::ApiCall& call) {
+  LaunchEntry& entry = launches_.find_or_add(call.correlation, call.tid);
+  if ((entry.flags & kLaunchApiOut) != 0) return;
+  entry.flags |= kLaunchOwnCall;
+  launches_.called(entry, call.result != 0);
+  if (!life_.holds(call.start_ns, call.end_ns))
+    return losses_.add(LossReason::kTimeImplausible, 0, 1, 0, 0);
+  write_call(call, &entry, {call.start_ns, call.end_ns});
+}
+
+bool Joins::times_of(const HeldCall& held, const LaunchEntry* entry, Span* times) {
+  const wire::ApiCall& call = held.record;
+  Bounds bounds = bounds_of(call.correlation, entry);
+  if (entry != nullptr && (entry->flags & kLaunchSeen) != 0) {
+    // The callback comes in the midst of its call, long after the begin if others ran meanwhile.
+    if (entry->api == call.api) bounds = {life_.from_ns, entry->ts_ns, entry->ts_ns};
+  } else if (call.correlation != 0 && clocks_.eras().size() > 1) {
+    const std::uint64_t after_ns = launches_.neighbour_ns(call.correlation, 1);
+    if (after_ns != 0) bounds.begun_by_ns = after_ns;
+  }
+  *times = {call.start_ns, call.end_ns};
+  return convert(times, held.place, bounds);
+}
+
+void Joins::write_call(const wire::ApiCall& call, LaunchEntry* entry, const Span& times) {
+  model::ApiCall event{};
+  if (entry != nullptr && (entry->flags & kLaunchSeen) != 0) {
+    event.range = entry->range, event.stack = entry->stack;
+  } else {
+    // Two clocks agree to a microsecond or so: the middle is inside what the call is inside.
+    event.range = owners_.at(call.tid, std::midpoint(times.start_ns, times.end_ns));
+    if (entry != nullptr) entry->ts_ns = times.start_ns, entry->range = event.range;
+  }
+  event.start_ns = times.start_ns;
+  event.end_ns = times.end_ns;
+  event.name = names_.string(call.name_id);
+  event.tid = call.tid;
+  event.cbid = call.cbid;
+  event.api = call.api;
+  event.correlation = call.correlation;
+  event.result = call.result;
+  names_.settle_string(event.name);
+  names_.settle_stack(event.stack);
+  ++counts_.api_calls;
+  sink_.on(event);
+}
+
+/// What GPU records have in common: times on our clock, the launch, the place.
+template <typename E, typename R>
+E Joins::joined(const R& record, const LaunchEntry* launch, const Span& times) {
+  E event{};
+  event.start_ns = times.start_ns;
+  event.end_ns = times.end_ns;
+  event.correlation = record.correlation;
+  if (launch != nullptr)
+    event.range = launch->range, event.launch_tid = launch->tid;
+  else
+    ++counts_.launches_unseen;
+  event.context = record.context, event.stream = record.stream;
+  if constexpr (requires { event.device; }) event.device = record.device;
+  if constexpr (requires { event.graph; }) event.graph = record.graph;
+  if constexpr (requires { event.graph_node; }) event.graph_node = record.graph_node;
+  ++counts_.gpu_events;
+  return event;
+}
+
+void Joins::out(const wire::KernelExec& k, const LaunchEntry* launch, const Span& times) {
+  auto event = joined<model::Kernel>(k, launch, times);
+  event.name = names_.string(k.name_id);
+  event.grid = {k.grid_x, k.grid_y, k.grid_z};
+  event.block = {k.block_x, k.block_y, k.block_z};
+  event.static_shared_bytes = k.static_shared_bytes;
+  event.dynamic_shared_bytes = k.dynamic_shared_bytes;
+  event.local_per_thread_bytes = k.local_per_thread_bytes;
+  event.shared_executed_bytes = k.shared_executed_bytes;
+  event.registers = k.registers;
+  event.channel = k.channel;
+  names_.settle_string(event.name);
+  if (launch != nullptr && event.start_ns < launch->ts_ns) ++counts_.kernels_before_launch;
+  sink_.on(event);
+}
+
+void Joins::out(const wire::MemCopy& c, const LaunchEntry* launch, const Span& times) {
+  auto event = joined<model::MemCopy>(c, launch, times);
+  event.bytes = c.bytes;
+  event.dst_device = c.dst_device;
+  event.copy_kind = c.copy_kind, event.src_kind = c.src_kind, event.dst_kind = c.dst_kind;
+  event.asynchronous = (c.flags & kCopyAsync) != 0 ? 1 : 0;
+  sink_.on(event);
+}
+
+void Joins::out(const wire::MemSet& m, const LaunchEntry* launch, const Span& times) {
+  auto event = joined<model::MemSet>(m, launch, times);
+  event.bytes = m.bytes;
+  event.value = m.value;
+  event.memory_kind = m.memory_kind;
+  sink_.on(event);
+}
+
+void Joins::out(const wire::Sync& s, const LaunchEntry* launch, const Span& times) {
+  auto event = joined<model::Sync>(s, launch, times);
+  event.type = s.type;
+  event.event = s.event;
+  constexpr std::uint32_t kStream = 3, kContext = 4;  // CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_…
+  if (s.type == kContext) launches_.answers().waited(event.start_ns);
+  if (s.type == kStream) launches_.answers().waited_for_stream(event.start_ns);
+  sink_.on(event);
+}
+
+void Joins::out(const wire::GraphExec& g, const LaunchEntry* launch, const Span& times) {
+  sink_.on(joined<model::GraphExec>(g, launch, times));
+}
+
+void Joins::out(const wire::Overhead& o, const LaunchEntry*, const Span& times) {
+  sink_.on(model::Overhead{times.start_ns, times.end_ns, o.overhead_kind, o.object_kind,
+                           o.process_or_thread, o.correlation});
+}
+
+}  // namespace gpuprof::ingest

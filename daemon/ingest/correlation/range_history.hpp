@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which range or operator each thread was in at a time that is not long ago: for calls that were
+// recorded without a callback of ours at their begin.
+//
+// Context:  daemon (ingest thread)
+// Owns:     up to kMostOfAll turns of all threads (8 MiB, and as much again that is reserved),
+//           kMostOfOne of each
+// Promises: what is too long ago, or was lost, is none, and no other
+// Not here: launches with a callback, which name theirs (correlation_table.hpp)
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "recording/model/events.hpp"
+
+namespace gpuprof::ingest {
+
+class OwnerTrail {
+ public:
+  static constexpr std::size_t kMostOfOne = 32'768, kMostOfAll = 524'288;
+
+  /// From `ts_ns` on the thread is in this one; 0: in none, or in which is not known.
+  /// @param ts_ns  One that is before the thread's last is taken as that one.
+  void now_in(std::uint32_t tid, std::uint64_t ts_ns, model::RangeId range);
+  /// From `ts_ns` on no thread is in what it was in before then.
+  void left_all(std::uint64_t ts_ns);
+  /// In which one the thread was at `ts_ns`; 0: in none, or not known (any more).
+  model::RangeId at(std::uint32_t tid, std::uint64_t ts_ns) const;
+
+ private:
+  struct Turn {
+    std::uint64_t ts_ns;
+    model::RangeId range;
+  };
+  using Turns = std::vector<Turn>;
+
+  Turns* turns_of(std::uint32_t tid, bool make);
+  void forget_half(Turns& turns);
+  void forget_half_of_all();
+
+  std::unordered_map<std::uint32_t, Turns> threads_;
+  std::size_t kept_ = 0;  // turns of all threads
+  // Records come lane by lane: the thread of the one before this.
+  std::uint32_t last_tid_ = 0;
+  Turns* last_ = nullptr;
+};
+
+}  // namespace gpuprof::ingest

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads the lanes of one segment: bytes nobody vouches for in, typed records out.
+//
+// Context:  daemon (ingest thread)
+// Owns:     the read positions of all lanes and one scratch frame
+// Promises: one call of drain() takes at most what was published when it looked at a lane, so a
+//           target that never stops writing cannot hold the daemon; a lane whose bytes make no
+//           sense is given up and counted, the others go on
+// Not here: what records mean (assembler.hpp)
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "daemon/ingest/decode/shared_segment.hpp"
+#include "gpuprof/wire/codec.hpp"
+
+namespace gpuprof::ingest {
+
+/// Where a record came from.
+struct Lane {
+  std::uint32_t index = 0;
+  std::uint32_t tid = 0;   // as its owner said in LaneOpen, else as the directory says
+  std::uint32_t role = 0;  // wire::LaneRole
+};
+
+/// Bytes after a record's body; borrowed for the call.
+struct Tail {
+  const std::byte* data;
+  std::size_t bytes;
+};
+
+struct DecoderCounts {
+  std::uint64_t records = 0, bytes = 0;
+  std::uint64_t unknown_kind = 0, malformed = 0;
+  std::uint64_t corrupt_lanes = 0, freed_lanes = 0;
+};
+
+class Decoder {
+ public:
+  explicit Decoder(const SegmentHost& segment);
+
+  /// Takes everything published, calls `sink.on(lane, record, tail)` for each record in the order
+  /// of its lane, and frees retired lanes that are empty, where the sink has it after
+  /// `sink.lane_ended(lane, dropped)`.
+  ///
+  /// @return Records taken.
+  template <typename Sink>
+  std::uint64_t drain(Sink& sink) {
+    const std::uint64_t before = counts_.records;
+    fullest_percent_ = 0;
+    for (std::uint32_t i = 0; i < lanes_.size(); ++i)
+      if (begin_lane(i)) drain_lane(lanes_[i], sink);
+    return counts_.records - before;
+  }
+
+  const DecoderCounts& counts() const { return counts_; }
+
+  /// How full the fullest lane was when the last drain came to it, 0 to 100.
+  std::uint64_t fullest_percent() const { return fullest_percent_; }
+
+  /// Calls `sink.dropped(lane, count)` with what each lane in use says it dropped, ever.
+  template <typename Sink>
+  void tell_drops(Sink& sink) const {
+    for (const Slot& slot : lanes_)
+      if (slot.used) sink.dropped(slot.lane, dropped_by(slot));
+  }
+
+ private:
+  static constexpr std::uint64_t kReleaseBytes = 16 << 10;
+  struct Slot {
+    wire::LaneReader reader;
+    Lane lane;
+    std::uint64_t limit = 0;
+    bool used = false, corrupt = false, retired = false;
+  };
+
+  bool begin_lane(std::uint32_t index);
+  void give_up(Slot& slot);
+  void end_lane(Slot& slot);
+  std::uint64_t dropped_by(const Slot& slot) const;
+
+  template <typename Sink>
+  void drain_lane(Slot& slot, Sink& sink) {
+    wire::LaneReader::Frame frame;
+    std::uint64_t released = slot.reader.position();
+    for (;;) {
+      const auto next = slot.reader.next(slot.limit, scratch_.data(), &frame);
+      if (next == wire::LaneReader::Next::kEmpty) break;
+      if (next == wire::LaneReader::Next::kCorrupt) return give_up(slot);
+      ++counts_.records;
+      counts_.bytes += frame.payload_bytes;
+      deliver(slot, frame, sink);
+      // A full lane takes a millisecond or two, in which its owner pushes on.
+      if (slot.reader.position() - released < kReleaseBytes) continue;
+      slot.reader.release();
+      released = slot.reader.position();
+    }
+    if constexpr (requires { sink.lane_ended(slot.lane, std::uint64_t{}); })
+      if (slot.retired) sink.lane_ended(slot.lane, dropped_by(slot));
+    end_lane(slot);
+  }
+
+  template <typename Sink>
+  void deliver(Slot& slot, const wire::LaneReader::Frame& frame, Sink& sink) {
+    const auto decoded = wire::visit_record(
+        frame.kind, frame.payload, frame.payload_bytes,
+        [&](const auto& record, const std::byte* tail, std::size_t bytes) {
+          if constexpr (std::is_same_v<std::decay_t<decltype(record)>, wire::LaneOpen>)
+            slot.lane.tid = record.tid;
+          sink.on(slot.lane, record, Tail{tail, bytes});
+        });
+    if (decoded == wire::Decoded::kUnknownKind) ++counts_.unknown_kind;
+    if (decoded == wire::Decoded::kMalformed) ++counts_.malformed;
+  }
+
+  const SegmentHost* segment_;
+  std::vector<Slot> lanes_;
+  DecoderCounts counts_;
+  std::uint64_t fullest_percent_ = 0;
+  alignas(8) std::array<std::byte, wire::kMaxFrameBytes> scratch_;
+};
+
+}  // namespace gpuprof::ingest

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The first top-level operators of a process, one after another: what steps are found by where no
+// loop tells of them.
+//
+// Context:  daemon (ingest thread)
+// Owns:     up to kMost operators
+// Promises: bounded
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "daemon/ingest/decode/decoder.hpp"
+
+namespace gpuprof::ingest {
+
+class OpTrail {
+ public:
+  static constexpr std::size_t kMost = 200'000;
+  /// Autograd records what is followed; optimizers and evaluations run without.
+  enum class Kind : std::uint8_t { kFollowed, kUnfollowed, kBackward };
+  struct Op {
+    std::uint64_t name_id, begin_ns, end_ns;
+    std::uint32_t lane, tid;
+    Kind kind;
+  };
+
+  void begins(const Lane& lane, const wire::OpBegin& op) {
+    if (ops_.size() >= kMost) return;
+    if (lane.index >= open_.size()) open_.resize(lane.index + 1, {0, 0});
+    open_[lane.index] = {op.object, ops_.size()};
+    ops_.push_back(Op{op.name_id, op.ts_ns, op.ts_ns, lane.index, lane.tid, kind_of(op)});
+    stacks_ += op.stack_id != 0;
+  }
+  void ends(const Lane& lane, const wire::OpEnd& end) {
+    if (lane.index >= open_.size() || open_[lane.index].object != end.object) return;
+    if (open_[lane.index].index < ops_.size()) ops_[open_[lane.index].index].end_ns = end.ts_ns;
+    open_[lane.index].object = 0;
+  }
+  void forget() {
+    ops_ = {};
+    open_ = {};
+  }
+
+  /// Most operators came without a Python stack.
+  bool without_stacks() const { return stacks_ * 10 < ops_.size(); }
+  /// Those of the thread that ran most, threads of autograd aside.
+  std::vector<Op> busiest_thread() const {
+    std::vector<std::size_t> counts;
+    for (const Op& op : ops_) {
+      if (op.kind == Kind::kBackward) continue;
+      if (op.lane >= counts.size()) counts.resize(op.lane + 1);
+      ++counts[op.lane];
+    }
+    const auto lane =
+        static_cast<std::uint32_t>(std::max_element(counts.begin(), counts.end()) - counts.begin());
+    std::vector<Op> found;
+    std::copy_if(ops_.begin(), ops_.end(), std::back_inserter(found),
+                 [lane](const Op& op) { return op.lane == lane; });
+    return found;
+  }
+
+ private:
+  static constexpr std::uint16_t kBackwardScope = 1;  // at::RecordScope
+  static Kind kind_of(const wire::OpBegin& op) {
+    if (op.scope == kBackwardScope) return Kind::kBackward;
+    return op.sequence < 0 ? Kind::kUnfollowed : Kind::kFollowed;
+  }
+
+  struct Open {
+    std::uint64_t object;
+    std::size_t index;
+  };
+  std::vector<Op> ops_;
+  std::vector<Open> open_;  // by lane
+  std::size_t stacks_ = 0;
+};
+
+}  // namespace gpuprof::ingest

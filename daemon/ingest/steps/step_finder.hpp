@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Finds out what a step of a PyTorch program is, numbers those that are over, and has the target
+// count from there on.
+//
+// Context:  daemon (ingest thread)
+// Owns:     what is known of loops, optimizers and operators until a choice is made
+// Promises: nothing is chosen before there is reason to; what was chosen is said; bounded
+// Not here: the rules (step_rules.hpp), numbers and ends (steps.hpp)
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "daemon/ingest/loops/loop_registry.hpp"
+#include "daemon/ingest/loops/loop_locations.hpp"
+#include "daemon/ingest/decode/definitions.hpp"
+#include "daemon/ingest/steps/operator_history.hpp"
+#include "daemon/ingest/steps/step_rules.hpp"
+#include "daemon/ingest/steps/step_tracker.hpp"
+
+namespace gpuprof::ingest {
+
+class StepFinder {
+ public:
+  /// Operators are recorded this long before less must do for a choice.
+  static constexpr std::uint64_t kLookNs = 5'000'000'000;
+
+  StepFinder(Steps& steps, Names& names, model::EventSink& sink, Listener* listener)
+      : steps_(steps), names_(names), sink_(sink), listener_(listener) {}
+
+  void look_for(const StepSearch& search);
+
+  // Records, in the order of their lane.
+  void define(const wire::StringDef& def, const Tail& tail);
+  void define(const wire::PyCodeDef& def, const Tail& tail);
+  void define(const wire::LoopDef& def);
+  void define(const wire::StackDef& def, const Tail& tail) {
+    if (looking()) steps_.spans().whereabouts().define(def, tail);
+  }
+  void sampled(const wire::Sample& sample) {
+    if (looking()) steps_.spans().whereabouts().add(sample);
+  }
+  void define(const Lane& lane, const wire::StackLoops& stack, const Tail& tail);
+  void mark(const Lane& lane, const wire::LoopMark& mark);
+  void begin(const Lane& lane, const wire::OpBegin& op);
+  void end(const Lane& lane, const wire::OpEnd& end);
+  /// A launch of a graph, or the begin or end of a capture into one.
+  void launched(const Lane& lane, const wire::Launch& launch);
+  /// A range of the program's own ended on the thread that began it.
+  void range_ended(std::uint32_t tid, std::uint64_t begin_ns, std::uint64_t end_ns) {
+    if (chose_loop() && tid == tid_) steps_.spans().encloses(begin_ns, end_ns);
+  }
+  /// A step the target counted. Before Steps::add().
+  void counted(const Lane& lane, const wire::StepMark& mark);
+  void lane_lost(const Lane& lane);
+
+  void round_done(std::uint64_t now_ns);
+  /// The process has ended: chooses with what is there.
+  void finish(std::uint64_t now_ns);
+  /// Says how much time may be of another step than it is counted to. Once all steps have ended.
+  void tell_pauses();
+  /// Chooses with what is there, if that is enough.
+  void choose_now(std::uint64_t now_ns, Patience patience);
+
+  /// Loops seen so far.
+  std::size_t loops() const { return book_.loops().size(); }
+  /// There are operators, and what a step of them is is not known.
+  bool undecided() const {
+    return looking() && chosen_.source == wire::StepSource::kNone && book_.first_ns() != 0;
+  }
+
+ private:
+  struct Special {
+    OpKind kind = OpKind::kOther;
+    std::string text;
+  };
+  /// An iteration of the chosen loop that the target did not count and that may be empty, or what
+  /// follows an update.
+  struct Pending {
+    std::uint64_t begin_ns = 0;  // 0: there is none
+    std::uint32_t tid = 0;
+    bool loader = false;  // the loader was asked in it
+    bool entry = false;   // the loop was entered with it
+  };
+
+  /// The same, as the target tells it while it only counts.
+  void told_of_graphs(const Lane& lane, const wire::LoopMark& mark);
+  bool looking() const { return among_operators_; }
+  bool chose_loop() const { return chosen_.source == wire::StepSource::kLoop; }
+  /// Of whichever thread.
+  bool in_chosen_loop(const Lane& lane) const;
+  bool is_steps_thread(const Lane& lane) const { return chose_loop() && lane.tid == tid_; }
+  void settle(bool worked);
+  void follow(std::uint32_t tid);
+  void seen(std::uint64_t ts_ns);
+  void choose(const StepChoice& choice, std::uint64_t now_ns);
+  void number_iterations(const Loop& loop);
+  void number(const StepSpan& span);
+  void number_updates();
+  void update_ended(const OptimizerEnd& end);
+  void number_found(const std::vector<FoundStep>& steps);
+  void choose_period();
+  void place(const StepChoice& choice);
+  void tell(const std::string& what);
+  std::string text_of(const StepChoice& choice, const std::string& where) const;
+  void suspend(std::uint64_t now_ns);
+  void resume(std::uint32_t tid);
+  void watch(std::uint64_t now_ns);
+  void choose_next(std::uint64_t now_ns, Patience patience);
+  void moves(const Lane& lane, const wire::OpBegin& op, OpKind kind);
+  void captured_outside(std::uint64_t now_ns);
+  void late_update(const Lane& lane, bool inside, std::uint64_t now_ns);
+  void look_again(std::uint64_t now_ns);
+  void look_back(std::uint64_t now_ns);
+  void trust();
+  /// How long the first update outside of the chosen loop took to come.
+  std::uint64_t first_update_ns() const {
+    return suspended_ns_ - std::min(first_step_ns_, suspended_ns_);
+  }
+
+  Steps& steps_;
+  Names& names_;
+  model::EventSink& sink_;
+  Listener* listener_;
+  StepSearch search_;
+  bool among_operators_ = false;
+  LoopBook book_;
+  LoopPlaces places_;
+  OpTrail trail_;
+  std::unordered_map<std::uint64_t, Special> special_;  // names that mean something
+
+  StepChoice chosen_;    // its `loop` is in book_
+  bool placed_ = false;  // where that is is known
+  std::string before_;   // what steps were before the choice
+  wire::StepRule rule_ = wire::StepRule::kNone;
+  std::uint32_t tid_ = 0;  // whose iterations of the chosen loop are the steps
+  Pending pending_;
+  bool target_counts_ = false;  // updates
+  bool suspended_ = false;      // the target tells of all loops again
+  std::uint64_t suspended_ns_ = 0;
+  bool doubted_ = false;  // … since updates lie outside: it does not go on by itself
+  bool trusted_ = false;  // updates outside of it led to no other loop
+  std::uint64_t newest_ns_ = 0, steps_seen_ = 0;  // of the chosen steps
+  std::uint64_t first_step_ns_ = 0;
+  std::uint64_t begun_ns_ = 0;  // begin of the newest step that has a number
+  /// Optimizers outside of the chosen loop since its newest step: in its thread, in others.
+  std::uint64_t strangers_ = 0, others_ = 0;
+  /// Begins of its iterations in other threads since then: one of them may count from now on.
+  std::vector<FoundStep> beside_;
+  std::uint64_t looked_ns_ = 0, news_ = 0;
+  std::string what_;
+};
+
+}  // namespace gpuprof::ingest

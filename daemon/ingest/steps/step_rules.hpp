@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which loop, or which optimizer, is the step: rules over what is known.
+//
+// Context:  daemon; pure
+// Owns:     nothing
+// Not here: when it is asked and what follows (step_finder.hpp)
+#pragma once
+
+#include <cstdint>
+
+#include "daemon/ingest/loops/loop_registry.hpp"
+#include "daemon/ingest/loops/loop_locations.hpp"
+#include "daemon/ingest/steps/step_search.hpp"
+#include "gpuprof/wire/segment.hpp"
+
+namespace gpuprof::ingest {
+
+/// How much must be known before something is chosen.
+enum class Patience : std::uint8_t {
+  kMuch,  // a loop may still prove to be a warm-up, or the inner one of two
+  kSome,  // the time for looking is over; the program goes on
+  kNone,  // nothing follows
+};
+
+/// Confidences, in per cent.
+inline constexpr std::uint32_t kSureNamed = 100, kSureOptimizerLoop = 95, kSureLoop = 80,
+                               kSureOptimizer = 70, kSurePeriod = 50;
+
+struct StepChoice {
+  wire::StepSource source = wire::StepSource::kNone;
+  std::uint32_t confidence = 0;
+  const Loop* loop = nullptr;        // kLoop
+  bool with_optimizer = false;       // kLoop: every optimizer seen ran inside
+  std::uint64_t optimizer_name = 0;  // kOptimizer: StringDef::id
+  bool backward = false;             // busiest_loop(): autograd may have gone backward inside
+  bool with_graphs = false;          // kLoop: its iterations replay CUDA graphs
+
+  explicit operator bool() const { return source != wire::StepSource::kNone; }
+  wire::StepRule rule() const;
+  std::uint64_t key() const;
+};
+
+/// The loop on the line that was asked for.
+StepChoice named_loop(const LoopBook& book, const LoopPlaces& places, const StepSearch& search,
+                      Patience patience);
+/// The innermost loop that holds every optimizer since it was entered first.
+StepChoice loop_with_optimizer(const LoopBook& book, Patience patience);
+/// The innermost loop outside of modules that replays CUDA graphs, where no optimizer runs outside
+/// of them any more.
+StepChoice loop_with_graphs(const LoopBook& book, Patience patience);
+/// The innermost loop outside of modules that holds nearly all operator time.
+StepChoice busiest_loop(const LoopBook& book, std::uint64_t now_ns, Patience patience);
+/// The last optimizer of those that take turns.
+StepChoice last_optimizer(const LoopBook& book, Patience patience);
+
+/// The best of the above that `search` allows.
+StepChoice choose_step(const LoopBook& book, const LoopPlaces& places, const StepSearch& search,
+                       std::uint64_t now_ns, Patience patience);
+
+}  // namespace gpuprof::ingest

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Running processes that a session is to record: joined at their doors.
+//
+// Context:  daemon (ingest thread)
+// Owns:     connections whose other end has not said Hello yet
+// Promises: each one asked for becomes a process of the session, or a sentence
+// Not here: finding doors (daemon/control), what the process is then asked (session.cpp)
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+
+#include "daemon/session/io/connection.hpp"
+#include "gpuprof/wire/door.hpp"
+
+namespace gpuprof::session {
+
+class Captures {
+ public:
+  using Joined = std::function<void(std::unique_ptr<Connection>, const wire::Hello&,
+                                    const wire::Packet&, const Credentials&)>;
+  using Failed = std::function<void(std::uint32_t pid, const std::string& sentence)>;
+
+  Captures(EventLoop& loop, Joined joined, Failed failed);
+
+  /// @param door    Path of its socket, or `@NAME`.
+  /// @param program support::program_mark() of the one that is meant; 0: what runs there now.
+  /// @param address What forked children of it are to connect to.
+  void begin(std::uint32_t pid, const std::string& door, std::uint32_t flags, std::uint32_t program,
+             std::uint64_t session, const std::string& address, std::uint64_t now_ns);
+  /// Gives up what has not answered. Removes what is done.
+  void tick(std::uint64_t now_ns);
+
+  /// Nobody else will be asked for.
+  void complete() { complete_ = true; }
+  bool is_complete() const { return complete_; }
+  bool pending() const { return !waiting_.empty(); }
+
+ private:
+  struct Waiting {
+    std::uint32_t pid, program;
+    std::uint64_t since_ns, knocked_ns;
+    std::string door, address;
+    wire::DoorJoin request;
+    std::unique_ptr<Connection> connection;
+    bool done = false;
+    bool again = false;  // at the next tick
+  };
+  void knock(Waiting& one, std::uint64_t now_ns);
+  void knock_again_or_fail(Waiting& one, std::uint64_t now_ns, const std::string& why);
+  void receive_from(Waiting& one);
+  void fail(Waiting& one, const std::string& why);
+
+  EventLoop& loop_;
+  Joined joined_;
+  Failed failed_;
+  std::list<Waiting> waiting_;
+  bool complete_ = false;
+};
+
+}  // namespace gpuprof::session

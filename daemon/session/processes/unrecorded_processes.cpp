@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Looks through /proc and at programs' files.
+//
+// Context:  daemon (ingest thread)
+#include "daemon/session/processes/unrecorded_processes.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "gpuprof/base/clock.hpp"
+#include "gpuprof/wire/control.hpp"
+#include "support/elf_probe.hpp"
+#include "support/files.hpp"
+#include "support/proc.hpp"
+#include "support/text.hpp"
+
+namespace gpuprof::session {
+namespace {
+
+constexpr std::uint64_t kPeriodNs = 1'000'000'000;
+constexpr std::size_t kMostKept = 1000, kMostTold = 8;
+
+std::uint64_t fifth_of_a_second() { return static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)) / 5; }
+
+std::string why_unseen(std::uint32_t pid, const std::string& path) {
+  const std::string why = support::why_not_preloadable(support::probe_program(path, ""));
+  if (!why.empty()) return why;
+  const std::string environment = support::read_small_file(fmt::format("/proc/{}/environ", pid));
+  const auto has = [&](std::string_view name) {
+    return environment.find(std::string(name) + "=") != std::string::npos;
+  };
+  if (!environment.empty() && (!has(wire::kSocketVariable) || !has("LD_PRELOAD")))
+    return "it was started without our LD_PRELOAD, as by env -i, sudo or ssh";
+  return "it gave no moment at which our thread could be made in it, no timer could be set in it "
+         "(ulimit -i), or it restricted what may be done there (docs/adr/0029-woken-by-work.md)";
+}
+
+}  // namespace
+
+void Unseen::look(std::uint32_t root, const IsKnown& is_known, std::uint64_t now_ns) {
+  if (root == 0 || now_ns < due_ns_) return;
+  std::set<pid_t> family{static_cast<pid_t>(root)};
+  const auto all = support::all_processes();
+  // Children have higher numbers than their parents, but where numbers begin anew.
+  for (std::size_t before = 0; before != family.size();) {
+    before = family.size();
+    for (const auto& [pid, stat] : all)
+      if (family.contains(stat.parent)) family.insert(pid);
+  }
+  for (const auto& [number, stat] : all) {
+    const auto pid = static_cast<std::uint32_t>(number);
+    if (pid == root || !family.contains(number) || stat.cpu_ticks < fifth_of_a_second() ||
+        stat.state == 'Z' || is_known(pid) || processes_.size() >= kMostKept)
+      continue;
+    Process& process = processes_[pid];
+    process.cpu_ticks = stat.cpu_ticks;
+    if (!process.name.empty()) continue;
+    std::error_code problem;
+    const std::string path =
+        std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid), problem).string();
+    process.name = problem ? "?" : support::base_name(path);
+    process.why = problem ? "its program cannot be told" : why_unseen(pid, path);
+  }
+  const std::uint64_t end_ns = base::mono_ns();
+  due_ns_ = end_ns + std::max(kPeriodNs, 200 * (end_ns - now_ns));
+}
+
+std::vector<std::string> Unseen::sentences(const IsKnown& is_known) const {
+  std::vector<std::pair<std::uint32_t, const Process*>> left;
+  for (const auto& [pid, process] : processes_)
+    if (!is_known(pid)) left.emplace_back(pid, &process);
+  std::stable_sort(left.begin(), left.end(), [](const auto& a, const auto& b) {
+    return a.second->cpu_ticks > b.second->cpu_ticks;
+  });
+  std::vector<std::string> told;
+  for (const auto& [pid, process] : left) {
+    if (told.size() == kMostTold) {
+      told.push_back(support::counted(left.size() - kMostTold, "more process", "more processes") +
+                     " worked and could not be recorded.");
+      break;
+    }
+    told.push_back(fmt::format("process {} ({}) worked and was not recorded: {}.", pid,
+                               process->name, process->why));
+  }
+  return told;
+}
+
+}  // namespace gpuprof::session

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From counters in shared memory to the cost of threads.
+//
+// Context:  daemon (ingest thread)
+// Owns:     see overhead_monitor.hpp
+#include "daemon/session/target/overhead_monitor.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "daemon/ingest/decode/limits.hpp"
+#include "support/proc.hpp"
+
+namespace gpuprof::session {
+namespace {
+
+constexpr std::uint64_t kPeriodNs = 100'000'000;
+
+}  // namespace
+
+std::string percent_text(std::uint64_t ppm) {
+  char text[32];
+  const int digits = ppm < 10'000 ? 3 : ppm < 100'000 ? 2 : 1;
+  std::snprintf(text, sizeof text, "%.*f", digits, static_cast<double>(ppm) / 10'000);
+  std::string percent = text;
+  percent.erase(percent.find_last_not_of('0') + 1);
+  if (percent.back() == '.') percent.pop_back();
+  return percent + " %";
+}
+
+Overhead::Overhead(std::uint64_t limit_ppm, std::vector<Rung> rungs, std::uint32_t pid)
+    : limit_ppm_(limit_ppm), pid_(pid), governor_(limit_ppm, std::move(rungs)) {}
+
+// A lane's counter goes on with the next thread that has the lane: only what was added counts.
+ThreadCosts Overhead::since_last_look(const ingest::SegmentHost& segment) {
+  ThreadCosts costs;
+  last_.resize(segment.lane_count());
+  for (std::uint32_t lane = 0; lane < segment.lane_count(); ++lane) {
+    const wire::LaneEntry& entry = segment.entry(lane);
+    const bool free = entry.state.load(std::memory_order_acquire) ==
+                      static_cast<std::uint32_t>(wire::LaneState::kFree);
+    if (free && last_[lane] == 0) continue;  // its page is not touched
+    const std::uint64_t now = segment.lane_header(lane)->own_ns.load(std::memory_order_relaxed);
+    const std::uint64_t added = now > last_[lane] ? now - last_[lane] : 0;
+    last_[lane] = now;
+    if (added > ingest::kMostPlausibleCount) continue;
+    own_ns_ += added;
+    if (free || added == 0) continue;
+    ThreadCost& cost = costs[entry.tid.load(std::memory_order_relaxed)];
+    const bool signal = entry.role.load(std::memory_order_relaxed) ==
+                        static_cast<std::uint32_t>(wire::LaneRole::kSignal);
+    (signal ? cost.samples_ns : cost.callbacks_ns) += added;
+  }
+  return costs;
+}
+
+std::optional<Governor::Step> Overhead::look(const ingest::SegmentHost& segment, bool recording,
+                                             std::uint64_t now_ns) {
+  if (now_ns - looked_ns_ < kPeriodNs) return {};
+  looked_ns_ = now_ns;
+  return governor_.look(now_ns, recording, since_last_look(segment), [this](std::uint32_t tid) {
+    return support::thread_ran_ns(static_cast<pid_t>(pid_), static_cast<pid_t>(tid));
+  });
+}
+
+std::string Overhead::why(const Governor::Step& step) const {
+  return percent_text(step.share_ppm) + " of the time of thread " + std::to_string(step.tid) +
+         " went into gpuprof's own code, more than --max-overhead " + percent_text(limit_ppm_);
+}
+
+}  // namespace gpuprof::session

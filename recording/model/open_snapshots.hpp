@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Of what was open when windows were cut: which copy of it is drawn.
+//
+// Context:  daemon (export thread) | cli
+// Owns:     the newest copy of what has not ended as far as the spool tells
+// Promises: each range and operator is drawn once: as it ended, else as its newest copy; nothing
+//           that is not known to have ended ends inside a window
+#pragma once
+
+#include <unordered_map>
+
+#include "recording/model/events.hpp"
+
+namespace gpuprof::exporter {
+
+class OpenCopies {
+ public:
+  /// First pass. True: a copy, which is looked at again when all events have come.
+  bool hold(const model::Range& e) { return hold(e, ranges_); }
+  bool hold(const model::Operator& e) { return hold(e, operators_); }
+  template <typename Take>
+  void for_each(Take&& take) const {
+    for (const auto& [id, e] : ranges_) take(e);
+    for (const auto& [id, e] : operators_) take(e);
+  }
+  /// The copy says how long it was open at least, and no end was told since.
+  template <typename E>
+  static bool lasts(const E& e) {
+    constexpr std::uint32_t kBoth = model::kRangeStillOpen | model::kRangeInDoubt;
+    return (e.flags & kBoth) == model::kRangeStillOpen;
+  }
+  /// One of the newest copies does.
+  bool any_lasts() const {
+    bool any = false;
+    for_each([&](const auto& e) { any = any || lasts(e); });
+    return any;
+  }
+
+  /// Later passes, in which the spool may have more than in the first: what was looked at then is
+  /// what is drawn. True: another one is drawn in its place.
+  bool replaces(const model::Range& e) const { return replaces(e, ranges_); }
+  bool replaces(const model::Operator& e) const { return replaces(e, operators_); }
+
+ private:
+  /// A window has as many as are open at its end; a spool that claims more is damaged.
+  static constexpr std::size_t kMost = 100'000;
+  template <typename E>
+  using Newest = std::unordered_map<model::RangeId, E>;
+
+  template <typename E>
+  static bool hold(const E& e, Newest<E>& newest) {
+    if ((e.flags & model::kRangeStillOpen) == 0) {
+      if (!newest.empty()) newest.erase(e.id);
+      return false;
+    }
+    if (newest.size() < kMost || newest.contains(e.id)) newest.insert_or_assign(e.id, e);
+    return true;
+  }
+  template <typename E>
+  static bool replaces(const E& e, const Newest<E>& newest) {
+    const bool copy = (e.flags & model::kRangeStillOpen) != 0;
+    if (!copy && newest.empty()) return false;
+    const auto at = newest.find(e.id);
+    if (at == newest.end()) return copy;
+    return !copy || at->second.end_ns != e.end_ns;
+  }
+
+  Newest<model::Range> ranges_;
+  Newest<model::Operator> operators_;
+};
+
+}  // namespace gpuprof::exporter

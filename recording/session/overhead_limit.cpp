@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From a word to parts of a million.
+//
+// Context:  cli | daemon
+// Owns:     nothing
+#include "recording/session/overhead_limit.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <string_view>
+
+#include "support/text.hpp"
+
+namespace gpuprof::api {
+
+support::Result<std::uint64_t> parse_max_overhead(const std::string& text) {
+  constexpr double kLeast = 0.1, kMost = 50;
+  if (text == "off") return std::uint64_t{0};
+  std::string_view digits = text;
+  if (!digits.empty() && digits.back() == '%') digits.remove_suffix(1);
+  while (!digits.empty() && digits.back() == ' ') digits.remove_suffix(1);
+  double percent = 0;
+  const char* end = digits.data() + digits.size();
+  const auto read = std::from_chars(digits.data(), end, percent, std::chars_format::fixed);
+  if (read.ec != std::errc() || read.ptr != end || !(percent >= kLeast && percent <= kMost))
+    return support::error("--max-overhead cannot be " + support::in_quotes(text) +
+                          "; it takes a share of a thread's time between 0.1% and 50%, or off");
+  return static_cast<std::uint64_t>(std::llround(percent * 10'000));
+}
+
+}  // namespace gpuprof::api

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// --step from text.
+//
+// Context:  cli | daemon
+#include "recording/session/step_spec.hpp"
+
+#include <regex.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
+
+#include "support/text.hpp"
+
+namespace gpuprof::api {
+namespace {
+
+using support::error;
+using support::in_quotes;
+using Source = StepSpec::Source;
+
+support::Result<StepSpec> loop_at(const std::string& text, std::string_view place) {
+  StepSpec spec{Source::kLoop, {}, 0};
+  const std::size_t colon = place.rfind(':');
+  if (colon != std::string_view::npos && colon != 0) {
+    const std::string_view digits = place.substr(colon + 1);
+    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), spec.line);
+    if (read.ec == std::errc() && read.ptr == digits.data() + digits.size() && spec.line != 0) {
+      spec.text = place.substr(0, colon);
+      return spec;
+    }
+  }
+  return error("--step " + in_quotes(text) +
+               " names no line; write loop:FILE:LINE with the line the loop begins on, as in "
+               "loop:train.py:37");
+}
+
+/// How many copies of a part the bounds in braces ask for, multiplied: they may be nested.
+std::uint64_t copies_in(std::string_view regex) {
+  constexpr std::uint64_t kMost = 1'000'000;
+  std::uint64_t copies = 1, number = 0, largest = 1;
+  bool inside = false;
+  for (const char c : regex) {
+    if (c == '{') inside = true, number = 0, largest = 1;
+    if (!inside) continue;
+    const bool digit = c >= '0' && c <= '9';
+    number = digit ? std::min(number * 10 + static_cast<std::uint64_t>(c - '0'), kMost) : 0;
+    largest = std::max(largest, number);
+    if (c != '}') continue;
+    copies = std::min(copies * largest, kMost);
+    inside = false;
+  }
+  return copies;
+}
+
+support::Result<StepSpec> checked_regex(StepSpec spec) {
+  // The C library makes the copies, also in the program: with (x{1,255}){1,255} gigabytes of them.
+  constexpr std::uint64_t kMostCharacters = 4096;
+  if (copies_in(spec.text) * spec.text.size() > kMostCharacters)
+    return error(
+        "--step kernel: " + in_quotes(spec.text) +
+        " repeats too much for the memory of the program; write * or + for bounds in braces");
+  regex_t compiled;
+  const int failure = regcomp(&compiled, spec.text.c_str(), REG_EXTENDED | REG_NOSUB);
+  if (failure == 0) {
+    regfree(&compiled);
+    return spec;
+  }
+  std::array<char, 128> why{};
+  regerror(failure, &compiled, why.data(), why.size());
+  return error("--step kernel: " + in_quotes(spec.text) +
+               " is not an extended regular expression: " + why.data() +
+               "; put a backslash before a character that is meant as itself");
+}
+
+support::Result<StepSpec> named(const std::string& text, std::string_view prefix, Source source) {
+  StepSpec spec{source, text.substr(prefix.size()), 0};
+  if (spec.text.empty())
+    return error("--step " + in_quotes(text) + " needs a " +
+                 (source == Source::kNvtx ? "range's name" : "regular expression") +
+                 " after the colon");
+  return source == Source::kKernel ? checked_regex(spec) : spec;
+}
+
+}  // namespace
+
+support::Result<StepSpec> parse_step(const std::string& text) {
+  constexpr struct {
+    std::string_view word;
+    Source source;
+  } kWords[] = {{"auto", Source::kAuto},
+                {"user", Source::kUser},
+                {"loop", Source::kLoop},
+                {"optimizer", Source::kOptimizer},
+                {"none", Source::kNone}};
+  for (const auto& [word, source] : kWords)
+    if (text == word) return StepSpec{source, {}, 0};
+  const std::string_view view = text;
+  if (view.substr(0, 5) == "loop:") return loop_at(text, view.substr(5));
+  if (view.substr(0, 5) == "nvtx:") return named(text, "nvtx:", Source::kNvtx);
+  if (view.substr(0, 7) == "kernel:") return named(text, "kernel:", Source::kKernel);
+  return error("--step cannot be " + in_quotes(text) + "; it takes " + kStepWords);
+}
+
+}  // namespace gpuprof::api
