@@ -13,12 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "cli/answer.hpp"
-#include "cli/commands.hpp"
+#include "cli/output/stdout_writer.hpp"
+#include "cli/command_table.hpp"
 #include "cli/options/help_text.hpp"
 #include "cli/options/parse.hpp"
-#include "support/log.hpp"
-#include "support/text.hpp"
+#include "support/io/log.hpp"
+#include "support/text/text.hpp"
 
 namespace {
 

@@ -25,10 +25,10 @@
 
 #include "daemon/session/server.hpp"
 #include "gpuprof/base/unique_fd.hpp"
-#include "support/files.hpp"
-#include "support/prompt_thread.hpp"
+#include "support/io/files.hpp"
+#include "support/process/sched_slice.hpp"
 #include "support/result.hpp"
-#include "support/write_signals.hpp"
+#include "support/process/write_error_signals.hpp"
 
 #ifndef GPUPROF_VERSION
 #define GPUPROF_VERSION "0.1.0"

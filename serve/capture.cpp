@@ -17,11 +17,11 @@
 #include "recording/session/summary.hpp"
 #include "recording/session/trace_categories.hpp"
 #include "gpuprof/base/clock.hpp"
-#include "serve/child.hpp"
+#include "serve/capture_process.hpp"
 #include "serve/work_folder.hpp"
-#include "support/files.hpp"
-#include "support/log.hpp"
-#include "support/text.hpp"
+#include "support/io/files.hpp"
+#include "support/io/log.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::serve {
 namespace {

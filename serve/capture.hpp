@@ -4,7 +4,7 @@
 //
 // Context:  serve
 // Owns:     nothing once a call has returned: the command has ended, its folder is gone
-// Not here: when, and of whom (service.cpp, members.cpp)
+// Not here: when, and of whom (profiler_service_impl.cpp, target_processes.cpp)
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 // Context:  serve
 // Owns:     the process: its descriptors and signals
 // Promises: ends when whoever started it does, having answered what it records
-// Not here: which address (support/listen_address), what a call does (service.cpp)
+// Not here: which address (support/io/listen_address), what a call does (profiler_service_impl.cpp)
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -24,13 +24,13 @@
 #include "daemon/client/serve_protocol.hpp"
 #include "recording/session/trace_categories.hpp"
 #include "gpuprof/base/unique_fd.hpp"
-#include "serve/front.hpp"
-#include "serve/service.hpp"
+#include "serve/grpc_server.hpp"
+#include "serve/profiler_service_impl.hpp"
 #include "serve/work_folder.hpp"
-#include "support/files.hpp"
-#include "support/log.hpp"
-#include "support/text.hpp"
-#include "support/write_signals.hpp"
+#include "support/io/files.hpp"
+#include "support/io/log.hpp"
+#include "support/text/text.hpp"
+#include "support/process/write_error_signals.hpp"
 
 #ifndef GPUPROF_VERSION
 #define GPUPROF_VERSION "0.1.0"

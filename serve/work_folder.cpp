@@ -18,7 +18,7 @@
 #include <system_error>
 #include <utility>
 
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::serve {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What all GoogleTest programs include, precompiled (cmake/GpuprofRooms.cmake). Nothing of the
+// What all GoogleTest programs include, precompiled (cmake/GpuprofComponents.cmake). Nothing of the
 // project's own: a test includes what it uses.
 #pragma once
 

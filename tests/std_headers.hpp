@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Standard headers that many files include, precompiled (cmake/GpuprofRooms.cmake).
+// Standard headers that many files include, precompiled (cmake/GpuprofComponents.cmake).
 #pragma once
 
 #include <algorithm>

@@ -20,7 +20,7 @@
 #include "analysis/report/diff/significance/repeated_pairs.hpp"
 #include "analysis/report/diff_page/diff_page.hpp"
 #include "analysis/report/page/page_file.hpp"
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::api {
 namespace {

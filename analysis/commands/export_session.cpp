@@ -14,8 +14,8 @@
 #include "analysis/export/export.hpp"
 #include "analysis/import/import.hpp"
 #include "recording/spool/spool.hpp"
-#include "support/files.hpp"
-#include "support/memory.hpp"
+#include "support/io/files.hpp"
+#include "support/process/out_of_memory.hpp"
 
 namespace gpuprof::api {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "analysis/import/import.hpp"
 #include "analysis/import/detect_input.hpp"
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::api {
 

@@ -18,8 +18,8 @@
 #include "analysis/report/output/render.hpp"
 #include "analysis/report/output/tables.hpp"
 #include "analysis/report/report.hpp"
-#include "support/json.hpp"
-#include "support/text.hpp"
+#include "support/text/json.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::api {
 

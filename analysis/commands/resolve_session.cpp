@@ -12,8 +12,8 @@
 #include "analysis/export/export.hpp"
 #include "recording/model/open_snapshots.hpp"
 #include "recording/model/ignoring_sink.hpp"
-#include "support/files.hpp"
-#include "support/text.hpp"
+#include "support/io/files.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::api {
 namespace {

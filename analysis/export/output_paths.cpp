@@ -20,9 +20,9 @@
 #include <cstring>
 #include <filesystem>
 
-#include "support/files.hpp"
-#include "support/tidy.hpp"
-#include "support/utf8.hpp"
+#include "support/io/files.hpp"
+#include "support/io/signal_cleanup.hpp"
+#include "support/text/utf8.hpp"
 
 namespace gpuprof::exporter {
 namespace {

@@ -17,7 +17,7 @@
 #include "analysis/export/tensorboard/tensorboard_writer.hpp"
 #include "analysis/export/tfevents/tfevents_writer.hpp"
 #include "analysis/export/xplane/xplane_writer.hpp"
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::exporter {
 namespace {

@@ -11,7 +11,7 @@
 #include "analysis/export/prescan/read_window.hpp"
 #include "analysis/export/labels/rank.hpp"
 #include "recording/model/ignoring_sink.hpp"
-#include "support/memory.hpp"
+#include "support/process/out_of_memory.hpp"
 
 namespace gpuprof::exporter {
 namespace {

@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "analysis/import/json/decompressor.hpp"
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::importer {
 namespace {

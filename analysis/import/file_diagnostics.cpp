@@ -9,7 +9,7 @@
 
 #include <utility>
 
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::importer {
 

@@ -27,8 +27,8 @@
 #include "analysis/import/time/file_alignment.hpp"
 #include "analysis/import/file_diagnostics.hpp"
 #include "recording/spool/spool.hpp"
-#include "support/text.hpp"
-#include "support/tidy.hpp"
+#include "support/text/text.hpp"
+#include "support/io/signal_cleanup.hpp"
 
 namespace gpuprof::importer {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "analysis/import/time/file_alignment.hpp"
 #include "analysis/import/file_diagnostics.hpp"
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::importer {
 namespace {

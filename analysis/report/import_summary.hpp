@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "support/json.hpp"
+#include "support/text/json.hpp"
 
 namespace gpuprof::report {
 

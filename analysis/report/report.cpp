@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "analysis/export/export.hpp"
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::report {
 namespace {

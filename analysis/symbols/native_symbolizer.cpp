@@ -15,7 +15,7 @@
 #include "analysis/symbols/perf_map_registry.hpp"
 #include "gpuprof/base/bytes.hpp"
 #include "gpuprof/base/generated_code.hpp"
-#include "support/demangle.hpp"
+#include "support/text/demangle.hpp"
 
 namespace gpuprof::symbols {
 namespace {

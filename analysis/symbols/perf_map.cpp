@@ -15,7 +15,7 @@
 #include <charconv>
 #include <utility>
 
-#include "support/utf8.hpp"
+#include "support/text/utf8.hpp"
 
 namespace gpuprof::symbols {
 namespace {

@@ -12,7 +12,7 @@
 #include <sstream>
 #include <utility>
 
-#include "support/files.hpp"
+#include "support/io/files.hpp"
 
 namespace gpuprof::symbols {
 namespace {

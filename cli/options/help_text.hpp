@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "cli/commands.hpp"
+#include "cli/command_table.hpp"
 
 namespace gpuprof::cli {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "recording/session/session_options.hpp"
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::cli {
 

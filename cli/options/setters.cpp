@@ -16,7 +16,7 @@
 #include "recording/session/overhead_limit.hpp"
 #include "recording/session/step_spec.hpp"
 #include "recording/session/trace_categories.hpp"
-#include "support/listen_address.hpp"
+#include "support/io/listen_address.hpp"
 
 namespace gpuprof::cli::set {
 namespace {

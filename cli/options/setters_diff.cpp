@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "cli/options/setters.hpp"
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::cli::set {
 namespace {

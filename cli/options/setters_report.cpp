@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "cli/options/setters.hpp"
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::cli::set {
 namespace {

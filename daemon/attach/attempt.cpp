@@ -17,8 +17,8 @@
 #include "daemon/attach/ptrace/step_out.hpp"
 #include "daemon/attach/process/thread_candidates.hpp"
 #include "gpuprof/base/clock.hpp"
-#include "support/files.hpp"
-#include "support/proc.hpp"
+#include "support/io/files.hpp"
+#include "support/process/procfs.hpp"
 
 namespace gpuprof::attach {
 namespace {

@@ -18,7 +18,7 @@
 #include "daemon/attach/process/checks.hpp"
 #include "daemon/attach/process/loader.hpp"
 #include "gpuprof/base/clock.hpp"
-#include "support/proc.hpp"
+#include "support/process/procfs.hpp"
 
 namespace gpuprof::attach {
 namespace {

@@ -17,7 +17,7 @@
 
 #include "daemon/attach/process/checks.hpp"
 #include "gpuprof/base/clock.hpp"
-#include "support/files.hpp"
+#include "support/io/files.hpp"
 
 namespace gpuprof::attach {
 namespace {

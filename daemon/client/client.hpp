@@ -7,7 +7,7 @@
 // Owns:     the connected socket
 // Promises: a daemon that is gone or talks nonsense is an Error or kClosed, never a signal or an
 //           endless wait; nothing is printed
-// Not here: starting the daemon (cli/run/daemon_process)
+// Not here: starting the daemon (cli/session/daemon_process)
 #pragma once
 
 #include <cstdint>

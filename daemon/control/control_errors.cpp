@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "support/proc.hpp"
+#include "support/process/procfs.hpp"
 
 namespace gpuprof::api {
 

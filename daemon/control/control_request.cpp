@@ -19,8 +19,8 @@
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/wire/door.hpp"
 #include "gpuprof/wire/segment.hpp"
-#include "support/proc.hpp"
-#include "support/unix_socket.hpp"
+#include "support/process/procfs.hpp"
+#include "support/io/unix_socket.hpp"
 
 namespace gpuprof::api {
 namespace {

@@ -19,9 +19,9 @@
 
 #include "daemon/control/control_request.hpp"
 #include "gpuprof/wire/door.hpp"
-#include "support/files.hpp"
-#include "support/proc.hpp"
-#include "support/text.hpp"
+#include "support/io/files.hpp"
+#include "support/process/procfs.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::api {
 namespace {

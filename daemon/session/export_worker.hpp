@@ -17,7 +17,7 @@
 
 #include "daemon/session/io/event_loop.hpp"
 #include "gpuprof/base/unique_fd.hpp"
-#include "support/session_niceness.hpp"
+#include "support/process/autogroup.hpp"
 
 namespace gpuprof::session {
 

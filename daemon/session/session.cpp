@@ -16,7 +16,7 @@
 #include <cstdio>
 
 #include "gpuprof/base/clock.hpp"
-#include "support/proc.hpp"
+#include "support/process/procfs.hpp"
 
 namespace gpuprof::session {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "daemon/session/session.hpp"
 #include "gpuprof/base/clock.hpp"
-#include "support/memory.hpp"
+#include "support/process/out_of_memory.hpp"
 
 namespace gpuprof::session {
 namespace {

@@ -17,7 +17,7 @@
 #include "recording/session/step_spec.hpp"
 #include "recording/model/loss.hpp"
 #include "daemon/session/session.hpp"
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::session {
 namespace {

@@ -12,8 +12,8 @@
 #include "daemon/session/session.hpp"
 #include "daemon/session/target/drain_pace.hpp"
 #include "gpuprof/base/clock.hpp"
-#include "support/lost_image.hpp"
-#include "support/proc.hpp"
+#include "support/process/library_lost.hpp"
+#include "support/process/procfs.hpp"
 
 namespace gpuprof::session {
 namespace {

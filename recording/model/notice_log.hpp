@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "gpuprof/base/notices.hpp"
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::model {
 

@@ -10,7 +10,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::api {
 

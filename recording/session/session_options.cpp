@@ -12,7 +12,7 @@
 #include <type_traits>
 
 #include "gpuprof/wire/control.hpp"
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::api {
 namespace {

@@ -12,7 +12,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::api {
 namespace {

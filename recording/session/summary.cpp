@@ -12,7 +12,7 @@
 
 #include <type_traits>
 
-#include "support/json.hpp"
+#include "support/text/json.hpp"
 
 namespace gpuprof::api {
 namespace {

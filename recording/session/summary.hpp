@@ -5,7 +5,7 @@
 // Context:  daemon | cli
 // Owns:     nothing
 // Promises: to_json and from_json are inverse; from_json ignores keys it does not know
-// Not here: the words for people (cli/summary_text)
+// Not here: the words for people (cli/output/summary_text)
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@
 #include "recording/spool/event_coding.hpp"
 #include "recording/spool/spool.hpp"
 #include "gpuprof/base/unique_fd.hpp"
-#include "support/write_signals.hpp"
+#include "support/process/write_error_signals.hpp"
 
 namespace gpuprof::spool {
 namespace {

@@ -17,7 +17,7 @@
 #include "recording/spool/session_log_keys.hpp"
 #include "recording/spool/spool.hpp"
 #include "gpuprof/base/unique_fd.hpp"
-#include "support/write_signals.hpp"
+#include "support/process/write_error_signals.hpp"
 
 namespace gpuprof::spool {
 namespace {

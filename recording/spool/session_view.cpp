@@ -20,8 +20,8 @@
 #include "recording/spool/event_coding.hpp"
 #include "recording/spool/session_log_keys.hpp"
 #include "recording/spool/spool.hpp"
-#include "support/files.hpp"
-#include "support/text.hpp"
+#include "support/io/files.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::spool {
 namespace {

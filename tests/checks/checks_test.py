@@ -65,14 +65,14 @@ class Layers(CheckCase):
         self.plant("analysis/export/writer.cpp", "recording/spool/spool.hpp")
         self.plant("analysis/export/tables/writer.cpp", "analysis/export/resolve/event_resolver.hpp")
         self.plant("analysis/export/registry.cpp", "analysis/export/tables/writer.hpp")
-        self.plant("cli/run.cpp", "gpuprof/wire/control.hpp")
+        self.plant("cli/target.cpp", "gpuprof/wire/control.hpp")
         self.plant("tests/unit/x_test.cpp", "inject/hot/recorder.hpp")
         self.assert_passes("check_layers", "--root", self.root)
 
     def test_finds_what_is_not_drawn(self):
         planted = {
             "inject/hot/a.cpp": "recording/model/track.hpp",
-            "inject/agent/b.cpp": "support/log.hpp",
+            "inject/agent/b.cpp": "support/io/log.hpp",
             "inject/hot/c.cpp": "inject/agent/agent.hpp",
             "inject/cupti/d.cpp": "inject/sample/signals/handler.hpp",
             "inject/nvtx/e.cpp": "inject/cupti/library/api.hpp",

@@ -21,7 +21,7 @@
 
 #include "gpuprof/base/unique_fd.hpp"
 #include "gpuprof/wire/door.hpp"
-#include "support/proc.hpp"
+#include "support/process/procfs.hpp"
 
 namespace gpuprof::fakes {
 

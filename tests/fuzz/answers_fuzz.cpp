@@ -21,7 +21,7 @@
 #include "analysis/commands/report_page.hpp"
 #include "analysis/commands/report_session.hpp"
 #include "recording/spool/block.hpp"
-#include "support/utf8.hpp"
+#include "support/text/utf8.hpp"
 #include "tests/fuzz/hurting_sink.hpp"
 #include "tests/golden/tensorboard/scripted_session.hpp"
 

@@ -16,7 +16,7 @@
 #include <string>
 #include <thread>
 
-#include "cli/summary_text.hpp"
+#include "cli/output/summary_text.hpp"
 #include "daemon/client/client.hpp"
 #include "daemon/control/control_sockets.hpp"
 #include "gpuprof/wire/door.hpp"

@@ -13,7 +13,7 @@
 #include "analysis/symbols/module_map.hpp"
 #include "analysis/symbols/python_lines.hpp"
 #include "inject/python/jump_scan.hpp"
-#include "support/demangle.hpp"
+#include "support/text/demangle.hpp"
 #include "tests/fuzz/input.hpp"
 
 namespace {

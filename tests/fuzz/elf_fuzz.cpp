@@ -21,8 +21,8 @@
 #include "analysis/symbols/elf_symbols.hpp"
 #include "analysis/symbols/native_lines.hpp"
 #include "inject/modules/elf_lookup.hpp"
-#include "support/demangle.hpp"
-#include "support/elf_probe.hpp"
+#include "support/text/demangle.hpp"
+#include "support/process/program_probe.hpp"
 #include "tests/fuzz/input.hpp"
 
 namespace {

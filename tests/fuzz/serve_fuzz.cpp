@@ -11,9 +11,9 @@
 #include <optional>
 #include <string>
 
-#include "serve/members.hpp"
-#include "serve/request.hpp"
-#include "support/listen_address.hpp"
+#include "serve/target_processes.hpp"
+#include "serve/profile_request.hpp"
+#include "support/io/listen_address.hpp"
 #include "tests/fuzz/input.hpp"
 
 namespace {

@@ -22,7 +22,7 @@
 #include "daemon/session/server.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/wire/door.hpp"
-#include "support/unix_socket.hpp"
+#include "support/io/unix_socket.hpp"
 #include "tests/fuzz/input.hpp"
 #include "tests/fuzz/packets.hpp"
 

@@ -11,15 +11,15 @@
 #include <vector>
 
 #include "cli/options/parse.hpp"
-#include "cli/run/output_place.hpp"
+#include "cli/output/output_location.hpp"
 #include "recording/session/session_options.hpp"
 #include "recording/session/step_spec.hpp"
 #include "analysis/export/export.hpp"
 #include "analysis/report/diff/condition.hpp"
 #include "daemon/session/agent_config.hpp"
 #include "daemon/session/schedule/schedule.hpp"
-#include "support/text.hpp"
-#include "support/utf8.hpp"
+#include "support/text/text.hpp"
+#include "support/text/utf8.hpp"
 #include "tests/fuzz/input.hpp"
 
 namespace {

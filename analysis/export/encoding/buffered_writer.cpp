@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "analysis/export/encoding/gzip_file.hpp"
-#include "support/utf8.hpp"
+#include "support/text/utf8.hpp"
 
 namespace gpuprof::exporter {
 namespace {

@@ -17,8 +17,8 @@
 #include <cstring>
 #include <new>
 
-#include "support/helper_thread.hpp"
-#include "support/write_signals.hpp"
+#include "support/process/helper_thread.hpp"
+#include "support/process/write_error_signals.hpp"
 
 namespace gpuprof::exporter {
 namespace {

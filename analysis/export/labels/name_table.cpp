@@ -10,7 +10,7 @@
 
 #include "recording/model/truncated_name.hpp"
 #include "gpuprof/base/bytes.hpp"
-#include "support/demangle.hpp"
+#include "support/text/demangle.hpp"
 
 namespace gpuprof::exporter {
 namespace {

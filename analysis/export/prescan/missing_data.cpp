@@ -13,7 +13,7 @@
 #include "recording/model/clock_metadata.hpp"
 #include "recording/model/loss.hpp"
 #include "gpuprof/base/notices.hpp"
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::exporter {
 namespace {

@@ -12,7 +12,7 @@
 #include "analysis/export/encoding/text_file.hpp"
 #include "analysis/export/resolve/event_resolver.hpp"
 #include "analysis/export/prescan/step_index.hpp"
-#include "support/csv.hpp"
+#include "support/text/csv.hpp"
 
 namespace gpuprof::exporter {
 namespace {

@@ -13,8 +13,8 @@
 #include <cstring>
 #include <filesystem>
 
-#include "support/utf8.hpp"
-#include "support/write_signals.hpp"
+#include "support/text/utf8.hpp"
+#include "support/process/write_error_signals.hpp"
 
 namespace gpuprof::exporter {
 

@@ -10,7 +10,7 @@
 #include "analysis/export/resolve/occupancy.hpp"
 #include "analysis/export/labels/event_names.hpp"
 #include "analysis/export/xplane/xplane_builders.hpp"
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::exporter {
 namespace {

@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "support/utf8.hpp"
+#include "support/text/utf8.hpp"
 
 namespace gpuprof::exporter {
 namespace {

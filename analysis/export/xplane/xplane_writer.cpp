@@ -12,7 +12,7 @@
 
 #include "analysis/export/encoding/text_file.hpp"
 #include "analysis/export/xplane/xplane_builders.hpp"
-#include "support/utf8.hpp"
+#include "support/text/utf8.hpp"
 
 namespace gpuprof::exporter {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::importer {
 

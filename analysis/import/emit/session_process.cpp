@@ -9,7 +9,7 @@
 
 #include "analysis/export/labels/event_counters.hpp"
 #include "recording/model/loss.hpp"
-#include "support/files.hpp"
+#include "support/io/files.hpp"
 
 namespace gpuprof::importer {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "analysis/import/json/decompressor.hpp"
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::importer {
 namespace {

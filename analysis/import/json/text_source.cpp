@@ -15,7 +15,7 @@
 #include <cstring>
 #include <memory>
 
-#include "support/helper_thread.hpp"
+#include "support/process/helper_thread.hpp"
 
 namespace gpuprof::importer {
 namespace {

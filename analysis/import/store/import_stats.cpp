@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::importer {
 namespace {

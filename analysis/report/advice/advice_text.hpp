@@ -9,7 +9,7 @@
 #include <string>
 
 #include "analysis/report/advice/advice.hpp"
-#include "support/json.hpp"
+#include "support/text/json.hpp"
 
 namespace gpuprof::report::advice {
 

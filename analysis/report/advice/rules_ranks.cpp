@@ -14,7 +14,7 @@
 #include "analysis/report/advice/host_patterns.hpp"
 #include "analysis/report/advice/rules.hpp"
 #include "analysis/report/advice/figure_text.hpp"
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::report::advice {
 namespace {

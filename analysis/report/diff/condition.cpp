@@ -14,7 +14,7 @@
 #include <optional>
 
 #include "analysis/report/diff/output/format_value.hpp"
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::report::diff {
 namespace {

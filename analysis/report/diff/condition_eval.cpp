@@ -13,7 +13,7 @@
 #include "analysis/report/diff/condition.hpp"
 #include "analysis/report/diff/significance/repeated_pairs.hpp"
 #include "analysis/report/diff/output/format_value.hpp"
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::report::diff {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "analysis/report/diff/significance/compare.hpp"
 #include "analysis/report/diff/read/step_profile_reader.hpp"
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::report::diff {
 namespace {

@@ -13,7 +13,7 @@
 #include "analysis/report/diff/significance/repeated_pairs.hpp"
 #include "analysis/report/diff_page/diff_sections.hpp"
 #include "analysis/report/page/page_file.hpp"
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::report::diff {
 namespace {

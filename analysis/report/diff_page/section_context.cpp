@@ -11,7 +11,7 @@
 
 #include "analysis/report/diff/output/findings.hpp"
 #include "analysis/report/diff_page/diff_sections.hpp"
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::report::diff {
 namespace {

@@ -13,7 +13,7 @@
 #include <functional>
 #include <utility>
 
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::report {
 namespace {

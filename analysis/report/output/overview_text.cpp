@@ -13,7 +13,7 @@
 #include "analysis/report/output/table_columns.hpp"
 #include "analysis/report/output/tables.hpp"
 #include "analysis/report/output/wall_time_text.hpp"
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::report {
 namespace {

@@ -15,7 +15,7 @@
 #include "analysis/report/output/overview_text.hpp"
 #include "analysis/report/output/table_csv_json.hpp"
 #include "analysis/report/output/tables.hpp"
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::report {
 namespace {

@@ -11,7 +11,7 @@
 #include <array>
 #include <cctype>
 
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::report {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "analysis/report/advice/advice_text.hpp"
 #include "analysis/report/output/tables.hpp"
-#include "support/csv.hpp"
-#include "support/json.hpp"
+#include "support/text/csv.hpp"
+#include "support/text/json.hpp"
 
 namespace gpuprof::report {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "analysis/report/output/columns.hpp"
 #include "analysis/report/output/tables.hpp"
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::report {
 namespace {

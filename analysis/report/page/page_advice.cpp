@@ -10,7 +10,7 @@
 
 #include "analysis/report/advice/advice.hpp"
 #include "analysis/report/page/page.hpp"
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::report::page {
 namespace {

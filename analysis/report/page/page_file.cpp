@@ -17,10 +17,10 @@
 #include <string_view>
 
 #include "analysis/report/page/page_file.hpp"
-#include "support/files.hpp"
-#include "support/text.hpp"
-#include "support/tidy.hpp"
-#include "support/write_signals.hpp"
+#include "support/io/files.hpp"
+#include "support/text/text.hpp"
+#include "support/io/signal_cleanup.hpp"
+#include "support/process/write_error_signals.hpp"
 
 namespace {
 /// As cmake/GpuprofEmbed.cmake lays them out.

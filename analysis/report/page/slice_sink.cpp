@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::report::page {
 namespace {

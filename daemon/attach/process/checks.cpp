@@ -25,8 +25,8 @@
 #include "daemon/attach/process/thread_candidates.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/base/unique_fd.hpp"
-#include "support/files.hpp"
-#include "support/text.hpp"
+#include "support/io/files.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::attach {
 namespace {

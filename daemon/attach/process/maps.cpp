@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "support/files.hpp"
+#include "support/io/files.hpp"
 
 namespace gpuprof::attach {
 namespace {

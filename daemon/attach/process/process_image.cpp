@@ -13,7 +13,7 @@
 
 #include "daemon/attach/process/checks.hpp"
 #include "daemon/attach/process/elf_image.hpp"
-#include "support/proc.hpp"
+#include "support/process/procfs.hpp"
 
 namespace gpuprof::attach {
 namespace {

@@ -18,9 +18,9 @@
 #include <utility>
 
 #include "daemon/attach/process/library_file.hpp"
-#include "support/files.hpp"
-#include "support/proc.hpp"
-#include "support/text.hpp"
+#include "support/io/files.hpp"
+#include "support/process/procfs.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::attach {
 namespace {

@@ -7,7 +7,7 @@
 #include "daemon/attach/process/transfer_tracker.hpp"
 
 #include "gpuprof/base/clock.hpp"
-#include "support/proc.hpp"
+#include "support/process/procfs.hpp"
 
 namespace gpuprof::attach {
 namespace {

@@ -19,7 +19,7 @@
 #include "daemon/attach/process/checks.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/base/unique_fd.hpp"
-#include "support/files.hpp"
+#include "support/io/files.hpp"
 
 namespace gpuprof::attach {
 namespace {

@@ -17,10 +17,10 @@
 
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/wire/control.hpp"
-#include "support/elf_probe.hpp"
-#include "support/files.hpp"
-#include "support/proc.hpp"
-#include "support/text.hpp"
+#include "support/process/program_probe.hpp"
+#include "support/io/files.hpp"
+#include "support/process/procfs.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::session {
 namespace {

@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "daemon/session/schedule/schedule.hpp"
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::session {
 

@@ -10,7 +10,7 @@
 #include <cstdio>
 
 #include "daemon/ingest/decode/limits.hpp"
-#include "support/proc.hpp"
+#include "support/process/procfs.hpp"
 
 namespace gpuprof::session {
 namespace {

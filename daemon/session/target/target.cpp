@@ -19,7 +19,7 @@
 #include <string>
 
 #include "gpuprof/base/clock.hpp"
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::session {
 

@@ -10,7 +10,7 @@
 
 #include "daemon/session/target/target.hpp"
 #include "gpuprof/base/notices.hpp"
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::session {
 

@@ -13,7 +13,7 @@
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/base/generated_code.hpp"
 #include "gpuprof/base/notices.hpp"
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::session {
 namespace {

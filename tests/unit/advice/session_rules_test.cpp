@@ -2,7 +2,7 @@
 //
 // Rules about several processes, and what becomes of what all rules say.
 #include "analysis/report/advice/advice_text.hpp"
-#include "support/json.hpp"
+#include "support/text/json.hpp"
 #include "tests/unit/advice/story_builder.hpp"
 
 namespace gpuprof::report::advice {

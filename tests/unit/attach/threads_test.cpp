@@ -14,8 +14,8 @@
 #include <thread>
 #include <vector>
 
-#include "support/files.hpp"
-#include "support/proc.hpp"
+#include "support/io/files.hpp"
+#include "support/process/procfs.hpp"
 
 namespace gpuprof::attach {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/running/bring_in.hpp"
+#include "cli/target/inject_library.hpp"
 
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "support/proc.hpp"
+#include "support/process/procfs.hpp"
 
 namespace gpuprof::cli {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which running processes a command line means: ids, names, children, all.
-#include "cli/running/chosen.hpp"
+#include "cli/target/target_selection.hpp"
 
 #include <gmock/gmock.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include <functional>
 #include <thread>
 
-#include "cli/commands.hpp"
+#include "cli/command_table.hpp"
 #include "gpuprof/wire/segment.hpp"
 #include "tests/fakes/fake_door.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/run/daemon_pulse.hpp"
+#include "cli/session/daemon_watchdog.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/doctor/doctor.hpp"
+#include "cli/doctor/checks.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "cli/commands.hpp"
-#include "support/json.hpp"
+#include "cli/command_table.hpp"
+#include "support/text/json.hpp"
 #include "tests/unit/support/temp_folder.hpp"
 
 namespace gpuprof::cli {

@@ -7,7 +7,7 @@
 #include "cli/options/help_text.hpp"
 #include "cli/options/option_table.hpp"
 #include "analysis/commands/formats.hpp"
-#include "support/files.hpp"
+#include "support/io/files.hpp"
 
 namespace gpuprof::cli {
 namespace {

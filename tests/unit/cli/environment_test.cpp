@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/run/environment.hpp"
+#include "cli/target/environment.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/child.hpp"
+#include "support/process/subprocess.hpp"
 
 namespace gpuprof::cli {
 namespace {

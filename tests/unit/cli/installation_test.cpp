@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/installation.hpp"
+#include "cli/target/installation.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/run/nothing_recorded.hpp"
+#include "cli/target/unrecorded_reason.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/run/output_place.hpp"
+#include "cli/output/output_location.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

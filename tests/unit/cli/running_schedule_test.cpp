@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/running/running_schedule.hpp"
+#include "cli/session/capture_schedule.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

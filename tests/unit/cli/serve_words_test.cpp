@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/options/parse.hpp"
-#include "cli/serve_process.hpp"
+#include "cli/session/serve_process.hpp"
 
 namespace gpuprof::cli {
 namespace {

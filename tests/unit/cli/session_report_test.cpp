@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/session_report.hpp"
+#include "cli/output/summary_output.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 
 #include "cli/options/options.hpp"
 #include "recording/session/summary.hpp"
-#include "support/files.hpp"
-#include "support/utf8.hpp"
+#include "support/io/files.hpp"
+#include "support/text/utf8.hpp"
 
 namespace gpuprof::cli {
 namespace {

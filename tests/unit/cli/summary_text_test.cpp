@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/summary_text.hpp"
+#include "cli/output/summary_text.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <sqlite3.h>
 
-#include "support/utf8.hpp"
+#include "support/text/utf8.hpp"
 #include "tests/unit/export/written_fixture.hpp"
 
 namespace gpuprof::exporter {

@@ -3,7 +3,7 @@
 // Reports as they are printed.
 #include "analysis/report/output/render.hpp"
 
-#include "support/json.hpp"
+#include "support/text/json.hpp"
 #include "tests/unit/report/report_fixture.hpp"
 
 namespace gpuprof::report {

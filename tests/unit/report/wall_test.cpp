@@ -4,7 +4,7 @@
 #include "analysis/report/wall_time/wall_time.hpp"
 
 #include "analysis/report/output/render.hpp"
-#include "support/json.hpp"
+#include "support/text/json.hpp"
 #include "tests/unit/report/report_fixture.hpp"
 
 namespace gpuprof::report {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "serve/child.hpp"
+#include "serve/capture_process.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "serve/members.hpp"
+#include "serve/target_processes.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "serve/request.hpp"
+#include "serve/profile_request.hpp"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 #include <fstream>
 
 #include "gpuprof/base/unique_fd.hpp"
-#include "support/proc.hpp"
+#include "support/process/procfs.hpp"
 #include "tests/fakes/fake_door.hpp"
 #include "tests/unit/session/daemon_fixture.hpp"
 

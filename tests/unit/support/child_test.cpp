@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/child.hpp"
+#include "support/process/subprocess.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

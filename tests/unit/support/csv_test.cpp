@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/csv.hpp"
+#include "support/text/csv.hpp"
 
 #include <gtest/gtest.h>
 
-#include "support/utf8.hpp"
+#include "support/text/utf8.hpp"
 
 namespace gpuprof::support {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/demangle.hpp"
+#include "support/text/demangle.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Probes real programs, built here by the compiler of the build.
-#include "support/elf_probe.hpp"
+#include "support/process/program_probe.hpp"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <filesystem>
 
-#include "support/child.hpp"
+#include "support/process/subprocess.hpp"
 #include "tests/unit/support/temp_folder.hpp"
 
 namespace gpuprof::support {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/files.hpp"
+#include "support/io/files.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/json.hpp"
+#include "support/text/json.hpp"
 
 #include <gtest/gtest.h>
 

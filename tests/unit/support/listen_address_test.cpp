@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/listen_address.hpp"
+#include "support/io/listen_address.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

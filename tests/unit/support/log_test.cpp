@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/log.hpp"
+#include "support/io/log.hpp"
 
 #include <gtest/gtest.h>
 #include <spdlog/sinks/ostream_sink.h>
 
 #include <sstream>
 
-#include "support/files.hpp"
+#include "support/io/files.hpp"
 #include "tests/unit/support/temp_folder.hpp"
 
 namespace gpuprof::support {

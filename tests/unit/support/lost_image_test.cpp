@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/lost_image.hpp"
+#include "support/process/library_lost.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

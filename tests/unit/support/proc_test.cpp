@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/proc.hpp"
+#include "support/process/procfs.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "support/child.hpp"
+#include "support/process/subprocess.hpp"
 
 namespace gpuprof::support {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Short slices: for this thread alone.
-#include "support/prompt_thread.hpp"
+#include "support/process/sched_slice.hpp"
 
 #include <gtest/gtest.h>
 #include <sched.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The niceness of a session, as the kernel shows it.
-#include "support/session_niceness.hpp"
+#include "support/process/autogroup.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

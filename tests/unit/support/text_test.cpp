@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is removed when a signal ends the program.
-#include "support/tidy.hpp"
+#include "support/io/signal_cleanup.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>

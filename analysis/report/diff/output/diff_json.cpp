@@ -7,7 +7,7 @@
 
 #include "analysis/report/diff/output/diff_text.hpp"
 #include "analysis/report/diff/data/metrics.hpp"
-#include "support/json.hpp"
+#include "support/text/json.hpp"
 
 namespace gpuprof::report::diff {
 namespace {

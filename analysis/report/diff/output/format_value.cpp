@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::report::diff {
 

@@ -12,7 +12,7 @@
 #include <cstdlib>
 
 #include "analysis/report/diff/significance/robust_stats.hpp"
-#include "support/text.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::report::diff {
 namespace {

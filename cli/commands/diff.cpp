@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gpuprof diff BEFORE AFTER [BEFORE2 AFTER2...]: what changed between recordings.
+//
+// Context:  cli
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "cli/output/stdout_writer.hpp"
+#include "cli/command_table.hpp"
+#include "cli/output/read_progress.hpp"
+#include "cli/output/stdout_width.hpp"
+#include "cli/version.hpp"
+#include "analysis/commands/diff_sessions.hpp"
+#include "support/io/files.hpp"
+#include "support/text/text.hpp"
+#include "support/io/signal_cleanup.hpp"
+#include "support/io/progress_line.hpp"
+#include "support/process/write_error_signals.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+using support::error;
+
+constexpr int kHolds = 1, kTrouble = 2;
+
+api::DiffRequest request_of(const Options& options) {
+  api::DiffRequest request;
+  for (const std::string& word : options.words)
+    request.recordings.push_back(support::absolute_path(word, support::current_folder()));
+  request.conditions = options.fail_if;
+  if (options.min_change) request.min_change = *options.min_change;
+  if (options.min_share) request.min_share = *options.min_share;
+  if (options.row_limit) request.row_limit = *options.row_limit;
+  request.rank = options.rank;
+  request.json = options.json;
+  request.width = width_of_stdout();
+  return request;
+}
+
+int status_of(const std::vector<std::string>& holds) {
+  for (const std::string& sentence : holds) std::fprintf(stderr, "gpuprof: %s\n", sentence.c_str());
+  return holds.empty() ? 0 : kHolds;
+}
+
+support::Result<int> write_page(const Options& options, const api::DiffRequest& request) {
+  if (options.json) return error("--html writes a page, not JSON: give one of them", kTrouble);
+  if (options.row_limit)
+    return error("the page of --html has all rows: leave --row-limit away", kTrouble);
+  const api::DiffPageTarget target{support::absolute_path(options.html, support::current_folder()),
+                                   options.session.force, kVersion};
+  support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
+  const auto answer = api::write_diff_page(request, target, shown_on(line, ""));
+  line.clear();
+  if (!answer) return answer.error();
+  if (!options.quiet)
+    fmt::print(stderr, "gpuprof: wrote {} ({}): open it in a browser\n", target.page,
+               support::human_bytes(answer.value().bytes));
+  return status_of(answer.value().holds);
+}
+
+}  // namespace
+
+support::Result<int> diff_command(Options& options) {
+  support::ignore_write_signals();
+  support::tidy_when_ended();
+  const api::DiffRequest request = request_of(options);
+  if (!options.html.empty()) return write_page(options, request);
+  support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
+  const api::ReportProgress progress = shown_on(line, "");
+  auto answer = api::diff_answer(request, progress);
+  line.clear();
+  if (!answer) return answer.error();
+  const std::string& text = answer.value().text;
+  GPUPROF_CHECK(
+      write_answer(request.json ? text : support::harmless(text), "the comparison", kTrouble));
+  return status_of(answer.value().holds);
+}
+
+}  // namespace gpuprof::cli

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gpuprof help [COMMAND].
+//
+// Context:  cli
+#include <fmt/format.h>
+
+#include "cli/output/stdout_writer.hpp"
+#include "cli/command_table.hpp"
+#include "cli/options/help_text.hpp"
+
+namespace gpuprof::cli {
+
+support::Result<int> help_command(Options& options) {
+  std::string text = overview_text();
+  if (!options.words.empty()) {
+    const std::string& name = options.words.front();
+    if (const CommandRow* command = find_command(name)) {
+      text = command_text(*command);
+    } else {
+      return unknown_command(name);
+    }
+  }
+  GPUPROF_CHECK(write_answer(text, "the help"));
+  return 0;
+}
+
+}  // namespace gpuprof::cli

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gpuprof report INPUT...: what a recording comes to, in the terminal.
+//
+// Context:  cli
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+
+#include "cli/output/stdout_writer.hpp"
+#include "cli/command_table.hpp"
+#include "cli/output/read_progress.hpp"
+#include "cli/output/stdout_width.hpp"
+#include "cli/version.hpp"
+#include "analysis/commands/report_page.hpp"
+#include "analysis/commands/report_session.hpp"
+#include "support/io/files.hpp"
+#include "support/text/text.hpp"
+#include "support/io/signal_cleanup.hpp"
+#include "support/io/progress_line.hpp"
+#include "support/process/write_error_signals.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+using support::error;
+
+constexpr int kFailedOn = 1;  // exit status
+
+support::Result<api::ReportRequest> report_request(const Options& options) {
+  if (options.words.empty())
+    return error(
+        "report needs a session's folder or a trace file: gpuprof report [OPTION...] INPUT");
+  api::ReportRequest request;
+  for (const std::string& word : options.words)
+    request.inputs.push_back(support::absolute_path(word, support::current_folder()));
+  request.by = options.by;
+  request.advice_only = options.advice_only;
+  request.fail_on = options.fail_on;
+  // These speak of a table: without another that of the operators, as in PyTorch.
+  const bool table = options.csv || !options.sort_by.empty() || !options.columns.empty() ||
+                     options.by_input_shape || options.by_stack != 0 || options.row_limit;
+  if (request.by.empty() && table) request.by = "operator";
+  request.sort_by = options.sort_by;
+  request.by_input_shape = options.by_input_shape;
+  request.by_stack = options.by_stack;
+  request.columns = options.columns;
+  request.row_limit = options.row_limit;
+  request.rank = options.rank;
+  request.steps = options.report_steps;
+  request.json = options.json;
+  request.csv = options.csv;
+  request.width = width_of_stdout();
+  return request;
+}
+
+/// What only speaks of text, and was given.
+support::Result<void> check_page_alone(const Options& options, const api::ReportRequest& request) {
+  if (options.json || options.csv)
+    return error("--html writes a page, not JSON or CSV: give one of them");
+  if (!request.by.empty())
+    return error("the page of --html has all tables: leave --by and what shapes a table away");
+  if (options.advice_only || !options.fail_on.empty())
+    return error("--html writes a page: --advice-only and --fail-on need a report of their own");
+  return {};
+}
+
+/// What the answer itself does not say.
+void print_notes(const std::vector<std::string>& notes) {
+  for (const std::string& sentence : notes)
+    fmt::print(stderr, "gpuprof: note: {}\n", support::on_one_line(sentence));
+}
+
+support::Result<int> write_page(const Options& options, const api::ReportRequest& request) {
+  GPUPROF_CHECK(check_page_alone(options, request));
+  api::ReportPageRequest page;
+  page.inputs = request.inputs;
+  page.rank = request.rank;
+  page.steps = request.steps;
+  page.page = support::absolute_path(options.html, support::current_folder());
+  page.force = options.session.force;
+  page.version = kVersion;
+  support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
+  auto bytes = api::write_report_page(page, shown_on(line, ", each several times"));
+  line.clear();
+  if (!bytes) return bytes.error();
+  if (!options.quiet)
+    fmt::print(stderr, "gpuprof: wrote {} ({}): open it in a browser\n",
+               support::on_one_line(page.page), support::human_bytes(bytes.value()));
+  return 0;
+}
+
+}  // namespace
+
+support::Result<int> report_command(Options& options) {
+  support::ignore_write_signals();
+  support::tidy_when_ended();
+  GPUPROF_TRY(request, report_request(options));
+  if (!options.html.empty()) return write_page(options, request);
+  support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
+  const api::ReportProgress progress = shown_on(line, ", each several times");
+  auto text = api::report_text(request, progress);
+  line.clear();
+  if (!text) return text.error();
+  const bool data = request.json || request.csv;
+  GPUPROF_CHECK(
+      write_answer(data ? text.value().text : support::harmless(text.value().text), "the report"));
+  if (!options.quiet) print_notes(text.value().notes);
+  if (text.value().failed.empty()) return 0;
+  fmt::print(stderr, "gpuprof: --fail-on: there is advice of {}\n",
+             support::listed(text.value().failed));
+  return kFailedOn;
+}
+
+}  // namespace gpuprof::cli

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gpuprof run: the program, recorded, as if we were not there.
+//
+// Context:  cli
+#include <errno.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "cli/command_table.hpp"
+#include "cli/target/installation.hpp"
+#include "cli/target/environment.hpp"
+#include "cli/target/unrecorded_reason.hpp"
+#include "cli/output/output_location.hpp"
+#include "cli/target/program.hpp"
+#include "cli/target/rest_of_run.hpp"
+#include "cli/session/daemon_session.hpp"
+#include "cli/session/serve_process.hpp"
+#include "cli/output/summary_output.hpp"
+#include "cli/version.hpp"
+#include "gpuprof/base/clock.hpp"
+#include "gpuprof/wire/control.hpp"
+#include "support/process/subprocess.hpp"
+#include "support/process/program_probe.hpp"
+#include "support/io/files.hpp"
+#include "support/io/log.hpp"
+#include "support/process/library_lost.hpp"
+#include "support/process/write_error_signals.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+using support::error;
+using support::ProgramKind;
+
+constexpr std::size_t kMostCommandLine_bytes = 4096;
+
+/// Everything settled before the program starts.
+struct Plan {
+  std::string program;
+  support::ProgramFacts facts;
+  Installation installation;
+  OutputPlace place;
+  std::vector<std::string> remarks;  // what is missing
+  std::vector<std::string> notes;    // what else to know
+};
+
+/// Whether the programs it starts could be recorded although it cannot be itself.
+bool children_can_be_recorded(ProgramKind kind) {
+  return kind == ProgramKind::kStatic || kind == ProgramKind::kThirtyTwo ||
+         kind == ProgramKind::kOtherLibc;
+}
+
+std::string runtime_folder(const std::vector<std::string>& environment) {
+  for (const char* name : {"XDG_RUNTIME_DIR", "TMPDIR"}) {
+    const std::string folder = support::environment_get(environment, name);
+    if (!folder.empty() && folder[0] == '/' && access(folder.c_str(), W_OK | X_OK) == 0) {
+      return folder;
+    }
+  }
+  return "/tmp";
+}
+
+/// A Python script without a first line of its own is started by naming the interpreter.
+support::Error with_hint(const std::string& word, support::Error failure) {
+  const bool script = word.size() > 3 && word.compare(word.size() - 3, 3, ".py") == 0;
+  if (script)
+    failure.sentence += "; a Python script is started by its interpreter: gpuprof run -- python3 " +
+                        support::shell_joined({word});
+  return failure;
+}
+
+support::Result<Plan> settle_plan(const Options& options, const Surroundings& around) {
+  if (options.command.empty()) {
+    return error("run needs a program: gpuprof run [OPTION...] [--] PROGRAM [ARGUMENT...]");
+  }
+  // Without PATH the C library searches these two.
+  const std::string path = support::environment_has(around.environment, "PATH")
+                               ? support::environment_get(around.environment, "PATH")
+                               : "/bin:/usr/bin";
+  Plan plan;
+  GPUPROF_TRY(place, choose_output(options.output, around));
+  plan.place = place;
+  auto program_found = support::find_program(options.command[0], path);
+  if (!program_found) return with_hint(options.command[0], program_found.error());
+  const std::string program = program_found.value();
+  plan.program = program;
+  plan.facts = support::probe_program(program, path);
+  GPUPROF_TRY(installation, find_installation(support::own_executable(), options.daemon_path));
+  plan.installation = installation;
+  if (names_file_in_vain(options.output))
+    plan.notes.push_back(
+        fmt::format("{} is a folder with the traces in it; -o names a file if it ends in "
+                    ".pt.trace.json or .pt.trace.json.gz",
+                    support::in_quotes(options.output)));
+  if (const std::string why = support::why_not_preloadable(plan.facts); !why.empty()) {
+    const bool behind = plan.facts.path != program;
+    plan.remarks.push_back(fmt::format(
+        "{} ran unprofiled: {}{}", support::in_quotes(behind ? plan.facts.path : program), why,
+        children_can_be_recorded(plan.facts.kind) ? "; programs that it starts can be recorded"
+                                                  : ""));
+  }
+  return plan;
+}
+
+api::SessionOptions session_options(const Options& options, const Plan& plan,
+                                    const Surroundings& around) {
+  api::SessionOptions session = options.session;
+  session.output = plan.place.output;
+  session.output_is_pattern = plan.place.is_pattern;
+  session.command_line = support::join(options.command, " ").substr(0, kMostCommandLine_bytes);
+  session.working_directory = around.working_folder;
+  session.version = kVersion;
+  return session;
+}
+
+support::Launch launch_of(const Options& options, const Plan& plan,
+                          std::vector<std::string> environment) {
+  support::Launch launch;
+  launch.path = plan.program.find('/') == std::string::npos ? "./" + plan.program : plan.program;
+  launch.arguments = options.command;
+  launch.environment = std::move(environment);
+  launch.in_child = [](support::Launch& child) {
+    add_pid(child.environment, static_cast<std::uint32_t>(getpid()));
+  };
+  return launch;
+}
+
+[[noreturn]] void end(const Options& options, int wait_status, bool failed) {
+  if (failed && options.strict) _exit(125);
+  end_like(wait_status);
+}
+
+/// Only here: what was forked before (the daemon, the watch) must not become ours again.
+void adopt_if(bool wait_all) {
+  if (wait_all) Program::adopt_descendants();
+}
+
+using Serving = std::unique_ptr<ServeProcess>;
+
+/// Before anything else that can fail late: a port that is taken is told before the program starts.
+support::Result<Serving> start_serving(const Options& options, const Surroundings& around) {
+  if (options.serve.empty()) return Serving();
+  return ServeProcess::start(options, "--serve", {"--of-program"},
+                             daemon_environment(around.environment));
+}
+
+/// Its last answer may take a moment; without one it ends at once.
+std::string end_serving(const Serving& serving) {
+  constexpr std::uint64_t kMost_ns = 10'000'000'000;
+  return serving ? serving->collect(kMost_ns) : "";
+}
+
+/// The program without a daemon beside it. @return its wait status.
+support::Result<int> run_alone(const Options& options, const Plan& plan,
+                               ProgramEnvironment environment, Program& program,
+                               const Serving& serving) {
+  const bool wait_all = options.session.wait_for == "all";
+  auto started = program.start(launch_of(options, plan, std::move(environment.words)),
+                               [&serving, wait_all](pid_t pid) {
+                                 adopt_if(wait_all);
+                                 if (serving) serving->serve_program(pid);
+                               });
+  if (!started) return started.error();
+  Listener listener;
+  if (serving) listener.helpers = {serving->pid()};
+  const int wait_status = program.follow(listener);
+  if (wait_all) program.follow_descendants(listener);
+  return wait_status;
+}
+
+/// The program alone; the summary says why it was not recorded.
+support::Result<int> run_unrecorded(Options& options, Plan& plan, const Surroundings& around) {
+  Program program;
+  GPUPROF_TRY(
+      wait_status,
+      run_alone(options, plan, program_environment(around.environment, plan.installation, "", ""),
+                program, nullptr));
+  const bool failed = rest_failed(program, [&] {
+    program.restore();
+    api::Summary summary;
+    summary.version = kVersion;
+    summary.host = around.host;
+    summary.complete = false;
+    summary.missing = plan.remarks;
+    report(options, summary);
+    return true;
+  });
+  end(options, wait_status, failed);
+}
+
+/// The program alone, waiting for `gpuprof capture`: there is no daemon until then.
+support::Result<int> run_armed(Options& options, Plan& plan, const Surroundings& around,
+                               PreloadName& preload) {
+  GPUPROF_TRY(serving, start_serving(options, around));
+  const std::string& name = options.session.name;
+  ProgramEnvironment environment =
+      program_environment(around.environment, plan.installation, preload.word(),
+                          wire::kArmedAddress + (name.empty() ? "" : ";name=" + name));
+  Program program;
+  GPUPROF_TRY(wait_status, run_alone(options, plan, std::move(environment), program, serving));
+  const bool failed = rest_failed(program, [&] {
+    const std::string failure = end_serving(serving);
+    preload.remove();
+    program.restore();
+    if (!failure.empty()) std::fprintf(stderr, "gpuprof: %s\n", failure.c_str());
+    return !failure.empty();
+  });
+  end(options, wait_status, failed);
+}
+
+/// Remarks of ours go before the daemon's.
+void add_remarks(api::Summary& summary, const Plan& plan, const std::vector<std::string>& more) {
+  summary.missing.insert(summary.missing.begin(), plan.remarks.begin(), plan.remarks.end());
+  summary.remarks.insert(summary.remarks.begin(), more.begin(), more.end());
+  summary.remarks.insert(summary.remarks.begin(), plan.notes.begin(), plan.notes.end());
+}
+
+/// How the program ran.
+struct Course {
+  int wait_status = 0;
+  std::uint64_t lived_ns = 0;
+  std::string lost_image;  // it went on without our library, and why
+};
+
+Course follow(Program& program, RunSession& session, const Plan& plan, const Serving& serving,
+              bool wait_all) {
+  Course course;
+  const std::uint64_t start_ns = base::mono_ns();
+  Listener listener;
+  listener.fd = session.fd();
+  listener.helpers = {session.child()};
+  if (serving) listener.helpers.push_back(serving->pid());
+  listener.ready = [&] {
+    session.listen();
+    listener.fd = session.fd();
+  };
+  if (plan.facts.preloadable()) {
+    listener.later = [&](pid_t pid) {
+      course.lost_image = support::why_image_is_lost(static_cast<std::uint32_t>(pid), plan.program);
+    };
+  }
+  course.wait_status = program.follow(listener);
+  spdlog::info("the program has ended, status {}", shell_status(course.wait_status));
+  course.lived_ns = base::mono_ns() - start_ns;
+  if (wait_all) program.follow_descendants(listener);
+  return course;
+}
+
+std::string why_nothing(const Course& course, const Plan& plan, const std::string& program) {
+  if (!course.lost_image.empty()) return course.lost_image;
+  return why_nothing_recorded(plan.facts, program, course.wait_status, course.lived_ns);
+}
+
+/// Why there is nothing: of no process, or of one that met the daemon and went on without us first.
+void add_why_nothing(api::Summary& summary, const Course& course, const Plan& plan,
+                     const std::string& program) {
+  if (summary.processes_seen == 0)
+    summary.missing.push_back(why_nothing(course, plan, program));
+  else if (summary.events_by_kind.empty() && !course.lost_image.empty() &&
+           std::count(summary.missing.begin(), summary.missing.end(), course.lost_image) == 0)
+    summary.missing.push_back(course.lost_image);
+}
+
+/// What a recorded run has beside its program.
+struct Recording {
+  Serving serving;
+  std::unique_ptr<RunSession> session;
+  ProgramEnvironment environment;
+  PreloadName& preload;
+};
+
+/// The program to its end, and what came of it; true: something failed.
+bool see_through(const Options& options, const Plan& plan, Recording& recording, Program& program) {
+  RunSession& session = *recording.session;
+  const Course course =
+      follow(program, session, plan, recording.serving, options.session.wait_for == "all");
+  const std::string failure = end_serving(recording.serving);
+  Outcome outcome =
+      session.finish(course.wait_status, [&program] { return program.interrupts_since(); });
+  if (const std::string kept = recording.preload.remove(); !kept.empty()) {
+    recording.environment.remarks.push_back("programs still running were started through " + kept +
+                                            ", which therefore stays");
+  }
+  program.restore();
+  if (outcome.summary_came) add_why_nothing(outcome.summary, course, plan, options.command[0]);
+  add_remarks(outcome.summary, plan, recording.environment.remarks);
+  if (!failure.empty()) {
+    outcome.summary.failures.push_back(failure);
+    outcome.failed = true;
+  }
+  recording.session.reset();
+  if (!report(options, outcome.summary)) outcome.failed = true;
+  support::remove_if_empty(plan.place.made);
+  return outcome.failed;
+}
+
+support::Result<int> run_recorded(Options& options, Plan& plan, const Surroundings& around,
+                                  PreloadName& preload) {
+  Recording recording{nullptr, nullptr, {}, preload};
+  GPUPROF_TRY(serving, start_serving(options, around));
+  recording.serving = std::move(serving);
+  GPUPROF_CHECK(prepare_output(&plan.place, options.session.force));
+  auto opened = RunSession::open(plan.installation, daemon_environment(around.environment),
+                                 session_options(options, plan, around),
+                                 {plan.place.folder, options.quiet, options.verbose});
+  if (!opened) {
+    support::remove_if_empty(plan.place.made);
+    return opened.error();
+  }
+  recording.session = opened.take();
+  RunSession& session = *recording.session;
+  recording.environment =
+      program_environment(around.environment, plan.installation, preload.word(), session.address());
+  Program program;
+  auto started = program.start(launch_of(options, plan, std::move(recording.environment.words)),
+                               [&](pid_t pid) {
+                                 adopt_if(options.session.wait_for == "all");
+                                 if (recording.serving) recording.serving->serve_program(pid);
+                                 session.command_started(static_cast<std::uint32_t>(pid));
+                               });
+  if (!started) {
+    session.abandon();
+    support::remove_if_empty(plan.place.made);
+    return started.error();
+  }
+  spdlog::info("process {} runs {}", started.value(), plan.program);
+  const bool failed =
+      rest_failed(program, [&] { return see_through(options, plan, recording, program); });
+  // Where memory failed the daemon is still ours to collect.
+  recording.session.reset();
+  end(options, program.follow({}), failed);
+}
+
+/// What is given here would be forgotten by then.
+support::Result<void> armed_takes(const Options& options) {
+  if (!options.session.armed) return {};
+  const bool serves = !options.serve.empty() && !options.session.schedule.given;
+  const char* what = options.session.schedule.given  ? "the schedule"
+                     : !options.output.empty()       ? "-o"
+                     : !options.summary_json.empty() ? "--summary-json"
+                                                     : nullptr;
+  if (what == nullptr) return {};
+  if (serves)
+    return error(fmt::format(
+        "--serve records nothing but what the button asks for, which goes to whoever pressed it; "
+        "leave {} out, or give a schedule (--active, -d), too",
+        what));
+  return error(
+      fmt::format("--armed records nothing by itself; give {} to `gpuprof capture`", what));
+}
+
+}  // namespace
+
+support::Result<int> run_command(Options& options) {
+  support::ignore_write_signals();
+  const Surroundings around = surroundings_now();
+  if (!options.summary_json.empty()) {
+    options.summary_json = support::absolute_path(options.summary_json, around.working_folder);
+  }
+  // What the button asks for can be recorded while nothing else is.
+  if (!options.serve.empty() && !options.session.schedule.given) options.session.armed = true;
+  GPUPROF_CHECK(armed_takes(options));
+  GPUPROF_TRY(plan, settle_plan(options, around));
+  GPUPROF_CHECK(check_summary_file(options.summary_json, plan.place.folder));
+  const bool preloadable = plan.facts.preloadable();
+  if (!preloadable && !children_can_be_recorded(plan.facts.kind)) {
+    return run_unrecorded(options, plan, around);
+  }
+  const std::string loader = preloadable && !plan.facts.interpreter.empty()
+                                 ? plan.facts.interpreter
+                                 : "/lib64/ld-linux-x86-64.so.2";
+  GPUPROF_TRY(preload,
+              PreloadName::make(plan.installation, loader, runtime_folder(around.environment)));
+  if (!preloadable && !preload.uses_lib_token()) {
+    preload.remove();
+    return run_unrecorded(options, plan, around);
+  }
+  auto result = options.session.armed ? run_armed(options, plan, around, preload)
+                                      : run_recorded(options, plan, around, preload);
+  preload.remove();
+  return result;
+}
+
+}  // namespace gpuprof::cli

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gpuprof status: processes with the library in them.
+//
+// Context:  cli
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/output/stdout_writer.hpp"
+#include "cli/command_table.hpp"
+#include "cli/target/target_selection.hpp"
+#include "gpuprof/wire/control.hpp"
+#include "support/io/files.hpp"
+#include "support/text/json.hpp"
+#include "support/text/text.hpp"
+#include "support/process/write_error_signals.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+/// A process as it is listed.
+struct Listed {
+  api::ProcessStatus status;
+  std::string command;
+  std::vector<std::string> can;  // what it can record
+};
+
+/// A command may hold a whole script: one row all the same.
+std::string in_one_row(std::string command) {
+  for (char& c : command)
+    if (static_cast<unsigned char>(c) < ' ') c = ' ';
+  return command.substr(0, command.find_last_not_of(' ') + 1);
+}
+
+std::string command_of(std::uint32_t pid) {
+  std::string line = support::read_small_file(fmt::format("/proc/{}/cmdline", pid));
+  while (!line.empty() && line.back() == '\0') line.pop_back();
+  std::replace(line.begin(), line.end(), '\0', ' ');
+  return line;
+}
+
+/// From what is mapped there: what may come later is not promised.
+std::vector<std::string> can_record(const api::ProcessStatus& status) {
+  const std::string maps = support::read_small_file(fmt::format("/proc/{}/maps", status.door.pid));
+  const auto has = [&maps](const char* name) { return maps.find(name) != std::string::npos; };
+  std::vector<std::string> can;
+  if (status.cuda || has("/libcuda.so")) can.emplace_back("cuda");
+  if (status.nvtx) can.emplace_back("nvtx");
+  if (has("/libtorch_cpu.so")) can.emplace_back("torch");
+  if (has("/libpython3") || has("/python3")) can.emplace_back("python");
+  can.emplace_back("native");
+  return can;
+}
+
+Listed listed(const api::ProcessStatus& status) {
+  return {status, command_of(status.door.pid), can_record(status)};
+}
+
+/// One that does not answer (stopped, say) is listed all the same.
+std::optional<api::ProcessStatus> asked(const api::Door& door) {
+  bool is_there = false;
+  const auto status = api::ask_status(door, &is_there);
+  if (status) return status.value();
+  if (!is_there && !api::is_open(door)) return {};  // ended since it was found
+  api::ProcessStatus silent;
+  silent.door = door;
+  silent.state = "no answer";
+  return silent;
+}
+
+support::Result<std::vector<Listed>> look(const Options& options) {
+  std::vector<Listed> all;
+  if (!options.words.empty()) {
+    GPUPROF_TRY(meant, processes_by_door(options, "status"));
+    tell_notes(meant);
+    for (const api::ProcessStatus& one : meant.found) all.push_back(listed(one));
+    return all;
+  }
+  for (const api::Door& door : api::find_doors())
+    if (const auto status = asked(door); status) all.push_back(listed(*status));
+  return all;
+}
+
+/// Share of one processor our thread has used since it came to life.
+double overhead_percent(const api::ProcessStatus& s) {
+  return s.age_ns == 0
+             ? 0
+             : 100.0 * static_cast<double>(s.worker_cpu_ns) / static_cast<double>(s.age_ns);
+}
+
+/// What is left out under --max-overhead.
+std::vector<std::string> left_out(std::uint32_t less) {
+  std::vector<std::string> words;
+  const std::pair<std::uint32_t, const char*> kWords[] = {{wire::kLessStacks, "stacks"},
+                                                          {wire::kLessApi, "calls and inputs"},
+                                                          {wire::kLessHost, "operators and ranges"},
+                                                          {wire::kLessSteps, "steps"}};
+  for (const auto& [bit, word] : kWords)
+    if ((less & bit) != 0) words.emplace_back(word);
+  if ((less & wire::kLessSamples) != 0)
+    words.emplace_back("samples");
+  else if (const std::uint32_t halvings = wire::rate_halvings(less); halvings != 0)
+    words.push_back(fmt::format("{} of {} samples", (1u << halvings) - 1, 1u << halvings));
+  return words;
+}
+
+std::string json_of(const std::vector<Listed>& all) {
+  support::JsonWriter json;
+  json.begin_array();
+  for (const auto& [s, command, can] : all) {
+    json.begin_object();
+    json.member("pid", std::uint64_t{s.door.pid}).member("name", s.name);
+    json.member("state", s.state).member("in_session", s.in_session);
+    json.member("daemon_pid", s.daemon_pid).member("attached", s.attached);
+    json.member("can_record", can).member("steps", s.steps).member("dropped", s.dropped);
+    json.member("left_out", left_out(s.less));
+    json.member("worker_cpu_ns", s.worker_cpu_ns).member("age_ns", s.age_ns);
+    json.member("command", command).end_object();
+  }
+  json.end_array();
+  return json.text() + "\n";
+}
+
+std::string table_of(const std::vector<Listed>& all) {
+  if (all.empty()) return "no process of yours has gpuprof's library in it\n";
+  constexpr std::size_t kCommandWidth = 60;
+  std::string text =
+      fmt::format("{:>8}  {:<12} {:<10} {:>9} {:>8} {:>9}  {:<26} {}\n", "PID", "NAME", "STATE",
+                  "STEPS", "DROPPED", "OWN CPU", "CAN RECORD", "COMMAND");
+  for (const auto& [s, command, can] : all)
+    text +=
+        fmt::format("{:>8}  {:<12} {:<10} {:>9} {:>8} {:>8.2f}%  {:<26} {}\n", s.door.pid,
+                    s.name.empty() ? "-" : s.name, s.state, s.steps, s.dropped, overhead_percent(s),
+                    support::join(can, ","), in_one_row(command.substr(0, kCommandWidth)));
+  for (const Listed& one : all)
+    if (one.status.less != 0)
+      text += fmt::format("process {} leaves out, to stay below --max-overhead: {}\n",
+                          one.status.door.pid, support::join(left_out(one.status.less), ", "));
+  return text;
+}
+
+}  // namespace
+
+support::Result<int> status_command(Options& options) {
+  support::ignore_write_signals();
+  GPUPROF_TRY(all, look(options));
+  const std::string text = options.json ? json_of(all) : support::harmless(table_of(all));
+  GPUPROF_CHECK(write_answer(text, "the processes"));
+  return 0;
+}
+
+}  // namespace gpuprof::cli

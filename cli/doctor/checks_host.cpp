@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The doctor's look at our own files, at the kernel's limits and at the place for traces.
+//
+// Context:  cli
+#include <errno.h>
+#include <fmt/format.h>
+#include <gnu/libc-version.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "cli/doctor/checks.hpp"
+#include "cli/target/installation.hpp"
+#include "cli/output/output_location.hpp"
+#include "cli/version.hpp"
+#include "gpuprof/base/unique_fd.hpp"
+#include "support/process/subprocess.hpp"
+#include "support/process/program_probe.hpp"
+#include "support/io/files.hpp"
+#include "support/text/text.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+using support::read_small_file;
+
+constexpr std::uint64_t kToolPatience_ns = 5'000'000'000;
+constexpr double kDefaultRate_hz = 100;
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+/// 0, or the errno of a per-thread task-clock event as the sampler opens it.
+int probe_perf() {
+  perf_event_attr attributes{};
+  attributes.size = sizeof attributes;
+  attributes.type = PERF_TYPE_SOFTWARE;
+  attributes.config = PERF_COUNT_SW_TASK_CLOCK;
+  attributes.sample_period = 10'000'000;
+  attributes.disabled = 1;
+  attributes.exclude_kernel = 1;
+  attributes.exclude_hv = 1;
+  const base::UniqueFd fd(
+      static_cast<int>(syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC)));
+  return fd ? 0 : errno;
+}
+
+/// Ticks a second: the coarse clocks advance once a tick.
+double tick_hz() {
+  timespec tick{};
+  if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) != 0 || tick.tv_nsec == 0) return 0;
+  return 1e9 / static_cast<double>(tick.tv_nsec);
+}
+
+void check_version(const Installation& found, Findings& out) {
+  auto answer = support::run_captured({found.daemon, "--version"}, support::environment_words(),
+                                      kToolPatience_ns);
+  const std::string said = answer ? first_line(answer.value().out) : answer.error().sentence;
+  if (said.find(kVersion) == std::string::npos) {
+    out.push_back({Health::kBlocking, "daemon",
+                   fmt::format("{} is not of version {} (it says {})", found.daemon, kVersion,
+                               support::in_quotes(said))});
+    return;
+  }
+  out.push_back({Health::kGood, "daemon", fmt::format("{} {}", found.daemon, kVersion)});
+}
+
+std::string status_field(const char* name) {
+  const std::string status = read_small_file("/proc/self/status");
+  const std::size_t at = status.find(std::string("\n") + name + ":");
+  if (at == std::string::npos) return "";
+  const std::string line = first_line(status.substr(at + 1));
+  const std::size_t value = line.find_first_not_of(" \t", line.find(':') + 1);
+  return value == std::string::npos ? "" : line.substr(value);
+}
+
+}  // namespace
+
+double timer_rate_hz(double rate_hz, double tick_hz) {
+  if (rate_hz <= 0 || tick_hz <= 0) return rate_hz;
+  // A CPU timer fires at the first tick after its period.
+  return tick_hz / std::max(1.0, std::ceil(tick_hz / rate_hz - 1e-9));
+}
+
+void look_at_installation(Findings& out) {
+  auto found = find_installation(support::own_executable(), "");
+  if (!found) {
+    out.push_back({Health::kBlocking, "files", found.error().sentence});
+    return;
+  }
+  check_version(found.value(), out);
+  out.push_back({Health::kGood, "library", found.value().library});
+  if (const std::string closed = support::closed_folder_above(found.value().library);
+      geteuid() == 0 && !closed.empty()) {
+    out.push_back({Health::kLimited, "library",
+                   fmt::format("other users may not enter {}: a program that changes its user and "
+                               "then starts another prints a message of the loader; install "
+                               "gpuprof where all may read, for example in /opt/gpuprof",
+                               closed)});
+  }
+  if (!found.value().has_thirty_two) {
+    out.push_back({Health::kLimited, "32-bit",
+                   "the empty 32-bit library is not installed: 32-bit programs started under "
+                   "gpuprof print a message of their loader"});
+  }
+}
+
+// Whoever has a second thread may not change its SELinux context, whatever the policy says of it.
+void look_at_second_thread(Findings& out, const std::string& selinux) {
+  const bool enforced = first_line(read_small_file(selinux + "/enforce")) == "1";
+  out.push_back(
+      {enforced ? Health::kLimited : Health::kGood, "our thread",
+       fmt::format("a program without threads has one of ours while it is recorded: it may call "
+                   "unshare, setns and seccomp; a child's keyctl session for it{} and "
+                   "checkpoints (CRIU, DMTCP) are refused (docs/command-line.md)",
+                   enforced ? ", another SELinux context" : "")});
+}
+
+void look_at_glibc(Findings& out) {
+  const auto found = find_installation(support::own_executable(), "");
+  if (!found) return;
+  const std::string needed = support::needed_glibc(found.value().library);
+  const std::string here = gnu_get_libc_version();
+  std::pair<int, int> need{0, 0}, have{0, 0};
+  sscanf(needed.c_str(), "%d.%d", &need.first, &need.second);
+  sscanf(here.c_str(), "%d.%d", &have.first, &have.second);
+  const bool good = have >= need;
+  out.push_back({good ? Health::kGood : Health::kBlocking, "glibc",
+                 fmt::format("{}, the library needs {}{}", here, needed.empty() ? "none" : needed,
+                             good ? "" : ": it cannot be loaded here")});
+}
+
+void look_at_memory(Findings& out) {
+  const base::UniqueFd fd(memfd_create("gpuprof-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd || ftruncate(fd.get(), 1 << 20) != 0) {
+    out.push_back({Health::kBlocking, "memfd",
+                   fmt::format("shared memory cannot be made: {}", strerror(errno))});
+    return;
+  }
+  out.push_back({Health::kGood, "memfd", "shared memory can be made and sealed"});
+  struct statvfs shm {};
+  if (statvfs("/dev/shm", &shm) == 0) {
+    out.push_back({Health::kGood, "/dev/shm",
+                   fmt::format("{} free (programs use it, gpuprof does not)",
+                               support::human_bytes(shm.f_bavail * shm.f_frsize))});
+  }
+}
+
+void look_at_sampling(Findings& out) {
+  const std::string paranoid = first_line(read_small_file("/proc/sys/kernel/perf_event_paranoid"));
+  const std::string level =
+      paranoid.empty() ? "the kernel has no perf events" : "perf_event_paranoid is " + paranoid;
+  const int failure = probe_perf();
+  const double hz = tick_hz();
+  if (failure == 0) {
+    out.push_back({Health::kGood, "sampling",
+                   fmt::format("perf task-clock works ({}): up to 1000 samples a second", level)});
+  } else {
+    out.push_back({Health::kLimited, "sampling",
+                   fmt::format("perf task-clock fails ({}, {}): CPU timers are used instead", level,
+                               strerror(failure))});
+  }
+  out.push_back(
+      {Health::kGood, "CPU timers",
+       fmt::format("{:.0f} ticks a second: at most {:.0f} samples a second, {:.0f} for the "
+                   "default rate of {:.0f}",
+                   hz, hz, timer_rate_hz(kDefaultRate_hz, hz), kDefaultRate_hz)});
+}
+
+void look_at_tracing_of_others(Findings& out) {
+  const std::string scope = first_line(read_small_file("/proc/sys/kernel/yama/ptrace_scope"));
+  const unsigned long long capabilities =
+      std::strtoull(status_field("CapEff").c_str(), nullptr, 16);
+  constexpr int kSysPtrace = 19;
+  const bool capable = (capabilities >> kSysPtrace & 1) != 0;
+  const bool limited = !scope.empty() && scope != "0" && !capable;
+  out.push_back({limited ? Health::kLimited : Health::kGood, "ptrace",
+                 fmt::format("{}, CAP_SYS_PTRACE {} (`gpuprof run` needs neither)",
+                             scope.empty() ? "no Yama" : "Yama ptrace_scope " + scope,
+                             capable ? "held" : "not held")});
+  if (is_filtered())
+    out.push_back({Health::kLimited, "seccomp",
+                   "a filter is active (a container?): calls it refuses show in the lines above"});
+}
+
+bool is_filtered() {
+  const std::string seccomp = status_field("Seccomp");
+  return !seccomp.empty() && seccomp != "0";
+}
+
+void look_at_preloads(const std::vector<std::string>& environment, Findings& out) {
+  const std::string preload = support::environment_get(environment, "LD_PRELOAD");
+  if (!preload.empty()) {
+    out.push_back({Health::kGood, "LD_PRELOAD", preload + " stays, behind our library"});
+  }
+  const std::string file = first_line(read_small_file("/etc/ld.so.preload"));
+  if (!file.empty()) {
+    out.push_back({Health::kGood, "ld.so.preload", file + " is loaded into every program"});
+  }
+  for (const char* name : {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"}) {
+    const std::string path = support::environment_get(environment, name);
+    if (path.empty() || support::base_name(path) == kLibraryName) continue;
+    out.push_back({Health::kLimited, name,
+                   path + " is another tool's and will be left alone; it may keep GPU or NVTX "
+                          "events from gpuprof"});
+  }
+}
+
+void look_at_output(Findings& out) {
+  const std::string folder = support::current_folder();
+  struct statvfs disk {};
+  if (auto writable = support::check_writable(folder); !writable) {
+    out.push_back({Health::kLimited, "output", writable.error().sentence});
+  } else if (statvfs(folder.c_str(), &disk) == 0) {
+    out.push_back({Health::kGood, "output",
+                   fmt::format("{} can be written, {} free", folder,
+                               support::human_bytes(disk.f_bavail * disk.f_frsize))});
+  }
+}
+
+}  // namespace gpuprof::cli

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gpuprof doctor --try: records a small program with every source, and says what arrived.
+//
+// Context:  cli
+// Owns:     nothing
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "cli/doctor/checks.hpp"
+#include "cli/doctor/trial_recorder.hpp"
+#include "gpuprof/base/unique_fd.hpp"
+#include "support/process/subprocess.hpp"
+#include "support/text/json.hpp"
+#include "support/text/text.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
+constexpr std::uint64_t kPatienceNs = 60 * kSecondNs, kPythonPatienceNs = 300 * kSecondNs;
+constexpr int kSteps = 20;  // of the training below
+
+constexpr char kHasTorch[] =
+    "import importlib.util as u, sys; sys.exit(0 if u.find_spec('torch') else 3)";
+constexpr char kTraining[] =
+    "import torch\n"
+    "device = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+    "model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), "
+    "torch.nn.Linear(64, 1)).to(device)\n"
+    "optimizer = torch.optim.SGD(model.parameters(), lr=0.01)\n"
+    "x = torch.randn(32, 64, device=device)\n"
+    "for step in range(20):\n"
+    "    optimizer.zero_grad()\n"
+    "    model(x).sum().backward()\n"
+    "    optimizer.step()\n"
+    "print('{\"device\": \"%s\"}' % device)\n";
+
+/// A word that the program says.
+std::string word_of(const rapidjson::Document& said, const char* what) {
+  const auto found = said.FindMember(what);
+  return found != said.MemberEnd() && found->value.IsString() ? found->value.GetString() : "";
+}
+
+/// What the program says it did.
+std::uint64_t did(const rapidjson::Document& said, const char* what) {
+  const auto found = said.FindMember(what);
+  return found != said.MemberEnd() && found->value.IsUint64() ? found->value.GetUint64() : 0;
+}
+
+void add(Findings& out, bool good, const std::string& topic, const std::string& what,
+         const Recorded& recorded) {
+  const std::string why = good ? "" : recorded.missing();
+  const char* simulated = recorded.simulated() ? " (on a simulated GPU)" : "";
+  out.push_back({good ? Health::kGood : Health::kMissing, topic,
+                 what + simulated + (why.empty() ? "" : ": " + why)});
+}
+
+void add_failure(Findings& out, const std::string& topic, const support::Error& error) {
+  out.push_back({Health::kMissing, topic, "nothing was recorded: " + error.sentence});
+}
+
+std::string work_text(const Recorded& recorded, std::uint64_t kernels, std::uint64_t copies,
+                      std::uint64_t sets) {
+  return fmt::format("{} of {} kernels, {} of {} copies, {} of {} memory sets",
+                     recorded.events("kernels"), kernels, recorded.events("memory copies"), copies,
+                     recorded.events("memory sets"), sets);
+}
+
+/// @return Whether the program has used a GPU.
+bool try_run(Trial& trial, Findings& out) {
+  auto ran = trial.record({"run", "-q"}, {trial.program(), "200"}, kPatienceNs);
+  if (!ran) return add_failure(out, "try: run", ran.error()), false;
+  const Recorded& recorded = ran.value();
+  const std::uint64_t samples = recorded.events("samples");
+  add(out, samples != 0, "try: stacks", fmt::format("{} samples of 0.2 s", samples), recorded);
+  auto said = support::parse_json(recorded.said);
+  if (!said || !said.value().IsObject())
+    return add_failure(out, "try: GPU", support::error("gpuprof-try did not say what it did")),
+           false;
+  const rapidjson::Document& of = said.value();
+  if (word_of(of, "gpu") != "used") {
+    const bool none = word_of(of, "gpu") == "none";
+    out.push_back({none ? Health::kGood : Health::kMissing, "try: GPU",
+                   (none ? "none is used: " : "it cannot be used: ") + word_of(of, "why")});
+    return false;
+  }
+  const std::uint64_t kernels = did(of, "kernels"), copies = did(of, "copies"),
+                      sets = did(of, "sets");
+  const bool whole = recorded.events("kernels") == kernels &&
+                     recorded.events("memory copies") == copies &&
+                     recorded.events("memory sets") == sets;
+  add(out, whole, "try: GPU", work_text(recorded, kernels, copies, sets), recorded);
+  const std::uint64_t calls = recorded.events("API calls"), launched = kernels + copies + sets;
+  add(out, calls >= launched, "try: calls",
+      fmt::format("{} CUDA API calls, of which {} launched that work", calls, launched), recorded);
+  return true;
+}
+
+/// The program, which runs until its stdin ends.
+class Running {
+ public:
+  explicit Running(const Trial& trial) {
+    int in[2], out[2];
+    if (::pipe(in) != 0) return;
+    base::UniqueFd theirs(in[0]);
+    stdin_ = base::UniqueFd(in[1]);
+    if (::pipe(out) != 0) return;
+    base::UniqueFd written(out[1]);
+    stdout_ = base::UniqueFd(out[0]);
+    for (const int fd : {in[1], out[0]}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+    support::Launch launch;
+    launch.path = trial.program();
+    launch.arguments = {trial.program(), "until-eof"};
+    launch.environment = trial.environment();
+    launch.descriptors = {{0, theirs.get()}, {1, written.get()}};
+    const auto started = support::start(launch);
+    if (started) pid_ = started.value();
+  }
+  ~Running() {
+    stdin_.reset();
+    stdout_.reset();
+    constexpr std::uint64_t kEndNs = 5 * kSecondNs;
+    if (pid_ <= 0 || support::collect_child(pid_, kEndNs)) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+  pid_t pid() const { return pid_; }
+  /// Waits until it has begun to work, however long the driver takes to start.
+  bool works() const {
+    constexpr int kPatienceMs = 60'000;
+    char byte = 0;
+    pollfd one{stdout_.get(), POLLIN, 0};
+    return pid_ > 0 && ::poll(&one, 1, kPatienceMs) == 1 && ::read(stdout_.get(), &byte, 1) == 1;
+  }
+
+ private:
+  base::UniqueFd stdin_, stdout_;
+  pid_t pid_ = -1;
+};
+
+/// Attaches to the program for so long. @return False: too little came, more time may help.
+bool try_attach_for(Trial& trial, const Running& running, bool gpu, const char* length,
+                    Findings& out) {
+  std::vector<std::string> words = {"attach", std::to_string(running.pid()), "-q", "-d", length};
+  // Else it is refused before anything that may not work is tried; our program has nothing to lose.
+  const bool filtered = is_filtered();
+  if (filtered) words.emplace_back("--ignore-seccomp");
+  auto ran = trial.record(words, {}, kPatienceNs);
+  if (!ran) return add_failure(out, "try: attach", ran.error()), true;
+  const Recorded& recorded = ran.value();
+  const std::uint64_t samples = recorded.events("samples"), kernels = recorded.events("kernels"),
+                      calls = recorded.events("API calls");
+  const bool whole = samples != 0 && (!gpu || (kernels != 0 && calls != 0));
+  add(out, whole, "try: attach",
+      fmt::format("{} samples, {} kernels, {} CUDA API calls of {} of a running program{}", samples,
+                  kernels, calls, length,
+                  filtered ? ", with --ignore-seccomp, which it needs below a filter" : ""),
+      recorded);
+  if (whole && filtered) out.back().health = Health::kLimited;
+  return whole;
+}
+
+void try_attach(Trial& trial, bool gpu, Findings& out) {
+  const Running running(trial);
+  if (!running.works())
+    return add_failure(out, "try: attach", support::error("gpuprof-try did not begin to work"));
+  // On a busy machine the program may not get to run in so short a time.
+  Findings first;
+  if (try_attach_for(trial, running, gpu, "200ms", first))
+    out.insert(out.end(), first.begin(), first.end());
+  else
+    try_attach_for(trial, running, gpu, "3s", out);
+}
+
+void try_training(Trial& trial, Findings& out) {
+  const std::vector<std::string> python = {"/usr/bin/env", "python3"};
+  const auto asked = support::run_captured({python[0], python[1], "-c", kHasTorch},
+                                           trial.environment(), kPatienceNs);
+  if (!asked || asked.value().wait_status != 0) {
+    out.push_back({Health::kGood, "try: PyTorch", "python3 has none"});
+    return;
+  }
+  auto ran =
+      trial.record({"run", "-q"}, {python[0], python[1], "-c", kTraining}, kPythonPatienceNs);
+  if (!ran) return add_failure(out, "try: PyTorch", ran.error());
+  const Recorded& recorded = ran.value();
+  const bool gpu = recorded.said.find("cuda") != std::string::npos;
+  const std::uint64_t steps = recorded.of_processes("steps"),
+                      operators = recorded.events("operators"),
+                      kernels = recorded.events("kernels");
+  add(out, steps == kSteps && operators != 0 && (!gpu || kernels != 0), "try: PyTorch",
+      fmt::format("{} of {} steps, {} operators, {} kernels of a training on the {}", steps, kSteps,
+                  operators, kernels, gpu ? "GPU" : "CPU"),
+      recorded);
+}
+
+}  // namespace
+
+void try_recordings(Findings& out) {
+  auto made = Trial::make();
+  if (!made) return add_failure(out, "try", made.error());
+  Trial& trial = made.value();
+  const bool gpu = try_run(trial, out);
+  try_attach(trial, gpu, out);
+  try_training(trial, out);
+}
+
+}  // namespace gpuprof::cli

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// See trial_recorder.hpp.
+//
+// Context:  cli
+// Owns:     see trial_recorder.hpp
+#include "cli/doctor/trial_recorder.hpp"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "support/process/subprocess.hpp"
+#include "support/io/files.hpp"
+#include "support/text/text.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+constexpr char kProgramName[] = "/gpuprof-try";
+
+const rapidjson::Value* member(const rapidjson::Value& of, const char* name) {
+  if (!of.IsObject()) return nullptr;
+  const auto found = of.FindMember(name);
+  return found == of.MemberEnd() ? nullptr : &found->value;
+}
+
+/// Said of each program that has no such work.
+bool says_little(std::string_view sentence) {
+  constexpr std::string_view kLittle[] = {"no operators:", "no steps:", "no GPU rows: no CUDA call",
+                                          "gpuprof came to a program that was using CUDA already"};
+  return std::any_of(std::begin(kLittle), std::end(kLittle),
+                     [&](std::string_view one) { return sentence.starts_with(one); });
+}
+
+/// What a command says of itself, without its name before it.
+std::string said_on_one_line(std::string text) {
+  constexpr std::string_view kName = "gpuprof: ";
+  while (text.ends_with('\n')) text.pop_back();
+  if (text.starts_with(kName)) text.erase(0, kName.size());
+  return support::on_one_line(text);
+}
+
+}  // namespace
+
+std::uint64_t Recorded::events(const char* kind) const {
+  const rapidjson::Value* kinds = member(summary, "events_by_kind");
+  const rapidjson::Value* count = kinds == nullptr ? nullptr : member(*kinds, kind);
+  return count != nullptr && count->IsUint64() ? count->GetUint64() : 0;
+}
+
+std::uint64_t Recorded::of_processes(const char* what) const {
+  const rapidjson::Value* processes = member(summary, "processes");
+  std::uint64_t sum = 0;
+  if (processes == nullptr || !processes->IsArray()) return 0;
+  for (const rapidjson::Value& one : processes->GetArray()) {
+    const rapidjson::Value* count = member(one, what);
+    if (count != nullptr && count->IsUint64()) sum += count->GetUint64();
+  }
+  return sum;
+}
+
+bool Recorded::simulated() const {
+  const rapidjson::Value* value = member(summary, "simulated");
+  return value != nullptr && value->IsBool() && value->GetBool();
+}
+
+std::string Recorded::missing() const {
+  const rapidjson::Value* sentences = member(summary, "missing");
+  std::vector<std::string> kept;
+  if (sentences != nullptr && sentences->IsArray())
+    for (const rapidjson::Value& one : sentences->GetArray())
+      if (one.IsString() && !says_little(one.GetString())) kept.emplace_back(one.GetString());
+  return support::join(kept, "; ");
+}
+
+support::Result<Trial> Trial::make() {
+  Trial trial;
+  const std::string executable = support::own_executable();
+  trial.gpuprof_ = executable;
+  trial.program_ = support::parent_folder(executable) + kProgramName;
+  if (!support::file_exists(trial.program_))
+    return support::error(fmt::format("{} is missing; install gpuprof again", trial.program_));
+  trial.environment_ = support::environment_words();
+  std::string folder = support::environment_get(trial.environment_, "TMPDIR");
+  if (folder.empty()) folder = "/tmp";
+  folder += "/gpuprof-try-XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr)
+    return support::error(
+        fmt::format("no folder can be made below {}; set TMPDIR to one that can "
+                    "be written",
+                    support::parent_folder(folder)));
+  trial.folder_ = folder;
+  return trial;
+}
+
+Trial::Trial(Trial&& other) noexcept
+    : folder_(std::exchange(other.folder_, {})),
+      gpuprof_(std::move(other.gpuprof_)),
+      program_(std::move(other.program_)),
+      environment_(std::move(other.environment_)),
+      recordings_(other.recordings_) {}
+
+Trial::~Trial() {
+  std::error_code ignored;
+  if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
+}
+
+support::Result<Recorded> Trial::record(std::vector<std::string> words,
+                                        const std::vector<std::string>& program,
+                                        std::uint64_t patience_ns) {
+  const std::string place = fmt::format("{}/{}", folder_, ++recordings_);
+  const std::string summary = place + ".json", errors = place + ".err";
+  // The shell, for stderr: what a run says is what the user is to read.
+  std::vector<std::string> line = {"/bin/sh", "-c", "exec \"$@\" 2>\"$0\"", errors, gpuprof_};
+  std::move(words.begin(), words.end(), std::back_inserter(line));
+  line.insert(line.end(), {"-o", place, "--summary-json", summary});
+  if (!program.empty()) line.emplace_back("--");
+  line.insert(line.end(), program.begin(), program.end());
+  auto ran = support::run_captured(line, environment_, patience_ns);
+  if (!ran) return ran.error();
+  Recorded recorded;
+  recorded.said = std::move(ran.value().out);
+  recorded.errors = said_on_one_line(support::read_small_file(errors));
+  if (ran.value().timed_out)
+    return support::error(fmt::format("it did not end within {} s. {}", patience_ns / 1'000'000'000,
+                                      recorded.errors));
+  auto parsed = support::parse_json(support::read_small_file(summary));
+  if (!parsed || !parsed.value().IsObject())
+    return support::error(recorded.errors.empty() ? "it wrote no summary" : recorded.errors);
+  recorded.summary = std::move(parsed.value());
+  return recorded;
+}
+
+}  // namespace gpuprof::cli

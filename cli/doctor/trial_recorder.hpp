@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One recording that the doctor makes to see what arrives.
+//
+// Context:  cli
+// Owns:     a temporary folder
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "support/text/json.hpp"
+#include "support/result.hpp"
+
+namespace gpuprof::cli {
+
+/// What a recording came to.
+struct Recorded {
+  std::string said;             // stdout of the command
+  rapidjson::Document summary;  // an object
+  std::string errors;           // stderr, one line
+
+  std::uint64_t events(const char* kind) const;
+  std::uint64_t of_processes(const char* what) const;
+  bool simulated() const;
+  /// What the recording says is missing, but for what a program without such work lacks.
+  std::string missing() const;
+};
+
+class Trial {
+ public:
+  /// Errors: no temporary folder can be made, or our own files are not found.
+  static support::Result<Trial> make();
+  ~Trial();
+  Trial(Trial&& other) noexcept;
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
+
+  /// Runs `gpuprof WORDS -o … --summary-json … [-- PROGRAM]`.
+  ///
+  /// Errors: it could not be started, did not end in time, or wrote no summary; with what it said.
+  support::Result<Recorded> record(std::vector<std::string> words,
+                                   const std::vector<std::string>& program,
+                                   std::uint64_t patience_ns);
+
+  const std::string& program() const { return program_; }
+  const std::vector<std::string>& environment() const { return environment_; }
+
+ private:
+  Trial() = default;
+
+  std::string folder_, gpuprof_, program_;
+  std::vector<std::string> environment_;
+  int recordings_ = 0;
+};
+
+}  // namespace gpuprof::cli

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Checks that need more than one option: what belongs together and what excludes itself.
+//
+// Context:  cli
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/options/parse.hpp"
+#include "analysis/commands/formats.hpp"
+#include "recording/session/step_spec.hpp"
+#include "gpuprof/wire/control.hpp"
+#include "support/text/text.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+using support::error;
+using support::Quantity;
+using Part = std::optional<Quantity>;
+
+api::Extent extent_of(const Part& part) {
+  if (!part || part->value == 0) return {};
+  return {part->is_time ? api::Extent::Unit::kTime : api::Extent::Unit::kSteps, part->value};
+}
+
+/// `--delay` stands for `--wait`: both at once contradict each other.
+support::Result<Part> either(const char* name, const Part& given, const char* other_name,
+                             const Part& other) {
+  if (given && other) {
+    return error(fmt::format("{} and {} mean the same; give one of them", other_name, name));
+  }
+  return given ? given : other;
+}
+
+/// An error that names one option of each kind when steps and time are mixed.
+support::Result<void> one_unit(const std::vector<std::pair<const char*, Part>>& parts) {
+  const char* in_steps = nullptr;
+  const char* in_time = nullptr;
+  for (const auto& [name, part] : parts) {
+    // A bare 0 means the same in both.
+    if (!part || (part->value == 0 && !part->is_time)) continue;
+    (part->is_time ? in_time : in_steps) = name;
+  }
+  if (in_steps == nullptr || in_time == nullptr) return {};
+  return error(
+      fmt::format("{} counts steps and {} is a time; a schedule takes one or the other "
+                  "(a bare number counts steps, us ms s m make it a time)",
+                  in_steps, in_time));
+}
+
+/// Windows that follow each other faster than anything can be switched or written.
+support::Result<void> long_enough(const api::Schedule& schedule) {
+  constexpr std::uint64_t kLeast_ns = 1'000'000;
+  const std::uint64_t turn = schedule.wait.value + schedule.warmup.value + schedule.active.value;
+  if (schedule.active.unit != api::Extent::Unit::kTime || schedule.repeat == 1 || turn >= kLeast_ns)
+    return {};
+  return error(fmt::format(
+      "--wait, --warmup and --active add up to {}: a window each so often cannot be switched or "
+      "written; let them add up to 1 ms at least, or give --repeat 1",
+      support::human_duration(turn)));
+}
+
+/// `-o x.csv` asks for CSV as plainly as `--format csv` does.
+void choose_format_by_ending(Options& options) {
+  if (options.formats_given) return;
+  const std::string format = api::format_of_ending(options.output);
+  if (format.empty()) return;
+  options.session.formats = {format};
+  options.formats_given = true;
+}
+
+}  // namespace
+
+support::Result<void> settle(Options& options) {
+  choose_format_by_ending(options);
+  GPUPROF_TRY(wait, either("--wait", options.wait, "--delay", options.delay));
+  GPUPROF_TRY(active, either("--active", options.active, "--duration", options.duration));
+  if (options.duration && options.repeat.value_or(1) != 1) {
+    return error("--duration (-d) records one window; use --active with --repeat for more");
+  }
+  GPUPROF_CHECK(one_unit({{"--skip-first", options.skip_first},
+                          {options.delay ? "--delay" : "--wait", wait},
+                          {"--warmup", options.warmup},
+                          {options.duration ? "--duration" : "--active", active}}));
+  if (active && active->value == 0) {
+    return error("a window of length 0 records nothing; give --active or -d a length");
+  }
+  api::Schedule& schedule = options.session.schedule;
+  schedule.skip_first = extent_of(options.skip_first);
+  schedule.wait = extent_of(wait);
+  schedule.warmup = extent_of(options.warmup);
+  schedule.active = extent_of(active);
+  schedule.repeat = options.duration ? 1 : options.repeat.value_or(0);
+  GPUPROF_CHECK(long_enough(schedule));
+  schedule.given = options.skip_first || wait || options.warmup || active || options.repeat;
+  if (options.repeat && !active) {
+    return error("--repeat needs --active: how long is a window?");
+  }
+  const bool steps = schedule.given && schedule.active.unit != api::Extent::Unit::kTime &&
+                     schedule.wait.unit != api::Extent::Unit::kTime &&
+                     schedule.skip_first.unit != api::Extent::Unit::kTime &&
+                     schedule.warmup.unit != api::Extent::Unit::kTime;
+  if (steps && options.session.step == "none") {
+    return error(
+        "the schedule counts steps, but --step none says there are none; give times "
+        "(us ms s m) or another --step");
+  }
+  GPUPROF_TRY(step, api::parse_step(options.session.step));
+  const bool operators = (options.session.trace & wire::kTraceTorch) != 0;
+  if (options.session.trace_given && !operators && step.among_operators() &&
+      step.source != api::StepSpec::Source::kAuto) {
+    return error(
+        fmt::format("--step {} looks at PyTorch's operators, which -t leaves out; add torch to -t "
+                    "or give another --step",
+                    options.session.step));
+  }
+  if (options.quiet && options.verbose) return error("-q and -v exclude each other");
+  return {};
+}
+
+}  // namespace gpuprof::cli

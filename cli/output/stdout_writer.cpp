@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// write_answer(), and what its reader's end means.
+//
+// Context:  cli
+#include "cli/output/stdout_writer.hpp"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "support/process/write_error_signals.hpp"
+
+namespace gpuprof::cli {
+
+support::Result<void> write_answer(std::string_view text, const std::string& what,
+                                   int exit_status) {
+  while (!text.empty()) {
+    const ssize_t n = write(STDOUT_FILENO, text.data(), text.size());
+    if (n >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(n));
+      continue;
+    }
+    const int failure = errno;
+    if (failure == EINTR) continue;
+    if (failure == EPIPE) {
+      support::give_back_write_signals();
+      raise(SIGPIPE);
+    }
+    return support::error(fmt::format("cannot write {} to stdout: {}{}", what, strerror(failure),
+                                      support::advice_for_failed_write(failure)),
+                          exit_status);
+  }
+  return {};
+}
+
+}  // namespace gpuprof::cli

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The summary in words, for stderr at the end of a run.
+//
+// Context:  cli
+#include "cli/output/summary_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "support/io/files.hpp"
+#include "support/text/text.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+using support::counted;
+using support::human_bytes;
+using support::human_count;
+using support::human_duration;
+
+constexpr std::size_t kFilesNamed = 8;
+constexpr std::size_t kProcessesNamed = 8;
+
+class Lines {
+ public:
+  /// Names in it are of programs and files.
+  void add(const std::string& line) { text_ += "gpuprof: " + support::on_one_line(line) + "\n"; }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+/// "kernel" for "kernels", "copy" for "copies".
+std::string one_of(const std::string& kinds) {
+  const auto ends_in = [&](std::string_view end) {
+    return kinds.size() > end.size() &&
+           kinds.compare(kinds.size() - end.size(), end.size(), end) == 0;
+  };
+  if (ends_in("ies")) return kinds.substr(0, kinds.size() - 3) + "y";
+  return ends_in("s") ? kinds.substr(0, kinds.size() - 1) : kinds;
+}
+
+/// "1.2 M kernels, 10 samples", or the other way round: "lane full: 5".
+std::string counts_text(api::Counts counts, bool name_first) {
+  std::stable_sort(counts.begin(), counts.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::string> parts;
+  for (const auto& [name, count] : counts) {
+    if (count == 0) continue;
+    parts.push_back(name_first ? name + ": " + human_count(count)
+                               : counted(count, one_of(name), name));
+  }
+  return support::join(parts, ", ");
+}
+
+/// The folder that all of them are in, or in folders of.
+std::string common_folder(const std::vector<api::SummaryFile>& files) {
+  std::string folder = support::parent_folder(files[0].path);
+  const auto holds = [&](const api::SummaryFile& file) {
+    return folder == "/" || file.path.rfind(folder + "/", 0) == 0;
+  };
+  while (folder.size() > 1 && !std::all_of(files.begin(), files.end(), holds))
+    folder = support::parent_folder(folder);
+  return folder;
+}
+
+std::string below(const std::string& path, const std::string& folder) {
+  return path.rfind(folder + "/", 0) == 0 ? path.substr(folder.size() + 1)
+                                          : support::base_name(path);
+}
+
+void add_files(const api::Summary& s, Lines& lines) {
+  if (s.files.empty()) {
+    lines.add("no trace file was written");
+    return;
+  }
+  const std::string& format = s.files[0].format;
+  std::uint64_t bytes = 0, events = 0;
+  bool several = false;
+  for (const api::SummaryFile& file : s.files) {
+    bytes += file.bytes;
+    // Another format tells of the same events.
+    if (file.format == format) events += file.events;
+    several = several || file.format != format;
+  }
+  const std::string folder = common_folder(s.files);
+  lines.add(fmt::format("{} in {} ({}, {})", counted(s.files.size(), "trace file", "trace files"),
+                        folder, human_bytes(bytes), counted(events, "event", "events")));
+  for (std::size_t i = 0; i < std::min(s.files.size(), kFilesNamed); ++i) {
+    const api::SummaryFile& file = s.files[i];
+    std::string detail = several ? file.format + ", " : "";
+    detail += fmt::format("process {}, {}", file.pid, counted(file.events, "event", "events"));
+    if (file.steps != 0) detail += ", " + counted(file.steps, "step", "steps");
+    lines.add(fmt::format("  {} ({})", below(file.path, folder), detail));
+  }
+  if (s.files.size() > kFilesNamed) {
+    lines.add(fmt::format("  and {} more", s.files.size() - kFilesNamed));
+  }
+}
+
+void add_windows(const api::Summary& s, Lines& lines) {
+  if (s.windows.empty()) return;
+  const api::SummaryWindow& first = s.windows.front();
+  std::uint64_t length_ns = 0, steps = 0;
+  for (const api::SummaryWindow& window : s.windows) {
+    length_ns += window.end_ns - window.start_ns;
+    steps += window.steps;
+  }
+  std::string line = fmt::format("{}, {} recorded", counted(s.windows.size(), "window", "windows"),
+                                 human_duration(length_ns));
+  if (steps != 0) {
+    line += fmt::format(", {} from step {} on", counted(steps, "step", "steps"), first.first_step);
+  }
+  if (!first.why.empty()) line += " (" + first.why + ")";
+  lines.add(line);
+}
+
+void add_events(const api::Summary& s, Lines& lines) {
+  const std::string events = counts_text(s.events_by_kind, false);
+  if (!events.empty()) lines.add("events: " + events);
+  const std::string drops = counts_text(s.drops_by_reason, true);
+  const std::string unknown =
+      drops.empty() ? "not known" : drops + "; what is lost besides is not known";
+  lines.add("drops: " + (!s.drops_known ? unknown : drops.empty() ? "none" : drops));
+  const std::string records = counts_text(s.ring_drops_by_kind, false);
+  if (records.empty()) return;
+  lines.add("  found no room in a ring: " + records);
+  lines.add(
+      "  a thread recorded faster than gpuprofd came by: record less of it, or leave gpuprofd a "
+      "processor (docs/losses.md)");
+}
+
+std::string process_text(const api::SummaryProcess& p) {
+  std::vector<std::string> did;
+  if (p.gpu_events != 0) did.push_back(counted(p.gpu_events, "GPU event", "GPU events"));
+  if (p.operators != 0) did.push_back(counted(p.operators, "operator", "operators"));
+  if (p.samples != 0) did.push_back(counted(p.samples, "sample", "samples"));
+  if (p.ranges != 0) did.push_back(counted(p.ranges, "range", "ranges"));
+  if (p.steps != 0) did.push_back(counted(p.steps, "step", "steps"));
+  return fmt::format("  {} {} {}{}", p.pid, support::base_name(p.exe), p.role,
+                     did.empty() ? "" : ": " + support::join(did, ", "));
+}
+
+void add_processes(const api::Summary& s, Lines& lines) {
+  if (s.processes_seen <= 1) return;
+  std::map<std::string, std::size_t> roles;
+  for (const api::SummaryProcess& process : s.processes) ++roles[process.role];
+  std::vector<std::string> parts;
+  for (const auto& [role, count] : roles) parts.push_back(fmt::format("{} {}", count, role));
+  const bool left_out = roles.size() > roles.count("traced");
+  lines.add(fmt::format("{} processes seen{}{}{}", s.processes_seen, parts.empty() ? "" : ": ",
+                        support::join(parts, ", "),
+                        left_out ? "; --all-processes writes a file for each" : ""));
+  std::size_t named = 0;
+  for (const api::SummaryProcess& process : s.processes) {
+    if (process.role == "traced" && named++ < kProcessesNamed) lines.add(process_text(process));
+  }
+}
+
+void add_overhead(const api::Summary& s, Lines& lines) {
+  const api::SummaryOverhead& o = s.overhead;
+  if (s.duration_ns == 0 || o.sampler.empty()) return;
+  const double percent =
+      100.0 * static_cast<double>(o.worker_cpu_ns) / static_cast<double>(s.duration_ns);
+  std::string line =
+      fmt::format("overhead seen: {} of CPU time in our threads ({:.2f} % of {})",
+                  human_duration(o.worker_cpu_ns), percent, human_duration(s.duration_ns));
+  if (o.sampler == "off" && o.samples == 0)
+    line += ", no stacks sampled";
+  else
+    line += fmt::format(
+        ", {} by {}",
+        counted(o.samples, "sample of a running thread", "samples of running threads"), o.sampler);
+  if (o.effective_rate_hz > 0) line += fmt::format(" at {:.0f} Hz", o.effective_rate_hz);
+  line += fmt::format(", daemon {}", human_duration(o.daemon_cpu_ns));
+  if (o.daemon_peak_bytes != 0)
+    line += fmt::format(" and {} of memory", human_bytes(o.daemon_peak_bytes));
+  lines.add(line);
+  if (o.limit.empty()) return;
+  lines.add(fmt::format(
+      "overhead measured in the program: {:.2f} % of the time of one thread in its "
+      "worst second (--max-overhead {}), {} was left out for it",
+      o.highest_percent, o.limit,
+      s.left_out.empty() ? "nothing" : support::counted(s.left_out.size(), "thing", "things")));
+}
+
+/// The spool lies beside the files: where one found no room the other does not.
+bool disk_is_full(const api::Summary& s) {
+  return std::any_of(s.failures.begin(), s.failures.end(), [](const std::string& sentence) {
+    return sentence.find(std::strerror(ENOSPC)) != sentence.npos ||
+           sentence.find(std::strerror(EDQUOT)) != sentence.npos;
+  });
+}
+
+void add_failures(const api::Summary& s, Lines& lines) {
+  for (const std::string& sentence : s.failures) lines.add("failed: " + sentence);
+  if (!s.spool_folder.empty()) {
+    const std::string spool = support::shell_joined({s.spool_folder});
+    if (disk_is_full(s))
+      lines.add("recover with: gpuprof export -o OTHER " + spool +
+                " (OTHER: a folder where there is room)");
+    else
+      lines.add("recover with: gpuprof export " + spool);
+  }
+}
+
+}  // namespace
+
+std::string failures_text(const api::Summary& s) {
+  Lines lines;
+  add_failures(s, lines);
+  return lines.text();
+}
+
+std::string summary_text(const api::Summary& s) {
+  Lines lines;
+  if (!s.name.empty()) lines.add("session " + s.name);
+  add_files(s, lines);
+  if (s.simulated)
+    lines.add("the GPU is simulated: nothing was computed on it and none of its times is measured");
+  add_windows(s, lines);
+  if (!s.files.empty()) add_events(s, lines);
+  add_processes(s, lines);
+  add_overhead(s, lines);
+  if (s.peers_refused != 0) {
+    lines.add(counted(s.peers_refused, "connection", "connections") +
+              " refused: of another user, another version, or a session that is over");
+  }
+  for (const std::string& sentence : s.missing) lines.add("missing: " + sentence);
+  for (const std::string& sentence : s.remarks) lines.add("note: " + sentence);
+  add_failures(s, lines);
+  for (const std::string& command : s.open_with) lines.add("open with: " + command);
+  return lines.text();
+}
+
+}  // namespace gpuprof::cli

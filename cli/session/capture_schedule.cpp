@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The schedule of a recording of processes that run already.
+//
+// Context:  cli; pure
+#include "cli/session/capture_schedule.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace gpuprof::cli {
+namespace {
+
+using support::error;
+
+constexpr std::uint64_t kDefaultLength_ns = 5'000'000'000;
+
+bool found_among_operators(const std::string& step) {
+  return step == "auto" || step == "optimizer" || step.rfind("loop", 0) == 0;
+}
+
+}  // namespace
+
+support::Result<void> settle_running_schedule(Options& options) {
+  options.session.of_running = true;
+  api::Schedule& schedule = options.session.schedule;
+  schedule.given = true;
+  schedule.repeat = options.repeat.value_or(1);
+  using Unit = api::Extent::Unit;
+  const bool at_once = schedule.skip_first.value + schedule.wait.value + schedule.warmup.value == 0;
+  // The step that runs when we come is none to record; of steps with marks of their own the first
+  // one seen is whole.
+  if (schedule.active.unit == Unit::kSteps && at_once &&
+      found_among_operators(options.session.step))
+    schedule.skip_first = {Unit::kSteps, 1};
+  if (schedule.active.unit != Unit::kNone) return {};
+  for (const api::Extent* part : {&schedule.skip_first, &schedule.wait, &schedule.warmup})
+    if (part->unit == api::Extent::Unit::kSteps)
+      return error("the schedule counts steps, but not how many to record; say so with --active N");
+  schedule.active = {api::Extent::Unit::kTime, kDefaultLength_ns};
+  return {};
+}
+
+}  // namespace gpuprof::cli

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One recording of processes that run already: session, output, interrupts, summary.
+//
+// Context:  cli
+#include "cli/session/capture_session.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+
+#include "cli/target/environment.hpp"
+#include "cli/session/capture_schedule.hpp"
+#include "cli/output/summary_output.hpp"
+#include "cli/version.hpp"
+#include "gpuprof/base/clock.hpp"
+#include "support/io/files.hpp"
+#include "support/process/procfs.hpp"
+#include "support/text/text.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+using support::error;
+
+/// Here the recording is what is waited for, from the first moment.
+constexpr std::uint64_t kSilent_ns = 0;
+/// A process lets go within tens of milliseconds, of CUPTI within a second or two.
+constexpr std::uint64_t kDetach_ns = 5'000'000'000;
+
+constexpr char kNothing[] =
+    "no trace file was written: the recording or the processes ended before anything was recorded, "
+    "or the processes did nothing meanwhile (they waited, or got no processor); without -q the "
+    "notes say which";
+
+std::atomic<int> g_interrupts{0};
+std::atomic<bool> g_interrupted{false};
+
+void count_interrupt(int) {
+  g_interrupted = true;
+  g_interrupts.fetch_add(1);
+}
+
+void take_interrupts() {
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = count_interrupt;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
+}
+
+void give_interrupts_back() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_DFL);
+}
+
+}  // namespace
+
+support::Result<std::unique_ptr<CaptureSession>> CaptureSession::open(Options& options) {
+  // Before there is anything that we would leave behind.
+  take_interrupts();
+  std::unique_ptr<CaptureSession> made(new CaptureSession());
+  const Surroundings around = surroundings_now();
+  GPUPROF_CHECK(settle_running_schedule(options));
+  GPUPROF_TRY(place, choose_output(options.output, around));
+  GPUPROF_CHECK(check_summary_file(options.summary_json, place.folder));
+  made->place_ = place;
+  GPUPROF_TRY(installation, find_installation(support::own_executable(), options.daemon_path));
+  made->installation_ = installation;
+  GPUPROF_CHECK(prepare_output(&made->place_, options.session.force));
+  options.session.output = made->place_.output;
+  options.session.output_is_pattern = made->place_.is_pattern;
+  options.session.working_directory = around.working_folder;
+  options.session.version = kVersion;
+  auto session =
+      RunSession::open(installation, daemon_environment(around.environment), options.session,
+                       {made->place_.folder, options.quiet, options.verbose});
+  if (!session) {
+    support::remove_if_empty(made->place_.made);
+    return session.error();
+  }
+  made->session_ = session.take();
+  made->line_ =
+      std::make_unique<support::ProgressLine>(options.quiet ? -1 : STDERR_FILENO, kSilent_ns);
+  return made;
+}
+
+CaptureSession::~CaptureSession() { give_interrupts_back(); }
+
+void CaptureSession::add(const api::Door& door, bool named, bool then_detach) {
+  session_->capture(door, named, then_detach);
+  if (then_detach) to_detach_.push_back(door);
+}
+
+bool CaptureSession::interrupted() const { return g_interrupted; }
+
+support::Error CaptureSession::interrupted_too_early() {
+  return error(
+      "interrupted (Ctrl-C, TERM or HUP) before anything was recorded: there is no file, and the "
+      "program goes on; run the command again");
+}
+
+/// The door is the last thing of ours that goes.
+void CaptureSession::wait_for_detached(api::Summary& summary) {
+  const std::uint64_t deadline_ns = base::mono_ns() + kDetach_ns;
+  for (const api::Door& door : to_detach_) {
+    const auto stopped = [&] {
+      return support::process_stat(static_cast<pid_t>(door.pid)).halted();
+    };
+    while (api::is_open(door) && !stopped() && base::mono_ns() < deadline_ns) {
+      line_->show("detaching");
+      usleep(5000);
+    }
+    if (api::is_open(door))
+      summary.missing.push_back(fmt::format(
+          "process {} has not let go of the library yet{}: it does so as soon as it can, `gpuprof "
+          "status` shows whether it has",
+          door.pid, stopped() ? ", as it is stopped" : ""));
+  }
+  if (!to_detach_.empty()) line_->stage("detached");
+}
+
+void CaptureSession::abandon() {
+  session_->abandon();
+  session_.reset();
+  support::remove_if_empty(place_.made);
+}
+
+support::Result<int> CaptureSession::finish(const Options& options) {
+  Outcome outcome = session_->record([] { return g_interrupts.exchange(0); }, *line_);
+  session_.reset();
+  api::Summary& summary = outcome.summary;
+  if (!outcome.left_behind) wait_for_detached(summary);
+  summary.nothing = summary.files.empty() && summary.failures.empty();
+  if (summary.nothing)
+    summary.failures.push_back(interrupted() ? interrupted_too_early().sentence : kNothing);
+  line_.reset();
+  summary.remarks.insert(summary.remarks.begin(), remarks_.begin(), remarks_.end());
+  summary.failures.insert(summary.failures.begin(), failures_.begin(), failures_.end());
+  for (const api::SummaryFile& file : summary.files) std::printf("%s\n", file.path.c_str());
+  const bool printed = std::fflush(stdout) == 0;
+  const bool reported = report(options, summary);
+  support::remove_if_empty(place_.made);
+  if (!printed) return error("cannot write to stdout");
+  const bool failed = outcome.failed || !failures_.empty();
+  return failed || !reported || summary.files.empty() ? 125 : 0;
+}
+
+}  // namespace gpuprof::cli

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One recording of processes that run already: session, output, interrupts, summary.
+//
+// Context:  cli
+// Owns:     the daemon's session and the place of the files; handlers of INT, TERM and HUP
+// Promises: nothing is asked of a process before the place of the files is known to be writable;
+//           no file is said, and is a failure
+// Not here: which processes, and how the library got into them
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/target/installation.hpp"
+#include "cli/options/options.hpp"
+#include "cli/output/output_location.hpp"
+#include "cli/session/daemon_session.hpp"
+#include "daemon/control/control_sockets.hpp"
+#include "support/result.hpp"
+#include "support/io/progress_line.hpp"
+
+namespace gpuprof::cli {
+
+class CaptureSession {
+ public:
+  /// Settles the schedule (5 s where none is given) and opens the session.
+  static support::Result<std::unique_ptr<CaptureSession>> open(Options& options);
+  ~CaptureSession();
+  CaptureSession(const CaptureSession&) = delete;
+  CaptureSession& operator=(const CaptureSession&) = delete;
+
+  const Installation& installation() const { return installation_; }
+
+  /// Has a process recorded.
+  ///
+  /// @param named        It gets a file whatever it does.
+  /// @param then_detach  It lets go of everything afterwards.
+  void add(const api::Door& door, bool named, bool then_detach);
+  /// The user has tried to end us already.
+  bool interrupted() const;
+  /// Where we are, on a terminal only.
+  void show(const std::string& stage) { line_->stage(stage); }
+  /// A sentence for the summary.
+  void remark(const std::string& sentence) { remarks_.push_back(sentence); }
+  /// One that counts: also with --quiet, and in the exit status.
+  void failure(const std::string& sentence) { failures_.push_back(sentence); }
+
+  /// Waits for the end, prints paths (stdout) and summary (stderr). Returns the exit status.
+  support::Result<int> finish(const Options& options);
+  /// Nothing was asked of any process: as if it had not been opened.
+  void abandon();
+  /// The sentence for that.
+  static support::Error interrupted_too_early();
+
+ private:
+  CaptureSession() = default;
+  void wait_for_detached(api::Summary& summary);
+
+  Installation installation_;
+  OutputPlace place_;
+  std::unique_ptr<RunSession> session_;
+  std::unique_ptr<support::ProgressLine> line_;
+  std::vector<api::Door> to_detach_;
+  std::vector<std::string> remarks_, failures_;
+};
+
+}  // namespace gpuprof::cli

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The daemon's part of a run: opened before the program, closed after it, with what came of it.
+//
+// Context:  cli
+#include "cli/session/daemon_session.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "cli/session/daemon_process.hpp"
+#include "analysis/commands/export_session.hpp"
+#include "gpuprof/base/clock.hpp"
+#include "support/process/subprocess.hpp"
+#include "support/io/log.hpp"
+#include "support/process/procfs.hpp"
+#include "support/text/text.hpp"
+#include "support/io/progress_line.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+using Kind = api::Event::Kind;
+
+constexpr std::uint64_t kAnswer_ns = 10'000'000'000;
+constexpr std::uint64_t kLook_ns = DaemonPulse::kLook_ns;  // also for Ctrl-C while waiting
+// A daemon that has sent its summary has nothing left to do but to exit.
+constexpr std::uint64_t kGoodbye_ns = 1'000'000'000;
+
+DaemonPulse::Look look_at(pid_t pid) {
+  const support::ProcessStat stat = support::process_stat(pid);
+  // Not to be seen (another pid namespace): the socket will close if it ends.
+  return {stat.stopped(), !stat.there || support::any_thread_busy(pid), stat.cpu_ticks};
+}
+
+/// The daemon's own sentence, or that this is no daemon at all.
+support::Error unanswered(const support::Error& failure, const std::string& daemon) {
+  if (failure.sentence != api::kEndedUnexpectedly) return failure;
+  return support::error(
+      fmt::format("{} ended without an answer, so it is no gpuprofd or cannot run "
+                  "here (`{} --version` should say); name another with --daemon",
+                  support::in_quotes(daemon), support::shell_joined({daemon})));
+}
+
+}  // namespace
+
+support::Result<std::unique_ptr<RunSession>> RunSession::open(const Installation& installation,
+                                                              std::vector<std::string> environment,
+                                                              const api::SessionOptions& options,
+                                                              const Setup& setup) {
+  const std::string& daemon = installation.daemon;
+  GPUPROF_TRY(process, installation.daemon_listens
+                           ? connect_daemon(daemon)
+                           : start_daemon(daemon, std::move(environment), setup.verbose));
+  std::unique_ptr<RunSession> session(new RunSession(api::Client(std::move(process.socket))));
+  session->child_ = process.pid;
+  session->setup_ = setup;
+  auto ready = session->client_.open(options, kAnswer_ns);
+  if (!ready) return unanswered(ready.error(), daemon);
+  session->ready_ = ready.take();
+  spdlog::info("session {:x} of daemon {} is open", session->ready_.session,
+               session->ready_.daemon_pid);
+  return session;
+}
+
+void RunSession::command_started(std::uint32_t pid) { client_.command_started(pid); }
+
+RunSession::~RunSession() {
+  client_.close();
+  if (child_ > 0 && !left_behind_) support::collect_child(child_, kGoodbye_ns);
+}
+
+void RunSession::listen() {
+  api::Event event = client_.receive(0);
+  switch (event.kind) {
+    case Kind::kFailure:
+      spdlog::warn("{}", event.text);
+      failures_.push_back(std::move(event.text));
+      break;
+    case Kind::kSummary:
+      // The daemon was told to end; it wrote what it had.
+      spdlog::warn("the daemon has ended the session");
+      early_ = std::move(event.summary);
+      break;
+    case Kind::kClosed:
+      closed_ = true;
+      if (early_) break;
+      lost_ = true;
+      lost_why_ = event.text;
+      spdlog::error("{}", event.text);
+      break;
+    default:
+      break;
+  }
+}
+
+Outcome RunSession::finish(int wait_status, const std::function<int()>& interrupts) {
+  Outcome outcome;
+  if (early_) {
+    outcome.summary = std::move(*early_);
+    outcome.summary_came = true;
+  } else {
+    if (!lost_) client_.command_ended(wait_status);
+    support::ProgressLine line(setup_.quiet ? -1 : STDERR_FILENO);
+    if (lost_ || !wait_for_summary(&outcome, interrupts, line)) recover(&outcome);
+  }
+  return conclude(std::move(outcome));
+}
+
+Outcome RunSession::conclude(Outcome outcome) {
+  if (outcome.summary.told_to_end)
+    outcome.summary.failures.push_back(
+        "the daemon gpuprofd was told to end (SIGTERM, SIGINT or SIGHUP) while the program still "
+        "ran; what the program did after that is not recorded");
+  for (std::string& sentence : failures_) outcome.summary.failures.push_back(std::move(sentence));
+  if (!outcome.summary.failures.empty() || !outcome.summary.complete) outcome.failed = true;
+  return outcome;
+}
+
+void RunSession::capture(const api::Door& door, bool named, bool then_detach) {
+  of_running_ = true;
+  client_.capture(door.pid, door.path, named, then_detach, door.program);
+}
+
+Outcome RunSession::record(const std::function<int()>& interrupts, support::ProgressLine& line) {
+  Outcome outcome;
+  client_.captures_complete();
+  if (!wait_for_summary(&outcome, interrupts, line)) recover(&outcome);
+  return conclude(std::move(outcome));
+}
+
+/// True if the summary came, or waiting was given up with the daemon left to itself.
+bool RunSession::wait_for_summary(Outcome* outcome, const std::function<int()>& interrupts,
+                                  support::ProgressLine& line) {
+  DaemonPulse pulse;
+  const auto daemon = static_cast<pid_t>(ready_.daemon_pid);
+  int interrupted = 0;
+  bool told = false;
+  while (true) {
+    api::Event event = client_.receive(kLook_ns);
+    auto state = DaemonPulse::State::kAlive;
+    if (event.kind != Kind::kNothing) pulse.spoke();
+    switch (event.kind) {
+      case Kind::kSummary:
+        outcome->summary = std::move(event.summary);
+        outcome->summary_came = true;
+        return true;
+      case Kind::kFailure:
+        failures_.push_back(std::move(event.text));
+        break;
+      case Kind::kProgress:
+        told = true;
+        if (event.total == 0 && of_running_)
+          line.show(event.text);
+        else
+          line.show(event.text.empty() ? "writing the trace" : event.text, event.done, event.total);
+        break;
+      case Kind::kClosed:
+        lost_ = true;
+        lost_why_ = event.text;
+        return false;
+      case Kind::kNothing:
+        // The daemon's own words come as often as we look: this must not replace them.
+        if (!told && !of_running_) line.show("writing the trace ...");
+        state = pulse.see(look_at(daemon));
+        break;
+    }
+    const int before = interrupted;
+    interrupted += interrupts();
+    if (of_running_ && before == 0 && interrupted != 0) client_.end_session();
+    if (interrupted < 2 && state == DaemonPulse::State::kAlive) continue;
+    leave_behind(outcome, state);
+    return true;
+  }
+}
+
+/// Ends without the daemon, which may still write: nothing of its is touched.
+void RunSession::leave_behind(Outcome* outcome, DaemonPulse::State state) {
+  left_behind_ = outcome->left_behind = true;
+  const std::uint32_t pid = ready_.daemon_pid;
+  api::Summary& summary = outcome->summary;
+  summary.complete = false;
+  summary.output = setup_.output_folder;
+  if (state == DaemonPulse::State::kAlive) {
+    summary.failures.push_back(fmt::format(
+        "interrupted; the daemon (process {}) goes on writing to {}", pid, setup_.output_folder));
+    return;
+  }
+  summary.spool_folder = kept_spool();
+  summary.failures.push_back(
+      state == DaemonPulse::State::kStopped
+          ? fmt::format(
+                "the daemon gpuprofd (process {}) is stopped, so it does not write the trace: "
+                "`kill -CONT {}` lets it go on, `kill -KILL {}` ends it",
+                pid, pid, pid)
+          : fmt::format(
+                "the daemon gpuprofd (process {}) hangs: for 10 s it has said nothing and used "
+                "no CPU time; `kill -KILL {}` ends it",
+                pid, pid));
+}
+
+void RunSession::recover(Outcome* outcome) {
+  outcome->failed = true;
+  api::Summary& summary = outcome->summary;
+  summary.complete = false;
+  summary.output = setup_.output_folder;
+  const std::string spool = kept_spool();
+  if (spool.empty()) {
+    summary.failures.push_back(lost_why_ + "; it left nothing to recover");
+    return;
+  }
+  support::ProgressLine line(setup_.quiet ? -1 : STDERR_FILENO);
+  api::ExportRequest request;
+  request.spool = spool;
+  auto recovered = api::export_session(request, [&](std::uint64_t done, std::uint64_t total) {
+    line.show("recovering", done, total);
+  });
+  line.clear();
+  if (recovered) {
+    summary = recovered.take();
+    summary.failures.push_back(fmt::format(
+        "{}; the files were recovered from what it had stored in {}, which can be deleted",
+        lost_why_, spool));
+  } else {
+    summary.failures.push_back(lost_why_ + "; recovering failed: " + recovered.error().sentence);
+    summary.spool_folder = spool;
+  }
+  summary.complete = false;
+}
+
+std::string RunSession::kept_spool() const {
+  return api::spool_of(setup_.output_folder, ready_.daemon_pid, ready_.session);
+}
+
+void RunSession::abandon() {
+  client_.end_session();
+  // It removes its spool before it answers; then the output folder is empty again.
+  const std::uint64_t deadline = base::mono_ns() + 2'000'000'000;
+  while (base::mono_ns() < deadline) {
+    const api::Event event = client_.receive(kLook_ns);
+    if (event.kind == Kind::kSummary || event.kind == Kind::kClosed) return;
+  }
+}
+
+}  // namespace gpuprof::cli

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The environment of the program and of the daemon.
+//
+// Context:  cli
+#include "cli/target/environment.hpp"
+
+#include <fmt/format.h>
+
+#include "gpuprof/wire/control.hpp"
+#include "support/process/subprocess.hpp"
+#include "support/io/files.hpp"
+#include "support/text/text.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+using support::environment_get;
+using support::environment_remove;
+using support::environment_set;
+
+constexpr const char* kNvtxInjection = "NVTX_INJECTION64_PATH";
+
+bool is_ours(const std::string& path) { return support::base_name(path) == kLibraryName; }
+
+/// LD_PRELOAD without libraries of ours; the loader splits at blanks and colons.
+std::string foreign_preloads(const std::string& value) {
+  std::string kept, word;
+  for (std::size_t i = 0; i <= value.size(); ++i) {
+    const bool end = i == value.size() || value[i] == ' ' || value[i] == ':';
+    if (!end) {
+      word += value[i];
+      continue;
+    }
+    if (!word.empty() && !is_ours(word)) kept += (kept.empty() ? "" : ":") + word;
+    word.clear();
+  }
+  return kept;
+}
+
+void set_injection(ProgramEnvironment& env, const char* name, const std::string& library) {
+  const std::string sentence = other_tools_injection(env.words, name);
+  if (sentence.empty())
+    environment_set(env.words, name, library);
+  else
+    env.remarks.push_back(sentence);
+}
+
+}  // namespace
+
+std::string other_tools_injection(const std::vector<std::string>& words, const std::string& name) {
+  const std::string present = environment_get(words, name);
+  if (present.empty() || is_ours(present)) return "";
+  return fmt::format(
+      "{} names another tool's library ({}) and was left alone, so "
+      "that tool may keep {} from gpuprof",
+      name, present, name == kNvtxInjection ? "NVTX ranges" : "CUDA activity");
+}
+
+ProgramEnvironment program_environment(const std::vector<std::string>& original,
+                                       const Installation& installation, const std::string& preload,
+                                       const std::string& address) {
+  ProgramEnvironment env;
+  env.words = original;
+  const std::string outer = environment_get(original, wire::kSocketVariable);
+  if (!outer.empty() && outer.rfind(wire::kArmedAddress, 0) != 0) {
+    env.remarks.emplace_back(
+        "this run is inside another gpuprof session: its processes are recorded "
+        "here and not there");
+  }
+  const std::string foreign = foreign_preloads(environment_get(original, "LD_PRELOAD"));
+  if (preload.empty()) {
+    // Not to be profiled, by an outer session either: it would fail in the same way.
+    environment_remove(env.words, wire::kSocketVariable);
+    if (support::environment_has(original, "LD_PRELOAD")) {
+      environment_set(env.words, "LD_PRELOAD", foreign);
+    }
+    return env;
+  }
+  environment_set(env.words, "LD_PRELOAD", preload + (foreign.empty() ? "" : ":" + foreign));
+  set_injection(env, "CUDA_INJECTION64_PATH", installation.library);
+  set_injection(env, kNvtxInjection, installation.library);
+  // Programs built with AddressSanitizer refuse to start behind another preloaded library.
+  const std::string asan = environment_get(original, "ASAN_OPTIONS");
+  environment_set(env.words, "ASAN_OPTIONS",
+                  asan + (asan.empty() ? "" : ":") + "verify_asan_link_order=0");
+  environment_set(env.words, wire::kSocketVariable, address);
+  return env;
+}
+
+void add_pid(std::vector<std::string>& words, std::uint32_t pid) {
+  const std::string address = environment_get(words, wire::kSocketVariable);
+  if (address.empty()) return;
+  environment_set(words, wire::kSocketVariable, fmt::format("{};pid={}", address, pid));
+}
+
+std::vector<std::string> daemon_environment(const std::vector<std::string>& original) {
+  std::vector<std::string> words = original;
+  environment_remove(words, wire::kSocketVariable);
+  const std::string foreign = foreign_preloads(environment_get(original, "LD_PRELOAD"));
+  environment_remove(words, "LD_PRELOAD");
+  if (!foreign.empty()) environment_set(words, "LD_PRELOAD", foreign);
+  return words;
+}
+
+}  // namespace gpuprof::cli

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The library, brought into a process that has none awake, until it answers there.
+//
+// Context:  cli
+#include "cli/target/inject_library.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <random>
+
+#include "gpuprof/base/clock.hpp"
+#include "gpuprof/wire/control.hpp"
+#include "support/process/procfs.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+using support::error;
+
+// Answers of gpuprof_attach (inject/agent/agent.hpp).
+enum Answer : int {
+  kAwake = 0,
+  kAlreadyAwake = 1,
+  kNotUnderstood = 2,
+  kNoThread = 3,
+  kNoClock = 4
+};
+
+/// The library's worker opens the door within a millisecond; a busy machine may need longer.
+constexpr std::uint64_t kDoor_ns = 3'000'000'000;
+/// Where it said that it runs, but is on its way out: so long until it is asked again.
+constexpr std::uint64_t kLeaving_ns = 200'000'000;
+/// It lets go by itself if nobody has come by then.
+constexpr int kPatience_ms = 10'000;
+
+std::string argument(bool stay) {
+  std::random_device device;
+  const std::uint64_t nonce = (std::uint64_t{device()} << 32) | device();
+  return fmt::format("{};nonce={:x}{}", wire::kArmedAddress, nonce,
+                     stay ? "" : fmt::format(";patience={}", kPatience_ms));
+}
+
+/// Empty path: there was none within so long.
+support::Result<api::Door> wait_for_door(std::uint32_t pid, std::uint32_t program,
+                                         std::uint64_t longest_ns) {
+  const std::uint64_t deadline_ns = base::mono_ns() + longest_ns;
+  for (;;) {
+    api::Door door = api::door_of(pid);
+    door.program = program;
+    if (!door.path.empty()) return door;
+    if (const std::string why = why_no_answer(pid, program); !why.empty()) return error(why);
+    if (base::mono_ns() >= deadline_ns) return door;
+    usleep(1000);
+  }
+}
+
+support::Error no_door(std::uint32_t pid) {
+  return error(fmt::format(
+      "the library is in process {} but does not answer: its thread did not get to run (in a "
+      "Python 3.12 or later that forks all the time it does not), or can make no socket in "
+      "/run/user, /tmp, /dev/shm or by an abstract name; it lets go of itself in {} s",
+      pid, kPatience_ms / 1000));
+}
+
+}  // namespace
+
+std::string why_not_started(std::uint32_t pid, int answer) {
+  switch (answer) {
+    case kAwake:
+    case kAlreadyAwake:
+      return "";
+    case kNotUnderstood:
+      return fmt::format(
+          "the library in process {} does not understand what it was told: it is of another "
+          "version of gpuprof; attach with the gpuprof that it came with, or restart the program",
+          pid);
+    case kNoThread:
+      return fmt::format(
+          "the library in process {} cannot start its thread: the process has reached a limit of "
+          "threads or of memory (`ulimit -u`, the cgroup's pids.max, `ulimit -v`), or its children "
+          "are to have process ids of their own (`unshare --pid`); raise the limit and attach "
+          "again",
+          pid);
+    case kNoClock:
+      return fmt::format(
+          "process {} may not read the time stamp counter, which the C library's clocks need "
+          "(prctl PR_SET_TSC): attach to it once it allows that again",
+          pid);
+    default:
+      return fmt::format(
+          "the library in process {} gave an answer that this gpuprof does not know ({}): it is of "
+          "another version; attach with the gpuprof that it came with, or restart the program",
+          pid, answer);
+  }
+}
+
+std::string why_no_answer(std::uint32_t pid, std::uint32_t program) {
+  if (support::has_ended(static_cast<pid_t>(pid)))
+    return fmt::format(
+        "process {} ended while it was attached to, before anything was recorded: start a program "
+        "that runs for so short a time with `gpuprof run`",
+        pid);
+  if (!support::started_another_program(static_cast<pid_t>(pid), program)) return "";
+  return fmt::format(
+      "process {} started another program (exec) while it was attached to, and a library does not "
+      "outlive that: attach again",
+      pid);
+}
+
+support::Result<api::Door> bring_in(std::uint32_t pid, const std::string& library,
+                                    const Options& options,
+                                    const std::function<void(const api::Attached&)>& attached) {
+  api::AttachRequest request;
+  request.pid = static_cast<pid_t>(pid);
+  request.library = library;
+  request.argument = argument(options.stay);
+  request.ignore_seccomp = options.ignore_seccomp;
+  const std::uint64_t deadline_ns = base::mono_ns() + kDoor_ns;
+  for (;;) {
+    GPUPROF_TRY(done, api::attach(request));
+    if (const std::string why = why_not_started(pid, done.answer); !why.empty()) return error(why);
+    attached(done);
+    const bool may_leave = done.answer == kAlreadyAwake;
+    GPUPROF_TRY(door, wait_for_door(pid, done.program, may_leave ? kLeaving_ns : kDoor_ns));
+    if (!door.path.empty()) return door;
+    if (!may_leave || base::mono_ns() >= deadline_ns) return no_door(pid);
+  }
+}
+
+}  // namespace gpuprof::cli

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which running processes a command line means.
+//
+// Context:  cli
+#include "cli/target/target_selection.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <span>
+
+#include "daemon/client/attach.hpp"
+#include "gpuprof/base/clock.hpp"
+#include "support/process/procfs.hpp"
+#include "support/text/text.hpp"
+
+namespace gpuprof::cli {
+namespace {
+
+using support::error;
+using support::in_quotes;
+
+/// 0: no process's id.
+std::uint32_t id_of(const std::string& word) {
+  if (word.empty() || word.find_first_not_of("0123456789") != std::string::npos) return 0;
+  const auto number = support::parse_unsigned(word);
+  return number && number.value() <= (1U << 22) ? static_cast<std::uint32_t>(number.value()) : 0;
+}
+
+void add(std::vector<std::uint32_t>& pids, std::uint32_t pid) {
+  if (std::find(pids.begin(), pids.end(), pid) == pids.end()) pids.push_back(pid);
+}
+
+/// `7` or `7,8`; empty: not of ids alone.
+std::vector<std::uint32_t> ids_of(const std::string& word) {
+  std::vector<std::uint32_t> ids;
+  for (const std::string& part : support::split(word, ',')) {
+    if (id_of(part) == 0) return {};
+    ids.push_back(id_of(part));
+  }
+  return ids;
+}
+
+/// Grows while it is walked: children of children.
+void add_children(std::vector<std::uint32_t>& pids) {
+  for (std::size_t i = 0; i < pids.size(); ++i)
+    for (const pid_t child : support::children_of(static_cast<pid_t>(pids[i])))
+      if (support::process_stat(child).state != 'Z') add(pids, static_cast<std::uint32_t>(child));
+}
+
+support::Error nobody(const char* command) {
+  return error(fmt::format("{} needs a process: gpuprof {} PID", command, command));
+}
+
+support::Error nobody_by_door(const char* command) {
+  return error(
+      fmt::format("{} needs a process: gpuprof {} PID, a NAME, or --all; `gpuprof status` lists "
+                  "what there is",
+                  command, command));
+}
+
+bool is_there(std::uint32_t pid) { return kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM; }
+
+support::Error no_process(std::uint32_t pid) {
+  return error(fmt::format("there is no process {}; `ps` lists what there is", pid));
+}
+
+support::Error without_library(std::uint32_t pid) {
+  if (!is_there(pid)) return no_process(pid);
+  if (kill(static_cast<pid_t>(pid), 0) != 0)
+    return error(
+        fmt::format("process {} is another user's; run gpuprof as that user, or as root", pid));
+  if (api::has_library(static_cast<pid_t>(pid)))
+    return error(fmt::format(
+        "nobody answers for gpuprof in process {}: its library there has let go, was never woken "
+        "(it is by the first call of CUDA or NVTX), or does not get to run, as in a Python 3.12 or "
+        "later that forks all the time; `gpuprof attach {}` wakes it",
+        pid, pid));
+  return error(fmt::format(
+      "process {} does not have gpuprof's library in it; `gpuprof status` lists those that do, and "
+      "`gpuprof attach {}` brings it in",
+      pid, pid));
+}
+
+support::Result<api::ProcessStatus> status_of(std::uint32_t pid, bool* silent) {
+  *silent = false;
+  const api::Door door = api::door_of(pid);
+  if (door.path.empty()) return without_library(pid);
+  return api::ask_status(door, silent);
+}
+
+/// The library's thread, which answers, may be gone for a moment, for a fork of the program.
+support::Result<api::ProcessStatus> status_soon(std::uint32_t pid, bool* silent) {
+  constexpr std::uint64_t kLongest_ns = 1'000'000'000;
+  const std::uint64_t deadline_ns = base::mono_ns() + kLongest_ns;
+  for (;;) {
+    const bool last = base::mono_ns() >= deadline_ns;
+    auto status = status_of(pid, silent);
+    if (status || last || !api::has_library(static_cast<pid_t>(pid))) return status;
+    usleep(5000);
+  }
+}
+
+/// Of the children only those that have the library in them, and go on.
+///
+/// @param asked  Set to those that need not be asked again.
+support::Result<Meant> found_by_id(std::vector<std::uint32_t> pids, bool children,
+                                   std::vector<std::uint32_t>& asked) {
+  const std::size_t named = pids.size();
+  if (children) add_children(pids);
+  Meant meant;
+  for (std::size_t i = 0; i < pids.size(); ++i) {
+    if (i >= named && api::door_of(pids[i]).path.empty()) continue;
+    bool silent = false;
+    const auto status = status_soon(pids[i], &silent);
+    if (status)
+      meant.found.push_back({status.value(), i < named});
+    else if (i < named || (!silent && !api::door_of(pids[i]).path.empty()))
+      return status.error();
+    else if (silent)
+      meant.left_out.push_back(status.error().sentence);
+    asked.push_back(pids[i]);
+  }
+  return meant;
+}
+
+/// A name that several have is a job's: its launchers and helpers get a file where those of a run
+/// would.
+///
+/// @param found  Those found by a name.
+void leave_jobs_to_rules(std::span<Found> found) {
+  std::map<std::string, int> names;
+  for (const Found& one : found) ++names[one.name];
+  for (Found& one : found) one.named = one.named && names[one.name] == 1;
+}
+
+/// What does not answer cannot say its name.
+void add_found_by_name(Meant& meant, const std::vector<std::uint32_t>& asked,
+                       const std::vector<std::string>& names, bool all) {
+  const std::size_t by_id = meant.found.size();
+  for (const api::Door& door : api::find_doors()) {
+    if (std::find(asked.begin(), asked.end(), door.pid) != asked.end()) continue;
+    bool silent = false;
+    const auto status = api::ask_status(door, &silent);
+    if (silent) (all ? meant.left_out : meant.nameless).push_back(status.error().sentence);
+    if (!status) continue;
+    const bool named = std::find(names.begin(), names.end(), status.value().name) != names.end();
+    if (named || all) meant.found.push_back({status.value(), named});
+  }
+  leave_jobs_to_rules(std::span(meant.found).subspan(by_id));
+}
+
+/// Sentences of processes, as a part of one.
+std::string first_of(const std::vector<std::string>& sentences) {
+  if (sentences.size() == 1) return sentences.front();
+  return fmt::format("{} (one of {}; `gpuprof status` lists them)", sentences.front(),
+                     sentences.size());
+}
+
+/// Whoever does not answer may have the name.
+support::Error nobody_named(const std::string& name, const Meant& meant) {
+  std::vector<std::string> silent = meant.left_out;
+  silent.insert(silent.end(), meant.nameless.begin(), meant.nameless.end());
+  if (silent.empty())
+    return error(fmt::format("there is no process named {}; `gpuprof status` lists what there is",
+                             in_quotes(name)));
+  return error(
+      fmt::format("there is no process named {} among those that answer, and one that does not may "
+                  "be it: {}",
+                  in_quotes(name), first_of(silent)));
+}
+
+}  // namespace
+
+support::Result<void> not_recorded_now(const api::ProcessStatus& status) {
+  if (!status.in_session || status.state == "armed") return {};
+  return error(
+      fmt::format("process {} is being recorded already, by the daemon with process id {}; "
+                  "wait until that is over, or end it with `gpuprof stop {}`",
+                  status.door.pid, status.daemon_pid, status.door.pid));
+}
+
+support::Result<std::vector<std::uint32_t>> processes_by_id(const Options& options,
+                                                            const char* command) {
+  std::vector<std::uint32_t> pids;
+  for (const std::uint32_t pid : options.pids) add(pids, pid);
+  for (const std::string& word : options.words) {
+    const std::vector<std::uint32_t> ids = ids_of(word);
+    if (ids.empty())
+      return error(fmt::format("{} is no process: {} takes the numbers of running processes (`ps`)",
+                               in_quotes(word), command));
+    for (const std::uint32_t pid : ids) add(pids, pid);
+  }
+  if (pids.empty()) return nobody(command);
+  for (const std::uint32_t pid : pids)
+    if (!is_there(pid)) return no_process(pid);
+  if (options.children) add_children(pids);
+  return pids;
+}
+
+support::Result<Meant> processes_by_door(const Options& options, const char* command) {
+  std::vector<std::uint32_t> pids;
+  std::vector<std::string> names;
+  for (const std::uint32_t pid : options.pids) add(pids, pid);
+  for (const std::string& word : options.words) {
+    const std::vector<std::uint32_t> ids = ids_of(word);
+    for (const std::uint32_t pid : ids) add(pids, pid);
+    if (ids.empty()) names.push_back(word);
+  }
+  if (pids.empty() && names.empty() && !options.all) return nobody_by_door(command);
+  std::vector<std::uint32_t> asked;
+  GPUPROF_TRY(meant, found_by_id(pids, options.children, asked));
+  if (names.empty() && !options.all) return meant;
+  add_found_by_name(meant, asked, names, options.all);
+  const auto& found = meant.found;
+  for (const std::string& name : names)
+    if (std::none_of(found.begin(), found.end(), [&](const auto& one) { return one.name == name; }))
+      return nobody_named(name, meant);
+  if (const auto silent = left_out_of(meant); silent && found.empty()) return *silent;
+  if (found.empty())
+    return error(
+        "no process of yours has gpuprof's library in it; start one with `gpuprof run "
+        "--armed`, or bring it into a running one with `gpuprof attach PID`");
+  return meant;
+}
+
+std::vector<std::string> notes_of(const Meant& meant) {
+  std::vector<std::string> notes;
+  for (const std::string& sentence : meant.nameless)
+    notes.push_back("one that may have the name is left out: " + sentence);
+  return notes;
+}
+
+std::optional<support::Error> left_out_of(const Meant& meant) {
+  if (meant.left_out.empty()) return {};
+  return error(first_of(meant.left_out));
+}
+
+void tell_notes(const Meant& meant) {
+  for (const std::string& note : notes_of(meant))
+    fprintf(stderr, "gpuprof: note: %s\n", note.c_str());
+}
+
+}  // namespace gpuprof::cli

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// tensorflow.ProfilerService: Profile and Terminate.
+//
+// Context:  serve (each call on a thread of gRPC's)
+// Owns:     which call records now
+// Promises: one recording at a time; whatever ends it early, the call answers; of a request only
+//           numbers and the comparison of session ids count: no text of it goes anywhere
+// Not here: connections (grpc_server.cpp)
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <string>
+
+#include "serve/capture.hpp"
+#include "serve/target_processes.hpp"
+#include "serve/profiler_service.grpc.pb.h"
+
+namespace gpuprof::serve {
+
+struct Ask;
+struct Plan;
+
+class Service final : public tensorflow::ProfilerService::Service {
+ public:
+  /// @param allowed  Sources that may be recorded, wire::kTrace… bits.
+  Service(CaptureCommand command, std::uint32_t allowed);
+
+  /// Until then there is nobody to record.
+  void choose(Choice choice);
+  /// What is recorded now ends, with its answer; no more is begun.
+  void close() { closing_ = true; }
+  /// After close(): until what was recorded then is answered, at most timeout_ns.
+  /// @return false if nothing was.
+  bool wait_for_last_answer(std::uint64_t timeout_ns) const;
+
+  grpc::Status Profile(grpc::ServerContext* context, const tensorflow::ProfileRequest* request,
+                       tensorflow::ProfileResponse* response) override;
+  grpc::Status Terminate(grpc::ServerContext* context, const tensorflow::TerminateRequest* request,
+                         tensorflow::TerminateResponse* response) override;
+  grpc::Status Monitor(grpc::ServerContext* context, const tensorflow::MonitorRequest* request,
+                       tensorflow::MonitorResponse* response) override;
+
+ private:
+  class Turn;
+  bool records() const;
+  bool begin(const std::string& session_id);
+  void end();
+  bool ends_early(const grpc::ServerContext& context) const;
+  bool wait_until(const grpc::ServerContext& context, std::uint64_t when_ns) const;
+  Members members_now(const grpc::ServerContext& context) const;
+  Members members_before(const grpc::ServerContext& context, std::uint64_t deadline_ns) const;
+  grpc::Status record(const grpc::ServerContext& context, const Ask& ask, const Plan& plan,
+                      tensorflow::ProfileResponse* response);
+
+  const CaptureCommand command_;
+  const std::uint32_t allowed_;
+  mutable std::mutex mutex_;  // of the next three
+  Choice choice_;
+  bool chosen_ = false, recording_ = false;
+  std::string session_id_;  // of the one that records
+  std::atomic<bool> terminated_{false}, closing_{false};
+};
+
+}  // namespace gpuprof::serve

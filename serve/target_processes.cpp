@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The processes a capture is of.
+//
+// Context:  serve
+#include "serve/target_processes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "daemon/control/control_sockets.hpp"
+#include "gpuprof/wire/control.hpp"
+#include "support/io/files.hpp"
+#include "support/process/procfs.hpp"
+#include "support/text/text.hpp"
+
+namespace gpuprof::serve {
+namespace {
+
+constexpr int kMostGenerations = 256;
+
+template <typename T>
+bool holds(const std::vector<T>& list, const T& one) {
+  return std::find(list.begin(), list.end(), one) != list.end();
+}
+
+/// Where a program writes its title over its environment (setproctitle) only its parents tell.
+bool descends(std::uint32_t pid, std::uint32_t program) {
+  auto at = static_cast<pid_t>(pid);
+  for (int i = 0; i < kMostGenerations && at > 1; ++i) {
+    if (static_cast<std::uint32_t>(at) == program) return true;
+    at = support::process_stat(at).parent;
+  }
+  return false;
+}
+
+bool belongs(std::uint32_t pid, std::uint32_t program) {
+  const std::string environment = support::read_small_file(fmt::format("/proc/{}/environ", pid));
+  const int said = says_program(environment, program);
+  return said < 0 ? descends(pid, program) : said == 1;
+}
+
+bool chosen_by_id(const Choice& choice, std::uint32_t pid) {
+  if (choice.all) return true;
+  if (choice.program != 0) return belongs(pid, choice.program);
+  return holds(choice.pids, pid);
+}
+
+}  // namespace
+
+int says_program(const std::string& environment, std::uint32_t program) {
+  const std::string start = std::string(wire::kSocketVariable) + "=";
+  for (const std::string& word : support::split(environment, '\0')) {
+    if (!word.starts_with(start)) continue;
+    return holds(support::split(word, ';'), fmt::format("pid={}", program)) ? 1 : 0;
+  }
+  return -1;
+}
+
+Members find_members(const Choice& choice) {
+  Members members;
+  for (const api::Door& door : api::find_doors()) {
+    const bool by_id = chosen_by_id(choice, door.pid);
+    if (!by_id && choice.names.empty()) continue;
+    const std::uint32_t program = support::program_mark(static_cast<pid_t>(door.pid));
+    const auto status = api::ask_status(door);
+    if (!status) {
+      if (by_id) {
+        members.problem = status.error().sentence;
+        members.problem_pid = door.pid;
+      }
+      continue;
+    }
+    if (!by_id && !holds(choice.names, status.value().name)) continue;
+    const bool busy = status.value().in_session && status.value().state != "armed";
+    if (busy)
+      members.busy.push_back(door.pid);
+    else
+      members.free.push_back({door.pid, program});
+  }
+  return members;
+}
+
+}  // namespace gpuprof::serve
