@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "gpuprof/wire/control.hpp"
+#include "gpuprof/wire/messages.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::serve {

@@ -10,7 +10,7 @@
 #include <algorithm>
 
 #include "daemon/control/control_sockets.hpp"
-#include "gpuprof/wire/control.hpp"
+#include "gpuprof/wire/messages.hpp"
 #include "support/io/files.hpp"
 #include "support/process/procfs.hpp"
 #include "support/text/text.hpp"

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "gpuprof/base/generated_code.hpp"
+#include "gpuprof/base/jit_code.hpp"
 
 namespace gpuprof::symbols {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "analysis/symbols/perf_map_registry.hpp"
 #include "gpuprof/base/bytes.hpp"
-#include "gpuprof/base/generated_code.hpp"
+#include "gpuprof/base/jit_code.hpp"
 #include "support/text/demangle.hpp"
 
 namespace gpuprof::symbols {

@@ -9,7 +9,7 @@
 
 #include "analysis/symbols/merge_stack.hpp"
 #include "analysis/symbols/python_lines.hpp"
-#include "gpuprof/base/generated_code.hpp"
+#include "gpuprof/base/jit_code.hpp"
 
 namespace gpuprof::symbols {
 namespace {

@@ -15,7 +15,7 @@
 #include "cli/target/installation.hpp"
 #include "cli/target/environment.hpp"
 #include "cli/output/output_location.hpp"
-#include "gpuprof/wire/control.hpp"
+#include "gpuprof/wire/messages.hpp"
 #include "support/process/subprocess.hpp"
 #include "support/io/files.hpp"
 #include "support/text/json.hpp"

@@ -29,7 +29,7 @@
 #include "cli/output/summary_output.hpp"
 #include "cli/version.hpp"
 #include "gpuprof/base/clock.hpp"
-#include "gpuprof/wire/control.hpp"
+#include "gpuprof/wire/messages.hpp"
 #include "support/process/subprocess.hpp"
 #include "support/process/program_probe.hpp"
 #include "support/io/files.hpp"

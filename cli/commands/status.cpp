@@ -13,7 +13,7 @@
 #include "cli/output/stdout_writer.hpp"
 #include "cli/command_table.hpp"
 #include "cli/target/target_selection.hpp"
-#include "gpuprof/wire/control.hpp"
+#include "gpuprof/wire/messages.hpp"
 #include "support/io/files.hpp"
 #include "support/text/json.hpp"
 #include "support/text/text.hpp"

@@ -12,7 +12,7 @@
 #include "cli/options/parse.hpp"
 #include "analysis/commands/formats.hpp"
 #include "recording/session/step_spec.hpp"
-#include "gpuprof/wire/control.hpp"
+#include "gpuprof/wire/messages.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::cli {

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "gpuprof/wire/control.hpp"
+#include "gpuprof/wire/messages.hpp"
 #include "support/process/subprocess.hpp"
 #include "support/io/files.hpp"
 #include "support/text/text.hpp"

@@ -11,7 +11,7 @@
 #include <random>
 
 #include "gpuprof/base/clock.hpp"
-#include "gpuprof/wire/control.hpp"
+#include "gpuprof/wire/messages.hpp"
 #include "support/process/procfs.hpp"
 
 namespace gpuprof::cli {

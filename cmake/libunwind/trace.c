@@ -14,7 +14,7 @@
  * Promises: no lock of its own, no allocation of its own; unw_step takes libunwind's pool locks
  *           with all signals but SIGSEGV and SIGBUS masked, and reads no foreign memory there; one
  *           of these two that somebody sent does not end a walk
- *           (inject/sample/faults/fault_guard.hpp)
+ *           (inject/sample/fault_guard/fault_guard.hpp)
  */
 #include "libunwind_i.h"
 #include "ucontext_i.h"

@@ -16,10 +16,10 @@
 #include <cstddef>
 #include <utility>
 
-#include "gpuprof/wire/door.hpp"
+#include "gpuprof/wire/control_socket.hpp"
 
 #include "gpuprof/base/clock.hpp"
-#include "gpuprof/wire/door.hpp"
+#include "gpuprof/wire/control_socket.hpp"
 
 namespace gpuprof::api {
 namespace {

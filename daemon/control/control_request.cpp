@@ -17,7 +17,7 @@
 #include "daemon/control/control_errors.hpp"
 #include "daemon/control/control_sockets.hpp"
 #include "gpuprof/base/clock.hpp"
-#include "gpuprof/wire/door.hpp"
+#include "gpuprof/wire/control_socket.hpp"
 #include "gpuprof/wire/segment.hpp"
 #include "support/process/procfs.hpp"
 #include "support/io/unix_socket.hpp"

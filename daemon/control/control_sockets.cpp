@@ -18,7 +18,7 @@
 #include <set>
 
 #include "daemon/control/control_request.hpp"
-#include "gpuprof/wire/door.hpp"
+#include "gpuprof/wire/control_socket.hpp"
 #include "support/io/files.hpp"
 #include "support/process/procfs.hpp"
 #include "support/text/text.hpp"

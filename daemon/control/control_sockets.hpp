@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Processes with our library in them, found by their doors (wire/door.hpp).
+// Processes with our library in them, found by their doors (wire/control_socket.hpp).
 //
 // Context:  cli
 // Owns:     nothing

@@ -13,7 +13,7 @@
 #include "recording/session/session_options.hpp"
 #include "daemon/ingest/steps/step_search.hpp"
 #include "daemon/session/target/governor.hpp"
-#include "gpuprof/wire/control.hpp"
+#include "gpuprof/wire/messages.hpp"
 #include "support/result.hpp"
 
 namespace gpuprof::session {

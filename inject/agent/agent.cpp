@@ -19,13 +19,13 @@
 #include "inject/agent/core.hpp"
 #include "inject/cupti/cupti.hpp"
 #include "inject/hot/state.hpp"
-#include "inject/hot/thread_count.hpp"
+#include "inject/hot/worker/glibc_threads.hpp"
 #include "inject/hot/worker/worker_thread.hpp"
-#include "inject/modules/program.hpp"
+#include "inject/modules/toolchain.hpp"
 #include "inject/sample/program_kind.hpp"
 #include "inject/sample/signals/alt_stacks.hpp"
-#include "inject/torch/memory.hpp"
-#include "inject/wake/watch.hpp"
+#include "inject/torch/memory/allocations.hpp"
+#include "inject/activation/cpu_watch.hpp"
 
 namespace gpuprof::agent {
 

@@ -15,7 +15,7 @@
 #include "gpuprof/base/clock.hpp"
 #include "inject/agent/core.hpp"
 #include "inject/hot/state.hpp"
-#include "inject/hot/worker/worker_bell.hpp"
+#include "inject/hot/worker/worker_wakeup.hpp"
 #include "inject/hot/worker/worker_thread.hpp"
 #include "inject/sample/sampler.hpp"
 

@@ -11,12 +11,12 @@
 #include <atomic>
 #include <cstdint>
 
-#include "gpuprof/wire/control.hpp"
+#include "gpuprof/wire/messages.hpp"
 #include "gpuprof/wire/segment.hpp"
-#include "inject/agent/door.hpp"
+#include "inject/agent/socket/control_socket.hpp"
 #include "inject/agent/socket/address.hpp"
 #include "inject/agent/socket/connection.hpp"
-#include "inject/agent/socket/mail.hpp"
+#include "inject/agent/socket/send_queue.hpp"
 
 namespace gpuprof::agent {
 
@@ -52,7 +52,7 @@ struct Core {
   std::atomic<std::uint32_t> phase{0};           // Phase; a futex word
   std::atomic<std::uint32_t> woke{0};            // wire::kWoke…
   std::atomic<pid_t> owner_pid{0};               // process the worker belongs to
-  std::atomic<bool> left{false};                 // for good (leave.cpp)
+  std::atomic<bool> left{false};                 // for good (seccomp_exit.cpp)
   std::atomic<std::uint64_t> thread_ends_ns{0};  // CLOCK_MONOTONIC of the last announcement
   std::atomic<bool> identity_changed{false};     // look at the credentials now
   std::uint32_t told_woke = 0;                   // what the last Hello said
@@ -87,29 +87,29 @@ void tell(const M& body, const void* tail = nullptr, std::size_t tail_bytes = 0)
   g_core.mail.add(g_core.connection, body, tail, tail_bytes);
 }
 
-/// The process wakes when it has worked (inject/wake). Boundary.
+/// The process wakes when it has worked (inject/activation). Boundary.
 void watch_work(pid_t process, void (*hook)());
 
 /// Body of the worker (worker.cpp). Always true: the thread can be continued.
 bool worker_body();
 
-/// Compares plan and step counter with what is in force; switches rooms (states.cpp). Worker.
+/// Compares plan and step counter with what is in force; switches rooms (apply_plan.cpp). Worker.
 void apply_plan();
 
 /// Everything off, for good or for another daemon. Worker.
 void all_off();
 
-/// Sampling again with fresh triggers, after their descriptors were lost (states.cpp). Worker.
+/// Sampling again with fresh triggers, after their descriptors were lost (apply_plan.cpp). Worker.
 void restart_sampling();
 
-/// Settings of the rooms from the config (states.cpp). Worker.
+/// Settings of the rooms from the config (apply_plan.cpp). Worker.
 void configure_rooms();
 
-/// Nothing of what the rooms had for a session is left (states.cpp). Worker, after all_off().
+/// Nothing of what the rooms had for a session is left (apply_plan.cpp). Worker, after all_off().
 void release_rooms();
 
 /// From now on the program's calls of sigaction and its kind come by us, those of the modules that
-/// it started with (signal_calls.cpp). Does nothing a second time. Worker.
+/// it started with (sigaction_hooks.cpp). Does nothing a second time. Worker.
 void follow_signal_calls();
 /// They do not any more. Worker.
 void restore_signal_calls();
@@ -117,14 +117,14 @@ void restore_signal_calls();
 /// Whether a handler of a signal may be running here: one is blocked. Any context.
 bool may_be_in_handler();
 
-/// From now on fork and exit of a program with one thread come by us (as_alone.cpp). Before our
+/// From now on fork and exit of a program with one thread come by us (single_threaded.cpp). Before our
 /// thread is made. Boundary.
 void follow_end_calls();
 /// They do not any more, unless there is one thread still: what the C library locks because there
 /// was ours it locks for good. Worker.
 void restore_end_calls();
 
-/// Tells PyTorch's CPU allocator whether its reports are wanted (states.cpp). Worker.
+/// Tells PyTorch's CPU allocator whether its reports are wanted (apply_plan.cpp). Worker.
 void settle_memory();
 
 /// Switches CUPTI to what the current state wants. Worker or boundary.
@@ -140,7 +140,7 @@ void send_environment_facts();
 /// so where not (address_space.cpp). Worker.
 bool address_space_has_room(std::uint64_t segment_bytes);
 
-/// Takes over the credentials of the program's main thread after it changed its own (identity.cpp).
+/// Takes over the credentials of the program's main thread after it changed its own (credentials.cpp).
 /// Worker.
 void follow_credentials();
 
@@ -152,7 +152,7 @@ void end_if_left_alone(const char* status);
 bool a_thread_ends();
 inline constexpr std::uint32_t kEndLookMs = 1;
 
-/// Leaves at the next turn if a seccomp filter has come since the first look (leave.cpp). Worker.
+/// Leaves at the next turn if a seccomp filter has come since the first look (seccomp_exit.cpp). Worker.
 /// @param status  Text of /proc/self/status.
 void leave_if_filtered(const char* status);
 
@@ -176,9 +176,9 @@ void wait_for_ring(std::uint32_t seen, int timeout_ms, bool listens);
 /// How long to wait, from `begun_ns` on, before a Python that may end within milliseconds is worth
 /// any preparation; 0: no longer, or there is something to do (session.cpp). Worker.
 std::uint32_t short_life_left_ms(std::uint64_t begun_ns);
-/// Answers who is at the door, if anybody (requests.cpp). Worker.
+/// Answers who is at the door, if anybody (control_requests.cpp). Worker.
 Next answer_door();
-/// Whoever asked for it hears that we have let go (requests.cpp). Worker.
+/// Whoever asked for it hears that we have let go (control_requests.cpp). Worker.
 void say_detached();
 
 void set_phase(Phase phase);

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "gpuprof/wire/segment.hpp"
-#include "inject/hot/reclaim.hpp"
+#include "inject/hot/segment_lifetime.hpp"
 
 namespace gpuprof::agent {
 

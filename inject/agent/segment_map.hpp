@@ -3,7 +3,7 @@
 // Maps the daemon's segment into this process, checks it and has it published.
 //
 // Context:  worker; after_fork_child: boundary
-// Owns:     nothing: what is published belongs to inject/hot/reclaim.hpp
+// Owns:     nothing: what is published belongs to inject/hot/segment_lifetime.hpp
 // Promises: every size and offset of the header is checked before use
 #pragma once
 

@@ -6,10 +6,10 @@
 #include <sys/prctl.h>
 
 #include "inject/agent/core.hpp"
-#include "inject/agent/own_files.hpp"
+#include "inject/agent/process/fd_table.hpp"
 #include "inject/cupti/cupti.hpp"
 #include "inject/hot/worker/worker_thread.hpp"
-#include "inject/wake/watch.hpp"
+#include "inject/activation/cpu_watch.hpp"
 
 namespace gpuprof::agent {
 

@@ -5,12 +5,12 @@
 // Context:  worker, or boundary (InitializeInjection) where said
 // Owns:     the subscriber slot and the buffer pool, while open
 // Promises: every failure is a sentence and a state, never an error for the program
-// Not here: what the callbacks do (callbacks.cpp, activity.cpp)
+// Not here: what the callbacks do (api_callback.cpp, buffer_callbacks.cpp)
 #pragma once
 
 #include <cstdint>
 
-#include "gpuprof/wire/control.hpp"
+#include "gpuprof/wire/messages.hpp"
 
 namespace gpuprof::cupti {
 

@@ -8,7 +8,7 @@
 
 #include <atomic>
 
-#include "gpuprof/wire/control.hpp"
+#include "gpuprof/wire/messages.hpp"
 #include "inject/agent/agent.hpp"
 #include "inject/nvtx/nvtx.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // PyTorch's memory reports pass through us: by name when our library is preloaded, else through the
-// tables of libtorch's libraries (torch/late.hpp), GPU memory alone.
+// tables of libtorch's libraries (memory/late_memory.hpp), GPU memory alone.
 //
 // Context:  callback (threads of the program inside PyTorch's allocators)
 // Owns:     nothing
@@ -12,10 +12,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "inject/torch/late.hpp"
-#include "inject/torch/memory.hpp"
-#include "inject/torch/program_blocks.hpp"
-#include "inject/torch/real_memory.hpp"
+#include "inject/torch/memory/late_memory.hpp"
+#include "inject/torch/memory/allocations.hpp"
+#include "inject/torch/memory/program_block_table.hpp"
+#include "inject/torch/memory/memory_functions.hpp"
 
 #define GPUPROF_EXPORT __attribute__((visibility("default")))
 

@@ -6,7 +6,7 @@
 // Promises: the constructor of a process that has no reason to wake costs microseconds, opens
 //           nothing and starts nothing
 #include "inject/agent/agent.hpp"
-#include "inject/got/own_slots.hpp"
+#include "inject/got/own_bindings.hpp"
 
 // Defined by every interpreter since 3.7; the dynamic linker answers at load, for nothing.
 extern "C" __attribute__((weak, visibility("default"))) char _PyRuntime[];

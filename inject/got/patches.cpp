@@ -8,11 +8,11 @@
 
 #include <cstring>
 
-#include "inject/got/got.hpp"
-#include "inject/got/module_slots.hpp"
+#include "inject/got/patches.hpp"
+#include "inject/got/got_slots.hpp"
 #include "inject/got/slot_write.hpp"
-#include "inject/modules/elf_lookup.hpp"
-#include "inject/modules/visit.hpp"
+#include "inject/modules/module_symbols.hpp"
+#include "inject/modules/module_list.hpp"
 
 namespace gpuprof::got {
 namespace {

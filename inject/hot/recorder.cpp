@@ -6,7 +6,7 @@
 // Owns:     nothing
 #include "inject/hot/recorder.hpp"
 
-#include "inject/hot/claim.hpp"
+#include "inject/hot/ring_claim.hpp"
 
 namespace gpuprof::hot {
 

@@ -34,7 +34,7 @@ class Guard {
     if (mark_ != nullptr) {
       if (outlet_->cost.is_timed()) [[unlikely]]
         outlet_->lane.add_own_ns(outlet_->cost.end());
-      // release; pairs with reclaim.cpp
+      // release; pairs with segment_lifetime.cpp
       mark_->store(0, std::memory_order_release);
     }
     errno = saved_errno_;
@@ -54,7 +54,7 @@ class Guard {
     std::atomic<std::uint8_t>& mark = slot.mark_of(role);
     if (mark.load(std::memory_order_relaxed) != 0) return false;
     mark.store(1, std::memory_order_relaxed);
-    // For the compiler; what the processor reorders the worker's membarrier sees (reclaim.cpp).
+    // For the compiler; what the processor reorders the worker's membarrier sees (segment_lifetime.cpp).
     std::atomic_signal_fence(std::memory_order_seq_cst);
     if (alive() && slot.epoch.load(std::memory_order_relaxed) ==
                        g_state.epoch.load(std::memory_order_acquire)) {

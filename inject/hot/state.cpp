@@ -9,7 +9,7 @@
 #include <errno.h>
 
 #include "inject/hot/outbox.hpp"
-#include "inject/hot/worker/worker_bell.hpp"
+#include "inject/hot/worker/worker_wakeup.hpp"
 
 namespace gpuprof::hot {
 

@@ -3,7 +3,7 @@
 // The one piece of process-wide state that callback and signal code may look at.
 //
 // Context:  signal | callback (read), worker (write)
-// Owns:     nothing: what it points to comes and goes with sessions (reclaim.hpp)
+// Owns:     nothing: what it points to comes and goes with sessions (segment_lifetime.hpp)
 // Promises: constant-initialised, trivially destructible: valid before constructors and after
 //           destructors
 // Not here: who decides (inject/agent)
@@ -23,13 +23,13 @@
 //                   the worker                    of a thread that lives
 // The worker itself withdraws, so nothing vanishes under its own steps (retire_threads, ticks).
 // Rooms add: module snapshots, stacks of handlers and the frame cache by SnapshotUse
-// (sample/phdr_snapshot.hpp), tables of Python code by the Guard.
+// (sample/modules/module_snapshot.hpp), tables of Python code by the Guard.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
-#include "gpuprof/wire/control.hpp"
+#include "gpuprof/wire/messages.hpp"
 #include "gpuprof/wire/segment.hpp"
 
 namespace gpuprof::hot {
@@ -58,7 +58,7 @@ struct State {
   std::uint32_t large_lanes = 0;
   wire::Stats* stats = nullptr;  // null before the first session only
   wire::Plan* plan = nullptr;
-  /// Whether threads measure what they spend in our code (cost.hpp), and what reading the clock
+  /// Whether threads measure what they spend in our code (overhead_meter.hpp), and what reading the clock
   /// adds to it. Before the segment is shown.
   std::atomic<bool> measures_itself{false};
   std::atomic<std::uint32_t> clock_cost_ns{0};

@@ -15,7 +15,7 @@
 #include <new>
 
 #include "gpuprof/base/clock.hpp"
-#include "inject/hot/claim.hpp"
+#include "inject/hot/ring_claim.hpp"
 
 namespace gpuprof::hot {
 
@@ -117,7 +117,7 @@ bool renew_block(ThreadSlot& slot) {
   // Before the block is there: a signal in the middle drops its sample.
   slot.epoch.store(epoch, std::memory_order_relaxed);
   // The mark may be older than this epoch. Now either the worker sees that this thread is inside
-  // with it, or we that it is over (reclaim.cpp).
+  // with it, or we that it is over (segment_lifetime.cpp).
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (!is_present(epoch)) return false;
   const auto index = static_cast<std::uint32_t>(&slot - g_slots);

@@ -11,10 +11,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "gpuprof/wire/lane.hpp"
-#include "inject/hot/cost.hpp"
+#include "gpuprof/wire/ring_buffer.hpp"
+#include "inject/hot/clock/overhead_meter.hpp"
 #include "inject/hot/state.hpp"
-#include "inject/hot/ticks.hpp"
+#include "inject/hot/clock/tsc_clock.hpp"
 
 namespace gpuprof::hot {
 
@@ -127,7 +127,7 @@ struct alignas(64) ThreadSlot {
   /// Operators of this session that may have begun a step; 0: the thread makes none. For the
   /// worker.
   std::atomic<std::uint32_t> step_ops{0};
-  /// One a Role: our code runs there and may use block and segment (reclaim.hpp).
+  /// One a Role: our code runs there and may use block and segment (segment_lifetime.hpp).
   std::atomic<std::uint8_t> inside[2]{};
 
   std::atomic<std::uint8_t>& mark_of(Role role) {

@@ -18,8 +18,8 @@
 #include <atomic>
 
 #include "gpuprof/base/bytes.hpp"
-#include "inject/modules/elf_lookup.hpp"
-#include "inject/modules/visit.hpp"
+#include "inject/modules/module_symbols.hpp"
+#include "inject/modules/module_list.hpp"
 
 namespace gpuprof::modules {
 namespace {

@@ -11,8 +11,8 @@
 #include "gpuprof/base/clock.hpp"
 #include "inject/hot/recorder.hpp"
 #include "inject/hot/steps.hpp"
-#include "inject/nvtx/names.hpp"
-#include "inject/nvtx/step_name.hpp"
+#include "inject/nvtx/handle_tables.hpp"
+#include "inject/nvtx/step_pattern.hpp"
 
 namespace gpuprof::nvtx {
 

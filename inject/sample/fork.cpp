@@ -11,18 +11,18 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "inject/sample/faults/fault_guard.hpp"
+#include "inject/sample/fault_guard/fault_guard.hpp"
 #include "inject/sample/sampler.hpp"
-#include "inject/sample/sampler_parts.hpp"
+#include "inject/sample/sampler_state.hpp"
 #include "inject/sample/signals/alt_stacks.hpp"
 #include "inject/sample/signals/handler.hpp"
-#include "inject/sample/signals/interrupted_waits.hpp"
-#include "inject/sample/signals/queue_end.hpp"
-#include "inject/sample/signals/stack_shield.hpp"
-#include "inject/sample/snapshot/phdr_snapshot.hpp"
-#include "inject/sample/threads.hpp"
-#include "inject/sample/triggers/perf_descriptors.hpp"
-#include "inject/sample/unwind/launch_memo.hpp"
+#include "inject/sample/signals/interrupted_syscalls.hpp"
+#include "inject/sample/signals/sigqueue_limit.hpp"
+#include "inject/sample/signals/handler_masks.hpp"
+#include "inject/sample/modules/module_snapshot.hpp"
+#include "inject/sample/threads/threads.hpp"
+#include "inject/sample/triggers/perf_event_fds.hpp"
+#include "inject/sample/unwind/launch_stack_cache.hpp"
 
 namespace gpuprof::sample {
 

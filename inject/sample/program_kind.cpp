@@ -8,9 +8,9 @@
 
 #include <algorithm>
 
-#include "gpuprof/base/fragile_code.hpp"
-#include "inject/modules/program.hpp"
-#include "inject/modules/visit.hpp"
+#include "gpuprof/base/red_zone_code.hpp"
+#include "inject/modules/toolchain.hpp"
+#include "inject/modules/module_list.hpp"
 #include "inject/sample/signals/alt_stacks.hpp"
 
 namespace gpuprof::sample {

@@ -6,7 +6,7 @@
 // Owns:     nothing
 #pragma once
 
-#include "inject/sample/snapshot/phdr_snapshot.hpp"
+#include "inject/sample/modules/module_snapshot.hpp"
 
 namespace gpuprof::sample {
 

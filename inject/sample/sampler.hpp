@@ -13,7 +13,7 @@
 
 #include <cstdint>
 
-#include "gpuprof/wire/control.hpp"
+#include "gpuprof/wire/messages.hpp"
 
 namespace gpuprof::sample {
 

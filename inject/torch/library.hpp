@@ -6,7 +6,7 @@
 // Context:  callback (read), worker (write, before a callback is registered with this copy)
 // Owns:     nothing: the library is pinned and never unmapped
 // Promises: an offset of 0 was not confirmed and is not read
-// Not here: how it is found (find.cpp), how offsets are learnt (calibrate.cpp)
+// Not here: how it is found (find_libtorch.cpp), how offsets are learnt (calibrate.cpp)
 #pragma once
 
 #include <atomic>

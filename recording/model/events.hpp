@@ -69,7 +69,7 @@ struct PythonCode {
   std::string_view line_table;
 };
 
-/// Inputs of operators: words as gpuprof/wire/inputs.hpp describes them.
+/// Inputs of operators: words as gpuprof/wire/operator_inputs.hpp describes them.
 struct Inputs {
   InputsId id;
   std::uint32_t flags;  // kInputsCut

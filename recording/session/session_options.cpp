@@ -11,7 +11,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "gpuprof/wire/control.hpp"
+#include "gpuprof/wire/messages.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::api {

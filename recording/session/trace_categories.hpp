@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-#include "gpuprof/wire/control.hpp"
+#include "gpuprof/wire/messages.hpp"
 
 namespace gpuprof::api {
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "gpuprof/wire/lane.hpp"
+#include "gpuprof/wire/ring_buffer.hpp"
 #include "tests/bench/spread.hpp"
 
 namespace {

@@ -10,12 +10,12 @@
 #include <string>
 
 #include "gpuprof/base/clock.hpp"
-#include "gpuprof/wire/inputs.hpp"
+#include "gpuprof/wire/operator_inputs.hpp"
 #include "inject/hot/recorder.hpp"
 #include "inject/hot/state.hpp"
-#include "inject/python/frames.hpp"
+#include "inject/python/frames/frames.hpp"
 #include "inject/torch/library.hpp"
-#include "inject/torch/observer.hpp"
+#include "inject/torch/operators/observer.hpp"
 #include "inject/torch/torch.hpp"
 #include "tests/fakes/in_process_segment.hpp"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "gpuprof/base/clock.hpp"
-#include "inject/python/walk.hpp"
+#include "inject/python/frames/frame_walk.hpp"
 #include "tests/fakes/in_process_segment.hpp"
 #include "tests/unit/python/fake_interpreter.hpp"
 
@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kDepth = 20;
 
-/// As blocked.cpp reads another thread's frames.
+/// As remote_frames.cpp reads another thread's frames.
 struct ByCalls {
   static constexpr bool kOwn = false;
   const std::byte* view(std::uint64_t at, std::uint32_t bytes, std::byte* room) const {

@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "inject/sample/faults/fault_guard.hpp"
+#include "inject/sample/fault_guard/fault_guard.hpp"
 #include "inject/sample/signals/handler_state.hpp"
 #include "inject/sample/unwind/launch_stack.hpp"
 #include "tests/fakes/at_depth.hpp"

@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "inject/cupti/callbacks/callbacks.hpp"
+#include "inject/cupti/callbacks/api_callback.hpp"
 #include "inject/hot/recorder.hpp"
 #include "tests/bench/spread.hpp"
 #include "tests/fakes/at_depth.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "gpuprof/base/bytes.hpp"
-#include "gpuprof/wire/lane.hpp"
+#include "gpuprof/wire/ring_buffer.hpp"
 #include "gpuprof/wire/records.hpp"
 
 namespace gpuprof::test {

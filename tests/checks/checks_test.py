@@ -56,16 +56,16 @@ class Layers(CheckCase):
         self.write(name, f"{SPDX}#include {opened}{include}{closed}\n")
 
     def test_passes_what_is_drawn(self):
-        self.write("include/gpuprof/wire/lane.hpp", '#include "gpuprof/base/clock.hpp"\n')
+        self.write("include/gpuprof/wire/ring_buffer.hpp", '#include "gpuprof/base/clock.hpp"\n')
         self.write("include/gpuprof/base/clock.hpp", "")
-        self.plant("inject/hot/recorder.cpp", "gpuprof/wire/lane.hpp")
+        self.plant("inject/hot/recorder.cpp", "gpuprof/wire/ring_buffer.hpp")
         self.plant("inject/cupti/library/api.cpp", "cupti.h", "<", ">")
         self.plant("inject/cupti/launch.cpp", "inject/sample/unwind/launch_stack.hpp")
         self.plant("daemon/session/session.cpp", "daemon/ingest/ingest.hpp")
         self.plant("analysis/export/writer.cpp", "recording/spool/spool.hpp")
         self.plant("analysis/export/tables/writer.cpp", "analysis/export/resolve/event_resolver.hpp")
         self.plant("analysis/export/registry.cpp", "analysis/export/tables/writer.hpp")
-        self.plant("cli/target.cpp", "gpuprof/wire/control.hpp")
+        self.plant("cli/target.cpp", "gpuprof/wire/messages.hpp")
         self.plant("tests/unit/x_test.cpp", "inject/hot/recorder.hpp")
         self.assert_passes("check_layers", "--root", self.root)
 
@@ -111,10 +111,10 @@ class Layers(CheckCase):
                      "f = dlsym(RTLD_DEFAULT, name);", "if (::dladdr(at, &info) != 0)",
                      "dlclose (handle);", "for (auto* map = _r_debug.r_map;;)"):
             with self.subTest(call):
-                self.write("inject/python/find.cpp", f"{SPDX}void f() {{ {call} }}\n")
-                self.assert_finds("inject/python/find.cpp:2:", "check_layers", "--root", self.root)
-                self.write("inject/python/find.cpp", f"{SPDX}// as {call}\n")
-                self.write("inject/modules/visit.cpp", f"{SPDX}void f() {{ {call} }}\n")
+                self.write("inject/python/runtime/find_runtime.cpp", f"{SPDX}void f() {{ {call} }}\n")
+                self.assert_finds("inject/python/runtime/find_runtime.cpp:2:", "check_layers", "--root", self.root)
+                self.write("inject/python/runtime/find_runtime.cpp", f"{SPDX}// as {call}\n")
+                self.write("inject/modules/module_list.cpp", f"{SPDX}void f() {{ {call} }}\n")
                 self.assert_passes("check_layers", "--root", self.root)
 
     def test_finds_an_unknown_room(self):

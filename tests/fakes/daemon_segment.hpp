@@ -18,9 +18,9 @@
 #include <string>
 #include <vector>
 
-#include "gpuprof/wire/lane.hpp"
+#include "gpuprof/wire/ring_buffer.hpp"
 #include "gpuprof/wire/segment.hpp"
-#include "inject/hot/reclaim.hpp"
+#include "inject/hot/segment_lifetime.hpp"
 
 namespace gpuprof::fakes {
 

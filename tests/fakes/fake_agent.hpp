@@ -11,7 +11,7 @@
 #include <string>
 
 #include "gpuprof/base/unique_fd.hpp"
-#include "gpuprof/wire/control.hpp"
+#include "gpuprof/wire/messages.hpp"
 #include "gpuprof/wire/segment.hpp"
 
 namespace gpuprof::fakes {

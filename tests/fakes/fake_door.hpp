@@ -20,7 +20,7 @@
 #include <utility>
 
 #include "gpuprof/base/unique_fd.hpp"
-#include "gpuprof/wire/door.hpp"
+#include "gpuprof/wire/control_socket.hpp"
 #include "support/process/procfs.hpp"
 
 namespace gpuprof::fakes {

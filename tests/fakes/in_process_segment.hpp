@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "gpuprof/wire/codec.hpp"
-#include "gpuprof/wire/lane.hpp"
+#include "gpuprof/wire/ring_buffer.hpp"
 #include "gpuprof/wire/segment.hpp"
 #include "inject/hot/outbox.hpp"
 #include "inject/hot/state.hpp"

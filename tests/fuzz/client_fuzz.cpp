@@ -19,7 +19,7 @@
 #include "cli/output/summary_text.hpp"
 #include "daemon/client/client.hpp"
 #include "daemon/control/control_sockets.hpp"
-#include "gpuprof/wire/door.hpp"
+#include "gpuprof/wire/control_socket.hpp"
 #include "tests/fuzz/input.hpp"
 #include "tests/fuzz/packets.hpp"
 

@@ -12,7 +12,7 @@
 #include "analysis/symbols/elf_symbols.hpp"
 #include "analysis/symbols/module_map.hpp"
 #include "analysis/symbols/python_lines.hpp"
-#include "inject/python/jump_scan.hpp"
+#include "inject/python/loops/loop_scan.hpp"
 #include "support/text/demangle.hpp"
 #include "tests/fuzz/input.hpp"
 

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <memory>
 
-#include "inject/cupti/activity/names.hpp"
+#include "inject/cupti/activity/name_ids.hpp"
 #include "inject/cupti/activity/translate.hpp"
 #include "inject/cupti/callbacks/kernel_steps.hpp"
 

@@ -20,7 +20,7 @@
 #include "daemon/attach/process/library_file.hpp"
 #include "analysis/symbols/elf_symbols.hpp"
 #include "analysis/symbols/native_lines.hpp"
-#include "inject/modules/elf_lookup.hpp"
+#include "inject/modules/module_symbols.hpp"
 #include "support/text/demangle.hpp"
 #include "support/process/program_probe.hpp"
 #include "tests/fuzz/input.hpp"

@@ -12,9 +12,9 @@
 #include <string>
 
 #include "inject/nvtx/handlers.hpp"
-#include "inject/nvtx/names.hpp"
+#include "inject/nvtx/handle_tables.hpp"
 #include "inject/nvtx/nvtx.hpp"
-#include "inject/nvtx/step_name.hpp"
+#include "inject/nvtx/step_pattern.hpp"
 #include "tests/fakes/in_process_segment.hpp"
 #include "tests/fuzz/input.hpp"
 

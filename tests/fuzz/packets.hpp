@@ -10,7 +10,7 @@
 #include <cstring>
 #include <string>
 
-#include "gpuprof/wire/control.hpp"
+#include "gpuprof/wire/messages.hpp"
 #include "tests/fuzz/input.hpp"
 
 namespace gpuprof::test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Words of gpuprof/wire/inputs.hpp as JSON, spelled as PyTorch's profiler spells them.
+// Words of gpuprof/wire/operator_inputs.hpp as JSON, spelled as PyTorch's profiler spells them.
 //
 // Context:  daemon (export thread) | cli
 #include "analysis/export/labels/inputs_formatter.hpp"

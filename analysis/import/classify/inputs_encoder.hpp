@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// "Input Dims", "Input type" and "Concrete Inputs" back into words of gpuprof/wire/inputs.hpp.
+// "Input Dims", "Input type" and "Concrete Inputs" back into words of gpuprof/wire/operator_inputs.hpp.
 //
 // Context:  cli through analysis/commands
 // Owns:     nothing

@@ -12,7 +12,7 @@
 #include <algorithm>
 
 #include "daemon/attach/process/elf_image.hpp"
-#include "gpuprof/base/fragile_code.hpp"
+#include "gpuprof/base/red_zone_code.hpp"
 
 namespace gpuprof::attach {
 namespace {

@@ -59,7 +59,7 @@ class SafePoint {
   std::vector<Range> ranges_;   // by start, apart from each other
   std::vector<Range> library_;  // C library and vdso: not outside of a system call
   std::unique_ptr<Unwinder> unwinder_;
-  bool fragile_ = false;  // gpuprof/base/fragile_code.hpp
+  bool fragile_ = false;  // gpuprof/base/red_zone_code.hpp
 };
 
 }  // namespace gpuprof::attach

@@ -7,7 +7,7 @@
 // Owns:     a dictionary each
 // Promises: a definition reaches the sink before the first event that needs it, if that event
 //           asks settle() first
-// Not here: waiting for a late definition (held.hpp)
+// Not here: waiting for a late definition (pinned_module.hpp)
 #pragma once
 
 #include <cstdint>

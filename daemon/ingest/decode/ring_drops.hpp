@@ -6,7 +6,7 @@
 // Owns:     per lane, how much of its count is told or booked
 // Promises: each drop is a loss once, whether its lane tells of it before a window is cut,
 //           afterwards or never; a count from damaged memory is one loss, once
-// Not here: the count (wire/lane.hpp)
+// Not here: the count (wire/ring_buffer.hpp)
 #pragma once
 
 #include <algorithm>

@@ -19,7 +19,7 @@
 
 #include "daemon/session/io/event_loop.hpp"
 #include "gpuprof/base/unique_fd.hpp"
-#include "gpuprof/wire/control.hpp"
+#include "gpuprof/wire/messages.hpp"
 #include "support/result.hpp"
 
 namespace gpuprof::session {

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "daemon/session/io/connection.hpp"
-#include "gpuprof/wire/door.hpp"
+#include "gpuprof/wire/control_socket.hpp"
 
 namespace gpuprof::session {
 

@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "gpuprof/base/clock.hpp"
-#include "gpuprof/wire/control.hpp"
+#include "gpuprof/wire/messages.hpp"
 #include "support/process/program_probe.hpp"
 #include "support/io/files.hpp"
 #include "support/process/procfs.hpp"

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "gpuprof/wire/control.hpp"
+#include "gpuprof/wire/messages.hpp"
 
 namespace gpuprof::session {
 

@@ -11,7 +11,7 @@
 #include "daemon/session/target/target.hpp"
 #include "analysis/symbols/perf_map_registry.hpp"
 #include "gpuprof/base/clock.hpp"
-#include "gpuprof/base/generated_code.hpp"
+#include "gpuprof/base/jit_code.hpp"
 #include "gpuprof/base/notices.hpp"
 #include "support/text/text.hpp"
 

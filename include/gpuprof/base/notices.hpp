@@ -5,7 +5,7 @@
 // Context:  any
 // Owns:     nothing
 // Promises: no code of CUPTI and no errno has the bits used here
-// Not here: the message itself (wire/control.hpp)
+// Not here: the message itself (wire/messages.hpp)
 #pragma once
 
 #include <cstdint>

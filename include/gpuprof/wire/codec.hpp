@@ -5,7 +5,7 @@
 // Context:  any (signal-safe)
 // Owns:     nothing
 // Promises: a reader that forgets a record does not compile; unknown kinds are skipped by length
-// Not here: the ring itself (lane.hpp)
+// Not here: the ring itself (ring_buffer.hpp)
 #pragma once
 
 #include <cstddef>

@@ -5,7 +5,7 @@
 // Context:  any
 // Owns:     nothing
 // Promises: fixed widths, no padding, sizes a multiple of 8, no pointers, no floats
-// Not here: how a record is framed (codec.hpp), how a lane works (lane.hpp)
+// Not here: how a record is framed (codec.hpp), how a lane works (ring_buffer.hpp)
 #pragma once
 
 #include <cstdint>

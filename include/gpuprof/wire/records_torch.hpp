@@ -43,7 +43,7 @@ struct OpEnd {
 /// For the op_id of one that is open and forgotten: too many were open inside it.
 inline constexpr std::uint32_t kOpUnknown = ~0U;
 
-/// Inputs behind an id: `words` 64-bit words as gpuprof/wire/inputs.hpp describes them.
+/// Inputs behind an id: `words` 64-bit words as gpuprof/wire/operator_inputs.hpp describes them.
 /// id = hash over the tail. Sent at first sight in a lane and again after any drop in it.
 struct InputsDef {
   static constexpr Kind kKind = Kind::kInputsDef;

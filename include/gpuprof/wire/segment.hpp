@@ -7,7 +7,7 @@
 //           target maps the same bytes with mmap
 // Promises: fixed offsets within one wire major; every field either immutable after set-up or an
 //           atomic with one writer
-// Not here: how a lane works (lane.hpp), socket messages (control.hpp)
+// Not here: how a lane works (ring_buffer.hpp), socket messages (messages.hpp)
 #pragma once
 
 #include <linux/futex.h>
@@ -18,7 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "gpuprof/wire/lane.hpp"
+#include "gpuprof/wire/ring_buffer.hpp"
 #include "gpuprof/wire/version.hpp"
 
 namespace gpuprof::wire {
@@ -156,7 +156,7 @@ struct Plan {
   /// The thread whose iterations count; 0: any. Once it has ended, the agent puts the next thread
   /// that runs the loop in its place.
   std::atomic<std::uint32_t> step_tid;
-  /// What is left out of all that Config asks for, to cost less: kLess… (less.hpp). It only
+  /// What is left out of all that Config asks for, to cost less: kLess… (throttle.hpp). It only
   /// grows. Written before `sequence`.
   std::atomic<std::uint32_t> less;
   std::uint64_t reserved;

@@ -10,7 +10,7 @@
 
 #include <cstddef>
 
-#include "gpuprof/wire/control.hpp"
+#include "gpuprof/wire/messages.hpp"
 
 namespace gpuprof::agent {
 

@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "gpuprof/base/unique_fd.hpp"
-#include "gpuprof/wire/control.hpp"
+#include "gpuprof/wire/messages.hpp"
 #include "inject/agent/socket/address.hpp"
 
 namespace gpuprof::agent {

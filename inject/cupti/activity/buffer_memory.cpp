@@ -9,8 +9,8 @@
 #include <cstdlib>
 
 #include "gpuprof/base/bytes.hpp"
-#include "inject/cupti/activity/buffers.hpp"
-#include "inject/hot/pause.hpp"
+#include "inject/cupti/activity/buffer_pool.hpp"
+#include "inject/hot/worker/sleep.hpp"
 
 namespace gpuprof::cupti {
 

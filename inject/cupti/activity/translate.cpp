@@ -7,7 +7,7 @@
 #include "inject/cupti/activity/translate.hpp"
 
 #include "gpuprof/base/bytes.hpp"
-#include "inject/cupti/activity/graph_places.hpp"
+#include "inject/cupti/activity/graph_devices.hpp"
 #include "inject/cupti/library/hazards.hpp"
 
 namespace gpuprof::cupti {

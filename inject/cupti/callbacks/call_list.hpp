@@ -9,7 +9,7 @@
 
 #include "gpuprof/wire/records.hpp"
 #include "inject/cupti/callbacks/cbids.hpp"
-#include "inject/cupti/live.hpp"
+#include "inject/cupti/callback_state.hpp"
 
 namespace gpuprof::cupti {
 

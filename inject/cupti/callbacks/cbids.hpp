@@ -6,7 +6,7 @@
 // Owns:     nothing
 // Promises: per-thread-stream twins (_ptsz, _ptds) stand beside their plain form; an id that the
 //           opened library does not know is tolerated
-// Not here: switching them on (kinds.cpp), what a callback does (callbacks.cpp)
+// Not here: switching them on (activity_kinds.cpp), what a callback does (api_callback.cpp)
 #pragma once
 
 #include <cupti.h>

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // CUPTI functions of the program that pass through us first: by name when our library is preloaded,
-// else through the program's own tables (late.cpp).
+// else through the program's own tables (late_attach.cpp).
 //
 // Context:  boundary (application threads)
 // Owns:     nothing
-// Promises: arguments and results unchanged, but for buffer callbacks (passing.hpp); our own calls
+// Promises: arguments and results unchanged, but for buffer callbacks (buffer_forwarding.hpp); our own calls
 //           never come here (they go through the table of api.hpp)
 // Not here: why each is wrapped (exports.txt)
-#include "inject/cupti/interpose/forward.hpp"
-#include "inject/cupti/interpose/handover.hpp"
-#include "inject/cupti/interpose/late.hpp"
-#include "inject/cupti/interpose/passing.hpp"
+#include "inject/cupti/interpose/real_function.hpp"
+#include "inject/cupti/interpose/program_profiler.hpp"
+#include "inject/cupti/interpose/late_attach.hpp"
+#include "inject/cupti/interpose/buffer_forwarding.hpp"
 
 namespace {
 

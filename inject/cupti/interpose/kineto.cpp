@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "inject/cupti/library/mapped.hpp"
+#include "inject/cupti/library/mapped_libraries.hpp"
 
 namespace gpuprof::cupti {
 

@@ -13,7 +13,7 @@
 
 #include <cstdint>
 
-#include "inject/modules/held.hpp"
+#include "inject/modules/pinned_module.hpp"
 
 namespace gpuprof::cupti {
 

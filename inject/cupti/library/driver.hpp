@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "inject/modules/held.hpp"
+#include "inject/modules/pinned_module.hpp"
 
 namespace gpuprof::cupti {
 

@@ -12,7 +12,7 @@
 
 #include <cstring>
 
-#include "inject/cupti/library/mapped.hpp"
+#include "inject/cupti/library/mapped_libraries.hpp"
 
 namespace gpuprof::cupti {
 

@@ -14,7 +14,7 @@
 
 #include "inject/cupti/library/api.hpp"
 #include "inject/cupti/library/driver.hpp"
-#include "inject/modules/held.hpp"
+#include "inject/modules/pinned_module.hpp"
 
 namespace gpuprof::cupti {
 

@@ -7,18 +7,18 @@
 #include <atomic>
 
 #include "gpuprof/base/clock.hpp"
-#include "inject/cupti/activity/buffers.hpp"
-#include "inject/cupti/activity/flusher.hpp"
+#include "inject/cupti/activity/buffer_pool.hpp"
+#include "inject/cupti/activity/flush_thread.hpp"
 #include "inject/cupti/callbacks/kernel_steps.hpp"
 #include "inject/cupti/cupti.hpp"
-#include "inject/cupti/interpose/handover.hpp"
-#include "inject/cupti/interpose/late.hpp"
+#include "inject/cupti/interpose/program_profiler.hpp"
+#include "inject/cupti/interpose/late_attach.hpp"
 #include "inject/cupti/library/hazards.hpp"
-#include "inject/cupti/live.hpp"
-#include "inject/cupti/sentences.hpp"
-#include "inject/cupti/subscribe/room.hpp"
-#include "inject/cupti/subscribe/switches.hpp"
-#include "inject/hot/pause.hpp"
+#include "inject/cupti/callback_state.hpp"
+#include "inject/cupti/notice_queue.hpp"
+#include "inject/cupti/subscribe/cupti_state.hpp"
+#include "inject/cupti/subscribe/attributes.hpp"
+#include "inject/hot/worker/sleep.hpp"
 
 namespace gpuprof::cupti {
 

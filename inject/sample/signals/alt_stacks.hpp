@@ -9,7 +9,7 @@
 // Promises: no lock and no allocation where threads are made; a stack that the program has chosen
 //           for a thread is left alone
 //
-// Why: gpuprof/base/fragile_code.hpp. The kernel writes a signal's frame before any handler runs.
+// Why: gpuprof/base/red_zone_code.hpp. The kernel writes a signal's frame before any handler runs.
 // Go (with cgo) takes the alternate stack that a thread has for its own handlers.
 #pragma once
 

@@ -21,16 +21,16 @@
 #include "gpuprof/base/clock.hpp"
 #include "inject/hot/state.hpp"
 #include "inject/hot/worker/worker_thread.hpp"
-#include "inject/sample/faults/fault_guard.hpp"
-#include "inject/sample/faults/landing.hpp"
+#include "inject/sample/fault_guard/fault_guard.hpp"
+#include "inject/sample/fault_guard/recovery_point.hpp"
 #include "inject/sample/sampler.hpp"
 #include "inject/sample/signals/alt_stacks.hpp"
 #include "inject/sample/signals/handler_state.hpp"
-#include "inject/sample/signals/interrupted_waits.hpp"
-#include "inject/sample/signals/kernel_signal.hpp"
-#include "inject/sample/signals/own_stack.hpp"
-#include "inject/sample/snapshot/phdr_snapshot.hpp"
-#include "inject/sample/triggers/perf_descriptors.hpp"
+#include "inject/sample/signals/interrupted_syscalls.hpp"
+#include "inject/sample/signals/kernel_sigaction.hpp"
+#include "inject/sample/signals/handler_stack.hpp"
+#include "inject/sample/modules/module_snapshot.hpp"
+#include "inject/sample/triggers/perf_event_fds.hpp"
 
 namespace gpuprof::sample {
 

@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-#include "inject/sample/unwind/take_stack.hpp"
+#include "inject/sample/unwind/stack_capture.hpp"
 
 namespace gpuprof::sample {
 

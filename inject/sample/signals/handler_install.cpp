@@ -12,8 +12,8 @@
 #include "inject/sample/signals/alt_stacks.hpp"
 #include "inject/sample/signals/handler.hpp"
 #include "inject/sample/signals/handler_state.hpp"
-#include "inject/sample/signals/kernel_signal.hpp"
-#include "inject/sample/thread_status.hpp"
+#include "inject/sample/signals/kernel_sigaction.hpp"
+#include "inject/sample/threads/thread_status.hpp"
 
 namespace gpuprof::sample {
 

@@ -20,7 +20,7 @@
 
 #include "gpuprof/base/clock.hpp"
 #include "inject/sample/proc_files.hpp"
-#include "inject/sample/triggers/perf_descriptors.hpp"
+#include "inject/sample/triggers/perf_event_fds.hpp"
 #include "inject/sample/triggers/trigger.hpp"
 
 namespace gpuprof::sample {

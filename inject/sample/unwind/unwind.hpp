@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "inject/sample/unwind/machine.hpp"
+#include "inject/sample/unwind/arch.hpp"
 
 namespace gpuprof::sample {
 

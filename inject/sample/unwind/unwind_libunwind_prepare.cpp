@@ -11,7 +11,7 @@
 // nothing.
 #include <sys/mman.h>
 
-#include "inject/sample/snapshot/phdr_snapshot.hpp"
+#include "inject/sample/modules/module_snapshot.hpp"
 #include "inject/sample/unwind/frame_cache.hpp"
 #include "inject/sample/unwind/unwind.hpp"
 

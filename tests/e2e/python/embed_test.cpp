@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "gpuprof/base/clock.hpp"
-#include "inject/python/frames.hpp"
+#include "inject/python/frames/frames.hpp"
 #include "tests/fakes/in_process_segment.hpp"
 
 namespace gpuprof {

@@ -31,7 +31,7 @@
 #include "gpuprof/base/clock.hpp"
 #include "inject/hot/outbox.hpp"
 #include "inject/hot/recorder.hpp"
-#include "inject/python/frames.hpp"
+#include "inject/python/frames/frames.hpp"
 #include "tests/e2e/python/in_process_segment.hpp"
 
 namespace gpuprof {

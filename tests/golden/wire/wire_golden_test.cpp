@@ -14,7 +14,7 @@
 #include <tuple>
 #include <vector>
 
-#include "gpuprof/wire/lane.hpp"
+#include "gpuprof/wire/ring_buffer.hpp"
 
 namespace gpuprof::wire {
 namespace {

@@ -18,7 +18,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "inject/modules/elf_lookup.hpp"
+#include "inject/modules/module_symbols.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Whose turn it is among threads that fork at the same time.
-#include "inject/agent/fork_turn.hpp"
+#include "inject/agent/process/fork_lock.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

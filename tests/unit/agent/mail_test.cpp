@@ -2,7 +2,7 @@
 //
 // A daemon that does not read: nothing is lost before the room is full, and what is lost is
 // counted.
-#include "inject/agent/socket/mail.hpp"
+#include "inject/agent/socket/send_queue.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -3,7 +3,7 @@
 // The buffer pool.
 //
 // Context:  tests
-#include "inject/cupti/activity/buffers.hpp"
+#include "inject/cupti/activity/buffer_pool.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 // Entry and exit of calls, made by hand: which become a launch, which a row.
 //
 // Context:  tests
-#include "inject/cupti/callbacks/callbacks.hpp"
+#include "inject/cupti/callbacks/api_callback.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include <atomic>
 
 #include "gpuprof/base/clock.hpp"
-#include "inject/cupti/live.hpp"
+#include "inject/cupti/callback_state.hpp"
 #include "tests/fakes/in_process_segment.hpp"
 
 namespace gpuprof::cupti {

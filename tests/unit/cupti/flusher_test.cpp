@@ -3,7 +3,7 @@
 // The flush thread comes and ends as often as the program forks.
 //
 // Context:  tests
-#include "inject/cupti/activity/flusher.hpp"
+#include "inject/cupti/activity/flush_thread.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 // Where graphs were launched.
 //
 // Context:  tests
-#include "inject/cupti/activity/graph_places.hpp"
+#include "inject/cupti/activity/graph_devices.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 // Names of functions and kernels.
 //
 // Context:  tests
-#include "inject/cupti/activity/names.hpp"
+#include "inject/cupti/activity/name_ids.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,13 +10,13 @@
 #include <cstring>
 #include <string>
 
-#include "inject/cupti/activity/activity.hpp"
-#include "inject/cupti/activity/buffers.hpp"
+#include "inject/cupti/activity/buffer_callbacks.hpp"
+#include "inject/cupti/activity/buffer_pool.hpp"
 #include "inject/cupti/activity/clock.hpp"
-#include "inject/cupti/activity/names.hpp"
-#include "inject/cupti/library/layout.hpp"
+#include "inject/cupti/activity/name_ids.hpp"
+#include "inject/cupti/library/record_sizes.hpp"
 #include "inject/cupti/library/locate.hpp"
-#include "inject/cupti/live.hpp"
+#include "inject/cupti/callback_state.hpp"
 #include "tests/fakes/in_process_segment.hpp"
 
 namespace gpuprof::cupti {

@@ -3,7 +3,7 @@
 // When buffer callbacks count as replaced; the clock is the test's.
 //
 // Context:  tests
-#include "inject/cupti/subscribe/replaced.hpp"
+#include "inject/cupti/subscribe/replacement_watch.hpp"
 
 #include <gtest/gtest.h>
 

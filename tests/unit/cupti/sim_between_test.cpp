@@ -13,8 +13,8 @@
 #include <set>
 #include <thread>
 
-#include "inject/cupti/activity/activity.hpp"
-#include "inject/cupti/subscribe/room.hpp"
+#include "inject/cupti/activity/buffer_callbacks.hpp"
+#include "inject/cupti/subscribe/cupti_state.hpp"
 #include "sim_fixture.hpp"
 
 namespace gpuprof::cupti {

@@ -6,8 +6,8 @@
 // Context:  tests
 #include <thread>
 
-#include "inject/cupti/live.hpp"
-#include "inject/cupti/subscribe/room.hpp"
+#include "inject/cupti/callback_state.hpp"
+#include "inject/cupti/subscribe/cupti_state.hpp"
 #include "sim_fixture.hpp"
 
 namespace gpuprof::cupti {

@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "gpuprof/base/clock.hpp"
-#include "inject/cupti/activity/flusher.hpp"
+#include "inject/cupti/activity/flush_thread.hpp"
 #include "inject/cupti/cupti.hpp"
 #include "sim_program.hpp"
 #include "tests/fakes/in_process_segment.hpp"

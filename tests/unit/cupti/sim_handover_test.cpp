@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "inject/cupti/subscribe/room.hpp"
+#include "inject/cupti/subscribe/cupti_state.hpp"
 #include "sim_fixture.hpp"
 
 namespace gpuprof::cupti {

@@ -11,9 +11,9 @@
 #include <memory>
 #include <thread>
 
-#include "inject/cupti/interpose/handover.hpp"
-#include "inject/cupti/live.hpp"
-#include "inject/cupti/subscribe/room.hpp"
+#include "inject/cupti/interpose/program_profiler.hpp"
+#include "inject/cupti/callback_state.hpp"
+#include "inject/cupti/subscribe/cupti_state.hpp"
 #include "sim_fixture.hpp"
 
 namespace gpuprof::cupti {

@@ -8,8 +8,8 @@
 #include <fstream>
 #include <string>
 
-#include "inject/cupti/activity/buffers.hpp"
-#include "inject/cupti/activity/flusher.hpp"
+#include "inject/cupti/activity/buffer_pool.hpp"
+#include "inject/cupti/activity/flush_thread.hpp"
 #include "sim_fixture.hpp"
 
 namespace gpuprof::cupti {

@@ -4,7 +4,7 @@
 //
 // Context:  tests
 #include "inject/cupti/activity/translate.hpp"
-#include "inject/cupti/activity/graph_places.hpp"
+#include "inject/cupti/activity/graph_devices.hpp"
 
 #include <cupti.h>
 #include <gtest/gtest.h>

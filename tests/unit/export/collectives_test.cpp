@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "gpuprof/wire/inputs.hpp"
+#include "gpuprof/wire/operator_inputs.hpp"
 #include "tests/unit/export/export_fixture.hpp"
 
 namespace gpuprof::exporter {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a section says, and what is no section.
-#include "inject/frames/eh_frame.hpp"
+#include "inject/eh_frames/eh_frame.hpp"
 
 #include <gtest/gtest.h>
 

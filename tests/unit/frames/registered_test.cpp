@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tables come and go.
-#include "inject/frames/registered.hpp"
+#include "inject/eh_frames/registered_tables.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Functions replaced in libraries that are mapped already, and put back.
-#include "inject/got/got.hpp"
+#include "inject/got/patches.hpp"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-#include "inject/got/module_slots.hpp"
+#include "inject/got/got_slots.hpp"
 #include "inject/got/slot_write.hpp"
 
 namespace gpuprof::got {

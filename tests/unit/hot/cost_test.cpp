@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One entry in many is timed, and what it stands for.
-#include "inject/hot/cost.hpp"
+#include "inject/hot/clock/overhead_meter.hpp"
 
 #include <gtest/gtest.h>
 

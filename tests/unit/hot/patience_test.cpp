@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a deadline counts: of a thread that is at work and one that is not.
-#include "inject/hot/worker/patience.hpp"
+#include "inject/hot/worker/deadline.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Segments that come and go while threads record.
-#include "inject/hot/reclaim.hpp"
+#include "inject/hot/segment_lifetime.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/syscall.h>

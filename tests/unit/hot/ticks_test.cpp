@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The processor's counter as a clock, against the clock itself.
-#include "inject/hot/ticks.hpp"
+#include "inject/hot/clock/tsc_clock.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 //
 // Symbols of modules whose tables are right, and of some whose tables are not. What is mapped of a
 // module ends at a page that cannot be read.
-#include "inject/modules/elf_lookup.hpp"
+#include "inject/modules/module_symbols.hpp"
 
 #include <dlfcn.h>
 #include <elf.h>

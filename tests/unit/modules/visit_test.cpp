@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Modules that are being loaded by another thread, and those that are not.
-#include "inject/modules/visit.hpp"
+#include "inject/modules/module_list.hpp"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 #include <string>
 #include <thread>
 
-#include "inject/modules/elf_lookup.hpp"
-#include "inject/modules/held.hpp"
+#include "inject/modules/module_symbols.hpp"
+#include "inject/modules/pinned_module.hpp"
 #include "inject/modules/loader_lock.hpp"
 
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Copies of NVTX that looked for a tool before we came: this program's own, and made-up ones.
-#include "inject/nvtx/late.hpp"
+#include "inject/nvtx/late_init.hpp"
 
 #include <gtest/gtest.h>
 

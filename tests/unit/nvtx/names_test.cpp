@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "inject/nvtx/names.hpp"
+#include "inject/nvtx/handle_tables.hpp"
 
 namespace gpuprof::nvtx {
 namespace {

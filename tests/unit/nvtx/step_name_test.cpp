@@ -3,7 +3,7 @@
 // The pattern of nvtx:NAME.
 //
 // Context:  tests
-#include "inject/nvtx/step_name.hpp"
+#include "inject/nvtx/step_pattern.hpp"
 
 #include <gtest/gtest.h>
 

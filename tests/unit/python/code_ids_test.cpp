@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Ids remembered by address: of whom, for how long, and by several threads at once.
-#include "inject/python/code_ids.hpp"
+#include "inject/python/frames/code_id_cache.hpp"
 
 #include <gtest/gtest.h>
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "gpuprof/base/bytes.hpp"
-#include "inject/python/offsets.hpp"
-#include "inject/python/runtime.hpp"
+#include "inject/python/runtime/offsets.hpp"
+#include "inject/python/runtime/runtime.hpp"
 
 namespace gpuprof::tests {
 

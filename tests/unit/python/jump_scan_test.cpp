@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Loops found in byte code against each interpreter's own `dis` and the sources' loops.
-#include "inject/python/jump_scan.hpp"
+#include "inject/python/loops/loop_scan.hpp"
 
 #include <gtest/gtest.h>
 #include <stdio.h>

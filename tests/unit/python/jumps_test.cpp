@@ -2,7 +2,7 @@
 //
 // What is remembered of code objects, and what becomes of those for which there is no room. A
 // program of its own: the table is the process's, and full at its end.
-#include "inject/python/jumps.hpp"
+#include "inject/python/loops/code_loops.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

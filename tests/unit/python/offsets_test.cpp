@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The interpreter's own table of offsets, and the lookup of symbols.
-#include "inject/python/offsets.hpp"
+#include "inject/python/runtime/offsets.hpp"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <cstring>
 #include <vector>
 
-#include "inject/modules/elf_lookup.hpp"
-#include "inject/python/text.hpp"
+#include "inject/modules/module_symbols.hpp"
+#include "inject/python/frames/str_object.hpp"
 
 namespace gpuprof::python {
 namespace {

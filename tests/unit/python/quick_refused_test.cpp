@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "inject/hot/thread_block.hpp"
-#include "inject/python/quick.hpp"
+#include "inject/python/frames/fast_frames.hpp"
 #include "tests/unit/python/fake_interpreter.hpp"
 
 namespace gpuprof::python {

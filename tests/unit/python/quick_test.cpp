@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Frames read for operators, in each version's layout, and what becomes of a layout that is wrong.
-#include "inject/python/quick.hpp"
+#include "inject/python/frames/fast_frames.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
-#include "inject/python/frames.hpp"
-#include "inject/python/own_look.hpp"
-#include "inject/torch/stack.hpp"
+#include "inject/python/frames/frames.hpp"
+#include "inject/python/frames/stack_fingerprint.hpp"
+#include "inject/torch/operators/operator_stack.hpp"
 #include "tests/fakes/in_process_segment.hpp"
 #include "tests/unit/python/fake_interpreter.hpp"
 #include "tests/unit/python/same_place.hpp"

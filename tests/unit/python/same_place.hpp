@@ -5,7 +5,7 @@
 // Context:  tests
 #pragma once
 
-#include "inject/python/quick.hpp"
+#include "inject/python/frames/fast_frames.hpp"
 
 namespace gpuprof::tests {
 

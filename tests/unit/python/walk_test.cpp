@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Chains of frames, whole and broken, in each version's layout.
-#include "inject/python/walk.hpp"
+#include "inject/python/frames/frame_walk.hpp"
 
 #include <gtest/gtest.h>
 

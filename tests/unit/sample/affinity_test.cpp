@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "inject/hot/state.hpp"
-#include "inject/sample/threads.hpp"
+#include "inject/sample/threads/threads.hpp"
 #include "tests/unit/sample/sampler_fixture.hpp"
 
 namespace gpuprof::sample {

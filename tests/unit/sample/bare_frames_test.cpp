@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Frames without unwind tables: code and stack are bytes of the test's own.
-#include "inject/sample/unwind/bare_frames.hpp"
+#include "inject/sample/unwind/heuristic_step.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <initializer_list>
 #include <map>
 
-#include "inject/sample/unwind/generated_table.hpp"
+#include "inject/sample/jit/jit_code_table.hpp"
 
 namespace gpuprof::sample {
 namespace {

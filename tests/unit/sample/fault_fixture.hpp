@@ -10,10 +10,10 @@
 #include <signal.h>
 #include <sys/mman.h>
 
-#include "inject/sample/faults/fault_guard.hpp"
-#include "inject/sample/signals/kernel_signal.hpp"
-#include "inject/sample/snapshot/phdr_snapshot.hpp"
-#include "inject/sample/snapshot/snapshot_build.hpp"
+#include "inject/sample/fault_guard/fault_guard.hpp"
+#include "inject/sample/signals/kernel_sigaction.hpp"
+#include "inject/sample/modules/module_snapshot.hpp"
+#include "inject/sample/modules/snapshot_build.hpp"
 
 namespace gpuprof::sample {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The fault guard: our faults end our reads, the program's faults are the program's.
-#include "inject/sample/faults/fault_guard.hpp"
+#include "inject/sample/fault_guard/fault_guard.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>

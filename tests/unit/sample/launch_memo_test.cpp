@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Stacks of launches that are known again: the same as those that are walked.
-#include "inject/sample/unwind/launch_memo.hpp"
+#include "inject/sample/unwind/launch_stack_cache.hpp"
 
 #include <alloca.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 #include <map>
 #include <random>
 
-#include "inject/sample/faults/fault_guard.hpp"
-#include "inject/sample/snapshot/phdr_snapshot.hpp"
+#include "inject/sample/fault_guard/fault_guard.hpp"
+#include "inject/sample/modules/module_snapshot.hpp"
 #include "inject/sample/unwind/launch_stack.hpp"
 #include "tests/unit/sample/sampler_fixture.hpp"
 #include "tests/unit/sample/strict_filter.hpp"

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <string>
 
-#include "inject/sample/signals/interrupted_waits.hpp"
-#include "inject/sample/signals/mask_look.hpp"
+#include "inject/sample/signals/interrupted_syscalls.hpp"
+#include "inject/sample/signals/mask_check.hpp"
 
 namespace gpuprof::sample {
 namespace {

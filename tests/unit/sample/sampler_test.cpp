@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-#include "inject/sample/signals/kernel_signal.hpp"
+#include "inject/sample/signals/kernel_sigaction.hpp"
 #include "inject/sample/triggers/trigger.hpp"
 #include "tests/unit/sample/sampler_fixture.hpp"
 

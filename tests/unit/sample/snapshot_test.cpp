@@ -11,8 +11,8 @@
 #include <atomic>
 #include <cstring>
 
-#include "inject/sample/snapshot/phdr_snapshot.hpp"
-#include "inject/sample/snapshot/snapshot_build.hpp"
+#include "inject/sample/modules/module_snapshot.hpp"
+#include "inject/sample/modules/snapshot_build.hpp"
 #include "tests/unit/sample/sampler_fixture.hpp"
 
 namespace gpuprof::sample {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What looks at a thread's CPU time tell of its waits: the time is the test's own.
-#include "inject/sample/wait_memory.hpp"
+#include "inject/sample/threads/wait_tracker.hpp"
 
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ class Script {
   std::vector<std::uint64_t> ran_;  // before each phase
 };
 
-/// What the sampler makes of it (blocked.cpp), stacks left out.
+/// What the sampler makes of it (off_cpu.cpp), stacks left out.
 std::uint64_t told(const Script& script, std::uint64_t first, std::uint64_t until) {
   WaitMemory memory;
   std::uint64_t sum = 0, told_ns = 0, stands_for = 0, over_told_ns = 0;

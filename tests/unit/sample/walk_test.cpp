@@ -11,10 +11,10 @@
 #include <algorithm>
 #include <span>
 
-#include "inject/sample/faults/fault_guard.hpp"
+#include "inject/sample/fault_guard/fault_guard.hpp"
 #include "inject/sample/unwind/launch_stack.hpp"
-#include "inject/sample/unwind/machine.hpp"
-#include "inject/sample/unwind/take_stack.hpp"
+#include "inject/sample/unwind/arch.hpp"
+#include "inject/sample/unwind/stack_capture.hpp"
 #include "inject/sample/unwind/unwind.hpp"
 #include "tests/unit/sample/sampler_fixture.hpp"
 #include "tests/unit/sample/strict_filter.hpp"

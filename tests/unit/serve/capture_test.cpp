@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "daemon/client/serve_protocol.hpp"
-#include "gpuprof/wire/control.hpp"
+#include "gpuprof/wire/messages.hpp"
 #include "tests/unit/serve/own_folder.hpp"
 
 namespace gpuprof::serve {

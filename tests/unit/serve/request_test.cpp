@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gpuprof/wire/control.hpp"
+#include "gpuprof/wire/messages.hpp"
 
 namespace gpuprof::serve {
 namespace {

@@ -27,7 +27,7 @@
 #include "daemon/client/client.hpp"
 #include "daemon/session/server.hpp"
 #include "gpuprof/base/clock.hpp"
-#include "gpuprof/wire/control.hpp"
+#include "gpuprof/wire/messages.hpp"
 #include "tests/fakes/fake_agent.hpp"
 
 namespace gpuprof::session {

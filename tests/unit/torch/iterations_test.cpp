@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The rule of iterations, one comparison at a time, with frames made by hand.
-#include "inject/torch/iterations.hpp"
+#include "inject/torch/loops/iterations.hpp"
 
 #include <gtest/gtest.h>
 

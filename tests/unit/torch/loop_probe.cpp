@@ -15,10 +15,10 @@
 #include "gpuprof/wire/records.hpp"
 #include "inject/hot/state.hpp"
 #include "inject/hot/thread_block.hpp"
-#include "inject/python/frames.hpp"
-#include "inject/python/quick.hpp"
-#include "inject/torch/iterations.hpp"
-#include "inject/torch/stack.hpp"
+#include "inject/python/frames/frames.hpp"
+#include "inject/python/frames/fast_frames.hpp"
+#include "inject/torch/loops/iterations.hpp"
+#include "inject/torch/operators/operator_stack.hpp"
 #include "tests/unit/python/same_place.hpp"
 
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is told of loops before the daemon has chosen one, and what is counted afterwards.
-#include "inject/torch/loops.hpp"
+#include "inject/torch/loops/loop_steps.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "inject/torch/iterations.hpp"
+#include "inject/torch/loops/iterations.hpp"
 #include "tests/fakes/in_process_segment.hpp"
 #include "tests/unit/python/fake_interpreter.hpp"
 

@@ -3,7 +3,7 @@
 // Whose time it is that reading an operator's inputs takes. A program of its own: other tests make
 // the observer give inputs up.
 #include "gpuprof/base/clock.hpp"
-#include "inject/torch/observer.hpp"
+#include "inject/torch/operators/observer.hpp"
 #include "tests/unit/torch/observer_fixture.hpp"
 
 namespace gpuprof::torch {

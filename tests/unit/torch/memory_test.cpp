@@ -14,8 +14,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "gpuprof/wire/control.hpp"
-#include "inject/torch/memory.hpp"
+#include "gpuprof/wire/messages.hpp"
+#include "inject/torch/memory/allocations.hpp"
 #include "tests/fakes/in_process_segment.hpp"
 #include "tests/unit/torch/fake_c10.hpp"
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "gpuprof/base/clock.hpp"
-#include "inject/torch/find.hpp"
+#include "inject/torch/find_libtorch.hpp"
 #include "inject/torch/torch.hpp"
 #include "tests/fakes/in_process_segment.hpp"
 #include "tests/unit/torch/fake_torch.hpp"

@@ -3,7 +3,7 @@
 // Three fake copies of libtorch in one process, laid out as 2.1, 2.7 and 2.15 are.
 #include <array>
 
-#include "gpuprof/wire/inputs.hpp"
+#include "gpuprof/wire/operator_inputs.hpp"
 #include "inject/hot/recorder.hpp"
 #include "inject/torch/library.hpp"
 #include "tests/unit/torch/observer_fixture.hpp"

@@ -4,8 +4,8 @@
 // at the exit.
 #include <sys/mman.h>
 
-#include "gpuprof/wire/inputs.hpp"
-#include "inject/torch/observer.hpp"
+#include "gpuprof/wire/operator_inputs.hpp"
+#include "inject/torch/operators/observer.hpp"
 #include "tests/unit/torch/observer_fixture.hpp"
 
 namespace gpuprof::torch {

@@ -3,7 +3,7 @@
 // Copies of libtorch laid out as none is: names and times, and nothing read that may not be there.
 #include <sys/mman.h>
 
-#include "inject/torch/observer.hpp"
+#include "inject/torch/operators/observer.hpp"
 #include "tests/unit/torch/observer_fixture.hpp"
 
 namespace gpuprof::torch {

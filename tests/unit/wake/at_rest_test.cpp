@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Where a thread may be interrupted to make another one, by contexts that say where it was.
-#include "inject/wake/at_rest.hpp"
+#include "inject/activation/safe_point.hpp"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "inject/modules/lock_free.hpp"
+#include "inject/modules/signal_safe_lookup.hpp"
 
 namespace gpuprof::wake {
 namespace {

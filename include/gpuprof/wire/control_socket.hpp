@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The door of a process: the socket where it is found, and what can be asked there.
+//
+// Context:  any (plain structs and names)
+// Owns:     nothing
+// Promises: a door is a SOCK_SEQPACKET socket named `PID-NONCE.door` in a folder of mode 0700 that
+//           belongs to the process's user, or an abstract one named `@gpuprof-door-UID-PID-NONCE`
+//           where no folder can be written. PID is the process's id as it sees itself. One request
+//           a connection
+// Not here: opening it (inject/agent/socket/control_socket), finding it (daemon/control)
+#pragma once
+
+#include "gpuprof/wire/messages.hpp"
+
+namespace gpuprof::wire {
+
+/// Folders tried in this order; between both parts stands the effective user id, as the process
+/// sees it.
+struct DoorFolder {
+  const char* before;
+  const char* after;
+};
+inline constexpr DoorFolder kDoorFolders[] = {
+    {"/run/user/", "/gpuprof"}, {"/tmp/gpuprof-", ""}, {"/dev/shm/gpuprof-", ""}};
+/// Within the folder: process id, then a random number.
+inline constexpr char kDoorName[] = "%u-%016llx.door";
+inline constexpr char kDoorSuffix[] = ".door";
+/// Behind the name until somebody answers there: what does not answer is swept away.
+inline constexpr char kUnfinishedSuffix[] = ".new";
+/// user id, process id, random number; the first byte is a NUL for the kernel.
+inline constexpr char kAbstractDoorName[] = "@gpuprof-door-%u-%u-%016llx";
+inline constexpr char kAbstractDoorStart[] = "@gpuprof-door-";
+
+/// Answered with DoorStatus.
+struct DoorQuery {
+  static constexpr MessageType kType = MessageType::kDoorQuery;
+  std::uint64_t reserved;
+};
+
+/// Lets go of everything when the session ends, however it ends.
+inline constexpr std::uint32_t kJoinThenDetach = 1;
+/// For the daemon: somebody named this very process, so that it gets a file whatever it does.
+inline constexpr std::uint32_t kJoinNamed = 2;
+
+/// The connection becomes the agent's connection to a daemon: answered with Hello, or Refused with
+/// a sentence. Tail: value of GPUPROF_SOCKET for forked children.
+struct DoorJoin {
+  static constexpr MessageType kType = MessageType::kDoorJoin;
+  std::uint64_t session;
+  std::uint32_t flags;  // kJoin…
+  std::uint32_t text_bytes;
+};
+
+/// Ends the session that records the process. Answered with DoorDone, or Refused with a sentence.
+struct DoorStop {
+  static constexpr MessageType kType = MessageType::kDoorStop;
+  std::uint64_t reserved;
+};
+
+/// Everything off and gone but the library's own pages. Answered with DoorDone when it is done.
+struct DoorDetach {
+  static constexpr MessageType kType = MessageType::kDoorDetach;
+  std::uint64_t reserved;
+};
+
+/// Tail: `key=value` lines.
+struct DoorStatus {
+  static constexpr MessageType kType = MessageType::kDoorStatus;
+  std::uint32_t state;  // AgentState
+  std::uint32_t woke;   // kWoke…
+  std::uint32_t in_session;
+  std::uint32_t text_bytes;
+  std::uint64_t daemon_pid;  // 0: no session
+  std::uint64_t steps;
+  std::uint64_t dropped;        // records of the session so far
+  std::uint64_t worker_cpu_ns;  // of our thread, since it began
+  std::uint64_t armed_ns;       // CLOCK_MONOTONIC when the library came to life
+};
+
+struct DoorDone {
+  static constexpr MessageType kType = MessageType::kDoorDone;
+  std::uint64_t ts_ns;
+};
+
+}  // namespace gpuprof::wire

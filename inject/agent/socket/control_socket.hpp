@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The listening socket at which this process is found (wire/control_socket.hpp).
+//
+// Context:  worker (unlink_door: boundary)
+// Owns:     the socket and its file
+// Promises: only the process's own user and root are let in; a folder that somebody else prepared
+//           is not used
+// Not here: what is asked there (control_requests.cpp)
+#pragma once
+
+#include <cstdint>
+
+#include "gpuprof/wire/control_socket.hpp"
+#include "inject/agent/socket/connection.hpp"
+
+namespace gpuprof::agent {
+
+class Door {
+ public:
+  /// Makes the socket, at the first place that can be had. The number in its name is `nonce`, or if
+  /// that is 0 a random one, the same each time: whoever was told this name finds a door that was
+  /// made anew. False: nowhere.
+  bool open(std::uint64_t nonce);
+  bool is_open() const { return socket_.fd >= 0; }
+  int fd() const { return socket_.fd; }
+  /// Its file is gone (a folder of the session was cleared), or its descriptor (the program closed
+  /// all that it did not know): close() and open() again.
+  bool lost() const;
+  /// Somebody at the door, or none. Never waits.
+  base::UniqueFd accept(std::uint32_t* peer_pid);
+  /// Closes it and removes its file.
+  void close();
+  /// The descriptor went with the table it was in: nobody answers there any more.
+  void forget();
+  /// In a forked child: socket and file are the parent's. Boundary.
+  void leave_to_parent(bool with_descriptor);
+
+ private:
+  bool open_in(const wire::DoorFolder& place);
+  bool open_abstract();
+  bool bind_and_listen(const sockaddr_un& name, socklen_t bytes);
+
+  OwnFd socket_;
+  std::uint64_t nonce_ = 0;
+  char path_[108] = {};  // empty: abstract
+};
+
+/// Removes the file of an open door. Boundary, at the end of the process.
+void unlink_door();
+
+}  // namespace gpuprof::agent

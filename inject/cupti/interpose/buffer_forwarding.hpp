@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The program's own buffer callbacks, behind ours where CUPTI may still have buffers of ours: CUPTI
+// knows one pair, and completes to it whatever is out, whoever gave it.
+//
+// Context:  worker | boundary; what CUPTI calls: callback
+// Owns:     the program's pair, as it registered it last
+// Promises: a buffer goes back to whoever it came from: the program never sees one of ours; no lock
+// Not here: when the program's pair is given back (program_profiler.cpp)
+#pragma once
+
+#include "inject/cupti/library/api.hpp"
+
+namespace gpuprof::cupti {
+
+using RegisterCallbacks = decltype(&cuptiActivityRegisterCallbacks);
+
+/// Before ours are registered by this function: from now on its copy of CUPTI may have buffers of
+/// ours.
+void ours_come_into(RegisterCallbacks copy);
+
+/// For the program: registers its pair by `copy`. Its arguments are looked at by CUPTI as ever.
+CUptiResult register_for_program(RegisterCallbacks copy, CUpti_BuffersCallbackRequestFunc requested,
+                                 CUpti_BuffersCallbackCompleteFunc completed);
+
+/// Puts its pair into force again, if it registered one with this copy. False: it did not.
+bool register_again_for_program(RegisterCallbacks copy);
+bool program_has_registered(RegisterCallbacks copy);
+
+/// CUPTI has forgotten its pair, or what it registers is not seen any more.
+void forget_pair_of_program();
+
+}  // namespace gpuprof::cupti

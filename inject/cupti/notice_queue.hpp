@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sentences for the user, kept until the worker can send them.
+//
+// Context:  say: worker | boundary, under the room's lock; deliver: worker
+// Owns:     room for sixteen sentences
+// Promises: nothing is sent from a boundary; a sentence that finds no room is dropped
+#pragma once
+
+#include <cstdint>
+
+#include "gpuprof/wire/messages.hpp"
+
+namespace gpuprof::cupti {
+
+/// Keeps one sentence about CUDA tracing: what, why, what to do. printf-like.
+[[gnu::format(printf, 3, 4)]] void say(wire::NoticeLevel level, std::uint32_t code,
+                                       const char* format, ...);
+
+/// Keeps one key = value of the trace's metadata. `key` must be a constant.
+[[gnu::format(printf, 2, 3)]] void state_fact(const char* key, const char* format, ...);
+
+/// Sends what was kept.
+void deliver_sentences();
+
+/// Whether something is still kept. Any thread; a moment's answer.
+bool sentences_waiting();
+
+/// Drops what was kept (a forked child).
+void forget_sentences();
+
+}  // namespace gpuprof::cupti

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One activity kind, and its switch.
+//
+// Context:  worker | boundary, under the room's lock
+// Owns:     nothing
+#pragma once
+
+#include "inject/cupti/subscribe/cupti_state.hpp"
+
+namespace gpuprof::cupti {
+
+struct KindRow {
+  CUpti_ActivityKind kind;
+  bool device_work;  // a record of work on the device
+  bool dump;         // a snapshot of what exists already is wanted
+  const char* what;  // in the sentence when it refuses
+};
+
+/// @return Whether it is on now. Says why not, where work on the device is lost.
+bool switch_on(Room& room, const KindRow& row);
+void switch_off(Room& room, std::uint32_t kind);
+
+}  // namespace gpuprof::cupti

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// See api_kinds.hpp.
+//
+// Context:  worker | boundary, under the room's lock
+// Owns:     nothing
+#include "inject/cupti/subscribe/api_kinds.hpp"
+
+#include "inject/cupti/library/hazards.hpp"
+#include "inject/cupti/callback_state.hpp"
+#include "inject/cupti/notice_queue.hpp"
+#include "inject/cupti/subscribe/activity_kinds.hpp"
+
+namespace gpuprof::cupti {
+
+namespace {
+
+constexpr std::uint64_t kSilentNs = 500'000'000;
+
+void calls_on(Room& room) {
+  switch_on(room, {CUPTI_ACTIVITY_KIND_RUNTIME, true, false, "CUDA runtime calls"});
+  switch_on(room, {CUPTI_ACTIVITY_KIND_DRIVER, true, false, "CUDA driver calls"});
+}
+
+/// Whether the first of these turns, which began a silence, is half a second old.
+bool long_since(std::uint64_t* since_ns, std::uint64_t now_ns) {
+  if (*since_ns == 0) *since_ns = now_ns;
+  return elapsed_ns(now_ns, *since_ns) >= kSilentNs;
+}
+
+// A thread that waits in a call has entered it; one that makes its next call has left the one
+// before. A program that neither calls nor waits while work runs that it enqueued before looks
+// silent, and the kinds cost it nothing.
+bool is_silent(CallWatch& watch, const CallWatch& before, std::uint64_t now_ns) {
+  const bool called = watch.unreturned != before.unreturned, ran = watch.kernels != before.kernels;
+  const bool none_open = watch.launches - watch.returns == watch.never_returned;
+  const bool not_left = called && long_since(&watch.called_ns, now_ns);
+  const bool not_entered = ran && none_open && long_since(&watch.ran_ns, now_ns);
+  return watch.silent || not_left || not_entered;
+}
+
+}  // namespace
+
+void calls_off(Room& room) {
+  switch_off(room, CUPTI_ACTIVITY_KIND_RUNTIME);
+  switch_off(room, CUPTI_ACTIVITY_KIND_DRIVER);
+}
+
+void follow_calls(Room& room) {
+  g_live.drop_api.store(!room.settings.calls, std::memory_order_relaxed);
+  if (room.settings.calls && (room.slot != Slot::kOurs || room.call_watch.silent))
+    calls_on(room);
+  else if (!has_hazard(g_live.api.version, Hazard::kKernelKindStays))
+    calls_off(room);
+}
+
+void watch_calls(Room& room, std::uint64_t now_ns) {
+  const CallWatch before = room.call_watch;
+  CallWatch& watch = room.call_watch;
+  watch.launches = launches_ever();
+  watch.returns = g_live.returns.load(std::memory_order_relaxed);
+  watch.unreturned = g_live.unreturned.load(std::memory_order_relaxed);
+  watch.kernels = g_live.kernel_records.load(std::memory_order_relaxed);
+  const bool watched = room.recording && room.settings.calls && room.slot == Slot::kOurs;
+  if (!watched || watch.returns != before.returns) watch.called_ns = watch.ran_ns = 0;
+  if (!watched) watch.never_returned = watch.launches - watch.returns;
+  watch.silent = watched && watch.returns == before.returns && is_silent(watch, before, now_ns);
+  if (watch.silent == before.silent || !room.recording) return;
+  follow_calls(room);
+  state_fact(
+      "cupti_calls", "%s",
+      watch.silent ? "whole kinds: callbacks do not come" : "callbacks, at times whole kinds");
+}
+
+}  // namespace gpuprof::cupti

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Records of API calls by CUPTI: two whole kinds, on only where our own callbacks (api_callback.cpp)
+// do not come.
+//
+// Context:  worker | boundary, under the room's lock
+// Owns:     nothing
+// Promises: off while callbacks come: a whole kind costs every call of the program a quarter of a
+//           microsecond, of functions nobody asked for, too
+// Not here: which functions are of interest (callbacks/cbids.hpp); what stays missing is told by
+//           the daemon, which sees what arrives
+#pragma once
+
+#include "inject/cupti/subscribe/cupti_state.hpp"
+
+namespace gpuprof::cupti {
+
+/// Switches them as the settings and the slot say. Dropped where a kind once on stays on.
+void follow_calls(Room& room);
+void calls_off(Room& room);
+
+/// Switches them on where kernels are recorded and nothing is seen of their calls for half a
+/// second, and off when it is again. Each turn.
+void watch_calls(Room& room, std::uint64_t now_ns);
+
+}  // namespace gpuprof::cupti

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Unwind tables that the program registers with its compiler's runtime (`__register_frame`), as
+// LLVM's compilers do for the code that they make (Numba, XLA).
+//
+// Context:  boundary (note_…), signal | callback (find…), worker (the rest)
+// Owns:     a list of their addresses; one mapping with an index of what they tell about
+// Promises: no lock, no allocation and nothing read of a table where the program registers it; one
+//           that it has taken back is used no more from that moment on
+// Not here: the calls themselves (entry/interpose_register_frame.cpp), libunwind (sample/registered_answer)
+//
+// The worker reads them, a few milliseconds later, by process_vm_readv: a table that has gone
+// meanwhile is an error code.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "inject/eh_frames/eh_frame.hpp"
+
+namespace gpuprof::frames {
+
+/// The program registers a section .eh_frame, or takes it back. Boundary.
+void note_registered(const void* section);
+void note_deregistered(const void* section);
+
+/// A mapping that readers may see: freed by its owner when none can any more.
+struct SharedMapping {
+  std::size_t map_bytes;
+  SharedMapping* next;
+};
+
+/// Reads what was registered since, if something was. What was in use until then is handed to
+/// `retire`. Worker. @return true: there is a new index.
+bool refresh_registered(std::uint64_t now_ns, void (*retire)(SharedMapping*));
+
+/// No index from now on; the next refresh reads everything again. Worker.
+void forget_registered(void (*retire)(SharedMapping*));
+
+/// The entry for an address, if its table is still registered. Whoever asks keeps the index from
+/// being freed (sample::SnapshotUse).
+bool find_registered(std::uintptr_t address, FrameEntry* entry);
+
+}  // namespace gpuprof::frames

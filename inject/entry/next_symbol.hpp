@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a call that we interpose goes on to.
+//
+// Context:  boundary
+// Owns:     nothing
+#pragma once
+
+#include <atomic>
+
+#include "inject/modules/pinned_module.hpp"
+
+namespace gpuprof::entry {
+
+/// The next library's function of this name; null: there is none. Looked up by a constructor: at a
+/// call of the program another thread may be inside dlopen and hold the loader's lock until this
+/// one has come on; nor is a look-up for signal handlers.
+template <typename Function>
+Function next_function(std::atomic<Function>& known, const char* name) {
+  Function function = known.load(std::memory_order_relaxed);
+  if (function == nullptr) {
+    function = reinterpret_cast<Function>(modules::next_symbol(name));
+    known.store(function, std::memory_order_relaxed);
+  }
+  return function;
+}
+
+}  // namespace gpuprof::entry

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// glibc's count of the threads it made, and what it does because there was one.
+//
+// Context:  boundary
+#include "inject/hot/worker/glibc_threads.hpp"
+
+#include <stdlib.h>
+#include <sys/single_threaded.h>
+#include <sys/stat.h>
+#include <cstring>
+
+#include <atomic>
+
+#include "inject/hot/worker/sleep.hpp"
+#include "inject/hot/worker/deadline.hpp"
+#include "inject/hot/worker/worker_thread.hpp"
+#include "inject/modules/module_symbols.hpp"
+#include "inject/modules/module_list.hpp"
+
+namespace gpuprof::hot {
+
+namespace {
+constinit std::atomic<unsigned*> g_count{nullptr};
+constinit std::atomic<char*> g_single{nullptr};
+constinit std::atomic<int> g_ours{0};  // counted, for the moment, or not quite
+constexpr std::uint64_t kLookNs = 50'000;
+}  // namespace
+
+void find_thread_count() {
+  if (g_count.load(std::memory_order_relaxed) != nullptr) return;
+  // Not by dlsym: another thread may hold the loader's lock until this one has come on.
+  modules::visit_listed(
+      [](dl_phdr_info* module, std::size_t, void*) {
+        if (std::strncmp(modules::file_name(*module), "libc.so.", 8) != 0) return 0;
+        const modules::ModuleSymbols symbols(*module);
+        const std::uint64_t single = symbols.find("__libc_single_threaded");
+        g_single.store(reinterpret_cast<char*>(single), std::memory_order_relaxed);
+        const std::uint64_t count = symbols.find("__nptl_nthreads");
+        g_count.store(reinterpret_cast<unsigned*>(count), std::memory_order_relaxed);
+        return 1;
+      },
+      nullptr);
+}
+
+void count_thread_out() {
+  unsigned* count = g_count.load(std::memory_order_relaxed);
+  if (count != nullptr && __atomic_sub_fetch(count, 1, __ATOMIC_ACQ_REL) == 0) exit(0);
+}
+
+bool count_thread_in() {
+  unsigned* count = g_count.load(std::memory_order_relaxed);
+  if (count == nullptr) return true;
+  unsigned threads = __atomic_load_n(count, __ATOMIC_ACQUIRE);
+  while (threads != 0) {
+    if (__atomic_compare_exchange_n(count, &threads, threads + 1, true, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE))
+      return true;
+  }
+  return false;
+}
+
+void counted_for_now(int more) { g_ours.fetch_add(more, std::memory_order_relaxed); }
+
+void none_is_counted_for_now() { g_ours.store(0, std::memory_order_relaxed); }
+
+bool has_one_thread() {
+  const unsigned* count = g_count.load(std::memory_order_relaxed);
+  if (count == nullptr) return false;
+  // Some of ours may be counted out already.
+  return static_cast<int>(__atomic_load_n(count, __ATOMIC_RELAXED)) -
+             g_ours.load(std::memory_order_relaxed) <=
+         1;
+}
+
+bool locks_for_one_thread() {
+  const char* single = g_single.load(std::memory_order_relaxed);
+  return single != nullptr && __atomic_load_n(single, __ATOMIC_RELAXED) == 0 && has_one_thread();
+}
+
+namespace {
+// A program may have a copy of its own, which libc before 2.36 looks at, too.
+void tell_of_one_thread(bool one) {
+  __atomic_store_n(g_single.load(std::memory_order_relaxed), char{one}, __ATOMIC_RELAXED);
+  __atomic_store_n(&__libc_single_threaded, char{one}, __ATOMIC_RELAXED);
+}
+}  // namespace
+
+bool begin_one_thread(std::uint32_t deadline_ms) {
+  Patience patience(deadline_ms, 0);
+  struct stat threads;
+  while (locks_for_one_thread() && stat("/proc/self/task", &threads) == 0) {
+    // The kernel counts a folder for each thread, and two.
+    if (threads.st_nlink == (worker_stands_still() ? 4 : 3)) {
+      tell_of_one_thread(true);
+      return true;
+    }
+    const bool ours_end = !worker_has_handed_over() || g_ours.load(std::memory_order_relaxed) > 0;
+    if (!ours_end || patience.over(0)) break;
+    pause_for(kLookNs);
+  }
+  return false;
+}
+
+void end_one_thread() { tell_of_one_thread(false); }
+
+}  // namespace gpuprof::hot

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Counter, flag and signal of the bell.
+//
+// Context:  signal
+// Owns:     nothing
+#include "inject/hot/worker/worker_wakeup.hpp"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "inject/hot/state.hpp"
+
+namespace gpuprof::hot {
+
+namespace {
+constinit std::atomic<std::uint32_t> g_rung{0};
+constinit std::atomic<bool> g_waiting{false};
+}  // namespace
+
+// Both sides write one word and then read the other's, in one order for all: either the worker sees
+// the ring, or the ringer sees the worker wait.
+void ring_bell() {
+  g_rung.fetch_add(1, std::memory_order_seq_cst);
+  if (!g_waiting.load(std::memory_order_seq_cst)) return;
+  const int saved = errno;
+  // In a forked child the id is no thread of this process, and nothing happens.
+  ::syscall(SYS_tgkill, getpid(), g_state.worker_tid.load(std::memory_order_relaxed), kBellSignal);
+  errno = saved;
+}
+
+std::uint32_t bell_seen() { return g_rung.load(std::memory_order_seq_cst); }
+
+bool bell_begin(std::uint32_t seen) {
+  g_waiting.store(true, std::memory_order_seq_cst);
+  if (g_rung.load(std::memory_order_seq_cst) == seen) return true;
+  bell_end();
+  return false;
+}
+
+void bell_end() { g_waiting.store(false, std::memory_order_seq_cst); }
+
+}  // namespace gpuprof::hot

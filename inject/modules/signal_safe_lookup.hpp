@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which module holds an address, where no lock may be taken.
+//
+// Context:  signal
+// Owns:     what was found of the C library and the loader
+// Promises: takes no lock, calls nothing but the C library's lookup for unwinders, which takes none
+// Not here: everybody who may wait for the lock of the list (module_list.hpp)
+//
+// Why this is allowed: what the program began with stands first in the loader's list, is relocated
+// before any code of it runs and is never taken out, so that so much of the list may be walked. Of
+// another module only the one whose code the calling thread runs may be asked for: that one stays
+// mapped meanwhile.
+#pragma once
+
+#include <link.h>
+
+#include <cstdint>
+
+namespace gpuprof::modules {
+
+/// A module as it is in memory.
+struct MappedFile {
+  dl_phdr_info info{};  // program headers, bias and path alone
+  std::uintptr_t begin = 0, end = 0;
+
+  bool known() const { return end != 0; }
+  bool holds(std::uintptr_t at) const { return at - begin < end - begin; }
+  /// Last part of its path; "" for the program.
+  const char* name() const;
+};
+
+/// The C library and the dynamic loader of the program; not known() where it has none.
+const MappedFile& c_library();
+const MappedFile& loader();
+
+/// The module of code that the calling thread runs. Not known(): none; with a C library older than
+/// glibc 2.35: or one that came by dlopen.
+MappedFile running_module(std::uintptr_t pc);
+
+/// The code that the calling thread runs is of no module: it was made at run time. False where that
+/// is not known (a C library older than glibc 2.35).
+bool runs_generated_code(std::uintptr_t pc);
+
+}  // namespace gpuprof::modules

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All Python frames of the calling thread as one number: whether they are those of a stack that was
+// taken before.
+//
+// Context:  callback (the thread is inside a C call, so its own frames stand still)
+// Owns:     nothing
+// Promises: plain loads, once layouts have proven right (fast_frames.hpp)
+// Not here: reading what a frame says (frames.hpp, fast_frames.hpp)
+#pragma once
+
+#include <cstdint>
+
+namespace gpuprof::python {
+
+struct OwnLook {
+  std::uint64_t hash = 0;   // of which frames there are and where each is in its code
+  std::uint64_t state = 0;  // the thread state under the thread's key; 0: none, and no frame
+  std::uint32_t count = 0;  // frames
+};
+
+/// False: they cannot be told yet, or not at all.
+bool look_at_own_frames(OwnLook* look);
+
+/// Lets a stack of this thread prove that such can be read. For as long as look_at_own_frames()
+/// says no.
+void prove_own_frames(std::uint32_t tid);
+
+/// Whether read_own() reads the frames of this state. Under a fault guard.
+bool reads_own_state(std::uint64_t state, std::uint32_t tid);
+
+}  // namespace gpuprof::python

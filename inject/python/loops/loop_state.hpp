@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whether a frame ran since one last looked: its local variables and the iterators of its loops.
+//
+// Context:  callback (the frame is one of the calling thread's own and stands still)
+// Owns:     nothing
+// Promises: plain loads; of objects only as much as their type says they have
+// Not here: what a change means (torch/iterations.hpp)
+#pragma once
+
+#include <cstdint>
+
+#include "inject/python/frames/fast_frames.hpp"
+
+namespace gpuprof::python {
+
+/// Iterators looked at in one frame, outermost loops first.
+inline constexpr std::uint32_t kMaxIterators = 3;
+
+struct FrameState {
+  std::uint64_t locals;  // hash over the objects that the local variables hold
+  /// Of a frame without local variables: changes with its globals, in 3.14 with the operands of its
+  /// instruction; 0: unknown.
+  std::uint64_t globals;
+  struct {
+    std::uint64_t address;
+    std::uint64_t content;  // hash; 0 for what Python code implements
+  } iterators[kMaxIterators];
+};
+
+/// @param loops How many `for` loops of the frame's code its instruction is in: so many iterators,
+///              at least, lie on its stack.
+void frame_state(const QuickFrame& frame, std::uint32_t loops, FrameState* out);
+
+/// The next frames are read with care again. Worker.
+void forget_frame_trials();
+
+}  // namespace gpuprof::python

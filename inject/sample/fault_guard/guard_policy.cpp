@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Why there is no guard.
+//
+// Context:  worker
+// Owns:     nothing
+#include "inject/sample/fault_guard/guard_policy.hpp"
+
+#include <unistd.h>
+
+#include "gpuprof/base/clock.hpp"
+#include "inject/hot/worker/deadline.hpp"
+#include "inject/sample/fault_guard/fault_guard.hpp"
+#include "inject/sample/modules/module_snapshot.hpp"
+#include "inject/sample/threads/threads.hpp"
+#include "inject/sample/triggers/trigger.hpp"
+
+namespace gpuprof::sample {
+
+namespace {
+
+constexpr std::uint32_t kLetGoMs = 20;
+
+void let_go(bool* left) {
+  if (*left) return;
+  close_guard();
+  if (!wait_for_snapshot_users(kLetGoMs)) return;
+  disarm_guard();
+  *left = true;
+}
+
+}  // namespace
+
+const char* watch_guard(bool own_threads, bool* left) {
+  if (own_threads)
+    return "the program contains Go code without cgo, whose threads stand no handler of ours: "
+           "stacks are reduced to the program counter";
+  // What the guard does at a fault of the program's own is a system call.
+  if (some_are_filtered()) {
+    let_go(left);
+    return "the program put threads of its own under a seccomp filter and may handle faults there: "
+           "stacks are reduced to the program counter";
+  }
+  *left = false;
+  switch (arm_guard()) {
+    case GuardState::kArmed:
+      return nullptr;
+    case GuardState::kIgnored:
+      return "the program ignores SIGSEGV or SIGBUS, and so do the programs it starts: nothing of "
+             "ours stands in their place, and stacks are reduced to the program counter";
+    default:
+      return "the program handles SIGSEGV or SIGBUS itself again and again: stacks are reduced to "
+             "the program counter";
+  }
+}
+
+bool program_has_begun(std::uint64_t from_ns) {
+  constexpr std::uint64_t kBeginningCpu_ns = 15'000'000;
+  static constinit bool begun = false;
+  if (begun || from_ns == 0) return true;
+  if (base::mono_ns() < from_ns) return false;
+  const pid_t main = getpid();
+  begun = base::clock_ns(cpu_clock_of(main)) >= kBeginningCpu_ns ||
+          !hot::is_at_work(static_cast<std::uint32_t>(main));
+  return begun;
+}
+
+}  // namespace gpuprof::sample

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where to go on after a fault: callee-saved registers, kept by the guarded call.
+//
+// Context:  signal | callback
+// Owns:     nothing
+// Not here: when to land (fault_guard.cpp), what a Landing is and land(): machine_*.hpp
+//
+// recovery_point_x86_64.S, recovery_point_aarch64.S.
+#pragma once
+
+#include "inject/sample/unwind/arch.hpp"
+
+namespace gpuprof::sample {
+
+/// Returns 0, and a second time 1 after land(landing, context), which makes the return from the
+/// fault handler that got `context` a return from here. glibc's setjmp would mangle the pointers,
+/// and its longjmp would leave the fault handler with the fault's signal mask.
+extern "C" __attribute__((returns_twice, visibility("hidden"))) int gpuprof_mark_landing(
+    Landing* landing);
+
+/// Runs fn(argument) with the stack pointer at `top` (16-byte aligned) instead of here.
+extern "C" __attribute__((visibility("hidden"))) void gpuprof_call_on_stack(void* top,
+                                                                            void (*fn)(void*),
+                                                                            void* argument);
+
+}  // namespace gpuprof::sample

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Executable memory that is of no module: what compilers at run time made.
+//
+// Context:  signal | callback (is_generated_code, want_generated_code), worker (the rest)
+// Owns:     one table of ranges
+// Promises: a reader never waits; while the table is being written an address may be unknown
+// Not here: how frames there are left (heuristic_step.hpp)
+//
+// The kernel's list of mappings is read only after a walk has met an address in no module, and
+// again only when one meets another such: a program without such code never pays for it.
+#pragma once
+
+#include <cstdint>
+
+namespace gpuprof::sample {
+
+/// Whether the address was in such memory when the list was last read.
+bool is_generated_code(std::uint64_t address);
+
+/// A walk has come to `address`, which is in no module and not known to be generated code.
+void want_generated_code(std::uint64_t address);
+
+/// Reads the list if a walk has asked for it, not more often than is worth while. The daemon is
+/// told of new ranges. Worker.
+void refresh_generated_code(std::uint64_t now_ns);
+
+/// Nobody walks, nor will before the next prepare(). Worker.
+void forget_generated_code();
+
+}  // namespace gpuprof::sample

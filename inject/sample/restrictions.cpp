@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Looks for tracers and filters.
+//
+// Context:  worker
+// Owns:     what was said
+#include "inject/sample/restrictions.hpp"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "inject/hot/outbox.hpp"
+#include "inject/sample/proc_files.hpp"
+#include "inject/sample/threads/threads.hpp"
+
+namespace gpuprof::sample {
+
+namespace {
+
+// LeakSanitizer and crash handlers trace a process for a moment.
+constexpr std::uint32_t kTracedScans = 3;
+
+struct Obstacles {
+  bool known = false;
+  std::uint64_t seccomp_mode = 0, filters = 0;
+  std::uint32_t traced_scans = 0;
+  bool told_traced = false, told_filtered = false, told_lacking = false, told_hidden = false;
+};
+constinit Obstacles g_obstacles;
+
+// The first thread's number is the process's, also when it has ended. A scan may lack it for want
+// of a descriptor, too.
+bool threads_are_hidden() {
+  bool seen = false;
+  for_each_thread(
+      [](ThreadEntry& entry, void* found) {
+        if (entry.tid == getpid()) *static_cast<bool*>(found) = true;
+      },
+      &seen);
+  char path[64];
+  task_path(path, sizeof path, getpid(), "stat");
+  return !seen && access(path, F_OK) != 0 && errno == ENOENT;
+}
+
+}  // namespace
+
+void note_own_filters() {
+  ThreadStatus status;
+  if (g_obstacles.known || !read_own_status(&status)) return;
+  g_obstacles.known = true;
+  g_obstacles.seccomp_mode = status.seccomp_mode;
+  g_obstacles.filters = status.filters;
+}
+
+bool has_new_filter(const ThreadStatus& status) {
+  return g_obstacles.known &&
+         (status.seccomp_mode != g_obstacles.seccomp_mode || status.filters > g_obstacles.filters);
+}
+
+// Debuggers trace all threads, so the worker's own file will do.
+bool is_traced() {
+  ThreadStatus status;
+  return read_own_status(&status) && status.tracer != 0;
+}
+
+void tell_of_obstacles(bool filtered, bool traced) {
+  const auto say = [](const char* text) {
+    hot::notice(wire::Feature::kNative, wire::NoticeLevel::kMissing, 0, text);
+  };
+  if (!g_obstacles.told_hidden && threads_are_hidden()) {
+    g_obstacles.told_hidden = true;
+    say("the process has no /proc, or one of another process id namespace, in which its threads "
+        "do not have their own numbers: they are not sampled; mount one (`unshare --mount-proc`)");
+  }
+  g_obstacles.traced_scans = traced ? g_obstacles.traced_scans + 1 : 0;
+  if (g_obstacles.traced_scans == kTracedScans && !g_obstacles.told_traced) {
+    g_obstacles.told_traced = true;
+    say("a debugger or another tracer holds the program and would be stopped by our signal: "
+        "running threads are not sampled for as long");
+  }
+  if (filtered && !g_obstacles.told_filtered) {
+    g_obstacles.told_filtered = true;
+    say("the program put threads of its own under a seccomp filter that may end them for what "
+        "sampling needs: from then on they are not sampled while they run");
+  }
+}
+
+void begin_obstacles() {
+  g_obstacles.traced_scans = 0;
+  g_obstacles.told_traced = g_obstacles.told_filtered = g_obstacles.told_lacking =
+      g_obstacles.told_hidden = false;
+}
+
+void tell_of_lacking_stacks(bool some) {
+  if (!some || g_obstacles.told_lacking) return;
+  g_obstacles.told_lacking = true;
+  hot::notice(wire::Feature::kNative, wire::NoticeLevel::kMissing, 0,
+              "code of TensorFlow, JAX or oneDNN must not be interrupted on a thread's own stack: "
+              "running threads are sampled only if they were made, or made others, under gpuprof "
+              "run and after that code was loaded");
+}
+
+}  // namespace gpuprof::sample

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What forbids signals to threads that would take them: a tracer, a seccomp filter, a /proc that
+// does not name them.
+//
+// Context:  worker
+// Owns:     the number of filters the process had when the library came
+// Promises: what keeps threads out of the samples is said once a session
+#pragma once
+
+#include "inject/sample/threads/thread_status.hpp"
+
+namespace gpuprof::sample {
+
+/// Filters that are there now were there before us; later calls change nothing, in a forked child
+/// neither.
+void note_own_filters();
+
+/// Whether the thread has filters, or the strict mode, that came after us: what our handler or the
+/// program's own exit needs may end it.
+bool has_new_filter(const ThreadStatus& status);
+
+/// Whether somebody traces this process: our signal would stop it again and again, or, in a
+/// debugger without a user, end it.
+bool is_traced();
+
+/// Says what was found since begin_obstacles(): `filtered`: some thread has a new filter;
+/// `traced`: at this scan. And, once, that the scan did not find the process's first thread.
+void tell_of_obstacles(bool filtered, bool traced);
+void begin_obstacles();
+
+/// Says once, if some lack one, that threads are not sampled without an alternate stack.
+void tell_of_lacking_stacks(bool some);
+
+}  // namespace gpuprof::sample

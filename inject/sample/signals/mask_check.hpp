@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One look at a thread's signal mask.
+//
+// Context:  worker
+// Owns:     nothing
+#pragma once
+
+#include <sys/types.h>
+
+#include "inject/sample/signals/mask_history.hpp"
+#include "inject/sample/threads/thread_status.hpp"
+
+namespace gpuprof::sample {
+
+/// What a thread is doing that is in the call of this line of its `syscall` file, whose status file
+/// shows our signal as blocked or not.
+MaskLook judge_mask(const char* line, bool blocked, int signal);
+
+/// The same, of a thread of this process.
+MaskLook look_at_mask(pid_t tid, const ThreadStatus& status, int signal);
+
+/// A look that may have met the thread in our handler, or in what libc blocks signals for a moment
+/// for: the handler ran since the last one, or the thread waits for a processor and has not got on.
+MaskLook doubted(MaskLook look, bool was_handled, bool runnable, bool got_on);
+
+}  // namespace gpuprof::sample

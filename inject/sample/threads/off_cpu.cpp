@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One look at each sleeping thread.
+//
+// Context:  worker
+// Owns:     the copy's buffer
+#include "inject/sample/threads/off_cpu.hpp"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "gpuprof/base/bytes.hpp"
+#include "gpuprof/base/clock.hpp"
+#include "inject/hot/outbox.hpp"
+#include "inject/hot/recorder.hpp"
+#include "inject/hot/thread_block.hpp"
+#include "inject/sample/fault_guard/fault_guard.hpp"
+#include "inject/sample/proc_files.hpp"
+#include "inject/sample/signals/kernel_sigaction.hpp"
+#include "inject/sample/modules/module_snapshot.hpp"
+
+namespace gpuprof::sample {
+
+namespace {
+
+constexpr std::size_t kCopyBytes = 32u << 10;
+constexpr std::size_t kPageBytes = 4096;
+// A sleeper's record is renewed this often; the wall time in between is its weight.
+constexpr std::uint64_t kRepeatNs = 200'000'000;
+// So many new walks a second and at a time: fifty threads that wake all the time stay below 1 % of
+// a core.
+constexpr std::uint64_t kWalkNs = 2'500'000, kMostWalks = 32;
+// A look at a thread is one clock reading.
+constexpr std::uint64_t kShortestPauseNs = 10'000'000, kLongestPauseNs = 80'000'000;
+
+alignas(64) constinit unsigned char g_copy[kCopyBytes];
+
+// Walks that are allowed from now on, as the time since which none was made.
+constinit std::uint64_t g_walks_from_ns = 0;
+
+enum class Why {
+  kDue,      // threads that are
+  kResting,  // threads between two steps, at once
+  kLast,     // of a session: what waits is told up to now
+};
+
+struct Turn {
+  const hot::Guard* guard;
+  const OpenFaults* open;
+  StackParts parts;
+  std::uint64_t now_ns, pause_ns;
+  std::uint64_t next_ns;  // when the first thread is due again
+  Why why;
+  bool allowed = true;
+};
+
+bool may_walk(const Turn& turn) {
+  g_walks_from_ns = std::max(g_walks_from_ns, turn.now_ns - kMostWalks * kWalkNs);
+  if (g_walks_from_ns + kWalkNs > turn.now_ns) return false;
+  g_walks_from_ns += kWalkNs;
+  return true;
+}
+
+struct Place {
+  std::uint64_t stack, program_counter;
+};
+
+bool cpu_time_of(pid_t tid, std::uint64_t* ns) {
+  timespec at;
+  if (clock_gettime(cpu_clock_of(tid), &at) != 0) return false;
+  *ns = static_cast<std::uint64_t>(at.tv_sec) * 1'000'000'000u +
+        static_cast<std::uint64_t>(at.tv_nsec);
+  return true;
+}
+
+// "running", "-1 SP PC", or "NR A0 … A5 SP PC": the last two fields are what is wanted.
+bool parse_place(char* line, Place* place) {
+  line[strcspn(line, "\n")] = '\0';
+  char* program_counter = strrchr(line, ' ');
+  if (program_counter == nullptr) return false;
+  *program_counter++ = '\0';
+  char* stack = strrchr(line, ' ');
+  if (stack == nullptr) return false;
+  parse_hex(stack + 1, &place->stack);
+  parse_hex(program_counter, &place->program_counter);
+  return place->stack != 0 && place->program_counter != 0;
+}
+
+bool read_place(pid_t tid, Place* place) {
+  char path[64], line[256];
+  task_path(path, sizeof path, tid, "syscall");
+  return read_small_file(path, line, sizeof line) > 0 && parse_place(line, place);
+}
+
+// Page by page, so that the end of the stack's mapping only ends the copy.
+std::size_t copy_stack(std::uintptr_t from) {
+  iovec remote[kCopyBytes / kPageBytes + 1];
+  unsigned long parts = 0;
+  const std::uintptr_t end = from + kCopyBytes;
+  for (std::uintptr_t at = from; at < end; ++parts) {
+    const std::uintptr_t next = std::min(end, (at / kPageBytes + 1) * kPageBytes);
+    remote[parts] = {reinterpret_cast<void*>(at), next - at};
+    at = next;
+  }
+  const iovec local{g_copy, kCopyBytes};
+  const ssize_t got = process_vm_readv(getpid(), &local, 1, remote, parts, 0);
+  return got > 0 ? static_cast<std::size_t>(got) : 0;
+}
+
+bool in_code(const Snapshot* modules, std::uint64_t address) {
+  return address > 1 && find_module(modules, address - 1) != nullptr;
+}
+
+// The kernel tells no frame pointer. The first frame that saved it gives it back, but in code built
+// with frame pointers the caller of a system call's stub needs it at once: look for the first two
+// linked frame records.
+std::uint64_t guess_frame_pointer(std::uintptr_t begin, std::size_t bytes) {
+  const Snapshot* modules = current_snapshot();
+  const auto word = [](std::size_t at) { return base::load<std::uint64_t>(g_copy + at); };
+  for (std::size_t at = begin % 8 == 0 ? 0 : 8 - begin % 8; at + 16 <= bytes; at += 8) {
+    const std::uint64_t next = word(at) - begin;
+    if (next <= at || (begin + next) % 8 != 0 || next > bytes - 16) continue;
+    if (in_code(modules, word(at + 8)) && in_code(modules, word(next + 8))) return begin + at;
+  }
+  return 0;
+}
+
+void emit(const Turn& turn, const ThreadEntry& entry, wire::SampleState state,
+          std::uint64_t stack_id, WaitMemory::Record record) {
+  if (record.weight_ns == 0) return;
+  const wire::Sample sample{record.ts_ns, stack_id, static_cast<std::uint32_t>(entry.tid),
+                            static_cast<std::uint32_t>(state), record.weight_ns};
+  hot::record(*turn.guard, sample, record.ts_ns);
+  hot::count(wire::Counter::kSamplesBlocked);
+}
+
+// As it was before a definition was sent: another number once anything found no room.
+std::uint64_t lane_of(const hot::Guard& guard) {
+  const wire::LaneWriter& lane = guard.outlet().lane;
+  return std::uint64_t{lane.epoch()} << 32 | lane.drops();
+}
+
+enum class Taken { kYes, kAwake, kMoved };
+
+Taken take(Turn& turn, ThreadEntry& entry) {
+  BlockedMemory& memory = entry.blocked;
+  Place place;
+  if (!read_place(entry.tid, &place)) return Taken::kAwake;
+  const std::size_t bytes = copy_stack(place.stack);
+  if (bytes < 8) {
+    if (errno == EPERM || errno == ENOSYS) turn.allowed = false;
+    return Taken::kMoved;
+  }
+  StackRequest request;
+  request.start =
+      registers_at(place.program_counter, place.stack, guess_frame_pointer(place.stack, bytes));
+  request.interrupted = true;
+  request.copy = StackCopy{place.stack, bytes, g_copy};
+  request.blocked_tid = entry.tid;
+  request.read_python = python::read_blocked;
+  request.flags = wire::kStackCopied;
+  request.parts = turn.parts;
+  const std::uint64_t lane = lane_of(*turn.guard);
+  const std::uint64_t id = take_stack(*turn.guard, request, turn.now_ns);
+  // A thread that ran at all has more CPU time: stronger than reading its place again, and cheaper.
+  std::uint64_t cpu_ns = 0;
+  if (!cpu_time_of(entry.tid, &cpu_ns) || cpu_ns != memory.cpu_ns) {
+    hot::count(wire::Counter::kBlockedTorn);
+    return Taken::kMoved;
+  }
+  memory.stack_id = id;
+  memory.lane = lane;
+  memory.taken_ns = turn.now_ns;
+  return id != 0 ? Taken::kYes : Taken::kMoved;
+}
+
+// It has waited since the last look at least.
+void go_on_waiting(Turn& turn, ThreadEntry& entry) {
+  BlockedMemory& memory = entry.blocked;
+  const bool known = memory.stack_id != 0 && memory.lane == lane_of(*turn.guard);
+  if (!known && !(may_walk(turn) && take(turn, entry) == Taken::kYes)) return;
+  const bool first = memory.told_ns == 0 || !known;
+  if (!first && turn.why != Why::kLast && turn.now_ns - memory.told_ns < kRepeatNs) return;
+  const std::uint64_t from_ns = memory.told_ns != 0 ? memory.told_ns : memory.wait.began_ns();
+  emit(turn, entry, first ? wire::SampleState::kBlocked : wire::SampleState::kBlockedRepeat,
+       memory.stack_id, {turn.now_ns, turn.now_ns - from_ns});
+  memory.told_ns = turn.now_ns;
+}
+
+// What it waited for is over; it may be in another wait already.
+void end_wait(Turn& turn, ThreadEntry& entry) {
+  BlockedMemory& memory = entry.blocked;
+  if (memory.told_ns != 0) {
+    memory.over_stack_id = memory.stack_id;
+    memory.over_told_ns = memory.told_ns;
+  } else if (memory.stack_id != 0) {
+    emit(turn, entry, wire::SampleState::kBlocked, memory.stack_id,
+         {memory.taken_ns, memory.stands_for_ns});
+  }
+  memory.stack_id = memory.told_ns = memory.stands_for_ns = 0;
+}
+
+// What was run since says how long it was.
+void tell_end(const Turn& turn, ThreadEntry& entry) {
+  BlockedMemory& memory = entry.blocked;
+  if (memory.over_stack_id == 0) return;
+  emit(turn, entry, wire::SampleState::kBlockedRepeat, memory.over_stack_id,
+       memory.wait.end_of(memory.over_told_ns));
+  memory.over_stack_id = 0;
+}
+
+void probe(Turn& turn, ThreadEntry& entry) {
+  BlockedMemory& memory = entry.blocked;
+  if (!memory.wait.wants_probe() || !may_walk(turn)) return;
+  switch (take(turn, entry)) {
+    case Taken::kYes:
+      memory.stands_for_ns = memory.wait.found_asleep();
+      return;
+    case Taken::kAwake:
+      return memory.wait.found_awake();
+    case Taken::kMoved:
+      return memory.wait.found_without_stack();
+  }
+}
+
+// Steps are told apart by where their thread is now: told at once, for what it did not run since
+// the last look.
+void tell_rest(Turn& turn, ThreadEntry& entry) {
+  BlockedMemory& memory = entry.blocked;
+  if (!may_walk(turn) || take(turn, entry) != Taken::kYes) return;
+  const std::uint64_t began_ns = memory.wait.began_ns();
+  emit(turn, entry, wire::SampleState::kBlocked, memory.stack_id,
+       {turn.now_ns, std::max<std::uint64_t>(turn.now_ns - began_ns, 1)});
+  memory.told_ns = turn.now_ns;
+  memory.wait.was_told(turn.now_ns - began_ns);
+}
+
+void look(ThreadEntry& entry, void* argument) {
+  Turn& turn = *static_cast<Turn*>(argument);
+  BlockedMemory& memory = entry.blocked;
+  std::uint64_t cpu_ns = 0;
+  if (!turn.allowed || turn.open->some_wait()) return;
+  if (turn.why == Why::kDue && !memory.wait.is_due(turn.now_ns)) {
+    turn.next_ns = std::min(turn.next_ns, memory.wait.due_ns());
+    return;
+  }
+  if (!cpu_time_of(entry.tid, &cpu_ns)) return;
+  memory.cpu_ns = cpu_ns;
+  const WaitMemory::Seen seen = memory.wait.look(turn.now_ns, cpu_ns);
+  tell_end(turn, entry);
+  if (seen == WaitMemory::Seen::kAsleep) {
+    go_on_waiting(turn, entry);
+  } else if (seen == WaitMemory::Seen::kMoved) {
+    end_wait(turn, entry);
+    if (turn.why == Why::kResting)
+      tell_rest(turn, entry);
+    else
+      probe(turn, entry);
+  }
+  memory.wait.plan_next(seen, turn.pause_ns);
+  turn.next_ns = std::min(turn.next_ns, memory.wait.due_ns());
+}
+
+/// What was known of the threads that make steps, by their ids.
+struct Resting {
+  struct Known {
+    std::uint32_t tid, ops;
+  } known[hot::kMaxThreadBlocks];
+  std::uint32_t tids[hot::kMaxThreadBlocks];  // of those that rest
+  std::uint32_t count;
+  bool some_step;
+};
+constinit Resting g_resting{};
+
+void find_resting(hot::ThreadSlot& slot, void*) {
+  const std::uint32_t ops = slot.step_ops.load(std::memory_order_relaxed);
+  const std::uint32_t tid = slot.tid.load(std::memory_order_relaxed);
+  if (ops == 0 || g_resting.count == hot::kMaxThreadBlocks) return;
+  g_resting.some_step = true;
+  Resting::Known& known = g_resting.known[tid % hot::kMaxThreadBlocks];
+  if (known.tid == tid && known.ops == ops) g_resting.tids[g_resting.count++] = tid;
+  known = {tid, ops};
+}
+
+void look_if_resting(ThreadEntry& entry, void* argument) {
+  const std::uint32_t* begin = g_resting.tids;
+  const std::uint32_t* end = begin + g_resting.count;
+  if (std::find(begin, end, static_cast<std::uint32_t>(entry.tid)) != end) look(entry, argument);
+}
+
+// @return when the first of them is due again, 0: not allowed.
+std::uint64_t look_at(void (*visitor)(ThreadEntry&, void*), const StackParts& parts,
+                      std::uint64_t period_ns, std::uint64_t now_ns, Why why) {
+  const std::uint64_t pause_ns = std::clamp(2 * period_ns, kShortestPauseNs, kLongestPauseNs);
+  const std::uint64_t later_ns = now_ns + kLongestPauseNs;
+  hot::Guard guard(hot::Role::kCallback);
+  if (!guard) return later_ns;
+  SnapshotUse at_work;
+  const OpenFaults open(blocked_signals());
+  if (open.some_wait()) return later_ns;
+  Turn turn{&guard, &open, parts, now_ns, pause_ns, later_ns, why};
+  for_each_thread(visitor, &turn);
+  return turn.allowed ? turn.next_ns : 0;
+}
+
+}  // namespace
+
+std::uint64_t look_at_blocked_threads(const StackParts& parts, std::uint64_t period_ns,
+                                      std::uint64_t now_ns, bool last) {
+  return look_at(look, parts, period_ns, now_ns, last ? Why::kLast : Why::kDue);
+}
+
+bool look_at_resting_threads(const StackParts& parts, std::uint64_t period_ns, std::uint64_t now_ns,
+                             bool* some_step) {
+  g_resting.count = 0;
+  g_resting.some_step = false;
+  hot::for_each_slot(find_resting, nullptr);
+  *some_step = g_resting.some_step;
+  return g_resting.count == 0 ||
+         look_at(look_if_resting, parts, period_ns, now_ns, Why::kResting) != 0;
+}
+
+}  // namespace gpuprof::sample

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stacks of threads that sleep in the kernel, without waking them.
+//
+// Context:  worker
+// Owns:     one buffer for a copied stack
+// Promises: no signal, no stop; a stack is walked on a copy and thrown away if the thread ran
+//           meanwhile; a thread that has not run since the last look costs one clock reading
+// Not here: for how long one has waited (wait_tracker.hpp)
+#pragma once
+
+#include <cstdint>
+
+#include "inject/sample/threads/threads.hpp"
+#include "inject/sample/unwind/stack_capture.hpp"
+
+namespace gpuprof::sample {
+
+/// Looks at those threads of the list that are due.
+/// @param period_ns Between two samples of a running thread. One that runs now and then is looked
+/// at every second period.
+/// @param last No look will follow: waits are told up to now.
+/// @return when the next is due; 0: this kernel does not let us (said once).
+std::uint64_t look_at_blocked_threads(const StackParts& parts, std::uint64_t period_ns,
+                                      std::uint64_t now_ns, bool last = false);
+
+/// Looks at those that make steps, and have begun no operator since the last call. Where much time
+/// passes between two operators this tells on which side of a step's border it does.
+/// @param some_step  Whether any thread makes steps.
+bool look_at_resting_threads(const StackParts& parts, std::uint64_t period_ns, std::uint64_t now_ns,
+                             bool* some_step);
+
+}  // namespace gpuprof::sample

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Looks at the program and tries the triggers.
+//
+// Context:  worker
+// Owns:     nothing
+#include "inject/sample/triggers/trigger_selection.hpp"
+
+#include <stdio.h>
+
+#include "inject/hot/outbox.hpp"
+#include "inject/sample/program_kind.hpp"
+#include "inject/sample/signals/handler.hpp"
+#include "inject/sample/modules/module_snapshot.hpp"
+
+namespace gpuprof::sample {
+
+namespace {
+
+using wire::Feature;
+using wire::NoticeLevel;
+
+bool usable(const TriggerKind& kind, const TriggerPlan& plan, const char* then) {
+  char why[160] = "", text[256];
+  if (kind.probe(plan, why, sizeof why)) return true;
+  snprintf(text, sizeof text, "sampler %s cannot be used (%s); %s", kind.name, why, then);
+  hot::notice(Feature::kNative, NoticeLevel::kMissing, 0, text);
+  return false;
+}
+
+const TriggerKind* choose(wire::SamplerKind asked, const TriggerPlan& plan, bool no_perf) {
+  constexpr const char* kNothing = "running threads are not sampled";
+  switch (asked) {
+    case wire::SamplerKind::kPerf:
+      return !no_perf && usable(kPerfTrigger, plan, kNothing) ? &kPerfTrigger : nullptr;
+    case wire::SamplerKind::kCpuTimer:
+      return usable(kCpuTimerTrigger, plan, kNothing) ? &kCpuTimerTrigger : nullptr;
+    case wire::SamplerKind::kTgkill:
+      return &kTgkillTrigger;
+    case wire::SamplerKind::kAuto:
+#ifdef GPUPROF_TEST_WALL_TIMER
+      return &kWallTrigger;  // the stress build does what nothing else asks for
+#endif
+      if (!no_perf && usable(kPerfTrigger, plan, "per-thread CPU timers are used instead"))
+        return &kPerfTrigger;
+      return usable(kCpuTimerTrigger, plan, kNothing) ? &kCpuTimerTrigger : nullptr;
+#ifdef GPUPROF_TEST_WALL_TIMER
+    case wire::SamplerKind::kWallTestOnly:
+      return &kWallTrigger;
+#endif
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+const TriggerKind* choose_trigger(wire::SamplerKind asked, const TriggerPlan& plan, bool no_perf) {
+  if (has_threads_of_its_own(current_snapshot())) {
+    hot::notice(
+        Feature::kNative, NoticeLevel::kMissing, 0,
+        "the program contains Go code without cgo, whose threads stand no handler of ours: only "
+        "blocked threads are sampled");
+    return nullptr;
+  }
+  if (handled_signal() == 0) {
+    hot::notice(Feature::kNative, NoticeLevel::kMissing, 0,
+                "every realtime signal is in use by the program: only blocked threads are sampled");
+    return nullptr;
+  }
+  return choose(asked, plan, no_perf);
+}
+
+}  // namespace gpuprof::sample

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Answers libunwind's question for the module of an address by an unwind table that the program
+// has registered (inject/eh_frames).
+//
+// Context:  signal | callback, worker (for a copied stack)
+// Owns:     nothing
+// Promises: the entry is read once more before it is used: one that has gone, or is another by now,
+//           answers nothing
+#pragma once
+
+#include <link.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gpuprof::sample {
+
+/// Calls back with a module of one entry, as dl_iterate_phdr does. 0: none is known. Needs a
+/// SnapshotUse.
+int answer_by_registered(std::uintptr_t address, int (*callback)(dl_phdr_info*, std::size_t, void*),
+                         void* data);
+
+}  // namespace gpuprof::sample

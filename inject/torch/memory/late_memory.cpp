@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One set of replacements.
+//
+// Context:  worker
+// Owns:     see late_memory.hpp
+#include "inject/torch/memory/late_memory.hpp"
+
+#include "inject/hot/outbox.hpp"
+
+namespace gpuprof::torch {
+namespace {
+
+constinit got::Patches g_reports(kMemoryWrappers);
+
+bool is_late() { return kMemoryWrappers != nullptr && !got::in_front(); }
+
+}  // namespace
+
+void follow_memory() {
+  if (is_late()) g_reports.follow();
+}
+
+void restore_memory() {
+  if (kMemoryWrappers != nullptr) g_reports.restore();
+}
+
+void say_late_memory() {
+  hot::notice(wire::Feature::kTorch, wire::NoticeLevel::kMissing, 0,
+              "PyTorch's memory on the CPU is not recorded, as the process ran before it was asked "
+              "to (PyTorch would complain of blocks it did not remember); that of GPUs is. "
+              "`gpuprof run` records both from the first block on.");
+}
+
+}  // namespace gpuprof::torch

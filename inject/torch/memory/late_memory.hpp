@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PyTorch's memory reports where this library was not preloaded: led through us by the tables of
+// libtorch's libraries.
+//
+// Context:  worker
+// Owns:     the replaced slots
+// Promises: nothing is asked of PyTorch's CPU allocator: blocks taken before would be reported as
+//           unknown, on the program's stderr, when they are given back
+// Not here: the wrapper (entry/interpose_torch.cpp)
+#pragma once
+
+#include "inject/got/patches.hpp"
+
+namespace gpuprof::torch {
+
+/// The wrapper of c10::reportMemoryUsageToProfiler, which stands beside it in the library's entry;
+/// a program linked without that has none.
+extern const got::Replacement kMemoryWrappers[] __attribute__((weak));
+
+/// Follows modules that came. Does nothing in a preloaded library.
+void follow_memory();
+void restore_memory();
+
+/// Says what memory is not recorded for having come late.
+void say_late_memory();
+
+}  // namespace gpuprof::torch

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compares from the outside in.
+//
+// Context:  callback
+#include "inject/torch/operators/operator_stack.hpp"
+
+#include <string.h>
+
+#include "gpuprof/base/bytes.hpp"
+
+namespace gpuprof::torch {
+
+namespace {
+
+constexpr std::uint32_t kMaxTypeName = 256;
+constexpr std::uint64_t kNoFrames = 0x73746b;
+
+std::uint64_t module_id(const python::Object& module) {
+  const std::uint64_t id = base::hash_step(base::hash_step(0x6e6e4du, module.address), module.type);
+  return id == 0 ? 1 : id;
+}
+
+bool wants(std::uint32_t detail, std::uint32_t bit) { return (detail & bit) != 0; }
+
+}  // namespace
+
+void Stack::renew(const python::Runtime& runtime, std::uint32_t at, const python::QuickFrame& now,
+                  const python::FrameLook& look) {
+  Level& level = levels_[at];
+  raw(at) = now;
+  level.look = look;
+  level.module = python::Object{0, 0};
+  for (std::uint32_t i = 0; i < 2; ++i) hash_[at][i] = at == 0 ? kNoFrames : hash_[at - 1][i];
+  if (now.code == 0) return;
+  python::CodeFacts& code = codes_[now.code * 0x9e3779b97f4a7c15ULL >> 40 & (kCodes - 1)];
+  python::code_facts(runtime, now.code, look.mark, &code);
+  if (code.module_call) level.module = python::first_local(runtime, now.frame);
+  raw(at).code_id = code.id;
+  const std::uint64_t place =
+      code.id + static_cast<std::uint32_t>(now.instr_offset) * 0x9e3779b97f4a7c15ULL;
+  hash_[at][0] = base::hash_step(hash_[at][0], place);
+  if (level.module.address != 0)
+    hash_[at][1] = base::hash_step(hash_[at][1] + place, module_id(level.module));
+}
+
+void Stack::changed_from(std::uint32_t level, std::uint32_t count) {
+  id_of_ = 0;
+  count_ = count;
+  if (++version_ == 0) ++version_;
+  if (module_level_ < level) return;
+  module_level_ = kNoModule;
+  for (; level < count && module_level_ == kNoModule; ++level)
+    if (levels_[level].module.address != 0) module_level_ = level;
+}
+
+template <python::FrameForm kForm>
+bool Stack::take_quickly(const python::Runtime& runtime, std::uint32_t around) {
+  const python::Looker<kForm> looker(runtime);
+  const std::uint64_t top = looker.top();
+  // All frames wait for the operator around this one, unless it called Python.
+  if (around == version_ && count_ != 0 && looker.stands(levels_[count_ - 1].look, top))
+    return true;
+  const std::uint32_t count = looker.chain(top, chain_, kMaxStackLevels);
+  const std::uint32_t known = count < count_ ? count : count_;
+  const std::uint64_t* frame = chain_ + count;
+  std::uint32_t same = 0;
+  for (; same < known; ++same) {
+    const Level& level = levels_[same];
+    --frame;
+    if (!looker.same(level.look, *frame)) break;
+    // The same call of the same function may be one of another module.
+    if (level.module.address != 0 && !(level.module == python::first_local(runtime, *frame))) break;
+  }
+  if (same == count && same == count_) return true;
+  for (std::uint32_t level = same; level < count; ++level) {
+    python::QuickFrame now;
+    if (!python::quick_frame(runtime, chain_[count - 1 - level], &now)) return false;
+    renew(runtime, level, now, looker.look(now));
+  }
+  changed_from(same, count);
+  return true;
+}
+
+// While nobody knows whether frames are as they should be, and once they are not: the next one is
+// compared with none of these, as no frame lies at address 0.
+void Stack::take_carefully(std::uint32_t tid) {
+  const std::uint32_t count = python::quick_frames(tid, raw_, kMaxStackLevels);
+  memmove(raw_ + (kMaxStackLevels - count), raw_, count * sizeof raw_[0]);
+  const python::Runtime* runtime = python::g_runtime.load(std::memory_order_acquire);
+  for (std::uint32_t level = 0; level < count; ++level) {
+    const python::QuickFrame now = raw(level);
+    const std::uint64_t mark = now.code == 0 ? 0 : python::CodeMark(runtime->at).of(now.code);
+    renew(*runtime, level, now, python::FrameLook{0, 0, 0, mark});
+  }
+  module_level_ = kNoModule;
+  changed_from(0, count);
+}
+
+void Stack::take(std::uint32_t tid, std::uint32_t around) {
+  using python::FrameForm;
+  const python::Runtime* runtime = python::proven_runtime();
+  if (runtime == nullptr) return take_carefully(tid);
+  bool taken = false;
+  switch (python::form_of(runtime->at)) {
+    case FrameForm::kNumber:
+      taken = take_quickly<FrameForm::kNumber>(*runtime, around);
+      break;
+    case FrameForm::kEntry:
+      taken = take_quickly<FrameForm::kEntry>(*runtime, around);
+      break;
+    case FrameForm::kOwner:
+      taken = take_quickly<FrameForm::kOwner>(*runtime, around);
+      break;
+  }
+  if (!taken) take_carefully(tid);
+}
+
+// False: something found no room, so what refers to it must not count as sent.
+bool Stack::send_parts(const hot::Guard& guard, std::uint32_t detail, std::uint64_t ts_ns) {
+  hot::Outlet& outlet = guard.outlet();
+  const std::uint32_t drops = outlet.lane.drops();
+  for (std::uint32_t i = 0; i < count_; ++i) {
+    const Level& level = levels_[i];
+    const bool module = level.module.address != 0;
+    if (raw(i).code_id == 0 || (!module && !wants(detail, wire::kTorchStack))) continue;
+    python::send_code(guard, raw(i).code, raw(i).code_id, ts_ns);
+    if (!module || !wants(detail, wire::kTorchModules)) continue;
+    const std::uint64_t id = module_id(level.module);
+    if (modules_.sent(id, outlet.lane.epoch())) continue;
+    const char* name = python::type_name(level.module.type);
+    const auto bytes = static_cast<std::uint32_t>(strnlen(name, kMaxTypeName));
+    const wire::TorchModuleDef def{id, level.module.address, level.module.type, bytes, 0};
+    if (hot::record(guard, def, ts_ns, name, bytes)) modules_.add(id);
+  }
+  return outlet.lane.drops() == drops;
+}
+
+std::uint32_t Stack::write(std::uint32_t detail, wire::PyFrame* to, std::uint32_t room) const {
+  std::uint32_t count = 0;
+  for (std::uint32_t i = count_; i-- > 0 && count + 2 <= room;) {
+    const Level& level = levels_[i];
+    const bool module = level.module.address != 0 && wants(detail, wire::kTorchModules);
+    // A shim parts runs of native frames, of which there are none here.
+    if (raw(i).code_id == 0 || (!module && !wants(detail, wire::kTorchStack))) continue;
+    to[count++] = wire::PyFrame{raw(i).code_id, raw(i).instr_offset, raw(i).flags};
+    if (module) to[count++] = wire::PyFrame{module_id(level.module), 0, wire::kPyModule};
+  }
+  return count;
+}
+
+std::uint64_t Stack::id_for(std::uint32_t detail) const {
+  const std::uint64_t* hash = hash_[count_ - 1];
+  if (hash[wants(detail, wire::kTorchStack) ? 0 : 1] == kNoFrames) return 0;
+  std::uint64_t id = 0;
+  if (wants(detail, wire::kTorchStack)) id = hash[0];
+  if (wants(detail, wire::kTorchModules)) id = base::mix64(id + hash[1]);
+  return id == 0 ? 1 : id;
+}
+
+void Stack::send(const hot::Guard& guard, std::uint32_t detail, std::uint64_t ts_ns) {
+  hot::Outlet& outlet = guard.outlet();
+  if (!send_parts(guard, detail, ts_ns)) return;
+  constexpr std::uint32_t kRoom = wire::kMaxPythonFrames;
+  static_assert(sizeof outlet.scratch >= kRoom * sizeof(wire::PyFrame));
+  auto* frames = reinterpret_cast<wire::PyFrame*>(outlet.scratch);
+  const std::uint32_t count = write(detail, frames, kRoom);
+  const std::uint32_t flags = count_ == kMaxStackLevels ? wire::kStackPythonDeep : 0;
+  const wire::StackDef def{id_, 0, static_cast<std::uint16_t>(count), flags};
+  hot::define_stack(guard, def, frames, count * static_cast<std::uint32_t>(sizeof(wire::PyFrame)),
+                    ts_ns);
+}
+
+std::uint64_t Stack::define(const hot::Guard& guard, std::uint32_t detail, std::uint64_t ts_ns) {
+  if (count_ == 0) return 0;
+  if (id_of_ != detail) {
+    id_ = id_for(detail);
+    id_of_ = detail;
+  }
+  hot::Outlet& outlet = guard.outlet();
+  if (id_ != 0 && !outlet.stacks.sent(id_, outlet.lane.epoch())) send(guard, detail, ts_ns);
+  return id_;
+}
+
+}  // namespace gpuprof::torch
