@@ -50,7 +50,7 @@ std::uintptr_t behind_call(const char* function, long number) {
 }
 
 void* open_library(const char* kind) {
-  void* library = dlopen((std::string(WAKE_FOLDER) + "/libwake_" + kind + ".so").c_str(),
+  void* library = dlopen((std::string(ACTIVATION_FOLDER) + "/libactivation_" + kind + ".so").c_str(),
                          RTLD_NOW | RTLD_LOCAL);
   EXPECT_NE(library, nullptr) << dlerror();
   return library;
@@ -151,7 +151,7 @@ TEST(LockFree, FindsTheModuleOfRunningCode) {
   void* library = open_library("library");
   const std::uintptr_t inside = at(dlsym(library, "wake_test_inside"));
   const modules::MappedFile file = modules::running_module(inside);
-  EXPECT_STREQ(file.name(), "libwake_library.so");
+  EXPECT_STREQ(file.name(), "libactivation_library.so");
   EXPECT_TRUE(file.holds(inside));
   dlclose(library);
 }

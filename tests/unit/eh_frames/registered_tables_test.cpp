@@ -8,7 +8,7 @@
 
 #include <thread>
 
-#include "section.hpp"
+#include "eh_frame_builder.hpp"
 
 namespace gpuprof::frames {
 namespace {

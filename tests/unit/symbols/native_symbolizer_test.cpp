@@ -80,7 +80,7 @@ TEST(NativeNames, TellTheLineWhenAskedAndDwarfExists) {
   NamingOptions options;
   options.native_lines = true;
   const DisplayFrame frame = name_one(module_of(object_of(ours())), pc_of(ours()), options);
-  EXPECT_TRUE(frame.file.ends_with("native_names_test.cpp")) << frame.file;
+  EXPECT_TRUE(frame.file.ends_with("native_symbolizer_test.cpp")) << frame.file;
   EXPECT_GT(frame.line, 15);
   EXPECT_LT(frame.line, 30);
 }

@@ -7,7 +7,7 @@
 
 #include <random>
 
-#include "section.hpp"
+#include "eh_frame_builder.hpp"
 
 namespace gpuprof::frames {
 namespace {

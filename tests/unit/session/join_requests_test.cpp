@@ -3,7 +3,7 @@
 // Sessions of processes that run already: joined at fake doors, ended by their schedule.
 #include <filesystem>
 
-#include "tests/unit/session/captures_fixture.hpp"
+#include "tests/unit/session/join_requests_fixture.hpp"
 
 namespace gpuprof::session {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Processes that run already and cannot be recorded: nobody answers, or somebody says no.
-#include "tests/unit/session/captures_fixture.hpp"
+#include "tests/unit/session/join_requests_fixture.hpp"
 
 namespace gpuprof::session {
 namespace {
