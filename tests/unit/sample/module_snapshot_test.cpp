@@ -149,10 +149,10 @@ TEST_F(Modules, AreReportedWithPathBuildIdAndBias) {
       return m.path.find(part) != std::string::npos;
     });
   };
-  ASSERT_NE(named("sample_snapshot_test"), g_seen_modules.end());
+  ASSERT_NE(named("sample_module_snapshot_test"), g_seen_modules.end());
   ASSERT_NE(named("[vdso]"), g_seen_modules.end());
   ASSERT_NE(named("/libc.so"), g_seen_modules.end());
-  const SeenModule& own = *named("sample_snapshot_test");
+  const SeenModule& own = *named("sample_module_snapshot_test");
   EXPECT_EQ(own.path[0], '/');
   EXPECT_GE(address_of(somewhere), own.module.start);
   EXPECT_LT(address_of(somewhere), own.module.end);
