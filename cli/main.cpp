@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/output/stdout_writer.hpp"
 #include "cli/command_table.hpp"
 #include "cli/options/help_text.hpp"
 #include "cli/options/parse.hpp"
+#include "cli/output/stdout_writer.hpp"
 #include "support/io/log.hpp"
 #include "support/text/text.hpp"
 

@@ -27,8 +27,8 @@
 #include "gpuprof/base/unique_fd.hpp"
 #include "support/io/files.hpp"
 #include "support/process/sched_slice.hpp"
-#include "support/result.hpp"
 #include "support/process/write_error_signals.hpp"
+#include "support/result.hpp"
 
 #ifndef GPUPROF_VERSION
 #define GPUPROF_VERSION "0.1.0"

@@ -14,9 +14,9 @@
 #include <sstream>
 
 #include "daemon/client/serve_protocol.hpp"
+#include "gpuprof/base/clock.hpp"
 #include "recording/session/summary.hpp"
 #include "recording/session/trace_categories.hpp"
-#include "gpuprof/base/clock.hpp"
 #include "serve/capture_process.hpp"
 #include "serve/work_folder.hpp"
 #include "support/io/files.hpp"

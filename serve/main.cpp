@@ -22,15 +22,15 @@
 #include <string>
 
 #include "daemon/client/serve_protocol.hpp"
-#include "recording/session/trace_categories.hpp"
 #include "gpuprof/base/unique_fd.hpp"
+#include "recording/session/trace_categories.hpp"
 #include "serve/grpc_server.hpp"
 #include "serve/profiler_service_impl.hpp"
 #include "serve/work_folder.hpp"
 #include "support/io/files.hpp"
 #include "support/io/log.hpp"
-#include "support/text/text.hpp"
 #include "support/process/write_error_signals.hpp"
+#include "support/text/text.hpp"
 
 #ifndef GPUPROF_VERSION
 #define GPUPROF_VERSION "0.1.0"

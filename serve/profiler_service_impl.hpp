@@ -14,8 +14,8 @@
 #include <string>
 
 #include "serve/capture.hpp"
-#include "serve/target_processes.hpp"
 #include "serve/profiler_service.grpc.pb.h"
+#include "serve/target_processes.hpp"
 
 namespace gpuprof::serve {
 

@@ -11,12 +11,12 @@
 #include <set>
 
 #include "analysis/commands/import_report.hpp"
-#include "analysis/commands/resolve_session.hpp"
 #include "analysis/commands/recording_source.hpp"
+#include "analysis/commands/resolve_session.hpp"
 #include "analysis/import/import.hpp"
 #include "analysis/report/diff/condition.hpp"
-#include "analysis/report/diff/output/diff_text.hpp"
 #include "analysis/report/diff/make_diff.hpp"
+#include "analysis/report/diff/output/diff_text.hpp"
 #include "analysis/report/diff/significance/repeated_pairs.hpp"
 #include "analysis/report/diff_page/diff_page.hpp"
 #include "analysis/report/page/page_file.hpp"

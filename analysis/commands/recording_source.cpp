@@ -9,8 +9,8 @@
 
 #include <filesystem>
 
-#include "analysis/import/import.hpp"
 #include "analysis/import/detect_input.hpp"
+#include "analysis/import/import.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::api {

@@ -10,8 +10,8 @@
 #include <algorithm>
 
 #include "analysis/export/export.hpp"
-#include "recording/model/open_snapshots.hpp"
 #include "recording/model/ignoring_sink.hpp"
+#include "recording/model/open_snapshots.hpp"
 #include "support/io/files.hpp"
 #include "support/text/text.hpp"
 

@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "recording/session/summary.hpp"
 #include "analysis/export/prescan/file_request.hpp"
+#include "recording/session/summary.hpp"
 #include "support/result.hpp"
 
 namespace gpuprof::exporter {

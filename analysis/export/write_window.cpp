@@ -7,9 +7,9 @@
 
 #include <algorithm>
 
+#include "analysis/export/labels/rank.hpp"
 #include "analysis/export/output_paths.hpp"
 #include "analysis/export/prescan/read_window.hpp"
-#include "analysis/export/labels/rank.hpp"
 #include "recording/model/ignoring_sink.hpp"
 #include "support/process/out_of_memory.hpp"
 

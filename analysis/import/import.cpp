@@ -19,16 +19,16 @@
 #include "analysis/export/labels/rank.hpp"
 #include "analysis/import/detect_input.hpp"
 #include "analysis/import/emit/emit.hpp"
-#include "analysis/import/emit/track_owners.hpp"
 #include "analysis/import/emit/session_process.hpp"
+#include "analysis/import/emit/track_owners.hpp"
 #include "analysis/import/emit/worker_name.hpp"
+#include "analysis/import/file_diagnostics.hpp"
 #include "analysis/import/json/json_events.hpp"
 #include "analysis/import/json/text_source.hpp"
 #include "analysis/import/time/file_alignment.hpp"
-#include "analysis/import/file_diagnostics.hpp"
 #include "recording/spool/spool.hpp"
-#include "support/text/text.hpp"
 #include "support/io/signal_cleanup.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::importer {
 namespace {

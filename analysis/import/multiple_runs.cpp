@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/import/time/file_alignment.hpp"
 #include "analysis/import/file_diagnostics.hpp"
+#include "analysis/import/time/file_alignment.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::importer {

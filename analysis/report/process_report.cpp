@@ -13,7 +13,6 @@
 
 #include "analysis/export/export.hpp"
 #include "analysis/export/labels/rank.hpp"
-#include "analysis/report/step_thread/step_thread_builder.hpp"
 #include "analysis/report/aggregation/flame_aggregator.hpp"
 #include "analysis/report/aggregation/gpu_aggregator.hpp"
 #include "analysis/report/aggregation/host_aggregator.hpp"
@@ -21,6 +20,7 @@
 #include "analysis/report/aggregation/operator_aggregator.hpp"
 #include "analysis/report/aggregation/step_aggregator.hpp"
 #include "analysis/report/aggregation/warm_up_steps.hpp"
+#include "analysis/report/step_thread/step_thread_builder.hpp"
 #include "analysis/report/timeline/timeline.hpp"
 
 namespace gpuprof::report {

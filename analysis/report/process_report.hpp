@@ -4,7 +4,8 @@
 //
 // Context:  cli
 // Owns:     its tables; they are small against the events
-// Promises: made from what the files of that process show (analysis/export/prescan/prescan.hpp), windows added
+// Promises: made from what the files of that process show (analysis/export/prescan/prescan.hpp),
+// windows added
 //           up
 // Not here: of several processes (report.hpp), how it is printed (output/), advice (advice.hpp)
 #pragma once
@@ -14,17 +15,17 @@
 #include <optional>
 #include <vector>
 
-#include "recording/model/window.hpp"
-#include "analysis/report/step_thread/step_thread.hpp"
-#include "analysis/report/aggregation/meta.hpp"
 #include "analysis/report/aggregation/flame_tree.hpp"
 #include "analysis/report/aggregation/gpu_tables.hpp"
 #include "analysis/report/aggregation/host_tables.hpp"
 #include "analysis/report/aggregation/memory_tables.hpp"
+#include "analysis/report/aggregation/meta.hpp"
 #include "analysis/report/aggregation/operator_tables.hpp"
 #include "analysis/report/aggregation/step_tables.hpp"
+#include "analysis/report/step_thread/step_thread.hpp"
 #include "analysis/report/timeline/stack_table.hpp"
 #include "analysis/report/wall_time/wall_time.hpp"
+#include "recording/model/window.hpp"
 #include "recording/spool/spool.hpp"
 #include "support/result.hpp"
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report/process_report.hpp"
 #include "analysis/report/import_summary.hpp"
+#include "analysis/report/process_report.hpp"
 
 namespace gpuprof::report {
 

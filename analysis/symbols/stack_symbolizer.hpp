@@ -14,11 +14,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "recording/model/events.hpp"
-#include "recording/model/ignoring_sink.hpp"
 #include "analysis/symbols/display_frame.hpp"
 #include "analysis/symbols/module_map.hpp"
 #include "analysis/symbols/native_symbolizer.hpp"
+#include "recording/model/events.hpp"
+#include "recording/model/ignoring_sink.hpp"
 
 namespace gpuprof::symbols {
 

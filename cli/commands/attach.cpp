@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "cli/command_table.hpp"
-#include "cli/target/inject_library.hpp"
 #include "cli/session/capture_session.hpp"
+#include "cli/target/inject_library.hpp"
 #include "cli/target/target_selection.hpp"
 #include "daemon/client/attach.hpp"
 #include "support/process/procfs.hpp"
-#include "support/text/text.hpp"
 #include "support/process/write_error_signals.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::cli {
 namespace {

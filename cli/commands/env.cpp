@@ -10,14 +10,14 @@
 #include <utility>
 #include <vector>
 
-#include "cli/output/stdout_writer.hpp"
 #include "cli/command_table.hpp"
-#include "cli/target/installation.hpp"
-#include "cli/target/environment.hpp"
 #include "cli/output/output_location.hpp"
+#include "cli/output/stdout_writer.hpp"
+#include "cli/target/environment.hpp"
+#include "cli/target/installation.hpp"
 #include "gpuprof/wire/messages.hpp"
-#include "support/process/subprocess.hpp"
 #include "support/io/files.hpp"
+#include "support/process/subprocess.hpp"
 #include "support/text/json.hpp"
 #include "support/text/text.hpp"
 

@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "cli/output/stdout_writer.hpp"
+#include "analysis/commands/export_session.hpp"
 #include "cli/command_table.hpp"
 #include "cli/output/output_location.hpp"
+#include "cli/output/stdout_writer.hpp"
 #include "cli/output/summary_text.hpp"
-#include "analysis/commands/export_session.hpp"
 #include "support/io/files.hpp"
-#include "support/io/signal_cleanup.hpp"
 #include "support/io/progress_line.hpp"
+#include "support/io/signal_cleanup.hpp"
 #include "support/process/write_error_signals.hpp"
 
 namespace gpuprof::cli {

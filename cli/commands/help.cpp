@@ -5,9 +5,9 @@
 // Context:  cli
 #include <fmt/format.h>
 
-#include "cli/output/stdout_writer.hpp"
 #include "cli/command_table.hpp"
 #include "cli/options/help_text.hpp"
+#include "cli/output/stdout_writer.hpp"
 
 namespace gpuprof::cli {
 

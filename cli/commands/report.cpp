@@ -9,18 +9,18 @@
 #include <cstdio>
 #include <string>
 
-#include "cli/output/stdout_writer.hpp"
+#include "analysis/commands/report_page.hpp"
+#include "analysis/commands/report_session.hpp"
 #include "cli/command_table.hpp"
 #include "cli/output/read_progress.hpp"
 #include "cli/output/stdout_width.hpp"
+#include "cli/output/stdout_writer.hpp"
 #include "cli/version.hpp"
-#include "analysis/commands/report_page.hpp"
-#include "analysis/commands/report_session.hpp"
 #include "support/io/files.hpp"
-#include "support/text/text.hpp"
-#include "support/io/signal_cleanup.hpp"
 #include "support/io/progress_line.hpp"
+#include "support/io/signal_cleanup.hpp"
 #include "support/process/write_error_signals.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::cli {
 namespace {

@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "cli/command_table.hpp"
-#include "cli/target/environment.hpp"
 #include "cli/output/output_location.hpp"
-#include "cli/target/target_selection.hpp"
 #include "cli/session/serve_process.hpp"
-#include "support/text/text.hpp"
+#include "cli/target/environment.hpp"
+#include "cli/target/target_selection.hpp"
 #include "support/process/write_error_signals.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::cli {
 namespace {

@@ -10,14 +10,14 @@
 #include <string>
 #include <vector>
 
-#include "cli/output/stdout_writer.hpp"
 #include "cli/command_table.hpp"
+#include "cli/output/stdout_writer.hpp"
 #include "cli/target/target_selection.hpp"
 #include "gpuprof/wire/messages.hpp"
 #include "support/io/files.hpp"
+#include "support/process/write_error_signals.hpp"
 #include "support/text/json.hpp"
 #include "support/text/text.hpp"
-#include "support/process/write_error_signals.hpp"
 
 namespace gpuprof::cli {
 namespace {

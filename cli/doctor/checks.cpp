@@ -11,8 +11,8 @@
 
 #include <algorithm>
 
-#include "cli/output/stdout_writer.hpp"
 #include "cli/command_table.hpp"
+#include "cli/output/stdout_writer.hpp"
 #include "support/process/subprocess.hpp"
 #include "support/text/json.hpp"
 

@@ -19,8 +19,8 @@
 
 #include "cli/doctor/checks.hpp"
 #include "cli/target/installation.hpp"
-#include "support/process/subprocess.hpp"
 #include "support/io/files.hpp"
+#include "support/process/subprocess.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::cli {

@@ -21,13 +21,13 @@
 #include <vector>
 
 #include "cli/doctor/checks.hpp"
-#include "cli/target/installation.hpp"
 #include "cli/output/output_location.hpp"
+#include "cli/target/installation.hpp"
 #include "cli/version.hpp"
 #include "gpuprof/base/unique_fd.hpp"
-#include "support/process/subprocess.hpp"
-#include "support/process/program_probe.hpp"
 #include "support/io/files.hpp"
+#include "support/process/program_probe.hpp"
+#include "support/process/subprocess.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::cli {

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "cli/doctor/checks.hpp"
-#include "support/process/subprocess.hpp"
 #include "support/io/files.hpp"
+#include "support/process/subprocess.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::cli {

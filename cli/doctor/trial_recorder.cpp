@@ -15,8 +15,8 @@
 #include <system_error>
 #include <utility>
 
-#include "support/process/subprocess.hpp"
 #include "support/io/files.hpp"
+#include "support/process/subprocess.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::cli {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "support/text/json.hpp"
 #include "support/result.hpp"
+#include "support/text/json.hpp"
 
 namespace gpuprof::cli {
 

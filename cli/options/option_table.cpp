@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <array>
 
-#include "cli/options/setters.hpp"
 #include "analysis/commands/formats.hpp"
 #include "analysis/commands/report_session.hpp"
+#include "cli/options/setters.hpp"
 
 namespace gpuprof::cli {
 namespace {

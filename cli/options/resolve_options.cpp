@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "cli/options/parse.hpp"
 #include "analysis/commands/formats.hpp"
-#include "recording/session/step_spec.hpp"
+#include "cli/options/parse.hpp"
 #include "gpuprof/wire/messages.hpp"
+#include "recording/session/step_spec.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::cli {

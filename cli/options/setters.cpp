@@ -11,8 +11,8 @@
 #include <array>
 #include <string_view>
 
-#include "cli/options/option_table.hpp"
 #include "analysis/commands/formats.hpp"
+#include "cli/options/option_table.hpp"
 #include "recording/session/overhead_limit.hpp"
 #include "recording/session/step_spec.hpp"
 #include "recording/session/trace_categories.hpp"

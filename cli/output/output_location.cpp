@@ -16,8 +16,8 @@
 
 #include "analysis/commands/formats.hpp"
 #include "gpuprof/base/clock.hpp"
-#include "support/process/subprocess.hpp"
 #include "support/io/files.hpp"
+#include "support/process/subprocess.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::cli {

@@ -13,9 +13,9 @@
 #include <atomic>
 #include <cstdio>
 
-#include "cli/target/environment.hpp"
-#include "cli/session/capture_schedule.hpp"
 #include "cli/output/summary_output.hpp"
+#include "cli/session/capture_schedule.hpp"
+#include "cli/target/environment.hpp"
 #include "cli/version.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/io/files.hpp"

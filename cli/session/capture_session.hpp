@@ -14,13 +14,13 @@
 #include <string>
 #include <vector>
 
-#include "cli/target/installation.hpp"
 #include "cli/options/options.hpp"
 #include "cli/output/output_location.hpp"
 #include "cli/session/daemon_session.hpp"
+#include "cli/target/installation.hpp"
 #include "daemon/control/control_sockets.hpp"
-#include "support/result.hpp"
 #include "support/io/progress_line.hpp"
+#include "support/result.hpp"
 
 namespace gpuprof::cli {
 

@@ -17,10 +17,10 @@
 #include <cstddef>
 #include <utility>
 
-#include "support/process/subprocess.hpp"
 #include "support/io/files.hpp"
-#include "support/text/text.hpp"
 #include "support/io/unix_socket.hpp"
+#include "support/process/subprocess.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::cli {
 

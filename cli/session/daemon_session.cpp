@@ -11,14 +11,14 @@
 
 #include <utility>
 
-#include "cli/session/daemon_process.hpp"
 #include "analysis/commands/export_session.hpp"
+#include "cli/session/daemon_process.hpp"
 #include "gpuprof/base/clock.hpp"
-#include "support/process/subprocess.hpp"
 #include "support/io/log.hpp"
-#include "support/process/procfs.hpp"
-#include "support/text/text.hpp"
 #include "support/io/progress_line.hpp"
+#include "support/process/procfs.hpp"
+#include "support/process/subprocess.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::cli {
 namespace {

@@ -16,13 +16,13 @@
 #include <string>
 #include <vector>
 
-#include "cli/target/installation.hpp"
 #include "cli/session/daemon_watchdog.hpp"
+#include "cli/target/installation.hpp"
 #include "daemon/client/client.hpp"
 #include "daemon/control/control_sockets.hpp"
 #include "recording/session/summary.hpp"
-#include "support/result.hpp"
 #include "support/io/progress_line.hpp"
+#include "support/result.hpp"
 
 namespace gpuprof::cli {
 

@@ -21,8 +21,8 @@
 
 #include "daemon/client/serve_protocol.hpp"
 #include "gpuprof/base/clock.hpp"
-#include "support/process/subprocess.hpp"
 #include "support/io/files.hpp"
+#include "support/process/subprocess.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::cli {

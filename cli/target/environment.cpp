@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "gpuprof/wire/messages.hpp"
-#include "support/process/subprocess.hpp"
 #include "support/io/files.hpp"
+#include "support/process/subprocess.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::cli {

@@ -13,8 +13,8 @@
 namespace gpuprof::cli {
 
 /// Every signal that can be caught but those that say something of ourselves: CHLD, CONT, TTIN,
-/// TTOU, WINCH, and what our own writes raise (support/process/write_error_signals.hpp). Blocked, a fault of our
-/// own still ends us: the kernel does not wait for a thread that cannot go on.
+/// TTOU, WINCH, and what our own writes raise (support/process/write_error_signals.hpp). Blocked, a
+/// fault of our own still ends us: the kernel does not wait for a thread that cannot go on.
 sigset_t program_signals();
 
 /// The kernel's word on what we ourselves did: a fault, or too much of our own CPU time.

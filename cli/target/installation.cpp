@@ -17,8 +17,8 @@
 #include <string_view>
 
 #include "cli/session/daemon_process.hpp"
-#include "support/process/program_probe.hpp"
 #include "support/io/files.hpp"
+#include "support/process/program_probe.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::cli {

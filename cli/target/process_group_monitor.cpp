@@ -21,8 +21,8 @@
 
 #include "cli/target/forwarded_signals.hpp"
 #include "gpuprof/base/clock.hpp"
-#include "support/process/subprocess.hpp"
 #include "support/process/procfs.hpp"
+#include "support/process/subprocess.hpp"
 
 namespace gpuprof::cli {
 namespace {

@@ -11,11 +11,11 @@
 #include <chrono>
 #include <thread>
 
-#include "daemon/attach/process/checks.hpp"
 #include "daemon/attach/injection.hpp"
+#include "daemon/attach/process/checks.hpp"
 #include "daemon/attach/process/loader.hpp"
-#include "daemon/attach/ptrace/step_out.hpp"
 #include "daemon/attach/process/thread_candidates.hpp"
+#include "daemon/attach/ptrace/step_out.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/io/files.hpp"
 #include "support/process/procfs.hpp"

@@ -16,10 +16,10 @@
 #include "daemon/attach/inject.hpp"
 #include "daemon/attach/library_copy.hpp"
 #include "daemon/attach/process/library_file.hpp"
-#include "daemon/attach/ptrace/safe_point.hpp"
 #include "daemon/attach/process/process_image.hpp"
-#include "daemon/attach/ptrace/tracee.hpp"
 #include "daemon/attach/process/transfer_tracker.hpp"
+#include "daemon/attach/ptrace/safe_point.hpp"
+#include "daemon/attach/ptrace/tracee.hpp"
 
 namespace gpuprof::attach {
 

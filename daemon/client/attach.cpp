@@ -5,8 +5,8 @@
 // Context:  cli
 #include "daemon/client/attach.hpp"
 
-#include "daemon/attach/process/checks.hpp"
 #include "daemon/attach/inject.hpp"
+#include "daemon/attach/process/checks.hpp"
 #include "daemon/attach/process/library_file.hpp"
 
 namespace gpuprof::api {

@@ -13,9 +13,9 @@
 #include <cstdint>
 #include <string>
 
+#include "gpuprof/base/unique_fd.hpp"
 #include "recording/session/session_options.hpp"
 #include "recording/session/summary.hpp"
-#include "gpuprof/base/unique_fd.hpp"
 #include "support/result.hpp"
 
 namespace gpuprof::api {

@@ -19,8 +19,8 @@
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/wire/control_socket.hpp"
 #include "gpuprof/wire/segment.hpp"
-#include "support/process/procfs.hpp"
 #include "support/io/unix_socket.hpp"
+#include "support/process/procfs.hpp"
 
 namespace gpuprof::api {
 namespace {

@@ -10,9 +10,9 @@
 
 #include <utility>
 
+#include "analysis/symbols/python_lines.hpp"
 #include "recording/session/overhead_limit.hpp"
 #include "recording/session/step_spec.hpp"
-#include "analysis/symbols/python_lines.hpp"
 
 namespace gpuprof::session {
 namespace {

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "recording/session/session_options.hpp"
 #include "daemon/ingest/steps/step_search.hpp"
 #include "daemon/session/target/governor.hpp"
 #include "gpuprof/wire/messages.hpp"
+#include "recording/session/session_options.hpp"
 #include "support/result.hpp"
 
 namespace gpuprof::session {

@@ -18,16 +18,16 @@
 #include <string>
 #include <vector>
 
-#include "recording/session/summary.hpp"
 #include "analysis/export/export.hpp"
 #include "daemon/session/agent_config.hpp"
+#include "daemon/session/export_worker.hpp"
 #include "daemon/session/processes/join_requests.hpp"
 #include "daemon/session/processes/process_selection.hpp"
-#include "daemon/session/export_worker.hpp"
+#include "daemon/session/processes/unrecorded_processes.hpp"
 #include "daemon/session/schedule/schedule.hpp"
 #include "daemon/session/spool_folder.hpp"
 #include "daemon/session/target/target.hpp"
-#include "daemon/session/processes/unrecorded_processes.hpp"
+#include "recording/session/summary.hpp"
 
 namespace gpuprof::session {
 

@@ -14,9 +14,9 @@
 #include <set>
 #include <string>
 
-#include "recording/session/step_spec.hpp"
-#include "recording/model/loss.hpp"
 #include "daemon/session/session.hpp"
+#include "recording/model/loss.hpp"
+#include "recording/session/step_spec.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::session {

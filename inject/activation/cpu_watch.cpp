@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "gpuprof/base/clock.hpp"
+#include "inject/activation/cpu_watch_state.hpp"
 #include "inject/sample/signals/alt_stacks.hpp"
 #include "inject/sample/signals/kernel_sigaction.hpp"
-#include "inject/activation/cpu_watch_state.hpp"
 
 #if defined(__x86_64__)
 // The bytes by which unwinders and debuggers know a signal's frame.

@@ -8,7 +8,8 @@
 // Promises: never interrupts a sleeping call: a thread's CPU timer expires while it runs; nothing
 //           stays pending, since no call of the C library blocks that signal, nor can one give it
 //           another action
-// Not here: whether the interrupted code may be disturbed (safe_point.hpp), the handler (cpu_watch_handler.cpp)
+// Not here: whether the interrupted code may be disturbed (safe_point.hpp), the handler
+// (cpu_watch_handler.cpp)
 #pragma once
 
 #include <signal.h>

@@ -14,11 +14,11 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "inject/activation/cpu_watch_state.hpp"
+#include "inject/activation/safe_point.hpp"
 #include "inject/hot/worker/worker_thread.hpp"
 #include "inject/sample/fault_guard/recovery_point.hpp"
 #include "inject/sample/signals/kernel_sigaction.hpp"
-#include "inject/activation/safe_point.hpp"
-#include "inject/activation/cpu_watch_state.hpp"
 
 namespace gpuprof::wake {
 

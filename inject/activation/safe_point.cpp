@@ -14,10 +14,10 @@
 #include <cstdint>
 #include <iterator>
 
+#include "inject/activation/syscall_site.hpp"
 #include "inject/modules/module_symbols.hpp"
 #include "inject/modules/signal_safe_lookup.hpp"
 #include "inject/sample/unwind/arch.hpp"
-#include "inject/activation/syscall_site.hpp"
 
 namespace gpuprof::wake {
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "gpuprof/base/clock.hpp"
+#include "inject/activation/cpu_watch.hpp"
 #include "inject/agent/core.hpp"
 #include "inject/cupti/cupti.hpp"
 #include "inject/hot/state.hpp"
@@ -25,7 +26,6 @@
 #include "inject/sample/program_kind.hpp"
 #include "inject/sample/signals/alt_stacks.hpp"
 #include "inject/torch/memory/allocations.hpp"
-#include "inject/activation/cpu_watch.hpp"
 
 namespace gpuprof::agent {
 

@@ -15,8 +15,8 @@
 #include "gpuprof/base/clock.hpp"
 #include "inject/agent/core.hpp"
 #include "inject/hot/state.hpp"
-#include "inject/hot/worker/worker_wakeup.hpp"
 #include "inject/hot/worker/worker_thread.hpp"
+#include "inject/hot/worker/worker_wakeup.hpp"
 #include "inject/sample/sampler.hpp"
 
 namespace gpuprof::agent {

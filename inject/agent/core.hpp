@@ -13,9 +13,9 @@
 
 #include "gpuprof/wire/messages.hpp"
 #include "gpuprof/wire/segment.hpp"
-#include "inject/agent/socket/control_socket.hpp"
 #include "inject/agent/socket/address.hpp"
 #include "inject/agent/socket/connection.hpp"
+#include "inject/agent/socket/control_socket.hpp"
 #include "inject/agent/socket/send_queue.hpp"
 
 namespace gpuprof::agent {
@@ -117,8 +117,8 @@ void restore_signal_calls();
 /// Whether a handler of a signal may be running here: one is blocked. Any context.
 bool may_be_in_handler();
 
-/// From now on fork and exit of a program with one thread come by us (single_threaded.cpp). Before our
-/// thread is made. Boundary.
+/// From now on fork and exit of a program with one thread come by us (single_threaded.cpp). Before
+/// our thread is made. Boundary.
 void follow_end_calls();
 /// They do not any more, unless there is one thread still: what the C library locks because there
 /// was ours it locks for good. Worker.
@@ -140,8 +140,8 @@ void send_environment_facts();
 /// so where not (address_space.cpp). Worker.
 bool address_space_has_room(std::uint64_t segment_bytes);
 
-/// Takes over the credentials of the program's main thread after it changed its own (credentials.cpp).
-/// Worker.
+/// Takes over the credentials of the program's main thread after it changed its own
+/// (credentials.cpp). Worker.
 void follow_credentials();
 
 /// Ends the process with the status of its main thread if only threads of ours are left
@@ -152,7 +152,8 @@ void end_if_left_alone(const char* status);
 bool a_thread_ends();
 inline constexpr std::uint32_t kEndLookMs = 1;
 
-/// Leaves at the next turn if a seccomp filter has come since the first look (seccomp_exit.cpp). Worker.
+/// Leaves at the next turn if a seccomp filter has come since the first look (seccomp_exit.cpp).
+/// Worker.
 /// @param status  Text of /proc/self/status.
 void leave_if_filtered(const char* status);
 

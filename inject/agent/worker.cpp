@@ -5,11 +5,11 @@
 // Context:  worker
 #include <sys/prctl.h>
 
+#include "inject/activation/cpu_watch.hpp"
 #include "inject/agent/core.hpp"
 #include "inject/agent/process/fd_table.hpp"
 #include "inject/cupti/cupti.hpp"
 #include "inject/hot/worker/worker_thread.hpp"
-#include "inject/activation/cpu_watch.hpp"
 
 namespace gpuprof::agent {
 

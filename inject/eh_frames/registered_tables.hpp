@@ -7,7 +7,8 @@
 // Owns:     a list of their addresses; one mapping with an index of what they tell about
 // Promises: no lock, no allocation and nothing read of a table where the program registers it; one
 //           that it has taken back is used no more from that moment on
-// Not here: the calls themselves (entry/interpose_register_frame.cpp), libunwind (sample/registered_answer)
+// Not here: the calls themselves (entry/interpose_register_frame.cpp), libunwind
+// (sample/registered_answer)
 //
 // The worker reads them, a few milliseconds later, by process_vm_readv: a table that has gone
 // meanwhile is an error code.

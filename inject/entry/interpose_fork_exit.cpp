@@ -4,7 +4,8 @@
 // signal handler calls exit the C library is not to wait for itself. And fork, for the same reason.
 //
 // Context:  boundary
-// Promises: the program's exit status is passed on untouched; bounded (inject/agent/process/exit.cpp)
+// Promises: the program's exit status is passed on untouched; bounded
+// (inject/agent/process/exit.cpp)
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -12,9 +12,9 @@
 
 #include <atomic>
 
+#include "inject/activation/cpu_watch.hpp"
 #include "inject/entry/next_symbol.hpp"
 #include "inject/sample/signals/alt_stacks.hpp"
-#include "inject/activation/cpu_watch.hpp"
 
 #define GPUPROF_EXPORT extern "C" __attribute__((visibility("default")))
 

@@ -18,9 +18,9 @@
 
 #include <atomic>
 
+#include "inject/activation/cpu_watch.hpp"
 #include "inject/agent/agent.hpp"
 #include "inject/modules/pinned_module.hpp"
-#include "inject/activation/cpu_watch.hpp"
 
 #define GPUPROF_EXPORT extern "C" __attribute__((visibility("default")))
 

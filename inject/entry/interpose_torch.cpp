@@ -12,10 +12,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "inject/torch/memory/late_memory.hpp"
 #include "inject/torch/memory/allocations.hpp"
-#include "inject/torch/memory/program_block_table.hpp"
+#include "inject/torch/memory/late_memory.hpp"
 #include "inject/torch/memory/memory_functions.hpp"
+#include "inject/torch/memory/program_block_table.hpp"
 
 #define GPUPROF_EXPORT __attribute__((visibility("default")))
 

@@ -15,8 +15,8 @@
 #include <initializer_list>
 
 #include "inject/got/got_slots.hpp"
-#include "inject/modules/pinned_module.hpp"
 #include "inject/modules/module_list.hpp"
+#include "inject/modules/pinned_module.hpp"
 
 extern "C" __attribute__((visibility("hidden"))) const ElfW(Ehdr) __ehdr_start;
 

@@ -8,11 +8,11 @@
 
 #include <cstring>
 
-#include "inject/got/patches.hpp"
 #include "inject/got/got_slots.hpp"
+#include "inject/got/patches.hpp"
 #include "inject/got/slot_write.hpp"
-#include "inject/modules/module_symbols.hpp"
 #include "inject/modules/module_list.hpp"
+#include "inject/modules/module_symbols.hpp"
 
 namespace gpuprof::got {
 namespace {

@@ -54,7 +54,8 @@ class Guard {
     std::atomic<std::uint8_t>& mark = slot.mark_of(role);
     if (mark.load(std::memory_order_relaxed) != 0) return false;
     mark.store(1, std::memory_order_relaxed);
-    // For the compiler; what the processor reorders the worker's membarrier sees (segment_lifetime.cpp).
+    // For the compiler; what the processor reorders the worker's membarrier sees
+    // (segment_lifetime.cpp).
     std::atomic_signal_fence(std::memory_order_seq_cst);
     if (alive() && slot.epoch.load(std::memory_order_relaxed) ==
                        g_state.epoch.load(std::memory_order_acquire)) {

@@ -22,10 +22,10 @@
 
 #include "gpuprof/base/clock.hpp"
 #include "inject/hot/outbox.hpp"
-#include "inject/hot/worker/sleep.hpp"
+#include "inject/hot/shared_pages.hpp"
 #include "inject/hot/state.hpp"
 #include "inject/hot/thread_block.hpp"
-#include "inject/hot/shared_pages.hpp"
+#include "inject/hot/worker/sleep.hpp"
 #include "inject/hot/worker/worker_thread.hpp"
 
 namespace gpuprof::hot {

@@ -58,8 +58,8 @@ struct State {
   std::uint32_t large_lanes = 0;
   wire::Stats* stats = nullptr;  // null before the first session only
   wire::Plan* plan = nullptr;
-  /// Whether threads measure what they spend in our code (overhead_meter.hpp), and what reading the clock
-  /// adds to it. Before the segment is shown.
+  /// Whether threads measure what they spend in our code (overhead_meter.hpp), and what reading the
+  /// clock adds to it. Before the segment is shown.
   std::atomic<bool> measures_itself{false};
   std::atomic<std::uint32_t> clock_cost_ns{0};
   /// The worker is parked since a fork, and waits for whoever comes by to let it go on.

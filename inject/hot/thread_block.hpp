@@ -13,8 +13,8 @@
 
 #include "gpuprof/wire/ring_buffer.hpp"
 #include "inject/hot/clock/overhead_meter.hpp"
-#include "inject/hot/state.hpp"
 #include "inject/hot/clock/tsc_clock.hpp"
+#include "inject/hot/state.hpp"
 
 namespace gpuprof::hot {
 

@@ -18,8 +18,8 @@
 #include <atomic>
 
 #include "gpuprof/base/bytes.hpp"
-#include "inject/modules/module_symbols.hpp"
 #include "inject/modules/module_list.hpp"
+#include "inject/modules/module_symbols.hpp"
 
 namespace gpuprof::modules {
 namespace {

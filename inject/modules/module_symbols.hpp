@@ -9,7 +9,8 @@
 // Promises: calls nothing of the loader; finds symbols of RTLD_LOCAL modules too; whatever the
 //           tables say, reads nothing but what the loader has mapped of the module; a module that
 //           is not relocated yet is read as well
-// Not here: which symbols matter (inject/python/runtime/find_runtime.cpp, inject/torch/find_libtorch.cpp)
+// Not here: which symbols matter (inject/python/runtime/find_runtime.cpp,
+// inject/torch/find_libtorch.cpp)
 #pragma once
 
 #include <link.h>

@@ -15,8 +15,8 @@
 #include <atomic>
 
 #include "gpuprof/base/readable.hpp"
-#include "inject/modules/module_symbols.hpp"
 #include "inject/modules/module_list.hpp"
+#include "inject/modules/module_symbols.hpp"
 
 namespace gpuprof::modules {
 namespace {

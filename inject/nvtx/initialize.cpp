@@ -9,9 +9,9 @@
 #include "gpuprof/base/clock.hpp"
 #include "inject/got/patches.hpp"
 #include "inject/hot/state.hpp"
+#include "inject/nvtx/handle_tables.hpp"
 #include "inject/nvtx/handlers.hpp"
 #include "inject/nvtx/late_init.hpp"
-#include "inject/nvtx/handle_tables.hpp"
 #include "inject/nvtx/nvtx.hpp"
 
 namespace gpuprof::nvtx {

@@ -13,9 +13,9 @@
 
 #include "inject/hot/outbox.hpp"
 #include "inject/modules/module_list.hpp"
+#include "inject/nvtx/handle_tables.hpp"
 #include "inject/nvtx/handlers.hpp"
 #include "inject/nvtx/module_data.hpp"
-#include "inject/nvtx/handle_tables.hpp"
 
 namespace gpuprof::nvtx {
 

@@ -12,14 +12,14 @@
 #include <unistd.h>
 
 #include "inject/sample/fault_guard/fault_guard.hpp"
+#include "inject/sample/modules/module_snapshot.hpp"
 #include "inject/sample/sampler.hpp"
 #include "inject/sample/sampler_state.hpp"
 #include "inject/sample/signals/alt_stacks.hpp"
 #include "inject/sample/signals/handler.hpp"
+#include "inject/sample/signals/handler_masks.hpp"
 #include "inject/sample/signals/interrupted_syscalls.hpp"
 #include "inject/sample/signals/sigqueue_limit.hpp"
-#include "inject/sample/signals/handler_masks.hpp"
-#include "inject/sample/modules/module_snapshot.hpp"
 #include "inject/sample/threads/threads.hpp"
 #include "inject/sample/triggers/perf_event_fds.hpp"
 #include "inject/sample/unwind/launch_stack_cache.hpp"

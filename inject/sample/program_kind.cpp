@@ -9,8 +9,8 @@
 #include <algorithm>
 
 #include "gpuprof/base/red_zone_code.hpp"
-#include "inject/modules/toolchain.hpp"
 #include "inject/modules/module_list.hpp"
+#include "inject/modules/toolchain.hpp"
 #include "inject/sample/signals/alt_stacks.hpp"
 
 namespace gpuprof::sample {

@@ -11,9 +11,9 @@
 
 #include "gpuprof/base/loader_counts.hpp"
 #include "inject/hot/outbox.hpp"
+#include "inject/modules/module_list.hpp"
 #include "inject/modules/module_symbols.hpp"
 #include "inject/modules/pinned_module.hpp"
-#include "inject/modules/module_list.hpp"
 #include "inject/torch/torch_version.hpp"
 
 namespace gpuprof::torch {

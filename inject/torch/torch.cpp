@@ -10,18 +10,18 @@
 
 #include <atomic>
 
+#include "inject/hot/clock/tsc_clock.hpp"
 #include "inject/hot/outbox.hpp"
 #include "inject/hot/segment_lifetime.hpp"
-#include "inject/hot/clock/tsc_clock.hpp"
-#include "inject/python/frames/frames.hpp"
 #include "inject/python/frames/fast_frames.hpp"
+#include "inject/python/frames/frames.hpp"
 #include "inject/torch/calibrate.hpp"
 #include "inject/torch/find_libtorch.hpp"
-#include "inject/torch/operators/input_layout.hpp"
-#include "inject/torch/memory/late_memory.hpp"
 #include "inject/torch/library.hpp"
 #include "inject/torch/loops/loop_steps.hpp"
 #include "inject/torch/memory/allocations.hpp"
+#include "inject/torch/memory/late_memory.hpp"
+#include "inject/torch/operators/input_layout.hpp"
 #include "inject/torch/operators/observer.hpp"
 #include "inject/torch/operators/thread_state.hpp"
 

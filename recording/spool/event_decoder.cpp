@@ -5,9 +5,9 @@
 // Context:  daemon
 #include <algorithm>
 
+#include "gpuprof/base/bytes.hpp"
 #include "recording/model/ignoring_sink.hpp"
 #include "recording/spool/event_coding.hpp"
-#include "gpuprof/base/bytes.hpp"
 
 namespace gpuprof::spool {
 namespace {

@@ -13,11 +13,11 @@
 #include <cerrno>
 #include <cstring>
 
+#include "gpuprof/base/unique_fd.hpp"
 #include "recording/model/ignoring_sink.hpp"
 #include "recording/spool/block.hpp"
 #include "recording/spool/event_coding.hpp"
 #include "recording/spool/spool.hpp"
-#include "gpuprof/base/unique_fd.hpp"
 #include "support/process/write_error_signals.hpp"
 
 namespace gpuprof::spool {

@@ -15,10 +15,10 @@
 #include <cerrno>
 #include <cstring>
 
+#include "gpuprof/base/unique_fd.hpp"
 #include "recording/spool/block.hpp"
 #include "recording/spool/event_coding.hpp"
 #include "recording/spool/spool.hpp"
-#include "gpuprof/base/unique_fd.hpp"
 
 namespace gpuprof::spool {
 namespace {

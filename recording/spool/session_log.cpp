@@ -14,9 +14,9 @@
 #include <cerrno>
 #include <cstring>
 
+#include "gpuprof/base/unique_fd.hpp"
 #include "recording/spool/session_log_keys.hpp"
 #include "recording/spool/spool.hpp"
-#include "gpuprof/base/unique_fd.hpp"
 #include "support/process/write_error_signals.hpp"
 
 namespace gpuprof::spool {

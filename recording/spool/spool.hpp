@@ -2,9 +2,9 @@
 //
 // The append-only store between ring and file: one file a process, one log a session.
 //
-// Context:  daemon (writers: its ingest thread; readers: any one thread), cli through analysis/commands
-// Owns:     the files it opened
-// Promises: what was flushed survives kill -9 of the daemon and a full disk; a reader stops at
+// Context:  daemon (writers: its ingest thread; readers: any one thread), cli through
+// analysis/commands Owns:     the files it opened Promises: what was flushed survives kill -9 of
+// the daemon and a full disk; a reader stops at
 //           the last whole block and says how many bytes it left; <= 24 bytes a record on average
 // Not here: what the records mean (recording/model), what becomes of them (analysis/export)
 #pragma once
@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "recording/session/session_options.hpp"
 #include "recording/model/events.hpp"
 #include "recording/model/window.hpp"
+#include "recording/session/session_options.hpp"
 #include "support/result.hpp"
 
 namespace gpuprof::spool {

@@ -10,9 +10,9 @@
 #include <filesystem>
 #include <system_error>
 
-#include "support/process/subprocess.hpp"
-#include "support/process/program_probe.hpp"
 #include "support/io/files.hpp"
+#include "support/process/program_probe.hpp"
+#include "support/process/subprocess.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::support {

@@ -19,8 +19,8 @@
 
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/base/unique_fd.hpp"
-#include "support/text/text.hpp"
 #include "support/process/write_error_signals.hpp"
+#include "support/text/text.hpp"
 
 extern char** environ;
 

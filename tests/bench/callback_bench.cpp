@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <vector>
 
-#include "inject/cupti/callbacks/api_callback.hpp"
 #include "inject/cupti/callback_state.hpp"
+#include "inject/cupti/callbacks/api_callback.hpp"
 #include "tests/bench/spread.hpp"
 #include "tests/fakes/at_depth.hpp"
 #include "tests/unit/sample/sampler_fixture.hpp"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "gpuprof/base/bytes.hpp"
-#include "gpuprof/wire/ring_buffer.hpp"
 #include "gpuprof/wire/records.hpp"
+#include "gpuprof/wire/ring_buffer.hpp"
 
 namespace gpuprof::test {
 

@@ -15,9 +15,9 @@
 #include <iterator>
 #include <string>
 
-#include "analysis/commands/formats.hpp"
 #include "analysis/commands/diff_sessions.hpp"
 #include "analysis/commands/export_session.hpp"
+#include "analysis/commands/formats.hpp"
 #include "analysis/commands/report_page.hpp"
 #include "analysis/commands/report_session.hpp"
 #include "recording/spool/block.hpp"

@@ -8,10 +8,10 @@
 #include <cstring>
 #include <string>
 
-#include "daemon/attach/process/maps.hpp"
 #include "analysis/symbols/elf_symbols.hpp"
 #include "analysis/symbols/module_map.hpp"
 #include "analysis/symbols/python_lines.hpp"
+#include "daemon/attach/process/maps.hpp"
 #include "inject/python/loops/loop_scan.hpp"
 #include "support/text/demangle.hpp"
 #include "tests/fuzz/input.hpp"

@@ -16,13 +16,13 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/attach/process/elf_image.hpp"
-#include "daemon/attach/process/library_file.hpp"
 #include "analysis/symbols/elf_symbols.hpp"
 #include "analysis/symbols/native_lines.hpp"
+#include "daemon/attach/process/elf_image.hpp"
+#include "daemon/attach/process/library_file.hpp"
 #include "inject/modules/module_symbols.hpp"
-#include "support/text/demangle.hpp"
 #include "support/process/program_probe.hpp"
+#include "support/text/demangle.hpp"
 #include "tests/fuzz/input.hpp"
 
 namespace {

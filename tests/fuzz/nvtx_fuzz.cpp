@@ -11,8 +11,8 @@
 #include <memory>
 #include <string>
 
-#include "inject/nvtx/handlers.hpp"
 #include "inject/nvtx/handle_tables.hpp"
+#include "inject/nvtx/handlers.hpp"
 #include "inject/nvtx/nvtx.hpp"
 #include "inject/nvtx/step_pattern.hpp"
 #include "tests/fakes/in_process_segment.hpp"

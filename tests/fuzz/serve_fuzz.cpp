@@ -11,8 +11,8 @@
 #include <optional>
 #include <string>
 
-#include "serve/target_processes.hpp"
 #include "serve/profile_request.hpp"
+#include "serve/target_processes.hpp"
 #include "support/io/listen_address.hpp"
 #include "tests/fuzz/input.hpp"
 

@@ -18,10 +18,10 @@
 #include <string>
 #include <vector>
 
-#include "recording/session/session_options.hpp"
 #include "daemon/session/server.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/wire/control_socket.hpp"
+#include "recording/session/session_options.hpp"
 #include "support/io/unix_socket.hpp"
 #include "tests/fuzz/input.hpp"
 #include "tests/fuzz/packets.hpp"

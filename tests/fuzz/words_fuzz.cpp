@@ -10,14 +10,14 @@
 #include <string>
 #include <vector>
 
-#include "cli/options/parse.hpp"
-#include "cli/output/output_location.hpp"
-#include "recording/session/session_options.hpp"
-#include "recording/session/step_spec.hpp"
 #include "analysis/export/export.hpp"
 #include "analysis/report/diff/condition.hpp"
+#include "cli/options/parse.hpp"
+#include "cli/output/output_location.hpp"
 #include "daemon/session/agent_config.hpp"
 #include "daemon/session/schedule/schedule.hpp"
+#include "recording/session/session_options.hpp"
+#include "recording/session/step_spec.hpp"
 #include "support/text/text.hpp"
 #include "support/text/utf8.hpp"
 #include "tests/fuzz/input.hpp"

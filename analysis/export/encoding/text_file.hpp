@@ -10,8 +10,8 @@
 #include <string>
 #include <type_traits>
 
-#include "analysis/export/encoding/gzip_file.hpp"
 #include "analysis/export/encoding/buffered_writer.hpp"
+#include "analysis/export/encoding/gzip_file.hpp"
 #include "support/result.hpp"
 
 namespace gpuprof::exporter {

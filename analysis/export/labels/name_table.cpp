@@ -8,8 +8,8 @@
 #include <cstring>
 #include <string>
 
-#include "recording/model/truncated_name.hpp"
 #include "gpuprof/base/bytes.hpp"
+#include "recording/model/truncated_name.hpp"
 #include "support/text/demangle.hpp"
 
 namespace gpuprof::exporter {

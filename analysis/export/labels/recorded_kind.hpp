@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "analysis/export/labels/operator_names.hpp"
-#include "recording/model/imported_values.hpp"
 #include "recording/model/events.hpp"
+#include "recording/model/imported_values.hpp"
 
 namespace gpuprof::exporter {
 

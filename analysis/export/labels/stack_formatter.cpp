@@ -8,8 +8,8 @@
 #include <algorithm>
 
 #include "analysis/export/encoding/buffered_writer.hpp"
-#include "recording/model/truncated_name.hpp"
 #include "gpuprof/base/bytes.hpp"
+#include "recording/model/truncated_name.hpp"
 
 namespace gpuprof::exporter {
 namespace {

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "analysis/export/labels/name_table.hpp"
-#include "recording/model/events.hpp"
 #include "analysis/symbols/stack_symbolizer.hpp"
+#include "recording/model/events.hpp"
 
 namespace gpuprof::exporter {
 

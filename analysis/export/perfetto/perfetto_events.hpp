@@ -15,10 +15,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analysis/export/perfetto/perfetto_tracks.hpp"
-#include "analysis/export/resolve/sample_slices.hpp"
-#include "analysis/export/resolve/event_resolver.hpp"
 #include "analysis/export/containers/paged_bitset.hpp"
+#include "analysis/export/perfetto/perfetto_tracks.hpp"
+#include "analysis/export/resolve/event_resolver.hpp"
+#include "analysis/export/resolve/sample_slices.hpp"
 
 namespace gpuprof::exporter {
 

@@ -5,7 +5,8 @@
 // Context:  daemon (export thread) | cli
 // Owns:     the texts written so far, at most kMaxTexts of kMaxTextBytes: then it begins anew
 // Promises: one packet sequence; whatever a packet refers to stands before it in the file
-// Not here: which tracks there are (perfetto_tracks.cpp), what events become (perfetto_host.cpp, perfetto_gpu.cpp)
+// Not here: which tracks there are (perfetto_tracks.cpp), what events become (perfetto_host.cpp,
+// perfetto_gpu.cpp)
 #pragma once
 
 #include <array>

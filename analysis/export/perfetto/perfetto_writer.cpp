@@ -7,8 +7,8 @@
 
 #include "analysis/export/encoding/gzip_file.hpp"
 #include "analysis/export/perfetto/perfetto_events.hpp"
-#include "analysis/export/resolve/event_resolver.hpp"
 #include "analysis/export/prescan/read_window.hpp"
+#include "analysis/export/resolve/event_resolver.hpp"
 #include "gpuprof/base/bytes.hpp"
 
 namespace gpuprof::exporter {

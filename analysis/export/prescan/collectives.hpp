@@ -14,9 +14,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analysis/export/prescan/step_placement.hpp"
 #include "analysis/export/labels/inputs_formatter.hpp"
 #include "analysis/export/labels/operator_names.hpp"
+#include "analysis/export/prescan/step_placement.hpp"
 
 namespace gpuprof::exporter {
 

@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "gpuprof/base/notices.hpp"
 #include "recording/model/clock_metadata.hpp"
 #include "recording/model/loss.hpp"
-#include "gpuprof/base/notices.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::exporter {

@@ -19,17 +19,17 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/export/prescan/collectives.hpp"
-#include "analysis/export/prescan/module_paths.hpp"
-#include "recording/model/open_snapshots.hpp"
 #include "analysis/export/containers/paged_bitset.hpp"
-#include "analysis/export/prescan/step_placement.hpp"
 #include "analysis/export/labels/event_counters.hpp"
 #include "analysis/export/labels/inputs_formatter.hpp"
 #include "analysis/export/labels/name_table.hpp"
 #include "analysis/export/labels/stack_formatter.hpp"
+#include "analysis/export/prescan/collectives.hpp"
+#include "analysis/export/prescan/module_paths.hpp"
+#include "analysis/export/prescan/step_placement.hpp"
 #include "recording/model/ignoring_sink.hpp"
 #include "recording/model/notice_log.hpp"
+#include "recording/model/open_snapshots.hpp"
 #include "recording/model/window.hpp"
 
 namespace gpuprof::exporter {

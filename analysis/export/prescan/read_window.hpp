@@ -4,7 +4,8 @@
 //
 // Context:  daemon (export thread) | cli
 // Owns:     nothing
-// Not here: the second pass of the JSON files (tensorboard_writer.cpp), of all others (event_resolver.hpp)
+// Not here: the second pass of the JSON files (tensorboard_writer.cpp), of all others
+// (event_resolver.hpp)
 #pragma once
 
 #include <cstdint>
@@ -12,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/export/labels/stack_formatter.hpp"
 #include "analysis/export/prescan/file_request.hpp"
 #include "analysis/export/prescan/prescan.hpp"
-#include "analysis/export/labels/stack_formatter.hpp"
 
 namespace gpuprof::exporter {
 

@@ -12,8 +12,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analysis/export/prescan/module_paths.hpp"
 #include "analysis/export/labels/operator_names.hpp"
+#include "analysis/export/prescan/module_paths.hpp"
 
 namespace gpuprof::exporter {
 
@@ -35,7 +35,8 @@ class BackwardLinks {
   /// Whether the forward operator of this node has come.
   bool knows(const model::Operator& node) const;
 
-  /// Operators in the order they ended, nodes behind their forward operators (backward_reorder.hpp).
+  /// Operators in the order they ended, nodes behind their forward operators
+  /// (backward_reorder.hpp).
   ///
   /// @param drawn_ns  Where the file lets it begin.
   /// @param outermost Nothing but steps is drawn around it: the viewer finds no others' nodes.

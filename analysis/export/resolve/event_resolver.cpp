@@ -7,11 +7,11 @@
 
 #include <algorithm>
 
-#include "analysis/export/resolve/backward_reorder.hpp"
-#include "analysis/export/prescan/read_window.hpp"
-#include "analysis/export/prescan/missing_data.hpp"
 #include "analysis/export/labels/event_names.hpp"
 #include "analysis/export/labels/recorded_kind.hpp"
+#include "analysis/export/prescan/missing_data.hpp"
+#include "analysis/export/prescan/read_window.hpp"
+#include "analysis/export/resolve/backward_reorder.hpp"
 
 namespace gpuprof::exporter {
 namespace {

@@ -17,12 +17,12 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/export/resolve/backward_links.hpp"
-#include "analysis/export/resolve/module_calls.hpp"
-#include "analysis/export/prescan/file_request.hpp"
-#include "analysis/export/prescan/prescan.hpp"
 #include "analysis/export/labels/operator_names.hpp"
 #include "analysis/export/labels/stack_formatter.hpp"
+#include "analysis/export/prescan/file_request.hpp"
+#include "analysis/export/prescan/prescan.hpp"
+#include "analysis/export/resolve/backward_links.hpp"
+#include "analysis/export/resolve/module_calls.hpp"
 
 namespace gpuprof::exporter {
 

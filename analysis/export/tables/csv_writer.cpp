@@ -10,8 +10,8 @@
 #include <iterator>
 
 #include "analysis/export/encoding/text_file.hpp"
-#include "analysis/export/resolve/event_resolver.hpp"
 #include "analysis/export/prescan/step_index.hpp"
+#include "analysis/export/resolve/event_resolver.hpp"
 #include "support/text/csv.hpp"
 
 namespace gpuprof::exporter {

@@ -13,8 +13,8 @@
 #include <cstring>
 #include <filesystem>
 
-#include "support/text/utf8.hpp"
 #include "support/process/write_error_signals.hpp"
+#include "support/text/utf8.hpp"
 
 namespace gpuprof::exporter {
 

@@ -3,8 +3,8 @@
 // From what is shown to rows.
 //
 // Context:  daemon (export thread) | cli
-#include "analysis/export/prescan/step_index.hpp"
 #include "analysis/export/prescan/read_window.hpp"
+#include "analysis/export/prescan/step_index.hpp"
 #include "analysis/export/tables/sqlite_tables.hpp"
 #include "analysis/export/tables/sqlite_writer.hpp"
 #include "recording/model/loss.hpp"

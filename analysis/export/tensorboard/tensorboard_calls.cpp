@@ -3,8 +3,8 @@
 // Host rows: runtime and driver calls, arrows to what they launched, CUPTI's overhead.
 //
 // Context:  daemon (export thread) | cli
-#include "analysis/export/tensorboard/tensorboard_sections.hpp"
 #include "analysis/export/labels/event_names.hpp"
+#include "analysis/export/tensorboard/tensorboard_sections.hpp"
 
 namespace gpuprof::exporter {
 void CallPart::write(const model::ApiCall& e) {

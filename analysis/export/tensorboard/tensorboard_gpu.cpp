@@ -9,9 +9,9 @@
 #include <cstring>
 #include <iterator>
 
+#include "analysis/export/labels/event_names.hpp"
 #include "analysis/export/resolve/occupancy.hpp"
 #include "analysis/export/tensorboard/tensorboard_sections.hpp"
-#include "analysis/export/labels/event_names.hpp"
 
 namespace gpuprof::exporter {
 namespace {

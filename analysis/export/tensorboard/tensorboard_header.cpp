@@ -6,9 +6,9 @@
 // Promises: "traceEvents" is the last key, since the installed plugin writes behind the last ']'
 #include <string>
 
+#include "analysis/export/labels/rank.hpp"
 #include "analysis/export/prescan/read_window.hpp"
 #include "analysis/export/tensorboard/tensorboard_sections.hpp"
-#include "analysis/export/labels/rank.hpp"
 #include "recording/model/loss.hpp"
 
 namespace gpuprof::exporter {

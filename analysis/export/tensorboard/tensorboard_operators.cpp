@@ -3,8 +3,8 @@
 // PyTorch's operators, autograd nodes and the program's own ranges; the allocator's records.
 //
 // Context:  daemon (export thread) | cli
-#include "analysis/export/tensorboard/tensorboard_sections.hpp"
 #include "analysis/export/labels/recorded_kind.hpp"
+#include "analysis/export/tensorboard/tensorboard_sections.hpp"
 
 namespace gpuprof::exporter {
 namespace {

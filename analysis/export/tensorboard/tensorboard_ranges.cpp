@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "analysis/export/tensorboard/tensorboard_sections.hpp"
 #include "analysis/export/labels/operator_names.hpp"
+#include "analysis/export/tensorboard/tensorboard_sections.hpp"
 
 namespace gpuprof::exporter {
 namespace {

@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "analysis/export/encoding/buffered_writer.hpp"
+#include "analysis/export/labels/stack_formatter.hpp"
+#include "analysis/export/prescan/prescan.hpp"
 #include "analysis/export/resolve/backward_links.hpp"
 #include "analysis/export/resolve/backward_reorder.hpp"
 #include "analysis/export/resolve/sample_slices.hpp"
-#include "analysis/export/prescan/prescan.hpp"
 #include "analysis/export/tensorboard/json_dialect.hpp"
-#include "analysis/export/labels/stack_formatter.hpp"
 
 namespace gpuprof::exporter {
 

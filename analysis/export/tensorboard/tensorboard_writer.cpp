@@ -9,8 +9,8 @@
 #include <memory>
 
 #include "analysis/export/encoding/text_file.hpp"
-#include "analysis/export/prescan/read_window.hpp"
 #include "analysis/export/prescan/missing_data.hpp"
+#include "analysis/export/prescan/read_window.hpp"
 #include "analysis/export/tensorboard/module_call_pass.hpp"
 #include "analysis/export/tensorboard/tensorboard_sections.hpp"
 

@@ -10,8 +10,8 @@
 #include <algorithm>
 #include <set>
 
-#include "analysis/export/encoding/gzip_file.hpp"
 #include "analysis/export/encoding/buffered_writer.hpp"
+#include "analysis/export/encoding/gzip_file.hpp"
 #include "analysis/export/tfevents/step_scalars.hpp"
 #include "analysis/export/tfevents/tfevents.pb.h"
 #include "analysis/export/tfevents/tfrecord.hpp"

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/export/resolve/sample_slices.hpp"
 #include "analysis/export/resolve/event_resolver.hpp"
+#include "analysis/export/resolve/sample_slices.hpp"
 #include "analysis/export/xplane/tf_op_names.hpp"
 #include "analysis/export/xplane/xplane_plane.hpp"
 

@@ -7,8 +7,8 @@
 
 #include <algorithm>
 
-#include "analysis/export/resolve/occupancy.hpp"
 #include "analysis/export/labels/event_names.hpp"
+#include "analysis/export/resolve/occupancy.hpp"
 #include "analysis/export/xplane/xplane_builders.hpp"
 #include "support/text/text.hpp"
 

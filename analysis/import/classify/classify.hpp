@@ -16,16 +16,16 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analysis/import/store/trace_metadata.hpp"
-#include "analysis/import/classify/step_dedup.hpp"
 #include "analysis/import/classify/event_categories.hpp"
-#include "analysis/import/store/parsed_event.hpp"
 #include "analysis/import/classify/sample_rebuilder.hpp"
-#include "analysis/import/store/pid_tracks.hpp"
+#include "analysis/import/classify/step_dedup.hpp"
 #include "analysis/import/json/json_events.hpp"
-#include "analysis/import/store/sorter.hpp"
-#include "analysis/import/time/time_outliers.hpp"
 #include "analysis/import/store/import_stats.hpp"
+#include "analysis/import/store/parsed_event.hpp"
+#include "analysis/import/store/pid_tracks.hpp"
+#include "analysis/import/store/sorter.hpp"
+#include "analysis/import/store/trace_metadata.hpp"
+#include "analysis/import/time/time_outliers.hpp"
 
 namespace gpuprof::importer {
 

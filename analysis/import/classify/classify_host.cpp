@@ -14,8 +14,8 @@
 #include "analysis/export/labels/operator_names.hpp"
 #include "analysis/import/classify/classify.hpp"
 #include "analysis/import/classify/inputs_encoder.hpp"
-#include "recording/model/imported_values.hpp"
 #include "gpuprof/base/bytes.hpp"
+#include "recording/model/imported_values.hpp"
 
 namespace gpuprof::importer {
 namespace {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// "Input Dims", "Input type" and "Concrete Inputs" back into words of gpuprof/wire/operator_inputs.hpp.
+// "Input Dims", "Input type" and "Concrete Inputs" back into words of
+// gpuprof/wire/operator_inputs.hpp.
 //
 // Context:  cli through analysis/commands
 // Owns:     nothing
-// Promises: what is written again from the words (analysis/export/labels/inputs_formatter.hpp) is what was read,
+// Promises: what is written again from the words (analysis/export/labels/inputs_formatter.hpp) is
+// what was read,
 //           for everything PyTorch's profiler and gpuprof write
 #pragma once
 

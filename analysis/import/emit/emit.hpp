@@ -14,12 +14,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analysis/import/import.hpp"
 #include "analysis/import/classify/classify.hpp"
+#include "analysis/import/emit/open_frames.hpp"
+#include "analysis/import/emit/session_process.hpp"
 #include "analysis/import/emit/track_owners.hpp"
 #include "analysis/import/emit/two_generation_map.hpp"
-#include "analysis/import/emit/session_process.hpp"
-#include "analysis/import/emit/open_frames.hpp"
+#include "analysis/import/import.hpp"
 
 namespace gpuprof::importer {
 

@@ -8,8 +8,8 @@
 
 #include "analysis/import/json/event_handler.hpp"
 #include "analysis/import/json/json_repair.hpp"
-#include "analysis/import/json/sliding_buffer.hpp"
 #include "analysis/import/json/lone_surrogates.hpp"
+#include "analysis/import/json/sliding_buffer.hpp"
 #include "analysis/import/json/text_position.hpp"
 
 #include <fmt/format.h>

@@ -14,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/report/step_thread/step_thread.hpp"
 #include "analysis/report/process_report.hpp"
 #include "analysis/report/report.hpp"
+#include "analysis/report/step_thread/step_thread.hpp"
 
 namespace gpuprof::report::advice {
 

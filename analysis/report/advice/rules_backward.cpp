@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/report/advice/figure_text.hpp"
 #include "analysis/report/advice/host_patterns.hpp"
 #include "analysis/report/advice/rules.hpp"
-#include "analysis/report/advice/figure_text.hpp"
 
 namespace gpuprof::report::advice {
 namespace {

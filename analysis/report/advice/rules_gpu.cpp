@@ -9,8 +9,8 @@
 #include <array>
 #include <map>
 
-#include "analysis/report/advice/rules.hpp"
 #include "analysis/report/advice/figure_text.hpp"
+#include "analysis/report/advice/rules.hpp"
 
 namespace gpuprof::report::advice {
 namespace {

@@ -7,10 +7,10 @@
 
 #include <algorithm>
 
+#include "analysis/report/advice/figure_text.hpp"
 #include "analysis/report/advice/host_patterns.hpp"
 #include "analysis/report/advice/rules.hpp"
 #include "analysis/report/step_thread/source_lines.hpp"
-#include "analysis/report/advice/figure_text.hpp"
 
 namespace gpuprof::report::advice {
 namespace {

@@ -11,9 +11,9 @@
 #include <set>
 #include <unordered_map>
 
+#include "analysis/report/advice/figure_text.hpp"
 #include "analysis/report/advice/host_patterns.hpp"
 #include "analysis/report/advice/rules.hpp"
-#include "analysis/report/advice/figure_text.hpp"
 
 namespace gpuprof::report::advice {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "analysis/report/advice/rules.hpp"
 #include "analysis/report/advice/figure_text.hpp"
+#include "analysis/report/advice/rules.hpp"
 
 namespace gpuprof::report::advice {
 namespace {

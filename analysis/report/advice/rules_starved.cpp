@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "analysis/report/advice/rules.hpp"
 #include "analysis/report/advice/figure_text.hpp"
+#include "analysis/report/advice/rules.hpp"
 
 namespace gpuprof::report::advice {
 namespace {

@@ -9,9 +9,9 @@
 #include <map>
 #include <set>
 
+#include "analysis/report/advice/figure_text.hpp"
 #include "analysis/report/advice/host_patterns.hpp"
 #include "analysis/report/advice/rules.hpp"
-#include "analysis/report/advice/figure_text.hpp"
 
 namespace gpuprof::report::advice {
 namespace {

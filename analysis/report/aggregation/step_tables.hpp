@@ -47,10 +47,11 @@ struct StepRow {
   std::uint64_t allocations = 0, allocated_bytes = 0;
   std::uint64_t lost = 0;  // records, at most: of losses told for a time that overlaps it
   bool kept = true;        // counts in means
-  bool warm_up = false;    // it does not, being slow as the program's first ones are: warm_up_steps.hpp
-                           // (else it is torn by the recording's end, as the plugin has it)
-  bool made_up = false;    // around a window without steps
-  std::string where;       // file:line of the loop
+  bool warm_up =
+      false;  // it does not, being slow as the program's first ones are: warm_up_steps.hpp
+              // (else it is torn by the recording's end, as the plugin has it)
+  bool made_up = false;  // around a window without steps
+  std::string where;     // file:line of the loop
 
   std::uint64_t length_ns() const { return end_ns - start_ns; }
 };

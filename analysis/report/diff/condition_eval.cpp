@@ -11,8 +11,8 @@
 #include <optional>
 
 #include "analysis/report/diff/condition.hpp"
-#include "analysis/report/diff/significance/repeated_pairs.hpp"
 #include "analysis/report/diff/output/format_value.hpp"
+#include "analysis/report/diff/significance/repeated_pairs.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::report::diff {

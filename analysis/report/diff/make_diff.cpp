@@ -9,8 +9,8 @@
 
 #include <algorithm>
 
-#include "analysis/report/diff/significance/compare.hpp"
 #include "analysis/report/diff/read/step_profile_reader.hpp"
+#include "analysis/report/diff/significance/compare.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::report::diff {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "recording/model/window.hpp"
 #include "analysis/report/diff/data/diff.hpp"
+#include "recording/model/window.hpp"
 #include "recording/spool/spool.hpp"
 #include "support/result.hpp"
 

@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <array>
 
-#include "analysis/report/diff/output/findings.hpp"
 #include "analysis/report/diff/data/metrics.hpp"
+#include "analysis/report/diff/output/findings.hpp"
 #include "analysis/report/diff_page/diff_sections.hpp"
 
 namespace gpuprof::report::diff {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/report/output/table.hpp"
 #include "analysis/report/aggregation/duration_stats.hpp"
+#include "analysis/report/output/table.hpp"
 
 namespace gpuprof::report {
 

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/report/process_report.hpp"
 #include "analysis/report/output/table.hpp"
+#include "analysis/report/process_report.hpp"
 
 namespace gpuprof::report {
 

@@ -18,9 +18,9 @@
 
 #include "analysis/report/page/page_file.hpp"
 #include "support/io/files.hpp"
-#include "support/text/text.hpp"
 #include "support/io/signal_cleanup.hpp"
 #include "support/process/write_error_signals.hpp"
+#include "support/text/text.hpp"
 
 namespace {
 /// As cmake/GpuprofEmbed.cmake lays them out.

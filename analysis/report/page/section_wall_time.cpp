@@ -3,8 +3,8 @@
 // All of the recorded time, for the page's overview.
 //
 // Context:  cli
-#include "analysis/report/page/sections.hpp"
 #include "analysis/report/output/wall_time_text.hpp"
+#include "analysis/report/page/sections.hpp"
 
 namespace gpuprof::report::page {
 namespace {

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report/page/page_json.hpp"
 #include "analysis/report/page/page.hpp"
+#include "analysis/report/page/page_json.hpp"
 
 namespace gpuprof::report::page {
 

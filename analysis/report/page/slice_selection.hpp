@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "recording/model/window.hpp"
 #include "analysis/report/aggregation/step_tables.hpp"
+#include "recording/model/window.hpp"
 #include "recording/spool/spool.hpp"
 
 namespace gpuprof::report::page {

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "analysis/report/page/slice_sink.hpp"
 #include "analysis/report/page/slice_selection.hpp"
+#include "analysis/report/page/slice_sink.hpp"
 
 namespace gpuprof::report::page {
 namespace {

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "recording/model/window.hpp"
 #include "analysis/report/aggregation/step_tables.hpp"
+#include "recording/model/window.hpp"
 #include "recording/spool/spool.hpp"
 #include "support/result.hpp"
 

@@ -7,8 +7,8 @@
 
 #include <algorithm>
 
-#include "recording/model/imported_values.hpp"
 #include "analysis/report/aggregation/gpu_tables.hpp"
+#include "recording/model/imported_values.hpp"
 
 namespace gpuprof::report::advice {
 namespace {

@@ -4,9 +4,9 @@
 //
 // Context:  cli
 #include "analysis/export/resolve/occupancy.hpp"
-#include "recording/model/imported_values.hpp"
 #include "analysis/report/timeline/name_heuristics.hpp"
 #include "analysis/report/timeline/timeline_builder.hpp"
+#include "recording/model/imported_values.hpp"
 
 namespace gpuprof::report {
 namespace {

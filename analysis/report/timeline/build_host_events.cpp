@@ -5,8 +5,8 @@
 // Context:  cli
 #include <array>
 
-#include "recording/model/imported_values.hpp"
 #include "analysis/report/timeline/timeline_builder.hpp"
+#include "recording/model/imported_values.hpp"
 
 namespace gpuprof::report {
 namespace {

@@ -8,8 +8,8 @@
 #include <array>
 #include <string_view>
 
-#include "analysis/export/prescan/collectives.hpp"
 #include "analysis/export/labels/inputs_formatter.hpp"
+#include "analysis/export/prescan/collectives.hpp"
 
 namespace gpuprof::report {
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 
-#include "analysis/report/timeline/name_heuristics.hpp"
 #include "analysis/report/aggregation/gpu_tables.hpp"
+#include "analysis/report/timeline/name_heuristics.hpp"
 
 namespace gpuprof::report {
 

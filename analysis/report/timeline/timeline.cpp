@@ -5,9 +5,9 @@
 // Context:  cli
 #include "analysis/report/timeline/timeline.hpp"
 
-#include "analysis/report/timeline/timeline_builder.hpp"
 #include "analysis/report/timeline/link_events.hpp"
 #include "analysis/report/timeline/tee_sink.hpp"
+#include "analysis/report/timeline/timeline_builder.hpp"
 
 namespace gpuprof::report {
 

@@ -160,7 +160,8 @@ struct Timeline {
   std::uint32_t window = 0;
   std::vector<model::Step> steps;
   std::vector<std::string> step_places;
-  std::size_t warm_up = 0;  // steps in front that stand apart from the others (aggregation/warm_up_steps.hpp)
+  std::size_t warm_up =
+      0;  // steps in front that stand apart from the others (aggregation/warm_up_steps.hpp)
   std::uint64_t first_ns = ~0ULL, last_ns = 0;  // of events
   std::vector<std::uint32_t> threads;           // tids
   std::vector<HostEvent> host;

@@ -11,8 +11,8 @@
 #include <array>
 #include <map>
 
-#include "analysis/report/wall_time/time_attribution.hpp"
 #include "analysis/report/wall_time/stalls.hpp"
+#include "analysis/report/wall_time/time_attribution.hpp"
 
 namespace gpuprof::report {
 namespace {

@@ -7,7 +7,8 @@
 // Owns:     nothing
 // Promises: the rows add up to what was recorded, to the nanosecond; of steps to what the table of
 //           steps holds
-// Not here: how a stretch of time finds its line (time_attribution.hpp), steps that stall (stalls.hpp)
+// Not here: how a stretch of time finds its line (time_attribution.hpp), steps that stall
+// (stalls.hpp)
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,9 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/report/step_thread/step_thread.hpp"
 #include "analysis/report/aggregation/meta.hpp"
 #include "analysis/report/aggregation/step_tables.hpp"
+#include "analysis/report/step_thread/step_thread.hpp"
 
 namespace gpuprof::report {
 

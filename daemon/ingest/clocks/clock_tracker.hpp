@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/ingest/clocks/clock_segment.hpp"
 #include "daemon/ingest/clocks/clock_fit.hpp"
+#include "daemon/ingest/clocks/clock_segment.hpp"
 #include "gpuprof/wire/records.hpp"
 
 namespace gpuprof::ingest {

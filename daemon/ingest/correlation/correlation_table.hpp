@@ -19,8 +19,8 @@
 
 #include "daemon/ingest/correlation/delivery_monitor.hpp"
 #include "daemon/ingest/decode/limits.hpp"
-#include "recording/model/events.hpp"
 #include "gpuprof/wire/records.hpp"
+#include "recording/model/events.hpp"
 
 namespace gpuprof::ingest {
 

@@ -9,7 +9,8 @@
 //           calls come as records, for its own; one host call per correlation id goes out, the
 //           outer one; a call without a launch belongs to what its thread was in by then; records
 //           with bad times are counted and never go out
-// Not here: the launches (correlation_table.hpp), what threads were in (range_history.hpp), the clocks
+// Not here: the launches (correlation_table.hpp), what threads were in (range_history.hpp), the
+// clocks
 //           (clock_tracker.hpp)
 #pragma once
 

@@ -12,8 +12,8 @@
 
 #include "daemon/ingest/decode/code_names.hpp"
 #include "daemon/ingest/decode/code_roles.hpp"
-#include "recording/model/truncated_name.hpp"
 #include "gpuprof/base/bytes.hpp"
+#include "recording/model/truncated_name.hpp"
 
 namespace gpuprof::ingest {
 

@@ -11,8 +11,8 @@
 
 #include <vector>
 
-#include "daemon/ingest/decode/lifetime.hpp"
 #include "daemon/ingest/decode/definitions.hpp"
+#include "daemon/ingest/decode/lifetime.hpp"
 #include "recording/model/events.hpp"
 
 namespace gpuprof::ingest {

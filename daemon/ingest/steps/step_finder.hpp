@@ -14,9 +14,9 @@
 #include <string>
 #include <unordered_map>
 
-#include "daemon/ingest/loops/loop_registry.hpp"
-#include "daemon/ingest/loops/loop_locations.hpp"
 #include "daemon/ingest/decode/definitions.hpp"
+#include "daemon/ingest/loops/loop_locations.hpp"
+#include "daemon/ingest/loops/loop_registry.hpp"
 #include "daemon/ingest/steps/operator_history.hpp"
 #include "daemon/ingest/steps/step_rules.hpp"
 #include "daemon/ingest/steps/step_tracker.hpp"

@@ -9,8 +9,8 @@
 
 #include <cstdint>
 
-#include "daemon/ingest/loops/loop_registry.hpp"
 #include "daemon/ingest/loops/loop_locations.hpp"
+#include "daemon/ingest/loops/loop_registry.hpp"
 #include "daemon/ingest/steps/step_search.hpp"
 #include "gpuprof/wire/segment.hpp"
 

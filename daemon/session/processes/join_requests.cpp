@@ -15,8 +15,8 @@
 
 #include "daemon/control/control_errors.hpp"
 #include "gpuprof/base/clock.hpp"
-#include "support/process/procfs.hpp"
 #include "support/io/unix_socket.hpp"
+#include "support/process/procfs.hpp"
 
 namespace gpuprof::session {
 namespace {

@@ -17,9 +17,9 @@
 
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/wire/messages.hpp"
-#include "support/process/program_probe.hpp"
 #include "support/io/files.hpp"
 #include "support/process/procfs.hpp"
+#include "support/process/program_probe.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::session {

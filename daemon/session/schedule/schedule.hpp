@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "recording/session/session_options.hpp"
-#include "recording/model/window.hpp"
 #include "gpuprof/wire/segment.hpp"
+#include "recording/model/window.hpp"
+#include "recording/session/session_options.hpp"
 
 namespace gpuprof::session {
 

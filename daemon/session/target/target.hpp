@@ -20,13 +20,13 @@
 #include "daemon/ingest/assembler.hpp"
 #include "daemon/ingest/decode/shared_segment.hpp"
 #include "daemon/ingest/decode/stats_poller.hpp"
-#include "recording/model/notice_log.hpp"
+#include "daemon/session/io/connection.hpp"
 #include "daemon/session/processes/process_selection.hpp"
 #include "daemon/session/schedule/schedule.hpp"
-#include "daemon/session/io/connection.hpp"
 #include "daemon/session/target/drain_pace.hpp"
 #include "daemon/session/target/overhead_monitor.hpp"
 #include "daemon/session/target/text_limiter.hpp"
+#include "recording/model/notice_log.hpp"
 #include "recording/spool/spool.hpp"
 
 namespace gpuprof::session {

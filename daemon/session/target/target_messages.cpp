@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <string_view>
 
+#include "analysis/symbols/perf_map_registry.hpp"
 #include "daemon/ingest/decode/code_roles.hpp"
 #include "daemon/session/target/target.hpp"
-#include "analysis/symbols/perf_map_registry.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/base/jit_code.hpp"
 #include "gpuprof/base/notices.hpp"

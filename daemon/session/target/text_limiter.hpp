@@ -18,9 +18,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "recording/model/events.hpp"
 #include "gpuprof/base/bytes.hpp"
 #include "gpuprof/base/notices.hpp"
+#include "recording/model/events.hpp"
 
 namespace gpuprof::session {
 

@@ -22,8 +22,8 @@ namespace gpuprof::wire {
 inline constexpr std::uint32_t kControlMagic = 0x4c544347;  // "GCTL"
 /// The one environment variable of ours: `ADDRESS;session=HEX;pid=N;name=NAME`. ADDRESS is a socket
 /// path, `@NAME` for an abstract socket, or `armed`: nobody is there yet, wait at the door
-/// (wire/control_socket.hpp). pid is the process started as the command (absent: none), name what --name
-/// said.
+/// (wire/control_socket.hpp). pid is the process started as the command (absent: none), name what
+/// --name said.
 inline constexpr char kSocketVariable[] = "GPUPROF_SOCKET";
 inline constexpr char kArmedAddress[] = "armed";
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "gpuprof/base/clock.hpp"
+#include "inject/activation/cpu_watch.hpp"
 #include "inject/agent/agent.hpp"
 #include "inject/agent/core.hpp"
 #include "inject/agent/process/fork_lock.hpp"
@@ -25,7 +26,6 @@
 #include "inject/sample/signals/alt_stacks.hpp"
 #include "inject/torch/memory/program_block_table.hpp"
 #include "inject/torch/torch.hpp"
-#include "inject/activation/cpu_watch.hpp"
 
 namespace gpuprof::agent {
 

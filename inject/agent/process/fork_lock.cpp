@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "gpuprof/base/clock.hpp"
-#include "inject/hot/worker/sleep.hpp"
 #include "inject/hot/thread_block.hpp"
+#include "inject/hot/worker/sleep.hpp"
 #include "inject/hot/worker/worker_thread.hpp"
 
 namespace gpuprof::agent {

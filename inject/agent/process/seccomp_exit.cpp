@@ -15,12 +15,12 @@
 #include <atomic>
 
 #include "gpuprof/base/clock.hpp"
+#include "inject/activation/cpu_watch.hpp"
 #include "inject/agent/agent.hpp"
 #include "inject/agent/core.hpp"
-#include "inject/hot/worker/sleep.hpp"
 #include "inject/hot/state.hpp"
+#include "inject/hot/worker/sleep.hpp"
 #include "inject/hot/worker/worker_thread.hpp"
-#include "inject/activation/cpu_watch.hpp"
 
 namespace gpuprof::agent {
 

@@ -20,8 +20,8 @@
 #include "inject/got/patches.hpp"
 #include "inject/hot/worker/worker_thread.hpp"
 #include "inject/sample/sampler.hpp"
-#include "inject/sample/signals/sigqueue_limit.hpp"
 #include "inject/sample/signals/handler_masks.hpp"
+#include "inject/sample/signals/sigqueue_limit.hpp"
 
 extern "C" sighandler_t __sysv_signal(int, sighandler_t) noexcept;
 

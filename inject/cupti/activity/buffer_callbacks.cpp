@@ -12,10 +12,10 @@
 #include "inject/cupti/activity/graph_devices.hpp"
 #include "inject/cupti/activity/name_ids.hpp"
 #include "inject/cupti/activity/translate.hpp"
+#include "inject/cupti/callback_state.hpp"
 #include "inject/cupti/callbacks/call_list.hpp"
 #include "inject/cupti/library/devices.hpp"
 #include "inject/cupti/library/hazards.hpp"
-#include "inject/cupti/callback_state.hpp"
 
 namespace gpuprof::cupti {
 

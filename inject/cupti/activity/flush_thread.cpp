@@ -21,12 +21,12 @@
 #include "gpuprof/base/clock.hpp"
 #include "inject/cupti/activity/buffer_pool.hpp"
 #include "inject/cupti/activity/clock.hpp"
-#include "inject/cupti/cupti.hpp"
 #include "inject/cupti/callback_state.hpp"
-#include "inject/hot/worker/sleep.hpp"
+#include "inject/cupti/cupti.hpp"
 #include "inject/hot/thread_block.hpp"
-#include "inject/hot/worker/glibc_threads.hpp"
 #include "inject/hot/worker/deadline.hpp"
+#include "inject/hot/worker/glibc_threads.hpp"
+#include "inject/hot/worker/sleep.hpp"
 
 namespace gpuprof::cupti {
 

@@ -9,8 +9,8 @@
 #include <atomic>
 #include <cstring>
 
-#include "inject/cupti/callbacks/cbids.hpp"
 #include "inject/cupti/callback_state.hpp"
+#include "inject/cupti/callbacks/cbids.hpp"
 
 namespace gpuprof::cupti {
 

@@ -10,9 +10,9 @@
 
 #include "inject/cupti/activity/graph_devices.hpp"
 #include "inject/cupti/activity/name_ids.hpp"
+#include "inject/cupti/callback_state.hpp"
 #include "inject/cupti/callbacks/call_list.hpp"
 #include "inject/cupti/callbacks/kernel_steps.hpp"
-#include "inject/cupti/callback_state.hpp"
 #include "inject/hot/recorder.hpp"
 #include "inject/hot/worker/worker_thread.hpp"
 #include "inject/sample/unwind/launch_stack.hpp"

@@ -8,8 +8,8 @@
 #pragma once
 
 #include "gpuprof/wire/records.hpp"
-#include "inject/cupti/callbacks/cbids.hpp"
 #include "inject/cupti/callback_state.hpp"
+#include "inject/cupti/callbacks/cbids.hpp"
 
 namespace gpuprof::cupti {
 

@@ -5,13 +5,14 @@
 //
 // Context:  boundary (application threads)
 // Owns:     nothing
-// Promises: arguments and results unchanged, but for buffer callbacks (buffer_forwarding.hpp); our own calls
+// Promises: arguments and results unchanged, but for buffer callbacks (buffer_forwarding.hpp); our
+// own calls
 //           never come here (they go through the table of api.hpp)
 // Not here: why each is wrapped (exports.txt)
-#include "inject/cupti/interpose/real_function.hpp"
-#include "inject/cupti/interpose/program_profiler.hpp"
-#include "inject/cupti/interpose/late_attach.hpp"
 #include "inject/cupti/interpose/buffer_forwarding.hpp"
+#include "inject/cupti/interpose/late_attach.hpp"
+#include "inject/cupti/interpose/program_profiler.hpp"
+#include "inject/cupti/interpose/real_function.hpp"
 
 namespace {
 

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 
 #include "inject/cupti/activity/flush_thread.hpp"
-#include "inject/cupti/cupti.hpp"
-#include "inject/cupti/interpose/program_profiler.hpp"
-#include "inject/cupti/interpose/kineto.hpp"
-#include "inject/cupti/library/hazards.hpp"
 #include "inject/cupti/callback_state.hpp"
+#include "inject/cupti/cupti.hpp"
+#include "inject/cupti/interpose/kineto.hpp"
+#include "inject/cupti/interpose/program_profiler.hpp"
+#include "inject/cupti/library/hazards.hpp"
 #include "inject/cupti/notice_queue.hpp"
 #include "inject/hot/state.hpp"
 

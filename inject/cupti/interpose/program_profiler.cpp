@@ -16,12 +16,12 @@
 #include "inject/cupti/activity/buffer_callbacks.hpp"
 #include "inject/cupti/activity/buffer_pool.hpp"
 #include "inject/cupti/activity/flush_thread.hpp"
+#include "inject/cupti/callback_state.hpp"
 #include "inject/cupti/interpose/buffer_forwarding.hpp"
 #include "inject/cupti/library/hazards.hpp"
-#include "inject/cupti/callback_state.hpp"
 #include "inject/cupti/notice_queue.hpp"
-#include "inject/cupti/subscribe/cupti_state.hpp"
 #include "inject/cupti/subscribe/attributes.hpp"
+#include "inject/cupti/subscribe/cupti_state.hpp"
 #include "inject/hot/state.hpp"
 
 namespace gpuprof::cupti {

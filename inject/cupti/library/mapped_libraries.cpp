@@ -11,8 +11,8 @@
 #include <cstring>
 
 #include "inject/cupti/subscribe/cupti_state.hpp"
-#include "inject/modules/module_symbols.hpp"
 #include "inject/modules/module_list.hpp"
+#include "inject/modules/module_symbols.hpp"
 
 namespace gpuprof::cupti {
 

@@ -6,10 +6,10 @@
 // Owns:     nothing
 #include "inject/cupti/subscribe/activity_kinds.hpp"
 #include "gpuprof/base/clock.hpp"
+#include "inject/cupti/callback_state.hpp"
 #include "inject/cupti/callbacks/call_list.hpp"
 #include "inject/cupti/interpose/late_attach.hpp"
 #include "inject/cupti/library/hazards.hpp"
-#include "inject/cupti/callback_state.hpp"
 #include "inject/cupti/notice_queue.hpp"
 #include "inject/cupti/subscribe/api_kinds.hpp"
 #include "inject/cupti/subscribe/attributes.hpp"

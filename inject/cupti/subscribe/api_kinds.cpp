@@ -6,8 +6,8 @@
 // Owns:     nothing
 #include "inject/cupti/subscribe/api_kinds.hpp"
 
-#include "inject/cupti/library/hazards.hpp"
 #include "inject/cupti/callback_state.hpp"
+#include "inject/cupti/library/hazards.hpp"
 #include "inject/cupti/notice_queue.hpp"
 #include "inject/cupti/subscribe/activity_kinds.hpp"
 

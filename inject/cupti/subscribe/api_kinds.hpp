@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Records of API calls by CUPTI: two whole kinds, on only where our own callbacks (api_callback.cpp)
-// do not come.
+// Records of API calls by CUPTI: two whole kinds, on only where our own callbacks
+// (api_callback.cpp) do not come.
 //
 // Context:  worker | boundary, under the room's lock
 // Owns:     nothing

@@ -6,9 +6,9 @@
 // Owns:     nothing
 #include "inject/cupti/subscribe/attributes.hpp"
 
+#include "inject/cupti/callback_state.hpp"
 #include "inject/cupti/interpose/program_profiler.hpp"
 #include "inject/cupti/library/hazards.hpp"
-#include "inject/cupti/callback_state.hpp"
 #include "inject/cupti/subscribe/cupti_state.hpp"
 
 namespace gpuprof::cupti {

@@ -13,17 +13,17 @@
 #include "inject/cupti/activity/buffer_callbacks.hpp"
 #include "inject/cupti/activity/buffer_pool.hpp"
 #include "inject/cupti/activity/flush_thread.hpp"
+#include "inject/cupti/callback_state.hpp"
 #include "inject/cupti/callbacks/kernel_steps.hpp"
 #include "inject/cupti/interpose/late_attach.hpp"
 #include "inject/cupti/library/devices.hpp"
 #include "inject/cupti/library/hazards.hpp"
 #include "inject/cupti/library/mapped_libraries.hpp"
-#include "inject/cupti/callback_state.hpp"
 #include "inject/cupti/notice_queue.hpp"
 #include "inject/cupti/subscribe/api_kinds.hpp"
 #include "inject/hot/outbox.hpp"
-#include "inject/hot/worker/sleep.hpp"
 #include "inject/hot/thread_block.hpp"
+#include "inject/hot/worker/sleep.hpp"
 
 namespace gpuprof::cupti {
 

@@ -10,8 +10,8 @@
 #include "inject/cupti/activity/flush_thread.hpp"
 #include "inject/cupti/notice_queue.hpp"
 #include "inject/cupti/subscribe/cupti_state.hpp"
-#include "inject/hot/worker/sleep.hpp"
 #include "inject/hot/state.hpp"
+#include "inject/hot/worker/sleep.hpp"
 
 namespace gpuprof::cupti {
 

@@ -9,15 +9,15 @@
 #include "gpuprof/base/clock.hpp"
 #include "inject/cupti/activity/buffer_pool.hpp"
 #include "inject/cupti/activity/flush_thread.hpp"
+#include "inject/cupti/callback_state.hpp"
 #include "inject/cupti/callbacks/kernel_steps.hpp"
 #include "inject/cupti/cupti.hpp"
-#include "inject/cupti/interpose/program_profiler.hpp"
 #include "inject/cupti/interpose/late_attach.hpp"
+#include "inject/cupti/interpose/program_profiler.hpp"
 #include "inject/cupti/library/hazards.hpp"
-#include "inject/cupti/callback_state.hpp"
 #include "inject/cupti/notice_queue.hpp"
-#include "inject/cupti/subscribe/cupti_state.hpp"
 #include "inject/cupti/subscribe/attributes.hpp"
+#include "inject/cupti/subscribe/cupti_state.hpp"
 #include "inject/hot/worker/sleep.hpp"
 
 namespace gpuprof::cupti {

@@ -11,8 +11,8 @@
 #include "inject/cupti/cupti.hpp"
 #include "inject/cupti/interpose/late_attach.hpp"
 #include "inject/cupti/subscribe/cupti_state.hpp"
-#include "inject/hot/state.hpp"
 #include "inject/hot/clock/tsc_clock.hpp"
+#include "inject/hot/state.hpp"
 
 namespace gpuprof::cupti {
 

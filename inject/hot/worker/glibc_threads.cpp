@@ -12,11 +12,11 @@
 
 #include <atomic>
 
-#include "inject/hot/worker/sleep.hpp"
 #include "inject/hot/worker/deadline.hpp"
+#include "inject/hot/worker/sleep.hpp"
 #include "inject/hot/worker/worker_thread.hpp"
-#include "inject/modules/module_symbols.hpp"
 #include "inject/modules/module_list.hpp"
+#include "inject/modules/module_symbols.hpp"
 
 namespace gpuprof::hot {
 

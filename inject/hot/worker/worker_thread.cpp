@@ -11,9 +11,9 @@
 // and look just after fork() has returned. A thread made anew would need malloc, which no signal
 // handler may call.
 #include "inject/hot/worker/worker_thread.hpp"
-#include "inject/hot/worker/sleep.hpp"
 #include "inject/hot/thread_block.hpp"
 #include "inject/hot/worker/deadline.hpp"
+#include "inject/hot/worker/sleep.hpp"
 
 #include <errno.h>
 #include <linux/futex.h>

@@ -12,8 +12,8 @@
 #include <cstdint>
 
 #include "gpuprof/base/bytes.hpp"
-#include "inject/python/runtime/runtime.hpp"
 #include "inject/python/frames/str_object.hpp"
+#include "inject/python/runtime/runtime.hpp"
 
 namespace gpuprof::python {
 

@@ -9,8 +9,8 @@
 
 #include "gpuprof/base/readable.hpp"
 #include "inject/python/frames/frame_compare.hpp"
-#include "inject/python/runtime/runtime.hpp"
 #include "inject/python/frames/frame_walk.hpp"
+#include "inject/python/runtime/runtime.hpp"
 
 namespace gpuprof::python {
 

@@ -18,8 +18,8 @@
 #include "inject/python/frames/code_id.hpp"
 #include "inject/python/frames/code_id_cache.hpp"
 #include "inject/python/frames/frames.hpp"
-#include "inject/python/runtime/runtime.hpp"
 #include "inject/python/frames/str_object.hpp"
+#include "inject/python/runtime/runtime.hpp"
 
 namespace gpuprof::python {
 

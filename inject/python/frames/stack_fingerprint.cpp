@@ -6,8 +6,8 @@
 // Owns:     nothing
 #include "inject/python/frames/stack_fingerprint.hpp"
 
-#include "inject/python/frames/frames.hpp"
 #include "inject/python/frames/frame_compare.hpp"
+#include "inject/python/frames/frames.hpp"
 
 namespace gpuprof::python {
 

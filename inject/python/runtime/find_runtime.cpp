@@ -16,14 +16,14 @@
 #include "inject/hot/outbox.hpp"
 #include "inject/hot/segment_lifetime.hpp"
 #include "inject/hot/worker/worker_thread.hpp"
+#include "inject/modules/module_list.hpp"
 #include "inject/modules/module_symbols.hpp"
 #include "inject/modules/pinned_module.hpp"
-#include "inject/modules/module_list.hpp"
 #include "inject/python/frames/code_id_cache.hpp"
-#include "inject/python/loops/loop_state.hpp"
+#include "inject/python/frames/fast_frames.hpp"
 #include "inject/python/frames/frames.hpp"
 #include "inject/python/loops/code_loops.hpp"
-#include "inject/python/frames/fast_frames.hpp"
+#include "inject/python/loops/loop_state.hpp"
 #include "inject/python/runtime/runtime.hpp"
 
 namespace gpuprof::python {

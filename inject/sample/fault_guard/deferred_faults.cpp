@@ -4,9 +4,9 @@
 //
 // Context:  boundary
 // Owns:     nothing
-#include "inject/hot/worker/sleep.hpp"
 #include "inject/hot/thread_block.hpp"
 #include "inject/hot/worker/deadline.hpp"
+#include "inject/hot/worker/sleep.hpp"
 #include "inject/hot/worker/worker_thread.hpp"
 #include "inject/sample/fault_guard/fault_guard.hpp"
 #include "inject/sample/fault_guard/fault_layers.hpp"

@@ -29,9 +29,10 @@ struct FaultLayers {
   std::atomic<bool> in_force{false};
   std::atomic<std::uint32_t> given_back{0};
   OpenPlaces open;
-  std::atomic<std::uint32_t> kept_segv{0}, kept_bus{0};     // of those sent to the process
-  std::uintptr_t code_begin = 0, code_end = 0;              // of the module this code is in
-  std::uintptr_t own_stacks_begin = 0, own_stacks_end = 0;  // handlers run there (handler_stack.hpp)
+  std::atomic<std::uint32_t> kept_segv{0}, kept_bus{0};  // of those sent to the process
+  std::uintptr_t code_begin = 0, code_end = 0;           // of the module this code is in
+  std::uintptr_t own_stacks_begin = 0,
+                 own_stacks_end = 0;  // handlers run there (handler_stack.hpp)
   FaultLayer segv[kFaultLayers];
   FaultLayer bus[kFaultLayers];
 

@@ -14,11 +14,11 @@
 #include "gpuprof/base/jit_code.hpp"
 #include "gpuprof/wire/messages.hpp"
 #include "inject/hot/outbox.hpp"
-#include "inject/sample/proc_files.hpp"
-#include "inject/sample/modules/module_report.hpp"
-#include "inject/sample/modules/module_snapshot.hpp"
 #include "inject/sample/jit/jit_code.hpp"
 #include "inject/sample/jit/jit_code_table.hpp"
+#include "inject/sample/modules/module_report.hpp"
+#include "inject/sample/modules/module_snapshot.hpp"
+#include "inject/sample/proc_files.hpp"
 #include "inject/sample/unwind/unwind.hpp"
 
 namespace gpuprof::sample {

@@ -15,8 +15,8 @@
 
 #include "gpuprof/base/bytes.hpp"
 #include "gpuprof/base/loader_counts.hpp"
-#include "inject/modules/toolchain.hpp"
 #include "inject/modules/module_list.hpp"
+#include "inject/modules/toolchain.hpp"
 
 namespace gpuprof::sample {
 

@@ -23,13 +23,13 @@
 #include "inject/hot/worker/worker_thread.hpp"
 #include "inject/sample/fault_guard/fault_guard.hpp"
 #include "inject/sample/fault_guard/recovery_point.hpp"
+#include "inject/sample/modules/module_snapshot.hpp"
 #include "inject/sample/sampler.hpp"
 #include "inject/sample/signals/alt_stacks.hpp"
+#include "inject/sample/signals/handler_stack.hpp"
 #include "inject/sample/signals/handler_state.hpp"
 #include "inject/sample/signals/interrupted_syscalls.hpp"
 #include "inject/sample/signals/kernel_sigaction.hpp"
-#include "inject/sample/signals/handler_stack.hpp"
-#include "inject/sample/modules/module_snapshot.hpp"
 #include "inject/sample/triggers/perf_event_fds.hpp"
 
 namespace gpuprof::sample {

@@ -11,9 +11,9 @@
 
 #include <atomic>
 
-#include "inject/hot/worker/sleep.hpp"
 #include "inject/hot/state.hpp"
 #include "inject/hot/thread_block.hpp"
+#include "inject/hot/worker/sleep.hpp"
 #include "inject/hot/worker/worker_thread.hpp"
 #include "inject/sample/sampler.hpp"
 #include "inject/sample/signals/handler_state.hpp"

@@ -20,9 +20,9 @@
 #include "inject/hot/recorder.hpp"
 #include "inject/hot/thread_block.hpp"
 #include "inject/sample/fault_guard/fault_guard.hpp"
+#include "inject/sample/modules/module_snapshot.hpp"
 #include "inject/sample/proc_files.hpp"
 #include "inject/sample/signals/kernel_sigaction.hpp"
-#include "inject/sample/modules/module_snapshot.hpp"
 
 namespace gpuprof::sample {
 

@@ -14,8 +14,8 @@
 #include <cstdint>
 
 #include "inject/sample/signals/mask_history.hpp"
-#include "inject/sample/triggers/trigger.hpp"
 #include "inject/sample/threads/wait_tracker.hpp"
+#include "inject/sample/triggers/trigger.hpp"
 
 namespace gpuprof::sample {
 

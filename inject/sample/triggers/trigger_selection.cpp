@@ -9,9 +9,9 @@
 #include <stdio.h>
 
 #include "inject/hot/outbox.hpp"
+#include "inject/sample/modules/module_snapshot.hpp"
 #include "inject/sample/program_kind.hpp"
 #include "inject/sample/signals/handler.hpp"
-#include "inject/sample/modules/module_snapshot.hpp"
 
 namespace gpuprof::sample {
 

@@ -7,10 +7,10 @@
 #include "inject/sample/unwind/launch_stack.hpp"
 
 #include "inject/sample/fault_guard/fault_guard.hpp"
+#include "inject/sample/modules/module_snapshot.hpp"
 #include "inject/sample/sampler_state.hpp"
 #include "inject/sample/signals/handler_state.hpp"
 #include "inject/sample/signals/kernel_sigaction.hpp"
-#include "inject/sample/modules/module_snapshot.hpp"
 #include "inject/sample/unwind/launch_stack_cache.hpp"
 #include "inject/sample/unwind/stack_capture.hpp"
 

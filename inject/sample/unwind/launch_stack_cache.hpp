@@ -6,8 +6,8 @@
 // Context:  callback (its own thread only); map, unmap: worker; forget: boundary
 // Owns:     a mapping with a place for each of the first threads that launch
 // Promises: nothing is read but the thread's own living stack (each word lies where the ones
-//           compared before it say that a frame is) and its Python frames (stack_fingerprint.hpp); a stack
-//           is known again only if all of them hold what they held
+//           compared before it say that a frame is) and its Python frames (stack_fingerprint.hpp);
+//           a stack is known again only if all of them hold what they held
 // Not here: the walk (unwind.hpp), the id (stack_capture.hpp)
 //
 // A training launches the same kernels from the same places in each step.

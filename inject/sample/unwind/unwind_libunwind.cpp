@@ -17,10 +17,10 @@
 #include "gpuprof/wire/records.hpp"
 #include "inject/hot/thread_block.hpp"
 #include "inject/sample/fault_guard/fault_guard.hpp"
-#include "inject/sample/modules/module_snapshot.hpp"
-#include "inject/sample/unwind/heuristic_step.hpp"
-#include "inject/sample/unwind/frame_cache.hpp"
 #include "inject/sample/jit/jit_code.hpp"
+#include "inject/sample/modules/module_snapshot.hpp"
+#include "inject/sample/unwind/frame_cache.hpp"
+#include "inject/sample/unwind/heuristic_step.hpp"
 
 // In our handler no system call is made: a filter of the program's may end it for one.
 static bool in_our_handler() {

@@ -5,13 +5,14 @@
 // Context:  callback
 // Owns:     nothing
 // Promises: no lock, no allocation; looks only into code objects of the frames it is given
-// Not here: what is sent or counted (loop_steps.cpp), the loops of a code object (loops/code_loops.hpp)
+// Not here: what is sent or counted (loop_steps.cpp), the loops of a code object
+// (loops/code_loops.hpp)
 #pragma once
 
 #include <cstdint>
 
-#include "inject/python/loops/loop_state.hpp"
 #include "inject/python/loops/code_loops.hpp"
+#include "inject/python/loops/loop_state.hpp"
 #include "inject/torch/loops/loop_steps.hpp"
 
 namespace gpuprof::torch {

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "gpuprof/wire/messages.hpp"
-#include "inject/modules/module_symbols.hpp"
 #include "inject/modules/module_list.hpp"
+#include "inject/modules/module_symbols.hpp"
 #include "inject/torch/memory/allocations.hpp"
 #include "inject/torch/memory/memory_functions.hpp"
 

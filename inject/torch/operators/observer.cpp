@@ -12,8 +12,8 @@
 #include "gpuprof/base/bytes.hpp"
 #include "inject/hot/recorder.hpp"
 #include "inject/hot/worker/worker_thread.hpp"
-#include "inject/torch/operators/inputs.hpp"
 #include "inject/torch/loops/loop_steps.hpp"
+#include "inject/torch/operators/inputs.hpp"
 #include "inject/torch/operators/thread_state.hpp"
 
 namespace gpuprof::torch {

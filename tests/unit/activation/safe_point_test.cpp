@@ -50,8 +50,9 @@ std::uintptr_t behind_call(const char* function, long number) {
 }
 
 void* open_library(const char* kind) {
-  void* library = dlopen((std::string(ACTIVATION_FOLDER) + "/libactivation_" + kind + ".so").c_str(),
-                         RTLD_NOW | RTLD_LOCAL);
+  void* library =
+      dlopen((std::string(ACTIVATION_FOLDER) + "/libactivation_" + kind + ".so").c_str(),
+             RTLD_NOW | RTLD_LOCAL);
   EXPECT_NE(library, nullptr) << dlerror();
   return library;
 }

@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analysis/commands/formats.hpp"
 #include "cli/options/help_text.hpp"
 #include "cli/options/option_table.hpp"
-#include "analysis/commands/formats.hpp"
 #include "support/io/files.hpp"
 
 namespace gpuprof::cli {

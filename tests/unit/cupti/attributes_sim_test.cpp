@@ -11,8 +11,8 @@
 #include <fstream>
 #include <string>
 
-#include "inject/cupti/library/hazards.hpp"
 #include "inject/cupti/callback_state.hpp"
+#include "inject/cupti/library/hazards.hpp"
 #include "inject/cupti/subscribe/cupti_state.hpp"
 #include "sim_fixture.hpp"
 

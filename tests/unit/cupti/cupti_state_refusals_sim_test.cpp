@@ -11,8 +11,8 @@
 #include <memory>
 #include <thread>
 
-#include "inject/cupti/interpose/program_profiler.hpp"
 #include "inject/cupti/callback_state.hpp"
+#include "inject/cupti/interpose/program_profiler.hpp"
 #include "inject/cupti/subscribe/cupti_state.hpp"
 #include "sim_fixture.hpp"
 

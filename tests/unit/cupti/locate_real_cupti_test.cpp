@@ -14,9 +14,9 @@
 #include "inject/cupti/activity/buffer_pool.hpp"
 #include "inject/cupti/activity/clock.hpp"
 #include "inject/cupti/activity/name_ids.hpp"
-#include "inject/cupti/library/record_sizes.hpp"
-#include "inject/cupti/library/locate.hpp"
 #include "inject/cupti/callback_state.hpp"
+#include "inject/cupti/library/locate.hpp"
+#include "inject/cupti/library/record_sizes.hpp"
 #include "tests/fakes/in_process_segment.hpp"
 
 namespace gpuprof::cupti {

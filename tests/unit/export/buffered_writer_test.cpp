@@ -4,8 +4,8 @@
 #include <cmath>
 #include <random>
 
-#include "analysis/export/encoding/gzip_file.hpp"
 #include "analysis/export/encoding/buffered_writer.hpp"
+#include "analysis/export/encoding/gzip_file.hpp"
 #include "tests/unit/export/export_fixture.hpp"
 
 namespace gpuprof::exporter {

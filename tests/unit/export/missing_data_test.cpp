@@ -8,8 +8,8 @@
 #include <fstream>
 
 #include "analysis/export/export.hpp"
-#include "recording/model/loss.hpp"
 #include "gpuprof/base/notices.hpp"
+#include "recording/model/loss.hpp"
 #include "tests/unit/export/export_fixture.hpp"
 
 namespace gpuprof::exporter {

@@ -7,8 +7,8 @@
 #include <map>
 #include <random>
 
-#include "analysis/export/prescan/collectives.hpp"
 #include "analysis/export/labels/operator_names.hpp"
+#include "analysis/export/prescan/collectives.hpp"
 #include "tests/unit/export/modules_fixture.hpp"
 
 namespace gpuprof::exporter {

@@ -3,8 +3,8 @@
 // What the table of formats says of them: how often they read, how their files are opened.
 #include <gmock/gmock.h>
 
-#include "analysis/export/registry.hpp"
 #include "analysis/export/prescan/read_window.hpp"
+#include "analysis/export/registry.hpp"
 #include "tests/unit/export/written_fixture.hpp"
 
 namespace gpuprof::exporter {

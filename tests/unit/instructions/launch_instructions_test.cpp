@@ -3,8 +3,8 @@
 // What a launch costs the thread that makes it, in instructions of ours: what was won stays won.
 #include <gtest/gtest.h>
 
-#include "inject/cupti/callbacks/api_callback.hpp"
 #include "inject/cupti/callback_state.hpp"
+#include "inject/cupti/callbacks/api_callback.hpp"
 #include "tests/fakes/at_depth.hpp"
 #include "tests/fakes/instructions.hpp"
 #include "tests/unit/sample/sampler_fixture.hpp"

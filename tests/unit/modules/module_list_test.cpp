@@ -11,9 +11,9 @@
 #include <string>
 #include <thread>
 
+#include "inject/modules/loader_lock.hpp"
 #include "inject/modules/module_symbols.hpp"
 #include "inject/modules/pinned_module.hpp"
-#include "inject/modules/loader_lock.hpp"
 
 namespace {
 std::atomic<bool> g_waits{false}, g_go_on{false};

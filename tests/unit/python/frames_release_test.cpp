@@ -7,9 +7,9 @@
 #include "gpuprof/base/readable.hpp"
 #include "inject/hot/recorder.hpp"
 #include "inject/python/frames/code_id_cache.hpp"
+#include "inject/python/frames/fast_frames.hpp"
 #include "inject/python/frames/frames.hpp"
 #include "inject/python/loops/code_loops.hpp"
-#include "inject/python/frames/fast_frames.hpp"
 #include "tests/fakes/daemon_segment.hpp"
 #include "tests/unit/python/fake_interpreter.hpp"
 

@@ -5,9 +5,9 @@
 
 #include <gmock/gmock.h>
 
-#include "analysis/report/diff/output/findings.hpp"
 #include "analysis/report/diff/condition.hpp"
 #include "analysis/report/diff/output/diff_text.hpp"
+#include "analysis/report/diff/output/findings.hpp"
 #include "tests/unit/report_diff/made_sides.hpp"
 
 namespace gpuprof::report::diff {

@@ -11,9 +11,9 @@
 #include <sys/mman.h>
 
 #include "inject/sample/fault_guard/fault_guard.hpp"
-#include "inject/sample/signals/kernel_sigaction.hpp"
 #include "inject/sample/modules/module_snapshot.hpp"
 #include "inject/sample/modules/snapshot_build.hpp"
+#include "inject/sample/signals/kernel_sigaction.hpp"
 
 namespace gpuprof::sample {
 

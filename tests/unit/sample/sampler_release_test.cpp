@@ -20,13 +20,13 @@
 #include <vector>
 
 #include "gpuprof/base/clock.hpp"
-#include "inject/hot/segment_lifetime.hpp"
 #include "inject/hot/recorder.hpp"
+#include "inject/hot/segment_lifetime.hpp"
 #include "inject/sample/fault_guard/fault_guard.hpp"
+#include "inject/sample/modules/module_snapshot.hpp"
 #include "inject/sample/sampler.hpp"
 #include "inject/sample/signals/handler.hpp"
 #include "inject/sample/signals/kernel_sigaction.hpp"
-#include "inject/sample/modules/module_snapshot.hpp"
 #include "inject/sample/unwind/launch_stack.hpp"
 #include "tests/fakes/daemon_segment.hpp"
 

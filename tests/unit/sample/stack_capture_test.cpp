@@ -12,8 +12,8 @@
 #include <span>
 
 #include "inject/sample/fault_guard/fault_guard.hpp"
-#include "inject/sample/unwind/launch_stack.hpp"
 #include "inject/sample/unwind/arch.hpp"
+#include "inject/sample/unwind/launch_stack.hpp"
 #include "inject/sample/unwind/stack_capture.hpp"
 #include "inject/sample/unwind/unwind.hpp"
 #include "tests/unit/sample/sampler_fixture.hpp"

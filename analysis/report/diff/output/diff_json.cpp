@@ -5,8 +5,8 @@
 // Context:  cli
 #include <cmath>
 
-#include "analysis/report/diff/output/diff_text.hpp"
 #include "analysis/report/diff/data/metrics.hpp"
+#include "analysis/report/diff/output/diff_text.hpp"
 #include "support/text/json.hpp"
 
 namespace gpuprof::report::diff {

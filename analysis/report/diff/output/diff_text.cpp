@@ -9,10 +9,10 @@
 
 #include <algorithm>
 
-#include "analysis/report/diff/output/findings.hpp"
 #include "analysis/report/diff/data/metrics.hpp"
-#include "analysis/report/diff/significance/repeated_pairs.hpp"
+#include "analysis/report/diff/output/findings.hpp"
 #include "analysis/report/diff/output/format_value.hpp"
+#include "analysis/report/diff/significance/repeated_pairs.hpp"
 
 namespace gpuprof::report::diff {
 namespace {

@@ -5,7 +5,8 @@
 // Context:  cli
 // Owns:     nothing
 // Promises: one entry for each change that is significant or seen once, none for any other
-// Not here: whether it is (significance.hpp), how it is laid out (diff_text.hpp, diff_page/diff_page.hpp)
+// Not here: whether it is (significance.hpp), how it is laid out (diff_text.hpp,
+// diff_page/diff_page.hpp)
 #pragma once
 
 #include <string>

@@ -10,8 +10,8 @@
 
 #include "analysis/export/export.hpp"
 #include "analysis/export/labels/rank.hpp"
-#include "analysis/report/diff/significance/robust_stats.hpp"
 #include "analysis/report/diff/read/step_profile_sink.hpp"
+#include "analysis/report/diff/significance/robust_stats.hpp"
 
 namespace gpuprof::report::diff {
 namespace {

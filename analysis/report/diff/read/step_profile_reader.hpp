@@ -10,8 +10,8 @@
 #include <functional>
 #include <vector>
 
-#include "recording/model/window.hpp"
 #include "analysis/report/diff/data/step_profile.hpp"
+#include "recording/model/window.hpp"
 #include "recording/spool/spool.hpp"
 #include "support/result.hpp"
 

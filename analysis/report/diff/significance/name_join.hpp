@@ -12,8 +12,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analysis/report/diff/significance/significance.hpp"
 #include "analysis/report/diff/data/step_profile.hpp"
+#include "analysis/report/diff/significance/significance.hpp"
 
 namespace gpuprof::report::diff {
 
